@@ -7,7 +7,7 @@ use std::{
 
 use ralph_plan::{
     PlanKind, Reading,
-    batch::{Planned, after, names_of, with_order},
+    batch::{Planned, after, plan_names, with_order},
 };
 use ralph_system::files::{self, PLAN_CAP_BYTES};
 use ralph_text::with_causes;
@@ -36,7 +36,7 @@ pub(super) fn planned(place: &Place, paths: &[PathBuf]) -> Result<Vec<Planned>, 
         orders.push(waits_for);
         files.push(file);
     }
-    let names = names_of(&files).map_err(|error| {
+    let names = plan_names(&files).map_err(|error| {
         Failure::of(FailureKind::Usage, &error).hint("name each plan once: a batch works on a plan once")
     })?;
     let plans = files.into_iter().zip(names);

@@ -5,7 +5,7 @@ use std::path::Path;
 use ralph_git::Branches;
 use ralph_plan::{
     PlanKind, Sections,
-    batch::{PlanName, Planned, after_heading, names_of_sections},
+    batch::{PlanName, Planned, after_heading, section_plan_names},
     sections,
 };
 
@@ -50,7 +50,7 @@ pub(super) fn sections_of(place: &Place, path: &Path) -> Result<Vec<Planned>, Fa
         return Err(wrong(what).hint("put it below the heading that it belongs to, or tick it"));
     }
     let titles: Vec<String> = all.iter().map(|section| section.title.clone()).collect();
-    let names = names_of_sections(&titles);
+    let names = section_plan_names(&titles);
     // A run finds its section by the words of the heading, so these must be unique.
     let mut headings = titles.iter().map(|title| title.to_lowercase()).collect::<Vec<_>>();
     headings.sort_unstable();

@@ -3,7 +3,7 @@
 use std::{io, path::Path};
 
 use ralph_core::event::{Goal, GoalResult};
-use ralph_plan::batch::{MergedLook, Side};
+use ralph_plan::batch::{MergedResults, Side};
 use ralph_system::proc::Supervisor;
 use ralph_text::console::complain;
 use ralph_words::notice_in_words;
@@ -99,7 +99,7 @@ async fn check_merged(
     let (results, trials) = driver::check_merged(goals, parallel, place, stores, &files.record()).await;
     let side_of = |store: &Path| sides.iter().find(|(_, known)| known == store).map(|(side, _)| *side);
     let trials = trials.into_iter();
-    let look = MergedLook {
+    let look = MergedResults {
         results,
         trials: trials
             .filter_map(|(store, trial)| Some((side_of(&store)?, trial)))

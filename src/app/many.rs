@@ -7,7 +7,7 @@ use std::{
 };
 
 use ralph_git::{Branches, NoRepository};
-use ralph_plan::batch::{BatchId, BatchLimits, Input, LOCAL, PlanName, Planned};
+use ralph_plan::batch::{BatchId, BatchInput, BatchLimits, LOCAL, PlanName, Planned};
 use ralph_policy::trust::trusting;
 use ralph_system::proc::Supervisor;
 
@@ -52,7 +52,7 @@ pub(crate) struct Prepared {
     pub(crate) id: BatchId,
     pub(crate) engine: Engine,
     pub(crate) site: Site,
-    pub(crate) start: Input,
+    pub(crate) start: BatchInput,
     /// Notes for the user.
     pub(crate) notes: Vec<String>,
     pub(crate) lock: BatchLock,
@@ -116,7 +116,7 @@ pub(crate) fn prepare_batch(
     site.gate = merge_gate(place, config)?;
     notes.extend(prune(&site, None, kept(config), SystemTime::now()));
     Ok(Prepared {
-        start: Input::Start {
+        start: BatchInput::Start {
             target,
             base,
             jobs: wish.jobs.unwrap_or_else(|| default_jobs(&engine, plans.len())),

@@ -10,7 +10,7 @@ use ralph_core::{
     event::{Proof, Usage},
     run::Ask,
 };
-use ralph_plan::batch::{Batch, BatchEnd, BatchId, Held, Phase, PlanName};
+use ralph_plan::batch::{Batch, BatchEnd, BatchId, PlanName, PlanPhase, StartHold};
 use ralph_words::{
     batch_hints, batch_usage_in_words, plan_phase_in_words, repair_in_words, repository_change_in_words,
 };
@@ -47,7 +47,7 @@ pub struct Board {
     /// How much of the shared limits is used, one sentence per limit.
     pub used: Vec<String>,
     /// The reason for delayed starts at the time of the last record. Ends by itself.
-    pub held: Option<Held>,
+    pub held: Option<StartHold>,
     /// The current step of the merge queue.
     pub queue: Option<String>,
     pub plans: Vec<Row>,
@@ -95,7 +95,7 @@ impl Board {
             *counts.of(&plan.phase) += 1;
             usage = seen.map_or(usage, |seen| usage.plus(seen.usage()));
             let works = running && batch.includes(plan);
-            let is_live = works && plan.phase == Phase::Running;
+            let is_live = works && plan.phase == PlanPhase::Running;
             if let Some(seen) = seen.filter(|seen| is_live && !seen.view.is_over()) {
                 asks.extend(seen.view.permissions.pending.iter().map(|ask| PlanAsk {
                     plan: plan.name.clone(),
@@ -153,28 +153,30 @@ impl Board {
 }
 
 impl Counts {
-    fn of(&mut self, phase: &Phase) -> &mut usize {
+    fn of(&mut self, phase: &PlanPhase) -> &mut usize {
         match phase {
-            Phase::Merged { .. } => &mut self.merged,
-            Phase::Preparing | Phase::Running => &mut self.running,
-            Phase::Finished | Phase::Merging | Phase::Verifying { .. } | Phase::Moving { .. } | Phase::Repairing => {
-                &mut self.merging
-            }
-            Phase::Waiting | Phase::Ready => &mut self.waiting,
-            Phase::Kept { .. } => &mut self.kept,
+            PlanPhase::Merged { .. } => &mut self.merged,
+            PlanPhase::Preparing | PlanPhase::Running => &mut self.running,
+            PlanPhase::Finished
+            | PlanPhase::Merging
+            | PlanPhase::Verifying { .. }
+            | PlanPhase::Moving { .. }
+            | PlanPhase::Repairing => &mut self.merging,
+            PlanPhase::Waiting | PlanPhase::Ready => &mut self.waiting,
+            PlanPhase::Kept { .. } => &mut self.kept,
         }
     }
 }
 
-fn is_being_merged(phase: &Phase) -> bool {
+fn is_being_merged(phase: &PlanPhase) -> bool {
     match phase {
-        Phase::Merging | Phase::Verifying { .. } | Phase::Moving { .. } | Phase::Repairing => true,
-        Phase::Waiting
-        | Phase::Preparing
-        | Phase::Ready
-        | Phase::Running
-        | Phase::Finished
-        | Phase::Merged { .. }
-        | Phase::Kept { .. } => false,
+        PlanPhase::Merging | PlanPhase::Verifying { .. } | PlanPhase::Moving { .. } | PlanPhase::Repairing => true,
+        PlanPhase::Waiting
+        | PlanPhase::Preparing
+        | PlanPhase::Ready
+        | PlanPhase::Running
+        | PlanPhase::Finished
+        | PlanPhase::Merged { .. }
+        | PlanPhase::Kept { .. } => false,
     }
 }

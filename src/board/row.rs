@@ -4,7 +4,7 @@ use ralph_core::{
     event::{Proof, RunId, Usage},
     run::{Phase as RunPhase, RunView},
 };
-use ralph_plan::batch::{Batch, Phase, Plan, PlanName, Trouble};
+use ralph_plan::batch::{Batch, BatchPlan, MergeTrouble, PlanName, PlanPhase};
 use ralph_text::one_line;
 use ralph_words::{
     Tone, asked_in_words, phase_in_words, plan_phase_word, plan_state_in_words, run_phase_word, tool_in_words,
@@ -22,14 +22,14 @@ pub struct Row {
     /// The section of the file; `None` for the whole file.
     pub section: Option<String>,
     pub after: Vec<PlanName>,
-    pub phase: Phase,
+    pub phase: PlanPhase,
     /// Start of the phase, in milliseconds since the Unix epoch.
     pub since_ms: u64,
     pub branch: String,
     /// Number of tasks that were added to it because of a merge.
     pub tasks_given: u32,
     /// Why the last merge failed.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<MergeTrouble>,
     /// The proof of its run; `None` if the run is not done.
     pub proof: Option<Proof>,
     /// The proof of its merge; `None` if it is not merged, or if no goals verify merges.
@@ -68,14 +68,14 @@ impl Row {
     /// Creates the row of `plan`; `seen` has its runs.
     ///
     /// `is_running` tells whether a process is working on the plan.
-    pub(super) fn of(batch: &Batch, plan: &Plan, seen: Option<&Seen>, is_running: bool) -> Row {
-        let is_live = is_running && plan.phase == Phase::Running;
+    pub(super) fn of(batch: &Batch, plan: &BatchPlan, seen: Option<&Seen>, is_running: bool) -> Row {
+        let is_live = is_running && plan.phase == PlanPhase::Running;
         let view = seen.map(|seen| &seen.view);
         // While the next run starts, an ended run is still the previous one.
         let live = view.filter(|view| is_live && !view.is_over());
         let (tone, state) = match live {
             Some(view) => run_phase_word(view),
-            None if !is_running && batch.end.is_none() && batch.task_of(plan).is_some() => (Tone::Bad, "cut off"),
+            None if !is_running && batch.end.is_none() && batch.task_for(plan).is_some() => (Tone::Bad, "cut off"),
             None => plan_phase_word(plan, batch.stops(plan)),
         };
         let doing = match (live, seen) {

@@ -11,7 +11,7 @@ use std::{
 
 use clap::Subcommand;
 use ralph_plan::batch::{
-    Batch, BatchEvent, BatchId, BatchLimits, BatchRecord, Input, Phase, Plan, PlanName, Resumption,
+    Batch, BatchEvent, BatchId, BatchInput, BatchLimits, BatchPlan, BatchRecord, PlanName, PlanPhase, Resumption,
 };
 use ralph_state::{
     control::Personal,
@@ -216,7 +216,7 @@ fn resume(args: &Args, resuming: &Resuming, command_line: &[OsString], superviso
     let (id, batch) = last(&place)?;
     let plans = resuming.plans.iter().map(|plan| named(&batch, plan));
     let plans: Vec<PlanName> = plans.collect::<Result<_, _>>()?;
-    let is_left = |plan: &Plan| plan.merged_as().is_none() && (plans.is_empty() || plans.contains(&plan.name));
+    let is_left = |plan: &BatchPlan| plan.merged_as().is_none() && (plans.is_empty() || plans.contains(&plan.name));
     let is_over = batch.end.is_some() && !batch.plans.iter().any(is_left);
     if starter.is_none()
         && let Some(screen) = own_screen(args, resuming.headless, &place).filter(|_| !is_over)
@@ -333,7 +333,7 @@ fn last(place: &Place) -> Result<(BatchId, Batch), Failure> {
     let id = many::latest(&place.paths).ok_or(BatchError::NoBatch)?;
     let paths = BatchPaths::new(&place.paths, &id);
     let records = many::read(&paths.journal()).map_err(BatchError::Journal)?;
-    let batch = Batch::of(&records).ok_or(BatchError::NoBatch)?;
+    let batch = Batch::from_records(&records).ok_or(BatchError::NoBatch)?;
     Ok((id, batch))
 }
 
@@ -352,7 +352,7 @@ fn print_line(record: &BatchRecord, batch: &Batch, style: Style) {
 fn print_end(place: &Place, id: &BatchId) {
     let style = Presentation::of_stdout(Format::Text).style;
     let records = many::read(&BatchPaths::new(&place.paths, id).journal()).unwrap_or_default();
-    if let (Some(batch), Some(last)) = (Batch::of(&records), records.last()) {
+    if let (Some(batch), Some(last)) = (Batch::from_records(&records), records.last()) {
         print_line(last, &batch, style);
     }
 }
@@ -474,7 +474,7 @@ fn cancel(args: &Args, plan: Option<&str>, supervisor: &Supervisor) -> Result<u8
             .filter(|known| plan.as_ref().is_none_or(|plan| known.name == *plan));
         chosen
             .into_iter()
-            .all(|plan| plan.cancelled || matches!(plan.phase, Phase::Merged { .. } | Phase::Kept { .. }))
+            .all(|plan| plan.cancelled || matches!(plan.phase, PlanPhase::Merged { .. } | PlanPhase::Kept { .. }))
     };
     if is_over(&batch) {
         print("nothing to cancel: it is over\n");
@@ -499,7 +499,7 @@ fn cancel(args: &Args, plan: Option<&str>, supervisor: &Supervisor) -> Result<u8
     } else {
         // No process works on the batch, so the request is recorded here and counts when the batch is resumed.
         let _lock = app::lock_batches(&place, supervisor)?;
-        many::record(&paths, Input::Cancel { plan: plan.clone() })?;
+        many::record(&paths, BatchInput::Cancel { plan: plan.clone() })?;
         cancel_jobs(&place, &id, &batch, plan.as_ref(), supervisor)?;
     }
     print(&match plan {
@@ -517,7 +517,7 @@ fn cancel_jobs(
     plan: Option<&PlanName>,
     supervisor: &Supervisor,
 ) -> Result<(), Failure> {
-    let chosen = |known: &&Plan| known.job.is_some() && plan.is_none_or(|plan| *plan == known.name);
+    let chosen = |known: &&BatchPlan| known.job.is_some() && plan.is_none_or(|plan| *plan == known.name);
     if !batch.plans.iter().any(|known| chosen(&known)) {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use ralph_core::{
     run::{GoalState, RunView},
 };
 use ralph_git::Branches;
-use ralph_plan::batch::{Batch, BatchEnd, BatchId, GoalTests, Phase, Plan};
+use ralph_plan::batch::{Batch, BatchEnd, BatchId, BatchPlan, GoalTests, PlanPhase};
 use ralph_system::proc::Supervisor;
 use ralph_text::{
     console::{print, print_coloured, print_json},
@@ -63,7 +63,7 @@ struct PlanReport {
     plan: String,
     file: String,
     section: Option<String>,
-    phase: Phase,
+    phase: PlanPhase,
     /// The phase in words.
     state: String,
     /// Why the last merge failed, in words.
@@ -148,9 +148,9 @@ pub(super) fn report(
 }
 
 /// The commits of a plan: those of its merge, or those that the target lacks. Empty if git no longer has them.
-fn commits(branches: &Branches, batch: &Batch, plan: &Plan) -> Vec<CommitLine> {
+fn commits(branches: &Branches, batch: &Batch, plan: &BatchPlan) -> Vec<CommitLine> {
     let found = match &plan.phase {
-        Phase::Merged { commit } => branches.commits_between(&format!("{commit}^1"), &format!("{commit}^2")),
+        PlanPhase::Merged { commit } => branches.commits_between(&format!("{commit}^1"), &format!("{commit}^2")),
         _ => branches.commits_between(&batch.target, &batch.id.branch(&plan.name)),
     };
     let found = found.unwrap_or_default().into_iter();
@@ -164,7 +164,7 @@ fn commits(branches: &Branches, batch: &Batch, plan: &Plan) -> Vec<CommitLine> {
 /// Builds the report of a plan. `views` are its runs, `state` is its state in words.
 fn plan_report(
     batch: &Batch,
-    plan: &Plan,
+    plan: &BatchPlan,
     (views, state): (&[RunView], String),
     commits: Vec<CommitLine>,
 ) -> PlanReport {
@@ -176,13 +176,13 @@ fn plan_report(
             GoalState::Unknown | GoalState::Running => None,
         },
     });
-    let is_merged = matches!(plan.phase, Phase::Merged { .. });
+    let is_merged = matches!(plan.phase, PlanPhase::Merged { .. });
     PlanReport {
         plan: plan.name.0.clone(),
         file: plan.file.clone(),
         section: plan.section.clone(),
         state: match &plan.phase {
-            Phase::Kept { why } => format!("not merged: {}", kept_in_words(why)),
+            PlanPhase::Kept { why } => format!("not merged: {}", kept_in_words(why)),
             _ => state,
         },
         trouble: plan.trouble.as_ref().filter(|_| !is_merged).map(trouble_in_words),
@@ -213,7 +213,7 @@ impl BatchReport {
         let merged = self
             .plans
             .iter()
-            .filter(|plan| matches!(plan.phase, Phase::Merged { .. }))
+            .filter(|plan| matches!(plan.phase, PlanPhase::Merged { .. }))
             .count();
         let how = match (self.running, self.end) {
             (true, _) => "running",

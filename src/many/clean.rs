@@ -12,7 +12,7 @@ use std::{
 };
 
 use ralph_git::OwnReferences;
-use ralph_plan::batch::{Batch, BatchEnd, BatchId, Kept, Phase, Plan};
+use ralph_plan::batch::{Batch, BatchEnd, BatchId, BatchPlan, KeptReason, PlanPhase};
 use ralph_state::store::{lock, paths::ProjectPaths};
 
 use super::{
@@ -146,24 +146,27 @@ pub(crate) fn prune(site: &Site, spared: Option<&BatchId>, keep: Keep, now: Syst
 /// Whether `ralph many resume` would continue the last batch, which may have ended before it recorded its
 /// plans.
 fn can_be_resumed(batch: &Batch) -> bool {
-    let is_open = |plan: &Plan| !plan.cancelled && !is_settled(&plan.phase);
+    let is_open = |plan: &BatchPlan| !plan.cancelled && !is_settled(&plan.phase);
     batch.end != Some(BatchEnd::Merged) && (batch.plans.is_empty() || batch.plans.iter().any(is_open))
 }
 
 /// Whether a plan is merged or cancelled, so that no batch continues it.
-fn is_settled(phase: &Phase) -> bool {
+fn is_settled(phase: &PlanPhase) -> bool {
     match phase {
-        Phase::Merged { .. } | Phase::Kept { why: Kept::Cancelled } => true,
-        Phase::Waiting
-        | Phase::Preparing
-        | Phase::Ready
-        | Phase::Running
-        | Phase::Finished
-        | Phase::Merging
-        | Phase::Verifying { .. }
-        | Phase::Moving { .. }
-        | Phase::Repairing
-        | Phase::Kept { .. } => false,
+        PlanPhase::Merged { .. }
+        | PlanPhase::Kept {
+            why: KeptReason::Cancelled,
+        } => true,
+        PlanPhase::Waiting
+        | PlanPhase::Preparing
+        | PlanPhase::Ready
+        | PlanPhase::Running
+        | PlanPhase::Finished
+        | PlanPhase::Merging
+        | PlanPhase::Verifying { .. }
+        | PlanPhase::Moving { .. }
+        | PlanPhase::Repairing
+        | PlanPhase::Kept { .. } => false,
     }
 }
 
@@ -218,7 +221,7 @@ impl Earlier<'_> {
     /// Reads the batch from its journal. A batch with an unreadable journal is left alone.
     fn batch(&self) -> Result<Batch, ()> {
         let records = read(&self.site.paths.journal()).map_err(drop)?;
-        Batch::of(&records).ok_or(())
+        Batch::from_records(&records).ok_or(())
     }
 
     /// Returns the time since the last record.
@@ -253,7 +256,7 @@ impl Earlier<'_> {
         cleaned
     }
 
-    fn clean_plan(&self, plan: &Plan, extent: Extent, cleaned: &mut Cleaned) -> Result<(), Failed> {
+    fn clean_plan(&self, plan: &BatchPlan, extent: Extent, cleaned: &mut Cleaned) -> Result<(), Failed> {
         let (branch, tree) = (self.id.branch(&plan.name), self.site.paths.tree(&plan.name));
         let state = self.site.state_of(&plan.name)?;
         if lock::is_held(&state) {

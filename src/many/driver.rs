@@ -12,8 +12,8 @@ use std::{
 };
 
 use ralph_plan::batch::{
-    Batch, BatchEnd, BatchId, BatchRecord, Finding, Input, JobNews, Phase, PlanName, Resumption, StoppedBy, WorkerTask,
-    step,
+    Batch, BatchEnd, BatchId, BatchInput, BatchRecord, JobNews, PlanName, PlanPhase, Resumption, StoppedBy, TaskResult,
+    WorkerTask, step,
 };
 use ralph_state::store::paths::PathsError;
 use ralph_system::proc::{Stop, Supervisor};
@@ -63,7 +63,7 @@ pub(crate) type Hooks<'a> = &'a mut dyn FnMut(&BatchRecord, &Batch);
 /// [`BatchError`] if its journal cannot be written.
 pub(crate) fn run(
     id: &BatchId,
-    start: Input,
+    start: BatchInput,
     engine: Engine,
     site: Site,
     supervisor: &Supervisor,
@@ -87,7 +87,7 @@ pub(crate) fn resume(
 ) -> Result<BatchEnd, BatchError> {
     site.paths.create()?;
     let (journal, records) = Journal::reopen(&site.paths.journal())?;
-    let batch = Batch::of(&records).ok_or(BatchError::NoBatch)?;
+    let batch = Batch::from_records(&records).ok_or(BatchError::NoBatch)?;
     // Ends processes that a killed batch and its guards left behind; no other batch works in this project.
     let ids: Vec<String> = batch.plans.iter().map(|plan| site.job_id(&plan.name)).collect();
     _ = supervisor.sweep(&ids);
@@ -97,16 +97,16 @@ pub(crate) fn resume(
         confirmed: Judge::of(&site).confirmed(&batch),
         ..changes
     };
-    Driver::new(batch, journal, engine, site, supervisor, told).drive(Input::Resume { changes, usage })
+    Driver::new(batch, journal, engine, site, supervisor, told).drive(BatchInput::Resume { changes, usage })
 }
 
 /// Records the events that follow from `input` in a batch that no process is working on.
 ///
 /// # Errors
 /// [`BatchError`] if its journal cannot be read or written.
-pub(crate) fn record(paths: &BatchPaths, input: Input) -> Result<(), BatchError> {
+pub(crate) fn record(paths: &BatchPaths, input: BatchInput) -> Result<(), BatchError> {
     let (mut journal, records) = Journal::reopen(&paths.journal())?;
-    let batch = Batch::of(&records).ok_or(BatchError::NoBatch)?;
+    let batch = Batch::from_records(&records).ok_or(BatchError::NoBatch)?;
     let at_ms = now_ms();
     for event in step(&batch, at_ms, input) {
         journal.append(at_ms, event)?;
@@ -115,7 +115,7 @@ pub(crate) fn record(paths: &BatchPaths, input: Input) -> Result<(), BatchError>
 }
 
 enum Message {
-    Found(PlanName, Finding),
+    Found(PlanName, TaskResult),
     Heard(PlanName, JobNews),
     /// The job continues without the batch.
     Left(PlanName),
@@ -182,7 +182,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    fn drive(mut self, first: Input) -> Result<BatchEnd, BatchError> {
+    fn drive(mut self, first: BatchInput) -> Result<BatchEnd, BatchError> {
         requests::forget_stop(&self.site.paths);
         let sender = self.sender.clone();
         signals::on_each(move |by| _ = sender.send(Message::Stop(by))).map_err(BatchError::Signals)?;
@@ -198,7 +198,7 @@ impl<'a> Driver<'a> {
             self.stop_tasks();
             self.start_tasks();
             if self.in_flight.is_empty() {
-                self.take(Input::Idle)?;
+                self.take(BatchInput::Idle)?;
                 if let Some(end) = self.batch.end {
                     // Plans that this resumption leaves out may still have jobs.
                     let is_whole = self.batch.only.is_empty() || end == BatchEnd::Merged;
@@ -215,7 +215,7 @@ impl<'a> Driver<'a> {
             for request in requests::take(&self.site.paths) {
                 match request {
                     Request::Cancel(plan) => {
-                        self.take(Input::Cancel { plan: plan.clone() })?;
+                        self.take(BatchInput::Cancel { plan: plan.clone() })?;
                         requests::done(&self.site.paths, plan.as_ref());
                     }
                     Request::Stop => self.hear(Message::Stop(StoppedBy::User))?,
@@ -229,7 +229,7 @@ impl<'a> Driver<'a> {
         let files = Judge::of(&self.site).undo_trial();
         match files.is_empty() {
             true => Ok(()),
-            false => self.take(Input::TrialUndone { files }),
+            false => self.take(BatchInput::TrialUndone { files }),
         }
     }
 
@@ -237,7 +237,7 @@ impl<'a> Driver<'a> {
     /// merge into it, and before the last plan ends the batch.
     fn put_back_target(&mut self) -> Result<(), BatchError> {
         match self.site.put_back_target(&self.batch).map_err(BatchError::Lost)? {
-            Some((from, to)) => self.take(Input::TargetPutBack { from, to }),
+            Some((from, to)) => self.take(BatchInput::TargetPutBack { from, to }),
             None => Ok(()),
         }
     }
@@ -255,10 +255,10 @@ impl<'a> Driver<'a> {
                 .is_some_and(|known| known.stalled != why.is_some())
             {
                 let plan = plan.clone();
-                self.take(Input::Stalled { plan, why })?;
+                self.take(BatchInput::Stalled { plan, why })?;
             }
             for met in self.meter.limits_met(&plan) {
-                self.take(Input::Limited {
+                self.take(BatchInput::Limited {
                     plan: plan.clone(),
                     adapter: met.adapter,
                     until_ms: met.until_ms,
@@ -266,13 +266,13 @@ impl<'a> Driver<'a> {
                 })?;
             }
         }
-        self.take(Input::Used {
+        self.take(BatchInput::Used {
             usage: self.meter.usage(),
         })
     }
 
     /// Records the events that follow from `input`.
-    fn take(&mut self, input: Input) -> Result<(), BatchError> {
+    fn take(&mut self, input: BatchInput) -> Result<(), BatchError> {
         let at_ms = now_ms();
         for event in step(&self.batch, at_ms, input) {
             let record = self.journal.append(at_ms, event)?;
@@ -286,21 +286,21 @@ impl<'a> Driver<'a> {
         match message {
             Message::Found(plan, finding) => {
                 self.in_flight.remove(&plan);
-                if matches!(self.batch.plan(&plan), Some(known) if matches!(known.phase, Phase::Verifying { .. })) {
+                if matches!(self.batch.plan(&plan), Some(known) if matches!(known.phase, PlanPhase::Verifying { .. })) {
                     self.undo_trial()?;
                 }
                 self.put_back_target()?;
                 if is_of_others(&finding) {
                     for change in self.watch.changes(&self.site, &self.batch) {
-                        self.take(Input::RepositoryChanged { change })?;
+                        self.take(BatchInput::RepositoryChanged { change })?;
                     }
                 }
                 // The last usage of its run counts before another one starts.
                 self.site.read_runs(&plan, &mut self.meter);
                 self.look()?;
-                self.take(Input::Found { plan, finding })
+                self.take(BatchInput::TaskEnded { plan, result: finding })
             }
-            Message::Heard(plan, news) => self.take(Input::Heard { plan, news }),
+            Message::Heard(plan, news) => self.take(BatchInput::JobReported { plan, news }),
             Message::Left(plan) => {
                 self.in_flight.remove(&plan);
                 Ok(())
@@ -316,7 +316,7 @@ impl<'a> Driver<'a> {
                 }
                 Ok(())
             }
-            Message::Stop(by) => self.take(Input::Stop { by }),
+            Message::Stop(by) => self.take(BatchInput::Stop { by }),
         }
     }
 
@@ -341,7 +341,7 @@ impl<'a> Driver<'a> {
     fn start_tasks(&mut self) {
         let tasks = self.batch.plans.iter().filter_map(|plan| {
             let is_idle = !self.in_flight.contains_key(&plan.name);
-            let task = self.batch.task_of(plan).filter(|_| is_idle)?;
+            let task = self.batch.task_for(plan).filter(|_| is_idle)?;
             Some((plan.name.clone(), task))
         });
         for (plan, task) in tasks.collect::<Vec<_>>() {
@@ -406,7 +406,7 @@ impl<'a> Driver<'a> {
                 }
             }
             Err(why) => {
-                let failed = Message::Found(plan.clone(), Finding::Failed { why });
+                let failed = Message::Found(plan.clone(), TaskResult::Failed { why });
                 _ = self.sender.send(failed); // cannot fail: `self` has the receiver
             }
         }
@@ -444,26 +444,26 @@ impl<'a> Driver<'a> {
                 WorkerTask::RemoveWorkTree => site.remove_work_tree(&batch, &plan),
                 WorkerTask::RunJob => return,
             };
-            let finding = found.unwrap_or_else(|why| Finding::Failed { why });
+            let finding = found.unwrap_or_else(|why| TaskResult::Failed { why });
             _ = sender.send(Message::Found(name, finding)); // the batch may have ended
         };
         let started = thread::Builder::new().name("batch".to_owned()).spawn(work);
         if let Err(error) = started {
-            let failed = Finding::Failed { why: error.to_string() };
+            let failed = TaskResult::Failed { why: error.to_string() };
             _ = self.sender.send(Message::Found(failing, failed)); // cannot fail: `self` has the receiver
         }
     }
 }
 
 /// Whether an agent or goals have run, which can change anything in the repository.
-fn is_of_others(finding: &Finding) -> bool {
+fn is_of_others(finding: &TaskResult) -> bool {
     matches!(
         finding,
-        Finding::JobEnded { .. }
-            | Finding::GoalsPassed { .. }
-            | Finding::TestsRefused { .. }
-            | Finding::GoalsFailed { .. }
-            | Finding::GoalsUnknown
+        TaskResult::JobEnded { .. }
+            | TaskResult::GoalsPassed { .. }
+            | TaskResult::TestsRefused { .. }
+            | TaskResult::GoalsFailed { .. }
+            | TaskResult::GoalsUnknown
     )
 }
 

@@ -16,7 +16,7 @@ use std::{
 };
 
 use ralph_core::event::{RunId, Usage};
-use ralph_plan::batch::{Batch, Phase, PlanName};
+use ralph_plan::batch::{Batch, PlanName, PlanPhase};
 use ralph_state::store::{
     journal::Reader,
     paths::{ProjectPaths, RunPaths},
@@ -75,7 +75,7 @@ impl Follower {
     pub(crate) fn look(&mut self) -> Option<Board> {
         self.read_batch();
         let batch = self.batch.as_ref()?;
-        for plan in batch.plans.iter().filter(|plan| plan.phase != Phase::Waiting) {
+        for plan in batch.plans.iter().filter(|plan| plan.phase != PlanPhase::Waiting) {
             let Some(state) = (self.state_of)(&plan.name) else {
                 continue;
             };
@@ -96,7 +96,8 @@ impl Follower {
         // An unreadable journal is read again when it has grown.
         self.bytes = bytes;
         let Ok(records) = read(&journal) else { return };
-        if let (Some(batch), Some(first), Some(last)) = (Batch::of(&records), records.first(), records.last()) {
+        if let (Some(batch), Some(first), Some(last)) = (Batch::from_records(&records), records.first(), records.last())
+        {
             self.batch = Some(batch);
             self.times_ms = (first.at_ms, last.at_ms);
         }

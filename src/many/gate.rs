@@ -7,7 +7,7 @@ use std::{
 
 use ralph_core::event::Proof;
 use ralph_gate::guard::FileGuard;
-use ralph_plan::batch::{MergedLook, Side};
+use ralph_plan::batch::{MergedResults, Side};
 use ralph_system::files;
 use ralph_text::with_causes;
 
@@ -60,7 +60,7 @@ impl JudgingFiles {
     ///
     /// # Errors
     /// The error of the file system.
-    pub(crate) fn write(&self, look: &MergedLook) -> io::Result<()> {
+    pub(crate) fn write(&self, look: &MergedResults) -> io::Result<()> {
         fs::write(self.look(), serde_json::to_vec(look)?)
     }
 
@@ -68,7 +68,7 @@ impl JudgingFiles {
     ///
     /// # Errors
     /// The reason why they cannot be read, in words.
-    pub(super) fn read(&self) -> Result<MergedLook, String> {
+    pub(super) fn read(&self) -> Result<MergedResults, String> {
         let path = self.look();
         let bytes = files::read_bytes(&path, LOOK_CAP_BYTES).map_err(|error| with_causes(&error))?;
         serde_json::from_slice(&bytes).map_err(|error| format!("{}: {error}", path.display()))

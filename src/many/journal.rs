@@ -195,7 +195,7 @@ mod tests {
             journal.append(4, resumed()).unwrap();
             let records = read(&path).unwrap();
             assert_eq!(records.last().unwrap().seq as usize, lines);
-            assert_eq!(Batch::of(&records).unwrap().id, id);
+            assert_eq!(Batch::from_records(&records).unwrap().id, id);
         }
         for cut in 0..first {
             fs::write(&path, &whole[..cut]).unwrap();

@@ -17,7 +17,8 @@ use ralph_core::{
 use ralph_gate::guard::{FileGuard, OpenTrial};
 use ralph_git::{below_root, changed_since_fork, overlay};
 use ralph_plan::batch::{
-    Batch, Confirmed, Finding, GoalTests, Loss, Phase, Plan, PlanName, Side, TestTrouble, Yardstick, judge,
+    Batch, BatchPlan, ConfirmedChanges, GoalTests, PlanName, PlanPhase, RequiredCounts, Side, TaskResult, TestLoss,
+    TestTrouble, judge,
 };
 use ralph_state::store::{journal, paths::ProjectPaths};
 use ralph_text::with_causes;
@@ -34,7 +35,7 @@ use crate::driver::read_view;
 #[derive(Debug)]
 pub(super) struct Judging {
     pub(super) project: PathBuf,
-    pub(super) yardstick: Yardstick,
+    pub(super) yardstick: RequiredCounts,
 }
 
 /// Tests with a change that the user confirmed for a plan, and the time of the latest confirmation in
@@ -72,7 +73,13 @@ impl<'s> Judge<'s> {
 
     /// Stores the tests of both sides, then checks out the merged commit in the scratch work tree for the
     /// goals.
-    pub(super) fn check_out(&self, batch: &Batch, plan: &Plan, commit: &str, onto: &str) -> Result<Judging, Failed> {
+    pub(super) fn check_out(
+        &self,
+        batch: &Batch,
+        plan: &BatchPlan,
+        commit: &str,
+        onto: &str,
+    ) -> Result<Judging, Failed> {
         let files = &self.files;
         match fs::remove_dir_all(files.directory()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -106,7 +113,7 @@ impl<'s> Judge<'s> {
         };
         Ok(Judging {
             project,
-            yardstick: Yardstick {
+            yardstick: RequiredCounts {
                 target,
                 plan: history.ended_with,
                 plan_fewest: history.fewest,
@@ -121,9 +128,9 @@ impl<'s> Judge<'s> {
     fn own_paths(
         &self,
         batch: &Batch,
-        plan: &Plan,
+        plan: &BatchPlan,
         (onto, branch): (&str, &str),
-        by_target: &Confirmed,
+        by_target: &ConfirmedChanges,
     ) -> Result<Vec<String>, Failed> {
         let branches = &self.site.branches;
         let in_root = |path: &String| below_root(branches, path);
@@ -141,7 +148,7 @@ impl<'s> Judge<'s> {
     fn keep_tests(
         &self,
         guard: &FileGuard,
-        plan: &Plan,
+        plan: &BatchPlan,
         (side, onto, branch): (Side, &str, &str),
         paths: Vec<String>,
         history: &History,
@@ -166,8 +173,8 @@ impl<'s> Judge<'s> {
     }
 
     /// Returns the test changes that were confirmed for merged plans which `branch` does not contain.
-    fn confirmed_of_target(&self, batch: &Batch, branch: &str) -> Result<Confirmed, Failed> {
-        let mut all = Confirmed::default();
+    fn confirmed_of_target(&self, batch: &Batch, branch: &str) -> Result<ConfirmedChanges, Failed> {
+        let mut all = ConfirmedChanges::default();
         for (commit, confirmed) in confirmed_of_merged(batch) {
             if !confirmed.is_empty() && !self.site.branches.is_ancestor(commit, branch).map_err(of_git)? {
                 all.add(confirmed);
@@ -178,42 +185,44 @@ impl<'s> Judge<'s> {
 
     /// Judges the merged tree by the exit code and the result file of `ralph goals check`; `stopped` if the
     /// goals were interrupted.
-    pub(super) fn verdict(&self, ended: &Ended, stopped: bool, yardstick: &Yardstick) -> Finding {
+    pub(super) fn verdict(&self, ended: &Ended, stopped: bool, yardstick: &RequiredCounts) -> TaskResult {
         failure(ended, stopped).unwrap_or_else(|| self.verdict_on_tests(yardstick))
     }
 
-    fn verdict_on_tests(&self, yardstick: &Yardstick) -> Finding {
+    fn verdict_on_tests(&self, yardstick: &RequiredCounts) -> TaskResult {
         let look = match self.files.read() {
             Ok(look) => look,
-            Err(why) => return Finding::Failed { why },
+            Err(why) => return TaskResult::Failed { why },
         };
         match judge(yardstick, &look) {
-            Ok(proof) if proof.proof < self.site.gate.require => Finding::Failed {
+            Ok(proof) if proof.proof < self.site.gate.require => TaskResult::Failed {
                 why: too_little_proof(proof.proof, self.site.gate.require),
             },
-            Ok(proof) => Finding::GoalsPassed { proof: Some(proof) },
+            Ok(proof) => TaskResult::GoalsPassed { proof: Some(proof) },
             Err(troubles) => match troubles.iter().find_map(untried) {
                 // An agent could not fix it.
-                Some(why) => Finding::Failed { why },
-                None => Finding::TestsRefused { troubles },
+                Some(why) => TaskResult::Failed { why },
+                None => TaskResult::TestsRefused { troubles },
             },
         }
     }
 
     /// Judges a merged tree without goals.
-    pub(super) fn verdict_without_goals(&self) -> Finding {
+    pub(super) fn verdict_without_goals(&self) -> TaskResult {
         match self.site.gate.require > Proof::Nothing {
-            true => Finding::Failed {
+            true => TaskResult::Failed {
                 why: too_little_proof(Proof::Nothing, self.site.gate.require),
             },
-            false => Finding::GoalsPassed { proof: None },
+            false => TaskResult::GoalsPassed { proof: None },
         }
     }
 
     /// Returns the plans that were left because test changes were not confirmed, and are confirmed by now.
     pub(super) fn confirmed(&self, batch: &Batch) -> Vec<PlanName> {
-        let is_confirmed = |plan: &&Plan| {
-            let Phase::Kept { why } = &plan.phase else { return false };
+        let is_confirmed = |plan: &&BatchPlan| {
+            let PlanPhase::Kept { why } = &plan.phase else {
+                return false;
+            };
             let last = || {
                 let state = self.site.state_of(&plan.name).ok()?;
                 read_view(&state, &state.latest_run()?).ok()
@@ -224,7 +233,7 @@ impl<'s> Judge<'s> {
         plans.map(|plan| plan.name.clone()).collect()
     }
 
-    fn history(&self, plan: &Plan) -> Result<History, Failed> {
+    fn history(&self, plan: &BatchPlan) -> Result<History, Failed> {
         let state = self.site.state_of(&plan.name)?;
         let mut history = History::default();
         for run in state.run_ids() {
@@ -235,14 +244,14 @@ impl<'s> Judge<'s> {
 }
 
 /// Returns the failure that the exit code of `ralph goals check` stands for; `None` if the goals passed.
-fn failure(ended: &Ended, stopped: bool) -> Option<Finding> {
+fn failure(ended: &Ended, stopped: bool) -> Option<TaskResult> {
     match ended.exit {
         Some(Exit::Code { code: 0 }) => None,
-        Some(Exit::Code { code: 1 }) if !stopped => Some(Finding::GoalsFailed {
+        Some(Exit::Code { code: 1 }) if !stopped => Some(TaskResult::GoalsFailed {
             output: ended.tail.clone(),
         }),
-        _ if stopped => Some(Finding::GoalsUnknown),
-        _ => Some(Finding::Failed { why: said(&ended.tail) }),
+        _ if stopped => Some(TaskResult::GoalsUnknown),
+        _ => Some(TaskResult::Failed { why: said(&ended.tail) }),
     }
 }
 
@@ -254,14 +263,14 @@ fn untried(trouble: &TestTrouble) -> Option<String> {
 }
 
 /// Returns the commits of merged plans, each with its confirmed test changes.
-fn confirmed_of_merged(batch: &Batch) -> impl Iterator<Item = (&str, &Confirmed)> {
+fn confirmed_of_merged(batch: &Batch) -> impl Iterator<Item = (&str, &ConfirmedChanges)> {
     let plans = batch.plans.iter();
     plans.filter_map(|plan| Some((plan.merged_as()?.as_str(), &plan.merge_proof.as_ref()?.confirmed)))
 }
 
 /// Returns the commit with the plan's own version of a file: the one before a conflict in it, unless its
 /// resolution was confirmed; `None` for the tip of the plan's branch.
-fn version<'p>(plan: &'p Plan, confirmed: &ConfirmedAt, path: &str) -> Option<&'p str> {
+fn version<'p>(plan: &'p BatchPlan, confirmed: &ConfirmedAt, path: &str) -> Option<&'p str> {
     let (commit, conflict_ms) = plan.conflicts.get(path).filter(|(commit, _)| !commit.is_empty())?;
     let is_confirmed = confirmed.get(path).is_some_and(|at_ms| at_ms > conflict_ms);
     (!is_confirmed).then_some(commit)
@@ -277,7 +286,7 @@ struct History {
     /// For each goal, the fewest tests at the end of a successful run.
     fewest: GoalTests,
     /// Confirmed changes of its runs.
-    confirmed: Confirmed,
+    confirmed: ConfirmedChanges,
     at: ConfirmedAt,
 }
 
@@ -314,11 +323,11 @@ impl History {
         if !confirmed.is_empty() {
             let losses = began_with.iter().map(|(goal, before)| {
                 let now = self.ended_with.get(goal).cloned().unwrap_or_default();
-                (goal.clone(), Loss::between(before, &now))
+                (goal.clone(), TestLoss::between(before, &now))
             });
-            self.confirmed.add(&Confirmed {
+            self.confirmed.add(&ConfirmedChanges {
                 paths: confirmed.iter().map(|(path, _)| path.clone()).collect(),
-                goals: losses.filter(|(_, loss)| *loss != Loss::default()).collect(),
+                goals: losses.filter(|(_, loss)| *loss != TestLoss::default()).collect(),
             });
             self.at.extend(confirmed);
         }
@@ -382,14 +391,14 @@ mod tests {
             failure(&ended, stopped)
         };
         let output = "✖ tests: exit code 1\n0 of 1 goal passed\nwarning: the disk is nearly full\n".to_owned();
-        let failed = Finding::GoalsFailed { output: output.clone() };
+        let failed = TaskResult::GoalsFailed { output: output.clone() };
         assert_eq!(verdict(1, &output, false), Some(failed));
-        let unknown = Some(Finding::GoalsUnknown);
+        let unknown = Some(TaskResult::GoalsUnknown);
         assert_eq!(verdict(1, &output, true), unknown, "they may have been ended");
         let why = "no temporary directory".to_owned();
         assert_eq!(
             verdict(2, "error: no temporary directory\n0 of 1 goal passed\n", false),
-            Some(Finding::Failed { why })
+            Some(TaskResult::Failed { why })
         );
         assert_eq!(verdict(0, "1 of 1 goal passed\n", false), None);
     }

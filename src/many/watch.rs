@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use ralph_git::{References, changed_keys, config_file, config_text, is_moved_in_root, references};
-use ralph_plan::batch::{Batch, Phase, Plan, RepositoryChange};
+use ralph_plan::batch::{Batch, BatchPlan, PlanPhase, RepositoryChange};
 use ralph_state::store::paths::replace_file;
 
 use super::worker::Site;
@@ -74,7 +74,7 @@ impl Watch {
     /// A target that lacks merges has been put back before this is called.
     fn target_change(&mut self, site: &Site, batch: &Batch, now: &References) -> Option<RepositoryChange> {
         // The reference may have moved before the record of it is written.
-        let is_moving = |plan: &Plan| matches!(plan.phase, Phase::Moving { .. });
+        let is_moving = |plan: &BatchPlan| matches!(plan.phase, PlanPhase::Moving { .. });
         let name = target_reference(batch);
         let to = now.get(&name)?;
         let from = &batch.target_commit;

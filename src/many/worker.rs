@@ -15,7 +15,7 @@ use ralph_core::{
 use ralph_git::{Branches, GitError, Merge, Move, below_project, marked};
 use ralph_plan::{
     PlanKind,
-    batch::{Batch, BatchId, Finding, JobEnd, Plan, PlanName, Trouble, WorkTree},
+    batch::{Batch, BatchId, BatchPlan, JobEnd, MergeTrouble, PlanName, TaskResult, WorkTree},
 };
 use ralph_state::{
     control::{self, Request},
@@ -84,7 +84,7 @@ impl Site {
     }
 
     /// Creates the branch and the work tree of a plan from the present target.
-    pub(super) fn add_work_tree(&self, batch: &Batch, plan: &Plan) -> Result<Finding, Failed> {
+    pub(super) fn add_work_tree(&self, batch: &Batch, plan: &BatchPlan) -> Result<TaskResult, Failed> {
         let target = self.tip(&batch.target)?;
         let branch = batch.id.branch(&plan.name);
         let tree = self.paths.tree(&plan.name);
@@ -96,11 +96,11 @@ impl Site {
         }
         self.trust(&self.state_of(&plan.name)?)?;
         let tree = self.branches.project_in(&tree).display().to_string();
-        Ok(Finding::WorkTreeAdded { base, tree })
+        Ok(TaskResult::WorkTreeAdded { base, tree })
     }
 
     /// Writes the user's version of the plan, committed or not, to a work tree.
-    fn write_plan(&self, tree: &Path, plan: &Plan) -> Result<(), Failed> {
+    fn write_plan(&self, tree: &Path, plan: &BatchPlan) -> Result<(), Failed> {
         let bytes = files::read_bytes(&self.project.project().join(&plan.file), PLAN_CAP_BYTES);
         let bytes = bytes.map_err(|error| because(&error))?;
         let there = self.branches.project_in(tree).join(&plan.file);
@@ -117,7 +117,7 @@ impl Site {
     pub(super) fn job<'a>(
         &'a self,
         batch: &Batch,
-        plan: &Plan,
+        plan: &BatchPlan,
         log: &'a PathBuf,
         cwd: &'a PathBuf,
         scratch: &'a PathBuf,
@@ -128,7 +128,7 @@ impl Site {
             args.push("--__continue".into());
         }
         args.extend(self.arguments(batch));
-        if let Some(calls) = batch.calls_of_a_run() {
+        if let Some(calls) = batch.calls_per_run() {
             args.extend(["--calls-per-hour".to_owned(), calls.to_string()].map(OsString::from));
         }
         // Joined with `=`, because a name may begin with a dash.
@@ -136,7 +136,7 @@ impl Site {
         if let Some(section) = &plan.section {
             args.push(format!("--section={section}").into());
         }
-        if let Some(Trouble::Conflict { files } | Trouble::Markers { files }) = &plan.trouble {
+        if let Some(MergeTrouble::Conflict { files } | MergeTrouble::Markers { files }) = &plan.trouble {
             let unguarded = files.iter().filter_map(|file| below_project(&self.branches, file));
             args.extend(unguarded.map(|file| format!("--__in-conflict={file}").into()));
         }
@@ -161,7 +161,7 @@ impl Site {
     pub(super) fn goals<'a>(
         &self,
         batch: &Batch,
-        plan: &Plan,
+        plan: &BatchPlan,
         log: &'a PathBuf,
         cwd: &'a PathBuf,
         scratch: &'a PathBuf,
@@ -198,7 +198,7 @@ impl Site {
     }
 
     /// Determines how the run of a plan ended after its process exited.
-    pub(super) fn end_of_job(&self, plan: &PlanName, before: &Before, ended: &Ended) -> Finding {
+    pub(super) fn end_of_job(&self, plan: &PlanName, before: &Before, ended: &Ended) -> TaskResult {
         let view = self.run_since(plan, before);
         let reason = view.as_ref().and_then(|view| view.stop_reason().cloned());
         let end = match (reason, ended.exit) {
@@ -213,7 +213,7 @@ impl Site {
     }
 
     /// Returns the finding for a job with this end.
-    pub(super) fn ended(&self, plan: &PlanName, before: &Before, end: JobEnd) -> Finding {
+    pub(super) fn ended(&self, plan: &PlanName, before: &Before, end: JobEnd) -> TaskResult {
         job_ended(self.run_since(plan, before).as_ref(), end)
     }
 
@@ -266,21 +266,21 @@ impl Site {
 
     /// Merges a plan's branch into the target's commit in the scratch work tree. The target itself is not
     /// moved.
-    pub(super) fn merge(&self, batch: &Batch, plan: &Plan) -> Result<Finding, Failed> {
+    pub(super) fn merge(&self, batch: &Batch, plan: &BatchPlan) -> Result<TaskResult, Failed> {
         let (branch, tree) = (batch.id.branch(&plan.name), self.paths.tree(&plan.name));
         if let Some(checked_out) = self.branches.checked_out_in(&batch.target).map_err(of_git)?
             && !self.branches.is_clean(&checked_out, false).map_err(of_git)?
         {
             let why = format!("{} has changes that are not committed", checked_out.display());
-            return Ok(Finding::TargetInUse { why });
+            return Ok(TaskResult::TargetInUse { why });
         }
         let onto = self.tip(&batch.target)?;
-        if let Some(Trouble::Conflict { files } | Trouble::Markers { files }) = &plan.trouble {
+        if let Some(MergeTrouble::Conflict { files } | MergeTrouble::Markers { files }) = &plan.trouble {
             let files = self.branches.unresolved(&tree, files).map_err(of_git)?;
             if !files.is_empty() {
-                let trouble = Trouble::Markers { files };
+                let trouble = MergeTrouble::Markers { files };
                 let branch = String::new();
-                return Ok(Finding::MergeRefused { trouble, onto, branch });
+                return Ok(TaskResult::MergeRefused { trouble, onto, branch });
             }
         }
         let message = plan_commit_message(&plan.name);
@@ -298,10 +298,10 @@ impl Site {
         let message = target_merge_message(&plan.name, &plan.file, &branch);
         Ok(
             match self.branches.merge(&scratch, &branch, &message).map_err(of_git)? {
-                Merge::Made { commit } => Finding::MergeMade { commit, onto },
-                Merge::Unneeded => Finding::MergeUnneeded { commit: onto },
-                Merge::Conflict { files } => Finding::MergeRefused {
-                    trouble: Trouble::Conflict { files },
+                Merge::Made { commit } => TaskResult::MergeMade { commit, onto },
+                Merge::Unneeded => TaskResult::MergeUnneeded { commit: onto },
+                Merge::Conflict { files } => TaskResult::MergeRefused {
+                    trouble: MergeTrouble::Conflict { files },
                     onto,
                     branch: self.tip(&branch)?,
                 },
@@ -314,7 +314,7 @@ impl Site {
         self.paths.scratch_tree().join(".git").is_file()
     }
 
-    pub(super) fn move_target(&self, batch: &Batch, onto: &str, commit: &str) -> Result<Finding, Failed> {
+    pub(super) fn move_target(&self, batch: &Batch, onto: &str, commit: &str) -> Result<TaskResult, Failed> {
         let moved = self
             .branches
             .fast_forward(&batch.target, onto, commit)
@@ -323,9 +323,9 @@ impl Site {
             self.branches.hold(&batch.id.to_string(), commit).map_err(of_git)?;
         }
         Ok(match moved {
-            Move::Done => Finding::TargetMoved,
-            Move::HadMoved => Finding::TargetHadMoved,
-            Move::InUse { why } => Finding::TargetInUse { why },
+            Move::Done => TaskResult::TargetMoved,
+            Move::HadMoved => TaskResult::TargetHadMoved,
+            Move::InUse { why } => TaskResult::TargetInUse { why },
         })
     }
 
@@ -372,7 +372,12 @@ impl Site {
 
     /// Gives the agent of a plan another task: merges the target into its branch, as far as git can, and adds
     /// the remaining work to the plan.
-    pub(super) fn give_task(&self, batch: &Batch, plan: &Plan, trouble: &Trouble) -> Result<Finding, Failed> {
+    pub(super) fn give_task(
+        &self,
+        batch: &Batch,
+        plan: &BatchPlan,
+        trouble: &MergeTrouble,
+    ) -> Result<TaskResult, Failed> {
         let tree = self.paths.tree(&plan.name);
         let target = self.tip(&batch.target)?;
         let path = self.branches.project_in(&tree).join(&plan.file);
@@ -402,15 +407,15 @@ impl Site {
                 ralph_plan::add(kind, &bytes, &text, plan.section.as_deref()).map_err(|error| because(&error))?;
             fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
         }
-        Ok(Finding::TaskAdded)
+        Ok(TaskResult::TaskAdded)
     }
 
     /// Removes the work tree and the branch of a merged plan, unless they have work that the target lacks.
-    pub(super) fn remove_work_tree(&self, batch: &Batch, plan: &Plan) -> Result<Finding, Failed> {
+    pub(super) fn remove_work_tree(&self, batch: &Batch, plan: &BatchPlan) -> Result<TaskResult, Failed> {
         let (branch, tree) = (batch.id.branch(&plan.name), self.paths.tree(&plan.name));
         if let Some(tip) = self.branches.tip(&branch).map_err(of_git)? {
             let target = self.tip(&batch.target)?;
-            let kept = |why: String| Ok(Finding::WorkTreeKept { why });
+            let kept = |why: String| Ok(TaskResult::WorkTreeKept { why });
             if !self.branches.is_ancestor(&tip, &target).map_err(of_git)? {
                 return kept(format!("`{branch}` has commits that `{}` has not", batch.target));
             }
@@ -432,7 +437,7 @@ impl Site {
         } else {
             self.branches.remove_tree(&tree).map_err(of_git)?;
         }
-        Ok(Finding::WorkTreeRemoved)
+        Ok(TaskResult::WorkTreeRemoved)
     }
 
     /// Removes files and references that only a running batch needs.
@@ -488,9 +493,9 @@ impl Site {
 }
 
 /// Returns the finding for a job that ended; `view` is its run, if it has begun.
-fn job_ended(view: Option<&RunView>, end: JobEnd) -> Finding {
+fn job_ended(view: Option<&RunView>, end: JobEnd) -> TaskResult {
     let calls = view.map_or(0, |view| view.clock.calls_within_hour(now_ms()));
-    Finding::JobEnded {
+    TaskResult::JobEnded {
         end,
         calls: u32::try_from(calls).unwrap_or(u32::MAX),
     }

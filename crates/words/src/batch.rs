@@ -4,8 +4,8 @@ use std::path::Path;
 
 use ralph_core::event::{LimitKind, Usage};
 use ralph_plan::batch::{
-    Batch, BatchEnd, BatchEvent, BatchId, BatchLimits, EngineEnd, EngineJob, Held, Hold, JobEnd, Kept, LOCAL, Phase,
-    Plan, PlanName, RepositoryChange, StoppedBy, TASKS_GIVEN, Trouble, WorkTree,
+    Batch, BatchEnd, BatchEvent, BatchId, BatchLimits, BatchPlan, EngineEnd, EngineJob, HoldReason, JobEnd, KeptReason,
+    LOCAL, MergeTrouble, PlanName, PlanPhase, RepositoryChange, StartHold, StoppedBy, TASKS_GIVEN, WorkTree,
 };
 
 use super::{
@@ -118,7 +118,10 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
             (Tone::Warning, format!("{plan}: merged, and its work tree stays: {why}"))
         }
         BatchEvent::StartsHeld { held } => {
-            let told_ms = batch.told_hold.as_ref().map_or(held.until_ms, |(told_ms, _)| *told_ms);
+            let told_ms = batch
+                .announced_hold
+                .as_ref()
+                .map_or(held.until_ms, |(told_ms, _)| *told_ms);
             (Tone::Warning, held_in_words(held, told_ms))
         }
         BatchEvent::BudgetUsedUp { limit } => {
@@ -145,7 +148,7 @@ fn end_line(batch: &Batch, end: BatchEnd) -> EventLine {
     let merged = batch
         .plans
         .iter()
-        .filter(|plan| matches!(plan.phase, Phase::Merged { .. }))
+        .filter(|plan| matches!(plan.phase, PlanPhase::Merged { .. }))
         .count();
     let count = format!(
         "{merged} of {} merged into `{}`",
@@ -204,28 +207,28 @@ fn engine_end_in_words(engine: &str, end: &EngineEnd) -> String {
 }
 
 /// Why a plan was not merged, as a clause.
-pub fn kept_in_words(why: &Kept) -> String {
+pub fn kept_in_words(why: &KeptReason) -> String {
     match why {
-        Kept::NotDone { end } => job_end_in_words(end),
-        Kept::NotMerged { trouble } => format!(
+        KeptReason::NotDone { end } => job_end_in_words(end),
+        KeptReason::NotMerged { trouble } => format!(
             "{}, after {}",
             trouble_in_words(trouble),
             counted(u64::from(TASKS_GIVEN), "task")
         ),
-        Kept::Failed { why } => why.clone(),
-        Kept::TargetInUse { why } => format!("the target cannot be moved: {why}"),
-        Kept::Waits { dependency } => format!("`{dependency}` was not merged"),
-        Kept::Cancelled => "cancelled".to_owned(),
+        KeptReason::Failed { why } => why.clone(),
+        KeptReason::TargetInUse { why } => format!("the target cannot be moved: {why}"),
+        KeptReason::Waits { dependency } => format!("`{dependency}` was not merged"),
+        KeptReason::Cancelled => "cancelled".to_owned(),
     }
 }
 
 /// Why a branch cannot be merged, as a clause.
-pub fn trouble_in_words(trouble: &Trouble) -> String {
+pub fn trouble_in_words(trouble: &MergeTrouble) -> String {
     match trouble {
-        Trouble::Conflict { files } => format!("conflicts with the target in {}", listed(files)),
-        Trouble::Markers { files } => format!("conflicts are not resolved in {}", listed(files)),
-        Trouble::Goals { .. } => "the goals fail on the merged tree".to_owned(),
-        Trouble::Tests { troubles } => {
+        MergeTrouble::Conflict { files } => format!("conflicts with the target in {}", listed(files)),
+        MergeTrouble::Markers { files } => format!("conflicts are not resolved in {}", listed(files)),
+        MergeTrouble::Goals { .. } => "the goals fail on the merged tree".to_owned(),
+        MergeTrouble::Tests { troubles } => {
             let first = troubles.first().map(test_trouble_in_words).unwrap_or_default();
             match troubles.len().saturating_sub(1) {
                 0 => first,
@@ -241,11 +244,13 @@ pub fn repair_in_words() -> &'static str {
 }
 
 /// Why no run may start at `now_ms`.
-pub fn held_in_words(held: &Held, now_ms: u64) -> String {
+pub fn held_in_words(held: &StartHold, now_ms: u64) -> String {
     let time = short_duration(held.until_ms.saturating_sub(now_ms));
     match &held.why {
-        Hold::AdapterLimited { adapter } => format!("no run starts for {time}: {adapter} is limited, for all plans"),
-        Hold::CallsUsedUp => format!("no run starts for {time}: the calls of this hour are used up"),
+        HoldReason::AdapterLimited { adapter } => {
+            format!("no run starts for {time}: {adapter} is limited, for all plans")
+        }
+        HoldReason::CallsUsedUp => format!("no run starts for {time}: the calls of this hour are used up"),
     }
 }
 
@@ -272,18 +277,18 @@ fn target_in_use_in_words(why: &str) -> String {
 }
 
 /// The state of a plan, in a few words.
-pub fn plan_phase_in_words(plan: &Plan) -> String {
+pub fn plan_phase_in_words(plan: &BatchPlan) -> String {
     if let Some(why) = &plan.target_in_use {
         return target_in_use_in_words(why);
     }
     match &plan.phase {
-        Phase::Waiting if plan.after.is_empty() => "waiting for its turn".to_owned(),
-        Phase::Waiting => {
+        PlanPhase::Waiting if plan.after.is_empty() => "waiting for its turn".to_owned(),
+        PlanPhase::Waiting => {
             format!("waiting for {}", listed_plans(&plan.after))
         }
-        Phase::Preparing => "making its work tree".to_owned(),
-        Phase::Ready => "waiting to run again".to_owned(),
-        Phase::Running => match &plan.job {
+        PlanPhase::Preparing => "making its work tree".to_owned(),
+        PlanPhase::Ready => "waiting to run again".to_owned(),
+        PlanPhase::Running => match &plan.job {
             Some(EngineJob {
                 began: false,
                 id: Some(id),
@@ -294,29 +299,29 @@ pub fn plan_phase_in_words(plan: &Plan) -> String {
             }) => "queued".to_owned(),
             Some(EngineJob { began: true, .. }) | None => "running".to_owned(),
         },
-        Phase::Finished => "done, waiting for the merge".to_owned(),
-        Phase::Merging => "merging".to_owned(),
-        Phase::Verifying { .. } => "merged; the goals run".to_owned(),
-        Phase::Moving { .. } => "verified; moving the target".to_owned(),
-        Phase::Repairing => "being given a task to merge it".to_owned(),
-        Phase::Merged { commit } => match &plan.merge_proof {
+        PlanPhase::Finished => "done, waiting for the merge".to_owned(),
+        PlanPhase::Merging => "merging".to_owned(),
+        PlanPhase::Verifying { .. } => "merged; the goals run".to_owned(),
+        PlanPhase::Moving { .. } => "verified; moving the target".to_owned(),
+        PlanPhase::Repairing => "being given a task to merge it".to_owned(),
+        PlanPhase::Merged { commit } => match &plan.merge_proof {
             Some(merge) => format!("merged ({}, {})", short(commit), proof_word(merge.proof)),
             None => format!("merged ({})", short(commit)),
         },
-        Phase::Kept { why } => format!("left as it is: {}", kept_in_words(why)),
+        PlanPhase::Kept { why } => format!("left as it is: {}", kept_in_words(why)),
     }
 }
 
 /// ` (verified)`, if the proof of a merge is known.
-fn proof_of_merge(plan: &Plan) -> String {
+fn proof_of_merge(plan: &BatchPlan) -> String {
     let proof = plan.merge_proof.as_ref();
     proof.map_or_else(String::new, |merge| format!(" ({})", proof_word(merge.proof)))
 }
 
 /// The state of a plan, marked as cut off if the batch was killed: nothing goes on in it then.
-pub fn plan_state_in_words(plan: &Plan, batch: &Batch, is_running: bool) -> String {
+pub fn plan_state_in_words(plan: &BatchPlan, batch: &Batch, is_running: bool) -> String {
     let phase = plan_phase_in_words(plan);
-    match is_running || batch.end.is_some() || batch.task_of(plan).is_none() {
+    match is_running || batch.end.is_some() || batch.task_for(plan).is_none() {
         true => phase,
         false => format!("cut off: {phase}"),
     }
@@ -360,7 +365,7 @@ pub fn target_lost(target: &str, latest: Option<&str>) -> String {
 
 /// The task added to a plan because of a merge, on one line. `conflicts` describes the conflict in each file; `attempt`
 /// is a number that no earlier task of the plan has.
-pub fn trouble_task(trouble: &Trouble, conflicts: &[String], target: &str, attempt: u32) -> String {
+pub fn trouble_task(trouble: &MergeTrouble, conflicts: &[String], target: &str, attempt: u32) -> String {
     let listed_conflicts = || match conflicts.is_empty() {
         true => String::new(),
         false => format!(" ({})", listed(conflicts)),
@@ -370,19 +375,19 @@ pub fn trouble_task(trouble: &Trouble, conflicts: &[String], target: &str, attem
          side has it is named in the commit message"
     );
     let what = match trouble {
-        Trouble::Conflict { files } => format!(
+        MergeTrouble::Conflict { files } => format!(
             "`{target}` was merged into this branch, and both changed the same places: resolve the conflicts in {}{}, so that the \
              work of both is kept and no conflict marker is left, and commit. {sides}",
             files_in_code(files),
             listed_conflicts()
         ),
-        Trouble::Markers { files } => format!(
+        MergeTrouble::Markers { files } => format!(
             "The merge of `{target}` is not resolved in {}{}: conflict markers are left, or the file is as one side has it and no \
              commit message names it. Keep the work of both sides, and commit. {sides}",
             files_in_code(files),
             listed_conflicts()
         ),
-        Trouble::Goals { output } => {
+        MergeTrouble::Goals { output } => {
             let output: Vec<&str> = output.split_whitespace().collect();
             let output = output.join(" ").replace('`', "'");
             let skipped = output.chars().count().saturating_sub(OUTPUT_CHARACTERS);
@@ -392,7 +397,7 @@ pub fn trouble_task(trouble: &Trouble, conflicts: &[String], target: &str, attem
                  without taking back the work of either; they printed: `{end}`"
             )
         }
-        Trouble::Tests { troubles } => tests_task(troubles, target),
+        MergeTrouble::Tests { troubles } => tests_task(troubles, target),
     };
     format!("Merge, attempt {attempt}: {what}")
 }
@@ -468,8 +473,10 @@ pub fn log_command(batch: &Batch, id: &BatchId, plan: &PlanName) -> String {
 }
 
 /// The hint for a plan whose changed tests are not confirmed; `None` for other plans.
-pub fn confirm_hint(plan: &Plan) -> Option<String> {
-    let Phase::Kept { why } = &plan.phase else { return None };
+pub fn confirm_hint(plan: &BatchPlan) -> Option<String> {
+    let PlanPhase::Kept { why } = &plan.phase else {
+        return None;
+    };
     (why.is_unconfirmed() && !plan.tree.is_empty()).then(|| {
         format!(
             "`cd '{}' && ralph confirm` shows the tests that {} changed, and takes your answer; `ralph many resume` merges it then",
@@ -483,7 +490,7 @@ pub fn batch_hints(batch: &Batch, id: &BatchId) -> Vec<String> {
     let kept = batch
         .plans
         .iter()
-        .filter(|plan| matches!(plan.phase, Phase::Kept { .. }) && plan.work_tree != WorkTree::None);
+        .filter(|plan| matches!(plan.phase, PlanPhase::Kept { .. }) && plan.work_tree != WorkTree::None);
     let kept = kept.map(|plan| format!("`{}` shows what {} did", log_command(batch, id, &plan.name), plan.name));
     let resume = match batch.spent {
         None => "`ralph many resume` goes on with what is not merged".to_owned(),

@@ -4,24 +4,26 @@ use ralph_core::{
     event::Wait,
     run::{Phase as RunPhase, RunView},
 };
-use ralph_plan::batch::{Kept, Phase, Plan};
+use ralph_plan::batch::{BatchPlan, KeptReason, PlanPhase};
 
 use super::Tone;
 
 /// The state of a plan without an active run; `stops` means that the plan is being ended.
-pub fn plan_phase_word(plan: &Plan, stops: bool) -> (Tone, &'static str) {
+pub fn plan_phase_word(plan: &BatchPlan, stops: bool) -> (Tone, &'static str) {
     match &plan.phase {
-        Phase::Merged { .. } => (Tone::Good, "merged"),
-        Phase::Kept { why: Kept::Cancelled } => (Tone::Note, "cancelled"),
-        Phase::Kept { .. } => (Tone::Bad, "left"),
+        PlanPhase::Merged { .. } => (Tone::Good, "merged"),
+        PlanPhase::Kept {
+            why: KeptReason::Cancelled,
+        } => (Tone::Note, "cancelled"),
+        PlanPhase::Kept { .. } => (Tone::Bad, "left"),
         _ if stops => (Tone::Wait, "stopping"),
         _ if plan.target_in_use.is_some() => (Tone::Wait, "waiting"),
-        Phase::Waiting | Phase::Ready => (Tone::Note, "waiting"),
-        Phase::Preparing | Phase::Running => (Tone::Start, "starting"),
-        Phase::Finished => (Tone::Wait, "done"),
-        Phase::Merging | Phase::Moving { .. } => (Tone::Start, "merging"),
-        Phase::Verifying { .. } => (Tone::Start, "goals run"),
-        Phase::Repairing => (Tone::Warning, "conflict"),
+        PlanPhase::Waiting | PlanPhase::Ready => (Tone::Note, "waiting"),
+        PlanPhase::Preparing | PlanPhase::Running => (Tone::Start, "starting"),
+        PlanPhase::Finished => (Tone::Wait, "done"),
+        PlanPhase::Merging | PlanPhase::Moving { .. } => (Tone::Start, "merging"),
+        PlanPhase::Verifying { .. } => (Tone::Start, "goals run"),
+        PlanPhase::Repairing => (Tone::Warning, "conflict"),
     }
 }
 

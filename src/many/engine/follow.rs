@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph_plan::batch::{Batch, EngineEnd, EngineJob, JobEnd, JobNews, Plan, PlanName};
+use ralph_plan::batch::{Batch, BatchPlan, EngineEnd, EngineJob, JobEnd, JobNews, PlanName};
 use ralph_system::{
     files,
     proc::{Stop, Supervisor},
@@ -73,7 +73,7 @@ pub(super) fn start(
     manifest: &Manifest,
     supervisor: &Supervisor,
     site: &Arc<Site>,
-    (batch, plan): (&Batch, &Plan),
+    (batch, plan): (&Batch, &BatchPlan),
     (job, before): (&Job<'_>, Before),
     news: Tell,
 ) -> Result<Handle, String> {
@@ -113,7 +113,7 @@ pub(super) fn cancel(
     manifest: &Manifest,
     supervisor: &Supervisor,
     site: &Site,
-    plan: &Plan,
+    plan: &BatchPlan,
     job: &EngineJob,
 ) -> Result<(), Failed> {
     let commands = Commands {

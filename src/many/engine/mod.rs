@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub(crate) use catalog::{Catalog, EngineError};
 pub(super) use judge::Shown;
 pub(crate) use manifest::Manifest;
-use ralph_plan::batch::{Batch, Plan};
+use ralph_plan::batch::{Batch, BatchPlan};
 use ralph_system::proc::Supervisor;
 pub(super) use running::{News, Running};
 
@@ -48,7 +48,7 @@ impl Engine {
     ///
     /// # Errors
     /// The reason why the job may continue.
-    pub(crate) fn cancel(&self, supervisor: &Supervisor, site: &Site, plan: &Plan) -> Result<(), String> {
+    pub(crate) fn cancel(&self, supervisor: &Supervisor, site: &Site, plan: &BatchPlan) -> Result<(), String> {
         match (self, &plan.job) {
             (Engine::Described(manifest), Some(job)) => follow::cancel(manifest, supervisor, site, plan, job),
             (Engine::Local, _) | (Engine::Described(_), None) => Ok(()),
@@ -65,7 +65,7 @@ impl Engine {
         supervisor: &Supervisor,
         site: &Arc<Site>,
         batch: &Batch,
-        plan: &Plan,
+        plan: &BatchPlan,
         news: impl Fn(News) + Send + 'static,
     ) -> Result<Box<dyn Running>, String> {
         let name = &plan.name;

@@ -1,6 +1,6 @@
 //! The interface between a batch and its jobs, for every engine.
 
-use ralph_plan::batch::{Finding, JobNews};
+use ralph_plan::batch::{JobNews, TaskResult};
 use ralph_system::proc::{Child, Stop};
 
 /// A started job.
@@ -24,7 +24,7 @@ impl Running for Child {
 pub(in crate::many) enum News {
     Heard(JobNews),
     /// The job has ended.
-    Ended(Finding),
+    Ended(TaskResult),
     /// The job continues without the batch.
     Left,
 }

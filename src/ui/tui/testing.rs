@@ -9,7 +9,9 @@ use ralph_core::{
     },
     testing::{iteration_started, permission_asked, question_asked},
 };
-use ralph_plan::batch::{Batch, BatchEvent, BatchId, BatchLimits, BatchRecord, JobEnd, PlanName, Planned, Trouble};
+use ralph_plan::batch::{
+    Batch, BatchEvent, BatchId, BatchLimits, BatchRecord, JobEnd, MergeTrouble, PlanName, Planned,
+};
 
 use crate::board::{Board, Seen};
 
@@ -230,7 +232,7 @@ pub(super) fn batch(plans: &[&str], events: impl IntoIterator<Item = BatchEvent>
             at_ms: START_MS + seq * 1000,
             event,
         });
-    Batch::of(&records.collect::<Vec<_>>()).expect("a batch")
+    Batch::from_records(&records.collect::<Vec<_>>()).expect("a batch")
 }
 
 /// The view of run `run` after `events`.
@@ -311,7 +313,7 @@ pub(super) fn merged(name: &str) -> Vec<BatchEvent> {
 /// The events of a merge with a conflict.
 pub(super) fn in_conflict(name: &str) -> Vec<BatchEvent> {
     let plan = plan_name(name);
-    let trouble = Trouble::Conflict {
+    let trouble = MergeTrouble::Conflict {
         files: vec!["src/lib.rs".to_owned()],
     };
     let refused = [

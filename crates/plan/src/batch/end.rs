@@ -43,7 +43,7 @@ impl JobEnd {
     pub(super) fn is_crash(&self) -> bool {
         match self {
             JobEnd::Crashed => true,
-            JobEnd::Engine { end, .. } => end.goes_on(),
+            JobEnd::Engine { end, .. } => end.continues(),
             JobEnd::Over { .. } | JobEnd::Refused { .. } => false,
         }
     }
@@ -59,7 +59,7 @@ impl JobEnd {
 /// The obstacle to merging a finished branch into the target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-pub enum Trouble {
+pub enum MergeTrouble {
     /// The branch and the target changed the same places.
     Conflict { files: Vec<String> },
     /// Conflict markers of an earlier merge were left in files.
@@ -76,14 +76,14 @@ pub enum Trouble {
 /// The reason why a plan is left as it is. None of its work is deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-pub enum Kept {
+pub enum KeptReason {
     /// Its run ended without completing the plan.
     NotDone {
         end: JobEnd,
     },
     /// The trouble persisted after every task that was given because of it.
     NotMerged {
-        trouble: Trouble,
+        trouble: MergeTrouble,
     },
     /// git or the file system refused.
     Failed {
@@ -100,10 +100,10 @@ pub enum Kept {
     Cancelled,
 }
 
-impl Kept {
+impl KeptReason {
     /// Whether the run ended because changed tests are not confirmed.
     pub fn is_unconfirmed(&self) -> bool {
-        matches!(self, Kept::NotDone { end } if end.proof() == Some(Proof::Unconfirmed))
+        matches!(self, KeptReason::NotDone { end } if end.proof() == Some(Proof::Unconfirmed))
     }
 }
 

@@ -57,7 +57,7 @@ pub enum EngineEnd {
 
 impl EngineEnd {
     /// Whether another job should continue the run.
-    pub fn goes_on(&self) -> bool {
+    pub fn continues(&self) -> bool {
         match self {
             EngineEnd::CutOff { .. } | EngineEnd::Forgotten | EngineEnd::Vanished { .. } => true,
             EngineEnd::NotSubmitted { .. }

@@ -3,7 +3,10 @@
 use ralph_core::event::{BreakerCause, LimitKind};
 use serde::{Deserialize, Serialize};
 
-use super::{BatchEnd, BatchId, BatchLimits, Held, JobEnd, Kept, MergeProof, PlanName, Planned, StoppedBy, Trouble};
+use super::{
+    BatchEnd, BatchId, BatchLimits, JobEnd, KeptReason, MergeProof, MergeTrouble, PlanName, Planned, StartHold,
+    StoppedBy,
+};
 
 /// One line of a batch's journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -144,7 +147,7 @@ pub enum BatchEvent {
     },
     MergeRefused {
         plan: PlanName,
-        trouble: Trouble,
+        trouble: MergeTrouble,
         /// The commit of the target onto which the merge was attempted.
         #[serde(default)]
         onto: String,
@@ -197,7 +200,7 @@ pub enum BatchEvent {
     /// The plan is left as it is.
     PlanKept {
         plan: PlanName,
-        why: Kept,
+        why: KeptReason,
     },
     /// The work tree and the branch of a merged plan were removed.
     WorkTreeRemoved {
@@ -218,7 +221,7 @@ pub enum BatchEvent {
     },
     /// No run starts at the moment.
     StartsHeld {
-        held: Held,
+        held: StartHold,
     },
     /// The shared budget of the plans is spent: runs are ended, and none starts.
     BudgetUsedUp {

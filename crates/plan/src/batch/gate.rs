@@ -23,43 +23,43 @@ pub type GoalTests = BTreeMap<String, TestCounts>;
 /// Test changes that the user has confirmed for a plan: they are exempt from comparison with the other side.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Confirmed {
+pub struct ConfirmedChanges {
     /// The changed files, relative to the project.
     pub paths: Vec<String>,
     /// Lost tests by goal name.
-    pub goals: BTreeMap<String, Loss>,
+    pub goals: BTreeMap<String, TestLoss>,
 }
 
 /// The decrease of a goal's tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Loss {
+pub struct TestLoss {
     /// Number of tests that it does not run any more.
     pub fewer: u32,
     /// Number of tests that it newly skips or expects to fail.
     pub unmeasured: u32,
 }
 
-impl Loss {
+impl TestLoss {
     /// Returns the loss from `before` to `now`.
-    pub fn between(before: &TestCounts, now: &TestCounts) -> Loss {
-        Loss {
+    pub fn between(before: &TestCounts, now: &TestCounts) -> TestLoss {
+        TestLoss {
             fewer: before.ran().saturating_sub(now.ran()),
             unmeasured: now.unmeasured().saturating_sub(before.unmeasured()),
         }
     }
 
-    fn and(self, other: Loss) -> Loss {
-        Loss {
+    fn and(self, other: TestLoss) -> TestLoss {
+        TestLoss {
             fewer: self.fewer.saturating_add(other.fewer),
             unmeasured: self.unmeasured.saturating_add(other.unmeasured),
         }
     }
 }
 
-impl Confirmed {
+impl ConfirmedChanges {
     /// Adds changes of another run or plan.
-    pub fn add(&mut self, other: &Confirmed) {
+    pub fn add(&mut self, other: &ConfirmedChanges) {
         self.paths.extend(other.paths.iter().cloned());
         self.paths.sort();
         self.paths.dedup();
@@ -71,17 +71,17 @@ impl Confirmed {
 
     /// Whether nothing was confirmed.
     pub fn is_empty(&self) -> bool {
-        *self == Confirmed::default()
+        *self == ConfirmedChanges::default()
     }
 
-    fn of(&self, goal: &str) -> Loss {
+    fn loss(&self, goal: &str) -> TestLoss {
         self.goals.get(goal).copied().unwrap_or_default()
     }
 }
 
 /// The counts that a merged tree has to reach.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Yardstick {
+pub struct RequiredCounts {
     /// The target's tests before the merge, as far as known.
     pub target: GoalTests,
     /// The plan's tests at the end of its run.
@@ -90,15 +90,15 @@ pub struct Yardstick {
     /// conflict.
     pub plan_fewest: GoalTests,
     /// Changes that the plan may make to the target's tests.
-    pub by_plan: Confirmed,
+    pub by_plan: ConfirmedChanges,
     /// Changes that the target may have made to the plan's tests: those of plans that were merged earlier.
-    pub by_target: Confirmed,
+    pub by_target: ConfirmedChanges,
 }
 
 /// The results of the goals on a merged tree.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct MergedLook {
+pub struct MergedResults {
     pub results: Vec<GoalResult>,
     /// The results with the tests of a side in place, for sides whose tests differ from the merged tree's.
     pub trials: Vec<(Side, Trial)>,
@@ -112,8 +112,8 @@ pub struct MergeProof {
     #[serde(default, skip_serializing_if = "GoalTests::is_empty")]
     pub tests: GoalTests,
     /// Test changes that were confirmed for the plan.
-    #[serde(default, skip_serializing_if = "Confirmed::is_empty")]
-    pub confirmed: Confirmed,
+    #[serde(default, skip_serializing_if = "ConfirmedChanges::is_empty")]
+    pub confirmed: ConfirmedChanges,
 }
 
 /// The reason why the tests of a merged tree do not count, although its goals pass.
@@ -150,35 +150,36 @@ pub enum TestTrouble {
 ///
 /// # Errors
 /// The reasons why its tests do not count; at least one.
-pub fn judge(yardstick: &Yardstick, look: &MergedLook) -> Result<MergeProof, Vec<TestTrouble>> {
-    let mut troubles: Vec<TestTrouble> = look.results.iter().filter_map(doubt).collect();
+pub fn judge(required: &RequiredCounts, merged: &MergedResults) -> Result<MergeProof, Vec<TestTrouble>> {
+    let mut troubles: Vec<TestTrouble> = merged.results.iter().filter_map(doubt).collect();
     for side in [Side::Target, Side::Plan] {
-        let known = yardstick.tests_of(side);
+        let known = required.side_tests(side);
         troubles.extend(
-            look.results
+            merged
+                .results
                 .iter()
-                .filter_map(|goal| yardstick.fewer(side, known, goal)),
+                .filter_map(|goal| required.fewer(side, known, goal)),
         );
     }
-    for (side, trial) in &look.trials {
-        troubles.extend(yardstick.tried(*side, trial));
+    for (side, trial) in &merged.trials {
+        troubles.extend(required.tried(*side, trial));
     }
     if !troubles.is_empty() {
         return Err(troubles);
     }
-    let tests = look.results.iter();
+    let tests = merged.results.iter();
     let tests: GoalTests = tests
         .filter_map(|goal| Some((goal.name.clone(), goal.tests.clone()?)))
         .collect();
     let has_tests = tests.values().any(TestCounts::all_passed);
     Ok(MergeProof {
-        proof: match (look.results.is_empty(), has_tests) {
+        proof: match (merged.results.is_empty(), has_tests) {
             (true, _) => Proof::Nothing,
             (false, true) => Proof::Tests,
             (false, false) => Proof::ExitCodes,
         },
         tests,
-        confirmed: yardstick.by_plan.clone(),
+        confirmed: required.by_plan.clone(),
     })
 }
 
@@ -190,8 +191,8 @@ fn doubt(goal: &GoalResult) -> Option<TestTrouble> {
     })
 }
 
-impl Yardstick {
-    fn tests_of(&self, side: Side) -> &GoalTests {
+impl RequiredCounts {
+    fn side_tests(&self, side: Side) -> &GoalTests {
         match side {
             Side::Target => &self.target,
             Side::Plan => &self.plan,
@@ -206,7 +207,7 @@ impl Yardstick {
             Side::Plan => &self.by_target,
         };
         let before = known.get(&goal.name).filter(|before| before.ran() > 0)?;
-        let allowed = allowed.of(&goal.name);
+        let allowed = allowed.loss(&goal.name);
         let least = before.ran().saturating_sub(allowed.fewer);
         let most = before.unmeasured().saturating_add(allowed.unmeasured);
         let is_fewer = match &goal.tests {
@@ -280,54 +281,54 @@ mod tests {
         }
     }
 
-    fn of(tests: TestCounts) -> GoalTests {
+    fn goal_tests(tests: TestCounts) -> GoalTests {
         GoalTests::from([("t".to_owned(), tests)])
     }
 
-    fn look(tests: Option<TestCounts>) -> MergedLook {
-        MergedLook {
+    fn merged(tests: Option<TestCounts>) -> MergedResults {
+        MergedResults {
             results: vec![goal(true, tests)],
             trials: Vec::new(),
         }
     }
 
-    fn allowing(fewer: u32, unmeasured: u32) -> Confirmed {
-        Confirmed {
+    fn allowing(fewer: u32, unmeasured: u32) -> ConfirmedChanges {
+        ConfirmedChanges {
             paths: vec!["a.test.js".to_owned()],
-            goals: BTreeMap::from([("t".to_owned(), Loss { fewer, unmeasured })]),
+            goals: BTreeMap::from([("t".to_owned(), TestLoss { fewer, unmeasured })]),
         }
     }
 
     #[test]
     fn a_merged_tree_runs_as_many_tests_as_each_side_unless_the_other_was_confirmed_to_take_some() {
-        let five = || of(counts(5, 0));
-        for (side, yardstick, confirmed) in [
+        let five = || goal_tests(counts(5, 0));
+        for (side, required, confirmed) in [
             (
                 Side::Target,
-                Yardstick {
+                RequiredCounts {
                     target: five(),
-                    ..Yardstick::default()
+                    ..RequiredCounts::default()
                 },
-                Yardstick {
+                RequiredCounts {
                     target: five(),
                     by_plan: allowing(1, 2),
-                    ..Yardstick::default()
+                    ..RequiredCounts::default()
                 },
             ),
             (
                 Side::Plan,
-                Yardstick {
+                RequiredCounts {
                     plan: five(),
-                    ..Yardstick::default()
+                    ..RequiredCounts::default()
                 },
-                Yardstick {
+                RequiredCounts {
                     plan: five(),
                     by_target: allowing(1, 2),
-                    ..Yardstick::default()
+                    ..RequiredCounts::default()
                 },
             ),
         ] {
-            let verdict = |yardstick: &Yardstick, now: Option<TestCounts>| match judge(yardstick, &look(now)) {
+            let verdict = |required: &RequiredCounts, now: Option<TestCounts>| match judge(required, &merged(now)) {
                 Ok(proof) => Some(proof.proof),
                 Err(troubles) => {
                     assert!(
@@ -337,11 +338,11 @@ mod tests {
                     None
                 }
             };
-            assert_eq!(verdict(&yardstick, Some(counts(5, 0))), Some(Proof::Tests));
-            assert_eq!(verdict(&yardstick, Some(counts(9, 0))), Some(Proof::Tests));
-            assert_eq!(verdict(&yardstick, Some(counts(4, 0))), None, "fewer");
-            assert_eq!(verdict(&yardstick, Some(counts(5, 1))), None, "more are skipped");
-            assert_eq!(verdict(&yardstick, None), None, "no tests where there were tests");
+            assert_eq!(verdict(&required, Some(counts(5, 0))), Some(Proof::Tests));
+            assert_eq!(verdict(&required, Some(counts(9, 0))), Some(Proof::Tests));
+            assert_eq!(verdict(&required, Some(counts(4, 0))), None, "fewer");
+            assert_eq!(verdict(&required, Some(counts(5, 1))), None, "more are skipped");
+            assert_eq!(verdict(&required, None), None, "no tests where there were tests");
             assert_eq!(verdict(&confirmed, Some(counts(4, 2))), Some(Proof::Tests));
             assert_eq!(verdict(&confirmed, Some(counts(3, 0))), None);
             assert_eq!(verdict(&confirmed, Some(counts(5, 3))), None);
@@ -355,10 +356,10 @@ mod tests {
             kind: GuardedChangeKind::Deleted,
             part: None,
         }];
-        let yardstick = Yardstick {
-            plan: of(counts(3, 0)),
-            plan_fewest: of(counts(3, 0)),
-            ..Yardstick::default()
+        let required = RequiredCounts {
+            plan: goal_tests(counts(3, 0)),
+            plan_fewest: goal_tests(counts(3, 0)),
+            ..RequiredCounts::default()
         };
         let tried = |results, problem: Option<&str>| {
             let trial = Trial {
@@ -367,10 +368,10 @@ mod tests {
                 problem: problem.map(str::to_owned),
             };
             judge(
-                &yardstick,
-                &MergedLook {
+                &required,
+                &MergedResults {
                     trials: vec![(Side::Plan, trial)],
-                    ..look(Some(counts(3, 0)))
+                    ..merged(Some(counts(3, 0)))
                 },
             )
         };
@@ -390,15 +391,15 @@ mod tests {
 
     #[test]
     fn the_proof_of_a_merged_tree_is_what_its_goals_show() {
-        let proof = |look: &MergedLook| judge(&Yardstick::default(), look).map(|proof| proof.proof);
-        assert_eq!(proof(&MergedLook::default()), Ok(Proof::Nothing));
-        assert_eq!(proof(&look(None)), Ok(Proof::ExitCodes));
-        assert_eq!(proof(&look(Some(counts(0, 0)))), Ok(Proof::ExitCodes));
-        assert_eq!(proof(&look(Some(counts(1, 0)))), Ok(Proof::Tests));
-        let mut doubtful = look(Some(counts(20, 0)));
+        let proof = |merged: &MergedResults| judge(&RequiredCounts::default(), merged).map(|proof| proof.proof);
+        assert_eq!(proof(&MergedResults::default()), Ok(Proof::Nothing));
+        assert_eq!(proof(&merged(None)), Ok(Proof::ExitCodes));
+        assert_eq!(proof(&merged(Some(counts(0, 0)))), Ok(Proof::ExitCodes));
+        assert_eq!(proof(&merged(Some(counts(1, 0)))), Ok(Proof::Tests));
+        let mut doubtful = merged(Some(counts(20, 0)));
         doubtful.results[0].doubt = Some("20 tests announced, 3 accounted for".to_owned());
         assert!(matches!(
-            judge(&Yardstick::default(), &doubtful).unwrap_err()[..],
+            judge(&RequiredCounts::default(), &doubtful).unwrap_err()[..],
             [TestTrouble::Doubtful { .. }]
         ));
     }
@@ -407,11 +408,11 @@ mod tests {
     fn confirmed_changes_of_several_runs_add_up() {
         let mut all = allowing(1, 0);
         all.add(&allowing(2, 3));
-        let loss = Loss {
+        let loss = TestLoss {
             fewer: 3,
             unmeasured: 3,
         };
-        assert_eq!(all.of("t"), loss);
+        assert_eq!(all.loss("t"), loss);
         assert_eq!(all.paths, ["a.test.js"]);
     }
 }

@@ -16,7 +16,7 @@ pub struct BatchLimits {
 
 /// The iterations that an ended run began within the hour before its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Calls {
+pub struct RecentCalls {
     pub ended_ms: u64,
     pub count: u32,
 }
@@ -24,15 +24,15 @@ pub struct Calls {
 /// The reason why no run starts, and the end of the hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Held {
+pub struct StartHold {
     /// Milliseconds since the Unix epoch.
     pub until_ms: u64,
-    pub why: Hold,
+    pub why: HoldReason,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-pub enum Hold {
+pub enum HoldReason {
     /// The account's rate limit is exhausted for this adapter and all its fallbacks.
     AdapterLimited { adapter: String },
     /// The calls of the hour are used up.
@@ -61,7 +61,7 @@ impl BatchLimits {
 
     /// Returns how many iterations each of `jobs` may begin in an hour, so that their sum stays within the
     /// limit.
-    pub(super) fn calls_of_a_run(&self, jobs: u32) -> Option<u32> {
+    pub(super) fn calls_per_run(&self, jobs: u32) -> Option<u32> {
         let calls = self.calls_per_hour?;
         Some((calls / self.runs_at_a_time(jobs)).max(1))
     }
@@ -70,8 +70,14 @@ impl BatchLimits {
     ///
     /// A running one counts with its whole share, which it may use at any time; an ended one counts with its
     /// actual calls.
-    pub(super) fn calls_free_at(&self, jobs: u32, running: u32, mut ended: Vec<Calls>, at_ms: u64) -> Option<u64> {
-        let (most, share) = (self.calls_per_hour?, self.calls_of_a_run(jobs)?);
+    pub(super) fn calls_free_at(
+        &self,
+        jobs: u32,
+        running: u32,
+        mut ended: Vec<RecentCalls>,
+        at_ms: u64,
+    ) -> Option<u64> {
+        let (most, share) = (self.calls_per_hour?, self.calls_per_run(jobs)?);
         ended.retain(|calls| calls.ended_ms + HOUR_MS > at_ms);
         ended.sort_by_key(|calls| std::cmp::Reverse(calls.ended_ms));
         let used_by_ended: u64 = ended.iter().map(|calls| u64::from(calls.count)).sum();
@@ -100,11 +106,11 @@ mod tests {
     #[test]
     fn the_calls_of_an_hour_are_shared_by_the_runs_of_that_time() {
         assert_eq!(
-            (limits(10).runs_at_a_time(4), limits(10).calls_of_a_run(4)),
+            (limits(10).runs_at_a_time(4), limits(10).calls_per_run(4)),
             (4, Some(2))
         );
-        assert_eq!((limits(3).runs_at_a_time(4), limits(3).calls_of_a_run(4)), (3, Some(1)));
-        assert_eq!(BatchLimits::default().calls_of_a_run(4), None);
+        assert_eq!((limits(3).runs_at_a_time(4), limits(3).calls_per_run(4)), (3, Some(1)));
+        assert_eq!(BatchLimits::default().calls_per_run(4), None);
         assert_eq!(BatchLimits::default().runs_at_a_time(4), 4);
     }
 
@@ -112,7 +118,7 @@ mod tests {
     fn a_run_starts_once_calls_of_runs_that_ended_are_an_hour_old() {
         let ended = |all: &[(u64, u32)]| {
             all.iter()
-                .map(|(ended_ms, count)| Calls {
+                .map(|(ended_ms, count)| RecentCalls {
                     ended_ms: *ended_ms,
                     count: *count,
                 })

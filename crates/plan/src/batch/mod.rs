@@ -2,7 +2,7 @@
 //! Pure.
 //!
 //! [`step`] maps an input to the events that follow from it; a [`Batch`] is the fold of its events. The next
-//! task of a plan follows from its phase ([`Batch::task_of`]) and is repeated after a crash, so every task is
+//! task of a plan follows from its phase ([`Batch::task_for`]) and is repeated after a crash, so every task is
 //! idempotent.
 
 mod end;
@@ -17,12 +17,14 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-pub use end::{BatchEnd, JobEnd, Kept, StoppedBy, Trouble};
+pub use end::{BatchEnd, JobEnd, KeptReason, MergeTrouble, StoppedBy};
 pub use engine::{EngineEnd, EngineJob, JobNews, LOCAL};
 pub use event::{BatchEvent, BatchRecord, RepositoryChange, Resumption};
 pub use front_matter::{FrontMatterError, after, after_heading};
-pub use gate::{Confirmed, GoalTests, Loss, MergeProof, MergedLook, Side, TestTrouble, Yardstick, judge};
-pub use limits::{BatchLimits, Calls, Held, Hold};
-pub use name::{BatchId, NameError, PlanName, Planned, names_of, names_of_sections, with_order};
-pub use state::{Batch, Phase, Plan, WorkTree, WorkerTask};
-pub use step::{Finding, Input, TASKS_GIVEN, step};
+pub use gate::{
+    ConfirmedChanges, GoalTests, MergeProof, MergedResults, RequiredCounts, Side, TestLoss, TestTrouble, judge,
+};
+pub use limits::{BatchLimits, HoldReason, RecentCalls, StartHold};
+pub use name::{BatchId, NameError, PlanName, Planned, plan_names, section_plan_names, with_order};
+pub use state::{Batch, BatchPlan, PlanPhase, WorkTree, WorkerTask};
+pub use step::{BatchInput, TASKS_GIVEN, TaskResult, step};

@@ -76,7 +76,7 @@ pub enum NameError {
 ///
 /// # Errors
 /// [`NameError::Twice`].
-pub fn names_of(files: &[String]) -> Result<Vec<PlanName>, NameError> {
+pub fn plan_names(files: &[String]) -> Result<Vec<PlanName>, NameError> {
     let mut seen = BTreeSet::new();
     if let Some(file) = files.iter().find(|file| !seen.insert(*file)) {
         return Err(NameError::Twice { file: file.clone() });
@@ -90,7 +90,7 @@ pub fn names_of(files: &[String]) -> Result<Vec<PlanName>, NameError> {
 }
 
 /// Derives names from the titles of a plan's sections.
-pub fn names_of_sections(titles: &[String]) -> Vec<PlanName> {
+pub fn section_plan_names(titles: &[String]) -> Vec<PlanName> {
     numbered(titles.iter().map(|title| slug(title)))
 }
 
@@ -189,7 +189,7 @@ mod tests {
 
     fn named(files: &[&str]) -> Vec<String> {
         let files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
-        names_of(&files).unwrap().into_iter().map(|name| name.0).collect()
+        plan_names(&files).unwrap().into_iter().map(|name| name.0).collect()
     }
 
     #[test]
@@ -223,13 +223,13 @@ mod tests {
     #[test]
     fn a_plan_that_is_given_twice_is_refused() {
         let files = ["a.md".to_owned(), "a.md".to_owned()];
-        let error = names_of(&files).unwrap_err();
+        let error = plan_names(&files).unwrap_err();
         assert_eq!(error.to_string(), "a.md is given twice");
     }
 
     fn ordered(after: &[(&str, &[&str])]) -> Result<Vec<Vec<String>>, String> {
         let files: Vec<String> = after.iter().map(|(file, _)| (*file).to_owned()).collect();
-        let names = names_of(&files).unwrap();
+        let names = plan_names(&files).unwrap();
         let plans = files.into_iter().zip(names).map(|(file, name)| Planned {
             name,
             file,

@@ -6,8 +6,8 @@ use ralph_core::event::{LimitKind, Proof};
 use serde::Serialize;
 
 use super::{
-    BatchEnd, BatchEvent, BatchId, BatchLimits, BatchRecord, Calls, EngineJob, Held, Hold, Kept, LOCAL, MergeProof,
-    PlanName, Planned, RepositoryChange, Resumption, StoppedBy, Trouble,
+    BatchEnd, BatchEvent, BatchId, BatchLimits, BatchRecord, EngineJob, HoldReason, KeptReason, LOCAL, MergeProof,
+    MergeTrouble, PlanName, Planned, RecentCalls, RepositoryChange, Resumption, StartHold, StoppedBy,
 };
 
 /// How long merges wait for the repair of a plan, in milliseconds: the longest duration of an iteration.
@@ -26,7 +26,7 @@ pub struct Batch {
     /// The engine that runs the jobs.
     pub engine: String,
     pub arguments: Vec<String>,
-    pub plans: Vec<Plan>,
+    pub plans: Vec<BatchPlan>,
     /// The plans that the batch was resumed for; all if empty.
     pub only: Vec<PlanName>,
     pub limits: BatchLimits,
@@ -37,7 +37,7 @@ pub struct Batch {
     /// The adapter of runs and its fallbacks, in order; empty until a run has met a limit.
     pub workers: Vec<String>,
     /// The latest recorded hold of starts, and its time.
-    pub told_hold: Option<(u64, Held)>,
+    pub announced_hold: Option<(u64, StartHold)>,
     /// The evidence for the last merge into the target; `None` before the first one.
     pub target_proof: Option<MergeProof>,
     /// Changes to the repository by others since the batch was started or resumed.
@@ -52,16 +52,16 @@ pub struct Batch {
 
 /// A plan of the batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct BatchPlan {
     pub name: PlanName,
     pub file: String,
     /// The section that is the plan; `None` for the whole file.
     pub section: Option<String>,
     pub after: Vec<PlanName>,
-    pub phase: Phase,
+    pub phase: PlanPhase,
     pub work_tree: WorkTree,
     /// The obstacle to the last merge.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<MergeTrouble>,
     /// Number of tasks given because of its merge with the same commit of the target.
     pub tasks_given: u32,
     /// Number of refused merges.
@@ -92,7 +92,7 @@ pub struct Plan {
     /// Its run makes no progress.
     pub stalled: bool,
     /// The calls of its last run.
-    calls: Calls,
+    calls: RecentCalls,
     /// Number of its jobs so far.
     pub jobs: u32,
     /// Its job at an engine.
@@ -100,7 +100,7 @@ pub struct Plan {
     /// Start of the phase, in milliseconds since the Unix epoch.
     pub since_ms: u64,
     /// Its place in the queue: plans are merged in the order in which they finish.
-    place: u32,
+    queue_position: u32,
 }
 
 /// The state of a plan's work tree.
@@ -117,7 +117,7 @@ pub enum WorkTree {
 /// The phase of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-pub enum Phase {
+pub enum PlanPhase {
     /// Waits for a free slot, or for plans that it depends on.
     Waiting,
     /// Its branch and its work tree are being created.
@@ -145,7 +145,7 @@ pub enum Phase {
         commit: String,
     },
     Kept {
-        why: Kept,
+        why: KeptReason,
     },
 }
 
@@ -157,13 +157,13 @@ pub enum WorkerTask {
     Merge,
     CheckGoals { commit: String, onto: String },
     MoveTarget { commit: String, onto: String },
-    GiveTask { trouble: Trouble },
+    GiveTask { trouble: MergeTrouble },
     RemoveWorkTree,
 }
 
 impl Batch {
     /// Folds the records; `None` if they do not begin with the opening of a batch.
-    pub fn of(records: &[BatchRecord]) -> Option<Batch> {
+    pub fn from_records(records: &[BatchRecord]) -> Option<Batch> {
         let (opened, rest) = records.split_first()?;
         let BatchEvent::BatchOpened { batch, .. } = &opened.event else {
             return None;
@@ -191,7 +191,7 @@ impl Batch {
             spent: None,
             limited: BTreeMap::new(),
             workers: Vec::new(),
-            told_hold: None,
+            announced_hold: None,
             target_proof: None,
             repository_changes: Vec::new(),
             stopped: None,
@@ -219,7 +219,7 @@ impl Batch {
                 self.engine.clone_from(engine);
                 self.arguments.clone_from(arguments);
                 self.limits = *limits;
-                self.plans = plans.iter().map(|plan| Plan::new(plan, record.at_ms)).collect();
+                self.plans = plans.iter().map(|plan| BatchPlan::new(plan, record.at_ms)).collect();
             }
             BatchEvent::BatchResumed { changes } => self.resume(changes, record.at_ms),
             BatchEvent::AdapterLimited {
@@ -231,7 +231,7 @@ impl Batch {
                 self.limited.insert(adapter.clone(), *until_ms);
                 self.workers.clone_from(workers);
             }
-            BatchEvent::StartsHeld { held } => self.told_hold = Some((record.at_ms, held.clone())),
+            BatchEvent::StartsHeld { held } => self.announced_hold = Some((record.at_ms, held.clone())),
             BatchEvent::RepositoryChanged { change } => self.repository_changes.push(change.clone()),
             BatchEvent::BudgetUsedUp { limit } => self.spent = Some(*limit),
             BatchEvent::StopRequested { by } => self.stopped = Some(*by),
@@ -244,14 +244,14 @@ impl Batch {
                     self.target_commit.clone_from(commit);
                     self.target_proof = self.plan(name).and_then(|plan| plan.merge_proof.clone());
                 }
-                let place = self.finished;
+                let queue_position = self.finished;
                 let stops = self.stopped.is_some() || self.spent.is_some();
                 let Some(plan) = self.plans.iter_mut().find(|plan| plan.name == *name) else {
                     return;
                 };
-                plan.apply(record, stops, place);
+                plan.apply(record, stops, queue_position);
                 plan.since_ms = record.at_ms;
-                if plan.phase == Phase::Finished {
+                if plan.phase == PlanPhase::Finished {
                     self.finished += 1;
                 }
             }
@@ -266,28 +266,30 @@ impl Batch {
         }
         self.only.clone_from(&changes.plans);
         (self.stopped, self.spent, self.end) = (None, None, None);
-        self.told_hold = None;
+        self.announced_hold = None;
         self.repository_changes.clear();
         for plan in &mut self.plans {
-            let Phase::Kept { why } = &plan.phase else { continue };
+            let PlanPhase::Kept { why } = &plan.phase else { continue };
             let is_named = changes.plans.contains(&plan.name);
             let is_confirmed = changes.confirmed.contains(&plan.name);
             // Another run would treat the changed tests as the ones that count.
             if why.is_unconfirmed() && !is_confirmed && !is_named {
                 continue;
             }
-            if !is_named && (*why == Kept::Cancelled || !changes.plans.is_empty()) {
+            if !is_named && (*why == KeptReason::Cancelled || !changes.plans.is_empty()) {
                 continue;
             }
             plan.phase = match (why, &plan.work_tree) {
-                (_, WorkTree::None) => Phase::Waiting,
-                (Kept::NotDone { .. }, _) if is_confirmed => Phase::Finished,
-                (Kept::NotMerged { .. } | Kept::TargetInUse { .. } | Kept::Failed { .. }, _) => Phase::Finished,
-                (Kept::Cancelled, _) if plan.is_done => Phase::Finished,
-                (Kept::NotDone { .. } | Kept::Waits { .. } | Kept::Cancelled, _) => Phase::Ready,
+                (_, WorkTree::None) => PlanPhase::Waiting,
+                (KeptReason::NotDone { .. }, _) if is_confirmed => PlanPhase::Finished,
+                (KeptReason::NotMerged { .. } | KeptReason::TargetInUse { .. } | KeptReason::Failed { .. }, _) => {
+                    PlanPhase::Finished
+                }
+                (KeptReason::Cancelled, _) if plan.is_done => PlanPhase::Finished,
+                (KeptReason::NotDone { .. } | KeptReason::Waits { .. } | KeptReason::Cancelled, _) => PlanPhase::Ready,
             };
-            if plan.phase == Phase::Finished {
-                plan.place = self.finished;
+            if plan.phase == PlanPhase::Finished {
+                plan.queue_position = self.finished;
                 self.finished += 1;
             }
             if is_confirmed {
@@ -303,45 +305,49 @@ impl Batch {
     }
 
     /// Whether the batch works on a plan; false if it was resumed for others.
-    pub fn includes(&self, plan: &Plan) -> bool {
+    pub fn includes(&self, plan: &BatchPlan) -> bool {
         self.only.is_empty() || self.only.contains(&plan.name)
     }
 
     /// Returns the plans that the batch works on.
-    pub(super) fn included(&self) -> impl Iterator<Item = &Plan> {
+    pub(super) fn included(&self) -> impl Iterator<Item = &BatchPlan> {
         self.plans.iter().filter(|plan| self.includes(plan))
     }
 
-    pub fn plan(&self, name: &PlanName) -> Option<&Plan> {
+    pub fn plan(&self, name: &PlanName) -> Option<&BatchPlan> {
         self.plans.iter().find(|plan| plan.name == *name)
     }
 
     /// Returns the present task for a plan; `None` if the plan waits or is over, or if the batch is stopping.
-    pub fn task_of(&self, plan: &Plan) -> Option<WorkerTask> {
+    pub fn task_for(&self, plan: &BatchPlan) -> Option<WorkerTask> {
         if self.stopped.is_some() || !self.includes(plan) {
             return None;
         }
         match &plan.phase {
-            Phase::Preparing => Some(WorkerTask::AddWorkTree),
-            Phase::Running => self.spent.is_none().then_some(WorkerTask::RunJob),
-            Phase::Merging => Some(WorkerTask::Merge),
-            Phase::Verifying { commit, onto } => Some(WorkerTask::CheckGoals {
+            PlanPhase::Preparing => Some(WorkerTask::AddWorkTree),
+            PlanPhase::Running => self.spent.is_none().then_some(WorkerTask::RunJob),
+            PlanPhase::Merging => Some(WorkerTask::Merge),
+            PlanPhase::Verifying { commit, onto } => Some(WorkerTask::CheckGoals {
                 commit: commit.clone(),
                 onto: onto.clone(),
             }),
-            Phase::Moving { commit, onto } => Some(WorkerTask::MoveTarget {
+            PlanPhase::Moving { commit, onto } => Some(WorkerTask::MoveTarget {
                 commit: commit.clone(),
                 onto: onto.clone(),
             }),
-            Phase::Repairing => plan.trouble.clone().map(|trouble| WorkerTask::GiveTask { trouble }),
-            Phase::Merged { .. } if plan.work_tree == WorkTree::There => Some(WorkerTask::RemoveWorkTree),
-            Phase::Merged { .. } | Phase::Waiting | Phase::Ready | Phase::Finished | Phase::Kept { .. } => None,
+            PlanPhase::Repairing => plan.trouble.clone().map(|trouble| WorkerTask::GiveTask { trouble }),
+            PlanPhase::Merged { .. } if plan.work_tree == WorkTree::There => Some(WorkerTask::RemoveWorkTree),
+            PlanPhase::Merged { .. }
+            | PlanPhase::Waiting
+            | PlanPhase::Ready
+            | PlanPhase::Finished
+            | PlanPhase::Kept { .. } => None,
         }
     }
 
     /// Whether work in progress for a plan should be stopped.
-    pub fn stops(&self, plan: &Plan) -> bool {
-        let is_spent = self.spent.is_some() && plan.phase == Phase::Running;
+    pub fn stops(&self, plan: &BatchPlan) -> bool {
+        let is_spent = self.spent.is_some() && plan.phase == PlanPhase::Running;
         self.stopped.is_some() || plan.cancelled || is_spent
     }
 
@@ -351,20 +357,20 @@ impl Batch {
     }
 
     /// Returns how many iterations each run may begin in an hour.
-    pub fn calls_of_a_run(&self) -> Option<u32> {
-        self.limits.calls_of_a_run(self.jobs)
+    pub fn calls_per_run(&self) -> Option<u32> {
+        self.limits.calls_per_run(self.jobs)
     }
 
     /// Returns the hold on the start of another run at `at_ms`; `None` if a run may start.
-    pub fn held(&self, at_ms: u64) -> Option<Held> {
-        let is_running = |plan: &&Plan| has_a_slot(plan) && self.includes(plan);
-        let (running, ended): (Vec<&Plan>, Vec<&Plan>) = self.plans.iter().partition(is_running);
+    pub fn held(&self, at_ms: u64) -> Option<StartHold> {
+        let is_running = |plan: &&BatchPlan| occupies_slot(plan) && self.includes(plan);
+        let (running, ended): (Vec<&BatchPlan>, Vec<&BatchPlan>) = self.plans.iter().partition(is_running);
         let ended = ended.into_iter().map(|plan| plan.calls).collect();
         let running = u32::try_from(running.len()).unwrap_or(u32::MAX);
         let by_calls = self.limits.calls_free_at(self.jobs, running, ended, at_ms);
-        let by_calls = by_calls.map(|until_ms| Held {
+        let by_calls = by_calls.map(|until_ms| StartHold {
             until_ms,
-            why: Hold::CallsUsedUp,
+            why: HoldReason::CallsUsedUp,
         });
         let by_limit = self.limited_until(at_ms);
         by_limit.into_iter().chain(by_calls).max_by_key(|held| held.until_ms)
@@ -372,45 +378,45 @@ impl Batch {
 
     /// Returns the hold if the adapter and all its fallbacks are limited: a new run would only meet the limit
     /// again.
-    fn limited_until(&self, at_ms: u64) -> Option<Held> {
+    fn limited_until(&self, at_ms: u64) -> Option<StartHold> {
         let until = |adapter: &String| self.limited.get(adapter).copied().filter(|until_ms| *until_ms > at_ms);
         let all: Option<Vec<u64>> = self.workers.iter().map(until).collect();
-        Some(Held {
+        Some(StartHold {
             until_ms: all?.into_iter().min()?,
-            why: Hold::AdapterLimited {
+            why: HoldReason::AdapterLimited {
                 adapter: self.workers.first()?.clone(),
             },
         })
     }
 
     /// Returns the next plan of the queue: a repaired one, or the one that finished first.
-    pub(super) fn first_finished(&self) -> Option<&Plan> {
-        let finished = self.included().filter(|plan| plan.phase == Phase::Finished);
-        finished.min_by_key(|plan| (plan.repairs_since_ms.is_none(), plan.place))
+    pub(super) fn first_finished(&self) -> Option<&BatchPlan> {
+        let finished = self.included().filter(|plan| plan.phase == PlanPhase::Finished);
+        finished.min_by_key(|plan| (plan.repairs_since_ms.is_none(), plan.queue_position))
     }
 
     /// Returns the plan whose repair other merges wait for at `at_ms`, because each of them could cause it
     /// another conflict.
     ///
     /// Merges continue while that plan waits for a limit or for money, and after an hour.
-    pub fn repairing(&self, at_ms: u64) -> Option<&Plan> {
+    pub fn repairing(&self, at_ms: u64) -> Option<&BatchPlan> {
         let is_limited = self.limited_until(at_ms).is_some();
-        let holds = |plan: &&Plan| {
+        let holds = |plan: &&BatchPlan| {
             let is_recent = plan
                 .repairs_since_ms
                 .is_some_and(|since_ms| at_ms < since_ms + REPAIR_MS);
             let can_work = match plan.phase {
-                Phase::Repairing => true,
-                Phase::Ready => self.spent.is_none() && self.held(at_ms).is_none(),
-                Phase::Running => self.spent.is_none() && !is_limited,
-                Phase::Waiting
-                | Phase::Preparing
-                | Phase::Finished
-                | Phase::Merging
-                | Phase::Verifying { .. }
-                | Phase::Moving { .. }
-                | Phase::Merged { .. }
-                | Phase::Kept { .. } => false,
+                PlanPhase::Repairing => true,
+                PlanPhase::Ready => self.spent.is_none() && self.held(at_ms).is_none(),
+                PlanPhase::Running => self.spent.is_none() && !is_limited,
+                PlanPhase::Waiting
+                | PlanPhase::Preparing
+                | PlanPhase::Finished
+                | PlanPhase::Merging
+                | PlanPhase::Verifying { .. }
+                | PlanPhase::Moving { .. }
+                | PlanPhase::Merged { .. }
+                | PlanPhase::Kept { .. } => false,
             };
             is_recent && can_work
         };
@@ -418,31 +424,31 @@ impl Batch {
     }
 }
 
-impl Plan {
+impl BatchPlan {
     /// Returns the commit of the target that merged it; `None` if it is not merged.
     pub fn merged_as(&self) -> Option<&String> {
         match &self.phase {
-            Phase::Merged { commit } => Some(commit),
-            Phase::Waiting
-            | Phase::Ready
-            | Phase::Preparing
-            | Phase::Running
-            | Phase::Finished
-            | Phase::Merging
-            | Phase::Verifying { .. }
-            | Phase::Moving { .. }
-            | Phase::Repairing
-            | Phase::Kept { .. } => None,
+            PlanPhase::Merged { commit } => Some(commit),
+            PlanPhase::Waiting
+            | PlanPhase::Ready
+            | PlanPhase::Preparing
+            | PlanPhase::Running
+            | PlanPhase::Finished
+            | PlanPhase::Merging
+            | PlanPhase::Verifying { .. }
+            | PlanPhase::Moving { .. }
+            | PlanPhase::Repairing
+            | PlanPhase::Kept { .. } => None,
         }
     }
 
-    fn new(planned: &Planned, at_ms: u64) -> Plan {
-        Plan {
+    fn new(planned: &Planned, at_ms: u64) -> BatchPlan {
+        BatchPlan {
             name: planned.name.clone(),
             file: planned.file.clone(),
             section: planned.section.clone(),
             after: planned.after.clone(),
-            phase: Phase::Waiting,
+            phase: PlanPhase::Waiting,
             work_tree: WorkTree::None,
             trouble: None,
             tasks_given: 0,
@@ -459,26 +465,26 @@ impl Plan {
             cancelled: false,
             is_done: false,
             stalled: false,
-            calls: Calls::default(),
+            calls: RecentCalls::default(),
             jobs: 0,
             job: None,
             since_ms: at_ms,
-            place: 0,
+            queue_position: 0,
         }
     }
 
     fn run(&mut self) {
-        self.phase = Phase::Running;
+        self.phase = PlanPhase::Running;
         (self.jobs, self.job) = (self.jobs + 1, None);
     }
 
     /// Counts a refusal; resets the number of tasks if the target has moved since, because the conflict is
     /// then a new one.
-    fn count_refusal(&mut self, trouble: &Trouble, onto: &str) {
+    fn count_refusal(&mut self, trouble: &MergeTrouble, onto: &str) {
         self.refusals += 1;
         match trouble {
-            Trouble::Markers { .. } => {}
-            Trouble::Conflict { .. } | Trouble::Goals { .. } | Trouble::Tests { .. } => {
+            MergeTrouble::Markers { .. } => {}
+            MergeTrouble::Conflict { .. } | MergeTrouble::Goals { .. } | MergeTrouble::Tests { .. } => {
                 if self.refused_onto != onto {
                     self.tasks_given = 0;
                 }
@@ -487,15 +493,15 @@ impl Plan {
         }
     }
 
-    /// Applies an event. `stops` tells whether the batch is stopping; `place` is the next free place in the
+    /// Applies an event. `stops` tells whether the batch is stopping; `queue_position` is the next free place in the
     /// queue.
-    fn apply(&mut self, record: &BatchRecord, stops: bool, place: u32) {
+    fn apply(&mut self, record: &BatchRecord, stops: bool, queue_position: u32) {
         if !matches!(record.event, BatchEvent::CancelRequested { .. }) {
             self.target_in_use = None;
         }
         match &record.event {
             BatchEvent::TargetInUse { why, .. } => self.target_in_use = Some(why.clone()),
-            BatchEvent::PlanStarted { .. } => self.phase = Phase::Preparing,
+            BatchEvent::PlanStarted { .. } => self.phase = PlanPhase::Preparing,
             BatchEvent::WorkTreeAdded { base, tree, .. } => {
                 self.work_tree = WorkTree::There;
                 self.base.clone_from(base);
@@ -517,7 +523,7 @@ impl Plan {
             }
             BatchEvent::EngineSilent { .. } => {}
             BatchEvent::JobEnded { end, calls, .. } => {
-                self.calls = Calls {
+                self.calls = RecentCalls {
                     ended_ms: record.at_ms,
                     count: *calls,
                 };
@@ -530,16 +536,16 @@ impl Plan {
                     false => self.crashes + u32::from(end.is_crash() && !stops),
                 };
                 self.phase = match end.is_done() {
-                    true => Phase::Finished,
+                    true => PlanPhase::Finished,
                     // Another event may follow that decides otherwise.
-                    false => Phase::Ready,
+                    false => PlanPhase::Ready,
                 };
-                self.place = place;
+                self.queue_position = queue_position;
             }
             BatchEvent::PlanStalled { why, .. } => self.stalled = why.is_some(),
-            BatchEvent::MergeStarted { .. } => self.phase = Phase::Merging,
+            BatchEvent::MergeStarted { .. } => self.phase = PlanPhase::Merging,
             BatchEvent::MergeMade { commit, onto, .. } => {
-                self.phase = Phase::Verifying {
+                self.phase = PlanPhase::Verifying {
                     commit: commit.clone(),
                     onto: onto.clone(),
                 }
@@ -548,7 +554,7 @@ impl Plan {
                 trouble, onto, branch, ..
             } => {
                 self.count_refusal(trouble, onto);
-                if let Trouble::Conflict { files } = trouble {
+                if let MergeTrouble::Conflict { files } = trouble {
                     for file in files {
                         let first = (branch.clone(), record.at_ms);
                         self.conflicts.entry(file.clone()).or_insert(first);
@@ -556,12 +562,12 @@ impl Plan {
                 }
                 self.repairs_since_ms = Some(record.at_ms);
                 self.trouble = Some(trouble.clone());
-                self.phase = Phase::Repairing;
+                self.phase = PlanPhase::Repairing;
             }
             BatchEvent::MergeVerified { proof, .. } => {
                 self.merge_proof.clone_from(proof);
-                if let Phase::Verifying { commit, onto } = &self.phase {
-                    self.phase = Phase::Moving {
+                if let PlanPhase::Verifying { commit, onto } = &self.phase {
+                    self.phase = PlanPhase::Moving {
                         commit: commit.clone(),
                         onto: onto.clone(),
                     };
@@ -569,18 +575,18 @@ impl Plan {
             }
             BatchEvent::TargetMoved { commit, .. } => {
                 self.repairs_since_ms = None;
-                self.phase = Phase::Merged { commit: commit.clone() };
+                self.phase = PlanPhase::Merged { commit: commit.clone() };
             }
             // It stays first in the queue.
-            BatchEvent::TargetHadMoved { .. } => self.phase = Phase::Merging,
+            BatchEvent::TargetHadMoved { .. } => self.phase = PlanPhase::Merging,
             BatchEvent::TaskAdded { .. } => {
                 self.tasks_given += 1;
-                self.phase = Phase::Ready;
+                self.phase = PlanPhase::Ready;
             }
             BatchEvent::PlanKept { why, .. } => {
                 self.cancelled = false;
                 self.repairs_since_ms = None;
-                self.phase = Phase::Kept { why: why.clone() };
+                self.phase = PlanPhase::Kept { why: why.clone() };
             }
             BatchEvent::WorkTreeRemoved { .. } => self.work_tree = WorkTree::Removed,
             BatchEvent::WorkTreeKept { .. } => self.work_tree = WorkTree::Left,
@@ -601,6 +607,6 @@ impl Plan {
 }
 
 /// Whether the plan occupies a slot: a run of it is active or about to start.
-pub(super) fn has_a_slot(plan: &Plan) -> bool {
-    matches!(plan.phase, Phase::Preparing | Phase::Running)
+pub(super) fn occupies_slot(plan: &BatchPlan) -> bool {
+    matches!(plan.phase, PlanPhase::Preparing | PlanPhase::Running)
 }

@@ -3,8 +3,9 @@
 use ralph_core::event::{BreakerCause, Usage};
 
 use super::{
-    Batch, BatchEnd, BatchEvent, BatchLimits, BatchRecord, JobEnd, JobNews, Kept, MergeProof, Phase, Plan, PlanName,
-    Planned, RepositoryChange, Resumption, StoppedBy, TestTrouble, Trouble, WorkTree, state::has_a_slot,
+    Batch, BatchEnd, BatchEvent, BatchLimits, BatchPlan, BatchRecord, JobEnd, JobNews, KeptReason, MergeProof,
+    MergeTrouble, PlanName, PlanPhase, Planned, RepositoryChange, Resumption, StoppedBy, TestTrouble, WorkTree,
+    state::occupies_slot,
 };
 
 /// Tasks that a plan is given because of its merge with the same commit of the target, before it is left as
@@ -17,7 +18,7 @@ const CRASHES: u32 = 3;
 
 /// An input of a batch.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Input {
+pub enum BatchInput {
     Start {
         target: String,
         base: String,
@@ -49,12 +50,12 @@ pub enum Input {
         usage: Usage,
     },
     /// The result of a plan's task.
-    Found {
+    TaskEnded {
         plan: PlanName,
-        finding: Finding,
+        result: TaskResult,
     },
     /// News about a plan's job before its end.
-    Heard {
+    JobReported {
         plan: PlanName,
         news: JobNews,
     },
@@ -85,7 +86,7 @@ pub enum Input {
 
 /// The result of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Finding {
+pub enum TaskResult {
     WorkTreeAdded {
         base: String,
         /// The project's directory in the work tree.
@@ -106,7 +107,7 @@ pub enum Finding {
         commit: String,
     },
     MergeRefused {
-        trouble: Trouble,
+        trouble: MergeTrouble,
         /// The commit of the target onto which the merge was attempted.
         onto: String,
         /// The commit of the branch.
@@ -142,14 +143,14 @@ pub enum Finding {
 }
 
 /// Returns the events that follow from `input`, in order, including those that it makes possible.
-pub fn step(batch: &Batch, at_ms: u64, input: Input) -> Vec<BatchEvent> {
+pub fn step(batch: &Batch, at_ms: u64, input: BatchInput) -> Vec<BatchEvent> {
     let mut steps = Steps {
         batch: batch.clone(),
         at_ms,
         events: Vec::new(),
     };
     steps.take(input);
-    steps.go_on();
+    steps.settle();
     steps.events
 }
 
@@ -171,9 +172,9 @@ impl Steps {
         self.events.push(record.event);
     }
 
-    fn take(&mut self, input: Input) {
+    fn take(&mut self, input: BatchInput) {
         match input {
-            Input::Start {
+            BatchInput::Start {
                 target,
                 base,
                 jobs,
@@ -190,11 +191,11 @@ impl Steps {
                 plans,
                 limits,
             }),
-            Input::Resume { changes, usage } => {
+            BatchInput::Resume { changes, usage } => {
                 self.push(BatchEvent::BatchResumed { changes });
                 self.used(&usage);
             }
-            Input::Limited {
+            BatchInput::Limited {
                 plan,
                 adapter,
                 until_ms,
@@ -210,20 +211,20 @@ impl Steps {
                     });
                 }
             }
-            Input::Stalled { plan, why } => {
-                let is_news = |known: &Plan| known.phase == Phase::Running && known.stalled != why.is_some();
+            BatchInput::Stalled { plan, why } => {
+                let is_news = |known: &BatchPlan| known.phase == PlanPhase::Running && known.stalled != why.is_some();
                 if self.batch.plan(&plan).is_some_and(is_news) {
                     self.push(BatchEvent::PlanStalled { plan, why });
                 }
             }
-            Input::Used { usage } => self.used(&usage),
-            Input::TargetPutBack { from, to } => self.push(BatchEvent::TargetPutBack { from, to }),
-            Input::TrialUndone { files } => self.push(BatchEvent::TrialUndone { files }),
-            Input::RepositoryChanged { change } => self.push(BatchEvent::RepositoryChanged { change }),
-            Input::Found { plan, finding } => self.found(plan, finding),
-            Input::Heard { plan, news } => {
+            BatchInput::Used { usage } => self.used(&usage),
+            BatchInput::TargetPutBack { from, to } => self.push(BatchEvent::TargetPutBack { from, to }),
+            BatchInput::TrialUndone { files } => self.push(BatchEvent::TrialUndone { files }),
+            BatchInput::RepositoryChanged { change } => self.push(BatchEvent::RepositoryChanged { change }),
+            BatchInput::TaskEnded { plan, result } => self.apply_result(plan, result),
+            BatchInput::JobReported { plan, news } => {
                 let known = self.batch.plan(&plan);
-                if known.is_some_and(|known| known.phase == Phase::Running) {
+                if known.is_some_and(|known| known.phase == PlanPhase::Running) {
                     self.push(match news {
                         JobNews::Submitted { name, id } => BatchEvent::JobSubmitted { plan, name, id },
                         JobNews::Began => BatchEvent::JobBegan { plan },
@@ -231,8 +232,8 @@ impl Steps {
                     });
                 }
             }
-            Input::Cancel { plan } => {
-                let chosen = |known: &&Plan| plan.as_ref().is_none_or(|plan| *plan == known.name);
+            BatchInput::Cancel { plan } => {
+                let chosen = |known: &&BatchPlan| plan.as_ref().is_none_or(|plan| *plan == known.name);
                 let chosen = self
                     .batch
                     .plans
@@ -244,95 +245,99 @@ impl Steps {
                     self.push(BatchEvent::CancelRequested { plan });
                 }
             }
-            Input::Stop { by } if self.batch.stopped.is_none() => self.push(BatchEvent::StopRequested { by }),
-            Input::Idle => {
+            BatchInput::Stop { by } if self.batch.stopped.is_none() => self.push(BatchEvent::StopRequested { by }),
+            BatchInput::Idle => {
                 let by_budget = self.batch.spent.map(|_| StoppedBy::Budget);
                 if let (Some(by), None) = (self.batch.stopped.or(by_budget), self.batch.end) {
                     let end = self.end_of_all().unwrap_or(BatchEnd::Stopped { by });
                     self.push(BatchEvent::BatchEnded { end });
                 }
             }
-            Input::Stop { .. } => {}
+            BatchInput::Stop { .. } => {}
         }
     }
 
     fn used(&mut self, usage: &Usage) {
         let spent = self.batch.limits.spent(usage);
-        let goes_on = self.batch.spent.is_none() && self.batch.stopped.is_none() && self.batch.end.is_none();
-        if let Some(limit) = spent.filter(|_| goes_on) {
+        let continues = self.batch.spent.is_none() && self.batch.stopped.is_none() && self.batch.end.is_none();
+        if let Some(limit) = spent.filter(|_| continues) {
             self.push(BatchEvent::BudgetUsedUp { limit });
         }
     }
 
-    fn found(&mut self, plan: PlanName, finding: Finding) {
+    fn apply_result(&mut self, plan: PlanName, result: TaskResult) {
         let Some(known) = self.batch.plan(&plan).cloned() else {
             return;
         };
         let cancelled = known.cancelled;
-        self.found_of(plan.clone(), known, finding);
+        self.apply_to_phase(plan.clone(), known, result);
         // The task of the cancelled plan has ended, and no other one follows.
         let is_over = self.batch.plan(&plan).is_none_or(is_over_or_merged);
         if cancelled && !is_over {
-            let why = Kept::Cancelled;
+            let why = KeptReason::Cancelled;
             self.push(BatchEvent::PlanKept { plan, why });
         }
     }
 
-    fn found_of(&mut self, plan: PlanName, known: Plan, finding: Finding) {
+    fn apply_to_phase(&mut self, plan: PlanName, known: BatchPlan, result: TaskResult) {
         let keep = |why| BatchEvent::PlanKept {
             plan: plan.clone(),
             why,
         };
-        match (known.phase.clone(), finding) {
-            (Phase::Preparing, Finding::WorkTreeAdded { base, tree }) => {
+        match (known.phase.clone(), result) {
+            (PlanPhase::Preparing, TaskResult::WorkTreeAdded { base, tree }) => {
                 self.push(BatchEvent::WorkTreeAdded { plan, base, tree });
             }
-            (Phase::Running, Finding::JobEnded { end, calls }) => {
+            (PlanPhase::Running, TaskResult::JobEnded { end, calls }) => {
                 let stops = self.batch.stops(&known);
                 let again = end.is_crash() && (end.has_progress() || known.crashes + 1 < CRASHES);
-                let kept = (!end.is_done() && !stops && !again).then(|| keep(Kept::NotDone { end: end.clone() }));
+                let kept = (!end.is_done() && !stops && !again).then(|| keep(KeptReason::NotDone { end: end.clone() }));
                 self.push(BatchEvent::JobEnded { plan, end, calls });
                 if let Some(kept) = kept {
                     self.push(kept);
                 }
             }
-            (Phase::Merging, Finding::MergeMade { commit, onto }) => {
+            (PlanPhase::Merging, TaskResult::MergeMade { commit, onto }) => {
                 self.push(BatchEvent::MergeMade { plan, commit, onto });
             }
-            (Phase::Merging, Finding::MergeUnneeded { commit })
-            | (Phase::Moving { commit, .. }, Finding::TargetMoved) => {
+            (PlanPhase::Merging, TaskResult::MergeUnneeded { commit })
+            | (PlanPhase::Moving { commit, .. }, TaskResult::TargetMoved) => {
                 self.push(BatchEvent::TargetMoved { plan, commit });
             }
-            (Phase::Merging, Finding::MergeRefused { trouble, onto, branch }) => {
+            (PlanPhase::Merging, TaskResult::MergeRefused { trouble, onto, branch }) => {
                 self.refused(plan, trouble, onto, branch);
             }
-            (Phase::Verifying { onto, .. }, Finding::GoalsFailed { output }) => {
-                self.refused(plan, Trouble::Goals { output }, onto, String::new());
+            (PlanPhase::Verifying { onto, .. }, TaskResult::GoalsFailed { output }) => {
+                self.refused(plan, MergeTrouble::Goals { output }, onto, String::new());
             }
-            (Phase::Verifying { onto, .. }, Finding::TestsRefused { troubles }) => {
-                self.refused(plan, Trouble::Tests { troubles }, onto, String::new());
+            (PlanPhase::Verifying { onto, .. }, TaskResult::TestsRefused { troubles }) => {
+                self.refused(plan, MergeTrouble::Tests { troubles }, onto, String::new());
             }
-            (Phase::Verifying { .. }, Finding::GoalsPassed { proof }) => {
+            (PlanPhase::Verifying { .. }, TaskResult::GoalsPassed { proof }) => {
                 let has_goals = proof.is_some();
                 self.push(BatchEvent::MergeVerified { plan, has_goals, proof });
             }
-            (Phase::Moving { .. }, Finding::TargetHadMoved) => self.push(BatchEvent::TargetHadMoved { plan }),
-            (Phase::Moving { .. } | Phase::Merging, Finding::TargetInUse { why }) => {
+            (PlanPhase::Moving { .. }, TaskResult::TargetHadMoved) => self.push(BatchEvent::TargetHadMoved { plan }),
+            (PlanPhase::Moving { .. } | PlanPhase::Merging, TaskResult::TargetInUse { why }) => {
                 self.target_in_use(known, why);
             }
-            (Phase::Repairing, Finding::TaskAdded) => self.push(BatchEvent::TaskAdded { plan }),
-            (Phase::Merged { .. }, Finding::WorkTreeRemoved) => self.push(BatchEvent::WorkTreeRemoved { plan }),
-            (Phase::Merged { .. }, Finding::WorkTreeKept { why } | Finding::Failed { why }) => {
+            (PlanPhase::Repairing, TaskResult::TaskAdded) => self.push(BatchEvent::TaskAdded { plan }),
+            (PlanPhase::Merged { .. }, TaskResult::WorkTreeRemoved) => self.push(BatchEvent::WorkTreeRemoved { plan }),
+            (PlanPhase::Merged { .. }, TaskResult::WorkTreeKept { why } | TaskResult::Failed { why }) => {
                 self.push(BatchEvent::WorkTreeKept { plan, why });
             }
-            (Phase::Running, Finding::Failed { why }) => {
+            (PlanPhase::Running, TaskResult::Failed { why }) => {
                 let end = JobEnd::Refused { code: None, said: why };
-                self.push(keep(Kept::NotDone { end }));
+                self.push(keep(KeptReason::NotDone { end }));
             }
             (
-                Phase::Preparing | Phase::Merging | Phase::Verifying { .. } | Phase::Moving { .. } | Phase::Repairing,
-                Finding::Failed { why },
-            ) => self.push(keep(Kept::Failed { why })),
+                PlanPhase::Preparing
+                | PlanPhase::Merging
+                | PlanPhase::Verifying { .. }
+                | PlanPhase::Moving { .. }
+                | PlanPhase::Repairing,
+                TaskResult::Failed { why },
+            ) => self.push(keep(KeptReason::Failed { why })),
             // The result of a task that was given up in the meantime.
             (_, _) => {}
         }
@@ -340,13 +345,13 @@ impl Steps {
 
     /// Lets the merge of `known` wait for the target. Leaves all plans that wait for it once that has taken
     /// too long.
-    fn target_in_use(&mut self, known: Plan, why: String) {
+    fn target_in_use(&mut self, known: BatchPlan, why: String) {
         let plan = known.name.clone();
         if known.target_in_use.as_ref() != Some(&why) {
             let why = why.clone();
             self.push(BatchEvent::TargetInUse { plan, why });
         }
-        let waits = |plan: &Plan| plan.name == known.name || plan.phase == Phase::Finished;
+        let waits = |plan: &BatchPlan| plan.name == known.name || plan.phase == PlanPhase::Finished;
         let plans = || self.batch.included();
         let works = plans().any(|plan| !waits(plan) && self.is_at_work(plan));
         let changed_ms = plans().map(|plan| plan.since_ms).max().unwrap_or_default();
@@ -358,38 +363,38 @@ impl Steps {
             .map(|plan| plan.name.clone())
             .collect();
         for plan in waiting {
-            let why = Kept::TargetInUse { why: why.clone() };
+            let why = KeptReason::TargetInUse { why: why.clone() };
             self.push(BatchEvent::PlanKept { plan, why });
         }
     }
 
     /// Whether work for a plan is in progress, or will begin without the target.
-    fn is_at_work(&self, plan: &Plan) -> bool {
+    fn is_at_work(&self, plan: &BatchPlan) -> bool {
         match plan.phase {
-            Phase::Waiting => self.can_start(plan) && self.batch.spent.is_none(),
-            Phase::Ready => self.batch.spent.is_none(),
-            Phase::Preparing | Phase::Running | Phase::Repairing => true,
-            Phase::Merging | Phase::Verifying { .. } | Phase::Moving { .. } => true,
-            Phase::Finished | Phase::Merged { .. } | Phase::Kept { .. } => false,
+            PlanPhase::Waiting => self.can_start(plan) && self.batch.spent.is_none(),
+            PlanPhase::Ready => self.batch.spent.is_none(),
+            PlanPhase::Preparing | PlanPhase::Running | PlanPhase::Repairing => true,
+            PlanPhase::Merging | PlanPhase::Verifying { .. } | PlanPhase::Moving { .. } => true,
+            PlanPhase::Finished | PlanPhase::Merged { .. } | PlanPhase::Kept { .. } => false,
         }
     }
 
-    fn refused(&mut self, plan: PlanName, trouble: Trouble, onto: String, branch: String) {
+    fn refused(&mut self, plan: PlanName, trouble: MergeTrouble, onto: String, branch: String) {
         self.push(BatchEvent::MergeRefused {
             plan: plan.clone(),
             trouble: trouble.clone(),
             onto,
             branch,
         });
-        let in_vain = |plan: &Plan| plan.tasks_given >= TASKS_GIVEN;
-        if self.batch.plan(&plan).is_some_and(in_vain) {
-            let why = Kept::NotMerged { trouble };
+        let is_exhausted = |plan: &BatchPlan| plan.tasks_given >= TASKS_GIVEN;
+        if self.batch.plan(&plan).is_some_and(is_exhausted) {
+            let why = KeptReason::NotMerged { trouble };
             self.push(BatchEvent::PlanKept { plan, why });
         }
     }
 
     /// Adds events that need no further input, until no more follow.
-    fn go_on(&mut self) {
+    fn settle(&mut self) {
         while let Some(event) = self.next() {
             self.push(event);
         }
@@ -403,7 +408,7 @@ impl Steps {
         if let Some(plan) = plans.iter().find(|plan| plan.cancelled && is_idle(plan)) {
             return Some(BatchEvent::PlanKept {
                 plan: plan.name.clone(),
-                why: Kept::Cancelled,
+                why: KeptReason::Cancelled,
             });
         }
         if self.batch.stopped.is_some() {
@@ -412,12 +417,12 @@ impl Steps {
         if let Some((plan, dependency)) = plans.iter().find_map(|plan| Some((plan, self.lost_dependency(plan)?))) {
             return Some(BatchEvent::PlanKept {
                 plan: plan.name.clone(),
-                why: Kept::Waits { dependency },
+                why: KeptReason::Waits { dependency },
             });
         }
-        let merges = self.batch.included().any(is_in_the_queue_head);
+        let merges = self.batch.included().any(is_merging);
         let holds = self.batch.repairing(self.at_ms).is_some();
-        let is_next = |plan: &&Plan| !merges && (!holds || plan.repairs_since_ms.is_some());
+        let is_next = |plan: &&BatchPlan| !merges && (!holds || plan.repairs_since_ms.is_some());
         if let Some(plan) = self.batch.first_finished().filter(is_next) {
             return Some(BatchEvent::MergeStarted {
                 plan: plan.name.clone(),
@@ -430,20 +435,24 @@ impl Steps {
     /// Returns the start of the next run, or the hold on it.
     fn next_start(&self) -> Option<BatchEvent> {
         let plans = || self.batch.included();
-        let running = plans().filter(|plan| has_a_slot(plan)).count();
+        let running = plans().filter(|plan| occupies_slot(plan)).count();
         if running >= self.batch.runs_at_a_time() as usize || self.batch.spent.is_some() {
             return None;
         }
         // Work that was begun comes first, since the target waits for it; a repair comes before other work.
-        let ready = plans().filter(|plan| plan.phase == Phase::Ready);
+        let ready = plans().filter(|plan| plan.phase == PlanPhase::Ready);
         let ready = ready.min_by_key(|plan| plan.repairs_since_ms.is_none());
         let next = ready.or_else(|| plans().find(|plan| self.can_start(plan)))?;
         if let Some(held) = self.batch.held(self.at_ms) {
-            let is_told = self.batch.told_hold.as_ref().is_some_and(|(_, told)| *told == held);
+            let is_told = self
+                .batch
+                .announced_hold
+                .as_ref()
+                .is_some_and(|(_, told)| *told == held);
             return (!is_told).then_some(BatchEvent::StartsHeld { held });
         }
         let plan = next.name.clone();
-        Some(match next.phase == Phase::Ready {
+        Some(match next.phase == PlanPhase::Ready {
             true => BatchEvent::JobStarted { plan },
             false => BatchEvent::PlanStarted { plan },
         })
@@ -452,78 +461,78 @@ impl Steps {
     /// Returns the end of the batch if all plans are over.
     fn end_of_all(&self) -> Option<BatchEnd> {
         let plans = &self.batch.plans;
-        let are_merged = plans.iter().all(|plan| matches!(plan.phase, Phase::Merged { .. }));
+        let are_merged = plans.iter().all(|plan| matches!(plan.phase, PlanPhase::Merged { .. }));
         self.batch.included().all(is_over).then_some(match are_merged {
             true => BatchEnd::Merged,
             false => BatchEnd::Incomplete,
         })
     }
 
-    fn can_start(&self, plan: &Plan) -> bool {
+    fn can_start(&self, plan: &BatchPlan) -> bool {
         let is_merged = |name: &PlanName| {
             let plan = self.batch.plan(name);
-            plan.is_some_and(|plan| matches!(plan.phase, Phase::Merged { .. }))
+            plan.is_some_and(|plan| matches!(plan.phase, PlanPhase::Merged { .. }))
         };
-        plan.phase == Phase::Waiting && plan.after.iter().all(is_merged)
+        plan.phase == PlanPhase::Waiting && plan.after.iter().all(is_merged)
     }
 
     /// Returns a plan that `plan` depends on and that will not be merged.
-    fn lost_dependency(&self, plan: &Plan) -> Option<PlanName> {
+    fn lost_dependency(&self, plan: &BatchPlan) -> Option<PlanName> {
         let is_lost = |name: &&PlanName| {
             let plan = self.batch.plan(name);
             plan.is_none_or(|plan| match plan.phase {
-                Phase::Kept { .. } => true,
-                Phase::Merged { .. } => false,
-                Phase::Waiting
-                | Phase::Preparing
-                | Phase::Ready
-                | Phase::Running
-                | Phase::Finished
-                | Phase::Merging
-                | Phase::Verifying { .. }
-                | Phase::Moving { .. }
-                | Phase::Repairing => !self.batch.includes(plan),
+                PlanPhase::Kept { .. } => true,
+                PlanPhase::Merged { .. } => false,
+                PlanPhase::Waiting
+                | PlanPhase::Preparing
+                | PlanPhase::Ready
+                | PlanPhase::Running
+                | PlanPhase::Finished
+                | PlanPhase::Merging
+                | PlanPhase::Verifying { .. }
+                | PlanPhase::Moving { .. }
+                | PlanPhase::Repairing => !self.batch.includes(plan),
             })
         };
-        let waits = plan.phase == Phase::Waiting && self.batch.includes(plan);
+        let waits = plan.phase == PlanPhase::Waiting && self.batch.includes(plan);
         plan.after.iter().find(is_lost).filter(|_| waits).cloned()
     }
 }
 
 /// Whether it is being merged into the target, which happens to one plan at a time.
-fn is_in_the_queue_head(plan: &Plan) -> bool {
+fn is_merging(plan: &BatchPlan) -> bool {
     matches!(
         plan.phase,
-        Phase::Merging | Phase::Verifying { .. } | Phase::Moving { .. }
+        PlanPhase::Merging | PlanPhase::Verifying { .. } | PlanPhase::Moving { .. }
     )
 }
 
 /// Whether no task is in progress for it, so that it can be cancelled at once.
-fn is_idle(plan: &Plan) -> bool {
-    matches!(plan.phase, Phase::Waiting | Phase::Ready | Phase::Finished)
+fn is_idle(plan: &BatchPlan) -> bool {
+    matches!(plan.phase, PlanPhase::Waiting | PlanPhase::Ready | PlanPhase::Finished)
 }
 
-fn can_be_cancelled(plan: &Plan) -> bool {
+fn can_be_cancelled(plan: &BatchPlan) -> bool {
     !plan.cancelled && !is_over_or_merged(plan)
 }
 
-fn is_over_or_merged(plan: &Plan) -> bool {
-    matches!(plan.phase, Phase::Merged { .. }) || is_over(plan)
+fn is_over_or_merged(plan: &BatchPlan) -> bool {
+    matches!(plan.phase, PlanPhase::Merged { .. }) || is_over(plan)
 }
 
 /// Whether no work is left for it.
-fn is_over(plan: &Plan) -> bool {
+fn is_over(plan: &BatchPlan) -> bool {
     match plan.phase {
-        Phase::Merged { .. } => plan.work_tree != WorkTree::There,
-        Phase::Kept { .. } => true,
-        Phase::Waiting
-        | Phase::Preparing
-        | Phase::Ready
-        | Phase::Running
-        | Phase::Finished
-        | Phase::Merging
-        | Phase::Verifying { .. }
-        | Phase::Moving { .. }
-        | Phase::Repairing => false,
+        PlanPhase::Merged { .. } => plan.work_tree != WorkTree::There,
+        PlanPhase::Kept { .. } => true,
+        PlanPhase::Waiting
+        | PlanPhase::Preparing
+        | PlanPhase::Ready
+        | PlanPhase::Running
+        | PlanPhase::Finished
+        | PlanPhase::Merging
+        | PlanPhase::Verifying { .. }
+        | PlanPhase::Moving { .. }
+        | PlanPhase::Repairing => false,
     }
 }

@@ -19,7 +19,7 @@ const UNCONFIRMED: JobEnd = JobEnd::Over {
     reason: StopReason::done(Proof::Unconfirmed),
 };
 
-const RESUME: Input = Input::Resume {
+const RESUME: BatchInput = BatchInput::Resume {
     changes: Resumption {
         limits: None,
         arguments: None,
@@ -38,7 +38,7 @@ const NOTHING: Usage = Usage {
 };
 
 /// A batch, with the tasks in flight that a driver would know.
-struct World {
+struct SimulatedBatch {
     records: Vec<BatchRecord>,
     batch: Batch,
     in_flight: Vec<(PlanName, WorkerTask)>,
@@ -51,25 +51,25 @@ fn name(text: &str) -> PlanName {
     PlanName(text.to_owned())
 }
 
-fn added(base: &str) -> Finding {
-    Finding::WorkTreeAdded {
+fn added(base: &str) -> TaskResult {
+    TaskResult::WorkTreeAdded {
         base: base.to_owned(),
         tree: "/trees/a".to_owned(),
     }
 }
 
 /// Returns the finding that the goals passed with counted tests.
-fn passed() -> Finding {
+fn passed() -> TaskResult {
     let proof = MergeProof {
         proof: Proof::Tests,
         tests: GoalTests::new(),
-        confirmed: Confirmed::default(),
+        confirmed: ConfirmedChanges::default(),
     };
-    Finding::GoalsPassed { proof: Some(proof) }
+    TaskResult::GoalsPassed { proof: Some(proof) }
 }
 
 /// Returns the finding that the goals ran fewer tests than on the target.
-fn fewer_tests() -> Finding {
+fn fewer_tests() -> TaskResult {
     let before = TestCounts {
         passed: 5,
         ..TestCounts::default()
@@ -80,14 +80,14 @@ fn fewer_tests() -> Finding {
         before,
         now: None,
     }];
-    Finding::TestsRefused { troubles }
+    TaskResult::TestsRefused { troubles }
 }
 
 /// Returns a resumption that confirms a random part of the unconfirmed tests.
-fn resumed_with(batch: &Batch, dice: &mut Dice) -> Input {
+fn resumed_with(batch: &Batch, dice: &mut Dice) -> BatchInput {
     let mut confirmed = Vec::new();
     for plan in &batch.plans {
-        if matches!(&plan.phase, Phase::Kept { why } if why.is_unconfirmed()) && dice.roll(2) == 0 {
+        if matches!(&plan.phase, PlanPhase::Kept { why } if why.is_unconfirmed()) && dice.roll(2) == 0 {
             confirmed.push(plan.name.clone());
         }
     }
@@ -95,7 +95,7 @@ fn resumed_with(batch: &Batch, dice: &mut Dice) -> Input {
         confirmed,
         ..Resumption::default()
     };
-    Input::Resume {
+    BatchInput::Resume {
         changes,
         usage: NOTHING,
     }
@@ -111,14 +111,14 @@ fn planned(plans: &[(&str, &[&str])]) -> Vec<Planned> {
     plans.collect()
 }
 
-impl World {
-    fn start(plans: &[(&str, &[&str])], jobs: u32) -> World {
-        World::limited(plans, jobs, BatchLimits::default())
+impl SimulatedBatch {
+    fn start(plans: &[(&str, &[&str])], jobs: u32) -> SimulatedBatch {
+        SimulatedBatch::limited(plans, jobs, BatchLimits::default())
     }
 
-    fn limited(plans: &[(&str, &[&str])], jobs: u32, limits: BatchLimits) -> World {
+    fn limited(plans: &[(&str, &[&str])], jobs: u32, limits: BatchLimits) -> SimulatedBatch {
         let id = BatchId("b".to_owned());
-        let mut world = World {
+        let mut world = SimulatedBatch {
             records: Vec::new(),
             batch: Batch::opened(id.clone()),
             in_flight: Vec::new(),
@@ -132,7 +132,7 @@ impl World {
             ralph: "0".to_owned(),
             batch: id.clone(),
         });
-        world.take(Input::Start {
+        world.take(BatchInput::Start {
             target: id.target(),
             base: "c0".to_owned(),
             jobs,
@@ -154,7 +154,7 @@ impl World {
         self.records.push(record);
     }
 
-    fn take(&mut self, input: Input) {
+    fn take(&mut self, input: BatchInput) {
         for event in step(&self.batch, self.now_ms, input) {
             self.record(event);
         }
@@ -168,38 +168,43 @@ impl World {
             if self.in_flight.iter().any(|(name, _)| *name == plan.name) {
                 continue;
             }
-            let task = self.batch.task_of(plan);
+            let task = self.batch.task_for(plan);
             self.in_flight.extend(task.map(|task| (plan.name.clone(), task)));
         }
     }
 
-    fn phase(&self, plan: &str) -> &Phase {
+    fn phase(&self, plan: &str) -> &PlanPhase {
         &self.batch.plan(&name(plan)).unwrap().phase
     }
 
-    fn find(&mut self, plan: &str, finding: Finding) {
+    fn end_task(&mut self, plan: &str, result: TaskResult) {
         self.in_flight.retain(|(name, _)| name.0 != plan);
-        self.take(Input::Found {
+        self.take(BatchInput::TaskEnded {
             plan: name(plan),
-            finding,
+            result,
         });
     }
 
     /// Checks what holds after every record.
     fn check(&self) {
         assert_eq!(
-            Batch::of(&self.records).as_ref(),
+            Batch::from_records(&self.records).as_ref(),
             Some(&self.batch),
             "the state is the fold"
         );
         let plans = &self.batch.plans;
-        let count = |is: fn(&Phase) -> bool| plans.iter().filter(|plan| is(&plan.phase)).count();
-        assert!(count(|phase| matches!(phase, Phase::Preparing | Phase::Running)) <= self.batch.jobs as usize);
-        let merging = |phase: &Phase| matches!(phase, Phase::Merging | Phase::Verifying { .. } | Phase::Moving { .. });
+        let count = |is: fn(&PlanPhase) -> bool| plans.iter().filter(|plan| is(&plan.phase)).count();
+        assert!(count(|phase| matches!(phase, PlanPhase::Preparing | PlanPhase::Running)) <= self.batch.jobs as usize);
+        let merging = |phase: &PlanPhase| {
+            matches!(
+                phase,
+                PlanPhase::Merging | PlanPhase::Verifying { .. } | PlanPhase::Moving { .. }
+            )
+        };
         assert!(count(merging) <= 1, "{plans:?}");
         for plan in plans {
-            let begun = !matches!(plan.phase, Phase::Waiting | Phase::Kept { .. });
-            let is_merged = |name: &PlanName| matches!(self.batch.plan(name).unwrap().phase, Phase::Merged { .. });
+            let begun = !matches!(plan.phase, PlanPhase::Waiting | PlanPhase::Kept { .. });
+            let is_merged = |name: &PlanName| matches!(self.batch.plan(name).unwrap().phase, PlanPhase::Merged { .. });
             assert!(
                 !begun || plan.after.iter().all(is_merged),
                 "{plan:?} began before what it waits for"
@@ -225,18 +230,18 @@ impl World {
     }
 
     /// Returns a random result of a task.
-    fn answer(&mut self, task: &WorkerTask, dice: &mut Dice) -> Finding {
+    fn answer(&mut self, task: &WorkerTask, dice: &mut Dice) -> TaskResult {
         if dice.roll(25) == 0 {
-            return Finding::Failed {
+            return TaskResult::Failed {
                 why: "no space".to_owned(),
             };
         }
-        let conflict = Trouble::Conflict {
+        let conflict = MergeTrouble::Conflict {
             files: vec!["a".to_owned()],
         };
         match task {
             WorkerTask::AddWorkTree => added(&self.target),
-            WorkerTask::RunJob => Finding::JobEnded {
+            WorkerTask::RunJob => TaskResult::JobEnded {
                 end: match dice.index(8) {
                     0 => JobEnd::Crashed,
                     1 => JobEnd::Over {
@@ -248,111 +253,111 @@ impl World {
                 calls: 1,
             },
             WorkerTask::Merge => match dice.index(6) {
-                0 => Finding::MergeRefused {
+                0 => TaskResult::MergeRefused {
                     trouble: conflict,
                     onto: self.target.clone(),
                     branch: "b1".to_owned(),
                 },
-                1 => Finding::MergeUnneeded {
+                1 => TaskResult::MergeUnneeded {
                     commit: "had".to_owned(),
                 },
-                2 => Finding::TargetInUse {
+                2 => TaskResult::TargetInUse {
                     why: "dirty".to_owned(),
                 },
                 _ => {
                     self.commits += 1;
-                    Finding::MergeMade {
+                    TaskResult::MergeMade {
                         commit: format!("c{}", self.commits),
                         onto: self.target.clone(),
                     }
                 }
             },
             WorkerTask::CheckGoals { .. } => match dice.index(6) {
-                0 => Finding::GoalsFailed {
+                0 => TaskResult::GoalsFailed {
                     output: "no".to_owned(),
                 },
                 2 => fewer_tests(),
-                1 if self.batch.stopped.is_some() => Finding::GoalsUnknown,
+                1 if self.batch.stopped.is_some() => TaskResult::GoalsUnknown,
                 _ => passed(),
             },
             WorkerTask::MoveTarget { commit, .. } => match dice.index(5) {
-                0 => Finding::TargetHadMoved,
+                0 => TaskResult::TargetHadMoved,
                 _ => {
                     self.target.clone_from(commit);
-                    Finding::TargetMoved
+                    TaskResult::TargetMoved
                 }
             },
-            WorkerTask::GiveTask { .. } => Finding::TaskAdded,
-            WorkerTask::RemoveWorkTree => Finding::WorkTreeRemoved,
+            WorkerTask::GiveTask { .. } => TaskResult::TaskAdded,
+            WorkerTask::RemoveWorkTree => TaskResult::WorkTreeRemoved,
         }
     }
 }
 
 #[test]
 fn plans_run_side_by_side_and_are_merged_one_after_the_other_in_the_order_they_finish() {
-    let mut world = World::start(&[("api", &[]), ("ui", &[]), ("docs", &[])], 2);
+    let mut world = SimulatedBatch::start(&[("api", &[]), ("ui", &[]), ("docs", &[])], 2);
     assert_eq!(
         (world.phase("ui"), world.phase("docs")),
-        (&Phase::Preparing, &Phase::Waiting)
+        (&PlanPhase::Preparing, &PlanPhase::Waiting)
     );
     for plan in ["api", "ui"] {
-        world.find(plan, added("c0"));
+        world.end_task(plan, added("c0"));
     }
-    world.find("ui", Finding::JobEnded { end: DONE, calls: 1 });
+    world.end_task("ui", TaskResult::JobEnded { end: DONE, calls: 1 });
     assert_eq!(
         (world.phase("ui"), world.phase("docs")),
-        (&Phase::Merging, &Phase::Preparing)
+        (&PlanPhase::Merging, &PlanPhase::Preparing)
     );
-    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
-    assert_eq!(world.phase("api"), &Phase::Finished);
+    world.end_task("api", TaskResult::JobEnded { end: DONE, calls: 1 });
+    assert_eq!(world.phase("api"), &PlanPhase::Finished);
     let (commit, onto) = ("c1".to_owned(), "c0".to_owned());
-    world.find("ui", Finding::MergeMade { commit, onto });
-    world.find("ui", passed());
-    assert_eq!(world.phase("api"), &Phase::Finished, "the target is not moved yet");
-    world.find("ui", Finding::TargetMoved);
-    assert_eq!(world.phase("api"), &Phase::Merging);
+    world.end_task("ui", TaskResult::MergeMade { commit, onto });
+    world.end_task("ui", passed());
+    assert_eq!(world.phase("api"), &PlanPhase::Finished, "the target is not moved yet");
+    world.end_task("ui", TaskResult::TargetMoved);
+    assert_eq!(world.phase("api"), &PlanPhase::Merging);
 }
 
 #[test]
 fn a_merge_that_fails_gives_two_tasks_and_then_leaves_the_plan_as_it_is() {
-    let mut world = World::start(&[("api", &[])], 1);
-    world.find("api", added("c0"));
-    let trouble = Trouble::Conflict {
+    let mut world = SimulatedBatch::start(&[("api", &[])], 1);
+    world.end_task("api", added("c0"));
+    let trouble = MergeTrouble::Conflict {
         files: vec!["a".to_owned()],
     };
     for _ in 0..TASKS_GIVEN {
-        world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
-        world.find(
+        world.end_task("api", TaskResult::JobEnded { end: DONE, calls: 1 });
+        world.end_task(
             "api",
-            Finding::MergeRefused {
+            TaskResult::MergeRefused {
                 trouble: trouble.clone(),
                 onto: "c0".to_owned(),
                 branch: "b1".to_owned(),
             },
         );
-        assert_eq!(world.phase("api"), &Phase::Repairing);
-        world.find("api", Finding::TaskAdded);
-        assert_eq!(world.phase("api"), &Phase::Running);
+        assert_eq!(world.phase("api"), &PlanPhase::Repairing);
+        world.end_task("api", TaskResult::TaskAdded);
+        assert_eq!(world.phase("api"), &PlanPhase::Running);
     }
-    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
-    world.find(
+    world.end_task("api", TaskResult::JobEnded { end: DONE, calls: 1 });
+    world.end_task(
         "api",
-        Finding::MergeRefused {
+        TaskResult::MergeRefused {
             trouble: trouble.clone(),
             onto: "c0".to_owned(),
             branch: "b1".to_owned(),
         },
     );
-    let why = Kept::NotMerged { trouble };
-    assert_eq!(world.phase("api"), &Phase::Kept { why });
+    let why = KeptReason::NotMerged { trouble };
+    assert_eq!(world.phase("api"), &PlanPhase::Kept { why });
     assert_eq!(world.batch.end, Some(BatchEnd::Incomplete));
     world.take(RESUME);
-    assert_eq!(world.phase("api"), &Phase::Merging, "it may be resolved by now");
+    assert_eq!(world.phase("api"), &PlanPhase::Merging, "it may be resolved by now");
 }
 
-fn conflict(onto: &str) -> Finding {
-    Finding::MergeRefused {
-        trouble: Trouble::Conflict {
+fn conflict(onto: &str) -> TaskResult {
+    TaskResult::MergeRefused {
+        trouble: MergeTrouble::Conflict {
             files: vec!["a".to_owned()],
         },
         onto: onto.to_owned(),
@@ -366,35 +371,35 @@ fn plans_that_touch_one_place_are_all_merged_whichever_ends_first() {
     let plans: Vec<(&str, &[&str])> = names.iter().map(|name| (*name, &[][..])).collect();
     for seed in 1..=rounds(50) {
         let mut dice = Dice::new(seed as u64);
-        let mut world = World::start(&plans, 1 + u32::try_from(dice.index(8)).unwrap());
+        let mut world = SimulatedBatch::start(&plans, 1 + u32::try_from(dice.index(8)).unwrap());
         // The commit of the target with which each plan has resolved its conflict.
         let mut resolved: BTreeMap<PlanName, String> = BTreeMap::new();
         while !world.in_flight.is_empty() {
             let at = dice.index(world.in_flight.len());
             let (plan, task) = world.in_flight[at].clone();
-            let finding = match task {
+            let result = match task {
                 WorkerTask::AddWorkTree => added("c0"),
-                WorkerTask::RunJob => Finding::JobEnded { end: DONE, calls: 1 },
+                WorkerTask::RunJob => TaskResult::JobEnded { end: DONE, calls: 1 },
                 WorkerTask::Merge if world.target != "c0" && resolved.get(&plan) != Some(&world.target) => {
                     conflict(&world.target)
                 }
                 WorkerTask::Merge => {
                     world.commits += 1;
                     let (commit, onto) = (format!("c{}", world.commits), world.target.clone());
-                    Finding::MergeMade { commit, onto }
+                    TaskResult::MergeMade { commit, onto }
                 }
                 WorkerTask::CheckGoals { .. } => passed(),
                 WorkerTask::MoveTarget { commit, .. } => {
                     world.target = commit;
-                    Finding::TargetMoved
+                    TaskResult::TargetMoved
                 }
                 WorkerTask::GiveTask { .. } => {
                     resolved.insert(plan.clone(), world.target.clone());
-                    Finding::TaskAdded
+                    TaskResult::TaskAdded
                 }
-                WorkerTask::RemoveWorkTree => Finding::WorkTreeRemoved,
+                WorkerTask::RemoveWorkTree => TaskResult::WorkTreeRemoved,
             };
-            world.find(&plan.0, finding);
+            world.end_task(&plan.0, result);
         }
         assert_eq!(
             world.batch.end,
@@ -408,18 +413,18 @@ fn plans_that_touch_one_place_are_all_merged_whichever_ends_first() {
 }
 
 /// Makes two finished plans, of which `api` repairs its conflict.
-fn one_repairs() -> World {
-    let mut world = World::start(&[("api", &[]), ("ui", &[])], 2);
+fn one_repairs() -> SimulatedBatch {
+    let mut world = SimulatedBatch::start(&[("api", &[]), ("ui", &[])], 2);
     for plan in ["api", "ui"] {
-        world.find(plan, added("c0"));
+        world.end_task(plan, added("c0"));
     }
-    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
-    world.find("api", conflict("c0"));
-    world.find("ui", Finding::JobEnded { end: DONE, calls: 1 });
-    world.find("api", Finding::TaskAdded);
+    world.end_task("api", TaskResult::JobEnded { end: DONE, calls: 1 });
+    world.end_task("api", conflict("c0"));
+    world.end_task("ui", TaskResult::JobEnded { end: DONE, calls: 1 });
+    world.end_task("api", TaskResult::TaskAdded);
     assert_eq!(
         (world.phase("api"), world.phase("ui")),
-        (&Phase::Running, &Phase::Finished)
+        (&PlanPhase::Running, &PlanPhase::Finished)
     );
     world
 }
@@ -427,32 +432,32 @@ fn one_repairs() -> World {
 #[test]
 fn merges_wait_for_a_repair_unless_it_gives_up_or_waits_itself() {
     let mut world = one_repairs();
-    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+    world.end_task("api", TaskResult::JobEnded { end: DONE, calls: 1 });
     assert_eq!(
         (world.phase("api"), world.phase("ui")),
-        (&Phase::Merging, &Phase::Finished)
+        (&PlanPhase::Merging, &PlanPhase::Finished)
     );
-    let is_merging = |world: &World| *world.phase("ui") == Phase::Merging;
+    let is_merging = |world: &SimulatedBatch| *world.phase("ui") == PlanPhase::Merging;
 
     let mut cancelled = one_repairs();
     let plan = Some(name("api"));
-    cancelled.take(Input::Cancel { plan });
+    cancelled.take(BatchInput::Cancel { plan });
     assert!(!is_merging(&cancelled), "its run still ends");
     let end = JobEnd::Over {
         reason: StopReason::Interrupted,
     };
-    cancelled.find("api", Finding::JobEnded { end, calls: 1 });
+    cancelled.end_task("api", TaskResult::JobEnded { end, calls: 1 });
     assert!(is_merging(&cancelled));
 
     let mut failed = one_repairs();
     let end = JobEnd::Over {
         reason: StopReason::Requested,
     };
-    failed.find("api", Finding::JobEnded { end, calls: 1 });
+    failed.end_task("api", TaskResult::JobEnded { end, calls: 1 });
     assert!(is_merging(&failed));
 
     let mut limited = one_repairs();
-    limited.take(Input::Limited {
+    limited.take(BatchInput::Limited {
         plan: name("api"),
         adapter: "codex".to_owned(),
         until_ms: 100,
@@ -462,41 +467,41 @@ fn merges_wait_for_a_repair_unless_it_gives_up_or_waits_itself() {
 
     let mut spent = one_repairs().batch;
     spent.limits = TEN_TOKENS;
-    let events = step(&spent, 0, Input::Used { usage: tokens(10) });
+    let events = step(&spent, 0, BatchInput::Used { usage: tokens(10) });
     let plan = name("ui");
     assert!(events.contains(&BatchEvent::MergeStarted { plan }), "{events:?}");
 
     let mut slow = one_repairs();
     slow.now_ms = 3_599_999;
-    slow.take(Input::Used { usage: NOTHING });
+    slow.take(BatchInput::Used { usage: NOTHING });
     assert!(!is_merging(&slow));
     slow.now_ms = 3_600_000;
-    slow.take(Input::Used { usage: NOTHING });
+    slow.take(BatchInput::Used { usage: NOTHING });
     assert!(is_merging(&slow), "an hour is enough");
 }
 
 #[test]
 fn a_conflict_with_another_commit_of_the_target_is_no_attempt_in_vain() {
-    let mut world = World::start(&[("api", &[])], 1);
-    world.find("api", added("c0"));
-    let again = |world: &mut World, finding| {
-        world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
-        world.find("api", finding);
-        if *world.phase("api") == Phase::Repairing {
-            world.find("api", Finding::TaskAdded);
+    let mut world = SimulatedBatch::start(&[("api", &[])], 1);
+    world.end_task("api", added("c0"));
+    let again = |world: &mut SimulatedBatch, result| {
+        world.end_task("api", TaskResult::JobEnded { end: DONE, calls: 1 });
+        world.end_task("api", result);
+        if *world.phase("api") == PlanPhase::Repairing {
+            world.end_task("api", TaskResult::TaskAdded);
         }
     };
     for onto in ["c1", "c2", "c3", "c4"] {
         again(&mut world, conflict(onto));
         assert_eq!(world.batch.plans[0].tasks_given, 1, "{onto}");
     }
-    let trouble = Trouble::Markers {
+    let trouble = MergeTrouble::Markers {
         files: vec!["a".to_owned()],
     };
     let onto = "c5".to_owned();
     again(
         &mut world,
-        Finding::MergeRefused {
+        TaskResult::MergeRefused {
             trouble,
             onto,
             branch: String::new(),
@@ -509,76 +514,79 @@ fn a_conflict_with_another_commit_of_the_target_is_no_attempt_in_vain() {
     again(&mut world, conflict("c4"));
     assert!(matches!(
         world.phase("api"),
-        Phase::Kept {
-            why: Kept::NotMerged { .. }
+        PlanPhase::Kept {
+            why: KeptReason::NotMerged { .. }
         }
     ));
 }
 
 /// Returns the finding that the target has uncommitted changes.
-fn dirty() -> Finding {
-    Finding::TargetInUse {
+fn dirty() -> TaskResult {
+    TaskResult::TargetInUse {
         why: "dirty".to_owned(),
     }
 }
 
 #[test]
 fn a_target_with_changes_is_waited_for_and_said_once() {
-    let mut world = World::start(&[("api", &[])], 1);
-    world.find("api", added("c0"));
-    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
-    world.find("api", dirty());
+    let mut world = SimulatedBatch::start(&[("api", &[])], 1);
+    world.end_task("api", added("c0"));
+    world.end_task("api", TaskResult::JobEnded { end: DONE, calls: 1 });
+    world.end_task("api", dirty());
     let said = world.records.len();
     for _ in 0..3 {
         world.now_ms += 1_000;
-        world.find("api", dirty());
+        world.end_task("api", dirty());
         assert_eq!(world.in_flight, [(name("api"), WorkerTask::Merge)], "it is tried again");
     }
     assert_eq!(world.records.len(), said);
     let (commit, onto) = ("c1".to_owned(), "c0".to_owned());
-    world.find("api", Finding::MergeMade { commit, onto });
+    world.end_task("api", TaskResult::MergeMade { commit, onto });
     assert_eq!(world.batch.plans[0].target_in_use, None);
-    world.find("api", passed());
-    world.find("api", dirty());
-    assert!(matches!(world.phase("api"), Phase::Moving { .. }), "it stays verified");
-    world.find("api", Finding::TargetMoved);
-    assert!(matches!(world.phase("api"), Phase::Merged { .. }));
+    world.end_task("api", passed());
+    world.end_task("api", dirty());
+    assert!(
+        matches!(world.phase("api"), PlanPhase::Moving { .. }),
+        "it stays verified"
+    );
+    world.end_task("api", TaskResult::TargetMoved);
+    assert!(matches!(world.phase("api"), PlanPhase::Merged { .. }));
 }
 
 #[test]
 fn a_target_with_changes_is_given_up_once_nothing_else_is_left_for_a_while() {
-    let mut world = World::start(&[("api", &[]), ("ui", &[]), ("docs", &["api"])], 2);
+    let mut world = SimulatedBatch::start(&[("api", &[]), ("ui", &[]), ("docs", &["api"])], 2);
     for plan in ["api", "ui"] {
-        world.find(plan, added("c0"));
+        world.end_task(plan, added("c0"));
     }
-    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
-    world.find("api", dirty());
+    world.end_task("api", TaskResult::JobEnded { end: DONE, calls: 1 });
+    world.end_task("api", dirty());
     world.now_ms = 86_400_000;
-    world.find("api", dirty());
-    assert_eq!(world.phase("api"), &Phase::Merging, "another plan still runs");
-    world.find("ui", Finding::JobEnded { end: DONE, calls: 1 });
+    world.end_task("api", dirty());
+    assert_eq!(world.phase("api"), &PlanPhase::Merging, "another plan still runs");
+    world.end_task("ui", TaskResult::JobEnded { end: DONE, calls: 1 });
     world.now_ms += 899_999;
-    world.find("api", dirty());
-    assert_eq!(world.phase("api"), &Phase::Merging);
+    world.end_task("api", dirty());
+    assert_eq!(world.phase("api"), &PlanPhase::Merging);
     world.now_ms += 1;
-    world.find("api", dirty());
+    world.end_task("api", dirty());
     let why = "dirty".to_owned();
-    let kept = Phase::Kept {
-        why: Kept::TargetInUse { why },
+    let kept = PlanPhase::Kept {
+        why: KeptReason::TargetInUse { why },
     };
     assert_eq!((world.phase("api"), world.phase("ui")), (&kept, &kept));
     assert_eq!(world.batch.end, Some(BatchEnd::Incomplete));
     world.take(RESUME);
-    assert_eq!(world.phase("api"), &Phase::Merging);
+    assert_eq!(world.phase("api"), &PlanPhase::Merging);
 }
 
 /// Returns a resumption for these plans only.
-fn alone(plans: &[&str]) -> Input {
+fn alone(plans: &[&str]) -> BatchInput {
     let changes = Resumption {
         plans: plans.iter().map(|plan| name(plan)).collect(),
         ..Resumption::default()
     };
-    Input::Resume {
+    BatchInput::Resume {
         changes,
         usage: NOTHING,
     }
@@ -586,51 +594,56 @@ fn alone(plans: &[&str]) -> Input {
 
 #[test]
 fn a_plan_is_resumed_alone_whatever_the_others_were_at() {
-    let mut world = World::start(&[("api", &[]), ("ui", &[]), ("docs", &["ui"])], 2);
+    let mut world = SimulatedBatch::start(&[("api", &[]), ("ui", &[]), ("docs", &["ui"])], 2);
     for plan in ["api", "ui"] {
-        world.find(plan, added("c0"));
+        world.end_task(plan, added("c0"));
     }
-    world.take(Input::Cancel {
+    world.take(BatchInput::Cancel {
         plan: Some(name("api")),
     });
-    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
-    assert_eq!(world.phase("api"), &Phase::Kept { why: Kept::Cancelled });
+    world.end_task("api", TaskResult::JobEnded { end: DONE, calls: 1 });
+    assert_eq!(
+        world.phase("api"),
+        &PlanPhase::Kept {
+            why: KeptReason::Cancelled
+        }
+    );
     // The batch is killed while `ui` runs.
     world.in_flight.clear();
     world.take(alone(&["api"]));
-    assert_eq!(world.phase("api"), &Phase::Merging, "it was done, and is named");
+    assert_eq!(world.phase("api"), &PlanPhase::Merging, "it was done, and is named");
     assert_eq!(world.in_flight, [(name("api"), WorkerTask::Merge)]);
-    world.find(
+    world.end_task(
         "api",
-        Finding::MergeUnneeded {
+        TaskResult::MergeUnneeded {
             commit: "had".to_owned(),
         },
     );
-    world.find("api", Finding::WorkTreeRemoved);
+    world.end_task("api", TaskResult::WorkTreeRemoved);
     assert_eq!(world.batch.end, Some(BatchEnd::Incomplete));
     assert_eq!(
         (world.phase("ui"), world.phase("docs")),
-        (&Phase::Running, &Phase::Waiting)
+        (&PlanPhase::Running, &PlanPhase::Waiting)
     );
     world.take(alone(&["docs"]));
-    let why = Kept::Waits { dependency: name("ui") };
-    assert_eq!(world.phase("docs"), &Phase::Kept { why });
+    let why = KeptReason::Waits { dependency: name("ui") };
+    assert_eq!(world.phase("docs"), &PlanPhase::Kept { why });
     assert_eq!(world.in_flight, []);
     world.take(RESUME);
     assert_eq!(world.in_flight, [(name("ui"), WorkerTask::RunJob)]);
-    assert_eq!(world.phase("docs"), &Phase::Waiting);
+    assert_eq!(world.phase("docs"), &PlanPhase::Waiting);
 }
 
 #[test]
 fn options_at_resume_count_from_then_on() {
-    let mut world = World::start(&[("api", &[])], 1);
+    let mut world = SimulatedBatch::start(&[("api", &[])], 1);
     let arguments = vec!["--model".to_owned(), "small".to_owned()];
     let changes = Resumption {
         arguments: Some(arguments.clone()),
         jobs: Some(7),
         ..Resumption::default()
     };
-    world.take(Input::Resume {
+    world.take(BatchInput::Resume {
         changes,
         usage: NOTHING,
     });
@@ -640,34 +653,36 @@ fn options_at_resume_count_from_then_on() {
 
 #[test]
 fn a_plan_whose_dependency_is_not_merged_is_left_alone_and_comes_back_with_it() {
-    let mut world = World::start(&[("ui", &["api"]), ("api", &[]), ("docs", &["ui"])], 4);
-    world.find("api", added("c0"));
+    let mut world = SimulatedBatch::start(&[("ui", &["api"]), ("api", &[]), ("docs", &["ui"])], 4);
+    world.end_task("api", added("c0"));
     let end = JobEnd::Over {
         reason: StopReason::Requested,
     };
-    world.find("api", Finding::JobEnded { end, calls: 1 });
+    world.end_task("api", TaskResult::JobEnded { end, calls: 1 });
     assert_eq!(
         world.phase("docs"),
-        &Phase::Kept {
-            why: Kept::Waits { dependency: name("ui") }
+        &PlanPhase::Kept {
+            why: KeptReason::Waits { dependency: name("ui") }
         }
     );
     assert_eq!(world.batch.end, Some(BatchEnd::Incomplete));
     world.take(RESUME);
     assert_eq!(
         (world.phase("api"), world.phase("docs")),
-        (&Phase::Running, &Phase::Waiting)
+        (&PlanPhase::Running, &PlanPhase::Waiting)
     );
 }
 
 #[test]
 fn what_is_cancelled_while_something_is_done_for_it_ends_with_that_and_stays_cancelled() {
-    let mut world = World::start(&[("api", &[]), ("ui", &[])], 1);
-    world.take(Input::Cancel { plan: None });
-    assert_eq!(world.phase("api"), &Phase::Preparing);
-    let cancelled = Phase::Kept { why: Kept::Cancelled };
+    let mut world = SimulatedBatch::start(&[("api", &[]), ("ui", &[])], 1);
+    world.take(BatchInput::Cancel { plan: None });
+    assert_eq!(world.phase("api"), &PlanPhase::Preparing);
+    let cancelled = PlanPhase::Kept {
+        why: KeptReason::Cancelled,
+    };
     assert_eq!(world.phase("ui"), &cancelled);
-    world.find("api", added("c0"));
+    world.end_task("api", added("c0"));
     assert_eq!(world.phase("api"), &cancelled);
     world.take(RESUME);
     assert_eq!(
@@ -678,15 +693,15 @@ fn what_is_cancelled_while_something_is_done_for_it_ends_with_that_and_stays_can
 
 #[test]
 fn the_target_that_was_verified_counts_before_a_cancel() {
-    let mut world = World::start(&[("api", &[])], 1);
-    world.find("api", added("c0"));
-    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+    let mut world = SimulatedBatch::start(&[("api", &[])], 1);
+    world.end_task("api", added("c0"));
+    world.end_task("api", TaskResult::JobEnded { end: DONE, calls: 1 });
     let (commit, onto) = ("c1".to_owned(), "c0".to_owned());
-    world.find("api", Finding::MergeMade { commit, onto });
-    world.find("api", passed());
-    world.take(Input::Cancel { plan: None });
-    world.find("api", Finding::TargetMoved);
-    assert!(matches!(world.phase("api"), Phase::Merged { .. }));
+    world.end_task("api", TaskResult::MergeMade { commit, onto });
+    world.end_task("api", passed());
+    world.take(BatchInput::Cancel { plan: None });
+    world.end_task("api", TaskResult::TargetMoved);
+    assert!(matches!(world.phase("api"), PlanPhase::Merged { .. }));
 }
 
 fn tokens(output_tokens: u64) -> Usage {
@@ -704,46 +719,46 @@ const TEN_TOKENS: BatchLimits = BatchLimits {
 
 #[test]
 fn a_budget_that_is_used_up_ends_runs_and_merges_what_is_done_until_there_is_a_larger_one() {
-    let mut world = World::limited(&[("api", &[]), ("ui", &[]), ("docs", &[])], 2, TEN_TOKENS);
+    let mut world = SimulatedBatch::limited(&[("api", &[]), ("ui", &[]), ("docs", &[])], 2, TEN_TOKENS);
     for plan in ["api", "ui"] {
-        world.find(plan, added("c0"));
+        world.end_task(plan, added("c0"));
     }
-    world.take(Input::Used { usage: tokens(9) });
+    world.take(BatchInput::Used { usage: tokens(9) });
     assert_eq!(world.batch.spent, None);
-    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
-    world.take(Input::Used { usage: tokens(10) });
+    world.end_task("api", TaskResult::JobEnded { end: DONE, calls: 1 });
+    world.take(BatchInput::Used { usage: tokens(10) });
     assert_eq!(world.batch.spent, Some(LimitKind::MaxTokens));
-    let stops = |world: &World, plan: &str| world.batch.stops(world.batch.plan(&name(plan)).unwrap());
+    let stops = |world: &SimulatedBatch, plan: &str| world.batch.stops(world.batch.plan(&name(plan)).unwrap());
     assert_eq!((stops(&world, "ui"), stops(&world, "api")), (true, false));
     let end = JobEnd::Over {
         reason: StopReason::Interrupted,
     };
-    world.find("ui", Finding::JobEnded { end, calls: 1 });
+    world.end_task("ui", TaskResult::JobEnded { end, calls: 1 });
     assert_eq!(
         (world.phase("ui"), world.phase("docs")),
-        (&Phase::Ready, &Phase::Preparing)
+        (&PlanPhase::Ready, &PlanPhase::Preparing)
     );
-    world.find("docs", added("c0"));
+    world.end_task("docs", added("c0"));
     let (commit, onto) = ("c1".to_owned(), "c0".to_owned());
-    world.find("api", Finding::MergeMade { commit, onto });
-    world.find("api", passed());
-    world.find("api", Finding::TargetMoved);
-    world.find("api", Finding::WorkTreeRemoved);
+    world.end_task("api", TaskResult::MergeMade { commit, onto });
+    world.end_task("api", passed());
+    world.end_task("api", TaskResult::TargetMoved);
+    world.end_task("api", TaskResult::WorkTreeRemoved);
     assert_eq!(world.in_flight, []);
-    world.take(Input::Idle);
+    world.take(BatchInput::Idle);
     let by = StoppedBy::Budget;
     assert_eq!(world.batch.end, Some(BatchEnd::Stopped { by }));
     let limits = BatchLimits {
         max_tokens: Some(20),
         ..TEN_TOKENS
     };
-    world.take(Input::Resume {
+    world.take(BatchInput::Resume {
         changes: Resumption::default(),
         usage: tokens(10),
     });
     assert_eq!(world.in_flight, [], "the budget is the same");
-    world.take(Input::Idle);
-    world.take(Input::Resume {
+    world.take(BatchInput::Idle);
+    world.take(BatchInput::Resume {
         changes: Resumption {
             limits: Some(limits),
             ..Resumption::default()
@@ -752,44 +767,44 @@ fn a_budget_that_is_used_up_ends_runs_and_merges_what_is_done_until_there_is_a_l
     });
     assert_eq!(
         (world.phase("ui"), world.phase("docs")),
-        (&Phase::Running, &Phase::Running)
+        (&PlanPhase::Running, &PlanPhase::Running)
     );
 }
 
 #[test]
 fn a_limit_that_one_run_met_holds_the_starts_of_all_until_it_resets_unless_another_can_stand_in() {
-    let limited = |adapter: &str, until_ms, workers: &[&str]| Input::Limited {
+    let limited = |adapter: &str, until_ms, workers: &[&str]| BatchInput::Limited {
         plan: name("api"),
         adapter: adapter.to_owned(),
         until_ms,
         workers: workers.iter().map(|worker| (*worker).to_owned()).collect(),
     };
-    let done = || Finding::JobEnded { end: DONE, calls: 1 };
-    let mut world = World::start(&[("api", &[]), ("ui", &[]), ("docs", &[])], 2);
+    let done = || TaskResult::JobEnded { end: DONE, calls: 1 };
+    let mut world = SimulatedBatch::start(&[("api", &[]), ("ui", &[]), ("docs", &[])], 2);
     for plan in ["api", "ui"] {
-        world.find(plan, added("c0"));
+        world.end_task(plan, added("c0"));
     }
     world.take(limited("codex", 100, &["codex", "claude"]));
     assert_eq!(world.batch.held(0), None, "claude stands in");
     world.take(limited("claude", 80, &["codex", "claude"]));
-    world.find("ui", done());
-    assert_eq!(world.phase("docs"), &Phase::Waiting);
-    assert_eq!(world.phase("ui"), &Phase::Merging, "no agent is needed for a merge");
-    let held = Held {
+    world.end_task("ui", done());
+    assert_eq!(world.phase("docs"), &PlanPhase::Waiting);
+    assert_eq!(world.phase("ui"), &PlanPhase::Merging, "no agent is needed for a merge");
+    let held = StartHold {
         until_ms: 80,
-        why: Hold::AdapterLimited {
+        why: HoldReason::AdapterLimited {
             adapter: "codex".to_owned(),
         },
     };
-    assert_eq!(world.batch.told_hold, Some((0, held)));
+    assert_eq!(world.batch.announced_hold, Some((0, held)));
     let records = world.records.len();
     world.now_ms = 79;
-    world.take(Input::Used { usage: NOTHING });
+    world.take(BatchInput::Used { usage: NOTHING });
     world.take(limited("claude", 80, &["codex", "claude"]));
     assert_eq!(world.records.len(), records, "it is told once");
     world.now_ms = 80;
-    world.take(Input::Used { usage: NOTHING });
-    assert_eq!(world.phase("docs"), &Phase::Preparing);
+    world.take(BatchInput::Used { usage: NOTHING });
+    assert_eq!(world.phase("docs"), &PlanPhase::Preparing);
 }
 
 #[test]
@@ -798,18 +813,18 @@ fn calls_of_an_hour_are_kept_for_the_runs_that_go_on() {
         calls_per_hour: Some(2),
         ..BatchLimits::default()
     };
-    let mut world = World::limited(&[("api", &[]), ("ui", &[]), ("docs", &[])], 3, limits);
-    assert_eq!(world.phase("docs"), &Phase::Waiting, "two runs at a time");
-    world.find("api", added("c0"));
+    let mut world = SimulatedBatch::limited(&[("api", &[]), ("ui", &[]), ("docs", &[])], 3, limits);
+    assert_eq!(world.phase("docs"), &PlanPhase::Waiting, "two runs at a time");
+    world.end_task("api", added("c0"));
     world.now_ms = 1_000;
-    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
-    assert_eq!(world.phase("docs"), &Phase::Waiting);
+    world.end_task("api", TaskResult::JobEnded { end: DONE, calls: 1 });
+    assert_eq!(world.phase("docs"), &PlanPhase::Waiting);
     world.now_ms = 3_600_999;
-    world.take(Input::Used { usage: NOTHING });
-    assert_eq!(world.phase("docs"), &Phase::Waiting);
+    world.take(BatchInput::Used { usage: NOTHING });
+    assert_eq!(world.phase("docs"), &PlanPhase::Waiting);
     world.now_ms = 3_601_000;
-    world.take(Input::Used { usage: NOTHING });
-    assert_eq!(world.phase("docs"), &Phase::Preparing);
+    world.take(BatchInput::Used { usage: NOTHING });
+    assert_eq!(world.phase("docs"), &PlanPhase::Preparing);
 }
 
 #[test]
@@ -818,14 +833,14 @@ fn whatever_is_found_and_wherever_it_is_cut_off_a_batch_ends_by_its_rules() {
         let mut dice = Dice::new(seed as u64);
         let plans: &[(&str, &[&str])] = &[("a", &[]), ("b", &[]), ("c", &["a"]), ("d", &[]), ("e", &["c", "d"])];
         let jobs = 1 + u32::try_from(dice.index(3)).unwrap();
-        let mut world = World::limited(plans, jobs, TEN_TOKENS);
+        let mut world = SimulatedBatch::limited(plans, jobs, TEN_TOKENS);
         let mut steps = 0;
         loop {
             steps += 1;
             // After that, no more interruptions, so that it ends.
             let is_wild = steps < 60;
             if world.in_flight.is_empty() {
-                world.take(Input::Idle);
+                world.take(BatchInput::Idle);
                 let stopped = matches!(world.batch.end, Some(BatchEnd::Stopped { .. }));
                 assert!(
                     world.batch.end.is_some(),
@@ -839,24 +854,24 @@ fn whatever_is_found_and_wherever_it_is_cut_off_a_batch_ends_by_its_rules() {
                 continue;
             }
             match dice.index(if is_wild { 40 } else { 1_000_000 }) {
-                4 => world.take(Input::Used { usage: tokens(11) }),
-                0 => world.take(Input::Cancel {
+                4 => world.take(BatchInput::Used { usage: tokens(11) }),
+                0 => world.take(BatchInput::Cancel {
                     plan: Some(name(["a", "b", "c", "d", "e"][dice.index(5)])),
                 }),
-                1 => world.take(Input::Stop {
+                1 => world.take(BatchInput::Stop {
                     by: StoppedBy::Interrupt,
                 }),
                 // The batch is killed: tasks in flight are forgotten, and may have been done.
                 2 | 3 => {
                     world.in_flight.clear();
-                    world.batch = Batch::of(&world.records).unwrap();
+                    world.batch = Batch::from_records(&world.records).unwrap();
                     world.take(RESUME);
                 }
                 _ => {
                     let at = dice.index(world.in_flight.len());
                     let (plan, task) = world.in_flight.remove(at);
-                    let finding = world.answer(&task, &mut dice);
-                    world.take(Input::Found { plan, finding });
+                    let result = world.answer(&task, &mut dice);
+                    world.take(BatchInput::TaskEnded { plan, result });
                 }
             }
             assert!(steps < 5_000, "seed {seed}: it never ends: {:?}", world.batch);
@@ -873,37 +888,37 @@ fn a_job_that_was_cut_off_goes_on_as_long_as_it_gets_somewhere() {
             progress,
         },
     };
-    let mut world = World::start(&[("api", &[])], 1);
-    world.find("api", added("c0"));
-    let is_running = |world: &World| world.batch.plans[0].phase == Phase::Running;
+    let mut world = SimulatedBatch::start(&[("api", &[])], 1);
+    world.end_task("api", added("c0"));
+    let is_running = |world: &SimulatedBatch| world.batch.plans[0].phase == PlanPhase::Running;
     for progress in [true, true, true, true, false, false] {
-        world.find(
+        world.end_task(
             "api",
-            Finding::JobEnded {
+            TaskResult::JobEnded {
                 end: end(progress),
                 calls: 0,
             },
         );
         assert!(is_running(&world), "{progress}");
     }
-    world.find(
+    world.end_task(
         "api",
-        Finding::JobEnded {
+        TaskResult::JobEnded {
             end: end(false),
             calls: 0,
         },
     );
-    let kept = Phase::Kept {
-        why: Kept::NotDone { end: end(false) },
+    let kept = PlanPhase::Kept {
+        why: KeptReason::NotDone { end: end(false) },
     };
     assert_eq!(world.batch.plans[0].phase, kept);
 }
 
 #[test]
 fn a_plan_that_stalls_is_told_once_and_again_when_it_makes_progress() {
-    let mut world = World::start(&[("api", &[])], 1);
-    world.find("api", added("c0"));
-    let stalled = |why| Input::Stalled { plan: name("api"), why };
+    let mut world = SimulatedBatch::start(&[("api", &[])], 1);
+    world.end_task("api", added("c0"));
+    let stalled = |why| BatchInput::Stalled { plan: name("api"), why };
     let cause = || Some(BreakerCause::NoProgress { iterations: 2 });
     let records = world.records.len();
     for _ in 0..2 {
@@ -915,7 +930,7 @@ fn a_plan_that_stalls_is_told_once_and_again_when_it_makes_progress() {
     }
     assert_eq!(world.records.len(), records + 2);
     world.take(stalled(cause()));
-    world.find("api", Finding::JobEnded { end: DONE, calls: 1 });
+    world.end_task("api", TaskResult::JobEnded { end: DONE, calls: 1 });
     assert!(!world.batch.plans[0].stalled);
     world.take(stalled(cause()));
     assert!(!world.batch.plans[0].stalled, "it does not run");

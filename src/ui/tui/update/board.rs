@@ -5,7 +5,7 @@ use ralph_core::{
     event::UserCommand,
     run::{Ask, RunView},
 };
-use ralph_plan::batch::{Phase, PlanName};
+use ralph_plan::batch::{PlanName, PlanPhase};
 use ralph_words::Tone;
 
 use crate::{
@@ -182,7 +182,7 @@ fn scroll(model: &mut BoardModel, focus: BoardFocus, by: Scroll) {
 
 /// Whether a plan can still be cancelled.
 fn can_be_cancelled(row: &Row) -> bool {
-    !matches!(row.phase, Phase::Merged { .. } | Phase::Kept { .. })
+    !matches!(row.phase, PlanPhase::Merged { .. } | PlanPhase::Kept { .. })
 }
 
 fn open(model: &mut BoardModel) -> Vec<BoardOrder> {

@@ -1,6 +1,6 @@
 //! Snapshots of the board of a batch: in many states, with many plans, and once it is over.
 
-use ralph_plan::batch::{BatchEnd, BatchEvent, Kept};
+use ralph_plan::batch::{BatchEnd, BatchEvent, KeptReason};
 
 use crate::{
     board::{Board, Seen},
@@ -30,19 +30,19 @@ fn shown(model: &BoardModel) -> String {
 }
 
 fn over() -> Board {
-    let kept = |name: &str, why: Kept| BatchEvent::PlanKept {
+    let kept = |name: &str, why: KeptReason| BatchEvent::PlanKept {
         plan: plan_name(name),
         why,
     };
-    let trouble = ralph_plan::batch::Trouble::Goals {
+    let trouble = ralph_plan::batch::MergeTrouble::Goals {
         output: "test tests::orders ... FAILED".to_owned(),
     };
     let events = [
         merged("api"),
         job_done("ui"),
-        vec![kept("ui", Kept::NotMerged { trouble })],
+        vec![kept("ui", KeptReason::NotMerged { trouble })],
         at_work("docs").to_vec(),
-        vec![kept("docs", Kept::Cancelled)],
+        vec![kept("docs", KeptReason::Cancelled)],
         vec![BatchEvent::BatchEnded {
             end: BatchEnd::Incomplete,
         }],
