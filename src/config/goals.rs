@@ -139,9 +139,7 @@ impl Grammar for GoalName {
     type Held = String;
 
     fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
-        let name = node.text().filter(|text| !text.trim().is_empty());
-        let name = name.filter(|text| !text.contains(char::is_control));
-        accept::<Self>(node, key, name.map(str::to_owned))
+        accept::<Self>(node, key, text_on_one_line(node))
     }
 
     fn expected() -> String {
@@ -220,9 +218,7 @@ impl Grammar for SealedDirectory {
     type Held = String;
 
     fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
-        let path = node.text().filter(|text| !text.trim().is_empty());
-        let path = path.filter(|text| !text.contains(char::is_control));
-        accept::<Self>(node, key, path.map(str::to_owned))
+        accept::<Self>(node, key, text_on_one_line(node))
     }
 
     fn expected() -> String {
@@ -232,6 +228,13 @@ impl Grammar for SealedDirectory {
     fn schema() -> Value {
         GoalName::schema()
     }
+}
+
+/// Returns the text of a node if it is one line that is not blank.
+fn text_on_one_line(node: &Node) -> Option<String> {
+    let text = node.text().filter(|text| !text.trim().is_empty());
+    let text = text.filter(|text| !text.contains(char::is_control));
+    text.map(str::to_owned)
 }
 
 /// Whether a relative path stays inside the project.
