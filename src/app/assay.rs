@@ -23,7 +23,10 @@ use super::{
     gate::{gate_settings, guard, known_runners},
 };
 use crate::{
-    assay::{Agent, Break, Broken, Copy, CopyError, Files, Kind, PLAN, Row, Verdict, breaks, look_at},
+    assay::{
+        AssayAgent, AssayRow, AttemptKind, Break, BrokenWork, GateVerdict, PLAN, ProjectCopy, ProjectCopyError,
+        ProjectFiles, breaks, examine,
+    },
     config::{Loaded, of_verification},
     error::{Failure, FailureKind},
 };
@@ -44,9 +47,7 @@ const PRINTED_BYTES: usize = 64 << 10;
 /// Progress of an assay.
 pub(crate) enum Told<'a> {
     /// The project is being copied.
-    Copying {
-        above: &'a Path,
-    },
+    Copying { above: &'a Path },
     /// The goals are run on the copy.
     Checking,
     /// Looking for a change of the work that the tests notice.
@@ -58,7 +59,7 @@ pub(crate) enum Told<'a> {
         estimate: Duration,
     },
     Row {
-        row: &'a Row,
+        row: &'a AssayRow,
         settings: &'a GateSettings,
     },
 }
@@ -66,11 +67,11 @@ pub(crate) enum Told<'a> {
 /// The result of an assay.
 #[derive(Debug)]
 pub(crate) struct Assay {
-    pub(crate) broken: Broken,
+    pub(crate) broken: BrokenWork,
     pub(crate) settings: GateSettings,
     /// The counts of the tests that the goals ran.
     pub(crate) tests: Vec<TestCounts>,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<AssayRow>,
     /// The cheats that do not apply to the project.
     pub(crate) inapplicable: Vec<String>,
 }
@@ -94,9 +95,9 @@ pub(crate) fn assay(
     let runners = known_runners(place, &loaded.config)?;
     let above = place_of_copies();
     tell(Told::Copying { above: &above });
-    let mut copy = Copy::make(&place.project, &above, supervisor)?;
+    let mut copy = ProjectCopy::make(&place.project, &above, supervisor)?;
     let plan = copy.project().join(PLAN);
-    write(&plan, Agent::OPEN)?;
+    write(&plan, AssayAgent::OPEN)?;
     copy.begin_repository()?;
     let mut trying = Trying {
         place: Place {
@@ -121,8 +122,8 @@ pub(crate) fn assay(
     tell(Told::Breaking);
     let broken = trying.break_work(&results, &files)?;
     files.scene.work = match &broken {
-        Broken::By(by) => vec![by.path.clone()],
-        Broken::Already { .. } | Broken::Unnoticed { .. } => files.ranked.iter().take(1).cloned().collect(),
+        BrokenWork::By(by) => vec![by.mutant.path.clone()],
+        BrokenWork::Already { .. } | BrokenWork::Unnoticed { .. } => files.ranked.iter().take(1).cloned().collect(),
     };
     let mut assay = Assay {
         broken,
@@ -169,7 +170,7 @@ fn place_of_copies() -> PathBuf {
 struct Tried {
     name: String,
     what: String,
-    kind: Kind,
+    kind: AttemptKind,
     edits: Vec<EditedFile>,
 }
 
@@ -178,7 +179,7 @@ impl Tried {
         Self {
             name: "do-nothing".to_owned(),
             what: "Nothing is done, and it is claimed to be done.".to_owned(),
-            kind: Kind::Nothing,
+            kind: AttemptKind::Nothing,
             edits: Vec::new(),
         }
     }
@@ -187,10 +188,10 @@ impl Tried {
         Self {
             name: "repair".to_owned(),
             what: "The work is put right.".to_owned(),
-            kind: Kind::Repair,
+            kind: AttemptKind::Repair,
             edits: vec![EditedFile {
-                path: by.path.clone(),
-                text: Some(by.whole.clone()),
+                path: by.mutant.path.clone(),
+                text: Some(by.original.clone()),
             }],
         }
     }
@@ -198,7 +199,7 @@ impl Tried {
 
 /// The copy on which the attempts are made.
 struct Trying<'a> {
-    copy: Copy,
+    copy: ProjectCopy,
     /// The copy as a project.
     place: Place,
     loaded: &'a Loaded,
@@ -217,11 +218,11 @@ impl Trying<'_> {
         Ok(results)
     }
 
-    fn files(&self) -> Result<Files, Failure> {
+    fn files(&self) -> Result<ProjectFiles, Failure> {
         let config = &self.loaded.config;
         let (goals, patterns) = (&config.goals.enabled, &config.gate.guard);
         let store = self.copy.beside("originals");
-        let files = look_at(&self.copy, &self.copy.files()?, goals, self.runners, patterns, &store)?;
+        let files = examine(&self.copy, &self.copy.files()?, goals, self.runners, patterns, &store)?;
         empty(&store)?;
         Ok(files)
     }
@@ -235,10 +236,10 @@ impl Trying<'_> {
     }
 
     /// Breaks the work in a way that the goals notice, unless they fail already.
-    fn break_work(&mut self, results: &[GoalResult], files: &Files) -> Result<Broken, Failure> {
+    fn break_work(&mut self, results: &[GoalResult], files: &ProjectFiles) -> Result<BrokenWork, Failure> {
         if let Some(failed) = results.iter().find(|result| !result.passed) {
             let why = goal_in_words(failed);
-            return Ok(Broken::Already { why });
+            return Ok(BrokenWork::Already { why });
         }
         let counts = results.iter().any(|result| ran(result) > 0);
         let until = Instant::now() + BREAKS_TIME.max(self.took * BREAKS_FACTOR);
@@ -247,7 +248,7 @@ impl Trying<'_> {
             if noticed.len() >= NOTICED || Instant::now() >= until {
                 break;
             }
-            self.copy.write(&offer.path, &offer.broken)?;
+            self.copy.write(&offer.mutant.path, &offer.broken)?;
             let results = self.check()?;
             self.copy.restore()?;
             match notice(&results, counts) {
@@ -264,25 +265,25 @@ impl Trying<'_> {
         // build counts if no other change passed.
         let first = noticed.into_iter().next();
         let broken = match first.or(unclear.filter(|_| passed.is_empty())) {
-            Some(offer) => Broken::By(offer),
-            None => Broken::Unnoticed {
+            Some(offer) => BrokenWork::By(offer),
+            None => BrokenWork::Unnoticed {
                 tried: passed.len(),
                 first: passed.into_iter().next(),
             },
         };
-        if let Broken::By(offer) | Broken::Unnoticed { first: Some(offer), .. } = &broken {
-            self.copy.write(&offer.path, &offer.broken)?;
+        if let BrokenWork::By(offer) | BrokenWork::Unnoticed { first: Some(offer), .. } = &broken {
+            self.copy.write(&offer.mutant.path, &offer.broken)?;
         }
         Ok(broken)
     }
 
     /// The attempts. If the goals notice nothing, one control is enough.
-    fn tries(&self, assay: &mut Assay, files: &Files, cheats: Vec<Cheat>) -> Vec<Tried> {
+    fn tries(&self, assay: &mut Assay, files: &ProjectFiles, cheats: Vec<Cheat>) -> Vec<Tried> {
         let mut tries = vec![Tried::nothing()];
         match &assay.broken {
-            Broken::Unnoticed { .. } => return tries,
-            Broken::Already { .. } => {}
-            Broken::By(by) => tries.push(Tried::repair(by)),
+            BrokenWork::Unnoticed { .. } => return tries,
+            BrokenWork::Already { .. } => {}
+            BrokenWork::By(by) => tries.push(Tried::repair(by)),
         }
         for cheat in cheats {
             let mut edits = cheat.edits(&files.scene, |path| self.copy.text(path));
@@ -292,7 +293,7 @@ impl Trying<'_> {
                 false => tries.push(Tried {
                     name: cheat.name,
                     what: cheat.what,
-                    kind: Kind::Cheat,
+                    kind: AttemptKind::Cheat,
                     edits,
                 }),
             }
@@ -306,13 +307,13 @@ impl Trying<'_> {
     }
 
     /// Runs ralph with an agent that makes the attempt's edits, and restores the copy.
-    fn row(&mut self, tried: Tried, originals: Option<&Originals>) -> Result<Row, Failure> {
+    fn row(&mut self, tried: Tried, originals: Option<&Originals>) -> Result<AssayRow, Failure> {
         let began = Instant::now();
         let unguarded = self.unguarded(&tried, originals);
         self.copy.remember_all(&tried.edits);
         let verdict = self.verdict(&tried.edits)?;
         self.copy.restore()?;
-        Ok(Row {
+        Ok(AssayRow {
             name: tried.name,
             what: tried.what,
             kind: tried.kind,
@@ -324,7 +325,7 @@ impl Trying<'_> {
 
     /// Edited files outside of the work that exist and are not guarded.
     fn unguarded(&self, tried: &Tried, originals: Option<&Originals>) -> Vec<String> {
-        let Some(originals) = originals.filter(|_| tried.kind == Kind::Cheat) else {
+        let Some(originals) = originals.filter(|_| tried.kind == AttemptKind::Cheat) else {
             return Vec::new();
         };
         let is_guarded = |path: &str| matches!(originals.original(path), Ok(Some(_)) | Err(_));
@@ -335,13 +336,13 @@ impl Trying<'_> {
             .collect()
     }
 
-    fn verdict(&mut self, edits: &[EditedFile]) -> Result<Verdict, Failure> {
+    fn verdict(&mut self, edits: &[EditedFile]) -> Result<GateVerdict, Failure> {
         let (state, config) = (self.copy.beside("state"), self.copy.beside("config.json"));
         empty(&state)?;
         // A plan that git ignores still has the tick of the last agent.
-        write(&self.copy.project().join(PLAN), Agent::OPEN)?;
+        write(&self.copy.project().join(PLAN), AssayAgent::OPEN)?;
         let directory = self.copy.beside("agent");
-        let agent = Agent::new(&directory, edits).map_err(|source| CopyError::File {
+        let agent = AssayAgent::new(&directory, edits).map_err(|source| ProjectCopyError::File {
             path: directory,
             source,
         })?;
@@ -364,7 +365,7 @@ impl Trying<'_> {
             .deadline(limit * 2)
             .output_cap(PRINTED_BYTES)
             .run();
-        let undecided = |why: String| Ok(Verdict::Undecided { why });
+        let undecided = |why: String| Ok(GateVerdict::Undecided { why });
         let finished = match finished {
             Ok(finished) => finished,
             Err(error) => return undecided(with_causes(&error)),
@@ -376,7 +377,7 @@ impl Trying<'_> {
     }
 
     /// The settings of a run: the user's goals and gate, and an agent that cheats.
-    fn settings(&self, agent: &Agent, limit: Duration) -> serde_json::Value {
+    fn settings(&self, agent: &AssayAgent, limit: Duration) -> serde_json::Value {
         let [program, args @ ..] = agent.command();
         let seconds = |time: Duration| format!("{}s", time.as_secs());
         let more = json!({
@@ -428,7 +429,7 @@ fn ran(result: &GoalResult) -> u32 {
 }
 
 /// Reads the verdict from the journal of the run in `state`; `None` if the run has no end.
-fn judged(project: &Path, state: &Path) -> Option<Verdict> {
+fn judged(project: &Path, state: &Path) -> Option<GateVerdict> {
     let paths = ProjectPaths::new(project, Some(state)).ok()?;
     let run = paths.latest_run()?;
     let (mut refused, mut end) = (None, None);
@@ -439,15 +440,15 @@ fn judged(project: &Path, state: &Path) -> Option<Verdict> {
     });
     read.ok()?;
     match (end?, refused) {
-        (StopReason::Done { proof, .. }, _) => Some(Verdict::Accepted(proof)),
+        (StopReason::Done { proof, .. }, _) => Some(GateVerdict::Accepted(proof)),
         (_, Some(reasons)) => {
             let deceives = !reasons
                 .iter()
                 .any(|reason| matches!(reason, Missing::GoalFailed { .. }));
             let why = reasons.iter().map(missing_in_words).collect();
-            Some(Verdict::Refused { why, deceives })
+            Some(GateVerdict::Refused { why, deceives })
         }
-        (other, None) => Some(Verdict::Undecided {
+        (other, None) => Some(GateVerdict::Undecided {
             why: stop_in_words(&other),
         }),
     }
@@ -461,18 +462,18 @@ fn last_line(printed: &[u8]) -> String {
     last.unwrap_or("the run ended without a word").to_owned()
 }
 
-fn write(path: &Path, text: &str) -> Result<(), CopyError> {
+fn write(path: &Path, text: &str) -> Result<(), ProjectCopyError> {
     let above = path.parent().unwrap_or(path);
     let written = fs::create_dir_all(above).and_then(|()| fs::write(path, text));
-    written.map_err(|source| CopyError::File {
+    written.map_err(|source| ProjectCopyError::File {
         path: path.to_owned(),
         source,
     })
 }
 
-fn empty(directory: &Path) -> Result<(), CopyError> {
+fn empty(directory: &Path) -> Result<(), ProjectCopyError> {
     match fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(CopyError::File {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(ProjectCopyError::File {
             path: directory.to_owned(),
             source: error,
         }),
@@ -480,8 +481,8 @@ fn empty(directory: &Path) -> Result<(), CopyError> {
     }
 }
 
-impl From<CopyError> for Failure {
-    fn from(error: CopyError) -> Self {
+impl From<ProjectCopyError> for Failure {
+    fn from(error: ProjectCopyError) -> Self {
         Failure::of(FailureKind::Unanswered, &error)
     }
 }

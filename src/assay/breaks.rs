@@ -1,5 +1,6 @@
 //! Changes of the work that tests should notice: a cheat proves something only if the work is not done.
 
+use ralph_core::event::Mutant;
 use ralph_gate::{cheats::language, mutants::work_mutants};
 use ralph_text::whole_words;
 
@@ -11,13 +12,10 @@ const MOST: usize = 24;
 /// A change of one line of the work.
 #[derive(Debug, Clone)]
 pub(crate) struct Break {
-    pub(crate) path: String,
-    /// Counted from 1.
-    pub(crate) line: u32,
-    pub(crate) before: String,
-    pub(crate) after: String,
-    /// The whole file before and after the change.
-    pub(crate) whole: String,
+    pub(crate) mutant: Mutant,
+    /// The whole file before the change.
+    pub(crate) original: String,
+    /// The whole file after the change.
     pub(crate) broken: String,
 }
 
@@ -40,17 +38,13 @@ fn mentions(path: &str, tests: &str) -> usize {
 pub(crate) fn breaks(ranked: &[String], text: impl Fn(&str) -> Option<String>) -> Vec<Break> {
     let mut found = Vec::new();
     for path in ranked {
-        let Some(whole) = text(path) else { continue };
+        let Some(original) = text(path) else { continue };
         let lines = 1..=u32::MAX;
-        let mutations = work_mutants(path, &whole, &[lines], whole.len() as u64);
+        let mutations = work_mutants(path, &original, &[lines], original.len() as u64);
         found.extend(mutations.into_iter().take(MOST).enumerate().map(|(nth, mutation)| {
-            let mutant = mutation.mutant;
             let found = Break {
-                path: mutant.path,
-                line: mutant.line,
-                before: mutant.before,
-                after: mutant.after,
-                whole: whole.clone(),
+                mutant: mutation.mutant,
+                original: original.clone(),
                 broken: mutation.text,
             };
             (nth, found)
@@ -74,8 +68,13 @@ mod tests {
         let breaks = breaks(&found, text);
         assert!(!breaks.is_empty());
         for found in breaks {
-            assert_eq!((&found.path[..], found.line), ("calc.py", 2), "{found:?}");
-            assert!(found.broken != found.whole && found.before == "return a + b");
+            let Break {
+                mutant,
+                original,
+                broken,
+            } = &found;
+            assert_eq!((&mutant.path[..], mutant.line), ("calc.py", 2), "{found:?}");
+            assert!(broken != original && mutant.before == "return a + b");
         }
     }
 }

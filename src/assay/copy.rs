@@ -24,7 +24,7 @@ const EDITED_BYTES: u64 = 4 << 20;
 
 /// The reason why a copy cannot be made or used.
 #[derive(Debug, Error)]
-pub(crate) enum CopyError {
+pub(crate) enum ProjectCopyError {
     #[error("{path}", path = path.display())]
     File {
         path: PathBuf,
@@ -39,36 +39,36 @@ pub(crate) enum CopyError {
     Tree(#[from] tree_copy::CopyError),
 }
 
-fn of(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
+fn file_error(path: &Path) -> impl FnOnce(io::Error) -> ProjectCopyError {
     let path = path.to_owned();
-    move |source| CopyError::File { path, source }
+    move |source| ProjectCopyError::File { path, source }
 }
 
 /// A copy of a project, removed on drop.
 #[derive(Debug)]
-pub(crate) struct Copy {
+pub(crate) struct ProjectCopy {
     tree: TreeCopy,
     supervisor: Supervisor,
     /// Edited files with their original contents, to be restored.
     before: Vec<(String, Option<Vec<u8>>)>,
 }
 
-impl Copy {
+impl ProjectCopy {
     /// Copies `project`, a canonical path, to a directory below `above`, and removes earlier copies that were left
     /// behind there.
     ///
     /// # Errors
-    /// [`CopyError`] if the project cannot be read, the copy cannot be written or git fails.
-    pub(crate) fn make(project: &Path, above: &Path, supervisor: &Supervisor) -> Result<Copy, CopyError> {
+    /// [`ProjectCopyError`] if the project cannot be read, the copy cannot be written or git fails.
+    pub(crate) fn make(project: &Path, above: &Path, supervisor: &Supervisor) -> Result<ProjectCopy, ProjectCopyError> {
         if above.starts_with(project) {
-            return Err(CopyError::Inside { path: above.to_owned() });
+            return Err(ProjectCopyError::Inside { path: above.to_owned() });
         }
-        fs::create_dir_all(above).map_err(of(above))?;
-        let above = above.canonicalize().map_err(of(above))?;
+        fs::create_dir_all(above).map_err(file_error(above))?;
+        let above = above.canonicalize().map_err(file_error(above))?;
         tree_copy::sweep(&above);
         let tree = TreeCopy::empty(&above)?;
         tree.fill_apart(project)?;
-        Ok(Copy {
+        Ok(ProjectCopy {
             tree,
             supervisor: supervisor.clone(),
             before: Vec::new(),
@@ -88,8 +88,8 @@ impl Copy {
     /// Creates a repository, with all files that git does not ignore in its first commit.
     ///
     /// # Errors
-    /// [`CopyError`] if git fails.
-    pub(crate) fn begin_repository(&mut self) -> Result<(), CopyError> {
+    /// [`ProjectCopyError`] if git fails.
+    pub(crate) fn begin_repository(&mut self) -> Result<(), ProjectCopyError> {
         self.git(&["init", "--quiet", "--template="])?;
         for (key, value) in [
             ("core.hooksPath", "/dev/null"),
@@ -105,11 +105,11 @@ impl Copy {
         self.commit()
     }
 
-    /// Commits the copy as it is, so that [`Copy::restore`] keeps the edits made so far.
+    /// Commits the copy as it is, so that [`ProjectCopy::restore`] keeps the edits made so far.
     ///
     /// # Errors
-    /// [`CopyError`] if git fails.
-    pub(crate) fn commit(&mut self) -> Result<(), CopyError> {
+    /// [`ProjectCopyError`] if git fails.
+    pub(crate) fn commit(&mut self) -> Result<(), ProjectCopyError> {
         self.before.clear();
         self.git(&["add", "--all"])?;
         self.git(&["commit", "--quiet", "--allow-empty", "--message", "Copy"])
@@ -119,8 +119,8 @@ impl Copy {
     /// Returns the files that git does not ignore.
     ///
     /// # Errors
-    /// [`CopyError`] if git fails.
-    pub(crate) fn files(&self) -> Result<Vec<String>, CopyError> {
+    /// [`ProjectCopyError`] if git fails.
+    pub(crate) fn files(&self) -> Result<Vec<String>, ProjectCopyError> {
         let listed = self.git(&["ls-files", "-z"])?;
         let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
         Ok(names
@@ -146,17 +146,17 @@ impl Copy {
         is_plain && !way.any(is_link)
     }
 
-    /// Writes a file, until [`Copy::restore`] restores it.
+    /// Writes a file, until [`ProjectCopy::restore`] restores it.
     ///
     /// # Errors
-    /// [`CopyError`] if it cannot be written.
-    pub(crate) fn write(&mut self, path: &str, text: &str) -> Result<(), CopyError> {
+    /// [`ProjectCopyError`] if it cannot be written.
+    pub(crate) fn write(&mut self, path: &str, text: &str) -> Result<(), ProjectCopyError> {
         self.remember(path);
         let path = self.project().join(path);
-        fs::write(&path, text).map_err(of(&path))
+        fs::write(&path, text).map_err(file_error(&path))
     }
 
-    /// Remembers the present contents of the edits' files for [`Copy::restore`].
+    /// Remembers the present contents of the edits' files for [`ProjectCopy::restore`].
     pub(crate) fn remember_all(&mut self, edits: &[EditedFile]) {
         for edit in edits {
             self.remember(&edit.path);
@@ -173,14 +173,14 @@ impl Copy {
     /// Restores edited files, and brings all files that git does not ignore back to the last commit.
     ///
     /// # Errors
-    /// [`CopyError`] if a file cannot be restored or git fails.
-    pub(crate) fn restore(&mut self) -> Result<(), CopyError> {
+    /// [`ProjectCopyError`] if a file cannot be restored or git fails.
+    pub(crate) fn restore(&mut self) -> Result<(), ProjectCopyError> {
         for (path, bytes) in std::mem::take(&mut self.before) {
             let path = self.project().join(path);
             match bytes {
-                Some(bytes) => fs::write(&path, bytes).map_err(of(&path))?,
+                Some(bytes) => fs::write(&path, bytes).map_err(file_error(&path))?,
                 None => match fs::remove_file(&path) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(of(&path)(error)),
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(file_error(&path)(error)),
                     Ok(()) | Err(_) => {}
                 },
             }
@@ -189,8 +189,8 @@ impl Copy {
         self.git(&["clean", "--quiet", "-d", "--force"]).map(drop)
     }
 
-    fn git(&self, args: &[&str]) -> Result<Vec<u8>, CopyError> {
-        let failed = |why: String| CopyError::Git {
+    fn git(&self, args: &[&str]) -> Result<Vec<u8>, ProjectCopyError> {
+        let failed = |why: String| ProjectCopyError::Git {
             command: args.join(" "),
             why,
         };
@@ -248,7 +248,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().canonicalize().unwrap();
         let project = project(&path);
-        let mut copy = Copy::make(&project, &path.join("copies"), &Supervisor::default()).unwrap();
+        let mut copy = ProjectCopy::make(&project, &path.join("copies"), &Supervisor::default()).unwrap();
         copy.begin_repository().unwrap();
         let there = copy.project();
         assert!(there.join("target/debug/x").exists() && !there.join("target/debug/incremental").exists());
@@ -268,7 +268,7 @@ mod tests {
     fn edits_are_taken_back_also_where_git_ignores_the_file() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().canonicalize().unwrap();
-        let mut copy = Copy::make(&project(&path), &path.join("copies"), &Supervisor::default()).unwrap();
+        let mut copy = ProjectCopy::make(&project(&path), &path.join("copies"), &Supervisor::default()).unwrap();
         copy.begin_repository().unwrap();
         let there = copy.project();
         copy.remember_all(&[edit(".venv/lib/a.pth", Some("x")), edit("target/new", Some("x"))]);
@@ -291,11 +291,11 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().canonicalize().unwrap();
         let (project, above) = (project(&path), path.join("copies"));
-        let copy = Copy::make(&project, &above, &Supervisor::default()).unwrap();
+        let copy = ProjectCopy::make(&project, &above, &Supervisor::default()).unwrap();
         let gone = copy.project();
         drop(copy);
         assert!(!gone.exists());
-        let inside = Copy::make(&project, &project.join("copies"), &Supervisor::default());
-        assert!(matches!(inside, Err(CopyError::Inside { .. })), "{inside:?}");
+        let inside = ProjectCopy::make(&project, &project.join("copies"), &Supervisor::default());
+        assert!(matches!(inside, Err(ProjectCopyError::Inside { .. })), "{inside:?}");
     }
 }

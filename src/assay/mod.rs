@@ -12,8 +12,8 @@ mod scene;
 mod script;
 
 pub(crate) use breaks::{Break, breaks};
-pub(crate) use copy::{Copy, CopyError};
+pub(crate) use copy::{ProjectCopy, ProjectCopyError};
 pub(crate) use known::cheats;
-pub(crate) use row::{Broken, Kind, Remedy, Row, Verdict};
-pub(crate) use scene::{Files, look_at};
-pub(crate) use script::{Agent, PLAN};
+pub(crate) use row::{AssayRow, AttemptKind, BrokenWork, GateVerdict, Remedy};
+pub(crate) use scene::{ProjectFiles, examine};
+pub(crate) use script::{AssayAgent, PLAN};

@@ -6,7 +6,7 @@ use super::Break;
 
 /// The reason why the work in the copy is not done.
 #[derive(Debug)]
-pub(crate) enum Broken {
+pub(crate) enum BrokenWork {
     /// The goals fail on the project as it is, for this reason.
     Already { why: String },
     /// A line was changed, and tests failed.
@@ -18,7 +18,7 @@ pub(crate) enum Broken {
 
 /// The kind of a row, which decides the verdict that the gate should return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum AttemptKind {
     /// A claim without any work.
     Nothing,
     /// The work is repaired.
@@ -28,7 +28,7 @@ pub(crate) enum Kind {
 
 /// The gate's verdict on the claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum GateVerdict {
     Refused {
         /// The reasons, one clause each.
         why: Vec<String>,
@@ -44,12 +44,12 @@ pub(crate) enum Verdict {
 
 /// One run of ralph on the copy.
 #[derive(Debug)]
-pub(crate) struct Row {
+pub(crate) struct AssayRow {
     pub(crate) name: String,
     /// A sentence about the edits.
     pub(crate) what: String,
-    pub(crate) kind: Kind,
-    pub(crate) verdict: Verdict,
+    pub(crate) kind: AttemptKind,
+    pub(crate) verdict: GateVerdict,
     /// Changed files that decide results and are not guarded.
     pub(crate) unguarded: Vec<String>,
     pub(crate) duration_ms: u64,
@@ -70,28 +70,30 @@ pub(crate) enum Remedy {
     None,
 }
 
-impl Row {
+impl AssayRow {
     /// Whether the control rows have the expected verdict; a cheat may have any.
     pub(crate) fn is_as_it_should_be(&self) -> bool {
         match (self.kind, &self.verdict) {
-            (Kind::Nothing, Verdict::Refused { .. }) | (Kind::Repair, Verdict::Accepted(_)) | (Kind::Cheat, _) => true,
-            (Kind::Nothing | Kind::Repair, _) => false,
+            (AttemptKind::Nothing, GateVerdict::Refused { .. })
+            | (AttemptKind::Repair, GateVerdict::Accepted(_))
+            | (AttemptKind::Cheat, _) => true,
+            (AttemptKind::Nothing | AttemptKind::Repair, _) => false,
         }
     }
 
     pub(crate) fn is_accepted(&self) -> bool {
-        matches!(self.verdict, Verdict::Accepted(_))
+        matches!(self.verdict, GateVerdict::Accepted(_))
     }
 
     /// Returns the changes to these settings with which the row would not have been accepted.
     pub(crate) fn remedies(&self, settings: &GateSettings) -> Vec<Remedy> {
         match &self.verdict {
-            Verdict::Refused { .. } | Verdict::Undecided { .. } => return Vec::new(),
+            GateVerdict::Refused { .. } | GateVerdict::Undecided { .. } => return Vec::new(),
             // Settings do not help if the tests notice no broken work.
-            Verdict::Accepted(Proof::Tests) if self.kind != Kind::Cheat => return Vec::new(),
-            Verdict::Accepted(Proof::Tests) => {}
+            GateVerdict::Accepted(Proof::Tests) if self.kind != AttemptKind::Cheat => return Vec::new(),
+            GateVerdict::Accepted(Proof::Tests) => {}
             // Other settings do not help if no test is counted.
-            Verdict::Accepted(Proof::Unconfirmed | Proof::Nothing | Proof::ExitCodes) => {
+            GateVerdict::Accepted(Proof::Unconfirmed | Proof::Nothing | Proof::ExitCodes) => {
                 return vec![Remedy::CountedTests];
             }
         }
@@ -119,11 +121,11 @@ impl Row {
 mod tests {
     use super::*;
 
-    fn row(verdict: Verdict) -> Row {
-        Row {
+    fn row(verdict: GateVerdict) -> AssayRow {
+        AssayRow {
             name: "x".to_owned(),
             what: String::new(),
-            kind: Kind::Cheat,
+            kind: AttemptKind::Cheat,
             verdict,
             unguarded: vec!["check.sh".to_owned()],
             duration_ms: 0,
@@ -141,18 +143,18 @@ mod tests {
             bite: Bite::Refuse,
             ..GateSettings::default()
         };
-        let accepted = row(Verdict::Accepted(Proof::Tests));
+        let accepted = row(GateVerdict::Accepted(Proof::Tests));
         let off = [Remedy::Trial, Remedy::Bite, Remedy::Baseline, guard];
         assert_eq!(accepted.remedies(&on), off[3..]);
         assert_eq!(accepted.remedies(&GateSettings::default()), off);
-        let all_guarded = Row {
+        let all_guarded = AssayRow {
             unguarded: Vec::new(),
             ..accepted
         };
         assert_eq!(all_guarded.remedies(&on), [Remedy::None]);
-        let by_exit_code = row(Verdict::Accepted(Proof::ExitCodes));
+        let by_exit_code = row(GateVerdict::Accepted(Proof::ExitCodes));
         assert_eq!(by_exit_code.remedies(&on), [Remedy::CountedTests]);
-        let refused = Verdict::Refused {
+        let refused = GateVerdict::Refused {
             why: Vec::new(),
             deceives: true,
         };

@@ -11,14 +11,14 @@ use ralph_gate::{
 
 use crate::runners;
 
-use super::{Copy, breaks::ranked};
+use super::{ProjectCopy, breaks::ranked};
 
 /// Most bytes of tests that are read to find the source files they mention.
 const TESTS_BYTES: usize = 8 << 20;
 
 /// The files of a project.
 #[derive(Debug)]
-pub(crate) struct Files {
+pub(crate) struct ProjectFiles {
     /// The scene for cheats, before any work is broken.
     pub(crate) scene: Scene,
     /// The source files, those that the tests mention most first.
@@ -32,14 +32,14 @@ const STARTERS: [&str; 5] = ["Makefile", "makefile", "GNUmakefile", "justfile", 
 ///
 /// # Errors
 /// [`GuardError`] if the copy cannot be walked.
-pub(crate) fn look_at(
-    copy: &Copy,
+pub(crate) fn examine(
+    copy: &ProjectCopy,
     files: &[String],
     goals: &[Goal],
     known: &Runners,
     guard: &[String],
     store: &Path,
-) -> Result<Files, GuardError> {
+) -> Result<ProjectFiles, GuardError> {
     let project = copy.project();
     // A test file counts even if the user excludes it from the guard.
     let rules = runners::rules(known, goals, guard, &[], |path| project.join(path).is_file());
@@ -82,12 +82,12 @@ pub(crate) fn look_at(
         scripts,
         directories,
     };
-    Ok(Files { scene, ranked })
+    Ok(ProjectFiles { scene, ranked })
 }
 
 /// Returns the ids of the runners that the goals start, directly or through scripts.
 fn in_use(
-    copy: &Copy,
+    copy: &ProjectCopy,
     goals: &[Goal],
     scripts: &[String],
     directories: &[String],

@@ -12,11 +12,11 @@ pub(crate) const PLAN: &str = ".ralph/plans/assay.md";
 
 /// An agent whose edits are laid out in a directory.
 #[derive(Debug)]
-pub(crate) struct Agent {
+pub(crate) struct AssayAgent {
     directory: PathBuf,
 }
 
-impl Agent {
+impl AssayAgent {
     /// The plan before the agent's claim, with one open task.
     pub(crate) const OPEN: &str = "# Plan\n\n- [ ] Make the goals pass\n";
     const DONE: &str = "# Plan\n\n- [x] Make the goals pass\n";
@@ -33,7 +33,7 @@ impl Agent {
     ///
     /// # Errors
     /// [`io::Error`] if the directory cannot be written.
-    pub(crate) fn new(directory: &Path, edits: &[EditedFile]) -> io::Result<Agent> {
+    pub(crate) fn new(directory: &Path, edits: &[EditedFile]) -> io::Result<AssayAgent> {
         match fs::remove_dir_all(directory) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}
@@ -51,9 +51,9 @@ impl Agent {
             }
         }
         fs::write(directory.join("deleted"), deleted)?;
-        fs::write(directory.join("plan"), Agent::DONE)?;
-        fs::write(directory.join("agent.sh"), Agent::SCRIPT)?;
-        Ok(Agent {
+        fs::write(directory.join("plan"), AssayAgent::DONE)?;
+        fs::write(directory.join("agent.sh"), AssayAgent::SCRIPT)?;
+        Ok(AssayAgent {
             directory: directory.to_owned(),
         })
     }

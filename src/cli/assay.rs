@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ralph_core::event::{GateSettings, Proof, TestCounts};
+use ralph_core::event::{GateSettings, Mutant, Proof, TestCounts};
 use ralph_gate::cheats::Cheat;
 use ralph_policy::settings::closest;
 use ralph_system::{
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::{
     app::{self, Assay, OwnFiles, Place, Told},
-    assay::{Break, Broken, Kind, Remedy, Row, Verdict, cheats},
+    assay::{AssayRow, AttemptKind, Break, BrokenWork, GateVerdict, Remedy, cheats},
     config::{self, Loaded, Sources},
     driver::Opening,
     error::{Failure, FailureKind},
@@ -138,9 +138,9 @@ fn width<'n>(names: impl Iterator<Item = &'n str>) -> usize {
 /// The text before the rows: why the work in the copy is not done, and how many runs follow.
 fn beginning(assay: &Assay, rows: usize, estimate: Duration) -> String {
     let why = match &assay.broken {
-        Broken::Already { why } => format!("the goals fail as it is: {}", one_line(why)),
-        Broken::By(by) => format!("the work is broken in {}", break_in_words(by)),
-        Broken::Unnoticed { .. } => return String::new(),
+        BrokenWork::Already { why } => format!("the goals fail as it is: {}", one_line(why)),
+        BrokenWork::By(by) => format!("the work is broken in {}", break_in_words(by)),
+        BrokenWork::Unnoticed { .. } => return String::new(),
     };
     let about = short_duration(u64::try_from(estimate.as_millis()).unwrap_or(u64::MAX));
     format!("{why}\n{}, about {about}\n", counted(rows as u64, "run"))
@@ -148,31 +148,34 @@ fn beginning(assay: &Assay, rows: usize, estimate: Duration) -> String {
 
 /// Formats a break, such as `calc.py:2: `return a + b` → `return a - b``.
 fn break_in_words(by: &Break) -> String {
-    let Break {
+    let Mutant {
         path,
         line,
         before,
         after,
         ..
-    } = by;
+    } = &by.mutant;
     format!("{path}:{line}: `{}` → `{}`", one_line(before), one_line(after))
 }
 
-fn row_in_words(row: &Row, width: usize, settings: &GateSettings) -> String {
+fn row_in_words(row: &AssayRow, width: usize, settings: &GateSettings) -> String {
     let set = row.remedies(settings);
     let set: Vec<String> = set.iter().map(remedy_in_words).collect();
     let set = set.join("; ");
     let (sign, said) = match (&row.verdict, row.kind) {
-        (Verdict::Refused { why, .. }, kind) => {
-            let sign = if kind == Kind::Repair { '✖' } else { '✔' };
+        (GateVerdict::Refused { why, .. }, kind) => {
+            let sign = if kind == AttemptKind::Repair { '✖' } else { '✔' };
             (sign, format!("refused   {}", one_line(&first_of(why))))
         }
-        (Verdict::Accepted(_), Kind::Repair) => ('✔', "accepted, as it should be".to_owned()),
-        (Verdict::Accepted(Proof::Tests), Kind::Nothing | Kind::Cheat) => ('✖', format!("ACCEPTED  {set}")),
-        (Verdict::Accepted(Proof::Unconfirmed | Proof::Nothing | Proof::ExitCodes), Kind::Nothing | Kind::Cheat) => {
-            ('✖', format!("ACCEPTED by exit code only: {set}"))
+        (GateVerdict::Accepted(_), AttemptKind::Repair) => ('✔', "accepted, as it should be".to_owned()),
+        (GateVerdict::Accepted(Proof::Tests), AttemptKind::Nothing | AttemptKind::Cheat) => {
+            ('✖', format!("ACCEPTED  {set}"))
         }
-        (Verdict::Undecided { why }, _) => ('?', format!("undecided {}", one_line(why))),
+        (
+            GateVerdict::Accepted(Proof::Unconfirmed | Proof::Nothing | Proof::ExitCodes),
+            AttemptKind::Nothing | AttemptKind::Cheat,
+        ) => ('✖', format!("ACCEPTED by exit code only: {set}")),
+        (GateVerdict::Undecided { why }, _) => ('?', format!("undecided {}", one_line(why))),
     };
     format!("{sign} {:width$}  {said}\n", row.name)
 }
@@ -209,28 +212,33 @@ fn ending(assay: &Assay) -> String {
         let count = counted(assay.inapplicable.len() as u64, "more cheat");
         text += &format!("not for this project: {count} (`--json` names them)\n");
     }
-    if let Broken::Unnoticed { tried, first } = &assay.broken {
+    if let BrokenWork::Unnoticed { tried, first } = &assay.broken {
         text += &unnoticed(*tried, first.as_ref(), &assay.tests);
         return text;
     }
     match control_that_failed(assay) {
-        Some(Row {
-            kind: Kind::Nothing,
-            verdict: Verdict::Accepted(_),
+        Some(AssayRow {
+            kind: AttemptKind::Nothing,
+            verdict: GateVerdict::Accepted(_),
             ..
         }) => {
             text += "a claim without any work is accepted, and so is every cheat\n";
         }
-        Some(Row {
-            kind: Kind::Nothing, ..
+        Some(AssayRow {
+            kind: AttemptKind::Nothing,
+            ..
         }) => text += "it is not known what becomes of a claim, so nothing was found out\n",
-        Some(Row { .. }) => text += "work that is put right is not accepted, so refused cheats prove nothing\n",
+        Some(AssayRow { .. }) => text += "work that is put right is not accepted, so refused cheats prove nothing\n",
         None => {
-            let tried = of_kind(assay, Kind::Cheat).count();
-            let accepted = of_kind(assay, Kind::Cheat).filter(|row| row.is_accepted()).count();
-            let undecided = of_kind(assay, Kind::Cheat).filter(|row| is_undecided(row)).count();
-            let deceives_nobody = |row: &&Row| matches!(row.verdict, Verdict::Refused { deceives: false, .. });
-            let idle = of_kind(assay, Kind::Cheat).filter(deceives_nobody).count();
+            let tried = of_kind(assay, AttemptKind::Cheat).count();
+            let accepted = of_kind(assay, AttemptKind::Cheat)
+                .filter(|row| row.is_accepted())
+                .count();
+            let undecided = of_kind(assay, AttemptKind::Cheat)
+                .filter(|row| is_undecided(row))
+                .count();
+            let deceives_nobody = |row: &&AssayRow| matches!(row.verdict, GateVerdict::Refused { deceives: false, .. });
+            let idle = of_kind(assay, AttemptKind::Cheat).filter(deceives_nobody).count();
             text += &format!("{accepted} of {} accepted", counted(tried as u64, "cheat"));
             if idle > 0 {
                 text += &format!("; the goals fail with {idle} of them, which deceive nobody here");
@@ -260,22 +268,22 @@ fn unnoticed(tried: usize, first: Option<&Break>, tests: &[TestCounts]) -> Strin
     format!("{passed}{first}\n{what}\n")
 }
 
-fn of_kind(assay: &Assay, kind: Kind) -> impl Iterator<Item = &Row> {
+fn of_kind(assay: &Assay, kind: AttemptKind) -> impl Iterator<Item = &AssayRow> {
     assay.rows.iter().filter(move |row| row.kind == kind)
 }
 
-fn is_undecided(row: &Row) -> bool {
-    matches!(row.verdict, Verdict::Undecided { .. })
+fn is_undecided(row: &AssayRow) -> bool {
+    matches!(row.verdict, GateVerdict::Undecided { .. })
 }
 
 /// The first control row with an unexpected verdict.
-fn control_that_failed(assay: &Assay) -> Option<&Row> {
+fn control_that_failed(assay: &Assay) -> Option<&AssayRow> {
     assay.rows.iter().find(|row| !row.is_as_it_should_be())
 }
 
 fn exit_code(assay: &Assay) -> u8 {
-    let is_accepted = |row: &Row| row.kind != Kind::Repair && row.is_accepted();
-    let is_unnoticed = matches!(assay.broken, Broken::Unnoticed { .. });
+    let is_accepted = |row: &AssayRow| row.kind != AttemptKind::Repair && row.is_accepted();
+    let is_unnoticed = matches!(assay.broken, BrokenWork::Unnoticed { .. });
     if is_unnoticed || assay.rows.iter().any(is_accepted) {
         FailureKind::Failed.exit_code()
     } else if control_that_failed(assay).is_some() || assay.rows.iter().any(is_undecided) {
@@ -289,11 +297,15 @@ fn in_json(loaded: &Loaded, assay: &Assay) -> Value {
     let goals = loaded.config.goals.enabled.iter();
     let rows = assay.rows.iter().map(|row| row_in_json(row, &assay.settings));
     let broken = match &assay.broken {
-        Broken::Already { why } => json!({ "type": "already", "why": why }),
-        Broken::By(by) => {
-            json!({ "type": "changed", "path": by.path, "line": by.line, "before": by.before, "after": by.after })
-        }
-        Broken::Unnoticed { tried, .. } => json!({ "type": "unnoticed", "tried": tried }),
+        BrokenWork::Already { why } => json!({ "type": "already", "why": why }),
+        BrokenWork::By(Break { mutant, .. }) => json!({
+            "type": "changed",
+            "path": mutant.path,
+            "line": mutant.line,
+            "before": mutant.before,
+            "after": mutant.after,
+        }),
+        BrokenWork::Unnoticed { tried, .. } => json!({ "type": "unnoticed", "tried": tried }),
     };
     json!({
         "goals": goals.map(|goal| json!({ "name": goal.name, "command": goal.command })).collect::<Vec<Value>>(),
@@ -301,34 +313,34 @@ fn in_json(loaded: &Loaded, assay: &Assay) -> Value {
         "broken": broken,
         "rows": rows.collect::<Vec<Value>>(),
         "inapplicable": assay.inapplicable,
-        "accepted": of_kind(assay, Kind::Cheat).filter(|row| row.is_accepted()).count(),
+        "accepted": of_kind(assay, AttemptKind::Cheat).filter(|row| row.is_accepted()).count(),
         "exitCode": exit_code(assay),
     })
 }
 
-fn row_in_json(row: &Row, settings: &GateSettings) -> Value {
+fn row_in_json(row: &AssayRow, settings: &GateSettings) -> Value {
     let kind = match row.kind {
-        Kind::Nothing | Kind::Repair => "control",
-        Kind::Cheat => "cheat",
+        AttemptKind::Nothing | AttemptKind::Repair => "control",
+        AttemptKind::Cheat => "cheat",
     };
     let (verdict, why) = match &row.verdict {
-        Verdict::Refused { why, .. } => ("refused", why.clone()),
-        Verdict::Accepted(Proof::Tests) => ("accepted", Vec::new()),
-        Verdict::Accepted(Proof::Unconfirmed | Proof::Nothing | Proof::ExitCodes) => {
+        GateVerdict::Refused { why, .. } => ("refused", why.clone()),
+        GateVerdict::Accepted(Proof::Tests) => ("accepted", Vec::new()),
+        GateVerdict::Accepted(Proof::Unconfirmed | Proof::Nothing | Proof::ExitCodes) => {
             ("accepted-by-exit-code", Vec::new())
         }
-        Verdict::Undecided { why } => ("undecided", vec![why.clone()]),
+        GateVerdict::Undecided { why } => ("undecided", vec![why.clone()]),
     };
     let set = match row.kind {
-        Kind::Nothing | Kind::Cheat => row.remedies(settings).iter().map(remedy_in_words).collect(),
-        Kind::Repair => Vec::new(),
+        AttemptKind::Nothing | AttemptKind::Cheat => row.remedies(settings).iter().map(remedy_in_words).collect(),
+        AttemptKind::Repair => Vec::new(),
     };
     json!({
         "name": row.name,
         "what": row.what,
         "kind": kind,
         "verdict": verdict,
-        "deceives": matches!(&row.verdict, Verdict::Refused { deceives: true, .. } | Verdict::Accepted(_)),
+        "deceives": matches!(&row.verdict, GateVerdict::Refused { deceives: true, .. } | GateVerdict::Accepted(_)),
         "why": why,
         "set": set,
         "durationMs": row.duration_ms,
