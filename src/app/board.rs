@@ -20,7 +20,7 @@ use super::{Place, detached::exit_code};
 use crate::{
     board::Board,
     error::{Failure, FailureKind},
-    many::{self, BatchPaths, Follower, Following, Site},
+    many::{self, BatchFollower, BatchPaths, FollowerThread, Site},
     ui::{
         ScreenOptions, front_end,
         tui::{
@@ -99,10 +99,10 @@ pub(crate) fn output_of_batch(paths: &BatchPaths) -> Option<String> {
 }
 
 /// Follows a batch of this project.
-pub(crate) fn follow_batch(site: &Site, id: &BatchId) -> Follower {
+pub(crate) fn follow_batch(site: &Site, id: &BatchId) -> BatchFollower {
     let states = site.clone();
     let state_of = move |plan: &PlanName| many::job_state(&states, plan).ok();
-    Follower::new(BatchPaths::new(&site.project, id), Box::new(state_of))
+    BatchFollower::new(BatchPaths::new(&site.project, id), Box::new(state_of))
 }
 
 fn show(
@@ -126,7 +126,7 @@ fn show(
     let (sender, news) = mpsc::channel();
     let boards = sender.clone();
     let told = move |board| _ = boards.send(BoardNews::Board(Box::new(board))); // the screen may be gone
-    let _following = Following::start(follower, told).map_err(|error| failed(&error))?;
+    let _following = FollowerThread::start(follower, told).map_err(|error| failed(&error))?;
     let setup = BoardSetup {
         reach: Arc::new(Desk {
             site: site.clone(),

@@ -16,7 +16,7 @@ use ralph_core::event::{
     Bite, GateSettings, Goal, GoalResult, GuardedChange, MutantOutcome, Notice, TestsChange, Trial, TriedMutant,
 };
 use ralph_gate::{
-    guard::{self, FileGuard, GuardError, OpenTrial, Originals},
+    guard::{FileGuard, GuardError, OpenTrial, Originals},
     mutants::{Mutation, MutationKind, test_mutants, work_mutants},
     runner::Runners,
 };
@@ -677,9 +677,9 @@ mod tests {
             let text = format!("from x import f\n\n\ndef test_it():\n    assert f() == {expected}\n");
             std::fs::write(path, text).unwrap();
         }
-        let rules = guard::GuardRules {
+        let rules = ralph_gate::guard::GuardRules {
             tests: vec!["tests/**".to_owned()],
-            ..guard::GuardRules::default()
+            ..ralph_gate::guard::GuardRules::default()
         };
         let originals = FileGuard::new(rules).unwrap();
         let originals = originals.take(&project, &dir.path().join("store")).unwrap();

@@ -19,13 +19,13 @@ use super::{
     BatchPaths, Site, batches_in,
     journal::read,
     latest,
-    worker::{Failed, of_git},
+    worker::{TaskFailure, git_failure},
 };
 use crate::driver::prune::{Keep, size_of};
 
 /// How much of a batch is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Extent {
+enum CleanExtent {
     /// References of plans whose work tree is gone: their checkpoints cannot be viewed any more.
     References,
     /// Also the states of the runs, and the batch's journal.
@@ -43,12 +43,12 @@ pub(crate) struct Cleaned {
     pub(crate) states: usize,
     pub(crate) branches: Vec<String>,
     pub(crate) trees: Vec<PathBuf>,
-    pub(crate) stays: Vec<Stay>,
+    pub(crate) retained: Vec<Retained>,
 }
 
 /// A part of a batch that is kept, with the reason.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Stay {
+pub(crate) enum Retained {
     /// The whole batch: it can be resumed.
     Resumable,
     /// The whole batch: its last record is newer than the requested age.
@@ -68,25 +68,29 @@ pub(crate) enum Stay {
     /// Merges that no branch contains.
     Merges { reference: String },
     /// git or the file system refused.
-    Failed { what: String, why: Failed },
+    Failed { what: String, why: TaskFailure },
 }
 
 /// Cleans up all earlier batches without a record in the last `older`. Returns, for each batch, the removed
 /// parts and the parts that stay.
-pub(crate) fn clean(site: &Site, older: Option<Duration>, now: SystemTime) -> Result<Vec<(BatchId, Cleaned)>, Failed> {
-    let references = OwnReferences::list(&site.branches).map_err(of_git)?;
+pub(crate) fn clean(
+    site: &Site,
+    older: Option<Duration>,
+    now: SystemTime,
+) -> Result<Vec<(BatchId, Cleaned)>, TaskFailure> {
+    let references = OwnReferences::list(&site.branches).map_err(git_failure)?;
     let ids = batches_in(site.project.state());
     let last = latest(&site.project);
     let mut all = Vec::new();
     for id in ids {
-        let earlier = Earlier::new(site, &id, &references);
+        let earlier = EarlierBatch::new(site, &id, &references);
         let Ok(batch) = earlier.batch() else { continue };
         let cleaned = if last.as_ref() == Some(&id) && can_be_resumed(&batch) {
-            Cleaned::untouched(Stay::Resumable)
+            Cleaned::untouched(Retained::Resumable)
         } else if older.is_some_and(|older| earlier.age(now) < older) {
-            Cleaned::untouched(Stay::Recent)
+            Cleaned::untouched(Retained::Recent)
         } else {
-            earlier.clean(&batch, Extent::All)
+            earlier.clean(&batch, CleanExtent::All)
         };
         all.push((id, cleaned));
     }
@@ -98,16 +102,16 @@ pub(crate) fn clean(site: &Site, older: Option<Duration>, now: SystemTime) -> Re
 ///
 /// Returns the reasons of failed removals. Work that exists nowhere else is not reported here, but by `ralph
 /// many clean`.
-pub(crate) fn prune(site: &Site, spared: Option<&BatchId>, keep: Keep, now: SystemTime) -> Vec<Failed> {
+pub(crate) fn prune(site: &Site, spared: Option<&BatchId>, keep: Keep, now: SystemTime) -> Vec<TaskFailure> {
     let ids = batches_in(site.project.state());
     if ids.iter().all(|id| Some(id) == spared) {
         return Vec::new();
     }
     let references = match OwnReferences::list(&site.branches) {
         Ok(references) => references,
-        Err(error) => return vec![of_git(error)],
+        Err(error) => return vec![git_failure(error)],
     };
-    let mut budget = Budget {
+    let mut budget = RetentionBudget {
         keep,
         now,
         runs: 0,
@@ -117,27 +121,27 @@ pub(crate) fn prune(site: &Site, spared: Option<&BatchId>, keep: Keep, now: Syst
     let mut failures = Vec::new();
     let last = latest(&site.project);
     for id in ids.iter().rev() {
-        let earlier = Earlier::new(site, id, &references);
+        let earlier = EarlierBatch::new(site, id, &references);
         let Ok(batch) = earlier.batch() else { continue };
         let extent = match budget.is_beyond(&earlier, &batch) && Some(id) != last.as_ref() {
-            true => Extent::Records,
-            false => Extent::References,
+            true => CleanExtent::Records,
+            false => CleanExtent::References,
         };
         if Some(id) == spared {
             continue;
         }
-        let stays = earlier.clean(&batch, extent).stays.into_iter();
-        failures.extend(stays.filter_map(|stay| match stay {
-            Stay::Failed { what, why } => Some(format!("what batch {id} has left is not removed: {what}: {why}")),
-            Stay::Resumable
-            | Stay::Recent
-            | Stay::Commits { .. }
-            | Stay::CheckedOut { .. }
-            | Stay::Changes { .. }
-            | Stay::Ignored { .. }
-            | Stay::Unknown { .. }
-            | Stay::Running { .. }
-            | Stay::Merges { .. } => None,
+        let retained = earlier.clean(&batch, extent).retained.into_iter();
+        failures.extend(retained.filter_map(|retained| match retained {
+            Retained::Failed { what, why } => Some(format!("what batch {id} has left is not removed: {what}: {why}")),
+            Retained::Resumable
+            | Retained::Recent
+            | Retained::Commits { .. }
+            | Retained::CheckedOut { .. }
+            | Retained::Changes { .. }
+            | Retained::Ignored { .. }
+            | Retained::Unknown { .. }
+            | Retained::Running { .. }
+            | Retained::Merges { .. } => None,
         }));
     }
     failures
@@ -171,7 +175,7 @@ fn is_settled(phase: &PlanPhase) -> bool {
 }
 
 /// The limits for batches, and the amounts counted so far, from the latest batch back.
-struct Budget {
+struct RetentionBudget {
     keep: Keep,
     now: SystemTime,
     runs: u64,
@@ -179,9 +183,9 @@ struct Budget {
     is_spent: bool,
 }
 
-impl Budget {
+impl RetentionBudget {
     /// Counts another batch. Every batch older than one beyond the budget is beyond it as well.
-    fn is_beyond(&mut self, earlier: &Earlier, batch: &Batch) -> bool {
+    fn is_beyond(&mut self, earlier: &EarlierBatch, batch: &Batch) -> bool {
         let states: Vec<ProjectPaths> = batch
             .plans
             .iter()
@@ -202,16 +206,16 @@ impl Budget {
 }
 
 /// An earlier batch of the project.
-struct Earlier<'a> {
+struct EarlierBatch<'a> {
     site: Site,
     id: &'a BatchId,
     references: &'a OwnReferences<'a>,
 }
 
-impl Earlier<'_> {
-    fn new<'a>(site: &Site, id: &'a BatchId, references: &'a OwnReferences<'a>) -> Earlier<'a> {
+impl EarlierBatch<'_> {
+    fn new<'a>(site: &Site, id: &'a BatchId, references: &'a OwnReferences<'a>) -> EarlierBatch<'a> {
         let paths = BatchPaths::new(&site.project, id);
-        Earlier {
+        EarlierBatch {
             site: Site { paths, ..site.clone() },
             id,
             references,
@@ -232,7 +236,7 @@ impl Earlier<'_> {
             .unwrap_or_default()
     }
 
-    fn clean(&self, batch: &Batch, extent: Extent) -> Cleaned {
+    fn clean(&self, batch: &Batch, extent: CleanExtent) -> Cleaned {
         let mut cleaned = Cleaned::default();
         for plan in &batch.plans {
             let done = self.clean_plan(plan, extent, &mut cleaned);
@@ -249,31 +253,31 @@ impl Earlier<'_> {
         // Succeeds only if the directory is empty.
         _ = fs::remove_dir(self.site.paths.trees());
         _ = fs::remove_dir(self.site.paths.trees_of_project());
-        if extent != Extent::References && cleaned.stays.is_empty() {
+        if extent != CleanExtent::References && cleaned.retained.is_empty() {
             let done = removed(self.site.paths.dir());
             cleaned.note("its journal", done);
         }
         cleaned
     }
 
-    fn clean_plan(&self, plan: &BatchPlan, extent: Extent, cleaned: &mut Cleaned) -> Result<(), Failed> {
+    fn clean_plan(&self, plan: &BatchPlan, extent: CleanExtent, cleaned: &mut Cleaned) -> Result<(), TaskFailure> {
         let (branch, tree) = (self.id.branch(&plan.name), self.site.paths.tree(&plan.name));
         let state = self.site.state_of(&plan.name)?;
         if lock::is_held(&state) {
-            cleaned.stays.push(Stay::Running { tree });
+            cleaned.retained.push(Retained::Running { tree });
             return Ok(());
         }
         if tree.symlink_metadata().is_ok() {
-            let stay = match extent {
-                Extent::All => self.why_tree_stays(&tree, &branch)?,
+            let retained = match extent {
+                CleanExtent::All => self.why_tree_is_retained(&tree, &branch)?,
                 // Pruning never removes an existing work tree: the user may want to look at it.
-                Extent::References | Extent::Records => Some(Stay::Changes { tree: tree.clone() }),
+                CleanExtent::References | CleanExtent::Records => Some(Retained::Changes { tree: tree.clone() }),
             };
-            if let Some(stay) = stay {
-                cleaned.stays.push(stay);
+            if let Some(retained) = retained {
+                cleaned.retained.push(retained);
                 return Ok(());
             }
-            self.site.branches.remove_tree(&tree).map_err(of_git)?;
+            self.site.branches.remove_tree(&tree).map_err(git_failure)?;
             cleaned.trees.push(tree);
         }
         self.delete_branch(&branch, cleaned)?;
@@ -281,78 +285,78 @@ impl Earlier<'_> {
     }
 
     /// Returns the reason why a work tree stays; `None` if nothing would be lost with it.
-    fn why_tree_stays(&self, tree: &Path, branch: &str) -> Result<Option<Stay>, Failed> {
+    fn why_tree_is_retained(&self, tree: &Path, branch: &str) -> Result<Option<Retained>, TaskFailure> {
         let (branches, tree) = (&self.site.branches, tree.to_owned());
-        if !branches.has_tree(&tree).map_err(of_git)? {
-            return Ok(Some(Stay::Unknown { tree }));
+        if !branches.has_tree(&tree).map_err(git_failure)? {
+            return Ok(Some(Retained::Unknown { tree }));
         }
-        if !branches.is_clean(&tree, true).map_err(of_git)? {
-            return Ok(Some(Stay::Changes { tree }));
+        if !branches.is_clean(&tree, true).map_err(git_failure)? {
+            return Ok(Some(Retained::Changes { tree }));
         }
-        let is_tip_elsewhere = match branches.tip(branch).map_err(of_git)? {
-            Some(tip) => self.references.is_elsewhere(&tip, branch).map_err(of_git)?,
+        let is_tip_elsewhere = match branches.tip(branch).map_err(git_failure)? {
+            Some(tip) => self.references.is_elsewhere(&tip, branch).map_err(git_failure)?,
             None => true,
         };
-        if !is_tip_elsewhere || !self.references.is_head_elsewhere(&tree, branch).map_err(of_git)? {
+        if !is_tip_elsewhere || !self.references.is_head_elsewhere(&tree, branch).map_err(git_failure)? {
             let branch = branch.to_owned();
-            return Ok(Some(Stay::Commits {
+            return Ok(Some(Retained::Commits {
                 branch,
                 tree: Some(tree),
             }));
         }
-        let ignored = branches.ignored_files(&tree).map_err(of_git)?.into_iter().next();
-        Ok(ignored.map(|file| Stay::Ignored { tree, file }))
+        let ignored = branches.ignored_files(&tree).map_err(git_failure)?.into_iter().next();
+        Ok(ignored.map(|file| Retained::Ignored { tree, file }))
     }
 
     /// Removes the scratch work tree of an interrupted batch: everything in it is in commits.
-    fn clean_scratch(&self, extent: Extent, cleaned: &mut Cleaned) -> Result<(), Failed> {
+    fn clean_scratch(&self, extent: CleanExtent, cleaned: &mut Cleaned) -> Result<(), TaskFailure> {
         let tree = self.site.paths.scratch_tree();
         if tree.symlink_metadata().is_ok() {
-            self.site.branches.remove_tree(&tree).map_err(of_git)?;
+            self.site.branches.remove_tree(&tree).map_err(git_failure)?;
         }
         let state = self.site.state_at(&self.site.branches.project_in(&tree))?;
         self.forget(&state, extent, cleaned)
     }
 
     /// Deletes a branch that another branch contains.
-    fn delete_branch(&self, branch: &str, cleaned: &mut Cleaned) -> Result<(), Failed> {
+    fn delete_branch(&self, branch: &str, cleaned: &mut Cleaned) -> Result<(), TaskFailure> {
         if !self.references.has_branch(branch) {
             return Ok(());
         }
         let branches = &self.site.branches;
-        let Some(tip) = branches.tip(branch).map_err(of_git)? else {
+        let Some(tip) = branches.tip(branch).map_err(git_failure)? else {
             return Ok(());
         };
         let branch = branch.to_owned();
-        if let Some(tree) = branches.checked_out_in(&branch).map_err(of_git)? {
-            cleaned.stays.push(Stay::CheckedOut { branch, tree });
-        } else if self.references.is_elsewhere(&tip, &branch).map_err(of_git)? {
-            branches.delete(&branch, &tip).map_err(of_git)?;
+        if let Some(tree) = branches.checked_out_in(&branch).map_err(git_failure)? {
+            cleaned.retained.push(Retained::CheckedOut { branch, tree });
+        } else if self.references.is_elsewhere(&tip, &branch).map_err(git_failure)? {
+            branches.delete(&branch, &tip).map_err(git_failure)?;
             cleaned.branches.push(branch);
         } else {
-            cleaned.stays.push(Stay::Commits { branch, tree: None });
+            cleaned.retained.push(Retained::Commits { branch, tree: None });
         }
         Ok(())
     }
 
     /// Deletes the reference that keeps the merges of the batch, if a branch contains them.
-    fn release(&self, cleaned: &mut Cleaned) -> Result<(), Failed> {
+    fn release(&self, cleaned: &mut Cleaned) -> Result<(), TaskFailure> {
         let (branches, batch) = (&self.site.branches, self.id.to_string());
-        let Some((reference, commit)) = self.references.held(&batch).map_err(of_git)? else {
+        let Some((reference, commit)) = self.references.held(&batch).map_err(git_failure)? else {
             return Ok(());
         };
-        if self.references.is_elsewhere(&commit, "").map_err(of_git)? {
-            return branches.release(&batch).map_err(of_git);
+        if self.references.is_elsewhere(&commit, "").map_err(git_failure)? {
+            return branches.release(&batch).map_err(git_failure);
         }
-        cleaned.stays.push(Stay::Merges { reference });
+        cleaned.retained.push(Retained::Merges { reference });
         Ok(())
     }
 
     /// Deletes the checkpoints of the runs of a removed work tree, and its state unless the extent keeps it.
-    fn forget(&self, state: &ProjectPaths, extent: Extent, cleaned: &mut Cleaned) -> Result<(), Failed> {
+    fn forget(&self, state: &ProjectPaths, extent: CleanExtent, cleaned: &mut Cleaned) -> Result<(), TaskFailure> {
         let runs: HashSet<String> = state.run_ids().into_iter().map(|run| run.0).collect();
-        cleaned.checkpoints += self.references.forget(&runs).map_err(of_git)?;
-        if extent != Extent::References && state.state().is_dir() {
+        cleaned.checkpoints += self.references.forget(&runs).map_err(git_failure)?;
+        if extent != CleanExtent::References && state.state().is_dir() {
             removed(state.state())?;
             cleaned.states += 1;
         }
@@ -361,22 +365,22 @@ impl Earlier<'_> {
 }
 
 impl Cleaned {
-    fn untouched(stay: Stay) -> Cleaned {
+    fn untouched(retained: Retained) -> Cleaned {
         Cleaned {
-            stays: vec![stay],
+            retained: vec![retained],
             ..Cleaned::default()
         }
     }
 
-    fn note(&mut self, what: &str, done: Result<(), Failed>) {
+    fn note(&mut self, what: &str, done: Result<(), TaskFailure>) {
         if let Err(why) = done {
             let what = what.to_owned();
-            self.stays.push(Stay::Failed { what, why });
+            self.retained.push(Retained::Failed { what, why });
         }
     }
 }
 
-fn removed(directory: &Path) -> Result<(), Failed> {
+fn removed(directory: &Path) -> Result<(), TaskFailure> {
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(format!("{}: {error}", directory.display())),
         Ok(()) | Err(_) => Ok(()),

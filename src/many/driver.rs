@@ -21,14 +21,14 @@ use thiserror::Error;
 
 use super::{
     BatchPaths, Site,
-    engine::{Engine, News, Running},
+    engine::{Engine, JobUpdate, RunningJob},
     job,
-    journal::{Journal, JournalError},
-    judging::{Judge, Judging},
-    meter::Meter,
-    requests::{self, Request},
+    journal::{BatchJournal, BatchJournalError},
+    judging::{CheckedOutMerge, MergeJudge},
+    meter::UsageMeter,
+    requests::{self, BatchRequest},
     signals,
-    watch::Watch,
+    watch::RepositoryWatch,
     worker::used,
 };
 use crate::driver::now_ms;
@@ -41,7 +41,7 @@ const TARGET_PAUSE: Duration = Duration::from_secs(2);
 #[derive(Debug, Error)]
 pub(crate) enum BatchError {
     #[error(transparent)]
-    Journal(#[from] JournalError),
+    Journal(#[from] BatchJournalError),
     #[error(transparent)]
     Paths(#[from] PathsError),
     #[error("signals cannot be received")]
@@ -55,7 +55,7 @@ pub(crate) enum BatchError {
 }
 
 /// Called with every record, and the batch after it.
-pub(crate) type Hooks<'a> = &'a mut dyn FnMut(&BatchRecord, &Batch);
+pub(crate) type OnRecord<'a> = &'a mut dyn FnMut(&BatchRecord, &Batch);
 
 /// Runs a new batch until it ends or is stopped.
 ///
@@ -67,11 +67,11 @@ pub(crate) fn run(
     engine: Engine,
     site: Site,
     supervisor: &Supervisor,
-    told: Hooks<'_>,
+    on_record: OnRecord<'_>,
 ) -> Result<BatchEnd, BatchError> {
     site.paths.create()?;
-    let journal = Journal::create(&site.paths.journal(), now_ms(), id)?;
-    Driver::new(Batch::opened(id.clone()), journal, engine, site, supervisor, told).drive(start)
+    let journal = BatchJournal::create(&site.paths.journal(), now_ms(), id)?;
+    BatchDriver::new(Batch::opened(id.clone()), journal, engine, site, supervisor, on_record).drive(start)
 }
 
 /// Resumes a batch that was interrupted or stopped, or that has unfinished plans, with `changes` from now on.
@@ -83,10 +83,10 @@ pub(crate) fn resume(
     site: Site,
     changes: Resumption,
     supervisor: &Supervisor,
-    told: Hooks<'_>,
+    on_record: OnRecord<'_>,
 ) -> Result<BatchEnd, BatchError> {
     site.paths.create()?;
-    let (journal, records) = Journal::reopen(&site.paths.journal())?;
+    let (journal, records) = BatchJournal::reopen(&site.paths.journal())?;
     let batch = Batch::from_records(&records).ok_or(BatchError::NoBatch)?;
     // Ends processes that a killed batch and its guards left behind; no other batch works in this project.
     let ids: Vec<String> = batch.plans.iter().map(|plan| site.job_id(&plan.name)).collect();
@@ -94,10 +94,10 @@ pub(crate) fn resume(
     _ = site.unlock(&batch); // git reports anything that stays locked
     let usage = used(&site, &batch);
     let changes = Resumption {
-        confirmed: Judge::of(&site).confirmed(&batch),
+        confirmed: MergeJudge::new(&site).confirmed(&batch),
         ..changes
     };
-    Driver::new(batch, journal, engine, site, supervisor, told).drive(BatchInput::Resume { changes, usage })
+    BatchDriver::new(batch, journal, engine, site, supervisor, on_record).drive(BatchInput::Resume { changes, usage })
 }
 
 /// Records the events that follow from `input` in a batch that no process is working on.
@@ -105,7 +105,7 @@ pub(crate) fn resume(
 /// # Errors
 /// [`BatchError`] if its journal cannot be read or written.
 pub(crate) fn record(paths: &BatchPaths, input: BatchInput) -> Result<(), BatchError> {
-    let (mut journal, records) = Journal::reopen(&paths.journal())?;
+    let (mut journal, records) = BatchJournal::reopen(&paths.journal())?;
     let batch = Batch::from_records(&records).ok_or(BatchError::NoBatch)?;
     let at_ms = now_ms();
     for event in step(&batch, at_ms, input) {
@@ -114,19 +114,19 @@ pub(crate) fn record(paths: &BatchPaths, input: BatchInput) -> Result<(), BatchE
     Ok(())
 }
 
-enum Message {
-    Found(PlanName, TaskResult),
-    Heard(PlanName, JobNews),
+enum DriverMessage {
+    TaskEnded(PlanName, TaskResult),
+    JobReported(PlanName, JobNews),
     /// The job continues without the batch.
-    Left(PlanName),
+    JobDetached(PlanName),
     /// The merged tree is checked out.
-    CheckedOut(PlanName, Box<Judging>),
+    CheckedOut(PlanName, Box<CheckedOutMerge>),
     Stop(StoppedBy),
 }
 
 /// The work in progress for a plan.
 struct InFlight {
-    child: Option<Box<dyn Running>>,
+    child: Option<Box<dyn RunningJob>>,
     /// The work was asked to end.
     stopped: Arc<AtomicBool>,
 }
@@ -141,32 +141,32 @@ struct Locks {
     queue: Mutex<()>,
 }
 
-struct Driver<'a> {
+struct BatchDriver<'a> {
     batch: Batch,
-    journal: Journal,
+    journal: BatchJournal,
     engine: Engine,
     site: Arc<Site>,
     supervisor: &'a Supervisor,
     in_flight: BTreeMap<PlanName, InFlight>,
     locks: Arc<Locks>,
-    sender: Sender<Message>,
-    inbox: Receiver<Message>,
-    told: Hooks<'a>,
-    meter: Meter,
-    watch: Watch,
+    sender: Sender<DriverMessage>,
+    inbox: Receiver<DriverMessage>,
+    on_record: OnRecord<'a>,
+    meter: UsageMeter,
+    watch: RepositoryWatch,
 }
 
-impl<'a> Driver<'a> {
+impl<'a> BatchDriver<'a> {
     fn new(
         batch: Batch,
-        journal: Journal,
+        journal: BatchJournal,
         engine: Engine,
         site: Site,
         supervisor: &'a Supervisor,
-        told: Hooks<'a>,
-    ) -> Driver<'a> {
+        on_record: OnRecord<'a>,
+    ) -> BatchDriver<'a> {
         let (sender, inbox) = mpsc::channel();
-        Driver {
+        BatchDriver {
             batch,
             journal,
             engine,
@@ -176,20 +176,20 @@ impl<'a> Driver<'a> {
             locks: Arc::default(),
             sender,
             inbox,
-            told,
-            meter: Meter::default(),
-            watch: Watch::default(),
+            on_record,
+            meter: UsageMeter::default(),
+            watch: RepositoryWatch::default(),
         }
     }
 
     fn drive(mut self, first: BatchInput) -> Result<BatchEnd, BatchError> {
         requests::forget_stop(&self.site.paths);
         let sender = self.sender.clone();
-        signals::on_each(move |by| _ = sender.send(Message::Stop(by))).map_err(BatchError::Signals)?;
+        signals::on_each(move |by| _ = sender.send(DriverMessage::Stop(by))).map_err(BatchError::Signals)?;
         self.take(first)?;
         self.undo_trial()?;
         self.site.make_target(&self.batch).map_err(BatchError::Target)?;
-        self.watch = Watch::start(&self.site);
+        self.watch = RepositoryWatch::start(&self.site);
         for plan in &self.batch.plans {
             self.site.read_runs(&plan.name, &mut self.meter);
         }
@@ -209,16 +209,16 @@ impl<'a> Driver<'a> {
                 }
             }
             match self.inbox.recv_timeout(LOOK) {
-                Ok(message) => self.hear(message)?,
+                Ok(message) => self.handle(message)?,
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
             }
             for request in requests::take(&self.site.paths) {
                 match request {
-                    Request::Cancel(plan) => {
+                    BatchRequest::Cancel(plan) => {
                         self.take(BatchInput::Cancel { plan: plan.clone() })?;
                         requests::done(&self.site.paths, plan.as_ref());
                     }
-                    Request::Stop => self.hear(Message::Stop(StoppedBy::User))?,
+                    BatchRequest::Stop => self.handle(DriverMessage::Stop(StoppedBy::User))?,
                 }
             }
         }
@@ -226,7 +226,7 @@ impl<'a> Driver<'a> {
 
     /// Removes tests that a trial had put into the scratch work tree when a process was killed.
     fn undo_trial(&mut self) -> Result<(), BatchError> {
-        let files = Judge::of(&self.site).undo_trial();
+        let files = MergeJudge::new(&self.site).undo_trial();
         match files.is_empty() {
             true => Ok(()),
             false => self.take(BatchInput::TrialUndone { files }),
@@ -277,20 +277,20 @@ impl<'a> Driver<'a> {
         for event in step(&self.batch, at_ms, input) {
             let record = self.journal.append(at_ms, event)?;
             self.batch.apply(&record);
-            (self.told)(&record, &self.batch);
+            (self.on_record)(&record, &self.batch);
         }
         Ok(())
     }
 
-    fn hear(&mut self, message: Message) -> Result<(), BatchError> {
+    fn handle(&mut self, message: DriverMessage) -> Result<(), BatchError> {
         match message {
-            Message::Found(plan, finding) => {
+            DriverMessage::TaskEnded(plan, result) => {
                 self.in_flight.remove(&plan);
                 if matches!(self.batch.plan(&plan), Some(known) if matches!(known.phase, PlanPhase::Verifying { .. })) {
                     self.undo_trial()?;
                 }
                 self.put_back_target()?;
-                if is_of_others(&finding) {
+                if can_change_repository(&result) {
                     for change in self.watch.changes(&self.site, &self.batch) {
                         self.take(BatchInput::RepositoryChanged { change })?;
                     }
@@ -298,25 +298,25 @@ impl<'a> Driver<'a> {
                 // The last usage of its run counts before another one starts.
                 self.site.read_runs(&plan, &mut self.meter);
                 self.look()?;
-                self.take(BatchInput::TaskEnded { plan, result: finding })
+                self.take(BatchInput::TaskEnded { plan, result })
             }
-            Message::Heard(plan, news) => self.take(BatchInput::JobReported { plan, news }),
-            Message::Left(plan) => {
+            DriverMessage::JobReported(plan, news) => self.take(BatchInput::JobReported { plan, news }),
+            DriverMessage::JobDetached(plan) => {
                 self.in_flight.remove(&plan);
                 Ok(())
             }
-            Message::CheckedOut(plan, judging) => {
+            DriverMessage::CheckedOut(plan, judging) => {
                 self.start_goals(&plan, *judging);
                 Ok(())
             }
-            Message::Stop(_) if self.batch.stopped.is_some() => {
+            DriverMessage::Stop(_) if self.batch.stopped.is_some() => {
                 // A second request stops everything immediately.
                 for child in self.in_flight.values().filter_map(|task| task.child.as_ref()) {
                     child.stop(Stop::Immediate);
                 }
                 Ok(())
             }
-            Message::Stop(by) => self.take(BatchInput::Stop { by }),
+            DriverMessage::Stop(by) => self.take(BatchInput::Stop { by }),
         }
     }
 
@@ -367,9 +367,9 @@ impl<'a> Driver<'a> {
                 let plan = name.clone();
                 // Sending fails only if the batch has ended.
                 _ = sender.send(match news {
-                    News::Heard(news) => Message::Heard(plan, news),
-                    News::Ended(finding) => Message::Found(plan, finding),
-                    News::Left => Message::Left(plan),
+                    JobUpdate::Progress(news) => DriverMessage::JobReported(plan, news),
+                    JobUpdate::Ended(result) => DriverMessage::TaskEnded(plan, result),
+                    JobUpdate::Detached => DriverMessage::JobDetached(plan),
                 });
             };
             self.engine.start(self.supervisor, &self.site, &self.batch, plan, news)
@@ -378,27 +378,27 @@ impl<'a> Driver<'a> {
     }
 
     /// Starts the goals on the merged tree.
-    fn start_goals(&mut self, name: &PlanName, judging: Judging) {
+    fn start_goals(&mut self, name: &PlanName, judging: CheckedOutMerge) {
         let Some(stopped) = self.in_flight.get(name).map(|task| Arc::clone(&task.stopped)) else {
             return;
         };
         let started = self.batch.plan(name).ok_or_else(String::new).and_then(|plan| {
             let (log, scratch) = (self.site.paths.log(name), self.site.paths.scratch());
-            let Judging { project, yardstick } = judging;
+            let CheckedOutMerge { project, required } = judging;
             let job = self.site.goals(&self.batch, plan, &log, &project, &scratch);
             let (site, sender, plan) = (Arc::clone(&self.site), self.sender.clone(), name.clone());
             let started = job::start(self.supervisor, job, move |ended| {
-                let finding = Judge::of(&site).verdict(&ended, stopped.load(Ordering::Relaxed), &yardstick);
-                _ = sender.send(Message::Found(plan, finding)); // the batch may have ended
+                let result = MergeJudge::new(&site).verdict(&ended, stopped.load(Ordering::Relaxed), &required);
+                _ = sender.send(DriverMessage::TaskEnded(plan, result)); // the batch may have ended
             });
             started
-                .map(|child| Box::new(child) as Box<dyn Running>)
+                .map(|child| Box::new(child) as Box<dyn RunningJob>)
                 .map_err(|error| error.to_string())
         });
         self.keep(name, started);
     }
 
-    fn keep(&mut self, plan: &PlanName, started: Result<Box<dyn Running>, String>) {
+    fn keep(&mut self, plan: &PlanName, started: Result<Box<dyn RunningJob>, String>) {
         match started {
             Ok(child) => {
                 if let Some(task) = self.in_flight.get_mut(plan) {
@@ -406,7 +406,7 @@ impl<'a> Driver<'a> {
                 }
             }
             Err(why) => {
-                let failed = Message::Found(plan.clone(), TaskResult::Failed { why });
+                let failed = DriverMessage::TaskEnded(plan.clone(), TaskResult::Failed { why });
                 _ = self.sender.send(failed); // cannot fail: `self` has the receiver
             }
         }
@@ -424,16 +424,16 @@ impl<'a> Driver<'a> {
                 thread::sleep(TARGET_PAUSE);
             }
             let is_of_trees = matches!(task, WorkerTask::AddWorkTree | WorkerTask::RemoveWorkTree);
-            let _queue = (!is_of_trees).then(|| alone(&locks.queue));
-            let _trees = (is_of_trees || !site.has_scratch_tree()).then(|| alone(&locks.trees));
+            let _queue = (!is_of_trees).then(|| locked(&locks.queue));
+            let _trees = (is_of_trees || !site.has_scratch_tree()).then(|| locked(&locks.trees));
             let found = match &task {
                 WorkerTask::AddWorkTree => site.add_work_tree(&batch, &plan),
                 WorkerTask::Merge => site.merge(&batch, &plan),
-                WorkerTask::CheckGoals { .. } if !site.has_goals => Ok(Judge::of(&site).verdict_without_goals()),
+                WorkerTask::CheckGoals { .. } if !site.has_goals => Ok(MergeJudge::new(&site).verdict_without_goals()),
                 WorkerTask::CheckGoals { commit, onto } => {
-                    match Judge::of(&site).check_out(&batch, &plan, commit, onto) {
+                    match MergeJudge::new(&site).check_out(&batch, &plan, commit, onto) {
                         Ok(judging) => {
-                            _ = sender.send(Message::CheckedOut(name, Box::new(judging))); // the batch may have ended
+                            _ = sender.send(DriverMessage::CheckedOut(name, Box::new(judging))); // the batch may have ended
                             return;
                         }
                         Err(why) => Err(why),
@@ -444,21 +444,21 @@ impl<'a> Driver<'a> {
                 WorkerTask::RemoveWorkTree => site.remove_work_tree(&batch, &plan),
                 WorkerTask::RunJob => return,
             };
-            let finding = found.unwrap_or_else(|why| TaskResult::Failed { why });
-            _ = sender.send(Message::Found(name, finding)); // the batch may have ended
+            let result = found.unwrap_or_else(|why| TaskResult::Failed { why });
+            _ = sender.send(DriverMessage::TaskEnded(name, result)); // the batch may have ended
         };
         let started = thread::Builder::new().name("batch".to_owned()).spawn(work);
         if let Err(error) = started {
             let failed = TaskResult::Failed { why: error.to_string() };
-            _ = self.sender.send(Message::Found(failing, failed)); // cannot fail: `self` has the receiver
+            _ = self.sender.send(DriverMessage::TaskEnded(failing, failed)); // cannot fail: `self` has the receiver
         }
     }
 }
 
 /// Whether an agent or goals have run, which can change anything in the repository.
-fn is_of_others(finding: &TaskResult) -> bool {
+fn can_change_repository(result: &TaskResult) -> bool {
     matches!(
-        finding,
+        result,
         TaskResult::JobEnded { .. }
             | TaskResult::GoalsPassed { .. }
             | TaskResult::TestsRefused { .. }
@@ -468,6 +468,6 @@ fn is_of_others(finding: &TaskResult) -> bool {
 }
 
 /// A thread that panicked left nothing half done that the next one would not repeat.
-fn alone(lock: &Mutex<()>) -> MutexGuard<'_, ()> {
+fn locked(lock: &Mutex<()>) -> MutexGuard<'_, ()> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -40,7 +40,7 @@ const JOURNAL: &str = "events.jsonl";
 pub(crate) type StateOf = Box<dyn Fn(&PlanName) -> Option<ProjectPaths> + Send>;
 
 /// The known state of a batch and its runs.
-pub(crate) struct Follower {
+pub(crate) struct BatchFollower {
     paths: BatchPaths,
     state_of: StateOf,
     batch: Option<Batch>,
@@ -59,9 +59,9 @@ struct FollowedRun {
     seen: Seen,
 }
 
-impl Follower {
-    pub(crate) fn new(paths: BatchPaths, state_of: StateOf) -> Follower {
-        Follower {
+impl BatchFollower {
+    pub(crate) fn new(paths: BatchPaths, state_of: StateOf) -> BatchFollower {
+        BatchFollower {
             paths,
             state_of,
             batch: None,
@@ -164,20 +164,20 @@ impl FollowedRun {
 
 /// A follower on a thread of its own; dropping this ends it.
 #[derive(Debug)]
-pub(crate) struct Following {
+pub(crate) struct FollowerThread {
     ended: Arc<AtomicBool>,
     thread: thread::Thread,
 }
 
-impl Following {
-    /// Calls `told` with the present board, and again after each change.
+impl FollowerThread {
+    /// Calls `on_change` with the present board, and again after each change.
     ///
     /// # Errors
     /// If no thread can be started.
     pub(crate) fn start(
-        mut follower: Follower,
-        mut told: impl FnMut(Board) + Send + 'static,
-    ) -> std::io::Result<Following> {
+        mut follower: BatchFollower,
+        mut on_change: impl FnMut(Board) + Send + 'static,
+    ) -> std::io::Result<FollowerThread> {
         let ended = Arc::new(AtomicBool::new(false));
         let is_over = Arc::clone(&ended);
         let follow = move || {
@@ -188,7 +188,7 @@ impl Following {
                 follower.directories().for_each(|directory| watch.add(directory));
                 if board.is_some() && board != last {
                     last.clone_from(&board);
-                    board.into_iter().for_each(&mut told);
+                    board.into_iter().for_each(&mut on_change);
                 }
                 // Collects bursts of changes.
                 thread::sleep(PAUSE);
@@ -196,14 +196,14 @@ impl Following {
             }
         };
         let thread = thread::Builder::new().name("board".to_owned()).spawn(follow)?;
-        Ok(Following {
+        Ok(FollowerThread {
             ended,
             thread: thread.thread().clone(),
         })
     }
 }
 
-impl Drop for Following {
+impl Drop for FollowerThread {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Release);
         self.thread.unpark();

@@ -18,13 +18,13 @@ const SIZE: Size = Size { cols: 120, rows: 40 };
 
 /// The exit of a child, and the end of its output.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct EndedJob {
     pub(super) exit: Option<Exit>,
     pub(super) tail: String,
 }
 
 /// The child to start.
-pub(super) struct Job<'a> {
+pub(super) struct BatchJob<'a> {
     pub(super) args: Vec<OsString>,
     pub(super) cwd: &'a Path,
     /// Marks all processes that the child starts.
@@ -39,8 +39,8 @@ pub(super) struct Job<'a> {
 /// [`SpawnError`] if it cannot be started; `ended` is not called then.
 pub(super) fn start(
     supervisor: &Supervisor,
-    job: Job<'_>,
-    ended: impl FnOnce(Ended) + Send + 'static,
+    job: BatchJob<'_>,
+    ended: impl FnOnce(EndedJob) + Send + 'static,
 ) -> Result<Child, SpawnError> {
     let launch = Launch {
         program: own_executable(),
@@ -61,22 +61,23 @@ pub(super) fn start(
         scratch: job.scratch.to_owned(),
         guard: None,
     };
-    let printed = Printed {
+    let output = LogOutput {
         // Without a log, the user still has the run's journal.
         log: files::append_private(job.log).ok().map(|(file, _)| file),
         tail: VecDeque::new(),
         ended: Some(ended),
     };
-    supervisor.spawn(launch, Box::new(printed))
+    supervisor.spawn(launch, Box::new(output))
 }
 
-struct Printed<F> {
+/// The output of a child: written to the log, with its end kept for a failure.
+struct LogOutput<F> {
     log: Option<File>,
     tail: VecDeque<u8>,
     ended: Option<F>,
 }
 
-impl<F: FnOnce(Ended) + Send + 'static> Output for Printed<F> {
+impl<F: FnOnce(EndedJob) + Send + 'static> Output for LogOutput<F> {
     fn terminal(&mut self, bytes: &[u8]) {
         // The terminal converts line ends to CR LF.
         let bytes: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != b'\r').collect();
@@ -100,7 +101,7 @@ impl<F: FnOnce(Ended) + Send + 'static> Output for Printed<F> {
         };
         let tail = String::from_utf8_lossy(&Vec::from(tail)).into_owned();
         if let Some(ended) = self.ended.take() {
-            ended(Ended { exit, tail });
+            ended(EndedJob { exit, tail });
         }
     }
 }

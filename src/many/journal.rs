@@ -18,7 +18,7 @@ const VERSION: u32 = 1;
 const CAP_BYTES: u64 = 256 << 20;
 
 #[derive(Debug, Error)]
-pub(crate) enum JournalError {
+pub(crate) enum BatchJournalError {
     #[error("{path}: cannot be written", path = path.display())]
     Write {
         path: PathBuf,
@@ -43,18 +43,18 @@ pub(crate) enum JournalError {
 
 /// The journal of a batch, open for appending.
 #[derive(Debug)]
-pub(super) struct Journal {
+pub(super) struct BatchJournal {
     path: PathBuf,
     file: AppendOnly,
     next_seq: u64,
 }
 
-impl Journal {
+impl BatchJournal {
     /// Creates the journal of a new batch.
-    pub(super) fn create(path: &Path, at_ms: u64, batch: &BatchId) -> Result<Journal, JournalError> {
-        let mut journal = Journal {
+    pub(super) fn create(path: &Path, at_ms: u64, batch: &BatchId) -> Result<BatchJournal, BatchJournalError> {
+        let mut journal = BatchJournal {
             path: path.to_owned(),
-            file: AppendOnly::create(path).map_err(|source| JournalError::Write {
+            file: AppendOnly::create(path).map_err(|source| BatchJournalError::Write {
                 path: path.to_owned(),
                 source,
             })?,
@@ -73,15 +73,15 @@ impl Journal {
     }
 
     /// Reopens the journal of a batch for appending, and cuts off a torn last line.
-    pub(super) fn reopen(path: &Path) -> Result<(Journal, Vec<BatchRecord>), JournalError> {
+    pub(super) fn reopen(path: &Path) -> Result<(BatchJournal, Vec<BatchRecord>), BatchJournalError> {
         let (records, length) = parse(path)?;
-        let write = |source| JournalError::Write {
+        let write = |source| BatchJournalError::Write {
             path: path.to_owned(),
             source,
         };
         let file = AppendOnly::open(path, length).map_err(write)?;
         file.cut_torn().map_err(write)?;
-        let journal = Journal {
+        let journal = BatchJournal {
             path: path.to_owned(),
             file,
             next_seq: records.len() as u64,
@@ -90,7 +90,7 @@ impl Journal {
     }
 
     /// Appends `event` as the next record. The record survives the end of this process once this returns.
-    pub(super) fn append(&mut self, at_ms: u64, event: BatchEvent) -> Result<BatchRecord, JournalError> {
+    pub(super) fn append(&mut self, at_ms: u64, event: BatchEvent) -> Result<BatchRecord, BatchJournalError> {
         let record = BatchRecord {
             seq: self.next_seq,
             at_ms,
@@ -100,8 +100,8 @@ impl Journal {
         line.push(b'\n');
         let path = || self.path.clone();
         self.file.append(&line).map_err(|error| match error {
-            AppendError::Write(source) => JournalError::Write { path: path(), source },
-            AppendError::Meddled => JournalError::Meddled { path: path() },
+            AppendError::Write(source) => BatchJournalError::Write { path: path(), source },
+            AppendError::Meddled => BatchJournalError::Meddled { path: path() },
         })?;
         self.next_seq += 1;
         Ok(record)
@@ -118,18 +118,18 @@ pub(super) fn has_begun(path: &Path) -> bool {
 /// Reads the records of a batch.
 ///
 /// # Errors
-/// [`JournalError`] if the file cannot be read, or is not a journal of a batch.
-pub(crate) fn read(path: &Path) -> Result<Vec<BatchRecord>, JournalError> {
+/// [`BatchJournalError`] if the file cannot be read, or is not a journal of a batch.
+pub(crate) fn read(path: &Path) -> Result<Vec<BatchRecord>, BatchJournalError> {
     parse(path).map(|(records, _)| records)
 }
 
 /// Returns the complete records, and the bytes of their lines.
-fn parse(path: &Path) -> Result<(Vec<BatchRecord>, u64), JournalError> {
-    let bytes = files::read_unfollowed(path, CAP_BYTES).map_err(|source| JournalError::Read {
+fn parse(path: &Path) -> Result<(Vec<BatchRecord>, u64), BatchJournalError> {
+    let bytes = files::read_unfollowed(path, CAP_BYTES).map_err(|source| BatchJournalError::Read {
         path: path.to_owned(),
         source,
     })?;
-    let foreign = || JournalError::Foreign { path: path.to_owned() };
+    let foreign = || BatchJournalError::Foreign { path: path.to_owned() };
     let mut records: Vec<BatchRecord> = Vec::new();
     let mut length = 0;
     for line in bytes
@@ -143,13 +143,13 @@ fn parse(path: &Path) -> Result<(Vec<BatchRecord>, u64), JournalError> {
                 return Err(foreign());
             }
             if of("version") != VERSION {
-                return Err(JournalError::Version {
+                return Err(BatchJournalError::Version {
                     path: path.to_owned(),
                     ralph: of("ralph").as_str().unwrap_or_default().to_owned(),
                 });
             }
         }
-        let record: BatchRecord = serde_json::from_slice(line).map_err(|_| JournalError::Broken {
+        let record: BatchRecord = serde_json::from_slice(line).map_err(|_| BatchJournalError::Broken {
             path: path.to_owned(),
             line: records.len() + 1,
         })?;
@@ -181,7 +181,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("events.jsonl");
         let id = BatchId("b".to_owned());
-        let mut journal = Journal::create(&path, 1, &id).unwrap();
+        let mut journal = BatchJournal::create(&path, 1, &id).unwrap();
         journal.append(2, resumed()).unwrap();
         let by = StoppedBy::User;
         journal.append(3, BatchEvent::StopRequested { by }).unwrap();
@@ -190,7 +190,7 @@ mod tests {
         for cut in first..whole.len() {
             fs::write(&path, &whole[..cut]).unwrap();
             let lines = whole[..cut].iter().filter(|byte| **byte == b'\n').count();
-            let (mut journal, records) = Journal::reopen(&path).unwrap();
+            let (mut journal, records) = BatchJournal::reopen(&path).unwrap();
             assert_eq!(records.len(), lines);
             journal.append(4, resumed()).unwrap();
             let records = read(&path).unwrap();
@@ -199,7 +199,7 @@ mod tests {
         }
         for cut in 0..first {
             fs::write(&path, &whole[..cut]).unwrap();
-            assert!(matches!(read(&path), Err(JournalError::Foreign { .. })));
+            assert!(matches!(read(&path), Err(BatchJournalError::Foreign { .. })));
             assert!(!has_begun(&path));
         }
     }
@@ -208,17 +208,17 @@ mod tests {
     fn what_somebody_else_wrote_into_an_open_journal_is_noticed_and_is_no_record() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("events.jsonl");
-        let mut journal = Journal::create(&path, 1, &BatchId("b".to_owned())).unwrap();
+        let mut journal = BatchJournal::create(&path, 1, &BatchId("b".to_owned())).unwrap();
         let forged =
             serde_json::json!({"seq": 1, "atMs": 2, "event": {"type": "batch-ended", "end": {"type": "merged"}}});
         let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
         writeln!(file, "{forged}").unwrap();
         let refused = journal.append(3, resumed()).unwrap_err();
-        assert!(matches!(refused, JournalError::Meddled { .. }), "{refused}");
+        assert!(matches!(refused, BatchJournalError::Meddled { .. }), "{refused}");
         assert_eq!(read(&path).unwrap().len(), 1);
         fs::remove_file(&path).unwrap();
         let refused = journal.append(4, resumed()).unwrap_err();
-        assert!(matches!(refused, JournalError::Meddled { .. }), "{refused}");
+        assert!(matches!(refused, BatchJournalError::Meddled { .. }), "{refused}");
     }
 
     #[test]

@@ -26,16 +26,16 @@ use ralph_words::{too_little_proof, untried_tests};
 
 use super::{
     gate::JudgingFiles,
-    job::Ended,
-    worker::{Failed, Site, of_git, said},
+    job::EndedJob,
+    worker::{Site, TaskFailure, git_failure, reported_error},
 };
 use crate::driver::read_view;
 
 /// A merged tree that is checked out for the goals.
 #[derive(Debug)]
-pub(super) struct Judging {
+pub(super) struct CheckedOutMerge {
     pub(super) project: PathBuf,
-    pub(super) yardstick: RequiredCounts,
+    pub(super) required: RequiredCounts,
 }
 
 /// Tests with a change that the user confirmed for a plan, and the time of the latest confirmation in
@@ -43,14 +43,14 @@ pub(super) struct Judging {
 type ConfirmedAt = BTreeMap<String, u64>;
 
 /// Judges the merged trees of a batch.
-pub(super) struct Judge<'s> {
+pub(super) struct MergeJudge<'s> {
     site: &'s Site,
     files: JudgingFiles,
 }
 
-impl<'s> Judge<'s> {
-    pub(super) fn of(site: &'s Site) -> Judge<'s> {
-        Judge {
+impl<'s> MergeJudge<'s> {
+    pub(super) fn new(site: &'s Site) -> MergeJudge<'s> {
+        MergeJudge {
             site,
             files: JudgingFiles::new(site.paths.judging()),
         }
@@ -79,7 +79,7 @@ impl<'s> Judge<'s> {
         plan: &BatchPlan,
         commit: &str,
         onto: &str,
-    ) -> Result<Judging, Failed> {
+    ) -> Result<CheckedOutMerge, TaskFailure> {
         let files = &self.files;
         match fs::remove_dir_all(files.directory()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -94,16 +94,16 @@ impl<'s> Judge<'s> {
         let by_target = self.confirmed_of_target(batch, &branch)?;
         if let Some(guard) = &self.site.gate.guard {
             // Ignored files here are left over from the goals of an earlier merge.
-            self.site.branches.reset_tree(&scratch, onto).map_err(of_git)?;
-            self.site.branches.remove_ignored(&scratch).map_err(of_git)?;
+            self.site.branches.reset_tree(&scratch, onto).map_err(git_failure)?;
+            self.site.branches.remove_ignored(&scratch).map_err(git_failure)?;
             let keep = |side, paths| self.keep_tests(guard, plan, (side, onto, &branch), paths, &history);
             let confirmed = history.at.keys().map(|path| below_root(&self.site.branches, path));
             keep(Side::Target, confirmed.collect())?;
             keep(Side::Plan, self.own_paths(batch, plan, (onto, &branch), &by_target)?)?;
         }
-        self.site.branches.reset_tree(&scratch, commit).map_err(of_git)?;
+        self.site.branches.reset_tree(&scratch, commit).map_err(git_failure)?;
         // Goals that pass only with leftovers of another plan's goals would fail in a fresh clone.
-        self.site.branches.remove_ignored(&scratch).map_err(of_git)?;
+        self.site.branches.remove_ignored(&scratch).map_err(git_failure)?;
         let project = self.site.branches.project_in(&scratch);
         self.site.trust(&self.site.state_at(&project)?)?;
         let target = match &batch.target_proof {
@@ -111,9 +111,9 @@ impl<'s> Judge<'s> {
             _ if plan.base == onto => history.began_with,
             Some(_) | None => GoalTests::new(),
         };
-        Ok(Judging {
+        Ok(CheckedOutMerge {
             project,
-            yardstick: RequiredCounts {
+            required: RequiredCounts {
                 target,
                 plan: history.ended_with,
                 plan_fewest: history.fewest,
@@ -131,13 +131,13 @@ impl<'s> Judge<'s> {
         plan: &BatchPlan,
         (onto, branch): (&str, &str),
         by_target: &ConfirmedChanges,
-    ) -> Result<Vec<String>, Failed> {
+    ) -> Result<Vec<String>, TaskFailure> {
         let branches = &self.site.branches;
         let in_root = |path: &String| below_root(branches, path);
         let by_target: BTreeSet<String> = by_target.paths.iter().map(in_root).collect();
         let by_others = confirmed_of_merged(batch).flat_map(|(_, confirmed)| &confirmed.paths);
         let by_others: BTreeSet<String> = by_others.map(in_root).collect();
-        let changed = changed_since_fork(branches, onto, branch).map_err(of_git)?;
+        let changed = changed_since_fork(branches, onto, branch).map_err(git_failure)?;
         let changed = changed.into_iter().filter(|path| !by_target.contains(path));
         let in_conflict = plan.conflicts.keys().filter(|path| !by_others.contains(*path));
         let paths: BTreeSet<String> = changed.chain(in_conflict.cloned()).collect();
@@ -151,10 +151,10 @@ impl<'s> Judge<'s> {
         plan: &BatchPlan,
         (side, onto, branch): (Side, &str, &str),
         paths: Vec<String>,
-        history: &History,
-    ) -> Result<(), Failed> {
+        history: &TestHistory,
+    ) -> Result<(), TaskFailure> {
         let scratch = self.site.paths.scratch_tree();
-        self.site.branches.reset_tree(&scratch, onto).map_err(of_git)?;
+        self.site.branches.reset_tree(&scratch, onto).map_err(git_failure)?;
         let confirmed: ConfirmedAt = history
             .at
             .iter()
@@ -166,17 +166,17 @@ impl<'s> Judge<'s> {
             by_commit.entry(commit).or_default().push(path);
         }
         for (commit, paths) in by_commit {
-            overlay(&self.site.branches, &scratch, commit, &paths).map_err(of_git)?;
+            overlay(&self.site.branches, &scratch, commit, &paths).map_err(git_failure)?;
         }
         let kept = guard.take(&self.site.branches.project_in(&scratch), &self.files.store(side));
         kept.map(drop).map_err(|error| with_causes(&error))
     }
 
     /// Returns the test changes that were confirmed for merged plans which `branch` does not contain.
-    fn confirmed_of_target(&self, batch: &Batch, branch: &str) -> Result<ConfirmedChanges, Failed> {
+    fn confirmed_of_target(&self, batch: &Batch, branch: &str) -> Result<ConfirmedChanges, TaskFailure> {
         let mut all = ConfirmedChanges::default();
         for (commit, confirmed) in confirmed_of_merged(batch) {
-            if !confirmed.is_empty() && !self.site.branches.is_ancestor(commit, branch).map_err(of_git)? {
+            if !confirmed.is_empty() && !self.site.branches.is_ancestor(commit, branch).map_err(git_failure)? {
                 all.add(confirmed);
             }
         }
@@ -185,16 +185,16 @@ impl<'s> Judge<'s> {
 
     /// Judges the merged tree by the exit code and the result file of `ralph goals check`; `stopped` if the
     /// goals were interrupted.
-    pub(super) fn verdict(&self, ended: &Ended, stopped: bool, yardstick: &RequiredCounts) -> TaskResult {
-        failure(ended, stopped).unwrap_or_else(|| self.verdict_on_tests(yardstick))
+    pub(super) fn verdict(&self, ended: &EndedJob, stopped: bool, required: &RequiredCounts) -> TaskResult {
+        failure(ended, stopped).unwrap_or_else(|| self.verdict_on_tests(required))
     }
 
-    fn verdict_on_tests(&self, yardstick: &RequiredCounts) -> TaskResult {
-        let look = match self.files.read() {
-            Ok(look) => look,
+    fn verdict_on_tests(&self, required: &RequiredCounts) -> TaskResult {
+        let merged = match self.files.read() {
+            Ok(merged) => merged,
             Err(why) => return TaskResult::Failed { why },
         };
-        match judge(yardstick, &look) {
+        match judge(required, &merged) {
             Ok(proof) if proof.proof < self.site.gate.require => TaskResult::Failed {
                 why: too_little_proof(proof.proof, self.site.gate.require),
             },
@@ -233,9 +233,9 @@ impl<'s> Judge<'s> {
         plans.map(|plan| plan.name.clone()).collect()
     }
 
-    fn history(&self, plan: &BatchPlan) -> Result<History, Failed> {
+    fn history(&self, plan: &BatchPlan) -> Result<TestHistory, TaskFailure> {
         let state = self.site.state_of(&plan.name)?;
-        let mut history = History::default();
+        let mut history = TestHistory::default();
         for run in state.run_ids() {
             history.read(&state, &run)?;
         }
@@ -244,14 +244,16 @@ impl<'s> Judge<'s> {
 }
 
 /// Returns the failure that the exit code of `ralph goals check` stands for; `None` if the goals passed.
-fn failure(ended: &Ended, stopped: bool) -> Option<TaskResult> {
+fn failure(ended: &EndedJob, stopped: bool) -> Option<TaskResult> {
     match ended.exit {
         Some(Exit::Code { code: 0 }) => None,
         Some(Exit::Code { code: 1 }) if !stopped => Some(TaskResult::GoalsFailed {
             output: ended.tail.clone(),
         }),
         _ if stopped => Some(TaskResult::GoalsUnknown),
-        _ => Some(TaskResult::Failed { why: said(&ended.tail) }),
+        _ => Some(TaskResult::Failed {
+            why: reported_error(&ended.tail),
+        }),
     }
 }
 
@@ -278,7 +280,7 @@ fn version<'p>(plan: &'p BatchPlan, confirmed: &ConfirmedAt, path: &str) -> Opti
 
 /// The results of tests in the runs of a plan.
 #[derive(Debug, Default)]
-struct History {
+struct TestHistory {
     /// Tests before its first run.
     began_with: GoalTests,
     /// Tests at the end of its last run.
@@ -290,8 +292,8 @@ struct History {
     at: ConfirmedAt,
 }
 
-impl History {
-    fn read(&mut self, state: &ProjectPaths, run: &RunId) -> Result<(), Failed> {
+impl TestHistory {
+    fn read(&mut self, state: &ProjectPaths, run: &RunId) -> Result<(), TaskFailure> {
         let mut view = RunView::default();
         let mut confirmed = Vec::new();
         let read = journal::for_each(&state.run(run).journal(), |record| {
@@ -384,7 +386,7 @@ mod tests {
     #[test]
     fn goals_failed_if_they_say_so_whatever_is_printed_last() {
         let verdict = |code, tail: &str, stopped| {
-            let ended = Ended {
+            let ended = EndedJob {
                 exit: Some(Exit::Code { code }),
                 tail: tail.to_owned(),
             };

@@ -10,26 +10,26 @@ use ralph_plan::batch::PlanName;
 use ralph_state::store::{journal::Reader, paths::ProjectPaths};
 
 #[derive(Default)]
-pub(super) struct Meter {
+pub(super) struct UsageMeter {
     /// Runs by plan and run id; ids sort by start time.
-    runs: BTreeMap<(PlanName, String), Run>,
+    runs: BTreeMap<(PlanName, String), MeteredRun>,
 }
 
-struct Run {
+struct MeteredRun {
     reader: Reader,
     view: Box<RunView>,
 }
 
 /// A rate limit that a run's agent reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Met {
+pub(super) struct LimitMet {
     pub(super) adapter: String,
     pub(super) until_ms: u64,
     /// The run's adapter and its fallbacks, in order.
     pub(super) workers: Vec<String>,
 }
 
-impl Meter {
+impl UsageMeter {
     /// Reads new records of a plan's runs, whose state is given. A run with an unreadable record counts up to
     /// there.
     pub(super) fn read(&mut self, plan: &PlanName, state: &ProjectPaths) {
@@ -37,7 +37,7 @@ impl Meter {
             let run = match self.runs.entry((plan.clone(), run.0.clone())) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(new) => match Reader::open(&state.run(&run).journal()) {
-                    Ok(reader) => new.insert(Run {
+                    Ok(reader) => new.insert(MeteredRun {
                         reader,
                         view: Box::default(),
                     }),
@@ -57,7 +57,7 @@ impl Meter {
     }
 
     /// Returns the limits that the last run of a plan has met.
-    pub(super) fn limits_met(&self, plan: &PlanName) -> Vec<Met> {
+    pub(super) fn limits_met(&self, plan: &PlanName) -> Vec<LimitMet> {
         self.last_run(plan).map_or_else(Vec::new, limits_met)
     }
 
@@ -73,7 +73,7 @@ impl Meter {
     }
 }
 
-fn limits_met(view: &RunView) -> Vec<Met> {
+fn limits_met(view: &RunView) -> Vec<LimitMet> {
     let mut limited = view.limited.clone();
     // Without a fallback, a run only records that it waits.
     if let Phase::Waiting {
@@ -90,7 +90,7 @@ fn limits_met(view: &RunView) -> Vec<Met> {
         .chain(&settings.fallback)
         .cloned()
         .collect();
-    let met = limited.into_iter().map(|(adapter, until_ms)| Met {
+    let met = limited.into_iter().map(|(adapter, until_ms)| LimitMet {
         adapter,
         until_ms,
         workers: workers.clone(),
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(limits_met(&view), []);
         view.apply_event(2, &waits(Wait::LimitReset));
         let workers = ["codex", "claude"].map(str::to_owned).to_vec();
-        let met = |adapter: &str, until_ms| Met {
+        let met = |adapter: &str, until_ms| LimitMet {
             adapter: adapter.to_owned(),
             until_ms,
             workers: workers.clone(),

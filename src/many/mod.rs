@@ -21,10 +21,10 @@ mod signals;
 mod watch;
 mod worker;
 
-pub(crate) use clean::{Cleaned, Stay, clean, prune};
+pub(crate) use clean::{Cleaned, Retained, clean, prune};
 pub(crate) use driver::{BatchError, record, resume, run};
-pub(crate) use engine::{Catalog as EngineCatalog, Engine, EngineError};
-pub(crate) use follow::{Follower, Following};
+pub(crate) use engine::{Engine, EngineCatalog, EngineError};
+pub(crate) use follow::{BatchFollower, FollowerThread};
 pub(crate) use gate::{JudgingFiles, MergeGate};
 pub(crate) use journal::read;
 pub(crate) use paths::{BatchLock, BatchPaths, batches_in, latest};

@@ -37,11 +37,11 @@ pub(crate) struct BatchPaths {
 
 impl BatchPaths {
     pub(crate) fn new(project: &ProjectPaths, batch: &BatchId) -> BatchPaths {
-        BatchPaths::of_state(project.states().root(), project.state(), batch)
+        BatchPaths::for_state(project.states().root(), project.state(), batch)
     }
 
     /// Returns the paths for a project of which only the `state` is known, a directory below `root`.
-    pub(crate) fn of_state(root: &Path, state: &Path, batch: &BatchId) -> BatchPaths {
+    pub(crate) fn for_state(root: &Path, state: &Path, batch: &BatchId) -> BatchPaths {
         let name = state.file_name().unwrap_or_default();
         // Not within a state, which is excluded from checkpoints and hidden from agents.
         let trees = root.join("worktrees").join(name);

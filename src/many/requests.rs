@@ -15,7 +15,7 @@ const STOP: &str = "stop";
 
 /// A request from another process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Request {
+pub(super) enum BatchRequest {
     /// Cancels a plan; `None` stands for all plans.
     Cancel(Option<PlanName>),
     /// Stops the batch; a second request stops it immediately.
@@ -41,18 +41,18 @@ pub(crate) fn ask_to_stop(paths: &BatchPaths) -> io::Result<()> {
 
 /// Returns the pending requests. A request to stop is removed at once, since a second one means something
 /// else.
-pub(super) fn take(paths: &BatchPaths) -> Vec<Request> {
+pub(super) fn take(paths: &BatchPaths) -> Vec<BatchRequest> {
     let Ok(entries) = fs::read_dir(paths.requests()) else {
         return Vec::new();
     };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let asked = names.filter_map(|name| match name.strip_prefix(CANCEL) {
-        Some(ALL) => Some(Request::Cancel(None)),
-        Some(plan) => Some(Request::Cancel(Some(PlanName(plan.to_owned())))),
-        None => (name == STOP).then_some(Request::Stop),
+        Some(ALL) => Some(BatchRequest::Cancel(None)),
+        Some(plan) => Some(BatchRequest::Cancel(Some(PlanName(plan.to_owned())))),
+        None => (name == STOP).then_some(BatchRequest::Stop),
     });
-    let asked: Vec<Request> = asked.collect();
-    if asked.contains(&Request::Stop) {
+    let asked: Vec<BatchRequest> = asked.collect();
+    if asked.contains(&BatchRequest::Stop) {
         forget_stop(paths);
     }
     asked

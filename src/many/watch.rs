@@ -15,22 +15,22 @@ const OWN: &str = "refs/heads/ralph/";
 
 /// The state of a repository at the start of a batch, and the changes reported since.
 #[derive(Debug, Default)]
-pub(super) struct Watch {
+pub(super) struct RepositoryWatch {
     references: References,
     /// The last reported object of each moved reference; `None` for a deleted one.
-    told: BTreeMap<String, Option<String>>,
+    reported: BTreeMap<String, Option<String>>,
     config: Vec<u8>,
-    told_config: Vec<u8>,
+    reported_config: Vec<u8>,
 }
 
-impl Watch {
+impl RepositoryWatch {
     /// Records the present state. Anything unreadable is not watched.
-    pub(super) fn start(site: &Site) -> Watch {
+    pub(super) fn start(site: &Site) -> RepositoryWatch {
         let config = config_text(&site.branches);
-        Watch {
+        RepositoryWatch {
             references: references(&site.branches).unwrap_or_default(),
-            told: BTreeMap::new(),
-            told_config: config.clone(),
+            reported: BTreeMap::new(),
+            reported_config: config.clone(),
             config,
         }
     }
@@ -47,11 +47,11 @@ impl Watch {
         let mut moved_by_user = Vec::new();
         for (name, from) in &self.references {
             let to = now.get(name);
-            let known = self.told.get(name).cloned().unwrap_or_else(|| Some(from.clone()));
+            let known = self.reported.get(name).cloned().unwrap_or_else(|| Some(from.clone()));
             if name.starts_with(OWN) || *name == target || known.as_ref() == to {
                 continue;
             }
-            self.told.insert(name.clone(), to.cloned());
+            self.reported.insert(name.clone(), to.cloned());
             match to {
                 Some(to) if is_moved_in_root(&site.branches, name, to).unwrap_or(false) => {
                     moved_by_user.push((name.clone(), to.clone()));
@@ -78,10 +78,10 @@ impl Watch {
         let name = target_reference(batch);
         let to = now.get(&name)?;
         let from = &batch.target_commit;
-        if batch.plans.iter().any(is_moving) || to == from || self.told.get(&name) == Some(&Some(to.clone())) {
+        if batch.plans.iter().any(is_moving) || to == from || self.reported.get(&name) == Some(&Some(to.clone())) {
             return None;
         }
-        self.told.insert(name.clone(), Some(to.clone()));
+        self.reported.insert(name.clone(), Some(to.clone()));
         let is_by_user = is_moved_in_root(&site.branches, &name, to).unwrap_or(false);
         (!is_by_user).then(|| RepositoryChange::Reference {
             name,
@@ -92,10 +92,10 @@ impl Watch {
 
     fn config_change(&mut self, site: &Site) -> Option<RepositoryChange> {
         let now = config_text(&site.branches);
-        if now == self.told_config {
+        if now == self.reported_config {
             return None;
         }
-        self.told_config.clone_from(&now);
+        self.reported_config.clone_from(&now);
         let keys = changed_keys(&self.config, &now);
         if keys.is_empty() {
             return None;

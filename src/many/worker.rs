@@ -31,10 +31,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     BatchPaths,
-    engine::Shown,
+    engine::RunState,
     gate::MergeGate,
-    job::{Ended, Job},
-    meter::Meter,
+    job::{BatchJob, EndedJob},
+    meter::UsageMeter,
 };
 use crate::driver::{now_ms, read_view};
 
@@ -52,20 +52,20 @@ pub(crate) struct Site {
 }
 
 /// The reason why a task failed, in words.
-pub(super) type Failed = String;
+pub(super) type TaskFailure = String;
 
-fn because(error: &dyn std::error::Error) -> Failed {
+fn failure(error: &dyn std::error::Error) -> TaskFailure {
     with_causes(error)
 }
 
-pub(super) fn of_git(error: GitError) -> Failed {
-    because(&error)
+pub(super) fn git_failure(error: GitError) -> TaskFailure {
+    failure(&error)
 }
 
 /// The state of a plan's runs before its job was started.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Before {
+pub(super) struct RunsBeforeJob {
     run: Option<RunId>,
     /// Size of the run's journal.
     bytes: u64,
@@ -76,19 +76,19 @@ pub(super) struct Before {
 impl Site {
     /// Creates the target of a batch that has just begun. A target that is missing later was deleted by
     /// another process, and is reported where it is needed.
-    pub(super) fn make_target(&self, batch: &Batch) -> Result<(), Failed> {
+    pub(super) fn make_target(&self, batch: &Batch) -> Result<(), TaskFailure> {
         match batch.plans.iter().all(|plan| plan.work_tree == WorkTree::None) {
-            true => self.branches.create(&batch.target, &batch.base).map_err(of_git),
+            true => self.branches.create(&batch.target, &batch.base).map_err(git_failure),
             false => Ok(()),
         }
     }
 
     /// Creates the branch and the work tree of a plan from the present target.
-    pub(super) fn add_work_tree(&self, batch: &Batch, plan: &BatchPlan) -> Result<TaskResult, Failed> {
+    pub(super) fn add_work_tree(&self, batch: &Batch, plan: &BatchPlan) -> Result<TaskResult, TaskFailure> {
         let target = self.tip(&batch.target)?;
         let branch = batch.id.branch(&plan.name);
         let tree = self.paths.tree(&plan.name);
-        self.branches.add_branch(&tree, &branch, &target).map_err(of_git)?;
+        self.branches.add_branch(&tree, &branch, &target).map_err(git_failure)?;
         let base = self.tip(&branch)?;
         // A section's file comes from the target, in which boxes of merged sections are ticked.
         if plan.section.is_none() {
@@ -100,9 +100,9 @@ impl Site {
     }
 
     /// Writes the user's version of the plan, committed or not, to a work tree.
-    fn write_plan(&self, tree: &Path, plan: &BatchPlan) -> Result<(), Failed> {
+    fn write_plan(&self, tree: &Path, plan: &BatchPlan) -> Result<(), TaskFailure> {
         let bytes = files::read_bytes(&self.project.project().join(&plan.file), PLAN_CAP_BYTES);
-        let bytes = bytes.map_err(|error| because(&error))?;
+        let bytes = bytes.map_err(|error| failure(&error))?;
         let there = self.branches.project_in(tree).join(&plan.file);
         if files::read_bytes(&there, PLAN_CAP_BYTES).is_ok_and(|known| known == bytes) {
             return Ok(());
@@ -121,7 +121,7 @@ impl Site {
         log: &'a PathBuf,
         cwd: &'a PathBuf,
         scratch: &'a PathBuf,
-    ) -> Result<(Job<'a>, Before), Failed> {
+    ) -> Result<(BatchJob<'a>, RunsBeforeJob), TaskFailure> {
         let before = self.before(&plan.name)?;
         let mut args: Vec<OsString> = Vec::new();
         if self.can_be_continued(&plan.name, &before)? {
@@ -140,7 +140,7 @@ impl Site {
             let unguarded = files.iter().filter_map(|file| below_project(&self.branches, file));
             args.extend(unguarded.map(|file| format!("--__in-conflict={file}").into()));
         }
-        let job = Job {
+        let job = BatchJob {
             args,
             cwd,
             id: self.job_id(&plan.name),
@@ -165,10 +165,10 @@ impl Site {
         log: &'a PathBuf,
         cwd: &'a PathBuf,
         scratch: &'a PathBuf,
-    ) -> Job<'a> {
+    ) -> BatchJob<'a> {
         let words = ["goals", "check", "--__merged"].map(OsString::from);
         let words = words.into_iter().chain([self.paths.judging().into_os_string()]);
-        Job {
+        BatchJob {
             args: self.arguments(batch).into_iter().chain(words).collect(),
             cwd,
             id: self.job_id(&plan.name),
@@ -177,17 +177,17 @@ impl Site {
         }
     }
 
-    fn before(&self, plan: &PlanName) -> Result<Before, Failed> {
+    fn before(&self, plan: &PlanName) -> Result<RunsBeforeJob, TaskFailure> {
         let state = self.state_of(plan)?;
         let run = state.latest_run();
         let bytes = run.as_ref().map_or(0, |run| journal_bytes(&state, run));
         let view = run.as_ref().and_then(|run| read_view(&state, run).ok());
         let done = view.map_or(0, |view| view.plan.done());
-        Ok(Before { run, bytes, done })
+        Ok(RunsBeforeJob { run, bytes, done })
     }
 
     /// Whether the last run was stopped in the middle, so that its counts and limits continue.
-    fn can_be_continued(&self, plan: &PlanName, before: &Before) -> Result<bool, Failed> {
+    fn can_be_continued(&self, plan: &PlanName, before: &RunsBeforeJob) -> Result<bool, TaskFailure> {
         let state = self.state_of(plan)?;
         let view = before.run.as_ref().and_then(|run| read_view(&state, run).ok());
         let reason = view.as_ref().and_then(RunView::stop_reason);
@@ -198,14 +198,14 @@ impl Site {
     }
 
     /// Determines how the run of a plan ended after its process exited.
-    pub(super) fn end_of_job(&self, plan: &PlanName, before: &Before, ended: &Ended) -> TaskResult {
+    pub(super) fn end_of_job(&self, plan: &PlanName, before: &RunsBeforeJob, ended: &EndedJob) -> TaskResult {
         let view = self.run_since(plan, before);
         let reason = view.as_ref().and_then(|view| view.stop_reason().cloned());
         let end = match (reason, ended.exit) {
             (Some(reason), _) => JobEnd::Over { reason },
             (None, Some(Exit::Code { code })) => JobEnd::Refused {
                 code: Some(code),
-                said: said(&ended.tail),
+                said: reported_error(&ended.tail),
             },
             (None, Some(Exit::Signal { .. }) | None) => JobEnd::Crashed,
         };
@@ -213,19 +213,19 @@ impl Site {
     }
 
     /// Returns the finding for a job with this end.
-    pub(super) fn ended(&self, plan: &PlanName, before: &Before, end: JobEnd) -> TaskResult {
+    pub(super) fn task_result(&self, plan: &PlanName, before: &RunsBeforeJob, end: JobEnd) -> TaskResult {
         job_ended(self.run_since(plan, before).as_ref(), end)
     }
 
     /// Lets `meter` read new records of a plan's runs.
-    pub(super) fn read_runs(&self, plan: &PlanName, meter: &mut Meter) {
+    pub(super) fn read_runs(&self, plan: &PlanName, meter: &mut UsageMeter) {
         if let Ok(state) = self.state_of(plan) {
             meter.read(plan, &state);
         }
     }
 
     /// Returns the last run of a plan if it has records from this job.
-    fn run_since(&self, plan: &PlanName, before: &Before) -> Option<RunView> {
+    fn run_since(&self, plan: &PlanName, before: &RunsBeforeJob) -> Option<RunView> {
         let state = self.state_of(plan).ok()?;
         let run = state.latest_run()?;
         // A continued run keeps its id and gains records.
@@ -234,23 +234,23 @@ impl Site {
     }
 
     /// Determines from lock and journal whether the run of a plan is working, over or silent, on any machine.
-    pub(super) fn shown(&self, plan: &PlanName, before: &Before) -> Shown {
+    pub(super) fn run_state(&self, plan: &PlanName, before: &RunsBeforeJob) -> RunState {
         if self.state_of(plan).is_ok_and(|state| lock::is_held(&state)) {
-            return Shown::Working;
+            return RunState::Working;
         }
         let view = self.run_since(plan, before);
         match view.as_ref().and_then(RunView::stop_reason) {
-            Some(reason) => Shown::Over(reason.clone()),
-            None => Shown::Silent,
+            Some(reason) => RunState::Over(reason.clone()),
+            None => RunState::Silent,
         }
     }
 
-    pub(super) fn has_records(&self, plan: &PlanName, before: &Before) -> bool {
+    pub(super) fn has_records(&self, plan: &PlanName, before: &RunsBeforeJob) -> bool {
         self.run_since(plan, before).is_some()
     }
 
     /// Whether the plan has more done tasks than before the job.
-    pub(super) fn has_progress(&self, plan: &PlanName, before: &Before) -> bool {
+    pub(super) fn has_progress(&self, plan: &PlanName, before: &RunsBeforeJob) -> bool {
         let view = self.run_since(plan, before);
         view.is_some_and(|view| view.plan.done() > before.done)
     }
@@ -266,17 +266,17 @@ impl Site {
 
     /// Merges a plan's branch into the target's commit in the scratch work tree. The target itself is not
     /// moved.
-    pub(super) fn merge(&self, batch: &Batch, plan: &BatchPlan) -> Result<TaskResult, Failed> {
+    pub(super) fn merge(&self, batch: &Batch, plan: &BatchPlan) -> Result<TaskResult, TaskFailure> {
         let (branch, tree) = (batch.id.branch(&plan.name), self.paths.tree(&plan.name));
-        if let Some(checked_out) = self.branches.checked_out_in(&batch.target).map_err(of_git)?
-            && !self.branches.is_clean(&checked_out, false).map_err(of_git)?
+        if let Some(checked_out) = self.branches.checked_out_in(&batch.target).map_err(git_failure)?
+            && !self.branches.is_clean(&checked_out, false).map_err(git_failure)?
         {
             let why = format!("{} has changes that are not committed", checked_out.display());
             return Ok(TaskResult::TargetInUse { why });
         }
         let onto = self.tip(&batch.target)?;
         if let Some(MergeTrouble::Conflict { files } | MergeTrouble::Markers { files }) = &plan.trouble {
-            let files = self.branches.unresolved(&tree, files).map_err(of_git)?;
+            let files = self.branches.unresolved(&tree, files).map_err(git_failure)?;
             if !files.is_empty() {
                 let trouble = MergeTrouble::Markers { files };
                 let branch = String::new();
@@ -284,20 +284,20 @@ impl Site {
             }
         }
         let message = plan_commit_message(&plan.name);
-        self.branches.commit_all(&tree, &message).map_err(of_git)?;
-        if !self.branches.adopt(&tree, &branch).map_err(of_git)? {
+        self.branches.commit_all(&tree, &message).map_err(git_failure)?;
+        if !self.branches.adopt(&tree, &branch).map_err(git_failure)? {
             let tree = tree.display();
             return Err(format!("{tree} is not on `{branch}` any more, and lacks commits of it"));
         }
-        let repositories = self.branches.new_repositories(&onto, &branch).map_err(of_git)?;
+        let repositories = self.branches.new_repositories(&onto, &branch).map_err(git_failure)?;
         if let Some(path) = repositories.first() {
             return Err(repository_within(path, &tree));
         }
         let scratch = self.paths.scratch_tree();
-        self.branches.reset_tree(&scratch, &onto).map_err(of_git)?;
+        self.branches.reset_tree(&scratch, &onto).map_err(git_failure)?;
         let message = target_merge_message(&plan.name, &plan.file, &branch);
         Ok(
-            match self.branches.merge(&scratch, &branch, &message).map_err(of_git)? {
+            match self.branches.merge(&scratch, &branch, &message).map_err(git_failure)? {
                 Merge::Made { commit } => TaskResult::MergeMade { commit, onto },
                 Merge::Unneeded => TaskResult::MergeUnneeded { commit: onto },
                 Merge::Conflict { files } => TaskResult::MergeRefused {
@@ -314,13 +314,13 @@ impl Site {
         self.paths.scratch_tree().join(".git").is_file()
     }
 
-    pub(super) fn move_target(&self, batch: &Batch, onto: &str, commit: &str) -> Result<TaskResult, Failed> {
+    pub(super) fn move_target(&self, batch: &Batch, onto: &str, commit: &str) -> Result<TaskResult, TaskFailure> {
         let moved = self
             .branches
             .fast_forward(&batch.target, onto, commit)
-            .map_err(of_git)?;
+            .map_err(git_failure)?;
         if moved == Move::Done {
-            self.branches.hold(&batch.id.to_string(), commit).map_err(of_git)?;
+            self.branches.hold(&batch.id.to_string(), commit).map_err(git_failure)?;
         }
         Ok(match moved {
             Move::Done => TaskResult::TargetMoved,
@@ -334,17 +334,17 @@ impl Site {
     ///
     /// # Errors
     /// In words, that the target lacks a merge and has other commits.
-    pub(super) fn put_back_target(&self, batch: &Batch) -> Result<Option<(Option<String>, String)>, Failed> {
+    pub(super) fn put_back_target(&self, batch: &Batch) -> Result<Option<(Option<String>, String)>, TaskFailure> {
         let merged: Vec<&String> = batch.plans.iter().filter_map(|plan| plan.merged_as()).collect();
-        let has_all = |commit: &str| -> Result<bool, Failed> {
+        let has_all = |commit: &str| -> Result<bool, TaskFailure> {
             for one in &merged {
-                if *one != commit && !self.branches.is_ancestor(one, commit).map_err(of_git)? {
+                if *one != commit && !self.branches.is_ancestor(one, commit).map_err(git_failure)? {
                     return Ok(false);
                 }
             }
             Ok(true)
         };
-        let tip = self.branches.tip(&batch.target).map_err(of_git)?;
+        let tip = self.branches.tip(&batch.target).map_err(git_failure)?;
         if merged.is_empty() || tip.as_deref().map(has_all).transpose()? == Some(true) {
             return Ok(None);
         }
@@ -360,10 +360,13 @@ impl Site {
             None => self
                 .branches
                 .create(&batch.target, &to)
-                .map_err(of_git)
+                .map_err(git_failure)
                 .map(|()| true)?,
-            Some(from) if self.branches.is_ancestor(from, &to).map_err(of_git)? => {
-                self.branches.fast_forward(&batch.target, from, &to).map_err(of_git)? == Move::Done
+            Some(from) if self.branches.is_ancestor(from, &to).map_err(git_failure)? => {
+                self.branches
+                    .fast_forward(&batch.target, from, &to)
+                    .map_err(git_failure)?
+                    == Move::Done
             }
             Some(_) => false,
         };
@@ -377,13 +380,16 @@ impl Site {
         batch: &Batch,
         plan: &BatchPlan,
         trouble: &MergeTrouble,
-    ) -> Result<TaskResult, Failed> {
+    ) -> Result<TaskResult, TaskFailure> {
         let tree = self.paths.tree(&plan.name);
         let target = self.tip(&batch.target)?;
         let path = self.branches.project_in(&tree).join(&plan.file);
-        let before = files::read_bytes(&path, PLAN_CAP_BYTES).map_err(|error| because(&error))?;
+        let before = files::read_bytes(&path, PLAN_CAP_BYTES).map_err(|error| failure(&error))?;
         let message = target_commit_message(&batch.target, &plan.name);
-        let conflicts = self.branches.begin_merge(&tree, &target, &message).map_err(of_git)?;
+        let conflicts = self
+            .branches
+            .begin_merge(&tree, &target, &message)
+            .map_err(git_failure)?;
         let details: Vec<String> = conflicts
             .iter()
             .map(|file| {
@@ -396,7 +402,7 @@ impl Site {
             .collect();
         let text = trouble_task(trouble, &details, &batch.target, plan.refusals);
         let kind = PlanKind::of(&path);
-        let merged = files::read_bytes(&path, PLAN_CAP_BYTES).map_err(|error| because(&error))?;
+        let merged = files::read_bytes(&path, PLAN_CAP_BYTES).map_err(|error| failure(&error))?;
         // A plan with conflict markers cannot be read; the agent's version can.
         let bytes = match marked(&tree, &[path.to_string_lossy().into_owned()]).is_empty() {
             true => merged,
@@ -404,46 +410,48 @@ impl Site {
         };
         if !String::from_utf8_lossy(&bytes).contains(&text) {
             let text =
-                ralph_plan::add(kind, &bytes, &text, plan.section.as_deref()).map_err(|error| because(&error))?;
+                ralph_plan::add(kind, &bytes, &text, plan.section.as_deref()).map_err(|error| failure(&error))?;
             fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
         }
         Ok(TaskResult::TaskAdded)
     }
 
     /// Removes the work tree and the branch of a merged plan, unless they have work that the target lacks.
-    pub(super) fn remove_work_tree(&self, batch: &Batch, plan: &BatchPlan) -> Result<TaskResult, Failed> {
+    pub(super) fn remove_work_tree(&self, batch: &Batch, plan: &BatchPlan) -> Result<TaskResult, TaskFailure> {
         let (branch, tree) = (batch.id.branch(&plan.name), self.paths.tree(&plan.name));
-        if let Some(tip) = self.branches.tip(&branch).map_err(of_git)? {
+        if let Some(tip) = self.branches.tip(&branch).map_err(git_failure)? {
             let target = self.tip(&batch.target)?;
             let kept = |why: String| Ok(TaskResult::WorkTreeKept { why });
-            if !self.branches.is_ancestor(&tip, &target).map_err(of_git)? {
+            if !self.branches.is_ancestor(&tip, &target).map_err(git_failure)? {
                 return kept(format!("`{branch}` has commits that `{}` has not", batch.target));
             }
-            let has_tree = self.branches.has_tree(&tree).map_err(of_git)?;
+            let has_tree = self.branches.has_tree(&tree).map_err(git_failure)?;
             let is_merged = || -> Result<bool, GitError> {
                 Ok(self.branches.is_clean(&tree, true)? && self.branches.has_work_of(&target, &tree)?)
             };
-            if has_tree && !is_merged().map_err(of_git)? {
+            if has_tree && !is_merged().map_err(git_failure)? {
                 return kept(format!("{} has changes since", tree.display()));
             }
-            if has_tree && let Some(file) = self.branches.ignored_files(&tree).map_err(of_git)?.first() {
+            if has_tree && let Some(file) = self.branches.ignored_files(&tree).map_err(git_failure)?.first() {
                 return kept(format!(
                     "{} has `{file}`, which git ignores and no commit has",
                     tree.display()
                 ));
             }
-            self.branches.remove_tree(&tree).map_err(of_git)?;
-            self.branches.delete(&branch, &tip).map_err(of_git)?;
+            self.branches.remove_tree(&tree).map_err(git_failure)?;
+            self.branches.delete(&branch, &tip).map_err(git_failure)?;
         } else {
-            self.branches.remove_tree(&tree).map_err(of_git)?;
+            self.branches.remove_tree(&tree).map_err(git_failure)?;
         }
         Ok(TaskResult::WorkTreeRemoved)
     }
 
     /// Removes files and references that only a running batch needs.
-    pub(crate) fn tidy(&self, batch: &BatchId) -> Result<(), Failed> {
-        self.branches.release(&batch.to_string()).map_err(of_git)?;
-        self.branches.remove_tree(&self.paths.scratch_tree()).map_err(of_git)?;
+    pub(crate) fn tidy(&self, batch: &BatchId) -> Result<(), TaskFailure> {
+        self.branches.release(&batch.to_string()).map_err(git_failure)?;
+        self.branches
+            .remove_tree(&self.paths.scratch_tree())
+            .map_err(git_failure)?;
         _ = fs::remove_dir_all(self.paths.judging()); // recreated for the next judgement
         _ = fs::remove_dir_all(self.paths.jobs()); // without it, a script that is still queued does not begin
         _ = fs::remove_dir_all(self.paths.scratch()); // empty, or files of a child that could not be ended
@@ -454,13 +462,13 @@ impl Site {
     }
 
     /// Removes locks that processes of a killed batch left behind.
-    pub(super) fn unlock(&self, batch: &Batch) -> Result<(), Failed> {
+    pub(super) fn unlock(&self, batch: &Batch) -> Result<(), TaskFailure> {
         let below = format!("ralph/{}", batch.id);
-        self.branches.unlock_branches(&below).map_err(of_git)?;
+        self.branches.unlock_branches(&below).map_err(git_failure)?;
         // For all batches of the project: no other one is running.
         self.branches
             .remove_torn_entries(self.paths.trees_of_project())
-            .map_err(of_git)
+            .map_err(git_failure)
     }
 
     /// Returns the mark of a plan's processes, unique on this machine: batches of two projects may have
@@ -470,25 +478,25 @@ impl Site {
         format!("batch-{}-{}-{plan}", name(self.project.state()), name(self.paths.dir()))
     }
 
-    fn tip(&self, branch: &str) -> Result<String, Failed> {
-        let tip = self.branches.tip(branch).map_err(of_git)?;
+    fn tip(&self, branch: &str) -> Result<String, TaskFailure> {
+        let tip = self.branches.tip(branch).map_err(git_failure)?;
         tip.ok_or_else(|| format!("the branch `{branch}` is gone"))
     }
 
-    pub(super) fn trust(&self, state: &ProjectPaths) -> Result<(), Failed> {
+    pub(super) fn trust(&self, state: &ProjectPaths) -> Result<(), TaskFailure> {
         if self.trusted.is_empty() {
             return Ok(());
         }
-        trust(state, self.trusted.clone()).map_err(|error| because(&error))
+        trust(state, self.trusted.clone()).map_err(|error| failure(&error))
     }
 
     /// Returns the state directory of a plan's runs.
-    pub(super) fn state_of(&self, plan: &PlanName) -> Result<ProjectPaths, Failed> {
+    pub(super) fn state_of(&self, plan: &PlanName) -> Result<ProjectPaths, TaskFailure> {
         self.state_at(&self.branches.project_in(&self.paths.tree(plan)))
     }
 
-    pub(super) fn state_at(&self, project: &Path) -> Result<ProjectPaths, Failed> {
-        ProjectPaths::new(project, Some(self.project.states().root())).map_err(|error| because(&error))
+    pub(super) fn state_at(&self, project: &Path) -> Result<ProjectPaths, TaskFailure> {
+        ProjectPaths::new(project, Some(self.project.states().root())).map_err(|error| failure(&error))
     }
 }
 
@@ -503,7 +511,7 @@ fn job_ended(view: Option<&RunView>, end: JobEnd) -> TaskResult {
 
 /// Returns the usage of the runs of all plans together.
 pub(crate) fn used(site: &Site, batch: &Batch) -> Usage {
-    let mut meter = Meter::default();
+    let mut meter = UsageMeter::default();
     for plan in &batch.plans {
         site.read_runs(&plan.name, &mut meter);
     }
@@ -533,7 +541,7 @@ fn journal_bytes(state: &ProjectPaths, run: &RunId) -> u64 {
 
 /// Returns the last error that ralph printed on a terminal, without colours; otherwise the last line that is
 /// not a hint.
-pub(super) fn said(tail: &str) -> String {
+pub(super) fn reported_error(tail: &str) -> String {
     let (mut error, mut last) = (None, String::new());
     let mut take = |line: &str| {
         let line = line.trim();
@@ -556,8 +564,8 @@ mod tests {
     #[test]
     fn the_reason_of_a_refusal_is_its_error_and_no_hint() {
         let printed = "\x1b[1;33mwarning:\x1b[0m no goals\n\x1b[1;31merror:\x1b[0m no space left on device\n\x1b[36mhint:\x1b[0m free some\n";
-        assert_eq!(said(printed), "no space left on device");
-        assert_eq!(said("killed\n\x1b[36mhint:\x1b[0m free some\n\n"), "killed");
-        assert_eq!(said(""), "");
+        assert_eq!(reported_error(printed), "no space left on device");
+        assert_eq!(reported_error("killed\n\x1b[36mhint:\x1b[0m free some\n\n"), "killed");
+        assert_eq!(reported_error(""), "");
     }
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::{
     board::Board,
-    many::{BatchPaths, Follower, batches_in},
+    many::{BatchFollower, BatchPaths, batches_in},
     review::Projects,
 };
 
@@ -34,7 +34,7 @@ pub(super) struct Batches {
     root: PathBuf,
     projects: Arc<Projects>,
     /// Followers by the directory of their batch.
-    followed: Mutex<HashMap<PathBuf, Follower>>,
+    followed: Mutex<HashMap<PathBuf, BatchFollower>>,
 }
 
 impl Batches {
@@ -74,13 +74,13 @@ impl Batches {
     }
 
     fn look(&self, state: &Path, id: &BatchId) -> Option<BatchEntry> {
-        let paths = BatchPaths::of_state(&self.root, state, id);
+        let paths = BatchPaths::for_state(&self.root, state, id);
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
         // Earlier batches of the project are no longer shown.
         followed.retain(|directory, _| directory.parent() != paths.dir().parent() || directory == paths.dir());
         let follower = followed.entry(paths.dir().to_owned()).or_insert_with(|| {
             let (projects, of) = (Arc::clone(&self.projects), paths.clone());
-            Follower::new(paths.clone(), Box::new(move |plan| state_of(&projects, &of, plan)))
+            BatchFollower::new(paths.clone(), Box::new(move |plan| state_of(&projects, &of, plan)))
         });
         let board = follower.look()?;
         let name = state.file_name().unwrap_or_default().to_string_lossy().into_owned();

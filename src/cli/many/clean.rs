@@ -18,7 +18,7 @@ use super::super::{args::Args, run::place, trust};
 use crate::{
     app,
     error::{Failure, FailureKind},
-    many::{self, Cleaned, Stay},
+    many::{self, Cleaned, Retained},
 };
 
 /// Removes leftovers of batches without activity for `older_ms`.
@@ -37,9 +37,9 @@ pub(super) fn clean(args: &Args, older_ms: Option<u64>, supervisor: &Supervisor)
     let mut has_failed = false;
     for (id, cleaned) in &cleaned {
         print(&format!("{}\n", one_line(&removed_in_words(id, cleaned))));
-        for stay in &cleaned.stays {
-            has_failed |= matches!(stay, Stay::Failed { .. });
-            let (what, hint) = stay_in_words(stay);
+        for retained in &cleaned.retained {
+            has_failed |= matches!(retained, Retained::Failed { .. });
+            let (what, hint) = retained_in_words(retained);
             print(&format!("  stays: {}\n", one_line(&what)));
             if let Some(hint) = hint {
                 complain(&format!("hint: {}", one_line(&hint)));
@@ -57,25 +57,25 @@ fn removed_in_words(id: &BatchId, cleaned: &Cleaned) -> String {
     parts.extend(counted_if_any(cleaned.trees.len(), "work tree"));
     parts.extend(cleaned.branches.iter().map(|branch| format!("`{branch}`")));
     match parts.is_empty() {
-        true if cleaned.stays.is_empty() => format!("batch {id}: removed its journal"),
+        true if cleaned.retained.is_empty() => format!("batch {id}: removed its journal"),
         true => format!("batch {id}: nothing removed"),
         false => format!("batch {id}: removed {}", parts.join(", ")),
     }
 }
 
 /// Says what stays and why, with the command that removes it anyway.
-fn stay_in_words(stay: &Stay) -> (String, Option<String>) {
+fn retained_in_words(retained: &Retained) -> (String, Option<String>) {
     let remove_tree = |tree: &Path| format!("git worktree remove --force {}", shell_word(tree));
-    match stay {
-        Stay::Resumable => (
+    match retained {
+        Retained::Resumable => (
             "all of it: `ralph many resume` goes on with it".to_owned(),
             Some("ralph many cancel && ralph many clean".to_owned()),
         ),
-        Stay::Recent => (
+        Retained::Recent => (
             "all of it: something has happened in it since".to_owned(),
             Some("`ralph many clean` without `--older` removes it".to_owned()),
         ),
-        Stay::Commits { branch, tree } => {
+        Retained::Commits { branch, tree } => {
             let delete = format!("git branch -D {branch}");
             (
                 format!("`{branch}`, which has commits that no other branch has"),
@@ -85,34 +85,34 @@ fn stay_in_words(stay: &Stay) -> (String, Option<String>) {
                 }),
             )
         }
-        Stay::CheckedOut { branch, tree } => (
+        Retained::CheckedOut { branch, tree } => (
             format!("`{branch}`, which is checked out in {}", tree.display()),
             Some(format!(
                 "git -C {} switch --detach && ralph many clean",
                 shell_word(tree)
             )),
         ),
-        Stay::Changes { tree } => (
+        Retained::Changes { tree } => (
             format!("{}, which has changes that are not committed", tree.display()),
             Some(remove_tree(tree)),
         ),
-        Stay::Ignored { tree, file } => (
+        Retained::Ignored { tree, file } => (
             format!("{} has `{file}`, which git ignores and no commit has", tree.display()),
             Some(remove_tree(tree)),
         ),
-        Stay::Unknown { tree } => (
+        Retained::Unknown { tree } => (
             format!("{}, which git does not know as a work tree", tree.display()),
             Some(format!("rm -r {}", shell_word(tree))),
         ),
-        Stay::Running { tree } => (
+        Retained::Running { tree } => (
             format!("{}, where a run goes on", tree.display()),
             Some(format!("(cd {} && ralph stop)", shell_word(tree))),
         ),
-        Stay::Merges { reference } => (
+        Retained::Merges { reference } => (
             format!("`{reference}`, which has merges that no branch has"),
             Some(format!("git update-ref -d {reference}")),
         ),
-        Stay::Failed { what, why } => (format!("{what}: {why}"), None),
+        Retained::Failed { what, why } => (format!("{what}: {why}"), None),
     }
 }
 

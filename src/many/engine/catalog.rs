@@ -8,8 +8,8 @@ use ralph_system::files::Directory;
 use thiserror::Error;
 
 use super::{
-    manifest::{Manifest, ManifestError},
-    written::{LANGUAGE, Written},
+    manifest::{EngineManifest, EngineManifestError},
+    written::{LANGUAGE, WrittenEngine},
 };
 
 /// The built-in engines: file name without `.toml`, and text.
@@ -33,7 +33,7 @@ pub(crate) enum EngineError {
     Manifest {
         id: String,
         #[source]
-        source: Box<ManifestError>,
+        source: Box<EngineManifestError>,
     },
     #[error("engine `{LOCAL}` has no file: its jobs are processes of the batch itself")]
     Local,
@@ -71,7 +71,7 @@ impl EngineError {
 
 /// An engine in a list.
 #[derive(Debug)]
-pub(crate) struct Listed {
+pub(crate) struct ListedEngine {
     pub(crate) id: String,
     pub(crate) title: String,
     pub(crate) verified: Option<String>,
@@ -85,20 +85,20 @@ pub(crate) struct Listed {
 
 /// The engines by id, except the local one, which has no file.
 #[derive(Debug)]
-pub(crate) struct Catalog(Layered);
+pub(crate) struct EngineCatalog(Layered);
 
-impl Catalog {
+impl EngineCatalog {
     /// Reads all layers, the weakest first. Errors in an engine are reported when it is asked for.
-    pub(crate) fn load(user: Option<PathBuf>, project: &Directory) -> Catalog {
+    pub(crate) fn load(user: Option<PathBuf>, project: &Directory) -> EngineCatalog {
         let mut layered = Layered::new(&LANGUAGE, "an engine");
         for (id, text) in BUILT_IN {
-            layered.add_built_in::<Written>(id, text);
+            layered.add_built_in::<WrittenEngine>(id, text);
         }
         if let Some(user) = user {
-            layered.add_directory::<Written>(&Directory::read(&user));
+            layered.add_directory::<WrittenEngine>(&Directory::read(&user));
         }
-        layered.add_directory::<Written>(project);
-        Catalog(layered)
+        layered.add_directory::<WrittenEngine>(project);
+        EngineCatalog(layered)
     }
 
     /// Returns notices for the user that are not errors, one sentence each.
@@ -110,23 +110,23 @@ impl Catalog {
     ///
     /// # Errors
     /// [`EngineError`] with the first error in it.
-    pub(crate) fn manifest(&self, id: &str) -> Result<Manifest, EngineError> {
+    pub(crate) fn manifest(&self, id: &str) -> Result<EngineManifest, EngineError> {
         let entry = self.entry(id)?;
-        let wrong = |source: ManifestError| EngineError::Manifest {
+        let wrong = |source: EngineManifestError| EngineError::Manifest {
             id: id.to_owned(),
             source: Box::new(source),
         };
         match &entry.broken {
             Some(broken) => Err(wrong(broken.clone().into())),
-            None => Manifest::of(id, &entry.merged).map_err(wrong),
+            None => EngineManifest::from_layers(id, &entry.merged).map_err(wrong),
         }
     }
 
     /// Returns the manifest of an engine whose program is installed.
     ///
     /// # Errors
-    /// As for [`Catalog::manifest`], and if its program is not installed.
-    pub(crate) fn installed(&self, id: &str) -> Result<Manifest, EngineError> {
+    /// As for [`EngineCatalog::manifest`], and if its program is not installed.
+    pub(crate) fn installed(&self, id: &str) -> Result<EngineManifest, EngineError> {
         let manifest = self.manifest(id)?;
         match manifest.program() {
             Some(program) if which::which(&program).is_err() => Err(EngineError::NotInstalled {
@@ -139,11 +139,11 @@ impl Catalog {
     }
 
     /// Lists all engines, and whether each can be used here.
-    pub(crate) fn list(&self) -> Vec<Listed> {
+    pub(crate) fn list(&self) -> Vec<ListedEngine> {
         let listed = self.0.entries().iter().map(|(id, entry)| {
             let manifest = self.manifest(id);
-            let program = manifest.as_ref().ok().and_then(Manifest::program);
-            Listed {
+            let program = manifest.as_ref().ok().and_then(EngineManifest::program);
+            ListedEngine {
                 id: id.clone(),
                 title: manifest
                     .as_ref()
@@ -162,7 +162,7 @@ impl Catalog {
     /// # Errors
     /// [`EngineError`] if there is no such engine.
     pub(crate) fn show(&self, id: &str) -> Result<String, EngineError> {
-        let mut shown = self.entry(id)?.show::<Written>(|_| false);
+        let mut shown = self.entry(id)?.show::<WrittenEngine>(|_| false);
         if let Err(error) = self.manifest(id) {
             shown.push_str(&format!("# broken: {}\n", why(&error)));
         }
@@ -197,10 +197,10 @@ mod tests {
     use super::*;
     use ralph_policy::settings::Keys;
 
-    fn with(id: &str, text: &str) -> Catalog {
+    fn with(id: &str, text: &str) -> EngineCatalog {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join(format!("{id}.toml")), text).unwrap();
-        Catalog::load(Some(dir.path().to_owned()), &Directory::default())
+        EngineCatalog::load(Some(dir.path().to_owned()), &Directory::default())
     }
 
     /// Returns the error of an engine that consists of `text` and the required keys.
@@ -210,10 +210,10 @@ mod tests {
             true => "",
             false => "[state]\n",
         };
-        let told = "command = [\"x\"]\nstate = '(?<state>.)'\n";
+        let answer = "command = [\"x\"]\nstate = '(?<state>.)'\n";
         let text = match text.strip_prefix("[state.means]") {
-            Some(means) => format!("[state]\n{told}[state.means]{means}\n{complete}"),
-            None => format!("{text}\n{state}{told}{complete}"),
+            Some(means) => format!("[state]\n{answer}[state.means]{means}\n{complete}"),
+            None => format!("{text}\n{state}{answer}{complete}"),
         };
         let error = with("own", &text).manifest("own").map(|_| String::new());
         error.unwrap_or_else(|error| why(&error))
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn every_built_in_engine_is_complete() {
-        let catalog = Catalog::load(None, &Directory::default());
+        let catalog = EngineCatalog::load(None, &Directory::default());
         for (id, _) in BUILT_IN {
             let manifest = catalog.manifest(id).unwrap_or_else(|error| panic!("{}", why(&error)));
             assert_eq!(manifest.id, id);
@@ -282,7 +282,7 @@ mod tests {
             let found = error(text);
             assert!(found.contains(said), "{text}: {found}");
         }
-        let unknown = Catalog::load(None, &Directory::default())
+        let unknown = EngineCatalog::load(None, &Directory::default())
             .manifest("slrum")
             .unwrap_err();
         assert_eq!(unknown.hints()[0], "did you mean `slurm`?");
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn the_guide_has_every_key() {
         let guide = include_str!("../../../docs/guide/engines.md");
-        for (key, _) in Keys::of::<Written>().iter() {
+        for (key, _) in Keys::of::<WrittenEngine>().iter() {
             let row = guide.contains(&format!("| `{key}` |")) || guide.contains(&format!("| `{key}.NAME` |"));
             assert!(row, "{key}");
         }

@@ -9,7 +9,7 @@ use ralph_system::proc::{
 use ralph_text::one_line;
 use serde_json::Value;
 
-use super::manifest::{Manifest, Meaning, Placeholder, Reading, Text};
+use super::manifest::{AnswerFormat, CommandTemplate, EngineManifest, EnginePlaceholder, StateMeaning};
 
 /// Most bytes of an answer.
 const ANSWER_CAP_BYTES: usize = 4 << 20;
@@ -18,7 +18,7 @@ const REPEATED: usize = 200;
 
 /// One job, as the commands of an engine refer to it.
 #[derive(Debug, Clone)]
-pub(super) struct Subject {
+pub(super) struct JobReference {
     pub(super) name: String,
     pub(super) id: Option<String>,
     pub(super) script: PathBuf,
@@ -28,78 +28,78 @@ pub(super) struct Subject {
 
 /// An engine's answer about a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum EngineAnswer {
     /// The engine was not asked yet, or does not answer.
     Nothing,
     /// The engine does not know the job.
     Unknown,
     Word {
         word: String,
-        meaning: Meaning,
+        meaning: StateMeaning,
     },
 }
 
 /// The commands of one engine.
 #[derive(Debug, Clone)]
-pub(super) struct Commands {
-    pub(super) manifest: Manifest,
+pub(super) struct EngineCommands {
+    pub(super) manifest: EngineManifest,
     pub(super) supervisor: Supervisor,
 }
 
 /// The reason why a command failed, as a clause.
-pub(super) type Failed = String;
+pub(super) type CommandFailure = String;
 
-impl Commands {
+impl EngineCommands {
     /// Submits a job, and returns the engine's id of it.
     ///
     /// # Errors
     /// The reason why no id is known; the engine may have accepted the job nevertheless.
-    pub(super) fn submit(&self, subject: &Subject) -> Result<String, Failed> {
+    pub(super) fn submit(&self, subject: &JobReference) -> Result<String, CommandFailure> {
         let input = self.manifest.stdin.as_ref();
         let input = input.and_then(|text| text.fill(|slot| self.value(slot, subject)));
         let finished = self.run(&self.manifest.submit, subject, input)?;
         succeeded(&self.manifest.submit, &finished)?;
-        self.read(&self.manifest.submitted, subject, &finished)?
-            .ok_or_else(|| odd(&self.manifest.submit, "no id of a job", &finished))
+        self.extract(&self.manifest.submitted, subject, &finished)?
+            .ok_or_else(|| unexpected(&self.manifest.submit, "no id of a job", &finished))
     }
 
     /// Looks for a job by its name. `None` if there is no such job, or if the engine has no command for it.
     ///
     /// # Errors
     /// The reason why the answer is unknown.
-    pub(super) fn find(&self, subject: &Subject) -> Result<Option<String>, Failed> {
-        let Some((command, reading)) = &self.manifest.find else {
+    pub(super) fn find(&self, subject: &JobReference) -> Result<Option<String>, CommandFailure> {
+        let Some((command, answer_format)) = &self.manifest.find else {
             return Ok(None);
         };
         let finished = self.run(command, subject, None)?;
         succeeded(command, &finished)?;
-        self.read(reading, subject, &finished)
+        self.extract(answer_format, subject, &finished)
     }
 
     /// Asks the engine for the state of a job.
     ///
     /// # Errors
     /// The reason why the state is unknown.
-    pub(super) fn state(&self, subject: &Subject) -> Result<Told, Failed> {
+    pub(super) fn state(&self, subject: &JobReference) -> Result<EngineAnswer, CommandFailure> {
         let command = &self.manifest.state;
         let finished = self.run(command, subject, None)?;
         if let Some(unknown) = &self.manifest.unknown
             && let Ok(regex) = unknown.filled(|slot| self.value(slot, subject))
             && [&finished.stdout, &finished.stderr]
                 .into_iter()
-                .any(|said| regex.is_match(&text(&said.bytes)))
+                .any(|output| regex.is_match(&text(&output.bytes)))
         {
-            return Ok(Told::Unknown);
+            return Ok(EngineAnswer::Unknown);
         }
         succeeded(command, &finished)?;
-        match self.read(&self.manifest.stated, subject, &finished)? {
+        match self.extract(&self.manifest.stated, subject, &finished)? {
             Some(word) => match self.manifest.meaning(&word) {
-                Some(meaning) => Ok(Told::Word { word, meaning }),
+                Some(meaning) => Ok(EngineAnswer::Word { word, meaning }),
                 None => Err(format!("says {}, which is in no list of `state.means`", quoted(&word))),
             },
             // Some engines answer with nothing about a job that they do not know.
-            None if text(&finished.stdout.bytes).trim().is_empty() => Ok(Told::Unknown),
-            None => Err(odd(command, "no state", &finished)),
+            None if text(&finished.stdout.bytes).trim().is_empty() => Ok(EngineAnswer::Unknown),
+            None => Err(unexpected(command, "no state", &finished)),
         }
     }
 
@@ -107,22 +107,27 @@ impl Commands {
     ///
     /// # Errors
     /// The reason why the job may continue.
-    pub(super) fn cancel(&self, subject: &Subject) -> Result<(), Failed> {
+    pub(super) fn cancel(&self, subject: &JobReference) -> Result<(), CommandFailure> {
         let finished = self.run(&self.manifest.cancel, subject, None)?;
         succeeded(&self.manifest.cancel, &finished)
     }
 
     /// Returns the job's output as kept by the engine, if it has a command for it.
-    pub(super) fn log(&self, subject: &Subject) -> Option<String> {
+    pub(super) fn log(&self, subject: &JobReference) -> Option<String> {
         let finished = self.run(self.manifest.log.as_ref()?, subject, None).ok()?;
-        Some(text(&finished.stdout.bytes)).filter(|said| !said.trim().is_empty())
+        Some(text(&finished.stdout.bytes)).filter(|output| !output.trim().is_empty())
     }
 
-    fn run(&self, command: &[Text], subject: &Subject, input: Option<String>) -> Result<Finished, Failed> {
+    fn run(
+        &self,
+        command: &[CommandTemplate],
+        subject: &JobReference,
+        input: Option<String>,
+    ) -> Result<Finished, CommandFailure> {
         let mut words = Vec::new();
         for text in command {
             match text.whole() {
-                Some(Placeholder::Args) => words.extend(self.manifest.args.iter().cloned()),
+                Some(EnginePlaceholder::Args) => words.extend(self.manifest.args.iter().cloned()),
                 _ => words.push(
                     text.fill(|slot| self.value(slot, subject))
                         .ok_or("was never heard to say the id of the job")?,
@@ -148,37 +153,42 @@ impl Commands {
         })
     }
 
-    fn value(&self, slot: Placeholder, subject: &Subject) -> Option<String> {
+    fn value(&self, slot: EnginePlaceholder, subject: &JobReference) -> Option<String> {
         let path = |path: &PathBuf| path.to_str().map(str::to_owned);
         match slot {
-            Placeholder::Args => None,
-            Placeholder::Cores => Some(self.manifest.cores.to_string()),
-            Placeholder::Job => subject.id.clone(),
-            Placeholder::Log => path(&subject.log),
-            Placeholder::MemoryMib => Some(self.manifest.memory_mib.to_string()),
-            Placeholder::Minutes => Some(self.manifest.minutes.to_string()),
-            Placeholder::Name => Some(subject.name.clone()),
-            Placeholder::Seconds => Some((u64::from(self.manifest.minutes) * 60).to_string()),
-            Placeholder::Script => path(&subject.script),
-            Placeholder::Tree => path(&subject.tree),
+            EnginePlaceholder::Args => None,
+            EnginePlaceholder::Cores => Some(self.manifest.cores.to_string()),
+            EnginePlaceholder::Job => subject.id.clone(),
+            EnginePlaceholder::Log => path(&subject.log),
+            EnginePlaceholder::MemoryMib => Some(self.manifest.memory_mib.to_string()),
+            EnginePlaceholder::Minutes => Some(self.manifest.minutes.to_string()),
+            EnginePlaceholder::Name => Some(subject.name.clone()),
+            EnginePlaceholder::Seconds => Some((u64::from(self.manifest.minutes) * 60).to_string()),
+            EnginePlaceholder::Script => path(&subject.script),
+            EnginePlaceholder::Tree => path(&subject.tree),
         }
     }
 
-    fn read(&self, reading: &Reading, subject: &Subject, finished: &Finished) -> Result<Option<String>, Failed> {
-        let said = text(&finished.stdout.bytes);
-        let said = said.trim_end();
-        let found = match reading {
-            Reading::Group { pattern, group } => {
+    fn extract(
+        &self,
+        answer_format: &AnswerFormat,
+        subject: &JobReference,
+        finished: &Finished,
+    ) -> Result<Option<String>, CommandFailure> {
+        let output = text(&finished.stdout.bytes);
+        let output = output.trim_end();
+        let found = match answer_format {
+            AnswerFormat::Group { pattern, group } => {
                 let regex = pattern.filled(|slot| self.value(slot, subject));
                 let regex = regex.map_err(|error| error.to_string())?;
                 regex
-                    .captures(said)
+                    .captures(output)
                     .and_then(|found| found.name(group))
                     .map(|found| found.as_str().to_owned())
             }
-            Reading::Pointer(pointer) => {
-                let value: Value = serde_json::from_str(said)
-                    .map_err(|error| format!("answers in no JSON: {error}: {}", quoted(said)))?;
+            AnswerFormat::Pointer(pointer) => {
+                let value: Value = serde_json::from_str(output)
+                    .map_err(|error| format!("answers in no JSON: {error}: {}", quoted(output)))?;
                 match value.pointer(pointer) {
                     Some(Value::String(text)) => Some(text.clone()),
                     Some(Value::Number(number)) => Some(number.to_string()),
@@ -190,43 +200,43 @@ impl Commands {
     }
 }
 
-fn program(command: &[Text]) -> String {
+fn program(command: &[CommandTemplate]) -> String {
     command.first().and_then(|text| text.fill(|_| None)).unwrap_or_default()
 }
 
-fn succeeded(command: &[Text], finished: &Finished) -> Result<(), Failed> {
+fn succeeded(command: &[CommandTemplate], finished: &Finished) -> Result<(), CommandFailure> {
     if finished.status.success() {
         return Ok(());
     }
-    let said = [&finished.stderr, &finished.stdout].map(|said| text(&said.bytes));
-    let said = said
+    let output = [&finished.stderr, &finished.stdout].map(|output| text(&output.bytes));
+    let output = output
         .iter()
-        .find_map(|said| said.lines().map(str::trim).rfind(|line| !line.is_empty()));
+        .find_map(|output| output.lines().map(str::trim).rfind(|line| !line.is_empty()));
     let program = program(command);
-    Err(match (said, finished.status.code()) {
-        (Some(said), _) => format!("refuses: {}", clipped(said)),
+    Err(match (output, finished.status.code()) {
+        (Some(output), _) => format!("refuses: {}", clipped(output)),
         (None, Some(code)) => format!("refuses: `{program}` ended with exit code {code} and said nothing"),
         (None, None) => format!("does not answer: `{program}` was killed"),
     })
 }
 
-fn odd(command: &[Text], lacking: &str, finished: &Finished) -> Failed {
-    let said = quoted(&text(&finished.stdout.bytes));
-    format!("answers with {lacking}: `{}` printed {said}", program(command))
+fn unexpected(command: &[CommandTemplate], lacking: &str, finished: &Finished) -> CommandFailure {
+    let output = quoted(&text(&finished.stdout.bytes));
+    format!("answers with {lacking}: `{}` printed {output}", program(command))
 }
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn quoted(said: &str) -> String {
-    format!("“{}”", clipped(said))
+fn quoted(output: &str) -> String {
+    format!("“{}”", clipped(output))
 }
 
-fn clipped(said: &str) -> String {
-    let said = one_line(said.trim()).replace('`', "'");
-    match said.char_indices().nth(REPEATED) {
-        Some((at, _)) => format!("{}…", &said[..at]),
-        None => said,
+fn clipped(output: &str) -> String {
+    let output = one_line(output.trim()).replace('`', "'");
+    match output.char_indices().nth(REPEATED) {
+        Some((at, _)) => format!("{}…", &output[..at]),
+        None => output,
     }
 }

@@ -16,10 +16,10 @@ use ralph_state::store::paths::{create_private_dir, replace_file};
 use ralph_system::files;
 use serde::{Deserialize, Serialize};
 
-use super::super::worker::Before;
+use super::super::worker::RunsBeforeJob;
 
 /// Most bytes of a job's file.
-const MEMORY_CAP_BYTES: u64 = 64 << 10;
+const BASELINE_CAP_BYTES: u64 = 64 << 10;
 /// Exit code of a script that cannot reach the batch's files.
 const ELSEWHERE: u8 = 97;
 /// Exit code of a script that cannot reach the work tree.
@@ -35,14 +35,14 @@ pub(super) struct JobFiles {
 /// The state before the job.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Remembered {
-    pub(super) before: Before,
+pub(super) struct JobBaseline {
+    pub(super) before: RunsBeforeJob,
     /// Size of the log.
     pub(super) log_bytes: u64,
 }
 
 /// The content of a script.
-pub(super) struct Script<'a> {
+pub(super) struct JobScript<'a> {
     pub(super) about: String,
     pub(super) setup: &'a [String],
     pub(super) env: &'a [(String, String)],
@@ -68,7 +68,7 @@ impl JobFiles {
         self.dir.join(format!("{}.sh", self.name))
     }
 
-    fn memory(&self) -> PathBuf {
+    fn baseline_path(&self) -> PathBuf {
         self.dir.join(format!("{}.json", self.name))
     }
 
@@ -77,15 +77,15 @@ impl JobFiles {
     }
 
     /// Writes the script and the state before the job, before the engine is told of it.
-    pub(super) fn write(&self, script: &Script<'_>, remembered: &Remembered) -> io::Result<()> {
+    pub(super) fn write(&self, script: &JobScript<'_>, baseline: &JobBaseline) -> io::Result<()> {
         create_private_dir(&self.dir).map_err(io::Error::other)?;
-        replace_file(&self.memory(), &serde_json::to_vec(remembered)?)?;
+        replace_file(&self.baseline_path(), &serde_json::to_vec(baseline)?)?;
         replace_file(&self.script(), &script.text(&self.claim()))
     }
 
     /// Returns the state before the job; `None` if it was never written.
-    pub(super) fn remembered(&self) -> Option<Remembered> {
-        serde_json::from_slice(&files::read_bytes(&self.memory(), MEMORY_CAP_BYTES).ok()?).ok()
+    pub(super) fn baseline(&self) -> Option<JobBaseline> {
+        serde_json::from_slice(&files::read_bytes(&self.baseline_path(), BASELINE_CAP_BYTES).ok()?).ok()
     }
 
     pub(super) fn has_begun(&self) -> bool {
@@ -115,7 +115,7 @@ impl JobFiles {
     }
 }
 
-impl Script<'_> {
+impl JobScript<'_> {
     fn text(&self, claim: &Path) -> Vec<u8> {
         let mut text = Vec::new();
         let mut line = |parts: &[&[u8]]| {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     fn written(files: &JobFiles, dir: &Path) {
-        let script = Script {
+        let script = JobScript {
             about: "A\njob".to_owned(),
             setup: &["GREETING='good day'".to_owned()],
             env: &[("NAME".to_owned(), "it's $me".to_owned())],
@@ -194,8 +194,8 @@ mod tests {
                 .map(OsString::from)
                 .to_vec(),
         };
-        let before = Before::default();
-        files.write(&script, &Remembered { before, log_bytes: 0 }).unwrap();
+        let before = RunsBeforeJob::default();
+        files.write(&script, &JobBaseline { before, log_bytes: 0 }).unwrap();
     }
 
     fn run(files: &JobFiles) -> Option<i32> {

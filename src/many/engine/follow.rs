@@ -19,14 +19,14 @@ use ralph_system::{
 
 use super::{
     super::{
-        job::Job,
-        worker::{Before, Site, said},
+        job::BatchJob,
+        worker::{RunsBeforeJob, Site, reported_error},
     },
-    commands::{Commands, Failed, Subject, Told},
-    files::{JobFiles, Remembered, Script},
-    judge::{Seen, Shown, Verdict, judge},
-    manifest::{Manifest, Meaning},
-    running::{News, Running},
+    commands::{CommandFailure, EngineAnswer, EngineCommands, JobReference},
+    decision::{JobDecision, JobObservation, RunState, decide},
+    files::{JobBaseline, JobFiles, JobScript},
+    manifest::{EngineManifest, StateMeaning},
+    running::{JobUpdate, RunningJob},
 };
 
 /// Submissions of a job before its plan is left as it is.
@@ -39,47 +39,47 @@ const RARELY: u32 = 6;
 const TAIL_BYTES: u64 = 16 << 10;
 
 /// An order to the thread that follows a job.
-enum Wanted {
+enum JobOrder {
     End,
     Leave,
 }
 
 /// A job that an engine has, or is about to get.
-pub(super) struct Handle(Sender<Wanted>);
+pub(super) struct JobHandle(Sender<JobOrder>);
 
-impl Running for Handle {
+impl RunningJob for JobHandle {
     fn stop(&self, how: Stop) {
         // Sending fails once the job has ended. An immediate stop does not wait for the engine, which was
         // asked already.
         _ = self.0.send(match how {
-            Stop::Graceful => Wanted::End,
-            Stop::Immediate => Wanted::Leave,
+            Stop::Graceful => JobOrder::End,
+            Stop::Immediate => JobOrder::Leave,
         });
     }
 
     fn leave(&self) {
-        _ = self.0.send(Wanted::Leave); // fails once the job has ended
+        _ = self.0.send(JobOrder::Leave); // fails once the job has ended
     }
 }
 
 /// The receiver of news about a job.
-pub(super) type Tell = Box<dyn Fn(News) + Send>;
+pub(super) type NewsSender = Box<dyn Fn(JobUpdate) + Send>;
 
 /// Follows a plan's existing job, or submits a new one.
 ///
 /// # Errors
 /// If no thread can be started.
 pub(super) fn start(
-    manifest: &Manifest,
+    manifest: &EngineManifest,
     supervisor: &Supervisor,
     site: &Arc<Site>,
     (batch, plan): (&Batch, &BatchPlan),
-    (job, before): (&Job<'_>, Before),
-    news: Tell,
-) -> Result<Handle, String> {
+    (job, before): (&BatchJob<'_>, RunsBeforeJob),
+    news: NewsSender,
+) -> Result<JobHandle, String> {
     let (sender, orders) = mpsc::channel();
-    let follower = Follower {
-        commands: Commands {
+    let follower = JobFollower {
+        commands: EngineCommands {
             manifest: manifest.clone(),
             supervisor: supervisor.clone(),
         },
@@ -95,14 +95,14 @@ pub(super) fn start(
         before,
         orders,
         news,
-        complaint: None,
+        reported_problem: None,
     };
     let known = plan.job.clone();
     thread::Builder::new()
         .name("job".to_owned())
         .spawn(move || follower.run(known))
         .map_err(|error| error.to_string())?;
-    Ok(Handle(sender))
+    Ok(JobHandle(sender))
 }
 
 /// Cancels a job that no process is following.
@@ -110,18 +110,18 @@ pub(super) fn start(
 /// # Errors
 /// The reason why it may continue.
 pub(super) fn cancel(
-    manifest: &Manifest,
+    manifest: &EngineManifest,
     supervisor: &Supervisor,
     site: &Site,
     plan: &BatchPlan,
     job: &EngineJob,
-) -> Result<(), Failed> {
-    let commands = Commands {
+) -> Result<(), CommandFailure> {
+    let commands = EngineCommands {
         manifest: manifest.clone(),
         supervisor: supervisor.clone(),
     };
     let files = JobFiles::new(&site.paths.jobs(), job.name.clone());
-    let mut subject = Subject {
+    let mut subject = JobReference {
         name: job.name.clone(),
         id: job.id.clone(),
         script: files.script(),
@@ -147,8 +147,8 @@ fn nameable(name: &str) -> String {
     name.chars().map(letter).collect()
 }
 
-struct Follower {
-    commands: Commands,
+struct JobFollower {
+    commands: EngineCommands,
     site: Arc<Site>,
     plan: PlanName,
     about: String,
@@ -161,22 +161,22 @@ struct Follower {
     program: PathBuf,
     args: Vec<std::ffi::OsString>,
     /// The state before the job.
-    before: Before,
-    orders: Receiver<Wanted>,
-    news: Tell,
+    before: RunsBeforeJob,
+    orders: Receiver<JobOrder>,
+    news: NewsSender,
     /// The last reported complaint about the engine; `None` once it has answered.
-    complaint: Option<Failed>,
+    reported_problem: Option<CommandFailure>,
 }
 
 /// A job that the engine may have.
-struct Submitted {
+struct SubmittedJob {
     files: JobFiles,
-    subject: Subject,
+    subject: JobReference,
     log_bytes: u64,
     began: bool,
 }
 
-impl Follower {
+impl JobFollower {
     fn run(mut self, known: Option<EngineJob>) {
         let last = match known {
             Some(job) => {
@@ -192,20 +192,20 @@ impl Follower {
         (self.news)(last);
     }
 
-    fn end(&self, end: EngineEnd) -> News {
+    fn end(&self, end: EngineEnd) -> JobUpdate {
         let engine = self.commands.manifest.id.clone();
         self.ended(JobEnd::Engine { engine, end })
     }
 
-    fn ended(&self, end: JobEnd) -> News {
-        News::Ended(self.site.ended(&self.plan, &self.before, end))
+    fn ended(&self, end: JobEnd) -> JobUpdate {
+        JobUpdate::Ended(self.site.task_result(&self.plan, &self.before, end))
     }
 
     /// Reports a problem with the engine, once until the engine answers or the problem changes.
-    fn complain(&mut self, why: Failed) {
-        if self.complaint.as_ref() != Some(&why) {
-            (self.news)(News::Heard(JobNews::Silent { why: why.clone() }));
-            self.complaint = Some(why);
+    fn report_problem(&mut self, why: CommandFailure) {
+        if self.reported_problem.as_ref() != Some(&why) {
+            (self.news)(JobUpdate::Progress(JobNews::Silent { why: why.clone() }));
+            self.reported_problem = Some(why);
         }
     }
 
@@ -213,13 +213,13 @@ impl Follower {
         JobFiles::new(&self.dir, format!("{}-{number}", self.prefix))
     }
 
-    fn submitted(&mut self, files: JobFiles, id: Option<String>, began: bool) -> Submitted {
-        let remembered = files.remembered();
-        let log_bytes = remembered.as_ref().map_or(0, |remembered| remembered.log_bytes);
-        if let Some(remembered) = remembered {
-            self.before = remembered.before;
+    fn submitted(&mut self, files: JobFiles, id: Option<String>, began: bool) -> SubmittedJob {
+        let baseline = files.baseline();
+        let log_bytes = baseline.as_ref().map_or(0, |baseline| baseline.log_bytes);
+        if let Some(baseline) = baseline {
+            self.before = baseline.before;
         }
-        Submitted {
+        SubmittedJob {
             subject: self.subject(&files, id),
             files,
             log_bytes,
@@ -227,8 +227,8 @@ impl Follower {
         }
     }
 
-    fn subject(&self, files: &JobFiles, id: Option<String>) -> Subject {
-        Subject {
+    fn subject(&self, files: &JobFiles, id: Option<String>) -> JobReference {
+        JobReference {
             name: files.name().to_owned(),
             id,
             script: files.script(),
@@ -238,7 +238,7 @@ impl Follower {
     }
 
     /// Submits the job, unless the engine has it already from a batch that was killed.
-    fn hand_over(&mut self) -> Result<Submitted, News> {
+    fn hand_over(&mut self) -> Result<SubmittedJob, JobUpdate> {
         let mut number = (1..)
             .take_while(|number| self.files(*number).script().exists())
             .last()
@@ -270,10 +270,10 @@ impl Follower {
             if attempt == ATTEMPTS {
                 return Err(self.end(EngineEnd::NotSubmitted { why }));
             }
-            self.complain(why);
+            self.report_problem(why);
             match self.orders.recv_timeout(self.commands.manifest.every) {
-                Ok(Wanted::End) => return Err(self.end(EngineEnd::Withdrawn)),
-                Ok(Wanted::Leave) => return Err(News::Left),
+                Ok(JobOrder::End) => return Err(self.end(EngineEnd::Withdrawn)),
+                Ok(JobOrder::Leave) => return Err(JobUpdate::Detached),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
             }
         }
@@ -282,20 +282,20 @@ impl Follower {
 
     /// Returns the job of `files` if the engine has it or its script has begun. Otherwise withdraws it, so
     /// that it will never run.
-    fn resolved(&mut self, files: JobFiles, id: Option<String>) -> Option<Submitted> {
+    fn resolved(&mut self, files: JobFiles, id: Option<String>) -> Option<SubmittedJob> {
         let is_there = id.is_some() && !files.is_withdrawn();
         (is_there || !files.withdraw()).then(|| self.taken(files, id))
     }
 
-    fn taken(&mut self, files: JobFiles, id: Option<String>) -> Submitted {
+    fn taken(&mut self, files: JobFiles, id: Option<String>) -> SubmittedJob {
         let name = files.name().to_owned();
-        (self.news)(News::Heard(JobNews::Submitted { name, id: id.clone() }));
+        (self.news)(JobUpdate::Progress(JobNews::Submitted { name, id: id.clone() }));
         self.submitted(files, id, false)
     }
 
-    fn write(&self, files: &JobFiles) -> Result<(), Failed> {
+    fn write(&self, files: &JobFiles) -> Result<(), CommandFailure> {
         let manifest = &self.commands.manifest;
-        let script = Script {
+        let script = JobScript {
             about: self.about.clone(),
             setup: &manifest.setup,
             env: &manifest.env,
@@ -304,129 +304,132 @@ impl Follower {
             program: self.program.clone(),
             args: self.args.clone(),
         };
-        let remembered = Remembered {
+        let baseline = JobBaseline {
             before: self.before.clone(),
             log_bytes: fs::metadata(&self.log).map_or(0, |log| log.len()),
         };
         let unwritten = |error| format!("cannot be given {}: {error}", files.script().display());
-        files.write(&script, &remembered).map_err(unwritten)
+        files.write(&script, &baseline).map_err(unwritten)
     }
 
-    fn follow(&mut self, mut job: Submitted) -> News {
+    fn follow(&mut self, mut job: SubmittedJob) -> JobUpdate {
         let (every, patience) = (self.commands.manifest.every, self.commands.manifest.patience);
-        let mut seen = Seen {
-            told: Told::Nothing,
+        let mut observed = JobObservation {
+            answer: EngineAnswer::Nothing,
             began: job.began,
-            run: Shown::Silent,
+            run: RunState::Silent,
         };
         let mut since = Instant::now();
         let mut asked: Option<Instant> = None;
         let mut cancelled: Option<Instant> = None;
         loop {
-            let mut now = Seen {
+            let mut now = JobObservation {
                 began: job.files.has_begun(),
-                ..seen.clone()
+                ..observed.clone()
             };
             if now.began {
-                now.run = self.site.shown(&self.plan, &self.before);
+                now.run = self.site.run_state(&self.plan, &self.before);
                 if !job.began {
                     job.began = true;
-                    (self.news)(News::Heard(JobNews::Began));
+                    (self.news)(JobUpdate::Progress(JobNews::Began));
                 }
             }
             let interval = match now.run {
-                Shown::Working => every * RARELY,
-                Shown::Over(_) | Shown::Silent => every,
+                RunState::Working => every * RARELY,
+                RunState::Over(_) | RunState::Silent => every,
             };
-            let is_news = now.run != seen.run;
+            let is_news = now.run != observed.run;
             if is_news || asked.is_none_or(|at| at.elapsed() >= interval) {
-                now.told = self.ask(&job.subject);
+                now.answer = self.ask(&job.subject);
                 asked = Some(Instant::now());
             }
-            if now != seen {
-                (seen, since) = (now, Instant::now());
+            if now != observed {
+                (observed, since) = (now, Instant::now());
             }
-            let is_read = seen.began && seen.run != Shown::Working;
+            let is_read = observed.began && observed.run != RunState::Working;
             let progress = is_read && self.site.has_progress(&self.plan, &self.before);
-            match judge(&seen, since.elapsed(), patience, cancelled.is_some(), progress) {
-                Verdict::Wait => {}
-                Verdict::WaitFor { word } => {
-                    let what = match &seen.run {
-                        Shown::Working => "and the run of its job goes on",
-                        Shown::Over(_) | Shown::Silent => "and the script of its job has not begun",
+            match decide(&observed, since.elapsed(), patience, cancelled.is_some(), progress) {
+                JobDecision::Wait => {}
+                JobDecision::WaitFor { word } => {
+                    let what = match &observed.run {
+                        RunState::Working => "and the run of its job goes on",
+                        RunState::Over(_) | RunState::Silent => "and the script of its job has not begun",
                     };
-                    self.complain(format!("says {word}, {what}"));
+                    self.report_problem(format!("says {word}, {what}"));
                 }
-                Verdict::Over(reason) => return self.ended(JobEnd::Over { reason }),
-                Verdict::Ended(end) => {
+                JobDecision::Over(reason) => return self.ended(JobEnd::Over { reason }),
+                JobDecision::Ended(end) => {
                     _ = self.commands.cancel(&job.subject); // the job is over, so an error does not matter
                     return self.end(end);
                 }
-                Verdict::Withdraw(end) => {
+                JobDecision::Withdraw(end) => {
                     if job.files.withdraw() {
                         _ = self.commands.cancel(&job.subject); // as above
                         return self.end(end);
                     }
                 }
-                Verdict::Died => return self.ended(self.died(&job)),
+                JobDecision::Died => return self.ended(self.died(&job)),
             }
             if cancelled.is_some_and(|at| at.elapsed() >= patience) {
                 cancelled = Some(Instant::now());
-                self.cancel(&mut job, &seen);
+                self.cancel(&mut job, &observed);
             }
             match self.orders.recv_timeout(LOOK.min(every)) {
-                Ok(Wanted::End) if !seen.began && job.files.withdraw() => {
-                    self.cancel(&mut job, &seen);
+                Ok(JobOrder::End) if !observed.began && job.files.withdraw() => {
+                    self.cancel(&mut job, &observed);
                     return self.end(EngineEnd::Withdrawn);
                 }
-                Ok(Wanted::End) => {
+                Ok(JobOrder::End) => {
                     cancelled = Some(Instant::now());
-                    self.cancel(&mut job, &seen);
+                    self.cancel(&mut job, &observed);
                 }
-                Ok(Wanted::Leave) => return News::Left,
+                Ok(JobOrder::Leave) => return JobUpdate::Detached,
                 Err(RecvTimeoutError::Timeout) => {}
                 // The batch has ended.
-                Err(RecvTimeoutError::Disconnected) => return News::Left,
+                Err(RecvTimeoutError::Disconnected) => return JobUpdate::Detached,
             }
         }
     }
 
-    fn ask(&mut self, subject: &Subject) -> Told {
+    fn ask(&mut self, subject: &JobReference) -> EngineAnswer {
         if subject.id.is_none() {
-            return Told::Nothing;
+            return EngineAnswer::Nothing;
         }
         match self.commands.state(subject) {
-            Ok(told) => {
-                self.complaint = None;
-                told
+            Ok(answer) => {
+                self.reported_problem = None;
+                answer
             }
             Err(why) => {
-                self.complain(why);
-                Told::Nothing
+                self.report_problem(why);
+                EngineAnswer::Nothing
             }
         }
     }
 
     /// Has the engine end the job. If the engine does not know the job any more, the run itself is asked.
-    fn cancel(&mut self, job: &mut Submitted, seen: &Seen) {
+    fn cancel(&mut self, job: &mut SubmittedJob, observed: &JobObservation) {
         if job.subject.id.is_none() {
             job.subject.id = self.commands.find(&job.subject).unwrap_or_default();
         }
         if let Err(why) = self.commands.cancel(&job.subject) {
-            self.complain(why);
+            self.report_problem(why);
         }
-        let is_gone = match &seen.told {
-            Told::Unknown => true,
-            Told::Nothing => job.subject.id.is_none(),
-            Told::Word { meaning, .. } => matches!(meaning, Meaning::Ended | Meaning::CutOff | Meaning::Cancelled),
+        let is_gone = match &observed.answer {
+            EngineAnswer::Unknown => true,
+            EngineAnswer::Nothing => job.subject.id.is_none(),
+            EngineAnswer::Word { meaning, .. } => matches!(
+                meaning,
+                StateMeaning::Ended | StateMeaning::CutOff | StateMeaning::Cancelled
+            ),
         };
-        if is_gone && seen.run == Shown::Working {
+        if is_gone && observed.run == RunState::Working {
             self.site.stop_run(&self.plan);
         }
     }
 
     /// Returns the end of a run that recorded no end.
-    fn died(&self, job: &Submitted) -> JobEnd {
+    fn died(&self, job: &SubmittedJob) -> JobEnd {
         let tail = files::read_end(&self.log, job.log_bytes, TAIL_BYTES).unwrap_or_default();
         let tail = String::from_utf8_lossy(&tail).into_owned();
         let tail = match tail.trim().is_empty() {
@@ -437,7 +440,7 @@ impl Follower {
             true => JobEnd::Crashed,
             false => JobEnd::Refused {
                 code: None,
-                said: said(&tail),
+                said: reported_error(&tail),
             },
         }
     }

@@ -7,11 +7,11 @@ use ralph_policy::settings::{LayerError, Merged, Origin, Slot, Template};
 use regex_lite::Regex;
 use thiserror::Error;
 
-use super::written::Written;
+use super::written::WrittenEngine;
 
 /// A placeholder in an engine's commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Placeholder {
+pub(super) enum EnginePlaceholder {
     Args,
     Cores,
     /// The engine's id of the job.
@@ -28,41 +28,41 @@ pub(super) enum Placeholder {
     Tree,
 }
 
-impl Slot for Placeholder {
-    const ALL: &[Placeholder] = &[
-        Placeholder::Args,
-        Placeholder::Cores,
-        Placeholder::Job,
-        Placeholder::Log,
-        Placeholder::MemoryMib,
-        Placeholder::Minutes,
-        Placeholder::Name,
-        Placeholder::Script,
-        Placeholder::Seconds,
-        Placeholder::Tree,
+impl Slot for EnginePlaceholder {
+    const ALL: &[EnginePlaceholder] = &[
+        EnginePlaceholder::Args,
+        EnginePlaceholder::Cores,
+        EnginePlaceholder::Job,
+        EnginePlaceholder::Log,
+        EnginePlaceholder::MemoryMib,
+        EnginePlaceholder::Minutes,
+        EnginePlaceholder::Name,
+        EnginePlaceholder::Script,
+        EnginePlaceholder::Seconds,
+        EnginePlaceholder::Tree,
     ];
 
     fn name(self) -> &'static str {
         match self {
-            Placeholder::Args => "args",
-            Placeholder::Cores => "cores",
-            Placeholder::Job => "job",
-            Placeholder::Log => "log",
-            Placeholder::MemoryMib => "memory_mib",
-            Placeholder::Minutes => "minutes",
-            Placeholder::Name => "name",
-            Placeholder::Script => "script",
-            Placeholder::Seconds => "seconds",
-            Placeholder::Tree => "tree",
+            EnginePlaceholder::Args => "args",
+            EnginePlaceholder::Cores => "cores",
+            EnginePlaceholder::Job => "job",
+            EnginePlaceholder::Log => "log",
+            EnginePlaceholder::MemoryMib => "memory_mib",
+            EnginePlaceholder::Minutes => "minutes",
+            EnginePlaceholder::Name => "name",
+            EnginePlaceholder::Script => "script",
+            EnginePlaceholder::Seconds => "seconds",
+            EnginePlaceholder::Tree => "tree",
         }
     }
 }
 
-pub(super) type Text = Template<Placeholder>;
+pub(super) type CommandTemplate = Template<EnginePlaceholder>;
 
 /// An error in the file of an engine, with its location.
 #[derive(Debug, Clone, Error)]
-pub(crate) enum ManifestError {
+pub(crate) enum EngineManifestError {
     #[error(transparent)]
     Layer(#[from] LayerError),
     #[error("{at}: `{key}` is missing")]
@@ -98,11 +98,11 @@ pub(crate) enum ManifestError {
     WordTwice { at: Origin, word: String },
 }
 
-impl ManifestError {
+impl EngineManifestError {
     /// Returns hints for the user, one sentence each.
     pub(crate) fn hints(&self) -> Vec<String> {
         match self {
-            ManifestError::Layer(error) => error.hints(),
+            EngineManifestError::Layer(error) => error.hints(),
             _ => Vec::new(),
         }
     }
@@ -110,7 +110,7 @@ impl ManifestError {
 
 /// A complete engine.
 #[derive(Debug, Clone)]
-pub(crate) struct Manifest {
+pub(crate) struct EngineManifest {
     pub(crate) id: String,
     pub(crate) title: String,
     pub(crate) verified: Option<String>,
@@ -123,23 +123,23 @@ pub(crate) struct Manifest {
     pub(super) minutes: u32,
     pub(super) setup: Vec<String>,
     pub(super) env: Vec<(String, String)>,
-    pub(super) submit: Vec<Text>,
+    pub(super) submit: Vec<CommandTemplate>,
     pub(super) args: Vec<String>,
-    pub(super) stdin: Option<Text>,
-    pub(super) submitted: Reading,
-    pub(super) find: Option<(Vec<Text>, Reading)>,
-    pub(super) state: Vec<Text>,
+    pub(super) stdin: Option<CommandTemplate>,
+    pub(super) submitted: AnswerFormat,
+    pub(super) find: Option<(Vec<CommandTemplate>, AnswerFormat)>,
+    pub(super) state: Vec<CommandTemplate>,
     pub(super) every: Duration,
-    pub(super) stated: Reading,
-    pub(super) unknown: Option<Pattern>,
-    pub(super) words: Vec<(String, Meaning)>,
-    pub(super) cancel: Vec<Text>,
-    pub(super) log: Option<Vec<Text>>,
+    pub(super) stated: AnswerFormat,
+    pub(super) unknown: Option<AnswerPattern>,
+    pub(super) words: Vec<(String, StateMeaning)>,
+    pub(super) cancel: Vec<CommandTemplate>,
+    pub(super) log: Option<Vec<CommandTemplate>>,
 }
 
 /// The meaning of a state that the engine reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(super) enum StateMeaning {
     Queued,
     Running,
     Ended,
@@ -149,21 +149,29 @@ pub(super) enum Meaning {
 
 /// The location of a value in the output of a command.
 #[derive(Debug, Clone)]
-pub(super) enum Reading {
-    Group { pattern: Pattern, group: &'static str },
+pub(super) enum AnswerFormat {
+    Group {
+        pattern: AnswerPattern,
+        group: &'static str,
+    },
     Pointer(String),
 }
 
 /// A regular expression with placeholders for the job and its name.
 #[derive(Debug, Clone)]
-pub(super) struct Pattern(Text);
+pub(super) struct AnswerPattern(CommandTemplate);
 
-impl Pattern {
-    fn new(at: &Origin, key: &'static str, text: &str, allowed: &[Placeholder]) -> Result<Pattern, ManifestError> {
-        let pattern = Pattern(template(at, key, text, allowed)?);
+impl AnswerPattern {
+    fn new(
+        at: &Origin,
+        key: &'static str,
+        text: &str,
+        allowed: &[EnginePlaceholder],
+    ) -> Result<AnswerPattern, EngineManifestError> {
+        let pattern = AnswerPattern(template(at, key, text, allowed)?);
         match pattern.filled(|_| Some("x".to_owned())) {
             Ok(_) => Ok(pattern),
-            Err(error) => Err(ManifestError::NotARegex {
+            Err(error) => Err(EngineManifestError::NotARegex {
                 at: at.clone(),
                 key,
                 why: error.to_string(),
@@ -172,14 +180,17 @@ impl Pattern {
     }
 
     /// Returns the expression for one job; the values are escaped.
-    pub(super) fn filled(&self, value: impl Fn(Placeholder) -> Option<String>) -> Result<Regex, regex_lite::Error> {
+    pub(super) fn filled(
+        &self,
+        value: impl Fn(EnginePlaceholder) -> Option<String>,
+    ) -> Result<Regex, regex_lite::Error> {
         let text = self.0.fill(|slot| Some(regex_lite::escape(&value(slot)?)));
         // Without a value the expression matches nothing.
         Regex::new(text.as_deref().unwrap_or("[^\\s\\S]"))
     }
 }
 
-impl Manifest {
+impl EngineManifest {
     /// Returns the program that submits jobs.
     pub(crate) fn program(&self) -> Option<String> {
         self.submit.first()?.fill(|_| None)
@@ -189,10 +200,10 @@ impl Manifest {
     ///
     /// # Errors
     /// The first error in it.
-    pub(crate) fn of(id: &str, merged: &Merged) -> Result<Manifest, ManifestError> {
-        use Placeholder::{Args, Cores, Job, Log, MemoryMib, Minutes, Name, Script, Seconds, Tree};
-        let written: Written = merged.read().map_err(LayerError::written)?;
-        let reader = Reader { merged };
+    pub(crate) fn from_layers(id: &str, merged: &Merged) -> Result<EngineManifest, EngineManifestError> {
+        use EnginePlaceholder::{Args, Cores, Job, Log, MemoryMib, Minutes, Name, Script, Seconds, Tree};
+        let written: WrittenEngine = merged.read().map_err(LayerError::written)?;
+        let reader = EngineManifestReader { merged };
         let named = [Name, Cores, MemoryMib, Minutes, Seconds, Log, Script, Tree];
         let submitting = [&named[..], &[Args]].concat();
         let known = [Name, Job, Log, Script, Tree];
@@ -211,29 +222,29 @@ impl Manifest {
         };
         let means = written.state.means;
         let words = [
-            (means.queued, Meaning::Queued),
-            (means.running, Meaning::Running),
-            (means.ended, Meaning::Ended),
-            (means.cut_off, Meaning::CutOff),
-            (means.cancelled, Meaning::Cancelled),
+            (means.queued, StateMeaning::Queued),
+            (means.running, StateMeaning::Running),
+            (means.ended, StateMeaning::Ended),
+            (means.cut_off, StateMeaning::CutOff),
+            (means.cancelled, StateMeaning::Cancelled),
         ];
-        let words: Vec<(String, Meaning)> = words
+        let words: Vec<(String, StateMeaning)> = words
             .into_iter()
             .flat_map(|(words, meaning)| words.into_iter().map(move |word| (word, meaning)))
             .collect();
         let repeats =
-            |(at, (word, _)): &(usize, &(String, Meaning))| words[..*at].iter().any(|(known, _)| known == word);
+            |(at, (word, _)): &(usize, &(String, StateMeaning))| words[..*at].iter().any(|(known, _)| known == word);
         if let Some((_, (word, _))) = words.iter().enumerate().find(repeats) {
-            return Err(ManifestError::WordTwice {
+            return Err(EngineManifestError::WordTwice {
                 at: merged.origin("state"),
                 word: word.clone(),
             });
         }
-        let required = |key: &'static str, command: &Option<Vec<String>>, allowed: &[Placeholder]| match command {
+        let required = |key: &'static str, command: &Option<Vec<String>>, allowed: &[EnginePlaceholder]| match command {
             Some(command) => reader.command(key, command, allowed),
             None => Err(reader.missing(key)),
         };
-        Ok(Manifest {
+        Ok(EngineManifest {
             submit: required("submit.command", &written.submit.command, &submitting)?,
             submitted: reader.reading(
                 ("submit.job", written.submit.job.as_deref()),
@@ -256,7 +267,7 @@ impl Manifest {
             unknown: match &written.state.unknown {
                 Some(text) => {
                     let at = merged.origin("state.unknown");
-                    Some(Pattern::new(&at, "state.unknown", text, &[Name, Job])?)
+                    Some(AnswerPattern::new(&at, "state.unknown", text, &[Name, Job])?)
                 }
                 None => None,
             },
@@ -282,20 +293,20 @@ impl Manifest {
         })
     }
 
-    pub(super) fn meaning(&self, word: &str) -> Option<Meaning> {
+    pub(super) fn meaning(&self, word: &str) -> Option<StateMeaning> {
         let found = self.words.iter().find(|(known, _)| known == word);
         found.map(|(_, meaning)| *meaning)
     }
 }
 
-struct Reader<'a> {
+struct EngineManifestReader<'a> {
     merged: &'a Merged,
 }
 
-impl Reader<'_> {
-    fn missing(&self, key: &'static str) -> ManifestError {
+impl EngineManifestReader<'_> {
+    fn missing(&self, key: &'static str) -> EngineManifestError {
         let section = key.split('.').next().unwrap_or(key);
-        ManifestError::Missing {
+        EngineManifestError::Missing {
             at: self.merged.origin(section),
             key,
         }
@@ -305,18 +316,18 @@ impl Reader<'_> {
         &self,
         key: &'static str,
         words: &[String],
-        allowed: &[Placeholder],
-    ) -> Result<Vec<Text>, ManifestError> {
+        allowed: &[EnginePlaceholder],
+    ) -> Result<Vec<CommandTemplate>, EngineManifestError> {
         let at = self.merged.origin(key);
         if words.first().is_none_or(String::is_empty) {
-            return Err(ManifestError::Empty { at, key });
+            return Err(EngineManifestError::Empty { at, key });
         }
         let templates = words.iter().map(|word| template(&at, key, word, allowed));
         let templates = templates.collect::<Result<Vec<_>, _>>()?;
-        let holds_args = |text: &&Text| text.placeholders().any(|slot| slot == Placeholder::Args);
+        let holds_args = |text: &&CommandTemplate| text.placeholders().any(|slot| slot == EnginePlaceholder::Args);
         match templates.iter().filter(holds_args).all(|text| text.whole().is_some()) {
             true => Ok(templates),
-            false => Err(ManifestError::ArgsNotAlone { at, key }),
+            false => Err(EngineManifestError::ArgsNotAlone { at, key }),
         }
     }
 
@@ -325,47 +336,52 @@ impl Reader<'_> {
         (key, pattern): (&'static str, Option<&str>),
         (pointer_key, pointer): (&'static str, Option<&str>),
         group: &'static str,
-        allowed: &[Placeholder],
-    ) -> Result<Reading, ManifestError> {
+        allowed: &[EnginePlaceholder],
+    ) -> Result<AnswerFormat, EngineManifestError> {
         let at = self.merged.origin(key);
         match (pattern, pointer) {
-            (Some(_), Some(_)) => Err(ManifestError::TwoWays {
+            (Some(_), Some(_)) => Err(EngineManifestError::TwoWays {
                 at,
                 key,
                 pointer: pointer_key,
             }),
             (None, None) => Err(self.missing(key)),
             (None, Some(pointer)) if !pointer.is_empty() && !pointer.starts_with('/') => {
-                Err(ManifestError::NotAPointer {
+                Err(EngineManifestError::NotAPointer {
                     at: self.merged.origin(pointer_key),
                     key: pointer_key,
                 })
             }
-            (None, Some(pointer)) => Ok(Reading::Pointer(pointer.to_owned())),
+            (None, Some(pointer)) => Ok(AnswerFormat::Pointer(pointer.to_owned())),
             (Some(text), None) => {
-                let pattern = Pattern::new(&at, key, text, allowed)?;
+                let pattern = AnswerPattern::new(&at, key, text, allowed)?;
                 let filled = pattern.filled(|_| Some("x".to_owned()));
                 let has_group = filled.is_ok_and(|regex| regex.capture_names().flatten().any(|name| name == group));
                 match has_group {
-                    true => Ok(Reading::Group { pattern, group }),
-                    false => Err(ManifestError::NoGroup { at, key, group }),
+                    true => Ok(AnswerFormat::Group { pattern, group }),
+                    false => Err(EngineManifestError::NoGroup { at, key, group }),
                 }
             }
         }
     }
 }
 
-fn template(at: &Origin, key: &'static str, text: &str, allowed: &[Placeholder]) -> Result<Text, ManifestError> {
+fn template(
+    at: &Origin,
+    key: &'static str,
+    text: &str,
+    allowed: &[EnginePlaceholder],
+) -> Result<CommandTemplate, EngineManifestError> {
     let unknown = |name: String| {
         let known: Vec<String> = allowed.iter().map(|slot| format!("{{{}}}", slot.name())).collect();
-        ManifestError::UnknownPlaceholder {
+        EngineManifestError::UnknownPlaceholder {
             at: at.clone(),
             key,
             name,
             known: known.join(", "),
         }
     };
-    let template: Text = text
+    let template: CommandTemplate = text
         .parse()
         .map_err(|error: ralph_policy::settings::UnknownPlaceholder| unknown(error.0))?;
     let misplaced = template.placeholders().find(|slot| !allowed.contains(slot));

@@ -3,25 +3,25 @@
 //!
 //! A job is a run of this executable in the work tree of its plan, on any machine: ralph has neither an agent
 //! on other machines nor a scheduler. The engine's answers are hints; the run's own lock and journal decide
-//! ([`judge`]).
+//! ([`decision`]).
 
 mod catalog;
 mod commands;
+mod decision;
 mod files;
 mod follow;
-mod judge;
 mod manifest;
 mod running;
 mod written;
 
 use std::sync::Arc;
 
-pub(crate) use catalog::{Catalog, EngineError};
-pub(super) use judge::Shown;
-pub(crate) use manifest::Manifest;
+pub(crate) use catalog::{EngineCatalog, EngineError};
+pub(super) use decision::RunState;
+pub(crate) use manifest::EngineManifest;
 use ralph_plan::batch::{Batch, BatchPlan};
 use ralph_system::proc::Supervisor;
-pub(super) use running::{News, Running};
+pub(super) use running::{JobUpdate, RunningJob};
 
 use super::{job, worker::Site};
 
@@ -32,7 +32,7 @@ pub(crate) enum Engine {
     Local,
     /// The engine that a file describes. Its jobs are cancelled when the user ends the batch, and outlive a
     /// killed batch.
-    Described(Box<Manifest>),
+    Described(Box<EngineManifest>),
 }
 
 impl Engine {
@@ -66,8 +66,8 @@ impl Engine {
         site: &Arc<Site>,
         batch: &Batch,
         plan: &BatchPlan,
-        news: impl Fn(News) + Send + 'static,
-    ) -> Result<Box<dyn Running>, String> {
+        news: impl Fn(JobUpdate) + Send + 'static,
+    ) -> Result<Box<dyn RunningJob>, String> {
         let name = &plan.name;
         let (log, scratch) = (site.paths.log(name), site.paths.scratch());
         let project = site.branches.project_in(&site.paths.tree(name));
@@ -75,7 +75,7 @@ impl Engine {
         match self {
             Engine::Local => {
                 let (site, name) = (Arc::clone(site), name.clone());
-                let ended = move |ended| news(News::Ended(site.end_of_job(&name, &before, &ended)));
+                let ended = move |ended| news(JobUpdate::Ended(site.end_of_job(&name, &before, &ended)));
                 let child = job::start(supervisor, job, ended).map_err(|error| error.to_string())?;
                 Ok(Box::new(child))
             }

@@ -4,7 +4,7 @@ use ralph_plan::batch::{JobNews, TaskResult};
 use ralph_system::proc::{Child, Stop};
 
 /// A started job.
-pub(in crate::many) trait Running {
+pub(in crate::many) trait RunningJob {
     /// Asks the job to end.
     fn stop(&self, how: Stop);
 
@@ -14,17 +14,17 @@ pub(in crate::many) trait Running {
     }
 }
 
-impl Running for Child {
+impl RunningJob for Child {
     fn stop(&self, how: Stop) {
         Child::stop(self, how);
     }
 }
 
 /// News about a job.
-pub(in crate::many) enum News {
-    Heard(JobNews),
+pub(in crate::many) enum JobUpdate {
+    Progress(JobNews),
     /// The job has ended.
     Ended(TaskResult),
     /// The job continues without the batch.
-    Left,
+    Detached,
 }

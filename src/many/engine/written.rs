@@ -15,7 +15,7 @@ pub(super) const LANGUAGE: Language = Language {
 
 settings! {
     /// The text of an engine's file, its layers merged.
-    pub(super) struct Written {
+    pub(super) struct WrittenEngine {
         /// Must equal the file name without `.toml`.
         id("id"): Maybe<Text>,
         /// Display name.
@@ -33,7 +33,7 @@ settings! {
         state("state"): Section<WrittenState>,
         cancel("cancel"): Section<WrittenCancel>,
         log("log"): Section<WrittenLog>,
-        install("install"): Section<WrittenInstall>,
+        install("install"): Section<WrittenEngineInstall>,
     }
 }
 
@@ -133,7 +133,7 @@ settings! {
 
 settings! {
     /// Installation of the engine.
-    pub(super) struct WrittenInstall {
+    pub(super) struct WrittenEngineInstall {
         /// A command or a page for the installation.
         hint("hint"): Maybe<Text>,
     }
