@@ -9,7 +9,7 @@ use ralph_core::event::{Notice, RequestedBy, StopReason, StopRequest, UserComman
 use ralph_state::{control::Role, store::paths::ProjectPaths};
 use ralph_system::{
     os::{signals, watch::PresenceWatch},
-    proc::{Origin, Size, Starter},
+    proc::{ProcessOrigin, Size, Starter},
 };
 use thiserror::Error;
 use tokio::{
@@ -181,9 +181,9 @@ fn serve(paths: &ProjectPaths, driver: &Driver, shown: Shown, listening: Option<
     let role_of = move |peer: &UnixStream| {
         let pid = peer.peer_cred().ok().and_then(|credentials| credentials.pid());
         match supervisor.origin(peer.as_fd(), pid) {
-            Origin::Elsewhere => Role::User,
+            ProcessOrigin::Elsewhere => Role::User,
             // A client that hides its origin gets no more rights than an agent.
-            Origin::Run | Origin::OtherUser | Origin::Unknown => Role::Agent,
+            ProcessOrigin::Run | ProcessOrigin::OtherUser | ProcessOrigin::Unknown => Role::Agent,
         }
     };
     let archive = Archive::new(paths.clone(), Desk::new(driver.supervisor()));

@@ -19,7 +19,7 @@ fn main() -> ExitCode {
         _ => {}
     }
     signals::restore_defaults();
-    let supervisor = Supervisor::of_ralph();
+    let supervisor = Supervisor::for_main();
     let code = cli::main(env::args_os(), &supervisor);
     supervisor.leave();
     ExitCode::from(code)

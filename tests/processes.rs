@@ -11,7 +11,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph_system::proc::{Child, End, Ladder, Launch, Output, Size, Stdin, Stdout, StopSignal, Supervisor};
+use ralph_system::proc::{
+    Child, ChildEnd, Ladder, Launch, OutputSink, Size, Stdin, StdoutMode, StopSignal, Supervisor,
+};
 use tempfile::TempDir;
 
 use crate::harness::write_program;
@@ -79,7 +81,7 @@ impl Sandbox {
             env: Vec::new(),
             env_remove: Vec::new(),
             stdin: Stdin::Null,
-            stdout: Stdout::Terminal,
+            stdout: StdoutMode::Terminal,
             size: Size { cols: 80, rows: 24 },
             ladder: Ladder {
                 first: StopSignal::Interrupt,
@@ -130,7 +132,7 @@ enum Event {
     Terminal(Vec<u8>),
     Stdout(Vec<u8>),
     /// The end, and everything that still ran at that moment.
-    Ended(End, Vec<String>),
+    Ended(ChildEnd, Vec<String>),
 }
 
 struct Recorder {
@@ -138,7 +140,7 @@ struct Recorder {
     sandbox: PathBuf,
 }
 
-impl Output for Recorder {
+impl OutputSink for Recorder {
     fn terminal(&mut self, bytes: &[u8]) {
         _ = self.sender.send(Event::Terminal(bytes.to_vec()));
     }
@@ -147,7 +149,7 @@ impl Output for Recorder {
         _ = self.sender.send(Event::Stdout(bytes.to_vec()));
     }
 
-    fn ended(&mut self, end: End) {
+    fn ended(&mut self, end: ChildEnd) {
         _ = self.sender.send(Event::Ended(end, alive_in(&self.sandbox)));
     }
 }
@@ -163,7 +165,7 @@ struct Session {
 /// An ended child and its output.
 #[derive(Debug)]
 struct Ended {
-    end: End,
+    end: ChildEnd,
     terminal: String,
     stdout: Vec<u8>,
 }
@@ -173,7 +175,7 @@ impl Session {
         self.child.as_ref().expect("the test has not dropped it")
     }
 
-    fn next(&mut self) -> Option<(End, Vec<String>)> {
+    fn next(&mut self) -> Option<(ChildEnd, Vec<String>)> {
         match self.events.recv_timeout(DEADLINE) {
             Ok(Event::Terminal(bytes)) => self.terminal.push_str(&String::from_utf8_lossy(&bytes)),
             Ok(Event::Stdout(bytes)) => self.stdout.extend(bytes),

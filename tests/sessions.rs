@@ -16,7 +16,7 @@ use ralph_core::event::{AgentSignal, CancelReason, Exit, Finding, ProblemKind, R
 use ralph_policy::settings::{Node, Origin};
 use ralph_system::{
     proc::Supervisor,
-    proc::{Size, Stop},
+    proc::{Size, StopSpeed},
 };
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -343,7 +343,7 @@ async fn a_stop_gets_through_while_nobody_takes_the_signals() {
     assert!(next(&mut signals).await.is_some());
     // The channel is not read from here on, so the next signal waits for ever.
     until(|| room.upgrade().is_none_or(|out| out.capacity() == 0)).await;
-    session.stop(Stop::Graceful);
+    session.stop(StopSpeed::Graceful);
     let all = rest(signals).await;
     assert!(matches!(exit(&all), Some(Exit::Signal { .. })), "{:?}", all.last());
     assert_eq!(problem(&all), Some(ProblemKind::Crashed));
@@ -360,7 +360,7 @@ async fn an_end_that_ralph_makes_is_told_and_shown_with_its_reason_and_is_no_cra
     let session = agent.start(place.request(""), out);
     until(|| place.shown.text().contains("busy")).await;
     session.ends_for(CancelReason::Skipped);
-    session.stop(Stop::Graceful);
+    session.stop(StopSpeed::Graceful);
     let findings: Vec<_> = rest(signals)
         .await
         .into_iter()
@@ -390,7 +390,7 @@ async fn an_agent_that_ignores_the_first_signals_is_ended_all_the_same() {
         let (out, signals) = mpsc::channel(4);
         let session = agent.start(place.request(""), out);
         until(|| place.shown.text().contains("deaf")).await;
-        session.stop(Stop::Graceful);
+        session.stop(StopSpeed::Graceful);
         assert_eq!(
             exit(&rest(signals).await),
             Some(Exit::Signal { signal: 9 }),
@@ -403,7 +403,7 @@ async fn an_agent_that_ignores_the_first_signals_is_ended_all_the_same() {
 #[tokio::test]
 async fn a_session_that_is_stopped_while_it_starts_ends_like_any_other() {
     let place = Place::new();
-    for stop in [Stop::Graceful, Stop::Immediate] {
+    for stop in [StopSpeed::Graceful, StopSpeed::Immediate] {
         let agent = script("ralph-jsonl", "sleep 1000");
         let (out, signals) = mpsc::channel(4);
         let session = agent.start(place.request(""), out);
@@ -416,7 +416,7 @@ async fn a_session_that_is_stopped_while_it_starts_ends_like_any_other() {
 #[tokio::test]
 async fn a_session_is_stopped_although_its_guard_ignored_the_signals_while_it_started() {
     let place = Place::new();
-    for (stop, name) in [(Stop::Graceful, "graceful"), (Stop::Immediate, "immediate")] {
+    for (stop, name) in [(StopSpeed::Graceful, "graceful"), (StopSpeed::Immediate, "immediate")] {
         let [starts, go] = ["starts", "go"].map(|file| place.path().join(format!("{name}-{file}")));
         let wrapper = format!(
             "#!/bin/sh\ntrap '' USR1 USR2\n: > '{}'\nuntil [ -e '{}' ]; do sleep 0.01; done\nexec '{}' \"$@\"\n",
@@ -502,7 +502,7 @@ async fn dropping_a_session_ends_the_agent_and_a_dropped_receiver_harms_nobody()
     let (out, signals) = mpsc::channel(1);
     drop(signals);
     let session = agent.start(place.request(""), out.clone());
-    session.stop(Stop::Immediate);
+    session.stop(StopSpeed::Immediate);
     drop(session);
     // The reporter holds the other sender; a count of one means that it is gone.
     until(|| out.strong_count() == 1).await;

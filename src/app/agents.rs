@@ -13,7 +13,7 @@ use ralph_agent::{
     subprocess::SubprocessAdapter,
 };
 use ralph_core::event::{ChannelKind, Hint, Notice, SessionMode};
-use ralph_git::Identity;
+use ralph_git::CommitterIdentity;
 use ralph_policy::settings::{Node, Origin};
 use ralph_system::proc::Supervisor;
 use ralph_tools::{
@@ -505,7 +505,7 @@ pub(crate) fn withheld_from_goals(catalog: &Catalog, config: &Config) -> Vec<Str
 
 /// The committer identity for `project`, if it does not come from the repository's own configuration.
 fn identity(project: &Path, supervisor: &Supervisor) -> Option<GitIdentity> {
-    let found = Identity::in_project(project, supervisor)?;
+    let found = CommitterIdentity::in_project(project, supervisor)?;
     Some(GitIdentity {
         name: found.name,
         email: found.email,

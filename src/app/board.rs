@@ -13,7 +13,7 @@ use ralph_plan::batch::{BatchId, PlanName};
 use ralph_state::control::stream::{Address, Poster, problem_in};
 use ralph_system::{
     files,
-    proc::{Began, Supervisor, own_executable},
+    proc::{LoopStart, Supervisor, own_executable},
 };
 
 use super::{Place, detached::exit_code};
@@ -67,8 +67,8 @@ pub(crate) fn run_batch_detached(
     };
     let mut detached = supervisor.start_detached(args).map_err(failed)?;
     let id = match detached.begin().map_err(failed)? {
-        Began::Ready { run } => BatchId(run),
-        Began::Ended(status) => return Ok(BatchBegan::Ended(exit_code(status))),
+        LoopStart::Ready { run } => BatchId(run),
+        LoopStart::Ended(status) => return Ok(BatchBegan::Ended(exit_code(status))),
     };
     detached.attached();
     let site = super::site_of_batch(place, &id, false, supervisor)?;

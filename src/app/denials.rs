@@ -10,7 +10,7 @@ use nix::unistd::{AccessFlags, access};
 use ralph_agent::{catalog::Catalog, manifest::Manifest};
 use ralph_core::event::Notice;
 use ralph_system::sandbox::{
-    Access, Place, Policy, Why,
+    FilePolicy, ListedPath, ListingReason, PathAccess,
     denials::{denied_paths, misses_ssh_keys},
 };
 
@@ -27,7 +27,7 @@ const NO_FILES: [&str; 3] = ["/proc", "/sys", "/dev"];
 pub(super) struct Denials {
     project: PathBuf,
     home: Option<PathBuf>,
-    policies: BTreeMap<String, Policy>,
+    policies: BTreeMap<String, FilePolicy>,
     told: Mutex<BTreeSet<PathBuf>>,
 }
 
@@ -49,7 +49,7 @@ impl Denials {
     }
 
     /// Returns the notice about a denial at `written`, if the sandbox has caused it and it is the first one.
-    fn notice(&self, policy: &Policy, written: &str) -> Option<Notice> {
+    fn notice(&self, policy: &FilePolicy, written: &str) -> Option<Notice> {
         let path = match written.strip_prefix("~/") {
             Some(rest) => self.home.as_ref()?.join(rest),
             None => self.project.join(written),
@@ -59,19 +59,20 @@ impl Denials {
             return None;
         }
         // Directories above a sealed one cannot be listed, and no setting changes that.
-        let seals = policy.hidden.iter().any(|place| place.why == Why::Sealed);
-        let is_above =
-            |place: &Place| matches!(place.why, Why::Sealed | Why::RalphState) && place.path.starts_with(&path);
-        if seals && policy.access(&path) == Access::Read && policy.hidden.iter().any(is_above) {
+        let seals = policy.hidden.iter().any(|place| place.why == ListingReason::Sealed);
+        let is_above = |place: &ListedPath| {
+            matches!(place.why, ListingReason::Sealed | ListingReason::RalphState) && place.path.starts_with(&path)
+        };
+        if seals && policy.access(&path) == PathAccess::Read && policy.hidden.iter().any(is_above) {
             return None;
         }
         let hidden = match policy.access(&path) {
-            Access::Write(_) => return None,
+            PathAccess::Write(_) => return None,
             // No user would want to change this.
-            Access::Hidden(place) if place.why == Why::RalphState => return None,
-            Access::Hidden(place) if place.why == Why::Sealed => return self.sealed(&place.path),
-            Access::Hidden(place) => Some(place.path.clone()),
-            Access::Read => None,
+            PathAccess::Hidden(place) if place.why == ListingReason::RalphState => return None,
+            PathAccess::Hidden(place) if place.why == ListingReason::Sealed => return self.sealed(&place.path),
+            PathAccess::Hidden(place) => Some(place.path.clone()),
+            PathAccess::Read => None,
         };
         // The sandbox is not the cause if the user may not write there either.
         if hidden.is_none() && !may_write(&path) {

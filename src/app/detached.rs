@@ -9,7 +9,7 @@ use ralph_state::{
 };
 use ralph_system::{
     files::{self, ReadError},
-    proc::{Began, Detached, Supervisor},
+    proc::{DetachedLoop, LoopStart, Supervisor},
 };
 use ralph_text::{console, with_causes};
 
@@ -78,8 +78,8 @@ pub(crate) fn run_detached(
     let mut visitor = Visitor::new(attached::Place::Here(&place.paths), presentation, screen, supervisor)?;
     let mut detached = supervisor.start_detached(args).map_err(failed)?;
     let run = match detached.begin().map_err(failed)? {
-        Began::Ready { run } => RunId(run),
-        Began::Ended(status) => return Ok(DetachedEnd::Ended(exit_code(status))),
+        LoopStart::Ready { run } => RunId(run),
+        LoopStart::Ended(status) => return Ok(DetachedEnd::Ended(exit_code(status))),
     };
     visitor.has_started(detached.pid());
     let _terminal = tui::terminal::Guard;
@@ -116,7 +116,7 @@ fn more(paths: &ProjectPaths, run: &RunId) -> Option<[String; 2]> {
 }
 
 /// Waits for the exit of the loop's process, if it is about to end.
-fn status_of(visit: &Visit, detached: &mut Detached) -> Option<ExitStatus> {
+fn status_of(visit: &Visit, detached: &mut DetachedLoop) -> Option<ExitStatus> {
     match (visit.left, visit.ending) {
         (_, Some(_)) => detached.wait(ENDING),
         // Other screens may still show the run.

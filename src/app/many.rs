@@ -247,7 +247,7 @@ fn failed(what: &str) -> Failure {
 }
 
 fn branches_of(project: &Path, supervisor: &Supervisor) -> Result<Branches, Failure> {
-    Branches::of(project, supervisor).map_err(|error| match error {
+    Branches::find(project, supervisor).map_err(|error| match error {
         NoRepository::NotARepository { .. } => Failure::of(FailureKind::Failed, &error)
             .hint("`ralph many` gives each plan a branch: git init && git add --all && git commit -m Start"),
         error => error.into(),

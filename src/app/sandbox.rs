@@ -14,10 +14,10 @@ use ralph_plan::prompt::Confined;
 use ralph_state::store::paths::create_private_dir;
 use ralph_system::{
     proc::{Confinement, ConfinementLevel, Supervisor},
-    proxy::Refused,
+    proxy::RefusedConnection,
     sandbox::{
-        Policy, Wanted, World, expanded,
-        hosts::{Host, Hosts},
+        FilePolicy, PolicyInput, UserEnvironment, expanded,
+        hosts::{AllowedHost, AllowedHosts},
     },
 };
 use ralph_words::lacking_in_words;
@@ -35,7 +35,7 @@ const GIT_PARAMETERS: &str = "GIT_CONFIG_PARAMETERS";
 #[derive(Debug)]
 pub(crate) struct Confiner {
     level: ConfinementLevel,
-    wanted: Wanted,
+    wanted: PolicyInput,
     /// The hosts that the user's settings allow.
     hosts: Vec<String>,
     /// Whether git signs the user's commits.
@@ -58,7 +58,7 @@ impl Confiner {
         config: &Config,
         catalog: &Catalog,
         supervisor: &Supervisor,
-        on_refused: impl Fn(Refused) + Send + Sync + 'static,
+        on_refused: impl Fn(RefusedConnection) + Send + Sync + 'static,
     ) -> Result<Option<Self>, Failure> {
         if config.sandbox.mode == SandboxMode::Off {
             return Ok(None);
@@ -75,7 +75,7 @@ impl Confiner {
         let is_strict = settings.mode == SandboxMode::Strict;
         Confiner {
             level: Supervisor::confinement_level(),
-            wanted: Wanted {
+            wanted: PolicyInput {
                 project: place.project.clone(),
                 git: ralph_git::directories(&place.project, supervisor),
                 ralph_state: place.paths.states().root().to_owned(),
@@ -105,7 +105,7 @@ impl Confiner {
     pub(crate) fn enforce(
         &mut self,
         place: &Place,
-        on_refused: impl Fn(Refused) + Send + Sync + 'static,
+        on_refused: impl Fn(RefusedConnection) + Send + Sync + 'static,
     ) -> Result<(), Failure> {
         if self.is_strict {
             let strict = Strict::start(self.level, &place.paths.caches(), on_refused)?;
@@ -148,30 +148,30 @@ impl Confiner {
     }
 
     /// The policy of the agent of `manifest`, or of goals without one.
-    pub(crate) fn policy(&self, manifest: Option<&Manifest>) -> Policy {
+    pub(crate) fn policy(&self, manifest: Option<&Manifest>) -> FilePolicy {
         let home = dirs::home_dir().and_then(|home| home.into_os_string().into_string().ok());
         let variable = |name: &str| env::var(name).ok();
-        let world = World {
+        let world = UserEnvironment {
             home: home.as_deref(),
             variable: &variable,
         };
-        let wanted = Wanted {
+        let wanted = PolicyInput {
             own: manifest.map(|manifest| manifest.state.clone()).unwrap_or_default(),
             own_files: manifest
                 .map(|manifest| manifest.state_files.clone())
                 .unwrap_or_default(),
             ..self.wanted.clone()
         };
-        Policy::of(&wanted, &world).resolved(where_it_leads)
+        FilePolicy::from_input(&wanted, &world).resolved(where_it_leads)
     }
 
     /// The hosts that the agent of `manifest`, or a goal, may connect to in a strict sandbox.
-    pub(crate) fn hosts(&self, manifest: Option<&Manifest>) -> Hosts {
+    pub(crate) fn hosts(&self, manifest: Option<&Manifest>) -> AllowedHosts {
         let of_agent = manifest.iter().flat_map(|manifest| &manifest.hosts);
         // Hosts in settings were checked when they were read. Invalid hosts in a manifest allow nothing.
         of_agent
             .chain(&self.hosts)
-            .filter_map(|host| Host::read(host))
+            .filter_map(|host| AllowedHost::read(host))
             .collect()
     }
 
@@ -185,8 +185,9 @@ impl Confiner {
         self.held_to(&policy, manifest)
     }
 
-    fn held_to(&self, policy: &Policy, manifest: Option<&Manifest>) -> Result<Confinement, Failure> {
-        let paths = |places: &[ralph_system::sandbox::Place]| places.iter().map(|place| place.path.clone()).collect();
+    fn held_to(&self, policy: &FilePolicy, manifest: Option<&Manifest>) -> Result<Confinement, Failure> {
+        let paths =
+            |places: &[ralph_system::sandbox::ListedPath]| places.iter().map(|place| place.path.clone()).collect();
         let open = Confinement {
             write: paths(&policy.write),
             read: Vec::new(),
@@ -218,7 +219,7 @@ impl Confiner {
     }
 
     /// Whether commits that git would sign stay unsigned, because no key can be read.
-    fn leaves_unsigned(&self, policy: &Policy) -> bool {
+    fn leaves_unsigned(&self, policy: &FilePolicy) -> bool {
         let is_hidden = |name: &str| policy.hidden.iter().any(|place| place.path.ends_with(name));
         self.signs && is_hidden(".gnupg") && is_hidden(".ssh")
     }
@@ -277,7 +278,7 @@ fn sealed_directories(place: &Place, config: &Config) -> Vec<PathBuf> {
 pub(super) fn expanded_here(path: &Path, project: &Path) -> Option<PathBuf> {
     let home = dirs::home_dir().and_then(|home| home.into_os_string().into_string().ok());
     let variable = |name: &str| env::var(name).ok();
-    let world = World {
+    let world = UserEnvironment {
         home: home.as_deref(),
         variable: &variable,
     };
@@ -293,7 +294,7 @@ fn unsigned() -> String {
 }
 
 /// The notice about a refused connection.
-pub(crate) fn connection_refused(refused: Refused) -> Notice {
+pub(crate) fn connection_refused(refused: RefusedConnection) -> Notice {
     Notice::ConnectionRefused {
         host: refused.host,
         port: refused.port,
@@ -302,7 +303,7 @@ pub(crate) fn connection_refused(refused: Refused) -> Notice {
 }
 
 /// Creates the directories that a confined program would create for itself: only existing ones can be allowed.
-fn make_missing(policy: &Policy) {
+fn make_missing(policy: &FilePolicy) {
     for place in &policy.write {
         if place.is_made && !place.path.exists() {
             // If ralph may not create it, the program reports that itself.

@@ -6,7 +6,7 @@ use ralph_agent::catalog::Catalog;
 use ralph_core::event::Goal;
 use ralph_system::{
     proc::{ConfinementLevel, Supervisor},
-    sandbox::{Access, Policy, Why},
+    sandbox::{FilePolicy, ListingReason, PathAccess},
 };
 use ralph_words::place_in_words;
 
@@ -35,7 +35,7 @@ pub(crate) fn sealed_goals(
     let confiner = confined(first, config, confiner)?;
     let own = confiner.policy(None);
     let manifests = catalog.ids().filter_map(|id| catalog.manifest(id).ok());
-    let policies: Vec<Policy> = manifests.map(|manifest| confiner.policy(Some(&manifest))).collect();
+    let policies: Vec<FilePolicy> = manifests.map(|manifest| confiner.policy(Some(&manifest))).collect();
     for goal in &mut goals {
         let Some(written) = goal.sealed.take() else { continue };
         let directory = directory(goal, &written, place)?;
@@ -51,7 +51,7 @@ pub(crate) fn sealed_goals(
         }
         goal.sealed = Some(directory);
     }
-    if let Some(state) = own.exposed().find(|place| place.why == Why::RalphState) {
+    if let Some(state) = own.exposed().find(|place| place.why == ListingReason::RalphState) {
         return Err(Failure::new(
             FailureKind::Configuration,
             format!(
@@ -141,12 +141,12 @@ fn directory(goal: &Goal, written: &Path, place: &Place) -> Result<PathBuf, Fail
 }
 
 /// Checks that under `policy` the directory can be neither read nor written, and that it contains no other hidden path.
-fn is_kept(goal: &Goal, directory: &Path, project: &Path, policy: &Policy) -> Result<(), Failure> {
+fn is_kept(goal: &Goal, directory: &Path, project: &Path, policy: &FilePolicy) -> Result<(), Failure> {
     let shown = directory.display();
     let below = |path: &Path| path.starts_with(directory);
     let written = match policy.access(directory) {
-        Access::Write(place) => Some(place),
-        Access::Hidden(_) | Access::Read => policy.write.iter().find(|place| below(&place.path)),
+        PathAccess::Write(place) => Some(place),
+        PathAccess::Hidden(_) | PathAccess::Read => policy.write.iter().find(|place| below(&place.path)),
     };
     if let Some(written) = written.filter(|place| place.path != project) {
         let why = format!(
@@ -156,19 +156,19 @@ fn is_kept(goal: &Goal, directory: &Path, project: &Path, policy: &Policy) -> Re
         );
         return Err(refused(goal, &why, "move it to a place of its own, such as ~/held-out"));
     }
-    let is_other = |place: &&ralph_system::sandbox::Place| match place.why {
-        Why::Sealed | Why::Setting => false,
-        Why::Project
-        | Why::Git
-        | Why::Agent
-        | Why::Cache
-        | Why::Private
-        | Why::Temporary
-        | Why::Device
-        | Why::Credentials
-        | Why::History
-        | Why::OtherAgent
-        | Why::RalphState => below(&place.path) || directory.starts_with(&place.path),
+    let is_other = |place: &&ralph_system::sandbox::ListedPath| match place.why {
+        ListingReason::Sealed | ListingReason::Setting => false,
+        ListingReason::Project
+        | ListingReason::Git
+        | ListingReason::Agent
+        | ListingReason::Cache
+        | ListingReason::Private
+        | ListingReason::Temporary
+        | ListingReason::Device
+        | ListingReason::Credentials
+        | ListingReason::History
+        | ListingReason::OtherAgent
+        | ListingReason::RalphState => below(&place.path) || directory.starts_with(&place.path),
     };
     match policy.hidden.iter().find(is_other) {
         Some(other) => {

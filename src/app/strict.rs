@@ -10,8 +10,8 @@ use std::{
 
 use ralph_system::{
     proc::{Confinement, ConfinementLevel, Network, Supervisor},
-    proxy::{Proxy, Refused},
-    sandbox::hosts::Hosts,
+    proxy::{Proxy, RefusedConnection},
+    sandbox::hosts::AllowedHosts,
 };
 use tempfile::TempDir;
 
@@ -60,7 +60,7 @@ impl Strict {
     pub(super) fn start(
         level: ConfinementLevel,
         caches: &Path,
-        on_refused: impl Fn(Refused) + Send + Sync + 'static,
+        on_refused: impl Fn(RefusedConnection) + Send + Sync + 'static,
     ) -> Result<Self, Failure> {
         Ok(Self {
             abi: sufficient(level)?,
@@ -78,7 +78,12 @@ impl Strict {
     }
 
     /// Restricts `open` to connections to `hosts`. A program that `serves` may also listen, for connections from ralph.
-    pub(super) fn confinement(&self, open: Confinement, hosts: Hosts, serves: bool) -> Result<Confinement, Failure> {
+    pub(super) fn confinement(
+        &self,
+        open: Confinement,
+        hosts: AllowedHosts,
+        serves: bool,
+    ) -> Result<Confinement, Failure> {
         let url = self
             .proxy
             .admit(hosts)

@@ -36,7 +36,7 @@ pub(crate) enum ProjectCopyError {
     #[error("{path}: inside of the project, of which a copy is to be made", path = path.display())]
     Inside { path: PathBuf },
     #[error("the project cannot be copied")]
-    Tree(#[from] tree_copy::CopyError),
+    Tree(#[from] tree_copy::TreeCopyError),
 }
 
 fn file_error(path: &Path) -> impl FnOnce(io::Error) -> ProjectCopyError {
@@ -67,7 +67,7 @@ impl ProjectCopy {
         let above = above.canonicalize().map_err(file_error(above))?;
         tree_copy::sweep(&above);
         let tree = TreeCopy::empty(&above)?;
-        tree.fill_apart(project)?;
+        tree.fill_isolated(project)?;
         Ok(ProjectCopy {
             tree,
             supervisor: supervisor.clone(),

@@ -1,6 +1,6 @@
 //! `ralph diff`: shows what iterations changed.
 
-use ralph_git::{Colour, Detail};
+use ralph_git::{DiffColour, DiffDetail};
 use ralph_system::proc::Supervisor;
 use ralph_text::{KeptEscapes, PlainText, console};
 
@@ -45,7 +45,11 @@ pub(super) fn run(
     let is_shown = console::is_terminal();
     // Git may colour the list of files only: it quotes unusual file names.
     let is_painted_by_git = is_shown && stat && style.colour;
-    let colour = if is_painted_by_git { Colour::Yes } else { Colour::No };
+    let colour = if is_painted_by_git {
+        DiffColour::Yes
+    } else {
+        DiffColour::No
+    };
     let request = DifferenceRequest {
         n,
         since,
@@ -86,13 +90,13 @@ fn include(args: &Args) -> Vec<String> {
         .unwrap_or_default()
 }
 
-fn detail(stat: bool, style: Style) -> Detail {
+fn detail(stat: bool, style: Style) -> DiffDetail {
     if stat {
-        Detail::Stat {
+        DiffDetail::Stat {
             columns: style.columns.unwrap_or(COLUMNS),
         }
     } else {
-        Detail::Patch
+        DiffDetail::Patch
     }
 }
 

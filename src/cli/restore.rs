@@ -11,7 +11,7 @@ use ralph_core::{
     event::{Changes, RunId, StopReason},
     run::RunView,
 };
-use ralph_git::{GitError, Moment, Place as Position, Repository, Restored};
+use ralph_git::{CheckpointPosition as Position, GitError, Moment, Repository, RestoreResult};
 use ralph_state::store::{lock, paths::ProjectPaths};
 use ralph_system::proc::Supervisor;
 use ralph_text::{
@@ -57,7 +57,9 @@ pub(super) fn run(args: &Args, wish: Wish<'_>, supervisor: &Supervisor) -> Resul
     let scratch = tempfile::tempdir()
         .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?;
     let (repository, _) = Repository::discover(&place.project, scratch.path(), supervisor)?;
-    let repository = repository.including(included(args)).sparing(place.paths.states());
+    let repository = repository
+        .including(included(args))
+        .excluding_state(place.paths.states());
     let moment = if wish.before { Moment::Before } else { Moment::After };
     let (target, what) = match (wish.n, wish.undo) {
         (_, true) => {
@@ -180,12 +182,12 @@ fn list(repository: &Repository, paths: &ProjectPaths, run: &RunId) -> Result<()
     let saved = repository.list(run)?;
     let view = read_view(paths, run)?;
     let commit = |wanted: Position| {
-        let saved = saved.iter().find(|saved| saved.place == wanted);
+        let saved = saved.iter().find(|saved| saved.position == wanted);
         saved.map_or("-", |saved| short(&saved.checkpoint.commit))
     };
     let numbers: BTreeSet<u32> = saved
         .iter()
-        .filter_map(|saved| match saved.place {
+        .filter_map(|saved| match saved.position {
             Position::Iteration { n, .. } => Some(n),
             Position::Restore { .. } => None,
         })
@@ -214,7 +216,7 @@ fn list(repository: &Repository, paths: &ProjectPaths, run: &RunId) -> Result<()
     let titles = [" iteration", "before", "after", "started", " +", " −", "task"];
     let mut text = format!("run {run}\n{}", table(titles, &rows, style));
     for saved in &saved {
-        if let Position::Restore { k } = saved.place {
+        if let Position::Restore { k } = saved.position {
             let commit = short(&saved.checkpoint.commit);
             writeln!(text, "before restore #{k}  {commit}").expect("a string takes every write");
         }
@@ -241,7 +243,7 @@ fn confirmed(question: &str) -> Result<bool, Failure> {
 }
 
 /// Describes what was restored, and how to undo it. `named` is the run as the user typed it.
-fn in_words(restored: &Restored, named: Option<&str>) -> String {
+fn in_words(restored: &RestoreResult, named: Option<&str>) -> String {
     let mut text = String::new();
     let mut each = |sign: &str, paths: &[PathBuf]| {
         for path in paths {

@@ -13,7 +13,7 @@ use ralph_agent::{catalog::Catalog, manifest::Manifest};
 use ralph_policy::permissions::Paths;
 use ralph_system::{
     proc::{ConfinementLevel, Supervisor},
-    sandbox::{Access, Place, Policy, Why},
+    sandbox::{FilePolicy, ListedPath, ListingReason, PathAccess},
 };
 use ralph_text::{
     console::{complain, print, print_json},
@@ -49,7 +49,7 @@ pub(super) fn run(args: &Args, command: &SandboxCommand, supervisor: &Supervisor
     let keys = Keys::of(&catalog, &loaded.config, manifest.as_ref());
     match command {
         SandboxCommand::Show { json: true } => {
-            let places = |places: &[Place]| {
+            let places = |places: &[ListedPath]| {
                 let places = places.iter();
                 let places = places.map(|place| json!({ "path": place.path, "why": place_in_words(place.why) }));
                 places.collect::<Vec<_>>()
@@ -127,7 +127,7 @@ fn version(level: ConfinementLevel) -> Option<i32> {
     }
 }
 
-fn shown(configured: &str, confiner: &Confiner, policy: &Policy, manifest: Option<&Manifest>) -> String {
+fn shown(configured: &str, confiner: &Confiner, policy: &FilePolicy, manifest: Option<&Manifest>) -> String {
     let mut text = format!("sandbox: {configured}");
     match confiner.level() {
         ConfinementLevel::Landlock { abi } => write!(text, " (this system has Landlock {abi})"),
@@ -172,7 +172,7 @@ fn shown(configured: &str, confiner: &Confiner, policy: &Policy, manifest: Optio
 
 const WRITES: &str = "a string takes every write";
 
-fn explained(policy: &Policy, disk: &Disk, path: &Path) -> Result<String, Failure> {
+fn explained(policy: &FilePolicy, disk: &Disk, path: &Path) -> Result<String, Failure> {
     let absolute = std::path::absolute(path)
         .map_err(|error| Failure::new(FailureKind::Usage, format!("{}: {error}", path.display())))?;
     let text = absolute.to_str();
@@ -181,24 +181,24 @@ fn explained(policy: &Policy, disk: &Disk, path: &Path) -> Result<String, Failur
         .map_or(absolute, PathBuf::from);
     let name = real.display();
     Ok(match policy.access(&real) {
-        Access::Write(place) => format!("{name}: may be read and written: {}\n", because(place)),
-        Access::Hidden(place) if place.why == Why::Sealed => {
+        PathAccess::Write(place) => format!("{name}: may be read and written: {}\n", because(place)),
+        PathAccess::Hidden(place) if place.why == ListingReason::Sealed => {
             format!("{name}: cannot be read, listed or written: {}\n", because(place))
         }
-        Access::Hidden(place) => format!(
+        PathAccess::Hidden(place) => format!(
             "{name}: cannot be read or written: {}\nto show it: \"sandbox\": {{ \"show\": [\"{}\"] }}\n",
             because(place),
             place.path.display()
         ),
-        Access::Read => format!(
+        PathAccess::Read => format!(
             "{name}: may be read and run, not written\nto let it be written: \"sandbox\": {{ \"write\": [\"{name}\"] }}\n"
         ),
     })
 }
 
-fn because(place: &Place) -> String {
+fn because(place: &ListedPath) -> String {
     match place.why {
-        Why::Setting => format!("{}, a setting of yours", place.path.display()),
+        ListingReason::Setting => format!("{}, a setting of yours", place.path.display()),
         why => format!("{}, {}", place.path.display(), place_in_words(why)),
     }
 }

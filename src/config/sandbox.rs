@@ -8,7 +8,7 @@ use ralph_policy::{
     settings,
     settings::{Choice, Grammar, Leaf, Mistake, Names, Node, OneOf, Origin, Sample, accept},
 };
-use ralph_system::sandbox::hosts::Host;
+use ralph_system::sandbox::hosts::AllowedHost;
 use serde_json::{Value, json};
 
 settings! {
@@ -62,7 +62,7 @@ impl Grammar for HostNames {
 
     fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>> {
         let names = Names::<Places>::read(node, key).ok();
-        let are_hosts = |names: &Vec<String>| names.iter().all(|name| Host::read(name).is_some());
+        let are_hosts = |names: &Vec<String>| names.iter().all(|name| AllowedHost::read(name).is_some());
         accept::<Self>(node, key, names.filter(are_hosts))
     }
 

@@ -16,7 +16,7 @@ use ralph_core::{
 use ralph_state::store::task_output::TaskOutput;
 use ralph_system::{
     diagnostics::inherited,
-    proc::{Child, End, Output, Stop},
+    proc::{Child, ChildEnd, OutputSink, StopSpeed},
 };
 use ralph_text::{KeptEscapes, PlainText, with_causes};
 use tokio::{
@@ -179,7 +179,7 @@ async fn report(number: u32, printed: &Mutex<Printed>, inputs: &mpsc::Sender<Inp
 /// Waits until `child` is gone, and stops it on an order or after its time.
 async fn watch_over(
     child: &Child,
-    ended: &mut oneshot::Receiver<End>,
+    ended: &mut oneshot::Receiver<ChildEnd>,
     ordered: &mut watch::Receiver<Order>,
     time: Option<Duration>,
 ) -> BackgroundEnd {
@@ -198,26 +198,26 @@ async fn watch_over(
             changed = ordered.changed(), if told => {
                 told = changed.is_ok();
                 child.stop(match *ordered.borrow_and_update() {
-                    Order::EndWithRun { at_once: false } | Order::Cancel { at_once: false } if told => Stop::Graceful,
+                    Order::EndWithRun { at_once: false } | Order::Cancel { at_once: false } if told => StopSpeed::Graceful,
                     // At once if so ordered, or if the sender is gone and no further order can come.
-                    Order::EndWithRun { .. } | Order::Cancel { .. } | Order::Run => Stop::Immediate,
+                    Order::EndWithRun { .. } | Order::Cancel { .. } | Order::Run => StopSpeed::Immediate,
                 });
             }
             () = &mut over, if !out_of_time => {
                 out_of_time = true;
-                child.stop(Stop::Graceful);
+                child.stop(StopSpeed::Graceful);
             }
         }
     };
     match (*ordered.borrow(), out_of_time, end) {
-        (_, _, Ok(End::NotStarted { why, .. })) => BackgroundEnd::NotStarted { why },
+        (_, _, Ok(ChildEnd::NotStarted { why, .. })) => BackgroundEnd::NotStarted { why },
         (Order::Cancel { .. }, ..) => BackgroundEnd::Cancelled,
         (Order::EndWithRun { .. }, ..) => BackgroundEnd::RunOver,
         (Order::Run, true, _) => BackgroundEnd::TimedOut {
             after_ms: time.map_or(0, millis),
         },
-        (Order::Run, false, Ok(End::Exited(exit))) => BackgroundEnd::Exited { exit },
-        (Order::Run, false, Ok(End::GuardLost) | Err(_)) => BackgroundEnd::Killed,
+        (Order::Run, false, Ok(ChildEnd::Exited(exit))) => BackgroundEnd::Exited { exit },
+        (Order::Run, false, Ok(ChildEnd::GuardLost) | Err(_)) => BackgroundEnd::Killed,
     }
 }
 
@@ -261,10 +261,10 @@ struct Collector {
     plain: PlainText,
     output: TaskOutput,
     printed: Arc<Mutex<Printed>>,
-    sender: Option<oneshot::Sender<End>>,
+    sender: Option<oneshot::Sender<ChildEnd>>,
 }
 
-impl Output for Collector {
+impl OutputSink for Collector {
     fn terminal(&mut self, bytes: &[u8]) {
         self.output.write(bytes);
         let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -276,7 +276,7 @@ impl Output for Collector {
         self.terminal(bytes);
     }
 
-    fn ended(&mut self, end: End) {
+    fn ended(&mut self, end: ChildEnd) {
         {
             let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
             self.plain.finish(|line| printed.line(line));

@@ -13,7 +13,7 @@ use ralph_gate::runner::{OutputReader, Runners, TestReport, read_report};
 use ralph_system::{
     diagnostics::inherited,
     files::read_bytes,
-    proc::{End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop, StopSignal, Supervisor},
+    proc::{ChildEnd, Ladder, Launch, OutputSink, Size, Stdin, StdoutMode, StopSignal, StopSpeed, Supervisor},
     tree_copy::TreeCopy,
 };
 use ralph_text::{KeptEscapes, PlainText, with_causes};
@@ -207,16 +207,16 @@ async fn run_in(goal: Goal, place: Arc<Place>, turn: Turn) -> Checked {
     let end = match tokio::time::timeout(Duration::from_millis(goal.timeout_ms), &mut ended).await {
         Ok(end) => Ok(end),
         Err(_) => {
-            child.stop(Stop::Graceful);
+            child.stop(StopSpeed::Graceful);
             // The guard ends it within the grace; its end is awaited, so that two looks never overlap.
             _ = ended.await;
             Err(())
         }
     };
     let ending = match end {
-        Ok(Ok(End::Exited(exit))) => Ok(exit),
-        Ok(Ok(End::NotStarted { why, .. })) => Err(not_started(why)),
-        Ok(Ok(End::GuardLost)) | Ok(Err(_)) => Err(GoalFailure::Killed),
+        Ok(Ok(ChildEnd::Exited(exit))) => Ok(exit),
+        Ok(Ok(ChildEnd::NotStarted { why, .. })) => Err(not_started(why)),
+        Ok(Ok(ChildEnd::GuardLost)) | Ok(Err(_)) => Err(GoalFailure::Killed),
         Err(()) => Err(GoalFailure::TimedOut {
             after_ms: goal.timeout_ms,
         }),
@@ -325,7 +325,7 @@ pub(super) fn launch(command: &str, place: &Place) -> Launch {
         env,
         env_remove: place.withheld.clone(),
         stdin: Stdin::Null,
-        stdout: Stdout::Terminal,
+        stdout: StdoutMode::Terminal,
         size: SIZE,
         ladder: Ladder {
             first: StopSignal::Terminate,
@@ -454,13 +454,13 @@ fn last_number(line: &str) -> Option<f64> {
 struct Collector {
     plain: PlainText,
     printed: Arc<StdMutex<Printed>>,
-    sender: Option<oneshot::Sender<End>>,
+    sender: Option<oneshot::Sender<ChildEnd>>,
     // Dropped when the process has ended, even if its end is no longer awaited.
     _turn: Turn,
     _copy: Option<Arc<TreeCopy>>,
 }
 
-impl Output for Collector {
+impl OutputSink for Collector {
     fn terminal(&mut self, bytes: &[u8]) {
         let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
         self.plain.feed(bytes, |line| printed.line(line));
@@ -470,7 +470,7 @@ impl Output for Collector {
         self.terminal(bytes);
     }
 
-    fn ended(&mut self, end: End) {
+    fn ended(&mut self, end: ChildEnd) {
         {
             let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
             self.plain.finish(|line| printed.line(line));

@@ -20,7 +20,7 @@ use ralph_core::{
 use ralph_gate::guard::GuardError;
 use ralph_git::{
     Moment, Repository,
-    fingerprint::{Seen, fingerprint},
+    fingerprint::{FingerprintHistory, fingerprint},
 };
 use ralph_plan::{
     PlanChanges, PlanKind, Reading,
@@ -62,7 +62,7 @@ pub(super) struct JobContext {
     pub(super) supervisor: Supervisor,
     /// The state of the files, if no checkpoint shows it. Not in the journal: after a restart one iteration may wrongly
     /// count as progress.
-    pub(super) seen: Mutex<Seen>,
+    pub(super) seen: Mutex<FingerprintHistory>,
     /// The tree before the iteration, if goals are run after edits.
     pub(super) tree: Mutex<Option<u64>>,
     /// The files that may run by themselves, as they were before the iteration.

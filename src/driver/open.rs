@@ -26,7 +26,7 @@ use ralph_state::{
 };
 use ralph_system::{
     files::is_same_file,
-    proc::{Hold, Supervisor},
+    proc::{LockedFile, Supervisor},
 };
 use ralph_text::with_causes;
 use thiserror::Error;
@@ -96,7 +96,7 @@ pub struct OpenRun {
     pub(super) earlier: Used,
     /// The final state of the run before, if it has ended.
     ended: Option<LoopState>,
-    _helpers: Hold,
+    _helpers: LockedFile,
     _lock: Lock,
 }
 
@@ -240,7 +240,7 @@ impl OpenRun {
                         with_causes(&error)
                     )));
                 }
-                Some(repository.including(include).sparing(self.paths.states()))
+                Some(repository.including(include).excluding_state(self.paths.states()))
             }
             Err(reason) => {
                 let why = with_causes(&reason);
@@ -472,7 +472,7 @@ pub(super) fn is_of(settings: &Settings, (plan, section): (&Path, Option<&str>))
 ///
 /// # Errors
 /// [`OpenError::Helpers`] if they do not end, or if their lock file cannot be locked.
-pub fn hold(paths: &ProjectPaths, supervisor: &Supervisor) -> Result<Hold, OpenError> {
+pub fn hold(paths: &ProjectPaths, supervisor: &Supervisor) -> Result<LockedFile, OpenError> {
     let path = paths.helpers();
     let held = supervisor.hold(&path);
     held.map_err(|source| OpenError::Helpers { path, source })

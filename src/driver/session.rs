@@ -11,7 +11,7 @@ use std::{
 use ralph_agent::{Activity, AgentAdapter, Display, Session, SessionCommand, SessionRequest};
 use ralph_core::event::{AgentSignal, CancelReason, Usage};
 use ralph_state::store::{recording::Recording, signal_log::SignalLog};
-use ralph_system::proc::{Size, Stop};
+use ralph_system::proc::{Size, StopSpeed};
 use tokio::{sync::mpsc, time::Instant};
 
 use super::{hub::Hub, spending::Spending};
@@ -114,8 +114,11 @@ impl Current {
         if let Some(reason) = reason {
             self.session.ends_for(reason);
         }
-        self.session
-            .stop(if at_once { Stop::Immediate } else { Stop::Graceful });
+        self.session.stop(if at_once {
+            StopSpeed::Immediate
+        } else {
+            StopSpeed::Graceful
+        });
     }
 
     pub(super) fn has_written(&self) -> bool {

@@ -16,7 +16,7 @@ use ralph_plan::batch::{
     WorkerTask, step,
 };
 use ralph_state::store::paths::PathsError;
-use ralph_system::proc::{Stop, Supervisor};
+use ralph_system::proc::{StopSpeed, Supervisor};
 use thiserror::Error;
 
 use super::{
@@ -312,7 +312,7 @@ impl<'a> BatchDriver<'a> {
             DriverMessage::Stop(_) if self.batch.stopped.is_some() => {
                 // A second request stops everything immediately.
                 for child in self.in_flight.values().filter_map(|task| task.child.as_ref()) {
-                    child.stop(Stop::Immediate);
+                    child.stop(StopSpeed::Immediate);
                 }
                 Ok(())
             }
@@ -332,7 +332,7 @@ impl<'a> BatchDriver<'a> {
                 match self.batch.stopped {
                     // The user's terminal is gone; the jobs should continue.
                     Some(StoppedBy::HangUp) if !plan.cancelled => child.leave(),
-                    Some(_) | None => child.stop(Stop::Graceful),
+                    Some(_) | None => child.stop(StopSpeed::Graceful),
                 }
             }
         }

@@ -6,7 +6,8 @@ use ralph_core::event::Exit;
 use ralph_system::{
     files,
     proc::{
-        Child, End, Ladder, Launch, Output, Size, SpawnError, Stdin, Stdout, StopSignal, Supervisor, own_executable,
+        Child, ChildEnd, Ladder, Launch, OutputSink, Size, SpawnError, Stdin, StdoutMode, StopSignal, Supervisor,
+        own_executable,
     },
 };
 
@@ -49,7 +50,7 @@ pub(super) fn start(
         env: Vec::new(),
         env_remove: Vec::new(),
         stdin: Stdin::Null,
-        stdout: Stdout::Terminal,
+        stdout: StdoutMode::Terminal,
         size: SIZE,
         ladder: Ladder {
             first: StopSignal::Interrupt,
@@ -77,7 +78,7 @@ struct LogOutput<F> {
     ended: Option<F>,
 }
 
-impl<F: FnOnce(EndedJob) + Send + 'static> Output for LogOutput<F> {
+impl<F: FnOnce(EndedJob) + Send + 'static> OutputSink for LogOutput<F> {
     fn terminal(&mut self, bytes: &[u8]) {
         // The terminal converts line ends to CR LF.
         let bytes: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != b'\r').collect();
@@ -93,11 +94,11 @@ impl<F: FnOnce(EndedJob) + Send + 'static> Output for LogOutput<F> {
         self.terminal(bytes);
     }
 
-    fn ended(&mut self, end: End) {
+    fn ended(&mut self, end: ChildEnd) {
         let (exit, tail) = match end {
-            End::Exited(exit) => (Some(exit), std::mem::take(&mut self.tail)),
-            End::NotStarted { why, .. } => (None, why.into_bytes().into()),
-            End::GuardLost => (None, std::mem::take(&mut self.tail)),
+            ChildEnd::Exited(exit) => (Some(exit), std::mem::take(&mut self.tail)),
+            ChildEnd::NotStarted { why, .. } => (None, why.into_bytes().into()),
+            ChildEnd::GuardLost => (None, std::mem::take(&mut self.tail)),
         };
         let tail = String::from_utf8_lossy(&Vec::from(tail)).into_owned();
         if let Some(ended) = self.ended.take() {

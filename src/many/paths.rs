@@ -15,7 +15,7 @@ use ralph_state::store::{
 };
 use ralph_system::{
     files::{append_private, lock_within},
-    proc::{Hold, Supervisor},
+    proc::{LockedFile, Supervisor},
 };
 
 /// The scratch work tree of the merge queue. Names of plans have no underscores.
@@ -148,7 +148,7 @@ pub(crate) fn latest(project: &ProjectPaths) -> Option<BatchId> {
 /// releases.
 #[derive(Debug)]
 pub(crate) struct BatchLock {
-    _helpers: Hold,
+    _helpers: LockedFile,
     _file: File,
 }
 

@@ -12,7 +12,7 @@ use ralph_core::{
     event::{Exit, RunId, StopReason, StopRequest, Usage, UserCommand},
     run::RunView,
 };
-use ralph_git::{Branches, GitError, Merge, Move, below_project, marked};
+use ralph_git::{Branches, GitError, MergeResult, MoveResult, below_project, marked};
 use ralph_plan::{
     PlanKind,
     batch::{Batch, BatchId, BatchPlan, JobEnd, MergeTrouble, PlanName, TaskResult, WorkTree},
@@ -285,7 +285,7 @@ impl Site {
         }
         let message = plan_commit_message(&plan.name);
         self.branches.commit_all(&tree, &message).map_err(git_failure)?;
-        if !self.branches.adopt(&tree, &branch).map_err(git_failure)? {
+        if !self.branches.advance_to_head(&tree, &branch).map_err(git_failure)? {
             let tree = tree.display();
             return Err(format!("{tree} is not on `{branch}` any more, and lacks commits of it"));
         }
@@ -298,9 +298,9 @@ impl Site {
         let message = target_merge_message(&plan.name, &plan.file, &branch);
         Ok(
             match self.branches.merge(&scratch, &branch, &message).map_err(git_failure)? {
-                Merge::Made { commit } => TaskResult::MergeMade { commit, onto },
-                Merge::Unneeded => TaskResult::MergeUnneeded { commit: onto },
-                Merge::Conflict { files } => TaskResult::MergeRefused {
+                MergeResult::Made { commit } => TaskResult::MergeMade { commit, onto },
+                MergeResult::Unneeded => TaskResult::MergeUnneeded { commit: onto },
+                MergeResult::Conflict { files } => TaskResult::MergeRefused {
                     trouble: MergeTrouble::Conflict { files },
                     onto,
                     branch: self.tip(&branch)?,
@@ -319,13 +319,13 @@ impl Site {
             .branches
             .fast_forward(&batch.target, onto, commit)
             .map_err(git_failure)?;
-        if moved == Move::Done {
+        if moved == MoveResult::Done {
             self.branches.hold(&batch.id.to_string(), commit).map_err(git_failure)?;
         }
         Ok(match moved {
-            Move::Done => TaskResult::TargetMoved,
-            Move::HadMoved => TaskResult::TargetHadMoved,
-            Move::InUse { why } => TaskResult::TargetInUse { why },
+            MoveResult::Done => TaskResult::TargetMoved,
+            MoveResult::HadMoved => TaskResult::TargetHadMoved,
+            MoveResult::InUse { why } => TaskResult::TargetInUse { why },
         })
     }
 
@@ -366,7 +366,7 @@ impl Site {
                 self.branches
                     .fast_forward(&batch.target, from, &to)
                     .map_err(git_failure)?
-                    == Move::Done
+                    == MoveResult::Done
             }
             Some(_) => false,
         };

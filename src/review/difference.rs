@@ -3,7 +3,9 @@
 use std::io;
 
 use ralph_core::event::RunId;
-use ralph_git::{After, Around, Colour, Detail, Difference, GitError, NoRepository, Repository};
+use ralph_git::{
+    AfterCheckpoint, DiffColour, DiffDetail, GitError, IterationCheckpoints, NoRepository, RenderedDiff, Repository,
+};
 use ralph_state::store::{lock, paths::ProjectPaths};
 use ralph_system::proc::Supervisor;
 use thiserror::Error;
@@ -25,8 +27,8 @@ pub(crate) struct DifferenceRequest {
     pub n: Option<u32>,
     /// The first of several iterations, of which `n` is the last.
     pub since: Option<u32>,
-    pub detail: Detail,
-    pub colour: Colour,
+    pub detail: DiffDetail,
+    pub colour: DiffColour,
     /// The setting `checkpoint.include` of the run, for an iteration that still runs.
     pub include: Vec<String>,
 }
@@ -42,7 +44,7 @@ pub(crate) fn difference(
     run: &RunId,
     request: DifferenceRequest,
     supervisor: &Supervisor,
-) -> Result<Difference, DifferenceError> {
+) -> Result<RenderedDiff, DifferenceError> {
     let DifferenceRequest {
         n,
         since,
@@ -52,12 +54,12 @@ pub(crate) fn difference(
     } = request;
     let scratch = tempfile::tempdir().map_err(DifferenceError::Scratch)?;
     let (repository, _) = Repository::discover(paths.project(), scratch.path(), supervisor)?;
-    let repository = repository.including(include).sparing(paths.states());
-    let Around { before, after } = repository.around(run, since, n)?;
+    let repository = repository.including(include).excluding_state(paths.states());
+    let IterationCheckpoints { before, after } = repository.around(run, since, n)?;
     let after = match after {
-        After::Checkpoint(after) => Some(after),
-        After::NotYet(_) if lock::running(paths).as_ref() == Some(run) => None,
-        After::NotYet(why) => return Err(why.into()),
+        AfterCheckpoint::Checkpoint(after) => Some(after),
+        AfterCheckpoint::NotYet(_) if lock::running(paths).as_ref() == Some(run) => None,
+        AfterCheckpoint::NotYet(why) => return Err(why.into()),
     };
     Ok(repository.difference(&before, after.as_ref(), detail, colour)?)
 }

@@ -29,7 +29,7 @@ use ralph_state::{
     control::Role,
     store::tokens::{Token, TokenFile, Tokens, TokensError, Version},
 };
-use ralph_system::proc::Origin;
+use ralph_system::proc::ProcessOrigin;
 use serde::Serialize;
 use tracing::warn;
 
@@ -174,14 +174,14 @@ impl Access {
     ///
     /// A proxy may run as another user. Without a proxy, only this user has a reason to connect: a session shown by
     /// another user was taken from a browser while that user had the port.
-    fn role_of(&self, role: Role, origin: Origin) -> Answered<Role> {
+    fn role_of(&self, role: Role, origin: ProcessOrigin) -> Answered<Role> {
         match origin {
-            Origin::Elsewhere => Ok(role),
-            Origin::OtherUser if !self.proxied.is_empty() => Ok(role),
-            Origin::OtherUser => Err(Problem::forbidden(
+            ProcessOrigin::Elsewhere => Ok(role),
+            ProcessOrigin::OtherUser if !self.proxied.is_empty() => Ok(role),
+            ProcessOrigin::OtherUser => Err(Problem::forbidden(
                 "this connection is of another user of this machine; a proxy of another user is named with `--behind-proxy`",
             )),
-            Origin::Run | Origin::Unknown => Ok(Role::Agent),
+            ProcessOrigin::Run | ProcessOrigin::Unknown => Ok(Role::Agent),
         }
     }
 

@@ -18,7 +18,7 @@ use axum::{
     routing::get,
 };
 use futures_util::stream;
-use ralph_git::{Colour, Detail, GitError};
+use ralph_git::{DiffColour, DiffDetail, GitError};
 use ralph_state::{control::Role, store::recording};
 use ralph_text::with_causes;
 use serde::Deserialize;
@@ -80,14 +80,14 @@ pub(super) async fn diff(
     let Path(n) = n.map_err(|why| Problem::bad_request(why.body_text()))?;
     let Query(Difference { stat, since }) = wanted.map_err(|why| Problem::bad_request(why.body_text()))?;
     let detail = match stat {
-        true => Detail::Stat { columns: COLUMNS },
-        false => Detail::Patch,
+        true => DiffDetail::Stat { columns: COLUMNS },
+        false => DiffDetail::Patch,
     };
     let request = DifferenceRequest {
         n: Some(n),
         since,
         detail,
-        colour: Colour::No,
+        colour: DiffColour::No,
         include: kept.include().to_vec(),
     };
     let made = kept.read(move |paths, run, supervisor| {

@@ -25,7 +25,7 @@ use axum::{
     routing::{any, get},
 };
 use ralph_state::control::{Client, ControlError, Role};
-use ralph_system::proc::{Origin, Supervisor, origin_of_peer};
+use ralph_system::proc::{ProcessOrigin, Supervisor, origin_of_peer};
 use tokio::{net::UnixStream, sync::watch};
 use tracing::warn;
 
@@ -108,8 +108,8 @@ pub(crate) async fn serve(
 fn role_of(peer: &UnixStream) -> Role {
     let pid = peer.peer_cred().ok().and_then(|credentials| credentials.pid());
     match origin_of_peer(peer.as_fd(), pid) {
-        Origin::Elsewhere => Role::User,
-        Origin::Run | Origin::OtherUser | Origin::Unknown => Role::Agent,
+        ProcessOrigin::Elsewhere => Role::User,
+        ProcessOrigin::Run | ProcessOrigin::OtherUser | ProcessOrigin::Unknown => Role::Agent,
     }
 }
 

@@ -12,7 +12,7 @@ use std::{
 };
 
 use axum::{Extension, Router};
-use ralph_system::proc::{ClientOrigin, Origin, origin_of_client};
+use ralph_system::proc::{ClientOrigin, ProcessOrigin, origin_of_client};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore, watch},
@@ -100,19 +100,19 @@ pub(super) struct Caller {
     /// The client's address, and the server address that it connected to.
     ends: Option<(SocketAddr, SocketAddr)>,
     /// Set once the process at the other end was found.
-    origin: OnceLock<Origin>,
+    origin: OnceLock<ProcessOrigin>,
 }
 
 impl Caller {
     /// The origin of the client's process: an agent that has found a token stays an agent.
-    pub(super) async fn origin(&self) -> Origin {
+    pub(super) async fn origin(&self) -> ProcessOrigin {
         match (self.origin.get(), self.ends) {
             (Some(origin), _) => *origin,
             (None, Some((client, server))) => {
                 // The search inspects every process. Other connections are served meanwhile.
                 let look = spawn_blocking(move || origin_of_client(client, server));
                 let seen = look.await.unwrap_or(ClientOrigin {
-                    origin: Origin::Unknown,
+                    origin: ProcessOrigin::Unknown,
                     is_settled: false,
                 });
                 if seen.is_settled {
@@ -120,7 +120,7 @@ impl Caller {
                 }
                 seen.origin
             }
-            (None, None) => Origin::Unknown,
+            (None, None) => ProcessOrigin::Unknown,
         }
     }
 

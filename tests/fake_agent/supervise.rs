@@ -16,7 +16,9 @@ use std::{
     time::Duration,
 };
 
-use ralph_system::proc::{End, Ladder, Launch, Output, Size, Stdin, Stdout, Stop, StopSignal, Supervisor};
+use ralph_system::proc::{
+    ChildEnd, Ladder, Launch, OutputSink, Size, Stdin, StdoutMode, StopSignal, StopSpeed, Supervisor,
+};
 
 use crate::Outcome;
 
@@ -25,7 +27,7 @@ struct Report {
     named: Arc<Mutex<()>>,
 }
 
-impl Output for Report {
+impl OutputSink for Report {
     fn terminal(&mut self, _: &[u8]) {
         // Slower than any program writes, so that `peak-kb` shows the largest buffer that is needed.
         thread::sleep(Duration::from_micros(20));
@@ -33,7 +35,7 @@ impl Output for Report {
 
     fn stdout(&mut self, _: &[u8]) {}
 
-    fn ended(&mut self, end: End) {
+    fn ended(&mut self, end: ChildEnd) {
         let _named = self.named.lock();
         say(&format!("ended {end:?}"));
     }
@@ -54,7 +56,7 @@ pub fn run(args: &[String]) -> Outcome<()> {
         env: Vec::new(),
         env_remove: Vec::new(),
         stdin: Stdin::Piped,
-        stdout: Stdout::Terminal,
+        stdout: StdoutMode::Terminal,
         size: Size { cols: 80, rows: 24 },
         ladder: Ladder {
             first: StopSignal::Interrupt,
@@ -79,8 +81,8 @@ pub fn run(args: &[String]) -> Outcome<()> {
     let mut child = start()?;
     for line in io::stdin().lock().lines() {
         match (line.map_err(|error| error.to_string())?.as_str(), &child) {
-            ("stop", Some(child)) => child.stop(Stop::Graceful),
-            ("at-once", Some(child)) => child.stop(Stop::Immediate),
+            ("stop", Some(child)) => child.stop(StopSpeed::Graceful),
+            ("at-once", Some(child)) => child.stop(StopSpeed::Immediate),
             ("drop", Some(_)) => child = None,
             ("again", _) => child = start()?,
             ("count", _) => say(&count(inherited)),

@@ -32,7 +32,7 @@ use ralph_state::{
     control::{Called, Reply, Request, Role, Status, ToolAnswer, ToolCall},
     store::journal::{self, Reader},
 };
-use ralph_system::proc::{Size, Stop, Supervisor};
+use ralph_system::proc::{Size, StopSpeed, Supervisor};
 use serde_json::{Value, json};
 use tokio::{
     sync::{mpsc, watch},
@@ -727,7 +727,7 @@ struct Played {
 }
 
 impl Session for Played {
-    fn stop(&self, _stop: Stop) {
+    fn stop(&self, _stop: StopSpeed) {
         self.stop.send_replace(true);
     }
 

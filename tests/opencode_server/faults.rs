@@ -7,7 +7,7 @@ use ralph_agent::{
     opencode::{Credentials, ServerError, ServerOptions, ServerTimeouts},
 };
 use ralph_core::event::{AgentSignal, AskId, PermissionAnswer, ProblemKind, SteeringId};
-use ralph_system::proc::Stop;
+use ralph_system::proc::StopSpeed;
 use serde_json::json;
 
 use super::{
@@ -233,7 +233,7 @@ fn a_message_that_the_server_takes_is_told_as_taken() {
                 text: Some("And bananas.".to_owned()),
             }
     });
-    started.session.stop(Stop::Immediate);
+    started.session.stop(StopSpeed::Immediate);
     started.finish();
 }
 
@@ -245,7 +245,7 @@ fn a_message_that_the_server_has_not_answered_when_the_session_ends_is_not_told_
     server.treat_messages(MessagesAre::Unanswered);
     assert_eq!(started.session.send(steer(SteeringId(7), "And bananas.")), Ok(()));
     server.wait_for("POST /session/ses_1/prompt_async", 2);
-    started.session.stop(Stop::Immediate);
+    started.session.stop(StopSpeed::Immediate);
     assert_eq!(answers(&started.finish().signals), []);
 }
 
@@ -257,7 +257,7 @@ fn a_session_takes_messages_only_while_its_turn_runs() {
     let started = live.start();
     server.wait_for("GET /global/health", 1);
     assert_eq!(started.session.send(steer(SteeringId(1), "Too early.")), Err(NotLive));
-    started.session.stop(Stop::Immediate);
+    started.session.stop(StopSpeed::Immediate);
     started.finish();
 }
 
@@ -290,7 +290,7 @@ fn a_permission_of_a_subagent_that_was_asked_for_unheard_is_answered() {
         0,
         "it is somebody else's"
     );
-    started.session.stop(Stop::Graceful);
+    started.session.stop(StopSpeed::Graceful);
     started.finish();
 }
 
@@ -300,7 +300,7 @@ fn a_stopped_session_is_aborted_on_the_server() {
     let live = Live::new(options(&server.url()));
     let started = in_a_tool(&server, &live);
     server.set_busy(false);
-    started.session.stop(Stop::Graceful);
+    started.session.stop(StopSpeed::Graceful);
     let told = started.finish();
     assert_eq!(told.verdict(), (false, None));
     assert_eq!(server.requests("POST /session/ses_1/abort").len(), 1);
@@ -312,7 +312,7 @@ fn a_server_that_does_not_answer_an_abort_is_not_waited_for() {
     let live = Live::new(options(&server.url()));
     let started = in_a_tool(&server, &live);
     server.ignore_aborts();
-    started.session.stop(Stop::Graceful);
+    started.session.stop(StopSpeed::Graceful);
     assert_eq!(started.finish().verdict(), (false, None));
 }
 

@@ -11,7 +11,7 @@ use nix::{
 };
 use ralph_agent::{AgentAdapter, opencode::ServerOptions};
 use ralph_core::event::{AgentSignal, ChoiceReason, Event, Notice, Outcome, ProblemKind};
-use ralph_system::proc::Stop;
+use ralph_system::proc::StopSpeed;
 use serde_json::json;
 
 use super::{fake::FakeServer, live::Live, ralph, serve};
@@ -261,7 +261,7 @@ fn a_server_that_nobody_named_gets_no_prompt_and_its_port_is_passed_over() {
     );
     let mut started = live.start();
     started.opened();
-    started.session.stop(Stop::Graceful);
+    started.session.stop(StopSpeed::Graceful);
     let told = started.finish();
     assert!(told.shown.contains(&format!("port {port} is taken")), "{}", told.shown);
     assert_eq!(

@@ -3,19 +3,19 @@
 use std::time::Duration;
 
 use ralph_core::event::Exit;
-use ralph_system::proc::{End, Launch, Stdin, Stop, StopSignal, Supervisor};
+use ralph_system::proc::{ChildEnd, Launch, Stdin, StopSignal, StopSpeed, Supervisor};
 
 use super::{Recorder, SHORT, STUBBORN, Sandbox, Session};
 
 /// Long enough for an agent to record which signal it got.
 const NOTICEABLE: Duration = Duration::from_secs(1);
 
-fn code(code: i32) -> End {
-    End::Exited(Exit::Code { code })
+fn code(code: i32) -> ChildEnd {
+    ChildEnd::Exited(Exit::Code { code })
 }
 
-fn signal(signal: i32) -> End {
-    End::Exited(Exit::Signal { signal })
+fn signal(signal: i32) -> ChildEnd {
+    ChildEnd::Exited(Exit::Signal { signal })
 }
 
 /// Starts an agent with every kind of stubborn child, and returns once all of them run.
@@ -61,7 +61,7 @@ fn no_child_survives_an_agent_that_is_killed() {
 fn no_child_survives_a_stop_in_order() {
     let sandbox = Sandbox::new();
     let session = surrounded(&sandbox, &["ignore-signals"], &["hang"]);
-    session.child().stop(Stop::Graceful);
+    session.child().stop(StopSpeed::Graceful);
     assert_eq!(session.end().end, signal(9));
 }
 
@@ -72,7 +72,7 @@ fn no_child_survives_a_stop_at_once() {
     launch.ladder.grace = super::LONG;
     let mut session = sandbox.start(launch);
     session.until("ready");
-    session.child().stop(Stop::Immediate);
+    session.child().stop(StopSpeed::Immediate);
     assert_eq!(session.end().end, signal(9));
 }
 
@@ -89,10 +89,10 @@ fn at_once_overrides_a_ladder_in_progress() {
     let sandbox = Sandbox::new();
     let mut session = sandbox.start(sandbox.launch(&["log-signals signals", "say ready", "hang"]));
     session.until("ready");
-    session.child().stop(Stop::Graceful);
+    session.child().stop(StopSpeed::Graceful);
     sandbox.wait_for("signals");
-    session.child().stop(Stop::Graceful);
-    session.child().stop(Stop::Immediate);
+    session.child().stop(StopSpeed::Graceful);
+    session.child().stop(StopSpeed::Immediate);
     assert_eq!(session.end().end, signal(9));
     assert_eq!(sandbox.read("signals"), "SIGINT\n");
 }
@@ -104,7 +104,7 @@ fn the_ladder_is_interrupt_then_terminate_then_kill() {
     launch.ladder.grace = NOTICEABLE;
     let mut session = sandbox.start(launch);
     session.until("ready");
-    session.child().stop(Stop::Graceful);
+    session.child().stop(StopSpeed::Graceful);
     assert_eq!(session.end().end, signal(9));
     assert_eq!(sandbox.read("signals"), "SIGINT\nSIGTERM\n");
 }
@@ -117,7 +117,7 @@ fn a_ladder_that_begins_with_terminate_sends_it_once() {
     launch.ladder.grace = NOTICEABLE;
     let mut session = sandbox.start(launch);
     session.until("ready");
-    session.child().stop(Stop::Graceful);
+    session.child().stop(StopSpeed::Graceful);
     assert_eq!(session.end().end, signal(9));
     assert_eq!(sandbox.read("signals"), "SIGTERM\n");
 }
@@ -128,7 +128,7 @@ fn an_agent_that_obeys_ends_as_it_likes_without_waiting_for_the_grace() {
     // The grace period is longer than the test may take.
     let mut session = sandbox.start(sandbox.launch(&["exit-on SIGINT 7", "say ready", "hang"]));
     session.until("ready");
-    session.child().stop(Stop::Graceful);
+    session.child().stop(StopSpeed::Graceful);
     assert_eq!(session.end().end, code(7));
 }
 
@@ -150,7 +150,7 @@ fn a_stopped_agent_can_still_be_ended_in_order() {
     let sandbox = Sandbox::new();
     let mut session = sandbox.start(sandbox.launch(&["spawn stopped", "say ready", "kill-self SIGSTOP", "hang"]));
     session.until("ready");
-    session.child().stop(Stop::Graceful);
+    session.child().stop(StopSpeed::Graceful);
     assert_eq!(session.end().end, signal(2));
 }
 
@@ -159,7 +159,7 @@ fn a_stopped_guard_can_still_be_told_to_stop() {
     let sandbox = Sandbox::new();
     let mut session = sandbox.start(sandbox.launch(&["kill-parent SIGSTOP", "say ready", "hang"]));
     session.until("ready");
-    session.child().stop(Stop::Immediate);
+    session.child().stop(StopSpeed::Immediate);
     assert_eq!(session.end().end, signal(9));
 }
 
@@ -211,7 +211,7 @@ fn a_file_that_cannot_be_executed_is_not_started_and_says_why() {
             ..sandbox.launch(&[])
         };
         match sandbox.start(launch).end().end {
-            End::NotStarted { why, missing } => (why.replace(&*script.to_string_lossy(), "SCRIPT"), missing),
+            ChildEnd::NotStarted { why, missing } => (why.replace(&*script.to_string_lossy(), "SCRIPT"), missing),
             end => panic!("{end:?}"),
         }
     };
@@ -292,7 +292,7 @@ fn a_child_that_is_dropped_while_it_starts_leaves_nothing() {
     for _ in 0..20 {
         let mut session = sandbox.start(sandbox.launch(&["spawn daemon", "hang"]));
         session.child = None;
-        assert!(matches!(session.end().end, End::Exited(Exit::Signal { .. })));
+        assert!(matches!(session.end().end, ChildEnd::Exited(Exit::Signal { .. })));
     }
     assert_eq!(sandbox.scratch_files(), 0);
 }

@@ -318,7 +318,7 @@ fn a_lost_guard_is_made_up_for_by_marks_and_sessions_where_there_is_no_subreaper
             break end;
         }
     };
-    assert_eq!(end, proc::End::GuardLost);
+    assert_eq!(end, proc::ChildEnd::GuardLost);
     // The processes were adopted by the init process, which reaps them in its own time.
     wait_until_gone(&sandbox, None);
 }

@@ -11,15 +11,15 @@ use nix::{
 };
 
 use ralph_core::event::Exit;
-use ralph_system::proc::{End, Launch, NotTaken, Output, Size, Stdin, Stdout, Stop, Supervisor};
+use ralph_system::proc::{ChildEnd, InputRefused, Launch, OutputSink, Size, Stdin, StdoutMode, StopSpeed, Supervisor};
 
 use super::{DEADLINE, GUARD, Sandbox, alive_in, wait_until};
 
-const DONE: End = End::Exited(Exit::Code { code: 0 });
+const DONE: ChildEnd = ChildEnd::Exited(Exit::Code { code: 0 });
 
 fn piped(launch: Launch) -> Launch {
     Launch {
-        stdout: Stdout::Piped,
+        stdout: StdoutMode::Piped,
         ..launch
     }
 }
@@ -51,7 +51,7 @@ fn what_is_written_to_a_piped_stdin_arrives_in_order_until_it_is_closed() {
         assert_eq!(running.child.as_ref().unwrap().write_input(piece), Ok(()));
     }
     running.child.as_ref().unwrap().close_input();
-    assert_eq!(running.child.as_ref().unwrap().write_input(b"late"), Err(NotTaken));
+    assert_eq!(running.child.as_ref().unwrap().write_input(b"late"), Err(InputRefused));
     assert_eq!(running.end().terminal, "over\r\n");
     assert!(fs::read(sandbox.path("copy")).unwrap() == pieces.concat());
 }
@@ -68,7 +68,7 @@ fn a_piped_stdin_that_nobody_closes_ends_with_the_child() {
         running.child.as_ref().unwrap().write_input(&vec![b'x'; 1 << 20]),
         Ok(())
     );
-    running.child.as_ref().unwrap().stop(Stop::Immediate);
+    running.child.as_ref().unwrap().stop(StopSpeed::Immediate);
     assert_ne!(running.end().end, DONE);
 }
 
@@ -131,7 +131,10 @@ fn a_program_whose_output_cannot_be_opened_is_not_a_missing_program() {
         ..piped(sandbox.launch(&["say x"]))
     };
     let ended = sandbox.start(launch).end();
-    assert!(matches!(ended.end, End::NotStarted { missing: false, .. }), "{ended:?}");
+    assert!(
+        matches!(ended.end, ChildEnd::NotStarted { missing: false, .. }),
+        "{ended:?}"
+    );
 }
 
 #[test]
@@ -171,7 +174,7 @@ fn a_typed_interrupt_reaches_the_agent_and_spares_the_guard() {
     let mut session = sandbox.start(sandbox.launch(&["exit-on SIGINT 9", "say ready", "hang"]));
     session.until("ready");
     session.child().type_bytes(b"\x03");
-    assert_eq!(session.end().end, End::Exited(Exit::Code { code: 9 }));
+    assert_eq!(session.end().end, ChildEnd::Exited(Exit::Code { code: 9 }));
 }
 
 #[test]
@@ -197,7 +200,7 @@ fn typing_never_blocks_whoever_types() {
     for _ in 0..40 {
         session.child().type_bytes(&[b'x'; 100_000]);
     }
-    session.child().stop(Stop::Immediate);
+    session.child().stop(StopSpeed::Immediate);
     session.end();
     // Commands to an ended child have no effect.
 }
@@ -210,20 +213,20 @@ fn a_handle_outlives_its_child_without_harm() {
         .spawn(sandbox.launch(&["say x"]), Box::new(EndOnly(sender)))
         .unwrap();
     assert_eq!(ended.recv_timeout(DEADLINE).unwrap(), DONE);
-    child.stop(Stop::Graceful);
+    child.stop(StopSpeed::Graceful);
     child.resize(Size { cols: 9, rows: 9 });
     child.type_bytes(b"x");
     assert_eq!(child.activity().output_bytes, 3);
 }
 
-struct EndOnly(mpsc::Sender<End>);
+struct EndOnly(mpsc::Sender<ChildEnd>);
 
-impl Output for EndOnly {
+impl OutputSink for EndOnly {
     fn terminal(&mut self, _: &[u8]) {}
 
     fn stdout(&mut self, _: &[u8]) {}
 
-    fn ended(&mut self, end: End) {
+    fn ended(&mut self, end: ChildEnd) {
         _ = self.0.send(end);
     }
 }
@@ -249,7 +252,7 @@ fn an_agent_that_closes_its_terminal_is_not_taken_for_ended() {
     ])));
     sandbox.wait_for("closed");
     fs::write(sandbox.path("go"), "").unwrap();
-    assert_eq!(session.end().end, End::Exited(Exit::Code { code: 4 }));
+    assert_eq!(session.end().end, ChildEnd::Exited(Exit::Code { code: 4 }));
 }
 
 #[test]
@@ -281,10 +284,10 @@ struct Stuck {
     stuck: mpsc::Sender<()>,
     go_on: Receiver<()>,
     bytes: usize,
-    ended: mpsc::Sender<(End, usize)>,
+    ended: mpsc::Sender<(ChildEnd, usize)>,
 }
 
-impl Output for Stuck {
+impl OutputSink for Stuck {
     fn terminal(&mut self, bytes: &[u8]) {
         if self.bytes == 0 {
             _ = self.stuck.send(());
@@ -295,13 +298,13 @@ impl Output for Stuck {
 
     fn stdout(&mut self, _: &[u8]) {}
 
-    fn ended(&mut self, end: End) {
+    fn ended(&mut self, end: ChildEnd) {
         _ = self.ended.send((end, self.bytes));
     }
 }
 
 /// Starts an agent whose output is stuck. Dropping the sender frees it.
-fn stuck(launch: Launch) -> (ralph_system::proc::Child, mpsc::Sender<()>, Receiver<(End, usize)>) {
+fn stuck(launch: Launch) -> (ralph_system::proc::Child, mpsc::Sender<()>, Receiver<(ChildEnd, usize)>) {
     let (stuck, is_stuck) = mpsc::channel();
     let (go_on, gone_on) = mpsc::channel();
     let (ended, end) = mpsc::channel();
@@ -320,14 +323,14 @@ fn stuck(launch: Launch) -> (ralph_system::proc::Child, mpsc::Sender<()>, Receiv
 fn an_output_that_is_stuck_does_not_keep_the_agent_from_being_stopped() {
     let sandbox = Sandbox::new();
     let (child, go_on, end) = stuck(sandbox.launch(&["ignore-signals", "spawn daemon", "flood 100000000"]));
-    child.stop(Stop::Immediate);
+    child.stop(StopSpeed::Immediate);
     // The guard ends, too: it is waited for while the output is stuck.
     wait_until("everything ends", || alive_in(&sandbox.path("")).is_empty());
     assert!(end.try_recv().is_err());
     drop(go_on);
     assert_eq!(
         end.recv_timeout(DEADLINE).unwrap().0,
-        End::Exited(Exit::Signal { signal: 9 })
+        ChildEnd::Exited(Exit::Signal { signal: 9 })
     );
 }
 
@@ -338,19 +341,19 @@ fn a_guard_that_is_lost_while_the_output_is_stuck_is_made_up_for() {
     kill(Pid::from_raw(child.guard_pid().cast_signed()), Signal::SIGKILL).unwrap();
     wait_until("everything ends", || alive_in(&sandbox.path("")).is_empty());
     drop(go_on);
-    assert_eq!(end.recv_timeout(DEADLINE).unwrap().0, End::GuardLost);
+    assert_eq!(end.recv_timeout(DEADLINE).unwrap().0, ChildEnd::GuardLost);
 }
 
 struct Panicking;
 
-impl Output for Panicking {
+impl OutputSink for Panicking {
     fn terminal(&mut self, _: &[u8]) {
         panic!("an output that panics, on purpose");
     }
 
     fn stdout(&mut self, _: &[u8]) {}
 
-    fn ended(&mut self, _: End) {}
+    fn ended(&mut self, _: ChildEnd) {}
 }
 
 #[test]
@@ -397,6 +400,6 @@ fn activity_counts_bytes_and_the_work_of_every_process() {
         second.output_bytes > first.output_bytes && second.cpu > first.cpu,
         "{first:?} {second:?}"
     );
-    session.child().stop(Stop::Immediate);
+    session.child().stop(StopSpeed::Immediate);
     session.end();
 }

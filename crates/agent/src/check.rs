@@ -8,7 +8,7 @@ use std::{
 
 use ralph_system::proc::{
     Supervisor,
-    helper::{Captured, Helper, HelperError},
+    helper::{CapturedOutput, Helper, HelperError},
 };
 use ralph_text::{one_line, with_causes};
 
@@ -192,7 +192,7 @@ fn probe(helper: Helper) -> InstalledVersion {
 }
 
 /// The captured beginning of the output as text.
-fn beginning(captured: &Captured) -> String {
+fn beginning(captured: &CapturedOutput) -> String {
     String::from_utf8_lossy(&captured.bytes).into_owned()
 }
 

@@ -14,7 +14,7 @@ use std::{
 
 use jiff::tz::TimeZone;
 use ralph_core::event::{ProblemKind, RunId};
-use ralph_system::proc::{Child, End, Launch, Output, Size, Stop, Supervisor};
+use ralph_system::proc::{Child, ChildEnd, Launch, OutputSink, Size, StopSpeed, Supervisor};
 use ralph_text::{KeptEscapes, PlainText, one_line};
 
 use super::{
@@ -153,7 +153,7 @@ fn lacking(said: &str) -> Result<(), String> {
 
 /// Ends the agent and waits for its exit, since its files are removed next.
 fn end(child: &Child, events: &mpsc::Receiver<ProcessEvent>) {
-    child.stop(Stop::Immediate);
+    child.stop(StopSpeed::Immediate);
     while let Ok(ProcessEvent::Stdout(_) | ProcessEvent::Terminal(_)) = events.recv_timeout(DEADLINE) {}
 }
 
@@ -169,7 +169,7 @@ enum ProcessEvent {
 
 struct ProcessListener(Sender<ProcessEvent>);
 
-impl Output for ProcessListener {
+impl OutputSink for ProcessListener {
     fn terminal(&mut self, bytes: &[u8]) {
         _ = self.0.send(ProcessEvent::Terminal(bytes.to_vec())); // the greeting is already over
     }
@@ -178,10 +178,10 @@ impl Output for ProcessListener {
         _ = self.0.send(ProcessEvent::Stdout(bytes.to_vec())); // the greeting is already over
     }
 
-    fn ended(&mut self, end: End) {
+    fn ended(&mut self, end: ChildEnd) {
         let event = match end {
-            End::Exited(_) => ProcessEvent::Exited,
-            End::NotStarted { .. } | End::GuardLost => ProcessEvent::Lost,
+            ChildEnd::Exited(_) => ProcessEvent::Exited,
+            ChildEnd::NotStarted { .. } | ChildEnd::GuardLost => ProcessEvent::Lost,
         };
         _ = self.0.send(event); // the greeting is already over
     }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use ralph_core::event::{Problem, ProblemKind};
-use ralph_system::proc::{Launch, Stdin, Stdout};
+use ralph_system::proc::{Launch, Stdin, StdoutMode};
 
 use super::{
     Capabilities, SessionRequest, check,
@@ -81,9 +81,9 @@ pub(super) fn launch(
             PromptBy::File => Stdin::Null,
         },
         stdout: if live.is_some() || manifest.dialect.is_some_and(DialectKind::is_structured) {
-            Stdout::Piped
+            StdoutMode::Piped
         } else {
-            Stdout::Terminal
+            StdoutMode::Terminal
         },
         size: request.size,
         ladder: manifest.stop,
@@ -295,7 +295,7 @@ mod tests {
     fn the_prompt_is_standard_input_and_stdout_is_apart_from_the_terminal() {
         let launch = launch(&codex(), &request(), None, &[]).expect("a launch");
         assert_eq!(launch.stdin, Stdin::File(PathBuf::from("/state/prompt.md")));
-        assert_eq!(launch.stdout, Stdout::Piped);
+        assert_eq!(launch.stdout, StdoutMode::Piped);
         assert!(launch.program.is_absolute());
         assert!(launch.env.contains(&("RALPH_PLAN".to_owned(), "/plan.md".to_owned())));
     }
@@ -310,7 +310,7 @@ mod tests {
         );
         let launch = launch(&custom, &request(), None, &[]).expect("a launch");
         assert_eq!(launch.args, ["--file=/state/prompt.md"]);
-        assert_eq!((launch.stdin, launch.stdout), (Stdin::Null, Stdout::Terminal));
+        assert_eq!((launch.stdin, launch.stdout), (Stdin::Null, StdoutMode::Terminal));
         assert!(launch.env.contains(&("X".to_owned(), "1".to_owned())));
         assert!(
             !launch.env.iter().any(|(name, _)| name == "M"),

@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::event::{AgentSignal, CancelReason, RunId, SessionId, ToolKinds};
 pub use ralph_system::proc::Activity;
-use ralph_system::proc::{Size, Stop};
+use ralph_system::proc::{Size, StopSpeed};
 use tokio::sync::mpsc;
 
 pub use error::AgentError;
@@ -134,7 +134,7 @@ pub trait Display: Send + 'static {
 
 /// A running session. Dropping it stops the agent at once.
 pub trait Session: Send {
-    fn stop(&self, stop: Stop);
+    fn stop(&self, stop: StopSpeed);
     /// Announces why the session is about to be stopped, so that the agent's reports of its end do not count as a
     /// problem.
     fn ends_for(&self, _reason: CancelReason) {}

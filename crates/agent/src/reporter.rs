@@ -17,7 +17,7 @@ use std::{
 
 use jiff::tz::TimeZone;
 use ralph_core::event::{AgentSignal, CancelReason, Exit, Finding, Problem, ProblemKind, SessionId, SteeringId};
-use ralph_system::proc::{Child, End, Output, Size, Stop};
+use ralph_system::proc::{Child, ChildEnd, OutputSink, Size, StopSpeed};
 use ralph_text::{KeptEscapes, PlainText};
 use tokio::sync::mpsc;
 
@@ -287,7 +287,7 @@ impl Reporter {
             child.close_input();
         }
         if (refused || self.protocol.is_stuck()) && !std::mem::replace(&mut self.cut_short, true) {
-            child.stop(Stop::Graceful);
+            child.stop(StopSpeed::Graceful);
         }
     }
 
@@ -398,7 +398,7 @@ fn blame_channel(signal: &mut AgentSignal) {
     }
 }
 
-impl Output for Reporter {
+impl OutputSink for Reporter {
     fn terminal(&mut self, bytes: &[u8]) {
         self.output_bytes += bytes.len() as u64;
         if let TerminalRole::Structured { mid_text, .. } = &mut self.form
@@ -456,10 +456,10 @@ impl Output for Reporter {
         }
     }
 
-    fn ended(&mut self, end: End) {
+    fn ended(&mut self, end: ChildEnd) {
         let mut exchange = Exchange::default();
         let exit = match end {
-            End::NotStarted { why, missing } => {
+            ChildEnd::NotStarted { why, missing } => {
                 let kind = if missing {
                     ProblemKind::NotInstalled
                 } else {
@@ -470,14 +470,14 @@ impl Output for Reporter {
                 });
                 None
             }
-            End::Exited(exit) => {
+            ChildEnd::Exited(exit) => {
                 self.finish(Some(exit), &mut exchange);
                 if self.may_lack_channel && matches!(exit, Exit::Code { .. }) {
                     exchange.signals.iter_mut().for_each(blame_channel);
                 }
                 Some(exit)
             }
-            End::GuardLost => {
+            ChildEnd::GuardLost => {
                 self.finish(None, &mut exchange);
                 None
             }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use ralph_core::event::{AgentSignal, CancelReason, Problem, ProblemKind, ToolKinds};
-use ralph_system::proc::{Child, Launch, Size, SpawnError, Stop, Supervisor};
+use ralph_system::proc::{Child, Launch, Size, SpawnError, StopSpeed, Supervisor};
 use tokio::sync::mpsc;
 use tracing::{info, warn};
 
@@ -253,7 +253,7 @@ struct RunningSession {
 }
 
 impl Session for RunningSession {
-    fn stop(&self, stop: Stop) {
+    fn stop(&self, stop: StopSpeed) {
         self.child.stop(stop);
     }
 
@@ -302,7 +302,7 @@ impl UnstartedSession {
 }
 
 impl Session for UnstartedSession {
-    fn stop(&self, _stop: Stop) {}
+    fn stop(&self, _stop: StopSpeed) {}
 
     fn resize(&self, _size: Size) {}
 

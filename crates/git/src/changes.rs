@@ -8,16 +8,17 @@ use std::{
 use ralph_core::event::{Changes, Checkpoint};
 
 use super::{
-    Counted, GitError, Repository, alone,
-    beside::Beside,
-    counts::{Commits, Counts, Lines, Point, find_commits},
+    CountedChanges, GitError, Repository,
+    counts::{CommitCount, DiffCounts, LineCounts, Point, find_commits},
+    scoped_task::ScopedTask,
+    without_git,
 };
 
 /// Sends the name of the current tree to the thread that counts lines.
-pub(super) struct Now(mpsc::Sender<String>);
+pub(super) struct CurrentTreeSender(mpsc::Sender<String>);
 
-impl Now {
-    pub(super) fn is(self, tree: &str) {
+impl CurrentTreeSender {
+    pub(super) fn send(self, tree: &str) {
         _ = self.0.send(tree.to_owned()); // if no thread was started, the tree is received later
     }
 }
@@ -31,13 +32,13 @@ impl Repository {
     /// # Errors
     /// [`GitError::Refused`] when a checkpoint is gone.
     pub fn changes(&self, from: &Checkpoint, to: &Checkpoint) -> Result<Changes, GitError> {
-        let (since, to) = ([Point::of(from)], Point::of(to));
-        let make = |now: Now| {
-            now.is(to.tree);
+        let (since, to) = ([Point::from_checkpoint(from)], Point::from_checkpoint(to));
+        let make = |now: CurrentTreeSender| {
+            now.send(to.tree);
             Ok((to.tree.to_owned(), ()))
         };
-        let counts = &mut Counts::default();
-        let ((), counted) = self.count_beside(counts, &since, to.head, make)?;
+        let counts = &mut DiffCounts::default();
+        let ((), counted) = self.count_in_parallel(counts, &since, to.head, make)?;
         counted.map(|changes| changes.into_iter().next().unwrap_or_default())
     }
 
@@ -45,13 +46,13 @@ impl Repository {
     ///
     /// # Errors
     /// The outer error is that of `make`; the inner one is as for [`Repository::changes`].
-    pub(super) fn count_beside<T>(
+    pub(super) fn count_in_parallel<T>(
         &self,
-        counts: &mut Counts,
+        counts: &mut DiffCounts,
         since: &[Point],
         head: Option<&str>,
-        make: impl FnOnce(Now) -> Result<(String, T), GitError>,
-    ) -> Result<(T, Counted), GitError> {
+        make: impl FnOnce(CurrentTreeSender) -> Result<(String, T), GitError>,
+    ) -> Result<(T, CountedChanges), GitError> {
         let (sender, tree) = mpsc::channel::<String>();
         let tree = Mutex::new(tree);
         let count_commits = || self.count_commits(&counts.commits, since, head);
@@ -60,9 +61,9 @@ impl Repository {
             Err(_) => Ok(Vec::new()), // `make` failed
         };
         let ((tree, made), lines, commits) = thread::scope(|threads| {
-            let commits = Beside::start(threads, &count_commits);
-            let lines = Beside::start(threads, &count_lines);
-            let made = make(Now(sender))?;
+            let commits = ScopedTask::start(threads, &count_commits);
+            let lines = ScopedTask::start(threads, &count_lines);
+            let made = make(CurrentTreeSender(sender))?;
             Ok((made, lines.result(), commits.result()))
         })?;
         let counted = lines.and_then(|lines| {
@@ -78,7 +79,12 @@ impl Repository {
     }
 
     /// Adds the commit counts since some points to the known ones.
-    fn count_commits(&self, known: &[Commits], since: &[Point], head: Option<&str>) -> Result<Vec<Commits>, GitError> {
+    fn count_commits(
+        &self,
+        known: &[CommitCount],
+        since: &[Point],
+        head: Option<&str>,
+    ) -> Result<Vec<CommitCount>, GitError> {
         let mut known = known.to_vec();
         // An orphan branch has no HEAD commit, so there can be no new commits.
         let Some(head) = head else { return Ok(known) };
@@ -94,9 +100,9 @@ impl Repository {
         Ok(known)
     }
 
-    fn commits(&self, from: Option<&str>, to: &str) -> Result<Commits, GitError> {
+    fn commits(&self, from: Option<&str>, to: &str) -> Result<CommitCount, GitError> {
         if let Some(count) = from.and_then(|from| self.loose()?.commits_between(from, to)) {
-            return Ok(Commits {
+            return Ok(CommitCount {
                 from: from.map(str::to_owned),
                 to: to.to_owned(),
                 count,
@@ -111,7 +117,7 @@ impl Repository {
         let output = git.run()?;
         let line = output.line()?;
         let (lost, count) = line.split_once('\t').unwrap_or(("0", &line));
-        Ok(Commits {
+        Ok(CommitCount {
             from: from.map(str::to_owned),
             to: to.to_owned(),
             count: count.parse().map_err(|_| output.unexpected())?,
@@ -120,14 +126,14 @@ impl Repository {
     }
 
     /// Compares the trees of some points with `tree`, except those that were compared before.
-    fn count_lines(&self, counts: &Counts, since: &[Point], tree: &str) -> Result<Vec<Lines>, GitError> {
+    fn count_lines(&self, counts: &DiffCounts, since: &[Point], tree: &str) -> Result<Vec<LineCounts>, GitError> {
         let (mut all, mut pairs) = (Vec::new(), String::new());
         for from in since.iter().filter(|from| counts.lines(from.tree, tree).is_none()) {
-            let alone = self
+            let counted = self
                 .loose()
-                .and_then(|loose| alone::changes(loose, &self.layout, from.tree, tree));
-            match alone {
-                Some(changes) => all.push(Lines {
+                .and_then(|loose| without_git::changes(loose, &self.layout, from.tree, tree));
+            match counted {
+                Some(changes) => all.push(LineCounts {
                     from: from.tree.to_owned(),
                     to: tree.to_owned(),
                     changes,
@@ -142,7 +148,7 @@ impl Repository {
     }
 
     /// Has git compare pairs of trees; each line of `pairs` has two names.
-    fn count_lines_by_git(&self, pairs: String) -> Result<Vec<Lines>, GitError> {
+    fn count_lines_by_git(&self, pairs: String) -> Result<Vec<LineCounts>, GitError> {
         let args = [
             "diff-tree",
             "--stdin",
@@ -160,8 +166,8 @@ impl Repository {
 
 /// Parses the output of `git diff-tree`: for each pair of trees, their names and a line end, then the differing files
 /// as `added TAB removed TAB path NUL`. A rename has an empty path, then two paths, each with a NUL.
-fn read_lines(output: &[u8]) -> Option<Vec<Lines>> {
-    let mut all: Vec<Lines> = Vec::new();
+fn read_lines(output: &[u8]) -> Option<Vec<LineCounts>> {
+    let mut all: Vec<LineCounts> = Vec::new();
     let mut rest = output;
     while !rest.is_empty() {
         if let Some((pair, after)) = take_pair(rest) {
@@ -183,11 +189,11 @@ fn read_lines(output: &[u8]) -> Option<Vec<Lines>> {
 }
 
 /// Takes a line with the names of two trees; `None` if a file comes next, whose line has a tab.
-fn take_pair(output: &[u8]) -> Option<(Lines, &[u8])> {
+fn take_pair(output: &[u8]) -> Option<(LineCounts, &[u8])> {
     let end = output.iter().position(|&byte| byte == b'\n' || byte == b'\t')?;
     let (line, rest) = output.split_at(end);
     let (from, to) = str::from_utf8(line).ok()?.split_once(' ')?;
-    let lines = Lines {
+    let lines = LineCounts {
         from: from.to_owned(),
         to: to.to_owned(),
         changes: Changes::default(),
@@ -219,7 +225,7 @@ mod tests {
     #[test]
     fn renames_and_binary_files_are_one_file_each() {
         let output = b"a b\n1\t2\ta file\x00-\t-\timage.png\x003\t0\t\0old\0new\0c b\nd b\n1\t0\tx y\nz\0";
-        let lines = |from: &str, files, added, removed| Lines {
+        let lines = |from: &str, files, added, removed| LineCounts {
             from: from.to_owned(),
             to: "b".to_owned(),
             changes: Changes {

@@ -9,14 +9,14 @@ use std::{
 use ralph_core::event::{Checkpoint, RunId};
 
 use super::{
-    Counted, GitError, Moment, Repository, Taken,
-    counts::{Counts, Point},
-    index::When,
-    loose::Loose,
+    CountedChanges, GitError, Moment, NewCheckpoint, Repository,
+    counts::{DiffCounts, Point},
+    index::IndexUpdate,
+    loose::LooseObjects,
     process::Git,
-    rules::Known,
-    state::State,
-    table::Table,
+    rules::KnownSettings,
+    state::RepositoryState,
+    table::IndexTable,
 };
 
 /// The author and committer of checkpoints.
@@ -28,7 +28,7 @@ const ATTEMPTS: u32 = 3;
 
 /// Reference and message of a checkpoint.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Name<'a> {
+pub(super) struct CheckpointName<'a> {
     pub(super) reference: &'a str,
     pub(super) message: &'a str,
 }
@@ -41,7 +41,7 @@ impl Repository {
     ///
     /// # Errors
     /// [`GitError`]; nothing of the user's has changed then either.
-    pub fn checkpoint(&self, run: &RunId, n: u32, moment: Moment) -> Result<Taken, GitError> {
+    pub fn checkpoint(&self, run: &RunId, n: u32, moment: Moment) -> Result<NewCheckpoint, GitError> {
         self.checkpoint_since(run, n, moment, &[]).map(|(taken, _)| taken)
     }
 
@@ -56,8 +56,8 @@ impl Repository {
         n: u32,
         moment: Moment,
         since: &[&Checkpoint],
-    ) -> Result<(Taken, Counted), GitError> {
-        let name = Name {
+    ) -> Result<(NewCheckpoint, CountedChanges), GitError> {
+        let name = CheckpointName {
             reference: &reference(run, n, moment),
             message: &format!("ralph {run}: {moment} iteration {n}"),
         };
@@ -87,7 +87,11 @@ impl Repository {
         state.naming = thread::Builder::new().spawn(move || git.run().map(drop)).ok();
     }
 
-    pub(super) fn checkpoint_as(&self, name: Name, since: &[&Checkpoint]) -> Result<(Taken, Counted), GitError> {
+    pub(super) fn checkpoint_as(
+        &self,
+        name: CheckpointName,
+        since: &[&Checkpoint],
+    ) -> Result<(NewCheckpoint, CountedChanges), GitError> {
         let mut state = self.lock();
         let mut attempts = 0;
         loop {
@@ -113,26 +117,36 @@ impl Repository {
 
     /// Returns the checkpoint if git has collected none of its objects. Otherwise deletes its reference, because every
     /// git command fails on a reference whose objects are missing.
-    fn kept_whole(&self, state: &mut State, name: Name, taken: (Taken, Counted)) -> Result<(Taken, Counted), GitError> {
+    fn kept_whole(
+        &self,
+        state: &mut RepositoryState,
+        name: CheckpointName,
+        taken: (NewCheckpoint, CountedChanges),
+    ) -> Result<(NewCheckpoint, CountedChanges), GitError> {
         let Err(error) = self.outlast_collection(&taken.0.checkpoint.commit) else {
             return Ok(taken);
         };
         let delete = ["update-ref", "--no-deref", "-d", name.reference];
         _ = self.git().args(delete).run(); // the earlier error says more
-        state.kept = None;
+        state.latest_reference = None;
         // The next attempt repeats the notices.
         for notice in taken.0.notices {
-            state.told.remove(&notice);
+            state.announced.remove(&notice);
             state.tell(notice);
         }
         Err(error)
     }
 
-    fn take(&self, state: &mut State, name: Name, since: &[&Checkpoint]) -> Result<(Taken, Counted), GitError> {
+    fn take(
+        &self,
+        state: &mut RepositoryState,
+        name: CheckpointName,
+        since: &[&Checkpoint],
+    ) -> Result<(NewCheckpoint, CountedChanges), GitError> {
         state.finish_naming();
         self.verify(state)?;
-        let copied = self.follow_index(state, When::Changed)?;
-        let found = match self.find_alone(state) {
+        let copied = self.follow_index(state, IndexUpdate::Changed)?;
+        let found = match self.find_without_git(state) {
             Some(found) => found,
             None => self.find_by_git(state, copied)?,
         };
@@ -142,36 +156,38 @@ impl Repository {
         if let Some((ignored, rules)) = found.ignoring {
             state.table = self.read_table(ignored, rules, &checkpoint.tree);
         }
-        state.kept = Some((name.reference.to_owned(), checkpoint.commit.clone()));
+        state.latest_reference = Some((name.reference.to_owned(), checkpoint.commit.clone()));
         state.last = Some(checkpoint.clone());
-        let untold = mem::take(&mut state.untold);
-        let notices = found.notices.into_iter().chain(untold);
-        let notices = notices.filter(|notice| state.told.insert(notice.clone())).collect();
-        Ok((Taken { checkpoint, notices }, counted))
+        let pending = mem::take(&mut state.pending_notices);
+        let notices = found.notices.into_iter().chain(pending);
+        let notices = notices
+            .filter(|notice| state.announced.insert(notice.clone()))
+            .collect();
+        Ok((NewCheckpoint { checkpoint, notices }, counted))
     }
 
     /// Names the content of ralph's index with a commit, and counts changes in parallel. The commit is `last` if
     /// neither tree nor HEAD changed.
     fn keep(
         &self,
-        counts: &mut Counts,
-        table: &mut Option<Table>,
+        counts: &mut DiffCounts,
+        table: &mut Option<IndexTable>,
         last: Option<Checkpoint>,
         head: Option<String>,
-        name: Name,
+        name: CheckpointName,
         since: &[&Checkpoint],
-    ) -> Result<(Checkpoint, Counted), GitError> {
+    ) -> Result<(Checkpoint, CountedChanges), GitError> {
         // A commit of a tree that another process removed would be broken; git verifies that all of it exists.
         let last = last.filter(|last| last.head == head || self.loose().is_none_or(|loose| loose.has(&last.tree)));
         let known = last.as_ref().map(|last| last.tree.clone());
         let same = last.filter(|last| last.head == head);
-        let since: Vec<Point> = since.iter().map(|from| Point::of(from)).collect();
-        self.count_beside(counts, &since, head.as_deref(), |now| {
+        let since: Vec<Point> = since.iter().map(|from| Point::from_checkpoint(from)).collect();
+        self.count_in_parallel(counts, &since, head.as_deref(), |now| {
             let tree = match &known {
                 Some(tree) => tree.clone(),
                 None => self.write_trees(table)?,
             };
-            now.is(&tree);
+            now.send(&tree);
             // Attributes are needed in ralph's index now; the rest of it is written only when git works on it.
             if let Some(table) = table.as_mut().filter(|table| table.has_other_attributes) {
                 self.write_table(table)?;
@@ -233,21 +249,21 @@ impl Repository {
     }
 
     /// Checks that git can be run on the repository safely, and that the repository was not replaced.
-    pub(super) fn verify(&self, state: &mut State) -> Result<(), GitError> {
-        let marks = self.layout.marks()?;
+    pub(super) fn verify(&self, state: &mut RepositoryState) -> Result<(), GitError> {
+        let identities = self.layout.directory_identities()?;
         self.layout.inspect()?;
-        if marks == state.marks {
+        if identities == state.directory_identities {
             return Ok(());
         }
         // Not every file system reports the same identity of a directory twice. The latest checkpoint's reference
         // identifies it, too.
-        let (reference, commit) = state.kept.as_ref().ok_or_else(|| self.replaced())?;
+        let (reference, commit) = state.latest_reference.as_ref().ok_or_else(|| self.replaced())?;
         let found = self
             .git()
             .args(["rev-parse", "--verify", "--quiet", reference])
             .run_any()?;
         if found.line().is_ok_and(|found| found == *commit) {
-            state.marks = marks;
+            state.directory_identities = identities;
             return Ok(());
         }
         Err(self.replaced())
@@ -271,25 +287,25 @@ impl Repository {
     }
 
     /// Returns git's present settings; `None` if they cannot be read, where git's own error says more.
-    pub(super) fn settings(&self) -> Option<Known> {
+    pub(super) fn settings(&self) -> Option<KnownSettings> {
         let list = || {
             let listed = self.git().args(["config", "--list", "--show-origin", "-z"]).run();
             listed.ok().map(|listed| listed.stdout)
         };
         let mut known = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
         if !known.as_ref().is_some_and(|known| known.still_holds(&self.layout)) {
-            *known = Known::found(&self.layout, list);
+            *known = KnownSettings::found(&self.layout, list);
         }
         known.clone()
     }
 
     /// Returns the writer of objects and references without git; `None` if git might write them differently.
-    pub(super) fn loose(&self) -> Option<&Loose> {
-        let found = || Loose::found(&self.settings()?.settings, &self.layout, self.id_bytes);
+    pub(super) fn loose(&self) -> Option<&LooseObjects> {
+        let found = || LooseObjects::found(&self.settings()?.settings, &self.layout, self.id_bytes);
         self.loose.get_or_init(found).as_ref()
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, RepositoryState> {
         // The state is forgotten with each error, so a state that a panic left behind is at worst stale.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -19,17 +19,17 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// The modification time of the directory that has `gc.pid`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Seen(Option<SystemTime>);
+pub(super) struct GcDirectoryTime(Option<SystemTime>);
 
 impl Repository {
     /// Returns the mark for [`Repository::may_be_collected`]; call it before writing objects.
-    pub(super) fn collections(&self) -> Seen {
+    pub(super) fn collections(&self) -> GcDirectoryTime {
         let directory = fs::metadata(&self.layout.common_dir);
-        Seen(directory.and_then(|directory| directory.modified()).ok())
+        GcDirectoryTime(directory.and_then(|directory| directory.modified()).ok())
     }
 
     /// Whether git may have collected objects since the mark was taken, or is collecting now.
-    pub(super) fn may_be_collected(&self, since: Seen) -> bool {
+    pub(super) fn may_be_collected(&self, since: GcDirectoryTime) -> bool {
         self.collections() != since || self.collects()
     }
 

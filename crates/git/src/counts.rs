@@ -12,7 +12,7 @@ pub(super) struct Point<'a> {
 }
 
 impl<'a> Point<'a> {
-    pub(super) fn of(checkpoint: &'a Checkpoint) -> Self {
+    pub(super) fn from_checkpoint(checkpoint: &'a Checkpoint) -> Self {
         Self {
             tree: &checkpoint.tree,
             head: checkpoint.head.as_deref(),
@@ -22,14 +22,14 @@ impl<'a> Point<'a> {
 
 /// The counts up to the latest checkpoint.
 #[derive(Debug, Default)]
-pub(super) struct Counts {
-    pub(super) lines: Vec<Lines>,
-    pub(super) commits: Vec<Commits>,
+pub(super) struct DiffCounts {
+    pub(super) lines: Vec<LineCounts>,
+    pub(super) commits: Vec<CommitCount>,
 }
 
 /// The files and lines that differ between two trees.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Lines {
+pub(super) struct LineCounts {
     pub(super) from: String,
     pub(super) to: String,
     pub(super) changes: Changes,
@@ -37,7 +37,7 @@ pub(super) struct Lines {
 
 /// Number of commits that HEAD reaches at `to` and did not reach at `from`, which is `None` on an orphan branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Commits {
+pub(super) struct CommitCount {
     pub(super) from: Option<String>,
     pub(super) to: String,
     pub(super) count: u32,
@@ -45,7 +45,7 @@ pub(super) struct Commits {
     pub(super) is_onward: bool,
 }
 
-impl Counts {
+impl DiffCounts {
     pub(super) fn lines(&self, from: &str, to: &str) -> Option<Changes> {
         if from == to {
             return Some(Changes::default());
@@ -80,11 +80,12 @@ impl Counts {
 }
 
 /// Finds a known count from `from` to `to`, or two that add up to it.
-pub(super) fn find_commits(known: &[Commits], from: Option<&str>, to: &str) -> Option<Commits> {
+pub(super) fn find_commits(known: &[CommitCount], from: Option<&str>, to: &str) -> Option<CommitCount> {
     let begins = || known.iter().filter(|commits| commits.from.as_deref() == from);
-    let together = |first: &Commits| {
-        let second = |second: &&Commits| second.is_onward && second.from.as_ref() == Some(&first.to) && second.to == to;
-        known.iter().find(second).map(|second| Commits {
+    let together = |first: &CommitCount| {
+        let second =
+            |second: &&CommitCount| second.is_onward && second.from.as_ref() == Some(&first.to) && second.to == to;
+        known.iter().find(second).map(|second| CommitCount {
             to: to.to_owned(),
             count: first.count.saturating_add(second.count),
             ..first.clone()
@@ -98,8 +99,8 @@ pub(super) fn find_commits(known: &[Commits], from: Option<&str>, to: &str) -> O
 mod tests {
     use super::*;
 
-    fn commits(from: &str, to: &str, count: u32, is_onward: bool) -> Commits {
-        Commits {
+    fn commits(from: &str, to: &str, count: u32, is_onward: bool) -> CommitCount {
+        CommitCount {
             from: Some(from.to_owned()),
             to: to.to_owned(),
             count,

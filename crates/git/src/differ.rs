@@ -64,6 +64,8 @@ impl Differ {
     fn discover(&self) -> Result<Repository, DifferError> {
         create_private_dir(&self.scratch)?;
         let (repository, _) = Repository::discover(&self.project, &self.scratch, &self.supervisor)?;
-        Ok(repository.including(self.include.clone()).sparing(self.states.clone()))
+        Ok(repository
+            .including(self.include.clone())
+            .excluding_state(self.states.clone()))
     }
 }

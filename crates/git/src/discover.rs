@@ -10,9 +10,9 @@ use ralph_system::{files::open_unfollowed, proc::Supervisor};
 
 use super::{
     GitError, NoRepository, Repository,
-    layout::{Layout, inspect_above, root_of},
+    layout::{RepositoryLayout, inspect_above, root_of},
     process::{self, DEADLINE, DISCOVERY_DEADLINE, Git},
-    state::State,
+    state::RepositoryState,
 };
 
 impl Repository {
@@ -32,19 +32,19 @@ impl Repository {
         let scratch = scratch.canonicalize().map_err(|source| unreadable(scratch, source))?;
         inspect_above(&project).map_err(NoRepository::Unreadable)?;
         let (layout, id_bytes) = locate(&project, supervisor)?;
-        let marks = layout.marks().map_err(NoRepository::Unreadable)?;
+        let identities = layout.directory_identities().map_err(NoRepository::Unreadable)?;
         let repository = Repository {
             layout,
             id_bytes,
             supervisor: supervisor.clone(),
             index: scratch.join("git-index"),
-            plain: scratch.join("git-plain"),
+            attribute_free_dir: scratch.join("git-plain"),
             deadline: DEADLINE,
             settings: Mutex::new(None),
             loose: OnceLock::new(),
             include: Vec::new(),
-            spared: None,
-            state: Mutex::new(State::of(marks)),
+            excluded_state: None,
+            state: Mutex::new(RepositoryState::new(identities)),
         };
         if repository.root() != project {
             refuse_home(repository.root())?;
@@ -68,7 +68,7 @@ impl Repository {
             let git = self.git().deadline(DISCOVERY_DEADLINE);
             git.args(["rev-parse", "--verify", "--quiet", "HEAD"]).run_any()
         };
-        if self.head_alone().is_none() && !head().map_err(NoRepository::Unreadable)?.success() {
+        if self.head_without_git().is_none() && !head().map_err(NoRepository::Unreadable)?.success() {
             notes.push("The repository has no commit yet; checkpoints work all the same.".to_owned());
         }
         if let Some(operation) = self.operation() {
@@ -139,7 +139,7 @@ pub fn version(supervisor: &Supervisor) -> Result<String, NoRepository> {
 
 /// Asks git for the repository, and rejects one that leads away from the project: an agent can write the files that git
 /// reads, and a restore there would overwrite files of something else.
-fn locate(project: &Path, supervisor: &Supervisor) -> Result<(Layout, usize), NoRepository> {
+fn locate(project: &Path, supervisor: &Supervisor) -> Result<(RepositoryLayout, usize), NoRepository> {
     let args = [
         "rev-parse",
         "--is-bare-repository",
@@ -171,14 +171,14 @@ fn locate(project: &Path, supervisor: &Supervisor) -> Result<(Layout, usize), No
                 let path = project.join(process::path(printed));
                 path.canonicalize().map_err(|source| unreadable(&path, source))
             };
-            let layout = Layout {
+            let layout = RepositoryLayout {
                 root: process::path(root),
                 git_dir: absolute(git_dir)?,
                 common_dir: absolute(common_dir)?,
             };
             // An old git that does not know the question repeats it; it knows only SHA-1.
             let id_bytes = if format == b"sha256" { 32 } else { 20 };
-            Ok((believe(project, layout)?, id_bytes))
+            Ok((check_location(project, layout)?, id_bytes))
         }
         _ if output.stderr.contains("not a git repository") => Err(NoRepository::NotARepository { path }),
         _ => Err(NoRepository::Unreadable(output.refusal())),
@@ -194,7 +194,7 @@ pub fn directories(project: &Path, supervisor: &Supervisor) -> Vec<PathBuf> {
     }
 }
 
-fn believe(project: &Path, layout: Layout) -> Result<Layout, NoRepository> {
+fn check_location(project: &Path, layout: RepositoryLayout) -> Result<RepositoryLayout, NoRepository> {
     let git_dir = layout.git_dir.clone();
     if root_of(project, &git_dir).as_ref() != Some(&layout.root) {
         let to = layout.root;

@@ -23,7 +23,7 @@ const LINK: u32 = 0o160_000;
 
 /// One file of an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct IndexEntry {
     /// With `/` as separator.
     pub(super) path: Vec<u8>,
     pub(super) id: Vec<u8>,
@@ -34,12 +34,12 @@ pub(super) struct Entry {
     stat: [u8; STAT_BYTES],
 }
 
-impl Entry {
+impl IndexEntry {
     /// Makes an entry without a cached `stat`.
-    pub(super) fn new(path: &[u8], id: Vec<u8>, mode: u32, stage: u16, absent: bool) -> Entry {
+    pub(super) fn new(path: &[u8], id: Vec<u8>, mode: u32, stage: u16, absent: bool) -> IndexEntry {
         let mut stat = [0; STAT_BYTES];
         stat[MODE..MODE + 4].copy_from_slice(&mode.to_be_bytes());
-        Entry {
+        IndexEntry {
             path: path.to_vec(),
             id,
             stage,
@@ -50,8 +50,8 @@ impl Entry {
 
     /// Makes an entry of a file from its metadata before it was read; `None` for kinds of files that git does not
     /// store.
-    pub(super) fn of(path: &[u8], id: &[u8], metadata: &Metadata) -> Option<Entry> {
-        Some(Entry {
+    pub(super) fn from_metadata(path: &[u8], id: &[u8], metadata: &Metadata) -> Option<IndexEntry> {
+        Some(IndexEntry {
             path: path.to_vec(),
             id: id.to_vec(),
             stage: 0,
@@ -85,8 +85,8 @@ impl Entry {
 
     /// Clears the cached `stat`, so that git reads the file before it trusts the entry.
     #[must_use]
-    pub(super) fn unread(self) -> Entry {
-        Entry::new(&self.path, self.id.clone(), self.mode(), self.stage, self.absent)
+    pub(super) fn unread(self) -> IndexEntry {
+        IndexEntry::new(&self.path, self.id.clone(), self.mode(), self.stage, self.absent)
     }
 
     /// Whether a work tree can have the path: no `..`, `.git` or empty part.
@@ -122,7 +122,7 @@ fn stat_of(metadata: &Metadata) -> Option<[u8; STAT_BYTES]> {
 }
 
 /// Parses an index. `None` if it is invalid, or if it needs other files, as split and sparse indexes do.
-pub(super) fn read(bytes: &[u8], id_bytes: usize) -> Option<Vec<Entry>> {
+pub(super) fn read(bytes: &[u8], id_bytes: usize) -> Option<Vec<IndexEntry>> {
     let mut rest = bytes.strip_prefix(b"DIRC")?;
     let version = take_number(&mut rest)?;
     if !(2..=4).contains(&version) {
@@ -130,7 +130,7 @@ pub(super) fn read(bytes: &[u8], id_bytes: usize) -> Option<Vec<Entry>> {
     }
     let count = take_number(&mut rest)? as usize;
     // The count is not trusted: no more is reserved than the file can hold.
-    let mut entries: Vec<Entry> = Vec::with_capacity(count.min(bytes.len() / STAT_BYTES));
+    let mut entries: Vec<IndexEntry> = Vec::with_capacity(count.min(bytes.len() / STAT_BYTES));
     let mut previous = Vec::new();
     for _ in 0..count {
         let entry = take_entry(&mut rest, version, id_bytes, &previous)?;
@@ -148,7 +148,7 @@ pub(super) fn read(bytes: &[u8], id_bytes: usize) -> Option<Vec<Entry>> {
 }
 
 /// Serializes an index of these entries, which are in order.
-pub(super) fn write(entries: &[Entry], id_bytes: usize) -> Vec<u8> {
+pub(super) fn write(entries: &[IndexEntry], id_bytes: usize) -> Vec<u8> {
     let version: u32 = if entries.iter().any(|entry| entry.absent) { 3 } else { 2 };
     let mut bytes = b"DIRC".to_vec();
     bytes.extend(version.to_be_bytes());
@@ -173,7 +173,7 @@ pub(super) fn write(entries: &[Entry], id_bytes: usize) -> Vec<u8> {
 }
 
 /// Parses the output of `git ls-files -t --stage -z`, for an index that is not read here.
-pub(super) fn read_listed(output: &[u8]) -> Option<Vec<Entry>> {
+pub(super) fn read_listed(output: &[u8]) -> Option<Vec<IndexEntry>> {
     let items = output.split(|&byte| byte == 0).filter(|item| !item.is_empty());
     let entry = |item: &[u8]| {
         let tab = item.iter().position(|&byte| byte == b'\t')?;
@@ -182,7 +182,7 @@ pub(super) fn read_listed(output: &[u8]) -> Option<Vec<Entry>> {
         let [tag, mode, id, stage] = words[..] else { return None };
         let id = (0..id.len() / 2).map(|at| u8::from_str_radix(id.get(2 * at..2 * at + 2)?, 16).ok());
         let mode = u32::from_str_radix(mode, 8).ok()?;
-        Some(Entry::new(
+        Some(IndexEntry::new(
             &item[tab + 1..],
             id.collect::<Option<_>>()?,
             mode,
@@ -190,11 +190,11 @@ pub(super) fn read_listed(output: &[u8]) -> Option<Vec<Entry>> {
             tag.eq_ignore_ascii_case("S"),
         ))
     };
-    let entries: Option<Vec<Entry>> = items.map(entry).collect();
-    Some(entries?.into_iter().filter(Entry::is_possible).collect())
+    let entries: Option<Vec<IndexEntry>> = items.map(entry).collect();
+    Some(entries?.into_iter().filter(IndexEntry::is_possible).collect())
 }
 
-fn take_entry(rest: &mut &[u8], version: u32, id_bytes: usize, previous: &[u8]) -> Option<Entry> {
+fn take_entry(rest: &mut &[u8], version: u32, id_bytes: usize, previous: &[u8]) -> Option<IndexEntry> {
     let start = *rest;
     let stat = take(rest, STAT_BYTES)?.try_into().ok()?;
     let id = take(rest, id_bytes)?.to_vec();
@@ -212,7 +212,7 @@ fn take_entry(rest: &mut &[u8], version: u32, id_bytes: usize, previous: &[u8]) 
     } else {
         take(rest, 1)?;
     }
-    Some(Entry {
+    Some(IndexEntry {
         path,
         id,
         stage: (flags & STAGE) >> 12,
@@ -274,8 +274,8 @@ mod tests {
 
     const ID: usize = 20;
 
-    fn entry(path: &str) -> Entry {
-        Entry::new(path.as_bytes(), vec![7; ID], 0o100_644, 0, false)
+    fn entry(path: &str) -> IndexEntry {
+        IndexEntry::new(path.as_bytes(), vec![7; ID], 0o100_644, 0, false)
     }
 
     #[test]
@@ -283,11 +283,11 @@ mod tests {
         let long = "deep/".repeat(1000) + "file";
         let entries = [
             entry("a"),
-            Entry {
+            IndexEntry {
                 absent: true,
                 ..entry("b/c")
             },
-            Entry {
+            IndexEntry {
                 stage: 2,
                 ..entry("conflict")
             },
@@ -301,7 +301,7 @@ mod tests {
         let whole = write(
             &[
                 entry("one"),
-                Entry {
+                IndexEntry {
                     absent: true,
                     ..entry("two")
                 },
@@ -348,8 +348,8 @@ mod tests {
         let read = read_listed(text.as_bytes()).unwrap();
         let expected = [
             entry("a b"),
-            Entry::new(b"gone", vec![7; ID], 0o100_755, 0, true),
-            Entry {
+            IndexEntry::new(b"gone", vec![7; ID], 0o100_755, 0, true),
+            IndexEntry {
                 stage: 3,
                 ..entry("both")
             },

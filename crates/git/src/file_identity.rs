@@ -8,7 +8,7 @@ use std::{
 
 /// The identity of a file: git never writes an index in place, so a new version is another file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Identity {
+pub(super) enum FileIdentity {
     Missing,
     /// A pipe or a directory, which cannot be read.
     Odd,
@@ -19,10 +19,10 @@ pub(super) enum Identity {
     },
 }
 
-impl Identity {
-    pub(super) fn of(metadata: &Metadata) -> Identity {
+impl FileIdentity {
+    pub(super) fn from_metadata(metadata: &Metadata) -> FileIdentity {
         let modified = (metadata.mtime(), metadata.mtime_nsec());
-        Identity::File {
+        FileIdentity::File {
             inode: metadata.ino(),
             bytes: metadata.len(),
             modified,
@@ -30,11 +30,11 @@ impl Identity {
     }
 
     /// Returns the identity of the file that a path leads to.
-    pub(super) fn at(path: &Path) -> Identity {
+    pub(super) fn at(path: &Path) -> FileIdentity {
         match fs::metadata(path) {
-            Ok(metadata) if metadata.is_file() => Identity::of(&metadata),
-            Ok(_) => Identity::Odd,
-            Err(_) => Identity::Missing,
+            Ok(metadata) if metadata.is_file() => FileIdentity::from_metadata(&metadata),
+            Ok(_) => FileIdentity::Odd,
+            Err(_) => FileIdentity::Missing,
         }
     }
 }

@@ -4,34 +4,34 @@ use std::{collections::HashSet, mem};
 
 use super::{
     GitError, Repository,
-    index::{Copied, When},
-    rules::Rules,
-    state::State,
-    table::Table,
+    index::{Copied, IndexUpdate},
+    rules::IgnoreRuleFiles,
+    state::RepositoryState,
+    table::IndexTable,
 };
 
 /// The input of a checkpoint.
-pub(super) struct Found {
+pub(super) struct CheckpointInput {
     pub(super) head: Option<String>,
     /// Whether the files are the same as in the previous checkpoint.
     pub(super) unchanged: bool,
     pub(super) notices: Vec<String>,
     /// Ignored paths and the rules that ignore them, for a new table; `None` if there is a table or none is
     /// possible.
-    pub(super) ignoring: Option<(HashSet<Vec<u8>>, Rules)>,
+    pub(super) ignoring: Option<(HashSet<Vec<u8>>, IgnoreRuleFiles)>,
 }
 
 impl Repository {
     /// Records the differences in the table without git; `None` if git has to look.
-    pub(super) fn find_alone(&self, state: &mut State) -> Option<Found> {
+    pub(super) fn find_without_git(&self, state: &mut RepositoryState) -> Option<CheckpointInput> {
         let table = state
             .table
             .as_mut()
             .filter(|table| table.rules.still_hold(&self.layout))?;
-        let head = self.head_alone()?;
-        let differences = table.compare(&self.layout.root, |path| self.spares(path))?;
+        let head = self.head_without_git()?;
+        let differences = table.compare(&self.layout.root, |path| self.excludes(path))?;
         table.record(differences, self.loose()?)?;
-        Some(Found {
+        Some(CheckpointInput {
             head: Some(head),
             unchanged: table.is_as_before(),
             notices: Vec::new(),
@@ -40,7 +40,7 @@ impl Repository {
     }
 
     /// Has git find the differences, and records them in the table or, if the table cannot hold them, in ralph's index.
-    pub(super) fn find_by_git(&self, state: &mut State, copied: Copied) -> Result<Found, GitError> {
+    pub(super) fn find_by_git(&self, state: &mut RepositoryState, copied: Copied) -> Result<CheckpointInput, GitError> {
         let mut table = state.table.take();
         if let Some(table) = &mut table {
             self.write_table(table)?;
@@ -51,7 +51,7 @@ impl Repository {
         if copied == Copied::No && status.changes_ignoring() {
             // ralph's index would keep files that are ignored from now on; the user's never held them.
             table = None;
-            self.follow_index(state, When::Always)?;
+            self.follow_index(state, IndexUpdate::Always)?;
             (status, warnings) = self.scan()?;
         }
         let head = status.head.take();
@@ -73,8 +73,8 @@ impl Repository {
         let ignoring = ignoring.filter(|_| state.table.is_none() && work.is_whole());
         let mut notices = work.notices();
         notices.extend(warnings);
-        let unchanged = state.table.as_ref().is_none_or(Table::is_as_before);
-        Ok(Found {
+        let unchanged = state.table.as_ref().is_none_or(IndexTable::is_as_before);
+        Ok(CheckpointInput {
             head,
             unchanged: same_files && unchanged,
             notices,
@@ -83,7 +83,7 @@ impl Repository {
     }
 
     /// Writes the trees of the table or of ralph's index, and returns the root tree's name.
-    pub(super) fn write_trees(&self, table: &mut Option<Table>) -> Result<String, GitError> {
+    pub(super) fn write_trees(&self, table: &mut Option<IndexTable>) -> Result<String, GitError> {
         let known = table.as_mut().zip(self.loose());
         if let Some(tree) = known.and_then(|(table, loose)| table.write_trees(loose)) {
             return Ok(tree);

@@ -71,12 +71,12 @@ pub enum FingerprintError {
 
 /// The fingerprints of the files at each look.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct FingerprintHistory {
     known: HashSet<u64>,
     is_blind: bool,
 }
 
-impl Seen {
+impl FingerprintHistory {
     /// Tells whether the files below `root` are in a state never seen before; `None` if unknown, with the reason the
     /// first time.
     pub fn look(&mut self, root: &Path, states: &States) -> (Option<bool>, Option<FingerprintError>) {
@@ -98,7 +98,7 @@ impl Seen {
 /// # Errors
 /// [`FingerprintError`] if there are too many files, or if a directory cannot be read.
 pub fn fingerprint(root: &Path, states: &States) -> Result<u64, FingerprintError> {
-    let ignored = Ignored::of(root);
+    let ignored = IgnorePatterns::in_root(root);
     let is_left_out = |path: &Path| {
         let name = path.file_name().unwrap_or_default();
         MADE.iter().any(|made| name == *made) || states.hold(path) || ignored.has(path, name)
@@ -140,15 +140,15 @@ pub fn fingerprint(root: &Path, states: &States) -> Result<u64, FingerprintError
 
 /// The entries of a `.gitignore`: plain names, which are most, plain paths, and patterns of endings, such as `*.o`.
 #[derive(Default)]
-struct Ignored {
+struct IgnorePatterns {
     names: HashSet<String>,
     paths: HashSet<PathBuf>,
     endings: Vec<String>,
 }
 
-impl Ignored {
-    fn of(root: &Path) -> Ignored {
-        let mut ignored = Ignored::default();
+impl IgnorePatterns {
+    fn in_root(root: &Path) -> IgnorePatterns {
+        let mut ignored = IgnorePatterns::default();
         let Some(text) = read_ignore(&root.join(".gitignore")) else {
             return ignored;
         };

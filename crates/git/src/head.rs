@@ -11,7 +11,7 @@ const PACKED_BYTES: u64 = 4 << 20;
 
 impl Repository {
     /// Returns the commit of HEAD; `None` if git has to be asked.
-    pub(super) fn head_alone(&self) -> Option<String> {
+    pub(super) fn head_without_git(&self) -> Option<String> {
         head_in(&self.layout.git_dir, &self.layout.common_dir)
     }
 }

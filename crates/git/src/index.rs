@@ -13,12 +13,12 @@ use ralph_system::files::open_unfollowed;
 
 use super::{
     GitError, Repository,
-    entries::{self, Entry},
-    file_identity::Identity,
+    entries::{self, IndexEntry},
+    file_identity::FileIdentity,
     process,
-    rules::Rules,
-    state::State,
-    table::Table,
+    rules::IgnoreRuleFiles,
+    state::RepositoryState,
+    table::IndexTable,
 };
 
 /// A larger index is not plausible: git needs about a hundred bytes for each file.
@@ -31,7 +31,7 @@ pub(super) enum Copied {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum When {
+pub(super) enum IndexUpdate {
     /// Only if the user's index was replaced.
     Changed,
     /// In any case: files in ralph's index and not in the user's may be ignored by now.
@@ -39,7 +39,7 @@ pub(super) enum When {
 }
 
 /// The user's index file.
-enum Theirs {
+enum UserIndex {
     Missing,
     /// A file that git would not leave there, or a huge one.
     Odd,
@@ -48,16 +48,16 @@ enum Theirs {
 
 /// The second in which an index was written; files of the same second or later may have changed since they were read.
 #[derive(Debug, Clone, Copy, Default)]
-struct Written(u32);
+struct IndexWriteTime(u32);
 
-impl Written {
-    fn of(metadata: &Metadata) -> Written {
-        Written(u32::try_from(metadata.mtime()).unwrap_or(0))
+impl IndexWriteTime {
+    fn from_metadata(metadata: &Metadata) -> IndexWriteTime {
+        IndexWriteTime(u32::try_from(metadata.mtime()).unwrap_or(0))
     }
 }
 
 /// Returns the entry in a form that is safe in a later index.
-fn settled(entry: Entry, written: Written) -> Entry {
+fn settled(entry: IndexEntry, written: IndexWriteTime) -> IndexEntry {
     if entry.is_racy(written.0) {
         entry.unread()
     } else {
@@ -70,20 +70,20 @@ impl Repository {
     ///
     /// The user's index tells which ignored files are tracked, and at first it saves reading files that it knows to be
     /// unchanged. ralph's own entries take precedence, because the user's can differ from the files.
-    pub(super) fn follow_index(&self, state: &mut State, when: When) -> Result<Copied, GitError> {
-        self.make_plain()?;
-        let identity = match self.open_theirs()? {
-            Theirs::Missing => Identity::Missing,
-            Theirs::Odd => Identity::Odd,
-            Theirs::File(_, metadata) => Identity::of(&metadata),
+    pub(super) fn follow_index(&self, state: &mut RepositoryState, when: IndexUpdate) -> Result<Copied, GitError> {
+        self.make_attribute_free()?;
+        let identity = match self.open_user_index()? {
+            UserIndex::Missing => FileIdentity::Missing,
+            UserIndex::Odd => FileIdentity::Odd,
+            UserIndex::File(_, metadata) => FileIdentity::from_metadata(&metadata),
         };
         let is_known = state.origin == Some(identity) && !self.any_appeared(&state.absent);
-        if is_known && when == When::Changed {
+        if is_known && when == IndexUpdate::Changed {
             return Ok(Copied::No);
         }
-        if let Some(mut table) = state.table.take().filter(|_| when == When::Changed) {
-            let (mut theirs, _) = self.read_theirs()?;
-            theirs.retain(|entry| !self.spares(&process::path(&entry.path)));
+        if let Some(mut table) = state.table.take().filter(|_| when == IndexUpdate::Changed) {
+            let (mut theirs, _) = self.read_user_index()?;
+            theirs.retain(|entry| !self.excludes(&process::path(&entry.path)));
             if table.follow(&self.layout.root, &theirs) {
                 state.table = Some(table);
                 state.origin = Some(identity);
@@ -92,17 +92,17 @@ impl Repository {
             self.write_table(&mut table)?;
         }
         let ours = match state.origin.take() {
-            Some(_) => self.read_ours(),
+            Some(_) => self.read_own_index(),
             None => None,
         };
         state.last = None;
-        let (theirs, written) = self.read_theirs()?;
+        let (theirs, written) = self.read_user_index()?;
         let merged = self.merge(theirs, written, ours);
-        self.write_ours(&merged)?;
-        if identity == Identity::Odd {
+        self.write_own_index(&merged)?;
+        if identity == FileIdentity::Odd {
             state.tell(format!(
                 "{} is not a regular file of at most {} MiB: checkpoints are made without it, and hold no ignored files.",
-                self.theirs().display(),
+                self.user_index_path().display(),
                 CAP_BYTES >> 20
             ));
         }
@@ -118,51 +118,51 @@ impl Repository {
             return Ok(HashSet::new());
         }
         let paths: HashSet<&Path> = paths.iter().map(PathBuf::as_path).collect();
-        let (theirs, _) = self.read_theirs()?;
+        let (theirs, _) = self.read_user_index()?;
         let theirs = theirs.into_iter().map(|entry| process::path(&entry.path));
         Ok(theirs.filter(|path| paths.contains(path.as_path())).collect())
     }
 
-    fn theirs(&self) -> PathBuf {
+    fn user_index_path(&self) -> PathBuf {
         self.layout.git_dir.join("index")
     }
 
-    fn open_theirs(&self) -> Result<Theirs, GitError> {
-        let path = self.theirs();
+    fn open_user_index(&self) -> Result<UserIndex, GitError> {
+        let path = self.user_index_path();
         match open_unfollowed(&path) {
-            Ok(Some((file, metadata))) if metadata.len() <= CAP_BYTES => Ok(Theirs::File(file, metadata)),
-            Ok(_) => Ok(Theirs::Odd),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Theirs::Missing),
+            Ok(Some((file, metadata))) if metadata.len() <= CAP_BYTES => Ok(UserIndex::File(file, metadata)),
+            Ok(_) => Ok(UserIndex::Odd),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(UserIndex::Missing),
             Err(source) => Err(GitError::File { path, source }),
         }
     }
 
     /// Reads the user's index, and when it was written.
-    fn read_theirs(&self) -> Result<(Vec<Entry>, Written), GitError> {
-        let Theirs::File(file, metadata) = self.open_theirs()? else {
-            return Ok((Vec::new(), Written::default()));
+    fn read_user_index(&self) -> Result<(Vec<IndexEntry>, IndexWriteTime), GitError> {
+        let UserIndex::File(file, metadata) = self.open_user_index()? else {
+            return Ok((Vec::new(), IndexWriteTime::default()));
         };
         let mut bytes = Vec::new();
         let read = file.take(CAP_BYTES).read_to_end(&mut bytes);
         read.map_err(|source| GitError::File {
-            path: self.theirs(),
+            path: self.user_index_path(),
             source,
         })?;
         if let Some(entries) = entries::read(&bytes, self.id_bytes) {
-            return Ok((entries, Written::of(&metadata)));
+            return Ok((entries, IndexWriteTime::from_metadata(&metadata)));
         }
-        let git = self.git().env("GIT_INDEX_FILE", self.theirs());
+        let git = self.git().env("GIT_INDEX_FILE", self.user_index_path());
         let output = git.args(["ls-files", "-t", "--stage", "-z"]).run()?;
         let listed = entries::read_listed(&output.stdout).ok_or_else(|| output.unexpected())?;
-        Ok((listed, Written::default()))
+        Ok((listed, IndexWriteTime::default()))
     }
 
     /// Reads ralph's index, by path; `None` if it cannot be read.
-    fn read_ours(&self) -> Option<HashMap<Vec<u8>, Entry>> {
+    fn read_own_index(&self) -> Option<HashMap<Vec<u8>, IndexEntry>> {
         let (file, metadata) = open_unfollowed(&self.index).ok()??;
         let mut bytes = Vec::new();
         file.take(CAP_BYTES).read_to_end(&mut bytes).ok()?;
-        let written = Written::of(&metadata);
+        let written = IndexWriteTime::from_metadata(&metadata);
         let entries = entries::read(&bytes, self.id_bytes)?.into_iter();
         let whole = entries.filter(|entry| entry.stage == 0);
         Some(
@@ -173,9 +173,9 @@ impl Repository {
     }
 
     /// Writes the table to ralph's index, unless it is written already.
-    pub(super) fn write_table(&self, table: &mut Table) -> Result<(), GitError> {
+    pub(super) fn write_table(&self, table: &mut IndexTable) -> Result<(), GitError> {
         if !table.is_written {
-            self.write_ours(&table.entries())?;
+            self.write_own_index(&table.entries())?;
             (table.is_written, table.has_other_attributes) = (true, false);
         }
         Ok(())
@@ -183,7 +183,7 @@ impl Repository {
 
     /// Gives up the table: git works on ralph's index from here on. If the index cannot be written, the next checkpoint
     /// starts from the user's.
-    pub(super) fn give_up_table(&self, state: &mut State) -> Result<(), GitError> {
+    pub(super) fn give_up_table(&self, state: &mut RepositoryState) -> Result<(), GitError> {
         match state.table.take() {
             Some(mut table) => self.write_table(&mut table).inspect_err(|_| state.origin = None),
             None => Ok(()),
@@ -192,26 +192,31 @@ impl Repository {
 
     /// Reads ralph's index into a table, so that the next checkpoint needs no git. `None` if the repository is unusual,
     /// or if the index does not have the tree that git wrote.
-    pub(super) fn read_table(&self, ignored: HashSet<Vec<u8>>, rules: Rules, tree: &str) -> Option<Table> {
+    pub(super) fn read_table(
+        &self,
+        ignored: HashSet<Vec<u8>>,
+        rules: IgnoreRuleFiles,
+        tree: &str,
+    ) -> Option<IndexTable> {
         if self.loose().is_none() || !self.include.is_empty() {
             return None;
         }
-        let (theirs, _) = self.read_theirs().ok()?;
+        let (theirs, _) = self.read_user_index().ok()?;
         let tracked = theirs.into_iter().map(|entry| entry.path);
-        let tracked = tracked.filter(|path| !self.spares(&process::path(path))).collect();
+        let tracked = tracked.filter(|path| !self.excludes(&process::path(path))).collect();
         let (file, metadata) = open_unfollowed(&self.index).ok()??;
         let mut bytes = Vec::new();
         file.take(CAP_BYTES).read_to_end(&mut bytes).ok()?;
-        let written = Written::of(&metadata);
+        let written = IndexWriteTime::from_metadata(&metadata);
         let entries = entries::read(&bytes, self.id_bytes)?.into_iter().map(|entry| {
             let is_suspect = entry.is_racy(written.0);
             (entry, is_suspect)
         });
-        let mut table = Table::new(entries.collect(), tracked, ignored, rules)?;
+        let mut table = IndexTable::new(entries.collect(), tracked, ignored, rules)?;
         table.is_of(tree).then_some(table)
     }
 
-    fn write_ours(&self, entries: &[Entry]) -> Result<(), GitError> {
+    fn write_own_index(&self, entries: &[IndexEntry]) -> Result<(), GitError> {
         let failed = |source| GitError::File {
             path: self.index.clone(),
             source,
@@ -226,12 +231,17 @@ impl Repository {
     }
 
     /// Combines the user's entries with ralph's knowledge of their files, which takes precedence.
-    fn merge(&self, mut theirs: Vec<Entry>, written: Written, ours: Option<HashMap<Vec<u8>, Entry>>) -> Vec<Entry> {
-        theirs.retain(|entry| !self.spares(&process::path(&entry.path)));
+    fn merge(
+        &self,
+        mut theirs: Vec<IndexEntry>,
+        written: IndexWriteTime,
+        ours: Option<HashMap<Vec<u8>, IndexEntry>>,
+    ) -> Vec<IndexEntry> {
+        theirs.retain(|entry| !self.excludes(&process::path(&entry.path)));
         theirs.sort_by(|a, b| (&a.path, a.stage).cmp(&(&b.path, b.stage)));
         let Some(ours) = ours else {
             let converts = self.converts(&theirs);
-            let first = |entry: Entry| {
+            let first = |entry: IndexEntry| {
                 let absent = entry.absent && !self.is_there(&entry.path);
                 let is_news = converts || entry.absent != absent;
                 let mut entry = if is_news {
@@ -244,7 +254,7 @@ impl Repository {
             };
             return theirs.into_iter().map(first).collect();
         };
-        let mut merged: Vec<Entry> = Vec::with_capacity(theirs.len());
+        let mut merged: Vec<IndexEntry> = Vec::with_capacity(theirs.len());
         for entry in theirs {
             let known = ours.get(&entry.path).filter(|known| known.is_link() == entry.is_link());
             let absent = entry.absent && !self.is_there(&entry.path);

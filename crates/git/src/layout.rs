@@ -43,7 +43,7 @@ const MOST_HOPS: usize = 5;
 
 /// The directories of a repository.
 #[derive(Debug)]
-pub(super) struct Layout {
+pub(super) struct RepositoryLayout {
     /// The work tree's root, absolute.
     pub(super) root: PathBuf,
     /// git's directory of this work tree, absolute: a linked work tree has its own.
@@ -54,20 +54,23 @@ pub(super) struct Layout {
 
 /// The identity of a directory, which tells it from a replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Mark {
+pub(super) struct DirectoryIdentity {
     device: u64,
     inode: u64,
     /// Creation time; `None` if the file system does not record it.
     made: Option<SystemTime>,
 }
 
-impl Layout {
+impl RepositoryLayout {
     /// Returns the identities of the repository's directories.
     ///
     /// # Errors
     /// [`GitError::Gone`]; [`GitError::Replaced`] if something else is in their place.
-    pub(super) fn marks(&self) -> Result<[Mark; 2], GitError> {
-        Ok([mark(&self.git_dir)?, mark(&self.common_dir)?])
+    pub(super) fn directory_identities(&self) -> Result<[DirectoryIdentity; 2], GitError> {
+        Ok([
+            directory_identity(&self.git_dir)?,
+            directory_identity(&self.common_dir)?,
+        ])
     }
 
     /// Inspects each file that git is about to read.
@@ -155,19 +158,19 @@ fn references(git_dir: &Path, common_dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn mark(directory: &Path) -> Result<Mark, GitError> {
+fn directory_identity(directory: &Path) -> Result<DirectoryIdentity, GitError> {
     let path = directory.to_owned();
     match fs::symlink_metadata(directory) {
-        Ok(metadata) if metadata.is_dir() => Ok(Mark::of(&metadata)),
+        Ok(metadata) if metadata.is_dir() => Ok(DirectoryIdentity::from_metadata(&metadata)),
         Ok(_) => Err(GitError::Replaced { path }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(GitError::Gone { path }),
         Err(source) => Err(GitError::File { path, source }),
     }
 }
 
-impl Mark {
-    fn of(metadata: &Metadata) -> Mark {
-        Mark {
+impl DirectoryIdentity {
+    fn from_metadata(metadata: &Metadata) -> DirectoryIdentity {
+        DirectoryIdentity {
             device: metadata.dev(),
             inode: metadata.ino(),
             made: metadata.created().ok(),

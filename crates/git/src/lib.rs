@@ -10,14 +10,15 @@
 
 #![deny(unreachable_pub)]
 
-mod alone;
-mod beside;
+mod attribute_free;
 mod changes;
 mod checkpoint;
 mod collection;
+mod committer_identity;
 mod conflict;
 mod counts;
 mod differ;
+mod directory_contents;
 mod discover;
 mod entries;
 mod error;
@@ -26,19 +27,17 @@ mod file_identity;
 mod find;
 pub mod fingerprint;
 mod head;
-mod identity;
 mod index;
 mod layout;
-mod look;
 mod loose;
 mod overlay;
 mod own_references;
 mod patch;
-mod plain;
 mod process;
 mod restore;
 mod rules;
 mod scan;
+mod scoped_task;
 mod settings;
 mod sha1;
 mod shared;
@@ -51,6 +50,7 @@ mod take;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod without_git;
 mod work_trees;
 
 use std::{
@@ -64,22 +64,22 @@ use ralph_core::event::{Changes, Checkpoint};
 use ralph_state::store::paths::States;
 use ralph_system::proc::Supervisor;
 
-use layout::Layout;
-use loose::Loose;
-use rules::Known;
-use state::State;
+use layout::RepositoryLayout;
+use loose::LooseObjects;
+use rules::KnownSettings;
+use state::RepositoryState;
 
+pub use committer_identity::{CommitterIdentity, signs_commits};
 pub use conflict::marked;
 pub use differ::{Differ, DifferError};
 pub use discover::{directories, version};
 pub use error::{GitError, NoRepository};
-pub use identity::{Identity, signs_commits};
 pub use overlay::{below_project, below_root, changed_since_fork, overlay};
 pub use own_references::OwnReferences;
-pub use restore::{Place, Restored, Saved};
+pub use restore::{CheckpointPosition, RestoreResult, SavedCheckpoint};
 pub use shared::{References, changed_keys, config_file, config_text, is_moved_in_root, references};
-pub use show::{After, Around, Colour, Commit, Detail, Difference};
-pub use work_trees::{Branches, Merge, Move};
+pub use show::{AfterCheckpoint, Commit, DiffColour, DiffDetail, IterationCheckpoints, RenderedDiff};
+pub use work_trees::{Branches, MergeResult, MoveResult};
 
 /// Untracked files above this size are left out of checkpoints.
 pub const UNTRACKED_CAP_BYTES: u64 = 32 << 20;
@@ -87,25 +87,25 @@ pub const UNTRACKED_CAP_BYTES: u64 = 32 << 20;
 /// A repository, and its work tree, which is checkpointed as a whole.
 #[derive(Debug)]
 pub struct Repository {
-    layout: Layout,
+    layout: RepositoryLayout,
     /// Bytes of an object's name: 20, or 32 with SHA-256.
     id_bytes: usize,
     /// The file of ralph's own index.
     index: PathBuf,
     /// ralph's own common directory, which overrules all attributes.
-    plain: PathBuf,
+    attribute_free_dir: PathBuf,
     deadline: Duration,
     supervisor: Supervisor,
     /// git's settings, once they were read.
-    settings: Mutex<Option<Known>>,
+    settings: Mutex<Option<KnownSettings>>,
     /// Writer of objects and references without git; `None` inside if git has to write them. Set by the first
     /// checkpoint.
-    loose: OnceLock<Option<Loose>>,
+    loose: OnceLock<Option<LooseObjects>>,
     /// Patterns, as in `.gitignore`, of ignored files that checkpoints include.
     include: Vec<String>,
     /// ralph's own state, which is in no checkpoint and is never restored.
-    spared: Option<States>,
-    state: Mutex<State>,
+    excluded_state: Option<States>,
+    state: Mutex<RepositoryState>,
 }
 
 impl Repository {
@@ -118,20 +118,20 @@ impl Repository {
 
     /// Excludes ralph's own state, wherever it lies: its changes are no work, and restoring it would falsify it.
     #[must_use]
-    pub fn sparing(mut self, states: States) -> Repository {
-        self.spared = Some(states);
+    pub fn excluding_state(mut self, states: States) -> Repository {
+        self.excluded_state = Some(states);
         self
     }
 
     /// Whether a file, relative to the root, is part of ralph's state.
-    fn spares(&self, path: &Path) -> bool {
-        let spared = self.spared.as_ref();
+    fn excludes(&self, path: &Path) -> bool {
+        let spared = self.excluded_state.as_ref();
         spared.is_some_and(|states| states.hold(&self.layout.root.join(path)))
     }
 
     /// Returns git's directory of this work tree, and the common one if that is another.
     pub fn directories(&self) -> Vec<PathBuf> {
-        let Layout {
+        let RepositoryLayout {
             git_dir, common_dir, ..
         } = &self.layout;
         match git_dir == common_dir {
@@ -164,11 +164,11 @@ impl fmt::Display for Moment {
 
 /// A newly made checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Taken {
+pub struct NewCheckpoint {
     pub checkpoint: Checkpoint,
     /// Sentences about files that it leaves out; each is returned once.
     pub notices: Vec<String>,
 }
 
 /// The changes since each of several checkpoints, in their order.
-pub type Counted = Result<Vec<Changes>, GitError>;
+pub type CountedChanges = Result<Vec<Changes>, GitError>;

@@ -14,7 +14,7 @@ use std::{
 use miniz_oxide::{deflate::compress_to_vec_zlib, inflate::decompress_to_vec_zlib_with_limit};
 use ralph_system::files::open_unfollowed;
 
-use super::{layout::Layout, settings::Settings, sha1::sha1};
+use super::{layout::RepositoryLayout, settings::GitSettings, sha1::sha1};
 
 /// Settings that only concern comparing files.
 const OF_COMPARING: [&str; 2] = ["core.attributesfile", "core.bigfilethreshold"];
@@ -39,30 +39,30 @@ const COMMIT_BYTES: usize = 64 << 10;
 const MOST_COMMITS: u32 = 64;
 
 /// The name of an object.
-pub(super) type Id = [u8; NAME_BYTES / 2];
+pub(super) type ObjectId = [u8; NAME_BYTES / 2];
 
 /// The loose objects and references of a repository.
 #[derive(Debug, Clone)]
-pub(super) struct Loose {
+pub(super) struct LooseObjects {
     common_dir: PathBuf,
     /// No setting affects how files are compared.
-    counts_as_usual: bool,
+    has_default_diff_settings: bool,
 }
 
-impl Loose {
+impl LooseObjects {
     /// Returns the writer for a repository; `None` if git might write differently.
-    pub(super) fn found(settings: &Settings, layout: &Layout, id_bytes: usize) -> Option<Loose> {
+    pub(super) fn found(settings: &GitSettings, layout: &RepositoryLayout, id_bytes: usize) -> Option<LooseObjects> {
         let is_harmless = |line: &String| HARMLESS.iter().any(|harmless| line.starts_with(harmless));
         let is_usual = id_bytes * 2 == NAME_BYTES && settings.lines(is_of_writing).iter().all(is_harmless);
-        is_usual.then(|| Loose {
+        is_usual.then(|| LooseObjects {
             common_dir: layout.common_dir.clone(),
-            counts_as_usual: settings.lines(|key| OF_COMPARING.contains(&key)).is_empty(),
+            has_default_diff_settings: settings.lines(|key| OF_COMPARING.contains(&key)).is_empty(),
         })
     }
 
     /// Whether no setting and no replacement changes how git compares files.
-    pub(super) fn counts_as_usual(&self) -> bool {
-        self.counts_as_usual && !self.is_replaced()
+    pub(super) fn has_default_diff_settings(&self) -> bool {
+        self.has_default_diff_settings && !self.is_replaced()
     }
 
     /// Whether a loose object of this name exists.
@@ -79,7 +79,7 @@ impl Loose {
     }
 
     /// Writes a blob or a tree, unless it exists, and returns its name.
-    pub(super) fn write(&self, kind: &str, content: &[u8]) -> Option<Id> {
+    pub(super) fn write(&self, kind: &str, content: &[u8]) -> Option<ObjectId> {
         let object = object_of(kind, content);
         let id = sha1(&object);
         let path = self.object(&hex(&id));
@@ -153,14 +153,14 @@ impl Loose {
     }
 
     /// Returns a mark that changes with the set of packs; `None` if objects may be outside the repository.
-    pub(super) fn packs(&self) -> Option<Packs> {
+    pub(super) fn packs(&self) -> Option<PackDirectoryState> {
         let objects = self.common_dir.join("objects");
         let alternates = objects.join("info/alternates");
         if alternates.symlink_metadata().is_ok() {
             return None;
         }
         let metadata = objects.join("pack").metadata().ok()?;
-        Some(Packs {
+        Some(PackDirectoryState {
             inode: metadata.ino(),
             modified: (metadata.mtime(), metadata.mtime_nsec()),
             changed: (metadata.ctime(), metadata.ctime_nsec()),
@@ -207,7 +207,7 @@ impl Loose {
 
 /// The state of the pack directory at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Packs {
+pub(super) struct PackDirectoryState {
     inode: u64,
     modified: (i64, i64),
     changed: (i64, i64),
@@ -220,7 +220,7 @@ fn is_of_writing(key: &str) -> bool {
 }
 
 /// Returns the name of a file's blob.
-pub(super) fn id_of(content: &[u8]) -> Id {
+pub(super) fn id_of(content: &[u8]) -> ObjectId {
     sha1(&object_of("blob", content))
 }
 

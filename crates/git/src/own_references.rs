@@ -6,7 +6,7 @@ use std::{collections::HashSet, path::Path};
 use super::{
     Branches, GitError,
     show::delete_references,
-    work_trees::{HELD, full},
+    work_trees::{BATCH_REFERENCES, full},
 };
 
 /// Prefix of the references of checkpoints, before the name of their run.
@@ -44,7 +44,7 @@ impl<'a> OwnReferences<'a> {
     /// # Errors
     /// [`GitError`] if git cannot be asked.
     pub fn held(&self, batch: &str) -> Result<Option<(String, String)>, GitError> {
-        let reference = format!("{HELD}{batch}");
+        let reference = format!("{BATCH_REFERENCES}{batch}");
         if !self.names.contains(&reference) {
             return Ok(None);
         }

@@ -2,7 +2,7 @@
 
 use ralph_core::event::Checkpoint;
 
-use super::{GitError, Repository, index::When};
+use super::{GitError, Repository, index::IndexUpdate};
 
 /// Most bytes of a patch: more than a person reads on a screen.
 const CAP_BYTES: usize = 1024 * 1024;
@@ -55,7 +55,7 @@ impl Repository {
         let verified = self.verify(&mut state);
         let tree = verified
             .and_then(|()| self.give_up_table(&mut state))
-            .and_then(|()| self.follow_index(&mut state, When::Changed))
+            .and_then(|()| self.follow_index(&mut state, IndexUpdate::Changed))
             .and_then(|_| {
                 let (status, _) = self.scan()?;
                 let mut work = self.sort(status)?;

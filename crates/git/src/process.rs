@@ -65,7 +65,7 @@ pub(super) struct Git {
 }
 
 /// The result of a git process.
-pub(super) struct Output {
+pub(super) struct GitOutput {
     pub(super) stdout: Vec<u8>,
     /// The output was longer than the cap.
     pub(super) cut: bool,
@@ -125,7 +125,7 @@ impl Git {
         self
     }
 
-    /// Keeps only the beginning of the output; [`Output::cut`] tells whether there was more. Without a cap, more than
+    /// Keeps only the beginning of the output; [`GitOutput::cut`] tells whether there was more. Without a cap, more than
     /// 64 MiB are an error.
     pub(super) fn output_cap(mut self, bytes: usize) -> Git {
         self.helper = self.helper.output_cap(bytes);
@@ -137,7 +137,7 @@ impl Git {
     ///
     /// # Errors
     /// [`GitError::Refused`] unless it exits with 0.
-    pub(super) fn run(self) -> Result<Output, GitError> {
+    pub(super) fn run(self) -> Result<GitOutput, GitError> {
         let output = self.run_any()?;
         if output.success() {
             Ok(output)
@@ -147,7 +147,7 @@ impl Git {
     }
 
     /// Runs git to its end, with any exit status.
-    pub(super) fn run_any(self) -> Result<Output, GitError> {
+    pub(super) fn run_any(self) -> Result<GitOutput, GitError> {
         let command = self.shown;
         // Only the subcommand: later words may name files.
         let span = debug_span!("git", command = command.split(' ').nth(1));
@@ -166,7 +166,7 @@ impl Git {
         if finished.stdout.cut && self.output_cap_bytes.is_none() {
             return Err(GitError::TooMuch { command });
         }
-        Ok(Output {
+        Ok(GitOutput {
             stdout: finished.stdout.bytes,
             cut: finished.stdout.cut,
             stderr: String::from_utf8_lossy(&finished.stderr.bytes).into_owned(),
@@ -176,7 +176,7 @@ impl Git {
     }
 }
 
-impl Output {
+impl GitOutput {
     pub(super) fn success(&self) -> bool {
         self.status.success()
     }

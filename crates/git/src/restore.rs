@@ -10,15 +10,15 @@ use ralph_core::event::{Checkpoint, RunId};
 
 use super::{
     GitError, Moment, Repository,
-    checkpoint::{Name, reference},
+    checkpoint::{CheckpointName, reference},
     process::{self, nul_separated},
     take::listed,
 };
 
 /// A checkpoint that exists in the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Saved {
-    pub place: Place,
+pub struct SavedCheckpoint {
+    pub position: CheckpointPosition,
     pub checkpoint: Checkpoint,
     /// Time of its commit, in seconds since the Unix epoch; checkpoints of the same state share one commit.
     pub at_s: u64,
@@ -26,7 +26,7 @@ pub struct Saved {
 
 /// The position of a checkpoint in its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum CheckpointPosition {
     Iteration {
         n: u32,
         moment: Moment,
@@ -39,9 +39,9 @@ pub enum Place {
 
 /// The result of restoring.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Restored {
+pub struct RestoreResult {
     /// The checkpoint of the work tree before the restore, to undo it.
-    pub saved: Place,
+    pub saved: CheckpointPosition,
     /// Written files, relative to the root.
     pub written: Vec<PathBuf>,
     /// Files deleted because the checkpoint does not have them.
@@ -50,10 +50,10 @@ pub struct Restored {
     pub notices: Vec<String>,
 }
 
-impl Place {
-    fn parse(name: &str) -> Option<Place> {
+impl CheckpointPosition {
+    fn parse(name: &str) -> Option<CheckpointPosition> {
         if let Some(k) = name.strip_prefix("restore-") {
-            return Some(Place::Restore { k: k.parse().ok()? });
+            return Some(CheckpointPosition::Restore { k: k.parse().ok()? });
         }
         let (n, moment) = name.split_once('-')?;
         let moment = match moment {
@@ -61,7 +61,7 @@ impl Place {
             "after" => Moment::After,
             _ => return None,
         };
-        Some(Place::Iteration {
+        Some(CheckpointPosition::Iteration {
             n: n.parse().ok()?,
             moment,
         })
@@ -69,17 +69,17 @@ impl Place {
 
     pub(super) fn reference(self, run: &RunId) -> String {
         match self {
-            Place::Iteration { n, moment } => reference(run, n, moment),
-            Place::Restore { k } => format!("refs/ralph/{run}/restore-{k}"),
+            CheckpointPosition::Iteration { n, moment } => reference(run, n, moment),
+            CheckpointPosition::Restore { k } => format!("refs/ralph/{run}/restore-{k}"),
         }
     }
 }
 
 /// Returns the error for a checkpoint that is not among the `saved` ones.
-pub(super) fn no_checkpoint(saved: &[Saved], run: &RunId, n: u32, moment: Moment) -> GitError {
-    let iterations = saved.iter().filter_map(|saved| match saved.place {
-        Place::Iteration { n, .. } => Some(n),
-        Place::Restore { .. } => None,
+pub(super) fn no_checkpoint(saved: &[SavedCheckpoint], run: &RunId, n: u32, moment: Moment) -> GitError {
+    let iterations = saved.iter().filter_map(|saved| match saved.position {
+        CheckpointPosition::Iteration { n, .. } => Some(n),
+        CheckpointPosition::Restore { .. } => None,
     });
     GitError::NoCheckpoint {
         run: run.clone(),
@@ -90,10 +90,10 @@ pub(super) fn no_checkpoint(saved: &[Saved], run: &RunId, n: u32, moment: Moment
 }
 
 /// Returns the number of the last restore among the `saved` checkpoints.
-fn last_restoring(saved: &[Saved]) -> Option<u32> {
-    let restorings = saved.iter().filter_map(|saved| match saved.place {
-        Place::Restore { k } => Some(k),
-        Place::Iteration { .. } => None,
+fn last_restoring(saved: &[SavedCheckpoint]) -> Option<u32> {
+    let restorings = saved.iter().filter_map(|saved| match saved.position {
+        CheckpointPosition::Restore { k } => Some(k),
+        CheckpointPosition::Iteration { .. } => None,
     });
     restorings.max()
 }
@@ -103,15 +103,15 @@ impl Repository {
     ///
     /// # Errors
     /// [`GitError`] when git cannot read its references.
-    pub fn list(&self, run: &RunId) -> Result<Vec<Saved>, GitError> {
+    pub fn list(&self, run: &RunId) -> Result<Vec<SavedCheckpoint>, GitError> {
         self.verify(&mut self.lock())?;
         let prefix = format!("refs/ralph/{run}/");
         let format = "--format=%(refname)%09%(objectname)%09%(tree)%09%(parent)%09%(committerdate:unix)";
         let output = self.git().args(["for-each-ref", format, &prefix]).run()?;
         let text = str::from_utf8(&output.stdout).map_err(|_| output.unexpected())?;
         // References of other names below the prefix are not ralph's.
-        let mut saved: Vec<Saved> = text.lines().filter_map(|line| read_saved(line, &prefix)).collect();
-        saved.sort_by_key(|saved| saved.place);
+        let mut saved: Vec<SavedCheckpoint> = text.lines().filter_map(|line| read_saved(line, &prefix)).collect();
+        saved.sort_by_key(|saved| saved.position);
         Ok(saved)
     }
 
@@ -119,16 +119,16 @@ impl Repository {
     ///
     /// # Errors
     /// As [`Repository::restore_at`].
-    pub fn restore(&self, run: &RunId, n: u32, moment: Moment) -> Result<Restored, GitError> {
-        self.restore_at(run, Place::Iteration { n, moment })
+    pub fn restore(&self, run: &RunId, n: u32, moment: Moment) -> Result<RestoreResult, GitError> {
+        self.restore_at(run, CheckpointPosition::Iteration { n, moment })
     }
 
     /// Returns the checkpoint made before the last restore of a run; `None` if nothing was restored.
     ///
     /// # Errors
     /// As [`Repository::list`].
-    pub fn last_restoring(&self, run: &RunId) -> Result<Option<Place>, GitError> {
-        Ok(last_restoring(&self.list(run)?).map(|k| Place::Restore { k }))
+    pub fn last_restoring(&self, run: &RunId) -> Result<Option<CheckpointPosition>, GitError> {
+        Ok(last_restoring(&self.list(run)?).map(|k| CheckpointPosition::Restore { k }))
     }
 
     /// Restores the work tree to a checkpoint, after a checkpoint of its present state.
@@ -139,22 +139,22 @@ impl Repository {
     /// # Errors
     /// [`GitError::NoCheckpoint`] or [`GitError::NothingRestored`]; [`GitError::InTheWay`] and [`GitError::Refused`]
     /// before any file has changed.
-    pub fn restore_at(&self, run: &RunId, place: Place) -> Result<Restored, GitError> {
+    pub fn restore_at(&self, run: &RunId, place: CheckpointPosition) -> Result<RestoreResult, GitError> {
         let checkpoints = self.list(run)?;
-        let Some(target) = checkpoints.iter().find(|saved| saved.place == place) else {
+        let Some(target) = checkpoints.iter().find(|saved| saved.position == place) else {
             return Err(match place {
-                Place::Iteration { n, moment } => no_checkpoint(&checkpoints, run, n, moment),
-                Place::Restore { .. } => GitError::NothingRestored { run: run.clone() },
+                CheckpointPosition::Iteration { n, moment } => no_checkpoint(&checkpoints, run, n, moment),
+                CheckpointPosition::Restore { .. } => GitError::NothingRestored { run: run.clone() },
             });
         };
-        let saved = Place::Restore {
+        let saved = CheckpointPosition::Restore {
             k: last_restoring(&checkpoints).unwrap_or(0) + 1,
         };
         let what = match place {
-            Place::Iteration { n, moment } => format!("restoring {moment} iteration {n}"),
-            Place::Restore { k } => format!("undoing restore {k}"),
+            CheckpointPosition::Iteration { n, moment } => format!("restoring {moment} iteration {n}"),
+            CheckpointPosition::Restore { k } => format!("undoing restore {k}"),
         };
-        let name = Name {
+        let name = CheckpointName {
             reference: &saved.reference(run),
             message: &format!("ralph {run}: before {what}"),
         };
@@ -162,7 +162,7 @@ impl Repository {
         self.give_up_table(&mut self.lock())?;
         let (now, _) = self.checkpoint_as(name, &[])?;
         let (written, deleted) = self.replace(&now.checkpoint.tree, &target.checkpoint.tree)?;
-        Ok(Restored {
+        Ok(RestoreResult {
             saved,
             written,
             deleted,
@@ -181,7 +181,7 @@ impl Repository {
         let mut items = nul_separated(&output.stdout);
         while let (Some(status), Some(path)) = (items.next(), items.next()) {
             let path = process::path(path);
-            if self.spares(&path) {
+            if self.excludes(&path) {
                 spared.push(path);
                 continue;
             }
@@ -269,20 +269,20 @@ impl Repository {
     }
 }
 
-fn read_saved(line: &str, prefix: &str) -> Option<Saved> {
+fn read_saved(line: &str, prefix: &str) -> Option<SavedCheckpoint> {
     let fields: Vec<&str> = line.split('\t').collect();
     let [name, commit, tree, parent, at] = fields[..] else {
         return None;
     };
-    let place = Place::parse(name.strip_prefix(prefix)?)?;
+    let place = CheckpointPosition::parse(name.strip_prefix(prefix)?)?;
     let head = (!parent.is_empty()).then(|| parent.to_owned());
     let checkpoint = Checkpoint {
         commit: commit.to_owned(),
         tree: tree.to_owned(),
         head,
     };
-    Some(Saved {
-        place,
+    Some(SavedCheckpoint {
+        position: place,
         checkpoint,
         at_s: at.parse().ok()?,
     })

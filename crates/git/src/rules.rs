@@ -10,63 +10,63 @@ use std::{
 };
 
 use super::{
-    file_identity::Identity,
-    layout::{Layout, config_home, read_small},
+    file_identity::FileIdentity,
+    layout::{RepositoryLayout, config_home, read_small},
     process,
-    settings::Settings,
+    settings::GitSettings,
 };
 
 /// Files outside the work tree that decide what is ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Rules {
-    files: Vec<(PathBuf, Identity)>,
+pub(super) struct IgnoreRuleFiles {
+    files: Vec<(PathBuf, FileIdentity)>,
     /// The content of HEAD, if it names a branch.
     branch: Option<Vec<u8>>,
 }
 
 /// Settings, and the files that define them and the ignore rules.
 #[derive(Debug, Clone)]
-pub(super) struct Known {
-    pub(super) settings: Arc<Settings>,
+pub(super) struct KnownSettings {
+    pub(super) settings: Arc<GitSettings>,
     /// `None` if these files cannot be determined.
-    pub(super) rules: Option<Rules>,
+    pub(super) rules: Option<IgnoreRuleFiles>,
 }
 
-impl Known {
+impl KnownSettings {
     /// Reads the settings; `list` has git list them.
-    pub(super) fn found(layout: &Layout, list: impl FnOnce() -> Option<Vec<u8>>) -> Option<Known> {
+    pub(super) fn found(layout: &RepositoryLayout, list: impl FnOnce() -> Option<Vec<u8>>) -> Option<KnownSettings> {
         // Before git reads them: a change in between is then noticed the next time.
-        let usual = Rules::usual(layout);
-        let settings = Arc::new(Settings::parse(&list()?, &layout.root));
+        let usual = IgnoreRuleFiles::usual(layout);
+        let settings = Arc::new(GitSettings::parse(&list()?, &layout.root));
         let rules = usual.and_named(&settings, layout);
-        Some(Known { settings, rules })
+        Some(KnownSettings { settings, rules })
     }
 
     /// Whether git would still list the same settings.
-    pub(super) fn still_holds(&self, layout: &Layout) -> bool {
+    pub(super) fn still_holds(&self, layout: &RepositoryLayout) -> bool {
         self.rules.as_ref().is_some_and(|rules| rules.still_hold(layout))
     }
 }
 
-impl Rules {
+impl IgnoreRuleFiles {
     /// Records the present state of the files in the usual places.
-    fn usual(layout: &Layout) -> Rules {
-        Rules {
+    fn usual(layout: &RepositoryLayout) -> IgnoreRuleFiles {
+        IgnoreRuleFiles {
             files: usual_places(layout).into_iter().map(seen).collect(),
             branch: branch(layout),
         }
     }
 
     /// Adds the files that the settings name or come from; `None` if a path cannot be resolved.
-    fn and_named(mut self, settings: &Settings, layout: &Layout) -> Option<Rules> {
+    fn and_named(mut self, settings: &GitSettings, layout: &RepositoryLayout) -> Option<IgnoreRuleFiles> {
         let mut named = Vec::new();
         for setting in settings.iter() {
             let file = setting.file.as_deref();
-            let beside = file.and_then(Path::parent).unwrap_or(&layout.root);
+            let base = file.and_then(Path::parent).unwrap_or(&layout.root);
             let value = setting.value.as_deref().unwrap_or_default();
             let is_include = setting.key.starts_with("include") && setting.key.ends_with(".path");
             if is_include {
-                named.push(expanded(value, beside)?);
+                named.push(expanded(value, base)?);
             } else if setting.key == "core.excludesfile" {
                 named.push(expanded(value, &layout.root)?);
             }
@@ -80,26 +80,26 @@ impl Rules {
     }
 
     /// Whether the branch and all files are unchanged.
-    pub(super) fn still_hold(&self, layout: &Layout) -> bool {
+    pub(super) fn still_hold(&self, layout: &RepositoryLayout) -> bool {
         self.branch == branch(layout)
             && self
                 .files
                 .iter()
-                .all(|(path, identity)| Identity::at(path) == *identity)
+                .all(|(path, identity)| FileIdentity::at(path) == *identity)
     }
 }
 
-fn seen(path: PathBuf) -> (PathBuf, Identity) {
-    let identity = Identity::at(&path);
+fn seen(path: PathBuf) -> (PathBuf, FileIdentity) {
+    let identity = FileIdentity::at(&path);
     (path, identity)
 }
 
-fn branch(layout: &Layout) -> Option<Vec<u8>> {
+fn branch(layout: &RepositoryLayout) -> Option<Vec<u8>> {
     read_small(&layout.git_dir.join("HEAD")).filter(|head| head.starts_with(b"ref:"))
 }
 
 /// Lists the files that take effect as soon as they exist.
-fn usual_places(layout: &Layout) -> Vec<PathBuf> {
+fn usual_places(layout: &RepositoryLayout) -> Vec<PathBuf> {
     let home = env::home_dir();
     let config = config_home();
     let named = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"]
@@ -117,10 +117,10 @@ fn usual_places(layout: &Layout) -> Vec<PathBuf> {
 }
 
 /// Resolves a path of the configuration; `None` for the home of another user and for `%(prefix)`.
-fn expanded(value: &[u8], beside: &Path) -> Option<PathBuf> {
+fn expanded(value: &[u8], base: &Path) -> Option<PathBuf> {
     match value.strip_prefix(b"~/") {
         Some(rest) => Some(env::home_dir()?.join(process::path(rest))),
         None if value.starts_with(b"~") || value.starts_with(b"%") => None,
-        None => Some(beside.join(process::path(value))),
+        None => Some(base.join(process::path(value))),
     }
 }

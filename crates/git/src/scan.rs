@@ -4,18 +4,18 @@ use std::{collections::HashSet, path::PathBuf, thread};
 
 use super::{
     GitError, Repository,
-    beside::Beside,
     process::{self, nul_separated},
-    status::{self, Status},
+    scoped_task::ScopedTask,
+    status::{self, WorkTreeStatus},
 };
 
 impl Repository {
     /// Compares the work tree with ralph's index; also returns git's warnings.
-    pub(super) fn scan(&self) -> Result<(Status, Vec<String>), GitError> {
+    pub(super) fn scan(&self) -> Result<(WorkTreeStatus, Vec<String>), GitError> {
         let included = || self.included();
         let (compared, included) = thread::scope(|threads| {
-            let included = (!self.include.is_empty()).then(|| Beside::start(threads, &included));
-            (self.compare(), included.map(Beside::result))
+            let included = (!self.include.is_empty()).then(|| ScopedTask::start(threads, &included));
+            (self.compare(), included.map(ScopedTask::result))
         });
         let (mut status, warnings) = compared?;
         if let Some(included) = included {
@@ -25,12 +25,12 @@ impl Repository {
             status.untracked.append(&mut beyond);
         }
         for paths in [&mut status.changed, &mut status.untracked, &mut status.nested] {
-            paths.retain(|path| !self.spares(path));
+            paths.retain(|path| !self.excludes(path));
         }
         Ok((status, warnings))
     }
 
-    fn compare(&self) -> Result<(Status, Vec<String>), GitError> {
+    fn compare(&self) -> Result<(WorkTreeStatus, Vec<String>), GitError> {
         let args = [
             "status",
             "--porcelain=v2",

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use ralph_core::event::{Checkpoint, RunId};
 
 use super::{
-    GitError, Moment, Place, Repository, alone,
+    CheckpointPosition, GitError, Moment, Repository,
     loose::is_name,
     process::{Git, nul_separated},
     restore::no_checkpoint,
+    without_git,
 };
 
 /// Most commits that are listed for one iteration.
@@ -25,7 +26,7 @@ const NAMES_BYTES: usize = 64 << 10;
 
 /// How a difference is rendered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
+pub enum DiffDetail {
     Patch,
     /// Files and counts of lines, at most so many columns wide.
     Stat {
@@ -34,21 +35,21 @@ pub enum Detail {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Colour {
+pub enum DiffColour {
     Yes,
     No,
 }
 
 /// The checkpoints before and after iterations.
 #[derive(Debug)]
-pub struct Around {
+pub struct IterationCheckpoints {
     pub before: Checkpoint,
-    pub after: After,
+    pub after: AfterCheckpoint,
 }
 
 /// The checkpoint after an iteration.
 #[derive(Debug)]
-pub enum After {
+pub enum AfterCheckpoint {
     Checkpoint(Checkpoint),
     /// The last iteration of the run has no checkpoint after it: it is running or was interrupted. Holds the error for
     /// the second case.
@@ -57,7 +58,7 @@ pub enum After {
 
 /// A rendered difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct RenderedDiff {
     pub bytes: Vec<u8>,
     /// The command that shows all of it, if `bytes` is only the beginning.
     pub whole: Option<String>,
@@ -90,9 +91,9 @@ const CHAINS_BYTES: usize = 16 << 20;
 
 /// Commits by their full names, each with its parent if it has exactly one.
 #[derive(Debug, Default)]
-pub(super) struct Chains(HashMap<String, (Option<String>, Commit)>);
+pub(super) struct CommitChains(HashMap<String, (Option<String>, Commit)>);
 
-impl Chains {
+impl CommitChains {
     fn read(printed: &[u8]) -> Self {
         let text = String::from_utf8_lossy(printed);
         let commits = text.lines().filter_map(|line| {
@@ -143,11 +144,11 @@ impl Repository {
     ///
     /// # Errors
     /// [`GitError::NoCheckpoint`] names a missing checkpoint; [`GitError::Later`] if `since` comes after `n`.
-    pub fn around(&self, run: &RunId, since: Option<u32>, n: Option<u32>) -> Result<Around, GitError> {
+    pub fn around(&self, run: &RunId, since: Option<u32>, n: Option<u32>) -> Result<IterationCheckpoints, GitError> {
         let saved = self.list(run)?;
-        let iterations = saved.iter().filter_map(|saved| match saved.place {
-            Place::Iteration { n, moment } => Some((n, moment)),
-            Place::Restore { .. } => None,
+        let iterations = saved.iter().filter_map(|saved| match saved.position {
+            CheckpointPosition::Iteration { n, moment } => Some((n, moment)),
+            CheckpointPosition::Restore { .. } => None,
         });
         let ended = iterations.clone().filter(|(_, moment)| *moment == Moment::After);
         let n = n.or_else(|| ended.map(|(n, _)| n).max()).unwrap_or(1);
@@ -156,8 +157,8 @@ impl Repository {
             return Err(GitError::Later { since, n });
         }
         let find = |n, moment| {
-            let place = Place::Iteration { n, moment };
-            let found = saved.iter().find(|saved| saved.place == place);
+            let place = CheckpointPosition::Iteration { n, moment };
+            let found = saved.iter().find(|saved| saved.position == place);
             found
                 .map(|saved| saved.checkpoint.clone())
                 .ok_or_else(|| no_checkpoint(&saved, run, n, moment))
@@ -165,11 +166,11 @@ impl Repository {
         let before = find(since, Moment::Before)?;
         let is_last = iterations.map(|(n, _)| n).max() == Some(n);
         let after = match find(n, Moment::After) {
-            Ok(after) => After::Checkpoint(after),
-            Err(why) if is_last => After::NotYet(why),
+            Ok(after) => AfterCheckpoint::Checkpoint(after),
+            Err(why) if is_last => AfterCheckpoint::NotYet(why),
             Err(why) => return Err(why),
         };
-        Ok(Around { before, after })
+        Ok(IterationCheckpoints { before, after })
     }
 
     /// Renders the difference from one checkpoint to another, or to the present files, as git prints it, up to 8 MiB.
@@ -181,17 +182,17 @@ impl Repository {
         &self,
         from: &Checkpoint,
         to: Option<&Checkpoint>,
-        detail: Detail,
-        colour: Colour,
-    ) -> Result<Difference, GitError> {
+        detail: DiffDetail,
+        colour: DiffColour,
+    ) -> Result<RenderedDiff, GitError> {
         let to = self.tree_of(to)?;
         let detail = match detail {
-            Detail::Patch => "--patch".to_owned(),
-            Detail::Stat { columns } => format!("--stat={columns}"),
+            DiffDetail::Patch => "--patch".to_owned(),
+            DiffDetail::Stat { columns } => format!("--stat={columns}"),
         };
         let colour = match colour {
-            Colour::Yes => "--color=always",
-            Colour::No => "--color=never",
+            DiffColour::Yes => "--color=always",
+            DiffColour::No => "--color=never",
         };
         let git = self.git().output_cap(DIFFERENCE_BYTES).args([
             "diff-tree",
@@ -202,7 +203,7 @@ impl Repository {
         ]);
         let output = git.args([detail.as_str(), colour, &from.tree, &to]).run()?;
         let whole = format!("git diff {:.12} {to:.12}", from.tree);
-        Ok(Difference {
+        Ok(RenderedDiff {
             bytes: output.stdout,
             whole: output.cut.then_some(whole),
         })
@@ -217,7 +218,10 @@ impl Repository {
             return Ok(Vec::new());
         }
         let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
-        if let Some(names) = self.loose().and_then(|loose| alone::names(loose, &from.tree, &to.tree)) {
+        if let Some(names) = self
+            .loose()
+            .and_then(|loose| without_git::names(loose, &from.tree, &to.tree))
+        {
             return Ok(names.iter().map(|name| text(name)).collect());
         }
         let git = self
@@ -257,19 +261,19 @@ impl Repository {
     }
 
     /// Reads the commits between the ends of all spans; spans that it cannot answer are then asked for one by one.
-    pub(super) fn chains(&self, spans: &[(Checkpoint, Checkpoint)]) -> Chains {
+    pub(super) fn chains(&self, spans: &[(Checkpoint, Checkpoint)]) -> CommitChains {
         let since = spans.first().and_then(|(from, _)| from.head.as_deref());
         let ends = spans.iter().filter_map(|(_, to)| to.head.as_deref());
         let mut asked: String = ends.filter(|end| is_name(end)).map(|end| format!("{end}\n")).collect();
         if asked.is_empty() {
-            return Chains::default();
+            return CommitChains::default();
         }
         if let Some(since) = since.filter(|since| is_name(since)) {
             asked += &format!("^{since}\n");
         }
         let git = self.git().args(LOG_OF_CHAINS).input(asked.into_bytes());
         let output = git.output_cap(CHAINS_BYTES).run();
-        output.map_or_else(|_| Chains::default(), |output| Chains::read(&output.stdout))
+        output.map_or_else(|_| CommitChains::default(), |output| CommitChains::read(&output.stdout))
     }
 
     /// Deletes the checkpoints of a run; git may then collect objects that only they kept.

@@ -4,45 +4,45 @@ use std::{collections::HashSet, path::PathBuf, thread::JoinHandle};
 
 use ralph_core::event::Checkpoint;
 
-use super::{GitError, counts::Counts, file_identity::Identity, layout::Mark, table::Table};
+use super::{GitError, counts::DiffCounts, file_identity::FileIdentity, layout::DirectoryIdentity, table::IndexTable};
 
 /// The state after the latest checkpoint.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct RepositoryState {
     /// The identities of the repository's directories.
-    pub(super) marks: [Mark; 2],
+    pub(super) directory_identities: [DirectoryIdentity; 2],
     /// The latest reference that was set, and its commit, which identify the repository.
-    pub(super) kept: Option<(String, String)>,
+    pub(super) latest_reference: Option<(String, String)>,
     /// The user's index that ralph's was updated from; `None` while ralph's is empty.
-    pub(super) origin: Option<Identity>,
+    pub(super) origin: Option<FileIdentity>,
     /// Tracked files that should not be in the work tree, and are not.
     pub(super) absent: Vec<PathBuf>,
-    pub(super) counts: Counts,
+    pub(super) counts: DiffCounts,
     /// The content of ralph's index, if ralph can continue from it without git.
-    pub(super) table: Option<Table>,
+    pub(super) table: Option<IndexTable>,
     /// The checkpoint whose tree ralph's index holds; `None` if unknown.
     pub(super) last: Option<Checkpoint>,
     /// The thread that gives a repeated checkpoint its second name.
     pub(super) naming: Option<JoinHandle<Result<(), GitError>>>,
     /// Notices for the user, to be delivered with the next checkpoint.
-    pub(super) untold: Vec<String>,
+    pub(super) pending_notices: Vec<String>,
     /// Notices that the user has received, so that each is sent once.
-    pub(super) told: HashSet<String>,
+    pub(super) announced: HashSet<String>,
 }
 
-impl State {
-    pub(super) fn of(marks: [Mark; 2]) -> State {
-        State {
-            marks,
-            kept: None,
+impl RepositoryState {
+    pub(super) fn new(identities: [DirectoryIdentity; 2]) -> RepositoryState {
+        RepositoryState {
+            directory_identities: identities,
+            latest_reference: None,
             origin: None,
             absent: Vec::new(),
-            counts: Counts::default(),
+            counts: DiffCounts::default(),
             table: None,
             last: None,
             naming: None,
-            untold: Vec::new(),
-            told: HashSet::new(),
+            pending_notices: Vec::new(),
+            announced: HashSet::new(),
         }
     }
 
@@ -54,14 +54,14 @@ impl State {
 
     /// Keeps a notice for the user until the next checkpoint.
     pub(super) fn tell(&mut self, notice: String) {
-        self.untold.push(notice);
+        self.pending_notices.push(notice);
     }
 
     /// Waits until a repeated checkpoint has its second name.
     pub(super) fn finish_naming(&mut self) {
         let Some(naming) = self.naming.take() else { return };
         if let Err(error) = naming.join().expect("naming does not panic") {
-            self.untold.push(format!(
+            self.pending_notices.push(format!(
                 "A checkpoint is kept under one of its two names only: {error}."
             ));
         }

@@ -7,7 +7,7 @@ use super::process::{nul_separated, path};
 
 /// The differences between the work tree and the index.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Status {
+pub(super) struct WorkTreeStatus {
     /// `None` before the first commit.
     pub(super) head: Option<String>,
     /// Tracked files that differ or are gone, relative to the root.
@@ -19,7 +19,7 @@ pub(super) struct Status {
     pub(super) ignored: HashSet<Vec<u8>>,
 }
 
-impl Status {
+impl WorkTreeStatus {
     /// Whether an ignore file changed, so that untracked files in ralph's index may be ignored now.
     pub(super) fn changes_ignoring(&self) -> bool {
         self.changed
@@ -30,8 +30,8 @@ impl Status {
 }
 
 /// Parses git's output; `None` if it is not in the documented form.
-pub(super) fn parse(output: &[u8]) -> Option<Status> {
-    let mut status = Status::default();
+pub(super) fn parse(output: &[u8]) -> Option<WorkTreeStatus> {
+    let mut status = WorkTreeStatus::default();
     for line in nul_separated(output) {
         let (kind, rest) = (line.first()?, line.get(2..)?);
         match kind {
@@ -86,7 +86,7 @@ mod tests {
     fn before_the_first_commit_there_is_no_head() {
         assert_eq!(
             parse(b"# branch.oid (initial)\0# branch.head main\0"),
-            Some(Status::default())
+            Some(WorkTreeStatus::default())
         );
     }
 

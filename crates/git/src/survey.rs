@@ -9,21 +9,21 @@ use std::{
 
 use rustix::fs::{Access, access};
 
-use super::{GitError, Repository, UNTRACKED_CAP_BYTES, status::Status};
+use super::{GitError, Repository, UNTRACKED_CAP_BYTES, status::WorkTreeStatus};
 
 /// Files that are named for each reason; the rest is counted.
 const MOST_NAMED: usize = 10;
 
 /// The changes to make to the index, and the notices about files that are left out.
 #[derive(Default)]
-pub(super) struct Work {
+pub(super) struct IndexChanges {
     pub(super) add: Vec<PathBuf>,
     pub(super) remove: Vec<PathBuf>,
     left_out: BTreeMap<&'static str, Vec<String>>,
 }
 
 /// The reason why a checkpoint does not have a file in its present state.
-pub(super) enum LeftOut {
+pub(super) enum OmissionReason {
     Large,
     /// The checkpoint has its last readable state.
     Unreadable,
@@ -34,35 +34,35 @@ pub(super) enum LeftOut {
     },
 }
 
-impl Work {
+impl IndexChanges {
     /// Whether no file is left out.
     pub(super) fn is_whole(&self) -> bool {
         self.left_out.is_empty()
     }
 
-    pub(super) fn leave_out(&mut self, why: LeftOut, path: PathBuf) {
+    pub(super) fn leave_out(&mut self, why: OmissionReason, path: PathBuf) {
         let path = path.display();
         let (kind, sentence) = match why {
-            LeftOut::Large => {
+            OmissionReason::Large => {
                 let cap = UNTRACKED_CAP_BYTES >> 20;
                 (
                     "too large",
                     format!("{path} is untracked, above {cap} MiB and left out of checkpoints."),
                 )
             }
-            LeftOut::Unreadable => (
+            OmissionReason::Unreadable => (
                 "unreadable",
                 format!("{path} cannot be read; checkpoints keep its last state."),
             ),
-            LeftOut::UnreadableUntracked => (
+            OmissionReason::UnreadableUntracked => (
                 "unreadable",
                 format!("{path} cannot be read and is left out of checkpoints."),
             ),
-            LeftOut::Nested => (
+            OmissionReason::Nested => (
                 "repositories of their own",
                 format!("{path} is a repository of its own and is left out of checkpoints."),
             ),
-            LeftOut::Refused { said } => (
+            OmissionReason::Refused { said } => (
                 "refused by git",
                 format!("{path} is not in the checkpoint as it is: {said}."),
             ),
@@ -86,8 +86,8 @@ impl Work {
 
 impl Repository {
     /// Decides what to do with each file that differs from the index.
-    pub(super) fn sort(&self, status: Status) -> Result<Work, GitError> {
-        let mut work = Work::default();
+    pub(super) fn sort(&self, status: WorkTreeStatus) -> Result<IndexChanges, GitError> {
+        let mut work = IndexChanges::default();
         let mut large = Vec::new();
         for path in status.changed {
             match fs::symlink_metadata(self.layout.root.join(&path)) {
@@ -97,7 +97,7 @@ impl Repository {
                 _ if self.is_behind_link(&path) => work.remove.push(path),
                 Ok(metadata) if is_large(&metadata) => large.push(path),
                 Ok(metadata) if metadata.is_file() && !self.is_readable(&path) => {
-                    work.leave_out(LeftOut::Unreadable, path);
+                    work.leave_out(OmissionReason::Unreadable, path);
                 }
                 Ok(_) | Err(_) => work.add.push(path),
             }
@@ -107,22 +107,22 @@ impl Repository {
             if tracked.contains(&path) {
                 work.add.push(path);
             } else {
-                work.leave_out(LeftOut::Large, path.clone());
+                work.leave_out(OmissionReason::Large, path.clone());
                 work.remove.push(path);
             }
         }
         for path in status.untracked {
             match fs::symlink_metadata(self.layout.root.join(&path)) {
-                Ok(metadata) if is_large(&metadata) => work.leave_out(LeftOut::Large, path),
+                Ok(metadata) if is_large(&metadata) => work.leave_out(OmissionReason::Large, path),
                 Ok(metadata) if metadata.is_file() && !self.is_readable(&path) => {
-                    work.leave_out(LeftOut::UnreadableUntracked, path);
+                    work.leave_out(OmissionReason::UnreadableUntracked, path);
                 }
                 Ok(_) => work.add.push(path),
                 Err(_) => {} // gone since the scan
             }
         }
         for path in status.nested {
-            work.leave_out(LeftOut::Nested, path);
+            work.leave_out(OmissionReason::Nested, path);
         }
         Ok(work)
     }

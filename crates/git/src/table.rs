@@ -16,13 +16,13 @@ use std::{
 use ralph_system::files::open_unfollowed;
 
 use super::{
-    entries::Entry,
+    directory_contents::{DirectoryContents, walk_directories},
+    entries::IndexEntry,
     layout::GITATTRIBUTES,
-    look::{Look, look_through},
-    loose::{self, Id, Loose},
+    loose::{self, LooseObjects, ObjectId},
     process,
-    rules::Rules,
-    tree::{Known, Trees},
+    rules::IgnoreRuleFiles,
+    tree::{KnownFile, Trees},
 };
 
 /// With more files, the table would take much memory, so git does the work.
@@ -40,12 +40,12 @@ const SETTLED_S: i64 = 2;
 
 /// The content of ralph's index, and the files outside of it.
 #[derive(Debug)]
-pub(super) struct Table {
-    known: BTreeMap<Vec<u8>, Known>,
+pub(super) struct IndexTable {
+    known: BTreeMap<Vec<u8>, KnownFile>,
     /// Paths in the user's index.
     tracked: HashSet<Vec<u8>>,
     ignored: HashSet<Vec<u8>>,
-    pub(super) rules: Rules,
+    pub(super) rules: IgnoreRuleFiles,
     trees: Trees,
     /// Whether ralph's index file has the same content.
     pub(super) is_written: bool,
@@ -55,20 +55,20 @@ pub(super) struct Table {
 
 /// Differences between the work tree and the table.
 #[derive(Debug, Default)]
-pub(super) struct Differences {
-    files: Vec<Content>,
+pub(super) struct TableDifferences {
+    files: Vec<FileContent>,
     gone: Vec<Vec<u8>>,
 }
 
 /// The content of a file that was read.
 #[derive(Debug)]
-struct Content {
-    entry: Entry,
+struct FileContent {
+    entry: IndexEntry,
     is_suspect: bool,
     bytes: Vec<u8>,
 }
 
-impl Differences {
+impl TableDifferences {
     fn is_empty(&self) -> bool {
         self.files.is_empty() && self.gone.is_empty()
     }
@@ -80,14 +80,14 @@ impl Differences {
 }
 
 /// Files and bytes that may still be read.
-struct Budget {
+struct ReadBudget {
     files: usize,
     bytes: u64,
 }
 
-impl Budget {
-    fn new() -> Budget {
-        Budget {
+impl ReadBudget {
+    fn new() -> ReadBudget {
+        ReadBudget {
             files: MOST_READ,
             bytes: MOST_BYTES,
         }
@@ -100,22 +100,22 @@ impl Budget {
     }
 }
 
-impl Table {
+impl IndexTable {
     /// Makes a table; `None` if there are too many entries, or one that is not an ordinary file.
     pub(super) fn new(
-        entries: Vec<(Entry, bool)>,
+        entries: Vec<(IndexEntry, bool)>,
         tracked: HashSet<Vec<u8>>,
         ignored: HashSet<Vec<u8>>,
-        rules: Rules,
-    ) -> Option<Table> {
+        rules: IgnoreRuleFiles,
+    ) -> Option<IndexTable> {
         if entries.len() > MOST_FILES || entries.iter().any(|(entry, _)| is_unusual(entry)) {
             return None;
         }
         let known = entries.into_iter().map(|(entry, is_suspect)| {
-            let known = Known { is_suspect, entry };
+            let known = KnownFile { is_suspect, entry };
             (known.entry.path.clone(), known)
         });
-        let table = Table {
+        let table = IndexTable {
             known: known.collect(),
             tracked,
             ignored: HashSet::new(),
@@ -128,7 +128,7 @@ impl Table {
     }
 
     /// Replaces the ignored paths and their rules; `None` if they could change unnoticed.
-    pub(super) fn ignoring(mut self, ignored: HashSet<Vec<u8>>, rules: Rules) -> Option<Table> {
+    pub(super) fn ignoring(mut self, ignored: HashSet<Vec<u8>>, rules: IgnoreRuleFiles) -> Option<IndexTable> {
         (self.ignored, self.rules) = (ignored, rules);
         let is_odd = |path: &Vec<u8>| is_of_git(path) || path.ends_with(b"/") && self.has_below(path);
         (!self.ignored.iter().any(is_odd)).then_some(self)
@@ -141,7 +141,7 @@ impl Table {
     }
 
     /// Follows a change of the user's index; false if it is unusual or may change what is ignored.
-    pub(super) fn follow(&mut self, root: &Path, theirs: &[Entry]) -> bool {
+    pub(super) fn follow(&mut self, root: &Path, theirs: &[IndexEntry]) -> bool {
         let tracked: HashSet<Vec<u8>> = theirs.iter().map(|entry| entry.path.clone()).collect();
         // Files that are not tracked any more may be ignored.
         let untracked = self.tracked.difference(&tracked);
@@ -158,7 +158,7 @@ impl Table {
                 if above(&entry.path).any(|directory| self.ignored.contains(directory)) {
                     return false;
                 }
-                let known = Known {
+                let known = KnownFile {
                     entry: entry.clone().unread(),
                     is_suspect: false,
                 };
@@ -172,7 +172,7 @@ impl Table {
     }
 
     /// Writes the trees of the files; `None` if git has to.
-    pub(super) fn write_trees(&mut self, loose: &Loose) -> Option<String> {
+    pub(super) fn write_trees(&mut self, loose: &LooseObjects) -> Option<String> {
         self.trees.write(&self.known, loose)
     }
 
@@ -187,7 +187,7 @@ impl Table {
     }
 
     /// Returns the entries in order, for an index.
-    pub(super) fn entries(&self) -> Vec<Entry> {
+    pub(super) fn entries(&self) -> Vec<IndexEntry> {
         let entries = self.known.values().map(|known| match known.is_suspect {
             true => known.entry.clone().unread(),
             false => known.entry.clone(),
@@ -196,23 +196,28 @@ impl Table {
     }
 
     /// Compares the work tree with the table; `None` if git has to.
-    pub(super) fn compare(&mut self, root: &Path, spares: impl Fn(&Path) -> bool + Sync) -> Option<Differences> {
-        let look = look_through(|directory| self.look_at(root, directory, &spares))?;
+    pub(super) fn compare(&mut self, root: &Path, spares: impl Fn(&Path) -> bool + Sync) -> Option<TableDifferences> {
+        let contents = walk_directories(|directory| self.list_directory(root, directory, &spares))?;
         let mut gone = Vec::new();
-        if look.seen.len() < self.known.len() {
-            let seen: HashSet<&[u8]> = look.seen.into_iter().collect();
+        if contents.seen.len() < self.known.len() {
+            let seen: HashSet<&[u8]> = contents.seen.into_iter().collect();
             let missing = self.known.keys().filter(|path| !seen.contains(&path[..]));
             gone.extend(missing.cloned());
         }
-        let files = self.read_again(root, look.to_read)?;
-        let found = Differences { files, gone };
+        let files = self.read_again(root, contents.to_read)?;
+        let found = TableDifferences { files, gone };
         let is_for_git = found.paths().any(is_of_git);
         (!is_for_git).then_some(found)
     }
 
     /// Lists one directory without those below; `None` if git has to.
-    fn look_at(&self, root: &Path, directory: &[u8], spares: impl Fn(&Path) -> bool) -> Option<Look<'_>> {
-        let mut look = Look::default();
+    fn list_directory(
+        &self,
+        root: &Path,
+        directory: &[u8],
+        spares: impl Fn(&Path) -> bool,
+    ) -> Option<DirectoryContents<'_>> {
+        let mut contents = DirectoryContents::default();
         for item in fs::read_dir(root.join(process::path(directory))).ok()? {
             let item = item.ok()?;
             let kind = item.file_type().ok()?;
@@ -223,12 +228,12 @@ impl Table {
                 }
                 path.push(b'/');
                 if !self.ignored.contains(&path) {
-                    look.directories.push(path);
+                    contents.directories.push(path);
                 }
             } else if let Some((known_path, known)) = self.known.get_key_value(&path) {
-                look.seen.push(known_path);
+                contents.seen.push(known_path);
                 if known.is_suspect || !known.entry.looks_like(&item.metadata().ok()?) {
-                    look.to_read.push(path);
+                    contents.to_read.push(path);
                 }
             } else {
                 let is_known = self.ignored.contains(&path)
@@ -240,13 +245,13 @@ impl Table {
                 }
             }
         }
-        Some(look)
+        Some(contents)
     }
 
     /// Reads files that may have changed, and returns those that have.
-    fn read_again(&mut self, root: &Path, paths: Vec<Vec<u8>>) -> Option<Vec<Content>> {
+    fn read_again(&mut self, root: &Path, paths: Vec<Vec<u8>>) -> Option<Vec<FileContent>> {
         let mut changed = Vec::new();
-        let mut budget = Budget::new();
+        let mut budget = ReadBudget::new();
         for path in paths {
             let read = read(root, &path, &mut budget)?;
             let known = self.known.get_mut(&path)?;
@@ -261,9 +266,9 @@ impl Table {
     }
 
     /// Reads the files that git has found to differ; `None` if git has to add them.
-    pub(super) fn read(&self, root: &Path, add: &[PathBuf], remove: &[PathBuf]) -> Option<Differences> {
-        let mut found = Differences::default();
-        let mut budget = Budget::new();
+    pub(super) fn read(&self, root: &Path, add: &[PathBuf], remove: &[PathBuf]) -> Option<TableDifferences> {
+        let mut found = TableDifferences::default();
+        let mut budget = ReadBudget::new();
         found
             .gone
             .extend(remove.iter().map(|path| path.as_os_str().as_bytes().to_vec()));
@@ -283,7 +288,7 @@ impl Table {
     }
 
     /// Records the differences after their contents are written; `None` if one cannot be written.
-    pub(super) fn record(&mut self, differences: Differences, loose: &Loose) -> Option<()> {
+    pub(super) fn record(&mut self, differences: TableDifferences, loose: &LooseObjects) -> Option<()> {
         for read in &differences.files {
             let id = loose.write("blob", &read.bytes)?;
             debug_assert_eq!(id[..], read.entry.id);
@@ -298,7 +303,7 @@ impl Table {
         }
         for read in differences.files {
             self.trees.forget(&read.entry.path);
-            let known = Known {
+            let known = KnownFile {
                 is_suspect: read.is_suspect,
                 entry: read.entry,
             };
@@ -315,7 +320,7 @@ fn above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Whether the entry is something else than an ordinary file.
-fn is_unusual(entry: &Entry) -> bool {
+fn is_unusual(entry: &IndexEntry) -> bool {
     entry.stage != 0 || entry.absent || entry.is_link()
 }
 
@@ -328,7 +333,7 @@ fn name_of(path: &[u8]) -> &[u8] {
 }
 
 /// Reads a file or a link; `None` for other kinds, and beyond the bounds.
-fn read(root: &Path, path: &[u8], budget: &mut Budget) -> Option<Content> {
+fn read(root: &Path, path: &[u8], budget: &mut ReadBudget) -> Option<FileContent> {
     let file = root.join(process::path(path));
     let metadata = file.symlink_metadata().ok()?;
     let before = now_s();
@@ -345,9 +350,9 @@ fn read(root: &Path, path: &[u8], budget: &mut Budget) -> Option<Content> {
     if content.len() as u64 != metadata.len() || metadata.len() > FILE_BYTES {
         return None;
     }
-    let id: Id = loose::id_of(&content);
-    Some(Content {
-        entry: Entry::of(path, &id, &metadata)?,
+    let id: ObjectId = loose::id_of(&content);
+    Some(FileContent {
+        entry: IndexEntry::from_metadata(path, &id, &metadata)?,
         is_suspect: may_change_unseen(&metadata, before),
         bytes: content,
     })

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, mem, os::unix::ffi::OsStrExt, path::PathBuf, ti
 
 use super::{
     GitError, Repository,
-    survey::{LeftOut, Work},
+    survey::{IndexChanges, OmissionReason},
 };
 
 /// After so many refusals without any success, the fault is not with the files.
@@ -12,7 +12,7 @@ const MOST_REFUSED: usize = 16;
 
 impl Repository {
     /// Applies additions and removals to the index. A file that git refuses is left out; the others are still applied.
-    pub(super) fn update_index(&self, work: &mut Work) -> Result<(), GitError> {
+    pub(super) fn update_index(&self, work: &mut IndexChanges) -> Result<(), GitError> {
         if !work.remove.is_empty() {
             let args = ["update-index", "--force-remove", "-z", "--stdin"];
             self.own_index_git().args(args).input(listed(&work.remove)).run()?;
@@ -36,7 +36,7 @@ impl Repository {
                         .filter_map(|line| line.strip_prefix("Ignoring path "));
                     for path in passed_over {
                         let said = "git takes no file of that name".to_owned();
-                        work.leave_out(LeftOut::Refused { said }, path.into());
+                        work.leave_out(OmissionReason::Refused { said }, path.into());
                     }
                 }
                 Err(error @ GitError::Refused { .. }) if group.len() == 1 => {
@@ -45,7 +45,7 @@ impl Repository {
                         return Err(error);
                     }
                     work.leave_out(
-                        LeftOut::Refused {
+                        OmissionReason::Refused {
                             said: error.to_string(),
                         },
                         group.remove(0),
@@ -55,7 +55,7 @@ impl Repository {
                     let said = error.to_string();
                     let left_out = group
                         .into_iter()
-                        .map(|path| (LeftOut::Refused { said: said.clone() }, path));
+                        .map(|path| (OmissionReason::Refused { said: said.clone() }, path));
                     left_out.for_each(|(why, path)| work.leave_out(why, path));
                 }
                 Err(GitError::Refused { .. }) => {

@@ -25,7 +25,7 @@ use ralph_core::event::{Changes, Checkpoint, RunId};
 use ralph_system::proc::Supervisor;
 use tempfile::TempDir;
 
-use super::{GitError, Moment, NoRepository, Repository, Taken};
+use super::{GitError, Moment, NewCheckpoint, NoRepository, Repository};
 
 /// A temporary repository.
 struct Project {
@@ -155,11 +155,11 @@ fn run() -> RunId {
     RunId("20261120-102835-4f2a".to_owned())
 }
 
-fn before(repository: &Repository, n: u32) -> Taken {
+fn before(repository: &Repository, n: u32) -> NewCheckpoint {
     repository.checkpoint(&run(), n, Moment::Before).unwrap()
 }
 
-fn after(repository: &Repository, n: u32) -> Taken {
+fn after(repository: &Repository, n: u32) -> NewCheckpoint {
     repository.checkpoint(&run(), n, Moment::After).unwrap()
 }
 

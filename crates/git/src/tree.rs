@@ -6,15 +6,15 @@ use std::{
 };
 
 use super::{
-    entries::{DIRECTORY, Entry},
-    loose::{Id, Loose, Packs, hex},
+    entries::{DIRECTORY, IndexEntry},
+    loose::{LooseObjects, ObjectId, PackDirectoryState, hex},
     sha1::sha1,
 };
 
 /// A file of the index.
 #[derive(Debug, Clone)]
-pub(super) struct Known {
-    pub(super) entry: Entry,
+pub(super) struct KnownFile {
+    pub(super) entry: IndexEntry,
     /// The file may have changed since it was read without a visible difference.
     pub(super) is_suspect: bool,
 }
@@ -22,10 +22,10 @@ pub(super) struct Known {
 /// Tree objects of the directories, by path with a slash at the end; the root's path is empty.
 #[derive(Debug, Default)]
 pub(super) struct Trees {
-    of: HashMap<Vec<u8>, Id>,
+    ids: HashMap<Vec<u8>, ObjectId>,
     /// Objects that git has found in packs, valid as long as `packs` is unchanged.
     packed: HashSet<Vec<u8>>,
-    packs: Option<Packs>,
+    packs: Option<PackDirectoryState>,
     /// Objects that were not found outside of packs at the latest attempt.
     missing: HashSet<Vec<u8>>,
     /// Trees that were not written because of missing objects.
@@ -33,42 +33,42 @@ pub(super) struct Trees {
 }
 
 /// Destination of tree objects.
-enum To<'a> {
+enum TreeDestination<'a> {
     /// Only their names are computed.
     Nothing,
-    Objects(&'a Loose),
+    Objects(&'a LooseObjects),
 }
 
-struct Item {
+struct TreeItem {
     mode: u32,
     name: Vec<u8>,
     id: Vec<u8>,
 }
 
-type Files = BTreeMap<Vec<u8>, Known>;
+type KnownFiles = BTreeMap<Vec<u8>, KnownFile>;
 
 impl Trees {
     /// Forgets the trees that contain a file.
     pub(super) fn forget(&mut self, path: &[u8]) {
-        self.of.remove(&b""[..]);
+        self.ids.remove(&b""[..]);
         for (at, _) in path.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
-            self.of.remove(&path[..=at]);
+            self.ids.remove(&path[..=at]);
         }
     }
 
     /// Whether no file has changed since the trees were named.
     pub(super) fn are_known(&self) -> bool {
-        self.of.contains_key(&b""[..])
+        self.ids.contains_key(&b""[..])
     }
 
     /// Computes the name of the root tree, which git has written.
-    pub(super) fn name(&mut self, files: &Files) -> Option<String> {
-        self.tree(files, b"", &To::Nothing).map(|id| hex(&id))
+    pub(super) fn name(&mut self, files: &KnownFiles) -> Option<String> {
+        self.tree(files, b"", &TreeDestination::Nothing).map(|id| hex(&id))
     }
 
     /// Writes the changed trees and returns the root's name. `None` if an object may be missing, which only git can
     /// verify.
-    pub(super) fn write(&mut self, files: &Files, loose: &Loose) -> Option<String> {
+    pub(super) fn write(&mut self, files: &KnownFiles, loose: &LooseObjects) -> Option<String> {
         let packs = loose.packs();
         if packs.is_none() || packs != self.packs {
             self.packed.clear();
@@ -77,26 +77,26 @@ impl Trees {
         self.missing.clear();
         self.unwritten.clear();
         // Another process may have removed the tree.
-        if let Some(root) = self.of.get(&b""[..])
+        if let Some(root) = self.ids.get(&b""[..])
             && !self.packed.contains(&root[..])
             && !loose.has(&hex(root))
         {
             return None;
         }
-        let root = self.tree(files, b"", &To::Objects(loose))?;
+        let root = self.tree(files, b"", &TreeDestination::Objects(loose))?;
         self.missing.is_empty().then(|| hex(&root))
     }
 
     /// Records that git has written the tree of these files, and so verified that the missing objects exist.
-    pub(super) fn written_by_git(&mut self, files: &Files, tree: &str) -> bool {
+    pub(super) fn written_by_git(&mut self, files: &KnownFiles, tree: &str) -> bool {
         if self.packs.is_some() {
             self.packed.extend(self.missing.drain());
         }
         self.name(files).is_some_and(|name| name == tree)
     }
 
-    fn tree(&mut self, files: &Files, directory: &[u8], to: &To) -> Option<Id> {
-        if let Some(id) = self.of.get(directory) {
+    fn tree(&mut self, files: &KnownFiles, directory: &[u8], to: &TreeDestination) -> Option<ObjectId> {
+        if let Some(id) = self.ids.get(directory) {
             return Some(*id);
         }
         let items = self.items(files, directory, to)?;
@@ -113,20 +113,20 @@ impl Trees {
         }
         let name = || sha1(&[format!("tree {}\0", content.len()).as_bytes(), &content].concat());
         let id = match to {
-            To::Nothing => name(),
-            To::Objects(loose) if self.all_there(items, loose) => loose.write("tree", &content)?,
-            To::Objects(_) => {
+            TreeDestination::Nothing => name(),
+            TreeDestination::Objects(loose) if self.all_there(items, loose) => loose.write("tree", &content)?,
+            TreeDestination::Objects(_) => {
                 let id = name();
                 self.unwritten.insert(id.to_vec());
                 return Some(id);
             }
         };
-        self.of.insert(directory.to_owned(), id);
+        self.ids.insert(directory.to_owned(), id);
         Some(id)
     }
 
     /// Whether all objects of a tree exist; remembers the missing ones.
-    fn all_there(&mut self, items: Vec<Item>, loose: &Loose) -> bool {
+    fn all_there(&mut self, items: Vec<TreeItem>, loose: &LooseObjects) -> bool {
         let mut all = true;
         for item in items {
             if self.unwritten.contains(&item.id) {
@@ -140,7 +140,7 @@ impl Trees {
     }
 
     /// Returns the items of one directory in git's order, which is that of the paths.
-    fn items(&mut self, files: &Files, directory: &[u8], to: &To) -> Option<Vec<Item>> {
+    fn items(&mut self, files: &KnownFiles, directory: &[u8], to: &TreeDestination) -> Option<Vec<TreeItem>> {
         let mut items = Vec::new();
         let mut from = Bound::Included(directory.to_vec());
         while let Some((path, known)) = files.range((from, Bound::Unbounded)).next() {
@@ -148,7 +148,7 @@ impl Trees {
                 break;
             };
             let Some(end) = rest.iter().position(|&byte| byte == b'/') else {
-                items.push(Item {
+                items.push(TreeItem {
                     mode: known.entry.mode(),
                     name: rest.to_vec(),
                     id: known.entry.id.clone(),
@@ -158,7 +158,7 @@ impl Trees {
             };
             let below = &path[..=directory.len() + end];
             let id = self.tree(files, below, to)?;
-            items.push(Item {
+            items.push(TreeItem {
                 mode: DIRECTORY,
                 name: rest[..end].to_vec(),
                 id: id.to_vec(),

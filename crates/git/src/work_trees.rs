@@ -27,11 +27,11 @@ use super::{
 /// Deadline of git commands that write a whole work tree.
 pub(super) const DEADLINE: Duration = Duration::from_secs(900);
 /// The committer if the user's configuration names none.
-const NOBODY: [&str; 2] = ["user.name=ralph", "user.email=ralph@localhost"];
+const FALLBACK_COMMITTER: [&str; 2] = ["user.name=ralph", "user.email=ralph@localhost"];
 /// Most bytes that are read of a file that holds one path.
 const GITDIR_CAP_BYTES: u64 = 64 << 10;
 /// Prefix of the references that keep the merges of a batch.
-pub(super) const HELD: &str = "refs/ralph/batches/";
+pub(super) const BATCH_REFERENCES: &str = "refs/ralph/batches/";
 
 /// The repository of a batch.
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ pub struct Branches {
 
 /// The result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Merge {
+pub enum MergeResult {
     Made {
         commit: String,
     },
@@ -61,7 +61,7 @@ pub enum Merge {
 
 /// The result of moving a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Move {
+pub enum MoveResult {
     Done,
     /// The branch is not at the expected commit.
     HadMoved,
@@ -76,7 +76,7 @@ impl Branches {
     ///
     /// # Errors
     /// [`NoRepository`] if no repository with a work tree contains it.
-    pub fn of(project: &Path, supervisor: &Supervisor) -> Result<Branches, NoRepository> {
+    pub fn find(project: &Path, supervisor: &Supervisor) -> Result<Branches, NoRepository> {
         inspect_above(project).map_err(NoRepository::Unreadable)?;
         let git = |args: &[&str]| Git::at(supervisor, project).args(args).run_any();
         let asked = git(&["rev-parse", "--is-inside-work-tree"]).map_err(|error| match error {
@@ -242,40 +242,40 @@ impl Branches {
     ///
     /// # Errors
     /// [`GitError`] if git cannot be asked.
-    pub fn fast_forward(&self, branch: &str, onto: &str, commit: &str) -> Result<Move, GitError> {
+    pub fn fast_forward(&self, branch: &str, onto: &str, commit: &str) -> Result<MoveResult, GitError> {
         match self.tip(branch)? {
-            Some(tip) if tip == commit => return Ok(Move::Done),
+            Some(tip) if tip == commit => return Ok(MoveResult::Done),
             Some(tip) if tip == onto => {}
             // The branch contains the commit already, and more.
-            Some(tip) if self.is_ancestor(commit, &tip)? => return Ok(Move::Done),
-            Some(_) | None => return Ok(Move::HadMoved),
+            Some(tip) if self.is_ancestor(commit, &tip)? => return Ok(MoveResult::Done),
+            Some(_) | None => return Ok(MoveResult::HadMoved),
         }
         let Some(tree) = self.checked_out_in(branch)? else {
             let moved = self.git().args(["update-ref", &full(branch), commit, onto]).run_any()?;
             return Ok(match moved.success() {
-                true => Move::Done,
-                false if self.tip(branch)?.as_deref() == Some(onto) => Move::InUse {
+                true => MoveResult::Done,
+                false if self.tip(branch)?.as_deref() == Some(onto) => MoveResult::InUse {
                     why: moved.refusal().to_string(),
                 },
-                false => Move::HadMoved,
+                false => MoveResult::HadMoved,
             });
         };
         if !self.is_clean(&tree, false)? {
             let why = format!("{} has changes that are not committed", tree.display());
-            return Ok(Move::InUse { why });
+            return Ok(MoveResult::InUse { why });
         }
         let moved = self
             .at(&tree)
             .args(["merge", "--ff-only", "--quiet", commit])
             .run_any()?;
         if moved.success() && self.tip(branch)?.as_deref() == Some(commit) {
-            return Ok(Move::Done);
+            return Ok(MoveResult::Done);
         }
         Ok(match self.tip(branch)? {
-            Some(tip) if tip == onto => Move::InUse {
+            Some(tip) if tip == onto => MoveResult::InUse {
                 why: moved.refusal().to_string(),
             },
-            Some(_) | None => Move::HadMoved,
+            Some(_) | None => MoveResult::HadMoved,
         })
     }
 
@@ -446,12 +446,12 @@ impl Branches {
     /// [`GitError::Refused`] if git refuses.
     pub fn commit_all(&self, tree: &Path, message: &str) -> Result<(), GitError> {
         self.unlock_tree(tree)?;
-        if self.is_clean(tree, true)? && !self.merges(tree)? {
+        if self.is_clean(tree, true)? && !self.is_merging(tree)? {
             return Ok(());
         }
         self.at(tree).deadline(DEADLINE).args(["add", "--all"]).run()?;
         let staged = self.at(tree).args(["diff", "--cached", "--quiet"]).run_any()?;
-        if staged.success() && !self.merges(tree)? {
+        if staged.success() && !self.is_merging(tree)? {
             return Ok(());
         }
         let commit = ["commit", "--quiet", "--no-verify", "--message", message];
@@ -475,7 +475,7 @@ impl Branches {
     /// # Errors
     /// [`GitError`] if the reference cannot be written.
     pub fn hold(&self, batch: &str, commit: &str) -> Result<(), GitError> {
-        let reference = format!("{HELD}{batch}");
+        let reference = format!("{BATCH_REFERENCES}{batch}");
         self.git().args(["update-ref", &reference, commit]).run().map(drop)
     }
 
@@ -484,7 +484,7 @@ impl Branches {
     /// # Errors
     /// [`GitError`] if the reference cannot be deleted.
     pub fn release(&self, batch: &str) -> Result<(), GitError> {
-        let reference = format!("{HELD}{batch}");
+        let reference = format!("{BATCH_REFERENCES}{batch}");
         self.git().args(["update-ref", "-d", &reference]).run_any().map(drop)
     }
 
@@ -493,7 +493,7 @@ impl Branches {
     ///
     /// # Errors
     /// [`GitError`] if git cannot be asked.
-    pub fn adopt(&self, tree: &Path, branch: &str) -> Result<bool, GitError> {
+    pub fn advance_to_head(&self, tree: &Path, branch: &str) -> Result<bool, GitError> {
         let head = self.head_of(tree)?;
         let Some(tip) = self.tip(branch)? else {
             self.create(branch, &head)?;
@@ -521,7 +521,7 @@ impl Branches {
     ///
     /// # Errors
     /// [`GitError`] if git cannot be asked.
-    pub fn merges(&self, tree: &Path) -> Result<bool, GitError> {
+    pub fn is_merging(&self, tree: &Path) -> Result<bool, GitError> {
         Ok(self.admin_of(tree)?.join("MERGE_HEAD").exists())
     }
 
@@ -585,26 +585,26 @@ impl Branches {
     ///
     /// # Errors
     /// [`GitError`] if the merge fails for another reason than a conflict.
-    pub fn merge(&self, tree: &Path, branch: &str, message: &str) -> Result<Merge, GitError> {
+    pub fn merge(&self, tree: &Path, branch: &str, message: &str) -> Result<MergeResult, GitError> {
         let Some(tip) = self.tip(branch)? else {
             return Err(GitError::Gone {
                 path: PathBuf::from(branch),
             });
         };
         if self.is_ancestor(&tip, &self.head_of(tree)?)? {
-            return Ok(Merge::Unneeded);
+            return Ok(MergeResult::Unneeded);
         }
         // Never a fast-forward: the first parent tells the target's own history from the merged one.
         let merge = ["merge", "--quiet", "--no-ff", "--no-verify", "--message", message, &tip];
         let merged = self.at(tree).deadline(DEADLINE).args(merge).run_any()?;
         if merged.success() {
             let commit = self.head_of(tree)?;
-            return Ok(Merge::Made { commit });
+            return Ok(MergeResult::Made { commit });
         }
         let files = self.unmerged(tree)?;
         match files.is_empty() {
             true => Err(merged.refusal()),
-            false => Ok(Merge::Conflict { files }),
+            false => Ok(MergeResult::Conflict { files }),
         }
     }
 
@@ -615,7 +615,7 @@ impl Branches {
     /// # Errors
     /// [`GitError`] if the merge fails for another reason than a conflict.
     pub fn begin_merge(&self, tree: &Path, commit: &str, message: &str) -> Result<Vec<FileConflict>, GitError> {
-        if self.merges(tree)? || self.is_ancestor(commit, &self.head_of(tree)?)? {
+        if self.is_merging(tree)? || self.is_ancestor(commit, &self.head_of(tree)?)? {
             return self.conflicts(tree);
         }
         self.unlock_tree(tree)?;
@@ -758,7 +758,7 @@ impl Branches {
         // Recorded resolutions of other merges are the user's to apply.
         let git = git.setting("rerere.enabled=false").setting("merge.renames=true");
         match self.is_anonymous {
-            true => NOBODY.into_iter().fold(git, Git::setting),
+            true => FALLBACK_COMMITTER.into_iter().fold(git, Git::setting),
             false => git,
         }
     }

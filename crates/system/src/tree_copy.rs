@@ -33,7 +33,7 @@ const LOCK: &str = "lock";
 const RELOCATED_BYTES: u64 = 64 << 10;
 
 #[derive(Debug, Error)]
-pub enum CopyError {
+pub enum TreeCopyError {
     #[error("{path}: cannot be copied", path = path.display())]
     File {
         path: PathBuf,
@@ -46,9 +46,9 @@ pub enum CopyError {
     TooDeep { path: PathBuf },
 }
 
-fn at(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
+fn at(path: &Path) -> impl FnOnce(io::Error) -> TreeCopyError {
     let path = path.to_owned();
-    |source| CopyError::File { path, source }
+    |source| TreeCopyError::File { path, source }
 }
 
 /// A directory for a copy, and for the temporary files of programs that run in it. Removed when dropped.
@@ -64,8 +64,8 @@ impl TreeCopy {
     /// Makes an empty copy in `copies`.
     ///
     /// # Errors
-    /// [`CopyError::File`] with the path that cannot be made.
-    pub fn empty(copies: &Path) -> Result<Self, CopyError> {
+    /// [`TreeCopyError::File`] with the path that cannot be made.
+    pub fn empty(copies: &Path) -> Result<Self, TreeCopyError> {
         let mut private = DirBuilder::new();
         private.mode(0o700);
         private.recursive(true).create(copies).map_err(at(copies))?;
@@ -101,9 +101,9 @@ impl TreeCopy {
     /// out, as are unreadable files.
     ///
     /// # Errors
-    /// [`CopyError`] if the project is too large, or the copy cannot be written.
-    pub fn fill(&self, project: &Path) -> Result<(), CopyError> {
-        Copying::of_project(self).directory(project, &self.tree(), 0)
+    /// [`TreeCopyError`] if the project is too large, or the copy cannot be written.
+    pub fn fill(&self, project: &Path) -> Result<(), TreeCopyError> {
+        CopyJob::for_project(self).directory(project, &self.tree(), 0)
     }
 
     /// Copies `project`, a canonical path, so that nothing in the copy leads back to it: symlinks and the paths in
@@ -112,13 +112,13 @@ impl TreeCopy {
     ///
     /// # Errors
     /// As [`TreeCopy::fill`].
-    pub fn fill_apart(&self, project: &Path) -> Result<(), CopyError> {
-        let mut copying = Copying {
-            apart: Some(Apart {
+    pub fn fill_isolated(&self, project: &Path) -> Result<(), TreeCopyError> {
+        let mut copying = CopyJob {
+            isolation: Some(IsolatedCopy {
                 project: project.to_owned(),
                 copy: self.tree(),
             }),
-            ..Copying::of_project(self)
+            ..CopyJob::for_project(self)
         };
         copying.directory(project, &self.tree(), 0)
     }
@@ -127,12 +127,12 @@ impl TreeCopy {
     /// file or link. The files get the present time, because build tools rely on it.
     ///
     /// # Errors
-    /// [`CopyError`] if there is too much, or something cannot be read or written.
-    pub fn lay_over(&self, sealed: &Path) -> Result<(), CopyError> {
-        let mut copying = Copying {
-            spared: None,
-            times: Times::Present,
-            ..Copying::of_project(self)
+    /// [`TreeCopyError`] if there is too much, or something cannot be read or written.
+    pub fn lay_over(&self, sealed: &Path) -> Result<(), TreeCopyError> {
+        let mut copying = CopyJob {
+            excluded: None,
+            times: CopiedTimes::Present,
+            ..CopyJob::for_project(self)
         };
         copying.directory(sealed, &self.tree(), 0)
     }
@@ -205,60 +205,60 @@ fn make_writable(directory: &Path, depth: usize) {
 
 /// The room that is left for a copy.
 #[derive(Debug, Clone, Copy)]
-struct Room {
+struct RemainingRoom {
     files: u64,
     bytes: u64,
 }
 
-impl Room {
-    fn take(&mut self, bytes: u64) -> Result<(), CopyError> {
+impl RemainingRoom {
+    fn take(&mut self, bytes: u64) -> Result<(), TreeCopyError> {
         let files = self.files.checked_sub(1);
         let bytes = self.bytes.checked_sub(bytes);
         let (Some(files), Some(bytes)) = (files, bytes) else {
-            return Err(CopyError::TooLarge);
+            return Err(TreeCopyError::TooLarge);
         };
-        *self = Room { files, bytes };
+        *self = RemainingRoom { files, bytes };
         Ok(())
     }
 }
 
 /// The modification time of copied files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Times {
+enum CopiedTimes {
     /// That of the originals: otherwise build tools would rebuild everything.
     Kept,
     Present,
 }
 
 #[derive(Debug)]
-struct Copying {
-    left: Room,
+struct CopyJob {
+    left: RemainingRoom,
     /// A directory that is not copied.
-    spared: Option<PathBuf>,
-    times: Times,
+    excluded: Option<PathBuf>,
+    times: CopiedTimes,
     /// Set if nothing in the copy may lead back to the project.
-    apart: Option<Apart>,
+    isolation: Option<IsolatedCopy>,
 }
 
-impl Copying {
-    fn of_project(copy: &TreeCopy) -> Self {
-        Copying {
-            left: Room {
+impl CopyJob {
+    fn for_project(copy: &TreeCopy) -> Self {
+        CopyJob {
+            left: RemainingRoom {
                 files: FILES,
                 bytes: BYTES,
             },
-            spared: copy.directory.parent().map(Path::to_owned),
-            times: Times::Kept,
-            apart: None,
+            excluded: copy.directory.parent().map(Path::to_owned),
+            times: CopiedTimes::Kept,
+            isolation: None,
         }
     }
 
     /// Copies the content of `from` into `to`, which exists or is made.
-    fn directory(&mut self, from: &Path, to: &Path, depth: usize) -> Result<(), CopyError> {
+    fn directory(&mut self, from: &Path, to: &Path, depth: usize) -> Result<(), TreeCopyError> {
         if depth > DEPTH {
-            return Err(CopyError::TooDeep { path: from.to_owned() });
+            return Err(TreeCopyError::TooDeep { path: from.to_owned() });
         }
-        let is_project = self.times == Times::Kept;
+        let is_project = self.times == CopiedTimes::Kept;
         let entries = match fs::read_dir(from) {
             Ok(entries) => entries,
             Err(error) if is_project && is_gone_or_denied(&error) => return Ok(()),
@@ -268,7 +268,7 @@ impl Copying {
             let entry = entry.map_err(at(from))?;
             let (source, target) = (entry.path(), to.join(entry.file_name()));
             let Ok(kind) = entry.file_type() else { continue };
-            if let Some(apart) = &self.apart
+            if let Some(apart) = &self.isolation
                 && apart.leaves_out(&source, kind.is_dir())
             {
                 continue;
@@ -279,7 +279,7 @@ impl Copying {
                 self.inner(&source, &target, depth)
             } else if kind.is_symlink() {
                 let leads_to = fs::read_link(&source).map_err(at(&source));
-                leads_to.and_then(|leads_to| match &self.apart {
+                leads_to.and_then(|leads_to| match &self.isolation {
                     Some(apart) => link(&apart.link(from, &leads_to), &target),
                     None => link(&leads_to, &target),
                 })
@@ -289,7 +289,7 @@ impl Copying {
                 continue;
             };
             match copied {
-                Err(CopyError::File { source: why, path })
+                Err(TreeCopyError::File { source: why, path })
                     if is_project && path.starts_with(from) && is_gone_or_denied(&why) => {}
                 copied => copied?,
             }
@@ -297,11 +297,11 @@ impl Copying {
         Ok(())
     }
 
-    fn inner(&mut self, from: &Path, to: &Path, depth: usize) -> Result<(), CopyError> {
-        if self.spared.as_deref() == Some(from) {
+    fn inner(&mut self, from: &Path, to: &Path, depth: usize) -> Result<(), TreeCopyError> {
+        if self.excluded.as_deref() == Some(from) {
             return Ok(());
         }
-        if self.times == Times::Kept {
+        if self.times == CopiedTimes::Kept {
             let is_installed = from.file_name().is_some_and(|name| name == PACKAGES) || from.join(PYTHON_TAG).exists();
             let is_cache = is_installed || from.join(CACHE_TAG).exists();
             if is_cache && !fits(from, &mut CACHE_BYTES.clone(), 0) {
@@ -319,7 +319,7 @@ impl Copying {
         self.directory(from, to, depth + 1)
     }
 
-    fn file(&mut self, from: &Path, to: &Path) -> Result<(), CopyError> {
+    fn file(&mut self, from: &Path, to: &Path) -> Result<(), TreeCopyError> {
         let Some((mut source, metadata)) = open_unfollowed(from).map_err(at(from))? else {
             return Ok(());
         };
@@ -327,7 +327,7 @@ impl Copying {
         clear(to)?;
         let mut target = File::create_new(to).map_err(at(to))?;
         match self
-            .apart
+            .isolation
             .as_ref()
             .and_then(|apart| apart.relocated(from, metadata.len()))
         {
@@ -336,7 +336,7 @@ impl Copying {
         }
         let mode = metadata.mode() & 0o777;
         target.set_permissions(Permissions::from_mode(mode)).map_err(at(to))?;
-        if self.times == Times::Kept {
+        if self.times == CopiedTimes::Kept {
             let modified = metadata.modified().map_err(at(from))?;
             let times = FileTimes::new().set_modified(modified);
             target.set_times(times).map_err(at(to))?;
@@ -347,12 +347,12 @@ impl Copying {
 
 /// A copy that must not lead back to its project.
 #[derive(Debug)]
-struct Apart {
+struct IsolatedCopy {
     project: PathBuf,
     copy: PathBuf,
 }
 
-impl Apart {
+impl IsolatedCopy {
     fn leaves_out(&self, path: &Path, is_directory: bool) -> bool {
         let (Some(name), Ok(within)) = (path.file_name(), path.strip_prefix(&self.project)) else {
             return false;
@@ -405,13 +405,13 @@ fn is_gone_or_denied(error: &io::Error) -> bool {
 }
 
 /// Replaces any file or directory at `path` by a link to `leads_to`.
-fn link(leads_to: &Path, path: &Path) -> Result<(), CopyError> {
+fn link(leads_to: &Path, path: &Path) -> Result<(), TreeCopyError> {
     clear(path)?;
     symlink(leads_to, path).map_err(at(path))
 }
 
 /// Removes a file or directory at `path`, if there is one, without following links.
-fn clear(path: &Path) -> Result<(), CopyError> {
+fn clear(path: &Path) -> Result<(), TreeCopyError> {
     let removed = match fs::symlink_metadata(path) {
         Ok(there) if there.is_dir() => fs::remove_dir_all(path),
         Ok(_) => fs::remove_file(path),
@@ -503,9 +503,9 @@ mod tests {
 
     #[test]
     fn a_project_that_is_too_large_is_refused() {
-        let mut room = Room { files: 2, bytes: 10 };
+        let mut room = RemainingRoom { files: 2, bytes: 10 };
         room.take(10).unwrap();
-        assert!(matches!(room.take(1), Err(CopyError::TooLarge)));
+        assert!(matches!(room.take(1), Err(TreeCopyError::TooLarge)));
         let place = tempfile::tempdir().unwrap();
         write(&place.path().join("a/b"), "12345");
         assert!(fits(place.path(), &mut 5, 0) && !fits(place.path(), &mut 4, 0));

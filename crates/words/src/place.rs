@@ -1,6 +1,6 @@
 //! Sandbox places in words: why they are writable or unreadable.
 
-use ralph_system::sandbox::Why;
+use ralph_system::sandbox::ListingReason;
 
 /// The protections that a version of Landlock lacks; empty if it has all that ralph uses.
 pub fn lacking_in_words(abi: i32) -> Vec<&'static str> {
@@ -15,20 +15,20 @@ pub fn lacking_in_words(abi: i32) -> Vec<&'static str> {
 }
 
 /// Why a place is on a list of the sandbox.
-pub fn place_in_words(why: Why) -> &'static str {
+pub fn place_in_words(why: ListingReason) -> &'static str {
     match why {
-        Why::Project => "the project",
-        Why::Git => "the project's git directory",
-        Why::Agent => "the agent's own state",
-        Why::Cache => "a cache",
-        Why::Private => "a directory in the place of temporary files or of a cache",
-        Why::Temporary => "temporary files",
-        Why::Device => "a terminal or a device that keeps nothing",
-        Why::Credentials => "keys and passwords",
-        Why::History => "what was typed",
-        Why::OtherAgent => "the state of another agent",
-        Why::RalphState => "ralph's own records",
-        Why::Setting => "a setting",
-        Why::Sealed => "the files of a sealed goal",
+        ListingReason::Project => "the project",
+        ListingReason::Git => "the project's git directory",
+        ListingReason::Agent => "the agent's own state",
+        ListingReason::Cache => "a cache",
+        ListingReason::Private => "a directory in the place of temporary files or of a cache",
+        ListingReason::Temporary => "temporary files",
+        ListingReason::Device => "a terminal or a device that keeps nothing",
+        ListingReason::Credentials => "keys and passwords",
+        ListingReason::History => "what was typed",
+        ListingReason::OtherAgent => "the state of another agent",
+        ListingReason::RalphState => "ralph's own records",
+        ListingReason::Setting => "a setting",
+        ListingReason::Sealed => "the files of a sealed goal",
     }
 }

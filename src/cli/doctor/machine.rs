@@ -14,7 +14,7 @@ use ralph_system::{
         disk::{self, FileSystem},
         watch,
     },
-    proc::{ConfinementLevel, End, Ladder, Launch, Output, Size, Stdin, Stdout, StopSignal, Supervisor},
+    proc::{ChildEnd, ConfinementLevel, Ladder, Launch, OutputSink, Size, Stdin, StdoutMode, StopSignal, Supervisor},
 };
 use ralph_text::{console, with_causes};
 use ralph_words::{counted, exit_in_words, lacking_in_words};
@@ -81,7 +81,7 @@ fn run_guarded(supervisor: &Supervisor) -> Result<(), String> {
         env: Vec::new(),
         env_remove: Vec::new(),
         stdin: Stdin::Terminal,
-        stdout: Stdout::Terminal,
+        stdout: StdoutMode::Terminal,
         size: Size { cols: 80, rows: 24 },
         ladder: Ladder {
             first: StopSignal::Terminate,
@@ -98,10 +98,10 @@ fn run_guarded(supervisor: &Supervisor) -> Result<(), String> {
         .spawn(launch, Box::new(Ended(sender)))
         .map_err(|error| with_causes(&error))?;
     match ended.recv_timeout(PATIENCE) {
-        Ok(End::Exited(Exit::Code { code: 0 })) => Ok(()),
-        Ok(End::Exited(exit)) => Err(format!("a shell did not find its terminal: {}", exit_in_words(exit))),
-        Ok(End::NotStarted { why, .. }) => Err(why),
-        Ok(End::GuardLost) => Err("the guard was killed".to_owned()),
+        Ok(ChildEnd::Exited(Exit::Code { code: 0 })) => Ok(()),
+        Ok(ChildEnd::Exited(exit)) => Err(format!("a shell did not find its terminal: {}", exit_in_words(exit))),
+        Ok(ChildEnd::NotStarted { why, .. }) => Err(why),
+        Ok(ChildEnd::GuardLost) => Err("the guard was killed".to_owned()),
         Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
             Err(format!("a shell did not end within {} s", PATIENCE.as_secs()))
         }
@@ -109,12 +109,12 @@ fn run_guarded(supervisor: &Supervisor) -> Result<(), String> {
 }
 
 /// Waits for the end and ignores all output.
-struct Ended(SyncSender<End>);
+struct Ended(SyncSender<ChildEnd>);
 
-impl Output for Ended {
+impl OutputSink for Ended {
     fn terminal(&mut self, _bytes: &[u8]) {}
     fn stdout(&mut self, _bytes: &[u8]) {}
-    fn ended(&mut self, end: End) {
+    fn ended(&mut self, end: ChildEnd) {
         _ = self.0.send(end); // the waiting side has timed out
     }
 }
@@ -180,7 +180,7 @@ fn state(path: &Path) -> Finding {
         let text = format!("{shown}: cannot be written: {error}");
         return Finding::new("state", State::Fatal(Fatal::Machine), text).todo(ELSEWHERE);
     }
-    let system = FileSystem::of(path);
+    let system = FileSystem::containing(path);
     let on = system
         .as_ref()
         .map_or_else(String::new, |system| format!(" on {}", system.name));
@@ -205,7 +205,7 @@ fn state(path: &Path) -> Finding {
 
 /// Whether changes of `.ralph-pause` and `.ralph-done` are noticed at once.
 fn watching(project: &Path) -> Finding {
-    let system = FileSystem::of(project);
+    let system = FileSystem::containing(project);
     let slow = "file watching: polling once a second";
     match &system {
         Some(system) if system.is_remote() => {

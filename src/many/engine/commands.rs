@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ralph_system::proc::{
     Supervisor,
-    helper::{Finished, HelperError},
+    helper::{HelperError, HelperOutput},
 };
 use ralph_text::one_line;
 use serde_json::Value;
@@ -123,7 +123,7 @@ impl EngineCommands {
         command: &[CommandTemplate],
         subject: &JobReference,
         input: Option<String>,
-    ) -> Result<Finished, CommandFailure> {
+    ) -> Result<HelperOutput, CommandFailure> {
         let mut words = Vec::new();
         for text in command {
             match text.whole() {
@@ -173,7 +173,7 @@ impl EngineCommands {
         &self,
         answer_format: &AnswerFormat,
         subject: &JobReference,
-        finished: &Finished,
+        finished: &HelperOutput,
     ) -> Result<Option<String>, CommandFailure> {
         let output = text(&finished.stdout.bytes);
         let output = output.trim_end();
@@ -204,7 +204,7 @@ fn program(command: &[CommandTemplate]) -> String {
     command.first().and_then(|text| text.fill(|_| None)).unwrap_or_default()
 }
 
-fn succeeded(command: &[CommandTemplate], finished: &Finished) -> Result<(), CommandFailure> {
+fn succeeded(command: &[CommandTemplate], finished: &HelperOutput) -> Result<(), CommandFailure> {
     if finished.status.success() {
         return Ok(());
     }
@@ -220,7 +220,7 @@ fn succeeded(command: &[CommandTemplate], finished: &Finished) -> Result<(), Com
     })
 }
 
-fn unexpected(command: &[CommandTemplate], lacking: &str, finished: &Finished) -> CommandFailure {
+fn unexpected(command: &[CommandTemplate], lacking: &str, finished: &HelperOutput) -> CommandFailure {
     let output = quoted(&text(&finished.stdout.bytes));
     format!("answers with {lacking}: `{}` printed {output}", program(command))
 }

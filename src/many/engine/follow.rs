@@ -14,7 +14,7 @@ use std::{
 use ralph_plan::batch::{Batch, BatchPlan, EngineEnd, EngineJob, JobEnd, JobNews, PlanName};
 use ralph_system::{
     files,
-    proc::{Stop, Supervisor},
+    proc::{StopSpeed, Supervisor},
 };
 
 use super::{
@@ -48,12 +48,12 @@ enum JobOrder {
 pub(super) struct JobHandle(Sender<JobOrder>);
 
 impl RunningJob for JobHandle {
-    fn stop(&self, how: Stop) {
+    fn stop(&self, how: StopSpeed) {
         // Sending fails once the job has ended. An immediate stop does not wait for the engine, which was
         // asked already.
         _ = self.0.send(match how {
-            Stop::Graceful => JobOrder::End,
-            Stop::Immediate => JobOrder::Leave,
+            StopSpeed::Graceful => JobOrder::End,
+            StopSpeed::Immediate => JobOrder::Leave,
         });
     }
 

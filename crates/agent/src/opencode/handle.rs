@@ -9,7 +9,7 @@ use std::{
 };
 
 use ralph_core::event::{AskId, CancelReason, Finding, PermissionAnswer, Problem, ProblemKind, SteeringId};
-use ralph_system::proc::{Size, Stop};
+use ralph_system::proc::{Size, StopSpeed};
 use tokio::sync::{mpsc, watch};
 
 use crate::{Activity, NotLive, Session, SessionCommand, protocol::PENDING_CAP};
@@ -129,19 +129,19 @@ impl SharedSession {
 /// The handle of a session. Dropping it before the session has ended aborts the session at once.
 pub(super) struct ServerSession {
     shared: Arc<SharedSession>,
-    stop: watch::Sender<Option<Stop>>,
+    stop: watch::Sender<Option<StopSpeed>>,
 }
 
 impl ServerSession {
-    pub(super) fn new(shared: Arc<SharedSession>, stop: watch::Sender<Option<Stop>>) -> Self {
+    pub(super) fn new(shared: Arc<SharedSession>, stop: watch::Sender<Option<StopSpeed>>) -> Self {
         Self { shared, stop }
     }
 }
 
 impl Session for ServerSession {
-    fn stop(&self, stop: Stop) {
+    fn stop(&self, stop: StopSpeed) {
         self.stop.send_if_modified(|asked| {
-            let faster = *asked != Some(Stop::Immediate) && *asked != Some(stop);
+            let faster = *asked != Some(StopSpeed::Immediate) && *asked != Some(stop);
             if faster {
                 *asked = Some(stop);
             }
@@ -180,7 +180,7 @@ impl Session for ServerSession {
 impl Drop for ServerSession {
     fn drop(&mut self) {
         if !self.shared.finished.load(Ordering::Relaxed) {
-            self.stop(Stop::Immediate);
+            self.stop(StopSpeed::Immediate);
         }
     }
 }
@@ -269,9 +269,9 @@ mod tests {
         let (stop, seen) = watch::channel(None);
         let session = ServerSession::new(SharedSession::new().0, stop);
         for (asked, then) in [
-            (Stop::Graceful, Stop::Graceful),
-            (Stop::Immediate, Stop::Immediate),
-            (Stop::Graceful, Stop::Immediate),
+            (StopSpeed::Graceful, StopSpeed::Graceful),
+            (StopSpeed::Immediate, StopSpeed::Immediate),
+            (StopSpeed::Graceful, StopSpeed::Immediate),
         ] {
             session.stop(asked);
             assert_eq!(*seen.borrow(), Some(then));

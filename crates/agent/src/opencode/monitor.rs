@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph_system::proc::{End, Output};
+use ralph_system::proc::{ChildEnd, OutputSink};
 use ralph_text::{KeptEscapes, PlainText, one_line};
 use ralph_words::exit_in_words;
 use tokio::sync::watch;
@@ -34,7 +34,7 @@ impl Default for ProcessMonitor {
 
 impl ProcessMonitor {
     /// Creates the receiver of the process's output.
-    pub(super) fn output(self: &Arc<Self>) -> Box<dyn Output> {
+    pub(super) fn output(self: &Arc<Self>) -> Box<dyn OutputSink> {
         Box::new(MonitorOutput {
             monitor: Arc::clone(self),
             plain: PlainText::new(KeptEscapes::Nothing),
@@ -77,15 +77,15 @@ impl ProcessMonitor {
         last.map(one_line).unwrap_or_default()
     }
 
-    fn finish(&self, end: &End) {
+    fn finish(&self, end: &ChildEnd) {
         let said = match self.last_words() {
             words if words.is_empty() => String::new(),
             words => format!("; its last words: {words}"),
         };
         let why = match end {
-            End::Exited(exit) => format!("it ended with {}{said}", exit_in_words(*exit)),
-            End::NotStarted { why, .. } => why.clone(),
-            End::GuardLost => "its guard was killed, and the server with it".to_owned(),
+            ChildEnd::Exited(exit) => format!("it ended with {}{said}", exit_in_words(*exit)),
+            ChildEnd::NotStarted { why, .. } => why.clone(),
+            ChildEnd::GuardLost => "its guard was killed, and the server with it".to_owned(),
         };
         self.end.send_replace(Some(why));
         *lock(&self.ended.0) = true;
@@ -98,7 +98,7 @@ struct MonitorOutput {
     plain: PlainText,
 }
 
-impl Output for MonitorOutput {
+impl OutputSink for MonitorOutput {
     fn terminal(&mut self, bytes: &[u8]) {
         let mut tail = lock(&self.monitor.tail);
         self.plain.feed(bytes, |line| tail.push(line));
@@ -108,7 +108,7 @@ impl Output for MonitorOutput {
         self.terminal(bytes);
     }
 
-    fn ended(&mut self, end: End) {
+    fn ended(&mut self, end: ChildEnd) {
         let monitor = Arc::clone(&self.monitor);
         {
             let mut tail = lock(&monitor.tail);
@@ -123,7 +123,7 @@ impl Drop for MonitorOutput {
     /// forever.
     fn drop(&mut self) {
         if self.monitor.end().is_none() {
-            self.monitor.finish(&End::GuardLost);
+            self.monitor.finish(&ChildEnd::GuardLost);
         }
     }
 }

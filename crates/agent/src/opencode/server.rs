@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use ralph_system::proc::{Child, Launch, Size, Stdin, Stdout, Stop, Supervisor};
+use ralph_system::proc::{Child, Launch, Size, Stdin, StdoutMode, StopSpeed, Supervisor};
 use tokio::time::{Instant, sleep, timeout};
 use tracing::info;
 
@@ -128,9 +128,9 @@ impl ServerProvider {
     pub(super) fn close(&self) {
         let managed = lock(&self.started).take();
         if let Some(managed) = managed {
-            managed.child.stop(Stop::Graceful);
+            managed.child.stop(StopSpeed::Graceful);
             if !managed.monitor.wait_for_end(self.manifest.stop.grace + CLOSING) {
-                managed.child.stop(Stop::Immediate);
+                managed.child.stop(StopSpeed::Immediate);
                 managed.monitor.wait_for_end(CLOSING); // afterwards its guard continues alone
             }
         }
@@ -225,7 +225,7 @@ impl ServerProvider {
             env,
             env_remove: command.env_remove.clone(),
             stdin: Stdin::Null,
-            stdout: Stdout::Terminal,
+            stdout: StdoutMode::Terminal,
             size: ROWS_AND_COLUMNS,
             ladder: self.manifest.stop,
             readable: Vec::new(),
@@ -275,13 +275,13 @@ impl ServerProvider {
                     });
                 }
                 Some(Err(error @ ServerError::TooNew { .. })) => {
-                    managed.child.stop(Stop::Graceful);
+                    managed.child.stop(StopSpeed::Graceful);
                     return Err(error);
                 }
                 Some(Err(error @ ServerError::Foreign { .. })) => {
                     foreign += 1;
                     if foreign == FOREIGN {
-                        managed.child.stop(Stop::Graceful);
+                        managed.child.stop(StopSpeed::Graceful);
                         return Err(error);
                     }
                 }
@@ -291,7 +291,7 @@ impl ServerProvider {
                 return Err(ServerError::NotStarted { why });
             }
             if Instant::now() >= deadline {
-                managed.child.stop(Stop::Graceful);
+                managed.child.stop(StopSpeed::Graceful);
                 return Err(ServerError::NotReady {
                     seconds: self.options.patience.start.as_secs(),
                     tail: managed.monitor.last_words(),
@@ -310,7 +310,7 @@ impl ServerProvider {
 impl Drop for ServerProvider {
     fn drop(&mut self) {
         if let Some(managed) = self.started() {
-            managed.child.stop(Stop::Graceful);
+            managed.child.stop(StopSpeed::Graceful);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use jiff::tz::TimeZone;
 use ralph_core::event::{AgentSignal, Problem, ProblemKind, SessionId};
-use ralph_system::proc::Stop;
+use ralph_system::proc::StopSpeed;
 use tokio::{
     sync::watch,
     task::JoinSet,
@@ -42,7 +42,7 @@ const MCP_START: Duration = Duration::from_secs(30);
 const PROMPT_UNDER_WAY: Duration = Duration::from_millis(500);
 
 /// Runs a session to its end. A value on `stop` stops it.
-pub(super) async fn run_session(job: SessionJob, mut stop: watch::Receiver<Option<Stop>>) {
+pub(super) async fn run_session(job: SessionJob, mut stop: watch::Receiver<Option<StopSpeed>>) {
     let mut task = SessionTask {
         job,
         server: None,
@@ -221,7 +221,7 @@ impl SessionTask {
     async fn judge(
         &mut self,
         verdict: TurnVerdict,
-        stop: &mut watch::Receiver<Option<Stop>>,
+        stop: &mut watch::Receiver<Option<StopSpeed>>,
     ) -> (bool, Option<String>) {
         let problem = verdict.problem.map(|problem| AgentSignal::Problem { problem });
         self.say(problem.into_iter().collect()).await;
@@ -232,14 +232,14 @@ impl SessionTask {
     }
 
     /// Aborts the session on the server, with a time limit that is shorter if an immediate stop is requested meanwhile.
-    async fn abandon(&mut self, stop: &mut watch::Receiver<Option<Stop>>) {
+    async fn abandon(&mut self, stop: &mut watch::Receiver<Option<StopSpeed>>) {
         self.outbox.shutdown().await;
         let Some(server) = self.server.take() else { return };
         // Without a session there is nothing to abort.
         let Some(session) = &self.session else { return };
         let hurry = async {
             // The handle was dropped, or asks for an immediate stop.
-            _ = stop.wait_for(|stop| *stop == Some(Stop::Immediate)).await;
+            _ = stop.wait_for(|stop| *stop == Some(StopSpeed::Immediate)).await;
             match server.managed {
                 Some(_) => {}
                 None => sleep(AT_ONCE).await,
@@ -252,7 +252,7 @@ impl SessionTask {
         };
         // A server of our own that does not abort is ended, with everything that runs in it.
         if let (false, Some(managed)) = (aborted, &server.managed) {
-            managed.child.stop(Stop::Immediate);
+            managed.child.stop(StopSpeed::Immediate);
             managed.monitor.ended().await;
         }
     }

@@ -1,6 +1,6 @@
 //! Lines counted without git agree with git's counts.
 
-use super::{super::alone, *};
+use super::{super::without_git, *};
 
 /// Counts the changes between two trees with git.
 fn as_git_counts(project: &Project, from: &str, to: &str) -> Changes {
@@ -31,13 +31,13 @@ fn assert_counted(project: &Project, steps: &[(By, &str, &dyn Fn())]) {
         let (from, to) = (&last.tree, &taken.checkpoint.tree);
         let expected = as_git_counts(project, from, to);
         assert_eq!(counted.unwrap(), [expected], "{name}");
-        let alone = alone::changes(repository.loose().unwrap(), &repository.layout, from, to);
-        assert_eq!(alone, (*by == By::Ralph).then_some(expected), "{name}");
+        let found = without_git::changes(repository.loose().unwrap(), &repository.layout, from, to);
+        assert_eq!(found, (*by == By::Ralph).then_some(expected), "{name}");
         let named = project.git(["diff-tree", "-r", "--name-only", "--no-renames", from, to]);
         let mut named: Vec<&[u8]> = named.lines().map(str::as_bytes).collect();
         named.sort_unstable();
-        let alone = alone::names(repository.loose().unwrap(), from, to);
-        assert!(alone.map_or(*by == By::Git, |alone| alone == named), "{name}");
+        let found = without_git::names(repository.loose().unwrap(), from, to);
+        assert!(found.map_or(*by == By::Git, |found| found == named), "{name}");
         last = taken.checkpoint;
     }
 }

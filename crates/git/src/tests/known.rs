@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use super::{super::index::When, *};
+use super::{super::index::IndexUpdate, *};
 
 /// Returns the tree that git makes of the files on its own.
 fn as_git_has_it(project: &Project) -> String {
@@ -49,8 +49,8 @@ fn assert_seen(project: &Project, repository: &Repository, by: By, name: &str, s
     step();
     let found = {
         let mut state = repository.lock();
-        repository.follow_index(&mut state, When::Changed).unwrap();
-        repository.find_alone(&mut state).is_some()
+        repository.follow_index(&mut state, IndexUpdate::Changed).unwrap();
+        repository.find_without_git(&mut state).is_some()
     };
     assert_eq!(if found { By::Ralph } else { By::Git }, by, "{name}");
     let taken = after(repository, n).checkpoint;

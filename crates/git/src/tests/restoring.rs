@@ -1,11 +1,11 @@
 //! Restoring: files that come back, are deleted, or stay.
 
 use super::{
-    super::{Place, Restored},
+    super::{CheckpointPosition, RestoreResult},
     *,
 };
 
-fn restore(repository: &Repository, n: u32) -> Restored {
+fn restore(repository: &Repository, n: u32) -> RestoreResult {
     repository.restore(&run(), n, Moment::Before).unwrap()
 }
 
@@ -58,11 +58,14 @@ fn there_is_a_way_back() {
     before(&repository, 1);
     project.write("new", "worth something\n");
     let restored = restore(&repository, 1);
-    assert_eq!((restored.saved, project.read("new")), (Place::Restore { k: 1 }, None));
+    assert_eq!(
+        (restored.saved, project.read("new")),
+        (CheckpointPosition::Restore { k: 1 }, None)
+    );
     let saved = repository.list(&run()).unwrap().pop().unwrap();
-    assert_eq!(saved.place, restored.saved);
+    assert_eq!(saved.position, restored.saved);
     assert_eq!(content(&project, &saved.checkpoint, "new"), "worth something\n");
-    assert_eq!(restore(&repository, 1).saved, Place::Restore { k: 2 });
+    assert_eq!(restore(&repository, 1).saved, CheckpointPosition::Restore { k: 2 });
 }
 
 #[test]
@@ -126,15 +129,20 @@ fn checkpoints_are_listed_in_the_order_of_the_run() {
         before(&repository, n);
     }
     restore(&repository, 2);
-    let places: Vec<Place> = repository
+    let places: Vec<CheckpointPosition> = repository
         .list(&run())
         .unwrap()
         .into_iter()
-        .map(|saved| saved.place)
+        .map(|saved| saved.position)
         .collect();
-    let iteration = |n, moment| Place::Iteration { n, moment };
+    let iteration = |n, moment| CheckpointPosition::Iteration { n, moment };
     let expected = [1, 2, 10]
         .into_iter()
         .flat_map(|n| [iteration(n, Moment::Before), iteration(n, Moment::After)]);
-    assert_eq!(places, expected.chain([Place::Restore { k: 1 }]).collect::<Vec<_>>());
+    assert_eq!(
+        places,
+        expected
+            .chain([CheckpointPosition::Restore { k: 1 }])
+            .collect::<Vec<_>>()
+    );
 }

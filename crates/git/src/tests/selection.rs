@@ -10,7 +10,7 @@ impl Project {
         let paths = ProjectPaths::new(&self.root, Some(&self.root.join("state"))).unwrap();
         fs::create_dir_all(paths.runs()).unwrap();
         fs::write(paths.lock(), "1\n").unwrap();
-        (self.open().sparing(paths.states()), paths)
+        (self.open().excluding_state(paths.states()), paths)
     }
 
     fn including(&self, patterns: &[&str]) -> Repository {
@@ -62,7 +62,7 @@ fn a_checkpoint_that_has_the_state_in_it_is_restored_without() {
     before(&project.open(), 1);
     fs::write(paths.lock(), "1\n2\n").unwrap();
     project.remove("new");
-    let repository = project.open().sparing(paths.states());
+    let repository = project.open().excluding_state(paths.states());
     let restored = repository.restore(&run(), 1, Moment::Before).unwrap();
     assert_eq!(restored.written, [PathBuf::from("new")]);
     assert_eq!(fs::read_to_string(paths.lock()).unwrap(), "1\n2\n");
@@ -130,7 +130,12 @@ fn a_long_difference_is_cut_and_says_what_shows_it_all() {
     project.write("long", &"0123456789abcde\n".repeat(1 << 20));
     let to = after(&repository, 1).checkpoint;
     let shown = repository
-        .difference(&from, Some(&to), super::super::Detail::Patch, super::super::Colour::No)
+        .difference(
+            &from,
+            Some(&to),
+            super::super::DiffDetail::Patch,
+            super::super::DiffColour::No,
+        )
         .unwrap();
     assert_eq!(shown.bytes.len(), 8 << 20);
     let command = shown.whole.unwrap();

@@ -211,8 +211,8 @@ fn commits_are_counted_right_after_history_was_rewritten() {
         let since = [&last, &first];
         let (taken, counted) = repository.checkpoint_since(&run(), n, Moment::After, &since).unwrap();
         let counted = counted.unwrap();
-        let alone = since.map(|from| repository.changes(from, &taken.checkpoint).unwrap());
-        assert_eq!(counted, alone, "{step:?}");
+        let counted_alone = since.map(|from| repository.changes(from, &taken.checkpoint).unwrap());
+        assert_eq!(counted, counted_alone, "{step:?}");
         counts.push([counted[0].commits, counted[1].commits]);
         last = taken.checkpoint;
     }

@@ -17,25 +17,25 @@ const EARLY_CAP_BYTES: usize = 64 << 10;
 
 /// A log file that many threads append to.
 #[derive(Debug, Default)]
-pub(super) struct LogFile(Mutex<State>);
+pub(super) struct LogFile(Mutex<LogFileState>);
 
 #[derive(Debug)]
-enum State {
+enum LogFileState {
     /// The path is not known yet; holds the lines so far.
     Early(Vec<u8>),
-    Open(Open),
+    Open(OpenLogFile),
     /// A write has failed, and no more are tried.
     GivenUp,
 }
 
-impl Default for State {
+impl Default for LogFileState {
     fn default() -> Self {
-        State::Early(Vec::new())
+        LogFileState::Early(Vec::new())
     }
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenLogFile {
     path: PathBuf,
     file: File,
     bytes: u64,
@@ -46,32 +46,32 @@ impl LogFile {
     pub(super) fn open(&self, path: &Path) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let early = match &mut *state {
-            State::Early(early) => std::mem::take(early),
-            State::Open(_) | State::GivenUp => Vec::new(),
+            LogFileState::Early(early) => std::mem::take(early),
+            LogFileState::Open(_) | LogFileState::GivenUp => Vec::new(),
         };
-        let opened = Open::at(path).and_then(|mut open| open.append(&early).map(|()| open));
-        *state = opened.map_or(State::GivenUp, State::Open);
+        let opened = OpenLogFile::at(path).and_then(|mut open| open.append(&early).map(|()| open));
+        *state = opened.map_or(LogFileState::GivenUp, LogFileState::Open);
     }
 
     /// Appends a line. After one that cannot be written, no more are tried.
     pub(super) fn append(&self, line: &[u8]) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *state {
-            State::Early(early) if early.len() + line.len() <= EARLY_CAP_BYTES => early.extend_from_slice(line),
-            State::Early(_) | State::GivenUp => {}
-            State::Open(open) => {
+            LogFileState::Early(early) if early.len() + line.len() <= EARLY_CAP_BYTES => early.extend_from_slice(line),
+            LogFileState::Early(_) | LogFileState::GivenUp => {}
+            LogFileState::Open(open) => {
                 if open.append(line).is_err() {
-                    *state = State::GivenUp;
+                    *state = LogFileState::GivenUp;
                 }
             }
         }
     }
 }
 
-impl Open {
-    fn at(path: &Path) -> io::Result<Open> {
+impl OpenLogFile {
+    fn at(path: &Path) -> io::Result<OpenLogFile> {
         let (file, metadata) = append_private(path)?;
-        Ok(Open {
+        Ok(OpenLogFile {
             path: path.to_owned(),
             file,
             bytes: metadata.len(),
@@ -81,7 +81,7 @@ impl Open {
     fn append(&mut self, line: &[u8]) -> io::Result<()> {
         if self.bytes > 0 && self.bytes + line.len() as u64 > CAP_BYTES {
             fs::rename(&self.path, older(&self.path))?;
-            *self = Open::at(&self.path)?;
+            *self = OpenLogFile::at(&self.path)?;
         }
         self.file.write_all(line)?;
         self.bytes += line.len() as u64;

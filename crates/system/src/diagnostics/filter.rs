@@ -30,17 +30,17 @@ pub struct FilterError {
 
 impl Default for Filter {
     fn default() -> Self {
-        Filter::of(LevelFilter::INFO)
+        Filter::from_level(LevelFilter::INFO)
     }
 }
 
 impl Filter {
     /// Returns the filter of `--verbose`.
     pub fn verbose() -> Filter {
-        Filter::of(LevelFilter::DEBUG)
+        Filter::from_level(LevelFilter::DEBUG)
     }
 
-    fn of(level: LevelFilter) -> Filter {
+    fn from_level(level: LevelFilter) -> Filter {
         Filter {
             level,
             modules: Vec::new(),

@@ -36,7 +36,7 @@ impl Diagnostics {
     /// Prepares the log of a run; with `echo`, each line goes to stderr as well.
     pub fn new(filter: &Filter, echo: bool) -> Diagnostics {
         let file = Arc::new(LogFile::default());
-        let sink = Sink {
+        let sink = LogSink {
             file: Arc::clone(&file),
             echo,
         };
@@ -68,12 +68,12 @@ pub fn inherited<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
 
 /// Displays the variant of a value without its content.
 pub fn kind(value: &impl Debug) -> impl Display {
-    Kind(value)
+    VariantName(value)
 }
 
-struct Kind<'a, T>(&'a T);
+struct VariantName<'a, T>(&'a T);
 
-impl<T: Debug> Display for Kind<'_, T> {
+impl<T: Debug> Display for VariantName<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         _ = write!(FirstWord(f), "{:?}", self.0); // fails where the first word ends
         Ok(())
@@ -95,20 +95,20 @@ impl Write for FirstWord<'_, '_> {
 }
 
 /// Receives finished lines.
-struct Sink {
+struct LogSink {
     file: Arc<LogFile>,
     echo: bool,
 }
 
-impl<'a> MakeWriter<'a> for Sink {
-    type Writer = &'a Sink;
+impl<'a> MakeWriter<'a> for LogSink {
+    type Writer = &'a LogSink;
 
-    fn make_writer(&'a self) -> &'a Sink {
+    fn make_writer(&'a self) -> &'a LogSink {
         self
     }
 }
 
-impl std::io::Write for &Sink {
+impl std::io::Write for &LogSink {
     /// Takes one line; the subscriber writes each with one call.
     fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
         self.file.append(line);

@@ -39,7 +39,7 @@ pub struct FileSystem {
 
 impl FileSystem {
     /// Returns the file system of `path`, which need not exist; `None` if the system does not tell (only Linux does).
-    pub fn of(path: &Path) -> Option<Self> {
+    pub fn containing(path: &Path) -> Option<Self> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
         let path = existing(path).canonicalize().ok()?;
         mounted_at(&mounts, &path).map(|name| Self { name: name.to_owned() })

@@ -36,7 +36,7 @@ impl PresenceWatch {
         let thread = thread::Builder::new().name("watch".to_owned()).spawn({
             let (path, stopped) = (path.to_owned(), Arc::clone(&stopped));
             move || {
-                let _notifier = Notifier::for_file(&path, thread::current());
+                let _notifier = FileNotifier::for_file(&path, thread::current());
                 let mut reported = known;
                 let mut seen = identity(&path);
                 while !stopped.load(Ordering::Acquire) {
@@ -71,14 +71,14 @@ impl Drop for PresenceWatch {
 /// Wakes a thread whenever a file with a given name changes in one of several directories. Never wakes it if the kernel
 /// cannot report changes.
 pub struct ChangeWatch {
-    notifier: Option<Notifier>,
+    notifier: Option<FileNotifier>,
     watched: BTreeSet<PathBuf>,
 }
 
 impl ChangeWatch {
     pub fn new(name: &'static str, thread: thread::Thread) -> Self {
         Self {
-            notifier: Notifier::start(OsString::from(name), thread),
+            notifier: FileNotifier::start(OsString::from(name), thread),
             watched: BTreeSet::new(),
         }
     }
@@ -96,7 +96,7 @@ impl ChangeWatch {
 
 /// Whether the kernel accepts a watch on `path`; a network file system may still report nothing.
 pub fn can_be_notified(path: &Path) -> bool {
-    Notifier::for_file(path, thread::current()).is_some()
+    FileNotifier::for_file(path, thread::current()).is_some()
 }
 
 /// Returns values that differ for another file of the same name: the inode, and the time of the last change of any
@@ -109,9 +109,9 @@ fn identity(path: &Path) -> Option<(u64, i64, i64)> {
 /// The kernel's notifications about files with one name, for as long as this value exists.
 ///
 /// `notify` has a thread of its own and panics, also in its destructor, if the system had no thread for it.
-struct Notifier(Option<notify::RecommendedWatcher>);
+struct FileNotifier(Option<notify::RecommendedWatcher>);
 
-impl Notifier {
+impl FileNotifier {
     /// Wakes `thread` whenever the kernel reports a change of a file called `name` in a watched directory.
     ///
     /// Returns `None` if the kernel cannot report changes, or no thread can be started.
@@ -149,7 +149,7 @@ impl Notifier {
     }
 }
 
-impl Drop for Notifier {
+impl Drop for FileNotifier {
     fn drop(&mut self) {
         let watcher = AssertUnwindSafe(self.0.take());
         _ = panic::catch_unwind(move || drop(watcher)); // a panic means that its thread is missing; nothing is watched then

@@ -1,4 +1,4 @@
-//! The handle of a running child, and the state it shares with the child's reader and keeper threads.
+//! The handle of a running child, and the state it shares with the child's reader and guard waiter threads.
 
 use std::{
     fmt,
@@ -19,11 +19,11 @@ use nix::{
 use portable_pty::{MasterPty, PtySize};
 
 use super::{
-    Activity, End, Size, Stop,
-    inlet::Inlet,
+    Activity, ChildEnd, Size, StopSpeed,
     liveness::CpuMeter,
     signals::{INPUT_ENDED, STOP_GRACEFULLY, STOP_IMMEDIATELY},
-    spec::Files,
+    spec::ChildFiles,
+    write_queue::WriteQueue,
 };
 
 /// Most bytes that wait to be typed; further bytes are dropped, as a terminal does.
@@ -34,17 +34,17 @@ const INPUT_CAP_BYTES: usize = 64 << 20;
 /// A running child tree. Dropping it stops the tree at once; the output still gets its `ended`.
 #[derive(Debug)]
 pub struct Child {
-    shared: Arc<Shared>,
+    shared: Arc<ChildState>,
 }
 
 impl Child {
-    pub(super) fn new(shared: Arc<Shared>) -> Child {
+    pub(super) fn new(shared: Arc<ChildState>) -> Child {
         Child { shared }
     }
 
     /// Asks the guard to end the tree and returns at once. A repeated graceful stop has no effect; an immediate one
     /// does.
-    pub fn stop(&self, stop: Stop) {
+    pub fn stop(&self, stop: StopSpeed) {
         self.shared.stop(stop);
     }
 
@@ -67,11 +67,11 @@ impl Child {
     /// program does not read yet is kept.
     ///
     /// # Errors
-    /// [`NotTaken`] if the input is closed or not piped, or if there is no room; nothing of `bytes` is written then.
-    pub fn write_input(&self, bytes: &[u8]) -> Result<(), NotTaken> {
+    /// [`InputRefused`] if the input is closed or not piped, or if there is no room; nothing of `bytes` is written then.
+    pub fn write_input(&self, bytes: &[u8]) -> Result<(), InputRefused> {
         match self.shared.terminal().as_mut() {
             Some(terminal) => terminal.write_input(bytes),
-            None => Err(NotTaken),
+            None => Err(InputRefused),
         }
     }
 
@@ -101,32 +101,32 @@ impl Child {
 
 /// The program takes no input: it is closed or full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotTaken;
+pub struct InputRefused;
 
 impl Drop for Child {
     fn drop(&mut self) {
-        self.stop(Stop::Immediate);
+        self.stop(StopSpeed::Immediate);
     }
 }
 
-/// The state that the handle, the reader and the keeper of one child share.
-pub(super) struct Shared {
+/// The state that the handle, the reader and the guard waiter of one child share.
+pub(super) struct ChildState {
     pub guard: Pid,
     /// The child's files, through which a guard that is still starting is told what it cannot receive as a signal yet.
-    files: Files,
+    files: ChildFiles,
     /// Whether the guard may have been reaped: from then on its pid may belong to another process.
     reaped: Mutex<bool>,
     /// `None` once the child has ended.
-    terminal: Mutex<Option<Terminal>>,
+    terminal: Mutex<Option<ChildTerminal>>,
     pub output_bytes: AtomicU64,
     /// Whether [`Child::wake`] was called since the output was last told.
     asked: AtomicBool,
     cpu: Mutex<CpuMeter>,
-    /// The keeper's finding, for the reader.
-    pub end: Mutex<Option<Finding>>,
+    /// The guard waiter's report, for the reader.
+    pub end: Mutex<Option<EndReport>>,
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for ChildState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shared")
             .field("guard", &self.guard)
@@ -136,39 +136,39 @@ impl fmt::Debug for Shared {
 
 /// How a child ended, and which processes could not be ended.
 #[derive(Debug)]
-pub(super) struct Finding {
-    pub end: End,
+pub(super) struct EndReport {
+    pub end: ChildEnd,
     pub survivors: Vec<String>,
 }
 
 /// ralph's side of the terminal.
-pub(super) struct Terminal {
+pub(super) struct ChildTerminal {
     master: Box<dyn MasterPty + Send>,
     /// The terminal of `master`, as a non-blocking descriptor.
-    typed: Inlet<FileDescriptor>,
-    input: Input,
+    typed: WriteQueue<FileDescriptor>,
+    input: ChildInput,
     /// Whether standard input was closed and the guard has not been told yet.
     input_ended: bool,
     wake: PipeWriter,
 }
 
 /// The program's standard input.
-enum Input {
+enum ChildInput {
     /// It is not a pipe of ralph's, or it was closed.
     Closed,
-    Open(Inlet<Arc<File>>),
+    Open(WriteQueue<Arc<File>>),
     /// To be closed as soon as all waiting bytes have been written.
-    Closing(Inlet<Arc<File>>),
+    Closing(WriteQueue<Arc<File>>),
 }
 
 /// The descriptors with bytes left to write, to be polled.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
+pub(super) struct PendingWrites {
     pub typed: bool,
     pub input: Option<Arc<File>>,
 }
 
-impl Terminal {
+impl ChildTerminal {
     /// Makes ralph's side. `wake` wakes the reader, `writer` is a non-blocking descriptor of the terminal of `master`,
     /// `input` is the pipe to the program's standard input, if it has one.
     pub(super) fn new(
@@ -176,12 +176,12 @@ impl Terminal {
         writer: FileDescriptor,
         input: Option<File>,
         wake: PipeWriter,
-    ) -> Terminal {
-        Terminal {
+    ) -> ChildTerminal {
+        ChildTerminal {
             master,
-            typed: Inlet::new(writer, TYPED_CAP_BYTES),
-            input: input.map_or(Input::Closed, |pipe| {
-                Input::Open(Inlet::new(Arc::new(pipe), INPUT_CAP_BYTES))
+            typed: WriteQueue::new(writer, TYPED_CAP_BYTES),
+            input: input.map_or(ChildInput::Closed, |pipe| {
+                ChildInput::Open(WriteQueue::new(Arc::new(pipe), INPUT_CAP_BYTES))
             }),
             input_ended: false,
             wake,
@@ -194,21 +194,21 @@ impl Terminal {
         }
     }
 
-    fn write_input(&mut self, bytes: &[u8]) -> Result<(), NotTaken> {
+    fn write_input(&mut self, bytes: &[u8]) -> Result<(), InputRefused> {
         match &mut self.input {
-            Input::Open(inlet) if inlet.room() >= bytes.len() => {
-                if inlet.push(bytes) {
+            ChildInput::Open(queue) if queue.room() >= bytes.len() => {
+                if queue.push(bytes) {
                     self.wake();
                 }
                 Ok(())
             }
-            Input::Open(_) | Input::Closed | Input::Closing(_) => Err(NotTaken),
+            ChildInput::Open(_) | ChildInput::Closed | ChildInput::Closing(_) => Err(InputRefused),
         }
     }
 
     fn close_input(&mut self) {
-        if let Input::Open(inlet) = std::mem::replace(&mut self.input, Input::Closed) {
-            self.input = Input::Closing(inlet);
+        if let ChildInput::Open(queue) = std::mem::replace(&mut self.input, ChildInput::Closed) {
+            self.input = ChildInput::Closing(queue);
             if self.write_input_waiting() {
                 self.wake();
             }
@@ -216,14 +216,14 @@ impl Terminal {
     }
 
     /// Writes as much as possible without blocking, and returns which descriptors have bytes left.
-    pub(super) fn write_waiting(&mut self) -> Waiting {
+    pub(super) fn write_waiting(&mut self) -> PendingWrites {
         let typed = self.typed.write_waiting();
         let left = self.write_input_waiting();
         let pipe = match &self.input {
-            Input::Open(inlet) | Input::Closing(inlet) => Some(inlet.descriptor()),
-            Input::Closed => None,
+            ChildInput::Open(queue) | ChildInput::Closing(queue) => Some(queue.descriptor()),
+            ChildInput::Closed => None,
         };
-        Waiting {
+        PendingWrites {
             typed,
             input: pipe.filter(|_| left).cloned(),
         }
@@ -231,12 +231,12 @@ impl Terminal {
 
     fn write_input_waiting(&mut self) -> bool {
         let (left, closing) = match &mut self.input {
-            Input::Closed => (false, false),
-            Input::Open(inlet) => (inlet.write_waiting(), false),
-            Input::Closing(inlet) => (inlet.write_waiting(), true),
+            ChildInput::Closed => (false, false),
+            ChildInput::Open(queue) => (queue.write_waiting(), false),
+            ChildInput::Closing(queue) => (queue.write_waiting(), true),
         };
         if closing && !left {
-            self.input = Input::Closed;
+            self.input = ChildInput::Closed;
             self.input_ended = true;
         }
         left
@@ -249,9 +249,9 @@ impl Terminal {
     }
 }
 
-impl Shared {
-    pub(super) fn new(guard: Pid, terminal: Terminal, files: Files) -> Shared {
-        Shared {
+impl ChildState {
+    pub(super) fn new(guard: Pid, terminal: ChildTerminal, files: ChildFiles) -> ChildState {
+        ChildState {
             guard,
             files,
             reaped: Mutex::new(false),
@@ -263,17 +263,17 @@ impl Shared {
         }
     }
 
-    pub(super) fn stop(&self, stop: Stop) {
+    pub(super) fn stop(&self, stop: StopSpeed) {
         let signal = match stop {
-            Stop::Graceful => STOP_GRACEFULLY,
-            Stop::Immediate => STOP_IMMEDIATELY,
+            StopSpeed::Graceful => STOP_GRACEFULLY,
+            StopSpeed::Immediate => STOP_IMMEDIATELY,
         };
         self.tell(&self.files.stopped(), signal);
     }
 
     /// Tells the guard once that the program's standard input may end, because the guard holds it open as well.
     pub(super) fn tell_of_input(&self) {
-        let ended = |terminal: &mut Terminal| std::mem::take(&mut terminal.input_ended);
+        let ended = |terminal: &mut ChildTerminal| std::mem::take(&mut terminal.input_ended);
         if self.terminal().as_mut().is_some_and(ended) {
             self.tell(&self.files.input_ended(), INPUT_ENDED);
         }
@@ -297,7 +297,7 @@ impl Shared {
         *reaped = true;
     }
 
-    pub(super) fn terminal(&self) -> MutexGuard<'_, Option<Terminal>> {
+    pub(super) fn terminal(&self) -> MutexGuard<'_, Option<ChildTerminal>> {
         lock(&self.terminal)
     }
 

@@ -20,7 +20,7 @@ use nix::{
     unistd::{Pid, dup2_stderr, dup2_stdin, dup2_stdout, setsid},
 };
 
-use super::{leftovers::Children, system};
+use super::{leftovers::StartedChildren, system};
 
 /// The lines that the loop sends to its starter.
 const READY: &str = "ready ";
@@ -36,22 +36,22 @@ const INTERRUPTED: i32 = 130;
 
 /// The loop, as seen by the process that started it.
 #[derive(Debug)]
-pub struct Detached {
+pub struct DetachedLoop {
     child: Child,
     said: BufReader<UnixStream>,
 }
 
 /// How a loop began.
 #[derive(Debug)]
-pub enum Began {
+pub enum LoopStart {
     /// The run with this id has begun.
     Ready { run: String },
     /// The loop ended before a run began; it has printed why.
     Ended(ExitStatus),
 }
 
-impl Detached {
-    pub(super) fn start(children: &Children, args: impl IntoIterator<Item = OsString>) -> io::Result<Self> {
+impl DetachedLoop {
+    pub(super) fn start(children: &StartedChildren, args: impl IntoIterator<Item = OsString>) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         let mut command = ralph(args)?;
         command.stdin(std::os::fd::OwnedFd::from(theirs));
@@ -73,10 +73,10 @@ impl Detached {
     ///
     /// # Errors
     /// The system's error if the child cannot be read from or waited for.
-    pub fn begin(&mut self) -> io::Result<Began> {
+    pub fn begin(&mut self) -> io::Result<LoopStart> {
         match self.line()?.strip_prefix(READY) {
-            Some(run) => Ok(Began::Ready { run: run.to_owned() }),
-            None => Ok(Began::Ended(self.child.wait()?)),
+            Some(run) => Ok(LoopStart::Ready { run: run.to_owned() }),
+            None => Ok(LoopStart::Ended(self.child.wait()?)),
         }
     }
 
@@ -142,25 +142,25 @@ pub fn signal_loop(pid: u32, signal: Signal) {
 #[derive(Debug)]
 pub struct Starter {
     socket: UnixStream,
-    watch: Arc<Mutex<Watch>>,
+    watch: Arc<Mutex<StarterWatch>>,
 }
 
 /// Whether the starter watches the run.
-enum Watch {
+enum StarterWatch {
     /// The run has not begun.
     Before,
     /// The starter watches the run; holds the callback for when it stops watching.
-    Looks(Box<dyn FnOnce() + Send>),
+    Watching(Box<dyn FnOnce() + Send>),
     /// The starter has ended, or has a screen that is counted by itself.
     Gone,
 }
 
-impl std::fmt::Debug for Watch {
+impl std::fmt::Debug for StarterWatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Watch::Before => "Before",
-            Watch::Looks(_) => "Looks",
-            Watch::Gone => "Gone",
+            StarterWatch::Before => "Before",
+            StarterWatch::Watching(_) => "Looks",
+            StarterWatch::Gone => "Gone",
         })
     }
 }
@@ -177,7 +177,7 @@ impl Starter {
         dup2_stdin(File::open("/dev/null")?)?;
         // Fails only for a process group leader, which a shell may have made this process.
         _ = setsid();
-        let watch = Arc::new(Mutex::new(Watch::Before));
+        let watch = Arc::new(Mutex::new(StarterWatch::Before));
         let (reading, watching) = (socket.try_clone()?, Arc::clone(&watch));
         thread::Builder::new()
             .name("starter".to_owned())
@@ -194,10 +194,10 @@ impl Starter {
         dup2_stdout(output)?;
         dup2_stderr(output)?;
         let mut watch = lock(&self.watch);
-        if let Watch::Gone = *watch {
+        if let StarterWatch::Gone = *watch {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
-        *watch = Watch::Looks(Box::new(gone));
+        *watch = StarterWatch::Watching(Box::new(gone));
         drop(watch);
         (&self.socket).write_all(format!("{READY}{run}\n").as_bytes())
     }
@@ -208,18 +208,18 @@ impl Starter {
     }
 }
 
-fn lock(watch: &Mutex<Watch>) -> MutexGuard<'_, Watch> {
+fn lock(watch: &Mutex<StarterWatch>) -> MutexGuard<'_, StarterWatch> {
     watch.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn watch_starter(mut socket: UnixStream, watch: &Mutex<Watch>) {
+fn watch_starter(mut socket: UnixStream, watch: &Mutex<StarterWatch>) {
     let said = socket.read(&mut [0; ATTACHED.len()]);
-    match std::mem::replace(&mut *lock(watch), Watch::Gone) {
+    match std::mem::replace(&mut *lock(watch), StarterWatch::Gone) {
         // The starter was interrupted while it waited, so the run is abandoned. Ending this process ends what it has
         // started.
-        Watch::Before => process::exit(INTERRUPTED),
-        Watch::Looks(gone) => gone(),
-        Watch::Gone => {}
+        StarterWatch::Before => process::exit(INTERRUPTED),
+        StarterWatch::Watching(gone) => gone(),
+        StarterWatch::Gone => {}
     }
     drop(said); // end of file or a message: the loop is independent now
 }

@@ -1,8 +1,8 @@
-//! The stop ladder as a pure table: decides from each cue and its time what to do to the tree.
+//! The stop ladder as a pure table: decides from each event and its time what to do to the tree.
 
 use std::time::{Duration, Instant};
 
-use super::{Ladder, Stop, StopSignal};
+use super::{Ladder, StopSignal, StopSpeed};
 
 /// How long processes that a program left behind may take to obey terminate.
 pub(super) const LEFTOVER_GRACE: Duration = Duration::from_millis(300);
@@ -14,18 +14,18 @@ const KILL_PAUSE: Duration = Duration::from_millis(5);
 
 /// An occurrence that the guard reports to the ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cue {
+pub(super) enum LadderEvent {
     /// The program itself has ended, and descendants are left.
     ProgramEnded,
-    Asked(Stop),
+    Asked(StopSpeed),
     RalphGone,
-    /// The time of [`Ending::due`] has come.
+    /// The time of [`LadderProgress::due`] has come.
     Due,
 }
 
 /// A step against the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Action {
+pub(super) enum LadderStep {
     /// Interrupt the program's process group.
     Interrupt,
     /// Terminate every descendant.
@@ -36,7 +36,7 @@ pub(super) enum Action {
 
 /// The progress of a child tree towards its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum LadderStage {
     Running,
     Interrupted {
         until: Instant,
@@ -53,125 +53,128 @@ enum Stage {
 }
 
 #[derive(Debug)]
-pub(super) struct Ending {
+pub(super) struct LadderProgress {
     ladder: Ladder,
-    stage: Stage,
+    stage: LadderStage,
 }
 
-impl Ending {
-    pub(super) fn new(ladder: Ladder) -> Ending {
-        Ending {
+impl LadderProgress {
+    pub(super) fn new(ladder: Ladder) -> LadderProgress {
+        LadderProgress {
             ladder,
-            stage: Stage::Running,
+            stage: LadderStage::Running,
         }
     }
 
-    /// Returns when [`Cue::Due`] is to be reported.
+    /// Returns when [`LadderEvent::Due`] is to be reported.
     pub(super) fn due(&self) -> Option<Instant> {
         match self.stage {
-            Stage::Running | Stage::GivenUp => None,
-            Stage::Interrupted { until } | Stage::Terminated { until } => Some(until),
-            Stage::Killing { next, .. } => Some(next),
+            LadderStage::Running | LadderStage::GivenUp => None,
+            LadderStage::Interrupted { until } | LadderStage::Terminated { until } => Some(until),
+            LadderStage::Killing { next, .. } => Some(next),
         }
     }
 
     pub(super) fn has_given_up(&self) -> bool {
-        self.stage == Stage::GivenUp
+        self.stage == LadderStage::GivenUp
     }
 
-    /// Handles a cue at `now`. A cue that asks for no more than is already being done changes nothing.
-    pub(super) fn take(&mut self, cue: Cue, now: Instant) -> Option<Action> {
-        match cue {
-            Cue::ProgramEnded => self.hurry(LEFTOVER_GRACE, now),
-            Cue::Asked(Stop::Graceful) => self.begin(now),
-            Cue::Asked(Stop::Immediate) => self.kill(now),
-            Cue::RalphGone => {
+    /// Handles an event at `now`. An event that asks for no more than is already being done changes nothing.
+    pub(super) fn take(&mut self, event: LadderEvent, now: Instant) -> Option<LadderStep> {
+        match event {
+            LadderEvent::ProgramEnded => self.hurry(LEFTOVER_GRACE, now),
+            LadderEvent::Asked(StopSpeed::Graceful) => self.begin(now),
+            LadderEvent::Asked(StopSpeed::Immediate) => self.kill(now),
+            LadderEvent::RalphGone => {
                 self.ladder.grace = self.ladder.grace.min(ORPHANED_GRACE);
                 match self.stage {
-                    Stage::Running => self.begin(now),
-                    Stage::Interrupted { until } => {
-                        self.stage = Stage::Interrupted {
+                    LadderStage::Running => self.begin(now),
+                    LadderStage::Interrupted { until } => {
+                        self.stage = LadderStage::Interrupted {
                             until: until.min(now + self.ladder.grace),
                         };
                         None
                     }
-                    Stage::Terminated { .. } => self.hurry(ORPHANED_GRACE, now),
-                    Stage::Killing { .. } | Stage::GivenUp => None,
+                    LadderStage::Terminated { .. } => self.hurry(ORPHANED_GRACE, now),
+                    LadderStage::Killing { .. } | LadderStage::GivenUp => None,
                 }
             }
-            Cue::Due => self.next_rung(now),
+            LadderEvent::Due => self.next_rung(now),
         }
     }
 
-    fn begin(&mut self, now: Instant) -> Option<Action> {
+    fn begin(&mut self, now: Instant) -> Option<LadderStep> {
         match (self.stage, self.ladder.first) {
-            (Stage::Running, StopSignal::Interrupt) => {
-                self.stage = Stage::Interrupted {
+            (LadderStage::Running, StopSignal::Interrupt) => {
+                self.stage = LadderStage::Interrupted {
                     until: now + self.ladder.grace,
                 };
-                Some(Action::Interrupt)
+                Some(LadderStep::Interrupt)
             }
-            (Stage::Running, StopSignal::Terminate) => self.terminate(self.ladder.grace, now),
+            (LadderStage::Running, StopSignal::Terminate) => self.terminate(self.ladder.grace, now),
             (
-                Stage::Interrupted { .. } | Stage::Terminated { .. } | Stage::Killing { .. } | Stage::GivenUp,
+                LadderStage::Interrupted { .. }
+                | LadderStage::Terminated { .. }
+                | LadderStage::Killing { .. }
+                | LadderStage::GivenUp,
                 StopSignal::Interrupt | StopSignal::Terminate,
             ) => None,
         }
     }
 
-    fn next_rung(&mut self, now: Instant) -> Option<Action> {
+    fn next_rung(&mut self, now: Instant) -> Option<LadderStep> {
         match self.stage {
-            Stage::Interrupted { until } if until <= now => self.terminate(self.ladder.grace, now),
-            Stage::Terminated { until } if until <= now => self.kill(now),
-            Stage::Killing { give_up, .. } if give_up <= now => {
-                self.stage = Stage::GivenUp;
+            LadderStage::Interrupted { until } if until <= now => self.terminate(self.ladder.grace, now),
+            LadderStage::Terminated { until } if until <= now => self.kill(now),
+            LadderStage::Killing { give_up, .. } if give_up <= now => {
+                self.stage = LadderStage::GivenUp;
                 None
             }
-            Stage::Killing { next, give_up } if next <= now => {
-                self.stage = Stage::Killing {
+            LadderStage::Killing { next, give_up } if next <= now => {
+                self.stage = LadderStage::Killing {
                     next: now + KILL_PAUSE,
                     give_up,
                 };
-                Some(Action::Kill)
+                Some(LadderStep::Kill)
             }
-            Stage::Running
-            | Stage::Interrupted { .. }
-            | Stage::Terminated { .. }
-            | Stage::Killing { .. }
-            | Stage::GivenUp => None,
+            LadderStage::Running
+            | LadderStage::Interrupted { .. }
+            | LadderStage::Terminated { .. }
+            | LadderStage::Killing { .. }
+            | LadderStage::GivenUp => None,
         }
     }
 
     /// Makes sure that every descendant has been told to terminate and has at most `grace` left to do so.
-    fn hurry(&mut self, grace: Duration, now: Instant) -> Option<Action> {
+    fn hurry(&mut self, grace: Duration, now: Instant) -> Option<LadderStep> {
         let grace = grace.min(self.ladder.grace);
         match self.stage {
-            Stage::Running | Stage::Interrupted { .. } => self.terminate(grace, now),
-            Stage::Terminated { until } => {
-                self.stage = Stage::Terminated {
+            LadderStage::Running | LadderStage::Interrupted { .. } => self.terminate(grace, now),
+            LadderStage::Terminated { until } => {
+                self.stage = LadderStage::Terminated {
                     until: until.min(now + grace),
                 };
                 None
             }
-            Stage::Killing { .. } | Stage::GivenUp => None,
+            LadderStage::Killing { .. } | LadderStage::GivenUp => None,
         }
     }
 
-    fn terminate(&mut self, grace: Duration, now: Instant) -> Option<Action> {
-        self.stage = Stage::Terminated { until: now + grace };
-        Some(Action::Terminate)
+    fn terminate(&mut self, grace: Duration, now: Instant) -> Option<LadderStep> {
+        self.stage = LadderStage::Terminated { until: now + grace };
+        Some(LadderStep::Terminate)
     }
 
-    fn kill(&mut self, now: Instant) -> Option<Action> {
+    fn kill(&mut self, now: Instant) -> Option<LadderStep> {
         match self.stage {
-            Stage::Running | Stage::Interrupted { .. } | Stage::Terminated { .. } => {
-                self.stage = Stage::Killing {
+            LadderStage::Running | LadderStage::Interrupted { .. } | LadderStage::Terminated { .. } => {
+                self.stage = LadderStage::Killing {
                     next: now + KILL_PAUSE,
                     give_up: now + KILL_PATIENCE,
                 };
-                Some(Action::Kill)
+                Some(LadderStep::Kill)
             }
-            Stage::Killing { .. } | Stage::GivenUp => None,
+            LadderStage::Killing { .. } | LadderStage::GivenUp => None,
         }
     }
 }
@@ -182,54 +185,72 @@ mod tests {
 
     const GRACE: Duration = Duration::from_secs(3);
 
-    fn ending(first: StopSignal) -> (Ending, Instant) {
-        (Ending::new(Ladder { first, grace: GRACE }), Instant::now())
+    fn ending(first: StopSignal) -> (LadderProgress, Instant) {
+        (LadderProgress::new(Ladder { first, grace: GRACE }), Instant::now())
     }
 
     #[test]
     fn goes_down_one_rung_per_grace() {
         let (mut ending, start) = ending(StopSignal::Interrupt);
-        assert_eq!(ending.take(Cue::Asked(Stop::Graceful), start), Some(Action::Interrupt));
+        assert_eq!(
+            ending.take(LadderEvent::Asked(StopSpeed::Graceful), start),
+            Some(LadderStep::Interrupt)
+        );
         assert_eq!(ending.due(), Some(start + GRACE));
-        assert_eq!(ending.take(Cue::Due, start + GRACE), Some(Action::Terminate));
+        assert_eq!(
+            ending.take(LadderEvent::Due, start + GRACE),
+            Some(LadderStep::Terminate)
+        );
         assert_eq!(ending.due(), Some(start + 2 * GRACE));
-        assert_eq!(ending.take(Cue::Due, start + 2 * GRACE), Some(Action::Kill));
+        assert_eq!(ending.take(LadderEvent::Due, start + 2 * GRACE), Some(LadderStep::Kill));
         let again = ending.due().unwrap();
-        assert_eq!(ending.take(Cue::Due, again), Some(Action::Kill));
+        assert_eq!(ending.take(LadderEvent::Due, again), Some(LadderStep::Kill));
     }
 
     #[test]
     fn terminate_as_first_signal_is_the_only_rung_before_kill() {
         let (mut ending, start) = ending(StopSignal::Terminate);
-        assert_eq!(ending.take(Cue::Asked(Stop::Graceful), start), Some(Action::Terminate));
-        assert_eq!(ending.take(Cue::Due, start + GRACE), Some(Action::Kill));
+        assert_eq!(
+            ending.take(LadderEvent::Asked(StopSpeed::Graceful), start),
+            Some(LadderStep::Terminate)
+        );
+        assert_eq!(ending.take(LadderEvent::Due, start + GRACE), Some(LadderStep::Kill));
     }
 
     #[test]
     fn asking_again_changes_nothing_but_at_once_does() {
         let (mut ending, start) = ending(StopSignal::Interrupt);
-        ending.take(Cue::Asked(Stop::Graceful), start);
-        assert_eq!(ending.take(Cue::Asked(Stop::Graceful), start + GRACE / 2), None);
+        ending.take(LadderEvent::Asked(StopSpeed::Graceful), start);
+        assert_eq!(
+            ending.take(LadderEvent::Asked(StopSpeed::Graceful), start + GRACE / 2),
+            None
+        );
         assert_eq!(ending.due(), Some(start + GRACE));
         assert_eq!(
-            ending.take(Cue::Asked(Stop::Immediate), start + GRACE / 2),
-            Some(Action::Kill)
+            ending.take(LadderEvent::Asked(StopSpeed::Immediate), start + GRACE / 2),
+            Some(LadderStep::Kill)
         );
-        assert_eq!(ending.take(Cue::Asked(Stop::Graceful), start + GRACE / 2), None);
+        assert_eq!(
+            ending.take(LadderEvent::Asked(StopSpeed::Graceful), start + GRACE / 2),
+            None
+        );
     }
 
     #[test]
     fn leftovers_of_a_program_that_ended_get_a_short_grace() {
         let (mut ending, start) = ending(StopSignal::Interrupt);
-        assert_eq!(ending.take(Cue::ProgramEnded, start), Some(Action::Terminate));
+        assert_eq!(
+            ending.take(LadderEvent::ProgramEnded, start),
+            Some(LadderStep::Terminate)
+        );
         assert_eq!(ending.due(), Some(start + LEFTOVER_GRACE));
     }
 
     #[test]
     fn the_end_of_the_program_cuts_a_long_grace_short() {
         let (mut ending, start) = ending(StopSignal::Terminate);
-        ending.take(Cue::Asked(Stop::Graceful), start);
-        assert_eq!(ending.take(Cue::ProgramEnded, start), None);
+        ending.take(LadderEvent::Asked(StopSpeed::Graceful), start);
+        assert_eq!(ending.take(LadderEvent::ProgramEnded, start), None);
         assert_eq!(ending.due(), Some(start + LEFTOVER_GRACE));
     }
 
@@ -239,13 +260,13 @@ mod tests {
             for asked_before in [true, false] {
                 let (mut ending, start) = ending(first);
                 if asked_before {
-                    ending.take(Cue::Asked(Stop::Graceful), start);
+                    ending.take(LadderEvent::Asked(StopSpeed::Graceful), start);
                 }
-                let mut last = ending.take(Cue::RalphGone, start);
+                let mut last = ending.take(LadderEvent::RalphGone, start);
                 let mut now = start;
-                while last != Some(Action::Kill) {
+                while last != Some(LadderStep::Kill) {
                     now = ending.due().unwrap();
-                    last = ending.take(Cue::Due, now);
+                    last = ending.take(LadderEvent::Due, now);
                 }
                 assert!(now - start <= Duration::from_millis(500), "{first:?} {asked_before}");
             }
@@ -255,9 +276,9 @@ mod tests {
     #[test]
     fn killing_what_cannot_be_killed_ends() {
         let (mut ending, start) = ending(StopSignal::Interrupt);
-        ending.take(Cue::Asked(Stop::Immediate), start);
+        ending.take(LadderEvent::Asked(StopSpeed::Immediate), start);
         assert!(!ending.has_given_up());
-        ending.take(Cue::Due, start + KILL_PATIENCE);
+        ending.take(LadderEvent::Due, start + KILL_PATIENCE);
         assert!(ending.has_given_up());
         assert_eq!(ending.due(), None);
     }
@@ -265,8 +286,8 @@ mod tests {
     #[test]
     fn a_timer_that_comes_too_early_moves_nothing() {
         let (mut ending, start) = ending(StopSignal::Interrupt);
-        ending.take(Cue::Asked(Stop::Graceful), start);
-        assert_eq!(ending.take(Cue::Due, start + GRACE / 2), None);
+        ending.take(LadderEvent::Asked(StopSpeed::Graceful), start);
+        assert_eq!(ending.take(LadderEvent::Due, start + GRACE / 2), None);
         assert_eq!(ending.due(), Some(start + GRACE));
     }
 }

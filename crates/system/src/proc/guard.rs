@@ -27,13 +27,13 @@ use ralph_core::event::Exit;
 use ralph_text::console;
 
 use super::{
-    Stop,
-    ending::{Action, Cue, Ending},
+    StopSpeed,
+    ending::{LadderEvent, LadderProgress, LadderStep},
     process::Process,
     program::{self, NotStarted},
-    signals::Happening,
-    spec::{Files, Report, Spec, Verdict, take_spec},
-    system::{self, Watch},
+    signals::GuardEvent,
+    spec::{ChildFiles, GuardReport, GuardSpec, ProgramEnd, take_spec},
+    system::{self, GuardEvents},
     tree,
 };
 
@@ -49,7 +49,7 @@ pub fn run(spec: &Path) -> u8 {
     let Some(dir) = spec.parent() else {
         return complain("the specification has no directory");
     };
-    let files = Files { dir: dir.to_path_buf() };
+    let files = ChildFiles { dir: dir.to_path_buf() };
     let (report, ralph_gone) = match prepare(spec) {
         Ok((spec, watch)) => guarded(&spec, &files, watch),
         Err(why) => (not_started(why, false), false),
@@ -62,13 +62,13 @@ pub fn run(spec: &Path) -> u8 {
     }
     match report.verdict {
         // A process has no exit code above 255.
-        Verdict::Exited {
+        ProgramEnd::Exited {
             exit: Exit::Code { code },
         } => u8::try_from(code).unwrap_or(u8::MAX),
-        Verdict::Exited {
+        ProgramEnd::Exited {
             exit: Exit::Signal { signal },
         } => u8::try_from(128 + signal).unwrap_or(u8::MAX),
-        Verdict::NotStarted { .. } => NOT_STARTED,
+        ProgramEnd::NotStarted { .. } => NOT_STARTED,
     }
 }
 
@@ -78,48 +78,48 @@ fn complain(text: &str) -> u8 {
     NOT_STARTED
 }
 
-fn not_started(why: String, missing: bool) -> Report {
-    Report {
-        verdict: Verdict::NotStarted { why, missing },
+fn not_started(why: String, missing: bool) -> GuardReport {
+    GuardReport {
+        verdict: ProgramEnd::NotStarted { why, missing },
         survivors: Vec::new(),
     }
 }
 
-fn prepare(path: &Path) -> Result<(Spec, Watch), String> {
+fn prepare(path: &Path) -> Result<(GuardSpec, GuardEvents), String> {
     // First of all: a stop signal that arrives this early must be read below, not kill the guard.
-    let signals = Watch::block_signals().map_err(|errno| format!("the guard's signals: {}", errno.desc()))?;
+    let signals = GuardEvents::block_signals().map_err(|errno| format!("the guard's signals: {}", errno.desc()))?;
     system::become_subreaper().map_err(|errno| format!("the guard's descendants: {}", errno.desc()))?;
     system::name_guard();
     let spec = take_spec(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let watch = Watch::new(signals, Pid::from_raw(spec.ralph));
+    let watch = GuardEvents::new(signals, Pid::from_raw(spec.ralph));
     Ok((spec, watch))
 }
 
 /// Returns the report, and whether ralph has died in the meantime.
-fn guarded(spec: &Spec, files: &Files, mut watch: Watch) -> (Report, bool) {
+fn guarded(spec: &GuardSpec, files: &ChildFiles, mut watch: GuardEvents) -> (GuardReport, bool) {
     let stopped_by = match watch.next(Some(Instant::now())) {
-        Happening::Asked(Stop::Graceful) => Some((Signal::SIGTERM, false)),
-        Happening::Asked(Stop::Immediate) => Some((Signal::SIGKILL, false)),
-        Happening::RalphGone => Some((Signal::SIGTERM, true)),
+        GuardEvent::Asked(StopSpeed::Graceful) => Some((Signal::SIGTERM, false)),
+        GuardEvent::Asked(StopSpeed::Immediate) => Some((Signal::SIGKILL, false)),
+        GuardEvent::RalphGone => Some((Signal::SIGTERM, true)),
         _ if files.stopped().exists() => Some((Signal::SIGTERM, false)),
-        Happening::ChildEnded | Happening::InputEnded | Happening::Due => None,
+        GuardEvent::ChildEnded | GuardEvent::InputEnded | GuardEvent::Due => None,
     };
     if let Some((signal, ralph_gone)) = stopped_by {
         let exit = Exit::Signal { signal: signal as i32 };
-        let report = Report {
-            verdict: Verdict::Exited { exit },
+        let report = GuardReport {
+            verdict: ProgramEnd::Exited { exit },
             survivors: Vec::new(),
         };
         return (report, ralph_gone);
     }
     let input = held_input(spec, files);
     match program::start(spec) {
-        Ok(program) => Guard {
+        Ok(program) => ChildGuard {
             program,
             input,
             here: getpid(),
             exit: None,
-            ending: Ending::new(spec.ladder),
+            ending: LadderProgress::new(spec.ladder),
             watch,
             ralph_gone: false,
         }
@@ -132,7 +132,7 @@ fn guarded(spec: &Spec, files: &Files, mut watch: Watch) -> (Report, bool) {
 ///
 /// Holding it open keeps ralph's death from looking like the end of input: agents take that as permission to do what
 /// they have asked for, or to finish their turn.
-fn held_input(spec: &Spec, files: &Files) -> Option<File> {
+fn held_input(spec: &GuardSpec, files: &ChildFiles) -> Option<File> {
     let mut open = OpenOptions::new();
     open.write(true).custom_flags(OFlag::O_NONBLOCK.bits());
     // Fails if ralph is dead, which the guard notices soon.
@@ -142,33 +142,33 @@ fn held_input(spec: &Spec, files: &Files) -> Option<File> {
 
 /// Whether the guard has children left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Left {
-    Nobody,
-    Somebody,
+enum RemainingChildren {
+    None,
+    Some,
 }
 
-struct Guard {
+struct ChildGuard {
     here: Pid,
     program: Pid,
     input: Option<File>,
     exit: Option<Exit>,
-    ending: Ending,
-    watch: Watch,
+    ending: LadderProgress,
+    watch: GuardEvents,
     ralph_gone: bool,
 }
 
-impl Guard {
-    fn oversee(mut self) -> (Report, bool) {
+impl ChildGuard {
+    fn oversee(mut self) -> (GuardReport, bool) {
         let mut survivors = Vec::new();
         let mut program_was_there = true;
-        while self.reap() == Left::Somebody {
-            let cue = if self.exit.is_some() && program_was_there {
+        while self.reap() == RemainingChildren::Some {
+            let event = if self.exit.is_some() && program_was_there {
                 program_was_there = false;
-                Some(Cue::ProgramEnded)
+                Some(LadderEvent::ProgramEnded)
             } else {
                 self.wait()
             };
-            if let Some(action) = cue.and_then(|cue| self.ending.take(cue, Instant::now())) {
+            if let Some(action) = event.and_then(|event| self.ending.take(event, Instant::now())) {
                 self.act(action);
             }
             if self.ending.has_given_up() {
@@ -184,40 +184,40 @@ impl Guard {
         let exit = self.exit.unwrap_or(Exit::Signal {
             signal: Signal::SIGKILL as i32,
         });
-        let report = Report {
-            verdict: Verdict::Exited { exit },
+        let report = GuardReport {
+            verdict: ProgramEnd::Exited { exit },
             survivors,
         };
         (report, self.ralph_gone)
     }
 
-    fn wait(&mut self) -> Option<Cue> {
+    fn wait(&mut self) -> Option<LadderEvent> {
         match self.watch.next(self.ending.due()) {
-            Happening::ChildEnded => None,
-            Happening::Asked(stop) => Some(Cue::Asked(stop)),
-            Happening::InputEnded => {
+            GuardEvent::ChildEnded => None,
+            GuardEvent::Asked(stop) => Some(LadderEvent::Asked(stop)),
+            GuardEvent::InputEnded => {
                 self.input = None;
                 None
             }
-            Happening::RalphGone => {
+            GuardEvent::RalphGone => {
                 self.ralph_gone = true;
-                Some(Cue::RalphGone)
+                Some(LadderEvent::RalphGone)
             }
-            Happening::Due => Some(Cue::Due),
+            GuardEvent::Due => Some(LadderEvent::Due),
         }
     }
 
     /// Reaps every child that has ended.
-    fn reap(&mut self) -> Left {
+    fn reap(&mut self) -> RemainingChildren {
         loop {
             let (pid, exit) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
                 Ok(WaitStatus::Exited(pid, code)) => (pid, Exit::Code { code }),
                 Ok(WaitStatus::Signaled(pid, signal, _)) => (pid, Exit::Signal { signal: signal as i32 }),
-                Ok(WaitStatus::StillAlive) => return Left::Somebody,
+                Ok(WaitStatus::StillAlive) => return RemainingChildren::Some,
                 Ok(_) | Err(Errno::EINTR) => continue,
                 // No child: proof on Linux; on other systems init may have adopted a process.
-                Err(_) if system::SUBREAPERS || self.alive().is_empty() => return Left::Nobody,
-                Err(_) => return Left::Somebody,
+                Err(_) if system::SUBREAPERS || self.alive().is_empty() => return RemainingChildren::None,
+                Err(_) => return RemainingChildren::Some,
             };
             if pid == self.program {
                 self.exit = Some(exit);
@@ -231,9 +231,9 @@ impl Guard {
         alive
     }
 
-    fn act(&self, action: Action) {
+    fn act(&self, action: LadderStep) {
         match action {
-            Action::Interrupt => {
+            LadderStep::Interrupt => {
                 // The processes that a typed Ctrl-C would reach, and the program if it has left that group.
                 let group = getpgrp();
                 for process in self.alive() {
@@ -242,12 +242,12 @@ impl Guard {
                     }
                 }
             }
-            Action::Terminate => {
+            LadderStep::Terminate => {
                 for process in self.alive() {
                     tree::signal_awake(process.pid, Signal::SIGTERM);
                 }
             }
-            Action::Kill => drop(tree::kill_all(|| tree::descendants(self.here))),
+            LadderStep::Kill => drop(tree::kill_all(|| tree::descendants(self.here))),
         }
     }
 }

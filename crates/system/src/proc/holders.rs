@@ -18,7 +18,7 @@ const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
 
 /// The holder of the client's end of a connection.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum ClientHolder {
     /// A process of another machine, or of a network namespace that this machine routes to.
     Abroad,
     /// No process holds it any more.
@@ -32,7 +32,7 @@ pub(super) enum End {
 
 /// An end of a connection as listed in the kernel's table.
 #[derive(Debug, PartialEq, Eq)]
-struct Entry {
+struct SocketEntry {
     uid: Uid,
     /// 0 once no process holds it.
     inode: u64,
@@ -41,21 +41,21 @@ struct Entry {
 /// Finds the holders of the end with address `client` of a connection to `server`.
 ///
 /// The kernel's tables are read for every `client`: a process may connect from any address of its machine.
-pub(super) fn end_of(client: SocketAddr, server: SocketAddr) -> End {
+pub(super) fn client_holder(client: SocketAddr, server: SocketAddr) -> ClientHolder {
     if !TABLES.iter().any(|table| Path::new(table).exists()) {
-        return End::Abroad; // a system without these tables
+        return ClientHolder::Abroad; // a system without these tables
     }
     let Some(found) = look_up(client, server) else {
         return match is_of_this_machine(client.ip().to_canonical(), server.ip().to_canonical()) {
-            true => End::Gone,
-            false => End::Abroad,
+            true => ClientHolder::Gone,
+            false => ClientHolder::Abroad,
         };
     };
     if found.inode == 0 {
-        return End::Gone;
+        return ClientHolder::Gone;
     }
     if found.uid != geteuid() {
-        return End::OfAnotherUser;
+        return ClientHolder::OfAnotherUser;
     }
     let socket = format!("socket:[{}]", found.inode);
     let holders: Vec<Pid> = system::processes()
@@ -64,11 +64,11 @@ pub(super) fn end_of(client: SocketAddr, server: SocketAddr) -> End {
         .filter(|pid| holds(*pid, Path::new(&socket)).unwrap_or(false)) // it has ended, or is hidden
         .collect();
     if !holders.is_empty() {
-        return End::Held(holders);
+        return ClientHolder::Held(holders);
     }
     match look_up(client, server) == Some(found) {
-        true => End::Unseen,
-        false => End::Gone,
+        true => ClientHolder::Unseen,
+        false => ClientHolder::Gone,
     }
 }
 
@@ -77,7 +77,7 @@ fn is_of_this_machine(ip: IpAddr, server: IpAddr) -> bool {
     ip.is_loopback() || ip == server || UdpSocket::bind((ip, 0)).is_ok()
 }
 
-fn look_up(client: SocketAddr, server: SocketAddr) -> Option<Entry> {
+fn look_up(client: SocketAddr, server: SocketAddr) -> Option<SocketEntry> {
     let tables = TABLES.iter().cycle();
     tables
         .take(READS * TABLES.len())
@@ -93,7 +93,7 @@ fn holds(pid: Pid, socket: &Path) -> io::Result<bool> {
 }
 
 /// Finds the client's end in the text of a table.
-fn entry(table: &str, client: SocketAddr, server: SocketAddr) -> Option<Entry> {
+fn entry(table: &str, client: SocketAddr, server: SocketAddr) -> Option<SocketEntry> {
     let (client, server) = (written(client), written(server));
     table.lines().find_map(|line| {
         let mut fields = line.split_ascii_whitespace().skip(1);
@@ -103,7 +103,7 @@ fn entry(table: &str, client: SocketAddr, server: SocketAddr) -> Option<Entry> {
         }
         let uid = fields.nth(4)?.parse().ok().map(Uid::from_raw)?;
         let inode = fields.nth(1)?.parse().ok()?;
-        Some(Entry { uid, inode })
+        Some(SocketEntry { uid, inode })
     })
 }
 
@@ -148,18 +148,18 @@ mod tests {
             let client = TcpStream::connect(server).unwrap();
             let (_accepted, from) = listener.accept().unwrap();
             // A child that another test starts also holds it, until the child executes another program.
-            let is_alone = (0..100).any(|_| end_of(from, server) == End::Held(vec![getpid()]));
-            assert!(is_alone, "{:?}", end_of(from, server));
+            let is_alone = (0..100).any(|_| client_holder(from, server) == ClientHolder::Held(vec![getpid()]));
+            assert!(is_alone, "{:?}", client_holder(from, server));
             // The server can still read what was sent after the last holder has closed this end.
             drop(client);
-            assert_eq!(end_of(from, server), End::Gone);
+            assert_eq!(client_holder(from, server), ClientHolder::Gone);
         }
         // One address without and one with a listener of this test; no connection has either.
         let [one, other] = ["[::ffff:127.0.0.1]:1", "127.0.0.1:2"].map(|address| address.parse().unwrap());
-        assert_eq!(end_of(one, other), End::Gone);
+        assert_eq!(client_holder(one, other), ClientHolder::Gone);
         let [remote, own] = ["192.0.2.1:1", "192.0.2.2:2"].map(|address| address.parse().unwrap());
-        assert_eq!(end_of(remote, own), End::Abroad);
-        assert_eq!(end_of(remote, remote), End::Gone);
+        assert_eq!(client_holder(remote, own), ClientHolder::Abroad);
+        assert_eq!(client_holder(remote, remote), ClientHolder::Gone);
     }
 
     #[test]
@@ -176,8 +176,8 @@ mod tests {
         sendmsg(&there, &[IoSlice::new(b"x")], &mut message, SendFlags::empty()).unwrap();
         drop(client);
         // A child that another test starts holds this process's descriptors until it executes another program.
-        let mut ends = (0..1_000).map(|_| end_of(from, server));
-        let end = ends.find(|end| !matches!(end, End::Held(_)));
-        assert_eq!(end, Some(End::Unseen));
+        let mut ends = (0..1_000).map(|_| client_holder(from, server));
+        let end = ends.find(|end| !matches!(end, ClientHolder::Held(_)));
+        assert_eq!(end, Some(ClientHolder::Unseen));
     }
 }

@@ -55,7 +55,7 @@ pub struct Launch {
     pub env: Vec<(String, String)>,
     pub env_remove: Vec<String>,
     pub stdin: Stdin,
-    pub stdout: Stdout,
+    pub stdout: StdoutMode,
     pub size: Size,
     pub ladder: Ladder,
     /// ralph's own files that the program opens by name; readable even if the program is confined.
@@ -120,7 +120,7 @@ pub enum Stdin {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stdout {
+pub enum StdoutMode {
     Terminal,
     /// A FIFO: the program's bytes as it wrote them, without its stderr.
     Piped,
@@ -144,20 +144,20 @@ pub enum StopSignal {
 }
 
 /// Receives a child's output. Called from the child's reader thread: blocking here slows only the child.
-pub trait Output: Send + 'static {
+pub trait OutputSink: Send + 'static {
     /// Receives bytes of the terminal, escape sequences included.
     fn terminal(&mut self, bytes: &[u8]);
-    /// Receives bytes of the program's stdout; only with [`Stdout::Piped`].
+    /// Receives bytes of the program's stdout; only with [`StdoutMode::Piped`].
     fn stdout(&mut self, bytes: &[u8]);
     /// Reports that [`Child::wake`](super::Child::wake) was called since the last call.
     fn woken(&mut self) {}
     /// The last call, once every descendant is gone and everything they wrote was handed over.
-    fn ended(&mut self, end: End);
+    fn ended(&mut self, end: ChildEnd);
 }
 
 /// How a child ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
+pub enum ChildEnd {
     Exited(Exit),
     /// The program could not be started.
     NotStarted {
@@ -172,7 +172,7 @@ pub enum End {
 
 /// How fast to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop {
+pub enum StopSpeed {
     /// Down the ladder.
     Graceful,
     /// Straight to kill.

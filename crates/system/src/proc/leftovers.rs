@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 
 /// The children of this process.
 #[derive(Debug, Default)]
-pub(super) struct Children {
+pub(super) struct StartedChildren {
     /// Pids of the children that it has started and not reaped: guards, and helpers without one. Locked while a child
     /// is started or reaped: a child that is missing here counts as an orphan.
     started: Mutex<BTreeSet<i32>>,
@@ -35,7 +35,7 @@ pub(super) struct Children {
     inherited: OnceLock<Vec<Process>>,
 }
 
-impl Children {
+impl StartedChildren {
     /// Returns the pids of the children that this process has started, locked.
     pub(super) fn started(&self) -> MutexGuard<'_, BTreeSet<i32>> {
         self.started.lock().unwrap_or_else(PoisonError::into_inner)
@@ -143,7 +143,7 @@ impl Children {
 }
 
 /// Ends all processes that the runs with these ids have left running, and returns their pids.
-pub(super) fn sweep(children: &Children, run_ids: &[String]) -> Vec<u32> {
+pub(super) fn sweep(children: &StartedChildren, run_ids: &[String]) -> Vec<u32> {
     if run_ids.is_empty() {
         return Vec::new();
     }
@@ -172,7 +172,7 @@ pub(super) fn sweep(children: &Children, run_ids: &[String]) -> Vec<u32> {
 }
 
 /// Returns the pids that [`sweep`] would end, without ending them.
-pub(super) fn left_running(children: &Children, run_ids: &[String]) -> Vec<u32> {
+pub(super) fn left_running(children: &StartedChildren, run_ids: &[String]) -> Vec<u32> {
     if run_ids.is_empty() {
         return Vec::new();
     }

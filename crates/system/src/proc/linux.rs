@@ -28,9 +28,9 @@ use rustix::{
 
 pub(super) use super::confine::{confine_this_thread, confined, level as confinement_level};
 use super::{
-    Stop,
+    StopSpeed,
     process::Process,
-    signals::{Happening, INPUT_ENDED, SIGNALS, STOP_GRACEFULLY, STOP_IMMEDIATELY},
+    signals::{GuardEvent, INPUT_ENDED, SIGNALS, STOP_GRACEFULLY, STOP_IMMEDIATELY},
 };
 
 /// `/proc` counts CPU time in hundredths of a second for every program; the kernel's own tick does not matter.
@@ -54,7 +54,7 @@ pub(super) fn is_subreaper() -> bool {
 }
 
 /// Returns a descriptor that becomes readable when a child ends; `None` on kernels before 5.3.
-pub(super) fn end_of(child: Pid) -> Option<OwnedFd> {
+pub(super) fn pidfd(child: Pid) -> Option<OwnedFd> {
     pidfd_open(rustix::process::Pid::from_raw(child.as_raw())?, PidfdFlags::empty()).ok()
 }
 
@@ -189,7 +189,7 @@ fn parse_stat(stat: &[u8]) -> Option<Process> {
 }
 
 /// The guard's events: signals, its children, and ralph's death.
-pub(super) struct Watch {
+pub(super) struct GuardEvents {
     signals: SignalFd,
     ralph: Pid,
     /// `None` if the kernel has no such descriptors, and once ralph's death was reported.
@@ -197,7 +197,7 @@ pub(super) struct Watch {
     ralph_gone: bool,
 }
 
-impl Watch {
+impl GuardEvents {
     /// Blocks the guard's signals, to be read from here on.
     pub(super) fn block_signals() -> Result<SignalFd, Errno> {
         let signals: SigSet = SIGNALS.into_iter().collect();
@@ -206,10 +206,10 @@ impl Watch {
     }
 
     /// Watches `ralph`, which should be the parent; if it no longer is, that is the first event.
-    pub(super) fn new(signals: SignalFd, ralph: Pid) -> Watch {
+    pub(super) fn new(signals: SignalFd, ralph: Pid) -> GuardEvents {
         let ralph_ends =
             rustix::process::Pid::from_raw(ralph.as_raw()).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-        Watch {
+        GuardEvents {
             signals,
             ralph,
             ralph_ends,
@@ -218,28 +218,28 @@ impl Watch {
     }
 
     /// Waits for the next event, at most until `deadline`.
-    pub(super) fn next(&mut self, deadline: Option<Instant>) -> Happening {
+    pub(super) fn next(&mut self, deadline: Option<Instant>) -> GuardEvent {
         loop {
             // Checked after the descriptor was opened: while ralph is the parent, the descriptor stands for ralph.
             if !self.ralph_gone && getppid() != self.ralph {
                 self.ralph_gone = true;
                 self.ralph_ends = None;
-                return Happening::RalphGone;
+                return GuardEvent::RalphGone;
             }
             let mut child_ended = false;
             while let Ok(Some(signal)) = self.signals.read_signal() {
                 match meaning(signal.ssi_signo, Pid::from_raw(signal.ssi_pid.cast_signed())) {
-                    Some(Happening::ChildEnded) => child_ended = true,
-                    Some(happening) => return happening,
+                    Some(GuardEvent::ChildEnded) => child_ended = true,
+                    Some(event) => return event,
                     None => {}
                 }
             }
             // Before the children: a tree in which processes end all the time must not hold up the ladder.
             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-                return Happening::Due;
+                return GuardEvent::Due;
             }
             if child_ended {
-                return Happening::ChildEnded;
+                return GuardEvent::ChildEnded;
             }
             self.wait(deadline);
         }
@@ -265,17 +265,17 @@ impl Watch {
     }
 }
 
-fn meaning(signal: u32, sender: Pid) -> Option<Happening> {
+fn meaning(signal: u32, sender: Pid) -> Option<GuardEvent> {
     let signal = i32::try_from(signal)
         .ok()
         .and_then(|signal| Signal::try_from(signal).ok())?;
     match signal {
-        Signal::SIGCHLD => Some(Happening::ChildEnded),
+        Signal::SIGCHLD => Some(GuardEvent::ChildEnded),
         // `kill 0`, with which shells clean up behind themselves, reaches the guard too and is not meant for it.
         _ if descends_from_here(sender) => None,
-        Signal::SIGTERM | STOP_GRACEFULLY => Some(Happening::Asked(Stop::Graceful)),
-        STOP_IMMEDIATELY => Some(Happening::Asked(Stop::Immediate)),
-        INPUT_ENDED => Some(Happening::InputEnded),
+        Signal::SIGTERM | STOP_GRACEFULLY => Some(GuardEvent::Asked(StopSpeed::Graceful)),
+        STOP_IMMEDIATELY => Some(GuardEvent::Asked(StopSpeed::Immediate)),
+        INPUT_ENDED => Some(GuardEvent::InputEnded),
         // Typed, or a hang-up: meant for the program, which got it as well.
         _ => None,
     }

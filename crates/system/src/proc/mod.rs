@@ -15,10 +15,9 @@ mod confine;
 mod detached;
 mod ending;
 pub mod guard;
+mod guard_waiter;
 pub mod helper;
 mod holders;
-mod inlet;
-mod keeper;
 mod launch;
 mod leftovers;
 #[cfg(target_os = "linux")]
@@ -40,19 +39,20 @@ mod spawn;
 mod spec;
 mod supervisor;
 mod tree;
+mod write_queue;
 
 #[cfg(target_os = "linux")]
 use linux as system;
 #[cfg(not(target_os = "linux"))]
 use portable as system;
 
-pub use child::{Child, NotTaken};
-pub use detached::{Began, Detached, Starter, replace_process, signal_loop};
-pub use helper::Hold;
+pub use child::{Child, InputRefused};
+pub use detached::{DetachedLoop, LoopStart, Starter, replace_process, signal_loop};
+pub use helper::LockedFile;
 pub use launch::{
-    Activity, Confinement, ConfinementLevel, End, Ladder, Launch, Network, Output, RUN_ID_VAR, Size, Stdin, Stdout,
-    Stop, StopSignal,
+    Activity, ChildEnd, Confinement, ConfinementLevel, Ladder, Launch, Network, OutputSink, RUN_ID_VAR, Size, Stdin,
+    StdoutMode, StopSignal, StopSpeed,
 };
-pub use origin::{ClientOrigin, Origin, is_below_a_run, origin_of_client, origin_of_peer};
+pub use origin::{ClientOrigin, ProcessOrigin, is_below_a_run, origin_of_client, origin_of_peer};
 pub use spawn::SpawnError;
 pub use supervisor::{Supervisor, own_executable};

@@ -13,8 +13,8 @@ use nix::{
 
 use super::{
     RUN_ID_VAR,
-    holders::{End, end_of},
-    leftovers::{self, Children},
+    holders::{ClientHolder, client_holder},
+    leftovers::{self, StartedChildren},
     system,
 };
 
@@ -25,7 +25,7 @@ const DEPTH: u32 = 4_096;
 
 /// The origin of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum ProcessOrigin {
     /// It was started by ralph, or by a process that ralph has started.
     Run,
     Elsewhere,
@@ -36,42 +36,44 @@ pub enum Origin {
 }
 
 /// Returns the origin of the process that connected the other end of `socket`, which has the given `pid`.
-pub(super) fn of_peer(children: &Children, socket: BorrowedFd<'_>, pid: Option<i32>) -> Origin {
+pub(super) fn peer_origin(children: &StartedChildren, socket: BorrowedFd<'_>, pid: Option<i32>) -> ProcessOrigin {
     // A pid of 0 stands for a process outside this pid namespace.
     let Some(pid) = pid.filter(|pid| *pid > 0).map(Pid::from_raw) else {
-        return Origin::Unknown;
+        return ProcessOrigin::Unknown;
     };
-    let origin = (0..WALKS).find_map(|_| walk(children, pid)).unwrap_or(Origin::Unknown);
+    let origin = (0..WALKS)
+        .find_map(|_| walk(children, pid))
+        .unwrap_or(ProcessOrigin::Unknown);
     // Checked after the walk: if the process has ended, its pid may have been reused.
     if system::peer_has_ended(socket) {
-        return Origin::Unknown;
+        return ProcessOrigin::Unknown;
     }
     origin
 }
 
 /// Follows the parents of `pid`; `None` if one of them ends meanwhile.
-fn walk(children: &Children, pid: Pid) -> Option<Origin> {
+fn walk(children: &StartedChildren, pid: Pid) -> Option<ProcessOrigin> {
     let here = getpid();
     if pid == here {
-        return Some(Origin::Elsewhere); // the screen of this process
+        return Some(ProcessOrigin::Elsewhere); // the screen of this process
     }
     let mut process = system::process(pid)?;
     for _ in 0..DEPTH {
         if children.started().contains(&process.session.as_raw()) {
-            return Some(Origin::Run);
+            return Some(ProcessOrigin::Run);
         }
         if process.parent == here {
             return Some(match children.is_inherited(&process) {
-                true => Origin::Elsewhere,
-                false => Origin::Run,
+                true => ProcessOrigin::Elsewhere,
+                false => ProcessOrigin::Run,
             });
         }
         if process.parent.as_raw() <= 1 {
-            return Some(Origin::Elsewhere);
+            return Some(ProcessOrigin::Elsewhere);
         }
         process = system::process(process.parent)?;
     }
-    Some(Origin::Unknown)
+    Some(ProcessOrigin::Unknown)
 }
 
 /// Whether this process descends from one that a ralph has started, in any run.
@@ -88,7 +90,7 @@ pub fn is_below_a_run() -> bool {
 /// The origin of the client of a TCP connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientOrigin {
-    pub origin: Origin,
+    pub origin: ProcessOrigin,
     /// Whether the answer is final. Otherwise no process was found at the client's end, and one may be found later.
     pub is_settled: bool,
 }
@@ -98,11 +100,11 @@ pub struct ClientOrigin {
 /// A hidden process is unknown, because every process of an agent can hide. An agent's connection through a process
 /// that no ralph has started is not recognised.
 pub fn origin_of_client(client: SocketAddr, server: SocketAddr) -> ClientOrigin {
-    let (origin, is_settled) = match end_of(client, server) {
-        End::Abroad => (Origin::Elsewhere, true),
-        End::Held(holders) => return of_holders(&holders),
-        End::OfAnotherUser => (Origin::OtherUser, true),
-        End::Gone | End::Unseen => (Origin::Unknown, false),
+    let (origin, is_settled) = match client_holder(client, server) {
+        ClientHolder::Abroad => (ProcessOrigin::Elsewhere, true),
+        ClientHolder::Held(holders) => return holders_origin(&holders),
+        ClientHolder::OfAnotherUser => (ProcessOrigin::OtherUser, true),
+        ClientHolder::Gone | ClientHolder::Unseen => (ProcessOrigin::Unknown, false),
     };
     ClientOrigin { origin, is_settled }
 }
@@ -111,38 +113,38 @@ pub fn origin_of_client(client: SocketAddr, server: SocketAddr) -> ClientOrigin 
 /// ralph.
 ///
 /// A process that has ended is unknown: a process that it has started may hold the connection.
-pub fn origin_of_peer(socket: BorrowedFd<'_>, pid: Option<i32>) -> Origin {
+pub fn origin_of_peer(socket: BorrowedFd<'_>, pid: Option<i32>) -> ProcessOrigin {
     let Some(pid) = pid.filter(|pid| *pid > 0).map(Pid::from_raw) else {
-        return Origin::Unknown;
+        return ProcessOrigin::Unknown;
     };
     let origin = match has_run_above(pid) {
-        Some(true) => Origin::Run,
-        Some(false) => Origin::Elsewhere,
-        None => Origin::Unknown,
+        Some(true) => ProcessOrigin::Run,
+        Some(false) => ProcessOrigin::Elsewhere,
+        None => ProcessOrigin::Unknown,
     };
     // Checked after the walk: if the process has ended, its pid may have been reused.
     match system::peer_has_ended(socket) {
-        true => Origin::Unknown,
+        true => ProcessOrigin::Unknown,
         false => origin,
     }
 }
 
-fn of_holders(holders: &[Pid]) -> ClientOrigin {
+fn holders_origin(holders: &[Pid]) -> ClientOrigin {
     let parents: Vec<Pid> = holders
         .iter()
         .filter_map(|pid| Some(system::process(*pid)?.parent))
         .collect();
     let above: Vec<Option<bool>> = parents.iter().map(|parent| has_run_above(*parent)).collect();
     let origin = if above.contains(&Some(true)) {
-        Origin::Run
+        ProcessOrigin::Run
     } else if parents.len() < holders.len() || above.contains(&None) {
-        Origin::Unknown // one of them has ended
+        ProcessOrigin::Unknown // one of them has ended
     } else {
-        Origin::Elsewhere
+        ProcessOrigin::Elsewhere
     };
     ClientOrigin {
         origin,
-        is_settled: origin != Origin::Unknown,
+        is_settled: origin != ProcessOrigin::Unknown,
     }
 }
 
@@ -179,14 +181,14 @@ mod tests {
     #[test]
     fn what_this_process_did_not_start_comes_from_elsewhere() {
         let (ours, _theirs) = UnixStream::pair().unwrap();
-        let children = Children::default();
+        let children = StartedChildren::default();
         let parent = nix::unistd::getppid();
         assert_eq!(
-            of_peer(&children, ours.as_fd(), Some(parent.as_raw())),
-            Origin::Elsewhere
+            peer_origin(&children, ours.as_fd(), Some(parent.as_raw())),
+            ProcessOrigin::Elsewhere
         );
-        assert_eq!(of_peer(&children, ours.as_fd(), None), Origin::Unknown);
-        assert_eq!(of_peer(&children, ours.as_fd(), Some(0)), Origin::Unknown);
+        assert_eq!(peer_origin(&children, ours.as_fd(), None), ProcessOrigin::Unknown);
+        assert_eq!(peer_origin(&children, ours.as_fd(), Some(0)), ProcessOrigin::Unknown);
     }
 
     #[test]
@@ -195,9 +197,9 @@ mod tests {
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let pid = child.id().cast_signed();
         child.wait().unwrap();
-        assert_eq!(origin_of_peer(ours.as_fd(), Some(pid)), Origin::Unknown);
-        assert_eq!(origin_of_peer(ours.as_fd(), None), Origin::Unknown);
+        assert_eq!(origin_of_peer(ours.as_fd(), Some(pid)), ProcessOrigin::Unknown);
+        assert_eq!(origin_of_peer(ours.as_fd(), None), ProcessOrigin::Unknown);
         let init = origin_of_peer(ours.as_fd(), Some(1));
-        assert_eq!(init, Origin::Elsewhere);
+        assert_eq!(init, ProcessOrigin::Elsewhere);
     }
 }

@@ -23,10 +23,10 @@ use nix::{
 };
 
 use super::{
-    Confinement, ConfinementLevel, Stop,
+    Confinement, ConfinementLevel, StopSpeed,
     helper::{Helper, Helpers},
     process::Process,
-    signals::{Happening, INPUT_ENDED, SIGNALS, STOP_GRACEFULLY, STOP_IMMEDIATELY},
+    signals::{GuardEvent, INPUT_ENDED, SIGNALS, STOP_GRACEFULLY, STOP_IMMEDIATELY},
 };
 
 const PARENT_POLL: Duration = Duration::from_millis(100);
@@ -46,7 +46,7 @@ pub(super) fn is_subreaper() -> bool {
 }
 
 /// Returns `None`: this system has no such descriptors.
-pub(super) fn end_of(_child: Pid) -> Option<OwnedFd> {
+pub(super) fn pidfd(_child: Pid) -> Option<OwnedFd> {
     None
 }
 
@@ -175,16 +175,16 @@ fn parse_time(text: &str) -> Option<Duration> {
 }
 
 /// Signals as they arrive, read by a thread of their own.
-pub(super) struct Signals(Receiver<Signal>);
+pub(super) struct SignalQueue(Receiver<Signal>);
 
-pub(super) struct Watch {
-    signals: Signals,
+pub(super) struct GuardEvents {
+    signals: SignalQueue,
     ralph: Pid,
     ralph_gone: bool,
 }
 
-impl Watch {
-    pub(super) fn block_signals() -> Result<Signals, Errno> {
+impl GuardEvents {
+    pub(super) fn block_signals() -> Result<SignalQueue, Errno> {
         let signals: SigSet = SIGNALS.into_iter().collect();
         signals.thread_block()?;
         let (sender, receiver) = mpsc::channel();
@@ -196,53 +196,53 @@ impl Watch {
             }
         };
         thread::Builder::new().spawn(reader).map_err(|_| Errno::EAGAIN)?;
-        Ok(Signals(receiver))
+        Ok(SignalQueue(receiver))
     }
 
-    pub(super) fn new(signals: Signals, ralph: Pid) -> Watch {
-        Watch {
+    pub(super) fn new(signals: SignalQueue, ralph: Pid) -> GuardEvents {
+        GuardEvents {
             signals,
             ralph,
             ralph_gone: false,
         }
     }
 
-    pub(super) fn next(&mut self, deadline: Option<Instant>) -> Happening {
+    pub(super) fn next(&mut self, deadline: Option<Instant>) -> GuardEvent {
         loop {
             if !self.ralph_gone && getppid() != self.ralph {
                 self.ralph_gone = true;
-                return Happening::RalphGone;
+                return GuardEvent::RalphGone;
             }
             let mut child_ended = false;
             while let Ok(signal) = self.signals.0.try_recv() {
                 match meaning(signal) {
-                    Some(Happening::ChildEnded) => child_ended = true,
-                    Some(happening) => return happening,
+                    Some(GuardEvent::ChildEnded) => child_ended = true,
+                    Some(event) => return event,
                     None => {}
                 }
             }
             // Before the children: `ps` is one, and must not hold up the ladder that it is run for.
             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-                return Happening::Due;
+                return GuardEvent::Due;
             }
             if child_ended {
-                return Happening::ChildEnded;
+                return GuardEvent::ChildEnded;
             }
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             let slice = left.map_or(PARENT_POLL, |left| left.min(PARENT_POLL));
-            if let Some(happening) = self.signals.0.recv_timeout(slice).ok().and_then(meaning) {
-                return happening;
+            if let Some(event) = self.signals.0.recv_timeout(slice).ok().and_then(meaning) {
+                return event;
             }
         }
     }
 }
 
-fn meaning(signal: Signal) -> Option<Happening> {
+fn meaning(signal: Signal) -> Option<GuardEvent> {
     match signal {
-        Signal::SIGCHLD => Some(Happening::ChildEnded),
-        Signal::SIGTERM | STOP_GRACEFULLY => Some(Happening::Asked(Stop::Graceful)),
-        STOP_IMMEDIATELY => Some(Happening::Asked(Stop::Immediate)),
-        INPUT_ENDED => Some(Happening::InputEnded),
+        Signal::SIGCHLD => Some(GuardEvent::ChildEnded),
+        Signal::SIGTERM | STOP_GRACEFULLY => Some(GuardEvent::Asked(StopSpeed::Graceful)),
+        STOP_IMMEDIATELY => Some(GuardEvent::Asked(StopSpeed::Immediate)),
+        INPUT_ENDED => Some(GuardEvent::InputEnded),
         _ => None,
     }
 }

@@ -22,7 +22,7 @@ use nix::{
     unistd::Pid,
 };
 
-use super::{Stdin, spec::Spec, system};
+use super::{Stdin, spec::GuardSpec, system};
 use crate::files;
 
 /// A program to execute with no signal blocked and none ignored.
@@ -34,12 +34,12 @@ pub(super) struct Execution {
     pub environment: Vec<(OsString, OsString)>,
     /// Pairs of a descriptor here and its number in the program. Other descriptors follow their close-on-exec flag.
     pub files: Vec<(RawFd, RawFd)>,
-    pub group: Group,
+    pub group: ProcessGroup,
 }
 
 /// The process group of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Group {
+pub(super) enum ProcessGroup {
     Inherited,
     Own,
 }
@@ -57,7 +57,7 @@ pub(super) struct NotStarted {
 ///
 /// # Errors
 /// [`NotStarted`] if something could not be opened or executed.
-pub(super) fn start(spec: &Spec) -> Result<Pid, NotStarted> {
+pub(super) fn start(spec: &GuardSpec) -> Result<Pid, NotStarted> {
     let because = |path: &Path| {
         let path = path.display().to_string();
         move |error: io::Error| NotStarted {
@@ -71,12 +71,12 @@ pub(super) fn start(spec: &Spec) -> Result<Pid, NotStarted> {
         Stdin::Null => Some(fs::File::open("/dev/null").map_err(because(Path::new("/dev/null")))?),
         Stdin::Terminal => None,
         Stdin::Piped => match &spec.input {
-            Some(path) => Some(open_fifo(path, Direction::In).map_err(because(path))?),
+            Some(path) => Some(open_fifo(path, PipeDirection::In).map_err(because(path))?),
             None => None,
         },
     };
     let stdout = match &spec.fifo {
-        Some(path) => Some(open_fifo(path, Direction::Out).map_err(because(path))?),
+        Some(path) => Some(open_fifo(path, PipeDirection::Out).map_err(because(path))?),
         None => None,
     };
     let files = [(stdin.as_ref(), 0), (stdout.as_ref(), 1)];
@@ -88,7 +88,7 @@ pub(super) fn start(spec: &Spec) -> Result<Pid, NotStarted> {
         args: spec.args.clone(),
         environment: env::vars_os().collect(),
         files: files.collect(),
-        group: Group::Inherited,
+        group: ProcessGroup::Inherited,
     };
     let started = || match &spec.confinement {
         Some(confinement) => system::confined(confinement, move || execute(execution)).map_err(|error| NotStarted {
@@ -126,7 +126,7 @@ pub(super) fn execute(execution: Execution) -> io::Result<Pid> {
     }
     let mut flags = PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF;
     let mut attributes = PosixSpawnAttr::init()?;
-    if execution.group == Group::Own {
+    if execution.group == ProcessGroup::Own {
         flags |= PosixSpawnFlags::POSIX_SPAWN_SETPGROUP;
         attributes.set_pgroup(Pid::from_raw(0))?;
     }
@@ -173,16 +173,16 @@ fn missing_interpreter(program: &Path) -> Option<String> {
 
 /// The direction of the bytes, from the program's point of view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Direction {
+enum PipeDirection {
     In,
     Out,
 }
 
-fn open_fifo(path: &Path, direction: Direction) -> io::Result<fs::File> {
+fn open_fifo(path: &Path, direction: PipeDirection) -> io::Result<fs::File> {
     // Without O_NONBLOCK, opening would wait for the other end: for ever, if ralph has just died.
     let fifo = fs::OpenOptions::new()
-        .read(direction == Direction::In)
-        .write(direction == Direction::Out)
+        .read(direction == PipeDirection::In)
+        .write(direction == PipeDirection::Out)
         .custom_flags(OFlag::O_NONBLOCK.bits())
         .open(path)?;
     let flags = OFlag::from_bits_retain(fcntl(&fifo, FcntlArg::F_GETFL)?);

@@ -1,7 +1,7 @@
 //! Reads the output of one child on a thread of its own: terminal and FIFO, until the process tree has ended and both
 //! are empty.
 //!
-//! Stop 1 of the tour in ARCHITECTURE.md. Bytes go to an [`Output`](super::Output), which may block and so slows the
+//! Stop 1 of the tour in ARCHITECTURE.md. Bytes go to an [`OutputSink`](super::Output), which may block and so slows the
 //! child; an agent's reporter (stop 2) is such an output.
 
 use std::{
@@ -21,8 +21,8 @@ use portable_pty::SlavePty;
 use tempfile::TempDir;
 
 use super::{
-    Output, Stop,
-    child::{Finding, Shared, Terminal, lock},
+    OutputSink, StopSpeed,
+    child::{ChildState, ChildTerminal, EndReport, lock},
 };
 
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -30,7 +30,7 @@ const BUFFER_BYTES: usize = 64 * 1024;
 const DRAIN_CAP_BYTES: usize = 4 << 20;
 
 /// The descriptors and files of the reader, closed at the end.
-pub(super) struct Sources {
+pub(super) struct OutputSources {
     pub terminal: FileDescriptor,
     /// Kept open until the tree has ended. Without it, the terminal would hang up whenever all processes of the tree
     /// have closed it for a moment, and other systems discard unread output when the last process closes it.
@@ -42,37 +42,37 @@ pub(super) struct Sources {
     pub dir: TempDir,
 }
 
-pub(super) struct Reader {
-    shared: Arc<Shared>,
-    output: Box<dyn Output>,
-    sources: Sources,
-    keeper: thread::JoinHandle<()>,
+pub(super) struct OutputReader {
+    shared: Arc<ChildState>,
+    output: Box<dyn OutputSink>,
+    sources: OutputSources,
+    waiter: thread::JoinHandle<()>,
     buffer: Vec<u8>,
 }
 
 /// Stops the tree if the output panics: the child's output would have no reader any more.
-struct StopOnPanic(Arc<Shared>);
+struct StopOnPanic(Arc<ChildState>);
 
 impl Drop for StopOnPanic {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.stop(Stop::Immediate);
+            self.0.stop(StopSpeed::Immediate);
         }
     }
 }
 
-impl Reader {
+impl OutputReader {
     pub(super) fn new(
-        shared: Arc<Shared>,
-        output: Box<dyn Output>,
-        sources: Sources,
-        keeper: thread::JoinHandle<()>,
-    ) -> Reader {
-        Reader {
+        shared: Arc<ChildState>,
+        output: Box<dyn OutputSink>,
+        sources: OutputSources,
+        waiter: thread::JoinHandle<()>,
+    ) -> OutputReader {
+        OutputReader {
             shared,
             output,
             sources,
-            keeper,
+            waiter,
             buffer: vec![0; BUFFER_BYTES],
         }
     }
@@ -95,7 +95,7 @@ impl Reader {
 
     /// Waits until there is something to read or to write, or until the reader is woken.
     fn wait(&mut self) {
-        let waiting = self.shared.terminal().as_mut().map(Terminal::write_waiting);
+        let waiting = self.shared.terminal().as_mut().map(ChildTerminal::write_waiting);
         let waiting = waiting.unwrap_or_default();
         self.shared.tell_of_input();
         let mut terminal = PollFlags::POLLIN;
@@ -138,7 +138,7 @@ impl Reader {
     }
 
     /// Reads what is left once the tree has ended, closes everything, and calls the output's `ended`.
-    fn finish(mut self, finding: Finding) {
+    fn finish(mut self, finding: EndReport) {
         let mut drained = 0;
         loop {
             let length = self.pass_on();
@@ -154,11 +154,11 @@ impl Reader {
             );
             self.output.terminal(text.as_bytes());
         }
-        let Reader {
+        let OutputReader {
             shared,
             mut output,
             sources,
-            keeper,
+            waiter,
             buffer: _,
         } = self;
         drop(shared.terminal().take());
@@ -168,8 +168,8 @@ impl Reader {
         drop(sources.wake);
         // A directory that cannot be removed does no harm; its owner removes it with the scratch.
         _ = sources.dir.close();
-        // The keeper has nothing left to do but to return; a panic in it is not repeated here.
-        _ = keeper.join();
+        // The guard waiter has nothing left to do but to return; a panic in it is not repeated here.
+        _ = waiter.join();
         output.ended(finding.end);
     }
 }

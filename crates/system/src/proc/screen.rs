@@ -23,9 +23,9 @@ use ralph_text::escapes::Characters;
 use vt100::Parser;
 
 use self::{
-    answers::Answers,
-    backlog::{Backlog, View},
-    requests::Requests,
+    answers::TerminalReplies,
+    backlog::{HistoryView, RowHistory},
+    requests::DcsRequests,
 };
 use super::Size;
 
@@ -68,15 +68,15 @@ impl Scrollback {
 
 /// A terminal's cells, history and modes.
 pub struct Screen {
-    parser: Parser<Answers>,
+    parser: Parser<TerminalReplies>,
     characters: Characters,
-    requests: Requests,
+    requests: DcsRequests,
     size: Size,
     scrollback: Scrollback,
     /// The rows above those that vt100 has.
-    backlog: Backlog,
+    backlog: RowHistory,
     /// The view while it shows rows of the backlog, and how many rows it is above the newest output.
-    view: Option<(View, usize)>,
+    view: Option<(HistoryView, usize)>,
     rebuilds: u32,
     /// Bytes since the last rebuild, or since the beginning.
     bytes_since: usize,
@@ -88,12 +88,12 @@ impl Screen {
     pub fn new(size: Size, scrollback: Scrollback) -> Screen {
         let size = size.clamped();
         Screen {
-            parser: parser(size, scrollback.cell_rows(), Answers::default()),
+            parser: parser(size, scrollback.cell_rows(), TerminalReplies::default()),
             characters: Characters::default(),
-            requests: Requests::default(),
+            requests: DcsRequests::default(),
             size,
             scrollback,
-            backlog: Backlog::new(scrollback.text_rows()),
+            backlog: RowHistory::new(scrollback.text_rows()),
             view: None,
             rebuilds: 0,
             bytes_since: SALVAGE_EVERY_BYTES,
@@ -172,7 +172,7 @@ impl Screen {
             vt.set_scrollback(rows);
             let text_rows = rows.saturating_sub(vt.scrollback_len());
             let first = backlog.len().saturating_sub(text_rows);
-            (text_rows > 0).then(|| (View::new(size, backlog, first, vt), rows))
+            (text_rows > 0).then(|| (HistoryView::new(size, backlog, first, vt), rows))
         });
         match view {
             Some(view) => self.view = view,
@@ -294,11 +294,11 @@ impl Screen {
         self.parser.callbacks_mut().reply(&replies);
     }
 
-    fn empty(&self) -> Parser<Answers> {
-        parser(self.size, self.scrollback.cell_rows(), Answers::default())
+    fn empty(&self) -> Parser<TerminalReplies> {
+        parser(self.size, self.scrollback.cell_rows(), TerminalReplies::default())
     }
 
-    fn filled(&self, bytes: &[u8]) -> Option<Parser<Answers>> {
+    fn filled(&self, bytes: &[u8]) -> Option<Parser<TerminalReplies>> {
         let mut parser = self.empty();
         quietly(|| {
             parser.process(bytes);
@@ -328,7 +328,7 @@ fn salvage(old: &vt100::Screen) -> String {
     text
 }
 
-fn parser(size: Size, scrollback_rows: usize, answers: Answers) -> Parser<Answers> {
+fn parser(size: Size, scrollback_rows: usize, answers: TerminalReplies) -> Parser<TerminalReplies> {
     Parser::new_with_callbacks(rows(size), cols(size), scrollback_rows, answers)
 }
 

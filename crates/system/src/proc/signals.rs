@@ -2,7 +2,7 @@
 
 use nix::sys::signal::Signal;
 
-use super::Stop;
+use super::StopSpeed;
 
 /// Asks for a graceful stop. SIGTERM does the same for other senders, but a program that terminates its own group sends
 /// that one too, and of two pending at once only one is delivered.
@@ -28,9 +28,9 @@ pub(super) const SIGNALS: [Signal; 9] = [
 
 /// An event that the guard waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Happening {
+pub(super) enum GuardEvent {
     ChildEnded,
-    Asked(Stop),
+    Asked(StopSpeed),
     InputEnded,
     RalphGone,
     Due,

@@ -14,7 +14,7 @@ use seccompiler::{
 
 use super::Network;
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+type SeccompRules = BTreeMap<i64, Vec<SeccompRule>>;
 type Result<T> = std::result::Result<T, seccompiler::BackendError>;
 
 /// The bits of a socket's type argument that are its type; the others are flags.
@@ -33,8 +33,8 @@ pub(super) fn restrict(network: Network) -> io::Result<()> {
     apply_filter(&program).map_err(io::Error::other)
 }
 
-fn rules(network: Network) -> Result<Rules> {
-    let mut rules = Rules::new();
+fn rules(network: Network) -> Result<SeccompRules> {
+    let mut rules = SeccompRules::new();
     let mut refuse = |call: libc::c_long, when: Vec<SeccompRule>| {
         rules.insert(call, when.clone());
         // The same calls of the kernel's x32 interface, where it exists.

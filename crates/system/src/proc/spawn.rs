@@ -20,13 +20,13 @@ use portable_pty::{CommandBuilder, MasterPty, SlavePty, native_pty_system};
 use thiserror::Error;
 
 use super::{
-    Confinement, Launch, Output, RUN_ID_VAR, Stdin, Stdout,
-    child::{Child, Shared, Terminal, pty_size},
-    keeper::Keeper,
+    Confinement, Launch, OutputSink, RUN_ID_VAR, Stdin, StdoutMode,
+    child::{Child, ChildState, ChildTerminal, pty_size},
+    guard_waiter::GuardWaiter,
     launch::REPOSITORY_VARS,
-    leftovers::{CHILD_ID_VAR, Children},
-    reader::{Reader, Sources},
-    spec::{Files, Spec},
+    leftovers::{CHILD_ID_VAR, StartedChildren},
+    reader::{OutputReader, OutputSources},
+    spec::{ChildFiles, GuardSpec},
     system,
 };
 
@@ -92,7 +92,7 @@ pub enum SpawnError {
 
 /// The restrictions on a child tree.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Limits<'a> {
+pub(super) struct ChildLimits<'a> {
     pub(super) confinement: Option<&'a Confinement>,
     /// Memory that each of its processes can allocate.
     pub(super) memory_bytes: Option<u64>,
@@ -100,18 +100,18 @@ pub(super) struct Limits<'a> {
 
 /// Starts `launch` as child tree `number` of this process.
 pub(super) fn spawn(
-    children: &Arc<Children>,
+    children: &Arc<StartedChildren>,
     number: u32,
     launch: Launch,
-    limits: Limits<'_>,
-    output: Box<dyn Output>,
+    limits: ChildLimits<'_>,
+    output: Box<dyn OutputSink>,
 ) -> Result<Child, SpawnError> {
     check(&launch)?;
     let dir = tempfile::Builder::new()
         .prefix("child-")
         .tempdir_in(&launch.scratch)
         .map_err(|source| scratch_error(&launch, source))?;
-    let files = Files {
+    let files = ChildFiles {
         dir: dir.path().to_path_buf(),
     };
     let Fifos { output: fifo, input } =
@@ -124,14 +124,14 @@ pub(super) fn spawn(
     let (reader, writer) = descriptors(&*pair.master).map_err(terminal_error)?;
 
     // Before the guard: a guard without its threads would never be reaped.
-    let (keeper_job, keeper) = named::<Keeper>("ralph-keeper", Keeper::keep)?;
-    let (reader_job, _) = named::<Reader>("ralph-reader", Reader::read)?;
+    let (waiter_job, waiter) = named::<GuardWaiter>("ralph-keeper", GuardWaiter::keep)?;
+    let (reader_job, _) = named::<OutputReader>("ralph-reader", OutputReader::read)?;
 
     let child_id = child_id(&launch.run_id, number);
     let process = start_guard(children, &launch, limits.confinement, &files, &child_id, &*pair.slave)?;
-    let terminal = Terminal::new(pair.master, writer, input, wake);
-    let shared = Arc::new(Shared::new(process.1, terminal, files.clone()));
-    let sources = Sources {
+    let terminal = ChildTerminal::new(pair.master, writer, input, wake);
+    let shared = Arc::new(ChildState::new(process.1, terminal, files.clone()));
+    let sources = OutputSources {
         terminal: reader,
         slave: pair.slave,
         fifo,
@@ -139,8 +139,8 @@ pub(super) fn spawn(
         dir,
     };
     let alive = "a thread waits for its job for as long as there is a sender";
-    keeper_job
-        .send(Keeper::new(
+    waiter_job
+        .send(GuardWaiter::new(
             Arc::clone(children),
             Arc::clone(&shared),
             process.0,
@@ -149,22 +149,22 @@ pub(super) fn spawn(
         ))
         .expect(alive);
     reader_job
-        .send(Reader::new(Arc::clone(&shared), output, sources, keeper))
+        .send(OutputReader::new(Arc::clone(&shared), output, sources, waiter))
         .expect(alive);
     Ok(Child::new(shared))
 }
 
 /// A guard's process, to be waited for, and its pid.
-type Guard = (Box<dyn portable_pty::Child + Send + Sync>, Pid);
+type SpawnedGuard = (Box<dyn portable_pty::Child + Send + Sync>, Pid);
 
 fn start_guard(
-    children: &Children,
+    children: &StartedChildren,
     launch: &Launch,
     confinement: Option<&Confinement>,
-    files: &Files,
+    files: &ChildFiles,
     child_id: &str,
     slave: &dyn SlavePty,
-) -> Result<Guard, SpawnError> {
+) -> Result<SpawnedGuard, SpawnError> {
     let command = guard_command(launch, confinement, files, child_id);
     let path = PathBuf::from(&command.get_argv()[0]);
     // Locked until the guard is inserted: see `leftovers`.
@@ -224,10 +224,10 @@ struct Fifos {
 }
 
 /// Writes the guard's orders, and opens the FIFOs.
-fn write_files(launch: &Launch, limits: Limits<'_>, files: &Files) -> io::Result<Fifos> {
+fn write_files(launch: &Launch, limits: ChildLimits<'_>, files: &ChildFiles) -> io::Result<Fifos> {
     let output = match launch.stdout {
-        Stdout::Terminal => None,
-        Stdout::Piped => {
+        StdoutMode::Terminal => None,
+        StdoutMode::Piped => {
             make_fifo(&files.fifo())?;
             // Opened before the guard opens its end, which would fail without a reader. For writing as well: without a
             // writer, a read before the guard has opened its end would return end of file.
@@ -247,7 +247,7 @@ fn write_files(launch: &Launch, limits: Limits<'_>, files: &Files) -> io::Result
     if let Some(directory) = &unpacked {
         fs::create_dir(directory)?;
     }
-    let spec = Spec {
+    let spec = GuardSpec {
         ralph: getpid().as_raw(),
         program: launch.program.clone(),
         args: launch.args.clone(),
@@ -318,7 +318,12 @@ fn scratch_error(launch: &Launch, source: io::Error) -> SpawnError {
     }
 }
 
-fn guard_command(launch: &Launch, confinement: Option<&Confinement>, files: &Files, child_id: &str) -> CommandBuilder {
+fn guard_command(
+    launch: &Launch,
+    confinement: Option<&Confinement>,
+    files: &ChildFiles,
+    child_id: &str,
+) -> CommandBuilder {
     let mut command = match (&launch.guard, system::OWN_EXECUTABLE) {
         (Some(guard), _) => CommandBuilder::new(guard),
         (None, Some(own)) => CommandBuilder::new(own),

@@ -13,7 +13,7 @@ use super::{Confinement, Ladder, Stdin};
 
 /// The guard's orders. They hold no environment: that is inherited, and may hold keys that belong in no file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Spec {
+pub(super) struct GuardSpec {
     /// ralph's pid, which has to be the guard's parent.
     pub ralph: i32,
     pub program: PathBuf,
@@ -32,26 +32,26 @@ pub(super) struct Spec {
 
 /// The guard's result, written when no descendant is left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Report {
-    pub verdict: Verdict,
+pub(super) struct GuardReport {
+    pub verdict: ProgramEnd,
     /// Processes that no signal ended, as `pid (name)`: another user's, or stuck in the kernel.
     pub survivors: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-pub(super) enum Verdict {
+pub(super) enum ProgramEnd {
     Exited { exit: Exit },
     NotStarted { why: String, missing: bool },
 }
 
 /// The paths of one child's files.
 #[derive(Debug, Clone)]
-pub(super) struct Files {
+pub(super) struct ChildFiles {
     pub dir: PathBuf,
 }
 
-impl Files {
+impl ChildFiles {
     pub(super) fn spec(&self) -> PathBuf {
         self.dir.join("spec.json")
     }
@@ -85,20 +85,20 @@ impl Files {
     }
 
     /// Writes the report atomically, so that ralph reads all of it or none.
-    pub(super) fn write_report(&self, report: &Report) -> io::Result<()> {
+    pub(super) fn write_report(&self, report: &GuardReport) -> io::Result<()> {
         let unfinished = self.dir.join("report.tmp");
         fs::write(&unfinished, serde_json::to_vec(report)?)?;
         fs::rename(unfinished, self.report())
     }
 
     /// Reads the report; `None` if the guard was killed before it wrote one.
-    pub(super) fn read_report(&self) -> Option<Report> {
+    pub(super) fn read_report(&self) -> Option<GuardReport> {
         serde_json::from_slice(&fs::read(self.report()).ok()?).ok()
     }
 }
 
 /// Reads the guard's orders and deletes the file.
-pub(super) fn take_spec(path: &Path) -> io::Result<Spec> {
+pub(super) fn take_spec(path: &Path) -> io::Result<GuardSpec> {
     let text = fs::read(path)?;
     // If it cannot be deleted, ralph removes it with its directory.
     _ = fs::remove_file(path);

@@ -12,13 +12,13 @@ use std::{
 };
 
 use super::{
-    Confinement, ConfinementLevel, Launch, Output,
+    Confinement, ConfinementLevel, Launch, OutputSink,
     child::Child,
-    detached::Detached,
-    helper::{Helper, Helpers, Hold},
-    leftovers::{self, Children},
-    origin::{self, Origin},
-    spawn::{self, Limits, SpawnError},
+    detached::DetachedLoop,
+    helper::{Helper, Helpers, LockedFile},
+    leftovers::{self, StartedChildren},
+    origin::{self, ProcessOrigin},
+    spawn::{self, ChildLimits, SpawnError},
     system,
 };
 
@@ -28,7 +28,7 @@ use super::{
 /// [`Supervisor::become_subreaper`] was called, a child that the supervisor did not start counts as an orphan.
 #[derive(Debug, Clone)]
 pub struct Supervisor {
-    children: Arc<Children>,
+    children: Arc<StartedChildren>,
     helpers: Arc<Helpers>,
     /// The number of child trees started.
     trees: Arc<AtomicU32>,
@@ -57,7 +57,7 @@ impl Default for Supervisor {
 
 impl Supervisor {
     /// Makes the supervisor for ralph's `main`: helpers run below a guard, which is this executable.
-    pub fn of_ralph() -> Self {
+    pub fn for_main() -> Self {
         let children = Arc::default();
         Self {
             helpers: Helpers::below_a_guard(Arc::clone(&children)),
@@ -77,9 +77,9 @@ impl Supervisor {
     /// # Errors
     /// [`SpawnError`] if a file or the terminal cannot be prepared or the guard cannot start. `output` is dropped
     /// uncalled then.
-    pub fn spawn(&self, launch: Launch, output: Box<dyn Output>) -> Result<Child, SpawnError> {
+    pub fn spawn(&self, launch: Launch, output: Box<dyn OutputSink>) -> Result<Child, SpawnError> {
         let number = self.trees.fetch_add(1, Ordering::Relaxed);
-        let limits = Limits {
+        let limits = ChildLimits {
             confinement: self.confinement.as_deref(),
             memory_bytes: self.memory_bytes,
         };
@@ -109,8 +109,8 @@ impl Supervisor {
     ///
     /// # Errors
     /// The system's error.
-    pub fn start_detached(&self, args: impl IntoIterator<Item = OsString>) -> io::Result<Detached> {
-        Detached::start(&self.children, args)
+    pub fn start_detached(&self, args: impl IntoIterator<Item = OsString>) -> io::Result<DetachedLoop> {
+        DetachedLoop::start(&self.children, args)
     }
 
     /// Makes a helper. `program` is looked for in `PATH` unless it has a slash in it.
@@ -124,8 +124,8 @@ impl Supervisor {
     ///
     /// # Errors
     /// The system's error; [`io::ErrorKind::TimedOut`] if they do not end within seconds.
-    pub fn hold(&self, path: &Path) -> io::Result<Hold> {
-        Hold::take(path, &self.helpers)
+    pub fn hold(&self, path: &Path) -> io::Result<LockedFile> {
+        LockedFile::take(path, &self.helpers)
     }
 
     /// Makes ralph the parent of all processes that a killed guard leaves behind. Only Linux can do this.
@@ -199,8 +199,8 @@ impl Supervisor {
     }
 
     /// Returns the origin of the process at the other end of `socket`, which the kernel knows as `pid`.
-    pub fn origin(&self, socket: BorrowedFd<'_>, pid: Option<i32>) -> Origin {
-        origin::of_peer(&self.children, socket, pid)
+    pub fn origin(&self, socket: BorrowedFd<'_>, pid: Option<i32>) -> ProcessOrigin {
+        origin::peer_origin(&self.children, socket, pid)
     }
 
     /// Ends the orphans: children that this process did not start, left behind by a killed guard.

@@ -6,16 +6,16 @@ use crate::sandbox::hosts::{address, authority, is_name};
 
 /// A request to a proxy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Request {
+pub(super) struct ProxyRequest {
     pub(super) host: String,
     pub(super) port: u16,
     /// The credentials that the client sends to the proxy.
     pub(super) credentials: Option<String>,
-    pub(super) what: What,
+    pub(super) kind: ProxyRequestKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum ProxyRequestKind {
     /// Bytes are passed in both directions.
     Tunnel,
     /// The head of a request for the host itself.
@@ -23,7 +23,7 @@ pub(super) enum What {
 }
 
 /// Parses a head with the empty line at its end; `None` if it is invalid.
-pub(super) fn read(head: &[u8]) -> Option<Request> {
+pub(super) fn read(head: &[u8]) -> Option<ProxyRequest> {
     let head = std::str::from_utf8(head).ok()?.strip_suffix("\r\n\r\n")?;
     let mut lines = head.split("\r\n");
     let mut words = lines.next()?.split(' ');
@@ -38,21 +38,21 @@ pub(super) fn read(head: &[u8]) -> Option<Request> {
     let credentials = value(&fields, "proxy-authorization").map(str::to_owned);
     if method == "CONNECT" {
         let (host, port) = named(target)?;
-        return Some(Request {
+        return Some(ProxyRequest {
             host,
             port: port?,
             credentials,
-            what: What::Tunnel,
+            kind: ProxyRequestKind::Tunnel,
         });
     }
     let rest = strip_scheme(target)?;
     let (at, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
     let (host, port) = named(at)?;
-    Some(Request {
+    Some(ProxyRequest {
         host,
         port: port.unwrap_or(80),
         credentials,
-        what: What::Forward(forwarded(method, at, path, version, &fields)),
+        kind: ProxyRequestKind::Forward(forwarded(method, at, path, version, &fields)),
     })
 }
 
@@ -137,11 +137,11 @@ mod tests {
     fn a_tunnel_names_its_host_and_port() {
         let read =
             read(b"CONNECT example.org:443 HTTP/1.1\r\nHost: other\r\nProxy-Authorization: Basic x\r\n\r\n").unwrap();
-        let expected = Request {
+        let expected = ProxyRequest {
             host: "example.org".to_owned(),
             port: 443,
             credentials: Some("Basic x".to_owned()),
-            what: What::Tunnel,
+            kind: ProxyRequestKind::Tunnel,
         };
         assert_eq!(read, expected);
     }
@@ -150,12 +150,15 @@ mod tests {
     fn a_request_is_passed_on_for_the_host_that_it_names_and_without_what_is_for_the_proxy() {
         let head = b"POST http://[::1]:8080/a?b=c#d HTTP/1.1\r\nHost: other\r\nproxy-authorization: Basic x\r\n\
                      Proxy-Connection: keep-alive\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\n";
-        let Some(Request { host, port, what, .. }) = read(head) else {
+        let Some(ProxyRequest {
+            host, port, kind: what, ..
+        }) = read(head)
+        else {
             panic!("a request");
         };
         assert_eq!((host.as_str(), port), ("::1", 8080));
         let passed = "POST /a?b=c HTTP/1.1\r\nHost: [::1]:8080\r\nContent-Length: 2\r\nConnection: close\r\n\r\n";
-        assert_eq!(what, What::Forward(passed.to_owned()));
+        assert_eq!(what, ProxyRequestKind::Forward(passed.to_owned()));
     }
 
     #[test]
@@ -163,7 +166,7 @@ mod tests {
         let request = read(b"GET HTTP://example.org?q HTTP/1.1\r\n\r\n").unwrap();
         assert_eq!(request.port, 80);
         let passed = "GET /?q HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n\r\n";
-        assert_eq!(request.what, What::Forward(passed.to_owned()));
+        assert_eq!(request.kind, ProxyRequestKind::Forward(passed.to_owned()));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! list of hosts. Names are resolved here, and the connection goes to the very address that was checked: a name that
 //! resolves differently a moment later has no effect.
 
-mod guests;
+mod clients;
 mod head;
 mod serve;
 
@@ -17,10 +17,10 @@ use std::{
 
 use tokio::{runtime, sync::oneshot};
 
-pub use guests::Refused;
+pub use clients::RefusedConnection;
 
-use crate::{files::secret, sandbox::hosts::Hosts};
-use guests::Guests;
+use crate::{files::secret, sandbox::hosts::AllowedHosts};
+use clients::ProxyClients;
 
 const USER: &str = "ralph";
 
@@ -28,7 +28,7 @@ const USER: &str = "ralph";
 #[derive(Debug)]
 pub struct Proxy {
     port: u16,
-    guests: Arc<Guests>,
+    clients: Arc<ProxyClients>,
     /// Ends the thread when dropped.
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -39,14 +39,14 @@ impl Proxy {
     ///
     /// # Errors
     /// If this machine has no port or no thread for it.
-    pub fn start(on_refused: impl Fn(Refused) + Send + Sync + 'static) -> io::Result<Self> {
+    pub fn start(on_refused: impl Fn(RefusedConnection) + Send + Sync + 'static) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let port = listener.local_addr()?.port();
-        let guests = Arc::new(Guests::new(Box::new(on_refused)));
+        let clients = Arc::new(ProxyClients::new(Box::new(on_refused)));
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel();
-        let serving = Arc::clone(&guests);
+        let serving = Arc::clone(&clients);
         let thread = thread::Builder::new().name("ralph-proxy".to_owned()).spawn(move || {
             runtime.block_on(async {
                 tokio::select! {
@@ -59,7 +59,7 @@ impl Proxy {
         })?;
         Ok(Self {
             port,
-            guests,
+            clients,
             stop: Some(stop),
             thread: Some(thread),
         })
@@ -73,10 +73,10 @@ impl Proxy {
     ///
     /// # Errors
     /// If the system has no random numbers.
-    pub fn admit(&self, hosts: Hosts) -> io::Result<String> {
+    pub fn admit(&self, hosts: AllowedHosts) -> io::Result<String> {
         let token = secret()?;
         let shown = head::credentials(USER, &token);
-        self.guests.admit(shown, hosts);
+        self.clients.admit(shown, hosts);
         Ok(format!("http://{USER}:{token}@{}:{}", Ipv4Addr::LOCALHOST, self.port))
     }
 }

@@ -15,10 +15,10 @@ use tokio::{
 };
 
 use super::{
-    guests::{Guests, Refused},
-    head::{self, Request, What},
+    clients::{ProxyClients, RefusedConnection},
+    head::{self, ProxyRequest, ProxyRequestKind},
 };
-use crate::sandbox::hosts::{Hosts, address};
+use crate::sandbox::hosts::{AllowedHosts, address};
 
 /// Most connections at once. Further ones wait until one of these ends.
 const MOST_CONNECTIONS: usize = 256;
@@ -29,13 +29,13 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const BREATH: Duration = Duration::from_millis(100);
 
 /// An error response to a client.
-struct Problem {
+struct ErrorResponse {
     status: &'static str,
     field: &'static str,
     text: String,
 }
 
-impl Problem {
+impl ErrorResponse {
     fn new(status: &'static str, text: impl Into<String>) -> Self {
         Self {
             status,
@@ -46,7 +46,7 @@ impl Problem {
 }
 
 /// Serves until the future is dropped.
-pub(super) async fn serve(listener: net::TcpListener, guests: Arc<Guests>) {
+pub(super) async fn serve(listener: net::TcpListener, clients: Arc<ProxyClients>) {
     let Ok(listener) = TcpListener::from_std(listener) else {
         return;
     };
@@ -57,27 +57,27 @@ pub(super) async fn serve(listener: net::TcpListener, guests: Arc<Guests>) {
             sleep(BREATH).await;
             continue;
         };
-        let guests = Arc::clone(&guests);
+        let clients = Arc::clone(&clients);
         tokio::spawn(async move {
-            _ = serve_one(client, &guests).await; // fails if the client has gone
+            _ = serve_one(client, &clients).await; // fails if the client has gone
             drop(place);
         });
     }
 }
 
-async fn serve_one(mut client: TcpStream, guests: &Guests) -> io::Result<()> {
+async fn serve_one(mut client: TcpStream, clients: &ProxyClients) -> io::Result<()> {
     let read = timeout(PATIENCE, read_head(&mut client)).await;
     let (head, rest) = match read {
         Ok(read) => read?,
         Err(_) => return Ok(()),
     };
-    let (request, mut server) = match answered(&head, guests).await {
+    let (request, mut server) = match answered(&head, clients).await {
         Ok(answered) => answered,
         Err(problem) => return refuse(&mut client, &problem).await,
     };
-    match &request.what {
-        What::Tunnel => client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?,
-        What::Forward(head) => server.write_all(head.as_bytes()).await?,
+    match &request.kind {
+        ProxyRequestKind::Tunnel => client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?,
+        ProxyRequestKind::Forward(head) => server.write_all(head.as_bytes()).await?,
     }
     server.write_all(&rest).await?;
     copy_bidirectional(&mut client, &mut server).await?;
@@ -104,21 +104,28 @@ async fn read_head(client: &mut TcpStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
 }
 
 /// Parses a head and connects to the host in it.
-async fn answered(head: &[u8], guests: &Guests) -> Result<(Request, TcpStream), Problem> {
-    let request = head::read(head).ok_or_else(|| Problem::new("400 Bad Request", "this is no request to a proxy"))?;
-    let hosts = guests.hosts(request.credentials.as_deref()).ok_or_else(|| Problem {
-        status: "407 Proxy Authentication Required",
-        field: "Proxy-Authenticate: Basic realm=\"ralph\"\r\n",
-        text: "this proxy is for the agents of one run".to_owned(),
-    })?;
-    let server = connected(&request, &hosts, guests).await?;
+async fn answered(head: &[u8], clients: &ProxyClients) -> Result<(ProxyRequest, TcpStream), ErrorResponse> {
+    let request =
+        head::read(head).ok_or_else(|| ErrorResponse::new("400 Bad Request", "this is no request to a proxy"))?;
+    let hosts = clients
+        .hosts(request.credentials.as_deref())
+        .ok_or_else(|| ErrorResponse {
+            status: "407 Proxy Authentication Required",
+            field: "Proxy-Authenticate: Basic realm=\"ralph\"\r\n",
+            text: "this proxy is for the agents of one run".to_owned(),
+        })?;
+    let server = connected(&request, &hosts, clients).await?;
     Ok((request, server))
 }
 
-async fn connected(request: &Request, hosts: &Hosts, guests: &Guests) -> Result<TcpStream, Problem> {
-    let Request { host, port, .. } = request;
+async fn connected(
+    request: &ProxyRequest,
+    hosts: &AllowedHosts,
+    clients: &ProxyClients,
+) -> Result<TcpStream, ErrorResponse> {
+    let ProxyRequest { host, port, .. } = request;
     let refused = |address: Option<IpAddr>| {
-        guests.tell(Refused {
+        clients.tell(RefusedConnection {
             host: host.clone(),
             port: *port,
             address,
@@ -128,12 +135,12 @@ async fn connected(request: &Request, hosts: &Hosts, guests: &Guests) -> Result<
             |address| format!("it leads to {address}, which is not public"),
         );
         let text = format!("connection to {host}:{port} refused by the sandbox: {why} in `sandbox.hosts`");
-        Problem::new("403 Forbidden", text)
+        ErrorResponse::new("403 Forbidden", text)
     };
     if !hosts.list(host, *port) {
         return Err(refused(None));
     }
-    let unreachable = |why: &str| Problem::new("502 Bad Gateway", format!("{host}:{port}: {why}"));
+    let unreachable = |why: &str| ErrorResponse::new("502 Bad Gateway", format!("{host}:{port}: {why}"));
     let addresses = match address(host) {
         Some(address) => vec![address],
         None => match timeout(PATIENCE, lookup_host((host.as_str(), *port))).await {
@@ -157,8 +164,8 @@ async fn connected(request: &Request, hosts: &Hosts, guests: &Guests) -> Result<
     Err(last)
 }
 
-async fn refuse(client: &mut TcpStream, problem: &Problem) -> io::Result<()> {
-    let Problem { status, field, text } = problem;
+async fn refuse(client: &mut TcpStream, problem: &ErrorResponse) -> io::Result<()> {
+    let ErrorResponse { status, field, text } = problem;
     let length = text.len() + 1;
     let answer = format!(
         "HTTP/1.1 {status}\r\n{field}Content-Type: text/plain; charset=utf-8\r\nContent-Length: {length}\r\n\

@@ -6,8 +6,8 @@ use std::{
     sync::mpsc::{self, Receiver},
 };
 
-use super::{guests::MOST_TOLD, *};
-use crate::sandbox::hosts::Host;
+use super::{clients::MOST_ANNOUNCED, *};
+use crate::sandbox::hosts::AllowedHost;
 
 struct Server {
     port: u16,
@@ -35,14 +35,14 @@ fn server() -> Server {
 
 struct Proxied {
     proxy: Proxy,
-    refused: Receiver<Refused>,
+    refused: Receiver<RefusedConnection>,
     authorization: String,
 }
 
 fn proxied(hosts: &[String]) -> Proxied {
     let (sender, refused) = mpsc::channel();
     let proxy = Proxy::start(move |host| _ = sender.send(host)).unwrap();
-    let hosts = hosts.iter().map(|host| Host::read(host).unwrap()).collect();
+    let hosts = hosts.iter().map(|host| AllowedHost::read(host).unwrap()).collect();
     let url = proxy.admit(hosts).unwrap();
     let token = url.split([':', '@']).nth(2).unwrap();
     let authorization = format!("Proxy-Authorization: {}\r\n", head::credentials(USER, token));
@@ -105,7 +105,7 @@ fn a_host_that_is_not_listed_is_refused_and_told_of_once() {
         );
     }
     let refused = proxied.refused.try_iter().collect::<Vec<_>>();
-    let expected = Refused {
+    let expected = RefusedConnection {
         host: "169.254.169.254".to_owned(),
         port: 80,
         address: None,
@@ -147,7 +147,7 @@ fn nobody_without_the_token_is_let_in_and_each_token_has_its_own_list() {
         0,
         "whoever is not let in is none of the run's"
     );
-    let other = proxied.proxy.admit(Hosts::default()).unwrap();
+    let other = proxied.proxy.admit(AllowedHosts::default()).unwrap();
     let token = other.split([':', '@']).nth(2).unwrap();
     proxied.authorization = format!("Proxy-Authorization: {}\r\n", head::credentials(USER, token));
     assert!(proxied.connect(&host).starts_with("HTTP/1.1 403"));
@@ -169,8 +169,8 @@ fn what_is_no_request_ends_with_an_error_and_the_next_one_is_served() {
 #[test]
 fn hosts_that_are_refused_are_told_of_up_to_a_bound() {
     let proxied = proxied(&[]);
-    for port in 1..=u16::try_from(MOST_TOLD).unwrap() + 10 {
+    for port in 1..=u16::try_from(MOST_ANNOUNCED).unwrap() + 10 {
         proxied.connect(&format!("example.org:{port}"));
     }
-    assert_eq!(proxied.refused.try_iter().count(), MOST_TOLD);
+    assert_eq!(proxied.refused.try_iter().count(), MOST_ANNOUNCED);
 }

@@ -15,30 +15,30 @@ const MOST_BYTES: usize = 253;
 
 /// A host on the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Host {
-    name: HostName,
+pub struct AllowedHost {
+    name: HostPattern,
     port: Option<u16>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum HostName {
+enum HostPattern {
     Exact(String),
     /// All subdomains of a name, without the name itself.
     Below(String),
     Address(IpAddr),
 }
 
-impl Host {
+impl AllowedHost {
     /// Parses a host of a list; `None` if it is not one.
-    pub fn read(text: &str) -> Option<Host> {
+    pub fn read(text: &str) -> Option<AllowedHost> {
         let (name, port) = authority(text)?;
         let name = match (name.strip_prefix("*."), address(name)) {
-            (_, Some(address)) => HostName::Address(address),
-            (Some(below), None) if is_name(below) => HostName::Below(normal(below)),
-            (None, None) if is_name(name) => HostName::Exact(normal(name)),
+            (_, Some(address)) => HostPattern::Address(address),
+            (Some(below), None) if is_name(below) => HostPattern::Below(normal(below)),
+            (None, None) if is_name(name) => HostPattern::Exact(normal(name)),
             (_, None) => return None,
         };
-        Some(Host { name, port })
+        Some(AllowedHost { name, port })
     }
 
     fn has_port(&self, port: u16) -> bool {
@@ -47,13 +47,13 @@ impl Host {
     }
 }
 
-impl fmt::Display for Host {
+impl fmt::Display for AllowedHost {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.name {
-            HostName::Exact(name) => write!(formatter, "{name}"),
-            HostName::Below(name) => write!(formatter, "*.{name}"),
-            HostName::Address(IpAddr::V6(address)) => write!(formatter, "[{address}]"),
-            HostName::Address(IpAddr::V4(address)) => write!(formatter, "{address}"),
+            HostPattern::Exact(name) => write!(formatter, "{name}"),
+            HostPattern::Below(name) => write!(formatter, "*.{name}"),
+            HostPattern::Address(IpAddr::V6(address)) => write!(formatter, "[{address}]"),
+            HostPattern::Address(IpAddr::V4(address)) => write!(formatter, "{address}"),
         }?;
         self.port.map_or(Ok(()), |port| write!(formatter, ":{port}"))
     }
@@ -61,16 +61,16 @@ impl fmt::Display for Host {
 
 /// The hosts that a program may connect to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Hosts(Vec<Host>);
+pub struct AllowedHosts(Vec<AllowedHost>);
 
-impl FromIterator<Host> for Hosts {
-    fn from_iter<I: IntoIterator<Item = Host>>(hosts: I) -> Self {
-        Hosts(hosts.into_iter().collect())
+impl FromIterator<AllowedHost> for AllowedHosts {
+    fn from_iter<I: IntoIterator<Item = AllowedHost>>(hosts: I) -> Self {
+        AllowedHosts(hosts.into_iter().collect())
     }
 }
 
-impl Hosts {
-    pub fn iter(&self) -> impl Iterator<Item = &Host> {
+impl AllowedHosts {
+    pub fn iter(&self) -> impl Iterator<Item = &AllowedHost> {
         self.0.iter()
     }
 
@@ -83,11 +83,11 @@ impl Hosts {
         self.0.iter().any(|listed| {
             listed.has_port(port)
                 && match &listed.name {
-                    HostName::Exact(name) => *name == host,
-                    HostName::Below(name) => host
+                    HostPattern::Exact(name) => *name == host,
+                    HostPattern::Below(name) => host
                         .strip_suffix(name.as_str())
                         .is_some_and(|rest| rest.len() > 1 && rest.ends_with('.')),
-                    HostName::Address(_) => false,
+                    HostPattern::Address(_) => false,
                 }
         })
     }
@@ -101,7 +101,7 @@ impl Hosts {
         let address = address.to_canonical();
         self.0
             .iter()
-            .any(|listed| listed.has_port(port) && listed.name == HostName::Address(address))
+            .any(|listed| listed.has_port(port) && listed.name == HostPattern::Address(address))
     }
 }
 
@@ -200,10 +200,10 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 mod tests {
     use super::*;
 
-    fn hosts(texts: &[&str]) -> Hosts {
+    fn hosts(texts: &[&str]) -> AllowedHosts {
         texts
             .iter()
-            .map(|text| Host::read(text).unwrap_or_else(|| panic!("{text} is a host")))
+            .map(|text| AllowedHost::read(text).unwrap_or_else(|| panic!("{text} is a host")))
             .collect()
     }
 
@@ -263,7 +263,7 @@ mod tests {
             ".org",
             "user@example.org",
         ] {
-            assert_eq!(Host::read(text), None, "{text}");
+            assert_eq!(AllowedHost::read(text), None, "{text}");
         }
     }
 

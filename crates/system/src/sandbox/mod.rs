@@ -10,29 +10,29 @@ mod places;
 
 use std::path::{Path, PathBuf};
 
-pub use places::{World, expanded};
+pub use places::{UserEnvironment, expanded};
 
 /// The file rights of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Policy {
-    pub write: Vec<Place>,
-    pub hidden: Vec<Place>,
+pub struct FilePolicy {
+    pub write: Vec<ListedPath>,
+    pub hidden: Vec<ListedPath>,
     /// Places that the user wants to remain readable.
     shown: Vec<PathBuf>,
 }
 
 /// A directory or a file, and why it is listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct ListedPath {
     pub path: PathBuf,
-    pub why: Why,
+    pub why: ListingReason,
     /// Whether the directory is made before the program starts, which could not make it itself.
     pub is_made: bool,
 }
 
 /// Why a place is listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum ListingReason {
     Project,
     /// Git's own directory of the project, if it is elsewhere: a linked worktree, a submodule.
     Git,
@@ -60,16 +60,16 @@ pub enum Why {
 
 /// The access to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access<'a> {
-    Write(&'a Place),
+pub enum PathAccess<'a> {
+    Write(&'a ListedPath),
     /// Its name can be listed, its contents cannot be read.
-    Hidden(&'a Place),
+    Hidden(&'a ListedPath),
     Read,
 }
 
 /// The places that are listed besides the built-in ones.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct PolicyInput {
     pub project: PathBuf,
     /// Git's directories of the project.
     pub git: Vec<PathBuf>,
@@ -90,63 +90,73 @@ pub struct Wanted {
     pub sealed: Vec<PathBuf>,
 }
 
-impl Policy {
+impl FilePolicy {
     /// Builds the lists for the user of `world`.
-    pub fn of(wanted: &Wanted, world: &World<'_>) -> Self {
+    pub fn from_input(wanted: &PolicyInput, world: &UserEnvironment<'_>) -> Self {
         let expand = |texts: &[String]| -> Vec<PathBuf> {
             texts
                 .iter()
                 .filter_map(|text| expanded(text, &wanted.project, world))
                 .collect()
         };
-        let place = |why: Why| {
-            move |path: PathBuf| Place {
+        let place = |why: ListingReason| {
+            move |path: PathBuf| ListedPath {
                 path,
                 why,
                 is_made: false,
             }
         };
-        let made = |why: Why| {
-            move |path: PathBuf| Place {
+        let made = |why: ListingReason| {
+            move |path: PathBuf| ListedPath {
                 path,
                 why,
                 is_made: true,
             }
         };
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-        let listed =
-            |written: &[&str], why: Why| expand(&texts(written)).into_iter().map(place(why)).collect::<Vec<_>>();
+        let listed = |written: &[&str], why: ListingReason| {
+            expand(&texts(written)).into_iter().map(place(why)).collect::<Vec<_>>()
+        };
         let own = expand(&wanted.own);
         let own_files = expand(&wanted.own_files);
-        let mut write = vec![place(Why::Project)(wanted.project.clone())];
+        let mut write = vec![place(ListingReason::Project)(wanted.project.clone())];
         let elsewhere = wanted.git.iter().filter(|path| !path.starts_with(&wanted.project));
-        write.extend(elsewhere.cloned().map(place(Why::Git)));
-        write.extend(own.iter().cloned().map(made(Why::Agent)));
-        write.extend(own_files.iter().cloned().map(place(Why::Agent)));
+        write.extend(elsewhere.cloned().map(place(ListingReason::Git)));
+        write.extend(own.iter().cloned().map(made(ListingReason::Agent)));
+        write.extend(own_files.iter().cloned().map(place(ListingReason::Agent)));
         match &wanted.private {
-            Some(private) => write.extend(private.iter().cloned().map(made(Why::Private))),
+            Some(private) => write.extend(private.iter().cloned().map(made(ListingReason::Private))),
             None => {
-                write.extend(expand(&texts(places::USUAL_CACHES)).into_iter().map(made(Why::Cache)));
-                write.extend(listed(places::CACHES, Why::Cache));
-                write.extend(listed(places::TEMPORARY, Why::Temporary));
+                write.extend(
+                    expand(&texts(places::USUAL_CACHES))
+                        .into_iter()
+                        .map(made(ListingReason::Cache)),
+                );
+                write.extend(listed(places::CACHES, ListingReason::Cache));
+                write.extend(listed(places::TEMPORARY, ListingReason::Temporary));
             }
         }
-        write.extend(listed(places::DEVICES, Why::Device));
-        write.extend(expand(&wanted.write).into_iter().map(place(Why::Setting)));
+        write.extend(listed(places::DEVICES, ListingReason::Device));
+        write.extend(expand(&wanted.write).into_iter().map(place(ListingReason::Setting)));
 
-        let mut hidden: Vec<Place> = wanted.sealed.iter().cloned().map(place(Why::Sealed)).collect();
-        hidden.push(place(Why::RalphState)(wanted.ralph_state.clone()));
-        hidden.extend(listed(places::CREDENTIALS, Why::Credentials));
+        let mut hidden: Vec<ListedPath> = wanted
+            .sealed
+            .iter()
+            .cloned()
+            .map(place(ListingReason::Sealed))
+            .collect();
+        hidden.push(place(ListingReason::RalphState)(wanted.ralph_state.clone()));
+        hidden.extend(listed(places::CREDENTIALS, ListingReason::Credentials));
         if wanted.private.is_some() {
-            hidden.extend(listed(places::HISTORIES, Why::History));
+            hidden.extend(listed(places::HISTORIES, ListingReason::History));
         }
         let others = expand(&wanted.others).into_iter();
         hidden.extend(
             others
                 .filter(|other| !own.contains(other) && !own_files.contains(other))
-                .map(place(Why::OtherAgent)),
+                .map(place(ListingReason::OtherAgent)),
         );
-        hidden.extend(expand(&wanted.hide).into_iter().map(place(Why::Setting)));
+        hidden.extend(expand(&wanted.hide).into_iter().map(place(ListingReason::Setting)));
         let shown = expand(&wanted.show);
         // Two variables may name one place.
         for list in [&mut write, &mut hidden] {
@@ -157,7 +167,7 @@ impl Policy {
                 is_new
             });
         }
-        let policy = Policy { write, hidden, shown };
+        let policy = FilePolicy { write, hidden, shown };
         policy.without_shown().without_nested()
     }
 
@@ -171,8 +181,8 @@ impl Policy {
     }
 
     fn without_shown(mut self) -> Self {
-        let Policy { hidden, shown, .. } = &mut self;
-        hidden.retain(|place| place.why == Why::Sealed || !shown.contains(&place.path));
+        let FilePolicy { hidden, shown, .. } = &mut self;
+        hidden.retain(|place| place.why == ListingReason::Sealed || !shown.contains(&place.path));
         self
     }
 
@@ -180,16 +190,16 @@ impl Policy {
     /// be read by processes from which this policy keeps them.
     #[must_use]
     pub fn writing_only(mut self, writable: impl IntoIterator<Item = PathBuf>) -> Self {
-        let is_kept = |place: &Place| {
-            place.why == Why::Device
+        let is_kept = |place: &ListedPath| {
+            place.why == ListingReason::Device
                 && !places::SHARED_DEVICES
                     .iter()
                     .any(|shared| place.path == Path::new(shared))
         };
         self.write.retain(is_kept);
-        self.write.extend(writable.into_iter().map(|path| Place {
+        self.write.extend(writable.into_iter().map(|path| ListedPath {
             path,
-            why: Why::Private,
+            why: ListingReason::Private,
             is_made: false,
         }));
         self
@@ -208,18 +218,18 @@ impl Policy {
     }
 
     /// Returns the access to `path`, which is absolute and without symbolic links.
-    pub fn access(&self, path: &Path) -> Access<'_> {
-        let above = |list: &'_ [Place]| list.iter().position(|place| path.starts_with(&place.path));
+    pub fn access(&self, path: &Path) -> PathAccess<'_> {
+        let above = |list: &'_ [ListedPath]| list.iter().position(|place| path.starts_with(&place.path));
         // A writable place inside a hidden one stays writable: a Landlock rule cannot be taken back further down.
         if let Some(index) = above(&self.write) {
-            return Access::Write(&self.write[index]);
+            return PathAccess::Write(&self.write[index]);
         }
-        above(&self.hidden).map_or(Access::Read, |index| Access::Hidden(&self.hidden[index]))
+        above(&self.hidden).map_or(PathAccess::Read, |index| PathAccess::Hidden(&self.hidden[index]))
     }
 
     /// Returns the places that should be hidden but are not, because they are inside a writable place.
-    pub fn exposed(&self) -> impl Iterator<Item = &Place> {
-        let in_writable = |hidden: &&Place| self.write.iter().any(|place| hidden.path.starts_with(&place.path));
+    pub fn exposed(&self) -> impl Iterator<Item = &ListedPath> {
+        let in_writable = |hidden: &&ListedPath| self.write.iter().any(|place| hidden.path.starts_with(&place.path));
         self.hidden.iter().filter(in_writable)
     }
 }
@@ -228,30 +238,30 @@ impl Policy {
 mod tests {
     use super::*;
 
-    fn policy(change: impl FnOnce(&mut Wanted)) -> Policy {
+    fn policy(change: impl FnOnce(&mut PolicyInput)) -> FilePolicy {
         let variable = |name: &str| (name == "CODEX_HOME").then(|| "/srv/codex".to_owned());
-        let world = World {
+        let world = UserEnvironment {
             home: Some("/home/me"),
             variable: &variable,
         };
-        let mut wanted = Wanted {
+        let mut wanted = PolicyInput {
             project: "/home/me/work".into(),
             git: vec!["/home/me/work/.git".into()],
             ralph_state: "/home/me/.local/state/ralph".into(),
             own: vec!["$CODEX_HOME".to_owned(), "~/.codex".to_owned()],
             others: vec!["~/.claude".to_owned(), "~/.codex".to_owned()],
-            ..Wanted::default()
+            ..PolicyInput::default()
         };
         change(&mut wanted);
-        Policy::of(&wanted, &world)
+        FilePolicy::from_input(&wanted, &world)
     }
 
     #[track_caller]
-    fn assert_access(policy: &Policy, path: &str, expected: Option<Why>, is_hidden: bool) {
+    fn assert_access(policy: &FilePolicy, path: &str, expected: Option<ListingReason>, is_hidden: bool) {
         let (found, hidden) = match policy.access(Path::new(path)) {
-            Access::Write(place) => (Some(place.why), false),
-            Access::Hidden(place) => (Some(place.why), true),
-            Access::Read => (None, false),
+            PathAccess::Write(place) => (Some(place.why), false),
+            PathAccess::Hidden(place) => (Some(place.why), true),
+            PathAccess::Read => (None, false),
         };
         assert_eq!((found, hidden), (expected, is_hidden), "{path}");
     }
@@ -260,17 +270,25 @@ mod tests {
     fn the_project_its_own_state_and_caches_are_written_keys_and_other_agents_hidden_and_all_else_read() {
         let policy = policy(|_| {});
         for (path, why, hidden) in [
-            ("/home/me/work/src/main.rs", Some(Why::Project), false),
+            ("/home/me/work/src/main.rs", Some(ListingReason::Project), false),
             ("/home/me/workshop/main.rs", None, false),
-            ("/srv/codex/auth.json", Some(Why::Agent), false),
-            ("/home/me/.codex/auth.json", Some(Why::Agent), false),
-            ("/home/me/.claude/projects/x", Some(Why::OtherAgent), true),
-            ("/home/me/.ssh/id_ed25519", Some(Why::Credentials), true),
-            ("/home/me/.local/state/ralph/work-1/runs", Some(Why::RalphState), true),
-            ("/home/me/.cargo/registry/index", Some(Why::Cache), false),
-            ("/home/me/.cargo/credentials.toml", Some(Why::Credentials), true),
+            ("/srv/codex/auth.json", Some(ListingReason::Agent), false),
+            ("/home/me/.codex/auth.json", Some(ListingReason::Agent), false),
+            ("/home/me/.claude/projects/x", Some(ListingReason::OtherAgent), true),
+            ("/home/me/.ssh/id_ed25519", Some(ListingReason::Credentials), true),
+            (
+                "/home/me/.local/state/ralph/work-1/runs",
+                Some(ListingReason::RalphState),
+                true,
+            ),
+            ("/home/me/.cargo/registry/index", Some(ListingReason::Cache), false),
+            (
+                "/home/me/.cargo/credentials.toml",
+                Some(ListingReason::Credentials),
+                true,
+            ),
             ("/home/me/.cargo/bin/cargo", None, false),
-            ("/dev/null", Some(Why::Device), false),
+            ("/dev/null", Some(ListingReason::Device), false),
             ("/dev/sda", None, false),
             ("/etc/passwd", None, false),
         ] {
@@ -286,20 +304,20 @@ mod tests {
             wanted.hide = vec!["~/clients".to_owned()];
             wanted.show = vec!["~/.npmrc".to_owned()];
         });
-        assert_access(&policy, "/home/me/notes/x", Some(Why::Setting), false);
-        assert_access(&policy, "/home/me/shared/x", Some(Why::Setting), false);
-        assert_access(&policy, "/home/me/clients/x", Some(Why::Setting), true);
+        assert_access(&policy, "/home/me/notes/x", Some(ListingReason::Setting), false);
+        assert_access(&policy, "/home/me/shared/x", Some(ListingReason::Setting), false);
+        assert_access(&policy, "/home/me/clients/x", Some(ListingReason::Setting), true);
         assert_access(&policy, "/home/me/.npmrc", None, false);
     }
 
     #[test]
     fn private_places_stand_in_for_temporary_files_and_shared_caches_and_histories_are_hidden() {
         let policy = policy(|wanted| wanted.private = Some(vec!["/private/tmp".into()]));
-        assert_access(&policy, "/private/tmp/x", Some(Why::Private), false);
+        assert_access(&policy, "/private/tmp/x", Some(ListingReason::Private), false);
         assert_access(&policy, "/tmp/x", None, false);
         assert_access(&policy, "/home/me/.cargo/registry/index", None, false);
-        assert_access(&policy, "/home/me/.bash_history", Some(Why::History), true);
-        assert_access(&policy, "/srv/codex/auth.json", Some(Why::Agent), false);
+        assert_access(&policy, "/home/me/.bash_history", Some(ListingReason::History), true);
+        assert_access(&policy, "/srv/codex/auth.json", Some(ListingReason::Agent), false);
     }
 
     #[test]
@@ -309,8 +327,8 @@ mod tests {
             Err(_) => path.to_owned(),
         };
         let policy = policy(|_| {}).resolved(moved);
-        assert_access(&policy, "/data/me/.ssh/id", Some(Why::Credentials), true);
-        assert_access(&policy, "/data/me/work/src", Some(Why::Project), false);
+        assert_access(&policy, "/data/me/.ssh/id", Some(ListingReason::Credentials), true);
+        assert_access(&policy, "/data/me/work/src", Some(ListingReason::Project), false);
     }
 
     #[test]
@@ -327,16 +345,21 @@ mod tests {
             true => "/home/me/.ssh".into(),
             false => path.to_owned(),
         });
-        assert_access(&policy, "/home/me/.ssh/id", Some(Why::Credentials), true);
-        assert_access(&policy, "/home/me/work/build/x", Some(Why::Project), false);
-        assert_access(&policy, "/srv/data/x", Some(Why::Setting), false);
+        assert_access(&policy, "/home/me/.ssh/id", Some(ListingReason::Credentials), true);
+        assert_access(&policy, "/home/me/work/build/x", Some(ListingReason::Project), false);
+        assert_access(&policy, "/srv/data/x", Some(ListingReason::Setting), false);
     }
 
     #[test]
     fn git_directories_outside_of_the_project_are_written() {
         let policy =
             policy(|wanted| wanted.git = vec!["/home/me/main/.git/worktrees/w".into(), "/home/me/main/.git".into()]);
-        assert_access(&policy, "/home/me/main/.git/objects/ab", Some(Why::Git), false);
+        assert_access(
+            &policy,
+            "/home/me/main/.git/objects/ab",
+            Some(ListingReason::Git),
+            false,
+        );
         assert_access(&policy, "/home/me/main/src", None, false);
     }
 

@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 /// The facts about the user's session that resolve places.
-pub struct World<'a> {
+pub struct UserEnvironment<'a> {
     pub home: Option<&'a str>,
     /// Returns a variable's value.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
@@ -110,7 +110,7 @@ pub(super) const HISTORIES: &[&str] = &[
 
 /// Expands `text` to a path without `.` and `..`; `None` if it begins with a variable that is not set, or with an
 /// unknown home directory.
-pub fn expanded(text: &str, project: &Path, world: &World<'_>) -> Option<PathBuf> {
+pub fn expanded(text: &str, project: &Path, world: &UserEnvironment<'_>) -> Option<PathBuf> {
     let path = match (text.strip_prefix('~'), text.strip_prefix('$')) {
         (Some(rest), _) if rest.is_empty() || rest.starts_with('/') => {
             PathBuf::from(world.home?).join(rest.trim_start_matches('/'))
@@ -147,7 +147,7 @@ mod tests {
             "RELATIVE" => Some("x".to_owned()),
             _ => None,
         };
-        let world = World {
+        let world = UserEnvironment {
             home: Some("/home/me"),
             variable: &variable,
         };
@@ -169,7 +169,7 @@ mod tests {
                 "{text}"
             );
         }
-        let nobody = World { home: None, ..world };
+        let nobody = UserEnvironment { home: None, ..world };
         assert_eq!(expanded("~/a", Path::new("/p"), &nobody), None);
     }
 }

@@ -4,7 +4,7 @@ use std::{ffi::OsString, io, path::PathBuf, time::Duration};
 
 use ralph_system::{
     diagnostics::inherited,
-    proc::{Ladder, Launch, Size, Stdin, Stdout, StopSignal, Supervisor},
+    proc::{Ladder, Launch, Size, Stdin, StdoutMode, StopSignal, Supervisor},
 };
 use tokio::task::spawn_blocking;
 
@@ -35,7 +35,7 @@ impl Home {
             env: vec![("NO_COLOR".to_owned(), "1".to_owned())],
             env_remove: self.withheld.clone(),
             stdin: Stdin::Null,
-            stdout: Stdout::Piped,
+            stdout: StdoutMode::Piped,
             size: Size { cols: 200, rows: 50 },
             ladder: Ladder {
                 first: StopSignal::Terminate,

@@ -11,7 +11,7 @@ use std::{
     time::Instant,
 };
 
-use ralph_system::proc::Stop;
+use ralph_system::proc::StopSpeed;
 use tokio::{
     sync::{Mutex, mpsc},
     time::timeout_at,
@@ -278,7 +278,7 @@ impl Servers {
         links
             .iter()
             .filter_map(Weak::upgrade)
-            .for_each(|link| link.stop(Stop::Graceful));
+            .for_each(|link| link.stop(StopSpeed::Graceful));
         let slots: Vec<Arc<Slot>> = std::mem::take(&mut *self.slots()).into_values().collect();
         let ending = slots.into_iter().map(|slot| async move {
             // A server that is still starting notices the flag and ends itself.

@@ -8,7 +8,7 @@ use std::{
 
 use ralph_system::{
     diagnostics::inherited,
-    proc::{Launch, Stdin, Stop},
+    proc::{Launch, Stdin, StopSpeed},
 };
 use ralph_text::with_causes;
 use serde_json::{Value, json};
@@ -271,7 +271,7 @@ impl Server {
 
     /// Ends the server and waits until its processes are gone.
     pub(super) async fn end(&self) {
-        self.link.stop(Stop::Graceful);
+        self.link.stop(StopSpeed::Graceful);
         if let Some(gone) = self.gone.lock().await.take() {
             _ = timeout(2 * GRACE + GRACE, gone).await; // its guard continues to end it
         }

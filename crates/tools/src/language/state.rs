@@ -8,7 +8,7 @@ use std::{
 };
 
 use ralph_core::event::Exit;
-use ralph_system::proc::{Child, End, Output, Stop};
+use ralph_system::proc::{Child, ChildEnd, OutputSink, StopSpeed};
 use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
 
@@ -105,7 +105,7 @@ impl Link {
     }
 
     /// Stops the server.
-    pub(super) fn stop(&self, stop: Stop) {
+    pub(super) fn stop(&self, stop: StopSpeed) {
         if let Some(child) = &*self.child.lock().unwrap_or_else(PoisonError::into_inner) {
             child.stop(stop);
         }
@@ -318,7 +318,7 @@ pub(super) struct Reader {
     pub(super) gone: Option<oneshot::Sender<()>>,
 }
 
-impl Output for Reader {
+impl OutputSink for Reader {
     fn terminal(&mut self, bytes: &[u8]) {
         let mut heard = self.link.heard();
         heard.stderr.push_str(&String::from_utf8_lossy(bytes));
@@ -334,7 +334,7 @@ impl Output for Reader {
         self.frames.feed(bytes, |said| link.take(said));
     }
 
-    fn ended(&mut self, end: End) {
+    fn ended(&mut self, end: ChildEnd) {
         let mut heard = self.link.heard();
         let why = why_it_ended(&end, &heard.stderr);
         for (_, answer) in heard.waiting.drain() {
@@ -351,7 +351,7 @@ impl Output for Reader {
 }
 
 /// How the server ended, with the last line of its stderr.
-fn why_it_ended(end: &End, stderr: &str) -> String {
+fn why_it_ended(end: &ChildEnd, stderr: &str) -> String {
     let last = stderr.lines().rev().map(str::trim).find(|line| !line.is_empty());
     let last: String = last
         .unwrap_or_default()
@@ -360,10 +360,10 @@ fn why_it_ended(end: &End, stderr: &str) -> String {
         .take(300)
         .collect();
     let how = match end {
-        End::Exited(Exit::Code { code }) => format!("exit code {code}"),
-        End::Exited(Exit::Signal { signal }) => format!("signal {signal}"),
-        End::NotStarted { why, .. } => why.clone(),
-        End::GuardLost => "its guard was killed".to_owned(),
+        ChildEnd::Exited(Exit::Code { code }) => format!("exit code {code}"),
+        ChildEnd::Exited(Exit::Signal { signal }) => format!("signal {signal}"),
+        ChildEnd::NotStarted { why, .. } => why.clone(),
+        ChildEnd::GuardLost => "its guard was killed".to_owned(),
     };
     if last.is_empty() { how } else { format!("{how}: {last}") }
 }

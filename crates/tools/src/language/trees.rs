@@ -10,7 +10,7 @@ use std::{
 use ralph_core::event::Exit;
 use ralph_system::{
     diagnostics::inherited,
-    proc::{End, Output, Stop},
+    proc::{ChildEnd, OutputSink, StopSpeed},
 };
 use ralph_text::{KeptEscapes, PlainText, with_causes};
 use serde_json::Value;
@@ -129,8 +129,10 @@ async fn run(home: &Home, pattern: &Pattern, rewrite: Option<&str>, until: Insta
         // Edits are made at all places or at none.
         _ if is_cut && rewrite.is_some() => Err(NoAnswer::TooManyMatches),
         // As with grep, exit code 1 means no match. Code 0 without a match comes with a warning about the pattern.
-        (End::Exited(Exit::Code { code: 0 }), true) => printed.complaint().map_or(Ok(matches), |why| Err(refused(why))),
-        (End::Exited(Exit::Code { code: 0 | 1 }), _) => Ok(matches),
+        (ChildEnd::Exited(Exit::Code { code: 0 }), true) => {
+            printed.complaint().map_or(Ok(matches), |why| Err(refused(why)))
+        }
+        (ChildEnd::Exited(Exit::Code { code: 0 | 1 }), _) => Ok(matches),
         (_, false) if is_cut => Ok(matches),
         (_, _) => Err(refused(
             printed.complaint().unwrap_or_else(|| format!("{:?}", printed.end)),
@@ -168,7 +170,7 @@ fn read(home: &Home, line: &[u8]) -> Option<Match> {
 struct Printed {
     stdout: Vec<u8>,
     stderr: String,
-    end: End,
+    end: ChildEnd,
 }
 
 impl Printed {
@@ -219,7 +221,7 @@ async fn printed(home: &Home, args: Vec<String>, until: Instant) -> Result<Print
         Ok(Ok(printed)) => Ok(printed),
         Ok(Err(_)) => Err(NoAnswer::Closed),
         Err(_) => {
-            child.stop(Stop::Immediate);
+            child.stop(StopSpeed::Immediate);
             Err(NoAnswer::Late {
                 still: Still {
                     server: AST_GREP.to_owned(),
@@ -238,7 +240,7 @@ struct Collector {
     told: Option<oneshot::Sender<Printed>>,
 }
 
-impl Output for Collector {
+impl OutputSink for Collector {
     fn terminal(&mut self, bytes: &[u8]) {
         let stderr = &mut self.stderr;
         self.plain.feed(bytes, |line| {
@@ -254,7 +256,7 @@ impl Output for Collector {
         self.stdout.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    fn ended(&mut self, end: End) {
+    fn ended(&mut self, end: ChildEnd) {
         let stderr = &mut self.stderr;
         self.plain.finish(|line| stderr.push_str(line));
         if let Some(told) = self.told.take() {

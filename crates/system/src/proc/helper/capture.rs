@@ -12,28 +12,28 @@ const BUFFER_BYTES: usize = 64 * 1024;
 
 /// The beginning of a helper's output.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Captured {
+pub struct CapturedOutput {
     pub bytes: Vec<u8>,
     /// Whether more was written than is kept; the rest was read and discarded.
     pub cut: bool,
 }
 
 /// ralph's end of the pipe that is a helper's stdout or stderr.
-pub(super) struct Outlet {
+pub(super) struct OutputPipe {
     /// `None` after its end.
     pipe: Option<PipeReader>,
-    captured: Captured,
+    captured: CapturedOutput,
     cap_bytes: usize,
 }
 
-impl Outlet {
+impl OutputPipe {
     /// Makes a pipe. Returns the helper's end as well.
-    pub(super) fn new(cap_bytes: usize) -> io::Result<(Outlet, PipeWriter)> {
+    pub(super) fn new(cap_bytes: usize) -> io::Result<(OutputPipe, PipeWriter)> {
         let (reader, writer) = io::pipe()?;
         fcntl(&reader, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
-        let outlet = Outlet {
+        let outlet = OutputPipe {
             pipe: Some(reader),
-            captured: Captured::default(),
+            captured: CapturedOutput::default(),
             cap_bytes,
         };
         Ok((outlet, writer))
@@ -70,7 +70,7 @@ impl Outlet {
         self.captured.cut |= kept < bytes.len();
     }
 
-    pub(super) fn into_captured(self) -> Captured {
+    pub(super) fn into_captured(self) -> CapturedOutput {
         self.captured
     }
 }
@@ -81,8 +81,8 @@ mod tests {
 
     use super::*;
 
-    fn captured(cap_bytes: usize, chunks: &[&[u8]]) -> Captured {
-        let (mut outlet, mut writer) = Outlet::new(cap_bytes).unwrap();
+    fn captured(cap_bytes: usize, chunks: &[&[u8]]) -> CapturedOutput {
+        let (mut outlet, mut writer) = OutputPipe::new(cap_bytes).unwrap();
         for chunk in chunks {
             writer.write_all(chunk).unwrap();
             assert!(outlet.read().unwrap());

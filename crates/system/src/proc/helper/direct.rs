@@ -16,11 +16,11 @@ use nix::{
 };
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-use super::order::{HelperError, Order, Process};
-use crate::proc::{leftovers::Children, system};
+use super::order::{HelperError, HelperProcess, HelperSpec};
+use crate::proc::{leftovers::StartedChildren, system};
 
-struct Direct {
-    children: Arc<Children>,
+struct DirectHelper {
+    children: Arc<StartedChildren>,
     child: Child,
     pid: Pid,
     ends_group: bool,
@@ -30,11 +30,11 @@ struct Direct {
 
 /// Starts a helper. `ends_group` says whether processes that it leaves behind in its group are ended with it.
 pub(super) fn start(
-    children: &Arc<Children>,
-    order: &Order,
+    children: &Arc<StartedChildren>,
+    order: &HelperSpec,
     stdio: [OwnedFd; 3],
     ends_group: bool,
-) -> io::Result<Box<dyn Process>> {
+) -> io::Result<Box<dyn HelperProcess>> {
     let [stdin, stdout, stderr] = stdio;
     let mut command = Command::new(&order.program);
     command
@@ -53,16 +53,16 @@ pub(super) fn start(
     let number = child.id().cast_signed();
     started.insert(number);
     drop(started);
-    Ok(Box::new(Direct {
+    Ok(Box::new(DirectHelper {
         children: Arc::clone(children),
         child,
         pid: Pid::from_raw(number).expect("a started process has a pid above zero"),
         ends_group,
-        end: system::end_of(unistd::Pid::from_raw(number)),
+        end: system::pidfd(unistd::Pid::from_raw(number)),
     }))
 }
 
-impl Direct {
+impl DirectHelper {
     /// Whether the helper has ended. Leaves it unreaped, so that its pid cannot be reused yet.
     fn has_ended(&self, wait: WaitIdOptions) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | wait;
@@ -88,7 +88,7 @@ impl Direct {
     }
 }
 
-impl Process for Direct {
+impl HelperProcess for DirectHelper {
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.end.as_ref().map(AsFd::as_fd)
     }

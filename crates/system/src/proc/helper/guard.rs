@@ -34,13 +34,13 @@ use rustix::{
 
 use super::{
     guarded::PASSED,
-    order::Order,
-    wire::{self, Ended},
+    order::HelperSpec,
+    wire::{self, HelperEnd},
 };
 use crate::proc::{
     process::Process,
-    program::{self, Execution, Group},
-    system::{self, Watch},
+    program::{self, Execution, ProcessGroup},
+    system::{self, GuardEvents},
     tree,
 };
 
@@ -58,7 +58,7 @@ const PAUSE_MS: u16 = 2;
 /// Blocks signals in the calling thread, which must be the only one.
 #[must_use]
 pub fn guard() -> u8 {
-    match Guard::new() {
+    match HelperGuard::new() {
         Ok(mut guard) => {
             guard.serve();
             0
@@ -67,17 +67,17 @@ pub fn guard() -> u8 {
     }
 }
 
-struct Guard {
+struct HelperGuard {
     here: Pid,
     orders: OwnedFd,
     signals: SignalFd,
-    running: Vec<Running>,
+    running: Vec<RunningHelper>,
     /// Lock files of the helpers' work. This process is the last to have them open, and exits when no helper is left.
     kept: Vec<OwnedFd>,
 }
 
 /// A helper that was started and not reaped yet: no other process can have its pid.
-struct Running {
+struct RunningHelper {
     pid: Pid,
     /// Receives how the helper ended; ralph closes it for writing when the helper is to be ended.
     control: UnixStream,
@@ -88,7 +88,7 @@ struct Running {
 }
 
 /// The helpers' control sockets after a wait.
-struct Controls {
+struct ControlStates {
     /// Helpers that ralph has given up, those with a fully closed control included.
     given_up: Vec<Pid>,
     /// Whether a control is fully closed, as all of them are once ralph has died.
@@ -96,19 +96,19 @@ struct Controls {
 }
 
 /// A message from ralph.
-enum Received {
+enum GuardRequest {
     Nothing,
     Helper(Vec<OwnedFd>),
     File(Vec<OwnedFd>),
     Closed,
 }
 
-impl Guard {
-    fn new() -> io::Result<Guard> {
-        let signals = Watch::block_signals()?;
+impl HelperGuard {
+    fn new() -> io::Result<HelperGuard> {
+        let signals = GuardEvents::block_signals()?;
         system::become_subreaper()?;
         system::name_guard();
-        Ok(Guard {
+        Ok(HelperGuard {
             here: getpid(),
             orders: io::stdin().as_fd().try_clone_to_owned()?,
             signals,
@@ -125,11 +125,11 @@ impl Guard {
             let until = controls.is_one_closed.then(|| Instant::now() + GRACE);
             loop {
                 match self.receive() {
-                    Received::Nothing if until.is_none_or(|until| !self.is_told_by(until)) => break,
-                    Received::Nothing => {}
-                    Received::Helper(descriptors) => self.start(descriptors),
-                    Received::File(descriptors) => self.kept.extend(descriptors),
-                    Received::Closed => {
+                    GuardRequest::Nothing if until.is_none_or(|until| !self.is_told_by(until)) => break,
+                    GuardRequest::Nothing => {}
+                    GuardRequest::Helper(descriptors) => self.start(descriptors),
+                    GuardRequest::File(descriptors) => self.kept.extend(descriptors),
+                    GuardRequest::Closed => {
                         self.let_end();
                         return self.end_all();
                     }
@@ -143,7 +143,7 @@ impl Guard {
     }
 
     /// Waits for something to do.
-    fn wait(&mut self) -> Controls {
+    fn wait(&mut self) -> ControlStates {
         let (waiting, controls): (Vec<Pid>, Vec<_>) = self
             .running
             .iter()
@@ -163,7 +163,7 @@ impl Guard {
             .map(|fd| fd.revents().unwrap_or(PollFlags::POLLHUP))
             .collect();
         let given_up = waiting.into_iter().zip(&told).filter(|(_, told)| !told.is_empty());
-        let controls = Controls {
+        let controls = ControlStates {
             given_up: given_up.map(|(pid, _)| pid).collect(),
             is_one_closed: told.iter().any(|told| told.contains(PollFlags::POLLHUP)),
         };
@@ -186,7 +186,7 @@ impl Guard {
         while let Ok(Some(_)) = self.signals.read_signal() {}
     }
 
-    fn receive(&self) -> Received {
+    fn receive(&self) -> GuardRequest {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(PASSED))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let mut byte = [0];
@@ -199,12 +199,12 @@ impl Guard {
                 });
                 let descriptors = messages.flatten().collect();
                 match byte {
-                    [wire::FILE] => Received::File(descriptors),
-                    _ => Received::Helper(descriptors),
+                    [wire::FILE] => GuardRequest::File(descriptors),
+                    _ => GuardRequest::Helper(descriptors),
                 }
             }
-            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Received::Nothing,
-            Ok(_) | Err(_) => Received::Closed,
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => GuardRequest::Nothing,
+            Ok(_) | Err(_) => GuardRequest::Closed,
         }
     }
 
@@ -218,7 +218,7 @@ impl Guard {
         let mut control = UnixStream::from(control);
         let order = wire::read_order(&mut control);
         match order.and_then(|order| execute(order, [&stdin, &stdout, &stderr])) {
-            Ok(pid) => self.running.push(Running {
+            Ok(pid) => self.running.push(RunningHelper {
                 pid,
                 control,
                 given_up: false,
@@ -226,7 +226,7 @@ impl Guard {
             }),
             Err(error) => {
                 let errno = error.raw_os_error().unwrap_or(Errno::EINVAL as i32);
-                _ = control.write(&Ended::NotStarted(errno).encode()); // fails if ralph has given it up
+                _ = control.write(&HelperEnd::NotStarted(errno).encode()); // fails if ralph has given it up
             }
         }
     }
@@ -235,7 +235,7 @@ impl Guard {
     fn finish_ended(&mut self) {
         let mut at = 0;
         while at < self.running.len() {
-            match end_of(self.running[at].pid) {
+            match helper_end(self.running[at].pid) {
                 Some(ended) => {
                     let running = self.running.swap_remove(at);
                     self.finish(running, ended);
@@ -245,7 +245,7 @@ impl Guard {
         }
     }
 
-    fn finish(&self, mut running: Running, ended: Ended) {
+    fn finish(&self, mut running: RunningHelper, ended: HelperEnd) {
         // Usually its process group is empty by now.
         _ = killpg(running.pid, Signal::SIGKILL);
         self.end_orphans(running.pid);
@@ -308,7 +308,7 @@ impl Guard {
     /// Whether all helpers have ended within `patience`.
     fn have_ended(&self, patience: Duration) -> bool {
         let until = Instant::now() + patience;
-        while self.running.iter().any(|running| end_of(running.pid).is_none()) {
+        while self.running.iter().any(|running| helper_end(running.pid).is_none()) {
             if Instant::now() >= until {
                 return false;
             }
@@ -355,7 +355,7 @@ fn kill_families(heads: &[Process]) {
     }
 }
 
-fn execute(order: Order, stdio: [&OwnedFd; 3]) -> io::Result<Pid> {
+fn execute(order: HelperSpec, stdio: [&OwnedFd; 3]) -> io::Result<Pid> {
     env::set_current_dir(&order.cwd)?;
     let execution = Execution {
         program: order.program,
@@ -366,7 +366,7 @@ fn execute(order: Order, stdio: [&OwnedFd; 3]) -> io::Result<Pid> {
             .zip(0..)
             .map(|(file, number)| (file.as_raw_fd(), number))
             .collect(),
-        group: Group::Own,
+        group: ProcessGroup::Own,
     };
     let pid = match order.memory_bytes {
         Some(bytes) => system::with_memory_limit(bytes, || program::execute(execution)),
@@ -378,13 +378,13 @@ fn execute(order: Order, stdio: [&OwnedFd; 3]) -> io::Result<Pid> {
 }
 
 /// Returns how a child has ended, or `None` if it runs. Leaves it to be reaped.
-fn end_of(pid: Pid) -> Option<Ended> {
+fn helper_end(pid: Pid) -> Option<HelperEnd> {
     let pid = rustix::process::Pid::from_raw(pid.as_raw())?;
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     match waitid(WaitId::Pid(pid), options) {
         Ok(Some(status)) => Some(match (status.exit_status(), status.terminating_signal()) {
-            (Some(code), _) => Ended::Code(code),
-            (None, signal) => Ended::Signal(signal.unwrap_or(0)),
+            (Some(code), _) => HelperEnd::Code(code),
+            (None, signal) => HelperEnd::Signal(signal.unwrap_or(0)),
         }),
         Ok(None) | Err(_) => None,
     }

@@ -28,10 +28,10 @@ use rustix::net::{
 };
 
 use super::{
-    order::{HelperError, Order, Process},
-    wire::{self, Ended},
+    order::{HelperError, HelperProcess, HelperSpec},
+    wire::{self, HelperEnd},
 };
-use crate::proc::{leftovers::Children, system};
+use crate::proc::{leftovers::StartedChildren, system};
 
 /// How many descriptors announce a helper.
 pub(super) const PASSED: usize = 6;
@@ -40,11 +40,11 @@ const PATIENCE: Duration = Duration::from_secs(6);
 
 /// The state of this process's guard of helpers.
 #[derive(Debug)]
-enum State {
+enum GuardState {
     /// This executable may not be ralph: helpers are children of this process.
     NotAllowed,
     NotStarted,
-    Running(Guard),
+    Running(RunningGuard),
     /// This process is leaving: no more helpers are started.
     Closed,
 }
@@ -52,32 +52,32 @@ enum State {
 /// The state that all helpers of this process share.
 #[derive(Debug)]
 pub(in crate::proc) struct Helpers {
-    children: Arc<Children>,
-    state: Mutex<State>,
+    children: Arc<StartedChildren>,
+    state: Mutex<GuardState>,
     /// Guards that each have a helper that cannot be killed; their other helpers go on below them.
-    left: Mutex<Vec<Guard>>,
+    left: Mutex<Vec<RunningGuard>>,
     /// Files that every guard keeps open. Locked after the state.
     kept: Mutex<Vec<Weak<File>>>,
 }
 
 #[derive(Debug)]
-struct Guard {
+struct RunningGuard {
     socket: OwnedFd,
     child: Child,
 }
 
 impl Helpers {
     /// Makes helpers of a program that is not ralph: children of this process.
-    pub(in crate::proc) fn without_guard(children: Arc<Children>) -> Arc<Self> {
-        Self::starting(State::NotAllowed, children)
+    pub(in crate::proc) fn without_guard(children: Arc<StartedChildren>) -> Arc<Self> {
+        Self::starting(GuardState::NotAllowed, children)
     }
 
     /// Makes helpers below a guard, which is this executable and is started with the first one.
-    pub(in crate::proc) fn below_a_guard(children: Arc<Children>) -> Arc<Self> {
-        Self::starting(State::NotStarted, children)
+    pub(in crate::proc) fn below_a_guard(children: Arc<StartedChildren>) -> Arc<Self> {
+        Self::starting(GuardState::NotStarted, children)
     }
 
-    fn starting(state: State, children: Arc<Children>) -> Arc<Self> {
+    fn starting(state: GuardState, children: Arc<StartedChildren>) -> Arc<Self> {
         Arc::new(Self {
             children,
             state: Mutex::new(state),
@@ -86,14 +86,14 @@ impl Helpers {
         })
     }
 
-    pub(super) fn children(&self) -> &Arc<Children> {
+    pub(super) fn children(&self) -> &Arc<StartedChildren> {
         &self.children
     }
 
     /// Ends the guard and all helpers, and returns when that is done. No helper can be started from then on.
     pub(in crate::proc) fn close(&self) {
-        let before = std::mem::replace(&mut *self.state(), State::Closed);
-        if let State::Running(guard) = before {
+        let before = std::mem::replace(&mut *self.state(), GuardState::Closed);
+        if let GuardState::Running(guard) = before {
             guard.end(&self.children);
         }
         for guard in std::mem::take(&mut *self.left()) {
@@ -107,13 +107,13 @@ impl Helpers {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|kept| kept.strong_count() > 0);
         kept.push(Arc::downgrade(file));
-        if let State::Running(guard) = &*state {
+        if let GuardState::Running(guard) = &*state {
             guard.keep(file);
         }
     }
 
-    fn start_guard(&self) -> io::Result<Guard> {
-        let guard = Guard::start(&self.children)?;
+    fn start_guard(&self) -> io::Result<RunningGuard> {
+        let guard = RunningGuard::start(&self.children)?;
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         for file in kept.iter().filter_map(Weak::upgrade) {
             guard.keep(&file);
@@ -125,23 +125,23 @@ impl Helpers {
     /// can be had.
     pub(super) fn submit(
         self: &Arc<Self>,
-        order: &Order,
+        order: &HelperSpec,
         files: &[BorrowedFd<'_>],
-    ) -> io::Result<Option<Box<dyn Process>>> {
+    ) -> io::Result<Option<Box<dyn HelperProcess>>> {
         let order = wire::write_order(order)?;
         let mut state = self.state();
         // Twice, because a guard may have been killed since it was last asked.
         for _ in 0..2 {
             match &mut *state {
-                State::NotAllowed => return Ok(None),
-                State::Closed => return Err(io::Error::other("ralph is leaving")),
-                State::NotStarted => match self.start_guard() {
-                    Ok(guard) => *state = State::Running(guard),
+                GuardState::NotAllowed => return Ok(None),
+                GuardState::Closed => return Err(io::Error::other("ralph is leaving")),
+                GuardState::NotStarted => match self.start_guard() {
+                    Ok(guard) => *state = GuardState::Running(guard),
                     Err(_) => return Ok(None),
                 },
-                State::Running(_) => {}
+                GuardState::Running(_) => {}
             }
-            if let State::Running(guard) = &*state
+            if let GuardState::Running(guard) = &*state
                 && let Ok(control) = guard.take(&order, files)
             {
                 return Ok(Some(Box::new(Ticket {
@@ -155,24 +155,24 @@ impl Helpers {
         Ok(None)
     }
 
-    fn left(&self) -> MutexGuard<'_, Vec<Guard>> {
+    fn left(&self) -> MutexGuard<'_, Vec<RunningGuard>> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, GuardState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends a guard that does not work, and what it has left behind. The next helper gets another guard.
-    fn replace_lost(&self, state: &mut State) {
-        if let State::Running(guard) = std::mem::replace(state, State::NotStarted) {
+    fn replace_lost(&self, state: &mut GuardState) {
+        if let GuardState::Running(guard) = std::mem::replace(state, GuardState::NotStarted) {
             guard.end(&self.children);
         }
     }
 }
 
-impl Guard {
-    fn start(children: &Children) -> io::Result<Guard> {
+impl RunningGuard {
+    fn start(children: &StartedChildren) -> io::Result<RunningGuard> {
         // Before the guard starts: this process has to adopt the processes that a killed guard leaves behind.
         children.become_subreaper();
         let executable = system::OWN_EXECUTABLE.ok_or(io::ErrorKind::Unsupported)?;
@@ -190,7 +190,7 @@ impl Guard {
         let mut started = children.started();
         let child = command.spawn()?;
         started.insert(child.id().cast_signed());
-        Ok(Guard { socket, child })
+        Ok(RunningGuard { socket, child })
     }
 
     fn pid(&self) -> Pid {
@@ -237,11 +237,11 @@ impl Guard {
     }
 
     /// Ends the guard with all processes below it: closes its socket, and kills it if that does not help.
-    fn end(self, children: &Children) {
+    fn end(self, children: &StartedChildren) {
         let pid = self.pid();
-        let Guard { socket, mut child } = self;
+        let RunningGuard { socket, mut child } = self;
         drop(socket);
-        if !system::end_of(pid).is_some_and(|end| is_readable(&end, PATIENCE)) {
+        if !system::pidfd(pid).is_some_and(|end| is_readable(&end, PATIENCE)) {
             _ = child.kill(); // it has ended meanwhile, or is stuck and ends now
         }
         let mut started = children.started();
@@ -263,7 +263,7 @@ impl Ticket {
     /// Replaces the guard of this helper, which is gone or does not work.
     fn lose_guard(&self) {
         let mut state = self.helpers.state();
-        if matches!(&*state, State::Running(guard) if guard.pid() == self.guard) {
+        if matches!(&*state, GuardState::Running(guard) if guard.pid() == self.guard) {
             self.helpers.replace_lost(&mut state);
         }
     }
@@ -274,8 +274,8 @@ impl Ticket {
     fn leave_guard(&self) {
         let guard = {
             let mut state = self.helpers.state();
-            match std::mem::replace(&mut *state, State::NotStarted) {
-                State::Running(guard) if guard.pid() == self.guard => guard,
+            match std::mem::replace(&mut *state, GuardState::NotStarted) {
+                GuardState::Running(guard) if guard.pid() == self.guard => guard,
                 another => {
                     *state = another;
                     return;
@@ -289,16 +289,16 @@ impl Ticket {
     }
 }
 
-impl Process for Ticket {
+impl HelperProcess for Ticket {
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         Some(self.control.as_fd())
     }
 
     fn ended(&mut self) -> Result<Option<ExitStatus>, HelperError> {
         // Read whole or not at all: the guard writes it at once.
-        let mut bytes = [0; Ended::BYTES];
+        let mut bytes = [0; HelperEnd::BYTES];
         match self.control.read(&mut bytes) {
-            Ok(Ended::BYTES) => {}
+            Ok(HelperEnd::BYTES) => {}
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
                 return Ok(None);
             }
@@ -307,7 +307,7 @@ impl Process for Ticket {
                 return Err(HelperError::GuardLost);
             }
         }
-        let ended = Ended::decode(bytes).ok_or(HelperError::GuardLost)?;
+        let ended = HelperEnd::decode(bytes).ok_or(HelperError::GuardLost)?;
         ended.status().map(Some).map_err(HelperError::Start)
     }
 
@@ -354,9 +354,9 @@ mod tests {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        let guard = Guard { socket, child };
+        let guard = RunningGuard { socket, child };
         let pid = guard.pid();
-        *helpers.state() = State::Running(guard);
+        *helpers.state() = GuardState::Running(guard);
         let answering = thread::spawn(move || {
             let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(PASSED))];
             let mut ancillary = RecvAncillaryBuffer::new(&mut space);
@@ -380,10 +380,10 @@ mod tests {
         ticket.leave_guard();
         let _orders = answering.join().unwrap();
         assert!(
-            matches!(&*helpers.state(), State::NotStarted),
+            matches!(&*helpers.state(), GuardState::NotStarted),
             "the next helper starts a guard"
         );
-        assert_eq!(helpers.left().iter().map(Guard::pid).collect::<Vec<_>>(), [pid]);
+        assert_eq!(helpers.left().iter().map(RunningGuard::pid).collect::<Vec<_>>(), [pid]);
         let mut left = helpers.left().pop().unwrap();
         assert!(left.child.try_wait().unwrap().is_none(), "it was not ended");
         drop(left.child.stdin.take());

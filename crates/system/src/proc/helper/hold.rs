@@ -12,20 +12,20 @@ const PATIENCE: Duration = Duration::from_secs(8);
 
 /// A locked file. The lock ends with this value or, if this process is killed, with the last of its helpers.
 #[derive(Debug)]
-pub struct Hold {
+pub struct LockedFile {
     file: Arc<File>,
 }
 
-impl Hold {
+impl LockedFile {
     /// Locks the file at `path` once the helpers of the ralph that held it before have ended.
     ///
     /// # Errors
     /// The system's error; [`io::ErrorKind::TimedOut`] if they do not end.
-    pub(in crate::proc) fn take(path: &Path, helpers: &Helpers) -> io::Result<Hold> {
+    pub(in crate::proc) fn take(path: &Path, helpers: &Helpers) -> io::Result<LockedFile> {
         Self::take_within(path, helpers, PATIENCE)
     }
 
-    fn take_within(path: &Path, helpers: &Helpers, patience: Duration) -> io::Result<Hold> {
+    fn take_within(path: &Path, helpers: &Helpers, patience: Duration) -> io::Result<LockedFile> {
         let (file, _) = append_private(path)?;
         if !lock_within(&file, patience)? {
             let why = "what a killed ralph has started still runs";
@@ -33,11 +33,11 @@ impl Hold {
         }
         let file = Arc::new(file);
         helpers.keep(&file);
-        Ok(Hold { file })
+        Ok(LockedFile { file })
     }
 }
 
-impl Drop for Hold {
+impl Drop for LockedFile {
     fn drop(&mut self) {
         // The guard has the same open file, so that closing it here is not enough.
         _ = self.file.unlock();
@@ -53,12 +53,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("held");
         let helpers = Helpers::without_guard(Arc::default());
-        let held = Hold::take(&path, &helpers).unwrap();
+        let held = LockedFile::take(&path, &helpers).unwrap();
         let open_elsewhere = held.file.try_clone().unwrap();
-        let error = Hold::take_within(&path, &helpers, Duration::ZERO).unwrap_err();
+        let error = LockedFile::take_within(&path, &helpers, Duration::ZERO).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         drop(held);
-        let again = Hold::take_within(&path, &helpers, Duration::ZERO).unwrap();
+        let again = LockedFile::take_within(&path, &helpers, Duration::ZERO).unwrap();
         drop((again, open_elsewhere));
     }
 
@@ -68,7 +68,7 @@ mod tests {
         let path = directory.path().join("fifo");
         nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
         let helpers = Helpers::without_guard(Arc::default());
-        _ = Hold::take_within(&path, &helpers, Duration::ZERO); // must return, with any result
-        assert!(Hold::take_within(directory.path(), &helpers, Duration::ZERO).is_err());
+        _ = LockedFile::take_within(&path, &helpers, Duration::ZERO); // must return, with any result
+        assert!(LockedFile::take_within(directory.path(), &helpers, Duration::ZERO).is_err());
     }
 }

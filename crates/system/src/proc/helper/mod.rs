@@ -32,9 +32,9 @@ pub use guard::guard;
 #[cfg(not(target_os = "linux"))]
 pub use guarded::guard;
 
-pub use capture::Captured;
-pub use hold::Hold;
+pub use capture::CapturedOutput;
+pub use hold::LockedFile;
 pub use order::HelperError;
-pub use run::{Finished, Helper};
+pub use run::{Helper, HelperOutput};
 
 pub(super) use guarded::Helpers;

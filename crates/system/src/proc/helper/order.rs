@@ -6,7 +6,7 @@ use thiserror::Error;
 
 /// A program with everything it is started with, except its three files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Order {
+pub(super) struct HelperSpec {
     /// Looked for in `PATH` unless it has a slash in it.
     pub program: OsString,
     pub args: Vec<OsString>,
@@ -19,8 +19,8 @@ pub(super) struct Order {
 }
 
 /// A running helper. Must not be used any more once it has reported its end or was killed.
-pub(super) trait Process {
-    /// Becomes readable when [`Process::ended`] has a result; `None` if it has to be polled.
+pub(super) trait HelperProcess {
+    /// Becomes readable when [`HelperProcess::ended`] has a result; `None` if it has to be polled.
     fn descriptor(&self) -> Option<BorrowedFd<'_>>;
 
     /// Returns, without waiting, how it ended; by then everything below it has been ended as well.

@@ -16,10 +16,10 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use tracing::{debug, warn};
 
 use super::{
-    capture::{Captured, Outlet},
+    capture::{CapturedOutput, OutputPipe},
     direct,
     guarded::Helpers,
-    order::{HelperError, Order, Process},
+    order::{HelperError, HelperProcess, HelperSpec},
 };
 use crate::proc::{launch::REPOSITORY_VARS, system};
 
@@ -41,7 +41,7 @@ pub struct Helper {
     cwd: Option<PathBuf>,
     /// Changes of the environment, in the order they were made; `None` removes the variable.
     changes: Vec<(OsString, Option<OsString>)>,
-    input: Input,
+    input: HelperInput,
     deadline: Duration,
     stdout_cap_bytes: usize,
     memory_bytes: Option<u64>,
@@ -50,17 +50,17 @@ pub struct Helper {
 
 /// The source of a helper's stdin.
 #[derive(Debug)]
-enum Input {
+enum HelperInput {
     Nothing,
     Bytes(Vec<u8>),
 }
 
 /// A helper that has ended.
 #[derive(Debug, Clone)]
-pub struct Finished {
+pub struct HelperOutput {
     pub status: ExitStatus,
-    pub stdout: Captured,
-    pub stderr: Captured,
+    pub stdout: CapturedOutput,
+    pub stderr: CapturedOutput,
 }
 
 impl Helper {
@@ -72,7 +72,7 @@ impl Helper {
             args: Vec::new(),
             cwd: None,
             changes: Vec::new(),
-            input: Input::Nothing,
+            input: HelperInput::Nothing,
             deadline: DEADLINE,
             stdout_cap_bytes: STDOUT_CAP_BYTES,
             memory_bytes: None,
@@ -107,7 +107,7 @@ impl Helper {
     /// Sets the bytes that it reads from stdin.
     #[must_use]
     pub fn input(mut self, bytes: Vec<u8>) -> Helper {
-        self.input = Input::Bytes(bytes);
+        self.input = HelperInput::Bytes(bytes);
         self
     }
 
@@ -144,7 +144,7 @@ impl Helper {
     ///
     /// # Errors
     /// [`HelperError`] if it cannot be started or does not end in time.
-    pub fn run(self) -> Result<Finished, HelperError> {
+    pub fn run(self) -> Result<HelperOutput, HelperError> {
         let begun = Instant::now();
         let program = self.program.clone();
         let result = self.run_until(begun);
@@ -156,20 +156,20 @@ impl Helper {
         result
     }
 
-    fn run_until(self, begun: Instant) -> Result<Finished, HelperError> {
+    fn run_until(self, begun: Instant) -> Result<HelperOutput, HelperError> {
         let until = begun + self.deadline;
         let order = self.order();
         let stdin = self.input.open().map_err(HelperError::Start)?;
-        let (stdout, stdout_end) = Outlet::new(self.stdout_cap_bytes).map_err(HelperError::Start)?;
-        let (stderr, stderr_end) = Outlet::new(STDERR_CAP_BYTES).map_err(HelperError::Start)?;
+        let (stdout, stdout_end) = OutputPipe::new(self.stdout_cap_bytes).map_err(HelperError::Start)?;
+        let (stderr, stderr_end) = OutputPipe::new(STDERR_CAP_BYTES).map_err(HelperError::Start)?;
         let mut outlets = [stdout, stderr];
         let mut process = self
             .start(&order, [stdin, stdout_end.into(), stderr_end.into()], &outlets)
             .map_err(HelperError::Start)?;
         match follow(&mut *process, &mut outlets, until) {
             Ok(Some(status)) => {
-                let [stdout, stderr] = outlets.map(Outlet::into_captured);
-                Ok(Finished { status, stdout, stderr })
+                let [stdout, stderr] = outlets.map(OutputPipe::into_captured);
+                Ok(HelperOutput { status, stdout, stderr })
             }
             Ok(None) => {
                 process.kill();
@@ -184,9 +184,14 @@ impl Helper {
         }
     }
 
-    fn start(&self, order: &Order, stdio: [OwnedFd; 3], outlets: &[Outlet; 2]) -> io::Result<Box<dyn Process>> {
+    fn start(
+        &self,
+        order: &HelperSpec,
+        stdio: [OwnedFd; 3],
+        outlets: &[OutputPipe; 2],
+    ) -> io::Result<Box<dyn HelperProcess>> {
         let files = stdio.iter().map(AsFd::as_fd);
-        let files: Vec<_> = files.chain(outlets.iter().filter_map(Outlet::fd)).collect();
+        let files: Vec<_> = files.chain(outlets.iter().filter_map(OutputPipe::fd)).collect();
         let submitted = match self.guarded {
             true => self.helpers.submit(order, &files)?,
             false => None,
@@ -197,14 +202,14 @@ impl Helper {
         }
     }
 
-    fn order(&self) -> Order {
+    fn order(&self) -> HelperSpec {
         let mut environment: Vec<(OsString, OsString)> = env::vars_os().collect();
         environment.retain(|(name, _)| !REPOSITORY_VARS.iter().any(|local| name == local));
         for (name, value) in &self.changes {
             environment.retain(|(known, _)| known != name);
             environment.extend(value.iter().map(|value| (name.clone(), value.clone())));
         }
-        Order {
+        HelperSpec {
             program: self.program.clone(),
             args: self.args.clone(),
             cwd: self
@@ -218,20 +223,20 @@ impl Helper {
     }
 }
 
-impl Input {
+impl HelperInput {
     fn open(&self) -> io::Result<OwnedFd> {
         match self {
-            Input::Nothing => File::open("/dev/null").map(OwnedFd::from),
+            HelperInput::Nothing => File::open("/dev/null").map(OwnedFd::from),
             // A file, not a pipe: a pipe would have to be written while the helper reads.
-            Input::Bytes(bytes) => system::anonymous_file(bytes).map(OwnedFd::from),
+            HelperInput::Bytes(bytes) => system::anonymous_file(bytes).map(OwnedFd::from),
         }
     }
 }
 
 /// Reads until the helper has ended; `None` if that does not happen before `until`.
 fn follow(
-    process: &mut dyn Process,
-    outlets: &mut [Outlet; 2],
+    process: &mut dyn HelperProcess,
+    outlets: &mut [OutputPipe; 2],
     until: Instant,
 ) -> Result<Option<ExitStatus>, HelperError> {
     loop {
@@ -250,12 +255,12 @@ fn follow(
 }
 
 /// Waits until there is something to read or the helper has ended, at most for `left`.
-fn wait(process: &dyn Process, outlets: &[Outlet], left: Duration) {
+fn wait(process: &dyn HelperProcess, outlets: &[OutputPipe], left: Duration) {
     let descriptor = process.descriptor();
     let longest = if descriptor.is_some() { left } else { left.min(LOOK) };
     // Rounded up: a last fraction of a millisecond is waited for, not spun through.
     let timeout = PollTimeout::try_from((longest + ROUND_UP).as_millis()).unwrap_or(PollTimeout::MAX);
-    let outlets = outlets.iter().filter_map(Outlet::fd);
+    let outlets = outlets.iter().filter_map(OutputPipe::fd);
     let mut watched: Vec<PollFd> = descriptor
         .into_iter()
         .chain(outlets)
@@ -266,7 +271,7 @@ fn wait(process: &dyn Process, outlets: &[Outlet], left: Duration) {
 }
 
 /// Reads what is left. A process that still writes now has escaped and is not waited for.
-fn drain(outlets: &mut [Outlet], until: Instant) -> io::Result<()> {
+fn drain(outlets: &mut [OutputPipe], until: Instant) -> io::Result<()> {
     for outlet in outlets {
         while outlet.read()? && Instant::now() < until {}
     }

@@ -3,8 +3,8 @@
 
 use std::{fs::File, io, os::fd::BorrowedFd, sync::Arc};
 
-use super::order::{Order, Process};
-use crate::proc::leftovers::Children;
+use super::order::{HelperProcess, HelperSpec};
+use crate::proc::leftovers::StartedChildren;
 
 /// The exit code of `ralph __guard --helpers`.
 const NO_GUARD: u8 = 125;
@@ -12,33 +12,33 @@ const NO_GUARD: u8 = 125;
 /// The state that all helpers of this process share.
 #[derive(Debug)]
 pub(in crate::proc) struct Helpers {
-    children: Arc<Children>,
+    children: Arc<StartedChildren>,
 }
 
 impl Helpers {
     /// Makes helpers that are children of this process.
-    pub(in crate::proc) fn without_guard(children: Arc<Children>) -> Arc<Self> {
+    pub(in crate::proc) fn without_guard(children: Arc<StartedChildren>) -> Arc<Self> {
         Arc::new(Self { children })
     }
 
     /// As `without_guard`: this system has no guards of helpers.
-    pub(in crate::proc) fn below_a_guard(children: Arc<Children>) -> Arc<Self> {
+    pub(in crate::proc) fn below_a_guard(children: Arc<StartedChildren>) -> Arc<Self> {
         Self::without_guard(children)
     }
 
-    pub(super) fn children(&self) -> &Arc<Children> {
+    pub(super) fn children(&self) -> &Arc<StartedChildren> {
         &self.children
     }
 
     /// Does nothing: no guard could keep the file.
     pub(super) fn keep(&self, _file: &Arc<File>) {}
 
-    /// Returns `None`: no guard could take the order.
+    /// Returns `None`: no guard could take the helper.
     pub(super) fn submit(
         self: &Arc<Self>,
-        _order: &Order,
+        _spec: &HelperSpec,
         _files: &[BorrowedFd<'_>],
-    ) -> io::Result<Option<Box<dyn Process>>> {
+    ) -> io::Result<Option<Box<dyn HelperProcess>>> {
         Ok(None)
     }
 

@@ -11,7 +11,7 @@ use std::{
     process::ExitStatus,
 };
 
-use super::order::Order;
+use super::order::HelperSpec;
 
 /// Announces a helper: a message with its control, its three files and the other ends of its outputs.
 pub(super) const HELPER: u8 = b'h';
@@ -22,7 +22,7 @@ pub(super) const FILE: u8 = b'f';
 const LENGTH_BYTES: usize = 8;
 
 /// Encodes an order: its length, then every text followed by a NUL, which no text may contain.
-pub(super) fn write_order(order: &Order) -> io::Result<Vec<u8>> {
+pub(super) fn write_order(order: &HelperSpec) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(8192);
     bytes.extend([0; LENGTH_BYTES]);
     let count = OsString::from(order.args.len().to_string());
@@ -43,7 +43,7 @@ pub(super) fn write_order(order: &Order) -> io::Result<Vec<u8>> {
 }
 
 /// Reads an order that [`write_order`] has encoded.
-pub(super) fn read_order(mut from: impl Read) -> io::Result<Order> {
+pub(super) fn read_order(mut from: impl Read) -> io::Result<HelperSpec> {
     let mut length = [0; LENGTH_BYTES];
     from.read_exact(&mut length)?;
     let length = u64::from_le_bytes(length);
@@ -54,7 +54,7 @@ pub(super) fn read_order(mut from: impl Read) -> io::Result<Order> {
     decode(&bytes).ok_or_else(|| io::ErrorKind::InvalidInput.into())
 }
 
-fn decode(bytes: &[u8]) -> Option<Order> {
+fn decode(bytes: &[u8]) -> Option<HelperSpec> {
     let mut texts = bytes.strip_suffix(&[0])?.split(|&byte| byte == 0);
     let mut text = || Some(OsString::from_vec(texts.next()?.to_vec()));
     let cwd = PathBuf::from(text()?);
@@ -69,7 +69,7 @@ fn decode(bytes: &[u8]) -> Option<Order> {
         args.push(text()?);
     }
     let environment = texts.map(variable).collect::<Option<_>>()?;
-    Some(Order {
+    Some(HelperSpec {
         program,
         args,
         cwd,
@@ -101,35 +101,35 @@ fn variable(text: &[u8]) -> Option<(OsString, OsString)> {
 
 /// How a helper ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum HelperEnd {
     Code(i32),
     Signal(i32),
     /// The system's error number.
     NotStarted(i32),
 }
 
-impl Ended {
+impl HelperEnd {
     pub(super) const BYTES: usize = 5;
 
-    pub(super) fn encode(self) -> [u8; Ended::BYTES] {
+    pub(super) fn encode(self) -> [u8; HelperEnd::BYTES] {
         let (kind, number) = match self {
-            Ended::Code(code) => (0, code),
-            Ended::Signal(signal) => (1, signal),
-            Ended::NotStarted(errno) => (2, errno),
+            HelperEnd::Code(code) => (0, code),
+            HelperEnd::Signal(signal) => (1, signal),
+            HelperEnd::NotStarted(errno) => (2, errno),
         };
-        let mut bytes = [kind; Ended::BYTES];
+        let mut bytes = [kind; HelperEnd::BYTES];
         bytes[1..].copy_from_slice(&number.to_le_bytes());
         bytes
     }
 
-    /// Decodes the result of [`Ended::encode`]; `None` for any other bytes.
-    pub(super) fn decode(bytes: [u8; Ended::BYTES]) -> Option<Ended> {
+    /// Decodes the result of [`HelperEnd::encode`]; `None` for any other bytes.
+    pub(super) fn decode(bytes: [u8; HelperEnd::BYTES]) -> Option<HelperEnd> {
         let [kind, number @ ..] = bytes;
         let number = i32::from_le_bytes(number);
         match kind {
-            0 => Some(Ended::Code(number)),
-            1 => Some(Ended::Signal(number)),
-            2 => Some(Ended::NotStarted(number)),
+            0 => Some(HelperEnd::Code(number)),
+            1 => Some(HelperEnd::Signal(number)),
+            2 => Some(HelperEnd::NotStarted(number)),
             _ => None,
         }
     }
@@ -140,9 +140,9 @@ impl Ended {
     /// The reason why it could not be started.
     pub(super) fn status(self) -> io::Result<ExitStatus> {
         match self {
-            Ended::Code(code) => Ok(ExitStatus::from_raw((code & 0xff) << 8)),
-            Ended::Signal(signal) => Ok(ExitStatus::from_raw(signal & 0x7f)),
-            Ended::NotStarted(errno) => Err(io::Error::from_raw_os_error(errno)),
+            HelperEnd::Code(code) => Ok(ExitStatus::from_raw((code & 0xff) << 8)),
+            HelperEnd::Signal(signal) => Ok(ExitStatus::from_raw(signal & 0x7f)),
+            HelperEnd::NotStarted(errno) => Err(io::Error::from_raw_os_error(errno)),
         }
     }
 }
@@ -151,9 +151,9 @@ impl Ended {
 mod tests {
     use super::*;
 
-    fn order() -> Order {
+    fn order() -> HelperSpec {
         let text = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
-        Order {
+        HelperSpec {
             program: "git".into(),
             args: vec![text(b"a\nb"), text(b""), text(b"\xff\xfe"), text(b"A=B")],
             cwd: "/tmp".into(),
@@ -170,7 +170,7 @@ mod tests {
     fn an_order_arrives_as_it_was_given() {
         let order = order();
         assert_eq!(read_order(&write_order(&order).unwrap()[..]).unwrap(), order);
-        let unbounded = Order {
+        let unbounded = HelperSpec {
             memory_bytes: None,
             ..order
         };
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_text_with_a_nul_in_it_is_refused() {
-        let order = Order {
+        let order = HelperSpec {
             args: vec!["a\0b".into()],
             ..order()
         };
@@ -196,14 +196,19 @@ mod tests {
 
     #[test]
     fn an_end_arrives_as_it_was_told() {
-        for ended in [Ended::Code(0), Ended::Code(255), Ended::Signal(9), Ended::NotStarted(2)] {
-            assert_eq!(Ended::decode(ended.encode()), Some(ended));
+        for ended in [
+            HelperEnd::Code(0),
+            HelperEnd::Code(255),
+            HelperEnd::Signal(9),
+            HelperEnd::NotStarted(2),
+        ] {
+            assert_eq!(HelperEnd::decode(ended.encode()), Some(ended));
         }
-        assert_eq!(Ended::decode([7; Ended::BYTES]), None);
-        assert_eq!(Ended::Code(3).status().unwrap().code(), Some(3));
-        assert_eq!(Ended::Signal(9).status().unwrap().signal(), Some(9));
+        assert_eq!(HelperEnd::decode([7; HelperEnd::BYTES]), None);
+        assert_eq!(HelperEnd::Code(3).status().unwrap().code(), Some(3));
+        assert_eq!(HelperEnd::Signal(9).status().unwrap().signal(), Some(9));
         assert_eq!(
-            Ended::NotStarted(2).status().unwrap_err().kind(),
+            HelperEnd::NotStarted(2).status().unwrap_err().kind(),
             io::ErrorKind::NotFound
         );
     }

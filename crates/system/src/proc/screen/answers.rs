@@ -13,11 +13,11 @@ const BACKGROUND: [u16; 3] = [0x1212, 0x1212, 0x1212];
 const CELL_PIXELS: (u32, u32) = (8, 16);
 
 #[derive(Debug, Default)]
-pub(super) struct Answers {
+pub(super) struct TerminalReplies {
     replies: Vec<u8>,
 }
 
-impl Answers {
+impl TerminalReplies {
     pub(super) fn take_replies(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.replies)
     }
@@ -57,7 +57,7 @@ impl Answers {
     }
 }
 
-impl Callbacks for Answers {
+impl Callbacks for TerminalReplies {
     fn unhandled_csi(&mut self, screen: &mut Screen, i1: Option<u8>, i2: Option<u8>, params: &[&[u16]], c: char) {
         let first = params.first().and_then(|param| param.first()).copied().unwrap_or(0);
         match (i1, i2, c) {

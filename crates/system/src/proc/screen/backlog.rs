@@ -14,19 +14,19 @@ use vt100::{Cell, Color, Parser};
 use crate::proc::Size;
 
 /// The newest rows that have left the cells.
-pub(super) struct Backlog {
-    rows: VecDeque<Row>,
+pub(super) struct RowHistory {
+    rows: VecDeque<HistoryRow>,
     capacity: usize,
 }
 
-struct Row {
+struct HistoryRow {
     output: Box<str>,
     cols: u16,
     /// Whether the terminal broke the line at its edge: the next row continues it.
     wraps: bool,
 }
 
-impl Backlog {
+impl RowHistory {
     pub(super) fn new(capacity: usize) -> Self {
         Self {
             rows: VecDeque::new(),
@@ -48,13 +48,13 @@ impl Backlog {
             if self.rows.len() == self.capacity {
                 self.rows.pop_front();
             }
-            self.rows.push_back(Row::of(screen, row));
+            self.rows.push_back(HistoryRow::from_screen(screen, row));
         }
     }
 }
 
-impl Row {
-    fn of(screen: &vt100::Screen, row: u16) -> Self {
+impl HistoryRow {
+    fn from_screen(screen: &vt100::Screen, row: u16) -> Self {
         let mut output = String::new();
         // Writing to a string cannot fail.
         let cols = write_row(&mut output, screen, row).unwrap_or_default();
@@ -67,20 +67,20 @@ impl Row {
 }
 
 /// A window on past rows.
-pub(super) struct View {
+pub(super) struct HistoryView {
     parser: Parser,
     wraps: Vec<bool>,
 }
 
-impl View {
+impl HistoryView {
     /// Shows `size.rows` rows from `first` on, counted from the oldest; below the last of `backlog` come the topmost
     /// rows in view of `newer`.
-    pub(super) fn new(size: Size, backlog: &Backlog, first: usize, newer: &vt100::Screen) -> Self {
+    pub(super) fn new(size: Size, backlog: &RowHistory, first: usize, newer: &vt100::Screen) -> Self {
         let height = usize::from(size.rows);
         let old = backlog.rows.range(first.min(backlog.rows.len())..).take(height);
         let fresh = (0..size.rows).take(height.saturating_sub(old.len()));
-        let fresh: Vec<Row> = fresh.map(|row| Row::of(newer, row)).collect();
-        let rows: Vec<&Row> = old.chain(&fresh).collect();
+        let fresh: Vec<HistoryRow> = fresh.map(|row| HistoryRow::from_screen(newer, row)).collect();
+        let rows: Vec<&HistoryRow> = old.chain(&fresh).collect();
         // A row from a time when the terminal was wider must not be broken.
         let widest = rows.iter().map(|row| row.cols).max().unwrap_or_default();
         let cols = NonZeroU16::new(widest.max(size.cols)).unwrap_or(NonZeroU16::MIN);
@@ -105,7 +105,7 @@ impl View {
 
 /// The attributes that SGR sets.
 #[derive(Clone, Copy, PartialEq, Default)]
-struct Style {
+struct CellStyle {
     foreground: Color,
     background: Color,
     bold: bool,
@@ -115,8 +115,8 @@ struct Style {
     inverse: bool,
 }
 
-impl Style {
-    fn of(cell: &Cell) -> Self {
+impl CellStyle {
+    fn from_cell(cell: &Cell) -> Self {
         Self {
             foreground: cell.fgcolor(),
             background: cell.bgcolor(),
@@ -154,7 +154,7 @@ impl Style {
 
 /// Writes the output that reproduces a row on an empty one, and returns how many columns it takes.
 fn write_row(output: &mut String, screen: &vt100::Screen, row: u16) -> Result<u16, fmt::Error> {
-    let (mut style, mut cols) = (Style::default(), 0);
+    let (mut style, mut cols) = (CellStyle::default(), 0);
     // Cells that were never written to, and those that were erased in the present style.
     let (mut blank, mut erased) = (0, 0);
     for col in 0..screen.size().1.get() {
@@ -162,8 +162,8 @@ fn write_row(output: &mut String, screen: &vt100::Screen, row: u16) -> Result<u1
         if cell.is_wide_continuation() {
             continue;
         }
-        let own = Style::of(cell);
-        if !cell.has_contents() && own == Style::default() {
+        let own = CellStyle::from_cell(cell);
+        if !cell.has_contents() && own == CellStyle::default() {
             write_erased(output, &mut erased)?;
             blank += 1;
             continue;

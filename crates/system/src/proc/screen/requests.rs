@@ -7,33 +7,33 @@ const CAP_BYTES: usize = 1024;
 
 /// Finds `DCS + q … ST` (terminfo capabilities) and `DCS $ q … ST` (settings) in output that is cut anywhere.
 #[derive(Debug, Default)]
-pub(super) struct Requests {
+pub(super) struct DcsRequests {
     escapes: Escapes,
-    strings: Strings,
+    strings: DcsStrings,
 }
 
 #[derive(Debug, Default)]
-struct Strings {
+struct DcsStrings {
     /// The current request; one that exceeds the cap is dropped and left unanswered.
-    request: Option<Request>,
+    request: Option<DcsRequest>,
     /// A request that is complete if the string terminator comes next.
-    closed: Option<Request>,
+    closed: Option<DcsRequest>,
     answer: Option<Vec<u8>>,
 }
 
 #[derive(Debug)]
-struct Request {
-    kind: Kind,
+struct DcsRequest {
+    kind: DcsRequestKind,
     text: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+enum DcsRequestKind {
     Capabilities,
     Setting,
 }
 
-impl Requests {
+impl DcsRequests {
     /// Returns the length up to the end of the next request in `bytes`, and the answer to it.
     pub(super) fn next(&mut self, bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
         let length = self.escapes.feed_until_terminated(bytes, &mut self.strings);
@@ -41,15 +41,15 @@ impl Requests {
     }
 }
 
-impl Perform for Strings {
+impl Perform for DcsStrings {
     fn hook(&mut self, _params: &Params, intermediates: &[u8], _ignore: bool, action: char) {
         let kind = match (intermediates, action) {
-            (b"+", 'q') => Some(Kind::Capabilities),
-            (b"$", 'q') => Some(Kind::Setting),
+            (b"+", 'q') => Some(DcsRequestKind::Capabilities),
+            (b"$", 'q') => Some(DcsRequestKind::Setting),
             _ => None,
         };
         self.closed = None;
-        self.request = kind.map(|kind| Request { kind, text: Vec::new() });
+        self.request = kind.map(|kind| DcsRequest { kind, text: Vec::new() });
     }
 
     fn put(&mut self, byte: u8) {
@@ -86,11 +86,11 @@ impl Perform for Strings {
     }
 }
 
-fn answer(request: &Request) -> Vec<u8> {
+fn answer(request: &DcsRequest) -> Vec<u8> {
     match request.kind {
-        Kind::Capabilities => request.text.split(|&byte| byte == b';').flat_map(capability).collect(),
+        DcsRequestKind::Capabilities => request.text.split(|&byte| byte == b';').flat_map(capability).collect(),
         // No setting can be reported.
-        Kind::Setting => b"\x1bP0$r\x1b\\".to_vec(),
+        DcsRequestKind::Setting => b"\x1bP0$r\x1b\\".to_vec(),
     }
 }
 

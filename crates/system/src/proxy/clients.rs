@@ -7,14 +7,14 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use crate::sandbox::hosts::Hosts;
+use crate::sandbox::hosts::AllowedHosts;
 
 /// Most refused hosts that are reported. An agent could otherwise cause any number of reports.
-pub(super) const MOST_TOLD: usize = 50;
+pub(super) const MOST_ANNOUNCED: usize = 50;
 
 /// A connection that was refused.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Refused {
+pub struct RefusedConnection {
     pub host: String,
     pub port: u16,
     /// The address of a listed name, if it is not public; `None` if the host is not listed.
@@ -22,44 +22,44 @@ pub struct Refused {
 }
 
 /// A callback for each refused host, called once for each.
-type OnRefused = Box<dyn Fn(Refused) + Send + Sync>;
+type OnRefused = Box<dyn Fn(RefusedConnection) + Send + Sync>;
 
-pub(super) struct Guests {
+pub(super) struct ProxyClients {
     /// The lists by the credentials of the client.
-    lists: Mutex<BTreeMap<String, Arc<Hosts>>>,
-    told: Mutex<BTreeSet<Refused>>,
+    lists: Mutex<BTreeMap<String, Arc<AllowedHosts>>>,
+    announced: Mutex<BTreeSet<RefusedConnection>>,
     on_refused: OnRefused,
 }
 
-impl fmt::Debug for Guests {
+impl fmt::Debug for ProxyClients {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Guests")
+        formatter.write_str("ProxyClients")
     }
 }
 
-impl Guests {
+impl ProxyClients {
     pub(super) fn new(on_refused: OnRefused) -> Self {
         Self {
             lists: Mutex::default(),
-            told: Mutex::default(),
+            announced: Mutex::default(),
             on_refused,
         }
     }
 
     /// Admits clients with `credentials`.
-    pub(super) fn admit(&self, credentials: String, hosts: Hosts) {
+    pub(super) fn admit(&self, credentials: String, hosts: AllowedHosts) {
         lock(&self.lists).insert(credentials, Arc::new(hosts));
     }
 
     /// Returns the list of a client with `credentials`.
-    pub(super) fn hosts(&self, credentials: Option<&str>) -> Option<Arc<Hosts>> {
+    pub(super) fn hosts(&self, credentials: Option<&str>) -> Option<Arc<AllowedHosts>> {
         lock(&self.lists).get(credentials?).cloned()
     }
 
-    pub(super) fn tell(&self, refused: Refused) {
-        let mut told = lock(&self.told);
-        if told.len() < MOST_TOLD && told.insert(refused.clone()) {
-            drop(told);
+    pub(super) fn tell(&self, refused: RefusedConnection) {
+        let mut announced = lock(&self.announced);
+        if announced.len() < MOST_ANNOUNCED && announced.insert(refused.clone()) {
+            drop(announced);
             (self.on_refused)(refused);
         }
     }

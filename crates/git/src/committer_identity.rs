@@ -11,21 +11,21 @@ use super::{
 
 /// The committer's name and email, for a program that does not see the user's own git configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
+pub struct CommitterIdentity {
     pub name: Option<String>,
     pub email: Option<String>,
     /// The repository that the identity is for.
     pub git_dir: PathBuf,
 }
 
-impl Identity {
+impl CommitterIdentity {
     /// Asks git for the identity in `project`; `None` outside a repository, or if the user's configuration has none.
     pub fn in_project(project: &Path, supervisor: &Supervisor) -> Option<Self> {
         inspect_above(project).ok()?;
         let ask = |args: &[&str]| ask(project, args, supervisor);
-        let identity = Identity {
-            name: of_the_user("user.name", ask),
-            email: of_the_user("user.email", ask),
+        let identity = CommitterIdentity {
+            name: global_value("user.name", ask),
+            email: global_value("user.email", ask),
             git_dir: ask(&["rev-parse", "--absolute-git-dir"])?.into(),
         };
         (identity.name.is_some() || identity.email.is_some()).then_some(identity)
@@ -39,7 +39,7 @@ pub fn signs_commits(project: &Path, supervisor: &Supervisor) -> bool {
 }
 
 /// Returns the value of `key` if it comes from the user's or the system's configuration.
-fn of_the_user(key: &str, ask: impl Fn(&[&str]) -> Option<String>) -> Option<String> {
+fn global_value(key: &str, ask: impl Fn(&[&str]) -> Option<String>) -> Option<String> {
     let told = ask(&["config", "--show-scope", "--get", key])?;
     let (scope, value) = told.split_once('\t')?;
     matches!(scope, "global" | "system").then(|| value.to_owned())

@@ -12,8 +12,8 @@ use ralph_core::event::Changes;
 
 use super::{
     entries::{DIRECTORY, EXECUTABLE, REGULAR},
-    layout::{GITATTRIBUTES, Layout, config_home},
-    loose::{Id, Loose, hex},
+    layout::{GITATTRIBUTES, RepositoryLayout, config_home},
+    loose::{LooseObjects, ObjectId, hex},
     process,
 };
 
@@ -24,12 +24,12 @@ const MOST_BYTES: usize = 8 << 20;
 const LOOKED_AT_BYTES: usize = 8000;
 
 /// Counts the files and lines that differ between two trees; `None` if git has to.
-pub(super) fn changes(loose: &Loose, layout: &Layout, from: &str, to: &str) -> Option<Changes> {
-    if !loose.counts_as_usual() || has_attributes(layout) {
+pub(super) fn changes(loose: &LooseObjects, layout: &RepositoryLayout, from: &str, to: &str) -> Option<Changes> {
+    if !loose.has_default_diff_settings() || has_attributes(layout) {
         return None;
     }
-    let mut walk = Walk {
-        objects: Objects::of(loose),
+    let mut walk = TreeComparison {
+        objects: ObjectReader::new(loose),
         changes: Changes::default(),
         is_added_to: false,
         is_removed_from: false,
@@ -40,14 +40,14 @@ pub(super) fn changes(loose: &Loose, layout: &Layout, from: &str, to: &str) -> O
 }
 
 /// Returns the paths of files that differ between two trees; `None` if git has to. A renamed file has two paths.
-pub(super) fn names(loose: &Loose, from: &str, to: &str) -> Option<Vec<Vec<u8>>> {
-    let (mut names, mut objects) = (Vec::new(), Objects::of(loose));
+pub(super) fn names(loose: &LooseObjects, from: &str, to: &str) -> Option<Vec<Vec<u8>>> {
+    let (mut names, mut objects) = (Vec::new(), ObjectReader::new(loose));
     let mut trees = vec![(Some(from.to_owned()), Some(to.to_owned()), Vec::new())];
     while let Some((old, new, directory)) = trees.pop() {
         for (name, sides) in objects.differing(old.as_deref(), new.as_deref())? {
             let path = [&directory, &name[..]].concat();
-            let [old, new] = sides.map(|item| item.filter(|item| item.kind == Kind::Tree));
-            if sides.iter().flatten().any(|item| item.kind == Kind::File) {
+            let [old, new] = sides.map(|item| item.filter(|item| item.kind == TreeEntryKind::Tree));
+            if sides.iter().flatten().any(|item| item.kind == TreeEntryKind::File) {
                 names.push(path.clone());
             }
             if old.is_some() || new.is_some() {
@@ -61,7 +61,7 @@ pub(super) fn names(loose: &Loose, from: &str, to: &str) -> Option<Vec<Vec<u8>>>
 }
 
 /// Whether a file outside the work tree may assign attributes.
-fn has_attributes(layout: &Layout) -> bool {
+fn has_attributes(layout: &RepositoryLayout) -> bool {
     let of_the_user = config_home().map(|config| config.join("git/attributes"));
     let places = [layout.common_dir.join("info/attributes"), "/etc/gitattributes".into()];
     places
@@ -71,31 +71,31 @@ fn has_attributes(layout: &Layout) -> bool {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Item {
-    kind: Kind,
+struct TreeEntry {
+    kind: TreeEntryKind,
     mode: u32,
-    id: Id,
+    id: ObjectId,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TreeEntryKind {
     Tree,
     File,
 }
 
 /// An item in the old and in the new tree; one of them may lack it.
-type Sides = [Option<Item>; 2];
+type Sides = [Option<TreeEntry>; 2];
 
 /// Reads objects of a repository, up to the bounds.
-struct Objects<'a> {
-    loose: &'a Loose,
+struct ObjectReader<'a> {
+    loose: &'a LooseObjects,
     /// Objects and bytes that may still be read.
     count: usize,
     bytes: usize,
 }
 
-impl<'a> Objects<'a> {
-    fn of(loose: &'a Loose) -> Self {
+impl<'a> ObjectReader<'a> {
+    fn new(loose: &'a LooseObjects) -> Self {
         Self {
             loose,
             count: MOST_OBJECTS,
@@ -124,14 +124,14 @@ impl<'a> Objects<'a> {
     }
 }
 
-struct Walk<'a> {
-    objects: Objects<'a>,
+struct TreeComparison<'a> {
+    objects: ObjectReader<'a>,
     changes: Changes,
     is_added_to: bool,
     is_removed_from: bool,
 }
 
-impl Walk<'_> {
+impl TreeComparison<'_> {
     /// Compares two trees of `directory`; one of them may be absent.
     fn trees(&mut self, old: Option<&str>, new: Option<&str>, directory: &Path) -> Option<()> {
         let differing = self.objects.differing(old, new)?;
@@ -142,12 +142,12 @@ impl Walk<'_> {
         for (name, [old, new]) in differing {
             let kinds = [old, new].map(|item| item.map(|item| item.kind));
             match kinds {
-                [Some(Kind::Tree) | None, Some(Kind::Tree) | None] => {
+                [Some(TreeEntryKind::Tree) | None, Some(TreeEntryKind::Tree) | None] => {
                     let [old, new] = [old, new].map(|item| item.map(|item| hex(&item.id)));
                     let below: PathBuf = directory.join(process::path(&name));
                     self.trees(old.as_deref(), new.as_deref(), &below)?;
                 }
-                [Some(Kind::File) | None, Some(Kind::File) | None] => self.files(old, new)?,
+                [Some(TreeEntryKind::File) | None, Some(TreeEntryKind::File) | None] => self.files(old, new)?,
                 // A file in the place of a directory, or the other way round.
                 [Some(_), Some(_)] => return None,
             }
@@ -155,14 +155,14 @@ impl Walk<'_> {
         Some(())
     }
 
-    fn files(&mut self, old: Option<Item>, new: Option<Item>) -> Option<()> {
+    fn files(&mut self, old: Option<TreeEntry>, new: Option<TreeEntry>) -> Option<()> {
         self.is_added_to |= old.is_none();
         self.is_removed_from |= new.is_none();
         self.changes.files += 1;
         if old.map(|item| item.id) == new.map(|item| item.id) {
             return Some(()); // only the mode differs
         }
-        let mut content = |item: Option<Item>| {
+        let mut content = |item: Option<TreeEntry>| {
             item.map_or_else(|| Some(Vec::new()), |item| self.objects.read("blob", &hex(&item.id)))
         };
         let (old, new) = (content(old)?, content(new)?);
@@ -176,20 +176,20 @@ impl Walk<'_> {
 }
 
 /// Parses a tree: `mode SPACE name NUL id` for each item. `None` if it has items other than files and trees.
-fn read_items(mut rest: &[u8]) -> Option<BTreeMap<Vec<u8>, Item>> {
+fn read_items(mut rest: &[u8]) -> Option<BTreeMap<Vec<u8>, TreeEntry>> {
     let mut items = BTreeMap::new();
     while !rest.is_empty() {
         let space = rest.iter().position(|&byte| byte == b' ')?;
         let end = rest.iter().position(|&byte| byte == 0)?;
         let mode = u32::from_str_radix(str::from_utf8(&rest[..space]).ok()?, 8).ok()?;
         let kind = match mode {
-            DIRECTORY => Kind::Tree,
-            REGULAR | EXECUTABLE => Kind::File,
+            DIRECTORY => TreeEntryKind::Tree,
+            REGULAR | EXECUTABLE => TreeEntryKind::File,
             _ => return None,
         };
         let name = rest.get(space + 1..end)?.to_vec();
         let (id, after) = rest[end + 1..].split_first_chunk()?;
-        items.insert(name, Item { kind, mode, id: *id });
+        items.insert(name, TreeEntry { kind, mode, id: *id });
         rest = after;
     }
     Some(items)

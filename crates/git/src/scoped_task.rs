@@ -1,14 +1,14 @@
-//! Work in parallel.
+//! A task on a scoped thread.
 
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 /// Work on a thread of its own; if no thread can be started, it is done when its result is asked for.
-pub(super) struct Beside<'scope, 'env, T> {
+pub(super) struct ScopedTask<'scope, 'env, T> {
     running: Option<ScopedJoinHandle<'scope, T>>,
     work: &'env (dyn Fn() -> T + Sync),
 }
 
-impl<'scope, 'env, T: Send + 'scope> Beside<'scope, 'env, T> {
+impl<'scope, 'env, T: Send + 'scope> ScopedTask<'scope, 'env, T> {
     pub(super) fn start(threads: &'scope Scope<'scope, 'env>, work: &'env (dyn Fn() -> T + Sync)) -> Self {
         let running = Builder::new().spawn_scoped(threads, work).ok();
         Self { running, work }
@@ -16,7 +16,7 @@ impl<'scope, 'env, T: Send + 'scope> Beside<'scope, 'env, T> {
 
     pub(super) fn result(self) -> T {
         match self.running {
-            Some(running) => running.join().expect("what is done beside does not panic"),
+            Some(running) => running.join().expect("a scoped task does not panic"),
             None => (self.work)(),
         }
     }

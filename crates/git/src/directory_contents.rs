@@ -3,7 +3,7 @@
 
 use std::{mem, thread};
 
-use super::beside::Beside;
+use super::scoped_task::ScopedTask;
 
 /// Directories of one level above which threads are used, and the most threads.
 const MANY_DIRECTORIES: usize = 32;
@@ -11,7 +11,7 @@ const MOST_THREADS: usize = 8;
 
 /// The contents of one directory, or of all together.
 #[derive(Debug, Default)]
-pub(super) struct Look<'a> {
+pub(super) struct DirectoryContents<'a> {
     /// Directories still to be looked at.
     pub(super) directories: Vec<Vec<u8>>,
     /// Known files that were found.
@@ -20,8 +20,8 @@ pub(super) struct Look<'a> {
     pub(super) to_read: Vec<Vec<u8>>,
 }
 
-impl<'a> Look<'a> {
-    fn and(mut self, mut other: Look<'a>) -> Look<'a> {
+impl<'a> DirectoryContents<'a> {
+    fn and(mut self, mut other: DirectoryContents<'a>) -> DirectoryContents<'a> {
         self.directories.append(&mut other.directories);
         self.seen.append(&mut other.seen);
         self.to_read.append(&mut other.to_read);
@@ -30,19 +30,24 @@ impl<'a> Look<'a> {
 }
 
 /// Looks at the root, whose path is empty, and at every directory that is found; `None` as soon as one look returns it.
-pub(super) fn look_through<'a>(at: impl Fn(&[u8]) -> Option<Look<'a>> + Sync) -> Option<Look<'a>> {
+pub(super) fn walk_directories<'a>(
+    at: impl Fn(&[u8]) -> Option<DirectoryContents<'a>> + Sync,
+) -> Option<DirectoryContents<'a>> {
     let mut all = at(b"")?;
     while !all.directories.is_empty() {
         let level = mem::take(&mut all.directories);
-        all = all.and(look_at_each(&level, &at)?);
+        all = all.and(walk_level(&level, &at)?);
     }
     Some(all)
 }
 
-fn look_at_each<'a>(level: &[Vec<u8>], at: &(impl Fn(&[u8]) -> Option<Look<'a>> + Sync)) -> Option<Look<'a>> {
+fn walk_level<'a>(
+    level: &[Vec<u8>],
+    at: &(impl Fn(&[u8]) -> Option<DirectoryContents<'a>> + Sync),
+) -> Option<DirectoryContents<'a>> {
     let one_by_one = |directories: &[Vec<u8>]| {
-        let mut looks = directories.iter().map(|directory| at(directory));
-        looks.try_fold(Look::default(), |all, look| Some(all.and(look?)))
+        let mut each = directories.iter().map(|directory| at(directory));
+        each.try_fold(DirectoryContents::default(), |all, contents| Some(all.and(contents?)))
     };
     if level.len() < MANY_DIRECTORIES {
         return one_by_one(level);
@@ -52,8 +57,8 @@ fn look_at_each<'a>(level: &[Vec<u8>], at: &(impl Fn(&[u8]) -> Option<Look<'a>> 
     let own = shares.next().unwrap_or_default();
     let others: Vec<_> = shares.map(|share| move || one_by_one(share)).collect();
     thread::scope(|scope| {
-        let others: Vec<_> = others.iter().map(|other| Beside::start(scope, other)).collect();
-        let mut looks = others.into_iter().map(Beside::result);
-        looks.try_fold(one_by_one(own)?, |all, look| Some(all.and(look?)))
+        let others: Vec<_> = others.iter().map(|other| ScopedTask::start(scope, other)).collect();
+        let mut each = others.into_iter().map(ScopedTask::result);
+        each.try_fold(one_by_one(own)?, |all, contents| Some(all.and(contents?)))
     })
 }

@@ -9,19 +9,19 @@ use ralph_core::event::Exit;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::{
-    End,
-    child::{Finding, Shared, lock},
-    leftovers::Children,
+    ChildEnd,
+    child::{ChildState, EndReport, lock},
+    leftovers::StartedChildren,
     signals::SIGNALS,
-    spec::{Files, Report, Verdict},
+    spec::{ChildFiles, GuardReport, ProgramEnd},
     system,
 };
 
-pub(super) struct Keeper {
-    children: Arc<Children>,
-    shared: Arc<Shared>,
+pub(super) struct GuardWaiter {
+    children: Arc<StartedChildren>,
+    shared: Arc<ChildState>,
     process: Box<dyn portable_pty::Child + Send + Sync>,
-    files: Files,
+    files: ChildFiles,
     child_id: String,
 }
 
@@ -32,15 +32,15 @@ enum GuardEnd {
     Signal(i32),
 }
 
-impl Keeper {
+impl GuardWaiter {
     pub(super) fn new(
-        children: Arc<Children>,
-        shared: Arc<Shared>,
+        children: Arc<StartedChildren>,
+        shared: Arc<ChildState>,
         process: Box<dyn portable_pty::Child + Send + Sync>,
-        files: Files,
+        files: ChildFiles,
         child_id: String,
-    ) -> Keeper {
-        Keeper {
+    ) -> GuardWaiter {
+        GuardWaiter {
             children,
             shared,
             process,
@@ -58,14 +58,14 @@ impl Keeper {
         }
         let finding = match (self.files.read_report(), guard_end) {
             (Some(report), _) => found(report),
-            (None, GuardEnd::Code(code)) => Finding {
-                end: End::Exited(Exit::Code { code }),
+            (None, GuardEnd::Code(code)) => EndReport {
+                end: ChildEnd::Exited(Exit::Code { code }),
                 survivors: Vec::new(),
             },
             (None, GuardEnd::Signal(signal)) => {
                 // Before the guard is reaped: until then its pid, which is the lost session's id, cannot be reused.
                 self.children.end_orphans_of(self.shared.guard, &self.child_id);
-                Finding {
+                EndReport {
                     end: end_by(signal),
                     survivors: Vec::new(),
                 }
@@ -90,19 +90,19 @@ impl Keeper {
 ///
 /// A signal that the guard reads can kill it only in its first moments, before it has blocked its signals and started
 /// anything: such a signal was a stop, or was typed.
-fn end_by(signal: i32) -> End {
+fn end_by(signal: i32) -> ChildEnd {
     if SIGNALS.iter().any(|&read| read as i32 == signal) {
-        End::Exited(Exit::Signal { signal })
+        ChildEnd::Exited(Exit::Signal { signal })
     } else {
-        End::GuardLost
+        ChildEnd::GuardLost
     }
 }
 
-fn found(report: Report) -> Finding {
-    Finding {
+fn found(report: GuardReport) -> EndReport {
+    EndReport {
         end: match report.verdict {
-            Verdict::Exited { exit } => End::Exited(exit),
-            Verdict::NotStarted { why, missing } => End::NotStarted { why, missing },
+            ProgramEnd::Exited { exit } => ChildEnd::Exited(exit),
+            ProgramEnd::NotStarted { why, missing } => ChildEnd::NotStarted { why, missing },
         },
         survivors: report.survivors,
     }

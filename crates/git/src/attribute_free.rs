@@ -16,7 +16,7 @@ use ralph_system::files::open_unfollowed;
 
 use super::{
     GitError, Repository,
-    entries::Entry,
+    entries::IndexEntry,
     layout::{GITATTRIBUTES, config_home},
     process::{self, Git},
 };
@@ -67,27 +67,28 @@ impl Repository {
         SETTINGS
             .into_iter()
             .fold(git, Git::setting)
-            .env("GIT_COMMON_DIR", &self.plain)
+            .env("GIT_COMMON_DIR", &self.attribute_free_dir)
             .env("GIT_OBJECT_DIRECTORY", self.layout.common_dir.join("objects"))
             .env("GIT_ATTR_SOURCE", empty)
     }
 
     /// Makes ralph's common directory, which overrules all attributes, unless it exists.
-    pub(super) fn make_plain(&self) -> Result<(), GitError> {
-        let attributes = self.plain.join("info/attributes");
+    pub(super) fn make_attribute_free(&self) -> Result<(), GitError> {
+        let attributes = self.attribute_free_dir.join("info/attributes");
         if attributes.is_file() {
             return Ok(());
         }
-        self.fill_plain(&attributes).map_err(|source| GitError::File {
-            path: self.plain.clone(),
-            source,
-        })
+        self.fill_attribute_free_dir(&attributes)
+            .map_err(|source| GitError::File {
+                path: self.attribute_free_dir.clone(),
+                source,
+            })
     }
 
-    fn fill_plain(&self, attributes: &Path) -> io::Result<()> {
-        fs::create_dir_all(self.plain.join("info"))?;
+    fn fill_attribute_free_dir(&self, attributes: &Path) -> io::Result<()> {
+        fs::create_dir_all(self.attribute_free_dir.join("info"))?;
         for name in LINKED {
-            let link = self.plain.join(name);
+            let link = self.attribute_free_dir.join(name);
             match symlink(self.layout.common_dir.join(name), link) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                 Ok(()) | Err(_) => {}
@@ -98,7 +99,7 @@ impl Repository {
     }
 
     /// Whether the user's index may hold converted content instead of the files' bytes.
-    pub(super) fn converts(&self, entries: &[Entry]) -> bool {
+    pub(super) fn converts(&self, entries: &[IndexEntry]) -> bool {
         let mut places = vec![
             self.layout.common_dir.join("info/attributes"),
             "/etc/gitattributes".into(),

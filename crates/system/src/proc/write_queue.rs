@@ -6,14 +6,14 @@ use nix::{errno::Errno, unistd::write};
 
 /// A non-blocking descriptor, with the bytes that it has not taken yet.
 #[derive(Debug)]
-pub(super) struct Inlet<W> {
+pub(super) struct WriteQueue<W> {
     to: W,
     waiting: Vec<u8>,
     cap_bytes: usize,
 }
 
-impl<W: AsFd> Inlet<W> {
-    /// Makes an inlet that keeps at most `cap_bytes` waiting.
+impl<W: AsFd> WriteQueue<W> {
+    /// Makes a queue that keeps at most `cap_bytes` waiting.
     pub(super) fn new(to: W, cap_bytes: usize) -> Self {
         Self {
             to,
@@ -73,34 +73,34 @@ mod tests {
     fn what_is_not_taken_waits_in_order_and_within_the_bound() {
         let (mut reader, writer) = std::io::pipe().unwrap();
         fcntl(&writer, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).unwrap();
-        let mut inlet = Inlet::new(writer, 1 << 20);
+        let mut queue = WriteQueue::new(writer, 1 << 20);
         let sent: Vec<u8> = (0..2_000_000_u32).map(|at| u8::try_from(at % 251).unwrap()).collect();
-        assert!(inlet.push(&sent), "a pipe does not hold a megabyte");
+        assert!(queue.push(&sent), "a pipe does not hold a megabyte");
         let mut received = Vec::new();
         let mut buffer = [0; 4096];
         while received.len() < 1 << 20 {
             let read = reader.read(&mut buffer).unwrap();
             received.extend_from_slice(&buffer[..read]);
-            inlet.write_waiting();
+            queue.write_waiting();
         }
         assert!(
             received == sent[..1 << 20],
             "the bound's bytes arrive, in order, and no more"
         );
-        assert_eq!(inlet.room(), 1 << 20);
+        assert_eq!(queue.room(), 1 << 20);
     }
 
     #[test]
     fn a_pipe_that_nobody_reads_any_more_takes_everything_and_keeps_nothing() {
         let (mut reader, writer) = std::io::pipe().unwrap();
         fcntl(&writer, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).unwrap();
-        let mut inlet = Inlet::new(writer, 1 << 10);
-        assert!(!inlet.push(b"first"));
+        let mut queue = WriteQueue::new(writer, 1 << 10);
+        assert!(!queue.push(b"first"));
         let mut got = [0; 5];
         reader.read_exact(&mut got).unwrap();
         assert_eq!(&got, b"first");
         drop(reader);
-        assert!(!inlet.push(b"second"));
-        assert_eq!(inlet.room(), 1 << 10);
+        assert!(!queue.push(b"second"));
+        assert_eq!(queue.room(), 1 << 10);
     }
 }
