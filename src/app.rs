@@ -43,7 +43,9 @@ use tracing::{Instrument, info, info_span};
 
 use crate::{
     config::Loaded,
-    driver::{Clock, Driver, Hub, OpenError, OpenRun, Opening, RunConfig, note_hidden, prune::prune, read_earlier},
+    driver::{
+        Driver, Hub, OpenError, OpenRun, RunChoice, RunClock, RunConfig, note_hidden, prune::prune, read_earlier,
+    },
     error::Failure,
     host::{Behind, Host},
     server::{Listening, Shown},
@@ -96,7 +98,7 @@ pub(crate) fn run(
     diagnostics: &Diagnostics,
     supervisor: &Supervisor,
     starter: Option<&Starter>,
-    opening: Opening,
+    opening: RunChoice,
 ) -> Result<u8, Failure> {
     diagnostics.scope(|| logged_run(place, loaded, presentation, diagnostics, supervisor, starter, opening))
 }
@@ -108,7 +110,7 @@ fn logged_run(
     diagnostics: &Diagnostics,
     supervisor: &Supervisor,
     starter: Option<&Starter>,
-    opening: Opening,
+    opening: RunChoice,
 ) -> Result<u8, Failure> {
     info!(
         version = env!("CARGO_PKG_VERSION"),
@@ -139,7 +141,7 @@ fn logged_run(
     }));
     let failures = many::prune_batches(place, &loaded.config, supervisor);
     notices.extend(failures.into_iter().map(|why| Notice::OldRunKept { why }));
-    notices.extend(open.let_go(&prepared.settings, &prepared.plan));
+    notices.extend(open.dropped_requirements(&prepared.settings, &prepared.plan));
     notices.extend(
         listening
             .iter()
@@ -191,9 +193,9 @@ fn logged_run(
         judge: Some(prepared.judge),
         repository,
         heard: Some(prepared.heard),
-        warden: prepared.warden,
+        denial_scanner: prepared.warden,
         confined: prepared.confined,
-        clock: Clock::of_the_system(),
+        clock: RunClock::system(),
         supervisor: prepared.goals,
     };
     let files = open.files.clone();

@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use crate::{
-    driver::{Driver, DriverError, Handle},
+    driver::{Driver, DriverError, LoopHandle},
     server::{Archive, Desk, Listening, Server, Shown},
 };
 
@@ -134,7 +134,7 @@ impl Host {
     }
 
     /// Turns signals into commands.
-    async fn forward(&mut self, handle: &Handle, measure: Option<fn() -> Size>) -> Infallible {
+    async fn forward(&mut self, handle: &LoopHandle, measure: Option<fn() -> Size>) -> Infallible {
         let command = UserCommand::Stop {
             stop: StopRequest::Graceful,
         };

@@ -27,7 +27,7 @@ use serde_json::{Map, Value, json};
 use super::{Confiner, Place, choice, permissions::unbypassed, sandbox::starting};
 use crate::{
     config::{Config, Native},
-    driver::Agent,
+    driver::AvailableAgent,
     error::{Failure, FailureKind},
 };
 
@@ -38,7 +38,7 @@ pub(super) struct Agents {
     /// The adapter of the first agent.
     pub(super) id: String,
     /// The agents in order of preference. Never empty.
-    pub(super) agents: Vec<Agent>,
+    pub(super) agents: Vec<AvailableAgent>,
     /// The login command of each agent that has one.
     pub(super) logins: BTreeMap<String, String>,
     /// The channel of each agent that has a choice.
@@ -189,7 +189,7 @@ impl<'a> Chooser<'a> {
     ///
     /// # Errors
     /// A [`Failure`] if there is a limit on cost and the agent reports no cost.
-    pub(super) fn held_to_limits(&self, agent: &Agent) -> Result<Option<Notice>, Failure> {
+    pub(super) fn held_to_limits(&self, agent: &AvailableAgent) -> Result<Option<Notice>, Failure> {
         let (limits, reported) = (&self.config.limits, agent.adapter.capabilities());
         let adapter = agent.adapter.id().to_owned();
         if limits.bound_cost() && !reported.cost {
@@ -256,7 +256,7 @@ impl<'a> Chooser<'a> {
         id: &str,
         channels: &mut BTreeMap<String, ChannelKind>,
         notices: &mut Vec<Notice>,
-    ) -> Result<Agent, Failure> {
+    ) -> Result<AvailableAgent, Failure> {
         let mut manifest = self.catalog.manifest(id)?;
         let of_others = withheld_from_agent(self.catalog, &manifest, self.config);
         manifest.command.env_remove.extend(of_others);
@@ -290,7 +290,7 @@ impl<'a> Chooser<'a> {
             }
         };
         adapter.check(self.project)?;
-        Ok(Agent {
+        Ok(AvailableAgent {
             adapter,
             last_line_claims,
         })
@@ -369,7 +369,7 @@ impl<'a> Chooser<'a> {
         first: &str,
         channels: &mut BTreeMap<String, ChannelKind>,
         notices: &mut Vec<Notice>,
-    ) -> Result<Vec<Agent>, Failure> {
+    ) -> Result<Vec<AvailableAgent>, Failure> {
         let mut agents = Vec::new();
         for id in self.config.fallback.iter().filter(|id| *id != first) {
             match self.agent(id, channels, notices) {
@@ -426,7 +426,7 @@ pub(crate) fn native_lacks_tls(config: &Config) -> Option<String> {
 }
 
 /// Refuses the native agent if this build cannot reach its model.
-pub(super) fn check_model_is_reached(agent: &Agent, config: &Config) -> Result<(), Failure> {
+pub(super) fn check_model_is_reached(agent: &AvailableAgent, config: &Config) -> Result<(), Failure> {
     match native_lacks_tls(config).filter(|_| agent.adapter.id() == NATIVE) {
         Some(why) => Err(Failure::new(
             FailureKind::AgentUnavailable,

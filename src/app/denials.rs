@@ -15,7 +15,7 @@ use ralph_system::sandbox::{
 };
 
 use super::{Confiner, place::where_it_leads};
-use crate::driver::Warden;
+use crate::driver::DenialScanner;
 
 /// Maximum number of paths reported in a run.
 const MOST_TOLD: usize = 50;
@@ -94,7 +94,7 @@ impl Denials {
     }
 }
 
-impl Warden for Denials {
+impl DenialScanner for Denials {
     fn denied(&self, adapter: &str, output: &str) -> Vec<Notice> {
         let Some(policy) = self.policies.get(adapter) else {
             return Vec::new();

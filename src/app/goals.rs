@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     config::Loaded,
-    driver::{self, GoalsPlace, SealedPlace, sweep_copies},
+    driver::{self, ExecutionContext, SealedPlace, sweep_copies},
     error::{Failure, FailureKind},
     many::JudgingFiles,
 };
@@ -68,7 +68,7 @@ pub(crate) fn check_goals(
         Some(_) | None => None,
     };
     let confined = starting(confiner.as_ref(), supervisor, None)?;
-    let goals_place = GoalsPlace::new(
+    let goals_context = ExecutionContext::new(
         place.project.clone(),
         format!("goals-{}", std::process::id()),
         scratch.path().to_owned(),
@@ -80,9 +80,9 @@ pub(crate) fn check_goals(
     let parallel = config.goals_parallel;
     let runtime = runtime()?;
     let Some(directory) = merged else {
-        return Ok(runtime.block_on(driver::check_goals(goals, parallel, goals_place)));
+        return Ok(runtime.block_on(driver::check_goals(goals, parallel, goals_context)));
     };
-    let results = runtime.block_on(check_merged(directory, goals, parallel, goals_place));
+    let results = runtime.block_on(check_merged(directory, goals, parallel, goals_context));
     results.map_err(|error| Failure::new(FailureKind::Failed, format!("{}: {error}", directory.display())))
 }
 
@@ -91,7 +91,7 @@ async fn check_merged(
     directory: &Path,
     goals: Vec<Goal>,
     parallel: bool,
-    place: GoalsPlace,
+    place: ExecutionContext,
 ) -> io::Result<Vec<GoalResult>> {
     let files = JudgingFiles::new(directory.to_owned());
     let sides = [Side::Target, Side::Plan].map(|side| (side, files.store(side)));

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::{config::Config, driver::prune::Keep};
+use crate::{config::Config, driver::prune::RetentionLimits};
 
 /// Reads the limits for old runs from the settings.
-pub(super) fn kept(config: &Config) -> Keep {
+pub(super) fn kept(config: &Config) -> RetentionLimits {
     let keep = &config.keep;
-    Keep {
+    RetentionLimits {
         runs: keep.runs,
         age: keep.age_ms.map(Duration::from_millis),
         size_bytes: keep.size_mib.map(|mib| u64::from(mib) << 20),

@@ -14,7 +14,7 @@ use ralph_words::{because_in_words, mode_word};
 
 use super::{Place, place::where_it_leads};
 use crate::{
-    driver::{Agent, Judge},
+    driver::{AvailableAgent, PermissionJudge},
     error::{Failure, FailureKind},
 };
 
@@ -48,7 +48,7 @@ impl Paths for Disk {
 }
 
 /// Returns the judge that applies `policy` to requests.
-pub(crate) fn judge(place: &Place, mut policy: Policy) -> Arc<dyn Judge> {
+pub(crate) fn judge(place: &Place, mut policy: Policy) -> Arc<dyn PermissionJudge> {
     let asks = !policy.allows_all();
     if !asks {
         // An agent that asks although no rule requires it does so because of the user's own settings for it. No mode
@@ -102,7 +102,7 @@ pub(crate) fn answer_in_words(added: &AddedRule) -> String {
     }
 }
 
-impl Judge for Rules {
+impl PermissionJudge for Rules {
     fn asks(&self) -> bool {
         self.asks
     }
@@ -167,7 +167,7 @@ impl Judge for Rules {
 ///
 /// # Errors
 /// A [`Failure`] that names the adapter and the rules that would have no effect.
-pub(super) fn enforceable(agent: &Agent, policy: &Policy) -> Result<(), Failure> {
+pub(super) fn enforceable(agent: &AvailableAgent, policy: &Policy) -> Result<(), Failure> {
     let adapter = agent.adapter.id();
     let capabilities = agent.adapter.capabilities();
     let rules = [List::Deny, List::Ask].into_iter().flat_map(|list| {

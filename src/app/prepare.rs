@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     config::Loaded,
-    driver::{Agent, Judge, Warden},
+    driver::{AvailableAgent, DenialScanner, PermissionJudge},
     error::Failure,
 };
 
@@ -43,7 +43,7 @@ pub(super) struct Prepared {
     pub(super) sealed_directories: Vec<PathBuf>,
     pub(super) settings: Settings,
     pub(super) template: Template,
-    pub(super) agents: Vec<Agent>,
+    pub(super) agents: Vec<AvailableAgent>,
     /// Adapters whose agents draw on their terminal. The display of the others is made from their signals.
     pub(super) terminals: Vec<String>,
     pub(super) plan: PlanSnapshot,
@@ -52,13 +52,13 @@ pub(super) struct Prepared {
     /// Variables with keys of agents.
     pub(super) keys: Vec<String>,
     /// Applies the permission rules to tool calls.
-    pub(super) judge: Arc<dyn Judge>,
+    pub(super) judge: Arc<dyn PermissionJudge>,
     /// The supervisor that starts goals.
     pub(super) goals: Supervisor,
     /// Confines agents and goals as long as it exists.
     pub(super) confiner: Option<Confiner>,
     /// Detects denials of the sandbox in the output of tools.
-    pub(super) warden: Option<Arc<dyn Warden>>,
+    pub(super) warden: Option<Arc<dyn DenialScanner>>,
     pub(super) confined: Confined,
     /// Notices to record while the run is in progress.
     pub(super) heard: mpsc::Receiver<Notice>,
@@ -129,7 +129,7 @@ pub(super) fn prepare(
     let ids = || agents.iter().map(|agent| agent.adapter.id());
     let warden = confiner
         .as_ref()
-        .map(|confiner| Arc::new(Denials::of(confiner, &catalog, &place.project, ids())) as Arc<dyn Warden>);
+        .map(|confiner| Arc::new(Denials::of(confiner, &catalog, &place.project, ids())) as Arc<dyn DenialScanner>);
     let drawing = agents.iter().filter(|agent| agent.last_line_claims);
     let terminals = drawing.map(|agent| agent.adapter.id().to_owned()).collect();
     let confined = confiner.as_ref().map_or(Confined::No, Confiner::confined);

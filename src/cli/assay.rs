@@ -20,7 +20,7 @@ use crate::{
     app::{self, Assay, OwnFiles, Place, Told},
     assay::{AssayRow, AttemptKind, Break, BrokenWork, GateVerdict, Remedy, cheats},
     config::{self, Loaded, Sources},
-    driver::Opening,
+    driver::RunChoice,
     error::{Failure, FailureKind},
     ui::{Presentation, headless::Format},
 };
@@ -91,7 +91,7 @@ pub(super) fn run_one(args: &Args, supervisor: &Supervisor) -> Result<u8, Failur
         &diagnostics,
         supervisor,
         None,
-        Opening::AsFound,
+        RunChoice::AsFound,
     )
 }
 

@@ -15,7 +15,7 @@ use ralph_words::{command_refusal_in_words, queued_message_in_words, tests_confi
 use crate::{
     app::{Place, judge},
     config,
-    driver::{self, Judge, Left, Message, Reset, read_view},
+    driver::{self, BreakerReset, DeferredMessage, LeaveOutcome, PermissionJudge, read_view},
     error::{Failure, FailureKind},
 };
 
@@ -45,28 +45,28 @@ pub(super) fn steer(args: &Args, now: bool, standing: bool, text: &[String]) -> 
         return Err(Failure::new(FailureKind::Usage, command_refusal_in_words(&refusal)));
     }
     match control::ask(&paths.socket(), &Request::Command { command }) {
-        Err(ControlError::NotRunning) => leave(&paths, &Message::Steering { kind, text }, None),
+        Err(ControlError::NotRunning) => leave(&paths, &DeferredMessage::Steering { kind, text }, None),
         reply => show(reply?),
     }
 }
 
 /// Leaves a message or an answer for the last run if no loop is running.
-fn leave(paths: &ProjectPaths, message: &Message, judge: Option<&dyn Judge>) -> Result<u8, Failure> {
+fn leave(paths: &ProjectPaths, message: &DeferredMessage, judge: Option<&dyn PermissionJudge>) -> Result<u8, Failure> {
     match driver::leave(paths, message, judge)? {
-        Left::Queued { id, plan, rules } => {
+        LeaveOutcome::Queued { id, plan, rules } => {
             print(&format!("{}\n", queued_message_in_words(id, &plan, &rules)));
             Ok(0)
         }
-        Left::Confirmed => {
+        LeaveOutcome::Confirmed => {
             print(&format!("{}\n", tests_confirmed_in_words()));
             Ok(0)
         }
-        Left::NoRun => Err(Failure::new(
+        LeaveOutcome::NoRun => Err(Failure::new(
             FailureKind::Failed,
             "no runs in this project yet, so nothing takes the message",
         )
         .hint("start one with `ralph`; `--prompt TEXT` gives it instructions from the start")),
-        Left::Refused { why } => Err(Failure::new(
+        LeaveOutcome::Refused { why } => Err(Failure::new(
             FailureKind::Failed,
             format!("the message was not taken: {why}"),
         )),
@@ -107,14 +107,14 @@ pub(super) fn answer(args: &Args, ask: u32, words: &[String], rules: &[String]) 
             // Only a remembered answer has rules to check.
             let remembers = matches!(answer, Answer::Allow { remember: Some(_) });
             let judge = remembers.then(|| judge_of(args, &place)).transpose()?;
-            leave(paths, &Message::Answer { ask, answer, at }, judge.as_deref())
+            leave(paths, &DeferredMessage::Answer { ask, answer, at }, judge.as_deref())
         }
         reply => show(reply?),
     }
 }
 
 /// Returns the judge of whether an answer's rules allow the request, as the loop has it.
-fn judge_of(args: &Args, place: &Place) -> Result<Arc<dyn Judge>, Failure> {
+fn judge_of(args: &Args, place: &Place) -> Result<Arc<dyn PermissionJudge>, Failure> {
     let loaded = config::load(&sources(args, place))?;
     Ok(judge(place, loaded.config.permissions.policy()))
 }
@@ -196,8 +196,8 @@ pub(super) fn reset_circuit(args: &Args) -> Result<u8, Failure> {
         reply => return show(reply?),
     }
     print(match driver::reset_circuit(&paths)? {
-        Reset::Done => "the stuck detector is reset; the interrupted run resumes with it\n",
-        Reset::Nothing => "ralph is not running here, and the next run starts with the stuck detector reset\n",
+        BreakerReset::Done => "the stuck detector is reset; the interrupted run resumes with it\n",
+        BreakerReset::Nothing => "ralph is not running here, and the next run starts with the stuck detector reset\n",
     });
     Ok(0)
 }

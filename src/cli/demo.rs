@@ -9,7 +9,7 @@ use crate::{
     app::{self, Place},
     config::{self, Flag, Sources},
     demo,
-    driver::Opening,
+    driver::RunChoice,
     error::{Failure, FailureKind},
 };
 
@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args, show: &ShowFlags, supervisor: &Supervisor) -> Res
         &diagnostics(show, presentation),
         supervisor,
         None,
-        Opening::AsFound,
+        RunChoice::AsFound,
     )?;
     if show.format == FormatArg::Text {
         print(&what_next(&project, &state, code));

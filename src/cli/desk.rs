@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use crate::{
     app::{self, Place},
     config::{self, Loaded, Notify},
-    driver::Opening,
+    driver::RunChoice,
     error::{Failure, FailureKind},
     ui::{Presentation, headless::Format},
 };
@@ -110,7 +110,7 @@ fn work(
         .suiting(screen(args, place))
         .without_hints();
     let diagnostics = diagnostics(&args.show, presentation);
-    let opening = Opening::AsFound;
+    let opening = RunChoice::AsFound;
     app::run(&at_desk, &loaded, presentation, &diagnostics, supervisor, None, opening)
 }
 

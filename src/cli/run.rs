@@ -15,7 +15,7 @@ use ralph_text::console::complain;
 use crate::{
     app::{self, DetachedEnd, Place},
     config::{self, Sources},
-    driver::Opening,
+    driver::RunChoice,
     error::{Failure, FailureKind},
     ui::{Presentation, ScreenOptions, headless::Format},
 };
@@ -59,8 +59,8 @@ pub(super) fn run(args: &Args, given: &[OsString], supervisor: &Supervisor) -> R
         supervisor,
         starter.as_ref(),
         match args.continues {
-            true => Opening::Continued,
-            false => Opening::AsFound,
+            true => RunChoice::Continued,
+            false => RunChoice::AsFound,
         },
     )
 }

@@ -68,12 +68,12 @@ pub(super) struct Autorun {
     git: Vec<PathBuf>,
     /// The file of the user's trust.
     trust: PathBuf,
-    seen: BTreeMap<PathBuf, Seen>,
+    seen: BTreeMap<PathBuf, WatchedFile>,
 }
 
 /// The state of a file at a look.
 #[derive(Debug, Clone, PartialEq)]
-struct Seen {
+struct WatchedFile {
     by: RunBy,
     /// Device, inode, size, mode, and the times of the last change of its content and of its metadata.
     identity: [i128; 6],
@@ -99,7 +99,7 @@ impl Autorun {
     /// Returns the changes since the last look, and records the current state.
     pub(super) fn changes(&mut self) -> Vec<Notice> {
         let now = self.now();
-        let says = |seen: &BTreeMap<PathBuf, Seen>, path: &PathBuf| seen.get(path).and_then(|seen| seen.says);
+        let says = |seen: &BTreeMap<PathBuf, WatchedFile>, path: &PathBuf| seen.get(path).and_then(|seen| seen.says);
         let changed = |path: &&PathBuf| says(&now, path) != says(&self.seen, path);
         let known = now
             .keys()
@@ -114,7 +114,7 @@ impl Autorun {
         notices
     }
 
-    fn now(&self) -> BTreeMap<PathBuf, Seen> {
+    fn now(&self) -> BTreeMap<PathBuf, WatchedFile> {
         let files = self.files().into_iter();
         let seen = files.filter_map(|(path, by)| Some((self.seen_of(&path, by)?, path)));
         seen.map(|(seen, path)| (path, seen)).collect()
@@ -144,12 +144,12 @@ impl Autorun {
     }
 
     /// Returns the state of a file; `None` if it is missing.
-    fn seen_of(&self, path: &Path, by: RunBy) -> Option<Seen> {
+    fn seen_of(&self, path: &Path, by: RunBy) -> Option<WatchedFile> {
         let metadata = fs::metadata(path).ok()?;
         let identity = identity(&metadata);
         let known = self.seen.get(path).filter(|known| known.identity == identity);
         let says = known.map_or_else(|| says(path, &metadata), |known| known.says);
-        Some(Seen { by, identity, says })
+        Some(WatchedFile { by, identity, says })
     }
 }
 

@@ -26,7 +26,7 @@ use tokio::{
 };
 use tracing::debug;
 
-use super::goals::{Place, launch};
+use super::goals::{ExecutionContext, launch};
 
 /// Lines of the end of the output that its record keeps.
 const TAIL_LINES: usize = 20;
@@ -41,7 +41,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// An order to a task; a later variant is stronger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Order {
+enum TaskOrder {
     Run,
     EndWithRun { at_once: bool },
     Cancel { at_once: bool },
@@ -49,11 +49,11 @@ enum Order {
 
 /// A task to start.
 #[derive(Debug)]
-pub(super) struct Task {
+pub(super) struct TaskLaunch {
     pub(super) number: u32,
     /// The shell command.
     pub(super) command: String,
-    pub(super) place: Place,
+    pub(super) context: ExecutionContext,
     /// The directory for its output.
     pub(super) output: PathBuf,
     pub(super) limits: BackgroundLimits,
@@ -62,18 +62,18 @@ pub(super) struct Task {
 /// The running tasks. Dropping it ends them at once.
 #[derive(Debug, Default)]
 pub(super) struct BackgroundTasks {
-    orders: BTreeMap<u32, watch::Sender<Order>>,
+    orders: BTreeMap<u32, watch::Sender<TaskOrder>>,
     tasks: JoinSet<()>,
 }
 
 impl BackgroundTasks {
     /// Starts `task`; its end becomes an input.
-    pub(super) fn start(&mut self, task: Task, results: mpsc::Sender<Input>) {
+    pub(super) fn start(&mut self, task: TaskLaunch, results: mpsc::Sender<Input>) {
         let number = task.number;
         // Drops the tasks that have ended.
         while self.tasks.try_join_next().is_some() {}
         self.orders.retain(|_, order| !order.is_closed());
-        let (order, ordered) = watch::channel(Order::Run);
+        let (order, ordered) = watch::channel(TaskOrder::Run);
         self.orders.insert(number, order);
         self.tasks.spawn(async move {
             let result = Box::new(attend(task, ordered, &results).await);
@@ -83,13 +83,13 @@ impl BackgroundTasks {
 
     pub(super) fn cancel(&self, number: u32) {
         if let Some(order) = self.orders.get(&number) {
-            order.send_if_modified(|order| raise(order, Order::Cancel { at_once: false }));
+            order.send_if_modified(|order| raise(order, TaskOrder::Cancel { at_once: false }));
         }
     }
 
     pub(super) fn end(&self, at_once: bool) {
         for order in self.orders.values() {
-            order.send_if_modified(|order| raise(order, Order::EndWithRun { at_once }));
+            order.send_if_modified(|order| raise(order, TaskOrder::EndWithRun { at_once }));
         }
     }
 
@@ -106,9 +106,9 @@ fn millis(duration: Duration) -> u64 {
 }
 
 /// Raises `order` to a stronger one. A cancelled task stays cancelled, even if the run ends before it.
-fn raise(order: &mut Order, to: Order) -> bool {
+fn raise(order: &mut TaskOrder, to: TaskOrder) -> bool {
     let to = match (*order, to) {
-        (Order::Cancel { at_once: before }, Order::EndWithRun { at_once }) => Order::Cancel {
+        (TaskOrder::Cancel { at_once: before }, TaskOrder::EndWithRun { at_once }) => TaskOrder::Cancel {
             at_once: before || at_once,
         },
         _ => to,
@@ -121,22 +121,26 @@ fn raise(order: &mut Order, to: Order) -> bool {
 }
 
 /// Starts a task, and waits for its end.
-async fn attend(task: Task, mut ordered: watch::Receiver<Order>, inputs: &mpsc::Sender<Input>) -> BackgroundResult {
+async fn attend(
+    task: TaskLaunch,
+    mut ordered: watch::Receiver<TaskOrder>,
+    inputs: &mpsc::Sender<Input>,
+) -> BackgroundResult {
     let started = Instant::now();
-    let printed = Arc::new(Mutex::new(Printed::default()));
+    let printed = Arc::new(Mutex::new(TaskOutputSummary::default()));
     let (sender, mut ended) = oneshot::channel();
     let cap_bytes = u64::from(task.limits.output_mib) << 20;
-    let collector = Collector {
+    let collector = TaskOutputCollector {
         plain: PlainText::new(KeptEscapes::Nothing),
         output: TaskOutput::new(task.output, cap_bytes),
         printed: Arc::clone(&printed),
         sender: Some(sender),
     };
     let time = task.limits.timeout_ms.map(Duration::from_millis);
-    let launch = launch(&task.command, &task.place);
+    let launch = launch(&task.command, &task.context);
     debug!(number = task.number, "background task started");
     // Starting forks and writes files: not on the loop's thread.
-    let supervisor = task.place.supervisor;
+    let supervisor = task.context.supervisor;
     let spawn = inherited(move || supervisor.spawn(launch, Box::new(collector)));
     let end = match spawn_blocking(spawn).await {
         Ok(Ok(child)) => {
@@ -161,7 +165,7 @@ async fn attend(task: Task, mut ordered: watch::Receiver<Order>, inputs: &mpsc::
 }
 
 /// Reports the progress of a task from time to time, if its output has grown.
-async fn report(number: u32, printed: &Mutex<Printed>, inputs: &mpsc::Sender<Input>) -> Infallible {
+async fn report(number: u32, printed: &Mutex<TaskOutputSummary>, inputs: &mpsc::Sender<Input>) -> Infallible {
     let (mut pause, mut told) = (FIRST_PROGRESS, 0);
     loop {
         sleep(pause).await;
@@ -180,7 +184,7 @@ async fn report(number: u32, printed: &Mutex<Printed>, inputs: &mpsc::Sender<Inp
 async fn watch_over(
     child: &Child,
     ended: &mut oneshot::Receiver<ChildEnd>,
-    ordered: &mut watch::Receiver<Order>,
+    ordered: &mut watch::Receiver<TaskOrder>,
     time: Option<Duration>,
 ) -> BackgroundEnd {
     let mut out_of_time = false;
@@ -198,9 +202,9 @@ async fn watch_over(
             changed = ordered.changed(), if told => {
                 told = changed.is_ok();
                 child.stop(match *ordered.borrow_and_update() {
-                    Order::EndWithRun { at_once: false } | Order::Cancel { at_once: false } if told => StopSpeed::Graceful,
+                    TaskOrder::EndWithRun { at_once: false } | TaskOrder::Cancel { at_once: false } if told => StopSpeed::Graceful,
                     // At once if so ordered, or if the sender is gone and no further order can come.
-                    Order::EndWithRun { .. } | Order::Cancel { .. } | Order::Run => StopSpeed::Immediate,
+                    TaskOrder::EndWithRun { .. } | TaskOrder::Cancel { .. } | TaskOrder::Run => StopSpeed::Immediate,
                 });
             }
             () = &mut over, if !out_of_time => {
@@ -211,26 +215,26 @@ async fn watch_over(
     };
     match (*ordered.borrow(), out_of_time, end) {
         (_, _, Ok(ChildEnd::NotStarted { why, .. })) => BackgroundEnd::NotStarted { why },
-        (Order::Cancel { .. }, ..) => BackgroundEnd::Cancelled,
-        (Order::EndWithRun { .. }, ..) => BackgroundEnd::RunOver,
-        (Order::Run, true, _) => BackgroundEnd::TimedOut {
+        (TaskOrder::Cancel { .. }, ..) => BackgroundEnd::Cancelled,
+        (TaskOrder::EndWithRun { .. }, ..) => BackgroundEnd::RunOver,
+        (TaskOrder::Run, true, _) => BackgroundEnd::TimedOut {
             after_ms: time.map_or(0, millis),
         },
-        (Order::Run, false, Ok(ChildEnd::Exited(exit))) => BackgroundEnd::Exited { exit },
-        (Order::Run, false, Ok(ChildEnd::GuardLost) | Err(_)) => BackgroundEnd::Killed,
+        (TaskOrder::Run, false, Ok(ChildEnd::Exited(exit))) => BackgroundEnd::Exited { exit },
+        (TaskOrder::Run, false, Ok(ChildEnd::GuardLost) | Err(_)) => BackgroundEnd::Killed,
     }
 }
 
 /// The part of a task's output that goes into its record.
 #[derive(Debug, Default)]
-struct Printed {
+struct TaskOutputSummary {
     bytes: u64,
     lines: VecDeque<String>,
     /// Number of all non-blank lines, also of those that are not kept.
     count: u64,
 }
 
-impl Printed {
+impl TaskOutputSummary {
     fn line(&mut self, line: &str) {
         if line.trim().is_empty() {
             return;
@@ -257,14 +261,14 @@ impl Printed {
 }
 
 /// Collects output on the child's reader thread, and reports the child's end.
-struct Collector {
+struct TaskOutputCollector {
     plain: PlainText,
     output: TaskOutput,
-    printed: Arc<Mutex<Printed>>,
+    printed: Arc<Mutex<TaskOutputSummary>>,
     sender: Option<oneshot::Sender<ChildEnd>>,
 }
 
-impl OutputSink for Collector {
+impl OutputSink for TaskOutputCollector {
     fn terminal(&mut self, bytes: &[u8]) {
         self.output.write(bytes);
         let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -293,7 +297,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn progress_is_told_where_there_is_some_and_ever_more_rarely() {
-        let printed = Arc::new(Mutex::new(Printed::default()));
+        let printed = Arc::new(Mutex::new(TaskOutputSummary::default()));
         let (inputs, mut told) = mpsc::channel(64);
         let seen = Arc::clone(&printed);
         let reporting = tokio::spawn(async move { report(7, &seen, &inputs).await });
@@ -321,13 +325,13 @@ mod tests {
 
     #[test]
     fn an_order_only_gets_stronger_and_a_cancelled_task_stays_cancelled_when_the_run_ends() {
-        let with_run = |at_once| Order::EndWithRun { at_once };
-        let cancel = |at_once| Order::Cancel { at_once };
+        let with_run = |at_once| TaskOrder::EndWithRun { at_once };
+        let cancel = |at_once| TaskOrder::Cancel { at_once };
         for (order, to, then) in [
-            (Order::Run, with_run(false), with_run(false)),
+            (TaskOrder::Run, with_run(false), with_run(false)),
             (with_run(false), with_run(true), with_run(true)),
             (with_run(true), with_run(false), with_run(true)),
-            (Order::Run, cancel(false), cancel(false)),
+            (TaskOrder::Run, cancel(false), cancel(false)),
             (cancel(false), with_run(false), cancel(false)),
             (cancel(false), with_run(true), cancel(true)),
             (cancel(true), with_run(false), cancel(true)),

@@ -14,7 +14,7 @@ use tokio::task::spawn_blocking;
 
 use super::{
     run::{Driver, DriverError},
-    tools::{Answering, answer},
+    tools::{ReplySender, answer},
 };
 
 /// Most bytes of an output in one answer: a model pays for each.
@@ -23,7 +23,7 @@ const OUTPUT_BYTES: u64 = 8 * 1024;
 const LAST_LINE_BYTES: u64 = 4 * 1024;
 
 impl Driver {
-    pub(super) fn start_for_agent(&mut self, command: String, reply: Answering) -> Result<(), DriverError> {
+    pub(super) fn start_for_agent(&mut self, command: String, reply: ReplySender) -> Result<(), DriverError> {
         let told = match self.answer_background(&BackgroundCommand::Start { command }, Role::Agent)? {
             Reply::Started { number, text } => ToolAnswer::done(words::background_started(number, &text)),
             other => not_done(other),
@@ -32,7 +32,7 @@ impl Driver {
         Ok(())
     }
 
-    pub(super) fn cancel_for_agent(&mut self, number: u32, reply: Answering) -> Result<(), DriverError> {
+    pub(super) fn cancel_for_agent(&mut self, number: u32, reply: ReplySender) -> Result<(), DriverError> {
         let told = match self.answer_background(&BackgroundCommand::Cancel { number }, Role::Agent)? {
             Reply::Done { text, .. } => ToolAnswer::done(text),
             other => not_done(other),
@@ -42,7 +42,7 @@ impl Driver {
     }
 
     /// Answers with the state of one task, or of all, with the last line of each.
-    pub(super) fn tell_background(&self, number: Option<u32>, reply: Answering) {
+    pub(super) fn tell_background(&self, number: Option<u32>, reply: ReplySender) {
         let tasks = self.state().view.background.tasks.iter();
         let wanted = tasks.filter(|task| number.is_none_or(|number| task.number == number));
         let tasks: Vec<BackgroundTask> = wanted.cloned().collect();
@@ -64,7 +64,7 @@ impl Driver {
     }
 
     /// Answers with the output of a task from an offset, or with its end.
-    pub(super) fn tell_output(&self, number: u32, from: Option<u64>, reply: Answering) {
+    pub(super) fn tell_output(&self, number: u32, from: Option<u64>, reply: ReplySender) {
         let Some(task) = self.state().view.background.task(number).cloned() else {
             return answer(reply, unknown(number));
         };

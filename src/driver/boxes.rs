@@ -12,7 +12,7 @@ use tokio::task::spawn_blocking;
 use super::{
     plan_look::BoxesSeen,
     run::{Driver, DriverError},
-    tools::Found,
+    tools::OffLoopResult,
 };
 
 impl Driver {
@@ -32,7 +32,7 @@ impl Driver {
             let before = plan.clone();
             let look = spawn_blocking(inherited(move || jobs.toggled_boxes(&before)));
             let toggled = look.await.ok().flatten();
-            let seen = Found::Boxes(BoxesSeen {
+            let seen = OffLoopResult::Boxes(BoxesSeen {
                 iteration,
                 plan,
                 toggled,

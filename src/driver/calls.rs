@@ -16,11 +16,11 @@ use tokio::{task::spawn_blocking, time::Instant};
 
 use super::{
     goals::GoalRun,
-    languages::of_language_server,
+    languages::language_server_notice,
     perform::millis,
     run::{Driver, DriverError},
     test_gate::Look,
-    tools::{Answering, Check, Found, PlanAsked, Purpose, answer, refuse},
+    tools::{AgentGoalCheck, GoalCheckPurpose, OffLoopResult, PlanReadPurpose, ReplySender, answer, refuse},
 };
 
 /// Most choices of a question.
@@ -33,7 +33,7 @@ impl Driver {
         called: Called,
         waits: bool,
         role: Role,
-        reply: Answering,
+        reply: ReplySender,
     ) -> Result<(), DriverError> {
         if role == Role::Reader {
             let forbidden = self.answer(Request::Tool { called, waits }, role)?;
@@ -53,11 +53,13 @@ impl Driver {
             return Ok(());
         }
         match called.call {
-            ToolCall::Plan {} => self.look_at_plan(iteration, PlanAsked::Tasks, reply),
+            ToolCall::Plan {} => self.look_at_plan(iteration, PlanReadPurpose::Tasks, reply),
             ToolCall::ClaimDone { ticket } => {
-                self.look_at_plan(iteration, PlanAsked::Claim { ticket, waits }, reply);
+                self.look_at_plan(iteration, PlanReadPurpose::Claim { ticket, waits }, reply);
             }
-            ToolCall::GoalsCheck { ticket } => self.check_goals_for(Purpose::Check, ticket, waits, iteration, reply)?,
+            ToolCall::GoalsCheck { ticket } => {
+                self.check_goals_for(GoalCheckPurpose::Check, ticket, waits, iteration, reply)?
+            }
             ToolCall::Question {
                 question: None,
                 ticket: Some(ticket),
@@ -97,10 +99,10 @@ impl Driver {
         Ok(())
     }
 
-    /// Handles a result that was found out off the loop, and replies to the caller.
-    pub(super) fn found(&mut self, found: Found) -> Result<(), DriverError> {
-        match found {
-            Found::Plan {
+    /// Handles a result that was found off the loop, and replies to the caller.
+    pub(super) fn take_result(&mut self, result: OffLoopResult) -> Result<(), DriverError> {
+        match result {
+            OffLoopResult::Plan {
                 iteration,
                 plan,
                 vanished,
@@ -119,20 +121,20 @@ impl Driver {
                     }
                 };
                 match asked {
-                    PlanAsked::Tasks => {
+                    PlanReadPurpose::Tasks => {
                         let text = plan_in_words(&self.state().view, &plan, &vanished);
                         answer(reply, ToolAnswer::done(text));
                         Ok(())
                     }
-                    PlanAsked::Claim { ticket, waits } => {
+                    PlanReadPurpose::Claim { ticket, waits } => {
                         self.claim(iteration, (&plan, &vanished), ticket, waits, reply)
                     }
                 }
             }
-            Found::Goals { ticket, results } => self.goals_checked(ticket, results),
-            Found::Edits(seen) => self.edits_seen(seen),
-            Found::Boxes(seen) => self.boxes_seen(seen),
-            Found::Language(news) => self.note(of_language_server(news)),
+            OffLoopResult::Goals { ticket, results } => self.goals_checked(ticket, results),
+            OffLoopResult::Edits(seen) => self.edits_seen(seen),
+            OffLoopResult::Boxes(seen) => self.boxes_seen(seen),
+            OffLoopResult::Language(news) => self.note(language_server_notice(news)),
         }
     }
 
@@ -143,7 +145,7 @@ impl Driver {
         (plan, vanished): (&PlanSnapshot, &[String]),
         ticket: Option<u32>,
         waits: bool,
-        reply: Answering,
+        reply: ReplySender,
     ) -> Result<(), DriverError> {
         let reasons = claim_reasons(self.state(), plan, vanished);
         if !reasons.is_empty() {
@@ -158,11 +160,11 @@ impl Driver {
         if self.goals_for_agents().is_empty() {
             return self.judge_claim(iteration, &[], reply);
         }
-        self.check_goals_for(Purpose::Claim, ticket, waits, iteration, reply)
+        self.check_goals_for(GoalCheckPurpose::Claim, ticket, waits, iteration, reply)
     }
 
     /// Records a claim that now depends only on the results of the goals.
-    fn judge_claim(&mut self, iteration: u32, results: &[GoalResult], reply: Answering) -> Result<(), DriverError> {
+    fn judge_claim(&mut self, iteration: u32, results: &[GoalResult], reply: ReplySender) -> Result<(), DriverError> {
         let reasons: Vec<Missing> = goal_reasons(results).collect();
         let told = match reasons.is_empty() {
             true => ToolAnswer::done(words::claim_recorded(results.len())),
@@ -185,11 +187,11 @@ impl Driver {
     /// Starts the goals for the agent, joins a running check, or answers with the results of the last one.
     fn check_goals_for(
         &mut self,
-        purpose: Purpose,
+        purpose: GoalCheckPurpose,
         ticket: Option<u32>,
         waits: bool,
         iteration: u32,
-        reply: Answering,
+        reply: ReplySender,
     ) -> Result<(), DriverError> {
         let goals = self.goals_for_agents();
         if goals.is_empty() {
@@ -228,7 +230,7 @@ impl Driver {
         Ok(())
     }
 
-    fn begin_check(&mut self, goals: Vec<Goal>, first: (Purpose, Answering)) {
+    fn begin_check(&mut self, goals: Vec<Goal>, first: (GoalCheckPurpose, ReplySender)) {
         self.edits.yield_goals();
         self.tools.ticket += 1;
         self.tools.checked.clear();
@@ -236,11 +238,11 @@ impl Driver {
         let run = GoalRun::check(
             goals,
             self.goals_parallel,
-            self.place(),
-            move |results| Found::Goals { ticket, results },
+            self.execution_context(),
+            move |results| OffLoopResult::Goals { ticket, results },
             self.tools.found_in.clone(),
         );
-        self.tools.check = Some(Check {
+        self.tools.check = Some(AgentGoalCheck {
             _run: run,
             since: Instant::now(),
             waiting: vec![first],
@@ -274,30 +276,30 @@ impl Driver {
 
     fn tell_goals(
         &mut self,
-        purpose: Purpose,
+        purpose: GoalCheckPurpose,
         iteration: u32,
         results: &[GoalResult],
-        reply: Answering,
+        reply: ReplySender,
     ) -> Result<(), DriverError> {
         // The agent gave up waiting: its claim is made when it asks again.
         if reply.is_closed() {
             return Ok(());
         }
         match purpose {
-            Purpose::Check => answer(reply, ToolAnswer::done(words::goals_for_agent(results))),
-            Purpose::Claim => self.judge_claim(iteration, results, reply)?,
+            GoalCheckPurpose::Check => answer(reply, ToolAnswer::done(words::goals_for_agent(results))),
+            GoalCheckPurpose::Claim => self.judge_claim(iteration, results, reply)?,
         }
         Ok(())
     }
 
     /// Reads the plan off the loop, for the purpose in `asked`.
-    fn look_at_plan(&self, iteration: u32, asked: PlanAsked, reply: Answering) {
+    fn look_at_plan(&self, iteration: u32, asked: PlanReadPurpose, reply: ReplySender) {
         let (jobs, found) = (Arc::clone(&self.jobs), self.tools.found_in.clone());
         let before = self.state().view.plan.clone();
         tokio::spawn(async move {
             let look = inherited(move || jobs.look_again(&before, Look::default()));
             let Ok(seen) = spawn_blocking(look).await else { return };
-            let seen = Found::Plan {
+            let seen = OffLoopResult::Plan {
                 iteration,
                 plan: seen.plan,
                 vanished: seen.vanished,
@@ -313,7 +315,7 @@ impl Driver {
         iteration: u32,
         question: Option<String>,
         choices: Vec<String>,
-        reply: Answering,
+        reply: ReplySender,
     ) -> Result<(), DriverError> {
         let asked = said("question", question.unwrap_or_default()).and_then(|text| {
             let choices = choices.into_iter().take(CHOICES).map(|choice| said("choices", choice));
@@ -346,7 +348,7 @@ impl Driver {
         Ok(())
     }
 
-    fn fetch_answer(&mut self, iteration: u32, ticket: u32, reply: Answering) -> Result<(), DriverError> {
+    fn fetch_answer(&mut self, iteration: u32, ticket: u32, reply: ReplySender) -> Result<(), DriverError> {
         let view = &self.state().view;
         let answered = view.messages.iter().find(|message| message.answers == Some(ticket));
         let text = answered.map(|message| message.text.clone());
@@ -368,7 +370,7 @@ impl Driver {
         iteration: u32,
         call: Result<AgentCall, String>,
         taken: &str,
-        reply: Answering,
+        reply: ReplySender,
     ) -> Result<(), DriverError> {
         match call {
             Err(why) => answer(reply, ToolAnswer::refused(why)),

@@ -2,7 +2,7 @@
 //!
 //! There are two clocks. The wall clock tells the date: it stamps records and says when an announced limit ends. It may
 //! be set, and runs on while the computer sleeps. The monotonic clock measures durations. When the two diverge,
-//! [`Clock::look`] says by how much, and the machine moves every time that stands for a duration.
+//! [`RunClock::look`] says by how much, and the machine moves every time that stands for a duration.
 
 use std::{
     fmt,
@@ -30,33 +30,33 @@ const STANDSTILL: Duration = Duration::from_secs(3);
 
 /// The readings of both clocks at one moment.
 #[derive(Debug, Clone, Copy)]
-pub struct Reading {
+pub struct ClockReading {
     pub wall_ms: u64,
     /// Time since an arbitrary moment; never goes back.
     pub monotonic: Duration,
 }
 
 /// The clocks of a run.
-pub struct Clock {
-    read: Box<dyn Fn() -> Reading + Send + Sync>,
+pub struct RunClock {
+    read: Box<dyn Fn() -> ClockReading + Send + Sync>,
     /// The user's time zone, which says when days begin.
     zone: TimeZone,
-    looked: Reading,
+    looked: ClockReading,
     /// Monotonic time in which the loop did not run.
     stood_still: Duration,
 }
 
-impl Clock {
-    pub fn of_the_system() -> Self {
+impl RunClock {
+    pub fn system() -> Self {
         let start = Instant::now();
-        Self::read_by(move || Reading {
+        Self::read_by(move || ClockReading {
             wall_ms: now_ms(),
             monotonic: start.elapsed(),
         })
     }
 
     /// Makes the clocks that `read` reads.
-    pub fn read_by(read: impl Fn() -> Reading + Send + Sync + 'static) -> Self {
+    pub fn read_by(read: impl Fn() -> ClockReading + Send + Sync + 'static) -> Self {
         Self {
             looked: read(),
             zone: TimeZone::system(),
@@ -82,7 +82,7 @@ impl Clock {
     }
 
     /// Returns how long the loop has run; durations are measured by it.
-    pub(super) fn lived(&self) -> Duration {
+    pub(super) fn running_time(&self) -> Duration {
         (self.read)().monotonic.saturating_sub(self.stood_still)
     }
 
@@ -119,9 +119,9 @@ fn day_of(at_ms: u64, zone: &TimeZone) -> Day {
     Day { from_ms, until_ms }
 }
 
-impl fmt::Debug for Clock {
+impl fmt::Debug for RunClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Clock")
+        f.debug_struct("RunClock")
             .field("looked", &self.looked)
             .finish_non_exhaustive()
     }
@@ -174,19 +174,19 @@ pub(super) mod testing {
 
     /// Clocks that a test sets.
     #[derive(Clone)]
-    pub(in crate::driver) struct Hands(Arc<Mutex<Reading>>);
+    pub(in crate::driver) struct TestClock(Arc<Mutex<ClockReading>>);
 
-    impl Hands {
+    impl TestClock {
         pub(in crate::driver) fn at(wall_ms: u64) -> Self {
-            Self(Arc::new(Mutex::new(Reading {
+            Self(Arc::new(Mutex::new(ClockReading {
                 wall_ms,
                 monotonic: Duration::from_secs(100),
             })))
         }
 
-        pub(in crate::driver) fn clock(&self) -> Clock {
+        pub(in crate::driver) fn clock(&self) -> RunClock {
             let hands = self.0.clone();
-            Clock::read_by(move || *hands.lock().unwrap())
+            RunClock::read_by(move || *hands.lock().unwrap())
         }
 
         pub(in crate::driver) fn pass(&self, time: Duration) {
@@ -205,7 +205,7 @@ pub(super) mod testing {
 
 #[cfg(test)]
 mod tests {
-    use super::{testing::Hands, *};
+    use super::{testing::TestClock, *};
 
     const HOUR_MS: i64 = 3_600_000;
 
@@ -240,18 +240,18 @@ mod tests {
 
     #[test]
     fn clocks_that_go_on_together_have_not_moved() {
-        let hands = Hands::at(1_000_000);
+        let hands = TestClock::at(1_000_000);
         let mut clock = hands.clock();
         for _ in 0..1000 {
             hands.pass(LOOK);
             assert_eq!(clock.look(), None);
         }
-        assert_eq!(clock.lived(), Duration::from_secs(100) + LOOK * 1000);
+        assert_eq!(clock.running_time(), Duration::from_secs(100) + LOOK * 1000);
     }
 
     #[test]
     fn a_clock_that_is_set_has_moved_by_that_and_is_told_once() {
-        let hands = Hands::at(1_000_000_000);
+        let hands = TestClock::at(1_000_000_000);
         let mut clock = hands.clock();
         for by_ms in [-2 * HOUR_MS, 2 * HOUR_MS, -3_000] {
             hands.pass(LOOK);
@@ -260,7 +260,7 @@ mod tests {
             assert_eq!(clock.look(), None);
         }
         assert_eq!(
-            clock.lived(),
+            clock.running_time(),
             Duration::from_secs(100) + LOOK * 3,
             "nothing was not lived"
         );
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_kept_in_step_has_not_moved() {
-        let hands = Hands::at(1_000_000_000);
+        let hands = TestClock::at(1_000_000_000);
         let mut clock = hands.clock();
         hands.set(-900);
         assert_eq!(clock.look(), None);
@@ -276,10 +276,10 @@ mod tests {
 
     #[test]
     fn a_loop_that_was_stopped_did_not_live_meanwhile() {
-        let hands = Hands::at(1_000_000_000);
+        let hands = TestClock::at(1_000_000_000);
         let mut clock = hands.clock();
         hands.pass(LOOK + Duration::from_secs(60));
         assert_eq!(clock.look(), Some(60_000));
-        assert_eq!(clock.lived(), Duration::from_secs(100) + LOOK);
+        assert_eq!(clock.running_time(), Duration::from_secs(100) + LOOK);
     }
 }

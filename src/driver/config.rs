@@ -14,7 +14,7 @@ use ralph_system::proc::{Confinement, Size, Supervisor};
 use ralph_tools::language::LanguageServer;
 use tokio::sync::mpsc;
 
-use super::clock::Clock;
+use super::clock::RunClock;
 
 /// The configuration of a run, besides its project.
 pub struct RunConfig {
@@ -25,7 +25,7 @@ pub struct RunConfig {
     /// The user's own promise token; `None` for a fresh one.
     pub promise: Option<String>,
     /// The agent of the settings first, then those that replace it while it is limited.
-    pub agents: Vec<Agent>,
+    pub agents: Vec<AvailableAgent>,
     pub goals_parallel: bool,
     /// Variables that goals do not get: the keys of agents.
     pub withheld: Vec<String>,
@@ -36,14 +36,14 @@ pub struct RunConfig {
     /// Notices that arrive while the run goes on.
     pub heard: Option<mpsc::Receiver<Notice>>,
     /// Finds denials of the sandbox in the output of tools.
-    pub warden: Option<Arc<dyn Warden>>,
+    pub denial_scanner: Option<Arc<dyn DenialScanner>>,
     /// The confinement of the sandbox, as told to agents.
     pub confined: Confined,
-    pub clock: Clock,
+    pub clock: RunClock,
     /// Starts goals.
     pub supervisor: Supervisor,
     /// Applies the rules to uses of tools; without it, the agent's requests are put to the user.
-    pub judge: Option<Arc<dyn Judge>>,
+    pub judge: Option<Arc<dyn PermissionJudge>>,
     /// Whether agents that support MCP servers get ralph's own.
     pub agent_tools: bool,
     /// Whether tasks that agents propose for the plan are recorded.
@@ -63,7 +63,7 @@ pub struct RunConfig {
 }
 
 /// Applies the permission rules.
-pub trait Judge: Send + Sync {
+pub trait PermissionJudge: Send + Sync {
     /// Whether agents have to ask before every use of a tool.
     fn asks(&self) -> bool;
 
@@ -81,14 +81,14 @@ pub trait Judge: Send + Sync {
 }
 
 /// Recognises what a sandbox denies.
-pub trait Warden: Send + Sync {
+pub trait DenialScanner: Send + Sync {
     /// Returns notices about denials that the `output` of a tool of `adapter` shows, each once.
     fn denied(&self, adapter: &str, output: &str) -> Vec<Notice>;
 }
 
 /// An agent that this run may use.
 #[derive(Clone)]
-pub struct Agent {
+pub struct AvailableAgent {
     pub adapter: Arc<dyn AgentAdapter>,
     /// Whether the agent has no messages, so that its claims are in the last lines of its output.
     pub last_line_claims: bool,

@@ -17,7 +17,7 @@ use super::{
     edits::{EditsSeen, QUIET},
     goals::{GoalRun, run_all},
     run::{Driver, DriverError},
-    tools::Found,
+    tools::OffLoopResult,
 };
 
 impl Driver {
@@ -35,7 +35,7 @@ impl Driver {
         if !checks_edits(self.state()) {
             self.edits.end();
         } else if let Input::Agent { signal, .. } = input {
-            self.edits.hear(signal, Instant::now());
+            self.edits.note_signal(signal, Instant::now());
         }
     }
 
@@ -53,14 +53,14 @@ impl Driver {
             .cloned()
             .collect();
         let (look, is_edit) = self.edits.next_look();
-        let (known, parallel, place) = (self.edits.tree, self.goals_parallel, self.place());
+        let (known, parallel, context) = (self.edits.tree, self.goals_parallel, self.execution_context());
         let (jobs, found) = (Arc::clone(&self.jobs), self.tools.found_in.clone());
         let tree = move || {
             let jobs = Arc::clone(&jobs);
             let look = inherited(move || jobs.look_at_tree());
             async { spawn_blocking(look).await.ok().flatten() }
         };
-        self.edits.goes_on(GoalRun::of(async move {
+        self.edits.goes_on(GoalRun::spawn(async move {
             let before = tree().await;
             let has_changed = match (known, before) {
                 (Some(known), Some(before)) => known != before,
@@ -69,7 +69,7 @@ impl Driver {
             };
             let (mut results, mut after) = (Vec::new(), before);
             if has_changed {
-                results = pin!(run_all(goals, parallel, Arc::new(place))).await;
+                results = pin!(run_all(goals, parallel, Arc::new(context))).await;
                 after = tree().await;
             }
             let seen = EditsSeen {
@@ -79,7 +79,7 @@ impl Driver {
                 after,
                 results,
             };
-            _ = found.send(Found::Edits(seen)).await; // the run is over
+            _ = found.send(OffLoopResult::Edits(seen)).await; // the run is over
         }));
     }
 

@@ -53,7 +53,7 @@ pub(super) struct EditsSeen {
 
 impl EditWatch {
     /// Schedules a look after a signal that something may have changed.
-    pub(super) fn hear(&mut self, signal: &AgentSignal, now: Instant) {
+    pub(super) fn note_signal(&mut self, signal: &AgentSignal, now: Instant) {
         let is_edit = match signal {
             AgentSignal::FileChanged { .. } => true,
             AgentSignal::ToolEnded { .. } => false,
@@ -155,11 +155,11 @@ mod tests {
     fn a_look_waits_until_no_tool_has_ended_for_a_while_and_not_for_ever() {
         let (mut watch, start) = (EditWatch::default(), Instant::now());
         let text = "hm".to_owned();
-        watch.hear(&AgentSignal::Said { text }, start);
+        watch.note_signal(&AgentSignal::Said { text }, start);
         assert_eq!(at(&watch, start), None);
         for tenths in 0..200 {
             let now = start + Duration::from_millis(100) * tenths;
-            watch.hear(&tool(), now);
+            watch.note_signal(&tool(), now);
             let expected = (now + QUIET - start).min(PATIENCE);
             assert_eq!(at(&watch, start), Some(expected));
         }
@@ -175,7 +175,7 @@ mod tests {
             after: Some(2),
             results: Vec::new(),
         };
-        let runs = || GoalRun::of(std::future::pending());
+        let runs = || GoalRun::spawn(std::future::pending());
         watch.next_look();
         watch.goes_on(runs());
         assert!(watch.take(&seen(1), start) && watch.due.is_none());
@@ -183,7 +183,7 @@ mod tests {
         watch.next_look();
         watch.goes_on(runs());
         for _ in 0..3 {
-            watch.hear(&tool(), start);
+            watch.note_signal(&tool(), start);
         }
         assert!(!watch.take(&seen(1), start), "an earlier look");
         assert!(watch.take(&seen(2), start) && watch.due.is_some());

@@ -22,11 +22,11 @@ use ralph_words::{closed_in_words, command_refusal_in_words, late_answer_in_word
 
 use super::{
     clock::now_ms,
-    config::Judge,
+    config::PermissionJudge,
     handle::InboxMessage,
-    open::{Earlier, OpenError, latest},
-    ruling::{objection, of_project},
-    run::{Arrived, Driver, DriverError},
+    open::{EarlierRun, OpenError, latest},
+    ruling::{objection, project_rules},
+    run::{Driver, DriverError, LoopEvent},
     status::late_rules_in_words,
 };
 
@@ -54,24 +54,24 @@ impl Driver {
         self.screens > 0 && !self.dismissed && !reason.was_asked_for()
     }
 
-    /// Records that the end need not be shown any longer, if `arrived` is a stop in a run that is over.
-    pub(super) fn note_leaving(&mut self, arrived: &Arrived) {
+    /// Records that the end need not be shown any longer, if `event` is a stop in a run that is over.
+    pub(super) fn note_leaving(&mut self, event: &LoopEvent) {
         let stops = |command: &UserCommand| matches!(command, UserCommand::Stop { .. });
-        let leaves = match arrived {
-            Arrived::Input(Input::Command { command, .. })
-            | Arrived::Asked(Asked {
+        let leaves = match event {
+            LoopEvent::Input(Input::Command { command, .. })
+            | LoopEvent::Asked(Asked {
                 request: Request::Command { command },
                 role: Role::User,
                 ..
             })
-            | Arrived::Message(InboxMessage::Command { command, .. }) => stops(command),
-            Arrived::Input(_)
-            | Arrived::Notice(_)
-            | Arrived::Found(_)
-            | Arrived::EditsDue
-            | Arrived::PlanWritten
-            | Arrived::Asked(_)
-            | Arrived::Message(
+            | LoopEvent::Message(InboxMessage::Command { command, .. }) => stops(command),
+            LoopEvent::Input(_)
+            | LoopEvent::Notice(_)
+            | LoopEvent::OffLoopResult(_)
+            | LoopEvent::EditsDue
+            | LoopEvent::PlanWritten
+            | LoopEvent::Asked(_)
+            | LoopEvent::Message(
                 InboxMessage::CancelTask { .. }
                 | InboxMessage::PauseFile { .. }
                 | InboxMessage::Type(_)
@@ -80,7 +80,7 @@ impl Driver {
                 | InboxMessage::Watch
                 | InboxMessage::Unwatch,
             )
-            | Arrived::Nothing => false,
+            | LoopEvent::Nothing => false,
         };
         self.dismissed |= leaves;
     }
@@ -110,7 +110,7 @@ impl Driver {
 
 /// A message for the next `ralph`, left when no loop runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Message {
+pub enum DeferredMessage {
     Steering {
         kind: SteeringKind,
         text: String,
@@ -125,7 +125,7 @@ pub enum Message {
 
 /// The result of leaving a message when no loop runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Left {
+pub enum LeaveOutcome {
     /// The next `ralph` for this plan continues with it.
     Queued {
         id: SteeringId,
@@ -146,42 +146,46 @@ pub enum Left {
 ///
 /// # Errors
 /// As [`OpenRun::open`](super::OpenRun::open), and if the rules of the project cannot be written.
-pub fn leave(paths: &ProjectPaths, message: &Message, judge: Option<&dyn Judge>) -> Result<Left, OpenError> {
+pub fn leave(
+    paths: &ProjectPaths,
+    message: &DeferredMessage,
+    judge: Option<&dyn PermissionJudge>,
+) -> Result<LeaveOutcome, OpenError> {
     if !paths.runs().is_dir() {
-        return Ok(Left::NoRun);
+        return Ok(LeaveOutcome::NoRun);
     }
     let _lock = Lock::take(paths)?;
     let Some(run) = latest(paths)? else {
-        return Ok(Left::NoRun);
+        return Ok(LeaveOutcome::NoRun);
     };
     let mut run = run.understood()?;
-    if let Message::Answer { ask, answer, at } = message
+    if let DeferredMessage::Answer { ask, answer, at } = message
         && let Some(confirmed) = tests_confirmed(&run.state.view, *ask, answer, *at)
     {
         run.journal.append(now_ms(), confirmed)?;
-        return Ok(Left::Confirmed);
+        return Ok(LeaveOutcome::Confirmed);
     }
     if let Some(closed) = run.state.closed_for_good() {
         let why = closed_in_words(closed);
-        return Ok(Left::Refused { why });
+        return Ok(LeaveOutcome::Refused { why });
     }
     let left = match message {
-        Message::Steering { kind, text } => Leaving {
+        DeferredMessage::Steering { kind, text } => MessageRecord {
             kind: *kind,
             text: text.clone(),
             answers: None,
             added: None,
             rules: String::new(),
         },
-        Message::Answer { ask, answer, at } => match answered_late(&run.state.view, *ask, answer, *at, judge) {
-            Ok(late) => Leaving {
+        DeferredMessage::Answer { ask, answer, at } => match answered_late(&run.state.view, *ask, answer, *at, judge) {
+            Ok(late) => MessageRecord {
                 rules: late_rules_in_words(answer, late.added.as_ref()),
                 kind: SteeringKind::Next,
                 text: late.text,
                 answers: Some(late.answers),
                 added: late.added,
             },
-            Err(why) => return Ok(Left::Refused { why }),
+            Err(why) => return Ok(LeaveOutcome::Refused { why }),
         },
     };
     if run.state.view.is_over() {
@@ -200,7 +204,7 @@ pub fn leave(paths: &ProjectPaths, message: &Message, judge: Option<&dyn Judge>)
         answers: left.answers,
     };
     run.journal.append(now_ms(), queued)?;
-    Ok(Left::Queued {
+    Ok(LeaveOutcome::Queued {
         id,
         plan: run.state.view.settings.plan.clone(),
         rules: left.rules,
@@ -253,7 +257,7 @@ pub fn tests_question(paths: &ProjectPaths) -> Result<Option<TestsQuestion>, Ope
 }
 
 /// The parts of a message that are written to the journal.
-struct Leaving {
+struct MessageRecord {
     kind: SteeringKind,
     text: String,
     answers: Option<Box<AnsweredAsk>>,
@@ -268,7 +272,7 @@ fn answered_late(
     ask: u32,
     answer: &Answer,
     at: AnswerPlace,
-    judge: Option<&dyn Judge>,
+    judge: Option<&dyn PermissionJudge>,
 ) -> Result<LateAnswer, String> {
     if let Some(why) = objection(&view.permissions, judge, ask, answer) {
         return Err(command_refusal_in_words(&CommandRefusal::Rule { ask, why }));
@@ -280,7 +284,7 @@ fn answered_late(
 }
 
 /// Adds the rules of an answer as the loop would: to the run, and to the project if they are for it.
-fn add_rules(paths: &ProjectPaths, run: &mut Earlier, added: Event) -> Result<(), OpenError> {
+fn add_rules(paths: &ProjectPaths, run: &mut EarlierRun, added: Event) -> Result<(), OpenError> {
     let at_ms = now_ms();
     if let Event::RulesAdded {
         ask,
@@ -290,7 +294,7 @@ fn add_rules(paths: &ProjectPaths, run: &mut Earlier, added: Event) -> Result<()
         ..
     } = &added
     {
-        rules::remember(paths, &of_project(rules, over, &run.id, *ask, at_ms))?;
+        rules::remember(paths, &project_rules(rules, over, &run.id, *ask, at_ms))?;
     }
     run.journal.append(at_ms, added)?;
     Ok(())

@@ -38,7 +38,7 @@ const SHELL: &str = "/bin/sh";
 
 /// The surroundings in which goals and background tasks run.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct ExecutionContext {
     pub(super) project: PathBuf,
     pub(super) run_id: String,
     pub(super) scratch: PathBuf,
@@ -57,8 +57,8 @@ pub struct Place {
     pub(super) copy: Option<Arc<TreeCopy>>,
 }
 
-impl Place {
-    /// Makes a place in `project`. `run_id` marks the processes; their short-lived files are in `scratch`; they do not
+impl ExecutionContext {
+    /// Makes a context in `project`. `run_id` marks the processes; their short-lived files are in `scratch`; they do not
     /// get the variables `withheld`.
     pub fn new(
         project: PathBuf,
@@ -68,7 +68,7 @@ impl Place {
         runners: &'static Runners,
         supervisor: Supervisor,
     ) -> Self {
-        Place {
+        ExecutionContext {
             project,
             run_id,
             scratch,
@@ -85,7 +85,7 @@ impl Place {
     /// Lets sealed goals run as well.
     #[must_use]
     pub fn with_sealed(self, sealed: Option<SealedPlace>) -> Self {
-        Place {
+        ExecutionContext {
             sealed: sealed.map(Arc::new),
             ..self
         }
@@ -94,14 +94,14 @@ impl Place {
 
 /// A goal that was run.
 #[derive(Debug)]
-pub(super) struct Checked {
+pub(super) struct CheckedGoal {
     pub(super) result: GoalResult,
     /// The tests by their names, if the test runner prints or reports them.
     pub(super) report: Option<TestReport>,
 }
 
 /// The exclusive right to run goals, held as long as a process of them lives.
-type Turn = Arc<OwnedMutexGuard<()>>;
+type GoalTurn = Arc<OwnedMutexGuard<()>>;
 
 /// Goals that are running. Dropping it ends them at once.
 #[derive(Debug)]
@@ -109,7 +109,7 @@ pub(super) struct GoalRun(JoinHandle<()>);
 
 impl GoalRun {
     /// Starts `work`, which is aborted when this value is dropped.
-    pub(super) fn of(work: impl Future<Output = ()> + Send + 'static) -> Self {
+    pub(super) fn spawn(work: impl Future<Output = ()> + Send + 'static) -> Self {
         Self(tokio::spawn(work))
     }
 
@@ -117,12 +117,12 @@ impl GoalRun {
     pub(super) fn check<T: Send + 'static>(
         goals: Vec<Goal>,
         parallel: bool,
-        place: Place,
+        context: ExecutionContext,
         found: impl FnOnce(Vec<GoalResult>) -> T + Send + 'static,
         results: mpsc::Sender<T>,
     ) -> Self {
-        Self::of(async move {
-            let checked = run_all(goals, parallel, Arc::new(place)).await;
+        Self::spawn(async move {
+            let checked = run_all(goals, parallel, Arc::new(context)).await;
             _ = results.send(found(checked)).await; // the run is over
         })
     }
@@ -135,67 +135,67 @@ impl Drop for GoalRun {
 }
 
 /// Runs `goals` without a loop around them, and returns their results in order.
-pub async fn check_goals(goals: Vec<Goal>, parallel: bool, place: Place) -> Vec<GoalResult> {
-    run_all(goals, parallel, Arc::new(place)).await
+pub async fn check_goals(goals: Vec<Goal>, parallel: bool, context: ExecutionContext) -> Vec<GoalResult> {
+    run_all(goals, parallel, Arc::new(context)).await
 }
 
 /// Runs all goals and returns their results in order.
-pub(super) async fn run_all(goals: Vec<Goal>, parallel: bool, place: Arc<Place>) -> Vec<GoalResult> {
-    let checked = check_all(goals, parallel, place).await;
+pub(super) async fn run_all(goals: Vec<Goal>, parallel: bool, context: Arc<ExecutionContext>) -> Vec<GoalResult> {
+    let checked = check_all(goals, parallel, context).await;
     checked.into_iter().map(|checked| checked.result).collect()
 }
 
 /// Runs all goals and returns their results and reports of tests, in order.
-pub(super) async fn check_all(goals: Vec<Goal>, parallel: bool, place: Arc<Place>) -> Vec<Checked> {
-    let turn: Turn = Arc::new(Arc::clone(&place.turn).lock_owned().await);
+pub(super) async fn check_all(goals: Vec<Goal>, parallel: bool, context: Arc<ExecutionContext>) -> Vec<CheckedGoal> {
+    let turn: GoalTurn = Arc::new(Arc::clone(&context.turn).lock_owned().await);
     let mut results = Vec::new();
     if !parallel {
         for goal in goals {
-            results.push(run(goal, Arc::clone(&place), Arc::clone(&turn)).await);
+            results.push(run(goal, Arc::clone(&context), Arc::clone(&turn)).await);
         }
         return results;
     }
     let mut running = JoinSet::new();
     for (index, goal) in goals.into_iter().enumerate() {
-        let (place, turn) = (Arc::clone(&place), Arc::clone(&turn));
-        running.spawn(async move { (index, run(goal, place, turn).await) });
+        let (context, turn) = (Arc::clone(&context), Arc::clone(&turn));
+        running.spawn(async move { (index, run(goal, context, turn).await) });
     }
     let mut indexed = running.join_all().await;
     indexed.sort_by_key(|(index, _)| *index);
     indexed.into_iter().map(|(_, result)| result).collect()
 }
 
-async fn run(goal: Goal, place: Arc<Place>, turn: Turn) -> Checked {
+async fn run(goal: Goal, context: Arc<ExecutionContext>, turn: GoalTurn) -> CheckedGoal {
     match goal.sealed.clone() {
-        Some(directory) => run_sealed(goal, directory, place, turn).await,
-        None => run_in(goal, place, turn).await,
+        Some(directory) => run_sealed(goal, directory, context, turn).await,
+        None => run_in(goal, context, turn).await,
     }
 }
 
-/// Runs a goal in the project of `place`.
-async fn run_in(goal: Goal, place: Arc<Place>, turn: Turn) -> Checked {
+/// Runs a goal in the project of `context`.
+async fn run_in(goal: Goal, context: Arc<ExecutionContext>, turn: GoalTurn) -> CheckedGoal {
     let started = Instant::now();
-    let reader = place.runners.reader(&goal.command);
-    let printed = Arc::new(StdMutex::new(Printed::read_by(reader, place.kept_bytes)));
+    let reader = context.runners.reader(&goal.command);
+    let printed = Arc::new(StdMutex::new(GoalOutput::read_by(reader, context.kept_bytes)));
     let (sender, mut ended) = oneshot::channel();
-    let collector = Collector {
+    let collector = GoalOutputCollector {
         plain: PlainText::new(KeptEscapes::Nothing),
         printed: Arc::clone(&printed),
         sender: Some(sender),
         _turn: turn,
-        _copy: place.copy.clone(),
+        _copy: context.copy.clone(),
     };
-    let launch = launch(&goal.command, &place);
+    let launch = launch(&goal.command, &context);
     let workspace = goal.workspace.clone();
     // Starting looks at directories, forks and writes files: not on the loop's thread.
-    let report = goal.report.as_ref().map(|report| place.project.join(report));
+    let report = goal.report.as_ref().map(|report| context.project.join(report));
     let stale = report.clone();
     let start = move || {
-        let cwd = workspace.map_or(Ok(place.project.clone()), |path| directory(&place.project, &path))?;
+        let cwd = workspace.map_or(Ok(context.project.clone()), |path| directory(&context.project, &path))?;
         if let Some(stale) = stale {
             remove_stale(&stale)?;
         }
-        let child = place.supervisor.spawn(Launch { cwd, ..launch }, Box::new(collector));
+        let child = context.supervisor.spawn(Launch { cwd, ..launch }, Box::new(collector));
         child.map_err(|error| with_causes(&error))
     };
     debug!(goal = goal.name, "goal started");
@@ -229,13 +229,13 @@ async fn run_in(goal: Goal, place: Arc<Place>, turn: Turn) -> Checked {
 }
 
 /// Runs a sealed goal in a copy of the project, with the files of `sealed` copied over it.
-async fn run_sealed(goal: Goal, sealed: PathBuf, place: Arc<Place>, turn: Turn) -> Checked {
-    let Some(sealing) = place.sealed.clone() else {
+async fn run_sealed(goal: Goal, sealed: PathBuf, context: Arc<ExecutionContext>, turn: GoalTurn) -> CheckedGoal {
+    let Some(sealing) = context.sealed.clone() else {
         return not_run(&goal, ralph_words::sealed_without_sandbox().to_owned());
     };
     let prepare = {
-        let (sealing, place) = (Arc::clone(&sealing), Arc::clone(&place));
-        move || sealing.prepare(&place.project, &sealed, &place.supervisor)
+        let (sealing, context) = (Arc::clone(&sealing), Arc::clone(&context));
+        move || sealing.prepare(&context.project, &sealed, &context.supervisor)
     };
     let prepared = spawn_blocking(inherited(prepare)).await;
     let (known, mut held) = (goal.clone(), None);
@@ -243,25 +243,25 @@ async fn run_sealed(goal: Goal, sealed: PathBuf, place: Arc<Place>, turn: Turn) 
         Ok((copy, supervisor)) => {
             let copy = Arc::new(copy);
             held = Some(Arc::clone(&copy));
-            let inside = Place {
+            let inside = ExecutionContext {
                 project: copy.tree(),
                 supervisor,
                 kept_bytes: sealed::KEPT_BYTES,
                 copy: Some(copy),
-                ..(*place).clone()
+                ..(*context).clone()
             };
             run_in(goal, Arc::new(inside), turn).await
         }
         Err(why) => not_run(&goal, why),
     };
     // The copy is removed off the loop's thread, too.
-    let told = move || {
+    let redacted = move || {
         drop(held);
-        sealing.told(checked.result)
+        sealing.redacted(checked.result)
     };
-    let told = spawn_blocking(inherited(told)).await;
-    match told {
-        Ok(result) => Checked { result, report: None },
+    let redacted = spawn_blocking(inherited(redacted)).await;
+    match redacted {
+        Ok(result) => CheckedGoal { result, report: None },
         // The goal's result is not used here, because it may name sealed files.
         Err(_) => not_run(&known, ralph_words::sealed_not_started().to_owned()),
     }
@@ -283,7 +283,7 @@ fn remove_stale(report: &Path) -> Result<(), String> {
 }
 
 /// Replaces the tests read from the output by those of the report file. A report that cannot be read is no evidence.
-async fn with_report(checked: Checked, path: PathBuf) -> Checked {
+async fn with_report(checked: CheckedGoal, path: PathBuf) -> CheckedGoal {
     let shown = path.display().to_string();
     let read = move || {
         let bytes = read_bytes(&path, REPORT_CAP_BYTES).map_err(|error| with_causes(&error))?;
@@ -297,33 +297,33 @@ async fn with_report(checked: Checked, path: PathBuf) -> Checked {
             result.doubt.clone_from(&report.inconsistent);
             result.failed_tests = failed_tests(&report);
             let report = Some(report);
-            Checked { result, report }
+            CheckedGoal { result, report }
         }
         Err(why) => {
             result.tests = None;
             result.failed_tests.clear();
             result.doubt = Some(format!("the report {shown} cannot be read: {why}"));
             let report = None;
-            Checked { result, report }
+            CheckedGoal { result, report }
         }
     }
 }
 
 /// Returns the launch of a shell command in the project, without a terminal user.
-pub(super) fn launch(command: &str, place: &Place) -> Launch {
+pub(super) fn launch(command: &str, context: &ExecutionContext) -> Launch {
     // No colours and no progress bars: the output is read by ralph, by agents and by the next prompt.
     let plain = [("TERM", "dumb"), ("NO_COLOR", "1")];
     let plain = plain.map(|(name, value)| (name.to_owned(), value.to_owned()));
     // Python trusts compiled files in the project, so an agent could plant some that do not match their source.
-    let compiled = compiled_python(&place.scratch).to_string_lossy().into_owned();
+    let compiled = compiled_python(&context.scratch).to_string_lossy().into_owned();
     let compiled = ("PYTHONPYCACHEPREFIX".to_owned(), compiled);
     let env = plain.into_iter().chain([compiled]).collect();
     Launch {
         program: PathBuf::from(SHELL),
         args: vec![OsString::from("-c"), OsString::from(command)],
-        cwd: place.project.clone(),
+        cwd: context.project.clone(),
         env,
-        env_remove: place.withheld.clone(),
+        env_remove: context.withheld.clone(),
         stdin: Stdin::Null,
         stdout: StdoutMode::Terminal,
         size: SIZE,
@@ -333,8 +333,8 @@ pub(super) fn launch(command: &str, place: &Place) -> Launch {
         },
         readable: Vec::new(),
         unpacks_to: None,
-        run_id: place.run_id.clone(),
-        scratch: place.scratch.clone(),
+        run_id: context.run_id.clone(),
+        scratch: context.scratch.clone(),
         guard: None,
     }
 }
@@ -362,7 +362,7 @@ fn directory(project: &Path, workspace: &str) -> Result<PathBuf, String> {
 }
 
 /// Returns the result of a goal that was not started.
-fn not_run(goal: &Goal, why: String) -> Checked {
+fn not_run(goal: &Goal, why: String) -> CheckedGoal {
     result(goal, Instant::now(), &StdMutex::default(), Err(not_started(why)))
 }
 
@@ -370,7 +370,12 @@ fn not_started(why: String) -> GoalFailure {
     GoalFailure::NotStarted { why }
 }
 
-fn result(goal: &Goal, started: Instant, printed: &StdMutex<Printed>, ending: Result<Exit, GoalFailure>) -> Checked {
+fn result(
+    goal: &Goal,
+    started: Instant,
+    printed: &StdMutex<GoalOutput>,
+    ending: Result<Exit, GoalFailure>,
+) -> CheckedGoal {
     let mut printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
     let score = goal.target.and(printed.last_number);
     let why = match (&ending, goal.target, score) {
@@ -396,7 +401,7 @@ fn result(goal: &Goal, started: Instant, printed: &StdMutex<Printed>, ending: Re
         flaky: None,
         sealed_output: None,
     };
-    Checked { result, report }
+    CheckedGoal { result, report }
 }
 
 /// Returns the names of the first failed tests.
@@ -406,7 +411,7 @@ fn failed_tests(report: &TestReport) -> Vec<String> {
 
 /// The kept part of a goal's output.
 #[derive(Debug, Default)]
-struct Printed {
+struct GoalOutput {
     tail: String,
     kept_bytes: usize,
     last_number: Option<f64>,
@@ -414,12 +419,12 @@ struct Printed {
     tests: Option<OutputReader<'static>>,
 }
 
-impl Printed {
+impl GoalOutput {
     fn read_by(reader: OutputReader<'static>, kept_bytes: usize) -> Self {
-        Printed {
+        GoalOutput {
             kept_bytes,
             tests: Some(reader),
-            ..Printed::default()
+            ..GoalOutput::default()
         }
     }
 
@@ -451,16 +456,16 @@ fn last_number(line: &str) -> Option<f64> {
 }
 
 /// Collects output on the child's reader thread, and reports the child's end.
-struct Collector {
+struct GoalOutputCollector {
     plain: PlainText,
-    printed: Arc<StdMutex<Printed>>,
+    printed: Arc<StdMutex<GoalOutput>>,
     sender: Option<oneshot::Sender<ChildEnd>>,
     // Dropped when the process has ended, even if its end is no longer awaited.
-    _turn: Turn,
+    _turn: GoalTurn,
     _copy: Option<Arc<TreeCopy>>,
 }
 
-impl OutputSink for Collector {
+impl OutputSink for GoalOutputCollector {
     fn terminal(&mut self, bytes: &[u8]) {
         let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
         self.plain.feed(bytes, |line| printed.line(line));
@@ -495,9 +500,9 @@ mod tests {
 
     #[test]
     fn only_the_end_of_the_output_is_kept() {
-        let mut printed = Printed {
+        let mut printed = GoalOutput {
             kept_bytes: TAIL_BYTES,
-            ..Printed::default()
+            ..GoalOutput::default()
         };
         for n in 0..10_000 {
             printed.line(&format!("line {n} →"));

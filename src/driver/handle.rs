@@ -26,24 +26,24 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// The loop did not take a message in time: a disk, or one of its own tools, keeps it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the loop did not take it in {} s; try again", PATIENCE.as_secs())]
-pub struct Busy;
+pub struct LoopBusy;
 
 /// Reaches the loop from another thread or task. The loop does not depend on it.
 #[derive(Debug, Clone)]
-pub struct Handle {
+pub struct LoopHandle {
     messages: mpsc::Sender<InboxMessage>,
     asked: mpsc::Sender<Asked>,
     plan_written: Arc<Notify>,
 }
 
-/// The loop's end of its [`Handle`]s.
+/// The loop's end of its [`LoopHandle`]s.
 #[derive(Debug)]
 pub(super) struct Inbox {
     pub(super) messages: mpsc::Receiver<InboxMessage>,
     pub(super) asked: mpsc::Receiver<Asked>,
 }
 
-/// A message to the loop through a [`Handle`], without a reply.
+/// A message to the loop through a [`LoopHandle`], without a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum InboxMessage {
     Command { command: UserCommand, by: RequestedBy },
@@ -56,7 +56,7 @@ pub(super) enum InboxMessage {
     Unwatch,
 }
 
-impl Handle {
+impl LoopHandle {
     pub(super) fn new(plan_written: Arc<Notify>) -> (Self, Inbox) {
         let (messages_in, messages) = mpsc::channel(MESSAGES);
         let (asked_in, asked) = mpsc::channel(REQUESTS);
@@ -77,12 +77,12 @@ impl Handle {
     /// Gives the loop a command; its results are in the records. After the run it has no effect.
     ///
     /// # Errors
-    /// [`Busy`] if the loop has not taken it in five seconds.
-    pub fn command(&self, command: UserCommand, by: RequestedBy) -> Result<(), Busy> {
+    /// [`LoopBusy`] if the loop has not taken it in five seconds.
+    pub fn command(&self, command: UserCommand, by: RequestedBy) -> Result<(), LoopBusy> {
         self.send(InboxMessage::Command { command, by }, PATIENCE)
     }
 
-    /// As [`Handle::command`], from a task.
+    /// As [`LoopHandle::command`], from a task.
     pub async fn command_soon(&self, command: UserCommand, by: RequestedBy) {
         _ = self.messages.send(InboxMessage::Command { command, by }).await; // the run is over
     }
@@ -105,8 +105,8 @@ impl Handle {
     /// Ends a background task for the user; has no effect if it is over.
     ///
     /// # Errors
-    /// [`Busy`] if the loop has not taken it in five seconds.
-    pub fn cancel_task(&self, number: u32) -> Result<(), Busy> {
+    /// [`LoopBusy`] if the loop has not taken it in five seconds.
+    pub fn cancel_task(&self, number: u32) -> Result<(), LoopBusy> {
         self.send(InboxMessage::CancelTask { number }, PATIENCE)
     }
 
@@ -120,7 +120,7 @@ impl Handle {
         _ = self.send(InboxMessage::Resize(size), PATIENCE); // the screen of a hanging loop must stay usable
     }
 
-    /// As [`Handle::resize`], from a task.
+    /// As [`LoopHandle::resize`], from a task.
     pub async fn resize_soon(&self, size: Size) {
         _ = self.messages.send(InboxMessage::Resize(size)).await; // the run is over
     }
@@ -130,7 +130,7 @@ impl Handle {
         _ = self.send(InboxMessage::Leave, PATIENCE); // the screen of a hanging loop must stay usable
     }
 
-    /// As [`Handle::type_bytes`], from a task.
+    /// As [`LoopHandle::type_bytes`], from a task.
     pub async fn type_soon(&self, bytes: Vec<u8>) {
         _ = self.messages.send(InboxMessage::Type(bytes)).await; // the run is over
     }
@@ -141,7 +141,7 @@ impl Handle {
         _ = self.messages.send(InboxMessage::Watch).await; // the run is over
     }
 
-    /// As [`Handle::unwatch`], from a task.
+    /// As [`LoopHandle::unwatch`], from a task.
     pub async fn unwatch_soon(&self) {
         _ = self.messages.send(InboxMessage::Unwatch).await; // the run is over
     }
@@ -151,13 +151,13 @@ impl Handle {
         _ = self.send(InboxMessage::Unwatch, PATIENCE); // the screen of a hanging loop must stay usable
     }
 
-    fn send(&self, message: InboxMessage, patience: Duration) -> Result<(), Busy> {
+    fn send(&self, message: InboxMessage, patience: Duration) -> Result<(), LoopBusy> {
         let deadline = Instant::now() + patience;
         let mut message = message;
         // A closed channel means that the run is over, so the message has no effect.
         while let Err(TrySendError::Full(back)) = self.messages.try_send(message) {
             if Instant::now() >= deadline {
-                return Err(Busy);
+                return Err(LoopBusy);
             }
             message = back;
             thread::sleep(PAUSE);
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_command_waits_for_a_loop_that_is_behind_and_is_not_lost() {
-        let (handle, mut inbox) = Handle::new(Arc::default());
+        let (handle, mut inbox) = LoopHandle::new(Arc::default());
         for _ in 0..MESSAGES {
             handle.type_bytes(b"k".to_vec());
         }
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_command_that_a_busy_loop_does_not_take_is_refused_to_who_asked() {
-        let (handle, _inbox) = Handle::new(Arc::default());
+        let (handle, _inbox) = LoopHandle::new(Arc::default());
         for _ in 0..MESSAGES {
             handle.type_bytes(b"k".to_vec());
         }

@@ -26,7 +26,7 @@ impl LastSession {
     /// Finds the session before the one that is prepared. `None` if it failed without a message, or if it is continued
     /// and so knows its own work; a reviewer gets it in any case. `has_messages` tells whether an adapter's agent has
     /// messages; for others, the last lines of the terminal are used.
-    pub(super) fn of(state: &LoopState, has_messages: impl Fn(&str) -> bool) -> Option<Self> {
+    pub(super) fn find(state: &LoopState, has_messages: impl Fn(&str) -> bool) -> Option<Self> {
         if state.rules.session.is_some() && state.view.role.is_work() {
             return None;
         }

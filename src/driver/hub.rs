@@ -25,15 +25,15 @@ use std::{
 use ralph_agent::Display;
 use ralph_core::event::{AgentSignal, Record};
 
-use shared::{HOLD_PATIENCE, Shared};
+use shared::{HOLD_PATIENCE, SharedHub};
 
-pub use event::{Detail, UiEvent};
-pub use shared::{Wants, WhenSlow};
-pub use subscription::{Poll, Subscription, Waker};
+pub use event::{SignalDetail, UiEvent};
+pub use shared::{StreamMode, WhenSlow};
+pub use subscription::{PollResult, Subscription, Waker};
 
 /// The output of an iteration's terminal, as far as the hub still has it.
 #[derive(Debug)]
-pub struct Terminal {
+pub struct TerminalOutput {
     /// Number of bytes before the first that `subscription` gets.
     pub start: u64,
     /// Number of bytes shown so far.
@@ -43,7 +43,7 @@ pub struct Terminal {
 
 /// The loop's end.
 #[derive(Debug, Clone)]
-pub struct Hub(Arc<Shared>);
+pub struct Hub(Arc<SharedHub>);
 
 impl Hub {
     /// Makes a hub for the run whose records are in `journal`, which already has those before `published`.
@@ -52,7 +52,7 @@ impl Hub {
     }
 
     fn with_patience(journal: &Path, published: u64, patience: Duration) -> Self {
-        Self(Arc::new(Shared::new(journal.to_owned(), published, patience)))
+        Self(Arc::new(SharedHub::new(journal.to_owned(), published, patience)))
     }
 
     /// Returns the end of a new subscriber, which has seen the records before `first`.
@@ -63,10 +63,10 @@ impl Hub {
         Subscription::new(Arc::clone(&self.0), first, when_slow)
     }
 
-    /// Returns the end of a new subscriber that skips what it is too slow for. `wants` selects the output that it gets.
-    pub fn follow(&self, first: u64, wants: Wants) -> Subscription {
+    /// Returns the end of a new subscriber that skips what it is too slow for. `mode` selects the output that it gets.
+    pub fn follow(&self, first: u64, mode: StreamMode) -> Subscription {
         let mut subscription = self.subscribe(first, WhenSlow::Skip);
-        subscription.want(wants);
+        subscription.set_mode(mode);
         subscription
     }
 
@@ -77,10 +77,10 @@ impl Hub {
 
     /// Returns the end of a new subscriber to the output of `iteration` after its first `from` bytes, and to the
     /// records from `first` on. `None` if that is not the iteration that began last.
-    pub fn terminal(&self, iteration: u32, from: u64, first: u64) -> Option<Terminal> {
+    pub fn terminal(&self, iteration: u32, from: u64, first: u64) -> Option<TerminalOutput> {
         let mut subscription = self.subscribe(first, WhenSlow::Skip);
         let (start, end) = subscription.begin_at(iteration, from)?;
-        Some(Terminal {
+        Some(TerminalOutput {
             start,
             end,
             subscription,
@@ -96,7 +96,7 @@ impl Hub {
 
     /// Publishes a signal that is not recorded. Never waits.
     pub fn tell(&self, at_ms: u64, iteration: u32, signal: &AgentSignal) {
-        let detail = Detail {
+        let detail = SignalDetail {
             at_ms,
             iteration,
             signal: signal.bounded(),

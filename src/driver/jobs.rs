@@ -36,7 +36,7 @@ use super::{
     clock::random_share,
     handover::LastSession,
     plan_file::{TaskRules, Taskless, read_plan},
-    review::{ReviewOf, Surroundings},
+    review::{ReviewContext, ReviewScope},
     test_gate::{ChangedLines, Look, TestGate, added_lines},
 };
 
@@ -76,7 +76,7 @@ pub(super) struct JobContext {
 
 /// The facts about the state that a preparation needs.
 #[derive(Debug)]
-pub(super) struct Prepare {
+pub(super) struct PrepareJob {
     pub(super) iteration: u32,
     /// The tree as the iteration before left it, if it cannot have changed since.
     pub(super) untouched: Option<Checkpoint>,
@@ -98,7 +98,7 @@ pub(super) struct Prepare {
     /// The task to which a review has sent the author back.
     pub(super) sent_back_to: Option<String>,
     /// The subject of the review, if a review is prepared.
-    pub(super) review: Option<ReviewOf>,
+    pub(super) review: Option<ReviewScope>,
     /// The iteration whose tests count; `None` for those of the start of the run.
     pub(super) tests_from: Option<u32>,
     /// Whether the plan allows changing tests at some task.
@@ -107,7 +107,7 @@ pub(super) struct Prepare {
 
 /// The facts about the state that a settlement needs.
 #[derive(Debug)]
-pub(super) struct Settle {
+pub(super) struct SettleJob {
     pub(super) iteration: u32,
     pub(super) before: Option<Checkpoint>,
     pub(super) baseline: Option<Checkpoint>,
@@ -129,8 +129,13 @@ pub(super) struct Settle {
     pub(super) tests_why: Option<String>,
 }
 
-impl Prepare {
-    pub(super) fn of(state: &LoopState, iteration: u32, untouched: Option<Checkpoint>, live_steering: bool) -> Self {
+impl PrepareJob {
+    pub(super) fn for_iteration(
+        state: &LoopState,
+        iteration: u32,
+        untouched: Option<Checkpoint>,
+        live_steering: bool,
+    ) -> Self {
         let due = state.view.messages.iter().filter(|steering| steering.is_due());
         let feedback = state.prompt_feedback();
         Self {
@@ -155,15 +160,15 @@ impl Prepare {
             set_aside: state.view.set_aside(),
             plan: (*state.view.plan).clone(),
             sent_back_to: state.sent_back_to().cloned(),
-            review: ReviewOf::of(state),
+            review: ReviewScope::for_next(state),
             tests_from: state.view.changed_tests.count_from(),
             tests_may_change: may_change_tests(state, |_| true),
         }
     }
 }
 
-impl Settle {
-    pub(super) fn of(state: &LoopState, iteration: u32) -> Self {
+impl SettleJob {
+    pub(super) fn for_iteration(state: &LoopState, iteration: u32) -> Self {
         // Only a turn that ended by itself has a final message.
         let completed = matches!(&state.view.phase, Phase::Settling { outcome, .. } if *outcome == Outcome::Completed);
         let mut stated = state.rules.stated.clone();
@@ -197,7 +202,7 @@ fn may_change_tests(state: &LoopState, such: impl FnMut(&String) -> bool) -> boo
 }
 
 /// The facts that a prompt depends on, besides the state of the loop.
-pub(super) struct Telling<'a> {
+pub(super) struct PromptContext<'a> {
     /// The plan's path as the agent can use it.
     pub(super) plan: &'a str,
     pub(super) kind: PlanKind,
@@ -206,8 +211,8 @@ pub(super) struct Telling<'a> {
     pub(super) repository: Option<&'a Repository>,
 }
 
-impl Telling<'_> {
-    pub(super) fn prompt(&self, job: &Prepare, plan: &PlanSnapshot) -> Prompt {
+impl PromptContext<'_> {
+    pub(super) fn prompt(&self, job: &PrepareJob, plan: &PlanSnapshot) -> Prompt {
         let texts = |wanted: &[SteeringKind]| -> Vec<String> {
             let wanted = job.steering.iter().filter(|(_, kind, _)| wanted.contains(kind));
             wanted.map(|(_, _, text)| text.clone()).collect()
@@ -240,7 +245,7 @@ impl Telling<'_> {
 }
 
 impl JobContext {
-    pub(super) fn prepare(&self, job: &Prepare) -> Result<Preparation, Refusal> {
+    pub(super) fn prepare(&self, job: &PrepareJob) -> Result<Preparation, Refusal> {
         let mut notices = Vec::new();
         if self.take_done_file(&mut notices) == DoneFile::Taken {
             notices.push(Notice::StaleDoneFile);
@@ -270,7 +275,7 @@ impl JobContext {
         *self.unchanged_before.lock().unwrap_or_else(PoisonError::into_inner) = unchanged.then_some(job.iteration);
         let prompt = match &job.review {
             Some(review) => {
-                self.surroundings().keep_plan(job.iteration);
+                self.review_context().keep_plan(job.iteration);
                 self.render_review(job, review, checkpoint.as_ref())
             }
             None => self.render(job, &plan),
@@ -295,7 +300,7 @@ impl JobContext {
         })
     }
 
-    pub(super) fn settle(&self, job: &Settle) -> Settlement {
+    pub(super) fn settle(&self, job: &SettleJob) -> Settlement {
         let mut notices = Vec::new();
         let mut claims = Vec::new();
         // Before the checkpoint: the file is a message to ralph, not a part of the work. If it was recorded and is
@@ -316,7 +321,7 @@ impl JobContext {
         };
         let undone = job.is_review && {
             let (before, now) = (job.before.as_ref(), checkpoint.as_ref());
-            self.surroundings().put_back(job.iteration, before, now, &mut notices)
+            self.review_context().put_back(job.iteration, before, now, &mut notices)
         };
         notices.extend(self.autorun().changes());
         let reading = self.read_plan();
@@ -343,7 +348,7 @@ impl JobContext {
     }
 
     /// Looks at changed tests if the agent mentions them, the plan allows them or the user is asked about them.
-    fn changed_tests(&self, job: &Settle, notices: &mut Vec<Notice>) -> Option<Box<FoundTests>> {
+    fn changed_tests(&self, job: &SettleJob, notices: &mut Vec<Notice>) -> Option<Box<FoundTests>> {
         let why = job.stated.tests_changed.as_ref();
         if job.is_review || (why.is_none() && !job.tests_may_change && job.tests_asked.is_none()) {
             return None;
@@ -355,7 +360,7 @@ impl JobContext {
         })
     }
 
-    fn found_tests(&self, job: &Settle, why: Option<&String>) -> Result<Option<Box<FoundTests>>, GuardError> {
+    fn found_tests(&self, job: &SettleJob, why: Option<&String>) -> Result<Option<Box<FoundTests>>, GuardError> {
         let change = self.gate.changed(job.tests_from)?;
         let is_known = job.tests_asked.as_ref() == Some(&change.diff);
         if is_known || (why.is_none() && change.changes.is_empty()) {
@@ -387,19 +392,19 @@ impl JobContext {
         ralph_words::prompt::plan_in_prompt(&shown.to_string_lossy(), self.section.as_deref())
     }
 
-    fn render(&self, job: &Prepare, plan: &PlanSnapshot) -> Prompt {
-        let telling = Telling {
+    fn render(&self, job: &PrepareJob, plan: &PlanSnapshot) -> Prompt {
+        let context = PromptContext {
             plan: &self.shown_plan(),
             kind: PlanKind::of(&self.plan),
             template: &self.template,
             confined: self.confined,
             repository: self.repository.as_ref(),
         };
-        telling.prompt(job, plan)
+        context.prompt(job, plan)
     }
 
-    fn surroundings(&self) -> Surroundings<'_> {
-        Surroundings {
+    fn review_context(&self) -> ReviewContext<'_> {
+        ReviewContext {
             run: &self.run,
             files: &self.files,
             plan: &self.plan,
@@ -408,7 +413,7 @@ impl JobContext {
         }
     }
 
-    fn render_review(&self, job: &Prepare, review: &ReviewOf, now: Option<&Checkpoint>) -> Prompt {
+    fn render_review(&self, job: &PrepareJob, review: &ReviewScope, now: Option<&Checkpoint>) -> Prompt {
         let repository = self.repository.as_ref();
         let standing = job
             .steering
@@ -496,7 +501,7 @@ impl JobContext {
         }
     }
 
-    fn checkpoint_before(&self, job: &Prepare, notices: &mut Vec<Notice>) -> Option<Checkpoint> {
+    fn checkpoint_before(&self, job: &PrepareJob, notices: &mut Vec<Notice>) -> Option<Checkpoint> {
         let repository = self.repository.as_ref()?;
         if let Some(untouched) = &job.untouched {
             repository.repeat(untouched, &self.run, job.iteration, Moment::Before);
@@ -519,7 +524,7 @@ impl JobContext {
     /// Makes the checkpoint and counts the changes of the iteration and of the run.
     fn checkpoint_after(
         &self,
-        job: &Settle,
+        job: &SettleJob,
         notices: &mut Vec<Notice>,
     ) -> (Option<Checkpoint>, Option<Changes>, Option<Changes>) {
         let mut since: Vec<&Checkpoint> = job.before.iter().chain(&job.baseline).collect();

@@ -10,12 +10,12 @@ use ralph_words::language as words;
 
 use super::{
     run::Driver,
-    tools::{Answering, answer},
+    tools::{ReplySender, answer},
 };
 
 impl Driver {
     /// Asks a language server for the agent, and replies when it has answered.
-    pub(super) fn ask_language_server(&self, call: ToolCall, waits: bool, reply: Answering) {
+    pub(super) fn ask_language_server(&self, call: ToolCall, waits: bool, reply: ReplySender) {
         let Some(question) = question(call) else { return };
         if !waits {
             answer(reply, ToolAnswer::done(words::still_running()));
@@ -147,7 +147,7 @@ fn question(call: ToolCall) -> Option<Question> {
     })
 }
 
-pub(super) fn of_language_server(news: News) -> Notice {
+pub(super) fn language_server_notice(news: News) -> Notice {
     match news {
         News::Started { server, root, after_ms } => Notice::LanguageServerStarted { server, root, after_ms },
         News::Ended { server, why } => Notice::LanguageServerEnded {

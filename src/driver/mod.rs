@@ -34,20 +34,22 @@ mod ruling;
 mod run;
 mod sealed;
 mod session;
-mod spending;
 mod status;
 mod test_gate;
 mod timers;
 mod tools;
 mod unfold;
+mod usage_throttle;
 
-pub use clock::{Clock, Reading, batch_time, now_ms};
-pub use config::{Agent, Judge, RunConfig, Warden};
-pub use ending::{Left, Message, TestsQuestion, leave, tests_question, withdraw};
-pub use goals::{Place as GoalsPlace, check_goals};
-pub use handle::{Busy, Handle};
-pub use hub::{Detail, Hub, Poll, Subscription, Terminal, UiEvent, Waker, Wants, WhenSlow};
-pub use open::{OpenError, OpenRun, Opening, Reset, forget_rule, hold, read_shortened, read_view, reset_circuit};
+pub use clock::{ClockReading, RunClock, batch_time, now_ms};
+pub use config::{AvailableAgent, DenialScanner, PermissionJudge, RunConfig};
+pub use ending::{DeferredMessage, LeaveOutcome, TestsQuestion, leave, tests_question, withdraw};
+pub use goals::{ExecutionContext, check_goals};
+pub use handle::{LoopBusy, LoopHandle};
+pub use hub::{Hub, PollResult, SignalDetail, StreamMode, Subscription, TerminalOutput, UiEvent, Waker, WhenSlow};
+pub use open::{
+    BreakerReset, OpenError, OpenRun, RunChoice, forget_rule, hold, read_shortened, read_view, reset_circuit,
+};
 pub use plan_file::Taskless;
 pub(crate) use plan_file::read_plan;
 pub use preview::{Preview, next_prompt};

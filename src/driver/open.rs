@@ -72,7 +72,7 @@ pub enum OpenError {
 
 /// The run to open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Opening {
+pub enum RunChoice {
     /// The latest one if it was cut off, else a new one.
     AsFound,
     /// The latest one, even if it has ended, provided that it can be continued.
@@ -93,7 +93,7 @@ pub struct OpenRun {
     pub recovered: bool,
     /// Notices to record once the loop runs.
     pub(super) notices: Vec<Notice>,
-    pub(super) earlier: Used,
+    pub(super) earlier: EarlierUsage,
     /// The final state of the run before, if it has ended.
     ended: Option<LoopState>,
     _helpers: LockedFile,
@@ -108,7 +108,7 @@ impl OpenRun {
     /// # Errors
     /// `LockError::Held` if another ralph works here; the others if the state cannot be read or written.
     pub fn open(paths: ProjectPaths, plan: &Path, supervisor: &Supervisor) -> Result<Self, OpenError> {
-        Self::open_as(paths, (plan, None), supervisor, Opening::AsFound)
+        Self::open_as(paths, (plan, None), supervisor, RunChoice::AsFound)
     }
 
     /// As [`OpenRun::open`], with the run that `opening` selects, of a plan or of one of its sections.
@@ -119,7 +119,7 @@ impl OpenRun {
         paths: ProjectPaths,
         plan: (&Path, Option<&str>),
         supervisor: &Supervisor,
-        opening: Opening,
+        opening: RunChoice,
     ) -> Result<Self, OpenError> {
         paths.create()?;
         let mut lock = match Lock::take(&paths) {
@@ -133,7 +133,7 @@ impl OpenRun {
         let helpers = hold(&paths, supervisor)?;
         let mut notices = Vec::new();
         let mut latest = latest(&paths)?;
-        if let Some(run) = latest.take_if(|run| opening == Opening::Continued && run.can_continue(plan)) {
+        if let Some(run) = latest.take_if(|run| opening == RunChoice::Continued && run.can_continue(plan)) {
             latest = Some(run.understood()?.reopened()?);
         }
         if let Some(run) = latest.as_ref().filter(|run| !run.is_resumed(plan)) {
@@ -141,8 +141,8 @@ impl OpenRun {
         }
         sweep(&paths, supervisor, &mut notices);
         let earlier = match &latest {
-            Some(run) => Used::of(&run.state.view),
-            None => Used::of_the_last_that_started(&paths),
+            Some(run) => EarlierUsage::from_view(&run.state.view),
+            None => EarlierUsage::latest_started(&paths),
         };
         let (ended, unfinished) = match latest {
             Some(run) if run.state.view.is_over() => (Some(run.state), None),
@@ -252,10 +252,10 @@ impl OpenRun {
 
     /// Returns notices of what the run before required and this one does not: tasks that an agent removed from the
     /// plan, and goals that are gone from the configuration, which an agent may have edited as well.
-    pub fn let_go(&self, settings: &Settings, plan: &PlanSnapshot) -> Vec<Notice> {
+    pub fn dropped_requirements(&self, settings: &Settings, plan: &PlanSnapshot) -> Vec<Notice> {
         let Some(ended) = &self.ended else { return Vec::new() };
         let is_done = matches!(ended.view.stop_reason(), Some(StopReason::Done { .. }));
-        let is_same = is_of(&ended.view.settings, (&settings.plan, settings.section.as_deref()));
+        let is_same = is_for(&ended.view.settings, (&settings.plan, settings.section.as_deref()));
         if is_done || !is_same {
             return Vec::new();
         }
@@ -282,36 +282,36 @@ impl OpenRun {
 
 /// Usage by earlier runs that counts towards limits shared by all runs. The last run's figures include those before it.
 #[derive(Debug, Default)]
-pub(super) struct Used {
+pub(super) struct EarlierUsage {
     /// When iterations began.
     pub(super) starts_ms: Vec<u64>,
     pub(super) spending: Vec<Spent>,
 }
 
-impl Used {
-    fn of(view: &RunView) -> Self {
+impl EarlierUsage {
+    fn from_view(view: &RunView) -> Self {
         Self {
             starts_ms: view.clock.starts_ms.clone(),
             spending: view.spending.quarters.clone(),
         }
     }
 
-    /// As [`Used::of`], with the newest readable run that started: the latest run may have been killed before it wrote
+    /// As [`EarlierUsage::from_view`], with the newest readable run that started: the latest run may have been killed before it wrote
     /// the usage of those before it.
-    fn of_the_last_that_started(paths: &ProjectPaths) -> Self {
+    fn latest_started(paths: &ProjectPaths) -> Self {
         let ids = paths.run_ids().into_iter().rev();
         let views = ids.filter_map(|id| read_view(paths, &id).ok());
         let started = |view: &RunView| view.settings.plan != Path::new("");
         views
             .filter(started)
-            .map(|view| Self::of(&view))
+            .map(|view| Self::from_view(&view))
             .next()
             .unwrap_or_default()
     }
 }
 
 /// An earlier run.
-pub(super) struct Earlier {
+pub(super) struct EarlierRun {
     pub(super) id: RunId,
     pub(super) journal: Journal,
     pub(super) state: LoopState,
@@ -322,7 +322,7 @@ pub(super) struct Earlier {
     ralph: String,
 }
 
-impl Earlier {
+impl EarlierRun {
     /// Returns the run, if it can be resumed.
     ///
     /// # Errors
@@ -341,7 +341,7 @@ impl Earlier {
 
     /// Whether `ralph` with this plan resumes it.
     fn is_resumed(&self, plan: (&Path, Option<&str>)) -> bool {
-        !self.state.view.is_over() && is_of(&self.state.view.settings, plan)
+        !self.state.view.is_over() && is_for(&self.state.view.settings, plan)
     }
 
     /// Refuses to replace this run while it can still deliver a message.
@@ -363,7 +363,7 @@ impl Earlier {
     /// Whether the run is over, but can be continued with this plan.
     fn can_continue(&self, plan: (&Path, Option<&str>)) -> bool {
         let view = &self.state.view;
-        view.stop_reason().is_some_and(StopReason::can_be_continued) && is_of(&view.settings, plan)
+        view.stop_reason().is_some_and(StopReason::can_be_continued) && is_for(&view.settings, plan)
     }
 
     /// Reopens the run after its end, because its user wants it continued.
@@ -385,12 +385,12 @@ impl Earlier {
     }
 }
 
-fn unfinished(paths: &ProjectPaths) -> Result<Option<Earlier>, JournalError> {
+fn unfinished(paths: &ProjectPaths) -> Result<Option<EarlierRun>, JournalError> {
     Ok(latest(paths)?.filter(|run| !run.state.view.is_over()))
 }
 
 /// Returns the latest run, if it ever started.
-pub(super) fn latest(paths: &ProjectPaths) -> Result<Option<Earlier>, JournalError> {
+pub(super) fn latest(paths: &ProjectPaths) -> Result<Option<EarlierRun>, JournalError> {
     let Some(id) = paths.latest_run() else { return Ok(None) };
     let path = paths.run(&id).journal();
     if !path.exists() {
@@ -411,7 +411,7 @@ pub(super) fn latest(paths: &ProjectPaths) -> Result<Option<Earlier>, JournalErr
         }
     })?;
     // Without a start there are no settings, and nothing to resume.
-    Ok(started.then_some(Earlier {
+    Ok(started.then_some(EarlierRun {
         id,
         journal,
         state,
@@ -421,7 +421,7 @@ pub(super) fn latest(paths: &ProjectPaths) -> Result<Option<Earlier>, JournalErr
     }))
 }
 
-fn supersede(mut run: Earlier) -> Result<(), JournalError> {
+fn supersede(mut run: EarlierRun) -> Result<(), JournalError> {
     let totals = run.state.view.totals();
     run.journal.append(
         now_ms(),
@@ -456,7 +456,7 @@ fn sweep(paths: &ProjectPaths, supervisor: &Supervisor, notices: &mut Vec<Notice
 
 /// The result of resetting the breaker when no loop runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reset {
+pub enum BreakerReset {
     /// The run that was cut off will resume with a closed breaker.
     Done,
     /// There was nothing to reset: the next run begins with a closed breaker anyway.
@@ -464,7 +464,7 @@ pub enum Reset {
 }
 
 /// Whether a run's settings are for this plan, and for this section of it.
-pub(super) fn is_of(settings: &Settings, (plan, section): (&Path, Option<&str>)) -> bool {
+pub(super) fn is_for(settings: &Settings, (plan, section): (&Path, Option<&str>)) -> bool {
     is_same_file(&settings.plan, plan) && settings.section.as_deref() == section
 }
 
@@ -482,20 +482,20 @@ pub fn hold(paths: &ProjectPaths, supervisor: &Supervisor) -> Result<LockedFile,
 ///
 /// # Errors
 /// As [`OpenRun::open`].
-pub fn reset_circuit(paths: &ProjectPaths) -> Result<Reset, OpenError> {
+pub fn reset_circuit(paths: &ProjectPaths) -> Result<BreakerReset, OpenError> {
     if !paths.lock().exists() {
-        return Ok(Reset::Nothing);
+        return Ok(BreakerReset::Nothing);
     }
     let _lock = Lock::take(paths)?;
     let Some(mut run) = unfinished(paths)?.filter(|run| run.state.view.breaker != Breaker::default()) else {
-        return Ok(Reset::Nothing);
+        return Ok(BreakerReset::Nothing);
     };
     let event = Event::BreakerMoved {
         to: BreakerState::Closed,
         why: BreakerCause::ResetByUser,
     };
     run.journal.append(now_ms(), event)?;
-    Ok(Reset::Done)
+    Ok(BreakerReset::Done)
 }
 
 /// Removes a rule that answers have added, when no loop runs; false if no rule has that text.

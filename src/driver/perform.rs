@@ -20,13 +20,13 @@ use tracing::debug;
 use super::{
     background,
     clock::random_share,
-    config::Agent,
+    config::AvailableAgent,
     goals::{self, GoalRun},
     handover::LastSession,
-    jobs::{Prepare, Settle},
-    ruling::of_project,
+    jobs::{PrepareJob, SettleJob},
+    ruling::project_rules,
     run::Driver,
-    session::{Current, SharedRecording, Tee},
+    session::{CurrentSession, OutputTee, SharedRecording},
     test_gate::{self, Closer},
 };
 
@@ -98,7 +98,7 @@ impl Driver {
                 self.answer_agent(id, answer);
             }
             Effect::RememberRules { ask, rules, over } => {
-                let rules = of_project(&rules, &over, &self.jobs.run, ask, now_ms);
+                let rules = project_rules(&rules, &over, &self.jobs.run, ask, now_ms);
                 let kept = rules::remember(&self.jobs.paths, &rules);
                 self.note_unkept(kept);
             }
@@ -111,11 +111,11 @@ impl Driver {
             Effect::EndGoals => self.goals = None,
             Effect::Arm { timer } => self.timers.arm(timer),
             Effect::ProbeActivity { iteration } => {
-                let lived = self.clock.lived();
+                let running_time = self.clock.running_time();
                 if let Some(session) = &mut self.session {
-                    let quiet_ms = millis(session.quiet_for(lived));
+                    let quiet_ms = millis(session.quiet_for(running_time));
                     self.own.push_back(Input::ActivityProbed { iteration, quiet_ms });
-                    self.count_down(lived);
+                    self.count_down(running_time);
                 }
             }
             Effect::StartBackground { number, command } => self.start_background(number, command),
@@ -131,11 +131,11 @@ impl Driver {
     }
 
     fn answer_agent(&mut self, id: AskId, answer: PermissionAnswer) {
-        let lived = self.clock.lived();
+        let running_time = self.clock.running_time();
         if let Some(session) = &mut self.session {
             // A session that is gone needs no answer.
             _ = session.send(SessionCommand::Answer { id, answer });
-            session.begin_to_work(lived);
+            session.begin_to_work(running_time);
         }
     }
 
@@ -147,16 +147,16 @@ impl Driver {
     }
 
     /// Announces the time that an idle agent has left, from half of the idle limit on.
-    fn count_down(&mut self, lived: Duration) {
+    fn count_down(&mut self, running_time: Duration) {
         let Some(idle_ms) = self.state().view.settings.limits.idle_timeout_ms else {
             return;
         };
         let idle = Duration::from_millis(idle_ms);
         let Some(session) = &mut self.session else { return };
-        if session.is_active_again(lived) {
+        if session.is_active_again(running_time) {
             self.pending_notices.push(Notice::AgentActive);
         }
-        let Some(quiet) = session.news_of_quiet(lived, idle) else {
+        let Some(quiet) = session.news_of_quiet(running_time, idle) else {
             return;
         };
         self.pending_notices.push(Notice::AgentIdle {
@@ -172,12 +172,12 @@ impl Driver {
         };
         let live_steering = self.agent().adapter.capabilities().live_steering && !self.is_one_way();
         let before = self.jobs.handover.then(|| self.last_session()).flatten();
-        let job = Prepare {
+        let job = PrepareJob {
             before,
             has_tools: self.agent_tools
                 && self.state().view.role.is_work()
                 && self.agent().adapter.passes_mcp_servers(self.is_one_way()),
-            ..Prepare::of(self.state(), iteration, untouched, live_steering)
+            ..PrepareJob::for_iteration(self.state(), iteration, untouched, live_steering)
         };
         let jobs = Arc::clone(&self.jobs);
         self.offload(
@@ -190,7 +190,7 @@ impl Driver {
     }
 
     fn last_session(&self) -> Option<LastSession> {
-        LastSession::of(self.state(), |adapter| {
+        LastSession::find(self.state(), |adapter| {
             let mut agents = self.agents.iter();
             agents.any(|agent| agent.adapter.id() == adapter && !agent.last_line_claims)
         })
@@ -206,7 +206,7 @@ impl Driver {
         if claims && !recorded && self.jobs.has_done_file() {
             return self.own.push_back(Input::DoneFileFound { iteration });
         }
-        let job = Settle::of(self.state(), iteration);
+        let job = SettleJob::for_iteration(self.state(), iteration);
         let jobs = Arc::clone(&self.jobs);
         self.offload(
             move || jobs.settle(&job),
@@ -218,7 +218,7 @@ impl Driver {
     }
 
     fn verify(&mut self, iteration: u32, is_claim: bool) {
-        let place = self.place();
+        let context = self.execution_context();
         let state = self.state();
         let goals = state.view.settings.goals.clone();
         let closer = is_claim.then(|| Closer {
@@ -229,12 +229,12 @@ impl Driver {
         let before = state.view.plan.clone();
         let (from, to) = (state.rules.baseline.clone(), state.rules.latest.clone());
         let (parallel, results, jobs) = (self.goals_parallel, self.results.clone(), Arc::clone(&self.jobs));
-        self.goals = Some(GoalRun::of(async move {
+        self.goals = Some(GoalRun::spawn(async move {
             let changed = {
                 let jobs = Arc::clone(&jobs);
                 move || jobs.changed_lines(from.as_ref(), to.as_ref())
             };
-            let look = test_gate::look(goals, parallel, place, closer, changed).await;
+            let look = test_gate::look(goals, parallel, context, closer, changed).await;
             // Reads files: not on the loop's thread.
             let found = tokio::task::spawn_blocking(inherited(move || jobs.look_again(&before, look)));
             let verification = Box::new(found.await.unwrap_or_else(|_| nothing_verified()));
@@ -247,19 +247,19 @@ impl Driver {
     }
 
     fn start_background(&mut self, number: u32, command: String) {
-        let task = background::Task {
+        let task = background::TaskLaunch {
             number,
             command,
-            place: self.place(),
+            context: self.execution_context(),
             output: self.jobs.files.background(number),
             limits: self.state().view.settings.background,
         };
         self.background.start(task, self.results.clone());
     }
 
-    /// Returns the place for goals and background tasks.
-    pub(super) fn place(&self) -> goals::Place {
-        goals::Place {
+    /// Returns the execution context of goals and background tasks.
+    pub(super) fn execution_context(&self) -> goals::ExecutionContext {
+        goals::ExecutionContext {
             project: self.jobs.paths.project().to_owned(),
             run_id: self.jobs.run.0.clone(),
             scratch: self.jobs.files.scratch(),
@@ -274,7 +274,7 @@ impl Driver {
     }
 
     /// Returns the agent of the iteration that is prepared or runs.
-    pub(super) fn agent(&self) -> &Agent {
+    pub(super) fn agent(&self) -> &AvailableAgent {
         let id = &self.state().view.adapter;
         self.agents
             .iter()
@@ -345,19 +345,19 @@ impl Driver {
                 ),
             ],
             scratch: jobs.files.scratch(),
-            display: Box::new(Tee {
+            display: Box::new(OutputTee {
                 recording: recording.clone(),
                 hub: self.hub.clone(),
             }),
         };
         let log = SignalLog::new(&jobs.files.signals(iteration), self.recording_cap_bytes);
         self.hub.set_lossy(false);
-        self.session = Some(Current::start(
+        self.session = Some(CurrentSession::start(
             &self.agent().adapter,
             request,
             log,
             recording,
-            self.clock.lived(),
+            self.clock.running_time(),
         ));
         self.watch_edits();
         self.plan_look.begin_iteration();

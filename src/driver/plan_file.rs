@@ -11,7 +11,7 @@ use ralph_plan::{PlanError, PlanKind, Reading, TaskMistake};
 use ralph_system::files::{self, PLAN_CAP_BYTES, ReadError};
 use ralph_text::with_causes;
 
-use super::config::Agent;
+use super::config::AvailableAgent;
 
 /// Most mistakes that are reported for one reading of the plan.
 const MISTAKES_TOLD: usize = 8;
@@ -85,15 +85,15 @@ pub(crate) fn read_plan(path: &Path, section: Option<&str>, taskless: Taskless) 
 /// The settings that tasks may have in this run, and the mistakes already reported.
 pub(super) struct TaskRules {
     /// The run's own agent first.
-    agents: Vec<Agent>,
-    told: Mutex<BTreeSet<String>>,
+    agents: Vec<AvailableAgent>,
+    reported_mistakes: Mutex<BTreeSet<String>>,
 }
 
 impl TaskRules {
-    pub(super) fn new(agents: &[Agent]) -> Self {
+    pub(super) fn new(agents: &[AvailableAgent]) -> Self {
         Self {
             agents: agents.to_vec(),
-            told: Mutex::default(),
+            reported_mistakes: Mutex::default(),
         }
     }
 
@@ -145,11 +145,11 @@ impl TaskRules {
     }
 
     fn tell(&self, plan: &PlanSnapshot, mistakes: &[TaskMistake], notices: &mut Vec<Notice>) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reported = self.reported_mistakes.lock().unwrap_or_else(PoisonError::into_inner);
         let news = mistakes.iter().filter(|mistake| {
             let task = plan.tasks.get(mistake.task).map_or("", |task| &task.text);
             // Keyed by text: tasks move, but the mistake stays the same.
-            told.insert(format!("{}\n{task}", mistake.what))
+            reported.insert(format!("{}\n{task}", mistake.what))
         });
         notices.extend(news.take(MISTAKES_TOLD).map(|mistake| Notice::TaskSettingsIgnored {
             line: mistake.position.line,

@@ -17,8 +17,8 @@ use ralph_words::prompt::plan_in_prompt;
 use super::{
     clock::new_promise,
     handover::LastSession,
-    jobs::{Prepare, Telling},
-    open::is_of,
+    jobs::{PrepareJob, PromptContext},
+    open::is_for,
 };
 
 /// The facts that the prompt depends on.
@@ -45,7 +45,7 @@ pub fn next_prompt(preview: &Preview<'_>) -> Result<String, JournalError> {
     if let Some(run) = preview.paths.latest_run() {
         journal::for_each(&preview.paths.run(&run).journal(), |record| state.apply(&record))?;
     }
-    let is_same = is_of(&state.view.settings, (preview.plan, preview.section));
+    let is_same = is_for(&state.view.settings, (preview.plan, preview.section));
     let goes_on = !state.view.is_over() && is_same;
     if !goes_on {
         state = LoopState::default();
@@ -53,20 +53,20 @@ pub fn next_prompt(preview: &Preview<'_>) -> Result<String, JournalError> {
     if state.rules.promise.is_empty() {
         state.rules.promise = new_promise();
     }
-    let before = preview.handover.then(|| LastSession::of(&state, |_| true)).flatten();
-    let job = Prepare {
+    let before = preview.handover.then(|| LastSession::find(&state, |_| true)).flatten();
+    let job = PrepareJob {
         before,
         has_tools: preview.has_tools,
-        ..Prepare::of(&state, state.view.iterations.number + 1, None, false)
+        ..PrepareJob::for_iteration(&state, state.view.iterations.number + 1, None, false)
     };
     let project = preview.paths.project();
     let plan = preview.plan.strip_prefix(project).unwrap_or(preview.plan);
-    let telling = Telling {
+    let context = PromptContext {
         plan: &plan_in_prompt(&plan.to_string_lossy(), preview.section),
         kind: PlanKind::of(preview.plan),
         template: preview.template,
         confined: preview.confined,
         repository: preview.repository,
     };
-    Ok(telling.prompt(&job, preview.tasks).text)
+    Ok(context.prompt(&job, preview.tasks).text)
 }

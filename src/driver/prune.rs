@@ -35,7 +35,7 @@ pub(crate) enum PruneError {
 
 /// The limits for runs that are kept; `None` means no such limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Keep {
+pub(crate) struct RetentionLimits {
     /// The number of latest runs.
     pub runs: Option<u32>,
     /// Most time since a run's last record.
@@ -50,7 +50,7 @@ pub(crate) struct Keep {
 pub(crate) fn prune(
     paths: &ProjectPaths,
     running: &RunId,
-    keep: Keep,
+    keep: RetentionLimits,
     now: SystemTime,
     supervisor: &Supervisor,
 ) -> Vec<PruneError> {
@@ -88,7 +88,7 @@ fn delete(paths: &ProjectPaths, repository: Option<&Repository>, run: RunId) -> 
 }
 
 /// Returns the runs to delete, oldest first.
-fn superfluous(paths: &ProjectPaths, running: &RunId, keep: Keep, now: SystemTime) -> Vec<RunId> {
+fn superfluous(paths: &ProjectPaths, running: &RunId, keep: RetentionLimits, now: SystemTime) -> Vec<RunId> {
     let mut runs = paths.run_ids();
     // Other entries of the directory are not ralph's to delete.
     runs.retain(is_own);
@@ -215,9 +215,9 @@ mod tests {
     }
 
     fn latest(runs: &Runs, running: &str, keep: u32) -> Vec<PruneError> {
-        let keep = Keep {
+        let keep = RetentionLimits {
             runs: Some(keep),
-            ..Keep::default()
+            ..RetentionLimits::default()
         };
         prune(
             &runs.paths,
@@ -289,9 +289,9 @@ mod tests {
             let file = fs::File::options().append(true).open(journal).unwrap();
             file.set_modified(now - days * day).unwrap();
         }
-        let keep = Keep {
+        let keep = RetentionLimits {
             age: Some(30 * day),
-            ..Keep::default()
+            ..RetentionLimits::default()
         };
         assert!(prune(&runs.paths, &id("4"), keep, now, &Supervisor::default()).is_empty());
         assert_eq!(
@@ -299,9 +299,9 @@ mod tests {
             ["3", "4"],
             "the third is too old, and the last one that ended"
         );
-        let younger = Keep {
+        let younger = RetentionLimits {
             age: Some(50 * day),
-            ..Keep::default()
+            ..RetentionLimits::default()
         };
         assert!(prune(&runs.paths, &id("4"), younger, now, &Supervisor::default()).is_empty());
         assert_eq!(runs.left(), ["3", "4"]);
@@ -318,9 +318,9 @@ mod tests {
         for run in ["1", "2", "3"] {
             fs::write(runs.paths.run(&id(run)).recording(1), vec![0; 100_000]).unwrap();
         }
-        let size = |bytes| Keep {
+        let size = |bytes| RetentionLimits {
             size_bytes: Some(bytes),
-            ..Keep::default()
+            ..RetentionLimits::default()
         };
         assert!(
             prune(

@@ -41,7 +41,7 @@ impl Driver {
 
     /// Tells the user of what the sandbox has denied.
     fn note_denials(&mut self, output: &str) -> Result<(), DriverError> {
-        let Some(warden) = self.warden.clone() else {
+        let Some(warden) = self.denial_scanner.clone() else {
             return Ok(());
         };
         for notice in warden.denied(self.agent().adapter.id(), output) {

@@ -4,12 +4,17 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use ralph_core::event::{Flaky, Goal, GoalResult};
 
-use super::goals::{Checked, Place, check_all};
+use super::goals::{CheckedGoal, ExecutionContext, check_all};
 
 /// Runs goals as [`check_all`] does and, if `reruns` is set, once more those whose tests failed. A goal that then
 /// passes has to pass a third time: one pass of two may be chance.
-pub(super) async fn check_for_claim(goals: Vec<Goal>, parallel: bool, place: Arc<Place>, reruns: bool) -> Vec<Checked> {
-    let mut checked = check_all(goals.clone(), parallel, Arc::clone(&place)).await;
+pub(super) async fn check_for_claim(
+    goals: Vec<Goal>,
+    parallel: bool,
+    context: Arc<ExecutionContext>,
+    reruns: bool,
+) -> Vec<CheckedGoal> {
+    let mut checked = check_all(goals.clone(), parallel, Arc::clone(&context)).await;
     if !reruns {
         return checked;
     }
@@ -21,7 +26,7 @@ pub(super) async fn check_for_claim(goals: Vec<Goal>, parallel: bool, place: Arc
             break;
         }
         let again = doubtful.iter().map(|at| goals[*at].clone()).collect();
-        let again = check_all(again, parallel, Arc::clone(&place)).await;
+        let again = check_all(again, parallel, Arc::clone(&context)).await;
         for (at, later) in doubtful.into_iter().zip(again) {
             compare(&mut checked[at], later);
         }
@@ -40,7 +45,7 @@ fn passed_once(result: &GoalResult) -> bool {
 }
 
 /// Replaces `earlier` by the later of two runs on the same files, and notes their differences.
-fn compare(earlier: &mut Checked, later: Checked) {
+fn compare(earlier: &mut CheckedGoal, later: CheckedGoal) {
     let before = std::mem::replace(earlier, later).result;
     let result = &mut earlier.result;
     let names = |names: &[String]| names.iter().cloned().collect::<BTreeSet<String>>();

@@ -21,7 +21,7 @@ use ralph_words::goal_in_words;
 
 /// The subject of a review, taken from the records.
 #[derive(Debug)]
-pub(super) struct ReviewOf {
+pub(super) struct ReviewScope {
     pub(super) subject: Subject,
     /// The checkpoint from which changes are reviewed.
     since: Option<Checkpoint>,
@@ -29,9 +29,9 @@ pub(super) struct ReviewOf {
     pub(super) goals: Vec<String>,
 }
 
-impl ReviewOf {
+impl ReviewScope {
     /// Returns the subject; `None` if the next iteration is not a review.
-    pub(super) fn of(state: &LoopState) -> Option<Self> {
+    pub(super) fn for_next(state: &LoopState) -> Option<Self> {
         if state.view.role.is_work() {
             return None;
         }
@@ -66,7 +66,7 @@ pub(super) fn reviewers_statement(message: &str, last_line_claims: bool) -> Stat
 }
 
 /// The files that a review may change, and the means to restore them.
-pub(super) struct Surroundings<'a> {
+pub(super) struct ReviewContext<'a> {
     pub(super) run: &'a RunId,
     pub(super) files: &'a RunPaths,
     pub(super) plan: &'a Path,
@@ -74,7 +74,7 @@ pub(super) struct Surroundings<'a> {
     pub(super) supervisor: &'a Supervisor,
 }
 
-impl Surroundings<'_> {
+impl ReviewContext<'_> {
     /// Keeps a copy of the plan, which may be in no checkpoint.
     pub(super) fn keep_plan(&self, iteration: u32) {
         let [before, _] = self.files.plans(iteration);

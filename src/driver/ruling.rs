@@ -11,7 +11,7 @@ use ralph_core::{
     run::{Ask, Permissions},
 };
 
-use super::{config::Judge, run::Driver};
+use super::{config::PermissionJudge, run::Driver};
 
 /// Why no rule can be added for a request that is recorded only in part.
 const CUT: &str = "the request is longer than a record, and a rule must see all of it: allow it once";
@@ -101,7 +101,7 @@ impl Driver {
 /// question that is not open, which the machine reports.
 pub(super) fn objection(
     permissions: &Permissions,
-    judge: Option<&dyn Judge>,
+    judge: Option<&dyn PermissionJudge>,
     number: u32,
     answer: &Answer,
 ) -> Option<String> {
@@ -131,7 +131,13 @@ pub(super) fn objection(
 }
 
 /// Returns the rules that an answer to a question of `run` adds, in the form that the project stores.
-pub(super) fn of_project(rules: &[String], over: &[String], run: &RunId, ask: u32, at_ms: u64) -> Vec<RememberedRule> {
+pub(super) fn project_rules(
+    rules: &[String],
+    over: &[String],
+    run: &RunId,
+    ask: u32,
+    at_ms: u64,
+) -> Vec<RememberedRule> {
     let kept = rules.iter().map(|rule| RememberedRule {
         rule: rule.clone(),
         over: over.to_vec(),

@@ -30,11 +30,11 @@ use super::{
     agent_commands::AgentCommands,
     autorun::Autorun,
     background::{self, BackgroundTasks},
-    clock::{Clock, LOOK, new_promise},
-    config::{Agent, Judge, RunConfig, Warden},
+    clock::{LOOK, RunClock, new_promise},
+    config::{AvailableAgent, DenialScanner, PermissionJudge, RunConfig},
     edits::EditWatch,
     goals::GoalRun,
-    handle::{Handle, Inbox, InboxMessage},
+    handle::{Inbox, InboxMessage, LoopHandle},
     hub::Hub,
     jobs::JobContext,
     log::log_step,
@@ -42,10 +42,10 @@ use super::{
     plan_file::{TaskRules, Taskless},
     plan_look::PlanLook,
     sealed::SealedPlace,
-    session::Current,
+    session::CurrentSession,
     test_gate::TestGate,
     timers::Timers,
-    tools::{Found, Tools},
+    tools::{OffLoopResult, PendingCalls},
 };
 
 /// How long it may take to end what the sessions of an agent share, such as a server.
@@ -62,16 +62,16 @@ pub enum DriverError {
 pub struct Driver {
     pub(super) pid: u32,
     /// Never empty.
-    pub(super) agents: Vec<Agent>,
+    pub(super) agents: Vec<AvailableAgent>,
     pub(super) goals_parallel: bool,
     /// Variables that goals do not get.
     pub(super) withheld: Vec<String>,
     /// Commands that the agent tried to give.
     pub(super) agent_commands: AgentCommands,
     /// Applies the permission rules.
-    pub(super) judge: Option<Arc<dyn Judge>>,
+    pub(super) judge: Option<Arc<dyn PermissionJudge>>,
     /// Recognises denials of the sandbox.
-    pub(super) warden: Option<Arc<dyn Warden>>,
+    pub(super) denial_scanner: Option<Arc<dyn DenialScanner>>,
     /// The goals that are being run.
     pub(super) goals: Option<GoalRun>,
     /// Locked while goals run.
@@ -79,7 +79,7 @@ pub struct Driver {
     /// The place of sealed goals; `None` if there is no sandbox.
     pub(super) sealed: Option<Arc<SealedPlace>>,
     /// Calls of the agent's tools that are not answered yet.
-    pub(super) tools: Tools,
+    pub(super) tools: PendingCalls,
     /// The goals that are run while the agent works.
     pub(super) edits: EditWatch,
     /// Looks at the plan while the agent works.
@@ -95,9 +95,9 @@ pub struct Driver {
     /// Whether tasks that agents propose for the plan are recorded.
     pub(super) takes_proposals: bool,
     pub(super) hub: Hub,
-    pub(super) session: Option<Current>,
+    pub(super) session: Option<CurrentSession>,
     pub(super) timers: Timers,
-    pub(super) clock: Clock,
+    pub(super) clock: RunClock,
     pub(super) results: mpsc::Sender<Input>,
     /// Inputs that the driver made itself.
     pub(super) own: VecDeque<Input>,
@@ -112,13 +112,13 @@ pub struct Driver {
     notices: Vec<Notice>,
     /// Number of screens that show the run; while there is one, the loop stays after the end.
     pub(super) screens: u32,
-    /// Since when the end of the run waits for background tasks, by [`Clock::lived`].
+    /// Since when the end of the run waits for background tasks, by [`RunClock::running_time`].
     ending_since: Option<Duration>,
     /// Whether the loop leaves after the end even if screens show it.
     pub(super) dismissed: bool,
     /// The input that the loop begins with.
     first: Option<Input>,
-    handle: Handle,
+    handle: LoopHandle,
     inbox: Inbox,
     /// Whether the pause file existed when the first input was made.
     pause_file: bool,
@@ -127,7 +127,7 @@ pub struct Driver {
 }
 
 /// The event that has ended the loop's wait.
-pub(super) enum Arrived {
+pub(super) enum LoopEvent {
     /// A look at the clocks is due.
     Nothing,
     Input(Input),
@@ -135,7 +135,7 @@ pub(super) enum Arrived {
     Asked(Asked),
     Message(InboxMessage),
     /// A result for the agent was found off the loop.
-    Found(Found),
+    OffLoopResult(OffLoopResult),
     /// A check whether the agent has changed files is due.
     EditsDue,
     /// The plan was written, and its boxes are due to be read.
@@ -195,7 +195,7 @@ impl Driver {
         let outputs = open.files.sealed_outputs();
         let sealed = config.sealed.map(|held| SealedPlace::new(&open.paths, outputs, held));
         let sealed = sealed.map(Arc::new);
-        let tools = Tools::default();
+        let tools = PendingCalls::default();
         let project = open.paths.project();
         let home = Home {
             project: std::fs::canonicalize(project).unwrap_or_else(|_| project.to_owned()),
@@ -208,7 +208,7 @@ impl Driver {
         let languages = Languages::new(config.languages, home, tools.news_in.clone());
         let (results, results_in) = mpsc::channel(INPUTS);
         let plan_look = PlanLook::default();
-        let (handle, inbox) = Handle::new(Arc::clone(&plan_look.written));
+        let (handle, inbox) = LoopHandle::new(Arc::clone(&plan_look.written));
         let (journal, state) = open.take();
         Self {
             pid,
@@ -217,7 +217,7 @@ impl Driver {
             withheld: config.withheld,
             agent_commands: AgentCommands::default(),
             judge: config.judge,
-            warden: config.warden,
+            denial_scanner: config.denial_scanner,
             goals: None,
             goals_turn: Arc::default(),
             sealed,
@@ -255,7 +255,7 @@ impl Driver {
     }
 
     /// Returns a way to reach the loop.
-    pub fn handle(&self) -> Handle {
+    pub fn handle(&self) -> LoopHandle {
         self.handle.clone()
     }
 
@@ -302,12 +302,12 @@ impl Driver {
         let agents = self.agents.clone();
         let closed = tokio::task::spawn_blocking(move || agents.iter().for_each(|agent| agent.adapter.close()));
         _ = tokio::time::timeout(CLOSING, closed).await; // their guards outlive ralph
-        self.hang_up();
+        self.close_inbox();
         result
     }
 
     /// Closes the inbox. Each request that waits for its reply is told that the run is over.
-    fn hang_up(&mut self) {
+    fn close_inbox(&mut self) {
         self.inbox.messages.close();
         self.inbox.asked.close();
         while self.inbox.asked.try_recv().is_ok() {}
@@ -343,8 +343,8 @@ impl Driver {
             for notice in std::mem::take(&mut self.pending_notices) {
                 self.note(notice)?;
             }
-            let arrived = match self.own.pop_front() {
-                Some(input) => Arrived::Input(input),
+            let event = match self.own.pop_front() {
+                Some(input) => LoopEvent::Input(input),
                 None => self.next().await,
             };
             // Before the event itself: a timer may be due only because the clock was set.
@@ -358,49 +358,49 @@ impl Driver {
                 self.advance(&Input::OutputSeen { iteration })?;
             }
             if over.is_some() {
-                self.note_leaving(&arrived);
+                self.note_leaving(&event);
             }
-            match arrived {
-                Arrived::Nothing => {
+            match event {
+                LoopEvent::Nothing => {
                     if let Some(current) = &mut self.session {
                         current.write_out();
                     }
                 }
-                Arrived::Notice(notice) => self.note(notice)?,
-                Arrived::Input(input) => {
+                LoopEvent::Notice(notice) => self.note(notice)?,
+                LoopEvent::Input(input) => {
                     self.advance(&input)?;
                 }
-                Arrived::Found(found) => self.found(found)?,
-                Arrived::EditsDue => self.check_edits(),
-                Arrived::PlanWritten => self.look_at_boxes(),
-                Arrived::Asked(Asked {
+                LoopEvent::OffLoopResult(result) => self.take_result(result)?,
+                LoopEvent::EditsDue => self.check_edits(),
+                LoopEvent::PlanWritten => self.look_at_boxes(),
+                LoopEvent::Asked(Asked {
                     request: Request::Tool { called, waits },
                     role,
                     reply,
                 }) => self.call_tool(called, waits, role, reply)?,
-                Arrived::Asked(Asked { request, role, reply }) => {
+                LoopEvent::Asked(Asked { request, role, reply }) => {
                     let answer = self.answer(request, role)?;
                     _ = reply.send(answer); // the client may have gone
                 }
-                Arrived::Message(InboxMessage::Command { command, by }) => match self.refusal(&command) {
+                LoopEvent::Message(InboxMessage::Command { command, by }) => match self.refusal(&command) {
                     Some(refusal) => self.note(Notice::CommandRefused { refusal })?,
                     None => _ = self.advance(&Input::Command { command, by })?,
                 },
-                Arrived::Message(InboxMessage::CancelTask { number }) => {
+                LoopEvent::Message(InboxMessage::CancelTask { number }) => {
                     _ = self.answer_background(&BackgroundCommand::Cancel { number }, Role::User)?;
                 }
-                Arrived::Message(InboxMessage::PauseFile { present }) => {
+                LoopEvent::Message(InboxMessage::PauseFile { present }) => {
                     self.advance(&Input::PauseFile { present })?;
                 }
-                Arrived::Message(InboxMessage::Type(bytes)) => {
+                LoopEvent::Message(InboxMessage::Type(bytes)) => {
                     if let Some(session) = &self.session {
                         session.type_bytes(&bytes);
                     }
                 }
-                Arrived::Message(InboxMessage::Resize(size)) => self.resize(size),
-                Arrived::Message(InboxMessage::Leave) => self.screen_left()?,
-                Arrived::Message(InboxMessage::Watch) => self.screens = self.screens.saturating_add(1),
-                Arrived::Message(InboxMessage::Unwatch) => self.screens = self.screens.saturating_sub(1),
+                LoopEvent::Message(InboxMessage::Resize(size)) => self.resize(size),
+                LoopEvent::Message(InboxMessage::Leave) => self.screen_left()?,
+                LoopEvent::Message(InboxMessage::Watch) => self.screens = self.screens.saturating_add(1),
+                LoopEvent::Message(InboxMessage::Unwatch) => self.screens = self.screens.saturating_sub(1),
             }
             if over.is_some() && !self.state().view.is_over() {
                 self.look_for_pause();
@@ -422,8 +422,8 @@ impl Driver {
             self.ending_since = None;
             return false;
         }
-        let lived = self.clock.lived();
-        lived.saturating_sub(*self.ending_since.get_or_insert(lived)) < background::PATIENCE
+        let running_time = self.clock.running_time();
+        running_time.saturating_sub(*self.ending_since.get_or_insert(running_time)) < background::PATIENCE
     }
 
     fn resize(&mut self, size: Size) {
@@ -435,7 +435,7 @@ impl Driver {
 
     /// Waits for the next event. Rare ones come first, so that an agent that never stops talking cannot delay commands
     /// or limits; its signals only wait and are not lost.
-    async fn next(&mut self) -> Arrived {
+    async fn next(&mut self) -> LoopEvent {
         let (session, heard) = (&mut self.session, &mut self.heard);
         let said = async {
             match heard {
@@ -451,16 +451,16 @@ impl Driver {
         };
         tokio::select! {
             biased;
-            Some(message) = self.inbox.messages.recv() => Arrived::Message(message),
-            Some(asked) = self.inbox.asked.recv() => Arrived::Asked(asked),
-            found = self.tools.next() => Arrived::Found(found),
-            timer = self.timers.next(|| self.clock.now_ms()) => Arrived::Input(Input::TimerFired { timer }),
-            Some(input) = self.results_in.recv() => Arrived::Input(input),
-            Some(notice) = said => Arrived::Notice(notice),
-            () = self.edits.due() => Arrived::EditsDue,
-            () = self.plan_look.due() => Arrived::PlanWritten,
-            (iteration, signal) = agent => Arrived::Input(Input::Agent { iteration, signal }),
-            () = tokio::time::sleep(LOOK) => Arrived::Nothing,
+            Some(message) = self.inbox.messages.recv() => LoopEvent::Message(message),
+            Some(asked) = self.inbox.asked.recv() => LoopEvent::Asked(asked),
+            found = self.tools.next() => LoopEvent::OffLoopResult(found),
+            timer = self.timers.next(|| self.clock.now_ms()) => LoopEvent::Input(Input::TimerFired { timer }),
+            Some(input) = self.results_in.recv() => LoopEvent::Input(input),
+            Some(notice) = said => LoopEvent::Notice(notice),
+            () = self.edits.due() => LoopEvent::EditsDue,
+            () = self.plan_look.due() => LoopEvent::PlanWritten,
+            (iteration, signal) = agent => LoopEvent::Input(Input::Agent { iteration, signal }),
+            () = tokio::time::sleep(LOOK) => LoopEvent::Nothing,
         }
     }
 

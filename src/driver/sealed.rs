@@ -90,7 +90,7 @@ impl SealedPlace {
     }
 
     /// Writes the output to a file, and returns the result without what agents must not see.
-    pub(super) fn told(&self, result: GoalResult) -> GoalResult {
+    pub(super) fn redacted(&self, result: GoalResult) -> GoalResult {
         let why = result.why.as_ref().map(ralph_words::goal_failure_in_words);
         let ended = why.iter().chain(&result.doubt).map(|line| format!("{line}\n"));
         let output = self.keep(&result.name, &(result.tail.clone() + &ended.collect::<String>()));

@@ -14,7 +14,7 @@ use ralph_state::store::{recording::Recording, signal_log::SignalLog};
 use ralph_system::proc::{Size, StopSpeed};
 use tokio::{sync::mpsc, time::Instant};
 
-use super::{hub::Hub, spending::Spending};
+use super::{hub::Hub, usage_throttle::UsageThrottle};
 
 /// Most signals queued for the loop; when full, the session's reader waits.
 const SIGNALS: usize = 256;
@@ -24,30 +24,30 @@ const IDLE_CPU_SHARE: f64 = 0.03;
 /// Least CPU time that counts as work: it is counted in ticks of 10 ms, and a few of them are no work in any interval.
 const IDLE_CPU_FLOOR: Duration = Duration::from_millis(50);
 
-pub(super) struct Current {
+pub(super) struct CurrentSession {
     pub(super) iteration: u32,
     session: Box<dyn Session>,
     signals: mpsc::Receiver<AgentSignal>,
-    spending: Spending,
+    usage_throttle: UsageThrottle,
     /// The signal that comes next, if it has already arrived.
     arrived: Option<AgentSignal>,
     pub(super) log: SignalLog,
     recording: SharedRecording,
     /// The session's activity at `quiet_since`; small increases, which an idle session has as well, are ignored.
-    seen: Activity,
-    /// By [`super::clock::Clock::lived`].
+    activity: Activity,
+    /// By [`super::clock::RunClock::running_time`].
     quiet_since: Duration,
     /// Since when it is quiet, and how many quarters of the idle limit were announced.
     announced: (Duration, u64),
 }
 
-impl Current {
+impl CurrentSession {
     pub(super) fn start(
         adapter: &Arc<dyn AgentAdapter>,
         request: SessionRequest,
         log: SignalLog,
         recording: SharedRecording,
-        lived: Duration,
+        running_time: Duration,
     ) -> Self {
         let iteration = request.iteration;
         let (sender, signals) = mpsc::channel(SIGNALS);
@@ -56,13 +56,13 @@ impl Current {
             iteration,
             session,
             signals,
-            spending: Spending::default(),
+            usage_throttle: UsageThrottle::default(),
             arrived: None,
             log,
             recording,
-            seen: Activity::default(),
-            quiet_since: lived,
-            announced: (lived, 0),
+            activity: Activity::default(),
+            quiet_since: running_time,
+            announced: (running_time, 0),
         }
     }
 
@@ -77,8 +77,8 @@ impl Current {
             let received = tokio::select! {
                 biased;
                 received = self.signals.recv() => received,
-                () = self.spending.passes() => {
-                    match self.spending.pass(Instant::now()) {
+                () = self.usage_throttle.passes() => {
+                    match self.usage_throttle.pass(Instant::now()) {
                         Some(usage) => return AgentSignal::Usage { usage },
                         None => continue,
                     }
@@ -86,10 +86,10 @@ impl Current {
             };
             let signal = received.unwrap_or(AgentSignal::Ended {
                 exit: None,
-                output_bytes: self.seen.output_bytes,
+                output_bytes: self.activity.output_bytes,
             });
             if let AgentSignal::Usage { usage } = signal {
-                if let Some(usage) = self.spending.take(usage, Instant::now()) {
+                if let Some(usage) = self.usage_throttle.take(usage, Instant::now()) {
                     return AgentSignal::Usage { usage };
                 }
             } else if let Some(usage) = self.held_before(&signal) {
@@ -104,7 +104,7 @@ impl Current {
     /// Returns the held usage if it has to be reported before `signal`.
     fn held_before(&mut self, signal: &AgentSignal) -> Option<Usage> {
         match signal {
-            AgentSignal::TurnEnded { .. } | AgentSignal::Ended { .. } => self.spending.pass(Instant::now()),
+            AgentSignal::TurnEnded { .. } | AgentSignal::Ended { .. } => self.usage_throttle.pass(Instant::now()),
             _ => None,
         }
     }
@@ -146,33 +146,33 @@ impl Current {
     }
 
     /// Restarts the idle time: until now the session waited for an answer and was not idle.
-    pub(super) fn begin_to_work(&mut self, lived: Duration) {
-        self.quiet_since = lived;
+    pub(super) fn begin_to_work(&mut self, running_time: Duration) {
+        self.quiet_since = running_time;
     }
 
     /// Measures the session's activity, and returns for how long it has neither written nor computed.
-    pub(super) fn quiet_for(&mut self, lived: Duration) -> Duration {
+    pub(super) fn quiet_for(&mut self, running_time: Duration) -> Duration {
         let activity = self.session.activity();
-        let idle_cpu = lived
+        let idle_cpu = running_time
             .saturating_sub(self.quiet_since)
             .mul_f64(IDLE_CPU_SHARE)
             .max(IDLE_CPU_FLOOR);
-        if activity.output_bytes != self.seen.output_bytes || activity.cpu > self.seen.cpu + idle_cpu {
-            self.seen = activity;
-            self.quiet_since = lived;
+        if activity.output_bytes != self.activity.output_bytes || activity.cpu > self.activity.cpu + idle_cpu {
+            self.activity = activity;
+            self.quiet_since = running_time;
         }
-        lived.saturating_sub(self.quiet_since)
+        running_time.saturating_sub(self.quiet_since)
     }
 
     /// Returns for how long a session has done nothing, if that is half of the idle limit or more.
-    pub(super) fn long_quiet(&mut self, lived: Duration, idle: Duration) -> Option<Duration> {
-        let quiet = self.quiet_for(lived);
+    pub(super) fn long_quiet(&mut self, running_time: Duration, idle: Duration) -> Option<Duration> {
+        let quiet = self.quiet_for(running_time);
         (quiet >= idle / 2).then_some(quiet)
     }
 
     /// Whether the session is active again after its idleness was announced; true once.
-    pub(super) fn is_active_again(&mut self, lived: Duration) -> bool {
-        self.quiet_for(lived);
+    pub(super) fn is_active_again(&mut self, running_time: Duration) -> bool {
+        self.quiet_for(running_time);
         let (since, quarters) = self.announced;
         let is_active = quarters > 0 && since < self.quiet_since;
         if is_active {
@@ -181,10 +181,10 @@ impl Current {
         is_active
     }
 
-    /// As [`Current::long_quiet`], but once for each quarter of the limit from the second on, until the limit is
+    /// As [`CurrentSession::long_quiet`], but once for each quarter of the limit from the second on, until the limit is
     /// reached.
-    pub(super) fn news_of_quiet(&mut self, lived: Duration, idle: Duration) -> Option<Duration> {
-        let quiet = self.long_quiet(lived, idle)?;
+    pub(super) fn news_of_quiet(&mut self, running_time: Duration, idle: Duration) -> Option<Duration> {
+        let quiet = self.long_quiet(running_time, idle)?;
         let quarters = quiet.as_millis().saturating_mul(4) / idle.as_millis().max(1);
         let quarters = u64::try_from(quarters).unwrap_or(u64::MAX);
         let before = std::mem::replace(&mut self.announced, (self.quiet_since, quarters));
@@ -210,12 +210,12 @@ impl SharedRecording {
 }
 
 /// Passes terminal output to the recording first, then to the hub.
-pub(super) struct Tee {
+pub(super) struct OutputTee {
     pub(super) recording: SharedRecording,
     pub(super) hub: Hub,
 }
 
-impl Display for Tee {
+impl Display for OutputTee {
     fn show(&mut self, bytes: &[u8]) {
         self.recording.with(|recording| recording.output(bytes));
         self.hub.show(bytes);

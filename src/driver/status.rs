@@ -216,11 +216,11 @@ impl Driver {
     /// Checks whether the agent has done nothing for half of the idle limit.
     fn quiet(&mut self) -> Option<Quiet> {
         let idle_ms = self.state().view.settings.limits.idle_timeout_ms?;
-        let (now_ms, lived) = (self.clock.now_ms(), self.clock.lived());
+        let (now_ms, running_time) = (self.clock.now_ms(), self.clock.running_time());
         let quiet = self
             .session
             .as_mut()?
-            .long_quiet(lived, Duration::from_millis(idle_ms))?;
+            .long_quiet(running_time, Duration::from_millis(idle_ms))?;
         let since_ms = now_ms.saturating_sub(millis(quiet));
         Some(Quiet {
             since_ms,

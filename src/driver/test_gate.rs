@@ -29,7 +29,7 @@ use tracing::debug;
 pub use merged::check_merged;
 
 use super::{
-    goals::{Checked, Place, check_all, compiled_python},
+    goals::{CheckedGoal, ExecutionContext, check_all, compiled_python},
     reruns::check_for_claim,
 };
 
@@ -265,7 +265,7 @@ pub(super) struct Closer {
 pub(super) async fn look(
     goals: Vec<Goal>,
     parallel: bool,
-    place: Place,
+    place: ExecutionContext,
     closer: Option<Closer>,
     changed: impl FnOnce() -> ChangedLines + Send + 'static,
 ) -> Look {
@@ -367,7 +367,7 @@ pub(super) async fn look(
     look
 }
 
-fn results(checked: &[Checked]) -> Vec<GoalResult> {
+fn results(checked: &[CheckedGoal]) -> Vec<GoalResult> {
     checked.iter().map(|checked| checked.result.clone()).collect()
 }
 
@@ -385,13 +385,13 @@ fn untried(changes: Vec<GuardedChange>, error: &GuardError) -> Trial {
 ///
 /// # Errors
 /// [`GuardError`] beside the results if the new tests cannot be taken away. Nothing is in place then.
-async fn with_originals<Running: Future<Output = Vec<Checked>>>(
+async fn with_originals<Running: Future<Output = Vec<CheckedGoal>>>(
     in_place: InPlace,
     goals: Vec<Goal>,
     run: impl Fn(Vec<Goal>) -> Running,
     project: &Path,
     originals: &Arc<Originals>,
-) -> (Vec<Checked>, Result<InPlace, GuardError>) {
+) -> (Vec<CheckedGoal>, Result<InPlace, GuardError>) {
     let report = run(goals.clone()).await;
     if report.iter().all(|checked| checked.result.passed) {
         return (report, Ok(in_place));
@@ -431,7 +431,7 @@ async fn bite(
     mut held: InPlace,
     goals: Vec<Goal>,
     parallel: bool,
-    place: Arc<Place>,
+    place: Arc<ExecutionContext>,
     limits: Limits,
     tests: impl FnOnce() -> Vec<Candidate> + Send + 'static,
     work: impl FnOnce() -> Vec<Candidate> + Send + 'static,
@@ -470,11 +470,11 @@ async fn bite(
     (Some(held), tried)
 }
 
-fn outcome(results: &[Checked]) -> MutantOutcome {
+fn outcome(results: &[CheckedGoal]) -> MutantOutcome {
     if results.iter().all(|checked| checked.result.passed) {
         return MutantOutcome::Missed;
     }
-    let has_failed = |checked: &Checked| checked.result.tests.as_ref().is_some_and(|tests| tests.failed > 0);
+    let has_failed = |checked: &CheckedGoal| checked.result.tests.as_ref().is_some_and(|tests| tests.failed > 0);
     match results.iter().any(has_failed) {
         true => MutantOutcome::Noticed,
         false => MutantOutcome::NoVerdict,
@@ -502,7 +502,7 @@ struct Reached {
 }
 
 impl Reached {
-    fn by(goals: &[Goal], checked: &[Checked], scratch: &Path) -> Self {
+    fn by(goals: &[Goal], checked: &[CheckedGoal], scratch: &Path) -> Self {
         let reports = checked.iter().filter_map(|checked| checked.report.as_ref());
         let name = |id: &String| {
             let end = id.rsplit([':', '.', ' ', '/']).next().unwrap_or(id);

@@ -40,7 +40,7 @@ impl Timers {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::clock::testing::Hands, *};
+    use super::{super::clock::testing::TestClock, *};
 
     fn timer(at_ms: u64) -> Timer {
         Timer {
@@ -52,7 +52,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_timer_that_is_due_stays_armed_when_the_clock_is_set_back_before_it_is_taken() {
-        let hands = Hands::at(10_000);
+        let hands = TestClock::at(10_000);
         let clock = hands.clock();
         let mut timers = Timers::default();
         timers.arm(timer(10_000));

@@ -15,17 +15,17 @@ use super::{edits::EditsSeen, goals::GoalRun, plan_look::BoxesSeen};
 const FOUND: usize = 64;
 
 /// The channel for an answer.
-pub(super) type Answering = oneshot::Sender<Reply>;
+pub(super) type ReplySender = oneshot::Sender<Reply>;
 
 /// A result that was found off the loop, for the agent of `iteration`.
-pub(super) enum Found {
+pub(super) enum OffLoopResult {
     /// The plan as it is on disk, and the tasks that have vanished from it.
     Plan {
         iteration: u32,
         plan: Result<PlanSnapshot, String>,
         vanished: Vec<String>,
-        asked: PlanAsked,
-        reply: Answering,
+        asked: PlanReadPurpose,
+        reply: ReplySender,
     },
     Goals {
         ticket: u32,
@@ -41,7 +41,7 @@ pub(super) enum Found {
 
 /// The purpose of reading the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PlanAsked {
+pub(super) enum PlanReadPurpose {
     Tasks,
     /// A claim, for which the goals are run unless a check with this ticket is running.
     Claim {
@@ -52,43 +52,43 @@ pub(super) enum PlanAsked {
 
 /// The agent's calls that are not answered yet.
 #[derive(Debug)]
-pub(super) struct Tools {
-    pub(super) found_in: mpsc::Sender<Found>,
-    found: mpsc::Receiver<Found>,
+pub(super) struct PendingCalls {
+    pub(super) found_in: mpsc::Sender<OffLoopResult>,
+    found: mpsc::Receiver<OffLoopResult>,
     pub(super) news_in: mpsc::Sender<News>,
     news: mpsc::Receiver<News>,
     /// The ticket of the latest check of the goals.
     pub(super) ticket: u32,
-    pub(super) check: Option<Check>,
+    pub(super) check: Option<AgentGoalCheck>,
     /// The results of the latest check.
     pub(super) checked: Vec<GoalResult>,
 }
 
 /// Goals that are run for the agent.
 #[derive(Debug)]
-pub(super) struct Check {
+pub(super) struct AgentGoalCheck {
     pub(super) _run: GoalRun,
     pub(super) since: Instant,
-    pub(super) waiting: Vec<(Purpose, Answering)>,
+    pub(super) waiting: Vec<(GoalCheckPurpose, ReplySender)>,
 }
 
 /// The agent's purpose of running the goals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(super) enum GoalCheckPurpose {
     Check,
     Claim,
 }
 
-impl Purpose {
+impl GoalCheckPurpose {
     pub(super) fn tool(self) -> &'static str {
         match self {
-            Purpose::Check => "goals_check",
-            Purpose::Claim => "claim_done",
+            GoalCheckPurpose::Check => "goals_check",
+            GoalCheckPurpose::Claim => "claim_done",
         }
     }
 }
 
-impl Default for Tools {
+impl Default for PendingCalls {
     fn default() -> Self {
         let (found_in, found) = mpsc::channel(FOUND);
         let (news_in, news) = mpsc::channel(FOUND);
@@ -104,13 +104,13 @@ impl Default for Tools {
     }
 }
 
-impl Tools {
+impl PendingCalls {
     /// Waits for the next result. Cancel safe.
-    pub(super) async fn next(&mut self) -> Found {
+    pub(super) async fn next(&mut self) -> OffLoopResult {
         // This value holds the senders, so the channels never close.
         tokio::select! {
             Some(found) = self.found.recv() => found,
-            Some(news) = self.news.recv() => Found::Language(news),
+            Some(news) = self.news.recv() => OffLoopResult::Language(news),
             else => std::future::pending().await,
         }
     }
@@ -124,10 +124,10 @@ impl Tools {
     }
 }
 
-pub(super) fn answer(reply: Answering, answer: ToolAnswer) {
+pub(super) fn answer(reply: ReplySender, answer: ToolAnswer) {
     _ = reply.send(Reply::Tool { answer }); // the client may have gone
 }
 
-pub(super) fn refuse(reply: Answering, why: ToolRefusal) {
+pub(super) fn refuse(reply: ReplySender, why: ToolRefusal) {
     answer(reply, ToolAnswer::refused(tool_refusal_in_words(why)));
 }

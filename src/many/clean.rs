@@ -21,7 +21,7 @@ use super::{
     latest,
     worker::{TaskFailure, git_failure},
 };
-use crate::driver::prune::{Keep, size_of};
+use crate::driver::prune::{RetentionLimits, size_of};
 
 /// How much of a batch is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,7 +102,7 @@ pub(crate) fn clean(
 ///
 /// Returns the reasons of failed removals. Work that exists nowhere else is not reported here, but by `ralph
 /// many clean`.
-pub(crate) fn prune(site: &Site, spared: Option<&BatchId>, keep: Keep, now: SystemTime) -> Vec<TaskFailure> {
+pub(crate) fn prune(site: &Site, spared: Option<&BatchId>, keep: RetentionLimits, now: SystemTime) -> Vec<TaskFailure> {
     let ids = batches_in(site.project.state());
     if ids.iter().all(|id| Some(id) == spared) {
         return Vec::new();
@@ -176,7 +176,7 @@ fn is_settled(phase: &PlanPhase) -> bool {
 
 /// The limits for batches, and the amounts counted so far, from the latest batch back.
 struct RetentionBudget {
-    keep: Keep,
+    keep: RetentionLimits,
     now: SystemTime,
     runs: u64,
     bytes: u64,

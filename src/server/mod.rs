@@ -2,7 +2,7 @@
 //! socket.
 //!
 //! The server has its own thread, so that clients cannot slow down the loop. It decides nothing: requests go to the
-//! loop ([`Handle`]), events come from the [`Hub`].
+//! loop ([`LoopHandle`]), events come from the [`Hub`].
 
 pub(crate) mod access;
 mod answering;
@@ -39,7 +39,7 @@ use tokio::{
 };
 use tracing::warn;
 
-use crate::driver::{Handle, Hub};
+use crate::driver::{Hub, LoopHandle};
 
 use access::Access;
 pub(crate) use archive::{Archive, Desk, Kept};
@@ -107,7 +107,7 @@ impl Server {
     pub(crate) fn start(
         path: &Path,
         run: Kept,
-        handle: Handle,
+        handle: LoopHandle,
         hub: Hub,
         shown: Shown,
         role_of: RoleOf,

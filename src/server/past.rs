@@ -24,7 +24,7 @@ use ralph_text::with_causes;
 use ralph_words::{queued_message_in_words, tests_confirmed_in_words};
 use serde_json::Value;
 
-use crate::driver::{self, Left, Message, OpenError, read_view, status_of};
+use crate::driver::{self, DeferredMessage, LeaveOutcome, OpenError, read_view, status_of};
 
 use super::{
     answering::{Answering, answer_of},
@@ -102,7 +102,7 @@ async fn answer(
              adds them"
         )));
     }
-    let message = Message::Answer { ask, answer, at };
+    let message = DeferredMessage::Answer { ask, answer, at };
     let left = kept.read(move |paths, run, _| {
         if paths.latest_run().as_ref() != Some(run) {
             return Err(Problem::conflict(
@@ -121,10 +121,10 @@ async fn answer(
         })
     });
     match left.await?.0 {
-        Left::Queued { id, plan, rules } => Ok(Json(Done::without_record(queued_message_in_words(id, &plan, &rules)))),
-        Left::Confirmed => Ok(Json(Done::without_record(tests_confirmed_in_words().to_owned()))),
-        Left::NoRun => Err(Problem::not_found("there is no such run")),
-        Left::Refused { why } => Err(Problem::conflict(why)),
+        LeaveOutcome::Queued { id, plan, rules } => Ok(Json(Done::without_record(queued_message_in_words(id, &plan, &rules)))),
+        LeaveOutcome::Confirmed => Ok(Json(Done::without_record(tests_confirmed_in_words().to_owned()))),
+        LeaveOutcome::NoRun => Err(Problem::not_found("there is no such run")),
+        LeaveOutcome::Refused { why } => Err(Problem::conflict(why)),
     }
 }
 

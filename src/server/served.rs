@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::{net::UnixStream, time::timeout};
 
 use crate::{
-    driver::{Handle, Hub, Subscription, Terminal, UiEvent, Wants, status_of},
+    driver::{Hub, LoopHandle, StreamMode, Subscription, TerminalOutput, UiEvent, status_of},
     review::RunEntry,
 };
 
@@ -50,7 +50,7 @@ pub(super) enum Stage {
 #[derive(Debug)]
 pub(super) struct Served {
     run: RunId,
-    handle: Handle,
+    handle: LoopHandle,
     hub: Hub,
     screens: Screens,
     /// The state folded from the records.
@@ -87,7 +87,7 @@ pub(super) struct Fold {
 impl Fold {
     pub(super) fn of(hub: &Hub) -> Self {
         Self {
-            records: hub.follow(0, Wants::NoOutput),
+            records: hub.follow(0, StreamMode::NoOutput),
             view: RunView::default(),
         }
     }
@@ -103,7 +103,7 @@ impl Fold {
 }
 
 impl Served {
-    pub(super) fn new(run: RunId, handle: Handle, hub: Hub, shown: Shown, listen: Option<String>) -> Self {
+    pub(super) fn new(run: RunId, handle: LoopHandle, hub: Hub, shown: Shown, listen: Option<String>) -> Self {
         Self {
             run,
             handle,
@@ -117,11 +117,17 @@ impl Served {
 
     /// Follows the run from the record `first` on, with or without the output of its terminals.
     pub(super) fn subscribe(&self, first: u64, output: bool) -> Subscription {
-        self.hub
-            .follow(first, if output { Wants::Latest } else { Wants::NoOutput })
+        self.hub.follow(
+            first,
+            if output {
+                StreamMode::Latest
+            } else {
+                StreamMode::NoOutput
+            },
+        )
     }
 
-    pub(super) fn handle(&self) -> &Handle {
+    pub(super) fn handle(&self) -> &LoopHandle {
         &self.handle
     }
 
@@ -178,7 +184,7 @@ impl Served {
     }
 
     /// The remaining output of the terminal of `iteration` from byte `from` on, with the records from `first` on.
-    pub(super) fn terminal(&self, iteration: u32, from: u64, first: u64) -> Option<Terminal> {
+    pub(super) fn terminal(&self, iteration: u32, from: u64, first: u64) -> Option<TerminalOutput> {
         self.hub.terminal(iteration, from, first)
     }
 

@@ -24,7 +24,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use crate::driver::{Handle, Subscription, UiEvent, Wants, WhenSlow};
+use crate::driver::{LoopHandle, StreamMode, Subscription, UiEvent, WhenSlow};
 
 use super::{
     json::Json,
@@ -64,7 +64,7 @@ pub(super) async fn stream(
         return Err(Problem::bad_request(detail));
     }
     let subscription = match (wanted.records, wanted.hold) {
-        (true, _) => served.hub().follow(first, Wants::NoOutput),
+        (true, _) => served.hub().follow(first, StreamMode::NoOutput),
         (false, true) => served.hub().subscribe(first, WhenSlow::HoldAgentBriefly),
         (false, false) => served.hub().subscribe(first, WhenSlow::Skip),
     };
@@ -207,7 +207,7 @@ impl Drop for Screen {
     }
 }
 
-async fn resize(handle: &Handle, size: Option<Size>) {
+async fn resize(handle: &LoopHandle, size: Option<Size>) {
     if let Some(size) = size {
         handle.resize_soon(size).await;
     }

@@ -44,7 +44,16 @@ impl Run {
         };
         let paths = ProjectPaths::new(dir.path(), Some(dir.path())).unwrap();
         let kept = Archive::new(paths, Desk::new(&Supervisor::default())).kept_of(RunId("r".to_owned()));
-        let server = Server::start(&socket, kept, Handle::to_nobody(), hub.clone(), shown, role_of, None).unwrap();
+        let server = Server::start(
+            &socket,
+            kept,
+            LoopHandle::to_nobody(),
+            hub.clone(),
+            shown,
+            role_of,
+            None,
+        )
+        .unwrap();
         Self {
             dir,
             journal,

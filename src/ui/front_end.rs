@@ -22,7 +22,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     config::{Config, Notify},
-    driver::{Handle, Hub, OpenRun, Subscription, UiEvent, Unfold, WhenSlow, prompt_text, task_text, unfolded},
+    driver::{Hub, LoopHandle, OpenRun, Subscription, UiEvent, Unfold, WhenSlow, prompt_text, task_text, unfolded},
     ui::{
         headless::{self, Format},
         notify::{Teller, notifier},
@@ -127,7 +127,7 @@ impl FrontEnd {
     }
 
     /// Starts to show the events of `hub`.
-    pub(crate) fn start(self, hub: &Hub, handle: Handle) -> Shown {
+    pub(crate) fn start(self, hub: &Hub, handle: LoopHandle) -> Shown {
         let screen = self.presentation.screen.is_some();
         // Text of a new run includes the first records of its journal; the past of a resumed run was printed earlier. A
         // screen reads the past before it draws.
@@ -148,7 +148,7 @@ impl FrontEnd {
         Shown { left, notices }
     }
 
-    fn show(self, mut events: Subscription, handle: Handle, running: mpsc::Sender<Infallible>) {
+    fn show(self, mut events: Subscription, handle: LoopHandle, running: mpsc::Sender<Infallible>) {
         let Presentation { format, screen, .. } = self.presentation;
         if self.seat == Seat::Elsewhere {
             return self.tell(events, running);
@@ -218,7 +218,7 @@ impl FrontEnd {
         )
     }
 
-    fn setup(&self, options: ScreenOptions, handle: Handle, running: mpsc::Sender<Infallible>) -> Setup {
+    fn setup(&self, options: ScreenOptions, handle: LoopHandle, running: mpsc::Sender<Infallible>) -> Setup {
         let files = self.files.clone();
         Setup {
             reach: Some(Arc::new(handle)),

@@ -29,7 +29,7 @@ use ralph_system::proc::{self, Size};
 use serde_json::json;
 
 use crate::{
-    driver::{self, Detail, Poll, UiEvent},
+    driver::{self, PollResult, SignalDetail, UiEvent},
     ui::tui::{AfterSignal, Reach, Source, Wake},
 };
 
@@ -338,7 +338,7 @@ fn take_frames(frames: &mut FrameReader, shared: &Shared, next: &mut u64, detail
             Ok(Some(Frame::Skipped(bytes))) => UiEvent::Skipped { bytes },
             Ok(Some(Frame::Resized { cols, rows })) => UiEvent::Resized(Size { cols, rows }),
             Ok(Some(Frame::Detail(detail))) if !details.is_new(detail.at_ms) => continue,
-            Ok(Some(Frame::Detail(detail))) => UiEvent::Detail(Box::new(Detail {
+            Ok(Some(Frame::Detail(detail))) => UiEvent::Detail(Box::new(SignalDetail {
                 at_ms: detail.at_ms,
                 iteration: detail.iteration,
                 signal: detail.signal,
@@ -355,11 +355,11 @@ fn take_frames(frames: &mut FrameReader, shared: &Shared, next: &mut u64, detail
 }
 
 impl Source for Remote {
-    fn poll(&mut self, deadline: Option<Instant>) -> Poll {
+    fn poll(&mut self, deadline: Option<Instant>) -> PollResult {
         let mut state = self.shared.lock();
         loop {
             if std::mem::take(&mut state.woken) {
-                return Poll::Woken;
+                return PollResult::Woken;
             }
             if let Some(event) = state.events.pop_front() {
                 if let UiEvent::Output(bytes) = &event {
@@ -370,14 +370,14 @@ impl Source for Remote {
                     self.next = record.seq + 1;
                     end_with(&mut self.stopped, record);
                 }
-                return Poll::Event(event);
+                return PollResult::Event(event);
             }
             if state.ending.is_some() {
-                return Poll::Over;
+                return PollResult::Over;
             }
             let now = Instant::now();
             state = match deadline.map(|deadline| deadline.saturating_duration_since(now)) {
-                Some(left) if left.is_zero() => return Poll::Woken,
+                Some(left) if left.is_zero() => return PollResult::Woken,
                 Some(left) => {
                     let waited = self.shared.came.wait_timeout(state, left);
                     waited.unwrap_or_else(PoisonError::into_inner).0
@@ -453,9 +453,9 @@ impl Iterator for Remote {
     fn next(&mut self) -> Option<UiEvent> {
         loop {
             match self.poll(None) {
-                Poll::Event(event) => return Some(event),
-                Poll::Woken => {}
-                Poll::Over => return None,
+                PollResult::Event(event) => return Some(event),
+                PollResult::Woken => {}
+                PollResult::Over => return None,
             }
         }
     }

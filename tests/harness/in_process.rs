@@ -17,7 +17,7 @@ use std::{
 use jiff::tz::TimeZone;
 use ralph::{
     config::Config,
-    driver::{self, Clock, Driver, DriverError, Handle, Hub, OpenRun, Reading, RunConfig},
+    driver::{self, ClockReading, Driver, DriverError, Hub, LoopHandle, OpenRun, RunClock, RunConfig},
 };
 use ralph_agent::{
     Activity, AgentAdapter, AgentError, Capabilities, Display, NotLive, Session, SessionCommand, SessionRequest,
@@ -76,10 +76,10 @@ impl Clocks {
         }
     }
 
-    fn read(self) -> Reading {
+    fn read(self) -> ClockReading {
         let monotonic = self.began.elapsed();
         let elapsed_ms = u64::try_from(monotonic.as_millis()).expect("no such long time");
-        Reading {
+        ClockReading {
             wall_ms: self.began_ms + elapsed_ms,
             monotonic,
         }
@@ -211,7 +211,7 @@ impl Looping<'_> {
         let from = if open.recovered { open.next_seq } else { 0 };
         let journal = open.files.journal();
         let run = open.run.clone();
-        let adapter = |agent| driver::Agent {
+        let adapter = |agent| driver::AvailableAgent {
             last_line_claims: agent_is_terminal(&agent),
             adapter: Arc::new(InProcess {
                 agent,
@@ -231,9 +231,9 @@ impl Looping<'_> {
             recording_cap_bytes: RECORDING_CAP_BYTES,
             repository: None,
             heard: None,
-            warden: None,
+            denial_scanner: None,
             confined: Confined::No,
-            clock: Clock::read_by({
+            clock: RunClock::read_by({
                 let clocks = project.clocks;
                 move || clocks.read()
             }),
@@ -279,7 +279,7 @@ pub async fn while_time_stands<T: Send + 'static>(
 
 /// A running loop.
 pub struct Running {
-    handle: Handle,
+    handle: LoopHandle,
     journal: PathBuf,
     run: RunId,
     /// The journal reader, and the records of the run read so far.

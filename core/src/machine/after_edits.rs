@@ -33,14 +33,14 @@ impl AfterEdits {
             // The prompt has mentioned them.
             Event::IterationStarted { role, .. } if role.is_work() => {
                 let failed = std::mem::take(&mut self.failed);
-                self.told = failed.iter().map(known).collect();
+                self.told = failed.iter().map(failure_signature).collect();
             }
             Event::EditsChecked { results, news, .. } => {
                 for result in results {
                     self.take(result);
                     if news.contains(&result.name) && !result.passed {
                         self.told.retain(|(name, _)| *name != result.name);
-                        self.told.push(known(result));
+                        self.told.push(failure_signature(result));
                     }
                 }
             }
@@ -75,16 +75,16 @@ impl AfterEdits {
 
     /// Whether `result` is a failure that the agent does not know, or the end of one that it knows.
     pub(super) fn is_news(&self, result: &GoalResult) -> bool {
-        let told = self.told.iter().find(|(name, _)| *name == result.name);
-        match told {
-            Some(told) => result.passed || *told != known(result),
+        let before = self.told.iter().find(|(name, _)| *name == result.name);
+        match before {
+            Some(before) => result.passed || *before != failure_signature(result),
             None => !result.passed,
         }
     }
 }
 
 /// The name of the goal and a signature of its failure, without numbers that vary.
-fn known(result: &GoalResult) -> (String, String) {
+fn failure_signature(result: &GoalResult) -> (String, String) {
     let words: Vec<&str> = without_numbers(&result.tail).take(WORDS).collect();
     (result.name.clone(), format!("{:?} {}", result.exit, words.join(" ")))
 }

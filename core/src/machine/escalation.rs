@@ -177,10 +177,10 @@ mod tests {
             models,
             ["haiku", "haiku", "sonnet", "sonnet", "opus", "opus", "opus", "opus"]
         );
-        let told: Vec<Option<u32>> = (0..5)
+        let escalated: Vec<Option<u32>> = (0..5)
             .map(|bad| handed_on(&after((0..bad).map(|_| idle("t")).collect()), Some("t")))
             .collect();
-        assert_eq!(told, [None, None, Some(2), None, Some(4)]);
+        assert_eq!(escalated, [None, None, Some(2), None, Some(4)]);
     }
 
     #[test]

@@ -34,7 +34,7 @@ mod settle;
 mod signals;
 mod state;
 mod step;
-mod untold;
+mod unreported_tasks;
 mod user;
 
 #[cfg(test)]
@@ -73,7 +73,7 @@ pub use reviews::{Reviews, Subject};
 pub use rules::{Rules, Said};
 pub use state::{Closed, LoopState};
 pub use step::{Step, step};
-pub use untold::Untold;
+pub use unreported_tasks::Untold;
 
 use std::path::PathBuf;
 

@@ -110,10 +110,10 @@ pub(super) fn answered(
             ..
         }
     );
-    let untold = message.as_ref().filter(|_| !takes_messages);
-    let untold = untold.map(|message| ["denied", &ask.request.title, message].join(": "));
+    let unsent = message.as_ref().filter(|_| !takes_messages);
+    let unsent = unsent.map(|message| ["denied", &ask.request.title, message].join(": "));
     decide(decision, &case, false, &by, message);
-    untold
+    unsent
 }
 
 /// Removes a rule that answers have added.

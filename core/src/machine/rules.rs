@@ -14,7 +14,7 @@ use super::{
     budget::{Budget, Room, Weight, is_getting_on},
     feedback::{self, Feedback},
     reviews::Reviews,
-    untold::Untold,
+    unreported_tasks::Untold,
 };
 
 #[derive(Debug, Clone, PartialEq, Default)]

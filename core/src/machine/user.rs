@@ -53,8 +53,8 @@ pub(super) fn obey(decision: &mut Decision, now_ms: u64, command: &UserCommand, 
             let pending = &decision.state.view.permissions.pending;
             match pending.iter().any(|known| known.number == *ask) {
                 true => {
-                    if let Some(untold) = permission::answered(decision, now_ms, *ask, answer, *at) {
-                        queue_steering(decision, SteeringKind::Next, &untold, None);
+                    if let Some(unsent) = permission::answered(decision, now_ms, *ask, answer, *at) {
+                        queue_steering(decision, SteeringKind::Next, &unsent, None);
                     }
                 }
                 false => {

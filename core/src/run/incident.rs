@@ -112,7 +112,7 @@ pub struct Noticed {
 
 /// A question or permission request on the agent's own channel, which the user could not answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema), schemars(rename = "Asked"))]
 #[serde(rename_all = "camelCase")]
 pub struct Asked {
     pub iteration: u32,

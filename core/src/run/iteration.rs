@@ -100,7 +100,7 @@ impl Iteration {
 
 /// The claims of an iteration, and ralph's findings about them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema), schemars(rename = "Look"))]
 #[serde(rename_all = "camelCase")]
 pub struct Look {
     pub claims: Vec<Claim>,

@@ -8,7 +8,7 @@ use std::{collections::VecDeque, ops::Range, sync::Arc};
 use ralph_core::event::{Event, Record};
 
 use super::{
-    event::{Detail, UiEvent},
+    event::{SignalDetail, UiEvent},
     ring::Ring,
 };
 
@@ -17,30 +17,30 @@ pub(super) const OUTPUT_CAP_BYTES: u64 = 256 * 1024;
 /// Bytes handed at once to a subscriber that only wants the latest output: several screenfuls.
 const LATEST_BYTES: u64 = 64 * 1024;
 /// Number of records and details that are kept. Older records are in the journal.
-pub(super) const MARK_CAP: usize = 1024;
+pub(super) const ENTRY_CAP: usize = 1024;
 
 /// A record or a detail, at its place between the bytes.
 #[derive(Debug)]
-struct Mark {
+struct BacklogEntry {
     /// The offset of the output it came after.
     offset: u64,
     /// The sequence number of the first record that is not older than it.
     seq: u64,
-    what: What,
+    content: EntryContent,
 }
 
 #[derive(Debug)]
-enum What {
+enum EntryContent {
     Record(Arc<Record>),
     /// A detail, and the number of details before it since the hub was made.
-    Detail(Box<Detail>, u64),
+    Detail(Box<SignalDetail>, u64),
 }
 
 #[derive(Debug)]
 pub(super) struct Backlog {
     output: Ring,
-    marks: VecDeque<Mark>,
-    /// Number of dropped marks.
+    entries: VecDeque<BacklogEntry>,
+    /// Number of dropped entries.
     forgotten: u64,
     /// The sequence number after that of the newest record.
     published: u64,
@@ -53,9 +53,9 @@ pub(super) struct Backlog {
 
 /// The position of a subscriber.
 #[derive(Debug)]
-pub(super) struct Position {
+pub(super) struct SubscriberPosition {
     offset: u64,
-    mark: u64,
+    entry: u64,
     /// The record it gets next.
     seq: u64,
     /// The number of the detail it gets next.
@@ -64,7 +64,7 @@ pub(super) struct Position {
 
 /// The next item for a subscriber.
 #[derive(Debug, PartialEq)]
-pub(super) enum Next {
+pub(super) enum NextItem {
     Event(UiEvent),
     /// These records come first, and only the journal still has them.
     Journal(Range<u64>),
@@ -75,7 +75,7 @@ impl Backlog {
     pub(super) fn new(published: u64) -> Self {
         Self {
             output: Ring::default(),
-            marks: VecDeque::new(),
+            entries: VecDeque::new(),
             forgotten: 0,
             published,
             details: 0,
@@ -94,22 +94,22 @@ impl Backlog {
             self.number = iteration;
             self.iteration = (record.seq, self.output.end());
         }
-        self.add_mark(record.seq, What::Record(Arc::new(record)));
+        self.add_entry(record.seq, EntryContent::Record(Arc::new(record)));
     }
 
-    pub(super) fn add_detail(&mut self, detail: Detail) {
+    pub(super) fn add_detail(&mut self, detail: SignalDetail) {
         let number = self.details;
         self.details += 1;
-        self.add_mark(self.published, What::Detail(Box::new(detail), number));
+        self.add_entry(self.published, EntryContent::Detail(Box::new(detail), number));
     }
 
-    fn add_mark(&mut self, seq: u64, what: What) {
-        if self.marks.len() == MARK_CAP {
-            self.marks.pop_front();
+    fn add_entry(&mut self, seq: u64, content: EntryContent) {
+        if self.entries.len() == ENTRY_CAP {
+            self.entries.pop_front();
             self.forgotten += 1;
         }
         let offset = self.output.end();
-        self.marks.push_back(Mark { offset, seq, what });
+        self.entries.push_back(BacklogEntry { offset, seq, content });
     }
 
     /// Appends terminal output. Drops the oldest bytes beyond the cap, but none from `needed` on.
@@ -122,22 +122,22 @@ impl Backlog {
 
     /// Returns the position of a subscriber that starts now with the record `seq`: at the beginning of the kept output,
     /// or after the start of the last iteration if the subscriber has seen that.
-    pub(super) fn position(&self, seq: u64) -> Position {
-        let is_detail = |mark: &&Mark| matches!(mark.what, What::Detail(..));
+    pub(super) fn position(&self, seq: u64) -> SubscriberPosition {
+        let is_detail = |entry: &&BacklogEntry| matches!(entry.content, EntryContent::Detail(..));
         let (started, begins) = self.iteration;
         let begins = if seq > started { begins } else { 0 };
-        Position {
+        SubscriberPosition {
             offset: self.output.start().max(begins),
-            mark: self.forgotten,
+            entry: self.forgotten,
             seq,
-            detail: self.details - self.marks.iter().filter(is_detail).count() as u64,
+            detail: self.details - self.entries.iter().filter(is_detail).count() as u64,
         }
     }
 
     /// Moves `position` behind the first `from` bytes of `iteration`, or as near to that as the kept output allows.
     /// Returns how many bytes of the iteration are before it, and how many there are; `None` if it is not the iteration
     /// that began last.
-    pub(super) fn begin_at(&self, position: &mut Position, iteration: u32, from: u64) -> Option<(u64, u64)> {
+    pub(super) fn begin_at(&self, position: &mut SubscriberPosition, iteration: u32, from: u64) -> Option<(u64, u64)> {
         if iteration != self.number {
             return None;
         }
@@ -148,79 +148,79 @@ impl Backlog {
     }
 
     /// Returns how many bytes are ahead of `position`.
-    pub(super) fn unread_bytes(&self, position: &Position) -> u64 {
+    pub(super) fn unread_bytes(&self, position: &SubscriberPosition) -> u64 {
         self.output.end() - position.offset
     }
 
     /// Whether `position` is at the end.
-    pub(super) fn is_read(&self, position: &Position) -> bool {
-        let marks = self.forgotten + self.marks.len() as u64;
-        position.offset == self.output.end() && position.mark == marks && position.seq >= self.published
+    pub(super) fn is_read(&self, position: &SubscriberPosition) -> bool {
+        let entries = self.forgotten + self.entries.len() as u64;
+        position.offset == self.output.end() && position.entry == entries && position.seq >= self.published
     }
 
     /// Returns the next item after `position`, and moves the position; `None` at the end.
-    pub(super) fn next(&self, position: &mut Position) -> Option<Next> {
+    pub(super) fn next(&self, position: &mut SubscriberPosition) -> Option<NextItem> {
         loop {
-            let mark = self.unread_mark(position);
+            let entry = self.unread_entry(position);
             // The state of the run comes before the output that may belong to it.
-            let seq = mark.map_or(self.published, |mark| mark.seq);
+            let seq = entry.map_or(self.published, |entry| entry.seq);
             if position.seq < seq {
                 let missing = position.seq..seq;
                 position.seq = seq;
-                return Some(Next::Journal(missing));
+                return Some(NextItem::Journal(missing));
             }
-            if let Some(event) = self.next_output(position, mark.map_or(self.output.end(), |mark| mark.offset)) {
-                return Some(Next::Event(event));
+            if let Some(event) = self.next_output(position, entry.map_or(self.output.end(), |entry| entry.offset)) {
+                return Some(NextItem::Event(event));
             }
-            let mark = mark?;
-            position.mark += 1;
-            match &mark.what {
+            let entry = entry?;
+            position.entry += 1;
+            match &entry.content {
                 // From before what this subscriber asked for.
-                What::Record(record) if record.seq < position.seq => {}
-                What::Record(record) => {
+                EntryContent::Record(record) if record.seq < position.seq => {}
+                EntryContent::Record(record) => {
                     position.seq = record.seq + 1;
-                    return Some(Next::Event(UiEvent::Record(Arc::clone(record))));
+                    return Some(NextItem::Event(UiEvent::Record(Arc::clone(record))));
                 }
-                What::Detail(detail, number) => {
+                EntryContent::Detail(detail, number) => {
                     let missed = number - position.detail;
                     position.detail = number + 1;
-                    let detail = Detail {
+                    let detail = SignalDetail {
                         missed,
-                        ..Detail::clone(detail)
+                        ..SignalDetail::clone(detail)
                     };
-                    return Some(Next::Event(UiEvent::Detail(Box::new(detail))));
+                    return Some(NextItem::Event(UiEvent::Detail(Box::new(detail))));
                 }
             }
         }
     }
 
     /// As [`Self::next`], but skips all output except the latest.
-    pub(super) fn next_of_latest(&self, position: &mut Position) -> Option<Next> {
+    pub(super) fn next_of_latest(&self, position: &mut SubscriberPosition) -> Option<NextItem> {
         let from = position.offset;
         let latest = self.output.end().saturating_sub(LATEST_BYTES);
         if from < latest {
             position.offset = latest;
-            return Some(Next::Event(UiEvent::Skipped { bytes: latest - from }));
+            return Some(NextItem::Event(UiEvent::Skipped { bytes: latest - from }));
         }
         self.next(position)
     }
 
     /// As [`Self::next`], but skips all output.
-    pub(super) fn next_but_output(&self, position: &mut Position) -> Option<Next> {
+    pub(super) fn next_but_output(&self, position: &mut SubscriberPosition) -> Option<NextItem> {
         position.offset = self.output.end();
         self.next(position)
     }
 
-    /// Returns the first mark that `position` has not passed. First moves a position at a dropped mark to the oldest
+    /// Returns the first entry that `position` has not passed. First moves a position at a dropped entry to the oldest
     /// kept one.
-    fn unread_mark(&self, position: &mut Position) -> Option<&Mark> {
-        position.mark = position.mark.max(self.forgotten);
-        self.marks
-            .get(usize::try_from(position.mark - self.forgotten).unwrap_or(usize::MAX))
+    fn unread_entry(&self, position: &mut SubscriberPosition) -> Option<&BacklogEntry> {
+        position.entry = position.entry.max(self.forgotten);
+        self.entries
+            .get(usize::try_from(position.entry - self.forgotten).unwrap_or(usize::MAX))
     }
 
     /// Returns the output up to `end`, or how much of it was dropped.
-    fn next_output(&self, position: &mut Position, end: u64) -> Option<UiEvent> {
+    fn next_output(&self, position: &mut SubscriberPosition, end: u64) -> Option<UiEvent> {
         if position.offset >= end {
             return None;
         }
@@ -235,7 +235,7 @@ impl Backlog {
     }
 }
 
-impl Position {
+impl SubscriberPosition {
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }

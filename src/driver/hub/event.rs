@@ -14,7 +14,7 @@ pub enum UiEvent {
     /// The terminal has another size from here on. Only in replays: in a live run the user interface chooses the size.
     Resized(Size),
     /// A signal of the agent that the journal does not keep.
-    Detail(Box<Detail>),
+    Detail(Box<SignalDetail>),
     /// This much output was left out because the subscriber did not keep up.
     Skipped {
         bytes: u64,
@@ -23,7 +23,7 @@ pub enum UiEvent {
 
 /// A signal that is shown but not recorded: a subscriber that lags misses it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Detail {
+pub struct SignalDetail {
     pub at_ms: u64,
     pub iteration: u32,
     pub signal: AgentSignal,

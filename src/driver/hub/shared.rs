@@ -9,11 +9,11 @@ use std::{
 
 use tokio::sync::Notify;
 
-use super::backlog::{Backlog, OUTPUT_CAP_BYTES, Position};
+use super::backlog::{Backlog, OUTPUT_CAP_BYTES, SubscriberPosition};
 
 /// The events that a subscriber gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wants {
+pub enum StreamMode {
     Everything,
     /// All records and details, and only the latest output, a few times a second: for one of many subscribers, since
     /// each costs the agent some time.
@@ -24,12 +24,12 @@ pub enum Wants {
 
 /// Ends the wait of a subscriber, which may be a thread or a task.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Wake {
+pub(super) struct SubscriberWake {
     thread: Arc<Condvar>,
     task: Arc<Notify>,
 }
 
-impl Wake {
+impl SubscriberWake {
     pub(super) fn wake(&self) {
         self.thread.notify_one();
         // Remembered for a task that is about to wait.
@@ -61,17 +61,17 @@ pub enum WhenSlow {
 pub(super) const HOLD_PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SharedHub {
     pub(super) journal: PathBuf,
     /// How long the agent waits for a subscriber that holds it back briefly and takes nothing.
     pub(super) patience: Duration,
-    state: Mutex<State>,
+    state: Mutex<HubState>,
     /// Notified when a subscriber has taken something, or has gone.
     pub(super) taken: Condvar,
 }
 
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct HubState {
     pub(super) backlog: Backlog,
     pub(super) subscribers: BTreeMap<u64, Subscriber>,
     /// Number of subscribers ever made, and the next one's number.
@@ -83,15 +83,15 @@ pub(super) struct State {
 
 #[derive(Debug)]
 pub(super) struct Subscriber {
-    pub(super) position: Position,
+    pub(super) position: SubscriberPosition,
     pub(super) when_slow: WhenSlow,
-    pub(super) wants: Wants,
+    pub(super) mode: StreamMode,
     /// When it last took something.
     pub(super) took: Instant,
     /// Whether the agent has waited long enough for it: it skips until it has caught up.
     pub(super) lapsed: bool,
     /// Ends its wait.
-    pub(super) wake: Wake,
+    pub(super) wake: SubscriberWake,
     /// Whether it waits for the next event.
     pub(super) waits: bool,
     /// Whether its next poll is to return early, because another thread woke it.
@@ -108,9 +108,9 @@ impl Subscriber {
     }
 }
 
-impl Shared {
+impl SharedHub {
     pub(super) fn new(journal: PathBuf, published: u64, patience: Duration) -> Self {
-        let state = State {
+        let state = HubState {
             backlog: Backlog::new(published),
             subscribers: BTreeMap::new(),
             numbered: 0,
@@ -125,13 +125,13 @@ impl Shared {
         }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, HubState> {
         // No code panics while it holds the lock; if one did, the backlog would still be consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl HubState {
     /// Wakes the subscribers that wait for a record or a detail. A resting or busy subscriber is left alone.
     pub(super) fn tell(&mut self) {
         self.subscribers.values_mut().for_each(Subscriber::tell);
@@ -141,7 +141,7 @@ impl State {
     pub(super) fn tell_output(&mut self) {
         self.subscribers
             .values_mut()
-            .filter(|subscriber| subscriber.wants != Wants::NoOutput)
+            .filter(|subscriber| subscriber.mode != StreamMode::NoOutput)
             .for_each(Subscriber::tell);
     }
 

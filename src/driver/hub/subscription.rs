@@ -10,9 +10,9 @@ use ralph_core::event::Record;
 use ralph_state::store::journal::Reader;
 
 use super::{
-    backlog::Next,
+    backlog::NextItem,
     event::UiEvent,
-    shared::{Shared, State, Subscriber, Wake, Wants, WhenSlow},
+    shared::{HubState, SharedHub, StreamMode, Subscriber, SubscriberWake, WhenSlow},
 };
 
 /// How long a subscriber that skips rests after it has read everything. Twenty of them would otherwise be woken at each
@@ -23,7 +23,7 @@ const LONG_REST: Duration = Duration::from_millis(100);
 
 /// The result of [`Subscription::poll`].
 #[derive(Debug, Clone, PartialEq)]
-pub enum Poll {
+pub enum PollResult {
     Event(UiEvent),
     /// The time is up, or a [`Waker`] was used.
     Woken,
@@ -34,7 +34,7 @@ pub enum Poll {
 /// Wakes a subscriber that waits in [`Subscription::poll`] for another reason: a key, the end of a job.
 #[derive(Debug, Clone)]
 pub struct Waker {
-    shared: Arc<Shared>,
+    shared: Arc<SharedHub>,
     number: u64,
 }
 
@@ -52,9 +52,9 @@ impl Waker {
 /// journal.
 #[derive(Debug)]
 pub struct Subscription {
-    shared: Arc<Shared>,
+    shared: Arc<SharedHub>,
     number: u64,
-    wake: Wake,
+    wake: SubscriberWake,
     /// The first record that is handed over.
     first: u64,
     /// Records that come next and are only in the journal.
@@ -66,15 +66,15 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    pub(super) fn new(shared: Arc<Shared>, first: u64, when_slow: WhenSlow) -> Self {
-        let wake = Wake::default();
+    pub(super) fn new(shared: Arc<SharedHub>, first: u64, when_slow: WhenSlow) -> Self {
+        let wake = SubscriberWake::default();
         let mut state = shared.lock();
         let number = state.numbered;
         state.numbered += 1;
         let subscriber = Subscriber {
             position: state.backlog.position(first),
             when_slow,
-            wants: Wants::Everything,
+            mode: StreamMode::Everything,
             took: Instant::now(),
             lapsed: false,
             wake: wake.clone(),
@@ -96,14 +96,14 @@ impl Subscription {
     }
 
     /// Waits for the next event until `deadline`, or without limit.
-    pub fn poll(&mut self, deadline: Option<Instant>) -> Poll {
+    pub fn poll(&mut self, deadline: Option<Instant>) -> PollResult {
         loop {
             if let Some(record) = self.next_missing() {
-                return Poll::Event(UiEvent::Record(Arc::new(record)));
+                return PollResult::Event(UiEvent::Record(Arc::new(record)));
             }
             match self.receive(deadline) {
-                Received::Poll(poll) => return poll,
-                Received::Missing(missing) => self.missing = missing,
+                ReceivedItem::Poll(poll) => return poll,
+                ReceivedItem::Missing(missing) => self.missing = missing,
             }
         }
     }
@@ -118,10 +118,10 @@ impl Subscription {
             let shared = Arc::clone(&self.shared);
             let received = self.take(&mut shared.lock(), Instant::now());
             match (received, self.rests_until) {
-                (Some(Received::Poll(Poll::Event(event))), _) => return Some(event),
-                (Some(Received::Poll(Poll::Over)), _) => return None,
-                (Some(Received::Poll(Poll::Woken)), _) => {}
-                (Some(Received::Missing(missing)), _) => self.missing = missing,
+                (Some(ReceivedItem::Poll(PollResult::Event(event))), _) => return Some(event),
+                (Some(ReceivedItem::Poll(PollResult::Over)), _) => return None,
+                (Some(ReceivedItem::Poll(PollResult::Woken)), _) => {}
+                (Some(ReceivedItem::Missing(missing)), _) => self.missing = missing,
                 (None, None) => self.wake.task().notified().await,
                 // During a rest, the end of the run still wakes the task.
                 (None, Some(until)) => {
@@ -137,15 +137,15 @@ impl Subscription {
     /// Hands over all events that are available now, without waiting.
     pub fn take_all(&mut self, take: &mut dyn FnMut(UiEvent)) {
         self.rests_until = None;
-        while let Poll::Event(event) = self.poll(Some(Instant::now())) {
+        while let PollResult::Event(event) = self.poll(Some(Instant::now())) {
             take(event);
         }
     }
 
     /// Selects the events that it gets from here on.
-    pub(super) fn want(&mut self, wants: Wants) {
+    pub(super) fn set_mode(&mut self, mode: StreamMode) {
         if let Some(subscriber) = self.shared.lock().subscribers.get_mut(&self.number) {
-            subscriber.wants = wants;
+            subscriber.mode = mode;
         }
     }
 
@@ -153,7 +153,7 @@ impl Subscription {
     /// before the next output, and how many there are; `None` if it is not the iteration that began last.
     pub(super) fn begin_at(&mut self, iteration: u32, from: u64) -> Option<(u64, u64)> {
         let mut state = self.shared.lock();
-        let State {
+        let HubState {
             subscribers, backlog, ..
         } = &mut *state;
         let subscriber = subscribers.get_mut(&self.number)?;
@@ -207,7 +207,7 @@ impl Subscription {
         None
     }
 
-    fn receive(&mut self, deadline: Option<Instant>) -> Received {
+    fn receive(&mut self, deadline: Option<Instant>) -> ReceivedItem {
         let shared = Arc::clone(&self.shared);
         let mut state = shared.lock();
         loop {
@@ -216,7 +216,7 @@ impl Subscription {
                 return received;
             }
             if deadline.is_some_and(|deadline| deadline <= now) {
-                return Received::Poll(Poll::Woken);
+                return ReceivedItem::Poll(PollResult::Woken);
             }
             let until = self.rests_until.into_iter().chain(deadline).min();
             state = match until.map(|until| until.saturating_duration_since(now)) {
@@ -230,7 +230,7 @@ impl Subscription {
     }
 
     /// Takes the next item; `None` if all were taken or the subscriber rests.
-    fn take(&mut self, state: &mut State, now: Instant) -> Option<Received> {
+    fn take(&mut self, state: &mut HubState, now: Instant) -> Option<ReceivedItem> {
         let closed = state.closed;
         let subscriber = state
             .subscribers
@@ -238,16 +238,16 @@ impl Subscription {
             .expect("a subscription is listed until it is dropped");
         subscriber.waits = false;
         if std::mem::take(&mut subscriber.woken) {
-            return Some(Received::Poll(Poll::Woken));
+            return Some(ReceivedItem::Poll(PollResult::Woken));
         }
         if !closed && self.rests_until.is_some_and(|until| now < until) {
             return None;
         }
         self.rests_until = None;
-        let next = match subscriber.wants {
-            Wants::Everything => state.backlog.next(&mut subscriber.position),
-            Wants::Latest => state.backlog.next_of_latest(&mut subscriber.position),
-            Wants::NoOutput => state.backlog.next_but_output(&mut subscriber.position),
+        let next = match subscriber.mode {
+            StreamMode::Everything => state.backlog.next(&mut subscriber.position),
+            StreamMode::Latest => state.backlog.next_of_latest(&mut subscriber.position),
+            StreamMode::NoOutput => state.backlog.next_but_output(&mut subscriber.position),
         };
         subscriber.took = now;
         let caught_up = state.backlog.is_read(&subscriber.position);
@@ -255,28 +255,28 @@ impl Subscription {
         match subscriber.when_slow {
             WhenSlow::HoldAgentBack | WhenSlow::HoldAgentBriefly => self.shared.taken.notify_all(),
             WhenSlow::Skip if next.is_some() && caught_up => {
-                let rest = match subscriber.wants {
-                    Wants::Latest => LONG_REST,
-                    Wants::Everything | Wants::NoOutput => REST,
+                let rest = match subscriber.mode {
+                    StreamMode::Latest => LONG_REST,
+                    StreamMode::Everything | StreamMode::NoOutput => REST,
                 };
                 self.rests_until = Some(now + rest);
             }
             WhenSlow::Skip => {}
         }
         match next {
-            Some(Next::Event(event)) => Some(Received::Poll(Poll::Event(event))),
-            Some(Next::Journal(missing)) => Some(Received::Missing(missing)),
+            Some(NextItem::Event(event)) => Some(ReceivedItem::Poll(PollResult::Event(event))),
+            Some(NextItem::Journal(missing)) => Some(ReceivedItem::Missing(missing)),
             None => {
                 subscriber.is_through = closed;
                 subscriber.waits = !closed;
-                closed.then_some(Received::Poll(Poll::Over))
+                closed.then_some(ReceivedItem::Poll(PollResult::Over))
             }
         }
     }
 }
 
-enum Received {
-    Poll(Poll),
+enum ReceivedItem {
+    Poll(PollResult),
     /// Records that have to be read from the journal first.
     Missing(Range<u64>),
 }
@@ -288,9 +288,9 @@ impl Iterator for Subscription {
     fn next(&mut self) -> Option<UiEvent> {
         loop {
             match self.poll(None) {
-                Poll::Event(event) => return Some(event),
-                Poll::Woken => {}
-                Poll::Over => return None,
+                PollResult::Event(event) => return Some(event),
+                PollResult::Woken => {}
+                PollResult::Over => return None,
             }
         }
     }

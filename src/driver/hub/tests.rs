@@ -4,7 +4,7 @@ use ralph_core::event::{Event, Notice, RunId};
 use ralph_state::store::journal::Journal;
 
 use super::{
-    backlog::{MARK_CAP, OUTPUT_CAP_BYTES},
+    backlog::{ENTRY_CAP, OUTPUT_CAP_BYTES},
     *,
 };
 
@@ -73,7 +73,7 @@ fn seqs(events: impl IntoIterator<Item = UiEvent>) -> Vec<u64> {
     events.into_iter().filter_map(seq).collect()
 }
 
-fn details(events: impl IntoIterator<Item = UiEvent>) -> Vec<Detail> {
+fn details(events: impl IntoIterator<Item = UiEvent>) -> Vec<SignalDetail> {
     let detail = |event| match event {
         UiEvent::Detail(detail) => Some(*detail),
         UiEvent::Output(_) | UiEvent::Resized(_) | UiEvent::Record(_) | UiEvent::Skipped { .. } => None,
@@ -110,7 +110,7 @@ fn events_come_in_the_order_they_were_published() {
             UiEvent::Output(b"ab".to_vec()),
             UiEvent::Record(Arc::new(record(0))),
             UiEvent::Output(b"c".to_vec()),
-            UiEvent::Detail(Box::new(Detail {
+            UiEvent::Detail(Box::new(SignalDetail {
                 at_ms: 7,
                 iteration: 1,
                 signal: said(1),
@@ -221,11 +221,11 @@ fn an_owner_is_shown_everything_beside_nineteen_others_of_whom_one_is_stuck() {
 fn records_never_wait_and_forgotten_ones_come_from_the_journal() {
     let mut written = Written::new();
     let mut followers = [owner(&written.hub), watcher(&written.hub)];
-    written.publish(MARK_CAP + 10);
+    written.publish(ENTRY_CAP + 10);
     let mut got: Vec<Vec<u64>> = followers.iter_mut().map(|follower| seqs(follower.take(100))).collect();
-    written.publish(3 * MARK_CAP);
+    written.publish(3 * ENTRY_CAP);
     written.hub.close(Duration::ZERO);
-    let all: Vec<u64> = (0..4 * MARK_CAP as u64 + 11).collect();
+    let all: Vec<u64> = (0..4 * ENTRY_CAP as u64 + 11).collect();
     for (follower, got) in followers.into_iter().zip(&mut got) {
         got.extend(seqs(follower));
         assert_eq!(*got, all);
@@ -235,12 +235,12 @@ fn records_never_wait_and_forgotten_ones_come_from_the_journal() {
 #[test]
 fn a_late_subscriber_gets_all_records_and_the_tail_of_the_terminal() {
     let mut written = Written::new();
-    written.publish(2 * MARK_CAP);
+    written.publish(2 * ENTRY_CAP);
     written.hub.output(&[1; 2 * CAP]);
     written.publish(1);
     written.hub.output(b"tail");
     let late = watcher(&written.hub);
-    let from_a_snapshot = written.hub.subscribe(2 * MARK_CAP as u64, WhenSlow::Skip);
+    let from_a_snapshot = written.hub.subscribe(2 * ENTRY_CAP as u64, WhenSlow::Skip);
     written.publish(1);
     written.hub.close(Duration::ZERO);
 
@@ -253,10 +253,10 @@ fn a_late_subscriber_gets_all_records_and_the_tail_of_the_terminal() {
     let newest: Vec<UiEvent> = got[got.len() - 3..].to_vec();
     assert!(matches!(&newest[0], UiEvent::Record(_)));
     assert_eq!(newest[1], UiEvent::Output(b"tail".to_vec()));
-    let all: Vec<u64> = (0..=2 * MARK_CAP as u64 + 2).collect();
+    let all: Vec<u64> = (0..=2 * ENTRY_CAP as u64 + 2).collect();
     assert_eq!(seqs(got), all);
 
-    assert_eq!(seqs(from_a_snapshot), all[2 * MARK_CAP..]);
+    assert_eq!(seqs(from_a_snapshot), all[2 * ENTRY_CAP..]);
 }
 
 #[test]
@@ -285,11 +285,11 @@ fn the_past_is_what_a_subscriber_has_seen_already() {
 fn without_its_journal_a_run_is_shown_with_gaps() {
     let hub = hub();
     let follower = owner(&hub);
-    for seq in 0..=MARK_CAP as u64 {
+    for seq in 0..=ENTRY_CAP as u64 {
         hub.publish(record(seq));
     }
     hub.close(Duration::ZERO);
-    let kept: Vec<u64> = (1..=MARK_CAP as u64).collect();
+    let kept: Vec<u64> = (1..=ENTRY_CAP as u64).collect();
     assert_eq!(seqs(follower), kept);
 }
 
@@ -297,14 +297,14 @@ fn without_its_journal_a_run_is_shown_with_gaps() {
 fn a_subscriber_that_lags_gets_the_newest_details_and_the_number_of_those_before() {
     let hub = hub();
     let follower = owner(&hub);
-    let all = MARK_CAP + 100;
+    let all = ENTRY_CAP + 100;
     for n in 0..all {
         hub.tell(0, 1, &said(n));
     }
     let late = watcher(&hub);
     hub.close(Duration::ZERO);
     let got = details(follower);
-    assert_eq!(got.len(), MARK_CAP);
+    assert_eq!(got.len(), ENTRY_CAP);
     assert_eq!((&got[0].signal, got[0].missed), (&said(100), 100));
     assert_eq!((&got[1].signal, got[1].missed), (&said(101), 0));
     assert_eq!(got.last().map(|detail| &detail.signal), Some(&said(all - 1)));
@@ -324,15 +324,15 @@ fn a_subscriber_that_waits_is_woken_once_for_each_call_and_by_its_deadline() {
         sender.send(follower.poll(None)).unwrap();
     });
     waker.wake();
-    assert_eq!(polled.recv_timeout(DEADLINE), Ok(Poll::Woken));
-    assert_eq!(polled.recv_timeout(DEADLINE), Ok(Poll::Woken));
+    assert_eq!(polled.recv_timeout(DEADLINE), Ok(PollResult::Woken));
+    assert_eq!(polled.recv_timeout(DEADLINE), Ok(PollResult::Woken));
     hub.output(b"a");
     assert_eq!(
         polled.recv_timeout(DEADLINE),
-        Ok(Poll::Event(UiEvent::Output(b"a".to_vec())))
+        Ok(PollResult::Event(UiEvent::Output(b"a".to_vec())))
     );
     hub.close(Duration::ZERO);
-    assert_eq!(polled.recv_timeout(DEADLINE), Ok(Poll::Over));
+    assert_eq!(polled.recv_timeout(DEADLINE), Ok(PollResult::Over));
     polls.join().unwrap();
     waker.wake(); // its subscriber has gone
 }
@@ -345,10 +345,10 @@ fn a_subscriber_that_skips_gets_what_comes_after_it_has_rested() {
         hub.output(text.as_bytes());
         assert_eq!(
             follower.poll(Some(Instant::now() + DEADLINE)),
-            Poll::Event(UiEvent::Output(text.as_bytes().to_vec()))
+            PollResult::Event(UiEvent::Output(text.as_bytes().to_vec()))
         );
     }
-    assert_eq!(follower.poll(Some(Instant::now())), Poll::Woken);
+    assert_eq!(follower.poll(Some(Instant::now())), PollResult::Woken);
 }
 
 #[test]
@@ -389,8 +389,8 @@ fn an_end_waits_for_the_owner_and_for_nobody_else() {
 #[test]
 fn one_that_wants_the_latest_output_gets_the_end_of_a_flood_and_all_records() {
     let hub = hub();
-    let latest = hub.follow(0, Wants::Latest);
-    let none = hub.follow(0, Wants::NoOutput);
+    let latest = hub.follow(0, StreamMode::Latest);
+    let none = hub.follow(0, StreamMode::NoOutput);
     hub.output(&[7; CAP]);
     hub.publish(record(0));
     hub.output(b"end");
@@ -413,7 +413,7 @@ fn a_screen_that_takes_nothing_holds_the_agent_briefly_and_skips_until_it_has_ca
         hub.output(&chunk); // returns although the subscriber takes nothing
     }
     let mut taken = Vec::new();
-    while let Poll::Event(event) = frozen.poll(Some(Instant::now())) {
+    while let PollResult::Event(event) = frozen.poll(Some(Instant::now())) {
         taken.push(event);
     }
     let (shown, skipped) = bytes(taken);

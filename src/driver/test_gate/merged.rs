@@ -1,8 +1,8 @@
 //! The goals of a merged tree, and trials with tests that were kept of it elsewhere.
 
 use super::{
-    Arc, Goal, GoalResult, InPlace, Originals, Path, PathBuf, Place, Trial, blocking, check_for_claim, results,
-    untried, with_causes, with_originals,
+    Arc, ExecutionContext, Goal, GoalResult, InPlace, Originals, Path, PathBuf, Trial, blocking, check_for_claim,
+    results, untried, with_causes, with_originals,
 };
 
 /// Runs the goals, and if they pass once more with the tests of each of `stores` that the tree has otherwise. `record` is what is
@@ -12,7 +12,7 @@ use super::{
 pub async fn check_merged(
     goals: Vec<Goal>,
     parallel: bool,
-    place: Place,
+    place: ExecutionContext,
     stores: Vec<PathBuf>,
     record: &Path,
 ) -> (Vec<GoalResult>, Vec<(PathBuf, Trial)>) {
@@ -31,7 +31,13 @@ pub async fn check_merged(
 }
 
 /// Runs the goals with the tests of a store in place; none where the tree has these, or nothing was kept.
-async fn tried(goals: Vec<Goal>, parallel: bool, place: &Arc<Place>, store: &Path, record: &Path) -> Option<Trial> {
+async fn tried(
+    goals: Vec<Goal>,
+    parallel: bool,
+    place: &Arc<ExecutionContext>,
+    store: &Path,
+    record: &Path,
+) -> Option<Trial> {
     let project = &place.project;
     let found = {
         let (project, store) = (project.clone(), store.to_owned());

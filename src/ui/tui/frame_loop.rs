@@ -15,7 +15,7 @@ use ralph_text::sanitized;
 use ralph_words::{Tone, short_duration};
 use ratatui::{Terminal, backend::CrosstermBackend, layout::Rect};
 
-use crate::driver::{Poll, UiEvent};
+use crate::driver::{PollResult, UiEvent};
 
 use super::{
     AfterSignal, Setup,
@@ -222,12 +222,12 @@ impl<'a> FrameLoop<'a> {
             return self.wait_for_user(deadline);
         }
         match self.source.poll(deadline) {
-            Poll::Event(event) => return Ok(self.take_event(event)),
-            Poll::Woken => {
+            PollResult::Event(event) => return Ok(self.take_event(event)),
+            PollResult::Woken => {
                 self.take_refusals();
                 self.pass_time();
             }
-            Poll::Over => {
+            PollResult::Over => {
                 self.over = true;
                 // A replay stays open. A run's loop stays until its end was acknowledged.
                 if self.model.ui.replay.is_none() && !self.loan.is_out() {

@@ -10,7 +10,7 @@ use std::{
 
 use ralph_core::event::{Event, Record};
 
-use crate::driver::{Poll, UiEvent};
+use crate::driver::{PollResult, UiEvent};
 
 use super::{
     Recordings,
@@ -209,10 +209,10 @@ impl Player {
 }
 
 impl Source for Player {
-    fn poll(&mut self, deadline: Option<Instant>) -> Poll {
+    fn poll(&mut self, deadline: Option<Instant>) -> PollResult {
         loop {
             let Some(next_ms) = self.next_ms() else {
-                return Poll::Over;
+                return PollResult::Over;
             };
             let now = Instant::now();
             let due = match self.comes_ms() {
@@ -223,13 +223,13 @@ impl Source for Player {
                 self.position_ms = next_ms;
                 self.hold_here();
                 if let Some(event) = self.take() {
-                    return Poll::Event(event);
+                    return PollResult::Event(event);
                 }
                 continue;
             }
             let until = due.into_iter().chain(deadline).min();
             if deadline.is_some_and(|deadline| deadline <= now) || wait_for(&self.woken, until) {
-                return Poll::Woken;
+                return PollResult::Woken;
             }
         }
     }
@@ -395,11 +395,11 @@ mod tests {
         let mut seen = Vec::new();
         loop {
             match player.poll(None) {
-                Poll::Event(UiEvent::Record(record)) => seen.push(record.seq.to_string()),
-                Poll::Event(UiEvent::Output(bytes)) => seen.push(String::from_utf8(bytes).unwrap()),
-                Poll::Event(UiEvent::Resized(size)) => seen.push(format!("{}x{}", size.cols, size.rows)),
-                Poll::Event(UiEvent::Detail(_) | UiEvent::Skipped { .. }) | Poll::Woken => {}
-                Poll::Over => return seen,
+                PollResult::Event(UiEvent::Record(record)) => seen.push(record.seq.to_string()),
+                PollResult::Event(UiEvent::Output(bytes)) => seen.push(String::from_utf8(bytes).unwrap()),
+                PollResult::Event(UiEvent::Resized(size)) => seen.push(format!("{}x{}", size.cols, size.rows)),
+                PollResult::Event(UiEvent::Detail(_) | UiEvent::Skipped { .. }) | PollResult::Woken => {}
+                PollResult::Over => return seen,
             }
         }
     }
@@ -432,7 +432,7 @@ mod tests {
         let wake = player.waker();
         let now_ms = player.now_ms();
         wake();
-        assert_eq!(player.poll(None), Poll::Woken);
+        assert_eq!(player.poll(None), PollResult::Woken);
         assert_eq!(player.now_ms(), now_ms);
     }
 
@@ -447,11 +447,11 @@ mod tests {
         wake();
         loop {
             match player.poll(None) {
-                Poll::Event(UiEvent::Record(record)) => seen.push(record.seq.to_string()),
-                Poll::Event(UiEvent::Output(bytes)) => seen.push(String::from_utf8(bytes).unwrap()),
-                Poll::Event(UiEvent::Resized(size)) => seen.push(format!("{}x{}", size.cols, size.rows)),
-                Poll::Over => break,
-                Poll::Event(UiEvent::Detail(_) | UiEvent::Skipped { .. }) | Poll::Woken => wake(),
+                PollResult::Event(UiEvent::Record(record)) => seen.push(record.seq.to_string()),
+                PollResult::Event(UiEvent::Output(bytes)) => seen.push(String::from_utf8(bytes).unwrap()),
+                PollResult::Event(UiEvent::Resized(size)) => seen.push(format!("{}x{}", size.cols, size.rows)),
+                PollResult::Over => break,
+                PollResult::Event(UiEvent::Detail(_) | UiEvent::Skipped { .. }) | PollResult::Woken => wake(),
             }
         }
         assert_eq!(seen, ["0", "1", "9x3", "one", "30x5", "two", "2", "3", "4"]);

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Instant};
 use ralph_core::event::{Record, RequestedBy, UserCommand};
 use ralph_system::proc::Size;
 
-use crate::driver::{self, Handle, Poll, Subscription};
+use crate::driver::{self, LoopHandle, PollResult, Subscription};
 
 use super::{
     AfterSignal, Reach,
@@ -30,7 +30,7 @@ impl Past {
 
 pub trait Source {
     /// Waits for the next event until `deadline`, or indefinitely without one.
-    fn poll(&mut self, deadline: Option<Instant>) -> Poll;
+    fn poll(&mut self, deadline: Option<Instant>) -> PollResult;
 
     /// Delivers the records before the first event; a replay has none.
     fn past(&mut self, _take: &mut dyn FnMut(&Record)) {}
@@ -74,7 +74,7 @@ impl Source for Live<'_> {
         self.0.past(take);
     }
 
-    fn poll(&mut self, deadline: Option<Instant>) -> Poll {
+    fn poll(&mut self, deadline: Option<Instant>) -> PollResult {
         self.0.poll(deadline)
     }
 
@@ -89,21 +89,21 @@ impl Source for Live<'_> {
 }
 
 /// The loop in this process, which handles signals itself and ends with the process.
-impl Reach for Handle {
+impl Reach for LoopHandle {
     fn command(&self, command: UserCommand, by: RequestedBy) -> Result<(), String> {
-        Handle::command(self, command, by).map_err(|busy| busy.to_string())
+        LoopHandle::command(self, command, by).map_err(|busy| busy.to_string())
     }
 
     fn cancel_task(&self, number: u32) -> Result<(), String> {
-        Handle::cancel_task(self, number).map_err(|busy| busy.to_string())
+        LoopHandle::cancel_task(self, number).map_err(|busy| busy.to_string())
     }
 
     fn type_bytes(&self, bytes: Vec<u8>) {
-        Handle::type_bytes(self, bytes);
+        LoopHandle::type_bytes(self, bytes);
     }
 
     fn resize(&self, size: Size) {
-        Handle::resize(self, size);
+        LoopHandle::resize(self, size);
     }
 
     fn signalled(&self, _: RequestedBy) -> AfterSignal {

@@ -42,7 +42,7 @@ pub(super) struct OutputSources {
     pub dir: TempDir,
 }
 
-pub(super) struct OutputReader {
+pub(super) struct ChildOutputReader {
     shared: Arc<ChildState>,
     output: Box<dyn OutputSink>,
     sources: OutputSources,
@@ -61,14 +61,14 @@ impl Drop for StopOnPanic {
     }
 }
 
-impl OutputReader {
+impl ChildOutputReader {
     pub(super) fn new(
         shared: Arc<ChildState>,
         output: Box<dyn OutputSink>,
         sources: OutputSources,
         waiter: thread::JoinHandle<()>,
-    ) -> OutputReader {
-        OutputReader {
+    ) -> ChildOutputReader {
+        ChildOutputReader {
             shared,
             output,
             sources,
@@ -154,7 +154,7 @@ impl OutputReader {
             );
             self.output.terminal(text.as_bytes());
         }
-        let OutputReader {
+        let ChildOutputReader {
             shared,
             mut output,
             sources,

@@ -25,7 +25,7 @@ use super::{
     guard_waiter::GuardWaiter,
     launch::REPOSITORY_VARS,
     leftovers::{CHILD_ID_VAR, StartedChildren},
-    reader::{OutputReader, OutputSources},
+    reader::{ChildOutputReader, OutputSources},
     spec::{ChildFiles, GuardSpec},
     system,
 };
@@ -125,7 +125,7 @@ pub(super) fn spawn(
 
     // Before the guard: a guard without its threads would never be reaped.
     let (waiter_job, waiter) = named::<GuardWaiter>("ralph-keeper", GuardWaiter::keep)?;
-    let (reader_job, _) = named::<OutputReader>("ralph-reader", OutputReader::read)?;
+    let (reader_job, _) = named::<ChildOutputReader>("ralph-reader", ChildOutputReader::read)?;
 
     let child_id = child_id(&launch.run_id, number);
     let process = start_guard(children, &launch, limits.confinement, &files, &child_id, &*pair.slave)?;
@@ -149,7 +149,7 @@ pub(super) fn spawn(
         ))
         .expect(alive);
     reader_job
-        .send(OutputReader::new(Arc::clone(&shared), output, sources, waiter))
+        .send(ChildOutputReader::new(Arc::clone(&shared), output, sources, waiter))
         .expect(alive);
     Ok(Child::new(shared))
 }

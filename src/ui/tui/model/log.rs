@@ -11,7 +11,7 @@ use ralph_words::{
     EventLine, Tone, changes_in_words, narrate, outcome_word, reported_problem, short_duration, usage_in_words,
 };
 
-use crate::driver::Detail;
+use crate::driver::SignalDetail;
 
 /// Maximum number of lines; older ones are in the journal.
 const LINES: usize = 5_000;
@@ -201,7 +201,7 @@ impl Log {
 
 impl Log {
     /// Adds the line for a detail, which is not a record.
-    pub fn tell(&mut self, detail: &Detail) {
+    pub fn tell(&mut self, detail: &SignalDetail) {
         if detail.missed > 0 {
             let text = format!("… {} more are in the signal log", detail.missed);
             self.push(detail.at_ms, Sign::Event(Tone::Note), &text);

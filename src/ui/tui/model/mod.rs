@@ -39,7 +39,7 @@ pub use ui::{
 };
 pub use vitals::{Sandbox, Silence, Vitals};
 
-use crate::driver::Detail;
+use crate::driver::SignalDetail;
 
 use super::{
     editor::Editor,
@@ -128,7 +128,7 @@ impl Model {
     }
 
     /// Applies a detail, which is not a record.
-    pub(crate) fn tell(&mut self, detail: &Detail) {
+    pub(crate) fn tell(&mut self, detail: &SignalDetail) {
         self.vitals.hear(detail.at_ms);
         self.log.tell(detail);
         self.spoken.hear(&detail.signal);

@@ -13,13 +13,13 @@ const TOKENS_AT_ONCE: u64 = 500;
 
 /// Sums up usage that comes too soon.
 #[derive(Debug, Default)]
-pub(super) struct Spending {
+pub(super) struct UsageThrottle {
     held: Option<Usage>,
     /// When the next report may pass.
     due: Option<Instant>,
 }
 
-impl Spending {
+impl UsageThrottle {
     /// Adds a usage and returns the sum if it may pass `now`.
     pub(super) fn take(&mut self, usage: Usage, now: Instant) -> Option<Usage> {
         let held = self.held.map_or(usage, |held| held.plus(usage));
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn usage_of_every_token_passes_four_times_a_second_and_none_is_lost() {
-        let mut spending = Spending::default();
+        let mut spending = UsageThrottle::default();
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
         let mut passed: Vec<Usage> = (0..2_000).filter_map(|ms| spending.take(tokens(1), at(ms))).collect();
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn the_usage_of_a_request_passes_at_once() {
-        let mut spending = Spending::default();
+        let mut spending = UsageThrottle::default();
         let start = Instant::now();
         assert_eq!(spending.take(tokens(1_000), start), Some(tokens(1_000)));
         assert_eq!(spending.take(tokens(400), start), None);
