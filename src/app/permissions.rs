@@ -211,7 +211,7 @@ pub(super) fn enforceable(agent: &AvailableAgent, policy: &Policy) -> Result<(),
 fn can_be_held(capabilities: Capabilities, rule: &Rule, list: List) -> bool {
     let unasked = rule.kinds().without(capabilities.asks);
     // An agent without tools for reading still reads with its shell. An agent without a web tool stays off the web.
-    let fetch = ToolKinds::of(&[ToolKind::Fetch]);
+    let fetch = ToolKinds::from_kinds(&[ToolKind::Fetch]);
     unasked.is_empty() || list == List::Deny && unasked == fetch && capabilities.dispensable.has(ToolKind::Fetch)
 }
 

@@ -31,7 +31,7 @@ impl LastSession {
             return None;
         }
         let iterations = &state.view.iterations;
-        let said = state.rules.said.as_ref().and_then(|said| {
+        let said = state.rules.last_message.as_ref().and_then(|said| {
             let iteration = iterations.numbered(said.iteration)?;
             let text = match has_messages(&iteration.adapter) {
                 true => said.text.clone(),

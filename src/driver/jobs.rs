@@ -174,7 +174,7 @@ impl SettleJob {
         let mut stated = state.rules.stated.clone();
         let done_file = stated.claims.contains(&Claim::DoneFile);
         stated.claims.retain(|claim| *claim != Claim::DoneFile);
-        let called = &state.rules.called;
+        let called = &state.rules.tool_calls;
         stated.claims.extend(called.claimed.then_some(Claim::Tool));
         stated.blocked = stated.blocked.or_else(|| called.blocked.clone());
         stated.tests_changed = stated.tests_changed.or_else(|| called.tests_changed.clone());

@@ -394,5 +394,5 @@ fn nothing_verified() -> Verification {
 
 /// Returns the settlement for a job that panicked: without claims and without findings.
 fn nothing_found() -> Settlement {
-    Settlement::of_plan(Err(GAVE_UP_LOOKING.to_owned()), random_share())
+    Settlement::from_plan(Err(GAVE_UP_LOOKING.to_owned()), random_share())
 }

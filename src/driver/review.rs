@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use ralph_core::{
     event::{Checkpoint, Notice, RunId},
-    machine::{LoopState, Statement, Subject},
+    machine::{LoopState, ReviewSubject, Statement},
 };
 use ralph_git::{Moment, Repository};
 use ralph_plan::{
@@ -22,7 +22,7 @@ use ralph_words::goal_in_words;
 /// The subject of a review, taken from the records.
 #[derive(Debug)]
 pub(super) struct ReviewScope {
-    pub(super) subject: Subject,
+    pub(super) subject: ReviewSubject,
     /// The checkpoint from which changes are reviewed.
     since: Option<Checkpoint>,
     /// The results of the goals, a clause each.
@@ -35,7 +35,7 @@ impl ReviewScope {
         if state.view.role.is_work() {
             return None;
         }
-        let goals = &state.view.iterations.latest_look().goals;
+        let goals = &state.view.iterations.latest_assessment().goals;
         Some(Self {
             subject: state.rules.reviews.subject.clone().unwrap_or_default(),
             since: state.unreviewed_since().cloned(),

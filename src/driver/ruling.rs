@@ -85,7 +85,7 @@ impl Driver {
     /// Why the rules do not let an agent run `command`: its background tasks may do no more than its own shell.
     fn ruled_out(&self, command: &str) -> Option<BackgroundRefusal> {
         let judge = self.judge.as_ref().filter(|judge| judge.asks())?;
-        let request = PermissionRequest::of_shell(AskId("background".to_owned()), command);
+        let request = PermissionRequest::for_shell(AskId("background".to_owned()), command);
         let ruling = judge.rule(&request, &self.state().view.permissions);
         match ruling.decision {
             Decision::Allow => None,

@@ -48,7 +48,7 @@ pub struct ToolKinds(u8);
 
 impl ToolKinds {
     pub const NONE: ToolKinds = ToolKinds(0);
-    pub const ALL: ToolKinds = ToolKinds::of(&[
+    pub const ALL: ToolKinds = ToolKinds::from_kinds(&[
         ToolKind::Shell,
         ToolKind::Edit,
         ToolKind::Read,
@@ -58,7 +58,7 @@ impl ToolKinds {
     ]);
 
     #[must_use]
-    pub const fn of(kinds: &[ToolKind]) -> Self {
+    pub const fn from_kinds(kinds: &[ToolKind]) -> Self {
         let (mut bits, mut at) = (0, 0);
         while at < kinds.len() {
             bits |= 1 << kinds[at] as u8;
@@ -133,7 +133,7 @@ impl AskId {
 
 impl PermissionRequest {
     /// Creates a request for a shell command that no agent waits for.
-    pub fn of_shell(id: AskId, command: &str) -> Self {
+    pub fn for_shell(id: AskId, command: &str) -> Self {
         Self {
             id,
             call: None,

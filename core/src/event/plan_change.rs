@@ -115,14 +115,14 @@ fn position(index: usize) -> u32 {
 
 /// The fields of a task except its box and its line.
 #[derive(PartialEq, Eq, Hash)]
-struct Identity<'a> {
+struct TaskIdentity<'a> {
     text: &'a str,
     depth: u8,
     heading: Option<&'a str>,
     settings: &'a TaskSettings,
 }
 
-impl<'a> From<&'a PlanTask> for Identity<'a> {
+impl<'a> From<&'a PlanTask> for TaskIdentity<'a> {
     fn from(task: &'a PlanTask) -> Self {
         Self {
             text: &task.text,
@@ -135,12 +135,12 @@ impl<'a> From<&'a PlanTask> for Identity<'a> {
 
 /// The tasks that both plans have in the same order, as pairs of positions.
 fn kept(before: &[PlanTask], after: &[PlanTask]) -> Vec<(usize, usize)> {
-    let same = |(old, new): &(&PlanTask, &PlanTask)| Identity::from(*old) == Identity::from(*new);
+    let same = |(old, new): &(&PlanTask, &PlanTask)| TaskIdentity::from(*old) == TaskIdentity::from(*new);
     let head = before.iter().zip(after).take_while(same).count();
     let (old, new) = (&before[head..], &after[head..]);
     let tail = old.iter().rev().zip(new.iter().rev()).take_while(same).count();
     let (old, new) = (&old[..old.len() - tail], &new[..new.len() - tail]);
-    let mut free: HashMap<Identity<'_>, VecDeque<usize>> = HashMap::new();
+    let mut free: HashMap<TaskIdentity<'_>, VecDeque<usize>> = HashMap::new();
     for (index, task) in new.iter().enumerate() {
         free.entry(task.into()).or_default().push_back(index);
     }

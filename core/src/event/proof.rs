@@ -29,7 +29,7 @@ impl<'de> Deserialize<'de> for Proof {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(rename_all = "kebab-case")]
-        enum Name {
+        enum ProofName {
             Unconfirmed,
             Nothing,
             ExitCodes,
@@ -38,14 +38,14 @@ impl<'de> Deserialize<'de> for Proof {
         #[derive(Deserialize)]
         #[serde(untagged)]
         enum Written {
-            Name(Name),
+            Name(ProofName),
             Verified(bool),
         }
         Ok(match Written::deserialize(deserializer)? {
-            Written::Name(Name::Unconfirmed) => Proof::Unconfirmed,
-            Written::Name(Name::Nothing) | Written::Verified(false) => Proof::Nothing,
-            Written::Name(Name::ExitCodes) | Written::Verified(true) => Proof::ExitCodes,
-            Written::Name(Name::Tests) => Proof::Tests,
+            Written::Name(ProofName::Unconfirmed) => Proof::Unconfirmed,
+            Written::Name(ProofName::Nothing) | Written::Verified(false) => Proof::Nothing,
+            Written::Name(ProofName::ExitCodes) | Written::Verified(true) => Proof::ExitCodes,
+            Written::Name(ProofName::Tests) => Proof::Tests,
         })
     }
 }

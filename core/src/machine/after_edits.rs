@@ -14,7 +14,7 @@ pub struct AfterEdits {
     /// The latest results of the failing goals.
     failed: Vec<GoalResult>,
     /// The failures that the agent knows, as name and signature.
-    told: Vec<(String, String)>,
+    known_failures: Vec<(String, String)>,
 }
 
 impl AfterEdits {
@@ -33,14 +33,14 @@ impl AfterEdits {
             // The prompt has mentioned them.
             Event::IterationStarted { role, .. } if role.is_work() => {
                 let failed = std::mem::take(&mut self.failed);
-                self.told = failed.iter().map(failure_signature).collect();
+                self.known_failures = failed.iter().map(failure_signature).collect();
             }
             Event::EditsChecked { results, news, .. } => {
                 for result in results {
                     self.take(result);
                     if news.contains(&result.name) && !result.passed {
-                        self.told.retain(|(name, _)| *name != result.name);
-                        self.told.push(failure_signature(result));
+                        self.known_failures.retain(|(name, _)| *name != result.name);
+                        self.known_failures.push(failure_signature(result));
                     }
                 }
             }
@@ -50,7 +50,7 @@ impl AfterEdits {
                 ..
             } => {
                 self.failed.retain(|known| failed.contains(&known.name));
-                self.told.retain(|(name, _)| failed.contains(name));
+                self.known_failures.retain(|(name, _)| failed.contains(name));
             }
             Event::GoalChecked { result, .. } => {
                 let is_known = self.failed.iter().any(|known| known.name == result.name);
@@ -67,7 +67,7 @@ impl AfterEdits {
     fn take(&mut self, result: &GoalResult) {
         self.failed.retain(|known| known.name != result.name);
         if result.passed {
-            self.told.retain(|(name, _)| *name != result.name);
+            self.known_failures.retain(|(name, _)| *name != result.name);
         } else {
             self.failed.push(result.clone());
         }
@@ -75,7 +75,7 @@ impl AfterEdits {
 
     /// Whether `result` is a failure that the agent does not know, or the end of one that it knows.
     pub(super) fn is_news(&self, result: &GoalResult) -> bool {
-        let before = self.told.iter().find(|(name, _)| *name == result.name);
+        let before = self.known_failures.iter().find(|(name, _)| *name == result.name);
         match before {
             Some(before) => result.passed || *before != failure_signature(result),
             None => !result.passed,

@@ -168,7 +168,7 @@ fn prepared(iteration: u32) -> Input {
 
 fn settled(iteration: u32) -> Input {
     let plan: PlanSnapshot = plan(true);
-    let settlement = Settlement::of_plan(Ok(plan), 0.5);
+    let settlement = Settlement::from_plan(Ok(plan), 0.5);
     Input::Settled {
         iteration,
         settlement: Box::new(settlement),

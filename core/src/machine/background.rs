@@ -8,7 +8,7 @@ use crate::{
     run::{BackgroundState, RunView},
 };
 
-use super::decision::Decision;
+use super::decision::StepDecision;
 
 /// Maximum number of background tasks that agents may start per iteration. Each task takes two records and a directory
 /// of output.
@@ -59,7 +59,7 @@ pub fn background_refusal(view: &RunView, command: &BackgroundCommand, by: Reque
     }
 }
 
-pub(super) fn asked(decision: &mut Decision, command: &BackgroundCommand, by: Requester) {
+pub(super) fn asked(decision: &mut StepDecision, command: &BackgroundCommand, by: Requester) {
     if background_refusal(&decision.state.view, command, by).is_some() {
         return;
     }
@@ -76,7 +76,7 @@ pub(super) fn asked(decision: &mut Decision, command: &BackgroundCommand, by: Re
 }
 
 /// Records the progress of a running task.
-pub(super) fn progressed(decision: &mut Decision, number: u32, progress: &BackgroundProgress) {
+pub(super) fn progressed(decision: &mut StepDecision, number: u32, progress: &BackgroundProgress) {
     let task = decision.state.view.background.task(number);
     if task.is_some_and(|task| task.result.is_none() && task.progress.as_ref() != Some(progress)) {
         let progress = progress.clone();
@@ -85,7 +85,7 @@ pub(super) fn progressed(decision: &mut Decision, number: u32, progress: &Backgr
 }
 
 /// Records the end of a task, once.
-pub(super) fn ended(decision: &mut Decision, number: u32, result: &BackgroundResult) {
+pub(super) fn ended(decision: &mut StepDecision, number: u32, result: &BackgroundResult) {
     let task = decision.state.view.background.task(number);
     if task.is_some_and(|task| task.result.is_none()) {
         let result = result.clone();
@@ -94,7 +94,7 @@ pub(super) fn ended(decision: &mut Decision, number: u32, result: &BackgroundRes
 }
 
 /// Records the loss of the tasks of a killed ralph: their guards have ended them.
-pub(super) fn lost(decision: &mut Decision, now_ms: u64) {
+pub(super) fn lost(decision: &mut StepDecision, now_ms: u64) {
     let view = &decision.state.view;
     let alive: Vec<(u32, u64)> = view
         .background

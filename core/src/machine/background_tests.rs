@@ -101,7 +101,7 @@ impl Loop {
             output_bytes: 1,
         };
         self.agent(iteration, ended);
-        let settlement = Box::new(Settlement::of_plan(Ok(plan(true)), 0.5));
+        let settlement = Box::new(Settlement::from_plan(Ok(plan(true)), 0.5));
         self.take(&Input::Settled { iteration, settlement });
     }
 
@@ -328,7 +328,7 @@ fn a_prompt_tells_what_runs_and_once_what_has_ended() {
         day: None,
     });
     assert_eq!(run.told(), [1, 2]);
-    let settlement = Box::new(Settlement::of_plan(Ok(plan(true)), 0.5));
+    let settlement = Box::new(Settlement::from_plan(Ok(plan(true)), 0.5));
     run.take(&Input::Settled {
         iteration: 2,
         settlement,

@@ -11,7 +11,7 @@ use crate::{
     run::Observation,
 };
 
-use super::{decision::Decision, policy::takes_over, state::LoopState};
+use super::{decision::StepDecision, policy::takes_over, state::LoopState};
 
 /// Returns the state that a count leads to.
 fn stage(count: u32, half: Option<u32>) -> BreakerState {
@@ -45,7 +45,7 @@ fn due_by_iterations(state: &LoopState, observation: &Observation) -> Option<(Br
 /// no such claim.
 fn due_by_goals(state: &LoopState, outcome: &Outcome) -> Option<(BreakerState, BreakerCause)> {
     let (breaker, limits) = (&state.view.breaker, &state.view.settings.breaker);
-    let look = state.view.iterations.latest_look();
+    let look = state.view.iterations.latest_assessment();
     let iterations = breaker.same_goal_failure;
     if !Observation::is_telling(outcome) || look.refused.is_empty() || iterations == 0 {
         return None;
@@ -77,16 +77,21 @@ fn due(state: &LoopState, outcome: &Outcome, observation: &Observation) -> Optio
 
 /// Whether the loop may continue after an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Permit {
-    GoOn,
+pub(super) enum LoopControl {
+    Continue,
     /// The run was stopped, or waits.
-    Denied,
+    Halt,
 }
 
 /// Moves the breaker after an iteration was counted, and stops or delays the loop if it is open.
-pub(super) fn judge(decision: &mut Decision, now_ms: u64, outcome: &Outcome, observation: &Observation) -> Permit {
+pub(super) fn judge(
+    decision: &mut StepDecision,
+    now_ms: u64,
+    outcome: &Outcome,
+    observation: &Observation,
+) -> LoopControl {
     let Some((due, why)) = due(&decision.state, outcome, observation) else {
-        return Permit::GoOn;
+        return LoopControl::Continue;
     };
     // A worker that takes over gets at least one try, regardless of the earlier workers' counts.
     let due = match takes_over(&decision.state) {
@@ -105,7 +110,7 @@ pub(super) fn judge(decision: &mut Decision, now_ms: u64, outcome: &Outcome, obs
         });
     }
     if due != BreakerState::Open {
-        return Permit::GoOn;
+        return LoopControl::Continue;
     }
     if may_wait(&decision.state, outcome, observation, &why) {
         decision.push(Event::WaitStarted {
@@ -117,7 +122,7 @@ pub(super) fn judge(decision: &mut Decision, now_ms: u64, outcome: &Outcome, obs
     } else {
         decision.stop(StopReason::BreakerOpen { why });
     }
-    Permit::Denied
+    LoopControl::Halt
 }
 
 /// Whether a wait may help. It does not against an idle agent or a failing goal. A failure may pass, so it gets one

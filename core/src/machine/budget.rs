@@ -8,30 +8,30 @@
 use crate::event::AgentSignal;
 
 /// The share of details, in bytes of records.
-const DETAILS: Share = Share {
+const DETAILS: SignalShare = SignalShare {
     most: 192 * 1024,
     least: 16 * 1024,
     run: 12 << 20,
 };
 /// The share of signals that affect the state. It has room for thousands of permissions and questions; an agent that
 /// needs more does nothing else.
-const NEEDED: Share = Share {
+const NEEDED: SignalShare = SignalShare {
     most: 1 << 20,
     least: 64 * 1024,
     run: 24 << 20,
 };
 
 /// The journal space for one kind of signal: the bounds per iteration and the total per run.
-struct Share {
+struct SignalShare {
     most: u64,
     least: u64,
     run: u64,
 }
 
-impl Share {
+impl SignalShare {
     /// The budget of an iteration: `most` for the first one, and for later ones the same fraction of what is left, at
     /// least `least`.
-    fn of_iteration(&self, used_before: u64) -> u64 {
+    fn for_iteration(&self, used_before: u64) -> u64 {
         let part = self.run / self.most;
         (self.run.saturating_sub(used_before) / part).clamp(self.least, self.most)
     }
@@ -40,30 +40,30 @@ impl Share {
 /// The journal space in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Budget {
-    details: Taken,
-    needed: Taken,
+    details: SpaceUsed,
+    needed: SpaceUsed,
     /// Whether details of the latest iteration were omitted.
     omitted: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Taken {
+struct SpaceUsed {
     iteration_bytes: u64,
     /// Bytes of the earlier iterations.
     before_bytes: u64,
 }
 
-impl Taken {
+impl SpaceUsed {
     fn begin_iteration(&mut self) {
         self.before_bytes += std::mem::take(&mut self.iteration_bytes);
     }
 
-    fn has_room(self, share: &Share, bytes: u64) -> bool {
-        self.iteration_bytes + bytes <= share.of_iteration(self.before_bytes)
+    fn has_room(self, share: &SignalShare, bytes: u64) -> bool {
+        self.iteration_bytes + bytes <= share.for_iteration(self.before_bytes)
     }
 
-    fn is_half_full(self, share: &Share) -> bool {
-        self.iteration_bytes >= share.of_iteration(self.before_bytes) / 2
+    fn is_half_full(self, share: &SignalShare) -> bool {
+        self.iteration_bytes >= share.for_iteration(self.before_bytes) / 2
     }
 }
 
@@ -82,35 +82,37 @@ impl Budget {
         self.omitted
     }
 
-    pub(super) fn take(&mut self, signal: &AgentSignal, weight: Weight) {
-        let taken = match weight {
-            Weight::Detail => &mut self.details,
-            Weight::Needed => &mut self.needed,
+    pub(super) fn take(&mut self, signal: &AgentSignal, importance: Importance) {
+        let taken = match importance {
+            Importance::Detail => &mut self.details,
+            Importance::Needed => &mut self.needed,
         };
         taken.iteration_bytes += signal.record_bytes();
     }
 
     /// Whether `signal`, which is already bounded, may become a record.
-    pub(super) fn room_for(&self, signal: &AgentSignal, weight: Weight) -> Room {
+    pub(super) fn admission(&self, signal: &AgentSignal, importance: Importance) -> Admission {
         let bytes = signal.record_bytes();
-        match (weight, signal) {
-            (Weight::Detail, _) if self.details.has_room(&DETAILS, bytes) => Room::There,
-            (Weight::Detail, _) => Room::OnlyTold,
+        match (importance, signal) {
+            (Importance::Detail, _) if self.details.has_room(&DETAILS, bytes) => Admission::Record,
+            (Importance::Detail, _) => Admission::ShowOnly,
             // Small and rare: usage is reported at intervals, and a turn ends once.
-            (Weight::Needed, AgentSignal::Usage { .. } | AgentSignal::TurnEnded { .. }) => Room::There,
+            (Importance::Needed, AgentSignal::Usage { .. } | AgentSignal::TurnEnded { .. }) => Admission::Record,
             // An agent that keeps retrying for hours, with progress in between, is not a flood. From here on its
             // retries are no longer recorded; its progress still is, as that happens only once per recorded retry.
-            (Weight::Needed, AgentSignal::Retrying { .. }) if self.needed.is_half_full(&NEEDED) => Room::OnlyTold,
-            (Weight::Needed, signal) if is_getting_on(signal) => Room::There,
-            (Weight::Needed, _) if self.needed.has_room(&NEEDED, bytes) => Room::There,
-            (Weight::Needed, _) => Room::None,
+            (Importance::Needed, AgentSignal::Retrying { .. }) if self.needed.is_half_full(&NEEDED) => {
+                Admission::ShowOnly
+            }
+            (Importance::Needed, signal) if shows_progress(signal) => Admission::Record,
+            (Importance::Needed, _) if self.needed.has_room(&NEEDED, bytes) => Admission::Record,
+            (Importance::Needed, _) => Admission::Reject,
         }
     }
 }
 
 /// The importance of a signal to the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Weight {
+pub(super) enum Importance {
     /// The signal does not affect the state.
     Detail,
     Needed,
@@ -118,17 +120,17 @@ pub(super) enum Weight {
 
 /// Whether the journal has room for a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Room {
-    There,
+pub(super) enum Admission {
+    Record,
     /// The signal is shown but not recorded.
-    OnlyTold,
+    ShowOnly,
     /// The journal has no room for a signal that affects the state: the state of the iteration can no longer be
     /// tracked.
-    None,
+    Reject,
 }
 
 /// Whether a signal shows that the agent no longer waits.
-pub(super) fn is_getting_on(signal: &AgentSignal) -> bool {
+pub(super) fn shows_progress(signal: &AgentSignal) -> bool {
     match signal {
         AgentSignal::Said { .. }
         | AgentSignal::Thought { .. }

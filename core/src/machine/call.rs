@@ -3,7 +3,7 @@
 use crate::event::{AgentCall, Delivery, Event, Missing, PlanSnapshot};
 
 use super::{
-    decision::{Decision, is_running},
+    decision::{StepDecision, is_running},
     gate,
     state::LoopState,
 };
@@ -13,7 +13,7 @@ const CALLS: u32 = 64;
 const CALLS_OF_RUN: u32 = 4_096;
 
 /// Records a call by the author of `iteration`. A call that is not recorded is refused.
-pub(super) fn called(decision: &mut Decision, iteration: u32, call: &AgentCall) {
+pub(super) fn called(decision: &mut StepDecision, iteration: u32, call: &AgentCall) {
     let calls = &decision.state.view.calls;
     let is_author = decision.state.view.role.is_work();
     if !is_author || !is_running(&decision.state, iteration) || calls.count_now >= CALLS || calls.count >= CALLS_OF_RUN
@@ -34,7 +34,7 @@ pub(super) fn called(decision: &mut Decision, iteration: u32, call: &AgentCall) 
 }
 
 /// Records that the agent of `iteration` fetched the answer to question `ask`, so that no prompt repeats it.
-pub(super) fn answer_fetched(decision: &mut Decision, iteration: u32, ask: u32) {
+pub(super) fn answer_fetched(decision: &mut StepDecision, iteration: u32, ask: u32) {
     let mut messages = decision.state.view.messages.iter();
     let due = messages.find(|message| message.answers == Some(ask) && message.is_queued());
     if let Some(id) = due.map(|message| message.id)

@@ -9,7 +9,7 @@ use crate::{
     run::Phase,
 };
 
-use super::{decision::Decision, policy::max_time_at, settle::stop_if_at_once, state::LoopState};
+use super::{decision::StepDecision, policy::max_time_at, settle::stop_if_at_once, state::LoopState};
 
 const PHASE_MS: u64 = 600_000;
 /// Time left for winding down after the run's time limit: enough for an ordinary checkpoint.
@@ -53,7 +53,7 @@ fn bound_ms(state: &LoopState) -> Option<u64> {
 }
 
 /// Ends a phase that exceeded its deadline, and records which phase it was.
-pub(super) fn passed(decision: &mut Decision, now_ms: u64) {
+pub(super) fn passed(decision: &mut StepDecision, now_ms: u64) {
     let Some(bound_ms) = bound_ms(&decision.state) else {
         return;
     };
@@ -100,13 +100,13 @@ mod tests {
     const ENTERED_MS: u64 = 100_000_000;
     const MINUTE_MS: u64 = 60_000;
 
-    fn decision(phase: Phase, limits: Limits) -> Decision {
+    fn decision(phase: Phase, limits: Limits) -> StepDecision {
         let mut state = LoopState::default();
         state.view.phase = phase;
         state.view.clock.entered_ms = ENTERED_MS;
         state.view.clock.started_ms = ENTERED_MS - 10 * MINUTE_MS;
         state.view.settings.limits = limits;
-        Decision::at(state, ENTERED_MS)
+        StepDecision::at(state, ENTERED_MS)
     }
 
     fn settling() -> Phase {

@@ -8,13 +8,13 @@ use crate::{
 use super::{hints::hints, state::LoopState};
 
 /// The events of a decision in progress, and the state after them.
-pub(super) struct Decision {
+pub(super) struct StepDecision {
     pub(super) state: LoopState,
     events: Vec<Event>,
     now_ms: u64,
 }
 
-impl Decision {
+impl StepDecision {
     pub(super) fn at(state: LoopState, now_ms: u64) -> Self {
         Self {
             state,

@@ -8,7 +8,7 @@ use crate::{
 };
 
 use super::{
-    decision::{Decision, is_running},
+    decision::{StepDecision, is_running},
     state::LoopState,
 };
 
@@ -30,7 +30,7 @@ pub fn checks_edits(state: &LoopState) -> bool {
 }
 
 /// Records the results of goals that were run after edits. New results are sent to an agent with live steering.
-pub(super) fn checked(decision: &mut Decision, iteration: u32, results: &[GoalResult]) {
+pub(super) fn checked(decision: &mut StepDecision, iteration: u32, results: &[GoalResult]) {
     if !is_running(&decision.state, iteration) || !checks_edits(&decision.state) {
         return;
     }

@@ -136,7 +136,7 @@ const PROBE_MAX_MS: u64 = 30_000;
 
 /// The parts of the earlier state that the effects of a step depend on.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Before {
+pub(super) struct StateBefore {
     epoch: u32,
     had_session: bool,
     stopped: bool,
@@ -146,9 +146,9 @@ pub(super) struct Before {
     stop: Option<StopAsked>,
 }
 
-impl Before {
-    pub(super) fn of(state: &LoopState) -> Self {
-        Before {
+impl StateBefore {
+    pub(super) fn from_state(state: &LoopState) -> Self {
+        StateBefore {
             epoch: state.view.epoch,
             stopped: state.view.is_over(),
             had_session: matches!(state.view.phase, Phase::Running { .. } | Phase::Cancelling { .. }),
@@ -161,7 +161,7 @@ impl Before {
 }
 
 /// Derives the effects of one step; `now_ms` is when its input was received.
-pub(super) fn effects(before: &Before, after: &LoopState, input: &Input, now_ms: u64) -> Vec<Effect> {
+pub(super) fn effects(before: &StateBefore, after: &LoopState, input: &Input, now_ms: u64) -> Vec<Effect> {
     let mut effects = Vec::new();
     match input {
         Input::Start(_) | Input::Recover { .. } | Input::ClockMoved { .. } if !after.view.is_over() => {
@@ -187,7 +187,7 @@ pub(super) fn effects(before: &Before, after: &LoopState, input: &Input, now_ms:
     effects
 }
 
-fn enter(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, now_ms: u64) {
+fn enter(effects: &mut Vec<Effect>, before: &StateBefore, after: &LoopState, now_ms: u64) {
     watch_phase(effects, after);
     match &after.view.phase {
         Phase::Idle | Phase::Paused => {}
@@ -348,7 +348,7 @@ fn arm_anew(effects: &mut Vec<Effect>, state: &LoopState, now_ms: u64) {
     }
 }
 
-fn stay(effects: &mut Vec<Effect>, before: &Before, after: &LoopState, input: &Input, now_ms: u64) {
+fn stay(effects: &mut Vec<Effect>, before: &StateBefore, after: &LoopState, input: &Input, now_ms: u64) {
     if matches!(input, Input::ClockMoved { .. }) {
         return arm_anew(effects, after, now_ms);
     }

@@ -16,7 +16,7 @@ use crate::{
     testing::rounds,
 };
 
-use super::{Effect, Input, LoopState, Step, TimerKind, policy::wanted, step, testing};
+use super::{Effect, Input, LoopState, Step, TimerKind, policy::requested_worker, step, testing};
 use inputs::{
     DAY, alphabet, answers, demanding_settings, frugal_settings, plan, reviewed_settings, settings, started,
     started_with, stronger,
@@ -157,7 +157,7 @@ fn check(before: &LoopState, now_ms: u64, input: &Input, step: &Step) {
             .state
             .view
             .iterations
-            .latest_look()
+            .latest_assessment()
             .goals
             .iter()
             .filter(|result| result.passed)
@@ -250,7 +250,7 @@ fn essence(state: &LoopState) -> String {
         state.view.blocks.is_empty(),
         state.rules.looked,
         state.view.limited.len(),
-    ) + match wanted(state) == stronger() {
+    ) + match requested_worker(state) == stronger() {
         true => " handed on",
         false => "",
     } + &spending(state)
@@ -301,7 +301,7 @@ fn reviews(state: &LoopState) -> String {
 }
 
 /// The walk through all reachable states.
-struct Walk {
+struct StateWalk {
     /// Every reached state, with the time at which it was reached.
     reached: Vec<(LoopState, u64)>,
     /// Number of checked steps.
@@ -309,7 +309,7 @@ struct Walk {
 }
 
 /// A start of the walk. Starts with and without goals, or with a reviewer, have no states in common.
-struct Start {
+struct WalkStart {
     settings: fn() -> Settings,
     /// The minimum number of states and steps. Fewer would prove less.
     states: usize,
@@ -317,36 +317,36 @@ struct Start {
 }
 
 /// The last start has most of the states. It is only used if `RALPH_TEST_ROUNDS` is above the default.
-const STARTS: [Start; 4] = [
-    Start {
+const STARTS: [WalkStart; 4] = [
+    WalkStart {
         settings: frugal_settings,
         states: 714,
         steps: 14_280,
     },
-    Start {
+    WalkStart {
         settings: reviewed_settings,
         states: 6_437,
         steps: 120_977,
     },
-    Start {
+    WalkStart {
         settings: demanding_settings,
         states: 32_253,
         steps: 1_290_120,
     },
-    Start {
+    WalkStart {
         settings,
         states: 162_761,
         steps: 8_730_474,
     },
 ];
 
-fn starts() -> &'static [Start] {
+fn starts() -> &'static [WalkStart] {
     &STARTS[..rounds(3).min(STARTS.len())]
 }
 
 /// Shared by all tests that examine every state, since the walk is most of their cost.
-static WALK: LazyLock<Walk> = LazyLock::new(|| {
-    let walk = |start: &'static Start| {
+static WALK: LazyLock<StateWalk> = LazyLock::new(|| {
+    let walk = |start: &'static WalkStart| {
         std::thread::spawn(|| {
             let walk = walk_from((start.settings)());
             let (states, steps) = (walk.reached.len(), walk.steps);
@@ -368,9 +368,9 @@ static WALK: LazyLock<Walk> = LazyLock::new(|| {
         .expect("a start")
 });
 
-fn walk_from(settings: Settings) -> Walk {
+fn walk_from(settings: Settings) -> StateWalk {
     let mut seen = HashSet::new();
-    let mut walk = Walk {
+    let mut walk = StateWalk {
         reached: Vec::new(),
         steps: 0,
     };

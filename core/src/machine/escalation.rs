@@ -57,7 +57,7 @@ fn attempts(state: &LoopState, task: Option<&str>) -> u32 {
 }
 
 /// The number of failed attempts at `task`, if the latest of them causes a hand-over now.
-pub(super) fn handed_on(state: &LoopState, task: Option<&str>) -> Option<u32> {
+pub(super) fn escalation_due(state: &LoopState, task: Option<&str>) -> Option<u32> {
     let latest = state.view.iterations.latest_work()?;
     let attempts = attempts(state, task);
     let is_new = attempt(latest) == Attempt::Bad && latest.task.as_deref() == task;
@@ -178,7 +178,7 @@ mod tests {
             ["haiku", "haiku", "sonnet", "sonnet", "opus", "opus", "opus", "opus"]
         );
         let escalated: Vec<Option<u32>> = (0..5)
-            .map(|bad| handed_on(&after((0..bad).map(|_| idle("t")).collect()), Some("t")))
+            .map(|bad| escalation_due(&after((0..bad).map(|_| idle("t")).collect()), Some("t")))
             .collect();
         assert_eq!(escalated, [None, None, Some(2), None, Some(4)]);
     }
@@ -187,7 +187,7 @@ mod tests {
     fn the_next_task_begins_where_every_task_begins() {
         let state = after(vec![idle("t"), idle("t"), idle("t")]);
         assert_eq!(model(&state, "u", "haiku"), "haiku");
-        assert_eq!(handed_on(&state, Some("u")), None);
+        assert_eq!(escalation_due(&state, Some("u")), None);
         // The first of two tasks with the same name was closed.
         let closed = Iteration {
             closed: 1,

@@ -142,7 +142,7 @@ impl Loop {
     }
 
     fn settles(&mut self) {
-        let settlement = Settlement::of_plan(Ok(plan()), 0.0);
+        let settlement = Settlement::from_plan(Ok(plan()), 0.0);
         self.take(&Input::Settled {
             iteration: self.state.view.iterations.number,
             settlement: Box::new(settlement),

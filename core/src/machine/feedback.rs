@@ -5,7 +5,7 @@ use crate::{
     run::Breaker,
 };
 
-use super::reviews::Subject;
+use super::reviews::ReviewSubject;
 
 /// One item for the next prompt; `words::prompt` has the text.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,7 +73,7 @@ pub(super) fn note(feedback: &mut Vec<Feedback>, note: &str) {
 }
 
 /// Feedback about a failed session.
-pub(super) fn of_failure(problem: &Problem) -> Option<Feedback> {
+pub(super) fn for_failure(problem: &Problem) -> Option<Feedback> {
     match problem.kind {
         ProblemKind::PermissionDenied => Some(Feedback::PermissionDenied {
             what: problem.text.clone(),
@@ -97,7 +97,7 @@ pub(super) fn of_failure(problem: &Problem) -> Option<Feedback> {
 }
 
 /// Feedback about a session that ralph ended.
-pub(super) fn of_cancel(reason: CancelReason) -> Option<Feedback> {
+pub(super) fn for_cancel(reason: CancelReason) -> Option<Feedback> {
     match reason {
         CancelReason::IdleTimeout => Some(Feedback::IdleTimeout),
         CancelReason::MaxSteps => Some(Feedback::TurnLimit),
@@ -119,7 +119,7 @@ pub(super) fn of_cancel(reason: CancelReason) -> Option<Feedback> {
 }
 
 /// Feedback about work that a reviewer sent back.
-pub(super) fn of_review(subject: &Subject) -> Feedback {
+pub(super) fn for_review(subject: &ReviewSubject) -> Feedback {
     Feedback::Reviewed {
         task: subject.task.clone(),
         findings: subject.findings.clone(),
@@ -127,7 +127,7 @@ pub(super) fn of_review(subject: &Subject) -> Feedback {
 }
 
 /// Feedback about the breaker.
-pub(super) fn of_breaker(breaker: &Breaker) -> Option<Feedback> {
+pub(super) fn for_breaker(breaker: &Breaker) -> Option<Feedback> {
     match breaker.state {
         BreakerState::Closed => None,
         BreakerState::HalfOpen | BreakerState::Open => breaker.why.clone().map(|why| Feedback::Stuck { why }),

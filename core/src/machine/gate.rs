@@ -77,10 +77,10 @@ pub(super) fn judge(state: &LoopState, outcome: &Outcome) -> Verdict {
         return Verdict::NoClaim;
     }
     let mut reasons = cheap_reasons(state);
-    reasons.extend(goal_reasons(&state.view.iterations.latest_look().goals));
+    reasons.extend(goal_reasons(&state.view.iterations.latest_assessment().goals));
     reasons.extend(test_reasons(state));
     // Happens only if cheaper evidence is missing as well, or if the run is stopping.
-    if state.view.iterations.latest_look().goals.len() < state.view.settings.goals.len() {
+    if state.view.iterations.latest_assessment().goals.len() < state.view.settings.goals.len() {
         reasons.push(Missing::GoalsNotRun);
     }
     let confidence = confidence(state);
@@ -112,7 +112,7 @@ fn is_explicit(state: &LoopState) -> bool {
     state
         .view
         .iterations
-        .latest_look()
+        .latest_assessment()
         .claims
         .iter()
         .any(|claim| *claim != Claim::PlanComplete)
@@ -139,7 +139,7 @@ fn too_little(state: &LoopState, confidence: &Confidence) -> Missing {
 
 /// The reasons against completion that need no goals: the agent's own word, and the plan.
 fn cheap_reasons(state: &LoopState) -> Vec<Missing> {
-    let denial = state.view.iterations.latest_look().denied.iter().cloned();
+    let denial = state.view.iterations.latest_assessment().denied.iter().cloned();
     let denial = denial.map(|denial| match denial {
         Denial::NotDone { why } => Missing::SaidNotDone { why },
         Denial::Blocked { question } => Missing::SaidBlocked { question },
@@ -191,7 +191,7 @@ pub(super) fn done(state: &LoopState, proof: Proof) -> StopReason {
 /// The proof that the passing goals provide.
 fn proof(state: &LoopState) -> Proof {
     let view = &state.view;
-    let look = view.iterations.latest_look();
+    let look = view.iterations.latest_assessment();
     // A run without tasks that changed nothing proves nothing: the goals would have passed before, too.
     let is_untouched = view.plan.tasks.is_empty() && view.changes == Some(Changes::default());
     if look.goals.is_empty() || is_untouched {
@@ -205,7 +205,7 @@ fn proof(state: &LoopState) -> Proof {
 /// The reasons that block completion although the goals pass: fewer tests ran, they pass only as changed, or they
 /// detect nothing.
 fn test_reasons(state: &LoopState) -> Vec<Missing> {
-    let look = state.view.iterations.latest_look();
+    let look = state.view.iterations.latest_assessment();
     let mut reasons: Vec<Missing> = look
         .goals
         .iter()
@@ -254,7 +254,7 @@ fn count_reason(state: &LoopState, goal: &GoalResult) -> Option<Missing> {
 /// The reason to refuse a claim because tests detect no mutants.
 fn bite_reason(state: &LoopState) -> Option<Missing> {
     let bite = state.view.settings.gate.bite;
-    let tried = &state.view.iterations.latest_look().mutants;
+    let tried = &state.view.iterations.latest_assessment().mutants;
     let tried = tried.iter().filter(|tried| tried.outcome != MutantOutcome::NoVerdict);
     let (tests, work): (Vec<_>, Vec<_>) = tried.partition(|tried| tried.mutant.target == MutantTarget::Test);
     let missed = |mutants: &[&TriedMutant], enough: usize| {
@@ -278,8 +278,14 @@ fn confidence(state: &LoopState) -> Confidence {
     if state.view.plan.is_complete() && state.view.missing.is_empty() {
         confidence.add(TASKS, Evidence::TasksTicked);
     }
-    if !state.view.iterations.latest_look().goals.is_empty()
-        && state.view.iterations.latest_look().goals.iter().all(|goal| goal.passed)
+    if !state.view.iterations.latest_assessment().goals.is_empty()
+        && state
+            .view
+            .iterations
+            .latest_assessment()
+            .goals
+            .iter()
+            .all(|goal| goal.passed)
     {
         confidence.add(GOALS, Evidence::GoalsPassed);
     }

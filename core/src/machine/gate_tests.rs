@@ -154,7 +154,7 @@ impl Run {
         }
         run.take(&Input::Settled {
             iteration,
-            settlement: Box::new(Settlement::of_plan(Ok(plan(true)), 0.0)),
+            settlement: Box::new(Settlement::from_plan(Ok(plan(true)), 0.0)),
         });
         let claim = Effect::Verify {
             iteration,

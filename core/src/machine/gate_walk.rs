@@ -149,7 +149,7 @@ fn alphabet(state: &LoopState) -> Vec<Input> {
             });
             let settlement = Box::new(Settlement {
                 tests,
-                ..Settlement::of_plan(Ok(plan(done)), 0.5)
+                ..Settlement::from_plan(Ok(plan(done)), 0.5)
             });
             inputs.push(Input::Settled { iteration, settlement });
         }
@@ -180,7 +180,7 @@ fn proof(state: &LoopState) -> Option<Proof> {
 /// Whether the latest results justify a verified end: counted tests, not fewer than before, that pass in their original
 /// form.
 fn proves(state: &LoopState) -> bool {
-    let look = state.view.iterations.latest_look();
+    let look = state.view.iterations.latest_assessment();
     let ran = look
         .goals
         .iter()

@@ -30,7 +30,7 @@ fn way_back(state: &LoopState) -> Option<Hint> {
 
 /// Suggestions about the end itself, and about messages that expire with the run.
 pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
-    let mut hints = of_reason(state, reason);
+    let mut hints = for_reason(state, reason);
     let is_done = matches!(reason, StopReason::Done { .. });
     hints.extend(state.view.messages.iter().filter_map(|steering| {
         let (message, text) = (steering.id, clip(&steering.text, MESSAGE_CAP_BYTES));
@@ -43,7 +43,7 @@ pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
     hints
 }
 
-fn of_reason(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
+fn for_reason(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
     match reason {
         StopReason::Done { proof, .. } => match proof {
             Proof::Tests => Vec::new(),
@@ -64,7 +64,7 @@ fn of_reason(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
             let adapter = state.view.adapter.clone();
             vec![Hint::NeedLiveChannel { adapter }]
         }
-        StopReason::AgentFailed { problem, .. } => of_problem(state, problem.kind),
+        StopReason::AgentFailed { problem, .. } => for_problem(state, problem.kind),
         StopReason::PlanInvalid { .. } => [Hint::FixPlan].into_iter().chain(way_back(state)).collect(),
         StopReason::LimitReached { limit } | StopReason::TaskLimitReached { limit, .. } => {
             vec![Hint::RaiseLimit { limit: *limit }]
@@ -76,7 +76,7 @@ fn of_reason(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
     }
 }
 
-fn of_problem(state: &LoopState, kind: ProblemKind) -> Vec<Hint> {
+fn for_problem(state: &LoopState, kind: ProblemKind) -> Vec<Hint> {
     let adapter = &state.view.adapter;
     match kind {
         ProblemKind::Auth if state.view.settings.logins.contains_key(adapter) => {

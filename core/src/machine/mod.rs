@@ -69,11 +69,11 @@ pub use effect::{Effect, Timer, TimerKind};
 pub use feedback::Feedback;
 pub use gate::{goal_reasons, reachable_confidence};
 pub use question::{LateAnswer, NoAnswer, late_answer, read as read_answer, tests_confirmed};
-pub use reviews::{Reviews, Subject};
-pub use rules::{Rules, Said};
+pub use reviews::{ReviewSubject, Reviews};
+pub use rules::{LastMessage, Rules};
 pub use state::{Closed, LoopState};
 pub use step::{Step, step};
-pub use unreported_tasks::Untold;
+pub use unreported_tasks::UnreportedTasks;
 
 use std::path::PathBuf;
 
@@ -295,7 +295,7 @@ pub struct Settlement {
 
 impl Settlement {
     /// Creates a settlement with the plan only.
-    pub fn of_plan(plan: Result<PlanSnapshot, String>, random: f64) -> Self {
+    pub fn from_plan(plan: Result<PlanSnapshot, String>, random: f64) -> Self {
         Settlement {
             plan,
             checkpoint: None,

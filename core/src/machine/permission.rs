@@ -10,15 +10,15 @@ use crate::{
     run::{Ask, Permissions, Phase},
 };
 
-use super::decision::{Decision as Deciding, is_running};
-use super::question::{Reading, read, rules_added};
+use super::decision::{StepDecision, is_running};
+use super::question::{AnswerReading, read, rules_added};
 
 /// Maximum number of requests in one iteration. Each takes a record; an agent that makes more does nothing else.
 pub(super) const REQUESTS: u32 = 2_000;
 
 /// Handles a request of the session of `iteration`, with the decision of the rules.
 pub(super) fn requested(
-    decision: &mut Deciding,
+    decision: &mut StepDecision,
     now_ms: u64,
     iteration: u32,
     request: &PermissionRequest,
@@ -38,10 +38,10 @@ pub(super) fn requested(
     match ruling.decision {
         Decision::Ask if decision.state.view.permissions.pending.len() >= most => {
             let by = Decider::TooManyPending;
-            decide(decision, &Case::of(iteration, &request), false, &by, None);
+            decide(decision, &Case::new(iteration, &request), false, &by, None);
         }
-        Decision::Allow => decide(decision, &Case::of(iteration, &request), true, &ruling.by, None),
-        Decision::Deny => decide(decision, &Case::of(iteration, &request), false, &ruling.by, None),
+        Decision::Allow => decide(decision, &Case::new(iteration, &request), true, &ruling.by, None),
+        Decision::Deny => decide(decision, &Case::new(iteration, &request), false, &ruling.by, None),
         Decision::Ask => {
             let waiting = decision.state.view.settings.waiting;
             decision.push(Event::PermissionAsked {
@@ -57,7 +57,7 @@ pub(super) fn requested(
 }
 
 /// Handles the withdrawal of a request by the agent.
-pub(super) fn withdrawn(decision: &mut Deciding, iteration: u32, id: &AskId) {
+pub(super) fn withdrawn(decision: &mut StepDecision, iteration: u32, id: &AskId) {
     let pending = &decision.state.view.permissions.pending;
     if let Some(ask) = pending.iter().find(|ask| ask.request.id == *id) {
         let ask = ask.number;
@@ -67,7 +67,7 @@ pub(super) fn withdrawn(decision: &mut Deciding, iteration: u32, id: &AskId) {
 
 /// Handles an answer of the user. Returns a text for the next prompt if the agent cannot be told before.
 pub(super) fn answered(
-    decision: &mut Deciding,
+    decision: &mut StepDecision,
     now_ms: u64,
     number: u32,
     answer: &Answer,
@@ -80,8 +80,8 @@ pub(super) fn answered(
     if !ask.request.questions.is_empty() {
         // An invalid answer is ignored here; the driver has already reported it to the user.
         match read(&ask.request.questions, answer) {
-            Ok(Reading::Answered(answers)) => answer_questions(decision, &case, answers, &by, None),
-            Ok(Reading::Declined(why)) => {
+            Ok(AnswerReading::Answered(answers)) => answer_questions(decision, &case, answers, &by, None),
+            Ok(AnswerReading::Declined(why)) => {
                 let why = why.map(|why| clip(&why, TEXT_CAP_BYTES));
                 answer_questions(decision, &case, Vec::new(), &by, why);
             }
@@ -117,7 +117,7 @@ pub(super) fn answered(
 }
 
 /// Removes a rule that answers have added.
-pub(super) fn forget(decision: &mut Deciding, rule: &str) {
+pub(super) fn forget(decision: &mut StepDecision, rule: &str) {
     let added = &decision.state.view.permissions.rules;
     if added.iter().any(|known| known.rule == rule) {
         let rule = rule.to_owned();
@@ -127,7 +127,7 @@ pub(super) fn forget(decision: &mut Deciding, rule: &str) {
 
 /// Sets the mode that decides requests without a matching rule. A run that started under `auto` keeps it, as its agents
 /// were not started so that they ask before everything.
-pub(super) fn set_mode(decision: &mut Deciding, mode: PermissionMode) {
+pub(super) fn set_mode(decision: &mut StepDecision, mode: PermissionMode) {
     let view = &decision.state.view;
     if !view.settings.permission_mode.is_auto() && view.permission_mode() != mode {
         decision.push(Event::PermissionModeChanged { mode });
@@ -135,7 +135,7 @@ pub(super) fn set_mode(decision: &mut Deciding, mode: PermissionMode) {
 }
 
 /// Applies a new decision on a pending question, after rules were added or the mode changed.
-pub(super) fn ruled(decision: &mut Deciding, now_ms: u64, number: u32, ruling: &Ruling) {
+pub(super) fn ruled(decision: &mut StepDecision, now_ms: u64, number: u32, ruling: &Ruling) {
     let pending = &decision.state.view.permissions.pending;
     let Some(ask) = pending.iter().find(|ask| ask.number == number).cloned() else {
         return;
@@ -149,7 +149,7 @@ pub(super) fn ruled(decision: &mut Deciding, now_ms: u64, number: u32, ruling: &
 }
 
 /// Decides the questions that were not answered in time.
-pub(super) fn overdue(decision: &mut Deciding, now_ms: u64) {
+pub(super) fn overdue(decision: &mut StepDecision, now_ms: u64) {
     let is_due = |ask: &&Ask| ask.until_ms.is_some_and(|until_ms| until_ms <= now_ms);
     let due: Vec<Ask> = decision
         .state
@@ -208,7 +208,7 @@ struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    fn of(iteration: u32, request: &'a PermissionRequest) -> Self {
+    fn new(iteration: u32, request: &'a PermissionRequest) -> Self {
         Self {
             iteration,
             ask: None,
@@ -227,7 +227,7 @@ impl<'a> Case<'a> {
     }
 }
 
-fn decide(decision: &mut Deciding, case: &Case<'_>, allowed: bool, by: &Decider, message: Option<String>) {
+fn decide(decision: &mut StepDecision, case: &Case<'_>, allowed: bool, by: &Decider, message: Option<String>) {
     let PermissionRequest { id, tool, title, .. } = case.request;
     let denials = decision.state.view.permissions.times_denied(tool, title) + u32::from(!allowed);
     decision.push(Event::PermissionDecided {
@@ -251,7 +251,7 @@ fn decide(decision: &mut Deciding, case: &Case<'_>, allowed: bool, by: &Decider,
 }
 
 fn answer_questions(
-    decision: &mut Deciding,
+    decision: &mut StepDecision,
     case: &Case<'_>,
     answers: Vec<Vec<String>>,
     by: &Decider,
@@ -286,7 +286,7 @@ pub(super) fn question(permissions: &Permissions) -> Option<String> {
     }
 }
 
-fn end_iteration(decision: &mut Deciding, iteration: u32) {
+fn end_iteration(decision: &mut StepDecision, iteration: u32) {
     if matches!(decision.state.view.phase, Phase::Running { iteration: current, .. } if current == iteration) {
         decision.push(Event::CancelRequested {
             iteration,

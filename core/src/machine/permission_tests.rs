@@ -84,7 +84,7 @@ impl Loop {
     }
 
     fn ask_for(&mut self, command: &str, id: &str, decision: Decision) {
-        let request = PermissionRequest::of_shell(AskId(id.to_owned()), command);
+        let request = PermissionRequest::for_shell(AskId(id.to_owned()), command);
         let by = Decider::Mode {
             mode: PermissionMode::Ask,
         };
@@ -497,7 +497,7 @@ impl Loop {
             exit: None,
             output_bytes: 0,
         });
-        let settlement = Settlement::of_plan(Ok((*self.state.view.plan).clone()), 0.0);
+        let settlement = Settlement::from_plan(Ok((*self.state.view.plan).clone()), 0.0);
         self.take(&Input::Settled {
             iteration: self.state.view.iterations.number,
             settlement: Box::new(settlement),

@@ -53,7 +53,7 @@ impl Run {
             self.take(&Input::Agent { iteration, signal });
         }
         edit(&mut self.plan);
-        let settlement = Settlement::of_plan(Ok(self.plan.clone()), 0.0);
+        let settlement = Settlement::from_plan(Ok(self.plan.clone()), 0.0);
         self.take(&Input::Settled {
             iteration,
             settlement: Box::new(settlement),

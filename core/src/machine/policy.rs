@@ -3,7 +3,7 @@
 use crate::event::{Backoff, CancelReason, LimitKind, Problem, ProblemKind, SteeringId, Wait, Worker};
 
 use super::{
-    escalation::{escalated, handed_on},
+    escalation::{escalated, escalation_due},
     state::LoopState,
 };
 
@@ -96,7 +96,7 @@ pub(super) fn delay_ms(backoff: &Backoff, attempt: u32, random: f64) -> u64 {
 }
 
 /// Why the running iteration should be ended; `None` if it may continue.
-pub(super) fn is_in_vain(state: &LoopState, now_ms: u64) -> Option<CancelReason> {
+pub(super) fn reason_to_cancel(state: &LoopState, now_ms: u64) -> Option<CancelReason> {
     if state.rules.refusals >= REFUSALS {
         return Some(CancelReason::LoginRefused);
     }
@@ -180,7 +180,7 @@ pub(super) fn max_time_at(state: &LoopState) -> Option<u64> {
 
 /// The worker for the next task if no adapter is limited: as the task requests, else as the run is set, or the worker
 /// that took over from them.
-pub(super) fn wanted(state: &LoopState) -> Worker {
+pub(super) fn requested_worker(state: &LoopState) -> Worker {
     let settings = &state.view.settings;
     let task = state.task_next();
     let asked = task.map(|task| task.settings.clone()).unwrap_or_default();
@@ -193,8 +193,8 @@ pub(super) fn wanted(state: &LoopState) -> Worker {
 pub(super) fn takes_over(state: &LoopState) -> bool {
     let task = state.task_next();
     let latest = state.view.iterations.latest_work();
-    let next = wanted(state);
-    handed_on(state, task.map(|task| task.text.as_str())).is_some()
+    let next = requested_worker(state);
+    escalation_due(state, task.map(|task| task.text.as_str())).is_some()
         && latest.is_some_and(|latest| (&latest.adapter, &latest.model) != (&next.adapter, &next.model))
 }
 
@@ -210,7 +210,7 @@ fn models_of(state: &LoopState, adapter: &str) -> Option<String> {
 /// The earliest time at which one of them is free again, if all are limited.
 pub(super) fn worker_at(state: &LoopState, now_ms: u64) -> Result<Worker, u64> {
     let settings = &state.view.settings;
-    let wanted = wanted(state);
+    let wanted = requested_worker(state);
     // Without `fallback`, no other adapter may be used.
     let own = Some(&settings.adapter).filter(|_| !settings.fallback.is_empty());
     let others = own.into_iter().chain(&settings.fallback);
@@ -234,7 +234,7 @@ pub(super) fn worker_at(state: &LoopState, now_ms: u64) -> Result<Worker, u64> {
 ///
 /// That case is handled when the limit is reported; here it means that the user ended the wait.
 pub(super) fn worker_now(state: &LoopState, now_ms: u64) -> Worker {
-    worker_at(state, now_ms).unwrap_or_else(|_| wanted(state))
+    worker_at(state, now_ms).unwrap_or_else(|_| requested_worker(state))
 }
 
 /// When `callsPerHour` permits the next iteration; `None` if now.

@@ -9,7 +9,7 @@ use crate::{
 
 /// The meaning of an answer to a request with questions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reading {
+pub enum AnswerReading {
     /// The choices or text for each question.
     Answered(Vec<Vec<String>>),
     /// The user declined to answer, possibly with a reason.
@@ -34,7 +34,7 @@ pub enum NoAnswer {
 ///
 /// # Errors
 /// [`NoAnswer`] if the answer is invalid.
-pub fn read(questions: &[Question], answer: &Answer) -> Result<Reading, NoAnswer> {
+pub fn read(questions: &[Question], answer: &Answer) -> Result<AnswerReading, NoAnswer> {
     match answer {
         // A permission answer stands for the word that was typed.
         Answer::Allow { remember } => {
@@ -47,10 +47,12 @@ pub fn read(questions: &[Question], answer: &Answer) -> Result<Reading, NoAnswer
         }
         // A question may have a choice `no`.
         Answer::Deny { message: None } => Ok(match questions {
-            [only] => chosen(only, "no").map_or(Reading::Declined(None), |no| Reading::Answered(vec![vec![no]])),
-            _ => Reading::Declined(None),
+            [only] => chosen(only, "no").map_or(AnswerReading::Declined(None), |no| {
+                AnswerReading::Answered(vec![vec![no]])
+            }),
+            _ => AnswerReading::Declined(None),
         }),
-        Answer::Deny { message } => Ok(Reading::Declined(message.clone())),
+        Answer::Deny { message } => Ok(AnswerReading::Declined(message.clone())),
         Answer::Words { words: said } => words(questions, said),
     }
 }
@@ -73,17 +75,17 @@ pub fn late_answer(
     let reading = match open.questions.is_empty() {
         false => read(&open.questions, answer).map_err(Some)?,
         true => match answer {
-            Answer::Allow { .. } => Reading::Answered(vec![vec!["yes".to_owned()]]),
-            Answer::Words { words } => Reading::Answered(vec![vec![words.join(" ")]]),
-            Answer::Deny { message } => Reading::Declined(message.clone()),
+            Answer::Allow { .. } => AnswerReading::Answered(vec![vec!["yes".to_owned()]]),
+            Answer::Words { words } => AnswerReading::Answered(vec![vec![words.join(" ")]]),
+            Answer::Deny { message } => AnswerReading::Declined(message.clone()),
         },
     };
     let text = match reading {
-        Reading::Answered(answers) => {
+        AnswerReading::Answered(answers) => {
             let answers: Vec<String> = answers.iter().map(|answer| answer.join(", ")).collect();
             answers.join("; ")
         }
-        Reading::Declined(why) => {
+        AnswerReading::Declined(why) => {
             let words: Vec<String> = ["no".to_owned()].into_iter().chain(why).collect();
             words.join(": ")
         }
@@ -154,7 +156,7 @@ pub struct LateAnswer {
     pub added: Option<Event>,
 }
 
-fn words(questions: &[Question], said: &[String]) -> Result<Reading, NoAnswer> {
+fn words(questions: &[Question], said: &[String]) -> Result<AnswerReading, NoAnswer> {
     if questions.is_empty() {
         return Err(NoAnswer::NotAQuestion);
     }
@@ -168,7 +170,7 @@ fn words(questions: &[Question], said: &[String]) -> Result<Reading, NoAnswer> {
         });
     }
     let answers = questions.iter().zip(said).map(|(question, said)| one(question, said));
-    Ok(Reading::Answered(answers.collect::<Result<_, _>>()?))
+    Ok(AnswerReading::Answered(answers.collect::<Result<_, _>>()?))
 }
 
 fn one(question: &Question, said: &str) -> Result<Vec<String>, NoAnswer> {
@@ -230,8 +232,8 @@ mod tests {
     fn said(questions: &[Question], words: &[&str]) -> Result<Vec<Vec<String>>, NoAnswer> {
         let words = words.iter().map(|word| (*word).to_owned()).collect();
         match read(questions, &Answer::Words { words })? {
-            Reading::Answered(answers) => Ok(answers),
-            Reading::Declined(_) => panic!("declined"),
+            AnswerReading::Answered(answers) => Ok(answers),
+            AnswerReading::Declined(_) => panic!("declined"),
         }
     }
 
@@ -265,18 +267,18 @@ mod tests {
         let no = Answer::Deny { message: None };
         assert_eq!(
             read(&[question(&["Yes", "No"], false, false)], &no).unwrap(),
-            Reading::Answered(vec![vec!["No".to_owned()]])
+            AnswerReading::Answered(vec![vec!["No".to_owned()]])
         );
         assert_eq!(
             read(&[question(&["red"], false, false)], &no).unwrap(),
-            Reading::Declined(None)
+            AnswerReading::Declined(None)
         );
         let why = Answer::Deny {
             message: Some("ask me tomorrow".to_owned()),
         };
         assert_eq!(
             read(&plain, &why).unwrap(),
-            Reading::Declined(Some("ask me tomorrow".to_owned()))
+            AnswerReading::Declined(Some("ask me tomorrow".to_owned()))
         );
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::event::{Event, Outcome, ReviewObstacle, ReviewSettings, ReviewWhen, Role, Worker};
 
-use super::{decision::Decision, policy, state::LoopState};
+use super::{decision::StepDecision, policy, state::LoopState};
 
 /// Number of consecutive failed reviews after which reviews are off.
 const FAILURES: u32 = 3;
@@ -70,7 +70,7 @@ pub(super) fn is_wanted(state: &LoopState, outcome: &Outcome, claims_done: bool)
 }
 
 /// Requests a review of the latest iteration's work.
-pub(super) fn request(decision: &mut Decision, claims_done: bool) {
+pub(super) fn request(decision: &mut StepDecision, claims_done: bool) {
     let Some(work) = decision.state.view.iterations.latest_work() else {
         return;
     };

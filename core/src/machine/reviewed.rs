@@ -7,7 +7,7 @@ use crate::event::{
 
 use super::{
     Settlement,
-    decision::Decision,
+    decision::StepDecision,
     gate, policy, review,
     reviews::is_repeated,
     settle::{next, requested, start_verification},
@@ -17,7 +17,7 @@ use super::{
 /// Records the result of a review and decides what follows.
 ///
 /// A reviewer's claims and ticks do not count: the plan is restored, except for changes by the user.
-pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outcome, found: &Settlement) {
+pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, outcome: &Outcome, found: &Settlement) {
     for notice in &found.notices {
         decision.notice(notice.clone());
     }
@@ -52,13 +52,13 @@ enum Conclusion {
     Left,
 }
 
-fn claims_done(decision: &Decision) -> bool {
+fn claims_done(decision: &StepDecision) -> bool {
     let subject = decision.state.rules.reviews.subject.as_ref();
     subject.is_some_and(|subject| subject.claims_done)
 }
 
 /// Records the conclusion of the review; `None` if it is still due.
-fn conclude(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outcome) -> Option<Conclusion> {
+fn conclude(decision: &mut StepDecision, now_ms: u64, iteration: u32, outcome: &Outcome) -> Option<Conclusion> {
     let has_channel = !outcome.found_no_live_channel() || give_up_live_channel(decision, outcome);
     if is_repeated(outcome) && has_channel && decision.state.rules.reviews.may_repeat() {
         return None;
@@ -91,7 +91,7 @@ fn conclude(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outc
 }
 
 /// Switches to the one-way channel, unless only the live channel may be used. Returns whether it switched.
-fn give_up_live_channel(decision: &mut Decision, outcome: &Outcome) -> bool {
+fn give_up_live_channel(decision: &mut StepDecision, outcome: &Outcome) -> bool {
     let (Outcome::Failed { problem }, false) = (outcome, decision.state.view.settings.live_only) else {
         return false;
     };
@@ -104,7 +104,7 @@ fn give_up_live_channel(decision: &mut Decision, outcome: &Outcome) -> bool {
 }
 
 /// The reviewer's answer as a result.
-fn answer(decision: &Decision) -> ReviewResult {
+fn answer(decision: &StepDecision) -> ReviewResult {
     let state = &decision.state;
     match state.rules.stated.review.clone() {
         None => ReviewResult::NoAnswer,
@@ -132,7 +132,7 @@ fn is_used_up(state: &LoopState) -> bool {
 }
 
 /// Whether the review failed because of a limit with a known end. The reviewer is not asked again before then.
-fn is_limited(decision: &mut Decision, now_ms: u64, outcome: &Outcome) -> bool {
+fn is_limited(decision: &mut StepDecision, now_ms: u64, outcome: &Outcome) -> bool {
     let Outcome::Failed { problem } = outcome else {
         return false;
     };
@@ -151,7 +151,7 @@ fn is_limited(decision: &mut Decision, now_ms: u64, outcome: &Outcome) -> bool {
 }
 
 /// Announces, once, that reviews are off after repeated failures.
-fn give_up_reviewer(decision: &mut Decision) {
+fn give_up_reviewer(decision: &mut StepDecision) {
     let reviews = decision.state.rules.reviews.failures;
     if review::is_given_up(&decision.state) {
         let adapter = decision.state.view.adapter.clone();
@@ -160,7 +160,7 @@ fn give_up_reviewer(decision: &mut Decision) {
 }
 
 /// Completes a run after its review, if the evidence for completion still holds.
-fn done_after_review(decision: &mut Decision, now_ms: u64) {
+fn done_after_review(decision: &mut StepDecision, now_ms: u64) {
     if policy::undelivered(&decision.state).is_some() {
         return next(decision, now_ms);
     }

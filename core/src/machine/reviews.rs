@@ -12,7 +12,7 @@ const REPEATS: u32 = 2;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reviews {
     /// The work under review, until the reviewer approves it or the review ends otherwise.
-    pub subject: Option<Subject>,
+    pub subject: Option<ReviewSubject>,
     /// Whether it is the reviewer's turn rather than the author's.
     pub(super) is_due: bool,
     /// Whether no work was done since the last review.
@@ -27,7 +27,7 @@ pub struct Reviews {
 
 /// Work under review.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Subject {
+pub struct ReviewSubject {
     /// The finished task; `None` if the whole plan is reviewed.
     pub task: Option<String>,
     /// Whether only the review is missing for completion.
@@ -102,7 +102,7 @@ impl Reviews {
     }
 
     /// The findings with which the author is sent back.
-    pub(super) fn open_findings(&self) -> Option<&Subject> {
+    pub(super) fn open_findings(&self) -> Option<&ReviewSubject> {
         let subject = self.subject.as_ref().filter(|_| !self.is_due)?;
         (subject.findings.count() > 0).then_some(subject)
     }

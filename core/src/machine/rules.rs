@@ -11,10 +11,10 @@ use crate::{
 use super::{
     Statement,
     after_edits::AfterEdits,
-    budget::{Budget, Room, Weight, is_getting_on},
+    budget::{Admission, Budget, Importance, shows_progress},
     feedback::{self, Feedback},
     reviews::Reviews,
-    unreported_tasks::Untold,
+    unreported_tasks::UnreportedTasks,
 };
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -30,7 +30,7 @@ pub struct Rules {
     /// The statement of the latest iteration's agent about its work.
     pub stated: Statement,
     /// The agent's calls of ralph's own tools.
-    pub called: Called,
+    pub tool_calls: ToolCalls,
     /// Whether the previous iteration made an explicit claim. Interrupted iterations are skipped.
     pub claimed_before: bool,
     /// Whether the latest iteration was interrupted by the death of ralph.
@@ -60,13 +60,13 @@ pub struct Rules {
     /// Messages in the prompt of the running session, until the session shows that it has read the prompt.
     pub prompted: Vec<SteeringId>,
     /// The last message of the latest session that wrote one.
-    pub said: Option<Said>,
+    pub last_message: Option<LastMessage>,
     /// Feedback about the last iteration, for the next prompt.
     pub feedback: Vec<Feedback>,
     /// Results of the goals that were run after edits.
     pub after_edits: AfterEdits,
     /// Ended background tasks that the next prompt has to mention.
-    pub untold: Untold,
+    pub unreported_tasks: UnreportedTasks,
     /// The tree before the first iteration, the base of all totals.
     pub baseline: Option<Checkpoint>,
     /// The tree after the latest settled iteration.
@@ -78,7 +78,7 @@ pub struct Rules {
 
 /// The agent's calls of ralph's tools that count when the iteration is judged.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Called {
+pub struct ToolCalls {
     /// Whether the latest claim was not refused at once.
     pub claimed: bool,
     /// Why the agent cannot continue.
@@ -89,7 +89,7 @@ pub struct Called {
 
 /// The last message of a session, cut to the size of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct LastMessage {
     pub iteration: u32,
     pub text: String,
 }
@@ -98,7 +98,7 @@ impl Rules {
     /// Applies an event; `view` is the state before it.
     pub(super) fn apply(&mut self, view: &RunView, event: &Event) {
         self.reviews.apply(view, event);
-        self.untold.apply(view, event);
+        self.unreported_tasks.apply(view, event);
         self.after_edits.apply(event);
         match event {
             Event::RunStarted { promise, .. } => self.promise.clone_from(promise),
@@ -147,7 +147,7 @@ impl Rules {
             }
             Event::AgentReported { iteration, signal } => {
                 if view.role.is_work() {
-                    self.hear(*iteration, signal);
+                    self.keep_message(*iteration, signal);
                 }
                 self.take_signal(view, signal);
             }
@@ -155,7 +155,7 @@ impl Rules {
             // The author's next prompt does not mention how a review ended.
             Event::IterationEnded { .. } if !view.role.is_work() => self.prompted.clear(),
             Event::IterationEnded { iteration, outcome, .. } => {
-                self.forget_said(*iteration, outcome);
+                self.forget_last_message(*iteration, outcome);
                 self.end_iteration(outcome);
                 let reason = CancelReason::Denied;
                 if *outcome == (Outcome::Cancelled { reason }) {
@@ -267,12 +267,12 @@ impl Rules {
         });
         self.feedback.clear();
         if !self.cut_off {
-            let mut claims = view.iterations.latest_look().claims.iter();
+            let mut claims = view.iterations.latest_assessment().claims.iter();
             self.claimed_before = claims.any(|claim| *claim != Claim::PlanComplete);
         }
         self.cut_off = false;
         self.stated = Statement::default();
-        self.called = Called::default();
+        self.tool_calls = ToolCalls::default();
         self.most_done = self.most_done.max(view.plan.done());
     }
 
@@ -286,16 +286,16 @@ impl Rules {
 
     fn take_call(&mut self, call: &AgentCall) {
         match call {
-            AgentCall::Claimed { reasons } => self.called.claimed = reasons.is_empty(),
-            AgentCall::Blocked { reason } => self.called.blocked = Some(reason.clone()),
+            AgentCall::Claimed { reasons } => self.tool_calls.claimed = reasons.is_empty(),
+            AgentCall::Blocked { reason } => self.tool_calls.blocked = Some(reason.clone()),
             AgentCall::Noted { note } => feedback::note(&mut self.feedback, note),
-            AgentCall::TestsChanged { why } => self.called.tests_changed = Some(why.clone()),
+            AgentCall::TestsChanged { why } => self.tool_calls.tests_changed = Some(why.clone()),
             AgentCall::GoalsChecked { .. } | AgentCall::Asked { .. } | AgentCall::Proposed { .. } => {}
         }
     }
 
     /// Keeps the latest message of a session.
-    fn hear(&mut self, iteration: u32, signal: &AgentSignal) {
+    fn keep_message(&mut self, iteration: u32, signal: &AgentSignal) {
         let (AgentSignal::Said { text }
         | AgentSignal::TurnEnded {
             message: Some(text), ..
@@ -305,16 +305,16 @@ impl Rules {
         };
         if !text.trim().is_empty() {
             let text = text.clone();
-            self.said = Some(Said { iteration, text });
+            self.last_message = Some(LastMessage { iteration, text });
         }
     }
 
     /// Clears the previous session's last message if this session ended without one, unless the iteration is repeated
     /// or was interrupted by the death of ralph.
-    fn forget_said(&mut self, iteration: u32, outcome: &Outcome) {
+    fn forget_last_message(&mut self, iteration: u32, outcome: &Outcome) {
         let is_repeated = outcome.was_limited() || outcome.found_no_live_channel() || *outcome == Outcome::Interrupted;
         if !is_repeated {
-            self.said = self.said.take().filter(|said| said.iteration == iteration);
+            self.last_message = self.last_message.take().filter(|said| said.iteration == iteration);
         }
     }
 
@@ -325,15 +325,15 @@ impl Rules {
                 // The session continued despite the denial; the next one should know about it in advance.
                 let denied = |problem: &&Problem| problem.kind == ProblemKind::PermissionDenied;
                 self.feedback
-                    .extend(self.problem.as_ref().filter(denied).and_then(feedback::of_failure));
+                    .extend(self.problem.as_ref().filter(denied).and_then(feedback::for_failure));
             }
             Outcome::Failed { problem } => {
-                self.feedback.extend(feedback::of_failure(problem));
+                self.feedback.extend(feedback::for_failure(problem));
                 if matches!(problem.kind, ProblemKind::ContextOverflow | ProblemKind::SessionLost) {
                     self.session = None;
                 }
             }
-            Outcome::Cancelled { reason } => self.feedback.extend(feedback::of_cancel(*reason)),
+            Outcome::Cancelled { reason } => self.feedback.extend(feedback::for_cancel(*reason)),
             Outcome::Interrupted => {
                 self.cut_off = true;
                 self.feedback.push(Feedback::CutOff);
@@ -369,18 +369,18 @@ impl Rules {
     /// Whether the current size limits would let `event` into the journal as the next record.
     pub(super) fn keeps(&self, event: &Event) -> bool {
         match event {
-            Event::AgentReported { signal, .. } => self.room_for(signal) == Room::There,
+            Event::AgentReported { signal, .. } => self.admission(signal) == Admission::Record,
             _ => true,
         }
     }
 
     /// Whether `signal`, which is already bounded, may become a record.
-    pub(super) fn room_for(&self, signal: &AgentSignal) -> Room {
-        self.budget.room_for(signal, self.weight_of(signal))
+    pub(super) fn admission(&self, signal: &AgentSignal) -> Admission {
+        self.budget.admission(signal, self.importance(signal))
     }
 
     /// Whether `signal` affects the state. Called before the signal is applied.
-    fn weight_of(&self, signal: &AgentSignal) -> Weight {
+    fn importance(&self, signal: &AgentSignal) -> Importance {
         let waits = self.pending_error.is_some() || self.refusals > 0;
         let is_needed = match signal {
             AgentSignal::Retrying { why, kind, .. } => {
@@ -393,14 +393,18 @@ impl Rules {
             }
             AgentSignal::Unknown { .. } => false,
             AgentSignal::ToolStarted { .. } if self.steps.is_some() => true,
-            signal if is_getting_on(signal) => waits,
+            signal if shows_progress(signal) => waits,
             _ => true,
         };
-        if is_needed { Weight::Needed } else { Weight::Detail }
+        if is_needed {
+            Importance::Needed
+        } else {
+            Importance::Detail
+        }
     }
 
     fn take_signal(&mut self, view: &RunView, signal: &AgentSignal) {
-        self.budget.take(signal, self.weight_of(signal));
+        self.budget.take(signal, self.importance(signal));
         if let (AgentSignal::ToolStarted { .. }, Some(steps)) = (signal, &mut self.steps) {
             *steps += 1;
         }

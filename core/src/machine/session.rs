@@ -7,17 +7,17 @@ use crate::{
 
 use super::{
     Statement,
-    budget::Room,
-    decision::{Decision, is_running},
+    budget::Admission,
+    decision::{StepDecision, is_running},
     outcome::outcome,
     permission, policy,
     settle::stop_if_at_once,
     signals::has_read_prompt,
-    user::{self, Taken},
+    user::{self, SteeringAcceptance},
 };
 
 /// Handles a signal of the session of `iteration`. Signals of other sessions are ignored.
-pub(super) fn reported(decision: &mut Decision, now_ms: u64, iteration: u32, signal: &AgentSignal) {
+pub(super) fn reported(decision: &mut StepDecision, now_ms: u64, iteration: u32, signal: &AgentSignal) {
     let (current, started_ms, cancelled) = match decision.state.view.phase {
         Phase::Running {
             iteration, started_ms, ..
@@ -39,7 +39,11 @@ pub(super) fn reported(decision: &mut Decision, now_ms: u64, iteration: u32, sig
         return;
     }
     if let AgentSignal::MessageAnswered { id, taken, .. } = signal {
-        let taken = if *taken { Taken::Yes } else { Taken::No };
+        let taken = if *taken {
+            SteeringAcceptance::Yes
+        } else {
+            SteeringAcceptance::No
+        };
         return user::steered(decision, iteration, *id, taken);
     }
     if let AgentSignal::PermissionWithdrawn { id } = signal {
@@ -51,7 +55,7 @@ pub(super) fn reported(decision: &mut Decision, now_ms: u64, iteration: u32, sig
     let AgentSignal::Ended { exit, output_bytes } = signal else {
         record(decision, iteration, signal.bounded());
         if is_running(&decision.state, iteration)
-            && let Some(reason) = policy::is_in_vain(&decision.state, now_ms)
+            && let Some(reason) = policy::reason_to_cancel(&decision.state, now_ms)
         {
             decision.push(Event::CancelRequested { iteration, reason });
         }
@@ -68,15 +72,15 @@ pub(super) fn reported(decision: &mut Decision, now_ms: u64, iteration: u32, sig
 }
 
 /// Records a signal if the journal has room for it.
-fn record(decision: &mut Decision, iteration: u32, signal: AgentSignal) {
-    match decision.state.rules.room_for(&signal) {
-        Room::There => decision.push(Event::AgentReported { iteration, signal }),
-        Room::OnlyTold => {
+fn record(decision: &mut StepDecision, iteration: u32, signal: AgentSignal) {
+    match decision.state.rules.admission(&signal) {
+        Admission::Record => decision.push(Event::AgentReported { iteration, signal }),
+        Admission::ShowOnly => {
             if !decision.state.rules.budget.has_omitted() {
                 decision.push(Event::DetailsOmitted { iteration });
             }
         }
-        Room::None => {
+        Admission::Reject => {
             if is_running(&decision.state, iteration) {
                 let reason = CancelReason::Flooded;
                 decision.push(Event::CancelRequested { iteration, reason });
@@ -86,7 +90,7 @@ fn record(decision: &mut Decision, iteration: u32, signal: AgentSignal) {
 }
 
 /// Records the agent's statement at the end of its turn.
-pub(super) fn stated(decision: &mut Decision, iteration: u32, statement: &Statement) {
+pub(super) fn stated(decision: &mut StepDecision, iteration: u32, statement: &Statement) {
     let has_session = match decision.state.view.phase {
         Phase::Running { iteration: current, .. } | Phase::Cancelling { iteration: current, .. } => {
             current == iteration
@@ -115,7 +119,7 @@ pub(super) fn stated(decision: &mut Decision, iteration: u32, statement: &Statem
 }
 
 /// Records that the agent left the file that claims completion.
-pub(super) fn done_file_found(decision: &mut Decision, iteration: u32) {
+pub(super) fn done_file_found(decision: &mut StepDecision, iteration: u32) {
     let settles =
         matches!(decision.state.view.phase, Phase::Settling { iteration: current, .. } if current == iteration);
     let Statement {
@@ -143,7 +147,7 @@ pub(super) fn done_file_found(decision: &mut Decision, iteration: u32) {
 }
 
 /// Records the messages in the prompt as delivered, as the session has shown that it read the prompt.
-pub(super) fn deliver_prompted(decision: &mut Decision, iteration: u32) {
+pub(super) fn deliver_prompted(decision: &mut StepDecision, iteration: u32) {
     for id in decision.state.rules.prompted.clone() {
         if decision
             .state

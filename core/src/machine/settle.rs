@@ -11,8 +11,8 @@ use crate::{
 
 use super::{
     FoundTests, Settlement, Verification,
-    breaker::{self, Permit},
-    decision::Decision,
+    breaker::{self, LoopControl},
+    decision::StepDecision,
     gate, permission,
     policy::{self, Reaction, undelivered},
     review,
@@ -23,7 +23,7 @@ use super::{
 const BLOCKS: usize = 3;
 
 /// Records the settlement and decides what follows.
-pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outcome, found: &Settlement) {
+pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, outcome: &Outcome, found: &Settlement) {
     for notice in &found.notices {
         decision.notice(notice.clone());
     }
@@ -67,7 +67,7 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
         let blocked = found
             .blocked
             .as_ref()
-            .filter(|_| !decision.state.view.iterations.latest_look().claims.is_empty());
+            .filter(|_| !decision.state.view.iterations.latest_assessment().claims.is_empty());
         blocked.map(|question| Denial::Blocked {
             question: question.clone(),
         })
@@ -86,7 +86,7 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
         .question
         .clone()
         .or(asked)
-        .filter(|_| progress != Some(true) && decision.state.view.iterations.latest_look().claims.is_empty());
+        .filter(|_| progress != Some(true) && decision.state.view.iterations.latest_assessment().claims.is_empty());
     let reason = CancelReason::Denied;
     let refused = (*outcome == Outcome::Cancelled { reason })
         .then(|| permission::question(&decision.state.view.permissions))
@@ -127,7 +127,7 @@ pub(super) fn settled(decision: &mut Decision, now_ms: u64, iteration: u32, outc
 }
 
 /// Accepts changed tests if the plan permits it, or asks the user to confirm them.
-fn tests_changed(decision: &mut Decision, iteration: u32, found: &FoundTests) {
+fn tests_changed(decision: &mut StepDecision, iteration: u32, found: &FoundTests) {
     let latest = decision.state.view.iterations.latest();
     let task = latest.and_then(|latest| latest.task.clone());
     match task.filter(|_| found.allowed) {
@@ -145,7 +145,7 @@ fn tests_changed(decision: &mut Decision, iteration: u32, found: &FoundTests) {
 }
 
 /// Records that the task of the iteration is set aside, if it reached its limit and is still open.
-fn set_aside_at_limit(decision: &mut Decision, iteration: u32, task: &str) {
+fn set_aside_at_limit(decision: &mut StepDecision, iteration: u32, task: &str) {
     let view = &decision.state.view;
     let Some((_, limit)) = view.tasks_at_limit().find(|(text, _)| *text == task) else {
         return;
@@ -172,7 +172,7 @@ fn wants_goals(state: &LoopState, outcome: &Outcome) -> bool {
 }
 
 /// Starts running the goals.
-pub(super) fn start_verification(decision: &mut Decision, iteration: u32) {
+pub(super) fn start_verification(decision: &mut StepDecision, iteration: u32) {
     let goals = decision
         .state
         .view
@@ -185,7 +185,13 @@ pub(super) fn start_verification(decision: &mut Decision, iteration: u32) {
 }
 
 /// Records the results of the goals and decides what follows.
-pub(super) fn verified(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outcome, found: &Verification) {
+pub(super) fn verified(
+    decision: &mut StepDecision,
+    now_ms: u64,
+    iteration: u32,
+    outcome: &Outcome,
+    found: &Verification,
+) {
     if decision.state.rules.confirmed_meanwhile {
         return start_verification(decision, iteration);
     }
@@ -211,7 +217,7 @@ pub(super) fn verified(decision: &mut Decision, now_ms: u64, iteration: u32, out
 }
 
 /// Records the current plan, with removed and added tasks.
-fn plan_found(decision: &mut Decision, iteration: u32, plan: &PlanSnapshot, vanished: &[String], added: &[String]) {
+fn plan_found(decision: &mut StepDecision, iteration: u32, plan: &PlanSnapshot, vanished: &[String], added: &[String]) {
     decision.plan_read(plan);
     if !vanished.is_empty() || !added.is_empty() {
         decision.push(Event::PlanEdited {
@@ -223,7 +229,7 @@ fn plan_found(decision: &mut Decision, iteration: u32, plan: &PlanSnapshot, vani
 }
 
 /// Judges the claims of a fully known iteration and decides what follows.
-fn conclude(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outcome, random: f64) {
+fn conclude(decision: &mut StepDecision, now_ms: u64, iteration: u32, outcome: &Outcome, random: f64) {
     match gate::judge(&decision.state, outcome) {
         gate::Verdict::Done { proof, confidence } => {
             let (confidence, parts) = (confidence.points(), confidence.parts);
@@ -263,8 +269,8 @@ fn conclude(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outc
             .iterations
             .latest_work()
             .and_then(|latest| latest.progress);
-        let observation = Observation::of(outcome, progress);
-        if breaker::judge(decision, now_ms, outcome, &observation) == Permit::Denied {
+        let observation = Observation::from_outcome(outcome, progress);
+        if breaker::judge(decision, now_ms, outcome, &observation) == LoopControl::Halt {
             return;
         }
     }
@@ -275,7 +281,7 @@ fn conclude(decision: &mut Decision, now_ms: u64, iteration: u32, outcome: &Outc
 }
 
 /// Completes the run, or requests the final review.
-fn done(decision: &mut Decision, now_ms: u64, outcome: &Outcome, proof: Proof) {
+fn done(decision: &mut StepDecision, now_ms: u64, outcome: &Outcome, proof: Proof) {
     let is_reviewed = review::is_wanted(&decision.state, outcome, true)
         // Completion wins over a stop request.
         && requested(&decision.state).is_none()
@@ -288,7 +294,7 @@ fn done(decision: &mut Decision, now_ms: u64, outcome: &Outcome, proof: Proof) {
 }
 
 /// Whether a review cannot be made now. Announces the reason.
-fn is_obstructed(decision: &mut Decision, now_ms: u64) -> bool {
+fn is_obstructed(decision: &mut StepDecision, now_ms: u64) -> bool {
     let why = review::obstacle(&decision.state, now_ms);
     if let (Some(why), Some(review)) = (why, &decision.state.view.settings.review) {
         let adapter = review.by.adapter.clone();
@@ -316,7 +322,7 @@ fn progress(state: &LoopState, found: &Settlement) -> Option<bool> {
     Some(commits_what_was_there || !state.rules.trees.contains(&now.tree))
 }
 
-fn follow(decision: &mut Decision, now_ms: u64, outcome: &Outcome, random: f64) {
+fn follow(decision: &mut StepDecision, now_ms: u64, outcome: &Outcome, random: f64) {
     match outcome {
         Outcome::Completed | Outcome::Interrupted => next(decision, now_ms),
         Outcome::Failed { problem } => follow_failure(decision, now_ms, problem, random),
@@ -353,7 +359,7 @@ fn follow(decision: &mut Decision, now_ms: u64, outcome: &Outcome, random: f64) 
     }
 }
 
-fn follow_failure(decision: &mut Decision, now_ms: u64, problem: &Problem, random: f64) {
+fn follow_failure(decision: &mut StepDecision, now_ms: u64, problem: &Problem, random: f64) {
     if decision.state.view.settings.session == SessionMode::Resume
         && let Some(notice) = loses_session(problem.kind)
     {
@@ -395,7 +401,7 @@ fn follow_failure(decision: &mut Decision, now_ms: u64, problem: &Problem, rando
 }
 
 /// Switches to the one-way channel, as the installed version of the agent has no live channel.
-fn without_live_channel(decision: &mut Decision, now_ms: u64, problem: &Problem) {
+fn without_live_channel(decision: &mut StepDecision, now_ms: u64, problem: &Problem) {
     let adapter = decision.state.view.adapter.clone();
     if decision.state.view.settings.live_only {
         let problem = problem.clone();
@@ -431,7 +437,7 @@ fn loses_session(kind: ProblemKind) -> Option<Notice> {
 }
 
 /// Starts the next iteration, unless something prevents it.
-pub(super) fn next(decision: &mut Decision, now_ms: u64) {
+pub(super) fn next(decision: &mut StepDecision, now_ms: u64) {
     if let Some(reason) = requested(&decision.state) {
         return decision.stop(reason);
     }
@@ -477,7 +483,7 @@ pub(super) fn next(decision: &mut Decision, now_ms: u64) {
 }
 
 /// Waits for the next day if the settings and the run's time limit permit it; otherwise stops.
-fn end_of_day(decision: &mut Decision, limit: LimitKind) {
+fn end_of_day(decision: &mut StepDecision, limit: LimitKind) {
     let view = &decision.state.view;
     let until_ms = view.spending.day.map_or(0, |day| day.until_ms);
     let outlives = policy::max_time_at(&decision.state).is_none_or(|over_ms| over_ms > until_ms);
@@ -502,7 +508,7 @@ pub(super) fn out_of_tasks(state: &LoopState) -> Option<StopReason> {
 }
 
 /// Starts the preparation of the next iteration with its worker.
-pub(super) fn prepare(decision: &mut Decision, now_ms: u64) {
+pub(super) fn prepare(decision: &mut StepDecision, now_ms: u64) {
     let role = review::next_role(&decision.state);
     let adapter = review::worker(&decision.state, role, now_ms).adapter;
     if role == Role::Work {
@@ -516,14 +522,15 @@ pub(super) fn prepare(decision: &mut Decision, now_ms: u64) {
 }
 
 /// Announces that a limit caused a switch to another adapter.
-fn say_who_stands_in(decision: &mut Decision, adapter: &str) {
+fn say_who_stands_in(decision: &mut StepDecision, adapter: &str) {
     let view = &decision.state.view;
     // The adapter of a review does not count, as it replaces no author.
     let reviewed = view.iterations.latest_work().filter(|_| !view.role.is_work());
     let before = reviewed.map_or(&view.adapter, |latest| &latest.adapter);
     let was_another = !before.is_empty() && before != adapter;
     // A switch requested by a task has its own notice.
-    let for_a_limit = view.limited.contains_key(adapter) || adapter != policy::wanted(&decision.state).adapter;
+    let for_a_limit =
+        view.limited.contains_key(adapter) || adapter != policy::requested_worker(&decision.state).adapter;
     if was_another && for_a_limit {
         decision.notice(Notice::AdapterSwitched {
             adapter: adapter.to_owned(),
@@ -554,7 +561,7 @@ pub(super) fn requested(state: &LoopState) -> Option<StopReason> {
 }
 
 /// Stops without a settlement after a request for an immediate stop.
-pub(super) fn stop_if_at_once(decision: &mut Decision) {
+pub(super) fn stop_if_at_once(decision: &mut StepDecision) {
     let asked = decision.state.view.stop;
     if asked.is_some_and(|asked| asked.request == StopRequest::Immediate)
         && let Some(reason) = requested(&decision.state)

@@ -109,7 +109,7 @@ impl Run {
         });
         self.take(&Input::Settled {
             iteration,
-            settlement: Box::new(Settlement::of_plan(Ok(plan(done)), 0.5)),
+            settlement: Box::new(Settlement::from_plan(Ok(plan(done)), 0.5)),
         })
     }
 
@@ -315,7 +315,7 @@ fn iterations_of_a_task_are_counted_without_those_that_a_limit_of_the_agent_ende
     }
     run.take(&Input::Settled {
         iteration,
-        settlement: Box::new(Settlement::of_plan(Ok(plan(&[])), 0.5)),
+        settlement: Box::new(Settlement::from_plan(Ok(plan(&[])), 0.5)),
     });
     run.command(UserCommand::RetryNow);
     for _ in 0..2 {

@@ -53,8 +53,8 @@ impl LoopState {
 
     /// The feedback for the next prompt.
     pub fn prompt_feedback(&self) -> Vec<Feedback> {
-        let diagnosis = feedback::of_breaker(&self.view.breaker);
-        let reviewed = self.rules.reviews.open_findings().map(feedback::of_review);
+        let diagnosis = feedback::for_breaker(&self.view.breaker);
+        let reviewed = self.rules.reviews.open_findings().map(feedback::for_review);
         let at_limit = self
             .view
             .tasks_at_limit()
@@ -91,7 +91,7 @@ impl LoopState {
 
     /// The background tasks that the next prompt mentions: running ones, and those that ended since the last prompt.
     pub fn background_for_prompt(&self) -> impl Iterator<Item = &BackgroundTask> {
-        let untold = &self.rules.untold;
+        let untold = &self.rules.unreported_tasks;
         let tasks = self.view.background.tasks.iter();
         tasks.filter(|task| task.result.is_none() || untold.has(task.number))
     }

@@ -13,13 +13,13 @@ use crate::{
 
 use super::{
     Effect, Input, Preparation, Refusal, Start, Timer, TimerKind, background, call, deadline,
-    decision::{Decision, is_running},
+    decision::{StepDecision, is_running},
     edits,
-    effect::{Before, answer, effects, is_put_off, lingers},
-    escalation::handed_on,
+    effect::{StateBefore, answer, effects, is_put_off, lingers},
+    escalation::escalation_due,
     gate, permission, policy, review, reviewed, session, settle,
     state::LoopState,
-    user::{self, Taken},
+    user::{self, SteeringAcceptance},
 };
 
 /// The result of [`step`].
@@ -36,8 +36,8 @@ pub struct Step {
 /// The returned state equals the given one folded over the returned events. An input that has no meaning in the current
 /// phase (a timer of an earlier phase, a result of an abandoned job) yields neither events nor effects.
 pub fn step(state: LoopState, now_ms: u64, input: &Input) -> Step {
-    let before = Before::of(&state);
-    let mut decision = Decision::at(state, now_ms);
+    let before = StateBefore::from_state(&state);
+    let mut decision = StepDecision::at(state, now_ms);
     if decision.state.view.is_over() {
         match input {
             Input::Command { command, by } => user::reopen(&mut decision, now_ms, command, *by),
@@ -54,7 +54,7 @@ pub fn step(state: LoopState, now_ms: u64, input: &Input) -> Step {
     Step { state, events, effects }
 }
 
-fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
+fn decide(decision: &mut StepDecision, now_ms: u64, input: &Input) {
     match input {
         Input::Start(start) => begin(decision, now_ms, start),
         Input::Recover {
@@ -104,7 +104,7 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
             }
         }
         Input::DoneFileFound { iteration } => session::done_file_found(decision, *iteration),
-        Input::NotSteered { iteration, id } => user::steered(decision, *iteration, *id, Taken::No),
+        Input::NotSteered { iteration, id } => user::steered(decision, *iteration, *id, SteeringAcceptance::No),
         Input::Settled { iteration, settlement } => {
             if let Phase::Settling {
                 iteration: current,
@@ -160,7 +160,7 @@ fn decide(decision: &mut Decision, now_ms: u64, input: &Input) {
 }
 
 /// Records the current day, if it changed.
-fn it_is(decision: &mut Decision, day: Option<Day>) {
+fn it_is(decision: &mut StepDecision, day: Option<Day>) {
     if let Some(day) = day
         && decision.state.view.spending.day != Some(day)
     {
@@ -169,7 +169,7 @@ fn it_is(decision: &mut Decision, day: Option<Day>) {
 }
 
 /// Ends a wait for the next day, which may have come, or may now be on another date because the clock moved.
-fn day_began(decision: &mut Decision, now_ms: u64) {
+fn day_began(decision: &mut StepDecision, now_ms: u64) {
     if let Phase::Waiting {
         wait: Wait::DayBudget, ..
     } = decision.state.view.phase
@@ -183,7 +183,7 @@ fn day_began(decision: &mut Decision, now_ms: u64) {
 
 /// Records toggled boxes for display only. Progress is decided by the plan at the end of the iteration. Boxes ticked by
 /// a reviewer are ignored and reverted.
-fn boxes_toggled(decision: &mut Decision, iteration: u32, toggled: &[u32]) {
+fn boxes_toggled(decision: &mut StepDecision, iteration: u32, toggled: &[u32]) {
     if !is_running(&decision.state, iteration) || !decision.state.view.role.is_work() || toggled.is_empty() {
         return;
     }
@@ -194,7 +194,7 @@ fn boxes_toggled(decision: &mut Decision, iteration: u32, toggled: &[u32]) {
     decision.push(Event::PlanChanged { change });
 }
 
-fn begin(decision: &mut Decision, now_ms: u64, start: &Start) {
+fn begin(decision: &mut StepDecision, now_ms: u64, start: &Start) {
     if decision.state.view.phase != Phase::Idle {
         return;
     }
@@ -214,7 +214,7 @@ fn begin(decision: &mut Decision, now_ms: u64, start: &Start) {
     settle::next(decision, now_ms);
 }
 
-fn recover(decision: &mut Decision, now_ms: u64, pause_file: bool) {
+fn recover(decision: &mut StepDecision, now_ms: u64, pause_file: bool) {
     match (decision.state.view.paused_by_file, pause_file) {
         (false, true) => decision.push(Event::Paused { by: PausedBy::File }),
         (true, false) => decision.push(Event::Unpaused { by: PausedBy::File }),
@@ -261,7 +261,7 @@ fn recover(decision: &mut Decision, now_ms: u64, pause_file: bool) {
     }
 }
 
-fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Result<Preparation, Refusal>) {
+fn prepared(decision: &mut StepDecision, now_ms: u64, iteration: u32, result: &Result<Preparation, Refusal>) {
     let found = match result {
         Ok(found) => found,
         Err(Refusal::Plan { why }) => return decision.stop(StopReason::PlanInvalid { why: why.clone() }),
@@ -340,7 +340,7 @@ fn prepared(decision: &mut Decision, now_ms: u64, iteration: u32, result: &Resul
 }
 
 /// Begins a review, without the author's session and the user's messages.
-fn prepared_review(decision: &mut Decision, now_ms: u64, iteration: u32, found: &Preparation) {
+fn prepared_review(decision: &mut StepDecision, now_ms: u64, iteration: u32, found: &Preparation) {
     let role = review::next_role(&decision.state);
     if role != decision.state.view.role || review::obstacle(&decision.state, now_ms).is_some() {
         return settle::next(decision, now_ms);
@@ -368,7 +368,7 @@ fn prepared_review(decision: &mut Decision, now_ms: u64, iteration: u32, found: 
 
 /// Announces, once per task, that the task asks for another agent or model, and, once per step, that it is handed to
 /// another worker.
-fn say_who_works(decision: &mut Decision, worker: &Worker) {
+fn say_who_works(decision: &mut StepDecision, worker: &Worker) {
     let view = &decision.state.view;
     let task = decision.state.task_next();
     let is_new = view
@@ -377,13 +377,13 @@ fn say_who_works(decision: &mut Decision, worker: &Worker) {
         .is_none_or(|latest| latest.task.as_ref() != task.map(|task| &task.text));
     let asks = task.is_some_and(|task| !task.settings.is_empty());
     let Worker { adapter, model } = worker.clone();
-    if *worker != policy::wanted(&decision.state) {
+    if *worker != policy::requested_worker(&decision.state) {
         return;
     }
     if is_new && asks {
         return decision.notice(Notice::TaskAsksFor { adapter, model });
     }
-    if let Some(attempts) = handed_on(&decision.state, task.map(|task| task.text.as_str()))
+    if let Some(attempts) = escalation_due(&decision.state, task.map(|task| task.text.as_str()))
         && policy::takes_over(&decision.state)
     {
         decision.notice(Notice::TaskHandedOn {
@@ -394,7 +394,7 @@ fn say_who_works(decision: &mut Decision, worker: &Worker) {
     }
 }
 
-fn timer_fired(decision: &mut Decision, now_ms: u64, timer: Timer) {
+fn timer_fired(decision: &mut StepDecision, now_ms: u64, timer: Timer) {
     if timer.epoch.is_some_and(|epoch| epoch != decision.state.view.epoch) || now_ms < timer.at_ms {
         return;
     }
@@ -430,7 +430,7 @@ fn timer_fired(decision: &mut Decision, now_ms: u64, timer: Timer) {
     }
 }
 
-fn max_time(decision: &mut Decision) {
+fn max_time(decision: &mut StepDecision) {
     match decision.state.view.phase {
         Phase::Running { iteration, .. } => {
             decision.push(Event::CancelRequested {

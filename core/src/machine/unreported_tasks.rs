@@ -7,19 +7,19 @@ use crate::{
 
 /// Ended background tasks, by whether prompts have mentioned them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Untold {
+pub struct UnreportedTasks {
     /// The tasks that no prompt has mentioned.
-    numbers: Vec<u32>,
+    unreported: Vec<u32>,
     /// The tasks in the prompt that is being prepared.
     offered: Vec<u32>,
     /// The tasks in the prompt of the running session.
-    told: Vec<u32>,
+    reported: Vec<u32>,
 }
 
-impl Untold {
+impl UnreportedTasks {
     /// Whether no prompt has mentioned this task.
     pub(super) fn has(&self, number: u32) -> bool {
-        self.numbers.contains(&number)
+        self.unreported.contains(&number)
     }
 
     pub(super) fn apply(&mut self, view: &RunView, event: &Event) {
@@ -28,18 +28,18 @@ impl Untold {
                 // An agent that cancelled the task itself knows that it ended.
                 let by_agent = |task: &BackgroundTask| task.cancelled_by == Some(Requester::Agent);
                 if !view.background.task(*number).is_some_and(by_agent) {
-                    self.numbers.push(*number);
+                    self.unreported.push(*number);
                 }
             }
-            Event::PreparationStarted { .. } => self.offered.clone_from(&self.numbers),
+            Event::PreparationStarted { .. } => self.offered.clone_from(&self.unreported),
             Event::IterationStarted { .. } => {
-                self.told = std::mem::take(&mut self.offered);
-                self.numbers.retain(|number| !self.told.contains(number));
+                self.reported = std::mem::take(&mut self.offered);
+                self.unreported.retain(|number| !self.reported.contains(number));
             }
             // The iteration is repeated with a new prompt.
             Event::IterationEnded { outcome, .. } if is_repeated(outcome) => {
-                let later = std::mem::replace(&mut self.numbers, std::mem::take(&mut self.told));
-                self.numbers.extend(later);
+                let later = std::mem::replace(&mut self.unreported, std::mem::take(&mut self.reported));
+                self.unreported.extend(later);
             }
             _ => {}
         }

@@ -9,13 +9,13 @@ use crate::{
 };
 
 use super::{
-    decision::{Decision, is_running},
+    decision::{StepDecision, is_running},
     permission,
     question::{late_answer, tests_confirmed},
     settle,
 };
 
-pub(super) fn obey(decision: &mut Decision, now_ms: u64, command: &UserCommand, by: RequestedBy) {
+pub(super) fn obey(decision: &mut StepDecision, now_ms: u64, command: &UserCommand, by: RequestedBy) {
     match command {
         UserCommand::Steer { kind, text } => queue_steering(decision, *kind, text, None),
         UserCommand::Withdraw { id } => {
@@ -99,7 +99,7 @@ fn soonest(view: &RunView, ask: u32) -> SteeringKind {
 }
 
 /// Reopens an ended run for a message or an answer, unless it is closed for good. No other command does.
-pub(super) fn reopen(decision: &mut Decision, now_ms: u64, command: &UserCommand, by: RequestedBy) {
+pub(super) fn reopen(decision: &mut StepDecision, now_ms: u64, command: &UserCommand, by: RequestedBy) {
     // Confirming tests does not need another iteration.
     if let UserCommand::Answer { ask, answer, at } = command
         && let Some(confirmed) = tests_confirmed(&decision.state.view, *ask, answer, *at)
@@ -127,7 +127,7 @@ pub(super) fn reopen(decision: &mut Decision, now_ms: u64, command: &UserCommand
     settle::next(decision, now_ms);
 }
 
-fn queue_steering(decision: &mut Decision, kind: SteeringKind, text: &str, answers: Option<Box<AnsweredAsk>>) {
+fn queue_steering(decision: &mut StepDecision, kind: SteeringKind, text: &str, answers: Option<Box<AnsweredAsk>>) {
     decision.push(Event::SteeringQueued {
         id: decision.state.next_message(),
         kind,
@@ -150,14 +150,14 @@ fn queue_steering(decision: &mut Decision, kind: SteeringKind, text: &str, answe
 
 /// Whether the agent accepted a message for the running turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(super) enum SteeringAcceptance {
     Yes,
     No,
 }
 
 /// Records the fate of a message to the running turn. A rejected message goes into the next prompt, so the iteration is
 /// cancelled. A message that a session accepted while it is being ended may never have been read, so it stays due.
-pub(super) fn steered(decision: &mut Decision, iteration: u32, id: SteeringId, taken: Taken) {
+pub(super) fn steered(decision: &mut StepDecision, iteration: u32, id: SteeringId, taken: SteeringAcceptance) {
     let due = decision
         .state
         .view
@@ -168,19 +168,19 @@ pub(super) fn steered(decision: &mut Decision, iteration: u32, id: SteeringId, t
         return;
     }
     decision.push(match taken {
-        Taken::Yes => Event::SteeringDelivered {
+        SteeringAcceptance::Yes => Event::SteeringDelivered {
             id,
             iteration,
             how: Delivery::Live,
         },
-        Taken::No => Event::CancelRequested {
+        SteeringAcceptance::No => Event::CancelRequested {
             iteration,
             reason: CancelReason::Steered,
         },
     });
 }
 
-pub(super) fn pause_file(decision: &mut Decision, now_ms: u64, present: bool) {
+pub(super) fn pause_file(decision: &mut StepDecision, now_ms: u64, present: bool) {
     if present == decision.state.view.paused_by_file {
         return;
     }
@@ -192,7 +192,7 @@ pub(super) fn pause_file(decision: &mut Decision, now_ms: u64, present: bool) {
     leave_pause(decision, now_ms);
 }
 
-fn resume(decision: &mut Decision, now_ms: u64) {
+fn resume(decision: &mut StepDecision, now_ms: u64) {
     if decision.state.view.paused_by_user {
         decision.push(Event::Unpaused { by: PausedBy::User });
     }
@@ -204,20 +204,20 @@ fn resume(decision: &mut Decision, now_ms: u64) {
 }
 
 /// Withdraws a stop after the running iteration. Stronger requests take effect at once and cannot be withdrawn.
-fn withdraw_stop(decision: &mut Decision) {
+fn withdraw_stop(decision: &mut StepDecision) {
     let asked = decision.state.view.stop.map(|stop| stop.request);
     if asked == Some(StopRequest::AfterIteration) && !decision.state.view.is_over() {
         decision.push(Event::StopWithdrawn);
     }
 }
 
-fn leave_pause(decision: &mut Decision, now_ms: u64) {
+fn leave_pause(decision: &mut StepDecision, now_ms: u64) {
     if decision.state.view.phase == Phase::Paused && !decision.state.view.is_paused() {
         settle::next(decision, now_ms);
     }
 }
 
-fn reset_circuit(decision: &mut Decision, now_ms: u64) {
+fn reset_circuit(decision: &mut StepDecision, now_ms: u64) {
     if decision.state.view.breaker == Breaker::default() {
         return;
     }
@@ -236,7 +236,7 @@ fn reset_circuit(decision: &mut Decision, now_ms: u64) {
     }
 }
 
-fn request_stop(decision: &mut Decision, stop: StopRequest, by: RequestedBy) {
+fn request_stop(decision: &mut StepDecision, stop: StopRequest, by: RequestedBy) {
     // A repeated request for a graceful stop is treated as an immediate one.
     let earlier = decision.state.view.stop.map(|earlier| earlier.request);
     let stop = match earlier {

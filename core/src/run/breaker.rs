@@ -43,11 +43,11 @@ pub enum Observation {
 
 impl Observation {
     /// Derives the observation from the outcome of an iteration and its progress.
-    pub fn of(outcome: &Outcome, progress: Option<bool>) -> Self {
+    pub fn from_outcome(outcome: &Outcome, progress: Option<bool>) -> Self {
         match (outcome, progress) {
             (_, Some(true)) => Observation::Progress,
             (outcome, _) if outcome.found_no_live_channel() => Observation::Nothing,
-            (Outcome::Failed { problem }, Some(false) | None) => Observation::of_problem(problem),
+            (Outcome::Failed { problem }, Some(false) | None) => Observation::from_problem(problem),
             (
                 Outcome::Cancelled {
                     reason: CancelReason::IdleTimeout,
@@ -72,10 +72,10 @@ impl Observation {
     /// Whether an iteration with this outcome says anything about the loop. One that was cut short by the user, a limit
     /// or the end of ralph does not.
     pub fn is_telling(outcome: &Outcome) -> bool {
-        Observation::of(outcome, Some(false)) != Observation::Nothing
+        Observation::from_outcome(outcome, Some(false)) != Observation::Nothing
     }
 
-    fn of_problem(problem: &Problem) -> Self {
+    fn from_problem(problem: &Problem) -> Self {
         match problem.kind {
             // The loop waits until the limit resets, and no work is possible before.
             ProblemKind::RateLimited { .. } | ProblemKind::QuotaExhausted { .. } => Observation::Nothing,
@@ -240,7 +240,7 @@ mod tests {
     fn counted(outcomes: &[(Outcome, Option<bool>)]) -> Breaker {
         let mut breaker = Breaker::default();
         for (outcome, progress) in outcomes {
-            breaker.count(&Observation::of(outcome, *progress));
+            breaker.count(&Observation::from_outcome(outcome, *progress));
         }
         breaker
     }

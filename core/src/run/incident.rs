@@ -17,7 +17,7 @@ const NOTICES: usize = 500;
 pub struct Incidents {
     pub waits: Recent<Waited, WAITS>,
     pub troubles: Recent<Trouble, TROUBLES>,
-    pub asked: Recent<Asked, QUESTIONS>,
+    pub asked: Recent<ChannelQuestion, QUESTIONS>,
     pub notices: Recent<Noticed, NOTICES>,
 }
 
@@ -55,7 +55,7 @@ impl Incidents {
                         text, allowed: false, ..
                     }
                     | AgentSignal::QuestionAsked { text, .. },
-            } => self.asked.push(Asked {
+            } => self.asked.push(ChannelQuestion {
                 iteration: *iteration,
                 text: text.clone(),
             }),
@@ -114,7 +114,7 @@ pub struct Noticed {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema), schemars(rename = "Asked"))]
 #[serde(rename_all = "camelCase")]
-pub struct Asked {
+pub struct ChannelQuestion {
     pub iteration: u32,
     pub text: String,
 }

@@ -51,7 +51,7 @@ pub struct Iteration {
     pub added: Vec<String>,
     /// A question of the agent that blocks the work.
     pub question: Option<String>,
-    pub look: Look,
+    pub look: Assessment,
     /// The result, if it was a review.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewResult>,
@@ -102,7 +102,7 @@ impl Iteration {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema), schemars(rename = "Look"))]
 #[serde(rename_all = "camelCase")]
-pub struct Look {
+pub struct Assessment {
     pub claims: Vec<Claim>,
     /// Results of the goals that were run.
     pub goals: Vec<GoalResult>,

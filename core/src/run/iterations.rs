@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Iteration, Look, Recent, Shared, Work, breaker};
+use super::{Assessment, Iteration, Recent, Shared, Work, breaker};
 use crate::event::{AgentSignal, CancelReason, Event, Outcome};
 
 /// Number of stored iterations.
@@ -26,7 +26,7 @@ pub struct Iterations {
     #[serde(default)]
     pub done_before: usize,
     /// The verification before the first iteration, if the run had one.
-    pub at_start: Look,
+    pub at_start: Assessment,
     pub rows: Recent<Iteration, ROWS>,
     /// The work on tasks, by their text.
     #[cfg_attr(feature = "testing", schemars(with = "BTreeMap<String, Work>"))]
@@ -136,33 +136,33 @@ impl Iterations {
                 iteration,
                 status: Some(status),
                 ..
-            } => self.look_mut(*iteration).status = Some(status.clone()),
-            Event::ClaimMade { iteration, claim } => self.look_mut(*iteration).claims.push(*claim),
-            Event::CompletionDenied { iteration, why } => self.look_mut(*iteration).denied = Some(why.clone()),
+            } => self.assessment_mut(*iteration).status = Some(status.clone()),
+            Event::ClaimMade { iteration, claim } => self.assessment_mut(*iteration).claims.push(*claim),
+            Event::CompletionDenied { iteration, why } => self.assessment_mut(*iteration).denied = Some(why.clone()),
             Event::VerificationStarted { iteration, .. } => {
-                let look = self.look_mut(*iteration);
-                look.goals.clear();
-                look.trial = None;
-                look.mutants.clear();
+                let assessment = self.assessment_mut(*iteration);
+                assessment.goals.clear();
+                assessment.trial = None;
+                assessment.mutants.clear();
             }
-            Event::TrialMade { iteration, trial } => self.look_mut(*iteration).trial = Some(trial.clone()),
-            Event::MutantsTried { iteration, mutants } => self.look_mut(*iteration).mutants.clone_from(mutants),
-            Event::GoalChecked { iteration, result } => self.look_mut(*iteration).goals.push(result.clone()),
+            Event::TrialMade { iteration, trial } => self.assessment_mut(*iteration).trial = Some(trial.clone()),
+            Event::MutantsTried { iteration, mutants } => self.assessment_mut(*iteration).mutants.clone_from(mutants),
+            Event::GoalChecked { iteration, result } => self.assessment_mut(*iteration).goals.push(result.clone()),
             Event::ClaimJudged {
                 iteration,
                 confidence,
                 parts,
             } => {
-                let look = self.look_mut(*iteration);
-                look.confidence = Some(*confidence);
-                look.confidence_parts.clone_from(parts);
+                let assessment = self.assessment_mut(*iteration);
+                assessment.confidence = Some(*confidence);
+                assessment.confidence_parts.clone_from(parts);
             }
             Event::ReviewConcluded { iteration, result } => {
                 if let Some(found) = self.numbered_mut(*iteration) {
                     found.review = Some(result.clone());
                 }
             }
-            Event::ClaimRefused { iteration, reasons } => self.look_mut(*iteration).refused.clone_from(reasons),
+            Event::ClaimRefused { iteration, reasons } => self.assessment_mut(*iteration).refused.clone_from(reasons),
             Event::RunReopened { .. } => self.failures = 0,
             _ => {}
         }
@@ -229,7 +229,7 @@ impl Iterations {
     }
 
     /// The claims and findings of the latest iteration that is not a review, or those before the first iteration.
-    pub fn latest_look(&self) -> &Look {
+    pub fn latest_assessment(&self) -> &Assessment {
         self.latest_work().map_or(&self.at_start, |iteration| &iteration.look)
     }
 
@@ -249,7 +249,7 @@ impl Iterations {
         }
     }
 
-    fn look_mut(&mut self, number: u32) -> &mut Look {
+    fn assessment_mut(&mut self, number: u32) -> &mut Assessment {
         let mut newest_first = self.rows.iter_mut().rev();
         match newest_first.find(|iteration| iteration.number == number) {
             Some(found) => &mut found.look,

@@ -176,7 +176,7 @@ impl Ask {
 }
 
 impl OpenAsk {
-    pub(super) fn of(ask: &Ask, waits: bool) -> Self {
+    pub(super) fn from_ask(ask: &Ask, waits: bool) -> Self {
         let text = match ask.request.questions.is_empty() {
             true if ask.is_about_tests() => ask.request.title.clone(),
             true => format!("{}: {}", ask.request.tool, ask.request.title),

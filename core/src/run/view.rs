@@ -183,7 +183,7 @@ impl RunView {
                 if let Phase::Settling { outcome, .. } = &self.phase
                     && self.role.is_work()
                 {
-                    self.breaker.count(&Observation::of(outcome, *progress));
+                    self.breaker.count(&Observation::from_outcome(outcome, *progress));
                 }
             }
             Event::ClaimRefused { reasons, .. } => {
@@ -555,8 +555,12 @@ impl RunView {
             waits: None,
             about_tests: false,
         });
-        let missed = self.permissions.unanswered.iter().map(|ask| OpenAsk::of(ask, false));
-        let pending = self.permissions.pending.iter().map(|ask| OpenAsk::of(ask, true));
+        let missed = self
+            .permissions
+            .unanswered
+            .iter()
+            .map(|ask| OpenAsk::from_ask(ask, false));
+        let pending = self.permissions.pending.iter().map(|ask| OpenAsk::from_ask(ask, true));
         let mut asks: Vec<OpenAsk> = pending.chain(missed).chain(blocks).collect();
         asks.sort_by_key(|ask| ask.number);
         asks

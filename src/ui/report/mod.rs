@@ -19,7 +19,7 @@ use ralph_core::{
         Changes, Checkpoint, Delivery, LimitKind, Outcome, ReviewResult, Role, RunId, SteeringId, SteeringKind,
         StopReason, Totals, Usage,
     },
-    run::{BackgroundTask, ConfirmedTests, EditChecks, Look, TaskState, Waited},
+    run::{Assessment, BackgroundTask, ConfirmedTests, EditChecks, TaskState, Waited},
 };
 use serde::Serialize;
 
@@ -50,7 +50,7 @@ pub(crate) struct Report {
     pub totals: Totals,
     pub tasks: Vec<Task>,
     /// The check of a plan that had no open task when the run began.
-    pub at_start: Look,
+    pub at_start: Assessment,
     pub iterations: Vec<Iteration>,
     /// Names of the goals that had to be reached.
     pub goals: Vec<String>,
@@ -128,7 +128,7 @@ pub(crate) struct Iteration {
     pub vanished: Vec<String>,
     pub added: Vec<String>,
     pub question: Option<String>,
-    pub look: Look,
+    pub look: Assessment,
     /// The result, if this iteration was a review.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewResult>,

@@ -2,7 +2,7 @@
 
 use ralph_core::{
     event::{Delivery, EndKind, Proof, StopReason},
-    run::{self, Look, TaskState},
+    run::{self, Assessment, TaskState},
 };
 use ralph_text::one_line;
 use ralph_words::{claim_in_words, goal_in_words, mutants_in_words, problem_in_words, short_duration, trial_in_words};
@@ -265,7 +265,7 @@ fn section(section: Section) -> Vec<PageLine> {
 }
 
 /// Renders an iteration's goal results, claims and the verdict on them.
-pub(crate) fn goals_page(look: &Look) -> Vec<PageLine> {
+pub(crate) fn goals_page(look: &Assessment) -> Vec<PageLine> {
     let mut lines = Vec::new();
     for result in &look.goals {
         let mark = if result.passed { Mark::Good } else { Mark::Bad };

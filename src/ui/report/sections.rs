@@ -5,7 +5,7 @@ use ralph_core::{
         ConfirmedBy, Decider, Delivery, GoalResult, MutantOutcome, Outcome, Proof, ReviewResult, SteeringKind,
         StopReason, Usage, Wait,
     },
-    run::{ConfirmedTests, EditChecks, Look, TaskState, Waited},
+    run::{Assessment, ConfirmedTests, EditChecks, TaskState, Waited},
 };
 use ralph_text::one_line;
 use ralph_words::{
@@ -154,7 +154,7 @@ fn background(report: &Report) -> Vec<Item> {
 
 /// The last result of each goal.
 fn goals(report: &Report) -> Vec<Item> {
-    let looks: Vec<(u32, &Look)> = [(0, &report.at_start)]
+    let looks: Vec<(u32, &Assessment)> = [(0, &report.at_start)]
         .into_iter()
         .chain(
             report
@@ -371,7 +371,7 @@ pub(super) fn cost_in_words(usage: &Usage) -> String {
     }
 }
 
-fn look_in_words(look: &Look) -> Vec<String> {
+fn look_in_words(look: &Assessment) -> Vec<String> {
     let mut lines: Vec<String> = look
         .claims
         .iter()
@@ -387,7 +387,7 @@ fn look_in_words(look: &Look) -> Vec<String> {
 }
 
 /// The agent's status, the confidence in its claim, and the reasons for a refusal.
-pub(super) fn judged_in_words(look: &Look) -> Vec<String> {
+pub(super) fn judged_in_words(look: &Assessment) -> Vec<String> {
     let status = look.status.iter().map(status_in_words);
     let confidence = look.confidence.iter();
     let confidence = confidence.map(|confidence| confidence_in_words(*confidence, &look.confidence_parts));

@@ -158,7 +158,7 @@ fn concerns_reviews(input: &Input) -> bool {
 }
 
 /// Inputs that occur only during a review: answers of a reviewer, and actions of the user.
-fn of_reviews(state: &LoopState, iteration: u32) -> Vec<Input> {
+fn review_inputs(state: &LoopState, iteration: u32) -> Vec<Input> {
     let findings = Findings {
         found: vec!["a stub".to_owned()],
         more: 0,
@@ -200,7 +200,7 @@ pub(in crate::machine) fn started_with(settings: Settings) -> LoopState {
 pub(super) fn settled(iteration: u32, plan: Result<PlanSnapshot, String>, claims: Vec<Claim>) -> Input {
     let settlement = Settlement {
         claims,
-        ..Settlement::of_plan(plan, 0.5)
+        ..Settlement::from_plan(plan, 0.5)
     };
     Input::Settled {
         iteration,
@@ -548,7 +548,7 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
     if state.view.settings.review.is_some() {
         // Inputs that do not concern reviews are enumerated with other settings.
         inputs.retain(concerns_reviews);
-        inputs.extend(of_reviews(state, iteration));
+        inputs.extend(review_inputs(state, iteration));
     }
     inputs
 }

@@ -143,7 +143,7 @@ impl AdapterReader<'_> {
                     .usage_in_turn
                     .unwrap_or_else(|| protocol.reports_usage_in_turn()),
                 asks: match &written.asking.kinds {
-                    Some(kinds) => ToolKinds::of(kinds),
+                    Some(kinds) => ToolKinds::from_kinds(kinds),
                     None => protocol.asks(),
                 },
                 dispensable: protocol.dispensable(),

@@ -750,7 +750,7 @@ fn recorded_conversations_are_understood_however_they_are_cut() {
 fn a_tool_that_is_used_without_asking_ends_the_turn() {
     let call = |id: &str, kind: &str, status: &str| json!({"sessionUpdate": "tool_call_update", "toolCallId": id, "kind": kind, "status": status, "title": "touch x"});
     let opening = SessionOpening {
-        asks: ToolKinds::of(&[ToolKind::Shell]),
+        asks: ToolKinds::from_kinds(&[ToolKind::Shell]),
         ..Opening::default()
     };
     let mut session = Session::open(opening);

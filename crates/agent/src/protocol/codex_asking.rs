@@ -16,9 +16,9 @@ use super::{
 use crate::dialect::{array, one_line, text};
 
 /// The kinds of tools for which codex asks.
-pub(super) const KINDS: ToolKinds = ToolKinds::of(&[ToolKind::Shell, ToolKind::Edit, ToolKind::Mcp]);
+pub(super) const KINDS: ToolKinds = ToolKinds::from_kinds(&[ToolKind::Shell, ToolKind::Edit, ToolKind::Mcp]);
 /// The kinds of tools that codex would use without asking: viewing images, web search, sub-agents and goals.
-pub(super) const SWITCHED_OFF: ToolKinds = ToolKinds::of(&[ToolKind::Read, ToolKind::Fetch, ToolKind::Other]);
+pub(super) const SWITCHED_OFF: ToolKinds = ToolKinds::from_kinds(&[ToolKind::Read, ToolKind::Fetch, ToolKind::Other]);
 
 /// Most uses that are remembered as asked for.
 const ASKED_CAP: usize = 4096;

@@ -5,7 +5,7 @@ use super::{super::testing, *};
 
 use super::super::PENDING_CAP;
 
-const COMMANDS_AND_CHANGES: ToolKinds = ToolKinds::of(&[ToolKind::Shell, ToolKind::Edit]);
+const COMMANDS_AND_CHANGES: ToolKinds = ToolKinds::from_kinds(&[ToolKind::Shell, ToolKind::Edit]);
 
 type Session = testing::Session<CodexLive>;
 

@@ -156,7 +156,7 @@ impl Rule {
     /// files.
     pub fn kinds(&self) -> ToolKinds {
         use event::ToolKind as Of;
-        ToolKinds::of(match &self.tool {
+        ToolKinds::from_kinds(match &self.tool {
             Tool::Kind(ToolKind::Shell) => &[Of::Shell],
             Tool::Kind(ToolKind::Edit) => &[Of::Edit, Of::Shell],
             Tool::Kind(ToolKind::Read) => &[Of::Read, Of::Shell],

@@ -815,6 +815,6 @@ fn rules_concern_the_kinds_of_tools_that_could_do_what_they_are_about() {
         ("auto; deny Task", &[Other]),
         ("ask", &[Shell, Edit, Read, Fetch, Mcp, Other]),
     ] {
-        assert_eq!(policy(rules).concerns(), ToolKinds::of(kinds), "{rules}");
+        assert_eq!(policy(rules).concerns(), ToolKinds::from_kinds(kinds), "{rules}");
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn draw(model: &Model, part: Rect, pen: &mut Pen<'_>) {
 
 /// `214 ran · pass as they were · bites 3/3 · 12s`: the evidence of a passing goal's tests.
 fn verdict(result: &GoalResult, run: &RunView) -> String {
-    let look = run.iterations.latest_look();
+    let look = run.iterations.latest_assessment();
     let took = short_duration(result.duration_ms);
     let Some(tests) = result.tests.as_ref().filter(|tests| tests.ran() > 0) else {
         return format!("exit code only · {took}");
