@@ -13,7 +13,7 @@ use std::{
 };
 
 use ralph::{
-    driver::{Hub, UiEvent, WhenSlow},
+    driver::{Hub, LagPolicy, UiEvent},
     ui::headless::{Pace, Style, TextPrinter},
 };
 
@@ -124,7 +124,7 @@ fn pass(bytes: u64, followers: Followers) -> Passed {
     let owner = show(&hub);
     let count = if followers == Followers::Twenty { WATCHERS } else { 0 };
     let watchers: Vec<JoinHandle<u64>> = (0..count).map(|_| watch(&hub, bytes)).collect();
-    let stuck = (followers == Followers::Twenty).then(|| hub.subscribe(0, WhenSlow::Skip));
+    let stuck = (followers == Followers::Twenty).then(|| hub.subscribe(0, LagPolicy::Skip));
     let time = terminal::read(Script::Colours(bytes), |bytes| hub.output(bytes));
     hub.close(PATIENCE);
     owner.join().expect("an owner");
@@ -140,7 +140,7 @@ fn pass(bytes: u64, followers: Followers) -> Passed {
 
 /// Subscribes the owner of the run, and renders its text as a headless ralph does.
 fn show(hub: &Hub) -> JoinHandle<()> {
-    let events = hub.subscribe(0, WhenSlow::HoldAgentBack);
+    let events = hub.subscribe(0, LagPolicy::HoldAgentBack);
     let style = Style {
         colour: true,
         ..Style::PLAIN
@@ -156,7 +156,7 @@ fn show(hub: &Hub) -> JoinHandle<()> {
 
 /// Subscribes a watcher, which returns the number of bytes that it received.
 fn watch(hub: &Hub, all: u64) -> JoinHandle<u64> {
-    let events = hub.subscribe(0, WhenSlow::Skip);
+    let events = hub.subscribe(0, LagPolicy::Skip);
     thread::spawn(move || {
         let (mut shown, mut skipped) = (0, 0);
         for event in events {

@@ -10,7 +10,7 @@ use ralph_system::diagnostics::inherited;
 use tokio::task::spawn_blocking;
 
 use super::{
-    plan_look::BoxesSeen,
+    plan_look::ToggledBoxes,
     run::{Driver, DriverError},
     tools::OffLoopResult,
 };
@@ -32,7 +32,7 @@ impl Driver {
             let before = plan.clone();
             let look = spawn_blocking(inherited(move || jobs.toggled_boxes(&before)));
             let toggled = look.await.ok().flatten();
-            let seen = OffLoopResult::Boxes(BoxesSeen {
+            let seen = OffLoopResult::Boxes(ToggledBoxes {
                 iteration,
                 plan,
                 toggled,
@@ -42,9 +42,9 @@ impl Driver {
     }
 
     /// Records the toggled boxes that a look has found, unless the plan was read meanwhile.
-    pub(super) fn boxes_seen(&mut self, seen: BoxesSeen) -> Result<(), DriverError> {
+    pub(super) fn boxes_seen(&mut self, seen: ToggledBoxes) -> Result<(), DriverError> {
         self.plan_look.end_look();
-        let BoxesSeen {
+        let ToggledBoxes {
             iteration,
             plan,
             toggled,

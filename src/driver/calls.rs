@@ -9,7 +9,7 @@ use ralph_core::{
     machine::{Input, claim_reasons, goal_reasons},
     run::{Phase, RunView},
 };
-use ralph_state::control::{Called, Request, Role, SAID_CAP_BYTES, ToolAnswer, ToolCall};
+use ralph_state::control::{Called, Request, Role, TEXT_CAP_BYTES, ToolAnswer, ToolCall};
 use ralph_system::diagnostics::inherited;
 use ralph_words::{ToolRefusal, prompt::plan_in_prompt, tool_refusal_in_words, tools as words};
 use tokio::{task::spawn_blocking, time::Instant};
@@ -48,7 +48,7 @@ impl Driver {
             refuse(reply, ToolRefusal::NoSession);
             return Ok(());
         };
-        if !self.state().view.role.is_work() && !only_looks(&called.call) {
+        if !self.state().view.role.is_work() && !only_reads(&called.call) {
             refuse(reply, ToolRefusal::Reviewing);
             return Ok(());
         }
@@ -67,21 +67,21 @@ impl Driver {
             } => self.fetch_answer(iteration, ticket, reply)?,
             ToolCall::Question { question, choices, .. } => self.put_question(iteration, question, choices, reply)?,
             ToolCall::Blocked { reason } => {
-                let answer = said("reason", reason).map(|reason| AgentCall::Blocked { reason });
-                self.take_said(iteration, answer, words::blocked_recorded(), reply)?;
+                let answer = checked_text("reason", reason).map(|reason| AgentCall::Blocked { reason });
+                self.record_text(iteration, answer, words::blocked_recorded(), reply)?;
             }
             ToolCall::Progress { note } => {
-                let answer = said("note", note).map(|note| AgentCall::Noted { note });
-                self.take_said(iteration, answer, words::progress_recorded(), reply)?;
+                let answer = checked_text("note", note).map(|note| AgentCall::Noted { note });
+                self.record_text(iteration, answer, words::progress_recorded(), reply)?;
             }
             ToolCall::TestsChanged { reason } => {
-                let answer = said("reason", reason).map(|why| AgentCall::TestsChanged { why });
-                self.take_said(iteration, answer, words::tests_changed_recorded(), reply)?;
+                let answer = checked_text("reason", reason).map(|why| AgentCall::TestsChanged { why });
+                self.record_text(iteration, answer, words::tests_changed_recorded(), reply)?;
             }
             ToolCall::TaskAdd { .. } if !self.takes_proposals => refuse(reply, ToolRefusal::ProposalsOff),
             ToolCall::TaskAdd { task } => {
-                let answer = said("task", task).map(|task| AgentCall::Proposed { task });
-                self.take_said(iteration, answer, words::proposal_recorded(), reply)?;
+                let answer = checked_text("task", task).map(|task| AgentCall::Proposed { task });
+                self.record_text(iteration, answer, words::proposal_recorded(), reply)?;
             }
             ToolCall::BackgroundStart { command } => self.start_for_agent(command, reply)?,
             ToolCall::BackgroundStatus { number } => self.tell_background(number, reply),
@@ -317,8 +317,11 @@ impl Driver {
         choices: Vec<String>,
         reply: ReplySender,
     ) -> Result<(), DriverError> {
-        let asked = said("question", question.unwrap_or_default()).and_then(|text| {
-            let choices = choices.into_iter().take(CHOICES).map(|choice| said("choices", choice));
+        let asked = checked_text("question", question.unwrap_or_default()).and_then(|text| {
+            let choices = choices
+                .into_iter()
+                .take(CHOICES)
+                .map(|choice| checked_text("choices", choice));
             Ok((text, choices.collect::<Result<Vec<_>, _>>()?))
         });
         let (text, choices) = match asked {
@@ -365,7 +368,7 @@ impl Driver {
     }
 
     /// Records a message of the agent, unless it is empty or too long.
-    fn take_said(
+    fn record_text(
         &mut self,
         iteration: u32,
         call: Result<AgentCall, String>,
@@ -398,7 +401,7 @@ impl Driver {
 }
 
 /// Whether a call only reads, so that a reviewer may make it, too.
-fn only_looks(call: &ToolCall) -> bool {
+fn only_reads(call: &ToolCall) -> bool {
     match call {
         ToolCall::Plan {}
         | ToolCall::BackgroundStatus { .. }
@@ -450,10 +453,10 @@ fn plan_in_words(view: &RunView, plan: &PlanSnapshot, vanished: &[String]) -> St
 }
 
 /// Returns the trimmed text of an agent, or an error if it is empty or too long.
-fn said(name: &str, text: String) -> Result<String, String> {
+fn checked_text(name: &str, text: String) -> Result<String, String> {
     let text = text.trim();
     match text.len() {
-        1..=SAID_CAP_BYTES => Ok(text.to_owned()),
-        bytes => Err(words::invalid_argument(name, SAID_CAP_BYTES, bytes)),
+        1..=TEXT_CAP_BYTES => Ok(text.to_owned()),
+        bytes => Err(words::invalid_argument(name, TEXT_CAP_BYTES, bytes)),
     }
 }

@@ -14,7 +14,7 @@ use ralph_system::diagnostics::inherited;
 use tokio::{task::spawn_blocking, time::Instant};
 
 use super::{
-    edits::{EditsSeen, QUIET},
+    edits::{EditLookResult, QUIET},
     goals::{GoalRun, run_all},
     run::{Driver, DriverError},
     tools::OffLoopResult,
@@ -31,7 +31,7 @@ impl Driver {
     }
 
     /// Passes an input to the watch for edits, and ends the watch if edits are no longer checked.
-    pub(super) fn hear_of_edits(&mut self, input: &Input) {
+    pub(super) fn pass_to_edit_watch(&mut self, input: &Input) {
         if !checks_edits(self.state()) {
             self.edits.end();
         } else if let Input::Agent { signal, .. } = input {
@@ -60,7 +60,7 @@ impl Driver {
             let look = inherited(move || jobs.look_at_tree());
             async { spawn_blocking(look).await.ok().flatten() }
         };
-        self.edits.goes_on(GoalRun::spawn(async move {
+        self.edits.set_look(GoalRun::spawn(async move {
             let before = tree().await;
             let has_changed = match (known, before) {
                 (Some(known), Some(before)) => known != before,
@@ -72,7 +72,7 @@ impl Driver {
                 results = pin!(run_all(goals, parallel, Arc::new(context))).await;
                 after = tree().await;
             }
-            let seen = EditsSeen {
+            let seen = EditLookResult {
                 look,
                 iteration,
                 before,
@@ -83,7 +83,7 @@ impl Driver {
         }));
     }
 
-    pub(super) fn edits_seen(&mut self, seen: EditsSeen) -> Result<(), DriverError> {
+    pub(super) fn edits_seen(&mut self, seen: EditLookResult) -> Result<(), DriverError> {
         if self.edits.take(&seen, Instant::now()) && !seen.results.is_empty() {
             self.advance(&Input::EditsChecked {
                 iteration: seen.iteration,

@@ -22,7 +22,7 @@ pub(super) struct EditWatch {
     /// The tree at the last look; `None` if there is nothing to compare with.
     pub(super) tree: Option<u64>,
     /// The time of the next look.
-    due: Option<Due>,
+    due: Option<LookTimes>,
     /// The running look, with the goals that are run for it.
     look: Option<GoalRun>,
     /// The number of the latest look; results of earlier ones are ignored.
@@ -32,7 +32,7 @@ pub(super) struct EditWatch {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Due {
+struct LookTimes {
     at: Instant,
     latest: Instant,
     /// Whether the agent itself has reported a changed file.
@@ -41,7 +41,7 @@ struct Due {
 
 /// The result of a look at the tree.
 #[derive(Debug)]
-pub(super) struct EditsSeen {
+pub(super) struct EditLookResult {
     pub(super) look: u32,
     pub(super) iteration: u32,
     /// The tree before and after the goals ran; `None` if there are too many files for a fingerprint.
@@ -61,7 +61,7 @@ impl EditWatch {
         };
         let before = self.due;
         let latest = before.map_or(now + PATIENCE, |due| due.latest);
-        self.due = Some(Due {
+        self.due = Some(LookTimes {
             at: (now + QUIET).min(latest),
             latest,
             is_edit: is_edit || before.is_some_and(|due| due.is_edit),
@@ -77,7 +77,7 @@ impl EditWatch {
     }
 
     pub(super) fn put_off(&mut self, now: Instant, by: Duration) {
-        let due = self.due.get_or_insert(Due {
+        let due = self.due.get_or_insert(LookTimes {
             at: now,
             latest: now,
             is_edit: false,
@@ -108,7 +108,7 @@ impl EditWatch {
     }
 
     /// Stores the running look.
-    pub(super) fn goes_on(&mut self, look: GoalRun) {
+    pub(super) fn set_look(&mut self, look: GoalRun) {
         self.look = Some(look);
     }
 
@@ -118,7 +118,7 @@ impl EditWatch {
     }
 
     /// Handles the result of a look. Returns false if it is not that of the current look.
-    pub(super) fn take(&mut self, seen: &EditsSeen, now: Instant) -> bool {
+    pub(super) fn take(&mut self, seen: &EditLookResult, now: Instant) -> bool {
         if seen.look != self.looks || self.look.take().is_none() {
             return false;
         }
@@ -168,7 +168,7 @@ mod tests {
     #[tokio::test]
     async fn a_tool_that_ends_while_goals_run_leads_to_one_more_look() {
         let (mut watch, start) = (EditWatch::default(), Instant::now());
-        let seen = |look| EditsSeen {
+        let seen = |look| EditLookResult {
             look,
             iteration: 1,
             before: Some(1),
@@ -177,11 +177,11 @@ mod tests {
         };
         let runs = || GoalRun::spawn(std::future::pending());
         watch.next_look();
-        watch.goes_on(runs());
+        watch.set_look(runs());
         assert!(watch.take(&seen(1), start) && watch.due.is_none());
         assert_eq!(watch.tree, Some(2), "what the goals have written is no edit");
         watch.next_look();
-        watch.goes_on(runs());
+        watch.set_look(runs());
         for _ in 0..3 {
             watch.note_signal(&tool(), start);
         }

@@ -40,7 +40,7 @@ impl Driver {
     /// arrive. The wait is short if the run `failed` or the user asked to stop.
     pub async fn wait_until_shown(&self, failed: bool, interrupted: impl Future<Output = ()>) {
         let hub = self.hub.clone();
-        let in_a_hurry = failed || self.was_hurried();
+        let in_a_hurry = failed || self.is_stop_urgent();
         let patience = if in_a_hurry { STOP_PATIENCE } else { READER_PATIENCE };
         let shown = tokio::task::spawn_blocking(move || hub.close(patience));
         tokio::select! {
@@ -158,7 +158,7 @@ pub fn leave(
     let Some(run) = latest(paths)? else {
         return Ok(LeaveOutcome::NoRun);
     };
-    let mut run = run.understood()?;
+    let mut run = run.into_resumable()?;
     if let DeferredMessage::Answer { ask, answer, at } = message
         && let Some(confirmed) = tests_confirmed(&run.state.view, *ask, answer, *at)
     {
@@ -221,7 +221,7 @@ pub fn withdraw(paths: &ProjectPaths, id: SteeringId) -> Result<bool, OpenError>
     }
     let _lock = Lock::take(paths)?;
     let Some(run) = latest(paths)? else { return Ok(false) };
-    let mut run = run.understood()?;
+    let mut run = run.into_resumable()?;
     let waits = |message: &ralph_core::run::Message| message.id == id && message.is_due();
     if !run.state.view.messages.iter().any(waits) {
         return Ok(false);

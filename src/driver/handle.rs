@@ -70,7 +70,7 @@ impl LoopHandle {
 
     /// Makes a handle without a loop: all requests are refused, since the run is over.
     #[cfg(test)]
-    pub(crate) fn to_nobody() -> Self {
+    pub(crate) fn disconnected() -> Self {
         Self::new(Arc::default()).0
     }
 

@@ -4,7 +4,7 @@
 //!
 //! Any number of subscribers follow a run, each from a position of its own and at its own speed. A slow one does not
 //! affect the others. What it misses depends on the kind: records are read from the journal, which always has them; for
-//! output and details it is told how much it missed. Only a subscriber with [`WhenSlow::HoldAgentBack`], used for what
+//! output and details it is told how much it missed. Only a subscriber with [`LagPolicy::HoldAgentBack`], used for what
 //! the owner of the run sees, slows the agent instead, and nothing but the agent. A screen of another process holds it
 //! [briefly](WhenSlow::HoldAgentBriefly): a frozen terminal never stops a run.
 
@@ -28,7 +28,7 @@ use ralph_core::event::{AgentSignal, Record};
 use shared::{HOLD_PATIENCE, SharedHub};
 
 pub use event::{SignalDetail, UiEvent};
-pub use shared::{StreamMode, WhenSlow};
+pub use shared::{LagPolicy, StreamMode};
 pub use subscription::{PollResult, Subscription, Waker};
 
 /// The output of an iteration's terminal, as far as the hub still has it.
@@ -59,13 +59,13 @@ impl Hub {
     ///
     /// It gets all records from there on, even if it comes late, and the terminal output that the hub has kept of the
     /// iteration that it knows of.
-    pub fn subscribe(&self, first: u64, when_slow: WhenSlow) -> Subscription {
+    pub fn subscribe(&self, first: u64, when_slow: LagPolicy) -> Subscription {
         Subscription::new(Arc::clone(&self.0), first, when_slow)
     }
 
     /// Returns the end of a new subscriber that skips what it is too slow for. `mode` selects the output that it gets.
     pub fn follow(&self, first: u64, mode: StreamMode) -> Subscription {
-        let mut subscription = self.subscribe(first, WhenSlow::Skip);
+        let mut subscription = self.subscribe(first, LagPolicy::Skip);
         subscription.set_mode(mode);
         subscription
     }
@@ -78,7 +78,7 @@ impl Hub {
     /// Returns the end of a new subscriber to the output of `iteration` after its first `from` bytes, and to the
     /// records from `first` on. `None` if that is not the iteration that began last.
     pub fn terminal(&self, iteration: u32, from: u64, first: u64) -> Option<TerminalOutput> {
-        let mut subscription = self.subscribe(first, WhenSlow::Skip);
+        let mut subscription = self.subscribe(first, LagPolicy::Skip);
         let (start, end) = subscription.begin_at(iteration, from)?;
         Some(TerminalOutput {
             start,

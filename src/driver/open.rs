@@ -134,7 +134,7 @@ impl OpenRun {
         let mut notices = Vec::new();
         let mut latest = latest(&paths)?;
         if let Some(run) = latest.take_if(|run| opening == RunChoice::Continued && run.can_continue(plan)) {
-            latest = Some(run.understood()?.reopened()?);
+            latest = Some(run.into_resumable()?.reopened()?);
         }
         if let Some(run) = latest.as_ref().filter(|run| !run.is_resumed(plan)) {
             run.has_no_message_waiting()?;
@@ -150,7 +150,7 @@ impl OpenRun {
         };
         let opened = match unfinished {
             Some(run) if run.is_resumed(plan) => {
-                let run = run.understood()?;
+                let run = run.into_resumable()?;
                 notices.extend(run.torn_notice());
                 (run.id, run.journal, run.state, true)
             }
@@ -327,7 +327,7 @@ impl EarlierRun {
     ///
     /// # Errors
     /// [`JournalError::Unknown`] if an event is unknown: the state folded without it is not the state of the run.
-    pub(super) fn understood(self) -> Result<Self, JournalError> {
+    pub(super) fn into_resumable(self) -> Result<Self, JournalError> {
         match self.unknown {
             None => Ok(self),
             Some((seq, name)) => Err(JournalError::Unknown {

@@ -100,11 +100,11 @@ impl Driver {
             Effect::RememberRules { ask, rules, over } => {
                 let rules = project_rules(&rules, &over, &self.jobs.run, ask, now_ms);
                 let kept = rules::remember(&self.jobs.paths, &rules);
-                self.note_unkept(kept);
+                self.note_unsaved_rules(kept);
             }
             Effect::ForgetRule { rule } => {
                 let forgotten = rules::forget(&self.jobs.paths, &rule);
-                self.note_unkept(forgotten.map(drop));
+                self.note_unsaved_rules(forgotten.map(drop));
             }
             Effect::Settle { iteration } => self.settle(iteration),
             Effect::Verify { iteration, is_claim } => self.verify(iteration, is_claim),
@@ -139,7 +139,7 @@ impl Driver {
         }
     }
 
-    fn note_unkept(&mut self, kept: Result<(), RulesError>) {
+    fn note_unsaved_rules(&mut self, kept: Result<(), RulesError>) {
         if let Err(error) = kept {
             let why = with_causes(&error);
             self.pending_notices.push(Notice::RulesNotKept { why });
@@ -156,7 +156,7 @@ impl Driver {
         if session.is_active_again(running_time) {
             self.pending_notices.push(Notice::AgentActive);
         }
-        let Some(quiet) = session.news_of_quiet(running_time, idle) else {
+        let Some(quiet) = session.quiet_to_announce(running_time, idle) else {
             return;
         };
         self.pending_notices.push(Notice::AgentIdle {

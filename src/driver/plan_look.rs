@@ -31,7 +31,7 @@ pub(super) struct PlanLook {
 
 /// The boxes that an agent has ticked or cleared while it works.
 #[derive(Debug)]
-pub(super) struct BoxesSeen {
+pub(super) struct ToggledBoxes {
     pub(super) iteration: u32,
     /// The plan that they are compared with.
     pub(super) plan: Shared<PlanSnapshot>,

@@ -77,13 +77,13 @@ impl Driver {
     pub(super) fn background_refusal(&self, command: &BackgroundCommand, by: Requester) -> Option<BackgroundRefusal> {
         let refused = background_refusal(&self.state().view, command, by);
         refused.or_else(|| match (command, by) {
-            (BackgroundCommand::Start { command }, Requester::Agent) => self.ruled_out(command),
+            (BackgroundCommand::Start { command }, Requester::Agent) => self.denial_by_rules(command),
             (BackgroundCommand::Start { .. }, Requester::User) | (BackgroundCommand::Cancel { .. }, _) => None,
         })
     }
 
     /// Why the rules do not let an agent run `command`: its background tasks may do no more than its own shell.
-    fn ruled_out(&self, command: &str) -> Option<BackgroundRefusal> {
+    fn denial_by_rules(&self, command: &str) -> Option<BackgroundRefusal> {
         let judge = self.judge.as_ref().filter(|judge| judge.asks())?;
         let request = PermissionRequest::for_shell(AskId("background".to_owned()), command);
         let ruling = judge.rule(&request, &self.state().view.permissions);

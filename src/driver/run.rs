@@ -314,7 +314,7 @@ impl Driver {
     }
 
     /// Whether the user wanted the run to stop before the end of the iteration.
-    pub(super) fn was_hurried(&self) -> bool {
+    pub(super) fn is_stop_urgent(&self) -> bool {
         let stop = self.state().view.stop;
         stop.is_some_and(|stop| stop.request > StopRequest::AfterIteration)
     }
@@ -494,7 +494,7 @@ impl Driver {
         for effect in effects {
             self.perform(effect, input, now_ms);
         }
-        self.hear_of_edits(input);
+        self.pass_to_edit_watch(input);
         if events.iter().any(|event| matches!(event, Event::IterationEnded { .. })) {
             self.tools.end_iteration();
         }

@@ -93,7 +93,7 @@ impl SealedPlace {
     pub(super) fn redacted(&self, result: GoalResult) -> GoalResult {
         let why = result.why.as_ref().map(ralph_words::goal_failure_in_words);
         let ended = why.iter().chain(&result.doubt).map(|line| format!("{line}\n"));
-        let output = self.keep(&result.name, &(result.tail.clone() + &ended.collect::<String>()));
+        let output = self.write_output(&result.name, &(result.tail.clone() + &ended.collect::<String>()));
         GoalResult {
             tail: match (result.passed, &result.tests) {
                 (false, Some(tests)) => ralph_words::passed_of_all(tests),
@@ -108,7 +108,7 @@ impl SealedPlace {
     }
 
     /// Writes `text` to a new file. Returns its path.
-    fn keep(&self, goal: &str, text: &str) -> PathBuf {
+    fn write_output(&self, goal: &str, text: &str) -> PathBuf {
         let name: String = goal
             .chars()
             .map(|c| if c.is_alphanumeric() || c == '-' { c } else { '_' })

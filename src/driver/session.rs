@@ -183,7 +183,7 @@ impl CurrentSession {
 
     /// As [`CurrentSession::long_quiet`], but once for each quarter of the limit from the second on, until the limit is
     /// reached.
-    pub(super) fn news_of_quiet(&mut self, running_time: Duration, idle: Duration) -> Option<Duration> {
+    pub(super) fn quiet_to_announce(&mut self, running_time: Duration, idle: Duration) -> Option<Duration> {
         let quiet = self.long_quiet(running_time, idle)?;
         let quarters = quiet.as_millis().saturating_mul(4) / idle.as_millis().max(1);
         let quarters = u64::try_from(quarters).unwrap_or(u64::MAX);

@@ -9,7 +9,7 @@ use tokio::{
     time::Instant,
 };
 
-use super::{edits::EditsSeen, goals::GoalRun, plan_look::BoxesSeen};
+use super::{edits::EditLookResult, goals::GoalRun, plan_look::ToggledBoxes};
 
 /// Most results that the loop has not taken yet.
 const FOUND: usize = 64;
@@ -32,9 +32,9 @@ pub(super) enum OffLoopResult {
         results: Vec<GoalResult>,
     },
     /// The changes of the tree since the last look.
-    Edits(EditsSeen),
+    Edits(EditLookResult),
     /// Boxes of the plan that were ticked or cleared while the agent works.
-    Boxes(BoxesSeen),
+    Boxes(ToggledBoxes),
     /// A change in the state of a language server.
     Language(News),
 }

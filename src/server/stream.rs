@@ -24,7 +24,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use crate::driver::{LoopHandle, StreamMode, Subscription, UiEvent, WhenSlow};
+use crate::driver::{LagPolicy, LoopHandle, StreamMode, Subscription, UiEvent};
 
 use super::{
     json::Json,
@@ -65,8 +65,8 @@ pub(super) async fn stream(
     }
     let subscription = match (wanted.records, wanted.hold) {
         (true, _) => served.hub().follow(first, StreamMode::NoOutput),
-        (false, true) => served.hub().subscribe(first, WhenSlow::HoldAgentBriefly),
-        (false, false) => served.hub().subscribe(first, WhenSlow::Skip),
+        (false, true) => served.hub().subscribe(first, LagPolicy::HoldAgentBriefly),
+        (false, false) => served.hub().subscribe(first, LagPolicy::Skip),
     };
     let screen = match wanted.screen {
         true => Some(Screen::open(&served).await),

@@ -47,7 +47,7 @@ impl Run {
         let server = Server::start(
             &socket,
             kept,
-            LoopHandle::to_nobody(),
+            LoopHandle::disconnected(),
             hub.clone(),
             shown,
             role_of,

@@ -22,7 +22,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     config::{Config, Notify},
-    driver::{Hub, LoopHandle, OpenRun, Subscription, UiEvent, Unfold, WhenSlow, prompt_text, task_text, unfolded},
+    driver::{Hub, LagPolicy, LoopHandle, OpenRun, Subscription, UiEvent, Unfold, prompt_text, task_text, unfolded},
     ui::{
         headless::{self, Format},
         notify::{Teller, notifier},
@@ -133,8 +133,8 @@ impl FrontEnd {
         // screen reads the past before it draws.
         let first = if screen || self.recovered { self.next_seq } else { 0 };
         let when_slow = match self.seat {
-            Seat::Here => WhenSlow::HoldAgentBack,
-            Seat::Elsewhere => WhenSlow::Skip,
+            Seat::Here => LagPolicy::HoldAgentBack,
+            Seat::Elsewhere => LagPolicy::Skip,
         };
         let events = hub.subscribe(first, when_slow);
         let (done, left) = oneshot::channel();

@@ -57,7 +57,7 @@ impl StepDecision {
     }
 
     /// Returns the state after the decision, and its events.
-    pub(super) fn made(self) -> (LoopState, Vec<Event>) {
+    pub(super) fn finish(self) -> (LoopState, Vec<Event>) {
         (self.state, self.events)
     }
 }

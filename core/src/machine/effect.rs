@@ -12,7 +12,7 @@ use super::{
     deadline::deadline_of,
     gate,
     permission::next_deadline,
-    policy::{longest_quiet, max_time_at},
+    policy::{max_time_at, quiet_limit},
     state::LoopState,
 };
 
@@ -318,7 +318,7 @@ fn watch_session(effects: &mut Vec<Effect>, state: &LoopState, started_ms: u64, 
         let at_ms = started_ms.saturating_add(timeout_ms);
         effects.push(arm(TimerKind::IterationTimeout, epoch, at_ms));
     }
-    if let Some((longest_ms, _)) = longest_quiet(state, now_ms) {
+    if let Some((longest_ms, _)) = quiet_limit(state, now_ms) {
         let at_ms = now_ms.saturating_add(probe_pause_ms(longest_ms));
         effects.push(arm(TimerKind::Idle, epoch, at_ms));
     }
@@ -394,7 +394,7 @@ fn stay(effects: &mut Vec<Effect>, before: &StateBefore, after: &LoopState, inpu
 }
 
 fn watch_idleness(effects: &mut Vec<Effect>, state: &LoopState, iteration: u32, input: &Input, now_ms: u64) {
-    let Some((longest_ms, _)) = longest_quiet(state, now_ms) else {
+    let Some((longest_ms, _)) = quiet_limit(state, now_ms) else {
         return;
     };
     let next_probe_ms = match input {

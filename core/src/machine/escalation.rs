@@ -71,7 +71,7 @@ fn attempt(row: &Iteration) -> Attempt {
         // A pending question would not be answered by a better model.
         _ if row.question.is_some() => Attempt::Neither,
         Some(Outcome::Completed) if !row.look.refused.is_empty() || row.progress == Some(false) => Attempt::Bad,
-        Some(Outcome::Failed { problem }) if is_its_own(problem.kind) => Attempt::Bad,
+        Some(Outcome::Failed { problem }) if is_own_failure(problem.kind) => Attempt::Bad,
         Some(Outcome::Cancelled { reason }) if shows_weakness(*reason) => Attempt::Bad,
         Some(Outcome::Completed | Outcome::Failed { .. } | Outcome::Cancelled { .. } | Outcome::Interrupted) | None => {
             Attempt::Neither
@@ -80,7 +80,7 @@ fn attempt(row: &Iteration) -> Attempt {
 }
 
 /// Whether another model might have avoided the failure.
-fn is_its_own(kind: ProblemKind) -> bool {
+fn is_own_failure(kind: ProblemKind) -> bool {
     match kind {
         ProblemKind::ContextOverflow
         | ProblemKind::TurnLimit

@@ -71,7 +71,7 @@ pub use gate::{goal_reasons, reachable_confidence};
 pub use question::{LateAnswer, NoAnswer, late_answer, read as read_answer, tests_confirmed};
 pub use reviews::{ReviewSubject, Reviews};
 pub use rules::{LastMessage, Rules};
-pub use state::{Closed, LoopState};
+pub use state::{ClosedReason, LoopState};
 pub use step::{Step, step};
 pub use unreported_tasks::UnreportedTasks;
 

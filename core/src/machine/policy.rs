@@ -143,7 +143,7 @@ fn has_stand_in(state: &LoopState, now_ms: u64) -> bool {
 }
 
 /// How long the running session may be quiet, in milliseconds, and why it is ended after that; `None` if unlimited.
-pub(super) fn longest_quiet(state: &LoopState, now_ms: u64) -> Option<(u64, CancelReason)> {
+pub(super) fn quiet_limit(state: &LoopState, now_ms: u64) -> Option<(u64, CancelReason)> {
     let idle_ms = state.view.settings.limits.idle_timeout_ms;
     let is_limited = |error: &Problem| error.kind.is_limit() && error.kind.limit_ends_ms().is_none();
     let waits_in_silence = state.rules.pending_error.as_ref().is_some_and(is_limited) && has_stand_in(state, now_ms);

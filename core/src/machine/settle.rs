@@ -512,7 +512,7 @@ pub(super) fn prepare(decision: &mut StepDecision, now_ms: u64) {
     let role = review::next_role(&decision.state);
     let adapter = review::worker(&decision.state, role, now_ms).adapter;
     if role == Role::Work {
-        say_who_stands_in(decision, &adapter);
+        announce_stand_in(decision, &adapter);
     }
     decision.push(Event::PreparationStarted {
         iteration: decision.state.view.iterations.number + 1,
@@ -522,7 +522,7 @@ pub(super) fn prepare(decision: &mut StepDecision, now_ms: u64) {
 }
 
 /// Announces that a limit caused a switch to another adapter.
-fn say_who_stands_in(decision: &mut StepDecision, adapter: &str) {
+fn announce_stand_in(decision: &mut StepDecision, adapter: &str) {
     let view = &decision.state.view;
     // The adapter of a review does not count, as it replaces no author.
     let reviewed = view.iterations.latest_work().filter(|_| !view.role.is_work());

@@ -21,7 +21,7 @@ pub(super) fn has_read_prompt(signal: &AgentSignal) -> bool {
         | AgentSignal::QuestionAsked { .. }
         | AgentSignal::TurnEnded { .. } => true,
         // The program itself ran, whatever its exit code.
-        AgentSignal::Ended { exit, output_bytes } => exit.is_some_and(was_there) || *output_bytes > 0,
+        AgentSignal::Ended { exit, output_bytes } => exit.is_some_and(program_ran) || *output_bytes > 0,
         AgentSignal::Opened { .. }
         | AgentSignal::Retrying { .. }
         | AgentSignal::LimitHit { .. }
@@ -32,6 +32,6 @@ pub(super) fn has_read_prompt(signal: &AgentSignal) -> bool {
 }
 
 /// Whether the program ran: 126 and 127 mean that a launcher could not find or execute it.
-fn was_there(exit: Exit) -> bool {
+fn program_ran(exit: Exit) -> bool {
     !matches!(exit, Exit::Code { code: 126 | 127 })
 }

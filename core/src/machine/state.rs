@@ -19,7 +19,7 @@ pub struct LoopState {
 
 /// Why an ended run cannot be reopened by a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Closed {
+pub enum ClosedReason {
     /// Another run replaced this one.
     Superseded,
     UsedUp {
@@ -39,14 +39,14 @@ impl LoopState {
     }
 
     /// Why a message cannot reopen the ended run; `None` if it can.
-    pub fn closed_for_good(&self) -> Option<Closed> {
+    pub fn closed_for_good(&self) -> Option<ClosedReason> {
         match self.view.stop_reason()? {
-            StopReason::Superseded => Some(Closed::Superseded),
-            StopReason::TaskLimitReached { limit, .. } => Some(Closed::UsedUp { limit: *limit }),
+            StopReason::Superseded => Some(ClosedReason::Superseded),
+            StopReason::TaskLimitReached { limit, .. } => Some(ClosedReason::UsedUp { limit: *limit }),
             // Evaluated at the time of the last record: the time since the end does not count.
             _ => {
                 let limit = self.view.limit_reached(self.view.clock.now_ms)?;
-                Some(Closed::UsedUp { limit })
+                Some(ClosedReason::UsedUp { limit })
             }
         }
     }

@@ -48,7 +48,7 @@ pub fn step(state: LoopState, now_ms: u64, input: &Input) -> Step {
     } else {
         decide(&mut decision, now_ms, input);
     }
-    let (state, events) = decision.made();
+    let (state, events) = decision.finish();
     let mut effects = effects(&before, &state, input, now_ms);
     effects.extend(events.iter().filter_map(answer));
     Step { state, events, effects }
@@ -72,11 +72,11 @@ fn decide(decision: &mut StepDecision, now_ms: u64, input: &Input) {
             if goals_differ {
                 decision.notice(Notice::GoalsChanged);
             }
-            it_is(decision, *day);
+            record_day(decision, *day);
             background::lost(decision, now_ms);
             recover(decision, now_ms, *pause_file);
         }
-        Input::Command { command, by } => user::obey(decision, now_ms, command, *by),
+        Input::Command { command, by } => user::apply_command(decision, now_ms, command, *by),
         Input::Background { command, by } => background::asked(decision, command, *by),
         Input::BackgroundProgressed { number, progress } => background::progressed(decision, *number, progress),
         Input::BackgroundEnded { number, result } => background::ended(decision, *number, result),
@@ -133,7 +133,7 @@ fn decide(decision: &mut StepDecision, now_ms: u64, input: &Input) {
         }
         Input::ActivityProbed { iteration, quiet_ms } => {
             if is_running(&decision.state, *iteration)
-                && let Some((longest_ms, reason)) = policy::longest_quiet(&decision.state, now_ms)
+                && let Some((longest_ms, reason)) = policy::quiet_limit(&decision.state, now_ms)
                 && *quiet_ms >= longest_ms
                 // The agent waits for an answer, so it is not idle.
                 && decision.state.view.permissions.pending.is_empty()
@@ -151,7 +151,7 @@ fn decide(decision: &mut StepDecision, now_ms: u64, input: &Input) {
         }
         Input::DayBegan { day } => {
             if decision.state.view.phase != Phase::Idle {
-                it_is(decision, Some(*day));
+                record_day(decision, Some(*day));
                 day_began(decision, now_ms);
             }
         }
@@ -160,7 +160,7 @@ fn decide(decision: &mut StepDecision, now_ms: u64, input: &Input) {
 }
 
 /// Records the current day, if it changed.
-fn it_is(decision: &mut StepDecision, day: Option<Day>) {
+fn record_day(decision: &mut StepDecision, day: Option<Day>) {
     if let Some(day) = day
         && decision.state.view.spending.day != Some(day)
     {
@@ -206,7 +206,7 @@ fn begin(decision: &mut StepDecision, now_ms: u64, start: &Start) {
         earlier_starts_ms: start.earlier_starts_ms.clone(),
         earlier_spending: start.earlier_spending.clone(),
     });
-    it_is(decision, start.day);
+    record_day(decision, start.day);
     if start.pause_file {
         decision.notice(Notice::StartsPaused);
         decision.push(Event::Paused { by: PausedBy::File });
@@ -323,7 +323,7 @@ fn prepared(decision: &mut StepDecision, now_ms: u64, iteration: u32, result: &R
     if decision.state.view.messages.iter().any(is_late) || worker.adapter != decision.state.view.adapter {
         return settle::prepare(decision, now_ms);
     }
-    say_who_works(decision, &worker);
+    announce_worker(decision, &worker);
     decision.push(Event::IterationStarted {
         iteration,
         adapter: worker.adapter,
@@ -368,7 +368,7 @@ fn prepared_review(decision: &mut StepDecision, now_ms: u64, iteration: u32, fou
 
 /// Announces, once per task, that the task asks for another agent or model, and, once per step, that it is handed to
 /// another worker.
-fn say_who_works(decision: &mut StepDecision, worker: &Worker) {
+fn announce_worker(decision: &mut StepDecision, worker: &Worker) {
     let view = &decision.state.view;
     let task = decision.state.task_next();
     let is_new = view

@@ -15,7 +15,7 @@ use super::{
     settle,
 };
 
-pub(super) fn obey(decision: &mut StepDecision, now_ms: u64, command: &UserCommand, by: RequestedBy) {
+pub(super) fn apply_command(decision: &mut StepDecision, now_ms: u64, command: &UserCommand, by: RequestedBy) {
     match command {
         UserCommand::Steer { kind, text } => queue_steering(decision, *kind, text, None),
         UserCommand::Withdraw { id } => {
@@ -64,7 +64,7 @@ pub(super) fn obey(decision: &mut StepDecision, now_ms: u64, command: &UserComma
                         if let Some(added) = late.added {
                             decision.push(added);
                         }
-                        let kind = soonest(&decision.state.view, *ask);
+                        let kind = answer_delivery(&decision.state.view, *ask);
                         queue_steering(decision, kind, &late.text, Some(late.answers));
                     }
                 }
@@ -83,7 +83,7 @@ pub(super) fn obey(decision: &mut StepDecision, now_ms: u64, command: &UserComma
 
 /// How an answer reaches the agent: live if the agent that asked is still working and accepts messages, otherwise in
 /// the next prompt.
-fn soonest(view: &RunView, ask: u32) -> SteeringKind {
+fn answer_delivery(view: &RunView, ask: u32) -> SteeringKind {
     let asked = view.permissions.unanswered.iter().find(|known| known.number == ask);
     match (&view.phase, asked) {
         (

@@ -4,7 +4,7 @@ use std::{collections::HashSet, mem};
 
 use super::{
     GitError, Repository,
-    index::{Copied, IndexUpdate},
+    index::{IndexCopied, IndexUpdate},
     rules::IgnoreRuleFiles,
     state::RepositoryState,
     table::IndexTable,
@@ -40,7 +40,11 @@ impl Repository {
     }
 
     /// Has git find the differences, and records them in the table or, if the table cannot hold them, in ralph's index.
-    pub(super) fn find_by_git(&self, state: &mut RepositoryState, copied: Copied) -> Result<CheckpointInput, GitError> {
+    pub(super) fn find_by_git(
+        &self,
+        state: &mut RepositoryState,
+        copied: IndexCopied,
+    ) -> Result<CheckpointInput, GitError> {
         let mut table = state.table.take();
         if let Some(table) = &mut table {
             self.write_table(table)?;
@@ -48,7 +52,7 @@ impl Repository {
         // Read before git reads them: a change in between is then noticed the next time.
         let rules = self.settings().and_then(|known| known.rules);
         let (mut status, mut warnings) = self.scan()?;
-        if copied == Copied::No && status.changes_ignoring() {
+        if copied == IndexCopied::No && status.changes_ignoring() {
             // ralph's index would keep files that are ignored from now on; the user's never held them.
             table = None;
             self.follow_index(state, IndexUpdate::Always)?;

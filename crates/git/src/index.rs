@@ -25,7 +25,7 @@ use super::{
 const CAP_BYTES: u64 = 512 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Copied {
+pub(super) enum IndexCopied {
     Yes,
     No,
 }
@@ -70,7 +70,7 @@ impl Repository {
     ///
     /// The user's index tells which ignored files are tracked, and at first it saves reading files that it knows to be
     /// unchanged. ralph's own entries take precedence, because the user's can differ from the files.
-    pub(super) fn follow_index(&self, state: &mut RepositoryState, when: IndexUpdate) -> Result<Copied, GitError> {
+    pub(super) fn follow_index(&self, state: &mut RepositoryState, when: IndexUpdate) -> Result<IndexCopied, GitError> {
         self.make_attribute_free()?;
         let identity = match self.open_user_index()? {
             UserIndex::Missing => FileIdentity::Missing,
@@ -79,7 +79,7 @@ impl Repository {
         };
         let is_known = state.origin == Some(identity) && !self.any_appeared(&state.absent);
         if is_known && when == IndexUpdate::Changed {
-            return Ok(Copied::No);
+            return Ok(IndexCopied::No);
         }
         if let Some(mut table) = state.table.take().filter(|_| when == IndexUpdate::Changed) {
             let (mut theirs, _) = self.read_user_index()?;
@@ -87,7 +87,7 @@ impl Repository {
             if table.follow(&self.layout.root, &theirs) {
                 state.table = Some(table);
                 state.origin = Some(identity);
-                return Ok(Copied::No);
+                return Ok(IndexCopied::No);
             }
             self.write_table(&mut table)?;
         }
@@ -109,7 +109,7 @@ impl Repository {
         let absent = merged.iter().filter(|entry| entry.absent);
         state.absent = absent.map(|entry| process::path(&entry.path)).collect();
         state.origin = Some(identity);
-        Ok(Copied::Yes)
+        Ok(IndexCopied::Yes)
     }
 
     /// Returns the files that the user's index has; ralph's also has untracked ones.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ralph_core::{
     event::{ChoiceReason, CommandRefusal, LimitKind, MESSAGE_CAP_BYTES, Mode, Notice, OwnWork, RestoreMoment, RunBy},
-    machine::Closed,
+    machine::ClosedReason,
 };
 
 use super::{
@@ -349,10 +349,10 @@ pub fn agent_command_in_words(command: &str) -> String {
 }
 
 /// Why a finished run accepts no message, and what to do instead.
-pub fn closed_in_words(closed: Closed) -> String {
+pub fn closed_in_words(closed: ClosedReason) -> String {
     match closed {
-        Closed::Superseded => "the run was followed by another one".to_owned(),
-        Closed::UsedUp { limit } => used_up_in_words(limit),
+        ClosedReason::Superseded => "the run was followed by another one".to_owned(),
+        ClosedReason::UsedUp { limit } => used_up_in_words(limit),
     }
 }
 

@@ -47,7 +47,7 @@ impl SubscriberWake {
 
 /// The treatment of a subscriber that is slower than the agent's terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WhenSlow {
+pub enum LagPolicy {
     /// The agent waits: for what the owner of the run sees, which has to be whole.
     HoldAgentBack,
     /// The agent waits, but not for a subscriber that takes nothing for two seconds: a screen may be frozen, or at the
@@ -84,7 +84,7 @@ pub(super) struct HubState {
 #[derive(Debug)]
 pub(super) struct Subscriber {
     pub(super) position: SubscriberPosition,
-    pub(super) when_slow: WhenSlow,
+    pub(super) lag_policy: LagPolicy,
     pub(super) mode: StreamMode,
     /// When it last took something.
     pub(super) took: Instant,
@@ -155,7 +155,7 @@ impl HubState {
     pub(super) fn lapse(&mut self, since: Instant, now: Instant, patience: Duration) -> Option<Instant> {
         let backlog = &self.backlog;
         let behind = self.subscribers.values_mut().filter(|subscriber| {
-            subscriber.when_slow == WhenSlow::HoldAgentBriefly
+            subscriber.lag_policy == LagPolicy::HoldAgentBriefly
                 && subscriber.holds()
                 && backlog.unread_bytes(&subscriber.position) >= OUTPUT_CAP_BYTES
         });
@@ -186,10 +186,10 @@ impl HubState {
 impl Subscriber {
     /// Whether the agent waits for it.
     pub(super) fn holds(&self) -> bool {
-        match self.when_slow {
-            WhenSlow::HoldAgentBack => true,
-            WhenSlow::HoldAgentBriefly => !self.lapsed,
-            WhenSlow::Skip => false,
+        match self.lag_policy {
+            LagPolicy::HoldAgentBack => true,
+            LagPolicy::HoldAgentBriefly => !self.lapsed,
+            LagPolicy::Skip => false,
         }
     }
 }

@@ -12,7 +12,7 @@ use ralph_state::store::journal::Reader;
 use super::{
     backlog::NextItem,
     event::UiEvent,
-    shared::{HubState, SharedHub, StreamMode, Subscriber, SubscriberWake, WhenSlow},
+    shared::{HubState, LagPolicy, SharedHub, StreamMode, Subscriber, SubscriberWake},
 };
 
 /// How long a subscriber that skips rests after it has read everything. Twenty of them would otherwise be woken at each
@@ -66,14 +66,14 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    pub(super) fn new(shared: Arc<SharedHub>, first: u64, when_slow: WhenSlow) -> Self {
+    pub(super) fn new(shared: Arc<SharedHub>, first: u64, when_slow: LagPolicy) -> Self {
         let wake = SubscriberWake::default();
         let mut state = shared.lock();
         let number = state.numbered;
         state.numbered += 1;
         let subscriber = Subscriber {
             position: state.backlog.position(first),
-            when_slow,
+            lag_policy: when_slow,
             mode: StreamMode::Everything,
             took: Instant::now(),
             lapsed: false,
@@ -252,16 +252,16 @@ impl Subscription {
         subscriber.took = now;
         let caught_up = state.backlog.is_read(&subscriber.position);
         subscriber.lapsed &= !caught_up;
-        match subscriber.when_slow {
-            WhenSlow::HoldAgentBack | WhenSlow::HoldAgentBriefly => self.shared.taken.notify_all(),
-            WhenSlow::Skip if next.is_some() && caught_up => {
+        match subscriber.lag_policy {
+            LagPolicy::HoldAgentBack | LagPolicy::HoldAgentBriefly => self.shared.taken.notify_all(),
+            LagPolicy::Skip if next.is_some() && caught_up => {
                 let rest = match subscriber.mode {
                     StreamMode::Latest => LONG_REST,
                     StreamMode::Everything | StreamMode::NoOutput => REST,
                 };
                 self.rests_until = Some(now + rest);
             }
-            WhenSlow::Skip => {}
+            LagPolicy::Skip => {}
         }
         match next {
             Some(NextItem::Event(event)) => Some(ReceivedItem::Poll(PollResult::Event(event))),

@@ -16,11 +16,11 @@ fn hub() -> Hub {
 }
 
 fn owner(hub: &Hub) -> Subscription {
-    hub.subscribe(0, WhenSlow::HoldAgentBack)
+    hub.subscribe(0, LagPolicy::HoldAgentBack)
 }
 
 fn watcher(hub: &Hub) -> Subscription {
-    hub.subscribe(0, WhenSlow::Skip)
+    hub.subscribe(0, LagPolicy::Skip)
 }
 
 fn record(seq: u64) -> Record {
@@ -240,7 +240,7 @@ fn a_late_subscriber_gets_all_records_and_the_tail_of_the_terminal() {
     written.publish(1);
     written.hub.output(b"tail");
     let late = watcher(&written.hub);
-    let from_a_snapshot = written.hub.subscribe(2 * ENTRY_CAP as u64, WhenSlow::Skip);
+    let from_a_snapshot = written.hub.subscribe(2 * ENTRY_CAP as u64, LagPolicy::Skip);
     written.publish(1);
     written.hub.close(Duration::ZERO);
 
@@ -273,7 +273,7 @@ fn a_subscriber_of_a_run_that_says_nothing_gets_its_past_at_once() {
 fn the_past_is_what_a_subscriber_has_seen_already() {
     let mut written = Written::new();
     written.publish(9);
-    let mut follower = written.hub.subscribe(4, WhenSlow::HoldAgentBack);
+    let mut follower = written.hub.subscribe(4, LagPolicy::HoldAgentBack);
     let mut past = Vec::new();
     follower.past(&mut |record| past.push(record.seq));
     assert_eq!(past, [0, 1, 2, 3]);
@@ -406,7 +406,7 @@ fn one_that_wants_the_latest_output_gets_the_end_of_a_flood_and_all_records() {
 #[test]
 fn a_screen_that_takes_nothing_holds_the_agent_briefly_and_skips_until_it_has_caught_up() {
     let hub = Hub::with_patience(Path::new("/nowhere/events.jsonl"), 0, Duration::from_millis(20));
-    let mut frozen = hub.subscribe(0, WhenSlow::HoldAgentBriefly);
+    let mut frozen = hub.subscribe(0, LagPolicy::HoldAgentBriefly);
     let chunk = [7; 64 * 1024];
     let total = 64 * chunk.len() as u64;
     for _ in 0..64 {
@@ -432,7 +432,7 @@ fn a_screen_that_takes_nothing_holds_the_agent_briefly_and_skips_until_it_has_ca
 #[test]
 fn the_patience_with_a_frozen_screen_is_over_for_it_alone_and_not_before_its_time() {
     let hub = hub();
-    let frozen = hub.subscribe(0, WhenSlow::HoldAgentBriefly);
+    let frozen = hub.subscribe(0, LagPolicy::HoldAgentBriefly);
     let owner = owner(&hub);
     let start = Instant::now();
     for _ in 0..4 {
@@ -447,7 +447,7 @@ fn the_patience_with_a_frozen_screen_is_over_for_it_alone_and_not_before_its_tim
     assert!(
         state
             .holders()
-            .all(|holder| holder.when_slow == WhenSlow::HoldAgentBack)
+            .all(|holder| holder.lag_policy == LagPolicy::HoldAgentBack)
     );
     assert!(state.is_full(), "the owner's screen is waited for as long as it takes");
     drop(state);
@@ -476,8 +476,8 @@ fn who_comes_in_the_middle_of_an_iteration_is_shown_nothing_of_the_one_before() 
     };
     hub.publish(started);
     hub.output(b"since");
-    let knows_it = hub.subscribe(1, WhenSlow::Skip);
-    let knows_nothing = hub.subscribe(0, WhenSlow::Skip);
+    let knows_it = hub.subscribe(1, LagPolicy::Skip);
+    let knows_nothing = hub.subscribe(0, LagPolicy::Skip);
     hub.close(Duration::ZERO);
     assert_eq!(bytes(knows_it), (5, 0));
     assert_eq!(bytes(knows_nothing), (11, 0));

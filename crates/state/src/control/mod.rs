@@ -21,7 +21,7 @@ use tokio::sync::{mpsc, oneshot};
 
 pub use background::{BackgroundEntry, OUTPUT_END, OUTPUT_FROM, OUTPUT_OVER, StartBackground, StartedBackground};
 pub use client::{Client, ControlError, ask, is_listened_to};
-pub use tools::{Called, SAID_CAP_BYTES, ToolAnswer, ToolCall};
+pub use tools::{Called, TEXT_CAP_BYTES, ToolAnswer, ToolCall};
 
 /// A request to the loop.
 #[derive(Debug, Clone, PartialEq)]

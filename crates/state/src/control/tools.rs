@@ -4,7 +4,7 @@ use ralph_core::event::RunId;
 use serde::{Deserialize, Serialize};
 
 /// Most bytes of a text that an agent passes to a tool. Longer ones are refused, not cut: the agent can shorten them.
-pub const SAID_CAP_BYTES: usize = 2_000;
+pub const TEXT_CAP_BYTES: usize = 2_000;
 
 /// A call of a tool by an agent of `run`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -80,7 +80,7 @@ impl Child {
         if let Some(terminal) = self.shared.terminal().as_mut() {
             terminal.close_input();
         }
-        self.shared.tell_of_input();
+        self.shared.report_input_end();
     }
 
     /// Makes the reader thread call [`Output::woken`](super::Output) soon.
@@ -268,19 +268,19 @@ impl ChildState {
             StopSpeed::Graceful => STOP_GRACEFULLY,
             StopSpeed::Immediate => STOP_IMMEDIATELY,
         };
-        self.tell(&self.files.stopped(), signal);
+        self.notify_guard(&self.files.stopped(), signal);
     }
 
     /// Tells the guard once that the program's standard input may end, because the guard holds it open as well.
-    pub(super) fn tell_of_input(&self) {
+    pub(super) fn report_input_end(&self) {
         let ended = |terminal: &mut ChildTerminal| std::mem::take(&mut terminal.input_ended);
         if self.terminal().as_mut().is_some_and(ended) {
-            self.tell(&self.files.input_ended(), INPUT_ENDED);
+            self.notify_guard(&self.files.input_ended(), INPUT_ENDED);
         }
     }
 
     /// Tells the guard by a signal, and by a file in case it is still starting and the signal is ignored.
-    fn tell(&self, file: &Path, signal: Signal) {
+    fn notify_guard(&self, file: &Path, signal: Signal) {
         let reaped = lock(&self.reaped);
         if !*reaped {
             _ = fs::write(file, ""); // a full disk has worse consequences

@@ -50,7 +50,7 @@ impl GuardWaiter {
     }
 
     /// Returns once the guard and everything below it has ended, and the reader was told.
-    pub(super) fn keep(mut self) {
+    pub(super) fn wait(mut self) {
         let guard_end = wait_without_reaping(self.shared.guard.as_raw());
         if !system::SUBREAPERS {
             // The guard may have lost sight of processes that have left their parents and their session.

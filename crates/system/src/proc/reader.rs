@@ -97,7 +97,7 @@ impl ChildOutputReader {
     fn wait(&mut self) {
         let waiting = self.shared.terminal().as_mut().map(ChildTerminal::write_waiting);
         let waiting = waiting.unwrap_or_default();
-        self.shared.tell_of_input();
+        self.shared.report_input_end();
         let mut terminal = PollFlags::POLLIN;
         terminal.set(PollFlags::POLLOUT, waiting.typed);
         let mut fds = vec![

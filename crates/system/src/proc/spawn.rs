@@ -124,7 +124,7 @@ pub(super) fn spawn(
     let (reader, writer) = descriptors(&*pair.master).map_err(terminal_error)?;
 
     // Before the guard: a guard without its threads would never be reaped.
-    let (waiter_job, waiter) = named::<GuardWaiter>("ralph-keeper", GuardWaiter::keep)?;
+    let (waiter_job, waiter) = named::<GuardWaiter>("ralph-keeper", GuardWaiter::wait)?;
     let (reader_job, _) = named::<ChildOutputReader>("ralph-reader", ChildOutputReader::read)?;
 
     let child_id = child_id(&launch.run_id, number);

@@ -56,7 +56,7 @@ impl ProxyClients {
         lock(&self.lists).get(credentials?).cloned()
     }
 
-    pub(super) fn tell(&self, refused: RefusedConnection) {
+    pub(super) fn announce(&self, refused: RefusedConnection) {
         let mut announced = lock(&self.announced);
         if announced.len() < MOST_ANNOUNCED && announced.insert(refused.clone()) {
             drop(announced);

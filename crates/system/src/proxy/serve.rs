@@ -125,7 +125,7 @@ async fn connected(
 ) -> Result<TcpStream, ErrorResponse> {
     let ProxyRequest { host, port, .. } = request;
     let refused = |address: Option<IpAddr>| {
-        clients.tell(RefusedConnection {
+        clients.announce(RefusedConnection {
             host: host.clone(),
             port: *port,
             address,

@@ -144,7 +144,7 @@ impl Helpers {
             if let GuardState::Running(guard) = &*state
                 && let Ok(control) = guard.take(&order, files)
             {
-                return Ok(Some(Box::new(Ticket {
+                return Ok(Some(Box::new(HelperHandle {
                     control,
                     guard: guard.pid(),
                     helpers: Arc::clone(self),
@@ -253,13 +253,13 @@ impl RunningGuard {
 }
 
 /// ralph's handle of one helper below the guard.
-struct Ticket {
+struct HelperHandle {
     control: UnixStream,
     guard: Pid,
     helpers: Arc<Helpers>,
 }
 
-impl Ticket {
+impl HelperHandle {
     /// Replaces the guard of this helper, which is gone or does not work.
     fn lose_guard(&self) {
         let mut state = self.helpers.state();
@@ -289,7 +289,7 @@ impl Ticket {
     }
 }
 
-impl HelperProcess for Ticket {
+impl HelperProcess for HelperHandle {
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         Some(self.control.as_fd())
     }
@@ -372,7 +372,7 @@ mod tests {
             theirs
         });
         let (control, _guards_end) = UnixStream::pair().unwrap();
-        let ticket = Ticket {
+        let ticket = HelperHandle {
             control,
             guard: pid,
             helpers: Arc::clone(&helpers),
