@@ -612,10 +612,10 @@ fn a_sentence_is_found_and_a_name_is_none() {
 /// Modules besides `run` with a function that takes `&mut self` and matches on events, each with the state that it
 /// changes.
 const BESIDES_THE_VIEW: &[(&str, &str)] = &[
-    ("machine/rules", "what decisions need and nobody is shown"),
+    ("machine/internal_state", "what decisions need and nobody is shown"),
     ("machine/reviews", "the part of it that is about reviews"),
     ("machine/after_edits", "which results of goals are no news to an agent"),
-    ("machine/untold", "which ends of background tasks no prompt has told of"),
+    ("machine/unreported_tasks", "which ends of background tasks no prompt has told of"),
     ("ui/tui/model", "the time that is shown and the notice at hand"),
     ("board/seen", "the last line that an agent said, for its row"),
     (

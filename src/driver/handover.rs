@@ -27,11 +27,11 @@ impl LastSession {
     /// and so knows its own work; a reviewer gets it in any case. `has_messages` tells whether an adapter's agent has
     /// messages; for others, the last lines of the terminal are used.
     pub(super) fn find(state: &LoopState, has_messages: impl Fn(&str) -> bool) -> Option<Self> {
-        if state.rules.session.is_some() && state.view.role.is_work() {
+        if state.internal.session.is_some() && state.view.role.is_work() {
             return None;
         }
         let iterations = &state.view.iterations;
-        let said = state.rules.last_message.as_ref().and_then(|said| {
+        let said = state.internal.last_message.as_ref().and_then(|said| {
             let iteration = iterations.numbered(said.iteration)?;
             let text = match has_messages(&iteration.adapter) {
                 true => said.text.clone(),

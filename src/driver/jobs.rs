@@ -141,7 +141,7 @@ impl PrepareJob {
         Self {
             iteration,
             untouched,
-            promise: state.rules.promise.clone(),
+            promise: state.internal.promise.clone(),
             steering: due
                 .map(|steering| (steering.id, steering.kind, ralph_words::message_in_prompt(steering)))
                 .collect(),
@@ -171,10 +171,10 @@ impl SettleJob {
     pub(super) fn for_iteration(state: &LoopState, iteration: u32) -> Self {
         // Only a turn that ended by itself has a final message.
         let completed = matches!(&state.view.phase, Phase::Settling { outcome, .. } if *outcome == Outcome::Completed);
-        let mut stated = state.rules.stated.clone();
+        let mut stated = state.internal.stated.clone();
         let done_file = stated.claims.contains(&Claim::DoneFile);
         stated.claims.retain(|claim| *claim != Claim::DoneFile);
-        let called = &state.rules.tool_calls;
+        let called = &state.internal.tool_calls;
         stated.claims.extend(called.claimed.then_some(Claim::Tool));
         stated.blocked = stated.blocked.or_else(|| called.blocked.clone());
         stated.tests_changed = stated.tests_changed.or_else(|| called.tests_changed.clone());
@@ -182,8 +182,8 @@ impl SettleJob {
         let asked = state.view.permissions.about_tests();
         Self {
             iteration,
-            before: state.rules.latest.clone(),
-            baseline: state.rules.baseline.clone(),
+            before: state.internal.latest.clone(),
+            baseline: state.internal.baseline.clone(),
             stated: if completed { stated } else { Statement::default() },
             done_file,
             plan: (*state.view.plan).clone(),
@@ -198,7 +198,7 @@ impl SettleJob {
 
 /// Whether the plan, as it was before the first iteration, allows changing tests at a task for which `such` holds.
 fn may_change_tests(state: &LoopState, such: impl FnMut(&String) -> bool) -> bool {
-    state.rules.tests_may_change.iter().flatten().any(such)
+    state.internal.tests_may_change.iter().flatten().any(such)
 }
 
 /// The facts that a prompt depends on, besides the state of the loop.

@@ -202,7 +202,7 @@ impl Driver {
         // Recorded before it is removed: the claim must survive if ralph is killed in between. A reviewer makes no
         // claims.
         let claims = self.state().view.role.is_work();
-        let recorded = self.state().rules.stated.claims.contains(&Claim::DoneFile);
+        let recorded = self.state().internal.stated.claims.contains(&Claim::DoneFile);
         if claims && !recorded && self.jobs.has_done_file() {
             return self.own.push_back(Input::DoneFileFound { iteration });
         }
@@ -227,7 +227,7 @@ impl Driver {
             from: state.view.changed_tests.count_from(),
         });
         let before = state.view.plan.clone();
-        let (from, to) = (state.rules.baseline.clone(), state.rules.latest.clone());
+        let (from, to) = (state.internal.baseline.clone(), state.internal.latest.clone());
         let (parallel, results, jobs) = (self.goals_parallel, self.results.clone(), Arc::clone(&self.jobs));
         self.goals = Some(GoalRun::spawn(async move {
             let changed = {
@@ -289,7 +289,7 @@ impl Driver {
     /// Returns the iteration whose output alone shows that the agent has its prompt, while messages in that prompt
     /// await delivery: an agent without messages shows nothing else.
     pub(super) fn first_output(&self) -> Option<u32> {
-        if self.state().rules.prompted.is_empty() || !self.agent().last_line_claims {
+        if self.state().internal.prompted.is_empty() || !self.agent().last_line_claims {
             return None;
         }
         let session = self.session.as_ref().filter(|session| session.has_written())?;
@@ -332,7 +332,7 @@ impl Driver {
             model: self.state().view.iterations.latest().and_then(|row| row.model.clone()),
             // The setting is for the first adapter and for work; another adapter would not know the name.
             agent: settings.agent.clone().filter(|_| is_first),
-            resume: self.state().rules.session.clone().filter(|_| is_work),
+            resume: self.state().internal.session.clone().filter(|_| is_work),
             size: self.size,
             asks: self.judge.as_ref().is_some_and(|judge| judge.asks()),
             one_way: self.is_one_way(),

@@ -50,8 +50,8 @@ pub fn next_prompt(preview: &Preview<'_>) -> Result<String, JournalError> {
     if !goes_on {
         state = LoopState::default();
     }
-    if state.rules.promise.is_empty() {
-        state.rules.promise = new_promise();
+    if state.internal.promise.is_empty() {
+        state.internal.promise = new_promise();
     }
     let before = preview.handover.then(|| LastSession::find(&state, |_| true)).flatten();
     let job = PrepareJob {

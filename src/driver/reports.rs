@@ -25,7 +25,7 @@ impl Driver {
                 let last_line_claims = self.agent().last_line_claims;
                 let state = self.state();
                 let read = |message: &String| match state.view.role {
-                    Role::Work => statement(message, &state.rules.promise, last_line_claims),
+                    Role::Work => statement(message, &state.internal.promise, last_line_claims),
                     Role::Review { .. } => reviewers_statement(message, last_line_claims),
                 };
                 let statement = message.as_ref().map(read).unwrap_or_default();

@@ -37,7 +37,7 @@ impl ReviewScope {
         }
         let goals = &state.view.iterations.latest_assessment().goals;
         Some(Self {
-            subject: state.rules.reviews.subject.clone().unwrap_or_default(),
+            subject: state.internal.reviews.subject.clone().unwrap_or_default(),
             since: state.unreviewed_since().cloned(),
             goals: goals.iter().map(goal_in_words).collect(),
         })

@@ -288,7 +288,7 @@ fn essence(state: &LoopState, now_ms: u64) -> String {
         permissions.denied_in_a_row,
         state.view.iterations.number,
         state.view.stop.map(|stop| stop.request),
-        state.rules.verdict,
+        state.internal.verdict,
         state.view.is_paused(),
         state.view.blocks.len(),
     )

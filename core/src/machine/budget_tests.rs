@@ -80,7 +80,7 @@ fn two_hundred_chatty_iterations_leave_less_than_sixteen_megabytes_of_details() 
         let (after, events) = reports_often(state, 400, |_| said(4_000));
         total += bytes(&events);
         state = after;
-        state.rules.budget.begin_iteration();
+        state.internal.budget.begin_iteration();
     }
     assert!(total < 16 << 20, "{total} bytes");
 }
@@ -95,11 +95,14 @@ fn what_an_agent_waits_for_is_known_however_much_it_said_before() {
         kind: Some(ProblemKind::Overloaded),
     };
     let waiting = reports(state, retrying.clone());
-    assert!(waiting.state.rules.pending_error.is_some());
+    assert!(waiting.state.internal.pending_error.is_some());
     let again = reports(waiting.state, retrying);
     assert_eq!(again.events, [], "the same is not news");
     let moved_on = reports(again.state, said(1));
-    assert!(moved_on.state.rules.pending_error.is_none(), "that it got on is needed");
+    assert!(
+        moved_on.state.internal.pending_error.is_none(),
+        "that it got on is needed"
+    );
 }
 
 #[test]
@@ -153,6 +156,6 @@ fn an_agent_that_tries_again_and_gets_on_for_hours_is_no_flood() {
         "{:?}",
         state.view.phase
     );
-    assert!(state.rules.pending_error.is_none());
+    assert!(state.internal.pending_error.is_none());
     assert!(bytes(&events) < 2 << 20, "{} bytes", bytes(&events));
 }

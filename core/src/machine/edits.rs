@@ -23,7 +23,7 @@ pub fn checks_edits(state: &LoopState) -> bool {
     let view = &state.view;
     matches!(view.phase, Phase::Running { .. })
         && view.role.is_work()
-        && state.rules.verdict.is_none()
+        && state.internal.verdict.is_none()
         && view.edit_checks.count_now < CHECKS
         && view.edit_checks.count < CHECKS_OF_RUN
         && view.settings.goals.iter().any(|goal| goal.on_edit)
@@ -35,7 +35,7 @@ pub(super) fn checked(decision: &mut StepDecision, iteration: u32, results: &[Go
         return;
     }
     let results: Vec<GoalResult> = results.iter().map(shortened).collect();
-    let known = &decision.state.rules.after_edits;
+    let known = &decision.state.internal.after_edits;
     let news: Vec<String> = results
         .iter()
         .filter(|result| known.is_news(result))

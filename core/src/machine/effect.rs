@@ -333,7 +333,7 @@ fn arm_anew(effects: &mut Vec<Effect>, state: &LoopState, now_ms: u64) {
             watch_session(effects, state, *started_ms, now_ms);
             let deadline = next_deadline(&state.view.permissions.pending);
             effects.extend(deadline.map(|at_ms| arm(TimerKind::Permission, epoch, at_ms)));
-            if state.rules.verdict.is_some() {
+            if state.internal.verdict.is_some() {
                 effects.push(arm(TimerKind::Lingering, epoch, now_ms.saturating_add(LINGER_MS)));
             }
         }
@@ -463,7 +463,7 @@ pub(super) fn lingers(state: &LoopState, timer: &Timer) -> bool {
     timer.kind == TimerKind::Lingering
         && timer.epoch == Some(state.view.epoch)
         && matches!(state.view.phase, Phase::Running { .. })
-        && state.rules.verdict.is_some()
+        && state.internal.verdict.is_some()
 }
 
 fn probe_pause_ms(idle_ms: u64) -> u64 {

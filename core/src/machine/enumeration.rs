@@ -226,15 +226,16 @@ fn essence(state: &LoopState) -> String {
         .map(|steering| steering.kind);
     let session = matches!(state.view.phase, Phase::Running { .. } | Phase::Cancelling { .. }).then(|| {
         let problem = state
-            .rules
+            .internal
             .problem
             .as_ref()
             .map(|problem| std::mem::discriminant(&problem.kind));
-        let prompted = !state.rules.prompted.is_empty();
+        let prompted = !state.internal.prompted.is_empty();
         // The pending error only matters if the agent hangs without another failure.
-        let pending_error =
-            state.rules.pending_error.is_some() && state.rules.problem.is_none() && state.rules.verdict.is_none();
-        (state.rules.verdict, problem, pending_error, prompted)
+        let pending_error = state.internal.pending_error.is_some()
+            && state.internal.problem.is_none()
+            && state.internal.verdict.is_none();
+        (state.internal.verdict, problem, pending_error, prompted)
     });
     format!(
         "{} {phase} {session:?} {} {} {:?} {} {} {} {due:?} {} {} {} {} {}",
@@ -242,13 +243,13 @@ fn essence(state: &LoopState) -> String {
         state.view.paused_by_file,
         state.view.paused_by_user,
         state.view.stop.map(|stop| stop.request),
-        state.rules.complete_streak.min(2),
+        state.internal.complete_streak.min(2),
         state.view.iterations.counted.min(3),
         state.view.plan.open(),
         breaker(state),
         state.view.missing.is_empty(),
         state.view.blocks.is_empty(),
-        state.rules.looked,
+        state.internal.looked,
         state.view.limited.len(),
     ) + match requested_worker(state) == stronger() {
         true => " handed on",
@@ -289,10 +290,10 @@ fn reviews(state: &LoopState) -> String {
     if state.view.settings.review.is_none() {
         return String::new();
     }
-    let answer = state.rules.stated.review.as_ref().map(std::mem::discriminant);
+    let answer = state.internal.stated.review.as_ref().map(std::mem::discriminant);
     let work = state.view.iterations.latest_work();
     let work = work.map(|work| (work.closed > 0, work.outcome == Some(Outcome::Completed)));
-    let reviews = &state.rules.reviews;
+    let reviews = &state.internal.reviews;
     let turn = (reviews.is_due, reviews.is_over, reviews.failures, reviews.cut_off);
     format!(
         "{:?} {answer:?} {work:?} {:?} {turn:?}",

@@ -376,7 +376,7 @@ fn a_retry_of_an_earlier_iteration_explains_nothing() {
     lone.settles();
     lone.prepared(2);
     assert_eq!(
-        (lone.state.view.iterations.number, &lone.state.rules.pending_error),
+        (lone.state.view.iterations.number, &lone.state.internal.pending_error),
         (2, &None)
     );
 }
@@ -394,9 +394,9 @@ fn what_a_turn_was_denied_is_said_in_the_next_prompt_although_it_completed() {
     lone.ends();
     assert_eq!(lone.outcome(), &Outcome::Completed);
     assert!(
-        matches!(&lone.state.rules.feedback[0], Feedback::PermissionDenied { what } if what.contains("Bash (git push)")),
+        matches!(&lone.state.internal.feedback[0], Feedback::PermissionDenied { what } if what.contains("Bash (git push)")),
         "{:?}",
-        lone.state.rules.feedback
+        lone.state.internal.feedback
     );
 }
 
@@ -407,13 +407,13 @@ fn a_session_that_is_gone_or_too_long_is_said_and_not_continued() {
         (ProblemKind::ContextOverflow, Notice::SessionTooLong),
     ] {
         let mut lone = Loop::running();
-        assert!(lone.state.rules.session.is_some());
+        assert!(lone.state.internal.session.is_some());
         lone.signal(AgentSignal::Problem {
             problem: Problem::said(kind, "no"),
         });
         lone.ends();
         lone.settles();
-        assert_eq!(lone.state.rules.session, None, "{kind:?}");
+        assert_eq!(lone.state.internal.session, None, "{kind:?}");
         assert!(lone.noticed(&notice), "{kind:?}");
     }
 }

@@ -103,7 +103,7 @@ pub(super) fn judge(state: &LoopState, outcome: &Outcome) -> Verdict {
 fn claimed(state: &LoopState, outcome: &Outcome) -> bool {
     // An interrupted session may have ticked the last box before its work was finished. The boxes count after one more
     // iteration.
-    let boxes = state.view.plan.is_complete() && (*outcome == Outcome::Completed || state.rules.complete_streak > 1);
+    let boxes = state.view.plan.is_complete() && (*outcome == Outcome::Completed || state.internal.complete_streak > 1);
     boxes || is_explicit(state)
 }
 
@@ -289,7 +289,7 @@ fn confidence(state: &LoopState) -> Confidence {
     {
         confidence.add(GOALS, Evidence::GoalsPassed);
     }
-    if is_explicit(state) && state.rules.claimed_before && !has_evidence(state) {
+    if is_explicit(state) && state.internal.claimed_before && !has_evidence(state) {
         confidence.add(WORD_AGAIN, Evidence::AgentsWordAgain);
     }
     confidence

@@ -245,7 +245,7 @@ fn check(before: &LoopState, input: &Input, step: &Step) {
         _ => {}
     }
     assert!(
-        !(before.rules.confirmed_meanwhile && after.view.is_over() && matches!(input, Input::Verified { .. })),
+        !(before.internal.confirmed_meanwhile && after.view.is_over() && matches!(input, Input::Verified { .. })),
         "judged by tests that do not count any more {}",
         context()
     );
@@ -275,12 +275,12 @@ fn essence(state: &LoopState) -> String {
         view.plan.open(),
         changed.why.is_some(),
         changed.confirmed.len().min(2),
-        state.rules.confirmed_meanwhile,
+        state.internal.confirmed_meanwhile,
         view.permissions.about_tests().map(|ask| ask.number),
         view.stop.map(|stop| stop.request),
-        state.rules.looked,
+        state.internal.looked,
         view.stop_reason(),
-        state.rules.verdict,
+        state.internal.verdict,
     )
 }
 

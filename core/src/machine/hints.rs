@@ -12,7 +12,7 @@ const MESSAGE_CAP_BYTES: usize = 200;
 
 /// How to restore a readable plan; `None` without a checkpoint.
 fn way_back(state: &LoopState) -> Option<Hint> {
-    state.rules.latest.as_ref()?;
+    state.internal.latest.as_ref()?;
     let moment = match state.view.phase {
         Phase::Settling { .. } | Phase::Verifying { .. } => RestoreMoment::Before,
         // The plan was readable after the iteration and was broken later.

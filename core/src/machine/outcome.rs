@@ -7,7 +7,7 @@ use super::state::LoopState;
 /// Returns the outcome of a session. The dialect's verdict counts, the exit code alone never does.
 pub(super) fn outcome(state: &LoopState, cancelled: Option<CancelReason>, exit: Option<Exit>) -> Outcome {
     if let Some(reason) = cancelled {
-        return match (reason, state.rules.verdict, &state.rules.pending_error) {
+        return match (reason, state.internal.verdict, &state.internal.pending_error) {
             // The turn had ended well and only the agent's process was slow.
             (CancelReason::IterationTimeout | CancelReason::IdleTimeout, Some(true), _) => Outcome::Completed,
             (CancelReason::LoginRefused | CancelReason::Limited, Some(true), _) => Outcome::Completed,
@@ -27,7 +27,7 @@ pub(super) fn outcome(state: &LoopState, cancelled: Option<CancelReason>, exit: 
             (reason, _, _) => Outcome::Cancelled { reason },
         };
     }
-    match (state.rules.verdict, &state.rules.problem) {
+    match (state.internal.verdict, &state.internal.problem) {
         (Some(true), _) => Outcome::Completed,
         (Some(false) | None, Some(problem)) => Outcome::Failed {
             problem: Problem {

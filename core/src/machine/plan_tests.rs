@@ -124,7 +124,7 @@ fn boxes_that_are_seen_while_an_agent_works_count_for_what_is_left_of_them_at_it
             let latest = run.state.view.iterations.latest().cloned();
             let latest = latest.map(|latest| (latest.closed, latest.progress, latest.outcome));
             (
-                run.state.rules.clone(),
+                run.state.internal.clone(),
                 run.state.view.plan.clone(),
                 run.state.view.breaker.clone(),
                 latest,

@@ -97,14 +97,14 @@ pub(super) fn delay_ms(backoff: &Backoff, attempt: u32, random: f64) -> u64 {
 
 /// Why the running iteration should be ended; `None` if it may continue.
 pub(super) fn reason_to_cancel(state: &LoopState, now_ms: u64) -> Option<CancelReason> {
-    if state.rules.refusals >= REFUSALS {
+    if state.internal.refusals >= REFUSALS {
         return Some(CancelReason::LoginRefused);
     }
     if waits_too_long(state, now_ms) {
         return Some(CancelReason::Limited);
     }
     let max_steps = state.view.settings.limits.max_steps;
-    if max_steps.is_some_and(|max| state.rules.steps.is_some_and(|steps| steps > max)) {
+    if max_steps.is_some_and(|max| state.internal.steps.is_some_and(|steps| steps > max)) {
         return Some(CancelReason::MaxSteps);
     }
     match spending_limit_reached(state, now_ms)? {
@@ -121,7 +121,7 @@ pub(super) fn reason_to_cancel(state: &LoopState, now_ms: u64) -> Option<CancelR
 /// Whether the running agent waits for the end of a limit although work could continue sooner: by another adapter, or
 /// by the same agent after a wait of ralph's, if the idle limit would end its own wait.
 fn waits_too_long(state: &LoopState, now_ms: u64) -> bool {
-    let pending_error = state.rules.pending_error.as_ref();
+    let pending_error = state.internal.pending_error.as_ref();
     let Some(until_ms) = pending_error.and_then(|error| error.kind.limit_ends_ms()) else {
         return false;
     };
@@ -146,7 +146,7 @@ fn has_stand_in(state: &LoopState, now_ms: u64) -> bool {
 pub(super) fn quiet_limit(state: &LoopState, now_ms: u64) -> Option<(u64, CancelReason)> {
     let idle_ms = state.view.settings.limits.idle_timeout_ms;
     let is_limited = |error: &Problem| error.kind.is_limit() && error.kind.limit_ends_ms().is_none();
-    let waits_in_silence = state.rules.pending_error.as_ref().is_some_and(is_limited) && has_stand_in(state, now_ms);
+    let waits_in_silence = state.internal.pending_error.as_ref().is_some_and(is_limited) && has_stand_in(state, now_ms);
     match idle_ms {
         Some(idle_ms) if !waits_in_silence || idle_ms < SILENT_WAIT_LEFT_TO_AGENT_MS => {
             Some((idle_ms, CancelReason::IdleTimeout))

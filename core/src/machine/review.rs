@@ -13,9 +13,9 @@ const FAILURES: u32 = 3;
 
 /// The role of the next iteration.
 pub(super) fn next_role(state: &LoopState) -> Role {
-    match &state.rules.reviews.subject {
+    match &state.internal.reviews.subject {
         // Messages of the user are for the author and come first.
-        Some(subject) if state.rules.reviews.is_due && policy::undelivered(state).is_none() => Role::Review {
+        Some(subject) if state.internal.reviews.is_due && policy::undelivered(state).is_none() => Role::Review {
             round: subject.rounds + 1,
         },
         Some(_) | None => Role::Work,
@@ -39,7 +39,7 @@ pub(super) fn obstacle(state: &LoopState, now_ms: u64) -> Option<ReviewObstacle>
     if let Some(until_ms) = limited.copied().filter(|until_ms| *until_ms > now_ms) {
         return Some(ReviewObstacle::Limited { until_ms });
     }
-    let reviews = state.rules.reviews.failures;
+    let reviews = state.internal.reviews.failures;
     if reviews >= FAILURES {
         return Some(ReviewObstacle::Failing { reviews });
     }
@@ -54,7 +54,7 @@ pub(super) fn obstacle(state: &LoopState, now_ms: u64) -> Option<ReviewObstacle>
 /// Whether the result of an iteration is to be reviewed. `claims_done` means that only the review is missing for
 /// completion.
 pub(super) fn is_wanted(state: &LoopState, outcome: &Outcome, claims_done: bool) -> bool {
-    let reviews = &state.rules.reviews;
+    let reviews = &state.internal.reviews;
     let (Some(ReviewSettings { when, .. }), Some(work)) =
         (&state.view.settings.review, state.view.iterations.latest_work())
     else {
@@ -85,5 +85,5 @@ pub(super) fn request(decision: &mut StepDecision, claims_done: bool) {
 
 /// Whether reviews are off because the reviewer failed too often.
 pub(super) fn is_given_up(state: &LoopState) -> bool {
-    state.rules.reviews.failures >= FAILURES
+    state.internal.reviews.failures >= FAILURES
 }

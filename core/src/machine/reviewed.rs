@@ -53,14 +53,14 @@ enum Conclusion {
 }
 
 fn claims_done(decision: &StepDecision) -> bool {
-    let subject = decision.state.rules.reviews.subject.as_ref();
+    let subject = decision.state.internal.reviews.subject.as_ref();
     subject.is_some_and(|subject| subject.claims_done)
 }
 
 /// Records the conclusion of the review; `None` if it is still due.
 fn conclude(decision: &mut StepDecision, now_ms: u64, iteration: u32, outcome: &Outcome) -> Option<Conclusion> {
     let has_channel = !outcome.found_no_live_channel() || give_up_live_channel(decision, outcome);
-    if is_repeated(outcome) && has_channel && decision.state.rules.reviews.may_repeat() {
+    if is_repeated(outcome) && has_channel && decision.state.internal.reviews.may_repeat() {
         return None;
     }
     let result = match outcome {
@@ -106,7 +106,7 @@ fn give_up_live_channel(decision: &mut StepDecision, outcome: &Outcome) -> bool 
 /// The reviewer's answer as a result.
 fn answer(decision: &StepDecision) -> ReviewResult {
     let state = &decision.state;
-    match state.rules.stated.review.clone() {
+    match state.internal.stated.review.clone() {
         None => ReviewResult::NoAnswer,
         Some(ReviewAnswer::Approved) => ReviewResult::Approved,
         Some(ReviewAnswer::Findings { findings }) => {
@@ -124,7 +124,7 @@ fn answer(decision: &StepDecision) -> ReviewResult {
 
 /// Whether the task under review reached its limit, so that it is not worked on again.
 fn is_used_up(state: &LoopState) -> bool {
-    let subject = state.rules.reviews.subject.as_ref();
+    let subject = state.internal.reviews.subject.as_ref();
     let task = subject.and_then(|subject| subject.task.as_ref());
     let work = task.and_then(|task| state.view.iterations.work.get(task));
     let limits = &state.view.settings.limits.per_task;
@@ -152,7 +152,7 @@ fn is_limited(decision: &mut StepDecision, now_ms: u64, outcome: &Outcome) -> bo
 
 /// Announces, once, that reviews are off after repeated failures.
 fn give_up_reviewer(decision: &mut StepDecision) {
-    let reviews = decision.state.rules.reviews.failures;
+    let reviews = decision.state.internal.reviews.failures;
     if review::is_given_up(&decision.state) {
         let adapter = decision.state.view.adapter.clone();
         decision.notice(Notice::ReviewerGivenUp { adapter, reviews });

@@ -73,10 +73,10 @@ pub(super) fn reported(decision: &mut StepDecision, now_ms: u64, iteration: u32,
 
 /// Records a signal if the journal has room for it.
 fn record(decision: &mut StepDecision, iteration: u32, signal: AgentSignal) {
-    match decision.state.rules.admission(&signal) {
+    match decision.state.internal.admission(&signal) {
         Admission::Record => decision.push(Event::AgentReported { iteration, signal }),
         Admission::ShowOnly => {
-            if !decision.state.rules.budget.has_omitted() {
+            if !decision.state.internal.budget.has_omitted() {
                 decision.push(Event::DetailsOmitted { iteration });
             }
         }
@@ -103,7 +103,7 @@ pub(super) fn stated(decision: &mut StepDecision, iteration: u32, statement: &St
         | Phase::Paused
         | Phase::Stopped { .. } => false,
     };
-    if has_session && decision.state.rules.stated != *statement {
+    if has_session && decision.state.internal.stated != *statement {
         let cut = |text: &Option<String>| text.as_deref().map(|text| clip(text, TEXT_CAP_BYTES));
         decision.push(Event::AgentStated {
             iteration,
@@ -130,7 +130,7 @@ pub(super) fn done_file_found(decision: &mut StepDecision, iteration: u32) {
         status,
         review,
         tests_changed,
-    } = decision.state.rules.stated.clone();
+    } = decision.state.internal.stated.clone();
     if settles && !claims.contains(&Claim::DoneFile) {
         claims.push(Claim::DoneFile);
         decision.push(Event::AgentStated {
@@ -148,7 +148,7 @@ pub(super) fn done_file_found(decision: &mut StepDecision, iteration: u32) {
 
 /// Records the messages in the prompt as delivered, as the session has shown that it read the prompt.
 pub(super) fn deliver_prompted(decision: &mut StepDecision, iteration: u32) {
-    for id in decision.state.rules.prompted.clone() {
+    for id in decision.state.internal.prompted.clone() {
         if decision
             .state
             .view

@@ -78,7 +78,7 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
     // A question does not block the task if the iteration made progress anyway.
     let asked = decision
         .state
-        .rules
+        .internal
         .asked
         .clone()
         .filter(|_| *outcome == Outcome::Completed);
@@ -192,7 +192,7 @@ pub(super) fn verified(
     outcome: &Outcome,
     found: &Verification,
 ) {
-    if decision.state.rules.confirmed_meanwhile {
+    if decision.state.internal.confirmed_meanwhile {
         return start_verification(decision, iteration);
     }
     for result in &found.results {
@@ -309,17 +309,17 @@ fn progress(state: &LoopState, found: &Settlement) -> Option<bool> {
     if found
         .plan
         .as_ref()
-        .is_ok_and(|plan| plan.done() > state.rules.most_done)
+        .is_ok_and(|plan| plan.done() > state.internal.most_done)
     {
         return Some(true);
     }
-    let (Some(now), Some(before)) = (&found.checkpoint, &state.rules.latest) else {
+    let (Some(now), Some(before)) = (&found.checkpoint, &state.internal.latest) else {
         return found.moved;
     };
     let commits_what_was_there = now.head != before.head
         && now.tree == before.tree
-        && state.rules.committed_tree.as_deref() != Some(now.tree.as_str());
-    Some(commits_what_was_there || !state.rules.trees.contains(&now.tree))
+        && state.internal.committed_tree.as_deref() != Some(now.tree.as_str());
+    Some(commits_what_was_there || !state.internal.trees.contains(&now.tree))
 }
 
 fn follow(decision: &mut StepDecision, now_ms: u64, outcome: &Outcome, random: f64) {

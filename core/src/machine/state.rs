@@ -7,14 +7,14 @@ use crate::{
 
 use super::{
     feedback::{self, Feedback},
-    rules::Rules,
+    internal_state::InternalState,
 };
 
 /// The state of a run after its records so far: the public view, and what else the decisions need.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LoopState {
     pub view: RunView,
-    pub rules: Rules,
+    pub internal: InternalState,
 }
 
 /// Why an ended run cannot be reopened by a message.
@@ -34,7 +34,7 @@ impl LoopState {
     }
 
     pub(super) fn apply_event(&mut self, at_ms: u64, event: &Event) {
-        self.rules.apply(&self.view, event);
+        self.internal.apply(&self.view, event);
         self.view.apply_event(at_ms, event);
     }
 
@@ -54,13 +54,13 @@ impl LoopState {
     /// The feedback for the next prompt.
     pub fn prompt_feedback(&self) -> Vec<Feedback> {
         let diagnosis = feedback::for_breaker(&self.view.breaker);
-        let reviewed = self.rules.reviews.open_findings().map(feedback::for_review);
+        let reviewed = self.internal.reviews.open_findings().map(feedback::for_review);
         let at_limit = self
             .view
             .tasks_at_limit()
             .map(|(task, _)| Feedback::TaskAtLimit { task: task.to_owned() });
-        let last = self.rules.feedback.iter().cloned();
-        let failed = self.rules.after_edits.failed();
+        let last = self.internal.feedback.iter().cloned();
+        let failed = self.internal.after_edits.failed();
         let failed = (!failed.is_empty()).then_some(Feedback::FailedAfterEdits { failed });
         last.chain(failed)
             .chain(at_limit)
@@ -80,18 +80,18 @@ impl LoopState {
 
     /// The text of the task that a reviewer sent back, unless it is set aside.
     pub fn sent_back_to(&self) -> Option<&String> {
-        let task = self.rules.reviews.open_findings()?.task.as_ref()?;
+        let task = self.internal.reviews.open_findings()?.task.as_ref()?;
         (!self.view.is_set_aside(task)).then_some(task)
     }
 
     /// The tree that the next review is compared with.
     pub fn unreviewed_since(&self) -> Option<&Checkpoint> {
-        self.rules.reviews.since.as_ref().or(self.rules.baseline.as_ref())
+        self.internal.reviews.since.as_ref().or(self.internal.baseline.as_ref())
     }
 
     /// The background tasks that the next prompt mentions: running ones, and those that ended since the last prompt.
     pub fn background_for_prompt(&self) -> impl Iterator<Item = &BackgroundTask> {
-        let untold = &self.rules.unreported_tasks;
+        let untold = &self.internal.unreported_tasks;
         let tasks = self.view.background.tasks.iter();
         tasks.filter(|task| task.result.is_none() || untold.has(task.number))
     }
@@ -104,6 +104,6 @@ impl LoopState {
     /// Whether the current size limits would let `event` into a journal as the next record. A reader of an older,
     /// larger journal may skip it otherwise.
     pub fn keeps(&self, event: &Event) -> bool {
-        self.rules.keeps(event)
+        self.internal.keeps(event)
     }
 }

@@ -229,7 +229,7 @@ fn recover(decision: &mut StepDecision, now_ms: u64, pause_file: bool) {
             iteration, started_ms, ..
         }) => {
             // The turn had ended well and only the agent's process was still running.
-            let turn_ended = matches!(phase, Phase::Running { .. }) && decision.state.rules.verdict == Some(true);
+            let turn_ended = matches!(phase, Phase::Running { .. }) && decision.state.internal.verdict == Some(true);
             decision.push(Event::IterationEnded {
                 iteration,
                 outcome: if turn_ended {
@@ -284,7 +284,7 @@ fn prepared(decision: &mut StepDecision, now_ms: u64, iteration: u32, result: &R
     let asked_for = policy::undelivered(&decision.state).is_some();
     if decision.state.view.iterations.number == 0
         && found.plan.is_complete()
-        && !decision.state.rules.looked
+        && !decision.state.internal.looked
         && !asked_for
     {
         decision.notice(Notice::NothingToDo);
@@ -295,7 +295,7 @@ fn prepared(decision: &mut StepDecision, now_ms: u64, iteration: u32, result: &R
     }
     let settings = &decision.state.view.settings;
     let is_first = decision.state.view.iterations.number == 0 && role.is_work();
-    if is_first && settings.gate.baseline && !settings.goals.is_empty() && !decision.state.rules.looked {
+    if is_first && settings.gate.baseline && !settings.goals.is_empty() && !decision.state.internal.looked {
         return settle::start_verification(decision, 0);
     }
     if let Role::Review { .. } = role {
@@ -329,7 +329,7 @@ fn prepared(decision: &mut StepDecision, now_ms: u64, iteration: u32, result: &R
         adapter: worker.adapter,
         model: worker.model,
         task,
-        resume: decision.state.rules.session.clone(),
+        resume: decision.state.internal.session.clone(),
         live_steering: found.live_steering,
         checkpoint: found.checkpoint.clone(),
         prompt_bytes: found.prompt_bytes,
@@ -349,7 +349,7 @@ fn prepared_review(decision: &mut StepDecision, now_ms: u64, iteration: u32, fou
         return decision.push(Event::Held);
     }
     let worker = review::worker(&decision.state, role, now_ms);
-    let subject = decision.state.rules.reviews.subject.as_ref();
+    let subject = decision.state.internal.reviews.subject.as_ref();
     decision.push(Event::IterationStarted {
         iteration,
         adapter: worker.adapter,

@@ -18,7 +18,7 @@ use super::{
 };
 
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Rules {
+pub struct InternalState {
     /// The token that claims completion.
     pub promise: String,
     /// Consecutive iterations that ended with no open task in the plan.
@@ -94,7 +94,7 @@ pub struct LastMessage {
     pub text: String,
 }
 
-impl Rules {
+impl InternalState {
     /// Applies an event; `view` is the state before it.
     pub(super) fn apply(&mut self, view: &RunView, event: &Event) {
         self.reviews.apply(view, event);
