@@ -190,7 +190,7 @@ fn logged_run(
         languages: prepared.languages,
         language_memory_bytes: loaded.config.tools.language_memory_mib.map(|mib| u64::from(mib) << 20),
         watched: presentation.screen.is_some(),
-        judge: Some(prepared.judge),
+        permission_policy: Some(prepared.judge),
         repository,
         heard: Some(prepared.heard),
         denial_scanner: prepared.warden,

@@ -615,7 +615,10 @@ const BESIDES_THE_VIEW: &[(&str, &str)] = &[
     ("machine/internal_state", "what decisions need and nobody is shown"),
     ("machine/reviews", "the part of it that is about reviews"),
     ("machine/after_edits", "which results of goals are no news to an agent"),
-    ("machine/unreported_tasks", "which ends of background tasks no prompt has told of"),
+    (
+        "machine/unreported_tasks",
+        "which ends of background tasks no prompt has told of",
+    ),
     ("ui/tui/model", "the time that is shown and the notice at hand"),
     ("board/seen", "the last line that an agent said, for its row"),
     (

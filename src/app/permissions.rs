@@ -14,7 +14,7 @@ use ralph_words::{because_in_words, mode_word};
 
 use super::{Place, place::where_it_leads};
 use crate::{
-    driver::{AvailableAgent, PermissionJudge},
+    driver::{AvailableAgent, PermissionPolicy},
     error::{Failure, FailureKind},
 };
 
@@ -48,7 +48,7 @@ impl Paths for Disk {
 }
 
 /// Returns the judge that applies `policy` to requests.
-pub(crate) fn judge(place: &Place, mut policy: Policy) -> Arc<dyn PermissionJudge> {
+pub(crate) fn judge(place: &Place, mut policy: Policy) -> Arc<dyn PermissionPolicy> {
     let asks = !policy.allows_all();
     if !asks {
         // An agent that asks although no rule requires it does so because of the user's own settings for it. No mode
@@ -102,7 +102,7 @@ pub(crate) fn answer_in_words(added: &AddedRule) -> String {
     }
 }
 
-impl PermissionJudge for Rules {
+impl PermissionPolicy for Rules {
     fn asks(&self) -> bool {
         self.asks
     }

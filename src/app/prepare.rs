@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     config::Loaded,
-    driver::{AvailableAgent, DenialScanner, PermissionJudge},
+    driver::{AvailableAgent, DenialScanner, PermissionPolicy},
     error::Failure,
 };
 
@@ -52,7 +52,7 @@ pub(super) struct Prepared {
     /// Variables with keys of agents.
     pub(super) keys: Vec<String>,
     /// Applies the permission rules to tool calls.
-    pub(super) judge: Arc<dyn PermissionJudge>,
+    pub(super) judge: Arc<dyn PermissionPolicy>,
     /// The supervisor that starts goals.
     pub(super) goals: Supervisor,
     /// Confines agents and goals as long as it exists.

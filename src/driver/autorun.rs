@@ -223,13 +223,13 @@ mod tests {
         fs::write(path, text).unwrap();
     }
 
-    fn told(autorun: &mut Autorun) -> Vec<(String, RunBy, bool)> {
+    fn noticed(autorun: &mut Autorun) -> Vec<(String, RunBy, bool)> {
         let notices = autorun.changes().into_iter();
-        let told = notices.map(|notice| match notice {
+        let noticed = notices.map(|notice| match notice {
             Notice::AutorunChanged { path, by, gone } => (path.display().to_string(), by, gone),
             other => panic!("{other:?}"),
         });
-        told.collect()
+        noticed.collect()
     }
 
     fn project() -> (tempfile::TempDir, Autorun) {
@@ -252,16 +252,16 @@ mod tests {
             let (dir, mut autorun) = project();
             let path = dir.path().join(name);
             write(&path, "a");
-            assert_eq!(told(&mut autorun), [(name.to_owned(), by, false)]);
-            assert_eq!(told(&mut autorun), []);
+            assert_eq!(noticed(&mut autorun), [(name.to_owned(), by, false)]);
+            assert_eq!(noticed(&mut autorun), []);
             write(&path, "b");
-            assert_eq!(told(&mut autorun), [(name.to_owned(), by, false)]);
+            assert_eq!(noticed(&mut autorun), [(name.to_owned(), by, false)]);
             // Rewritten with the same content.
             fs::remove_file(&path).unwrap();
             write(&path, "b");
-            assert_eq!(told(&mut autorun), []);
+            assert_eq!(noticed(&mut autorun), []);
             fs::remove_file(&path).unwrap();
-            assert_eq!(told(&mut autorun), [(name.to_owned(), by, true)]);
+            assert_eq!(noticed(&mut autorun), [(name.to_owned(), by, true)]);
         }
     }
 
@@ -271,10 +271,10 @@ mod tests {
         let hook = dir.path().join(".git/hooks/pre-commit");
         write(&hook, "#!/bin/sh\n");
         write(&dir.path().join(".git/hooks/pre-push.sample"), "#!/bin/sh\n");
-        assert_eq!(told(&mut autorun), []);
+        assert_eq!(noticed(&mut autorun), []);
         fs::set_permissions(&hook, Permissions::from_mode(0o755)).unwrap();
         assert_eq!(
-            told(&mut autorun),
+            noticed(&mut autorun),
             [(".git/hooks/pre-commit".to_owned(), RunBy::Git, false)]
         );
     }
@@ -285,7 +285,7 @@ mod tests {
         let (config, attributes) = (dir.path().join(".git/config"), dir.path().join(".gitattributes"));
         write(&config, "[user]\n\tname = x\n[branch \"main\"]\n\tremote = origin\n");
         write(&attributes, "*.sh eol=lf\n");
-        assert_eq!(told(&mut autorun), []);
+        assert_eq!(noticed(&mut autorun), []);
         for line in [
             "\tfsmonitor = ./x",
             "[core]\n\thooksPath = x",
@@ -293,9 +293,12 @@ mod tests {
             "[include]\n\tpath = x",
         ] {
             write(&config, line);
-            assert_eq!(told(&mut autorun).len(), 1, "{line}");
+            assert_eq!(noticed(&mut autorun).len(), 1, "{line}");
         }
         write(&attributes, "* filter=x\n");
-        assert_eq!(told(&mut autorun), [(".gitattributes".to_owned(), RunBy::Git, false)]);
+        assert_eq!(
+            noticed(&mut autorun),
+            [(".gitattributes".to_owned(), RunBy::Git, false)]
+        );
     }
 }

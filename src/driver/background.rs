@@ -166,15 +166,15 @@ async fn attend(
 
 /// Reports the progress of a task from time to time, if its output has grown.
 async fn report(number: u32, printed: &Mutex<TaskOutputSummary>, inputs: &mpsc::Sender<Input>) -> Infallible {
-    let (mut pause, mut told) = (FIRST_PROGRESS, 0);
+    let (mut pause, mut reported_bytes) = (FIRST_PROGRESS, 0);
     loop {
         sleep(pause).await;
         pause = (pause * 2).min(LAST_PROGRESS);
         let progress = printed.lock().unwrap_or_else(PoisonError::into_inner).progress();
-        if progress.output_bytes == told {
+        if progress.output_bytes == reported_bytes {
             continue;
         }
-        told = progress.output_bytes;
+        reported_bytes = progress.output_bytes;
         // A busy loop misses this report and gets the next one.
         _ = inputs.try_send(Input::BackgroundProgressed { number, progress });
     }
@@ -188,7 +188,7 @@ async fn watch_over(
     time: Option<Duration>,
 ) -> BackgroundEnd {
     let mut out_of_time = false;
-    let mut told = true;
+    let mut can_be_ordered = true;
     let over = async {
         match time {
             Some(time) => sleep(time).await,
@@ -199,10 +199,10 @@ async fn watch_over(
     let end = loop {
         tokio::select! {
             end = &mut *ended => break end,
-            changed = ordered.changed(), if told => {
-                told = changed.is_ok();
+            changed = ordered.changed(), if can_be_ordered => {
+                can_be_ordered = changed.is_ok();
                 child.stop(match *ordered.borrow_and_update() {
-                    TaskOrder::EndWithRun { at_once: false } | TaskOrder::Cancel { at_once: false } if told => StopSpeed::Graceful,
+                    TaskOrder::EndWithRun { at_once: false } | TaskOrder::Cancel { at_once: false } if can_be_ordered => StopSpeed::Graceful,
                     // At once if so ordered, or if the sender is gone and no further order can come.
                     TaskOrder::EndWithRun { .. } | TaskOrder::Cancel { .. } | TaskOrder::Run => StopSpeed::Immediate,
                 });
@@ -298,7 +298,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn progress_is_told_where_there_is_some_and_ever_more_rarely() {
         let printed = Arc::new(Mutex::new(TaskOutputSummary::default()));
-        let (inputs, mut told) = mpsc::channel(64);
+        let (inputs, mut received) = mpsc::channel(64);
         let seen = Arc::clone(&printed);
         let reporting = tokio::spawn(async move { report(7, &seen, &inputs).await });
         let write = |line: &str| {
@@ -310,7 +310,7 @@ mod tests {
         let mut after = Vec::new();
         for n in 1..=8_u64 {
             write(&format!("{n} of 8"));
-            let Some(Input::BackgroundProgressed { number: 7, progress }) = told.recv().await else {
+            let Some(Input::BackgroundProgressed { number: 7, progress }) = received.recv().await else {
                 panic!("there is progress")
             };
             assert_eq!((progress.output_bytes, progress.output_lines), (n * 6, n));
@@ -318,7 +318,7 @@ mod tests {
             after.push(began.elapsed().as_secs());
         }
         assert_eq!(after, [1, 3, 7, 15, 31, 63, 123, 183]);
-        let silent = timeout(Duration::from_secs(600), told.recv()).await;
+        let silent = timeout(Duration::from_secs(600), received.recv()).await;
         assert!(silent.is_err(), "it has written nothing since");
         reporting.abort();
     }

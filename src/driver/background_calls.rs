@@ -24,25 +24,25 @@ const LAST_LINE_BYTES: u64 = 4 * 1024;
 
 impl Driver {
     pub(super) fn start_for_agent(&mut self, command: String, reply: ReplySender) -> Result<(), DriverError> {
-        let told = match self.answer_background(&BackgroundCommand::Start { command }, Role::Agent)? {
+        let result = match self.answer_background(&BackgroundCommand::Start { command }, Role::Agent)? {
             Reply::Started { number, text } => ToolAnswer::done(words::background_started(number, &text)),
             other => not_done(other),
         };
-        answer(reply, told);
+        answer(reply, result);
         Ok(())
     }
 
     pub(super) fn cancel_for_agent(&mut self, number: u32, reply: ReplySender) -> Result<(), DriverError> {
-        let told = match self.answer_background(&BackgroundCommand::Cancel { number }, Role::Agent)? {
+        let result = match self.answer_background(&BackgroundCommand::Cancel { number }, Role::Agent)? {
             Reply::Done { text, .. } => ToolAnswer::done(text),
             other => not_done(other),
         };
-        answer(reply, told);
+        answer(reply, result);
         Ok(())
     }
 
     /// Answers with the state of one task, or of all, with the last line of each.
-    pub(super) fn tell_background(&self, number: Option<u32>, reply: ReplySender) {
+    pub(super) fn reply_with_tasks(&self, number: Option<u32>, reply: ReplySender) {
         let tasks = self.state().view.background.tasks.iter();
         let wanted = tasks.filter(|task| number.is_none_or(|number| task.number == number));
         let tasks: Vec<BackgroundTask> = wanted.cloned().collect();
@@ -64,7 +64,7 @@ impl Driver {
     }
 
     /// Answers with the output of a task from an offset, or with its end.
-    pub(super) fn tell_output(&self, number: u32, from: Option<u64>, reply: ReplySender) {
+    pub(super) fn reply_with_output(&self, number: u32, from: Option<u64>, reply: ReplySender) {
         let Some(task) = self.state().view.background.task(number).cloned() else {
             return answer(reply, unknown(number));
         };

@@ -84,8 +84,8 @@ impl Driver {
                 self.record_text(iteration, answer, words::proposal_recorded(), reply)?;
             }
             ToolCall::BackgroundStart { command } => self.start_for_agent(command, reply)?,
-            ToolCall::BackgroundStatus { number } => self.tell_background(number, reply),
-            ToolCall::BackgroundOutput { number, from } => self.tell_output(number, from, reply),
+            ToolCall::BackgroundStatus { number } => self.reply_with_tasks(number, reply),
+            ToolCall::BackgroundOutput { number, from } => self.reply_with_output(number, from, reply),
             ToolCall::BackgroundCancel { number } => self.cancel_for_agent(number, reply)?,
             ToolCall::LspDefinition { .. }
             | ToolCall::LspReferences { .. }
@@ -166,12 +166,12 @@ impl Driver {
     /// Records a claim that now depends only on the results of the goals.
     fn judge_claim(&mut self, iteration: u32, results: &[GoalResult], reply: ReplySender) -> Result<(), DriverError> {
         let reasons: Vec<Missing> = goal_reasons(results).collect();
-        let told = match reasons.is_empty() {
+        let result = match reasons.is_empty() {
             true => ToolAnswer::done(words::claim_recorded(results.len())),
             false => ToolAnswer::refused(words::claim_refused(&reasons, &self.state().view.settings.goals)),
         };
         match self.record_call(iteration, AgentCall::Claimed { reasons })? {
-            Ok(_) => answer(reply, told),
+            Ok(_) => answer(reply, result),
             Err(why) => refuse(reply, why),
         }
         Ok(())
@@ -217,12 +217,12 @@ impl Driver {
         match (ticket, is_known) {
             (Some(_), true) => {
                 let results = self.tools.checked.clone();
-                self.tell_goals(purpose, iteration, &results, reply)?;
+                self.reply_with_goals(purpose, iteration, &results, reply)?;
             }
             // The goals ended while the agent asked.
             (None, true) if !waits => {
                 let results = self.tools.checked.clone();
-                self.tell_goals(purpose, iteration, &results, reply)?;
+                self.reply_with_goals(purpose, iteration, &results, reply)?;
             }
             (Some(ticket), false) => refuse(reply, ToolRefusal::NoSuchTicket { ticket }),
             (None, _) => self.begin_check(goals, (purpose, reply)),
@@ -269,12 +269,12 @@ impl Driver {
         // Fails after too many calls; the user is then not told of each check.
         _ = self.record_call(iteration, AgentCall::GoalsChecked { passed, failed })?;
         for (purpose, reply) in check.waiting {
-            self.tell_goals(purpose, iteration, &results, reply)?;
+            self.reply_with_goals(purpose, iteration, &results, reply)?;
         }
         Ok(())
     }
 
-    fn tell_goals(
+    fn reply_with_goals(
         &mut self,
         purpose: GoalCheckPurpose,
         iteration: u32,

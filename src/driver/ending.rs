@@ -22,7 +22,7 @@ use ralph_words::{closed_in_words, command_refusal_in_words, late_answer_in_word
 
 use super::{
     clock::now_ms,
-    config::PermissionJudge,
+    config::PermissionPolicy,
     handle::InboxMessage,
     open::{EarlierRun, OpenError, latest},
     ruling::{objection, project_rules},
@@ -149,7 +149,7 @@ pub enum LeaveOutcome {
 pub fn leave(
     paths: &ProjectPaths,
     message: &DeferredMessage,
-    judge: Option<&dyn PermissionJudge>,
+    policy: Option<&dyn PermissionPolicy>,
 ) -> Result<LeaveOutcome, OpenError> {
     if !paths.runs().is_dir() {
         return Ok(LeaveOutcome::NoRun);
@@ -177,16 +177,18 @@ pub fn leave(
             added: None,
             rules: String::new(),
         },
-        DeferredMessage::Answer { ask, answer, at } => match answered_late(&run.state.view, *ask, answer, *at, judge) {
-            Ok(late) => MessageRecord {
-                rules: late_rules_in_words(answer, late.added.as_ref()),
-                kind: SteeringKind::Next,
-                text: late.text,
-                answers: Some(late.answers),
-                added: late.added,
-            },
-            Err(why) => return Ok(LeaveOutcome::Refused { why }),
-        },
+        DeferredMessage::Answer { ask, answer, at } => {
+            match answered_late(&run.state.view, *ask, answer, *at, policy) {
+                Ok(late) => MessageRecord {
+                    rules: late_rules_in_words(answer, late.added.as_ref()),
+                    kind: SteeringKind::Next,
+                    text: late.text,
+                    answers: Some(late.answers),
+                    added: late.added,
+                },
+                Err(why) => return Ok(LeaveOutcome::Refused { why }),
+            }
+        }
     };
     if run.state.view.is_over() {
         let by = RequestedBy::User;
@@ -272,9 +274,9 @@ fn answered_late(
     ask: u32,
     answer: &Answer,
     at: AnswerPlace,
-    judge: Option<&dyn PermissionJudge>,
+    policy: Option<&dyn PermissionPolicy>,
 ) -> Result<LateAnswer, String> {
-    if let Some(why) = objection(&view.permissions, judge, ask, answer) {
+    if let Some(why) = objection(&view.permissions, policy, ask, answer) {
         return Err(command_refusal_in_words(&CommandRefusal::Rule { ask, why }));
     }
     late_answer(view, ask, answer, at).map_err(|why| match why {

@@ -91,11 +91,11 @@ impl Hub {
     pub fn publish(&self, record: Record) {
         let mut state = self.0.lock();
         state.backlog.add_record(record);
-        state.tell();
+        state.notify_all();
     }
 
     /// Publishes a signal that is not recorded. Never waits.
-    pub fn tell(&self, at_ms: u64, iteration: u32, signal: &AgentSignal) {
+    pub fn publish_detail(&self, at_ms: u64, iteration: u32, signal: &AgentSignal) {
         let detail = SignalDetail {
             at_ms,
             iteration,
@@ -104,7 +104,7 @@ impl Hub {
         };
         let mut state = self.0.lock();
         state.backlog.add_detail(detail);
-        state.tell();
+        state.notify_all();
     }
 
     /// Publishes terminal output; waits while a subscriber that may hold the agent back is behind.
@@ -129,7 +129,7 @@ impl Hub {
             };
         }
         state.add_output(bytes);
-        state.tell_output();
+        state.notify_output();
     }
 
     /// Sets whether output is published without waiting for subscribers. Needed while a session is being ended: a

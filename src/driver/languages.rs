@@ -23,11 +23,11 @@ impl Driver {
         }
         let (languages, permitted) = (self.languages.clone(), self.edits_permitted());
         tokio::spawn(async move {
-            let told = match languages.answer(question, permitted).await {
+            let result = match languages.answer(question, permitted).await {
                 Ok(found) => ToolAnswer::done(words::found(&found)),
                 Err(why) => ToolAnswer::refused(words::no_answer(&why)),
             };
-            answer(reply, told);
+            answer(reply, result);
         });
     }
 
@@ -43,10 +43,10 @@ impl Driver {
 
     /// Returns a function that tells of a file whether the rules let the agent edit it without asking.
     fn edits_permitted(&self) -> impl Fn(&std::path::Path) -> bool + Send + Sync + 'static {
-        let judge = self.judge.clone().filter(|judge| judge.asks());
+        let policy = self.permission_policy.clone().filter(|policy| policy.asks());
         let permissions = self.rules_in_effect();
         move |path| {
-            let Some(judge) = &judge else { return true };
+            let Some(policy) = &policy else { return true };
             let request = PermissionRequest {
                 id: AskId(String::new()),
                 call: None,
@@ -60,7 +60,7 @@ impl Driver {
                 diff: None,
                 questions: Vec::new(),
             };
-            judge.rule(&request, &permissions).decision == Decision::Allow
+            policy.rule(&request, &permissions).decision == Decision::Allow
         }
     }
 }

@@ -49,8 +49,8 @@ impl Driver {
             }
             Effect::SteerLive { iteration, id, text } => {
                 let command = SessionCommand::Steer { id, text };
-                let told = self.session.as_ref().is_some_and(|session| session.send(command));
-                if !told {
+                let sent = self.session.as_ref().is_some_and(|session| session.send(command));
+                if !sent {
                     self.own.push_back(Input::NotSteered { iteration, id });
                 }
             }
@@ -334,7 +334,7 @@ impl Driver {
             agent: settings.agent.clone().filter(|_| is_first),
             resume: self.state().internal.session.clone().filter(|_| is_work),
             size: self.size,
-            asks: self.judge.as_ref().is_some_and(|judge| judge.asks()),
+            asks: self.permission_policy.as_ref().is_some_and(|policy| policy.asks()),
             one_way: self.is_one_way(),
             env: vec![
                 ("RALPH_ITERATION".to_owned(), iteration.to_string()),

@@ -121,7 +121,7 @@ impl TaskRules {
             }
         }
         if let Some(notices) = notices {
-            self.tell(&plan, &mistakes, notices);
+            self.report_mistakes(&plan, &mistakes, notices);
         }
         plan
     }
@@ -144,7 +144,7 @@ impl TaskRules {
         agent.adapter.takes_model(model).err().map(|error| with_causes(&error))
     }
 
-    fn tell(&self, plan: &PlanSnapshot, mistakes: &[TaskMistake], notices: &mut Vec<Notice>) {
+    fn report_mistakes(&self, plan: &PlanSnapshot, mistakes: &[TaskMistake], notices: &mut Vec<Notice>) {
         let mut reported = self.reported_mistakes.lock().unwrap_or_else(PoisonError::into_inner);
         let news = mistakes.iter().filter(|mistake| {
             let task = plan.tasks.get(mistake.task).map_or("", |task| &task.text);

@@ -41,21 +41,21 @@ impl Driver {
 
     /// Tells the user of what the sandbox has denied.
     fn note_denials(&mut self, output: &str) -> Result<(), DriverError> {
-        let Some(warden) = self.denial_scanner.clone() else {
+        let Some(scanner) = self.denial_scanner.clone() else {
             return Ok(());
         };
-        for notice in warden.denied(self.agent().adapter.id(), output) {
+        for notice in scanner.denied(self.agent().adapter.id(), output) {
             self.note(notice)?;
         }
         Ok(())
     }
 
     /// Shows a signal that was not recorded because the journal has no room for it.
-    pub(super) fn tell(&self, at_ms: u64, iteration: u32, signal: &AgentSignal, events: &[Event]) {
+    pub(super) fn show_unrecorded(&self, at_ms: u64, iteration: u32, signal: &AgentSignal, events: &[Event]) {
         let is_record = |event: &Event| matches!(event, Event::AgentReported { .. });
         let is_answer = matches!(signal, AgentSignal::MessageAnswered { .. } | AgentSignal::Ended { .. });
         if !is_answer && !events.iter().any(is_record) {
-            self.hub.tell(at_ms, iteration, signal);
+            self.hub.publish_detail(at_ms, iteration, signal);
         }
     }
 }

@@ -11,7 +11,7 @@ use ralph_core::{
     run::{Ask, Permissions},
 };
 
-use super::{config::PermissionJudge, run::Driver};
+use super::{config::PermissionPolicy, run::Driver};
 
 /// Why no rule can be added for a request that is recorded only in part.
 const CUT: &str = "the request is longer than a record, and a rule must see all of it: allow it once";
@@ -30,8 +30,8 @@ impl Driver {
             offer: Offer::default(),
         };
         let permissions = &self.state().view.permissions;
-        let judge = self.judge.as_ref();
-        let ruling = judge.map_or(asked.clone(), |judge| judge.rule(request, permissions));
+        let policy = self.permission_policy.as_ref();
+        let ruling = policy.map_or(asked.clone(), |policy| policy.rule(request, permissions));
         // A question in words needs an answer in words, unless a rule denies it.
         let is_ruled = ruling.decision == Decision::Deny && matches!(ruling.by, Decider::Rule { .. });
         let ruling = if request.questions.is_empty() || is_ruled {
@@ -48,14 +48,16 @@ impl Driver {
 
     /// Applies the rules again to pending requests, after rules were added or the mode has changed.
     pub(super) fn rule_anew(&mut self) {
-        let Some(judge) = self.judge.clone() else { return };
+        let Some(policy) = self.permission_policy.clone() else {
+            return;
+        };
         let permissions = &self.state().view.permissions;
         // A request that is recorded only in part could be allowed wrongly, because of its missing part.
         let is_whole = |ask: &&Ask| !ask.cut && ask.request.questions.is_empty();
         let whole = permissions.pending.iter().filter(is_whole);
         let ruled = whole.map(|ask| Input::PermissionRuled {
             ask: ask.number,
-            ruling: judge.rule(&ask.request, permissions),
+            ruling: policy.rule(&ask.request, permissions),
         });
         let inputs: Vec<Input> = ruled.collect();
         self.own.extend(inputs);
@@ -69,7 +71,12 @@ impl Driver {
         let UserCommand::Answer { ask, answer, .. } = command else {
             return None;
         };
-        let why = objection(&self.state().view.permissions, self.judge.as_deref(), *ask, answer)?;
+        let why = objection(
+            &self.state().view.permissions,
+            self.permission_policy.as_deref(),
+            *ask,
+            answer,
+        )?;
         Some(CommandRefusal::Rule { ask: *ask, why })
     }
 
@@ -84,9 +91,9 @@ impl Driver {
 
     /// Why the rules do not let an agent run `command`: its background tasks may do no more than its own shell.
     fn denial_by_rules(&self, command: &str) -> Option<BackgroundRefusal> {
-        let judge = self.judge.as_ref().filter(|judge| judge.asks())?;
+        let policy = self.permission_policy.as_ref().filter(|policy| policy.asks())?;
         let request = PermissionRequest::for_shell(AskId("background".to_owned()), command);
-        let ruling = judge.rule(&request, &self.state().view.permissions);
+        let ruling = policy.rule(&request, &self.state().view.permissions);
         match ruling.decision {
             Decision::Allow => None,
             decision @ (Decision::Ask | Decision::Deny) => Some(BackgroundRefusal::Rules {
@@ -101,7 +108,7 @@ impl Driver {
 /// question that is not open, which the machine reports.
 pub(super) fn objection(
     permissions: &Permissions,
-    judge: Option<&dyn PermissionJudge>,
+    policy: Option<&dyn PermissionPolicy>,
     number: u32,
     answer: &Answer,
 ) -> Option<String> {
@@ -127,7 +134,7 @@ pub(super) fn objection(
     if rules.is_empty() {
         return Some(NO_OFFER.to_owned());
     }
-    judge?.objection(&ask.request, permissions, rules, &ask.offer.asked_by)
+    policy?.objection(&ask.request, permissions, rules, &ask.offer.asked_by)
 }
 
 /// Returns the rules that an answer to a question of `run` adds, in the form that the project stores.

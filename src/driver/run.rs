@@ -31,7 +31,7 @@ use super::{
     autorun::Autorun,
     background::{self, BackgroundTasks},
     clock::{LOOK, RunClock, new_promise},
-    config::{AvailableAgent, DenialScanner, PermissionJudge, RunConfig},
+    config::{AvailableAgent, DenialScanner, PermissionPolicy, RunConfig},
     edits::EditWatch,
     goals::GoalRun,
     handle::{Inbox, InboxMessage, LoopHandle},
@@ -69,7 +69,7 @@ pub struct Driver {
     /// Commands that the agent tried to give.
     pub(super) agent_commands: AgentCommands,
     /// Applies the permission rules.
-    pub(super) judge: Option<Arc<dyn PermissionJudge>>,
+    pub(super) permission_policy: Option<Arc<dyn PermissionPolicy>>,
     /// Recognises denials of the sandbox.
     pub(super) denial_scanner: Option<Arc<dyn DenialScanner>>,
     /// The goals that are being run.
@@ -216,7 +216,7 @@ impl Driver {
             goals_parallel: config.goals_parallel,
             withheld: config.withheld,
             agent_commands: AgentCommands::default(),
-            judge: config.judge,
+            permission_policy: config.permission_policy,
             denial_scanner: config.denial_scanner,
             goals: None,
             goals_turn: Arc::default(),
@@ -489,7 +489,7 @@ impl Driver {
             self.record(now_ms, event.clone())?;
         }
         if let Input::Agent { iteration, signal } = input {
-            self.tell(now_ms, *iteration, signal, &events);
+            self.show_unrecorded(now_ms, *iteration, signal, &events);
         }
         for effect in effects {
             self.perform(effect, input, now_ms);

@@ -243,7 +243,7 @@ impl Looping<'_> {
             languages: Vec::new(),
             language_memory_bytes: None,
             watched: false,
-            judge: None,
+            permission_policy: None,
             runners: Box::leak(Box::default()),
             sealed: None,
             guard: None,

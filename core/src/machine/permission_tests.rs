@@ -127,8 +127,8 @@ impl Loop {
     }
 
     /// The answers to the agent after the last input: request, whether allowed, the user's message, number of denials.
-    fn told(&self) -> Vec<(&str, bool, Option<&str>, u32)> {
-        let told = self.effects.iter().filter_map(|effect| match effect {
+    fn decisions(&self) -> Vec<(&str, bool, Option<&str>, u32)> {
+        let decisions = self.effects.iter().filter_map(|effect| match effect {
             Effect::AnswerPermission {
                 id,
                 allowed,
@@ -138,7 +138,7 @@ impl Loop {
             } => Some((id.0.as_str(), *allowed, message.as_deref(), *denials)),
             _ => None,
         });
-        told.collect()
+        decisions.collect()
     }
 
     fn is_ended_for(&self, reason: CancelReason) -> bool {
@@ -167,9 +167,9 @@ fn denied(message: &str) -> Answer {
 fn what_the_rules_allow_or_deny_is_answered_at_once_and_recorded() {
     let mut running = Loop::running(Unanswered::Deny);
     running.ask("a", Decision::Allow);
-    assert_eq!(running.told(), [("a", true, None, 0)]);
+    assert_eq!(running.decisions(), [("a", true, None, 0)]);
     running.ask("b", Decision::Deny);
-    assert_eq!(running.told(), [("b", false, None, 1)]);
+    assert_eq!(running.decisions(), [("b", false, None, 1)]);
     let permissions = &running.state.view.permissions;
     assert_eq!((permissions.allowed, permissions.denied, permissions.asked), (1, 1, 0));
     assert!(permissions.pending.is_empty());
@@ -180,17 +180,17 @@ fn what_the_rules_ask_waits_for_the_user_whose_answer_reaches_the_agent_once() {
     let mut running = Loop::running(Unanswered::Deny);
     running.ask("a", Decision::Ask);
     running.ask("b", Decision::Ask);
-    assert!(running.told().is_empty());
+    assert!(running.decisions().is_empty());
     running.now_ms += 5_000;
     running.answer(2, denied("use a branch"));
-    assert_eq!(running.told(), [("b", false, Some("use a branch"), 1)]);
+    assert_eq!(running.decisions(), [("b", false, Some("use a branch"), 1)]);
     running.answer(2, allowed());
     assert!(
-        running.events.is_empty() && running.told().is_empty(),
+        running.events.is_empty() && running.decisions().is_empty(),
         "an answer is given once"
     );
     running.answer(1, allowed());
-    assert_eq!(running.told(), [("a", true, None, 1)]);
+    assert_eq!(running.decisions(), [("a", true, None, 1)]);
     let last = running.state.view.permissions.decisions.last().unwrap();
     assert_eq!((last.ask, last.waited_ms, last.by.is_user()), (Some(1), 5_000, true));
 }
@@ -220,7 +220,7 @@ fn a_rule_of_an_answer_is_recorded_before_the_answer_and_decides_what_else_waits
         (&rules[..], &over[..]),
         (&running.offer.rules[..], &running.offer.asked_by[..])
     );
-    assert_eq!(running.told(), [("a", true, None, 0)]);
+    assert_eq!(running.decisions(), [("a", true, None, 0)]);
     let kept = |effect: &Effect| matches!(effect, Effect::RememberRules { ask: 1, .. });
     assert!(running.effects.iter().any(kept), "{:?}", running.effects);
 
@@ -242,7 +242,7 @@ fn a_rule_of_an_answer_is_recorded_before_the_answer_and_decides_what_else_waits
         ask: 2,
         ruling: ruling(Decision::Allow),
     });
-    assert_eq!(running.told(), [("b", true, None, 0)]);
+    assert_eq!(running.decisions(), [("b", true, None, 0)]);
     let last = running.state.view.permissions.decisions.last().unwrap();
     assert_eq!((last.ask, &last.by), (Some(2), &by));
 }
@@ -354,7 +354,7 @@ fn nobody_there_the_run_waits_no_longer_than_the_deadline_and_goes_on() {
     let timer = running.armed(TimerKind::Permission).expect("a deadline");
     assert_eq!(timer.at_ms, NOW_MS + PATIENCE_MS);
     running.fire(timer);
-    assert_eq!(running.told(), [("a", false, None, 1)]);
+    assert_eq!(running.decisions(), [("a", false, None, 1)]);
     let last = running.state.view.permissions.decisions.last().unwrap();
     assert_eq!((&last.by, last.waited_ms), (&Decider::Deadline, PATIENCE_MS));
     assert!(matches!(running.state.view.phase, Phase::Running { .. }));
@@ -368,11 +368,11 @@ fn each_question_has_its_own_deadline() {
     running.now_ms += 1_000;
     running.ask("b", Decision::Ask);
     running.fire(first);
-    assert_eq!(running.told(), [("a", true, None, 0)]);
+    assert_eq!(running.decisions(), [("a", true, None, 0)]);
     let second = running.armed(TimerKind::Permission).unwrap();
     assert_eq!(second.at_ms, NOW_MS + 1_000 + PATIENCE_MS);
     running.fire(second);
-    assert_eq!(running.told(), [("b", true, None, 0)]);
+    assert_eq!(running.decisions(), [("b", true, None, 0)]);
 }
 
 #[test]
@@ -381,11 +381,11 @@ fn a_question_that_nobody_answers_can_hold_the_run_or_end_the_iteration() {
     held.ask("a", Decision::Ask);
     let timer = held.armed(TimerKind::Permission).unwrap();
     held.fire(timer);
-    assert!(held.told().is_empty() && held.state.view.is_paused());
+    assert!(held.decisions().is_empty() && held.state.view.is_paused());
     assert!(held.events.contains(&Event::Paused { by: PausedBy::User }));
     assert_eq!(held.armed(TimerKind::Permission), None, "it is waited for without end");
     held.answer(1, allowed());
-    assert_eq!(held.told(), [("a", true, None, 0)]);
+    assert_eq!(held.decisions(), [("a", true, None, 0)]);
 
     let mut blocked = Loop::running(Unanswered::Block);
     blocked.ask("a", Decision::Ask);
@@ -433,7 +433,7 @@ fn an_agent_that_tries_the_same_again_and_again_is_ended() {
     let mut running = Loop::running(Unanswered::Deny);
     for times in 1..5 {
         running.ask(&times.to_string(), Decision::Deny);
-        assert_eq!(running.told(), [(times.to_string().as_str(), false, None, times)]);
+        assert_eq!(running.decisions(), [(times.to_string().as_str(), false, None, times)]);
     }
     running.ask("last", Decision::Deny);
     assert!(running.is_ended_for(CancelReason::Denied));
@@ -581,9 +581,9 @@ fn what_is_asked_on_top_of_what_may_wait_is_denied() {
     for id in ["a", "b"] {
         running.ask(id, Decision::Ask);
     }
-    assert!(running.told().is_empty());
+    assert!(running.decisions().is_empty());
     running.ask("c", Decision::Ask);
-    assert_eq!(running.told(), [("c", false, None, 1)]);
+    assert_eq!(running.decisions(), [("c", false, None, 1)]);
     let last = running.state.view.permissions.decisions.last().unwrap();
     assert_eq!(last.by, Decider::TooManyPending);
 }
@@ -611,7 +611,7 @@ fn an_agent_that_asks_without_end_is_ended_and_no_more_of_it_is_kept() {
     assert!(matches!(running.state.view.phase, Phase::Running { .. }));
     running.ask("one more", Decision::Allow);
     assert!(running.is_ended_for(CancelReason::Flooded));
-    assert!(running.told().is_empty());
+    assert!(running.decisions().is_empty());
 }
 
 #[test]

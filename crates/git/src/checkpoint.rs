@@ -12,9 +12,9 @@ use super::{
     CountedChanges, GitError, Moment, NewCheckpoint, Repository,
     counts::{DiffCounts, Point},
     index::IndexUpdate,
+    known_settings::KnownSettings,
     loose::LooseObjects,
     process::Git,
-    rules::KnownSettings,
     state::RepositoryState,
     table::IndexTable,
 };
@@ -73,7 +73,7 @@ impl Repository {
         let mut state = self.lock();
         state.finish_naming();
         if let Err(error) = self.verify(&mut state) {
-            state.tell(format!("No checkpoint {moment} iteration {n}: {error}."));
+            state.add_notice(format!("No checkpoint {moment} iteration {n}: {error}."));
             return;
         }
         if self
@@ -132,7 +132,7 @@ impl Repository {
         // The next attempt repeats the notices.
         for notice in taken.0.notices {
             state.announced.remove(&notice);
-            state.tell(notice);
+            state.add_notice(notice);
         }
         Err(error)
     }

@@ -5,7 +5,7 @@ use std::{collections::HashSet, mem};
 use super::{
     GitError, Repository,
     index::{IndexCopied, IndexUpdate},
-    rules::IgnoreRuleFiles,
+    known_settings::IgnoreRuleFiles,
     state::RepositoryState,
     table::IndexTable,
 };

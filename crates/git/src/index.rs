@@ -15,8 +15,8 @@ use super::{
     GitError, Repository,
     entries::{self, IndexEntry},
     file_identity::FileIdentity,
+    known_settings::IgnoreRuleFiles,
     process,
-    rules::IgnoreRuleFiles,
     state::RepositoryState,
     table::IndexTable,
 };
@@ -100,7 +100,7 @@ impl Repository {
         let merged = self.merge(theirs, written, ours);
         self.write_own_index(&merged)?;
         if identity == FileIdentity::Odd {
-            state.tell(format!(
+            state.add_notice(format!(
                 "{} is not a regular file of at most {} MiB: checkpoints are made without it, and hold no ignored files.",
                 self.user_index_path().display(),
                 CAP_BYTES >> 20

@@ -28,6 +28,7 @@ mod find;
 pub mod fingerprint;
 mod head;
 mod index;
+mod known_settings;
 mod layout;
 mod loose;
 mod overlay;
@@ -35,7 +36,6 @@ mod own_references;
 mod patch;
 mod process;
 mod restore;
-mod rules;
 mod scan;
 mod scoped_task;
 mod settings;
@@ -64,9 +64,9 @@ use ralph_core::event::{Changes, Checkpoint};
 use ralph_state::store::paths::States;
 use ralph_system::proc::Supervisor;
 
+use known_settings::KnownSettings;
 use layout::RepositoryLayout;
 use loose::LooseObjects;
-use rules::KnownSettings;
 use state::RepositoryState;
 
 pub use committer_identity::{CommitterIdentity, signs_commits};

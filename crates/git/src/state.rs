@@ -53,7 +53,7 @@ impl RepositoryState {
     }
 
     /// Keeps a notice for the user until the next checkpoint.
-    pub(super) fn tell(&mut self, notice: String) {
+    pub(super) fn add_notice(&mut self, notice: String) {
         self.pending_notices.push(notice);
     }
 

@@ -18,10 +18,10 @@ use ralph_system::files::open_unfollowed;
 use super::{
     directory_contents::{DirectoryContents, walk_directories},
     entries::IndexEntry,
+    known_settings::IgnoreRuleFiles,
     layout::GITATTRIBUTES,
     loose::{self, LooseObjects, ObjectId},
     process,
-    rules::IgnoreRuleFiles,
     tree::{KnownFile, Trees},
 };
 

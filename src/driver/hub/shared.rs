@@ -101,7 +101,7 @@ pub(super) struct Subscriber {
 }
 
 impl Subscriber {
-    fn tell(&mut self) {
+    fn notify(&mut self) {
         if std::mem::take(&mut self.waits) {
             self.wake.wake();
         }
@@ -133,16 +133,16 @@ impl SharedHub {
 
 impl HubState {
     /// Wakes the subscribers that wait for a record or a detail. A resting or busy subscriber is left alone.
-    pub(super) fn tell(&mut self) {
-        self.subscribers.values_mut().for_each(Subscriber::tell);
+    pub(super) fn notify_all(&mut self) {
+        self.subscribers.values_mut().for_each(Subscriber::notify);
     }
 
     /// Wakes the subscribers that wait for output.
-    pub(super) fn tell_output(&mut self) {
+    pub(super) fn notify_output(&mut self) {
         self.subscribers
             .values_mut()
             .filter(|subscriber| subscriber.mode != StreamMode::NoOutput)
-            .for_each(Subscriber::tell);
+            .for_each(Subscriber::notify);
     }
 
     /// Returns the subscribers that may hold the agent back.

@@ -102,7 +102,7 @@ fn events_come_in_the_order_they_were_published() {
     hub.output(b"b");
     hub.publish(record(0));
     hub.output(b"c");
-    hub.tell(7, 1, &said(1));
+    hub.publish_detail(7, 1, &said(1));
     hub.close(Duration::ZERO);
     for follower in followers {
         let got: Vec<UiEvent> = follower.collect();
@@ -299,7 +299,7 @@ fn a_subscriber_that_lags_gets_the_newest_details_and_the_number_of_those_before
     let follower = owner(&hub);
     let all = ENTRY_CAP + 100;
     for n in 0..all {
-        hub.tell(0, 1, &said(n));
+        hub.publish_detail(0, 1, &said(n));
     }
     let late = watcher(&hub);
     hub.close(Duration::ZERO);
