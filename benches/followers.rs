@@ -14,7 +14,7 @@ use std::{
 
 use ralph::{
     driver::{Hub, LagPolicy, UiEvent},
-    ui::headless::{Pace, Style, TextPrinter},
+    ui::headless::{OutputStyle, Pace, TextPrinter},
 };
 
 use support::{
@@ -141,9 +141,9 @@ fn pass(bytes: u64, followers: Followers) -> Passed {
 /// Subscribes the owner of the run, and renders its text as a headless ralph does.
 fn show(hub: &Hub) -> JoinHandle<()> {
     let events = hub.subscribe(0, LagPolicy::HoldAgentBack);
-    let style = Style {
+    let style = OutputStyle {
         colour: true,
-        ..Style::PLAIN
+        ..OutputStyle::PLAIN
     };
     let mut text = TextPrinter::new(style, Pace::Lines);
     thread::spawn(move || {

@@ -47,12 +47,12 @@ use crate::{
         Driver, Hub, OpenError, OpenRun, RunChoice, RunClock, RunConfig, note_hidden, prune::prune, read_earlier,
     },
     error::Failure,
-    host::{Behind, Host},
-    server::{Listening, Shown},
+    host::{DetachedFrom, ProcessSignals},
+    server::{Listening, ScreenFacts},
     ui::{
         Presentation,
         attached::signalling,
-        front_end::{FrontEnd, Seat},
+        front_end::{FrontEnd, ScreenHost},
         summary, terminal, tui,
     },
 };
@@ -60,10 +60,10 @@ use crate::{
 pub(crate) use agents::{
     catalog, check_limits_hold, chosen_adapter, native_lacks_tls, withheld_from_agent, withheld_from_goals,
 };
-pub(crate) use assay::{Assay, Told, assay};
-pub(crate) use board::{BatchBegan, Watched, follow_batch, output_of_batch, run_batch_detached, watch_batch};
-pub(crate) use choice::{Candidate, open_choice};
-pub(crate) use detached::{DetachedEnd, Ways, attach, attach_at, run_detached};
+pub(crate) use assay::{Assay, AssayProgress, assay};
+pub(crate) use board::{BatchBegan, ClosedBoard, follow_batch, output_of_batch, run_batch_detached, watch_batch};
+pub(crate) use choice::{AgentCandidate, open_choice};
+pub(crate) use detached::{DetachedEnd, FollowUpCommands, attach, attach_at, run_detached};
 use end::concluded;
 pub(crate) use gate::leave_unguarded;
 pub(crate) use goals::check_goals;
@@ -71,11 +71,12 @@ use keep::kept;
 use listen::listening;
 pub(crate) use listen::{bind, listen};
 pub(crate) use many::{
-    Prepared, Wish, engine, engines, lock as lock_batches, named_plan, prepare_batch, site_of_batch, site_to_resume,
+    BatchRequest, PreparedBatch, engine, engines, lock as lock_batches, named_plan, prepare_batch, site_of_batch,
+    site_to_resume,
 };
 pub(crate) use own_files::OwnFiles;
-pub(crate) use permissions::{Disk, answer_in_words, judge};
-pub(crate) use place::Place;
+pub(crate) use permissions::{PathRoots, answer_in_words, judge};
+pub(crate) use place::ProjectPlace;
 pub(crate) use plan::{chosen_plan, nothing_to_do};
 use prepare::prepare;
 pub(crate) use prompt::{built_in_prompt, next_prompt};
@@ -92,7 +93,7 @@ const JOB_PATIENCE: Duration = Duration::from_millis(500);
 /// # Errors
 /// A [`Failure`] if a check fails before anything is started, or if the run's state cannot be stored.
 pub(crate) fn run(
-    place: &Place,
+    place: &ProjectPlace,
     loaded: &Loaded,
     presentation: Presentation,
     diagnostics: &Diagnostics,
@@ -104,7 +105,7 @@ pub(crate) fn run(
 }
 
 fn logged_run(
-    place: &Place,
+    place: &ProjectPlace,
     loaded: &Loaded,
     presentation: Presentation,
     diagnostics: &Diagnostics,
@@ -159,8 +160,8 @@ fn logged_run(
         &open,
         presentation,
         match starter {
-            Some(_) => Seat::Elsewhere,
-            None => Seat::Here,
+            Some(_) => ScreenHost::Elsewhere,
+            None => ScreenHost::Here,
         },
         terminals.clone(),
         &loaded.config,
@@ -199,7 +200,7 @@ fn logged_run(
         supervisor: prepared.goals,
     };
     let files = open.files.clone();
-    let shown = Shown {
+    let shown = ScreenFacts {
         run: open.run.clone(),
         show: Show {
             terminals,
@@ -217,10 +218,10 @@ fn logged_run(
     };
     let behind = starter
         .zip(output.as_ref())
-        .map(|(starter, output)| Behind { starter, output });
+        .map(|(starter, output)| DetachedFrom { starter, output });
     let runtime = runtime()?;
     // Restores the terminal on every path out of this function.
-    let guard = tui::terminal::Guard;
+    let guard = tui::terminal::TerminalGuard;
     let driver = Driver::new(open, config, hub.clone());
     let ui = front_end.start(&hub, driver.handle());
     // On a screen, agents have the size of the pane that shows them.
@@ -228,7 +229,7 @@ fn logged_run(
         .screen
         .is_none()
         .then_some(terminal::agent_size as fn() -> Size);
-    let drive = Host::drive(driver, &place.paths, measure, shown, listening, behind);
+    let drive = ProcessSignals::drive(driver, &place.paths, measure, shown, listening, behind);
     let result = runtime.block_on(drive.instrument(run));
     runtime.block_on(ui.wait());
     drop(guard);

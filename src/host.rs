@@ -19,7 +19,7 @@ use tokio::{
 
 use crate::{
     driver::{Driver, DriverError, LoopHandle},
-    server::{Archive, Desk, Listening, Server, Shown},
+    server::{Archive, Listening, RunServer, ScreenFacts, SharedReaders},
 };
 
 #[derive(Debug, Error)]
@@ -40,14 +40,14 @@ pub(crate) enum HostError {
 
 /// The process that has started this one as a loop, and the file for this one's output once it has no terminal.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Behind<'a> {
+pub(crate) struct DetachedFrom<'a> {
     pub(crate) starter: &'a Starter,
     pub(crate) output: &'a File,
 }
 
 /// The signals of this process.
 #[derive(Debug)]
-pub(crate) struct Host {
+pub(crate) struct ProcessSignals {
     interrupt: Signal,
     terminate: Signal,
     /// `None` under `nohup`.
@@ -55,7 +55,7 @@ pub(crate) struct Host {
     resized: Signal,
 }
 
-impl Host {
+impl ProcessSignals {
     /// Drives a run until it is over and completely shown, and returns why it is over. `measure` returns the size of
     /// the agents' terminal after this process's own has changed. `shown` is the information for screens of other
     /// processes; `behind` is set if one of them has started this process.
@@ -66,9 +66,9 @@ impl Host {
         mut driver: Driver,
         paths: &ProjectPaths,
         measure: Option<fn() -> Size>,
-        shown: Shown,
+        shown: ScreenFacts,
         listening: Option<Listening>,
-        behind: Option<Behind<'_>>,
+        behind: Option<DetachedFrom<'_>>,
     ) -> Result<StopReason, HostError> {
         let run = shown.run.clone();
         let mut host = Self::open().map_err(HostError::Signals)?;
@@ -98,7 +98,7 @@ impl Host {
                 None
             }
         };
-        if let Some(Behind { starter, output }) = behind {
+        if let Some(DetachedFrom { starter, output }) = behind {
             let unwatched = handle.clone();
             let ready = starter.ready(&run.0, output, move || unwatched.unwatch());
             ready.map_err(HostError::Abandoned)?;
@@ -111,7 +111,7 @@ impl Host {
         if let Some(server) = &server {
             server.stop_listening(result.as_ref().ok().map(StopReason::exit_code));
         }
-        if let Some(Behind { starter, .. }) = behind {
+        if let Some(DetachedFrom { starter, .. }) = behind {
             starter.over();
         }
         let interrupted = async { _ = host.stop().await };
@@ -140,9 +140,9 @@ impl Host {
         };
         loop {
             match (self.next().await, measure) {
-                (Arrived::Stop(by), _) => handle.command_soon(command.clone(), by).await,
-                (Arrived::Resized, Some(measure)) => handle.resize_soon(measure()).await,
-                (Arrived::Resized, None) => {}
+                (RunSignal::Stop(by), _) => handle.command_soon(command.clone(), by).await,
+                (RunSignal::Resized, Some(measure)) => handle.resize_soon(measure()).await,
+                (RunSignal::Resized, None) => {}
             }
         }
     }
@@ -150,32 +150,37 @@ impl Host {
     /// Waits for the next signal that stops the run.
     async fn stop(&mut self) -> RequestedBy {
         loop {
-            if let Arrived::Stop(by) = self.next().await {
+            if let RunSignal::Stop(by) = self.next().await {
                 return by;
             }
         }
     }
 
     /// Waits for the next signal. Cancel safe.
-    async fn next(&mut self) -> Arrived {
+    async fn next(&mut self) -> RunSignal {
         tokio::select! {
             biased;
-            _ = self.interrupt.recv() => Arrived::Stop(RequestedBy::Interrupt),
-            _ = self.terminate.recv() => Arrived::Stop(RequestedBy::Terminate),
-            () = received(&mut self.hangup) => Arrived::Stop(RequestedBy::Hangup),
-            _ = self.resized.recv() => Arrived::Resized,
+            _ = self.interrupt.recv() => RunSignal::Stop(RequestedBy::Interrupt),
+            _ = self.terminate.recv() => RunSignal::Stop(RequestedBy::Terminate),
+            () = received(&mut self.hangup) => RunSignal::Stop(RequestedBy::Hangup),
+            _ = self.resized.recv() => RunSignal::Resized,
         }
     }
 }
 
 /// The meaning of a signal for the run.
-enum Arrived {
+enum RunSignal {
     Stop(RequestedBy),
     Resized,
 }
 
 /// Serves the run on its socket, to each client in the role that its process has, and at the address in `listening`.
-fn serve(paths: &ProjectPaths, driver: &Driver, shown: Shown, listening: Option<Listening>) -> io::Result<Server> {
+fn serve(
+    paths: &ProjectPaths,
+    driver: &Driver,
+    shown: ScreenFacts,
+    listening: Option<Listening>,
+) -> io::Result<RunServer> {
     paths.make_socket_dir()?;
     let supervisor = driver.supervisor().clone();
     let role_of = move |peer: &UnixStream| {
@@ -186,8 +191,8 @@ fn serve(paths: &ProjectPaths, driver: &Driver, shown: Shown, listening: Option<
             ProcessOrigin::Run | ProcessOrigin::OtherUser | ProcessOrigin::Unknown => Role::Agent,
         }
     };
-    let archive = Archive::new(paths.clone(), Desk::new(driver.supervisor()));
-    Server::start(
+    let archive = Archive::new(paths.clone(), SharedReaders::new(driver.supervisor()));
+    RunServer::start(
         &paths.socket(),
         archive.kept_of(shown.run.clone()).including(shown.show.include.clone()),
         driver.handle(),

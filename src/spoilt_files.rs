@@ -25,7 +25,7 @@ use crate::{
     begin,
     config::{self, ProjectContent, ProjectFile},
     error::Failure,
-    ui::report::{self, Report},
+    ui::report::{self, RunReport},
 };
 
 const EXAMPLE: &str = include_str!("../config.example.json");
@@ -134,9 +134,9 @@ fn settings_and_adapters() {
             path: "/project/.ralph/config.json".into(),
             content: ProjectContent::Text(text),
         };
-        let loaded = config::load(&config::Sources {
+        let loaded = config::load(&config::SettingSources {
             project: Some(file),
-            ..config::Sources::default()
+            ..config::SettingSources::default()
         });
         match loaded {
             Ok(loaded) => assert!(!config::show(&loaded, |text, _| text.to_owned()).is_empty()),
@@ -207,7 +207,7 @@ fn a_journal_and_all_that_is_told_of_it() {
             view.apply(&record);
         });
         told(read);
-        let report = Report::of(&view);
+        let report = RunReport::of(&view);
         assert!(!report::markdown(&report, time).is_empty());
         _ = report::page(&report, time);
         told(journal::Journal::reopen(&path, drop));

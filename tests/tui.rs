@@ -11,7 +11,7 @@ mod replaying;
 mod steering;
 mod terminal;
 
-use ralph::ui::tui::Layout;
+use ralph::ui::tui::ScreenLayout;
 use ralph_core::event::{Event, Record, StopReason};
 use ralph_system::proc::Size;
 
@@ -37,7 +37,7 @@ pub fn screen(sandbox: &Sandbox) -> crate::harness::Program {
 
 /// The size of the agent's terminal on a screen of this size, over the plan of a new sandbox.
 pub fn pane(cols: u16, rows: u16) -> Size {
-    Layout::of(cols, rows, 2).pane()
+    ScreenLayout::of(cols, rows, 2).pane()
 }
 
 fn reason(records: &[Record]) -> Option<&StopReason> {

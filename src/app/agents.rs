@@ -24,7 +24,7 @@ use ralph_tools::{
 use ralph_words::hint_in_words;
 use serde_json::{Map, Value, json};
 
-use super::{Confiner, Place, choice, permissions::unbypassed, sandbox::starting};
+use super::{Confiner, ProjectPlace, choice, permissions::unbypassed, sandbox::starting};
 use crate::{
     config::{Config, Native},
     driver::AvailableAgent,
@@ -404,7 +404,7 @@ pub(crate) fn chosen_adapter(
 ///
 /// # Errors
 /// The [`Failure`] that such a run would end with.
-pub(crate) fn check_limits_hold(place: &Place, config: &Config, supervisor: &Supervisor) -> Result<(), Failure> {
+pub(crate) fn check_limits_hold(place: &ProjectPlace, config: &Config, supervisor: &Supervisor) -> Result<(), Failure> {
     let catalog = catalog(place, config);
     let chooser = Chooser::looking(&catalog, config, false, &place.project, supervisor);
     let chosen = chooser.choose(&mut Vec::new());
@@ -437,7 +437,7 @@ pub(super) fn check_model_is_reached(agent: &AvailableAgent, config: &Config) ->
 }
 
 /// All adapters that are visible from `place`.
-pub(crate) fn catalog(place: &Place, config: &Config) -> Catalog {
+pub(crate) fn catalog(place: &ProjectPlace, config: &Config) -> Catalog {
     let user = dirs::config_dir().map(|dir| dir.join("ralph").join("adapters"));
     Catalog::load(&AdapterSources {
         directories: user.into_iter().collect(),

@@ -19,7 +19,7 @@ use ralph_words::{goal_in_words, missing_in_words, stop_in_words};
 use serde_json::json;
 
 use super::{
-    Place, check_goals,
+    ProjectPlace, check_goals,
     gate::{gate_settings, guard, known_runners},
 };
 use crate::{
@@ -45,7 +45,7 @@ const RUN_OVERHEAD: Duration = Duration::from_millis(500);
 const PRINTED_BYTES: usize = 64 << 10;
 
 /// Progress of an assay.
-pub(crate) enum Told<'a> {
+pub(crate) enum AssayProgress<'a> {
     /// The project is being copied.
     Copying { above: &'a Path },
     /// The goals are run on the copy.
@@ -81,11 +81,11 @@ pub(crate) struct Assay {
 /// # Errors
 /// A [`Failure`] if there are no goals, or if nothing can be determined.
 pub(crate) fn assay(
-    place: &Place,
+    place: &ProjectPlace,
     loaded: &Loaded,
     cheats: Vec<Cheat>,
     supervisor: &Supervisor,
-    mut tell: impl FnMut(Told<'_>),
+    mut tell: impl FnMut(AssayProgress<'_>),
 ) -> Result<Assay, Failure> {
     if loaded.config.goals.enabled.is_empty() {
         let why = "there are no goals, so nothing would notice a cheat";
@@ -94,15 +94,15 @@ pub(crate) fn assay(
     }
     let runners = known_runners(place, &loaded.config)?;
     let above = place_of_copies();
-    tell(Told::Copying { above: &above });
+    tell(AssayProgress::Copying { above: &above });
     let mut copy = ProjectCopy::make(&place.project, &above, supervisor)?;
     let plan = copy.project().join(PLAN);
     write(&plan, AssayAgent::OPEN)?;
     copy.begin_repository()?;
-    let mut trying = Trying {
-        place: Place {
+    let mut trying = Workbench {
+        place: ProjectPlace {
             own: place.own.clone(),
-            ..Place::of(copy.project(), Some(&copy.beside("state")))?
+            ..ProjectPlace::of(copy.project(), Some(&copy.beside("state")))?
         },
         copy,
         loaded,
@@ -110,7 +110,7 @@ pub(crate) fn assay(
         supervisor,
         took: Duration::ZERO,
     };
-    tell(Told::Checking);
+    tell(AssayProgress::Checking);
     let results = trying.check()?;
     let mut files = trying.files()?;
     let tests: Vec<TestCounts> = results.iter().filter_map(|result| result.tests.clone()).collect();
@@ -119,7 +119,7 @@ pub(crate) fn assay(
         .scene
         .runners
         .extend(tests.iter().map(|tests| tests.runner.clone()));
-    tell(Told::Breaking);
+    tell(AssayProgress::Breaking);
     let broken = trying.break_work(&results, &files)?;
     files.scene.work = match &broken {
         BrokenWork::By(by) => vec![by.mutant.path.clone()],
@@ -137,7 +137,7 @@ pub(crate) fn assay(
     let rows = tries.len();
     let one = trying.took * 2 + RUN_OVERHEAD;
     let estimate = one * u32::try_from(rows).unwrap_or(u32::MAX);
-    tell(Told::Begun {
+    tell(AssayProgress::Begun {
         assay: &assay,
         rows,
         estimate,
@@ -145,7 +145,7 @@ pub(crate) fn assay(
     let originals = trying.guarded()?;
     for tried in tries {
         let row = trying.row(tried, originals.as_ref())?;
-        tell(Told::Row {
+        tell(AssayProgress::Row {
             row: &row,
             settings: &assay.settings,
         });
@@ -167,14 +167,14 @@ fn place_of_copies() -> PathBuf {
 }
 
 /// An attempt: a cheat or a control.
-struct Tried {
+struct AssayAttempt {
     name: String,
     what: String,
     kind: AttemptKind,
     edits: Vec<EditedFile>,
 }
 
-impl Tried {
+impl AssayAttempt {
     fn nothing() -> Self {
         Self {
             name: "do-nothing".to_owned(),
@@ -198,10 +198,10 @@ impl Tried {
 }
 
 /// The copy on which the attempts are made.
-struct Trying<'a> {
+struct Workbench<'a> {
     copy: ProjectCopy,
     /// The copy as a project.
-    place: Place,
+    place: ProjectPlace,
     loaded: &'a Loaded,
     runners: &'static Runners,
     supervisor: &'a Supervisor,
@@ -209,7 +209,7 @@ struct Trying<'a> {
     took: Duration,
 }
 
-impl Trying<'_> {
+impl Workbench<'_> {
     /// Runs the goals on the copy as it is.
     fn check(&mut self) -> Result<Vec<GoalResult>, Failure> {
         let began = Instant::now();
@@ -252,13 +252,13 @@ impl Trying<'_> {
             let results = self.check()?;
             self.copy.restore()?;
             match notice(&results, counts) {
-                Notice::Expectation => {
+                GoalReaction::Expectation => {
                     noticed.insert(0, offer);
                     break;
                 }
-                Notice::Test => noticed.push(offer),
-                Notice::Unclear => unclear = unclear.or(Some(offer)),
-                Notice::None => passed.push(offer),
+                GoalReaction::Test => noticed.push(offer),
+                GoalReaction::Unclear => unclear = unclear.or(Some(offer)),
+                GoalReaction::None => passed.push(offer),
             }
         }
         // If no change is noticed by a test, the finding is that the tests notice nothing. A change that only fails to
@@ -278,19 +278,19 @@ impl Trying<'_> {
     }
 
     /// The attempts. If the goals notice nothing, one control is enough.
-    fn tries(&self, assay: &mut Assay, files: &ProjectFiles, cheats: Vec<Cheat>) -> Vec<Tried> {
-        let mut tries = vec![Tried::nothing()];
+    fn tries(&self, assay: &mut Assay, files: &ProjectFiles, cheats: Vec<Cheat>) -> Vec<AssayAttempt> {
+        let mut tries = vec![AssayAttempt::nothing()];
         match &assay.broken {
             BrokenWork::Unnoticed { .. } => return tries,
             BrokenWork::Already { .. } => {}
-            BrokenWork::By(by) => tries.push(Tried::repair(by)),
+            BrokenWork::By(by) => tries.push(AssayAttempt::repair(by)),
         }
         for cheat in cheats {
             let mut edits = cheat.edits(&files.scene, |path| self.copy.text(path));
             edits.retain(|edit| self.copy.can_be_edited(&edit.path));
             match edits.is_empty() {
                 true => assay.inapplicable.push(cheat.name),
-                false => tries.push(Tried {
+                false => tries.push(AssayAttempt {
                     name: cheat.name,
                     what: cheat.what,
                     kind: AttemptKind::Cheat,
@@ -307,7 +307,7 @@ impl Trying<'_> {
     }
 
     /// Runs ralph with an agent that makes the attempt's edits, and restores the copy.
-    fn row(&mut self, tried: Tried, originals: Option<&Originals>) -> Result<AssayRow, Failure> {
+    fn row(&mut self, tried: AssayAttempt, originals: Option<&Originals>) -> Result<AssayRow, Failure> {
         let began = Instant::now();
         let unguarded = self.unguarded(&tried, originals);
         self.copy.remember_all(&tried.edits);
@@ -324,7 +324,7 @@ impl Trying<'_> {
     }
 
     /// Edited files outside of the work that exist and are not guarded.
-    fn unguarded(&self, tried: &Tried, originals: Option<&Originals>) -> Vec<String> {
+    fn unguarded(&self, tried: &AssayAttempt, originals: Option<&Originals>) -> Vec<String> {
         let Some(originals) = originals.filter(|_| tried.kind == AttemptKind::Cheat) else {
             return Vec::new();
         };
@@ -398,7 +398,7 @@ impl Trying<'_> {
 }
 
 /// How the goals react to a change of the work.
-enum Notice {
+enum GoalReaction {
     /// An expectation of a test fails. Cheats have more ways to silence that than an error.
     Expectation,
     /// A test fails, or a goal without counted tests.
@@ -411,15 +411,15 @@ enum Notice {
 /// Texts that tests print if an expectation fails.
 const EXPECTATIONS: [&str; 4] = ["AssertionError", "assertion `", "assertion failed", "expect("];
 
-fn notice(results: &[GoalResult], counts: bool) -> Notice {
+fn notice(results: &[GoalResult], counts: bool) -> GoalReaction {
     let has_failed = |result: &&GoalResult| result.tests.as_ref().is_some_and(|tests| tests.failed > 0);
     let failed = results.iter().find(has_failed);
     match failed {
-        Some(failed) if EXPECTATIONS.iter().any(|said| failed.tail.contains(said)) => Notice::Expectation,
-        Some(_) => Notice::Test,
-        None if results.iter().all(|result| result.passed) => Notice::None,
-        None if counts => Notice::Unclear,
-        None => Notice::Test,
+        Some(failed) if EXPECTATIONS.iter().any(|said| failed.tail.contains(said)) => GoalReaction::Expectation,
+        Some(_) => GoalReaction::Test,
+        None if results.iter().all(|result| result.passed) => GoalReaction::None,
+        None if counts => GoalReaction::Unclear,
+        None => GoalReaction::Test,
     }
 }
 

@@ -12,7 +12,7 @@ use ralph_plan::{
 use ralph_system::files::{self, PLAN_CAP_BYTES};
 use ralph_text::with_causes;
 
-use super::Place;
+use super::ProjectPlace;
 use crate::error::{Failure, FailureKind};
 
 pub(super) fn configuration(what: String) -> Failure {
@@ -20,7 +20,7 @@ pub(super) fn configuration(what: String) -> Failure {
 }
 
 /// Reads and checks the plans, and determines their names and order.
-pub(super) fn planned(place: &Place, paths: &[PathBuf]) -> Result<Vec<Planned>, Failure> {
+pub(super) fn planned(place: &ProjectPlace, paths: &[PathBuf]) -> Result<Vec<Planned>, Failure> {
     if paths.is_empty() {
         return Err(Failure::new(FailureKind::Usage, "no plan is named")
             .hint("`ralph many api.md ui.md` runs two; `ralph many status` shows the last batch"));
@@ -60,7 +60,7 @@ pub(super) fn with_order_of(plans: Vec<Planned>, after: &[Vec<String>], rule: &s
 }
 
 /// Reads a plan. Returns its path relative to the project, and its content.
-pub(super) fn plan_bytes(place: &Place, path: &Path) -> Result<(String, Vec<u8>), Failure> {
+pub(super) fn plan_bytes(place: &ProjectPlace, path: &Path) -> Result<(String, Vec<u8>), Failure> {
     let file = file_in_project(&place.project, path)?;
     let bytes = files::read_bytes(&place.project.join(&file), PLAN_CAP_BYTES).map_err(|error| {
         let why = if error.is_missing() {

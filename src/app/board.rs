@@ -16,7 +16,7 @@ use ralph_system::{
     proc::{LoopStart, Supervisor, own_executable},
 };
 
-use super::{Place, detached::exit_code};
+use super::{ProjectPlace, detached::exit_code};
 use crate::{
     board::Board,
     error::{Failure, FailureKind},
@@ -24,8 +24,8 @@ use crate::{
     ui::{
         ScreenOptions, front_end,
         tui::{
-            self, Left,
-            board::{BoardNews, BoardSetup, Reach},
+            self, ScreenExit,
+            board::{BatchControl, BoardNews, BoardSetup},
         },
     },
 };
@@ -36,8 +36,8 @@ const OUTPUT_CAP_BYTES: u64 = 1 << 20;
 const ENDING: Duration = Duration::from_secs(10);
 
 /// The state in which a board was left.
-pub(crate) struct Watched {
-    pub(crate) left: Left,
+pub(crate) struct ClosedBoard {
+    pub(crate) left: ScreenExit,
     /// The board as it was last shown.
     pub(crate) board: Board,
 }
@@ -45,7 +45,7 @@ pub(crate) struct Watched {
 /// The result of starting a batch in its own process.
 pub(crate) enum BatchBegan {
     /// The board was shown.
-    Watched(Box<Watched>),
+    Watched(Box<ClosedBoard>),
     /// The process ended with this exit code before the batch existed, and printed why.
     Ended(u8),
 }
@@ -55,7 +55,7 @@ pub(crate) enum BatchBegan {
 /// # Errors
 /// A [`Failure`] if the process cannot be started or the batch cannot be shown.
 pub(crate) fn run_batch_detached(
-    place: &Place,
+    place: &ProjectPlace,
     screen: ScreenOptions,
     args: impl IntoIterator<Item = OsString>,
     opening: Vec<OsString>,
@@ -89,7 +89,7 @@ pub(crate) fn watch_batch(
     id: &BatchId,
     screen: ScreenOptions,
     opening: Vec<OsString>,
-) -> Result<Watched, Failure> {
+) -> Result<ClosedBoard, Failure> {
     show(site, id, screen, opening, false)
 }
 
@@ -111,7 +111,7 @@ fn show(
     screen: ScreenOptions,
     opening: Vec<OsString>,
     started: bool,
-) -> Result<Watched, Failure> {
+) -> Result<ClosedBoard, Failure> {
     let failed = |error: &dyn std::error::Error| {
         Failure::of(FailureKind::Failed, error).hint("`ralph many status` shows what each plan is at")
     };
@@ -128,7 +128,7 @@ fn show(
     let told = move |board| _ = boards.send(BoardNews::Board(Box::new(board))); // the screen may be gone
     let _following = FollowerThread::start(follower, told).map_err(|error| failed(&error))?;
     let setup = BoardSetup {
-        reach: Arc::new(Desk {
+        reach: Arc::new(BatchConnection {
             site: site.clone(),
             paths,
             opening,
@@ -137,20 +137,20 @@ fn show(
         mouse: screen.mouse,
         started,
     };
-    let _terminal = tui::terminal::Guard;
+    let _terminal = tui::terminal::TerminalGuard;
     let (left, board) = tui::board::run(setup, first, sender, news).map_err(|error| failed(&error))?;
-    Ok(Watched { left, board })
+    Ok(ClosedBoard { left, board })
 }
 
 /// The board's connection to its batch: requests are files, answers go to the runs directly.
-struct Desk {
+struct BatchConnection {
     site: Site,
     paths: BatchPaths,
     /// The command line that shows a run, without its plan.
     opening: Vec<OsString>,
 }
 
-impl Reach for Desk {
+impl BatchControl for BatchConnection {
     fn cancel(&self, plan: &PlanName) -> Result<(), String> {
         let asked = many::ask_to_cancel(&self.paths, Some(plan));
         asked.map_err(|error| format!("the batch cannot be asked: {error}"))

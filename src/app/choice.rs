@@ -30,7 +30,7 @@ const LAST: &str = "native";
 
 /// An agent that may be chosen: its program is installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Candidate {
+pub(crate) struct AgentCandidate {
     pub(crate) id: String,
     pub(crate) title: String,
     /// Whether a login was found, as far as that can be determined.
@@ -67,7 +67,7 @@ pub(super) fn adapter(
 }
 
 /// The agents among which the user has yet to choose; empty if there is no need to ask.
-pub(crate) fn open_choice(catalog: &Catalog, loaded: &Loaded, project: &Path) -> Vec<Candidate> {
+pub(crate) fn open_choice(catalog: &Catalog, loaded: &Loaded, project: &Path) -> Vec<AgentCandidate> {
     let config = &loaded.config;
     let is_named = config.adapter.is_some() && !loaded.adapter_is_remembered;
     if is_named || config.server.is_some() {
@@ -85,8 +85,8 @@ pub(crate) fn open_choice(catalog: &Catalog, loaded: &Loaded, project: &Path) ->
 }
 
 /// The installed adapters that may be chosen: those of `order`, then the user's own.
-fn candidates(listed: &[ListedAdapter], order: &[impl AsRef<str>]) -> Vec<Candidate> {
-    let of = |adapter: &ListedAdapter, is_own| Candidate {
+fn candidates(listed: &[ListedAdapter], order: &[impl AsRef<str>]) -> Vec<AgentCandidate> {
+    let of = |adapter: &ListedAdapter, is_own| AgentCandidate {
         id: adapter.id.clone(),
         title: adapter.title.clone(),
         is_ready: !matches!(adapter.login, Login::NotFound { .. }),
@@ -102,7 +102,7 @@ fn candidates(listed: &[ListedAdapter], order: &[impl AsRef<str>]) -> Vec<Candid
             || adapter.id == LAST;
         adapter.origin != Origin::BuiltIn && !is_known
     });
-    let mut candidates: Vec<Candidate> = known
+    let mut candidates: Vec<AgentCandidate> = known
         .map(|adapter| of(adapter, false))
         .chain(own.map(|adapter| of(adapter, true)))
         .collect();
@@ -115,8 +115,8 @@ fn candidates(listed: &[ListedAdapter], order: &[impl AsRef<str>]) -> Vec<Candid
     candidates
 }
 
-fn choice(candidates: &[Candidate]) -> Result<(&str, ChoiceReason), Failure> {
-    let ready: Vec<&Candidate> = candidates.iter().filter(|candidate| candidate.is_ready).collect();
+fn choice(candidates: &[AgentCandidate]) -> Result<(&str, ChoiceReason), Failure> {
+    let ready: Vec<&AgentCandidate> = candidates.iter().filter(|candidate| candidate.is_ready).collect();
     match (&ready[..], candidates) {
         ([], []) => Err(Failure::new(
             FailureKind::AgentUnavailable,

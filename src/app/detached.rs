@@ -13,17 +13,17 @@ use ralph_system::{
 };
 use ralph_text::{console, with_causes};
 
-use super::Place;
+use super::ProjectPlace;
 use crate::{
     driver::read_view,
     error::{Failure, FailureKind},
     ui::{
         Presentation, ScreenOptions,
-        attached::{self, AttachError, Visit, Visitor},
-        remote::Ending,
+        attached::{self, AttachError, AttachResult, AttachedClient},
+        remote::StreamEnd,
         signals::code_of,
         summary, tui,
-        tui::Left,
+        tui::ScreenExit,
     },
 };
 
@@ -36,17 +36,17 @@ const OUTPUT_CAP_BYTES: u64 = 64 * 1024;
 
 /// Commands to type after the screen of a run was left.
 #[derive(Debug, Clone)]
-pub(crate) struct Ways {
+pub(crate) struct FollowUpCommands {
     pub(crate) again: String,
     pub(crate) stop: String,
     pub(crate) resume: String,
 }
 
-impl Ways {
+impl FollowUpCommands {
     /// The commands for the run of this project.
-    pub(crate) fn here() -> Ways {
+    pub(crate) fn here() -> FollowUpCommands {
         let [again, stop, resume] = ["ralph attach", "ralph stop", "ralph continue"].map(str::to_owned);
-        Ways { again, stop, resume }
+        FollowUpCommands { again, stop, resume }
     }
 }
 
@@ -64,7 +64,7 @@ pub(crate) enum DetachedEnd {
 /// A [`Failure`] if the process cannot be started or the run cannot be shown. Errors of the run itself are printed by
 /// its process.
 pub(crate) fn run_detached(
-    place: &Place,
+    place: &ProjectPlace,
     presentation: Presentation,
     screen: ScreenOptions,
     args: impl IntoIterator<Item = OsString>,
@@ -75,14 +75,19 @@ pub(crate) fn run_detached(
         Failure::new(FailureKind::Failed, what).hint("`ralph --foreground` runs it in this one")
     };
     // Missing prerequisites are reported before any process starts.
-    let mut visitor = Visitor::new(attached::Place::Here(&place.paths), presentation, screen, supervisor)?;
+    let mut visitor = AttachedClient::new(
+        attached::RunLocation::Here(&place.paths),
+        presentation,
+        screen,
+        supervisor,
+    )?;
     let mut detached = supervisor.start_detached(args).map_err(failed)?;
     let run = match detached.begin().map_err(failed)? {
         LoopStart::Ready { run } => RunId(run),
         LoopStart::Ended(status) => return Ok(DetachedEnd::Ended(exit_code(status))),
     };
     visitor.has_started(detached.pid());
-    let _terminal = tui::terminal::Guard;
+    let _terminal = tui::terminal::TerminalGuard;
     let visit = match visitor.show(|| detached.attached()) {
         Ok(visit) => visit,
         Err(error) => {
@@ -97,12 +102,18 @@ pub(crate) fn run_detached(
         }
     };
     let status = status_of(&visit, &mut detached);
-    if visit.left == Left::Continued
+    if visit.left == ScreenExit::Continued
         && let Some(option) = more(&place.paths, &visit.run)
     {
         return Ok(DetachedEnd::Continued(option));
     }
-    let code = leave(&place.paths, &visit, presentation, &Ways::here(), status.map(exit_code));
+    let code = leave(
+        &place.paths,
+        &visit,
+        presentation,
+        &FollowUpCommands::here(),
+        status.map(exit_code),
+    );
     // An error that ended the loop outside of the run is only in this output.
     if status.is_some() {
         print_output(&place.paths, &run);
@@ -116,12 +127,14 @@ fn more(paths: &ProjectPaths, run: &RunId) -> Option<[String; 2]> {
 }
 
 /// Waits for the exit of the loop's process, if it is about to end.
-fn status_of(visit: &Visit, detached: &mut DetachedLoop) -> Option<ExitStatus> {
+fn status_of(visit: &AttachResult, detached: &mut DetachedLoop) -> Option<ExitStatus> {
     match (visit.left, visit.ending) {
         (_, Some(_)) => detached.wait(ENDING),
         // Other screens may still show the run.
-        (Left::Seen | Left::Continued, None) => detached.is_over(LEAVING).then(|| detached.wait(ENDING)).flatten(),
-        (Left::Over | Left::Detached | Left::Signalled(_), None) => None,
+        (ScreenExit::Seen | ScreenExit::Continued, None) => {
+            detached.is_over(LEAVING).then(|| detached.wait(ENDING)).flatten()
+        }
+        (ScreenExit::Over | ScreenExit::Detached | ScreenExit::Signalled(_), None) => None,
     }
 }
 
@@ -134,11 +147,11 @@ pub(crate) fn attach(
     paths: &ProjectPaths,
     presentation: Presentation,
     screen: ScreenOptions,
-    ways: &Ways,
+    ways: &FollowUpCommands,
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
-    let visitor = Visitor::new(attached::Place::Here(paths), presentation, screen, supervisor)?;
-    let _terminal = tui::terminal::Guard;
+    let visitor = AttachedClient::new(attached::RunLocation::Here(paths), presentation, screen, supervisor)?;
+    let _terminal = tui::terminal::TerminalGuard;
     let visit = visitor.show(|| ())?;
     leave(paths, &visit, presentation, ways, None)
 }
@@ -153,26 +166,26 @@ pub(crate) fn attach_at(
     screen: ScreenOptions,
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
-    let visitor = Visitor::new(attached::Place::There(address), presentation, screen, supervisor)?;
-    let terminal = tui::terminal::Guard;
+    let visitor = AttachedClient::new(attached::RunLocation::There(address), presentation, screen, supervisor)?;
+    let terminal = tui::terminal::TerminalGuard;
     let visit = visitor.show(|| ())?;
     drop(terminal);
     let run = &visit.run.0;
     match (visit.left, visit.ending) {
-        (_, Some(Ending::Ended(code))) => {
+        (_, Some(StreamEnd::Ended(code))) => {
             console::print(&format!("run {run} is over; `ralph report` says more where it ran\n"));
             Ok(code.unwrap_or(1))
         }
-        (Left::Signalled(by), _) => Ok(code_of(by)),
-        (Left::Over, _) => Err(Failure::new(
+        (ScreenExit::Signalled(by), _) => Ok(code_of(by)),
+        (ScreenExit::Over, _) => Err(Failure::new(
             FailureKind::Failed,
             format!("run {run} is not there any more"),
         )),
-        (Left::Seen | Left::Continued, _) if visit.stopped.is_some() => {
+        (ScreenExit::Seen | ScreenExit::Continued, _) if visit.stopped.is_some() => {
             console::print(&format!("run {run} is over; `ralph report` says more where it ran\n"));
             Ok(visit.stopped.unwrap_or(1))
         }
-        (Left::Detached | Left::Seen | Left::Continued, _) => {
+        (ScreenExit::Detached | ScreenExit::Seen | ScreenExit::Continued, _) => {
             console::print(&format!("detached: run {run} continues without this screen\n"));
             Ok(0)
         }
@@ -183,26 +196,26 @@ pub(crate) fn attach_at(
 /// known.
 fn leave(
     paths: &ProjectPaths,
-    visit: &Visit,
+    visit: &AttachResult,
     presentation: Presentation,
-    ways: &Ways,
+    ways: &FollowUpCommands,
     code: Option<u8>,
 ) -> Result<u8, Failure> {
     match (visit.left, visit.ending) {
-        (Left::Detached, None) => {
+        (ScreenExit::Detached, None) => {
             console::print(&format!(
                 "detached: the run continues · `{}` shows it again, `{}` stops it\n",
                 ways.again, ways.stop
             ));
             return Ok(0);
         }
-        (Left::Signalled(by), None) => return Ok(code_of(by)),
-        (_, Some(_)) | (Left::Over | Left::Seen | Left::Continued, None) => {}
+        (ScreenExit::Signalled(by), None) => return Ok(code_of(by)),
+        (_, Some(_)) | (ScreenExit::Over | ScreenExit::Seen | ScreenExit::Continued, None) => {}
     }
     summary::print(&paths.run(&visit.run), presentation.style);
     let reason = reason(paths, &visit.run);
     match (visit.ending, reason, code) {
-        (Some(Ending::Ended(Some(code))), _, _) | (_, Some(_), Some(code)) => Ok(code),
+        (Some(StreamEnd::Ended(Some(code))), _, _) | (_, Some(_), Some(code)) => Ok(code),
         (_, Some(reason), None) => Ok(reason.exit_code()),
         (_, None, None) if lock::is_held(paths) => Err(Failure::new(
             FailureKind::Failed,

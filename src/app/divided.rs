@@ -10,7 +10,7 @@ use ralph_plan::{
 };
 
 use super::{
-    Place,
+    ProjectPlace,
     batch_plans::{configuration, plan_bytes, usable, with_order_of},
 };
 use crate::error::{Failure, FailureKind};
@@ -22,7 +22,7 @@ const DIVIDE: &str = "a heading above each group of tasks divides a plan: `## AP
 ///
 /// # Errors
 /// A [`Failure`] that says why the sections cannot be worked on in parallel.
-pub(super) fn sections_of(place: &Place, path: &Path) -> Result<Vec<Planned>, Failure> {
+pub(super) fn sections_of(place: &ProjectPlace, path: &Path) -> Result<Vec<Planned>, Failure> {
     let (file, bytes) = plan_bytes(place, path)?;
     let wrong = |what: String| configuration(format!("{file}: {what}"));
     if PlanKind::of(Path::new(&file)) == PlanKind::Prd {

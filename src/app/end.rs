@@ -10,7 +10,7 @@ use tracing::{error, info};
 use crate::{
     error::Failure,
     host::HostError,
-    ui::{Presentation, headless::Format},
+    ui::{Presentation, headless::OutputFormat},
 };
 
 /// Logs how a run ended and returns its exit code. A run that ended badly names its log.
@@ -22,7 +22,7 @@ pub(super) fn concluded(
     match result {
         Ok(reason) => {
             info!(reason = %kind(&reason), code = reason.exit_code(), "run ended");
-            let is_told = presentation.format == Format::Text && presentation.style.hints;
+            let is_told = presentation.format == OutputFormat::Text && presentation.style.hints;
             if is_told && asks_for_the_log(&reason) && log.exists() {
                 console::print(&format!("  log: {}\n", log.display()));
             }

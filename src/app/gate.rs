@@ -6,7 +6,7 @@ use ralph_core::event::GateSettings;
 use ralph_gate::{guard::FileGuard, runner::Runners};
 use ralph_text::with_causes;
 
-use super::Place;
+use super::ProjectPlace;
 use crate::{
     config::{Baseline, Config},
     error::{Failure, FailureKind},
@@ -17,7 +17,7 @@ use crate::{
 ///
 /// # Errors
 /// A [`Failure`] that names each unusable runner file.
-pub(super) fn known_runners(place: &Place, config: &Config) -> Result<&'static Runners, Failure> {
+pub(super) fn known_runners(place: &ProjectPlace, config: &Config) -> Result<&'static Runners, Failure> {
     let user = dirs::config_dir().map(|dir| dir.join("ralph").join("runners"));
     match runners::load(user, &place.own.runners, !config.goals.enabled.is_empty()) {
         Ok(runners) => Ok(Box::leak(Box::new(runners))),

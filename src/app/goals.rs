@@ -9,7 +9,7 @@ use ralph_text::console::complain;
 use ralph_words::notice_in_words;
 
 use super::{
-    Confiner, Place,
+    Confiner, ProjectPlace,
     agents::{catalog, withheld_from_goals},
     gate::known_runners,
     runtime::runtime,
@@ -30,7 +30,7 @@ use crate::{
 /// # Errors
 /// A [`Failure`] if there are no goals, or if they cannot be run here.
 pub(crate) fn check_goals(
-    place: &Place,
+    place: &ProjectPlace,
     loaded: &Loaded,
     merged: Option<&Path>,
     supervisor: &Supervisor,

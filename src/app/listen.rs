@@ -15,7 +15,7 @@ use ralph_state::{
 use crate::{
     config::Config,
     error::{Failure, FailureKind},
-    server::{Listening, access::Access},
+    server::{Listening, access::Authorizer},
 };
 
 /// Binds the address in the settings, if there is one.
@@ -28,7 +28,7 @@ pub(super) fn listening(paths: &ProjectPaths, config: &Config) -> Result<Option<
     };
     let bound = match bind(address, &config.behind_proxy) {
         // The project's own running loop has the port. Opening the run reports that more clearly.
-        Err(Unbound::Taken(_)) if is_listened_to(&paths.socket()) => return Ok(None),
+        Err(BindFailure::Taken(_)) if is_listened_to(&paths.socket()) => return Ok(None),
         bound => bound?,
     };
     paths.create()?;
@@ -36,7 +36,7 @@ pub(super) fn listening(paths: &ProjectPaths, config: &Config) -> Result<Option<
 }
 
 /// Why an address was not bound.
-pub(crate) enum Unbound {
+pub(crate) enum BindFailure {
     Taken(SocketAddr),
     Refused(Failure),
 }
@@ -44,8 +44,8 @@ pub(crate) enum Unbound {
 /// Binds `address`, which has to be a loopback address unless there is a proxy in front of it.
 ///
 /// # Errors
-/// [`Unbound`].
-pub(crate) fn bind(address: SocketAddr, proxied: &[String]) -> Result<TcpListener, Unbound> {
+/// [`BindFailure`].
+pub(crate) fn bind(address: SocketAddr, proxied: &[String]) -> Result<TcpListener, BindFailure> {
     if !address.ip().is_loopback() && proxied.is_empty() {
         let port = address.port();
         let failure = Failure::new(
@@ -56,11 +56,11 @@ pub(crate) fn bind(address: SocketAddr, proxied: &[String]) -> Result<TcpListene
             "listen at 127.0.0.1:{port}; from another machine: `ralph web` here, and `ssh -L` to its socket (docs/guide/web.md)"
         ))
         .hint("where a proxy encrypts, say under which name: `--behind-proxy ralph.example.org`");
-        return Err(Unbound::Refused(failure));
+        return Err(BindFailure::Refused(failure));
     }
     TcpListener::bind(address).map_err(|error| match error.kind() {
-        io::ErrorKind::AddrInUse => Unbound::Taken(address),
-        _ => Unbound::Refused(
+        io::ErrorKind::AddrInUse => BindFailure::Taken(address),
+        _ => BindFailure::Refused(
             Failure::new(
                 FailureKind::Configuration,
                 format!("cannot listen at {address}: {error}"),
@@ -79,20 +79,20 @@ pub(crate) fn listen(listener: TcpListener, tokens: TokenFile, proxied: &[String
         .local_addr()
         .map_err(|error| Failure::new(FailureKind::Failed, format!("the listener has no address: {error}")))?;
     Ok(Listening {
-        access: Arc::new(Access::open(tokens, address, proxied)?),
+        access: Arc::new(Authorizer::open(tokens, address, proxied)?),
         listener,
     })
 }
 
-impl From<Unbound> for Failure {
-    fn from(error: Unbound) -> Self {
+impl From<BindFailure> for Failure {
+    fn from(error: BindFailure) -> Self {
         match error {
-            Unbound::Taken(address) => Failure::new(
+            BindFailure::Taken(address) => Failure::new(
                 FailureKind::Configuration,
                 format!("cannot listen at {address}: something else does already"),
             )
             .hint("name another port; `--listen 127.0.0.1:0` takes a free one"),
-            Unbound::Refused(failure) => failure,
+            BindFailure::Refused(failure) => failure,
         }
     }
 }

@@ -12,7 +12,7 @@ use ralph_policy::trust::trusting;
 use ralph_system::proc::Supervisor;
 
 use super::{
-    Place,
+    ProjectPlace,
     agents::check_limits_hold,
     batch_plans::{configuration, planned},
     divided::{check_divided, sections_of},
@@ -29,7 +29,7 @@ use crate::{
 
 /// The options of a new batch.
 #[derive(Debug)]
-pub(crate) struct Wish<'a> {
+pub(crate) struct BatchRequest<'a> {
     pub(crate) plans: &'a [PathBuf],
     /// A plan whose sections are the plans.
     pub(crate) each_section: Option<&'a Path>,
@@ -48,7 +48,7 @@ pub(crate) struct Wish<'a> {
 }
 
 /// A batch that is ready to start.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedBatch {
     pub(crate) id: BatchId,
     pub(crate) engine: Engine,
     pub(crate) site: Site,
@@ -63,11 +63,11 @@ pub(crate) struct Prepared {
 /// # Errors
 /// A [`Failure`] that names the obstacle; nothing was changed then.
 pub(crate) fn prepare_batch(
-    place: &Place,
+    place: &ProjectPlace,
     config: &Config,
-    wish: Wish<'_>,
+    wish: BatchRequest<'_>,
     supervisor: &Supervisor,
-) -> Result<Prepared, Failure> {
+) -> Result<PreparedBatch, Failure> {
     let engine = engine(place, wish.engine)?;
     check_limits_hold(place, config, supervisor)?;
     let branches = branches_of(&place.project, supervisor)?;
@@ -115,7 +115,7 @@ pub(crate) fn prepare_batch(
     let mut site = site(place, &id, branches, !config.goals.enabled.is_empty());
     site.gate = merge_gate(place, config)?;
     notes.extend(prune(&site, None, kept(config), SystemTime::now()));
-    Ok(Prepared {
+    Ok(PreparedBatch {
         start: BatchInput::Start {
             target,
             base,
@@ -138,7 +138,7 @@ pub(crate) fn prepare_batch(
 /// # Errors
 /// A [`Failure`] if the project is no longer in a repository.
 pub(crate) fn site_of_batch(
-    place: &Place,
+    place: &ProjectPlace,
     id: &BatchId,
     has_goals: bool,
     supervisor: &Supervisor,
@@ -152,7 +152,7 @@ pub(crate) fn site_of_batch(
 /// # Errors
 /// A [`Failure`] if the project is no longer in a repository, or if its tests cannot be guarded.
 pub(crate) fn site_to_resume(
-    place: &Place,
+    place: &ProjectPlace,
     id: &BatchId,
     config: &Config,
     supervisor: &Supervisor,
@@ -163,7 +163,7 @@ pub(crate) fn site_to_resume(
 }
 
 /// The rules for judging the tests of merged trees.
-fn merge_gate(place: &Place, config: &Config) -> Result<MergeGate, Failure> {
+fn merge_gate(place: &ProjectPlace, config: &Config) -> Result<MergeGate, Failure> {
     Ok(MergeGate {
         guard: guard(known_runners(place, config)?, config, &place.project)?,
         require: config.gate.require,
@@ -172,7 +172,7 @@ fn merge_gate(place: &Place, config: &Config) -> Result<MergeGate, Failure> {
 
 /// Prunes leftovers of all batches but the last, by the settings for old runs. Returns why leftovers could not be
 /// removed.
-pub(super) fn prune_batches(place: &Place, config: &Config, supervisor: &Supervisor) -> Vec<String> {
+pub(super) fn prune_batches(place: &ProjectPlace, config: &Config, supervisor: &Supervisor) -> Vec<String> {
     let Some(last) = latest(&place.paths).filter(|_| batches_in(place.paths.state()).len() > 1) else {
         return Vec::new();
     };
@@ -191,7 +191,7 @@ pub(super) fn prune_batches(place: &Place, config: &Config, supervisor: &Supervi
 ///
 /// # Errors
 /// A [`Failure`] if another batch is running, or if the lock fails.
-pub(crate) fn lock(place: &Place, supervisor: &Supervisor) -> Result<BatchLock, Failure> {
+pub(crate) fn lock(place: &ProjectPlace, supervisor: &Supervisor) -> Result<BatchLock, Failure> {
     place.paths.create()?;
     match BatchLock::take(&place.paths, supervisor) {
         Ok(Some(lock)) => Ok(lock),
@@ -205,7 +205,7 @@ pub(crate) fn lock(place: &Place, supervisor: &Supervisor) -> Result<BatchLock, 
     }
 }
 
-fn site(place: &Place, id: &BatchId, branches: Branches, has_goals: bool) -> Site {
+fn site(place: &ProjectPlace, id: &BatchId, branches: Branches, has_goals: bool) -> Site {
     Site {
         project: place.paths.clone(),
         paths: BatchPaths::new(&place.paths, id),
@@ -217,7 +217,7 @@ fn site(place: &Place, id: &BatchId, branches: Branches, has_goals: bool) -> Sit
 }
 
 /// All engines, including the project's own if they are trusted.
-pub(crate) fn engines(place: &Place) -> EngineCatalog {
+pub(crate) fn engines(place: &ProjectPlace) -> EngineCatalog {
     let user = dirs::config_dir().map(|dir| dir.join("ralph").join("engines"));
     EngineCatalog::load(user, &place.own.engines)
 }
@@ -226,7 +226,7 @@ pub(crate) fn engines(place: &Place) -> EngineCatalog {
 ///
 /// # Errors
 /// A [`Failure`] if it is unknown or cannot be used here.
-pub(crate) fn engine(place: &Place, id: &str) -> Result<Engine, Failure> {
+pub(crate) fn engine(place: &ProjectPlace, id: &str) -> Result<Engine, Failure> {
     match id {
         LOCAL => Ok(Engine::Local),
         id => Ok(Engine::Described(Box::new(engines(place).installed(id)?))),
@@ -256,7 +256,7 @@ fn branches_of(project: &Path, supervisor: &Supervisor) -> Result<Branches, Fail
 
 /// Checks that the project's own files for ralph are committed: work trees have the committed versions, and other
 /// settings would surprise the user.
-fn check_own_files(place: &Place, branches: &Branches, has_config: bool) -> Result<(), Failure> {
+fn check_own_files(place: &ProjectPlace, branches: &Branches, has_config: bool) -> Result<(), Failure> {
     for file in place.own.texts(&place.project) {
         let is_config = file.name.ends_with("config.json");
         if is_config && has_config || branches.is_committed(Path::new(&file.name))? {
@@ -276,7 +276,7 @@ fn check_own_files(place: &Place, branches: &Branches, has_config: bool) -> Resu
 }
 
 /// Returns an id that no batch and no branch has.
-fn new_id(place: &Place, branches: &Branches) -> Result<BatchId, Failure> {
+fn new_id(place: &ProjectPlace, branches: &Branches) -> Result<BatchId, Failure> {
     let time = batch_time();
     let numbered = (2..).map(|number| format!("{time}-{number}"));
     for name in [time.clone()].into_iter().chain(numbered) {

@@ -19,11 +19,11 @@ pub(crate) struct OwnFiles {
     pub(super) engines: Directory,
     pub(super) runners: Directory,
     /// The prompt in `.ralph`, and the one that the project's settings name.
-    prompts: Vec<Prompt>,
+    prompts: Vec<PromptFile>,
 }
 
 #[derive(Debug, Clone)]
-struct Prompt {
+struct PromptFile {
     path: PathBuf,
     text: Result<String, ReadError>,
 }
@@ -48,7 +48,7 @@ impl OwnFiles {
         let config = ProjectFile::read(config(project));
         let own = own_prompt(project);
         let named = named_prompt(&config).map(|path| project.join(path));
-        let prompts = [own].into_iter().chain(named).map(|path| Prompt {
+        let prompts = [own].into_iter().chain(named).map(|path| PromptFile {
             text: files::read_text(&path, PROMPT_CAP_BYTES),
             path,
         });

@@ -12,28 +12,28 @@ use ralph_text::one_line;
 use ralph_tools::mcp::is_own_tool;
 use ralph_words::{because_in_words, mode_word};
 
-use super::{Place, place::where_it_leads};
+use super::{ProjectPlace, place::where_it_leads};
 use crate::{
     driver::{AvailableAgent, PermissionPolicy},
     error::{Failure, FailureKind},
 };
 
 /// The paths of this machine.
-pub(crate) struct Disk {
+pub(crate) struct PathRoots {
     project: String,
     home: Option<String>,
 }
 
-impl Disk {
-    pub(crate) fn of(place: &Place) -> Self {
-        Disk {
+impl PathRoots {
+    pub(crate) fn of(place: &ProjectPlace) -> Self {
+        PathRoots {
             project: place.project.to_string_lossy().into_owned(),
             home: dirs::home_dir().and_then(|home| home.into_os_string().into_string().ok()),
         }
     }
 }
 
-impl Paths for Disk {
+impl Paths for PathRoots {
     fn project(&self) -> &str {
         &self.project
     }
@@ -48,15 +48,15 @@ impl Paths for Disk {
 }
 
 /// Returns the judge that applies `policy` to requests.
-pub(crate) fn judge(place: &Place, mut policy: Policy) -> Arc<dyn PermissionPolicy> {
+pub(crate) fn judge(place: &ProjectPlace, mut policy: Policy) -> Arc<dyn PermissionPolicy> {
     let asks = !policy.allows_all();
     if !asks {
         // An agent that asks although no rule requires it does so because of the user's own settings for it. No mode
         // may answer that.
         policy.mode = PermissionMode::Ask;
     }
-    let disk = Disk::of(place);
-    Arc::new(Rules { policy, disk, asks })
+    let disk = PathRoots::of(place);
+    Arc::new(RunRules { policy, disk, asks })
 }
 
 /// Whether the request is for one of ralph's own tools, which only reports to the run. Agents build the tool names
@@ -69,13 +69,13 @@ fn is_own(request: &Request) -> bool {
 }
 
 /// The rules of a run, with the disk that their paths refer to.
-struct Rules {
+struct RunRules {
     policy: Policy,
-    disk: Disk,
+    disk: PathRoots,
     asks: bool,
 }
 
-impl Rules {
+impl RunRules {
     /// The policy with the rules that answers added in this run, and with the mode that the user has set.
     fn with(&self, permissions: &Permissions) -> Cow<'_, Policy> {
         let mut policy = Cow::Borrowed(&self.policy);
@@ -102,7 +102,7 @@ pub(crate) fn answer_in_words(added: &AddedRule) -> String {
     }
 }
 
-impl PermissionPolicy for Rules {
+impl PermissionPolicy for RunRules {
     fn asks(&self) -> bool {
         self.asks
     }
@@ -252,11 +252,11 @@ mod tests {
             mode: PermissionMode::Restricted,
             ..Policy::default()
         };
-        let disk = Disk {
+        let disk = PathRoots {
             project: "/project".to_owned(),
             home: None,
         };
-        let rules = Rules {
+        let rules = RunRules {
             policy,
             disk,
             asks: true,

@@ -12,7 +12,7 @@ use crate::error::{Failure, FailureKind};
 
 /// The project and the place of its state.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct ProjectPlace {
     /// The project's directory, canonical.
     pub project: PathBuf,
     /// The project's own files that are in effect: none unless a caller has checked their trust.
@@ -20,7 +20,7 @@ pub(crate) struct Place {
     pub paths: ProjectPaths,
 }
 
-impl Place {
+impl ProjectPlace {
     /// Takes the current directory as the project.
     ///
     /// # Errors

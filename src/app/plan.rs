@@ -16,7 +16,7 @@ use crate::{
     error::{Failure, FailureKind},
 };
 
-use super::Place;
+use super::ProjectPlace;
 
 /// Maximum number of mistakes in task settings reported in addition to the first.
 const MISTAKES_TOLD: usize = 8;
@@ -25,7 +25,7 @@ const MISTAKES_TOLD: usize = 8;
 ///
 /// # Errors
 /// The [`Failure`] that such a run would end with.
-pub(crate) fn chosen_plan(place: &Place, config: &Config) -> Result<(PathBuf, Reading), Failure> {
+pub(crate) fn chosen_plan(place: &ProjectPlace, config: &Config) -> Result<(PathBuf, Reading), Failure> {
     let (chosen, reading) = chosen_work(place, config)?;
     Ok((chosen.path, reading))
 }
@@ -34,7 +34,7 @@ pub(crate) fn chosen_plan(place: &Place, config: &Config) -> Result<(PathBuf, Re
 /// run, if any, was done as well.
 /// A last run that ended otherwise may have lost tasks, which a new run reports. Mistakes in settings and plan are
 /// reported by the start.
-pub(crate) fn nothing_to_do(place: &Place, config: &Config) -> Option<String> {
+pub(crate) fn nothing_to_do(place: &ProjectPlace, config: &Config) -> Option<String> {
     let (path, reading) = chosen_plan(place, config).ok()?;
     let plan = &reading.plan;
     if plan.tasks.is_empty() || plan.open() > 0 || !config.goals.enabled.is_empty() {
@@ -54,7 +54,7 @@ pub(crate) fn nothing_to_do(place: &Place, config: &Config) -> Option<String> {
 }
 
 /// As [`chosen_plan`], with the mode and the other files that belong to the plan.
-pub(super) fn chosen_work(place: &Place, config: &Config) -> Result<(Chosen, Reading), Failure> {
+pub(super) fn chosen_work(place: &ProjectPlace, config: &Config) -> Result<(Chosen, Reading), Failure> {
     let chosen =
         ralph_plan::choose(&place.project, config.plan.as_deref(), config.mode, Path::exists).map_err(|none| {
             let mut failure = Failure::from(none);
@@ -82,7 +82,7 @@ pub(super) fn chosen_work(place: &Place, config: &Config) -> Result<(Chosen, Rea
 }
 
 /// The hint for continuing an interrupted run whose plan is not found by its name.
-fn cut_off(place: &Place) -> Option<String> {
+fn cut_off(place: &ProjectPlace) -> Option<String> {
     let view = read_view(&place.paths, &place.paths.latest_run()?).ok()?;
     let plan = view.settings.plan.strip_prefix(&place.project).ok()?;
     let is_there = plan != Path::new("") && view.settings.plan.is_file();
@@ -90,7 +90,7 @@ fn cut_off(place: &Place) -> Option<String> {
 }
 
 /// The notice about the chosen plan, if there was a choice, or if it brings a mode or files with it.
-pub(super) fn about_plan(place: &Place, chosen: &Chosen, template: &Template) -> Option<Notice> {
+pub(super) fn about_plan(place: &ProjectPlace, chosen: &Chosen, template: &Template) -> Option<Notice> {
     let goes_without_saying = chosen.mode.is_none() && chosen.reads.is_empty() && chosen.beside.is_empty();
     let plan = chosen.path.strip_prefix(&place.project).unwrap_or(&chosen.path);
     (!goes_without_saying).then(|| Notice::PlanChosen {
@@ -103,7 +103,7 @@ pub(super) fn about_plan(place: &Place, chosen: &Chosen, template: &Template) ->
 }
 
 /// The notice about a task given on the command line: the place of its plan, and how its completion is verified.
-pub(super) fn about_task(place: &Place, chosen: &Chosen, config: &Config) -> Option<Notice> {
+pub(super) fn about_task(place: &ProjectPlace, chosen: &Chosen, config: &Config) -> Option<Notice> {
     let plan = chosen.path.strip_prefix(&place.project).ok()?;
     plan.starts_with(PLANS).then(|| Notice::TaskGiven {
         plan: plan.display().to_string(),
@@ -112,7 +112,7 @@ pub(super) fn about_task(place: &Place, chosen: &Chosen, config: &Config) -> Opt
 }
 
 /// The notice about another loop's configuration in a project without one for ralph.
-pub(super) fn about_other_loop(place: &Place) -> Option<Notice> {
+pub(super) fn about_other_loop(place: &ProjectPlace) -> Option<Notice> {
     let ProjectContent::Missing = place.own.config.content else {
         return None;
     };

@@ -11,7 +11,7 @@ use ralph_tools::language::LanguageServer;
 use tokio::sync::mpsc;
 
 use super::{
-    Confiner, Place,
+    Confiner, ProjectPlace,
     agents::{Agents, Chooser, catalog, check_model_is_reached, withheld_from_goals},
     denials::Denials,
     gate::{gate_settings, guard, known_runners},
@@ -32,7 +32,7 @@ use crate::{
 const HEARD: usize = 64;
 
 /// The result of all checks before a run.
-pub(super) struct Prepared {
+pub(super) struct PreparedRun {
     /// The runners that parse the test counts of goals.
     pub(super) runners: &'static Runners,
     /// The guard of the files that decide the results of goals; `None` if no file is guarded.
@@ -71,11 +71,11 @@ pub(super) struct Prepared {
 
 /// Checks everything that can be wrong before a run.
 pub(super) fn prepare(
-    place: &Place,
+    place: &ProjectPlace,
     loaded: &Loaded,
     watched: bool,
     supervisor: &Supervisor,
-) -> Result<Prepared, Failure> {
+) -> Result<PreparedRun, Failure> {
     let config = &loaded.config;
     let mut notices: Vec<Notice> = loaded.notices.iter().map(Notice::warning).collect();
     let (work, reading) = chosen_work(place, config)?;
@@ -166,7 +166,7 @@ pub(super) fn prepare(
         remembered: remembered(&place.paths)?,
         given: given(loaded),
     };
-    Ok(Prepared {
+    Ok(PreparedRun {
         runners,
         guard: guard(runners, config, &place.project)?,
         settings,

@@ -21,14 +21,14 @@ use crate::{
 };
 
 use super::{
-    Place,
+    ProjectPlace,
     agents::{catalog, chosen_adapter},
     own_files::own_prompt,
     plan::chosen_work,
 };
 
 /// Returns the requested prompt, the project's own, or the built-in one.
-pub(super) fn template(place: &Place, config: &Config, chosen: &Chosen) -> Result<Template, Failure> {
+pub(super) fn template(place: &ProjectPlace, config: &Config, chosen: &Chosen) -> Result<Template, Failure> {
     let (text, source) = match (&config.prompt, &config.prompt_file) {
         (Some(text), _) => (text.clone(), "the prompt".to_owned()),
         (None, Some(path)) => {
@@ -57,7 +57,7 @@ pub(super) fn template(place: &Place, config: &Config, chosen: &Chosen) -> Resul
 ///
 /// # Errors
 /// The [`Failure`] that a run would end with.
-pub(crate) fn next_prompt(place: &Place, config: &Config, supervisor: &Supervisor) -> Result<String, Failure> {
+pub(crate) fn next_prompt(place: &ProjectPlace, config: &Config, supervisor: &Supervisor) -> Result<String, Failure> {
     let (work, reading) = chosen_work(place, config)?;
     let template = template(place, config, &work)?;
     let confined = match config.sandbox.mode {
@@ -85,7 +85,7 @@ pub(crate) fn next_prompt(place: &Place, config: &Config, supervisor: &Superviso
 }
 
 /// Whether the agent that a run would use gets MCP servers; false if there is no agent.
-fn takes_servers(place: &Place, config: &Config, supervisor: &Supervisor) -> bool {
+fn takes_servers(place: &ProjectPlace, config: &Config, supervisor: &Supervisor) -> bool {
     let catalog = catalog(place, config);
     let Ok(id) = chosen_adapter(&catalog, config, false, &place.project, supervisor) else {
         return false;
@@ -101,7 +101,7 @@ fn takes_servers(place: &Place, config: &Config, supervisor: &Supervisor) -> boo
 ///
 /// # Errors
 /// As [`next_prompt`].
-pub(crate) fn built_in_prompt(place: &Place, config: &Config) -> Result<String, Failure> {
+pub(crate) fn built_in_prompt(place: &ProjectPlace, config: &Config) -> Result<String, Failure> {
     let (work, _) = chosen_work(place, config)?;
     Ok(built_in_text(PlanKind::of(&work.path), work.mode, work.reads))
 }

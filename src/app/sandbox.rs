@@ -22,7 +22,7 @@ use ralph_system::{
 };
 use ralph_words::lacking_in_words;
 
-use super::{Place, place::where_it_leads, strict::Strict};
+use super::{ProjectPlace, place::where_it_leads, strict::Strict};
 use crate::{
     config::{Config, SandboxMode},
     error::Failure,
@@ -54,7 +54,7 @@ impl Confiner {
     /// # Errors
     /// A [`Failure`] if the settings require the strict sandbox and a prerequisite is missing.
     pub(super) fn wanted(
-        place: &Place,
+        place: &ProjectPlace,
         config: &Config,
         catalog: &Catalog,
         supervisor: &Supervisor,
@@ -69,7 +69,7 @@ impl Confiner {
     }
 
     /// Creates a confiner for inspection. If the sandbox is off, it shows what would be allowed if it were on.
-    pub(crate) fn new(place: &Place, config: &Config, catalog: &Catalog, supervisor: &Supervisor) -> Self {
+    pub(crate) fn new(place: &ProjectPlace, config: &Config, catalog: &Catalog, supervisor: &Supervisor) -> Self {
         let settings = &config.sandbox;
         let states = catalog.ids().filter_map(|id| catalog.manifest(id).ok());
         let is_strict = settings.mode == SandboxMode::Strict;
@@ -104,7 +104,7 @@ impl Confiner {
     /// A [`Failure`] that names what is missing.
     pub(crate) fn enforce(
         &mut self,
-        place: &Place,
+        place: &ProjectPlace,
         on_refused: impl Fn(RefusedConnection) + Send + Sync + 'static,
     ) -> Result<(), Failure> {
         if self.is_strict {
@@ -265,7 +265,7 @@ pub(super) fn starting(
 }
 
 /// The real directories of all sealed goals, including disabled ones.
-fn sealed_directories(place: &Place, config: &Config) -> Vec<PathBuf> {
+fn sealed_directories(place: &ProjectPlace, config: &Config) -> Vec<PathBuf> {
     let goals = config.goals.enabled.iter().chain(&config.goals.disabled);
     let written = goals.filter_map(|goal| goal.sealed.as_deref());
     written

@@ -10,7 +10,7 @@ use ralph_system::{
 };
 use ralph_words::place_in_words;
 
-use super::{Confiner, Place, agents::catalog, place::where_it_leads, sandbox::expanded_here};
+use super::{Confiner, ProjectPlace, agents::catalog, place::where_it_leads, sandbox::expanded_here};
 use crate::{
     config::{Config, SandboxMode},
     error::{Failure, FailureKind},
@@ -22,7 +22,7 @@ use crate::{
 /// # Errors
 /// A [`Failure`] that says why a sealed goal cannot be hidden from agents.
 pub(crate) fn sealed_goals(
-    place: &Place,
+    place: &ProjectPlace,
     config: &Config,
     catalog: &Catalog,
     confiner: Option<&Confiner>,
@@ -66,7 +66,7 @@ pub(crate) fn sealed_goals(
 
 /// The number of sealed goals that can run here; `None` if no goal is sealed.
 pub(crate) fn sealed_goals_here(
-    place: &Place,
+    place: &ProjectPlace,
     config: &Config,
     supervisor: &Supervisor,
 ) -> Option<Result<usize, Failure>> {
@@ -112,7 +112,7 @@ fn confined<'a>(goal: &Goal, config: &Config, confiner: Option<&'a Confiner>) ->
 }
 
 /// Returns the directory of a sealed goal, with links resolved.
-fn directory(goal: &Goal, written: &Path, place: &Place) -> Result<PathBuf, Failure> {
+fn directory(goal: &Goal, written: &Path, place: &ProjectPlace) -> Result<PathBuf, Failure> {
     const HINT: &str = "`sealed` names a directory outside of the project, such as \"~/held-out/api\"";
     let shown = written.display();
     let Some(path) = expanded_here(written, &place.project) else {

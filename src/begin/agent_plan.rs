@@ -16,7 +16,7 @@ const NAMED: usize = 5;
 
 /// Why an agent's plan is refused.
 #[derive(Debug, PartialEq, Eq, Error)]
-pub(crate) enum Refused {
+pub(crate) enum PlanRefusal {
     #[error("nothing is said of {}", named(.0))]
     Lost(Vec<String>),
 }
@@ -58,8 +58,8 @@ pub(crate) fn assignment(plan: &str, spec: &str, project: &str, found: Option<&I
 /// Checks that a plan mentions every requirement. `tasks` are the texts of its tasks.
 ///
 /// # Errors
-/// [`Refused`], with the requirements that are missing.
-pub(crate) fn check(plan: &str, tasks: &[&str], found: Option<&Imported>) -> Result<(), Refused> {
+/// [`PlanRefusal`], with the requirements that are missing.
+pub(crate) fn check(plan: &str, tasks: &[&str], found: Option<&Imported>) -> Result<(), PlanRefusal> {
     let mut said: BTreeSet<usize> = tasks.iter().flat_map(|task| numbers(task)).collect();
     let left_out = plan
         .lines()
@@ -81,7 +81,7 @@ pub(crate) fn check(plan: &str, tasks: &[&str], found: Option<&Imported>) -> Res
     let lost: Vec<String> = lost.collect();
     match lost.is_empty() {
         true => Ok(()),
-        false => Err(Refused::Lost(lost)),
+        false => Err(PlanRefusal::Lost(lost)),
     }
 }
 
@@ -116,6 +116,6 @@ mod tests {
         }
         assert_eq!(check("- [ ] Anything\n", &["Anything"], None), Ok(()));
         let many: Vec<String> = (0..7).map(|n| n.to_string()).collect();
-        assert!(Refused::Lost(many).to_string().ends_with("\"4\" and 2 more"));
+        assert!(PlanRefusal::Lost(many).to_string().ends_with("\"4\" and 2 more"));
     }
 }

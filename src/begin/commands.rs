@@ -12,7 +12,7 @@ const FILES_CAP: usize = 64;
 
 /// A command that verifies work.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Suggestion {
+pub(crate) struct CommandSuggestion {
     /// The name of the goal.
     pub(crate) name: String,
     pub(crate) command: String,
@@ -21,9 +21,9 @@ pub(crate) struct Suggestion {
 }
 
 /// Finds the commands of a project, tests first. Names are unique.
-pub(crate) fn suggestions(project: &Path) -> Vec<Suggestion> {
-    let root = Root { project };
-    let mut found = Found::default();
+pub(crate) fn suggestions(project: &Path) -> Vec<CommandSuggestion> {
+    let root = ProjectRoot { project };
+    let mut found = SuggestedCommands::default();
     for look in [
         cargo, node, python, go, elixir, gradle, maven, dotnet, ruby, php, deno, swift, dart, zig,
     ] {
@@ -35,11 +35,11 @@ pub(crate) fn suggestions(project: &Path) -> Vec<Suggestion> {
 }
 
 /// The files at the top of a project.
-struct Root<'a> {
+struct ProjectRoot<'a> {
     project: &'a Path,
 }
 
-impl Root<'_> {
+impl ProjectRoot<'_> {
     fn has(&self, name: &str) -> bool {
         self.project.join(name).exists()
     }
@@ -72,13 +72,13 @@ impl Root<'_> {
 }
 
 #[derive(Default)]
-struct Found {
-    suggestions: Vec<Suggestion>,
+struct SuggestedCommands {
+    suggestions: Vec<CommandSuggestion>,
     /// The number of suggestions by name.
     named: BTreeMap<&'static str, usize>,
 }
 
-impl Found {
+impl SuggestedCommands {
     fn add(&mut self, name: &'static str, command: impl Into<String>, from: &'static str) {
         let count = self.named.entry(name).or_default();
         *count += 1;
@@ -86,7 +86,7 @@ impl Found {
             1 => name.to_owned(),
             more => format!("{name}-{more}"),
         };
-        self.suggestions.push(Suggestion {
+        self.suggestions.push(CommandSuggestion {
             name,
             command: command.into(),
             from,
@@ -98,7 +98,7 @@ impl Found {
     }
 }
 
-fn cargo(root: &Root<'_>, found: &mut Found) {
+fn cargo(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
     const FILE: &str = "Cargo.toml";
     if !root.has(FILE) {
         return;
@@ -112,7 +112,7 @@ fn cargo(root: &Root<'_>, found: &mut Found) {
     found.add("lint", format!("cargo clippy{all} --all-targets -- -D warnings"), FILE);
 }
 
-fn node(root: &Root<'_>, found: &mut Found) {
+fn node(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
     const FILE: &str = "package.json";
     let package = root.json(FILE);
     let run = match () {
@@ -137,7 +137,7 @@ fn node(root: &Root<'_>, found: &mut Found) {
     }
 }
 
-fn python(root: &Root<'_>, found: &mut Found) {
+fn python(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
     const FILE: &str = "pyproject.toml";
     let project = root.text(FILE);
     let has_setup = ["setup.py", "setup.cfg", "requirements.txt", "tox.ini"]
@@ -180,20 +180,20 @@ fn python(root: &Root<'_>, found: &mut Found) {
     }
 }
 
-fn go(root: &Root<'_>, found: &mut Found) {
+fn go(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
     if root.has("go.mod") {
         found.add("tests", "go test ./...", "go.mod");
         found.add("lint", "go vet ./...", "go.mod");
     }
 }
 
-fn elixir(root: &Root<'_>, found: &mut Found) {
+fn elixir(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
     if root.has("mix.exs") {
         found.add("tests", "mix test", "mix.exs");
     }
 }
 
-fn gradle(root: &Root<'_>, found: &mut Found) {
+fn gradle(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
     for file in ["build.gradle", "build.gradle.kts"] {
         if root.has(file) {
             let program = if root.has("gradlew") { "./gradlew" } else { "gradle" };
@@ -203,20 +203,20 @@ fn gradle(root: &Root<'_>, found: &mut Found) {
     }
 }
 
-fn maven(root: &Root<'_>, found: &mut Found) {
+fn maven(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
     if root.has("pom.xml") {
         let program = if root.has("mvnw") { "./mvnw" } else { "mvn" };
         found.add("tests", format!("{program} -q test"), "pom.xml");
     }
 }
 
-fn dotnet(root: &Root<'_>, found: &mut Found) {
+fn dotnet(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
     if root.has_extension("sln") || root.has_extension("csproj") || root.has_extension("fsproj") {
         found.add("tests", "dotnet test", "the solution");
     }
 }
 
-fn ruby(root: &Root<'_>, found: &mut Found) {
+fn ruby(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
     if !root.has("Gemfile") {
         return;
     }
@@ -227,14 +227,14 @@ fn ruby(root: &Root<'_>, found: &mut Found) {
     }
 }
 
-fn php(root: &Root<'_>, found: &mut Found) {
+fn php(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
     if root.json("composer.json")["scripts"]["test"].is_null() {
         return;
     }
     found.add("tests", "composer test", "composer.json");
 }
 
-fn deno(root: &Root<'_>, found: &mut Found) {
+fn deno(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
     for file in ["deno.json", "deno.jsonc"] {
         if root.has(file) {
             found.add("tests", "deno test", file);
@@ -243,13 +243,13 @@ fn deno(root: &Root<'_>, found: &mut Found) {
     }
 }
 
-fn swift(root: &Root<'_>, found: &mut Found) {
+fn swift(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
     if root.has("Package.swift") {
         found.add("tests", "swift test", "Package.swift");
     }
 }
 
-fn dart(root: &Root<'_>, found: &mut Found) {
+fn dart(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
     if root.has("pubspec.yaml") && root.has("test") {
         let program = if root.text("pubspec.yaml").contains("sdk: flutter") {
             "flutter"
@@ -260,14 +260,14 @@ fn dart(root: &Root<'_>, found: &mut Found) {
     }
 }
 
-fn zig(root: &Root<'_>, found: &mut Found) {
+fn zig(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
     if root.has("build.zig") {
         found.add("tests", "zig build test", "build.zig");
     }
 }
 
 /// Targets of a Makefile and recipes of a justfile, for goals that no language has provided.
-fn tasks(root: &Root<'_>, found: &mut Found) {
+fn tasks(root: &ProjectRoot<'_>, found: &mut SuggestedCommands) {
     for (file, program) in [
         ("justfile", "just"),
         ("Justfile", "just"),

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::{
     priority,
-    requirements::{Context, Document, Section, Task, by_priority, read, words_of},
+    requirements::{ContextText, Requirement, RequirementsDocument, RequirementsSection, by_priority, read, words_of},
 };
 
 /// Maximum length of a task's text. Longer ones are cut: a plan names the work, and the requirements remain available.
@@ -113,7 +113,7 @@ pub(crate) fn import(bytes: &[u8], name: Option<&str>, file: &str) -> Result<Imp
     }
 }
 
-fn open(sections: &[Section]) -> Vec<String> {
+fn open(sections: &[RequirementsSection]) -> Vec<String> {
     let tasks = sections.iter().flat_map(|section| &section.tasks);
     tasks.filter(|task| !task.done).map(|task| cut(&task.text)).collect()
 }
@@ -153,7 +153,7 @@ fn text_of(bytes: &[u8]) -> Result<&str, ImportError> {
 }
 
 /// Requirements of a `prd.json`, or of issues in the format of `gh`.
-fn from_json(json: &Value) -> Option<Document> {
+fn from_json(json: &Value) -> Option<RequirementsDocument> {
     let stories = json["userStories"].as_array().or_else(|| json["stories"].as_array());
     let entries = match (stories, json) {
         (Some(stories), _) => stories.clone(),
@@ -161,16 +161,16 @@ fn from_json(json: &Value) -> Option<Document> {
         (None, one) if one["title"].is_string() => vec![one.clone()],
         (None, _) => return None,
     };
-    let tasks: Option<Vec<Task>> = entries.iter().map(of_entry).collect();
-    Some(Document {
+    let tasks: Option<Vec<Requirement>> = entries.iter().map(of_entry).collect();
+    Some(RequirementsDocument {
         title: json["project"].as_str().map(str::to_owned),
-        sections: vec![Section::of_tasks(by_priority(tasks?))],
+        sections: vec![RequirementsSection::of_tasks(by_priority(tasks?))],
         excluded: 0,
         left: Vec::new(),
     })
 }
 
-fn of_entry(entry: &Value) -> Option<Task> {
+fn of_entry(entry: &Value) -> Option<Requirement> {
     let title = words_of(entry["title"].as_str()?);
     let number = entry["number"]
         .as_u64()
@@ -180,7 +180,7 @@ fn of_entry(entry: &Value) -> Option<Task> {
     let mut notes: Vec<String> = criteria.filter_map(Value::as_str).map(words_of).collect();
     // The text of an issue has the requirements. Passages that exclude something are needed as well.
     if let Some(body) = entry["body"].as_str() {
-        let Document { sections, excluded, .. } = read(body);
+        let RequirementsDocument { sections, excluded, .. } = read(body);
         for section in sections {
             if excluded > 0 {
                 notes.extend(section.context.iter().map(|context| context.text().to_owned()));
@@ -198,7 +198,7 @@ fn of_entry(entry: &Value) -> Option<Task> {
     let is_closed = entry["state"]
         .as_str()
         .is_some_and(|state| state.eq_ignore_ascii_case("closed"));
-    Some(Task {
+    Some(Requirement {
         text: format!("{title}{number}"),
         notes,
         done: entry["passes"].as_bool().unwrap_or(is_closed),
@@ -207,7 +207,7 @@ fn of_entry(entry: &Value) -> Option<Task> {
 }
 
 /// Merges repeated requirements, ignoring case and punctuation.
-fn without_repetitions(sections: Vec<Section>) -> (Vec<Section>, usize) {
+fn without_repetitions(sections: Vec<RequirementsSection>) -> (Vec<RequirementsSection>, usize) {
     let mut seen = HashSet::new();
     let mut merged = 0;
     let sections = sections.into_iter().map(|mut section| {
@@ -226,7 +226,7 @@ fn without_repetitions(sections: Vec<Section>) -> (Vec<Section>, usize) {
     (sections, merged)
 }
 
-fn written(title: &str, sections: &[Section]) -> String {
+fn written(title: &str, sections: &[RequirementsSection]) -> String {
     let mut text = format!("# {}\n", words_of(title));
     for section in sections {
         text.push('\n');
@@ -236,13 +236,13 @@ fn written(title: &str, sections: &[Section]) -> String {
         for (at, entry) in section.context.iter().enumerate() {
             match entry {
                 // A tag at the beginning of a line would hide the text below it.
-                Context::Paragraph(paragraph) if paragraph.starts_with('<') => text += &format!("\\{paragraph}\n"),
-                Context::Paragraph(paragraph) => text += &format!("{paragraph}\n"),
-                Context::Item(item) => text += &format!("* {item}\n"),
+                ContextText::Paragraph(paragraph) if paragraph.starts_with('<') => text += &format!("\\{paragraph}\n"),
+                ContextText::Paragraph(paragraph) => text += &format!("{paragraph}\n"),
+                ContextText::Item(item) => text += &format!("* {item}\n"),
             }
             let is_close = match (entry, section.context.get(at + 1)) {
-                (Context::Item(_), Some(Context::Item(_))) => true,
-                (Context::Item(_) | Context::Paragraph(_), next) => next.is_none() && section.tasks.is_empty(),
+                (ContextText::Item(_), Some(ContextText::Item(_))) => true,
+                (ContextText::Item(_) | ContextText::Paragraph(_), next) => next.is_none() && section.tasks.is_empty(),
             };
             if !is_close {
                 text.push('\n');

@@ -13,7 +13,7 @@ mod task;
 mod templates;
 
 pub(crate) use agent_plan::{assignment, check};
-pub(crate) use commands::{Suggestion, suggestions};
+pub(crate) use commands::{CommandSuggestion, suggestions};
 pub(crate) use import::{Imported, import};
 pub(crate) use other_loops::{OtherLoop, other_loop};
 pub(crate) use task::{PLANS, task_plan};

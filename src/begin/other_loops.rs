@@ -37,13 +37,17 @@ pub(crate) fn other_loop(project: &Path) -> Option<OtherLoop> {
 }
 
 /// The counterpart of another loop's key: the flag, and a suffix for its value.
-enum Here {
+enum FlagMapping {
     Flag(&'static str, &'static str),
     /// The key concerns only the other loop.
     Nothing,
 }
 
-fn taken(of: &'static str, entries: &[(String, String)], here: impl Fn(&str, &str) -> Option<Here>) -> OtherLoop {
+fn taken(
+    of: &'static str,
+    entries: &[(String, String)],
+    here: impl Fn(&str, &str) -> Option<FlagMapping>,
+) -> OtherLoop {
     let mut found = OtherLoop {
         file: "",
         of,
@@ -52,9 +56,11 @@ fn taken(of: &'static str, entries: &[(String, String)], here: impl Fn(&str, &st
     };
     for (key, value) in entries {
         match here(key, value) {
-            Some(Here::Nothing) => {}
-            Some(Here::Flag(flag, unit)) if is_harmless(value) => found.flags.push(format!("{flag} {value}{unit}")),
-            Some(Here::Flag(..)) | None => found.left_out.push(key.clone()),
+            Some(FlagMapping::Nothing) => {}
+            Some(FlagMapping::Flag(flag, unit)) if is_harmless(value) => {
+                found.flags.push(format!("{flag} {value}{unit}"))
+            }
+            Some(FlagMapping::Flag(..)) | None => found.left_out.push(key.clone()),
         }
     }
     found
@@ -78,17 +84,17 @@ fn of_ralphrc(text: &str) -> OtherLoop {
     let entries: Vec<_> = entries.collect();
     let mut found = taken("ralph-claude-code", &entries, |key, value| {
         Some(match key {
-            "MAX_CALLS_PER_HOUR" => Here::Flag("--calls-per-hour", ""),
-            "CLAUDE_TIMEOUT_MINUTES" => Here::Flag("--iteration-timeout", "m"),
-            "CLAUDE_MODEL" => Here::Flag("--model", ""),
+            "MAX_CALLS_PER_HOUR" => FlagMapping::Flag("--calls-per-hour", ""),
+            "CLAUDE_TIMEOUT_MINUTES" => FlagMapping::Flag("--iteration-timeout", "m"),
+            "CLAUDE_MODEL" => FlagMapping::Flag("--model", ""),
             "PROJECT_NAME"
             | "PROJECT_TYPE"
             | "CLAUDE_OUTPUT_FORMAT"
             | "SESSION_EXPIRY_HOURS"
             | "TASK_SOURCES"
-            | "SESSION_CONTINUITY" => Here::Nothing,
-            "CLAUDE_AUTO_UPDATE" | "CLAUDE_MIN_VERSION" | "RALPH_VERBOSE" | "CB_AUTO_RESET" => Here::Nothing,
-            "GITHUB_TASK_LABEL" | "BEADS_FILTER" if value.is_empty() => Here::Nothing,
+            | "SESSION_CONTINUITY" => FlagMapping::Nothing,
+            "CLAUDE_AUTO_UPDATE" | "CLAUDE_MIN_VERSION" | "RALPH_VERBOSE" | "CB_AUTO_RESET" => FlagMapping::Nothing,
+            "GITHUB_TASK_LABEL" | "BEADS_FILTER" if value.is_empty() => FlagMapping::Nothing,
             _ => return None,
         })
     });
@@ -105,20 +111,22 @@ fn of_ralph_yml(text: &str) -> OtherLoop {
     taken("ralph-orchestrator", &plain_yaml(text), |key, value| {
         let (section, name) = key.split_once('.').unwrap_or(("event_loop", key));
         Some(match (section, name) {
-            ("event_loop", "max_iterations") => Here::Flag("--max-iterations", ""),
-            ("event_loop", "max_runtime_seconds" | "max_runtime") => Here::Flag("--max-time", "s"),
-            ("event_loop", "idle_timeout_secs") => Here::Flag("--idle-timeout", "s"),
-            ("event_loop", "max_cost_usd" | "max_cost") | ("resources", "max_cost") => Here::Flag("--max-cost-usd", ""),
-            ("event_loop", "prompt_file") if value != "PROMPT.md" => Here::Flag("--plan", ""),
-            ("event_loop", "prompt_file" | "agent" | "verbose" | "checkpoint_interval") => Here::Nothing,
-            ("event_loop", "completion_promise") => Here::Flag("--promise", ""),
+            ("event_loop", "max_iterations") => FlagMapping::Flag("--max-iterations", ""),
+            ("event_loop", "max_runtime_seconds" | "max_runtime") => FlagMapping::Flag("--max-time", "s"),
+            ("event_loop", "idle_timeout_secs") => FlagMapping::Flag("--idle-timeout", "s"),
+            ("event_loop", "max_cost_usd" | "max_cost") | ("resources", "max_cost") => {
+                FlagMapping::Flag("--max-cost-usd", "")
+            }
+            ("event_loop", "prompt_file") if value != "PROMPT.md" => FlagMapping::Flag("--plan", ""),
+            ("event_loop", "prompt_file" | "agent" | "verbose" | "checkpoint_interval") => FlagMapping::Nothing,
+            ("event_loop", "completion_promise") => FlagMapping::Flag("--promise", ""),
             ("cli", "backend") => match value {
-                "claude" | "codex" | "gemini" => Here::Flag("--adapter", ""),
-                "opencode" => Here::Flag("--adapter", "-run"),
-                "auto" => Here::Nothing,
+                "claude" | "codex" | "gemini" => FlagMapping::Flag("--adapter", ""),
+                "opencode" => FlagMapping::Flag("--adapter", "-run"),
+                "auto" => FlagMapping::Nothing,
                 _ => return None,
             },
-            ("cli", "prompt_mode") => Here::Nothing,
+            ("cli", "prompt_mode") => FlagMapping::Nothing,
             _ => return None,
         })
     })

@@ -34,7 +34,7 @@ const NUMBERED: usize = 7;
 
 /// One requirement.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Task {
+pub(super) struct Requirement {
     pub(super) text: String,
     pub(super) notes: Vec<String>,
     pub(super) done: bool,
@@ -44,33 +44,33 @@ pub(super) struct Task {
 
 /// Context that an agent reads in addition to the tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Context {
+pub(super) enum ContextText {
     Paragraph(String),
     Item(String),
 }
 
-impl Context {
+impl ContextText {
     pub(super) fn text(&self) -> &str {
         match self {
-            Context::Paragraph(text) | Context::Item(text) => text,
+            ContextText::Paragraph(text) | ContextText::Item(text) => text,
         }
     }
 }
 
 /// Requirements below one heading.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Section {
+pub(super) struct RequirementsSection {
     pub(super) heading: String,
-    pub(super) context: Vec<Context>,
-    pub(super) tasks: Vec<Task>,
-    kind: Kind,
+    pub(super) context: Vec<ContextText>,
+    pub(super) tasks: Vec<Requirement>,
+    kind: AnnouncedKind,
     /// The line of a heading that was written as the only item of a numbered list.
     numbered: Option<u32>,
 }
 
-impl Section {
+impl RequirementsSection {
     /// Tasks without a heading.
-    pub(super) fn of_tasks(tasks: Vec<Task>) -> Self {
+    pub(super) fn of_tasks(tasks: Vec<Requirement>) -> Self {
         Self {
             tasks,
             ..Self::default()
@@ -80,7 +80,7 @@ impl Section {
 
 /// The kind of text that a heading or a label announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Kind {
+enum AnnouncedKind {
     /// Sentences with binding words are requirements.
     #[default]
     Open,
@@ -94,10 +94,10 @@ enum Kind {
 
 /// The requirements of a text.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Document {
+pub(super) struct RequirementsDocument {
     /// The only heading of the first level.
     pub(super) title: Option<String>,
-    pub(super) sections: Vec<Section>,
+    pub(super) sections: Vec<RequirementsSection>,
     /// Number of passages that say what is not to be done.
     pub(super) excluded: usize,
     /// Lines of the passages that were left out.
@@ -105,10 +105,10 @@ pub(super) struct Document {
 }
 
 /// Reads Markdown or plain text.
-pub(super) fn read(text: &str) -> Document {
+pub(super) fn read(text: &str) -> RequirementsDocument {
     // Bullets of office programs.
     let text = text.replace(['•', '◦', '▪', '‣'], "-");
-    let mut reader = Reader::new(&text);
+    let mut reader = RequirementsReader::new(&text);
     for (event, range) in parser(&text) {
         reader.take(&event, range);
     }
@@ -141,26 +141,26 @@ impl Passage {
 
 /// How the current list item was classified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Item {
+enum ItemClass {
     Unread,
     Task,
     Excluded,
 }
 
 /// The reader's position in a document.
-struct Reader<'a> {
+struct RequirementsReader<'a> {
     text: &'a str,
     lines: LineIndex,
     /// Offsets of the items of numbered lists that are headings.
     numbered: Vec<usize>,
     title: Option<String>,
     titles: usize,
-    sections: Vec<Section>,
+    sections: Vec<RequirementsSection>,
     /// The enclosing headings, outermost first: level, kind, text.
-    above: Vec<(usize, Kind, String)>,
+    above: Vec<(usize, AnnouncedKind, String)>,
     /// Nesting depth of lists.
     depth: usize,
-    item: Item,
+    item: ItemClass,
     /// Whether the current item is a heading.
     heads: bool,
     /// Whether the reader is in code or a comment, which are skipped.
@@ -170,16 +170,16 @@ struct Reader<'a> {
     cells: Vec<String>,
     done: bool,
     /// Label in the previous paragraph, which applies to the next block.
-    label: Option<Kind>,
+    label: Option<AnnouncedKind>,
     /// Label of the current list or table.
-    rows: Option<Kind>,
+    rows: Option<AnnouncedKind>,
     /// A sentence that ends in a colon. A list after it makes it an introduction instead of a requirement.
     lead_in: Option<(String, u32)>,
     excluded: usize,
     left: Vec<u32>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> RequirementsReader<'a> {
     fn new(text: &'a str) -> Self {
         Self {
             text,
@@ -187,10 +187,10 @@ impl<'a> Reader<'a> {
             numbered: numbered_headings(text),
             title: None,
             titles: 0,
-            sections: vec![Section::default()],
+            sections: vec![RequirementsSection::default()],
             above: Vec::new(),
             depth: 0,
-            item: Item::Unread,
+            item: ItemClass::Unread,
             heads: false,
             silent: false,
             passage: Passage::default(),
@@ -231,7 +231,7 @@ impl<'a> Reader<'a> {
             Tag::Item => {
                 self.flush();
                 if self.depth == 1 {
-                    self.item = Item::Unread;
+                    self.item = ItemClass::Unread;
                     self.heads = self.numbered.contains(&range.start);
                 }
             }
@@ -289,11 +289,11 @@ impl<'a> Reader<'a> {
     fn begin_rows(&mut self) {
         self.rows = self.label.take();
         if let Some((lead_in, _)) = self.lead_in.take() {
-            self.section().context.push(Context::Paragraph(lead_in));
+            self.section().context.push(ContextText::Paragraph(lead_in));
         }
     }
 
-    fn section(&mut self) -> &mut Section {
+    fn section(&mut self) -> &mut RequirementsSection {
         self.sections.last_mut().expect("there is always one")
     }
 
@@ -318,16 +318,16 @@ impl<'a> Reader<'a> {
         let own = kind_of_heading(&text).filter(|_| !of_title);
         // The plan shows only the closest heading, so the enclosing "Out of scope" is repeated in it.
         let heading = match (own, around) {
-            (None, Some((_, Kind::Optional | Kind::Excluded, above))) => format!("{above}: {text}"),
-            (Some(_), _) | (None, None | Some((_, Kind::Open | Kind::Required, _))) => text,
+            (None, Some((_, AnnouncedKind::Optional | AnnouncedKind::Excluded, above))) => format!("{above}: {text}"),
+            (Some(_), _) | (None, None | Some((_, AnnouncedKind::Open | AnnouncedKind::Required, _))) => text,
         };
         let kind = own.or(around.map(|(_, kind, _)| *kind)).unwrap_or_default();
         self.above.push((level, kind, heading.clone()));
-        self.sections.push(Section {
+        self.sections.push(RequirementsSection {
             heading,
             kind,
             numbered: numbered.filter(|_| own.is_none()),
-            ..Section::default()
+            ..RequirementsSection::default()
         });
     }
 
@@ -345,17 +345,21 @@ impl<'a> Reader<'a> {
         let kind = self.rows.unwrap_or(self.section().kind);
         let label = label(&text);
         match self.item {
-            Item::Unread if kind == Kind::Excluded || label.is_some_and(|(kind, _)| kind == Kind::Excluded) => {
-                self.item = Item::Excluded;
-                self.exclude(Context::Item(text));
+            ItemClass::Unread
+                if kind == AnnouncedKind::Excluded
+                    || label.is_some_and(|(kind, _)| kind == AnnouncedKind::Excluded) =>
+            {
+                self.item = ItemClass::Excluded;
+                self.exclude(ContextText::Item(text));
             }
-            Item::Excluded => self.section().context.push(Context::Item(text)),
-            Item::Unread => {
-                self.item = Item::Task;
-                let optional = kind == Kind::Optional || label.is_some_and(|(kind, _)| kind == Kind::Optional);
+            ItemClass::Excluded => self.section().context.push(ContextText::Item(text)),
+            ItemClass::Unread => {
+                self.item = ItemClass::Task;
+                let optional =
+                    kind == AnnouncedKind::Optional || label.is_some_and(|(kind, _)| kind == AnnouncedKind::Optional);
                 self.push_task(&text, optional, done);
             }
-            Item::Task => {
+            ItemClass::Task => {
                 let rank = alone(&text);
                 let task = self.section().tasks.last_mut().expect("the item has become a task");
                 match rank {
@@ -371,10 +375,10 @@ impl<'a> Reader<'a> {
         // A heading of optional requirements, or the text itself, may already say so.
         let lower = text.to_lowercase();
         let is_said = lower.contains("optional") || lower.contains("nice to have") || lower.contains("could have");
-        if optional && !is_said && self.section().kind != Kind::Optional {
+        if optional && !is_said && self.section().kind != AnnouncedKind::Optional {
             text += " (optional)";
         }
-        let task = Task {
+        let task = Requirement {
             text,
             notes: Vec::new(),
             done,
@@ -383,7 +387,7 @@ impl<'a> Reader<'a> {
         self.section().tasks.push(task);
     }
 
-    fn exclude(&mut self, context: Context) {
+    fn exclude(&mut self, context: ContextText) {
         self.excluded += 1;
         self.section().context.push(context);
     }
@@ -401,22 +405,22 @@ impl<'a> Reader<'a> {
         let label = label(&text);
         let kind = before.unwrap_or(self.section().kind);
         match label {
-            _ if kind == Kind::Excluded => self.exclude(Context::Paragraph(text)),
-            Some((Kind::Excluded, Rest::Some)) => self.exclude(Context::Paragraph(text)),
-            Some((kind, Rest::None)) => {
+            _ if kind == AnnouncedKind::Excluded => self.exclude(ContextText::Paragraph(text)),
+            Some((AnnouncedKind::Excluded, LabelRest::Some)) => self.exclude(ContextText::Paragraph(text)),
+            Some((kind, LabelRest::None)) => {
                 self.label = Some(kind);
-                if kind == Kind::Excluded {
-                    self.section().context.push(Context::Paragraph(text));
+                if kind == AnnouncedKind::Excluded {
+                    self.section().context.push(ContextText::Paragraph(text));
                 }
             }
-            _ if is_story => self.push_task(&text, kind == Kind::Optional, false),
-            Some((kind, Rest::Some)) => self.sentences(&passage, kind),
+            _ if is_story => self.push_task(&text, kind == AnnouncedKind::Optional, false),
+            Some((kind, LabelRest::Some)) => self.sentences(&passage, kind),
             None => self.sentences(&passage, kind),
         }
     }
 
     /// Takes the sentences of a paragraph that require something.
-    fn sentences(&mut self, passage: &Passage, kind: Kind) {
+    fn sentences(&mut self, passage: &Passage, kind: AnnouncedKind) {
         let mut sentences = sentences(&passage.text);
         if sentences.last().is_some_and(|(_, last)| last.ends_with(':')) {
             let (at, last) = sentences.pop().expect("it was just seen");
@@ -427,13 +431,15 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn sentence(&mut self, sentence: &str, kind: Kind, line: u32) {
+    fn sentence(&mut self, sentence: &str, kind: AnnouncedKind, line: u32) {
         let says_optional = sentence.to_lowercase().contains("nice to have");
         match kind {
             _ if sentence.is_empty() || is_number(sentence) => {}
-            Kind::Required | Kind::Optional => self.push_task(sentence, kind == Kind::Optional, false),
-            Kind::Open if binds(sentence) || says_optional => self.push_task(sentence, says_optional, false),
-            Kind::Open | Kind::Excluded => self.left.push(line),
+            AnnouncedKind::Required | AnnouncedKind::Optional => {
+                self.push_task(sentence, kind == AnnouncedKind::Optional, false)
+            }
+            AnnouncedKind::Open if binds(sentence) || says_optional => self.push_task(sentence, says_optional, false),
+            AnnouncedKind::Open | AnnouncedKind::Excluded => self.left.push(line),
         }
     }
 
@@ -453,8 +459,8 @@ impl<'a> Reader<'a> {
             .filter(|cell| !cell.is_empty() && rank(cell).is_none());
         let text = words_of(&cells.collect::<Vec<_>>().join(" | "));
         let kind = self.rows.unwrap_or(self.section().kind);
-        if kind == Kind::Excluded && !text.is_empty() {
-            return self.exclude(Context::Item(text));
+        if kind == AnnouncedKind::Excluded && !text.is_empty() {
+            return self.exclude(ContextText::Item(text));
         }
         let before = self.section().tasks.len();
         self.sentence(&text, kind, line);
@@ -463,10 +469,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn finish(mut self) -> Document {
+    fn finish(mut self) -> RequirementsDocument {
         self.resolve_lead_in();
         // If the text below the headings requires nothing, the headings are the requirements.
-        let head = |section: &Section| section.numbered.is_some();
+        let head = |section: &RequirementsSection| section.numbered.is_some();
         let are_headings = (self.sections.iter()).any(|section| head(section) && !section.tasks.is_empty());
         for section in &mut self.sections {
             let Some(line) = section.numbered.filter(|_| section.tasks.is_empty()) else {
@@ -476,10 +482,10 @@ impl<'a> Reader<'a> {
                 self.left.push(line);
             } else {
                 let (priority, text) = without_priority(&std::mem::take(&mut section.heading));
-                section.tasks.push(Task {
+                section.tasks.push(Requirement {
                     text,
                     priority,
-                    ..Task::default()
+                    ..Requirement::default()
                 });
             }
         }
@@ -487,14 +493,14 @@ impl<'a> Reader<'a> {
         let title = self.title.filter(|_| self.titles == 1);
         let mut sections = self.sections;
         for section in &mut sections {
-            if title.as_ref() == Some(&section.heading) && section.kind == Kind::Open {
+            if title.as_ref() == Some(&section.heading) && section.kind == AnnouncedKind::Open {
                 section.heading.clear();
             }
             section.tasks = by_priority(std::mem::take(&mut section.tasks));
         }
-        sections.sort_by_key(|section| section.kind == Kind::Optional);
+        sections.sort_by_key(|section| section.kind == AnnouncedKind::Optional);
         self.left.sort_unstable();
-        Document {
+        RequirementsDocument {
             title,
             sections,
             excluded: self.excluded,
@@ -544,7 +550,7 @@ fn numbered_headings(text: &str) -> Vec<usize> {
 }
 
 /// The kind of text that a heading announces.
-fn kind_of_heading(heading: &str) -> Option<Kind> {
+fn kind_of_heading(heading: &str) -> Option<AnnouncedKind> {
     let words = plain(heading);
     let words = words.trim_start_matches(|sign: char| sign.is_ascii_digit() || sign == ' ');
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| words.contains(phrase));
@@ -564,10 +570,10 @@ fn kind_of_heading(heading: &str) -> Option<Kind> {
         "anti goals",
         "wont ",
     ]) {
-        return Some(Kind::Excluded);
+        return Some(AnnouncedKind::Excluded);
     }
     if says(&["nice to have", "could have", "low priority"]) || begins(&["optional", "stretch goal"]) {
-        return Some(Kind::Optional);
+        return Some(AnnouncedKind::Optional);
     }
     if says(&[
         "requirement",
@@ -577,7 +583,7 @@ fn kind_of_heading(heading: &str) -> Option<Kind> {
         "acceptance criteria",
     ]) || begins(&["features", "functional"])
     {
-        return Some(Kind::Required);
+        return Some(AnnouncedKind::Required);
     }
     let is_beside = begins(&[
         "background",
@@ -587,22 +593,22 @@ fn kind_of_heading(heading: &str) -> Option<Kind> {
         "glossary",
         "references",
     ]);
-    is_beside.then_some(Kind::Open)
+    is_beside.then_some(AnnouncedKind::Open)
 }
 
 /// Whether a label is followed by text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rest {
+enum LabelRest {
     None,
     Some,
 }
 
 /// The kind that the beginning of a paragraph or item announces, up to a colon: `Out of scope: gift cards`. A text
 /// without a colon must be the label alone.
-fn label(text: &str) -> Option<(Kind, Rest)> {
+fn label(text: &str) -> Option<(AnnouncedKind, LabelRest)> {
     let (head, rest) = text.split_once(':').unwrap_or((text, ""));
     let words = plain(head);
-    let phrases: &[(&[&str], Kind)] = &[
+    let phrases: &[(&[&str], AnnouncedKind)] = &[
         (
             &[
                 "non goal",
@@ -613,10 +619,10 @@ fn label(text: &str) -> Option<(Kind, Rest)> {
                 "won't do",
                 "won't",
             ],
-            Kind::Excluded,
+            AnnouncedKind::Excluded,
         ),
-        (&["nice to have", "could have", "optional"], Kind::Optional),
-        (&["must have", "should have", "requirement"], Kind::Required),
+        (&["nice to have", "could have", "optional"], AnnouncedKind::Optional),
+        (&["must have", "should have", "requirement"], AnnouncedKind::Required),
     ];
     let is_it = |phrase: &str| words.trim_end_matches('s') == phrase;
     // "Optional fields: …" and "Out of scope variables are reported" are not labels.
@@ -624,7 +630,11 @@ fn label(text: &str) -> Option<(Kind, Rest)> {
     let (_, kind) = phrases
         .iter()
         .find(|(phrases, _)| phrases.iter().any(|phrase| is_it(phrase) || begins(phrase)))?;
-    let rest = if rest.trim().is_empty() { Rest::None } else { Rest::Some };
+    let rest = if rest.trim().is_empty() {
+        LabelRest::None
+    } else {
+        LabelRest::Some
+    };
     (words.split(' ').count() <= LABEL_WORDS).then_some((*kind, rest))
 }
 
@@ -683,7 +693,7 @@ fn sentences(text: &str) -> Vec<(usize, &str)> {
 }
 
 /// Sorts requirements by priority. Requirements of the same priority keep the order of the document.
-pub(super) fn by_priority(mut tasks: Vec<Task>) -> Vec<Task> {
+pub(super) fn by_priority(mut tasks: Vec<Requirement>) -> Vec<Requirement> {
     tasks.sort_by_key(|task| task.priority.unwrap_or(2));
     tasks
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use ralph_text::pretty_json;
 use serde_json::json;
 
-use super::Suggestion;
+use super::CommandSuggestion;
 
 /// A plan with these tasks, or with a commented example.
 pub(crate) fn plan(tasks: &[String]) -> String {
@@ -23,7 +23,7 @@ pub(crate) fn plan(tasks: &[String]) -> String {
 }
 
 /// A project configuration with these goals.
-pub(crate) fn config(goals: &[Suggestion]) -> String {
+pub(crate) fn config(goals: &[CommandSuggestion]) -> String {
     let goals = goals
         .iter()
         .map(|goal| json!({ "name": goal.name, "command": goal.command }));
@@ -31,17 +31,17 @@ pub(crate) fn config(goals: &[Suggestion]) -> String {
 }
 
 /// Instructions for agents that list these commands.
-pub(crate) fn instructions(commands: &[Suggestion]) -> String {
+pub(crate) fn instructions(commands: &[CommandSuggestion]) -> String {
     let longest = commands.iter().map(|found| found.command.len()).max().unwrap_or(0);
     let mut text = "# For coding agents\n\n## Commands\n\n".to_owned();
-    for Suggestion { name, command, from } in commands {
+    for CommandSuggestion { name, command, from } in commands {
         writeln!(text, "    {command:longest$}   # {name}, from {from}").expect("a string takes every write");
     }
     text + "\nRun them before you say that something is done, and fix what they find.\n"
 }
 
 /// The plan for an agent that writes instructions for agents. `file` is the file that it writes.
-pub(crate) fn instructions_assignment(file: &str, project: &str, commands: &[Suggestion]) -> String {
+pub(crate) fn instructions_assignment(file: &str, project: &str, commands: &[CommandSuggestion]) -> String {
     let mut text = format!(
         "# Instructions for agents\n\n- [ ] Write {file}: what a coding agent has to know of the project in {project}\n\n\
          Read the project, and change nothing in it. Write {file} here, in Markdown, in 80 lines at most:\n\n\
@@ -53,7 +53,7 @@ pub(crate) fn instructions_assignment(file: &str, project: &str, commands: &[Sug
     );
     if !commands.is_empty() {
         text += "\nThese commands verify it:\n\n";
-        for Suggestion { name, command, from } in commands {
+        for CommandSuggestion { name, command, from } in commands {
             writeln!(text, "* {name}: `{command}`, from {from}").expect("a string takes every write");
         }
     }
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn instructions_have_a_line_for_each_command() {
-        let found = |name: &str, command: &str| Suggestion {
+        let found = |name: &str, command: &str| CommandSuggestion {
             name: name.to_owned(),
             command: command.to_owned(),
             from: "Cargo.toml",

@@ -16,8 +16,8 @@ use ralph_words::{
 };
 use serde::Serialize;
 
-pub use row::{Row, Tasks};
-pub use seen::Seen;
+pub use row::{BoardRow, TaskProgress};
+pub use seen::PlanRuns;
 
 /// The state of a batch for display.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -41,7 +41,7 @@ pub struct Board {
     pub started_ms: u64,
     /// Time of the last record. Once the batch is over, its end.
     pub changed_ms: u64,
-    pub counts: Counts,
+    pub counts: PlanCounts,
     /// Usage of all runs.
     pub usage: Usage,
     /// How much of the shared limits is used, one sentence per limit.
@@ -50,7 +50,7 @@ pub struct Board {
     pub held: Option<StartHold>,
     /// The current step of the merge queue.
     pub queue: Option<String>,
-    pub plans: Vec<Row>,
+    pub plans: Vec<BoardRow>,
     /// Waiting requests of agents, oldest first.
     pub asks: Vec<PlanAsk>,
     /// Suggested commands after the end: for changes to the repository, and for unmerged plans.
@@ -59,7 +59,7 @@ pub struct Board {
 
 /// Number of plans by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Counts {
+pub struct PlanCounts {
     pub merged: usize,
     pub running: usize,
     /// Done, and being merged or waiting to be.
@@ -84,9 +84,9 @@ impl Board {
         batch: &Batch,
         times_ms: (u64, u64),
         running: bool,
-        seen: impl Fn(&PlanName) -> Option<&'s Seen>,
+        seen: impl Fn(&PlanName) -> Option<&'s PlanRuns>,
     ) -> Board {
-        let mut counts = Counts::default();
+        let mut counts = PlanCounts::default();
         let mut usage = Usage::default();
         let mut asks = Vec::new();
         let mut plans = Vec::new();
@@ -102,7 +102,7 @@ impl Board {
                     ask: ask.clone(),
                 }));
             }
-            plans.push(Row::of(batch, plan, seen, works));
+            plans.push(BoardRow::of(batch, plan, seen, works));
         }
         asks.sort_by_key(|asked| asked.ask.asked_ms);
         let in_queue = batch.plans.iter().find(|plan| is_being_merged(&plan.phase));
@@ -152,7 +152,7 @@ impl Board {
     }
 }
 
-impl Counts {
+impl PlanCounts {
     fn of(&mut self, phase: &PlanPhase) -> &mut usize {
         match phase {
             PlanPhase::Merged { .. } => &mut self.merged,

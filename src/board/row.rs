@@ -11,12 +11,12 @@ use ralph_words::{
 };
 use serde::Serialize;
 
-use super::Seen;
+use super::PlanRuns;
 
 /// The state of a plan for display: its place in the batch, and the activity of its run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Row {
+pub struct BoardRow {
     pub plan: PlanName,
     pub file: String,
     /// The section of the file; `None` for the whole file.
@@ -46,7 +46,7 @@ pub struct Row {
     pub run: Option<RunId>,
     /// Whether the run is in progress and can be attached to.
     pub live: bool,
-    pub tasks: Option<Tasks>,
+    pub tasks: Option<TaskProgress>,
     /// The task that the agent is working on.
     pub task: Option<String>,
     /// Number of iterations in all runs of the plan.
@@ -59,16 +59,16 @@ pub struct Row {
 
 /// The progress of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Tasks {
+pub struct TaskProgress {
     pub done: usize,
     pub all: usize,
 }
 
-impl Row {
+impl BoardRow {
     /// Creates the row of `plan`; `seen` has its runs.
     ///
     /// `is_running` tells whether a process is working on the plan.
-    pub(super) fn of(batch: &Batch, plan: &BatchPlan, seen: Option<&Seen>, is_running: bool) -> Row {
+    pub(super) fn of(batch: &Batch, plan: &BatchPlan, seen: Option<&PlanRuns>, is_running: bool) -> BoardRow {
         let is_live = is_running && plan.phase == PlanPhase::Running;
         let view = seen.map(|seen| &seen.view);
         // While the next run starts, an ended run is still the previous one.
@@ -82,7 +82,7 @@ impl Row {
             (Some(view), Some(seen)) => doing(view, seen.said.as_deref()),
             (_, _) => plan_state_in_words(plan, batch, is_running),
         };
-        Row {
+        BoardRow {
             plan: plan.name.clone(),
             file: plan.file.clone(),
             section: plan.section.clone(),
@@ -100,13 +100,13 @@ impl Row {
             until_ms: live.and_then(waits_until_ms),
             run: view.and_then(|view| view.run.clone()),
             live: live.is_some(),
-            tasks: view.map(|view| Tasks {
+            tasks: view.map(|view| TaskProgress {
                 done: view.plan.done(),
                 all: view.plan.tasks.len(),
             }),
             task: live.and_then(RunView::task).map(|task| one_line(&task.text)),
-            iterations: seen.map(Seen::iterations),
-            usage: seen.map(Seen::usage),
+            iterations: seen.map(PlanRuns::iterations),
+            usage: seen.map(PlanRuns::usage),
             asks: live.map_or(0, |view| view.permissions.pending.len()),
         }
     }

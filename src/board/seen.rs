@@ -11,7 +11,7 @@ const CAP_BYTES: usize = 4096;
 
 /// The latest run of a plan, and the totals of the earlier ones.
 #[derive(Debug, Clone, Default)]
-pub struct Seen {
+pub struct PlanRuns {
     pub view: RunView,
     /// The last line of the agent's messages.
     pub said: Option<String>,
@@ -19,13 +19,13 @@ pub struct Seen {
     earlier_iterations: u32,
 }
 
-impl Seen {
+impl PlanRuns {
     /// Creates the state of a run that follows others, which used `earlier` in `iterations`.
-    pub fn after(earlier: Usage, iterations: u32) -> Seen {
-        Seen {
+    pub fn after(earlier: Usage, iterations: u32) -> PlanRuns {
+        PlanRuns {
             earlier,
             earlier_iterations: iterations,
-            ..Seen::default()
+            ..PlanRuns::default()
         }
     }
 

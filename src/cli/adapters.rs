@@ -16,7 +16,7 @@ use ralph_words::short_duration;
 use crate::{
     app, config,
     error::{Failure, FailureKind},
-    ui::{Presentation, headless::Format},
+    ui::{Presentation, headless::OutputFormat},
 };
 
 use super::{
@@ -24,7 +24,7 @@ use super::{
     choice,
     listing_args::AdaptersCommand,
     run::sources,
-    table::{Cell, table},
+    table::{TableCell, table},
     trust::{self, refuse_agent},
 };
 
@@ -89,22 +89,22 @@ pub(super) fn run(args: &Args, command: &AdaptersCommand, supervisor: &Superviso
 }
 
 fn list(catalog: &Catalog, project: &Path) {
-    let style = Presentation::of_stdout(Format::Text).style;
+    let style = Presentation::of_stdout(OutputFormat::Text).style;
     let rows: Vec<_> = catalog
         .list(project)
         .into_iter()
         .map(|adapter| {
             let state = match (&adapter.broken, &adapter.installed) {
-                (Some(why), _) => Cell::coloured(format!("broken: {why}"), "31"),
-                (None, Some(path)) => Cell::coloured(path.display().to_string(), "32"),
-                (None, None) => Cell::coloured("not installed", "2"),
+                (Some(why), _) => TableCell::coloured(format!("broken: {why}"), "31"),
+                (None, Some(path)) => TableCell::coloured(path.display().to_string(), "32"),
+                (None, None) => TableCell::coloured("not installed", "2"),
             };
             [
-                Cell::coloured(&adapter.id, "1"),
-                Cell::new(&adapter.title),
-                Cell::new(adapter.channels),
-                Cell::new(&adapter.asks),
-                Cell::coloured(adapter.origin.to_string(), "2"),
+                TableCell::coloured(&adapter.id, "1"),
+                TableCell::new(&adapter.title),
+                TableCell::new(adapter.channels),
+                TableCell::new(&adapter.asks),
+                TableCell::coloured(adapter.origin.to_string(), "2"),
                 state,
             ]
         })

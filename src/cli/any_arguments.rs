@@ -10,7 +10,7 @@ use clap::{Arg, Command};
 use ralph_core::testing::{Dice, rounds};
 
 use super::{help, mistake, parse, target};
-use crate::config::{self, Sources};
+use crate::config::{self, SettingSources};
 
 /// Values that no flag expects, and some that many flags do.
 fn values() -> Vec<OsString> {
@@ -85,9 +85,9 @@ fn told(words: &[OsString]) -> Option<String> {
     if let Err(failure) = target::resolve(&mut args) {
         return Some(failure.to_string());
     }
-    let loaded = config::load(&Sources {
+    let loaded = config::load(&SettingSources {
         flags: [args.settings.given.clone(), args.screen_flags()].concat(),
-        ..Sources::default()
+        ..SettingSources::default()
     });
     loaded.err().map(|mistakes| mistakes.to_string())
 }

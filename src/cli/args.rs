@@ -31,7 +31,7 @@ use super::{
 )]
 pub(super) struct Args {
     #[command(subcommand)]
-    pub(super) command: Option<Command>,
+    pub(super) command: Option<CliCommand>,
 
     /// The plan, as with `--plan`; or a task in quotes, which is run alone, with a plan of its own below .ralph/plans
     #[arg(value_name = "PLAN | TASK")]
@@ -227,7 +227,7 @@ impl Args {
 // of all commands. A `///` comment on a struct of arguments would replace the help of the command that contains it.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
-pub(super) enum Command {
+pub(super) enum CliCommand {
     /// What `ralph` does without a command
     #[command(hide = true, disable_help_flag = true)]
     Run {

@@ -17,12 +17,12 @@ use ralph_words::{counted, short_duration};
 use serde_json::{Value, json};
 
 use crate::{
-    app::{self, Assay, OwnFiles, Place, Told},
+    app::{self, Assay, AssayProgress, OwnFiles, ProjectPlace},
     assay::{AssayRow, AttemptKind, Break, BrokenWork, GateVerdict, Remedy, cheats},
-    config::{self, Loaded, Sources},
+    config::{self, Loaded, SettingSources},
     driver::RunChoice,
     error::{Failure, FailureKind},
-    ui::{Presentation, headless::Format},
+    ui::{Presentation, headless::OutputFormat},
 };
 
 use super::{args::Args, run::sources, trust};
@@ -54,14 +54,15 @@ pub(super) fn run(args: &Args, names: &[String], as_json: bool, supervisor: &Sup
     let width = width(cheats.iter().map(|cheat| &cheat.name[..]).chain(["do-nothing"]));
     let assay = app::assay(&place, &loaded, cheats, supervisor, |told| match told {
         // With `--json`, only the final object is printed.
-        Told::Row { row, settings } if !as_json => print(&row_in_words(row, width, settings)),
-        Told::Row { .. } => {}
-        Told::Begun { assay, rows, estimate } if !as_json => print(&beginning(assay, rows, estimate)),
-        Told::Begun { .. } => {}
-        Told::Copying { .. } | Told::Checking | Told::Breaking if as_json && !is_terminal() => {}
-        Told::Copying { above } => complain(&format!("copying the project to {} …", above.display())),
-        Told::Checking => complain("running the goals on the copy …"),
-        Told::Breaking => complain("looking for a change of the work that the tests notice …"),
+        AssayProgress::Row { row, settings } if !as_json => print(&row_in_words(row, width, settings)),
+        AssayProgress::Row { .. } => {}
+        AssayProgress::Begun { assay, rows, estimate } if !as_json => print(&beginning(assay, rows, estimate)),
+        AssayProgress::Begun { .. } => {}
+        AssayProgress::Copying { .. } | AssayProgress::Checking | AssayProgress::Breaking
+            if as_json && !is_terminal() => {}
+        AssayProgress::Copying { above } => complain(&format!("copying the project to {} …", above.display())),
+        AssayProgress::Checking => complain("running the goals on the copy …"),
+        AssayProgress::Breaking => complain("looking for a change of the work that the tests notice …"),
     })?;
     match as_json {
         true => print_json(&pretty_json(&in_json(&loaded, &assay))),
@@ -72,17 +73,17 @@ pub(super) fn run(args: &Args, names: &[String], as_json: bool, supervisor: &Sup
 
 /// Runs one cheat in the copy, with the settings of the file given by `--config` only.
 pub(super) fn run_one(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
-    let place = Place::current(args.state_dir.as_deref())?;
+    let place = ProjectPlace::current(args.state_dir.as_deref())?;
     // The project's own files were trusted before the project was copied.
-    let place = Place {
+    let place = ProjectPlace {
         own: OwnFiles::read(&place.project),
         ..place
     };
-    let loaded = config::load(&Sources {
+    let loaded = config::load(&SettingSources {
         extra: args.config.clone(),
-        ..Sources::default()
+        ..SettingSources::default()
     })?;
-    let presentation = Presentation::of_stdout(Format::Text).without_hints();
+    let presentation = Presentation::of_stdout(OutputFormat::Text).without_hints();
     let diagnostics = Diagnostics::new(&Filter::default(), false);
     app::run(
         &place,
@@ -118,7 +119,7 @@ fn chosen(mut cheats: Vec<Cheat>, names: &[String]) -> Result<Vec<Cheat>, Failur
 }
 
 /// Warns of goals that name the project by its absolute path: run in the copy, they would check the original.
-fn warn_of_absolute_paths(place: &Place, loaded: &Loaded) {
+fn warn_of_absolute_paths(place: &ProjectPlace, loaded: &Loaded) {
     let project = place.project.to_string_lossy();
     for goal in &loaded.config.goals.enabled {
         if goal.command.contains(&*project) {

@@ -16,7 +16,7 @@ use ralph_text::{console::print, with_causes};
 use ralph_words::stop_in_words;
 
 use crate::{
-    app::{self, Ways},
+    app::{self, FollowUpCommands},
     driver::read_view,
     error::{Failure, FailureKind},
     ui::{
@@ -37,7 +37,7 @@ const TOKEN_CAP_BYTES: u64 = 4096;
 const LOOK: Duration = Duration::from_millis(300);
 
 pub(super) fn attach(args: &Args, run: Option<&str>, supervisor: &Supervisor) -> Result<u8, Failure> {
-    attach_to(args, &place(args)?.paths, run, &Ways::here(), supervisor)
+    attach_to(args, &place(args)?.paths, run, &FollowUpCommands::here(), supervisor)
 }
 
 /// As [`attach`], but for any project.
@@ -45,7 +45,7 @@ pub(super) fn attach_to(
     args: &Args,
     paths: &ProjectPaths,
     run: Option<&str>,
-    ways: &Ways,
+    ways: &FollowUpCommands,
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
     let run = run.map(|run| which_run(paths, Some(run))).transpose()?;

@@ -7,8 +7,8 @@ use ralph_system::proc::is_below_a_run;
 use ralph_text::console::{self, complain};
 
 use crate::{
-    app::{self, Candidate, Place},
-    config::{self, Sources},
+    app::{self, AgentCandidate, ProjectPlace},
+    config::{self, SettingSources},
     error::{Failure, FailureKind},
 };
 
@@ -16,7 +16,7 @@ use crate::{
 ///
 /// # Errors
 /// A [`Failure`] if the answer cannot be read or stored.
-pub(super) fn ask_once(sources: &Sources, place: &Place) -> Result<(), Failure> {
+pub(super) fn ask_once(sources: &SettingSources, place: &ProjectPlace) -> Result<(), Failure> {
     if !console::is_answered() || is_below_a_run() {
         return Ok(());
     }
@@ -48,7 +48,7 @@ pub(super) fn ask_once(sources: &Sources, place: &Place) -> Result<(), Failure> 
 ///
 /// # Errors
 /// A [`Failure`] if the answer cannot be stored.
-pub(super) fn remember(place: &Place, id: &str) -> Result<(), Failure> {
+pub(super) fn remember(place: &ProjectPlace, id: &str) -> Result<(), Failure> {
     let file = chosen::file(&place.paths);
     chosen::remember(&place.paths, id)
         .map_err(|error| Failure::new(FailureKind::Failed, format!("{}: {error}", file.display())))?;
@@ -59,7 +59,7 @@ pub(super) fn remember(place: &Place, id: &str) -> Result<(), Failure> {
 }
 
 /// Reads an agent's number or id from stdin. Returns `None` at the end of the input.
-fn answer(candidates: &[Candidate]) -> Result<Option<&str>, Failure> {
+fn answer(candidates: &[AgentCandidate]) -> Result<Option<&str>, Failure> {
     let mut input = io::stdin().lock();
     loop {
         let mut line = String::new();
@@ -79,7 +79,7 @@ fn answer(candidates: &[Candidate]) -> Result<Option<&str>, Failure> {
     }
 }
 
-fn chosen_by<'c>(answer: &str, candidates: &'c [Candidate]) -> Option<&'c Candidate> {
+fn chosen_by<'c>(answer: &str, candidates: &'c [AgentCandidate]) -> Option<&'c AgentCandidate> {
     match answer.parse::<usize>() {
         _ if answer.is_empty() => candidates.first(),
         Ok(number) => candidates.get(number.checked_sub(1)?),

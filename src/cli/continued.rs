@@ -17,14 +17,14 @@ use ralph_text::console::{complain, is_answered};
 use ralph_words::{counted, hint_for, limit_word, raise_option, short_duration, stop_in_words, sufficient_raise};
 
 use crate::{
-    app::{self, Place},
+    app::{self, ProjectPlace},
     config::{self, Flag},
     driver::{Taskless, read_plan, read_view},
     error::{Failure, FailureKind},
 };
 
 use super::{
-    args::{Args, Command, Continuing, FormatArg},
+    args::{Args, CliCommand, Continuing, FormatArg},
     confirm::is_agreed,
     run::{place, sources},
     trust,
@@ -43,7 +43,9 @@ const PROMPTS: [&str; 2] = ["prompt", "promptFile"];
 /// # Errors
 /// A [`Failure`] if no run can be continued, or if the continued run would end at once.
 pub(super) fn resolve(args: &mut Args, given: &mut Vec<OsString>) -> Result<(), Failure> {
-    if let Some(Command::Continue(continuing)) = args.command.take_if(|command| matches!(command, Command::Continue(_)))
+    if let Some(CliCommand::Continue(continuing)) = args
+        .command
+        .take_if(|command| matches!(command, CliCommand::Continue(_)))
     {
         let Continuing {
             iterations,
@@ -54,12 +56,12 @@ pub(super) fn resolve(args: &mut Args, given: &mut Vec<OsString>) -> Result<(), 
         args.show = show;
         args.continues = true;
         refuse_running(args)?;
-        let last = Last::of(args)?;
+        let last = LastRun::of(args)?;
         return continued(args, last, iterations);
     }
     let starts = args.command.is_none() && !args.status && !args.reset_circuit;
     if starts && args.continues {
-        let last = Last::of(args)?;
+        let last = LastRun::of(args)?;
         return continued(args, last, None);
     }
     if !starts || args.behind_screen {
@@ -69,7 +71,7 @@ pub(super) fn resolve(args: &mut Args, given: &mut Vec<OsString>) -> Result<(), 
     if !can_start(args) {
         return Ok(());
     }
-    let Ok(Some(last)) = Last::of(args) else {
+    let Ok(Some(last)) = LastRun::of(args) else {
         return Ok(());
     };
     if is_wanted(args, &last)? {
@@ -101,16 +103,16 @@ fn refuse_running(args: &Args) -> Result<(), Failure> {
 }
 
 /// The last run of the project, read from its journal.
-pub(super) struct Last {
+pub(super) struct LastRun {
     run: RunId,
     view: RunView,
     project: PathBuf,
 }
 
-impl Last {
+impl LastRun {
     /// Returns `None` if the project has no run, or if the last one never began.
     pub(super) fn of(args: &Args) -> Result<Option<Self>, Failure> {
-        let Place { project, paths, .. } = place(args)?;
+        let ProjectPlace { project, paths, .. } = place(args)?;
         let Some(run) = paths.latest_run().filter(|run| paths.run(run).journal().exists()) else {
             return Ok(None);
         };
@@ -151,8 +153,8 @@ fn can_start(args: &Args) -> bool {
 }
 
 /// Asks whether to continue the last run, if that is possible and a user is there to answer.
-fn is_wanted(args: &Args, last: &Last) -> Result<bool, Failure> {
-    let Last { run, view, .. } = last;
+fn is_wanted(args: &Args, last: &LastRun) -> Result<bool, Failure> {
+    let LastRun { run, view, .. } = last;
     let Some(reason) = view.stop_reason().filter(|reason| reason.can_be_continued()) else {
         return Ok(false);
     };
@@ -176,7 +178,7 @@ fn is_wanted(args: &Args, last: &Last) -> Result<bool, Failure> {
 }
 
 /// Replaces `args` with those of the last run, overridden by what was typed now.
-fn continued(args: &mut Args, last: Option<Last>, iterations: Option<u32>) -> Result<(), Failure> {
+fn continued(args: &mut Args, last: Option<LastRun>, iterations: Option<u32>) -> Result<(), Failure> {
     let Some(last) = last else {
         return Err(Failure::new(
             FailureKind::Failed,
@@ -184,7 +186,7 @@ fn continued(args: &mut Args, last: Option<Last>, iterations: Option<u32>) -> Re
         )
         .hint("`ralph` starts one"));
     };
-    let Last { run, view, .. } = &last;
+    let LastRun { run, view, .. } = &last;
     let over =
         |why: &str| Failure::new(FailureKind::Failed, format!("run {run} {why}")).hint("`ralph` starts a new run");
     match view.stop_reason() {

@@ -13,7 +13,7 @@ use ralph_text::console::print;
 use ralph_words::{command_refusal_in_words, queued_message_in_words, tests_confirmed_in_words};
 
 use crate::{
-    app::{Place, judge},
+    app::{ProjectPlace, judge},
     config,
     driver::{self, BreakerReset, DeferredMessage, LeaveOutcome, PermissionPolicy, read_view},
     error::{Failure, FailureKind},
@@ -114,7 +114,7 @@ pub(super) fn answer(args: &Args, ask: u32, words: &[String], rules: &[String]) 
 }
 
 /// Returns the judge of whether an answer's rules allow the request, as the loop has it.
-fn judge_of(args: &Args, place: &Place) -> Result<Arc<dyn PermissionPolicy>, Failure> {
+fn judge_of(args: &Args, place: &ProjectPlace) -> Result<Arc<dyn PermissionPolicy>, Failure> {
     let loaded = config::load(&sources(args, place))?;
     Ok(judge(place, loaded.config.permissions.policy()))
 }

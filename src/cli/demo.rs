@@ -6,8 +6,8 @@ use ralph_system::proc::Supervisor;
 use ralph_text::{console::print, with_causes};
 
 use crate::{
-    app::{self, Place},
-    config::{self, Flag, Sources},
+    app::{self, ProjectPlace},
+    config::{self, Flag, SettingSources},
     demo,
     driver::RunChoice,
     error::{Failure, FailureKind},
@@ -36,8 +36,8 @@ pub(super) fn run(args: &Args, show: &ShowFlags, supervisor: &Supervisor) -> Res
         .canonicalize()
         .map_err(|error| Failure::new(FailureKind::Failed, format!("{}: {error}", project.display())))?;
     let state = args.state_dir.clone().unwrap_or_else(|| scratch.join("state"));
-    let place = Place::of(project.clone(), Some(&state))?;
-    let loaded = config::load(&Sources {
+    let place = ProjectPlace::of(project.clone(), Some(&state))?;
+    let loaded = config::load(&SettingSources {
         flags: [
             vec![
                 Flag::new("ralph demo", "adapter", "demo"),
@@ -47,7 +47,7 @@ pub(super) fn run(args: &Args, show: &ShowFlags, supervisor: &Supervisor) -> Res
             limits(args, &place),
         ]
         .concat(),
-        ..Sources::default()
+        ..SettingSources::default()
     })?;
     // Hints name commands that would not find this state directory.
     let presentation = presentation(show, screen(args, &place)).without_hints();
@@ -94,7 +94,7 @@ fn quoted(path: &str) -> String {
 }
 
 /// The limits among the flags of this command line. The other flags do not apply to the demo.
-fn limits(args: &Args, place: &Place) -> Vec<Flag> {
+fn limits(args: &Args, place: &ProjectPlace) -> Vec<Flag> {
     let flags = sources(args, place).flags;
     flags
         .into_iter()

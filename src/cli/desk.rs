@@ -16,11 +16,11 @@ use ralph_text::{console::complain, one_line, with_causes};
 use tempfile::TempDir;
 
 use crate::{
-    app::{self, Place},
+    app::{self, ProjectPlace},
     config::{self, Loaded, Notify},
     driver::RunChoice,
     error::{Failure, FailureKind},
-    ui::{Presentation, headless::Format},
+    ui::{Presentation, headless::OutputFormat},
 };
 
 use super::{
@@ -35,12 +35,12 @@ const ITERATIONS: u32 = 3;
 const TIME_MS: u64 = 30 * 60_000;
 
 /// The scratch directory of the agent, deleted on drop.
-pub(super) struct Desk {
+pub(super) struct ScratchProject {
     scratch: TempDir,
     directory: PathBuf,
 }
 
-impl Desk {
+impl ScratchProject {
     pub(super) fn new(prefix: &str) -> Result<Self, Failure> {
         let scratch = tempfile::Builder::new()
             .prefix(prefix)
@@ -74,11 +74,11 @@ impl Desk {
         written: &str,
         assignment: &str,
         args: &Args,
-        place: &Place,
+        place: &ProjectPlace,
         supervisor: &Supervisor,
     ) -> Result<u8, Failure> {
         self.lay(ASSIGNMENT, assignment.as_bytes())?;
-        let guard = Untouched::of(place, self.scratch(), supervisor);
+        let guard = ProjectCheckpoint::of(place, self.scratch(), supervisor);
         let state = self.scratch().join("state");
         let code = work(args, place, &self.directory, written, &state, supervisor);
         guard.restore()?;
@@ -93,7 +93,7 @@ fn failed(path: &Path, error: &io::Error) -> Failure {
 /// Runs the agent in the desk directory, and returns the exit code of that run.
 fn work(
     args: &Args,
-    place: &Place,
+    place: &ProjectPlace,
     desk: &Path,
     written: &str,
     state: &Path,
@@ -101,12 +101,12 @@ fn work(
 ) -> Result<u8, Failure> {
     let mut loaded = config::load(&sources(args, place))?;
     assign(&mut loaded, written);
-    let at_desk = Place {
+    let at_desk = ProjectPlace {
         own: place.own.clone(),
-        ..Place::of(desk.to_owned(), Some(state))?
+        ..ProjectPlace::of(desk.to_owned(), Some(state))?
     };
     // The run is deleted with its desk, so it cannot be continued.
-    let presentation = Presentation::of_stdout(Format::Text)
+    let presentation = Presentation::of_stdout(OutputFormat::Text)
         .suiting(screen(args, place))
         .without_hints();
     let diagnostics = diagnostics(&args.show, presentation);
@@ -137,13 +137,13 @@ fn assign(loaded: &mut Loaded, written: &str) {
 }
 
 /// A checkpoint of the project from before the agent ran.
-struct Untouched {
+struct ProjectCheckpoint {
     repository: Option<Repository>,
     run: RunId,
 }
 
-impl Untouched {
-    fn of(place: &Place, scratch: &Path, supervisor: &Supervisor) -> Self {
+impl ProjectCheckpoint {
+    fn of(place: &ProjectPlace, scratch: &Path, supervisor: &Supervisor) -> Self {
         let run = RunId(format!("desk-{}", std::process::id()));
         let found = Repository::discover(&place.project, scratch, supervisor);
         let taken = found.map_err(|error| with_causes(&error)).and_then(|(repository, _)| {

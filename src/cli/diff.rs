@@ -11,7 +11,7 @@ use crate::{
     review::{DifferenceRequest, difference},
     ui::{
         Presentation,
-        headless::{Format, Style},
+        headless::{OutputFormat, OutputStyle},
     },
 };
 
@@ -41,7 +41,7 @@ pub(super) fn run(
             Failure::new(FailureKind::Failed, what).hint("`ralph runs` lists the runs, `--run ID` names another")
         );
     }
-    let style = Presentation::of_stdout(Format::Text).style;
+    let style = Presentation::of_stdout(OutputFormat::Text).style;
     let is_shown = console::is_terminal();
     // Git may colour the list of files only: it quotes unusual file names.
     let is_painted_by_git = is_shown && stat && style.colour;
@@ -90,7 +90,7 @@ fn include(args: &Args) -> Vec<String> {
         .unwrap_or_default()
 }
 
-fn detail(stat: bool, style: Style) -> DiffDetail {
+fn detail(stat: bool, style: OutputStyle) -> DiffDetail {
     if stat {
         DiffDetail::Stat {
             columns: style.columns.unwrap_or(COLUMNS),
@@ -110,7 +110,7 @@ fn lines(difference: &[u8], keep: KeptEscapes) -> Vec<String> {
 
 /// Colours a patch as git does. Git's own colours are not used: they cannot be told apart from escape sequences in a
 /// file, which can hide a line.
-fn painted(lines: Vec<String>, style: Style) -> Vec<String> {
+fn painted(lines: Vec<String>, style: OutputStyle) -> Vec<String> {
     let mut is_head = true;
     let paint = |line: String| {
         is_head = line.starts_with("diff --git ") || (is_head && !line.starts_with("@@"));
@@ -132,9 +132,9 @@ mod tests {
     #[test]
     fn a_patch_is_coloured_by_its_lines_and_not_by_what_is_in_them() {
         let patch = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n--- old\n+\x1b[8mnew\x1b[0m\n same\ndiff --git a/b b/b\n";
-        let style = Style {
+        let style = OutputStyle {
             colour: true,
-            ..Style::PLAIN
+            ..OutputStyle::PLAIN
         };
         let painted = painted(lines(patch.as_bytes(), KeptEscapes::Nothing), style);
         let codes: Vec<&str> = painted.iter().map(|line| line.split('m').next().unwrap()).collect();

@@ -15,7 +15,7 @@ use crate::{
     app,
     config::{self, Config, Loaded},
     error::{Failure, FailureKind},
-    ui::{Presentation, headless::Format},
+    ui::{Presentation, headless::OutputFormat},
 };
 
 use super::{
@@ -23,7 +23,7 @@ use super::{
     run::sources,
     trust,
 };
-use model::{Checkup, Fatal, Finding, Section, State, Text};
+use model::{Checkup, CheckupText, DoctorFinding, DoctorSection, Fatal, FindingState};
 
 const AGENTS: &str = "agents";
 const MACHINE: &str = "machine";
@@ -47,31 +47,31 @@ pub(super) fn run(args: &Args, format: DoctorFormatArg, supervisor: &Supervisor)
         sections: Vec::new(),
     };
     // As text, each row is printed as soon as it is known: some programs take seconds to report their version.
-    let text = (format == DoctorFormatArg::Text).then(|| Text {
+    let text = (format == DoctorFormatArg::Text).then(|| CheckupText {
         width: catalog
             .ids()
             .map(str::len)
             .max()
             .unwrap_or_default()
             .max(LONGEST_NAME.len()),
-        style: Presentation::of_stdout(Format::Text).style,
+        style: Presentation::of_stdout(OutputFormat::Text).style,
     });
-    let say = |line: &dyn Fn(&Text) -> String| {
+    let say = |line: &dyn Fn(&CheckupText) -> String| {
         if let Some(text) = &text {
             print_coloured(&line(text));
         }
     };
-    let mut told = |finding: &Finding| say(&|text| text.row(finding));
+    let mut told = |finding: &DoctorFinding| say(&|text| text.row(finding));
     say(&|text| text.head(&checkup));
     say(&|text| text.title(AGENTS));
     let findings = agents::findings(&place, &config, remembered, &catalog, supervisor, &mut told);
-    checkup.sections.push(Section {
+    checkup.sections.push(DoctorSection {
         title: AGENTS,
         findings,
     });
     say(&|text| text.title(MACHINE));
     let findings = machine::findings(&place, &config, supervisor, &mut told);
-    checkup.sections.push(Section {
+    checkup.sections.push(DoctorSection {
         title: MACHINE,
         findings,
     });
@@ -80,7 +80,7 @@ pub(super) fn run(args: &Args, format: DoctorFormatArg, supervisor: &Supervisor)
     findings.extend(left_out.map(untrusted));
     findings.iter().for_each(&mut told);
     findings.extend(project::findings(&place, &config, supervisor, &mut told));
-    checkup.sections.push(Section {
+    checkup.sections.push(DoctorSection {
         title: PROJECT,
         findings,
     });
@@ -99,12 +99,12 @@ pub(super) fn run(args: &Args, format: DoctorFormatArg, supervisor: &Supervisor)
 }
 
 /// The finding that the project's own files are not trusted and therefore ignored.
-fn untrusted(left_out: String) -> Finding {
-    Finding::new("trust", State::Weak, left_out)
+fn untrusted(left_out: String) -> DoctorFinding {
+    DoctorFinding::new("trust", FindingState::Weak, left_out)
         .todo("`ralph trust --show` shows what they say, `ralph trust` trusts them")
 }
 
-fn configuration(loaded: &Result<Loaded, Failure>, paths: &str) -> Finding {
+fn configuration(loaded: &Result<Loaded, Failure>, paths: &str) -> DoctorFinding {
     match loaded {
         Ok(loaded) => {
             let read: Vec<_> = paths
@@ -121,12 +121,12 @@ fn configuration(loaded: &Result<Loaded, Failure>, paths: &str) -> Finding {
                     .join(", "),
             };
             let state = if loaded.notices.is_empty() {
-                State::Good
+                FindingState::Good
             } else {
-                State::Weak
+                FindingState::Weak
             };
-            Finding::new("settings", state, text).todos(loaded.notices.iter().cloned())
+            DoctorFinding::new("settings", state, text).todos(loaded.notices.iter().cloned())
         }
-        Err(failure) => Finding::fatal("settings", Fatal::Configuration, failure),
+        Err(failure) => DoctorFinding::fatal("settings", Fatal::Configuration, failure),
     }
 }

@@ -7,13 +7,13 @@ use crate::{
     app,
     error::Failure,
     many::EngineCatalog,
-    ui::{Presentation, headless::Format},
+    ui::{Presentation, headless::OutputFormat},
 };
 
 use super::{
     args::Args,
     listing_args::EnginesCommand,
-    table::{Cell, table},
+    table::{TableCell, table},
     trust,
 };
 
@@ -31,26 +31,26 @@ pub(super) fn run(args: &Args, command: &EnginesCommand) -> Result<u8, Failure> 
 }
 
 fn list(catalog: &EngineCatalog) {
-    let style = Presentation::of_stdout(Format::Text).style;
+    let style = Presentation::of_stdout(OutputFormat::Text).style;
     let local = [
-        Cell::coloured(LOCAL, "1"),
-        Cell::new("processes of this machine"),
-        Cell::new(""),
-        Cell::coloured("built in", "2"),
-        Cell::coloured("always there", "32"),
+        TableCell::coloured(LOCAL, "1"),
+        TableCell::new("processes of this machine"),
+        TableCell::new(""),
+        TableCell::coloured("built in", "2"),
+        TableCell::coloured("always there", "32"),
     ];
     let described = catalog.list().into_iter().map(|engine| {
         let state = match (&engine.broken, &engine.program) {
-            (Some(why), _) => Cell::coloured(format!("broken: {why}"), "31"),
-            (None, Some(path)) => Cell::coloured(path.display().to_string(), "32"),
-            (None, None) => Cell::coloured("not installed", "2"),
+            (Some(why), _) => TableCell::coloured(format!("broken: {why}"), "31"),
+            (None, Some(path)) => TableCell::coloured(path.display().to_string(), "32"),
+            (None, None) => TableCell::coloured("not installed", "2"),
         };
         let tested = engine.verified.as_deref().unwrap_or("unrun");
         [
-            Cell::coloured(&engine.id, "1"),
-            Cell::new(&engine.title),
-            Cell::new(tested),
-            Cell::coloured(engine.origin.to_string(), "2"),
+            TableCell::coloured(&engine.id, "1"),
+            TableCell::new(&engine.title),
+            TableCell::new(tested),
+            TableCell::coloured(engine.origin.to_string(), "2"),
             state,
         ]
     });

@@ -5,28 +5,28 @@ use clap::{Command, CommandFactory as _};
 use super::{args::Args, exit_codes, setting_flags::SETTINGS};
 
 /// A row of the overview: related commands, each with an example that can be typed as it stands.
-pub(super) struct Row {
+pub(super) struct OverviewRow {
     pub(super) commands: &'static [(&'static str, &'static str)],
     /// Purpose of several commands, for the short help. `None` for a single command, which has its own first line.
     about: Option<&'static str>,
 }
 
-const fn one(command: &'static [(&'static str, &'static str)]) -> Row {
-    Row {
+const fn one(command: &'static [(&'static str, &'static str)]) -> OverviewRow {
+    OverviewRow {
         commands: command,
         about: None,
     }
 }
 
-const fn several(commands: &'static [(&'static str, &'static str)], about: &'static str) -> Row {
-    Row {
+const fn several(commands: &'static [(&'static str, &'static str)], about: &'static str) -> OverviewRow {
+    OverviewRow {
         commands,
         about: Some(about),
     }
 }
 
 /// The commands that users type, in groups.
-pub(super) const GROUPS: &[(&str, &[Row])] = &[
+pub(super) const GROUPS: &[(&str, &[OverviewRow])] = &[
     (
         "Begin",
         &[

@@ -30,7 +30,7 @@ const LINES_TOLD: usize = 40;
 
 /// The arguments of `ralph import`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wish<'a> {
+pub(super) struct ImportArgs<'a> {
     pub(super) spec: &'a Path,
     pub(super) name: Option<&'a str>,
     pub(super) to: &'a Path,
@@ -38,8 +38,8 @@ pub(super) struct Wish<'a> {
     pub(super) yes: bool,
 }
 
-pub(super) fn run(args: &Args, wish: Wish<'_>, supervisor: &Supervisor) -> Result<u8, Failure> {
-    let Wish { spec, name, to, .. } = wish;
+pub(super) fn run(args: &Args, wish: ImportArgs<'_>, supervisor: &Supervisor) -> Result<u8, Failure> {
+    let ImportArgs { spec, name, to, .. } = wish;
     let file = match spec == Path::new(DASH) {
         true => "standard input".to_owned(),
         false => spec.display().to_string(),
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args, wish: Wish<'_>, supervisor: &Supervisor) -> Resul
             );
         }
         let found = imported.ok();
-        let wish = import_with_agent::Wish {
+        let wish = import_with_agent::AgentImportArgs {
             spec: &bytes,
             found: found.as_ref(),
             to,

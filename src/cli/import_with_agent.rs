@@ -18,14 +18,14 @@ use crate::{
     error::{Failure, FailureKind},
 };
 
-use super::{args::Args, confirm::is_confirmed, desk::Desk, trust};
+use super::{args::Args, confirm::is_confirmed, desk::ScratchProject, trust};
 
 /// Files in the agent's directory: the plan that it writes, and the requirements.
 const WRITTEN: &str = "PLAN.md";
 const SPEC: &str = "requirements.md";
 
 /// The arguments of the command that matter to the agent's work.
-pub(super) struct Wish<'a> {
+pub(super) struct AgentImportArgs<'a> {
     pub(super) spec: &'a [u8],
     /// The plan found by structure alone, if any.
     pub(super) found: Option<&'a Imported>,
@@ -33,7 +33,7 @@ pub(super) struct Wish<'a> {
     pub(super) yes: bool,
 }
 
-pub(super) fn run(args: &Args, wish: &Wish<'_>, supervisor: &Supervisor) -> Result<u8, Failure> {
+pub(super) fn run(args: &Args, wish: &AgentImportArgs<'_>, supervisor: &Supervisor) -> Result<u8, Failure> {
     // Refused before the agent's session, which costs money.
     if !wish.yes && !console::is_answered() {
         return Err(
@@ -43,7 +43,7 @@ pub(super) fn run(args: &Args, wish: &Wish<'_>, supervisor: &Supervisor) -> Resu
     }
     let place = trust::place_to_run(args)?;
     let before = existing(wish.to)?;
-    let desk = Desk::new("ralph-import-")?;
+    let desk = ScratchProject::new("ralph-import-")?;
     let project = place.project.display().to_string();
     desk.lay(SPEC, wish.spec)?;
     let assignment = begin::assignment(WRITTEN, SPEC, &project, wish.found);

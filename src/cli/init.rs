@@ -13,9 +13,9 @@ use ralph_words::{goal_in_words, short_duration};
 use serde_json::json;
 
 use crate::{
-    app::{self, Place},
-    begin::{self, PLANS, Suggestion},
-    config::{self, Flag, Loaded, Sources},
+    app::{self, ProjectPlace},
+    begin::{self, CommandSuggestion, PLANS},
+    config::{self, Flag, Loaded, SettingSources},
     error::{Failure, FailureKind},
 };
 
@@ -37,7 +37,7 @@ const INSTRUCTIONS: [&str; 4] = ["AGENTS.md", "AGENT.md", "CLAUDE.md", "GEMINI.m
 
 /// The arguments of `ralph init` and `ralph setup`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wish<'a> {
+pub(super) struct InitArgs<'a> {
     pub(super) tasks: &'a [String],
     /// The user's goals, each as `NAME=COMMAND`.
     pub(super) goals: &'a [String],
@@ -54,12 +54,12 @@ pub(super) struct Wish<'a> {
 }
 
 /// A file to be created.
-struct New {
+struct NewFile {
     path: PathBuf,
     text: String,
 }
 
-pub(super) fn run(args: &Args, wish: Wish<'_>, supervisor: &Supervisor) -> Result<u8, Failure> {
+pub(super) fn run(args: &Args, wish: InitArgs<'_>, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = trust::place_to_look(args)?;
     trust::refuse_agent(&place.paths, Personal::Trust)?;
     refuse_home(&place.project)?;
@@ -115,7 +115,12 @@ fn instructions_there(project: &Path) -> Option<&'static str> {
 ///
 /// # Errors
 /// A [`Failure`] if a file cannot be written or a question cannot be asked.
-pub(super) fn begin(args: &Args, place: &Place, wish: Wish<'_>, supervisor: &Supervisor) -> Result<bool, Failure> {
+pub(super) fn begin(
+    args: &Args,
+    place: &ProjectPlace,
+    wish: InitArgs<'_>,
+    supervisor: &Supervisor,
+) -> Result<bool, Failure> {
     let config = place.project.join(".ralph").join("config.json");
     let named = named_goals(args, wish)?;
     let goals = match (config.exists(), named.first()) {
@@ -164,15 +169,15 @@ pub(super) fn begin(args: &Args, place: &Place, wish: Wish<'_>, supervisor: &Sup
 }
 
 /// The goals named on the command line, before or after `init`.
-fn named_goals(args: &Args, wish: Wish<'_>) -> Result<Vec<Suggestion>, Failure> {
+fn named_goals(args: &Args, wish: InitArgs<'_>) -> Result<Vec<CommandSuggestion>, Failure> {
     let before = args.settings.given.iter().filter(|flag| flag.key == GOALS).cloned();
     let behind = wish.goals.iter().map(|goal| Flag::new(NAMED, GOALS, goal.as_str()));
-    let loaded = config::load(&Sources {
+    let loaded = config::load(&SettingSources {
         flags: before.chain(behind).collect(),
-        ..Sources::default()
+        ..SettingSources::default()
     })?;
     let goals = loaded.config.goals.enabled.into_iter();
-    let suggestion = |goal: Goal| Suggestion {
+    let suggestion = |goal: Goal| CommandSuggestion {
         name: goal.name,
         command: goal.command,
         from: NAMED,
@@ -180,18 +185,18 @@ fn named_goals(args: &Args, wish: Wish<'_>) -> Result<Vec<Suggestion>, Failure> 
     Ok(goals.map(suggestion).collect())
 }
 
-fn config_is_there(goal: &Suggestion) -> Failure {
+fn config_is_there(goal: &CommandSuggestion) -> Failure {
     let why = "there is a .ralph/config.json already, and nothing is overwritten";
     Failure::new(FailureKind::Usage, why).hint(format!("add the goal to it: {}", written(goal)))
 }
 
 /// A goal in the syntax of the configuration file.
-fn written(goal: &Suggestion) -> String {
+fn written(goal: &CommandSuggestion) -> String {
     json!({ "name": goal.name, "command": goal.command }).to_string()
 }
 
 /// Returns instructions for agents made of the commands that were found, or `None` if the project has its own.
-fn instructions(project: &Path, goals: &[Suggestion], wish: Wish<'_>) -> Option<New> {
+fn instructions(project: &Path, goals: &[CommandSuggestion], wish: InitArgs<'_>) -> Option<NewFile> {
     let found = match goals.is_empty() && wish.agents_md {
         // The commands that already verify the project.
         true => begin::suggestions(project),
@@ -208,14 +213,14 @@ fn instructions(project: &Path, goals: &[Suggestion], wish: Wish<'_>) -> Option<
         }
         return None;
     }
-    Some(New {
+    Some(NewFile {
         path: project.join(INSTRUCTIONS[0]),
         text: begin::instructions(&found),
     })
 }
 
 /// Asks whether to write the instructions for agents, and does so after a yes.
-fn offer(project: &Path, instructions: &New) -> Result<(), Failure> {
+fn offer(project: &Path, instructions: &NewFile) -> Result<(), Failure> {
     let name = shown(project, &instructions.path);
     print(&format!("\n{name}:\n{}\n", indented(&instructions.text)));
     complain(&format!(
@@ -228,7 +233,7 @@ fn offer(project: &Path, instructions: &New) -> Result<(), Failure> {
 }
 
 /// Asks which agent to use, unless questions are turned off.
-fn ask(args: &Args, place: &Place, wish: Wish<'_>) -> Result<(), Failure> {
+fn ask(args: &Args, place: &ProjectPlace, wish: InitArgs<'_>) -> Result<(), Failure> {
     if wish.yes || wish.dry_run {
         return Ok(());
     }
@@ -271,11 +276,11 @@ pub(super) fn git_root(project: &Path) -> Option<PathBuf> {
 /// Runs each command that was found once, and leaves out those that cannot be run here at all.
 fn checked(
     args: &Args,
-    place: &Place,
-    found: Vec<Suggestion>,
-    wish: Wish<'_>,
+    place: &ProjectPlace,
+    found: Vec<CommandSuggestion>,
+    wish: InitArgs<'_>,
     supervisor: &Supervisor,
-) -> Result<Vec<Suggestion>, Failure> {
+) -> Result<Vec<CommandSuggestion>, Failure> {
     if found.is_empty() && !wish.is_new {
         complain(&format!("note: found nothing that tests this project, {UNVERIFIED}"));
         complain("hint: `ralph init --goal tests='COMMAND'` names what does");
@@ -324,9 +329,9 @@ fn checked(
 }
 
 fn check(
-    place: &Place,
+    place: &ProjectPlace,
     loaded: &mut Loaded,
-    goal: &Suggestion,
+    goal: &CommandSuggestion,
     supervisor: &Supervisor,
 ) -> Result<GoalResult, Failure> {
     complain(&format!("running {} …", goal.command));
@@ -345,7 +350,7 @@ fn check(
 }
 
 /// The missing program, if that is why the check failed; its result says nothing about the project then.
-fn missing_program(goal: &Suggestion, result: &GoalResult) -> Option<String> {
+fn missing_program(goal: &CommandSuggestion, result: &GoalResult) -> Option<String> {
     if !result.passed && result.tail.contains("No module named pytest") {
         return Some("pytest".to_owned());
     }
@@ -369,7 +374,7 @@ fn not_found(said: &str) -> Option<&str> {
     })
 }
 
-fn not_installed(project: &Path, goal: &Suggestion, program: &str) -> String {
+fn not_installed(project: &Path, goal: &CommandSuggestion, program: &str) -> String {
     let has_modules = project.join("node_modules").exists();
     let manager = goal.command.split_whitespace().next().unwrap_or_default();
     let how = match (goal.from, program) {
@@ -385,7 +390,7 @@ fn not_installed(project: &Path, goal: &Suggestion, program: &str) -> String {
     format!("✖ {}: {what} `{program}` is not installed; {how}", goal.name)
 }
 
-fn told(goal: &Suggestion, result: &GoalResult) -> String {
+fn told(goal: &CommandSuggestion, result: &GoalResult) -> String {
     if result.passed {
         return format!("✔ {} passed in {}", goal.name, short_duration(result.duration_ms));
     }
@@ -402,7 +407,12 @@ fn told(goal: &Suggestion, result: &GoalResult) -> String {
     )
 }
 
-fn new_files(project: &Path, config: &Path, goals: &[Suggestion], tasks: &[String]) -> Result<Vec<New>, Failure> {
+fn new_files(
+    project: &Path,
+    config: &Path,
+    goals: &[CommandSuggestion],
+    tasks: &[String],
+) -> Result<Vec<NewFile>, Failure> {
     let mut files = Vec::new();
     match ralph_plan::locate(project, None, Path::exists) {
         Ok(plan) if !tasks.is_empty() => {
@@ -418,13 +428,13 @@ fn new_files(project: &Path, config: &Path, goals: &[Suggestion], tasks: &[Strin
             return Err(Failure::new(FailureKind::Configuration, why).hint("move it away, and try again"));
         }
         Ok(_) => {}
-        Err(_) => files.push(New {
+        Err(_) => files.push(NewFile {
             path: project.join("PLAN.md"),
             text: begin::plan(tasks),
         }),
     }
     if !goals.is_empty() {
-        files.push(New {
+        files.push(NewFile {
             path: config.to_owned(),
             text: begin::config(goals),
         });
@@ -432,7 +442,7 @@ fn new_files(project: &Path, config: &Path, goals: &[Suggestion], tasks: &[Strin
     Ok(files)
 }
 
-fn confirmed(files: &[New], project: &Path, is_new: bool) -> Result<bool, Failure> {
+fn confirmed(files: &[NewFile], project: &Path, is_new: bool) -> Result<bool, Failure> {
     if !console::is_answered() {
         let name = project.file_name().unwrap_or_default().to_string_lossy();
         let command = if is_new {
@@ -452,7 +462,7 @@ fn confirmed(files: &[New], project: &Path, is_new: bool) -> Result<bool, Failur
 }
 
 /// Writes the new files. A project without files for ralph before trusts those that it gets now.
-fn write(place: &Place, config: &Path, files: &[New]) -> Result<(), Failure> {
+fn write(place: &ProjectPlace, config: &Path, files: &[NewFile]) -> Result<(), Failure> {
     let had_own = has_own(&place.project);
     for new in files {
         create(&place.project, new)?;
@@ -463,7 +473,7 @@ fn write(place: &Place, config: &Path, files: &[New]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn create(project: &Path, new: &New) -> Result<(), Failure> {
+fn create(project: &Path, new: &NewFile) -> Result<(), Failure> {
     let name = shown(project, &new.path);
     create_new(&new.path, &new.text).map_err(|error| {
         let what = format!("{name}: cannot be written: {error}");

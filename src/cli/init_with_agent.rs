@@ -13,11 +13,11 @@ use ralph_text::{
 };
 
 use crate::{
-    begin::{self, Suggestion},
+    begin::{self, CommandSuggestion},
     error::{Failure, FailureKind},
 };
 
-use super::{args::Args, confirm::is_confirmed, desk::Desk, trust};
+use super::{args::Args, confirm::is_confirmed, desk::ScratchProject, trust};
 
 /// Maximum size. Longer instructions cost every session more than they help.
 const CAP_BYTES: u64 = 32 * 1024;
@@ -26,12 +26,12 @@ const CAP_BYTES: u64 = 32 * 1024;
 pub(super) fn run(
     args: &Args,
     name: &str,
-    commands: &[Suggestion],
+    commands: &[CommandSuggestion],
     yes: bool,
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
     let place = trust::place_to_run(args)?;
-    let desk = Desk::new("ralph-init-")?;
+    let desk = ScratchProject::new("ralph-init-")?;
     let project = place.project.display().to_string();
     let assignment = begin::instructions_assignment(name, &project, commands);
     match desk.has_written(name, &assignment, args, &place, supervisor)? {

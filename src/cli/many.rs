@@ -31,18 +31,18 @@ use ralph_words::{
 use serde_json::{Value, json};
 
 use crate::{
-    app::{self, BatchBegan, Place, Prepared, Ways, Wish},
-    board::{Board, Row},
+    app::{self, BatchBegan, BatchRequest, FollowUpCommands, PreparedBatch, ProjectPlace},
+    board::{Board, BoardRow},
     config::{self, Config, Flag},
     driver::now_ms,
     error::{Failure, FailureKind},
     many::{self, BatchError, BatchLock, BatchPaths, Engine, Site},
     ui::{
         Presentation, ScreenOptions,
-        headless::{Format, dated_line},
-        report::Style,
+        headless::{OutputFormat, dated_line},
+        report::OutputStyle,
         signals::code_of,
-        tui::Left,
+        tui::ScreenExit,
     },
 };
 
@@ -52,7 +52,7 @@ use super::{
     batch_flags::Resuming,
     many_report, replay,
     run::{place, presentation, screen, sources, starter},
-    table::{Cell, table},
+    table::{TableCell, table},
     trust,
 };
 
@@ -106,7 +106,7 @@ fn start(args: &Args, many: &ManyArgs, command_line: &[OsString], supervisor: &S
     sources.flags.extend(many.settings.given.iter().cloned());
     let loaded = config::load(&sources)?;
     let arguments = arguments_of(given().filter(|flag| !is_shared(flag)), sources.extra.as_deref());
-    let wish = Wish {
+    let wish = BatchRequest {
         plans: &many.plans,
         each_section: many.each_section.as_deref(),
         jobs: many.jobs,
@@ -124,7 +124,7 @@ fn start(args: &Args, many: &ManyArgs, command_line: &[OsString], supervisor: &S
     adopt(supervisor, &prepared.engine);
     let paths = prepared.site.paths.clone();
     let mut told = teller(starter.as_ref(), paths);
-    let Prepared {
+    let PreparedBatch {
         id,
         start,
         engine,
@@ -244,7 +244,7 @@ fn resume(args: &Args, resuming: &Resuming, command_line: &[OsString], superviso
 }
 
 fn nothing_to_resume(
-    place: &Place,
+    place: &ProjectPlace,
     id: &BatchId,
     batch: &Batch,
     plans: &[PlanName],
@@ -266,7 +266,7 @@ fn nothing_to_resume(
 /// Returns the settings and limits that `typed` changes for a resumed batch, and the resulting configuration.
 fn changes<'f>(
     args: &Args,
-    place: &Place,
+    place: &ProjectPlace,
     batch: &Batch,
     typed: impl Iterator<Item = &'f Flag>,
     supervisor: &Supervisor,
@@ -306,14 +306,14 @@ fn adopt(supervisor: &Supervisor, engine: &Engine) {
 }
 
 /// The screen for the batch on this terminal, unless it runs in the foreground or without one.
-fn own_screen(args: &Args, is_headless: bool, place: &Place) -> Option<ScreenOptions> {
+fn own_screen(args: &Args, is_headless: bool, place: &ProjectPlace) -> Option<ScreenOptions> {
     let screen = presentation(&args.show, screen(args, place)).screen;
     screen.filter(|_| !args.show.foreground && !is_headless)
 }
 
 /// Prints records of the batch; to a file once the batch works behind the screen of a `starter`.
 fn teller(starter: Option<&Starter>, paths: BatchPaths) -> impl FnMut(&BatchRecord, &Batch) {
-    let style = Presentation::of_stdout(Format::Text).style;
+    let style = Presentation::of_stdout(OutputFormat::Text).style;
     let mut waiting = starter;
     move |record, batch| {
         // Before this event there is no batch to show.
@@ -329,7 +329,7 @@ fn teller(starter: Option<&Starter>, paths: BatchPaths) -> impl FnMut(&BatchReco
 }
 
 /// The batch of the project that began last.
-fn last(place: &Place) -> Result<(BatchId, Batch), Failure> {
+fn last(place: &ProjectPlace) -> Result<(BatchId, Batch), Failure> {
     let id = many::latest(&place.paths).ok_or(BatchError::NoBatch)?;
     let paths = BatchPaths::new(&place.paths, &id);
     let records = many::read(&paths.journal()).map_err(BatchError::Journal)?;
@@ -337,7 +337,7 @@ fn last(place: &Place) -> Result<(BatchId, Batch), Failure> {
     Ok((id, batch))
 }
 
-fn print_line(record: &BatchRecord, batch: &Batch, style: Style) {
+fn print_line(record: &BatchRecord, batch: &Batch, style: OutputStyle) {
     if let Some(line) = batch_line(&record.event, batch) {
         print_coloured(&dated_line(record.at_ms, &line, style));
     }
@@ -349,8 +349,8 @@ fn print_line(record: &BatchRecord, batch: &Batch, style: Style) {
 }
 
 /// Prints how a batch ended: the same last line as without a screen.
-fn print_end(place: &Place, id: &BatchId) {
-    let style = Presentation::of_stdout(Format::Text).style;
+fn print_end(place: &ProjectPlace, id: &BatchId) {
+    let style = Presentation::of_stdout(OutputFormat::Text).style;
     let records = many::read(&BatchPaths::new(&place.paths, id).journal()).unwrap_or_default();
     if let (Some(batch), Some(last)) = (Batch::from_records(&records), records.last()) {
         print_line(last, &batch, style);
@@ -377,7 +377,7 @@ fn status(args: &Args, json: bool, supervisor: &Supervisor) -> Result<u8, Failur
         print_json(&pretty_json(&value));
         return Ok(0);
     }
-    let style = Presentation::of_stdout(Format::Text).style;
+    let style = Presentation::of_stdout(OutputFormat::Text).style;
     let how = match (board.running, board.end) {
         (true, _) => "running",
         (false, Some(_)) => "over",
@@ -396,7 +396,7 @@ fn status(args: &Args, json: bool, supervisor: &Supervisor) -> Result<u8, Failur
     if let Some(held) = held {
         print(&format!("{}\n", one_line(&held_in_words(&held, now_ms()))));
     }
-    let rows: Vec<[Cell; 5]> = board.plans.iter().map(row).collect();
+    let rows: Vec<[TableCell; 5]> = board.plans.iter().map(row).collect();
     print_coloured(&table(["plan", " tasks", " iteration", " age", "state"], &rows, style));
     if !board.asks.is_empty() {
         let asks = counted(board.asks.len() as u64, "question");
@@ -412,7 +412,7 @@ fn status(args: &Args, json: bool, supervisor: &Supervisor) -> Result<u8, Failur
     Ok(0)
 }
 
-fn row(row: &Row) -> [Cell; 5] {
+fn row(row: &BoardRow) -> [TableCell; 5] {
     let tasks = row
         .tasks
         .map_or(String::new(), |tasks| format!("{}/{}", tasks.done, tasks.all));
@@ -431,11 +431,11 @@ fn row(row: &Row) -> [Cell; 5] {
         Tone::Start | Tone::Note => "0",
     };
     [
-        Cell::new(&row.plan.0),
-        Cell::new(&tasks),
-        Cell::new(&iteration),
-        Cell::new(&age),
-        Cell::coloured(one_line(&state), code),
+        TableCell::new(&row.plan.0),
+        TableCell::new(&tasks),
+        TableCell::new(&iteration),
+        TableCell::new(&age),
+        TableCell::coloured(one_line(&state), code),
     ]
 }
 
@@ -511,7 +511,7 @@ fn cancel(args: &Args, plan: Option<&str>, supervisor: &Supervisor) -> Result<u8
 
 /// Ends the jobs of cancelled plans that an engine still runs.
 fn cancel_jobs(
-    place: &Place,
+    place: &ProjectPlace,
     id: &BatchId,
     batch: &Batch,
     plan: Option<&PlanName>,
@@ -549,14 +549,14 @@ fn show_board(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
 }
 
 /// Prints, after the screen is gone, how the batch ended or that it continues.
-fn leave_board(place: &Place, began: &BatchBegan) -> Result<u8, Failure> {
+fn leave_board(place: &ProjectPlace, began: &BatchBegan) -> Result<u8, Failure> {
     let watched = match began {
         BatchBegan::Watched(watched) => watched,
         BatchBegan::Ended(code) => return Ok(*code),
     };
     let board = &watched.board;
     match (watched.left, board.end) {
-        (Left::Signalled(by), _) if !board.is_over() => return Ok(code_of(by)),
+        (ScreenExit::Signalled(by), _) if !board.is_over() => return Ok(code_of(by)),
         (_, _) if !board.is_over() => {
             print(
                 "detached: the batch continues · `ralph many attach` shows it again, `ralph many cancel` cancels it\n",
@@ -586,7 +586,7 @@ fn attach_to(args: &Args, plan: &str, supervisor: &Supervisor) -> Result<u8, Fai
     let site = app::site_of_batch(&place, &id, false, supervisor)?;
     let paths = many::job_state(&site, &plan).map_err(|why| Failure::new(FailureKind::Failed, why))?;
     if lock::is_held(&paths) {
-        let ways = Ways {
+        let ways = FollowUpCommands {
             again: format!("ralph many attach {plan}"),
             stop: format!("ralph many cancel {plan}"),
             resume: "ralph many resume".to_owned(),

@@ -20,21 +20,21 @@ use ralph_words::{
 use serde::Serialize;
 
 use crate::{
-    app::{self, Place},
+    app::{self, ProjectPlace},
     driver::now_ms,
     error::{Failure, FailureKind},
     many::{self, BatchLock},
     review::{date_time, report_of_records},
     ui::{
         Presentation,
-        headless::Format,
-        report::{CommitLine, Report, Style, escaped},
+        headless::OutputFormat,
+        report::{CommitLine, OutputStyle, RunReport, escaped},
     },
 };
 
 use super::{
     args::ReportFormatArg,
-    table::{Cell, table},
+    table::{TableCell, table},
 };
 
 /// The report of a whole batch.
@@ -85,14 +85,14 @@ struct PlanReport {
     elapsed_ms: u64,
     usage: Usage,
     /// The goals as they were last run on the plan's branch.
-    goals: Vec<Goal>,
+    goals: Vec<GoalReport>,
     commits: Vec<CommitLine>,
     /// The runs of the plan, each as in `ralph report`.
-    runs: Vec<Report>,
+    runs: Vec<RunReport>,
 }
 
 #[derive(Serialize)]
-struct Goal {
+struct GoalReport {
     name: String,
     /// `None` if the goal was not run.
     passed: Option<bool>,
@@ -100,7 +100,7 @@ struct Goal {
 
 /// Writes the report of a batch to stdout or a file.
 pub(super) fn report(
-    place: &Place,
+    place: &ProjectPlace,
     id: &BatchId,
     batch: &Batch,
     (format, out): (ReportFormatArg, Option<&Path>),
@@ -126,8 +126,8 @@ pub(super) fn report(
         plans: plans.collect(),
     };
     let style = match out {
-        None => Presentation::of_stdout(Format::Text).style,
-        Some(_) => Style::PLAIN,
+        None => Presentation::of_stdout(OutputFormat::Text).style,
+        Some(_) => OutputStyle::PLAIN,
     };
     let text = match format {
         ReportFormatArg::Text => in_text(&report, style),
@@ -169,13 +169,16 @@ fn plan_report(
     commits: Vec<CommitLine>,
 ) -> PlanReport {
     let last = views.last();
-    let goals = last.map_or(&[][..], |view| &view.goals[..]).iter().map(|goal| Goal {
-        name: goal.name.clone(),
-        passed: match &goal.state {
-            GoalState::Checked { result } => Some(result.passed),
-            GoalState::Unknown | GoalState::Running => None,
-        },
-    });
+    let goals = last
+        .map_or(&[][..], |view| &view.goals[..])
+        .iter()
+        .map(|goal| GoalReport {
+            name: goal.name.clone(),
+            passed: match &goal.state {
+                GoalState::Checked { result } => Some(result.passed),
+                GoalState::Unknown | GoalState::Running => None,
+            },
+        });
     let is_merged = matches!(plan.phase, PlanPhase::Merged { .. });
     PlanReport {
         plan: plan.name.0.clone(),
@@ -318,8 +321,12 @@ impl PlanReport {
 
 const TITLES: [&str; 6] = ["plan", " tasks", " iterations", " time", "used", "state"];
 
-fn in_text(report: &BatchReport, style: Style) -> String {
-    let rows: Vec<[Cell; 6]> = report.plans.iter().map(|plan| plan.cells().map(Cell::new)).collect();
+fn in_text(report: &BatchReport, style: OutputStyle) -> String {
+    let rows: Vec<[TableCell; 6]> = report
+        .plans
+        .iter()
+        .map(|plan| plan.cells().map(TableCell::new))
+        .collect();
     let mut text = format!("{}\n{}\n\n", style.paint("2", &report.began()), report.head());
     text += &table(TITLES, &rows, style);
     for plan in report.plans.iter().filter(|plan| !plan.lines().is_empty()) {

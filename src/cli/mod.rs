@@ -67,10 +67,10 @@ use ralph_text::{
 use crate::{
     config,
     error::Failure,
-    ui::{Presentation, headless::Format},
+    ui::{Presentation, headless::OutputFormat},
 };
 
-use args::{Args, Command, GoalsCommand, PermissionsCommand, PlanCommand, SandboxCommand};
+use args::{Args, CliCommand, GoalsCommand, PermissionsCommand, PlanCommand, SandboxCommand};
 use listing_args::{AdaptersCommand, ConfigCommand, EnginesCommand};
 
 /// Carries out a command line and returns the exit code. Prints errors to stderr. Processes started by `supervisor` may
@@ -95,7 +95,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, supervisor: &Supervisor) -
         Err(error) if error.use_stderr() => Err(mistake::failure(&error, &args)),
         Err(help_or_version) => {
             let text = help_or_version.render();
-            match Presentation::of_stdout(Format::Text).style.colour {
+            match Presentation::of_stdout(OutputFormat::Text).style.colour {
                 true => console::print_coloured(&format!("{}\n", text.ansi().to_string().trim_end())),
                 false => console::print(&format!("{}\n", text.to_string().trim_end())),
             }
@@ -142,8 +142,8 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         return control::reset_circuit(args);
     }
     match &args.command {
-        None | Some(Command::Run { .. } | Command::Continue(_)) => run::run(args, given, supervisor),
-        Some(Command::Init {
+        None | Some(CliCommand::Run { .. } | CliCommand::Continue(_)) => run::run(args, given, supervisor),
+        Some(CliCommand::Init {
             tasks,
             goals,
             yes,
@@ -152,7 +152,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
             agents_md,
             with_agent,
         }) => {
-            let wish = init::Wish {
+            let wish = init::InitArgs {
                 tasks,
                 goals,
                 yes: *yes,
@@ -164,13 +164,13 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
             };
             init::run(args, wish, supervisor)
         }
-        Some(Command::Setup {
+        Some(CliCommand::Setup {
             name,
             tasks,
             yes,
             dry_run,
         }) => {
-            let wish = init::Wish {
+            let wish = init::InitArgs {
                 tasks,
                 goals: &[],
                 yes: *yes,
@@ -182,14 +182,14 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
             };
             setup::run(args, name, wish, supervisor)
         }
-        Some(Command::Import {
+        Some(CliCommand::Import {
             spec,
             name,
             to,
             with_agent,
             yes,
         }) => {
-            let wish = import::Wish {
+            let wish = import::ImportArgs {
                 spec,
                 name: name.as_deref(),
                 to,
@@ -198,32 +198,32 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
             };
             import::run(args, wish, supervisor)
         }
-        Some(Command::Demo { show }) => demo::run(args, show, supervisor),
-        Some(Command::Status { json, watch: false }) => status::run(args, *json),
-        Some(Command::Status { json, watch: true }) => watch::watch(args, *json),
-        Some(Command::Monitor) => watch::watch(args, false),
-        Some(Command::Attach {
+        Some(CliCommand::Demo { show }) => demo::run(args, show, supervisor),
+        Some(CliCommand::Status { json, watch: false }) => status::run(args, *json),
+        Some(CliCommand::Status { json, watch: true }) => watch::watch(args, *json),
+        Some(CliCommand::Monitor) => watch::watch(args, false),
+        Some(CliCommand::Attach {
             run: _,
             url: Some(url),
             token_file,
         }) => attach::attach_at(args, url, token_file.as_deref(), supervisor),
-        Some(Command::Attach { run, .. }) => attach::attach(args, run.as_deref(), supervisor),
-        Some(Command::Wait { run }) => attach::wait(args, run.as_deref()),
-        Some(Command::Steer { now, standing, text }) => control::steer(args, *now, *standing, text),
-        Some(Command::Withdraw { id }) => control::withdraw(args, *id),
-        Some(Command::Confirm { yes }) => confirm_tests::run(args, *yes),
-        Some(Command::Asks { json }) => status::asks(args, *json),
-        Some(Command::Answer { ask, words, rules }) => control::answer(args, *ask, words, rules),
-        Some(Command::Pause) => control::pause(args),
-        Some(Command::Resume { now }) => control::resume(args, *now),
-        Some(Command::Skip) => control::skip(args),
-        Some(Command::Stop {
+        Some(CliCommand::Attach { run, .. }) => attach::attach(args, run.as_deref(), supervisor),
+        Some(CliCommand::Wait { run }) => attach::wait(args, run.as_deref()),
+        Some(CliCommand::Steer { now, standing, text }) => control::steer(args, *now, *standing, text),
+        Some(CliCommand::Withdraw { id }) => control::withdraw(args, *id),
+        Some(CliCommand::Confirm { yes }) => confirm_tests::run(args, *yes),
+        Some(CliCommand::Asks { json }) => status::asks(args, *json),
+        Some(CliCommand::Answer { ask, words, rules }) => control::answer(args, *ask, words, rules),
+        Some(CliCommand::Pause) => control::pause(args),
+        Some(CliCommand::Resume { now }) => control::resume(args, *now),
+        Some(CliCommand::Skip) => control::skip(args),
+        Some(CliCommand::Stop {
             after_iteration,
             at_once,
         }) => control::stop(args, *after_iteration, *at_once),
-        Some(Command::ResetCircuit) => control::reset_circuit(args),
-        Some(Command::Tasks { json, command }) => tasks::run(args, *json, command.as_ref()),
-        Some(Command::Goals { command }) => match command {
+        Some(CliCommand::ResetCircuit) => control::reset_circuit(args),
+        Some(CliCommand::Tasks { json, command }) => tasks::run(args, *json, command.as_ref()),
+        Some(CliCommand::Goals { command }) => match command {
             None | Some(GoalsCommand::List) => goals::list(args),
             Some(GoalsCommand::Check { merged }) => goals::check(args, merged.as_deref(), supervisor),
             Some(GoalsCommand::Assay { cheats, list, json }) => match list {
@@ -231,25 +231,27 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
                 false => assay::run(args, cheats, *json, supervisor),
             },
         },
-        Some(Command::Plan { plan, command }) => {
+        Some(CliCommand::Plan { plan, command }) => {
             let show = PlanCommand::Show { json: false };
             plan::run(args, plan.as_deref(), command.as_ref().unwrap_or(&show), supervisor)
         }
-        Some(Command::Permissions { command }) => {
+        Some(CliCommand::Permissions { command }) => {
             let list = PermissionsCommand::List { json: false };
             permissions::run(args, command.as_ref().unwrap_or(&list))
         }
-        Some(Command::Report { run, format }) => report::run(args, run.as_deref(), *format, supervisor),
-        Some(Command::Runs { all }) => report::runs(args, *all),
-        Some(Command::Diff { n, since, stat, run }) => diff::run(args, *n, *since, *stat, run.as_deref(), supervisor),
-        Some(Command::Restore {
+        Some(CliCommand::Report { run, format }) => report::run(args, run.as_deref(), *format, supervisor),
+        Some(CliCommand::Runs { all }) => report::runs(args, *all),
+        Some(CliCommand::Diff { n, since, stat, run }) => {
+            diff::run(args, *n, *since, *stat, run.as_deref(), supervisor)
+        }
+        Some(CliCommand::Restore {
             n,
             before,
             undo,
             run,
             yes,
         }) => {
-            let wish = restore::Wish {
+            let wish = restore::RestoreArgs {
                 n: *n,
                 before: *before,
                 undo: *undo,
@@ -258,28 +260,28 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
             };
             restore::run(args, wish, supervisor)
         }
-        Some(Command::Replay { run, speed }) => replay::run(args, run.as_deref(), *speed, supervisor),
-        Some(Command::Sandbox { command }) => {
+        Some(CliCommand::Replay { run, speed }) => replay::run(args, run.as_deref(), *speed, supervisor),
+        Some(CliCommand::Sandbox { command }) => {
             let show = SandboxCommand::Show { json: false };
             sandbox::run(args, command.as_ref().unwrap_or(&show), supervisor)
         }
-        Some(Command::Adapters { command }) => {
+        Some(CliCommand::Adapters { command }) => {
             adapters::run(args, command.as_ref().unwrap_or(&AdaptersCommand::List), supervisor)
         }
-        Some(Command::Doctor { format }) => doctor::run(args, *format, supervisor),
-        Some(Command::Config { command }) => configure(args, command.as_ref().unwrap_or(&ConfigCommand::Show)),
-        Some(Command::Trust { show, revoke }) => trust::run(args, *show, *revoke),
-        Some(Command::Web { listen, behind_proxy }) => web::run(args, *listen, behind_proxy, supervisor),
-        Some(Command::Token { read_only, web, revoke }) => token::run(args, *read_only, *web, *revoke),
-        Some(Command::Mcp { socket, run, without }) => mcp::run(args, socket.as_deref(), run.as_deref(), without),
-        Some(Command::Engines { command }) => engines::run(args, command.as_ref().unwrap_or(&EnginesCommand::List)),
-        Some(Command::Many(many)) => many::run(args, many, given, supervisor),
-        Some(Command::Completions { shell }) => completions::run(*shell),
-        Some(Command::Man { directory }) => man::run(directory.as_deref()),
-        Some(Command::Guard { spec }) => Ok(ralph_system::proc::guard::run(Path::new(spec))),
-        Some(Command::AssayRun) => assay::run_one(args, supervisor),
-        Some(Command::DemoAgent) => Ok(crate::demo::run()),
-        Some(Command::NativeAgent { model }) => Ok(ralph_tools::native::run(model.clone())),
+        Some(CliCommand::Doctor { format }) => doctor::run(args, *format, supervisor),
+        Some(CliCommand::Config { command }) => configure(args, command.as_ref().unwrap_or(&ConfigCommand::Show)),
+        Some(CliCommand::Trust { show, revoke }) => trust::run(args, *show, *revoke),
+        Some(CliCommand::Web { listen, behind_proxy }) => web::run(args, *listen, behind_proxy, supervisor),
+        Some(CliCommand::Token { read_only, web, revoke }) => token::run(args, *read_only, *web, *revoke),
+        Some(CliCommand::Mcp { socket, run, without }) => mcp::run(args, socket.as_deref(), run.as_deref(), without),
+        Some(CliCommand::Engines { command }) => engines::run(args, command.as_ref().unwrap_or(&EnginesCommand::List)),
+        Some(CliCommand::Many(many)) => many::run(args, many, given, supervisor),
+        Some(CliCommand::Completions { shell }) => completions::run(*shell),
+        Some(CliCommand::Man { directory }) => man::run(directory.as_deref()),
+        Some(CliCommand::Guard { spec }) => Ok(ralph_system::proc::guard::run(Path::new(spec))),
+        Some(CliCommand::AssayRun) => assay::run_one(args, supervisor),
+        Some(CliCommand::DemoAgent) => Ok(crate::demo::run()),
+        Some(CliCommand::NativeAgent { model }) => Ok(ralph_tools::native::run(model.clone())),
     }
 }
 
@@ -290,7 +292,7 @@ fn configure(args: &Args, command: &ConfigCommand) -> Result<u8, Failure> {
     };
     let text = match command {
         ConfigCommand::Show => {
-            let style = Presentation::of_stdout(Format::Text).style;
+            let style = Presentation::of_stdout(OutputFormat::Text).style;
             let paint = |line: &str, is_set: bool| match is_set {
                 true => escape_controls(line, OutputFormat::Plain),
                 false => style.paint("2", &escape_controls(line, OutputFormat::Plain)),

@@ -4,13 +4,13 @@ use ralph_core::event::{NewLimits, UserCommand};
 use ralph_state::control::{self, Reply, Request};
 
 use crate::{
-    config::{self, Flag, Sources},
+    config::{self, Flag, SettingSources},
     driver::read_view,
     error::{Failure, FailureKind},
 };
 
 use super::{
-    args::{Args, Command},
+    args::{Args, CliCommand},
     control::show,
     run::place,
 };
@@ -25,7 +25,7 @@ const TOKENS: &str = "limits.maxTokens";
 /// # Errors
 /// A [`Failure`] if other options were typed as well, or if the run refuses the limits.
 pub(super) fn of_running(args: &Args) -> Result<Option<u8>, Failure> {
-    let Some(Command::Continue(continuing)) = &args.command else {
+    let Some(CliCommand::Continue(continuing)) = &args.command else {
         return Ok(None);
     };
     let given = [&args.settings.given[..], &continuing.settings.given].concat();
@@ -45,9 +45,9 @@ pub(super) fn of_running(args: &Args) -> Result<Option<u8>, Failure> {
         return Err(Failure::new(FailureKind::Usage, why).hint("`ralph stop`, then `ralph continue` with it"));
     }
     let is_given = |key: &str| given.iter().any(|flag| flag.key == key);
-    let limits = config::load(&Sources {
+    let limits = config::load(&SettingSources {
         flags: given.clone(),
-        ..Sources::default()
+        ..SettingSources::default()
     })?;
     let limits = limits.config.limits;
     let more = match continuing.iterations {

@@ -22,7 +22,7 @@ use crate::{
 
 use super::{
     args::Args,
-    continued::{Last, PLAN},
+    continued::{LastRun, PLAN},
     run::place,
 };
 
@@ -48,7 +48,7 @@ impl NewPlan {
     /// Removes the plan again if no run of it began: the user was told why, and may word the next attempt differently.
     pub(super) fn remove_unless_begun(self, args: &Args) {
         let Self(path) = self;
-        let began = Last::of(args).ok().flatten().is_some_and(|last| last.is_of(&path));
+        let began = LastRun::of(args).ok().flatten().is_some_and(|last| last.is_of(&path));
         if began || fs::remove_file(&path).is_err() {
             return;
         }
@@ -109,7 +109,7 @@ impl GivenTask {
     /// A [`Failure`] if the plan cannot be written.
     pub(super) fn write_plan(self, args: &mut Args) -> Result<Option<NewPlan>, Failure> {
         let project = place(args)?.project;
-        let last = Last::of(args).ok().flatten();
+        let last = LastRun::of(args).ok().flatten();
         let mut number = 1;
         let (name, is_new) = loop {
             let name = match number {
@@ -137,7 +137,7 @@ impl GivenTask {
     }
 
     /// Whether the file is a plan of this task with work left: an open task, or a last run that is not done.
-    fn is_unfinished(&self, plan: &Path, last: Option<&Last>) -> bool {
+    fn is_unfinished(&self, plan: &Path, last: Option<&LastRun>) -> bool {
         let Some(there) = read(plan) else { return false };
         let is_ours = there.tasks.iter().any(|task| task.text == self.task);
         let is_open = there.tasks.iter().any(|task| !task.done);

@@ -19,7 +19,7 @@ use ralph_words::{because_in_words, decision_in_words, mode_word};
 use serde_json::{Value, json};
 
 use crate::{
-    app::{Disk, answer_in_words},
+    app::{PathRoots, answer_in_words},
     config,
     driver::{self, read_view},
     error::{Failure, FailureKind},
@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, Failu
             json,
         } => {
             let request = request(shell.as_deref(), tool.as_deref(), path, url.as_deref())?;
-            let verdict = policy.decide(&request, &Disk::of(&place));
+            let verdict = policy.decide(&request, &PathRoots::of(&place));
             match json {
                 true => print_json(&pretty_json(&verdict)),
                 false => print(&in_words(&verdict)),
@@ -206,7 +206,7 @@ fn answered(granted: &Granted) -> (&'static str, String, String) {
     ("answer", one_line(&granted.rule.text), one_line(&origin))
 }
 
-fn listed(policy: &Policy, permissions: &config::Permissions) -> String {
+fn listed(policy: &Policy, permissions: &config::PermissionSettings) -> String {
     let rows: Vec<(&str, String, String)> = List::ALL
         .into_iter()
         .flat_map(|list| policy.list(list).iter().map(move |rule| (list, rule)))

@@ -22,10 +22,10 @@ use ralph_words::counted;
 use serde_json::json;
 
 use crate::{
-    app::{Place, built_in_prompt, catalog, next_prompt},
+    app::{ProjectPlace, built_in_prompt, catalog, next_prompt},
     config::{self, Config, Flag},
     error::{Failure, FailureKind},
-    ui::{Presentation, headless::Format, report::Style},
+    ui::{Presentation, headless::OutputFormat, report::OutputStyle},
 };
 
 use super::{
@@ -38,8 +38,8 @@ use super::{
 const TRIES: usize = 16;
 
 /// The plan of the project.
-struct Plan {
-    place: Place,
+struct ProjectPlan {
+    place: ProjectPlace,
     config: Config,
     path: PathBuf,
     /// The path as a user would type it.
@@ -54,12 +54,12 @@ pub(super) fn run(
     command: &PlanCommand,
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
-    let plan = Plan::of(args, named)?;
+    let plan = ProjectPlan::of(args, named)?;
     match command {
         PlanCommand::Show { json } => plan.show(*json),
         PlanCommand::Next { json } => plan.next(*json),
         PlanCommand::Prompt { built_in } => {
-            let Plan { place, config, .. } = &plan;
+            let ProjectPlan { place, config, .. } = &plan;
             print(&match built_in {
                 true => built_in_prompt(place, config)?,
                 false => next_prompt(place, config, supervisor)?,
@@ -71,7 +71,7 @@ pub(super) fn run(
     }
 }
 
-impl Plan {
+impl ProjectPlan {
     fn of(args: &Args, named: Option<&Path>) -> Result<Self, Failure> {
         let place = trust::place_to_look(args)?;
         let mut sources = sources(args, &place);
@@ -121,7 +121,11 @@ impl Plan {
                 "plan": self.path, "done": tasks.done(), "open": tasks.open(), "tasks": tasks.tasks,
                 "current": tasks.current().map(|task| task.line),
             })),
-            false => print_coloured(&listed(&self.name, &tasks, Presentation::of_stdout(Format::Text).style)),
+            false => print_coloured(&listed(
+                &self.name,
+                &tasks,
+                Presentation::of_stdout(OutputFormat::Text).style,
+            )),
         }
         Ok(0)
     }
@@ -150,7 +154,7 @@ impl Plan {
         let tasks = &reading.plan;
         match json {
             true => print_value(&self.check_json(tasks, &found)),
-            false => print_coloured(&self.checked(tasks, &found, Presentation::of_stdout(Format::Text).style)),
+            false => print_coloured(&self.checked(tasks, &found, Presentation::of_stdout(OutputFormat::Text).style)),
         }
         let is_mistaken = found.iter().any(|advice| advice.severity == Severity::Mistake);
         Ok(if is_mistaken { FailureKind::Usage.exit_code() } else { 0 })
@@ -193,7 +197,7 @@ impl Plan {
         json!({ "plan": self.path, "done": tasks.done(), "open": tasks.open(), "findings": findings })
     }
 
-    fn checked(&self, tasks: &PlanSnapshot, found: &[Advice], style: Style) -> String {
+    fn checked(&self, tasks: &PlanSnapshot, found: &[Advice], style: OutputStyle) -> String {
         let mut text = String::new();
         for advice in found {
             let colour = match advice.severity {
@@ -292,7 +296,7 @@ fn advice_of(error: &PlanError) -> Advice {
 }
 
 /// The tasks below their headings, each with its state. The current task is marked.
-fn listed(name: &str, tasks: &PlanSnapshot, style: Style) -> String {
+fn listed(name: &str, tasks: &PlanSnapshot, style: OutputStyle) -> String {
     let current = tasks.current();
     let (done, open, next) = match style.ascii {
         true => ("x", " ", ">"),
@@ -333,12 +337,12 @@ mod tests {
         let text = "# Plan\n- [x] one\n- [ ] two\n  - [ ] part\n## End\n- [ ] three\n";
         let tasks = ralph_plan::parse_bytes(PlanKind::Markdown, text.as_bytes()).unwrap();
         assert_eq!(
-            listed("PLAN.md", &tasks, Style::PLAIN),
+            listed("PLAN.md", &tasks, OutputStyle::PLAIN),
             "Plan\n✔ one\n○ two\n  ▸ part\n\nEnd\n○ three\n\nPLAN.md: 1 of 4 tasks done\n"
         );
-        let coloured = Style {
+        let coloured = OutputStyle {
             colour: true,
-            ..Style::PLAIN
+            ..OutputStyle::PLAIN
         };
         assert!(listed("PLAN.md", &tasks, coloured).contains("\x1b[36;1m▸\x1b[0m \x1b[1mpart\x1b[0m"));
     }

@@ -7,7 +7,7 @@ use ralph_agent::catalog::{self, Catalog};
 use ralph_core::testing::assert_committed;
 
 use super::{args::Args, help};
-use crate::config::{self, Sources};
+use crate::config::{self, SettingSources};
 
 const HEAD: &str = "\
 # Commands
@@ -80,14 +80,14 @@ fn pages() -> Vec<(String, String)> {
 
 /// A command that a page shows.
 #[derive(Debug, PartialEq)]
-enum Shown {
+enum ShownCommand {
     /// In a block, to be typed as it stands.
     Whole(String),
     /// In backquotes in a sentence, possibly without its arguments.
     Named(String),
 }
 
-fn shown(page: &str) -> Vec<Shown> {
+fn shown(page: &str) -> Vec<ShownCommand> {
     let is_ralph = |command: &&str| *command == "ralph" || command.starts_with("ralph ");
     let mut fenced = false;
     let mut shown = Vec::new();
@@ -100,26 +100,30 @@ fn shown(page: &str) -> Vec<Shown> {
             shown.extend(
                 commands
                     .filter(is_ralph)
-                    .map(|command| Shown::Whole(command.to_owned())),
+                    .map(|command| ShownCommand::Whole(command.to_owned())),
             );
         } else {
             let quoted = line.split('`').skip(1).step_by(2);
-            shown.extend(quoted.filter(is_ralph).map(|command| Shown::Named(command.to_owned())));
+            shown.extend(
+                quoted
+                    .filter(is_ralph)
+                    .map(|command| ShownCommand::Named(command.to_owned())),
+            );
         }
     }
     shown
 }
 
 /// Returns clap's error for a command that cannot be typed.
-fn mistake(shown: &Shown) -> Option<clap::Error> {
-    let (Shown::Whole(command) | Shown::Named(command)) = shown;
+fn mistake(shown: &ShownCommand) -> Option<clap::Error> {
+    let (ShownCommand::Whole(command) | ShownCommand::Named(command)) = shown;
     let typed = words(command);
     let typed = typed.iter().map(|word| match NUMBERS.contains(&word.as_str()) {
         true => "3",
         false => word,
     });
     let error = help::command().try_get_matches_from(typed).err()?;
-    let is_name = matches!(shown, Shown::Named(_)) && error.kind() == ErrorKind::MissingRequiredArgument;
+    let is_name = matches!(shown, ShownCommand::Named(_)) && error.kind() == ErrorKind::MissingRequiredArgument;
     (error.use_stderr() && !is_name).then_some(error)
 }
 
@@ -164,9 +168,9 @@ fn every_command_that_the_guide_shows_can_be_typed() {
 fn void_limit(command: &str, catalog: &Catalog) -> Option<String> {
     let matches = help::command().try_get_matches_from(words(command)).ok()?;
     let flags = Args::from_arg_matches(&matches).ok()?.settings.given;
-    let loaded = config::load(&Sources {
+    let loaded = config::load(&SettingSources {
         flags,
-        ..Sources::default()
+        ..SettingSources::default()
     });
     let config = loaded.unwrap_or_else(|error| panic!("{command}: {error:?}")).config;
     let manifest = catalog.manifest(config.adapter.as_deref()?).ok()?;
@@ -176,10 +180,10 @@ fn void_limit(command: &str, catalog: &Catalog) -> Option<String> {
 #[test]
 fn no_command_that_the_guide_shows_limits_a_cost_that_its_agent_does_not_report() {
     let catalog = Catalog::load(&catalog::Sources::default());
-    let all: Vec<Shown> = pages().iter().flat_map(|(_, page)| shown(page)).collect();
+    let all: Vec<ShownCommand> = pages().iter().flat_map(|(_, page)| shown(page)).collect();
     let void = all.iter().filter_map(|shown| match shown {
-        Shown::Whole(command) => void_limit(command, &catalog),
-        Shown::Named(_) => None,
+        ShownCommand::Whole(command) => void_limit(command, &catalog),
+        ShownCommand::Named(_) => None,
     });
     assert_eq!(void.collect::<Vec<_>>(), Vec::<String>::new());
     let refused = |command| void_limit(command, &catalog).is_some();
@@ -195,12 +199,16 @@ fn a_command_is_taken_apart_as_a_shell_does() {
         ["ralph", "-g", "tests=a b", "", "x#y"]
     );
     let page = "See `ralph status`.\n\n    gh | ralph import -\n\n```sh\nralph a && ralph\n```\n";
-    let [import, long, short] = ["ralph import -", "ralph a", "ralph"].map(|command| Shown::Whole(command.to_owned()));
+    let [import, long, short] =
+        ["ralph import -", "ralph a", "ralph"].map(|command| ShownCommand::Whole(command.to_owned()));
     assert_eq!(
         shown(page),
-        [Shown::Named("ralph status".to_owned()), import, long, short]
+        [ShownCommand::Named("ralph status".to_owned()), import, long, short]
     );
-    let is_wrong = |shown: Shown| mistake(&shown).is_some();
-    assert!(!is_wrong(Shown::Named("ralph steer".to_owned())) && is_wrong(Shown::Whole("ralph steer".to_owned())));
-    assert!(is_wrong(Shown::Named("ralph steer --loud x".to_owned())));
+    let is_wrong = |shown: ShownCommand| mistake(&shown).is_some();
+    assert!(
+        !is_wrong(ShownCommand::Named("ralph steer".to_owned()))
+            && is_wrong(ShownCommand::Whole("ralph steer".to_owned()))
+    );
+    assert!(is_wrong(ShownCommand::Named("ralph steer --loud x".to_owned())));
 }

@@ -5,7 +5,7 @@ use ralph_state::store::paths::ProjectPaths;
 use ralph_system::proc::Supervisor;
 
 use crate::{
-    app::Place,
+    app::ProjectPlace,
     driver::read_shortened,
     error::{Failure, FailureKind},
     ui::front_end,
@@ -26,7 +26,7 @@ pub(super) fn run(args: &Args, run: Option<&str>, speed: f64, supervisor: &Super
 /// Plays a run of `paths`, which may belong to another project than `place`.
 pub(super) fn replay(
     args: &Args,
-    place: &Place,
+    place: &ProjectPlace,
     paths: &ProjectPaths,
     run: &RunId,
     speed: f64,

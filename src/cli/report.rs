@@ -7,17 +7,17 @@ use ralph_text::console::{self, print, print_coloured, print_json};
 use ralph_words::short_duration;
 
 use crate::{
-    app::Place,
+    app::ProjectPlace,
     error::{Failure, FailureKind},
-    review::{self, Projects, ReportFormat, RunEntry, Shelf, Standing, date_time, written},
-    ui::{Presentation, headless::Format, report},
+    review::{self, Projects, ReportFormat, RunCache, RunEntry, RunStanding, date_time, written},
+    ui::{Presentation, headless::OutputFormat, report},
 };
 
 use super::{
     args::{Args, ReportFormatArg},
     restore::{no_runs, which_run},
     run::place,
-    table::{Cell, table},
+    table::{TableCell, table},
 };
 
 pub(super) fn run(
@@ -31,7 +31,7 @@ pub(super) fn run(
     let report = review::report(&place.paths, &run, supervisor)?;
     match format {
         ReportFormatArg::Text => {
-            let style = Presentation::of_stdout(Format::Text).style;
+            let style = Presentation::of_stdout(OutputFormat::Text).style;
             let mut out = console::stdout(style.form());
             // An error means that the reader closed the pipe.
             _ = report::write_text(&report, style, date_time, &mut out);
@@ -50,8 +50,8 @@ pub(super) fn runs(args: &Args, all: bool) -> Result<u8, Failure> {
     if place.paths.run_ids().is_empty() {
         return Err(no_runs());
     }
-    let style = Presentation::of_stdout(Format::Text).style;
-    let rows: Vec<_> = Shelf::default()
+    let style = Presentation::of_stdout(OutputFormat::Text).style;
+    let rows: Vec<_> = RunCache::default()
         .runs(&place.paths)
         .iter()
         .map(|entry| row(&place.project, entry))
@@ -62,9 +62,9 @@ pub(super) fn runs(args: &Args, all: bool) -> Result<u8, Failure> {
 }
 
 /// The latest run of each project, and of each work tree of a batch.
-fn runs_of_all(place: &Place) -> Result<u8, Failure> {
+fn runs_of_all(place: &ProjectPlace) -> Result<u8, Failure> {
     let root = place.paths.states().root().to_owned();
-    let entries = Projects::below(root.clone()).runs(&Shelf::default());
+    let entries = Projects::below(root.clone()).runs(&RunCache::default());
     if entries.is_empty() {
         return Err(Failure::new(FailureKind::Failed, "there is no run yet in any project").hint("ralph PLAN.md"));
     }
@@ -73,7 +73,7 @@ fn runs_of_all(place: &Place) -> Result<u8, Failure> {
         let shown = entry.project.strip_prefix(&trees).unwrap_or(&entry.project);
         let [run, started, plan, tasks, iterations, time, state] = row(&entry.project, entry);
         [
-            Cell::new(shown.to_string_lossy()),
+            TableCell::new(shown.to_string_lossy()),
             run,
             started,
             plan,
@@ -94,30 +94,30 @@ fn runs_of_all(place: &Place) -> Result<u8, Failure> {
         " time",
         "state",
     ];
-    print_coloured(&table(titles, &rows, Presentation::of_stdout(Format::Text).style));
+    print_coloured(&table(titles, &rows, Presentation::of_stdout(OutputFormat::Text).style));
     Ok(0)
 }
 
-fn row(project: &Path, entry: &RunEntry) -> [Cell; 7] {
+fn row(project: &Path, entry: &RunEntry) -> [TableCell; 7] {
     let (state, code) = match (entry.standing, entry.exit_code) {
-        (Standing::Over, Some(0)) if entry.unverified => (&*entry.state, "33"),
-        (Standing::Unreadable, _) => ("its journal cannot be read", "31"),
-        (Standing::Running, _) => ("running", "36"),
-        (Standing::Over | Standing::Interrupted, Some(0)) => (&*entry.state, "32"),
-        (Standing::Over | Standing::Interrupted, Some(1)) => (&*entry.state, "31"),
-        (Standing::Over | Standing::Interrupted, _) => (&*entry.state, "33"),
+        (RunStanding::Over, Some(0)) if entry.unverified => (&*entry.state, "33"),
+        (RunStanding::Unreadable, _) => ("its journal cannot be read", "31"),
+        (RunStanding::Running, _) => ("running", "36"),
+        (RunStanding::Over | RunStanding::Interrupted, Some(0)) => (&*entry.state, "32"),
+        (RunStanding::Over | RunStanding::Interrupted, Some(1)) => (&*entry.state, "31"),
+        (RunStanding::Over | RunStanding::Interrupted, _) => (&*entry.state, "33"),
     };
     let plan = entry.plan.strip_prefix(project).unwrap_or(&entry.plan).display();
     let all = u64::from(entry.tasks_done) + u64::from(entry.tasks_open);
-    let is_known = entry.standing != Standing::Unreadable;
-    let known = |text: String| Cell::new(if is_known { text } else { "-".to_owned() });
+    let is_known = entry.standing != RunStanding::Unreadable;
+    let known = |text: String| TableCell::new(if is_known { text } else { "-".to_owned() });
     [
-        Cell::new(&entry.run.0),
+        TableCell::new(&entry.run.0),
         known(date_time(entry.started_ms)),
         known(plan.to_string()),
         known(format!("{}/{all}", entry.tasks_done)),
         known(entry.iterations.to_string()),
         known(short_duration(entry.elapsed_ms)),
-        Cell::coloured(state, code),
+        TableCell::coloured(state, code),
     ]
 }

@@ -25,14 +25,14 @@ use crate::{
     driver::{hold, read_view},
     error::{Failure, FailureKind},
     review::date_time,
-    ui::{Presentation, headless::Format},
+    ui::{Presentation, headless::OutputFormat},
 };
 
 use super::{
     args::Args,
     confirm::is_confirmed,
     run::{place, sources},
-    table::{Cell, table},
+    table::{TableCell, table},
     trust,
 };
 
@@ -43,7 +43,7 @@ const RUNS_TOLD: usize = 5;
 
 /// The arguments of `ralph restore`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wish<'a> {
+pub(super) struct RestoreArgs<'a> {
     pub(super) n: Option<u32>,
     pub(super) before: bool,
     pub(super) undo: bool,
@@ -51,7 +51,7 @@ pub(super) struct Wish<'a> {
     pub(super) yes: bool,
 }
 
-pub(super) fn run(args: &Args, wish: Wish<'_>, supervisor: &Supervisor) -> Result<u8, Failure> {
+pub(super) fn run(args: &Args, wish: RestoreArgs<'_>, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = place(args)?;
     let run = which_run(&place.paths, wish.run)?;
     let scratch = tempfile::tempdir()
@@ -178,7 +178,7 @@ fn that_worked(paths: &ProjectPaths, latest: &RunId, runs: &[RunId]) -> Option<R
 
 /// Lists the checkpoints: a line for each iteration with its changes, then those taken before files were restored.
 fn list(repository: &Repository, paths: &ProjectPaths, run: &RunId) -> Result<(), Failure> {
-    let style = Presentation::of_stdout(Format::Text).style;
+    let style = Presentation::of_stdout(OutputFormat::Text).style;
     let saved = repository.list(run)?;
     let view = read_view(paths, run)?;
     let commit = |wanted: Position| {
@@ -203,13 +203,13 @@ fn list(repository: &Repository, paths: &ProjectPaths, run: &RunId) -> Result<()
                 None => "-".to_owned(),
             };
             [
-                Cell::coloured(n.to_string(), "1"),
-                Cell::new(at(Moment::Before)),
-                Cell::new(at(Moment::After)),
-                Cell::new(iteration.map_or_else(|| "-".to_owned(), |row| date_time(row.started_ms))),
-                Cell::coloured(changed(|changes| changes.added), "32"),
-                Cell::coloured(changed(|changes| changes.removed), "31"),
-                Cell::new(iteration.and_then(|row| row.task.as_deref()).unwrap_or_default()),
+                TableCell::coloured(n.to_string(), "1"),
+                TableCell::new(at(Moment::Before)),
+                TableCell::new(at(Moment::After)),
+                TableCell::new(iteration.map_or_else(|| "-".to_owned(), |row| date_time(row.started_ms))),
+                TableCell::coloured(changed(|changes| changes.added), "32"),
+                TableCell::coloured(changed(|changes| changes.removed), "31"),
+                TableCell::new(iteration.and_then(|row| row.task.as_deref()).unwrap_or_default()),
             ]
         })
         .collect();

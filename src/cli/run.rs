@@ -13,11 +13,11 @@ use ralph_system::{
 use ralph_text::console::complain;
 
 use crate::{
-    app::{self, DetachedEnd, Place},
-    config::{self, Sources},
+    app::{self, DetachedEnd, ProjectPlace},
+    config::{self, SettingSources},
     driver::RunChoice,
     error::{Failure, FailureKind},
-    ui::{Presentation, ScreenOptions, headless::Format},
+    ui::{Presentation, ScreenOptions, headless::OutputFormat},
 };
 
 use super::{
@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args, given: &[OsString], supervisor: &Supervisor) -> R
 }
 
 /// Returns a message instead of a new run if the plan is finished.
-fn nothing_to_do(args: &Args, place: &Place) -> Option<String> {
+fn nothing_to_do(args: &Args, place: &ProjectPlace) -> Option<String> {
     let loaded = config::load(&sources(args, place)).ok()?;
     app::nothing_to_do(place, &loaded.config).filter(|_| !args.continues)
 }
@@ -111,8 +111,8 @@ pub(super) fn diagnostics(show: &ShowFlags, presentation: Presentation) -> Diagn
 
 pub(super) fn presentation(show: &ShowFlags, screen: ScreenOptions) -> Presentation {
     let presentation = Presentation::of_stdout(match show.format {
-        FormatArg::Text => Format::Text,
-        FormatArg::Jsonl => Format::Jsonl,
+        FormatArg::Text => OutputFormat::Text,
+        FormatArg::Jsonl => OutputFormat::Jsonl,
     });
     let presentation = presentation.suiting(screen);
     if show.headless {
@@ -123,23 +123,23 @@ pub(super) fn presentation(show: &ShowFlags, screen: ScreenOptions) -> Presentat
 
 /// The screen options of the settings. With a mistake in the settings, only the command line counts: the loop reports
 /// the mistake.
-pub(super) fn screen(args: &Args, place: &Place) -> ScreenOptions {
-    let flags = || Sources {
+pub(super) fn screen(args: &Args, place: &ProjectPlace) -> ScreenOptions {
+    let flags = || SettingSources {
         flags: args.screen_flags(),
-        ..Sources::default()
+        ..SettingSources::default()
     };
     let loaded = config::load(&sources(args, place)).or_else(|_| config::load(&flags()));
     let config = loaded.map(|loaded| loaded.config).unwrap_or_default();
     ScreenOptions::from(&config.screen)
 }
 
-pub(super) fn place(args: &Args) -> Result<Place, Failure> {
-    Place::current(args.state_dir.as_deref())
+pub(super) fn place(args: &Args) -> Result<ProjectPlace, Failure> {
+    ProjectPlace::current(args.state_dir.as_deref())
 }
 
 /// All sources of settings, including this command line. The project's file counts as far as `place` has it.
-pub(super) fn sources(args: &Args, place: &Place) -> Sources {
-    let mut sources = Sources::of_project(place.own.config.clone());
+pub(super) fn sources(args: &Args, place: &ProjectPlace) -> SettingSources {
+    let mut sources = SettingSources::of_project(place.own.config.clone());
     sources.remembered = Some(chosen::file(&place.paths));
     sources.extra = args.config.as_deref().map(absolute);
     sources.flags = [&args.settings.given[..], &args.screen_flags()].concat();

@@ -23,7 +23,10 @@ use ralph_words::{notice_in_words, place_in_words};
 use serde_json::json;
 
 use crate::{
-    app::{Confiner, Disk, Place as AppPlace, catalog, connection_refused, withheld_from_agent, withheld_from_goals},
+    app::{
+        Confiner, PathRoots, ProjectPlace as AppPlace, catalog, connection_refused, withheld_from_agent,
+        withheld_from_goals,
+    },
     config::{self, Config, SandboxMode},
     error::{Failure, FailureKind},
 };
@@ -46,7 +49,7 @@ pub(super) fn run(args: &Args, command: &SandboxCommand, supervisor: &Supervisor
         None => None,
     };
     let policy = confiner.policy(manifest.as_ref());
-    let keys = Keys::of(&catalog, &loaded.config, manifest.as_ref());
+    let keys = KeyVariables::of(&catalog, &loaded.config, manifest.as_ref());
     match command {
         SandboxCommand::Show { json: true } => {
             let places = |places: &[ListedPath]| {
@@ -71,7 +74,7 @@ pub(super) fn run(args: &Args, command: &SandboxCommand, supervisor: &Supervisor
             Ok(0)
         }
         SandboxCommand::Explain { path } => {
-            print(&explained(&policy, &Disk::of(&place), path)?);
+            print(&explained(&policy, &PathRoots::of(&place), path)?);
             Ok(0)
         }
         SandboxCommand::Run { command } => tried(confiner, &place, manifest.as_ref(), &keys, command),
@@ -79,12 +82,12 @@ pub(super) fn run(args: &Args, command: &SandboxCommand, supervisor: &Supervisor
 }
 
 /// The key variables that are set, and whether they are passed on.
-struct Keys {
+struct KeyVariables {
     passed: Vec<String>,
     withheld: Vec<String>,
 }
 
-impl Keys {
+impl KeyVariables {
     /// The keys for the agent of `manifest`, or for goals without one.
     fn of(catalog: &Catalog, config: &Config, manifest: Option<&Manifest>) -> Self {
         let withheld = match manifest {
@@ -172,7 +175,7 @@ fn shown(configured: &str, confiner: &Confiner, policy: &FilePolicy, manifest: O
 
 const WRITES: &str = "a string takes every write";
 
-fn explained(policy: &FilePolicy, disk: &Disk, path: &Path) -> Result<String, Failure> {
+fn explained(policy: &FilePolicy, disk: &PathRoots, path: &Path) -> Result<String, Failure> {
     let absolute = std::path::absolute(path)
         .map_err(|error| Failure::new(FailureKind::Usage, format!("{}: {error}", path.display())))?;
     let text = absolute.to_str();
@@ -208,7 +211,7 @@ fn tried(
     mut confiner: Confiner,
     place: &AppPlace,
     manifest: Option<&Manifest>,
-    keys: &Keys,
+    keys: &KeyVariables,
     command: &[OsString],
 ) -> Result<u8, Failure> {
     if confiner.level() == ConfinementLevel::None {

@@ -15,20 +15,20 @@ use ralph_text::{
 };
 
 use crate::{
-    app::Place,
+    app::ProjectPlace,
     error::{Failure, FailureKind},
 };
 
 use super::{
     args::Args,
-    init::{self, Wish},
+    init::{self, InitArgs},
     run, trust,
 };
 
 /// Maximum length of a file name on Linux.
 const NAME_CAP_BYTES: usize = 255;
 
-pub(super) fn run(args: &Args, name: &str, wish: Wish<'_>, supervisor: &Supervisor) -> Result<u8, Failure> {
+pub(super) fn run(args: &Args, name: &str, wish: InitArgs<'_>, supervisor: &Supervisor) -> Result<u8, Failure> {
     let above = run::place(args)?;
     trust::refuse_agent(&above.paths, Personal::Trust)?;
     init::check_tasks(wish.tasks)?;
@@ -49,10 +49,10 @@ pub(super) fn run(args: &Args, name: &str, wish: Wish<'_>, supervisor: &Supervis
             root.display()
         ));
     }
-    let made = Made::at(&directory)?;
+    let made = CreatedDirectory::at(&directory)?;
     git(&directory, &["init", "--quiet"], supervisor)
         .map_err(|why| Failure::new(FailureKind::Failed, why).hint("`ralph doctor` says whether git can be used"))?;
-    let place = Place::of(directory.clone(), args.state_dir.as_deref())?;
+    let place = ProjectPlace::of(directory.clone(), args.state_dir.as_deref())?;
     if !init::begin(args, &place, wish, supervisor)? {
         return Ok(0);
     }
@@ -118,14 +118,14 @@ fn check_new(directory: &Path) -> Result<bool, Failure> {
 }
 
 /// The directory, which is removed on drop unless it is kept.
-struct Made {
+struct CreatedDirectory {
     directory: PathBuf,
     /// Whether the directory existed before, empty.
     was_there: bool,
     is_kept: bool,
 }
 
-impl Made {
+impl CreatedDirectory {
     fn at(directory: &Path) -> Result<Self, Failure> {
         let is_new = check_new(directory)?;
         if is_new {
@@ -149,7 +149,7 @@ impl Made {
     }
 }
 
-impl Drop for Made {
+impl Drop for CreatedDirectory {
     fn drop(&mut self) {
         if self.is_kept {
             return;

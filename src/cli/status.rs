@@ -25,8 +25,8 @@ use crate::{
     error::{Failure, FailureKind},
     ui::{
         Presentation,
-        headless::{Format, limits_in_words},
-        report::Style,
+        headless::{OutputFormat, limits_in_words},
+        report::OutputStyle,
         tui::model::estimate_ms,
     },
 };
@@ -45,7 +45,7 @@ fn print_last(view: RunView, json: bool) {
     if json {
         return print_whole(view, 0, None, None);
     }
-    let style = Presentation::of_stdout(Format::Text).style;
+    let style = Presentation::of_stdout(OutputFormat::Text).style;
     let how = match view.stop_reason() {
         Some(reason) => format!("not running; the last run: {}", stop_in_words(reason)),
         None => "not running; `ralph continue` resumes the last run".to_owned(),
@@ -65,7 +65,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
             Ok(0)
         }
         Ok(Reply::Status { mut status }) => {
-            let style = Presentation::of_stdout(Format::Text).style;
+            let style = Presentation::of_stdout(OutputFormat::Text).style;
             // The short form works without a readable journal.
             status.view = read_view(&place.paths, &status.run).ok().map(Box::new);
             print_coloured(&in_words(&status, &how_it_runs(&status), now_ms(), style));
@@ -205,7 +205,7 @@ fn offer_in_words(ask: &PendingAsk) -> String {
 }
 
 /// The status at `now_ms`, a line for each fact.
-pub(super) fn in_words(status: &Status, how: &str, now_ms: u64, style: Style) -> String {
+pub(super) fn in_words(status: &Status, how: &str, now_ms: u64, style: OutputStyle) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
         let label = style.paint("2", &format!("{name:<10}"));
@@ -419,7 +419,7 @@ mod tests {
         let said = |view: &RunView| {
             let mut status = status_of(view, 7, None);
             status.view = Some(Box::new(view.clone()));
-            let text = in_words(&status, "running (pid 7)", 8 * MINUTE_MS, Style::PLAIN);
+            let text = in_words(&status, "running (pid 7)", 8 * MINUTE_MS, OutputStyle::PLAIN);
             text.lines()
                 .find(|line| line.starts_with("ready in"))
                 .map(str::to_owned)
@@ -456,7 +456,7 @@ mod tests {
         view.apply_event(0, &started(settings));
         view.apply_event(0, &by(1, "claude", Role::Work));
         let lines = |view: &RunView| {
-            let text = in_words(&status_of(view, 7, None), "running", 0, Style::PLAIN);
+            let text = in_words(&status_of(view, 7, None), "running", 0, OutputStyle::PLAIN);
             let named = |line: &&str| line.starts_with("adapter") || line.starts_with("reviewer");
             text.lines().filter(named).map(str::to_owned).collect::<Vec<_>>()
         };
@@ -533,15 +533,15 @@ mod tests {
         status.breaker.no_progress = 2;
         status.breaker.same_error = 1;
         status.view = Some(Box::new(view));
-        let text = in_words(&status, "running (pid 7)", 8 * MINUTE_MS, Style::PLAIN);
+        let text = in_words(&status, "running (pid 7)", 8 * MINUTE_MS, OutputStyle::PLAIN);
         insta::assert_snapshot!(text);
         status.breaker.state = BreakerState::Open;
         status.breaker.why = "no progress in 3 iterations".to_owned();
-        let text = in_words(&status, "running", 8 * MINUTE_MS, Style::PLAIN);
+        let text = in_words(&status, "running", 8 * MINUTE_MS, OutputStyle::PLAIN);
         assert!(text.contains(": no progress in 3 iterations\n"), "{text}");
         // The process that served it is gone.
         status.pid = 0;
-        let text = in_words(&status, "not running", 8 * MINUTE_MS, Style::PLAIN);
+        let text = in_words(&status, "not running", 8 * MINUTE_MS, OutputStyle::PLAIN);
         assert!(!text.contains("\niteration "), "{text}");
     }
 }

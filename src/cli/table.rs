@@ -3,7 +3,7 @@
 use ralph_text::one_line;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::ui::report::Style;
+use crate::ui::report::OutputStyle;
 
 const DIM: &str = "2";
 const BETWEEN: usize = 2;
@@ -12,12 +12,12 @@ const LAST_COLUMNS_MIN: usize = 32;
 
 /// A cell, with its colour as an SGR code.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Cell {
+pub(super) struct TableCell {
     text: String,
     code: Option<&'static str>,
 }
 
-impl Cell {
+impl TableCell {
     pub(super) fn new(text: impl AsRef<str>) -> Self {
         Self {
             text: one_line(text.as_ref()),
@@ -34,7 +34,7 @@ impl Cell {
 }
 
 /// Formats a table. Columns whose title begins with a blank hold numbers and are aligned to the right.
-pub(super) fn table<const N: usize>(titles: [&str; N], rows: &[[Cell; N]], style: Style) -> String {
+pub(super) fn table<const N: usize>(titles: [&str; N], rows: &[[TableCell; N]], style: OutputStyle) -> String {
     let widths: [usize; N] = std::array::from_fn(|at| {
         let cells = rows.iter().map(|row| row[at].text.width());
         cells.chain([titles[at].trim().width()]).max().unwrap_or_default()
@@ -43,7 +43,7 @@ pub(super) fn table<const N: usize>(titles: [&str; N], rows: &[[Cell; N]], style
     let last = style.columns.map_or(usize::MAX, |columns| {
         usize::from(columns).saturating_sub(before_last).max(LAST_COLUMNS_MIN)
     });
-    let line = |cells: [Cell; N]| {
+    let line = |cells: [TableCell; N]| {
         let mut text = String::new();
         for (at, cell) in cells.into_iter().enumerate() {
             let is_last = at + 1 == N;
@@ -63,7 +63,7 @@ pub(super) fn table<const N: usize>(titles: [&str; N], rows: &[[Cell; N]], style
         }
         text.trim_end().to_owned() + "\n"
     };
-    let head = line(titles.map(|title| Cell::coloured(title.trim(), DIM)));
+    let head = line(titles.map(|title| TableCell::coloured(title.trim(), DIM)));
     head + &rows.iter().map(|row| line(row.clone())).collect::<String>()
 }
 
@@ -88,24 +88,28 @@ mod tests {
     #[test]
     fn columns_are_as_wide_as_what_is_in_them_and_the_last_one_ends_with_the_terminal() {
         let rows = [
-            [Cell::new("a"), Cell::new("7"), Cell::coloured("short", "32")],
             [
-                Cell::new("größe"),
-                Cell::new("12"),
-                Cell::new("a reason that is rather long, and longer\x1b[31m"),
+                TableCell::new("a"),
+                TableCell::new("7"),
+                TableCell::coloured("short", "32"),
+            ],
+            [
+                TableCell::new("größe"),
+                TableCell::new("12"),
+                TableCell::new("a reason that is rather long, and longer\x1b[31m"),
             ],
         ];
-        let style = Style {
+        let style = OutputStyle {
             columns: Some(44),
-            ..Style::PLAIN
+            ..OutputStyle::PLAIN
         };
         assert_eq!(
             table(["name", " n", "state"], &rows, style),
             "name    n  state\na       7  short\ngröße  12  a reason that is rather long, an…\n"
         );
-        let coloured = Style {
+        let coloured = OutputStyle {
             colour: true,
-            ..Style::PLAIN
+            ..OutputStyle::PLAIN
         };
         assert!(table(["name", " n", "state"], &rows, coloured).contains("\x1b[32mshort\x1b[0m\n"));
     }

@@ -21,13 +21,13 @@ use tokio::{runtime::Runtime, time::sleep};
 
 use crate::{
     error::{Failure, FailureKind},
-    ui::{Presentation, headless::Format, report::Style},
+    ui::{Presentation, headless::OutputFormat, report::OutputStyle},
 };
 
 use super::{
     args::{Args, TasksCommand},
     run::place,
-    table::{Cell, table},
+    table::{TableCell, table},
 };
 
 /// Interval between two reads of an output that is followed.
@@ -68,33 +68,33 @@ fn list(socket: &Path, json: bool) -> Result<u8, Failure> {
     } else if tasks.is_empty() {
         print("no background tasks; `ralph tasks start -- COMMAND…` starts one\n");
     } else {
-        let style = Presentation::of_stdout(Format::Text).style;
+        let style = Presentation::of_stdout(OutputFormat::Text).style;
         ralph_text::console::print_coloured(&listed(&tasks, style));
     }
     Ok(0)
 }
 
-fn listed(tasks: &[BackgroundEntry], style: Style) -> String {
+fn listed(tasks: &[BackgroundEntry], style: OutputStyle) -> String {
     let rows: Vec<_> = tasks
         .iter()
         .map(|task| {
             let state = match (&task.result, task.state) {
-                (Some(result), _) if background_went_well(result) => Cell::new(background_end_in_words(result)),
-                (Some(result), _) => Cell::coloured(background_end_in_words(result), "31"),
-                (None, BackgroundState::Running) => Cell::coloured("running", "32"),
-                (None, BackgroundState::Ending | BackgroundState::Ended) => Cell::new("ending"),
+                (Some(result), _) if background_went_well(result) => TableCell::new(background_end_in_words(result)),
+                (Some(result), _) => TableCell::coloured(background_end_in_words(result), "31"),
+                (None, BackgroundState::Running) => TableCell::coloured("running", "32"),
+                (None, BackgroundState::Ending | BackgroundState::Ended) => TableCell::new("ending"),
             };
             let by = match task.by {
                 Requester::User => "you",
                 Requester::Agent => "agent",
             };
             [
-                Cell::new(task.number.to_string()),
+                TableCell::new(task.number.to_string()),
                 state,
-                Cell::new(short_duration(task.age_ms)),
-                Cell::new(by),
-                Cell::new(command_in_words(&task.command)),
-                Cell::new(&task.last_line),
+                TableCell::new(short_duration(task.age_ms)),
+                TableCell::new(by),
+                TableCell::new(command_in_words(&task.command)),
+                TableCell::new(&task.last_line),
             ]
         })
         .collect();

@@ -21,7 +21,7 @@ use ralph_text::{
 use ralph_words::{agent_command_in_words, counted};
 
 use crate::{
-    app::{OwnFiles, Place},
+    app::{OwnFiles, ProjectPlace},
     error::{Failure, FailureKind},
 };
 
@@ -33,15 +33,15 @@ const LINES: usize = 24;
 const COLUMNS: usize = 400;
 
 /// The project's own files, and how they differ from what was trusted.
-struct Own {
-    place: Place,
+struct TrustedFiles {
+    place: ProjectPlace,
     files: OwnFiles,
     changes: Vec<Change>,
 }
 
-impl Own {
+impl TrustedFiles {
     fn of(args: &Args) -> Result<Self, Failure> {
-        let place = Place::current(args.state_dir.as_deref())?;
+        let place = ProjectPlace::current(args.state_dir.as_deref())?;
         let files = OwnFiles::read(&place.project);
         let changes = match args.trust_project {
             true => Vec::new(),
@@ -50,8 +50,8 @@ impl Own {
         Ok(Self { place, files, changes })
     }
 
-    fn trusted(self) -> Place {
-        Place {
+    fn trusted(self) -> ProjectPlace {
+        ProjectPlace {
             own: self.files,
             ..self.place
         }
@@ -69,8 +69,8 @@ impl Own {
 ///
 /// # Errors
 /// A [`Failure`] if the files are not trusted, and there is no user to ask or the answer was no.
-pub(super) fn place_to_run(args: &Args) -> Result<Place, Failure> {
-    let own = Own::of(args)?;
+pub(super) fn place_to_run(args: &Args) -> Result<ProjectPlace, Failure> {
+    let own = TrustedFiles::of(args)?;
     if own.changes.is_empty() {
         return Ok(own.trusted());
     }
@@ -86,7 +86,7 @@ pub(super) fn place_to_run(args: &Args) -> Result<Place, Failure> {
 ///
 /// # Errors
 /// A [`Failure`] if the trust cannot be stored.
-pub(super) fn trust_as_written(place: &Place) -> Result<(), Failure> {
+pub(super) fn trust_as_written(place: &ProjectPlace) -> Result<(), Failure> {
     let files = OwnFiles::read(&place.project);
     Ok(trust(&place.paths, trusting(&files.texts(&place.project)))?)
 }
@@ -95,7 +95,7 @@ pub(super) fn trust_as_written(place: &Place) -> Result<(), Failure> {
 ///
 /// # Errors
 /// A [`Failure`] if there is no project, or if what was trusted cannot be read.
-pub(super) fn place_to_look(args: &Args) -> Result<Place, Failure> {
+pub(super) fn place_to_look(args: &Args) -> Result<ProjectPlace, Failure> {
     let (place, left_out) = place_and_what_is_left_out(args)?;
     if let Some(left_out) = left_out {
         warn(&format!(
@@ -106,15 +106,15 @@ pub(super) fn place_to_look(args: &Args) -> Result<Place, Failure> {
 }
 
 /// As [`place_to_look`], but returns the warning instead of printing it.
-pub(super) fn place_and_what_is_left_out(args: &Args) -> Result<(Place, Option<String>), Failure> {
-    let own = Own::of(args)?;
+pub(super) fn place_and_what_is_left_out(args: &Args) -> Result<(ProjectPlace, Option<String>), Failure> {
+    let own = TrustedFiles::of(args)?;
     if own.changes.is_empty() {
         return Ok((own.trusted(), None));
     }
     let left_out = untrusted(&own.changes);
     let own_files = own.files.untrusted();
     Ok((
-        Place {
+        ProjectPlace {
             own: own_files,
             ..own.place
         },
@@ -124,7 +124,7 @@ pub(super) fn place_and_what_is_left_out(args: &Args) -> Result<(Place, Option<S
 
 /// Carries out `ralph trust`.
 pub(super) fn run(args: &Args, show: bool, takes_back: bool) -> Result<u8, Failure> {
-    let own = Own::of(args)?;
+    let own = TrustedFiles::of(args)?;
     if show {
         return shown(&own);
     }
@@ -139,7 +139,7 @@ pub(super) fn run(args: &Args, show: bool, takes_back: bool) -> Result<u8, Failu
     if own.changes.is_empty() {
         return shown(&own);
     }
-    print(&in_words(&own.changes, Extent::Whole));
+    print(&in_words(&own.changes, DisplayExtent::Whole));
     let all = own.trust()?;
     print(&match all.len() as u64 {
         0 => "trusted: this project has no files of its own for ralph any more\n".to_owned(),
@@ -151,10 +151,10 @@ pub(super) fn run(args: &Args, show: bool, takes_back: bool) -> Result<u8, Failu
     Ok(0)
 }
 
-fn shown(own: &Own) -> Result<u8, Failure> {
+fn shown(own: &TrustedFiles) -> Result<u8, Failure> {
     let files = own.files.texts(&own.place.project);
     if !own.changes.is_empty() {
-        print(&in_words(&own.changes, Extent::Whole));
+        print(&in_words(&own.changes, DisplayExtent::Whole));
         print(&format!("{}; `ralph trust` trusts this\n", untrusted(&own.changes)));
         return Ok(FailureKind::Failed.exit_code());
     }
@@ -163,7 +163,7 @@ fn shown(own: &Own) -> Result<u8, Failure> {
         print("this project has no files of its own for ralph: there is nothing to trust\n");
         return Ok(0);
     }
-    print(&in_words(&whole, Extent::Whole));
+    print(&in_words(&whole, DisplayExtent::Whole));
     print("all of this is trusted; `ralph trust --revoke` takes it back\n");
     Ok(0)
 }
@@ -190,7 +190,7 @@ fn confirmed(changes: &[Change]) -> Result<bool, Failure> {
         true => "This project brings files of its own that tell ralph what to run and what agents may do:",
         false => "This project's own files tell ralph what to run, and differ from what you have trusted:",
     };
-    complain(&format!("{why}\n\n{}", in_words(changes, Extent::Short)));
+    complain(&format!("{why}\n\n{}", in_words(changes, DisplayExtent::Short)));
     complain("Trust them as they are now? ralph asks again when they change. [y/N]");
     is_confirmed()
 }
@@ -217,12 +217,12 @@ fn untrusted(changes: &[Change]) -> String {
 
 /// How much of each file is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Extent {
+enum DisplayExtent {
     Short,
     Whole,
 }
 
-fn in_words(changes: &[Change], extent: Extent) -> String {
+fn in_words(changes: &[Change], extent: DisplayExtent) -> String {
     let mut text = String::new();
     for change in changes {
         let what = match change.what {
@@ -238,8 +238,8 @@ fn in_words(changes: &[Change], extent: Extent) -> String {
         let (matter, rest): (Vec<&Line>, Vec<&Line>) = change.lines.iter().partition(|line| line.matters);
         let all = matter.into_iter().chain(rest);
         let room = match extent {
-            Extent::Short => LINES,
-            Extent::Whole => usize::MAX,
+            DisplayExtent::Short => LINES,
+            DisplayExtent::Whole => usize::MAX,
         };
         for line in all.take(room) {
             let sign = match (signs, line.said) {
@@ -261,15 +261,15 @@ fn in_words(changes: &[Change], extent: Extent) -> String {
     text
 }
 
-fn line_in_words(line: &str, extent: Extent) -> String {
+fn line_in_words(line: &str, extent: DisplayExtent) -> String {
     let line = one_line(line);
     let length = line.chars().count();
     match extent {
-        Extent::Short if length > COLUMNS => {
+        DisplayExtent::Short if length > COLUMNS => {
             let start: String = line.chars().take(COLUMNS).collect();
             format!("{start}… ({} more characters)", length - COLUMNS)
         }
-        Extent::Short | Extent::Whole => line,
+        DisplayExtent::Short | DisplayExtent::Whole => line,
     }
 }
 

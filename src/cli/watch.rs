@@ -29,7 +29,7 @@ use unicode_width::UnicodeWidthChar;
 use crate::{
     driver::{now_ms, read_view, status_of},
     error::{Failure, FailureKind},
-    ui::{Presentation, headless::Format, report::Style},
+    ui::{Presentation, headless::OutputFormat, report::OutputStyle},
 };
 
 use super::{
@@ -46,7 +46,7 @@ const TICK: Duration = Duration::from_secs(1);
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// Why following one connection ended.
-enum Left {
+enum WatchEnd {
     /// The run is over, with this exit code.
     Over(u8),
     /// The ralph of the run has vanished, or is about to.
@@ -55,7 +55,7 @@ enum Left {
 
 /// The last message about a run that cannot be followed.
 #[derive(PartialEq)]
-enum Said {
+enum WatchMessage {
     Nothing,
     Waits,
     Silent,
@@ -66,23 +66,23 @@ pub(super) fn watch(args: &Args, json: bool) -> Result<u8, Failure> {
     let paths = place(args)?.paths;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::of(FailureKind::Failed, &error))?;
-    let mut shown = Shown::new(json);
+    let mut shown = StatusDisplay::new(json);
     runtime.block_on(until_over(&paths, &mut shown))
 }
 
 /// Follows runs until one is over, and returns its exit code.
-async fn until_over(paths: &ProjectPaths, shown: &mut Shown) -> Result<u8, Failure> {
-    let mut said = Said::Nothing;
+async fn until_over(paths: &ProjectPaths, shown: &mut StatusDisplay) -> Result<u8, Failure> {
+    let mut said = WatchMessage::Nothing;
     let mut run = None;
     loop {
         match follow(paths, shown, &mut run).await {
-            Ok(Left::Over(exit)) => return Ok(exit),
-            Ok(Left::Lost) => said = Said::Nothing,
+            Ok(WatchEnd::Over(exit)) => return Ok(exit),
+            Ok(WatchEnd::Lost) => said = WatchMessage::Nothing,
             Err(ControlError::NotRunning) => {}
             Err(ControlError::NoAnswer { source, .. }) if source.kind() == io::ErrorKind::TimedOut => {
-                if said != Said::Silent {
+                if said != WatchMessage::Silent {
                     complain("the running ralph does not answer: waiting until it does (Ctrl-C leaves)");
-                    said = Said::Silent;
+                    said = WatchMessage::Silent;
                 }
             }
             // The loop has ended, and its process exits in a moment.
@@ -96,14 +96,14 @@ async fn until_over(paths: &ProjectPaths, shown: &mut Shown) -> Result<u8, Failu
         if let Some(exit) = run.as_ref().and_then(|run| shown.end(paths, run)) {
             return Ok(exit);
         }
-        if !is_held && (run.is_some() || said != Said::Waits) {
+        if !is_held && (run.is_some() || said != WatchMessage::Waits) {
             complain(match run.take() {
                 Some(_) => {
                     "the run was interrupted; `ralph continue` resumes it, and this goes on then (Ctrl-C leaves)"
                 }
                 None => "ralph is not running in this project: waiting until it does (Ctrl-C leaves)",
             });
-            (said, shown.lines) = (Said::Waits, 0);
+            (said, shown.lines) = (WatchMessage::Waits, 0);
         }
         sleep(LOOK).await;
     }
@@ -118,7 +118,11 @@ async fn at_work(paths: &ProjectPaths) -> Option<RunId> {
 }
 
 /// Follows the run that works in the project, and stores its id in `run`.
-async fn follow(paths: &ProjectPaths, shown: &mut Shown, run: &mut Option<RunId>) -> Result<Left, ControlError> {
+async fn follow(
+    paths: &ProjectPaths,
+    shown: &mut StatusDisplay,
+    run: &mut Option<RunId>,
+) -> Result<WatchEnd, ControlError> {
     let client = Client::of_socket(&paths.socket())?;
     let response = client.open("/events").await?;
     let mut events = response.bytes_stream().eventsource();
@@ -136,12 +140,12 @@ async fn follow(paths: &ProjectPaths, shown: &mut Shown, run: &mut Option<RunId>
             }
         };
         let Ok(Some(Ok(sent))) = sent else {
-            return Ok(Left::Lost);
+            return Ok(WatchEnd::Lost);
         };
         if sent.event == "over" {
             let exit = serde_json::from_str::<serde_json::Value>(&sent.data).ok();
             let exit = exit.and_then(|over| u8::try_from(over["exitCode"].as_u64()?).ok());
-            return Ok(exit.map_or(Left::Lost, Left::Over));
+            return Ok(exit.map_or(WatchEnd::Lost, WatchEnd::Over));
         }
         if take(&mut watched, &sent)
             && let Some(watched) = &watched
@@ -150,14 +154,14 @@ async fn follow(paths: &ProjectPaths, shown: &mut Shown, run: &mut Option<RunId>
             shown.show(watched);
             // The process stays for as long as a screen shows the end.
             if let Some(reason) = watched.view.stop_reason() {
-                return Ok(Left::Over(reason.exit_code()));
+                return Ok(WatchEnd::Over(reason.exit_code()));
             }
         }
     }
 }
 
 /// The run as far as it is known.
-struct Watched {
+struct WatchedRun {
     status: Status,
     view: RunView,
 }
@@ -165,13 +169,13 @@ struct Watched {
 /// Applies an event. Returns whether there is something to show.
 ///
 /// Parsed from bytes, as everywhere else: parsing from text would instantiate the same code a second time.
-fn take(watched: &mut Option<Watched>, sent: &Sent) -> bool {
+fn take(watched: &mut Option<WatchedRun>, sent: &Sent) -> bool {
     match (sent.event.as_str(), watched) {
         ("snapshot", watched) => {
             let status = serde_json::from_slice::<Status>(sent.data.as_bytes()).ok();
             *watched = status.and_then(|mut status| {
                 let view = *status.view.take()?;
-                Some(Watched { status, view })
+                Some(WatchedRun { status, view })
             });
             watched.is_some()
         }
@@ -190,7 +194,7 @@ fn take(watched: &mut Option<Watched>, sent: &Sent) -> bool {
 }
 
 /// The last output, and how it was shown.
-struct Shown {
+struct StatusDisplay {
     json: bool,
     is_terminal: bool,
     columns: Option<u16>,
@@ -199,12 +203,12 @@ struct Shown {
     lines: usize,
 }
 
-impl Shown {
+impl StatusDisplay {
     fn new(json: bool) -> Self {
         Self {
             json,
             is_terminal: console::is_terminal() && !json,
-            columns: Presentation::of_stdout(Format::Text).style.columns,
+            columns: Presentation::of_stdout(OutputFormat::Text).style.columns,
             last: String::new(),
             lines: 0,
         }
@@ -215,14 +219,19 @@ impl Shown {
         let view = read_view(paths, run).ok()?;
         let exit = view.stop_reason()?.exit_code();
         let status = status_of(&view, std::process::id(), None);
-        self.show(&Watched { status, view });
+        self.show(&WatchedRun { status, view });
         Some(exit)
     }
 
-    fn show(&mut self, watched: &Watched) {
+    fn show(&mut self, watched: &WatchedRun) {
         let text = match (self.json, self.is_terminal) {
             (true, _) => serde_json::to_string(&watched.status).expect("a status has no failing serialisers"),
-            (false, true) => in_words(&watched.status, &how_it_runs(&watched.status), now_ms(), Style::PLAIN),
+            (false, true) => in_words(
+                &watched.status,
+                &how_it_runs(&watched.status),
+                now_ms(),
+                OutputStyle::PLAIN,
+            ),
             (false, false) => line(&watched.status),
         };
         if text == self.last {

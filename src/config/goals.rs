@@ -17,7 +17,7 @@ settings! {
         /// What `sh -c` is given.
         command("command"): GoalCommand,
         /// What the last number of the output has to reach.
-        target("target"): Target,
+        target("target"): GoalTarget,
         /// Time it may take.
         timeout_ms("timeout"): Duration = "15m",
         /// Whether it is also run after edits, while the agent works.
@@ -244,9 +244,9 @@ fn is_within(path: &str) -> bool {
     goes_down && !path.is_empty() && !path.contains(char::is_control)
 }
 
-pub struct Target;
+pub struct GoalTarget;
 
-impl Grammar for Target {
+impl Grammar for GoalTarget {
     type Held = Option<f64>;
 
     fn read(node: &Node, key: &str) -> Result<Option<f64>, Vec<Mistake>> {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 settings! {
     /// A language server, or what is different about one that is known.
-    struct WrittenServer {
+    struct LanguageServerSettings {
         /// Whether it is used.
         enabled("enabled"): Maybe<Switch>,
         /// A name on `PATH`, or a path. Of a new one it is its name.
@@ -23,14 +23,14 @@ settings! {
         /// What the protocol calls the language of its files, where that is not the extension.
         language("language"): Maybe<Line>,
         /// `initializationOptions`, as the server has them.
-        options("options"): Maybe<Options>,
+        options("options"): Maybe<InitializationOptions>,
     }
 }
 
 /// An object that is passed to the server unchanged.
-struct Options;
+struct InitializationOptions;
 
-impl Grammar for Options {
+impl Grammar for InitializationOptions {
     type Held = Value;
 
     fn read(node: &Node, key: &str) -> Result<Value, Vec<Mistake>> {
@@ -61,7 +61,7 @@ impl Grammar for LanguageServers {
         let (mut own, mut known, mut mistakes) = (Vec::new(), built_in(), Vec::new());
         for (name, table) in tables {
             let key = format!("{key}.{name}");
-            match read_item::<WrittenServer>(table, &key, "a language server", EXAMPLE) {
+            match read_item::<LanguageServerSettings>(table, &key, "a language server", EXAMPLE) {
                 Ok(written) => {
                     let at = known.iter().position(|server| server.name == *name);
                     if at.is_none() && written.extensions.as_ref().is_none_or(Vec::is_empty) {
@@ -95,7 +95,7 @@ impl Grammar for LanguageServers {
     }
 
     fn schema() -> Value {
-        json!({ "type": "object", "additionalProperties": schema_of::<WrittenServer>() })
+        json!({ "type": "object", "additionalProperties": schema_of::<LanguageServerSettings>() })
     }
 
     fn of_word(word: &str) -> Value {
@@ -104,7 +104,7 @@ impl Grammar for LanguageServers {
     }
 }
 
-fn changed(known: Option<LanguageServer>, name: &str, written: WrittenServer) -> LanguageServer {
+fn changed(known: Option<LanguageServer>, name: &str, written: LanguageServerSettings) -> LanguageServer {
     let known = known.unwrap_or_else(|| LanguageServer {
         name: name.to_owned(),
         command: name.to_owned(),

@@ -10,7 +10,7 @@ use super::{
     permissions::{add_rules, hidden_rules},
     sandbox::not_by_project,
     settings::Config,
-    sources::{Flag, Sources},
+    sources::{Flag, SettingSources},
 };
 
 /// The settings of a run with their origins.
@@ -31,7 +31,7 @@ pub struct Loaded {
 ///
 /// # Errors
 /// [`Mistakes`], with all mistakes of all layers, including those in values that a stronger layer overrides.
-pub fn load(sources: &Sources) -> Result<Loaded, Mistakes> {
+pub fn load(sources: &SettingSources) -> Result<Loaded, Mistakes> {
     let mut mistakes = Vec::new();
     let texts = file_texts(sources, &mut mistakes);
     let files = texts.iter().map(|(path, text)| file::layer(path, text));
@@ -86,7 +86,7 @@ fn is_of(origin: &Origin, file: Option<&Path>) -> bool {
     matches!((origin, file), (Origin::File { path, .. }, Some(file)) if **path == *file)
 }
 
-fn file_texts(sources: &Sources, mistakes: &mut Vec<Mistake>) -> Vec<(PathBuf, String)> {
+fn file_texts(sources: &SettingSources, mistakes: &mut Vec<Mistake>) -> Vec<(PathBuf, String)> {
     let remembered = sources.remembered.iter().chain(&sources.user);
     let user = remembered.map(|path| (path, file::read_if_there(path)));
     let project = sources.project.iter().map(|own| (&own.path, file::of_project(own)));
@@ -246,7 +246,7 @@ mod tests {
                 .all(|(_, node)| node.origin == Origin::Default)
         );
         assert!(loaded.notices.is_empty());
-        assert_eq!(load(&Sources::default()).unwrap().config, Config::default());
+        assert_eq!(load(&SettingSources::default()).unwrap().config, Config::default());
     }
 
     #[test]

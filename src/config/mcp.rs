@@ -14,7 +14,7 @@ const NAME_BYTES: usize = 32;
 
 settings! {
     /// A program that serves tools to agents.
-    struct WrittenServer {
+    struct McpServerSettings {
         /// A name on `PATH`, or a path.
         command("command"): Line,
         /// Arguments, none of which passes through a shell.
@@ -46,7 +46,7 @@ impl Grammar for McpTables {
                 continue;
             }
             let key = format!("{key}.{name}");
-            match read_item::<WrittenServer>(table, &key, "a server", EXAMPLE) {
+            match read_item::<McpServerSettings>(table, &key, "a server", EXAMPLE) {
                 Ok(written) => {
                     let env: BTreeMap<String, String> = written.env.into_iter().collect();
                     servers.push(McpServer {
@@ -70,7 +70,7 @@ impl Grammar for McpTables {
     }
 
     fn schema() -> Value {
-        json!({ "type": "object", "additionalProperties": schema_of::<WrittenServer>() })
+        json!({ "type": "object", "additionalProperties": schema_of::<McpServerSettings>() })
     }
 
     fn of_word(word: &str) -> Value {

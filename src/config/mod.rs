@@ -35,13 +35,13 @@ pub use env::RUNTIME_VARIABLES;
 pub use keys::SharedKeys;
 pub use load::{Loaded, load};
 pub use native::Native;
-pub use permissions::Permissions;
+pub use permissions::PermissionSettings;
 pub(crate) use render::of_verification;
 pub use render::{SettingFlag, example, flags, paths, schema, show};
-pub use sandbox::{Sandbox, SandboxMode};
-pub use screen::{Screen, ScreenTheme, Signs};
-pub use settings::{Baseline, Config, Keep};
-pub use sources::{Flag, ProjectContent, ProjectFile, Sources};
+pub use sandbox::{SandboxMode, SandboxSettings};
+pub use screen::{ScreenSettings, ScreenTheme, Signs};
+pub use settings::{Baseline, Config, RetentionSettings};
+pub use sources::{Flag, ProjectContent, ProjectFile, SettingSources};
 pub use values::Notify;
 
 /// The hint for an unknown setting that resembles no other.

@@ -38,7 +38,7 @@ settings! {
 
 settings! {
     /// Dollars for a million tokens.
-    pub struct Price {
+    pub struct TokenPrices {
         /// Of what the model reads.
         input("input"): NotNegative,
         /// Of what it writes.
@@ -116,7 +116,7 @@ impl Grammar for NotNegative {
 pub struct Prices;
 
 impl Grammar for Prices {
-    type Held = Vec<(String, Price)>;
+    type Held = Vec<(String, TokenPrices)>;
 
     fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>> {
         let Some(fields) = node.fields() else {
@@ -140,7 +140,7 @@ impl Grammar for Prices {
     }
 
     fn schema() -> Value {
-        json!({ "type": "object", "additionalProperties": schema_of::<Price>() })
+        json!({ "type": "object", "additionalProperties": schema_of::<TokenPrices>() })
     }
 
     fn of_word(word: &str) -> Value {
@@ -155,7 +155,7 @@ impl Native {
     /// The environment variables that pass these settings to the agent.
     pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
         let named = |wanted: NativeWire| NativeWire::CHOICES.iter().find(|(_, wire)| *wire == wanted);
-        let price = |price: &Price| {
+        let price = |price: &TokenPrices| {
             let mut written = json!({"input": price.input, "output": price.output});
             if let Some(cached) = price.cached_input {
                 written["cachedInput"] = cached.into();

@@ -20,17 +20,17 @@ settings! {
     /// "WebFetch(domain:example.org)", "mcp__server__tool", or a tool's name alone. A rule of `deny` decides before one of `ask`,
     /// that before one of `allow`, and then the mode. The lists of all files add up. `ralph permissions test 'git push && ls'`
     /// says which part of a command is decided by which rule. Rules see what an agent says it runs; they are no sandbox.
-    pub struct Permissions {
+    pub struct PermissionSettings {
         /// What decides where no rule does. "auto": it is allowed. "ask": it is asked. "restricted": it is denied. "readonly": only
         /// tools that read are allowed.
         #[flag("--permission-mode", "MODE", "What decides where no rule does: auto, ask, restricted or readonly [default: auto]")]
         mode("mode"): OneOf<PermissionMode> = "auto",
         /// What is denied: ["Bash(git push *)", "Read(~/.ssh/**)"].
-        deny("deny"): Rules<Deny> = [],
+        deny("deny"): RuleListSyntax<DenyRules> = [],
         /// What somebody is asked about: ["WebFetch", "Bash(npm publish *)"].
-        ask("ask"): Rules<Ask> = [],
+        ask("ask"): RuleListSyntax<AskRules> = [],
         /// What is allowed without asking: ["Bash(npm run test *)", "Edit(src/**)"].
-        allow("allow"): Rules<Allow> = [],
+        allow("allow"): RuleListSyntax<AllowRules> = [],
         /// Time a question waits for an answer.
         timeout_ms("timeout"): Duration = "5m",
         /// What becomes of a question that nobody answers: "deny", with an explanation, and the agent continues without; "allow";
@@ -55,7 +55,7 @@ settings! {
     }
 }
 
-impl Permissions {
+impl PermissionSettings {
     /// The policy that applies the rules.
     pub fn policy(&self) -> Policy {
         Policy {
@@ -69,30 +69,30 @@ impl Permissions {
 }
 
 /// A type that stands for one list of rules.
-pub trait Listed {
+pub trait RuleListMarker {
     const LIST: List;
 }
 
-pub struct Deny;
-pub struct Ask;
-pub struct Allow;
+pub struct DenyRules;
+pub struct AskRules;
+pub struct AllowRules;
 
-impl Listed for Deny {
+impl RuleListMarker for DenyRules {
     const LIST: List = List::Deny;
 }
 
-impl Listed for Ask {
+impl RuleListMarker for AskRules {
     const LIST: List = List::Ask;
 }
 
-impl Listed for Allow {
+impl RuleListMarker for AllowRules {
     const LIST: List = List::Allow;
 }
 
 /// Syntax of one list of rules.
-pub struct Rules<L>(PhantomData<L>);
+pub struct RuleListSyntax<L>(PhantomData<L>);
 
-impl<L: Listed> Grammar for Rules<L> {
+impl<L: RuleListMarker> Grammar for RuleListSyntax<L> {
     type Held = Vec<Rule>;
 
     fn read(node: &Node, key: &str) -> Result<Vec<Rule>, Vec<Mistake>> {
@@ -106,7 +106,7 @@ impl<L: Listed> Grammar for Rules<L> {
                 Some(text) => Rule::read(text, L::LIST, &item.origin).map_err(|error| Some(error.to_string())),
                 None => Err(None),
             };
-            match accept_or::<ARule>(item, &key, read) {
+            match accept_or::<SingleRule>(item, &key, read) {
                 // Only repetitions within one file are mistakes. Another file may contain the same rule.
                 Ok(rule) => match rules
                     .iter()
@@ -132,7 +132,7 @@ impl<L: Listed> Grammar for Rules<L> {
     }
 
     fn schema() -> Value {
-        json!({ "type": "array", "items": ARule::schema() })
+        json!({ "type": "array", "items": SingleRule::schema() })
     }
 
     /// Parses a list in JSON, or rules separated by commas.
@@ -150,12 +150,12 @@ fn same_text(one: &Rule, other: &Rule) -> bool {
     }
 }
 
-struct ARule;
+struct SingleRule;
 
-impl Grammar for ARule {
+impl Grammar for SingleRule {
     type Held = Rule;
 
-    /// Never called: reading a rule requires its list, which [`Rules`] knows.
+    /// Never called: reading a rule requires its list, which [`RuleListSyntax`] knows.
     fn read(node: &Node, key: &str) -> Result<Rule, Vec<Mistake>> {
         accept::<Self>(node, key, None)
     }
@@ -182,7 +182,7 @@ pub(super) fn add_rules(merged: &Merged, mut leaf: Leaf) -> Leaf {
 }
 
 /// Finds rules that can never apply because of stronger ones.
-pub(super) fn hidden_rules(permissions: &Permissions) -> Vec<Mistake> {
+pub(super) fn hidden_rules(permissions: &PermissionSettings) -> Vec<Mistake> {
     let policy = permissions.policy();
     let hidden = policy
         .hidden()

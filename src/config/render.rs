@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{
     load::Loaded,
     settings::Config,
-    sources::{ProjectContent, Sources},
+    sources::{ProjectContent, SettingSources},
 };
 
 /// The path of the schema, relative to the example file.
@@ -49,7 +49,7 @@ pub(crate) fn of_verification(loaded: &Loaded, more: Value) -> Value {
 }
 
 /// Lists the configuration files, weakest first, with whether each exists and is trusted.
-pub fn paths(sources: &Sources) -> String {
+pub fn paths(sources: &SettingSources) -> String {
     let there = |path: &Path| if path.exists() { "" } else { "  (not there)" };
     // Left out if missing, since most users have none.
     let remembered = sources.remembered.iter().filter(|path| path.exists());
@@ -122,9 +122,9 @@ mod tests {
             ),
         ];
         let text = show(
-            &load(&Sources {
+            &load(&SettingSources {
                 flags,
-                ..Sources::default()
+                ..SettingSources::default()
             })
             .unwrap(),
             |line, _| line.to_owned(),
@@ -152,10 +152,10 @@ mod tests {
             directory.path().join("project.json"),
         );
         std::fs::write(&user, "{}").unwrap();
-        let sources = Sources {
+        let sources = SettingSources {
             user: Some(user.clone()),
             project: Some(ProjectFile::read(project.clone())),
-            ..Sources::default()
+            ..SettingSources::default()
         };
         assert_eq!(
             paths(&sources),

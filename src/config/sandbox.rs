@@ -14,18 +14,18 @@ use serde_json::{Value, json};
 settings! {
     /// What an agent, the goals and everything that they start may do on this machine, held by the kernel (Landlock, Linux 5.13
     /// and newer). Paths begin with ~/, with $NAME/, with / or in the project. Not for a project's own file: only yours.
-    pub struct Sandbox {
+    pub struct SandboxSettings {
         /// "on": writes only to the project, its git directory, the agent's own state, caches and /tmp; keys, other agents' state
         /// and ralph's own cannot be read. "strict": besides, it has a temporary directory and caches of its own, and connects only
         /// to its model and to `hosts`, over HTTP. "off": an agent may do all that you may.
         #[flag("--sandbox", "MODE", "What the agent and goals may do on this machine: on, strict or off [default: off]")]
         mode("mode"): OneOf<SandboxMode> = "off",
         /// Further places to write: ["~/.cache/foo"].
-        write("write"): Names<Places> = [],
+        write("write"): Names<SandboxPaths> = [],
         /// Further places that cannot be read: ["~/work/other-client"].
-        hide("hide"): Names<Places> = [],
+        hide("hide"): Names<SandboxPaths> = [],
         /// Places that can be read although they are hidden otherwise: ["~/.npmrc"].
-        show("show"): Names<Places> = [],
+        show("show"): Names<SandboxPaths> = [],
         /// Further hosts to connect to where the mode is "strict": ["*.example.org", "10.0.0.7:8080"]. Without a port, 443 and 80.
         hosts("hosts"): HostNames = [],
     }
@@ -48,9 +48,9 @@ impl Choice for SandboxMode {
 }
 
 /// Directories and files.
-pub struct Places;
+pub struct SandboxPaths;
 
-impl Sample for Places {
+impl Sample for SandboxPaths {
     const SAMPLE: &'static str = r#"["~/.cache/foo", "$DATA/foo"]"#;
 }
 
@@ -61,7 +61,7 @@ impl Grammar for HostNames {
     type Held = Vec<String>;
 
     fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>> {
-        let names = Names::<Places>::read(node, key).ok();
+        let names = Names::<SandboxPaths>::read(node, key).ok();
         let are_hosts = |names: &Vec<String>| names.iter().all(|name| AllowedHost::read(name).is_some());
         accept::<Self>(node, key, names.filter(are_hosts))
     }
@@ -75,7 +75,7 @@ impl Grammar for HostNames {
     }
 
     fn of_word(word: &str) -> Value {
-        Names::<Places>::of_word(word)
+        Names::<SandboxPaths>::of_word(word)
     }
 }
 

@@ -7,7 +7,7 @@ use ralph_policy::{
 
 settings! {
     /// How runs are shown in your terminal.
-    pub struct Screen {
+    pub struct ScreenSettings {
         /// "dark" and "light" are for backgrounds of that kind, "16" is the terminal's own sixteen colours, "none" leaves only weights;
         /// "auto" asks the terminal for its background. `--theme` sets it for one command; NO_COLOR means "none".
         theme("theme"): OneOf<ScreenTheme> = "auto",

@@ -24,9 +24,9 @@ use super::{
     listen::{ListenAddress, ProxyHosts},
     mcp::McpTables,
     native::Native,
-    permissions::Permissions,
-    sandbox::Sandbox,
-    screen::Screen,
+    permissions::PermissionSettings,
+    sandbox::SandboxSettings,
+    screen::ScreenSettings,
     values::{AdapterTables, Notify, PageAddress, Promise, ServerAddress},
 };
 
@@ -58,8 +58,8 @@ settings! {
         /// Milliseconds a connection to that server may take, and its answer to whether it is well.
         #[flag("--server-timeout", "MS", "Milliseconds that the server may take to answer [default: 5000]")]
         server_timeout_ms("serverTimeout"): Within<1, 600_000> = 5000,
-        permissions("permissions"): Section<Permissions>,
-        sandbox("sandbox"): Section<Sandbox>,
+        permissions("permissions"): Section<PermissionSettings>,
+        sandbox("sandbox"): Section<SandboxSettings>,
         keys("keys"): Section<SharedKeys>,
         /// How ralph talks with the agent. "one-way": it gets its prompt and is listened to. "live": it can be told something
         /// while it works, so that messages reach the running turn; an agent without such a channel is refused. "auto" takes
@@ -152,8 +152,8 @@ settings! {
         /// reach: ["ralph.example.org"]. Not for a project's own file: only yours.
         #[flag("--behind-proxy", "HOSTS", "Names under which an encrypting proxy passes requests on to that address, separated by commas")]
         behind_proxy("behindProxy"): ProxyHosts = [],
-        screen("screen"): Section<Screen>,
-        keep("keep"): Section<Keep>,
+        screen("screen"): Section<ScreenSettings>,
+        keep("keep"): Section<RetentionSettings>,
     }
 }
 
@@ -314,7 +314,7 @@ settings! {
     pub struct CheckpointSettings {
         /// Ignored files that are in checkpoints all the same, as patterns of .gitignore: [".env.local", "build/*.bin"]. To
         /// find them ralph looks through everything that is ignored, each time.
-        include("include"): Names<Patterns> = [],
+        include("include"): Names<IgnorePatterns> = [],
     }
 }
 
@@ -351,7 +351,7 @@ settings! {
 settings! {
     /// What is kept of old runs: journals, recordings and checkpoints. A run that is beyond any of the first three is deleted
     /// when another starts, but never the last one that came to an end. "unlimited" gives one of them up.
-    pub struct Keep {
+    pub struct RetentionSettings {
         /// Runs that are kept, the latest ones.
         runs("runs"): Limit<Count> = 20,
         /// Time since the last thing that happened in a run, after which it is not kept.
@@ -397,9 +397,9 @@ impl Sample for Workers {
 }
 
 /// Patterns in the syntax of `.gitignore`.
-pub struct Patterns;
+pub struct IgnorePatterns;
 
-impl Sample for Patterns {
+impl Sample for IgnorePatterns {
     const SAMPLE: &'static str = r#"[".env.local", "build/*.bin"]"#;
 }
 
@@ -418,7 +418,7 @@ mod tests {
     use ralph_policy::settings::{Keys, Merged, Node, Origin};
 
     use super::*;
-    use crate::config::{Flag, Sources, example, file, load};
+    use crate::config::{Flag, SettingSources, example, file, load};
 
     #[test]
     fn the_defaults_are_those_of_the_documentation() {
@@ -549,9 +549,9 @@ mod tests {
                 _ => "7",
             };
             let flags = vec![Flag::new("--flag", key, other)];
-            let config = load(&Sources {
+            let config = load(&SettingSources {
                 flags,
-                ..Sources::default()
+                ..SettingSources::default()
             })
             .unwrap()
             .config;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// The sources of settings, weakest first.
 #[derive(Debug, Clone, Default)]
-pub struct Sources {
+pub struct SettingSources {
     /// The file with the user's remembered choice; may be missing.
     pub remembered: Option<PathBuf>,
     /// The user's file; may be missing.
@@ -21,11 +21,11 @@ pub struct Sources {
     pub flags: Vec<Flag>,
 }
 
-impl Sources {
+impl SettingSources {
     /// The usual sources: `ralph/config.json` in the user's configuration directory, the project's file, and the
     /// environment of this process.
     pub fn of_project(project: ProjectFile) -> Self {
-        Sources {
+        SettingSources {
             remembered: None,
             user: dirs::config_dir().map(|directory| directory.join("ralph").join("config.json")),
             project: Some(project),

@@ -5,20 +5,20 @@ use std::fs;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{Flag, Loaded, NO_HINT, ProjectFile, Sources, load};
+use super::{Flag, Loaded, NO_HINT, ProjectFile, SettingSources, load};
 
 /// The files of a user, a project and `--config`, in a temporary directory.
 pub(super) struct Files {
     pub(super) directory: TempDir,
-    sources: Sources,
+    sources: SettingSources,
 }
 
 impl Files {
     pub(super) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let sources = Sources {
+        let sources = SettingSources {
             user: Some(directory.path().join("user.json")),
-            ..Sources::default()
+            ..SettingSources::default()
         };
         Files { directory, sources }
     }
@@ -47,8 +47,8 @@ impl Files {
         self
     }
 
-    fn sources(&self) -> Sources {
-        Sources {
+    fn sources(&self) -> SettingSources {
+        SettingSources {
             project: Some(ProjectFile::read(self.directory.path().join("project.json"))),
             ..self.sources.clone()
         }

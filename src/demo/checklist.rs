@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// An open task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Task {
+pub(super) struct ChecklistTask {
     pub text: String,
     /// The bytes of the plan between the brackets.
     tick: Range<usize>,
@@ -13,7 +13,7 @@ pub(super) struct Task {
 
 /// The open task that is on a line of the prompt, else the first one. If it has open subtasks, the first of these: a
 /// task is done when its parts are.
-pub(super) fn current(plan: &str, prompt: &str) -> Option<Task> {
+pub(super) fn current(plan: &str, prompt: &str) -> Option<ChecklistTask> {
     let all = open(plan);
     let lines: Vec<String> = prompt.lines().map(bare).collect();
     let asked = all.iter().position(|task| lines.contains(&bare(&task.text)));
@@ -39,13 +39,13 @@ pub(super) fn open_count(plan: &str) -> usize {
 }
 
 /// The plan with the task's box ticked and every other byte unchanged.
-pub(super) fn ticked(plan: &str, task: &Task) -> String {
+pub(super) fn ticked(plan: &str, task: &ChecklistTask) -> String {
     let mut plan = plan.to_owned();
     plan.replace_range(task.tick.clone(), "x");
     plan
 }
 
-fn open(plan: &str) -> Vec<Task> {
+fn open(plan: &str) -> Vec<ChecklistTask> {
     let mut tasks = Vec::new();
     let mut at = 0;
     let mut fenced = false;
@@ -61,7 +61,7 @@ fn open(plan: &str) -> Vec<Task> {
     tasks
 }
 
-fn open_task(line: &str, start: usize) -> Option<Task> {
+fn open_task(line: &str, start: usize) -> Option<ChecklistTask> {
     let indent = line.len() - line.trim_start().len();
     let item = &line[indent..];
     let number = item.bytes().take_while(u8::is_ascii_digit).count();
@@ -73,7 +73,7 @@ fn open_task(line: &str, start: usize) -> Option<Task> {
     let rest = after.trim_start_matches([' ', '\t']);
     let text = rest.strip_prefix("[ ]").filter(|_| rest.len() < after.len())?;
     let tick = start + line.len() - rest.len() + 1;
-    Some(Task {
+    Some(ChecklistTask {
         text: text.trim().to_owned(),
         tick: tick..tick + 1,
         indent,

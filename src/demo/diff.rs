@@ -1,7 +1,7 @@
 //! The line-by-line difference of two short texts.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Change<'a> {
+pub(super) enum DiffLine<'a> {
     Kept(&'a str),
     Removed(&'a str),
     Added(&'a str),
@@ -9,7 +9,7 @@ pub(super) enum Change<'a> {
 
 /// The shortest edit from `before` to `after`, by their longest common subsequence. Quadratic, for texts of a page or
 /// two.
-pub(super) fn lines<'a>(before: &'a str, after: &'a str) -> Vec<Change<'a>> {
+pub(super) fn lines<'a>(before: &'a str, after: &'a str) -> Vec<DiffLine<'a>> {
     let (old, new): (Vec<_>, Vec<_>) = (before.lines().collect(), after.lines().collect());
     // common[i][j]: length of the longest common subsequence of old[i..] and new[j..].
     let mut common = vec![vec![0usize; new.len() + 1]; old.len() + 1];
@@ -26,13 +26,13 @@ pub(super) fn lines<'a>(before: &'a str, after: &'a str) -> Vec<Change<'a>> {
     let mut out = Vec::new();
     while i < old.len() || j < new.len() {
         if i < old.len() && j < new.len() && old[i] == new[j] {
-            out.push(Change::Kept(old[i]));
+            out.push(DiffLine::Kept(old[i]));
             (i, j) = (i + 1, j + 1);
         } else if j == new.len() || (i < old.len() && common[i + 1][j] >= common[i][j + 1]) {
-            out.push(Change::Removed(old[i]));
+            out.push(DiffLine::Removed(old[i]));
             i += 1;
         } else {
-            out.push(Change::Added(new[j]));
+            out.push(DiffLine::Added(new[j]));
             j += 1;
         }
     }
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn kept_removed_and_added_lines_are_told_apart() {
-        use Change::{Added, Kept, Removed};
+        use DiffLine::{Added, Kept, Removed};
         assert_eq!(
             lines("a\nb\nc\n", "a\nx\nc\nd\n"),
             [Kept("a"), Removed("b"), Added("x"), Kept("c"), Added("d")]

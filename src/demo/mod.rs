@@ -15,7 +15,7 @@ use std::{
     path::PathBuf,
 };
 
-use stage::Stage;
+use stage::DemoStage;
 
 /// Multiplies every pause; 0 means no pauses.
 const SPEED_VAR: &str = "RALPH_DEMO_SPEED";
@@ -44,7 +44,7 @@ pub(crate) fn run() -> u8 {
         .ok()
         .and_then(|speed| speed.parse().ok())
         .unwrap_or(1.0);
-    let mut stage = Stage::new(io::stdout(), f64::clamp(speed, 0.0, MAX_SPEED), columns());
+    let mut stage = DemoStage::new(io::stdout(), f64::clamp(speed, 0.0, MAX_SPEED), columns());
     let plan = env::var_os(PLAN_VAR).map_or_else(|| PathBuf::from(DEFAULT_PLAN), PathBuf::from);
     match read_prompt().and_then(|prompt| worker::work(&mut stage, &prompt, &plan, &env::current_dir()?)) {
         Ok(()) => 0,

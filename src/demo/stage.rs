@@ -8,7 +8,7 @@ use std::{
 
 use unicode_width::UnicodeWidthStr;
 
-use super::diff::{self, Change};
+use super::diff::{self, DiffLine};
 
 /// Unchanged lines shown around a change.
 const CONTEXT_LINES: usize = 2;
@@ -19,13 +19,13 @@ const TYPING: Duration = Duration::from_millis(14);
 const DIFF_LINE: Duration = Duration::from_millis(35);
 const BEAT: Duration = Duration::from_millis(280);
 
-pub(super) struct Stage<W> {
+pub(super) struct DemoStage<W> {
     out: W,
     speed: f64,
     columns: usize,
 }
 
-impl<W: Write> Stage<W> {
+impl<W: Write> DemoStage<W> {
     /// `speed` multiplies every pause; text is wrapped at `columns`.
     pub(super) fn new(out: W, speed: f64, columns: usize) -> Self {
         Self { out, speed, columns }
@@ -73,20 +73,20 @@ impl<W: Write> Stage<W> {
     /// Shows the changes of a file. Long unchanged parts are left out.
     pub(super) fn diff(&mut self, before: &str, after: &str) -> io::Result<()> {
         let changes = diff::lines(before, after);
-        let kept = |at: usize| matches!(changes.get(at), Some(Change::Kept(_)) | None);
+        let kept = |at: usize| matches!(changes.get(at), Some(DiffLine::Kept(_)) | None);
         let near = |at: usize| (at.saturating_sub(CONTEXT_LINES)..=at + CONTEXT_LINES).any(|at| !kept(at));
         let mut skipped = false;
         for (at, change) in changes.iter().enumerate() {
             let (colour, mark, line) = match change {
-                Change::Kept(_) if !near(at) => {
+                DiffLine::Kept(_) if !near(at) => {
                     if !std::mem::replace(&mut skipped, true) {
                         self.note("  ⋮")?;
                     }
                     continue;
                 }
-                Change::Kept(line) => ("2", ' ', line),
-                Change::Removed(line) => ("31", '-', line),
-                Change::Added(line) => ("32", '+', line),
+                DiffLine::Kept(line) => ("2", ' ', line),
+                DiffLine::Removed(line) => ("31", '-', line),
+                DiffLine::Added(line) => ("32", '+', line),
             };
             skipped = false;
             writeln!(self.out, "  \x1b[{colour}m{mark} {line}\x1b[0m")?;

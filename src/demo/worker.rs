@@ -10,9 +10,9 @@ use std::{
 use ralph_system::files::{self, PLAN_CAP_BYTES};
 
 use super::{
-    checklist::{self, Task},
+    checklist::{self, ChecklistTask},
     recipes::{self, REPAIR, Recipe},
-    stage::Stage,
+    stage::DemoStage,
 };
 
 /// File that claims that all is done. The promise that the prompt asks for would work as well, but means nothing to a
@@ -33,7 +33,7 @@ const TASKS: &str = "demo-notes";
 ///
 /// # Errors
 /// The reason why the task was not finished; its box is not ticked then.
-pub(super) fn work<W: Write>(stage: &mut Stage<W>, prompt: &str, plan: &Path, cwd: &Path) -> io::Result<()> {
+pub(super) fn work<W: Write>(stage: &mut DemoStage<W>, prompt: &str, plan: &Path, cwd: &Path) -> io::Result<()> {
     let plan = cwd.join(plan);
     let text = read(&plan)?;
     stage.note(&format!("prompt of {} bytes · plan {}", prompt.len(), name_of(&plan)))?;
@@ -73,7 +73,7 @@ pub(super) fn work<W: Write>(stage: &mut Stage<W>, prompt: &str, plan: &Path, cw
 }
 
 /// Looks for the known mistake in a session in which all tasks are done.
-fn set_right<W: Write>(stage: &mut Stage<W>, prompt: &str, cwd: &Path) -> io::Result<()> {
+fn set_right<W: Write>(stage: &mut DemoStage<W>, prompt: &str, cwd: &Path) -> io::Result<()> {
     stage.headline("No task is open.")?;
     for line in section(prompt, ABOUT_LAST) {
         stage.note(line)?;
@@ -95,7 +95,7 @@ fn set_right<W: Write>(stage: &mut Stage<W>, prompt: &str, cwd: &Path) -> io::Re
 
 /// Notes down the messages in the prompt, which is all that is possible without a model. Returns the file with the
 /// notes.
-fn hear<W: Write>(stage: &mut Stage<W>, prompt: &str, cwd: &Path) -> io::Result<Option<PathBuf>> {
+fn hear<W: Write>(stage: &mut DemoStage<W>, prompt: &str, cwd: &Path) -> io::Result<Option<PathBuf>> {
     let messages: Vec<&str> = section(prompt, MESSAGES).collect();
     if messages.is_empty() {
         return Ok(None);
@@ -118,13 +118,13 @@ fn section<'a>(prompt: &'a str, heading: &str) -> impl Iterator<Item = &'a str> 
 }
 
 /// The result of a task.
-struct Done {
+struct TaskResult {
     paths: Vec<PathBuf>,
     commit: String,
     message: String,
 }
 
-fn follow<W: Write>(stage: &mut Stage<W>, recipe: &Recipe, cwd: &Path) -> io::Result<Done> {
+fn follow<W: Write>(stage: &mut DemoStage<W>, recipe: &Recipe, cwd: &Path) -> io::Result<TaskResult> {
     stage.say(recipe.thought)?;
     let mut paths = Vec::new();
     for (name, content) in recipe.files {
@@ -135,7 +135,7 @@ fn follow<W: Write>(stage: &mut Stage<W>, recipe: &Recipe, cwd: &Path) -> io::Re
     if let Some(command) = recipe.command {
         run(stage, command, cwd)?;
     }
-    Ok(Done {
+    Ok(TaskResult {
         paths,
         commit: recipe.commit.to_owned(),
         message: recipe.done.to_owned(),
@@ -155,19 +155,19 @@ fn file_of(task: &str) -> String {
 }
 
 /// Notes down a task without a recipe in a file, which is all that is possible without a model.
-fn note_down<W: Write>(stage: &mut Stage<W>, task: &Task, cwd: &Path) -> io::Result<Done> {
+fn note_down<W: Write>(stage: &mut DemoStage<W>, task: &ChecklistTask, cwd: &Path) -> io::Result<TaskResult> {
     stage.say("I am only the demo agent and have no model: I note this task down and call it done.")?;
     let path = cwd.join(TASKS).join(file_of(&task.text));
     write_file(stage, &path, &format!("{}- {}\n", notes(&path), task.text))?;
     let message = format!("I wrote the task down in {TASKS}; a real agent would have done it.");
-    Ok(Done {
+    Ok(TaskResult {
         paths: vec![path],
         commit: format!("Note down: {}", task.text),
         message,
     })
 }
 
-fn write_file<W: Write>(stage: &mut Stage<W>, path: &Path, content: &str) -> io::Result<()> {
+fn write_file<W: Write>(stage: &mut DemoStage<W>, path: &Path, content: &str) -> io::Result<()> {
     let before = read(path).ok();
     stage.tool(if before.is_some() { "edit" } else { "write" }, &name_of(path))?;
     stage.diff(before.as_deref().unwrap_or_default(), content)?;
@@ -176,7 +176,7 @@ fn write_file<W: Write>(stage: &mut Stage<W>, path: &Path, content: &str) -> io:
         .map_err(|error| naming(path, &error))
 }
 
-fn run<W: Write>(stage: &mut Stage<W>, command: &str, cwd: &Path) -> io::Result<()> {
+fn run<W: Write>(stage: &mut DemoStage<W>, command: &str, cwd: &Path) -> io::Result<()> {
     stage.tool("shell", command)?;
     let output = Command::new("sh")
         .arg("-c")
@@ -196,7 +196,7 @@ fn run<W: Write>(stage: &mut Stage<W>, command: &str, cwd: &Path) -> io::Result<
     Err(io::Error::other(format!("`{command}` ended with {}", output.status)))
 }
 
-fn commit<W: Write>(stage: &mut Stage<W>, message: &str, paths: &[PathBuf], cwd: &Path) -> io::Result<()> {
+fn commit<W: Write>(stage: &mut DemoStage<W>, message: &str, paths: &[PathBuf], cwd: &Path) -> io::Result<()> {
     if !git(cwd)
         .args(["rev-parse", "--is-inside-work-tree"])
         .output()
@@ -237,7 +237,7 @@ fn checked(command: &mut Command) -> io::Result<String> {
 }
 
 /// Claims that all is done.
-fn claim<W: Write>(stage: &mut Stage<W>, cwd: &Path) -> io::Result<()> {
+fn claim<W: Write>(stage: &mut DemoStage<W>, cwd: &Path) -> io::Result<()> {
     stage.say("All tasks are done.")?;
     write_file(stage, &cwd.join(DONE_FILE), "")
 }
@@ -264,7 +264,12 @@ mod tests {
 
     fn session(cwd: &Path, prompt: &str) -> io::Result<String> {
         let mut out = Vec::new();
-        work(&mut Stage::new(&mut out, 0.0, 80), prompt, Path::new("PLAN.md"), cwd)?;
+        work(
+            &mut DemoStage::new(&mut out, 0.0, 80),
+            prompt,
+            Path::new("PLAN.md"),
+            cwd,
+        )?;
         Ok(String::from_utf8(out).expect("UTF-8"))
     }
 

@@ -25,7 +25,7 @@ use ralph_system::os::watch::ChangeWatch;
 
 use super::{BatchPaths, read};
 use crate::{
-    board::{Board, Seen},
+    board::{Board, PlanRuns},
     driver::read_view,
 };
 
@@ -56,7 +56,7 @@ struct FollowedRun {
     files: RunPaths,
     /// `None` before the journal exists, and after a read error.
     reader: Option<Reader>,
-    seen: Seen,
+    seen: PlanRuns,
 }
 
 impl BatchFollower {
@@ -120,7 +120,7 @@ fn follow_run(runs: &mut BTreeMap<PlanName, FollowedRun>, plan: &PlanName, state
         let followed = FollowedRun {
             files: state.run(&run),
             reader: None,
-            seen: Seen::after(earlier, iterations),
+            seen: PlanRuns::after(earlier, iterations),
             run,
         };
         runs.insert(plan.clone(), followed);

@@ -23,7 +23,7 @@ pub(crate) struct RunEntry {
     pub started_ms: u64,
     /// Time of the last record, in milliseconds since the Unix epoch.
     pub last_ms: u64,
-    pub standing: Standing,
+    pub standing: RunStanding,
     /// Whether a ralph serves the run: it can be followed and, unless it is over, controlled.
     pub live: bool,
     /// The current activity, or how the run ended, in words.
@@ -44,9 +44,9 @@ pub(crate) struct RunEntry {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Standing"))]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Standing {
+pub(crate) enum RunStanding {
     Running,
     Over,
     /// The run was cut off; the next `ralph` in the project resumes it.
@@ -60,20 +60,20 @@ impl RunEntry {
     pub(crate) fn of(run: &RunId, view: &RunView, live: bool) -> Self {
         let totals = view.end().map_or_else(|| view.totals(), |end| end.totals.clone());
         let (standing, state) = match view.stop_reason() {
-            Some(reason) => (Standing::Over, stop_in_words(reason)),
-            None if live => (Standing::Running, phase_in_words(view)),
+            Some(reason) => (RunStanding::Over, stop_in_words(reason)),
+            None if live => (RunStanding::Running, phase_in_words(view)),
             None => (
-                Standing::Interrupted,
+                RunStanding::Interrupted,
                 "interrupted; `ralph continue` resumes it".to_owned(),
             ),
         };
         let exit_code = view.stop_reason().map(|reason| reason.exit_code());
         let asks = match standing {
-            Standing::Running => view.open_asks().iter().filter(|ask| ask.waits.is_some()).count(),
-            Standing::Over | Standing::Interrupted | Standing::Unreadable => 0,
+            RunStanding::Running => view.open_asks().iter().filter(|ask| ask.waits.is_some()).count(),
+            RunStanding::Over | RunStanding::Interrupted | RunStanding::Unreadable => 0,
         };
         let ended_blocked = matches!(view.stop_reason(), Some(StopReason::Blocked { .. }));
-        let is_blocked = standing == Standing::Running && !view.blocks.is_empty();
+        let is_blocked = standing == RunStanding::Running && !view.blocks.is_empty();
         Self {
             run: run.clone(),
             project: PathBuf::clone(&view.project),
@@ -104,7 +104,7 @@ impl RunEntry {
     /// The entry of a run whose journal cannot be read.
     pub(super) fn unreadable(run: &RunId, why: String) -> Self {
         Self {
-            standing: Standing::Unreadable,
+            standing: RunStanding::Unreadable,
             state: why,
             ..Self::of(run, &RunView::default(), false)
         }
@@ -133,7 +133,7 @@ mod tests {
         let cut_off = entry(&asks, false);
         assert_eq!(
             (cut_off.standing, cut_off.asks, cut_off.needs_you),
-            (Standing::Interrupted, 0, false)
+            (RunStanding::Interrupted, 0, false)
         );
         let stopped = |reason| {
             entry(
@@ -146,7 +146,7 @@ mod tests {
             )
         };
         let done = stopped(StopReason::done(Proof::Tests));
-        assert_eq!((done.standing, done.exit_code), (Standing::Over, Some(0)));
+        assert_eq!((done.standing, done.exit_code), (RunStanding::Over, Some(0)));
         assert!(!done.needs_you);
         let blocked = stopped(StopReason::Blocked {
             question: String::new(),

@@ -12,8 +12,8 @@ mod report;
 mod shelf;
 
 pub(crate) use difference::{DifferenceError, DifferenceRequest, difference};
-pub(crate) use entry::{RunEntry, Standing};
+pub(crate) use entry::{RunEntry, RunStanding};
 pub(crate) use local_time::date_time;
 pub(crate) use projects::Projects;
 pub(crate) use report::{ReportFormat, report, report_of_records, written};
-pub(crate) use shelf::Shelf;
+pub(crate) use shelf::RunCache;

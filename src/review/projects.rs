@@ -15,7 +15,7 @@ use ralph_state::store::{
     paths::{ProjectPaths, States},
 };
 
-use super::{RunEntry, Shelf};
+use super::{RunCache, RunEntry};
 
 /// Maximum number of projects without a live run that are listed; live runs are always listed.
 const LISTED: usize = 100;
@@ -41,7 +41,7 @@ impl Projects {
     }
 
     /// The live or else the latest run of each project: live runs first, then by start time, newest first.
-    pub(crate) fn runs(&self, shelf: &Shelf) -> Vec<RunEntry> {
+    pub(crate) fn runs(&self, shelf: &RunCache) -> Vec<RunEntry> {
         let mut entries = Vec::new();
         let mut past = Vec::new();
         for paths in self.all() {

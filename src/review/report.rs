@@ -8,7 +8,7 @@ use ralph_text::{one_line, pretty_json};
 
 use crate::{
     driver::{now_ms, read_view},
-    ui::report::{self, CommitLine, Report, Style},
+    ui::report::{self, CommitLine, OutputStyle, RunReport},
 };
 
 use super::date_time;
@@ -25,29 +25,29 @@ pub(crate) enum ReportFormat {
 ///
 /// # Errors
 /// As [`read_view`].
-pub(crate) fn report(paths: &ProjectPaths, run: &RunId, supervisor: &Supervisor) -> Result<Report, JournalError> {
+pub(crate) fn report(paths: &ProjectPaths, run: &RunId, supervisor: &Supervisor) -> Result<RunReport, JournalError> {
     // Checked before the journal is read: if the run ends in between, the journal has the end.
     let is_running = lock::running(paths).as_ref() == Some(run);
     let view = read_view(paths, run)?;
     let mut report = match is_running && !view.is_over() {
-        true => Report::of_running(&view, now_ms()),
-        false => Report::of(&view),
+        true => RunReport::of_running(&view, now_ms()),
+        false => RunReport::of(&view),
     };
     add_commits(paths, &mut report, supervisor);
     Ok(report)
 }
 
 /// The report of a run from its records alone, without commit ids and subjects, which only git has.
-pub(crate) fn report_of_records(view: &RunView) -> Report {
-    Report::of(view)
+pub(crate) fn report_of_records(view: &RunView) -> RunReport {
+    RunReport::of(view)
 }
 
 /// Renders a report without colours.
-pub(crate) fn written(report: &Report, format: ReportFormat) -> String {
+pub(crate) fn written(report: &RunReport, format: ReportFormat) -> String {
     match format {
         ReportFormat::Text => {
             let mut text = Vec::new();
-            report::write_text(report, Style::PLAIN, date_time, &mut text).expect("memory takes every write");
+            report::write_text(report, OutputStyle::PLAIN, date_time, &mut text).expect("memory takes every write");
             String::from_utf8_lossy(&text).into_owned()
         }
         ReportFormat::Markdown => report::markdown(report, date_time),
@@ -56,8 +56,8 @@ pub(crate) fn written(report: &Report, format: ReportFormat) -> String {
 }
 
 /// Adds the commits of each iteration. Errors are ignored: the records already have the number of commits.
-fn add_commits(paths: &ProjectPaths, report: &mut Report, supervisor: &Supervisor) {
-    let made_commits = |iteration: &report::Iteration| match (&iteration.before, &iteration.after) {
+fn add_commits(paths: &ProjectPaths, report: &mut RunReport, supervisor: &Supervisor) {
+    let made_commits = |iteration: &report::IterationReport| match (&iteration.before, &iteration.after) {
         (Some(before), Some(after)) if before.head != after.head => Some((before.clone(), after.clone())),
         _ => None,
     };

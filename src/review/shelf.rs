@@ -14,24 +14,24 @@ use ralph_state::store::{
 };
 use ralph_text::with_causes;
 
-use super::{RunEntry, Standing};
+use super::{RunEntry, RunStanding};
 
 /// The cache of journals.
 #[derive(Debug, Default)]
-pub(crate) struct Shelf {
-    known: Mutex<HashMap<PathBuf, Known>>,
+pub(crate) struct RunCache {
+    known: Mutex<HashMap<PathBuf, CachedJournal>>,
 }
 
 /// The cached state of a journal.
 #[derive(Debug)]
-enum Known {
+enum CachedJournal {
     /// The journal of a run that a ralph serves: it grows.
     Open { reader: Reader, view: Box<RunView> },
     /// The journal of a run that is over or that no process serves, with its size at that time.
     Closed { entry: Box<RunEntry>, bytes: u64 },
 }
 
-impl Shelf {
+impl RunCache {
     /// All runs of a project, newest first.
     pub(crate) fn runs(&self, paths: &ProjectPaths) -> Vec<RunEntry> {
         let running = lock::running(paths);
@@ -48,8 +48,8 @@ impl Shelf {
         let mut entry = match read(known.remove(&journal), &journal, run, live) {
             Ok(read) => {
                 let entry = match &read {
-                    Known::Open { view, .. } => RunEntry::of(run, view, live),
-                    Known::Closed { entry, .. } => RunEntry {
+                    CachedJournal::Open { view, .. } => RunEntry::of(run, view, live),
+                    CachedJournal::Closed { entry, .. } => RunEntry {
                         live,
                         ..RunEntry::clone(entry)
                     },
@@ -67,24 +67,24 @@ impl Shelf {
 }
 
 /// Continues to read a journal from its cached state.
-fn read(known: Option<Known>, journal: &Path, run: &RunId, live: bool) -> Result<Known, JournalError> {
+fn read(known: Option<CachedJournal>, journal: &Path, run: &RunId, live: bool) -> Result<CachedJournal, JournalError> {
     let (mut reader, mut view) = match known {
-        Some(Known::Closed { entry, bytes })
-            if length(journal) == bytes && (!live || entry.standing == Standing::Over) =>
+        Some(CachedJournal::Closed { entry, bytes })
+            if length(journal) == bytes && (!live || entry.standing == RunStanding::Over) =>
         {
-            return Ok(Known::Closed { entry, bytes });
+            return Ok(CachedJournal::Closed { entry, bytes });
         }
-        Some(Known::Open { reader, view }) => (reader, view),
+        Some(CachedJournal::Open { reader, view }) => (reader, view),
         // The run has continued since, or is unknown: read from the beginning.
-        Some(Known::Closed { .. }) | None => (Reader::open(journal)?, Box::default()),
+        Some(CachedJournal::Closed { .. }) | None => (Reader::open(journal)?, Box::default()),
     };
     let bytes = length(journal);
     while let Some(record) = reader.next_record()? {
         view.apply(&record);
     }
     Ok(match live && !view.is_over() {
-        true => Known::Open { reader, view },
-        false => Known::Closed {
+        true => CachedJournal::Open { reader, view },
+        false => CachedJournal::Closed {
             entry: Box::new(RunEntry::of(run, &view, false)),
             bytes,
         },

@@ -35,7 +35,7 @@ use tracing::warn;
 
 use super::{
     json::Json,
-    problem::{Answered, Problem},
+    problem::{ApiProblem, HttpResult},
     tcp::Caller,
 };
 
@@ -66,21 +66,21 @@ const A_MINUTE: Duration = Duration::from_secs(60);
 
 /// Authorizes the clients of a TCP listener.
 #[derive(Debug)]
-pub(crate) struct Access {
+pub(crate) struct Authorizer {
     file: TokenFile,
-    known: Mutex<Known>,
+    known: Mutex<TokenCache>,
     /// The address of the listener.
     address: SocketAddr,
     /// Host names of proxies in front of the listener, in lower case, with or without a port.
     proxied: HashSet<String>,
     /// Name of the session cookie. It contains the port, because browsers send cookies to all ports of a host.
     cookie: String,
-    log: Mutex<Log>,
+    log: Mutex<RefusalLog>,
 }
 
 /// The cached content of the token file.
 #[derive(Debug)]
-struct Known {
+struct TokenCache {
     version: Option<Version>,
     /// `None` while the file cannot be read; no token is accepted then.
     tokens: Option<Tokens>,
@@ -88,20 +88,20 @@ struct Known {
 
 /// How a client authenticated itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Proof {
+enum TokenSource {
     Header,
     Cookie,
 }
 
 /// Counts of the refusals logged lately.
 #[derive(Debug)]
-struct Log {
+struct RefusalLog {
     since: Instant,
     logged: u32,
     left_out: u64,
 }
 
-impl Access {
+impl Authorizer {
     /// Accepts the tokens of `file`, which is created if missing. `address` is that of the listener. `proxied` are the
     /// names (`HOST` or `HOST:PORT`) under which a proxy passes requests on to it.
     ///
@@ -110,7 +110,7 @@ impl Access {
     pub(crate) fn open(file: TokenFile, address: SocketAddr, proxied: &[String]) -> Result<Self, TokensError> {
         let tokens = file.read_or_make()?;
         Ok(Self {
-            known: Mutex::new(Known {
+            known: Mutex::new(TokenCache {
                 version: file.version(),
                 tokens: Some(tokens),
             }),
@@ -118,7 +118,7 @@ impl Access {
             address,
             proxied: proxied.iter().map(|host| host.to_ascii_lowercase()).collect(),
             cookie: format!("ralph-{}", address.port()),
-            log: Mutex::new(Log {
+            log: Mutex::new(RefusalLog {
                 since: Instant::now(),
                 logged: 0,
                 left_out: 0,
@@ -141,7 +141,7 @@ impl Access {
     }
 
     /// Returns the client's role, and how the client authenticated itself.
-    fn identify(&self, headers: &HeaderMap) -> Answered<(Role, Proof)> {
+    fn identify(&self, headers: &HeaderMap) -> HttpResult<(Role, TokenSource)> {
         let tokens = self
             .tokens()
             .ok_or_else(|| unauthorized("the tokens of this ralph cannot be read"))?;
@@ -149,8 +149,8 @@ impl Access {
             let shown = shown.to_str().ok().and_then(bearer);
             let shown = shown.ok_or_else(|| unauthorized("the token goes into `Authorization: Bearer TOKEN`"))?;
             return match (tokens.full.is(shown), tokens.read_only.is(shown)) {
-                (true, _) => Ok((Role::User, Proof::Header)),
-                (false, true) => Ok((Role::Reader, Proof::Header)),
+                (true, _) => Ok((Role::User, TokenSource::Header)),
+                (false, true) => Ok((Role::Reader, TokenSource::Header)),
                 (false, false) => Err(unauthorized("the token is not the right one; `ralph token` prints it")),
             };
         }
@@ -162,8 +162,8 @@ impl Access {
         }
         let is_one = |session: &Token| sessions.iter().any(|shown| session.is(shown));
         match (is_one(&tokens.full_session), is_one(&tokens.read_only_session)) {
-            (true, _) => Ok((Role::User, Proof::Cookie)),
-            (false, true) => Ok((Role::Reader, Proof::Cookie)),
+            (true, _) => Ok((Role::User, TokenSource::Cookie)),
+            (false, true) => Ok((Role::Reader, TokenSource::Cookie)),
             (false, false) => Err(unauthorized(
                 "this browser is not logged in any more: open the link with a token again",
             )),
@@ -174,11 +174,11 @@ impl Access {
     ///
     /// A proxy may run as another user. Without a proxy, only this user has a reason to connect: a session shown by
     /// another user was taken from a browser while that user had the port.
-    fn role_of(&self, role: Role, origin: ProcessOrigin) -> Answered<Role> {
+    fn role_of(&self, role: Role, origin: ProcessOrigin) -> HttpResult<Role> {
         match origin {
             ProcessOrigin::Elsewhere => Ok(role),
             ProcessOrigin::OtherUser if !self.proxied.is_empty() => Ok(role),
-            ProcessOrigin::OtherUser => Err(Problem::forbidden(
+            ProcessOrigin::OtherUser => Err(ApiProblem::forbidden(
                 "this connection is of another user of this machine; a proxy of another user is named with `--behind-proxy`",
             )),
             ProcessOrigin::Run | ProcessOrigin::Unknown => Ok(Role::Agent),
@@ -234,25 +234,25 @@ impl Access {
     }
 
     /// Checks the destination and the origin of a request.
-    fn check(&self, request: &Request) -> Answered<()> {
+    fn check(&self, request: &Request) -> HttpResult<()> {
         let authority = request.uri().authority().map(|authority| authority.as_str());
         let is_meant = |host: &&str| self.is_own(host) && authority.is_none_or(|authority| authority == *host);
         let host = one(request.headers(), &HOST).ok().flatten().filter(is_meant);
         let host = host.ok_or_else(|| {
-            Problem::new(
+            ApiProblem::new(
                 StatusCode::MISDIRECTED_REQUEST,
                 "the address in this request is not one of this ralph's: it is reached as 127.0.0.1, as localhost, or as \
                  `--behind-proxy` says",
             )
         })?;
-        let foreign = || Problem::forbidden("another page's requests are refused");
+        let foreign = || ApiProblem::forbidden("another page's requests are refused");
         match one(request.headers(), &ORIGIN) {
             Ok(None) => {}
             Ok(Some(origin)) if self.is_own_page(origin, host) => {}
             Ok(Some(_)) | Err(_) => return Err(foreign()),
         }
         if names_token(request.uri()) {
-            return Err(Problem::bad_request(
+            return Err(ApiProblem::bad_request(
                 "a token in an address ends in histories and logs: send it as `Authorization: Bearer TOKEN`, and make another \
                  with `ralph token --revoke` if this one was real",
             ));
@@ -273,10 +273,10 @@ impl Access {
     }
 
     /// Logs a refusal without the content of the request, at a limited rate.
-    fn note(&self, method: &Method, path: &str, problem: &Problem) {
+    fn note(&self, method: &Method, path: &str, problem: &ApiProblem) {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         if log.since.elapsed() >= A_MINUTE {
-            *log = Log {
+            *log = RefusalLog {
                 since: Instant::now(),
                 logged: 0,
                 left_out: log.left_out,
@@ -318,7 +318,7 @@ impl Access {
 }
 
 /// Middleware that accepts requests to this listener from its own page or from no page.
-async fn only_from_here(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
+async fn only_from_here(State(access): State<Arc<Authorizer>>, request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let mut response = match access.check(&request) {
         Ok(()) => next.run(request).await,
@@ -335,7 +335,7 @@ async fn only_from_here(State(access): State<Arc<Access>>, request: Request, nex
 }
 
 /// Middleware that accepts requests with a token, within the rights of the token.
-async fn only_known(State(access): State<Arc<Access>>, mut request: Request, next: Next) -> Response {
+async fn only_known(State(access): State<Arc<Authorizer>>, mut request: Request, next: Next) -> Response {
     let caller = request.extensions().get::<Arc<Caller>>().map(Arc::clone);
     match admitted(&access, &request, caller.as_deref()) {
         Ok(role) => {
@@ -365,7 +365,7 @@ async fn only_known(State(access): State<Arc<Access>>, mut request: Request, nex
     }
 }
 
-fn admitted(access: &Access, request: &Request, caller: Option<&Caller>) -> Answered<Role> {
+fn admitted(access: &Authorizer, request: &Request, caller: Option<&Caller>) -> HttpResult<Role> {
     let headers = request.headers();
     let (role, proof) = access.identify(headers)?;
     let looks = is_looking(request.method());
@@ -373,19 +373,19 @@ fn admitted(access: &Access, request: &Request, caller: Option<&Caller>) -> Answ
     let site = headers
         .get(FETCH_SITE)
         .map_or("none", |site| site.to_str().unwrap_or_default());
-    if proof == Proof::Cookie && !matches!(site, "none" | "same-origin") {
-        return Err(Problem::forbidden("another page's requests are refused"));
+    if proof == TokenSource::Cookie && !matches!(site, "none" | "same-origin") {
+        return Err(ApiProblem::forbidden("another page's requests are refused"));
     }
-    if proof == Proof::Cookie && !looks && !headers.contains_key(ORIGIN) {
-        return Err(Problem::forbidden(
+    if proof == TokenSource::Cookie && !looks && !headers.contains_key(ORIGIN) {
+        return Err(ApiProblem::forbidden(
             "a browser that commands says which page it is on (`Origin`); a program uses the token",
         ));
     }
     if role == Role::Reader && !looks && request.uri().path() != "/login" {
-        return Err(Problem::forbidden("this token is for looking: it commands nothing"));
+        return Err(ApiProblem::forbidden("this token is for looking: it commands nothing"));
     }
     if caller.is_some_and(|caller| !caller.is_admitted()) {
-        return Err(Problem::new(
+        return Err(ApiProblem::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "too many connections at a time: close one",
         ));
@@ -394,11 +394,11 @@ fn admitted(access: &Access, request: &Request, caller: Option<&Caller>) -> Answ
 }
 
 /// Middleware that accepts only requests that change nothing.
-async fn only_looking(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
+async fn only_looking(State(access): State<Arc<Authorizer>>, request: Request, next: Next) -> Response {
     if is_looking(request.method()) {
         return next.run(request).await;
     }
-    let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "no such method on this route");
+    let problem = ApiProblem::new(StatusCode::METHOD_NOT_ALLOWED, "no such method on this route");
     access.note(request.method(), request.uri().path(), &problem);
     problem.into_response()
 }
@@ -413,12 +413,12 @@ pub(super) struct LoggedIn {
 }
 
 async fn login(
-    State(access): State<Arc<Access>>,
+    State(access): State<Arc<Authorizer>>,
     Extension(role): Extension<Role>,
     headers: HeaderMap,
-) -> Answered<Response> {
+) -> HttpResult<Response> {
     if role == Role::Agent {
-        return Err(Problem::forbidden(
+        return Err(ApiProblem::forbidden(
             "called from within the run: an agent has no browser to log in",
         ));
     }
@@ -441,15 +441,15 @@ fn bearer(shown: &str) -> Option<&str> {
 }
 
 /// The error for a header that is repeated or not text.
-struct NotOne;
+struct InvalidHeader;
 
 /// Returns the value of a header that must not be repeated.
-fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, NotOne> {
+fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, InvalidHeader> {
     let mut values = headers.get_all(name).into_iter();
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
-        (Some(value), None) => value.to_str().map(Some).map_err(|_| NotOne),
-        (Some(_), Some(_)) => Err(NotOne),
+        (Some(value), None) => value.to_str().map(Some).map_err(|_| InvalidHeader),
+        (Some(_), Some(_)) => Err(InvalidHeader),
     }
 }
 
@@ -460,11 +460,11 @@ fn names_token(uri: &Uri) -> bool {
     names.any(|name| IN_THE_ADDRESS.iter().any(|token| name.eq_ignore_ascii_case(token)))
 }
 
-fn unauthorized(detail: &str) -> Problem {
-    Problem::new(StatusCode::UNAUTHORIZED, detail)
+fn unauthorized(detail: &str) -> ApiProblem {
+    ApiProblem::new(StatusCode::UNAUTHORIZED, detail)
 }
 
-fn refusal(problem: Problem) -> Response {
+fn refusal(problem: ApiProblem) -> Response {
     let is_unknown = problem.status() == StatusCode::UNAUTHORIZED;
     let mut response = problem.into_response();
     if is_unknown {

@@ -9,13 +9,13 @@ use serde::Deserialize;
 
 use super::{
     json::Json,
-    problem::{Answered, Problem},
+    problem::{ApiProblem, HttpResult},
 };
 
 /// The query of an answer.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct Answering {
+pub(super) struct AnswerQuery {
     /// What the user answers at.
     #[serde(default = "over_http")]
     at: AnswerPlace,
@@ -24,12 +24,12 @@ pub(super) struct Answering {
 /// Returns the number of the request, the answer, and where it was given.
 pub(super) fn answer_of(
     ask: Result<Path<u32>, PathRejection>,
-    answering: Result<Query<Answering>, QueryRejection>,
+    answering: Result<Query<AnswerQuery>, QueryRejection>,
     body: Result<Json<Answer>, JsonRejection>,
-) -> Answered<(u32, Answer, AnswerPlace)> {
-    let Path(ask) = ask.map_err(|why| Problem::new(why.status(), why.body_text()))?;
-    let Query(Answering { at }) = answering.map_err(|why| Problem::bad_request(why.body_text()))?;
-    let Json(answer) = body.map_err(|why| Problem::of_body(&why))?;
+) -> HttpResult<(u32, Answer, AnswerPlace)> {
+    let Path(ask) = ask.map_err(|why| ApiProblem::new(why.status(), why.body_text()))?;
+    let Query(AnswerQuery { at }) = answering.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
+    let Json(answer) = body.map_err(|why| ApiProblem::of_body(&why))?;
     Ok((ask, answer, at))
 }
 

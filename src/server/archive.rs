@@ -12,9 +12,9 @@ use ralph_system::proc::Supervisor;
 use ralph_text::with_causes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::review::{RunEntry, Shelf};
+use crate::review::{RunCache, RunEntry};
 
-use super::problem::{Answered, Problem};
+use super::problem::{ApiProblem, HttpResult};
 
 /// Requests that read at the same time; others wait. Each may hold what it has read until its client has received it.
 const READERS: usize = 4;
@@ -29,20 +29,20 @@ const PIECE_BYTES: usize = 64 * 1024;
 #[derive(Debug, Clone)]
 pub(crate) struct Archive {
     pub(super) paths: ProjectPaths,
-    desk: Desk,
+    desk: SharedReaders,
 }
 
 /// The resources shared by archives of several projects.
 #[derive(Debug, Clone)]
-pub(crate) struct Desk {
+pub(crate) struct SharedReaders {
     supervisor: Supervisor,
-    shelf: Arc<Shelf>,
+    shelf: Arc<RunCache>,
     free: Arc<Semaphore>,
     /// Permits for short lookups, which wait for no client. Every command begins with one.
     looking: Arc<Semaphore>,
 }
 
-impl Desk {
+impl SharedReaders {
     pub(crate) fn new(supervisor: &Supervisor) -> Self {
         Self {
             supervisor: supervisor.clone(),
@@ -53,8 +53,11 @@ impl Desk {
     }
 
     /// Looks something up among the runs, on a thread for blocking work. Waits for no client.
-    pub(super) async fn look<T: Send + 'static>(&self, work: impl FnOnce(&Shelf) -> T + Send + 'static) -> Answered<T> {
-        let work = move |shelf: &Shelf, _: &Supervisor| Ok(work(shelf));
+    pub(super) async fn look<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&RunCache) -> T + Send + 'static,
+    ) -> HttpResult<T> {
+        let work = move |shelf: &RunCache, _: &Supervisor| Ok(work(shelf));
         self.work(&self.looking, work).await.map(|(done, _)| done)
     }
 
@@ -62,45 +65,45 @@ impl Desk {
     /// dropped.
     pub(super) async fn read<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Shelf, &Supervisor) -> Answered<T> + Send + 'static,
-    ) -> Answered<(T, OwnedSemaphorePermit)> {
+        work: impl FnOnce(&RunCache, &Supervisor) -> HttpResult<T> + Send + 'static,
+    ) -> HttpResult<(T, OwnedSemaphorePermit)> {
         self.work(&self.free, work).await
     }
 
     async fn work<T: Send + 'static>(
         &self,
         permits: &Arc<Semaphore>,
-        work: impl FnOnce(&Shelf, &Supervisor) -> Answered<T> + Send + 'static,
-    ) -> Answered<(T, OwnedSemaphorePermit)> {
+        work: impl FnOnce(&RunCache, &Supervisor) -> HttpResult<T> + Send + 'static,
+    ) -> HttpResult<(T, OwnedSemaphorePermit)> {
         let permit = Arc::clone(permits).acquire_owned().await;
-        let permit = permit.map_err(|_| Problem::failed("the server ends"))?;
+        let permit = permit.map_err(|_| ApiProblem::failed("the server ends"))?;
         let desk = self.clone();
         let done = tokio::task::spawn_blocking(move || work(&desk.shelf, &desk.supervisor)).await;
-        let done = done.map_err(|error| Problem::failed(error.to_string()))??;
+        let done = done.map_err(|error| ApiProblem::failed(error.to_string()))??;
         Ok((done, permit))
     }
 }
 
 impl Archive {
-    pub(crate) fn new(paths: ProjectPaths, desk: Desk) -> Self {
+    pub(crate) fn new(paths: ProjectPaths, desk: SharedReaders) -> Self {
         Self { paths, desk }
     }
 
     /// All runs, the latest first.
-    pub(super) async fn runs(&self) -> Answered<Vec<RunEntry>> {
+    pub(super) async fn runs(&self) -> HttpResult<Vec<RunEntry>> {
         let paths = self.paths.clone();
         self.desk.look(move |shelf| shelf.runs(&paths)).await
     }
 
     /// Returns the run of this name, if it exists. The name is compared and never becomes part of a path.
-    pub(super) fn find(&self, name: &str) -> Option<Kept> {
+    pub(super) fn find(&self, name: &str) -> Option<StoredRun> {
         let runs = self.paths.run_ids();
         let run = runs.into_iter().find(|run| run.0 == name)?;
         Some(self.kept_of(run))
     }
 
-    pub(crate) fn kept_of(&self, run: RunId) -> Kept {
-        Kept {
+    pub(crate) fn kept_of(&self, run: RunId) -> StoredRun {
+        StoredRun {
             archive: self.clone(),
             run,
             include: Vec::new(),
@@ -110,14 +113,14 @@ impl Archive {
 
 /// The stored files of a run, which may still be running.
 #[derive(Debug, Clone)]
-pub(crate) struct Kept {
+pub(crate) struct StoredRun {
     archive: Archive,
     run: RunId,
     /// The setting `checkpoint.include`, for the current run.
     include: Vec<String>,
 }
 
-impl Kept {
+impl StoredRun {
     #[must_use]
     pub(crate) fn including(mut self, patterns: Vec<String>) -> Self {
         self.include = patterns;
@@ -145,19 +148,19 @@ impl Kept {
     }
 
     /// The run's entry in a list. `live` says whether a ralph serves the run.
-    pub(super) async fn entry(&self, live: bool) -> Answered<RunEntry> {
+    pub(super) async fn entry(&self, live: bool) -> HttpResult<RunEntry> {
         let (paths, run) = (self.archive.paths.clone(), self.run.clone());
-        let looked = move |shelf: &Shelf| shelf.run(&paths, &run, live);
+        let looked = move |shelf: &RunCache| shelf.run(&paths, &run, live);
         self.archive.desk.look(looked).await
     }
 
     /// Does `work` on a thread for blocking work.
     pub(super) async fn read<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&ProjectPaths, &RunId, &Supervisor) -> Answered<T> + Send + 'static,
-    ) -> Answered<(T, OwnedSemaphorePermit)> {
+        work: impl FnOnce(&ProjectPaths, &RunId, &Supervisor) -> HttpResult<T> + Send + 'static,
+    ) -> HttpResult<(T, OwnedSemaphorePermit)> {
         let (paths, run) = (self.archive.paths.clone(), self.run.clone());
-        let read = move |_: &Shelf, supervisor: &Supervisor| work(&paths, &run, supervisor);
+        let read = move |_: &RunCache, supervisor: &Supervisor| work(&paths, &run, supervisor);
         self.archive.desk.read(read).await
     }
 }
@@ -175,12 +178,12 @@ pub(super) fn in_pieces(bytes: Vec<u8>, permit: OwnedSemaphorePermit) -> Body {
 }
 
 /// Turns the error of reading a journal into an answer.
-pub(super) fn of_journal(error: &JournalError) -> Problem {
+pub(super) fn of_journal(error: &JournalError) -> ApiProblem {
     match error {
         JournalError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-            Problem::not_found("there is no journal of this run")
+            ApiProblem::not_found("there is no journal of this run")
         }
-        _ => Problem::failed(with_causes(error)),
+        _ => ApiProblem::failed(with_causes(error)),
     }
 }
 
@@ -190,7 +193,7 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_looks_waits_for_no_client_that_takes_its_time() {
-        let desk = Desk::new(&Supervisor::default());
+        let desk = SharedReaders::new(&Supervisor::default());
         let mut taking = Vec::new();
         for _ in 0..READERS {
             let (_, permit) = desk.read(|_, _| Ok(())).await.unwrap();

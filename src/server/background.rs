@@ -28,11 +28,11 @@ use serde::Deserialize;
 use crate::driver::now_ms;
 
 use super::{
-    archive::Kept,
+    archive::StoredRun,
     json::Json,
-    problem::{Answered, Problem},
-    served::{Done, Served},
-    socket::OnTheSocket,
+    problem::{ApiProblem, HttpResult},
+    served::{CommandResult, ServedRun},
+    socket::DirectRequest,
 };
 
 pub(super) use ralph_state::control::{BackgroundEntry, StartBackground, StartedBackground};
@@ -46,7 +46,7 @@ const PIECE_BYTES: u64 = 1 << 20;
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
+pub(super) struct OutputQuery {
     /// The byte that the part begins with.
     #[serde(default)]
     from: u64,
@@ -56,9 +56,9 @@ pub(super) struct Wanted {
 }
 
 pub(super) async fn list(
-    State(served): State<Arc<Served>>,
-    Extension(kept): Extension<Kept>,
-) -> Answered<Json<Vec<BackgroundEntry>>> {
+    State(served): State<Arc<ServedRun>>,
+    Extension(kept): Extension<StoredRun>,
+) -> HttpResult<Json<Vec<BackgroundEntry>>> {
     let tasks = served.background();
     let entries = kept.read(move |paths, run, _| {
         let now_ms = now_ms();
@@ -68,39 +68,39 @@ pub(super) async fn list(
 }
 
 pub(super) async fn start(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedRun>>,
     Extension(role): Extension<Role>,
-    on_socket: Option<Extension<OnTheSocket>>,
+    on_socket: Option<Extension<DirectRequest>>,
     body: Result<Json<StartBackground>, JsonRejection>,
-) -> Answered<Json<StartedBackground>> {
+) -> HttpResult<Json<StartedBackground>> {
     if on_socket.is_none() {
-        return Err(Problem::forbidden(
+        return Err(ApiProblem::forbidden(
             "programs are started on the run's own socket alone: `ralph tasks start -- COMMAND…` in the project",
         ));
     }
-    let Json(StartBackground { command }) = body.map_err(|why| Problem::of_body(&why))?;
+    let Json(StartBackground { command }) = body.map_err(|why| ApiProblem::of_body(&why))?;
     let (number, text) = served.start_background(command, role).await?;
     Ok(Json(StartedBackground { number, text }))
 }
 
 pub(super) async fn cancel(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedRun>>,
     Extension(role): Extension<Role>,
     number: Result<Path<u32>, PathRejection>,
-) -> Answered<Json<Done>> {
-    let Path(number) = number.map_err(|why| Problem::bad_request(why.body_text()))?;
+) -> HttpResult<Json<CommandResult>> {
+    let Path(number) = number.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
     Ok(Json(served.cancel_background(number, role).await?))
 }
 
 pub(super) async fn output(
-    State(served): State<Arc<Served>>,
-    Extension(kept): Extension<Kept>,
+    State(served): State<Arc<ServedRun>>,
+    Extension(kept): Extension<StoredRun>,
     number: Result<Path<u32>, PathRejection>,
-    wanted: Result<Query<Wanted>, QueryRejection>,
-) -> Answered<Response> {
-    let Path(number) = number.map_err(|why| Problem::bad_request(why.body_text()))?;
-    let Query(Wanted { from, last }) = wanted.map_err(|why| Problem::bad_request(why.body_text()))?;
-    let unknown = || Problem::not_found(format!("there is no background task {number}; GET /tasks lists them"));
+    wanted: Result<Query<OutputQuery>, QueryRejection>,
+) -> HttpResult<Response> {
+    let Path(number) = number.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
+    let Query(OutputQuery { from, last }) = wanted.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
+    let unknown = || ApiProblem::not_found(format!("there is no background task {number}; GET /tasks lists them"));
     let mut tasks = served.background().into_iter();
     // The state is read before the output: if the task has ended by then, the output is complete.
     let task = tasks.find(|task| task.number == number).ok_or_else(unknown)?;
@@ -111,7 +111,7 @@ pub(super) async fn output(
             None => Ok(from),
         };
         let piece = from.and_then(|from| task_output::read(&dir, from, PIECE_BYTES));
-        piece.map_err(|error| Problem::failed(error.to_string()))
+        piece.map_err(|error| ApiProblem::failed(error.to_string()))
     });
     let (Piece { from, bytes, end }, _) = read.await?;
     let is_over = task.state() == BackgroundState::Ended && from + bytes.len() as u64 >= end;

@@ -31,7 +31,7 @@ use tokio::{
     time::{Sleep, sleep, timeout},
 };
 
-use super::{problem::Problem, served::Stage};
+use super::{problem::ApiProblem, served::ServerStage};
 
 /// Maximum size of all headers of a request.
 const HEADERS_CAP_BYTES: usize = 32 * 1024;
@@ -42,7 +42,7 @@ pub(super) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Timeouts for a client.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct Timeouts {
     /// Until the headers of the first or the next request are complete.
     pub(super) headers: Duration,
     /// Until the body of a request is complete.
@@ -51,7 +51,7 @@ pub(super) struct Patience {
     pub(super) reading: Duration,
 }
 
-impl Patience {
+impl Timeouts {
     pub(super) fn of_this_process() -> Self {
         let patience = Self {
             headers: Duration::from_secs(10),
@@ -77,8 +77,8 @@ impl Patience {
 pub(super) async fn serve_connection(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     routes: Router,
-    patience: Patience,
-    mut stages: watch::Receiver<Stage>,
+    patience: Timeouts,
+    mut stages: watch::Receiver<ServerStage>,
 ) {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -88,21 +88,21 @@ pub(super) async fn serve_connection(
     let mut connection = pin!(connection);
     tokio::select! {
         _ = connection.as_mut() => return,
-        _ = stages.wait_for(|stage| *stage >= Stage::Closing) => {}
+        _ = stages.wait_for(|stage| *stage >= ServerStage::Closing) => {}
     }
     connection.as_mut().graceful_shutdown();
     _ = connection.await; // a client that has gone needs no answer
 }
 
 /// Middleware that reads the whole request body, within its size limit and in time, before a route sees it.
-pub(super) async fn take_body(State(patience): State<Patience>, request: Request, next: Next) -> Response {
+pub(super) async fn take_body(State(patience): State<Timeouts>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let problem = match timeout(patience.body, whole(body)).await {
         Ok(Ok(body)) => return next.run(Request::from_parts(parts, Body::from(body))).await,
         Ok(Err(problem)) => problem,
         Err(_) => {
             let detail = format!("the body of the request took longer than {} s", patience.body.as_secs());
-            Problem::new(StatusCode::REQUEST_TIMEOUT, detail)
+            ApiProblem::new(StatusCode::REQUEST_TIMEOUT, detail)
         }
     };
     let mut response = problem.into_response();
@@ -113,14 +113,14 @@ pub(super) async fn take_body(State(patience): State<Patience>, request: Request
     response
 }
 
-async fn whole(body: Body) -> Result<Bytes, Problem> {
+async fn whole(body: Body) -> Result<Bytes, ApiProblem> {
     let mut chunks = body.into_data_stream();
     let mut whole = Vec::new();
     while let Some(chunk) = chunks.next().await {
-        let chunk = chunk.map_err(|error| Problem::bad_request(format!("the body cannot be read: {error}")))?;
+        let chunk = chunk.map_err(|error| ApiProblem::bad_request(format!("the body cannot be read: {error}")))?;
         if whole.len() + chunk.len() > BODY_CAP_BYTES {
             let detail = format!("the body of a request has at most {} MiB", BODY_CAP_BYTES >> 20);
-            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail));
+            return Err(ApiProblem::new(StatusCode::PAYLOAD_TOO_LARGE, detail));
         }
         whole.extend_from_slice(&chunk);
     }
@@ -129,14 +129,14 @@ async fn whole(body: Body) -> Result<Bytes, Problem> {
 
 /// A stream that fails with a timeout if the peer reads nothing for too long.
 #[derive(Debug)]
-pub(super) struct Impatient<S> {
+pub(super) struct WriteTimeout<S> {
     stream: S,
     patience: Duration,
     /// Runs while writing is blocked.
     waits: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Impatient<S> {
+impl<S> WriteTimeout<S> {
     pub(super) fn new(stream: S, patience: Duration) -> Self {
         Self {
             stream,
@@ -158,7 +158,7 @@ impl<S> Impatient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -168,7 +168,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.judge(written, context)

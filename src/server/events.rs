@@ -28,15 +28,15 @@ use crate::{
 };
 
 use super::{
-    problem::{Answered, Problem},
-    served::{HEARTBEAT, Served},
+    problem::{ApiProblem, HttpResult},
+    served::{HEARTBEAT, ServedRun},
 };
 
 /// The part of the events that a client requests.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
+pub(super) struct EventsQuery {
     /// The last record that is known already.
     after: Option<u64>,
     /// The first record that is wanted.
@@ -57,7 +57,7 @@ pub(super) struct Wanted {
 
 /// A record with its line of text, as on every screen. Times in the text are UTC.
 #[derive(Serialize)]
-struct Narrated<'r> {
+struct NarratedRecord<'r> {
     seq: u64,
     #[serde(rename = "atMs")]
     at_ms: u64,
@@ -67,12 +67,12 @@ struct Narrated<'r> {
 }
 
 pub(super) async fn events(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedRun>>,
     Extension(role): Extension<Role>,
     headers: HeaderMap,
-    wanted: Result<Query<Wanted>, QueryRejection>,
-) -> Answered<Response> {
-    let Query(wanted) = wanted.map_err(|why| Problem::bad_request(why.body_text()))?;
+    wanted: Result<Query<EventsQuery>, QueryRejection>,
+) -> HttpResult<Response> {
+    let Query(wanted) = wanted.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
     let (first, snapshot) = match first_record(&wanted, &headers, served.records())? {
         Some(first) => (first, None),
         None => {
@@ -96,9 +96,9 @@ pub(super) fn heartbeat() -> KeepAlive {
 }
 
 /// The state of the run, as the first event of a stream.
-pub(super) fn snapshot(status: &Status) -> Answered<Event> {
+pub(super) fn snapshot(status: &Status) -> HttpResult<Event> {
     let records = status.view.as_ref().map_or(0, |view| view.records);
-    let text = serde_json::to_string(status).map_err(|why| Problem::failed(why.to_string()))?;
+    let text = serde_json::to_string(status).map_err(|why| ApiProblem::failed(why.to_string()))?;
     let snapshot = Event::default().event("snapshot").data(text);
     // A journal has its first record before the server starts.
     Ok(snapshot.id(records.saturating_sub(1).to_string()))
@@ -116,36 +116,36 @@ pub(super) fn over(exit: Option<u8>) -> Event {
 ///
 /// # Errors
 /// If the number is beyond the next record.
-pub(super) fn first_record(wanted: &Wanted, headers: &HeaderMap, records: u64) -> Answered<Option<u64>> {
+pub(super) fn first_record(wanted: &EventsQuery, headers: &HeaderMap, records: u64) -> HttpResult<Option<u64>> {
     let first = said(wanted, headers)?;
     match first.filter(|first| *first > records) {
-        Some(first) => Err(Problem::bad_request(format!(
+        Some(first) => Err(ApiProblem::bad_request(format!(
             "the run has {records} records so far: there is none before number {first}"
         ))),
         None => Ok(first),
     }
 }
 
-fn said(wanted: &Wanted, headers: &HeaderMap) -> Answered<Option<u64>> {
+fn said(wanted: &EventsQuery, headers: &HeaderMap) -> HttpResult<Option<u64>> {
     let after = |seq: u64| {
         let next = seq.checked_add(1);
-        next.ok_or_else(|| Problem::bad_request("there is no record after that number"))
+        next.ok_or_else(|| ApiProblem::bad_request("there is no record after that number"))
     };
     // A browser that reconnects repeats its address, and names the last event in the header.
     if let Some(id) = headers.get("last-event-id") {
         let seq = id.to_str().ok().and_then(|id| id.parse().ok());
-        let seq = seq.ok_or_else(|| Problem::bad_request("Last-Event-ID is not the number of a record"))?;
+        let seq = seq.ok_or_else(|| ApiProblem::bad_request("Last-Event-ID is not the number of a record"))?;
         return after(seq).map(Some);
     }
     match (wanted.after, wanted.from) {
-        (Some(_), Some(_)) => Err(Problem::bad_request("`after` and `from` exclude each other")),
+        (Some(_), Some(_)) => Err(ApiProblem::bad_request("`after` and `from` exclude each other")),
         (Some(seq), None) => after(seq).map(Some),
         (None, from) => Ok(from),
     }
 }
 
 /// Streams the events of `subscription` to the end of the run.
-fn follow(served: Arc<Served>, subscription: Subscription, wanted: Wanted) -> impl Stream<Item = Event> {
+fn follow(served: Arc<ServedRun>, subscription: Subscription, wanted: EventsQuery) -> impl Stream<Item = Event> {
     let state = (Some(subscription), served);
     let pieces = stream::unfold(state, move |(subscription, served)| async move {
         let mut subscription = subscription?;
@@ -164,7 +164,7 @@ fn follow(served: Arc<Served>, subscription: Subscription, wanted: Wanted) -> im
 }
 
 /// The events at the end of a stream.
-fn end(served: &Served, wanted: Wanted) -> Vec<Event> {
+fn end(served: &ServedRun, wanted: EventsQuery) -> Vec<Event> {
     let mut events = Vec::new();
     if wanted.last {
         let status = served.last_status();
@@ -178,7 +178,7 @@ fn end(served: &Served, wanted: Wanted) -> Vec<Event> {
 }
 
 /// Formats an event for sending; `None` if the client does not want it.
-fn written(event: &UiEvent, wanted: Wanted) -> Option<Event> {
+fn written(event: &UiEvent, wanted: EventsQuery) -> Option<Event> {
     match event {
         UiEvent::Record(record) => Some(of_record(record, wanted.words)),
         UiEvent::Detail(detail) if wanted.details => {
@@ -209,7 +209,7 @@ pub(super) fn skipped(bytes: u64) -> Event {
 }
 
 pub(super) fn of_record(record: &Record, words: bool) -> Event {
-    let narrated = Narrated {
+    let narrated = NarratedRecord {
         seq: record.seq,
         at_ms: record.at_ms,
         event: &record.event,

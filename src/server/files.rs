@@ -26,8 +26,8 @@ use serde::Deserialize;
 use crate::review::{self, DifferenceError, DifferenceRequest, ReportFormat, difference, written};
 
 use super::{
-    archive::{Kept, in_pieces, of_journal},
-    problem::{Answered, Problem},
+    archive::{StoredRun, in_pieces, of_journal},
+    problem::{ApiProblem, HttpResult},
 };
 
 /// Width of the list of files, in columns.
@@ -37,7 +37,7 @@ const CHUNK_BYTES: u64 = 64 * 1024;
 /// Header of a truncated difference, with the command that shows all of it.
 pub(super) const TRUNCATED: HeaderName = HeaderName::from_static("ralph-truncated");
 
-/// The routes of a past run. Requests need a [`Kept`] among their extensions.
+/// The routes of a past run. Requests need a [`StoredRun`] among their extensions.
 pub(super) fn routes() -> Router {
     Router::new()
         .route("/diff/{n}", get(diff))
@@ -45,25 +45,25 @@ pub(super) fn routes() -> Router {
         .route("/recording/{n}", get(cast))
 }
 
-impl<S: Sync> FromRequestParts<S> for Kept {
-    type Rejection = Problem;
+impl<S: Sync> FromRequestParts<S> for StoredRun {
+    type Rejection = ApiProblem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiProblem> {
         // The sandbox may hide the state directory from an agent, so the API does not show its content either.
         if parts.extensions.get() == Some(&Role::Agent) {
-            return Err(Problem::forbidden(
+            return Err(ApiProblem::forbidden(
                 "an agent is shown how its run stands, not what is kept of runs",
             ));
         }
         let kept = parts.extensions.get().cloned();
-        kept.ok_or_else(|| Problem::not_found("there is no such run"))
+        kept.ok_or_else(|| ApiProblem::not_found("there is no such run"))
     }
 }
 
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct Difference {
+pub(super) struct DiffQuery {
     /// Only the files, with counts of lines.
     #[serde(default)]
     stat: bool,
@@ -73,12 +73,12 @@ pub(super) struct Difference {
 }
 
 pub(super) async fn diff(
-    kept: Kept,
+    kept: StoredRun,
     n: Result<Path<u32>, PathRejection>,
-    wanted: Result<Query<Difference>, QueryRejection>,
-) -> Answered<Response> {
-    let Path(n) = n.map_err(|why| Problem::bad_request(why.body_text()))?;
-    let Query(Difference { stat, since }) = wanted.map_err(|why| Problem::bad_request(why.body_text()))?;
+    wanted: Result<Query<DiffQuery>, QueryRejection>,
+) -> HttpResult<Response> {
+    let Path(n) = n.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
+    let Query(DiffQuery { stat, since }) = wanted.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
     let detail = match stat {
         true => DiffDetail::Stat { columns: COLUMNS },
         false => DiffDetail::Patch,
@@ -93,10 +93,10 @@ pub(super) async fn diff(
     let made = kept.read(move |paths, run, supervisor| {
         difference(paths, run, request, supervisor).map_err(|error| match error {
             DifferenceError::Git(GitError::NoCheckpoint { .. }) | DifferenceError::NoRepository(_) => {
-                Problem::not_found(with_causes(&error))
+                ApiProblem::not_found(with_causes(&error))
             }
-            DifferenceError::Git(GitError::Later { .. }) => Problem::bad_request(with_causes(&error)),
-            DifferenceError::Git(_) | DifferenceError::Scratch(_) => Problem::failed(with_causes(&error)),
+            DifferenceError::Git(GitError::Later { .. }) => ApiProblem::bad_request(with_causes(&error)),
+            DifferenceError::Git(_) | DifferenceError::Scratch(_) => ApiProblem::failed(with_causes(&error)),
         })
     });
     let (made, permit) = made.await?;
@@ -115,29 +115,32 @@ pub(super) async fn diff(
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct Written {
+pub(super) struct ReportQuery {
     /// For people, for a pull request, or for programs, as which it is without this.
     #[serde(default)]
-    format: Format,
+    format: ReportQueryFormat,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(test, schemars(inline))]
-enum Format {
+enum ReportQueryFormat {
     Text,
     Markdown,
     #[default]
     Json,
 }
 
-pub(super) async fn report(kept: Kept, wanted: Result<Query<Written>, QueryRejection>) -> Answered<Response> {
-    let Query(Written { format }) = wanted.map_err(|why| Problem::bad_request(why.body_text()))?;
+pub(super) async fn report(
+    kept: StoredRun,
+    wanted: Result<Query<ReportQuery>, QueryRejection>,
+) -> HttpResult<Response> {
+    let Query(ReportQuery { format }) = wanted.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
     let (format, kind) = match format {
-        Format::Text => (ReportFormat::Text, "text/plain; charset=utf-8"),
-        Format::Markdown => (ReportFormat::Markdown, "text/markdown; charset=utf-8"),
-        Format::Json => (ReportFormat::Json, "application/json"),
+        ReportQueryFormat::Text => (ReportFormat::Text, "text/plain; charset=utf-8"),
+        ReportQueryFormat::Markdown => (ReportFormat::Markdown, "text/markdown; charset=utf-8"),
+        ReportQueryFormat::Json => (ReportFormat::Json, "application/json"),
     };
     let made = kept.read(move |paths, run, supervisor| {
         let report = review::report(paths, run, supervisor).map_err(|error| of_journal(&error))?;
@@ -147,11 +150,11 @@ pub(super) async fn report(kept: Kept, wanted: Result<Query<Written>, QueryRejec
     Ok(of_kind(kind, in_pieces(made, permit)))
 }
 
-pub(super) async fn cast(kept: Kept, n: Result<Path<u32>, PathRejection>) -> Answered<Response> {
-    let Path(n) = n.map_err(|why| Problem::bad_request(why.body_text()))?;
+pub(super) async fn cast(kept: StoredRun, n: Result<Path<u32>, PathRejection>) -> HttpResult<Response> {
+    let Path(n) = n.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
     let path = kept.recording(n);
     let opened = kept.read(move |_, _, _| {
-        recording::open(&path).map_err(|_| Problem::not_found(format!("there is no recording of iteration {n}")))
+        recording::open(&path).map_err(|_| ApiProblem::not_found(format!("there is no recording of iteration {n}")))
     });
     let (file, _) = opened.await?;
     let chunks = stream::try_unfold((kept, file), |(kept, file)| async move {
@@ -159,7 +162,7 @@ pub(super) async fn cast(kept: Kept, n: Result<Path<u32>, PathRejection>) -> Ans
             .read(move |_, _, _| {
                 let mut chunk = Vec::new();
                 let read = (&file).take(CHUNK_BYTES).read_to_end(&mut chunk);
-                read.map_err(|error| Problem::failed(error.to_string()))?;
+                read.map_err(|error| ApiProblem::failed(error.to_string()))?;
                 Ok((chunk, file))
             })
             .await

@@ -33,15 +33,15 @@ use crate::review::{Projects, RunEntry};
 
 use super::{
     Listening, PATIENCE,
-    archive::{Archive, Desk, Kept},
+    archive::{Archive, SharedReaders, StoredRun},
     batches::{BatchEntry, Batches},
-    connection::{BODY_CAP_BYTES, Patience, take_body},
+    connection::{BODY_CAP_BYTES, Timeouts, take_body},
     files::TRUNCATED,
     json::Json,
     page, past,
-    problem::{Answered, Problem},
+    problem::{ApiProblem, HttpResult},
     runs::{handed_on, route_of_run},
-    served::Stage,
+    served::ServerStage,
     socket::{ONLY_LOOKS, PASSED_ON, Socket},
     tcp::serve_tcp,
 };
@@ -57,13 +57,13 @@ const PASSED_BACK: [HeaderName; 4] = [CONTENT_TYPE, ETAG, CACHE_CONTROL, TRUNCAT
 struct Gateway {
     projects: Arc<Projects>,
     batches: Arc<Batches>,
-    desk: Desk,
+    desk: SharedReaders,
     past: Router,
 }
 
 /// A run that was found.
-struct Found {
-    kept: Kept,
+struct LocatedRun {
+    kept: StoredRun,
     /// The socket of the ralph that serves the run, if any.
     socket: Option<PathBuf>,
 }
@@ -81,10 +81,10 @@ pub(crate) async fn serve(
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let Listening { listener, access } = listening;
-    let patience = Patience::of_this_process();
+    let patience = Timeouts::of_this_process();
     let routes = routes(root, supervisor).layer(from_fn_with_state(patience, take_body));
     let routes = access.guard(routes, page::routes());
-    let (stage, stages) = watch::channel(Stage::Open);
+    let (stage, stages) = watch::channel(ServerStage::Open);
     let socket = Socket::bind(socket).inspect_err(|error| warn!(path = %socket.display(), %error, "no socket"));
     let mut serving = pin!(async {
         let over_tcp = serve_tcp(listener, routes.clone(), patience, stages.clone());
@@ -99,7 +99,7 @@ pub(crate) async fn serve(
         served = serving.as_mut() => return served,
         () = stop => {}
     }
-    stage.send_replace(Stage::Closing);
+    stage.send_replace(ServerStage::Closing);
     // Streams of runs do not end by themselves.
     tokio::time::timeout(PATIENCE, serving).await.unwrap_or(Ok(()))
 }
@@ -118,7 +118,7 @@ fn routes(root: PathBuf, supervisor: &Supervisor) -> Router {
     let gateway = Gateway {
         batches: Arc::new(Batches::below(root, Arc::clone(&projects))),
         projects,
-        desk: Desk::new(supervisor),
+        desk: SharedReaders::new(supervisor),
         past: past::routes(),
     };
     Router::new()
@@ -134,35 +134,35 @@ fn routes(root: PathBuf, supervisor: &Supervisor) -> Router {
 }
 
 /// Middleware that refuses agents. A run knows its own agents, but this server shows all runs of the user.
-async fn not_for_an_agent(Extension(role): Extension<Role>, request: Request, next: Next) -> Answered<Response> {
+async fn not_for_an_agent(Extension(role): Extension<Role>, request: Request, next: Next) -> HttpResult<Response> {
     match role {
         Role::User | Role::Reader => Ok(next.run(request).await),
-        Role::Agent => Err(Problem::forbidden(
+        Role::Agent => Err(ApiProblem::forbidden(
             "the runs of all projects are for their user: an agent looks at its own with `ralph status`",
         )),
     }
 }
 
-async fn list(State(gateway): State<Arc<Gateway>>) -> Answered<Json<Vec<RunEntry>>> {
+async fn list(State(gateway): State<Arc<Gateway>>) -> HttpResult<Json<Vec<RunEntry>>> {
     let projects = Arc::clone(&gateway.projects);
     let runs = gateway.desk.look(move |shelf| projects.runs(shelf)).await?;
     Ok(Json(runs))
 }
 
-async fn batches(State(gateway): State<Arc<Gateway>>) -> Answered<Json<Vec<BatchEntry>>> {
+async fn batches(State(gateway): State<Arc<Gateway>>) -> HttpResult<Json<Vec<BatchEntry>>> {
     let batches = Arc::clone(&gateway.batches);
     Ok(Json(gateway.desk.look(move |_| batches.list()).await?))
 }
 
-async fn batch(State(gateway): State<Arc<Gateway>>, Path(id): Path<String>) -> Answered<Json<BatchEntry>> {
+async fn batch(State(gateway): State<Arc<Gateway>>, Path(id): Path<String>) -> HttpResult<Json<BatchEntry>> {
     let batches = Arc::clone(&gateway.batches);
     let found = gateway.desk.look(move |_| batches.find(&id).ok_or(id)).await?;
-    let missing = |id| Problem::not_found(format!("there is no batch `{id}`; GET /batches lists them"));
+    let missing = |id| ApiProblem::not_found(format!("there is no batch `{id}`; GET /batches lists them"));
     found.map(Json).map_err(missing)
 }
 
-async fn one(State(gateway): State<Arc<Gateway>>, Path(id): Path<String>) -> Answered<Json<RunEntry>> {
-    let Found { kept, socket } = gateway.find(id).await?;
+async fn one(State(gateway): State<Arc<Gateway>>, Path(id): Path<String>) -> HttpResult<Json<RunEntry>> {
+    let LocatedRun { kept, socket } = gateway.find(id).await?;
     Ok(Json(kept.entry(socket.is_some()).await?))
 }
 
@@ -171,8 +171,8 @@ async fn pass_on(
     Extension(role): Extension<Role>,
     Path((id, _)): Path<(String, String)>,
     request: Request,
-) -> Answered<Response> {
-    let Found { kept, socket } = gateway.find(id).await?;
+) -> HttpResult<Response> {
+    let LocatedRun { kept, socket } = gateway.find(id).await?;
     let Some(socket) = socket else {
         return handed_on(&gateway.past, role, Some(kept), request).await;
     };
@@ -180,8 +180,8 @@ async fn pass_on(
     let route = route.ok_or_else(no_route_of_run)?.to_owned();
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, BODY_CAP_BYTES).await;
-    let body = body.map_err(|error| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, error.to_string()))?;
-    let client = Client::of_socket(&socket).map_err(|error| Problem::failed(error.to_string()))?;
+    let body = body.map_err(|error| ApiProblem::new(StatusCode::PAYLOAD_TOO_LARGE, error.to_string()))?;
+    let client = Client::of_socket(&socket).map_err(|error| ApiProblem::failed(error.to_string()))?;
     let asked = client.request(parts.method.clone(), &route).body(body.clone());
     let mut asked = asked.header(PASSED_ON, "true");
     if role != Role::User {
@@ -199,7 +199,7 @@ async fn pass_on(
             let request = Request::from_parts(parts, Body::from(body));
             handed_on(&gateway.past, role, Some(kept), request).await
         }
-        Err(error) => Err(Problem::new(StatusCode::BAD_GATEWAY, error.to_string())),
+        Err(error) => Err(ApiProblem::new(StatusCode::BAD_GATEWAY, error.to_string())),
     }
 }
 
@@ -218,22 +218,22 @@ fn passed_back(answer: reqwest::Response) -> Response {
 
 impl Gateway {
     /// Finds a run. The name is compared and never becomes part of a path.
-    async fn find(&self, id: String) -> Answered<Found> {
+    async fn find(&self, id: String) -> HttpResult<LocatedRun> {
         let projects = Arc::clone(&self.projects);
         let found = self.desk.look(move |_| projects.find(&id).ok_or(id)).await?;
         let (paths, run, is_live) =
-            found.map_err(|id| Problem::not_found(format!("there is no run `{id}`; GET /runs lists them")))?;
-        Ok(Found {
+            found.map_err(|id| ApiProblem::not_found(format!("there is no run `{id}`; GET /runs lists them")))?;
+        Ok(LocatedRun {
             socket: is_live.then(|| paths.socket()),
             kept: Archive::new(paths, self.desk.clone()).kept_of(run),
         })
     }
 }
 
-async fn no_such_route() -> Problem {
-    Problem::not_found("no such route; those of a run are below /runs/ID, and GET /runs lists the runs")
+async fn no_such_route() -> ApiProblem {
+    ApiProblem::not_found("no such route; those of a run are below /runs/ID, and GET /runs lists the runs")
 }
 
-fn no_route_of_run() -> Problem {
-    Problem::not_found("no such route of a run")
+fn no_route_of_run() -> ApiProblem {
+    ApiProblem::not_found("no such route of a run")
 }

@@ -41,13 +41,13 @@ use tracing::warn;
 
 use crate::driver::{Hub, LoopHandle};
 
-use access::Access;
-pub(crate) use archive::{Archive, Desk, Kept};
-use connection::{Patience, take_body};
+use access::Authorizer;
+pub(crate) use archive::{Archive, SharedReaders, StoredRun};
+use connection::{Timeouts, take_body};
 pub(crate) use gateway::serve as serve_all;
-pub(crate) use screens::Shown;
-pub(crate) use served::RoleOf;
-use served::{Served, Stage};
+pub(crate) use screens::ScreenFacts;
+pub(crate) use served::RoleLookup;
+use served::{ServedRun, ServerStage};
 use socket::Socket;
 use tcp::serve_tcp;
 
@@ -58,7 +58,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Listening {
     pub(crate) listener: TcpListener,
-    pub(crate) access: Arc<Access>,
+    pub(crate) access: Arc<Authorizer>,
 }
 
 impl Listening {
@@ -90,14 +90,14 @@ impl Drop for OwnedRuntime {
 
 /// A running server.
 #[derive(Debug)]
-pub(crate) struct Server {
-    served: Arc<Served>,
-    stage: watch::Sender<Stage>,
+pub(crate) struct RunServer {
+    served: Arc<ServedRun>,
+    stage: watch::Sender<ServerStage>,
     /// Closed when no connection is left.
     served_out: mpsc::Receiver<()>,
 }
 
-impl Server {
+impl RunServer {
     /// Serves `run` at the socket `path` and, with a token, at `listening`. `handle` and `hub` connect to the run's
     /// loop.
     /// The caller holds the project's lock, so an existing socket is dead.
@@ -106,14 +106,14 @@ impl Server {
     /// If the socket or a thread cannot be created.
     pub(crate) fn start(
         path: &Path,
-        run: Kept,
+        run: StoredRun,
         handle: LoopHandle,
         hub: Hub,
-        shown: Shown,
-        role_of: RoleOf,
+        shown: ScreenFacts,
+        role_of: RoleLookup,
         listening: Option<Listening>,
     ) -> io::Result<Self> {
-        let served = Arc::new(Served::new(
+        let served = Arc::new(ServedRun::new(
             run.run().clone(),
             handle,
             hub,
@@ -125,9 +125,9 @@ impl Server {
             let _entered = runtime.enter();
             Socket::bind(path)?
         };
-        let (stage, stages) = watch::channel(Stage::Open);
+        let (stage, stages) = watch::channel(ServerStage::Open);
         let (serving, served_out) = mpsc::channel(1);
-        let patience = Patience::of_this_process();
+        let patience = Timeouts::of_this_process();
         let routes = routes::router(Arc::clone(&served), run).layer(from_fn_with_state(patience, take_body));
         let serve = move || {
             runtime.block_on(async {
@@ -152,7 +152,7 @@ impl Server {
         if let Some(exit) = exit {
             self.served.end_with(exit);
         }
-        self.stage.send_replace(Stage::Closing);
+        self.stage.send_replace(ServerStage::Closing);
     }
 
     /// Waits until clients have read their last answers. The last one is often the reply to the command that ended the
@@ -164,7 +164,12 @@ impl Server {
     }
 }
 
-async fn over_tcp(listening: Option<Listening>, routes: Router, patience: Patience, stages: watch::Receiver<Stage>) {
+async fn over_tcp(
+    listening: Option<Listening>,
+    routes: Router,
+    patience: Timeouts,
+    stages: watch::Receiver<ServerStage>,
+) {
     let Some(Listening { listener, access }) = listening else {
         return;
     };

@@ -24,7 +24,7 @@ use axum::{
 };
 use miniz_oxide::deflate::compress_to_vec_zlib;
 
-use super::problem::Problem;
+use super::problem::ApiProblem;
 
 /// The hash is that of the empty text: xterm.js adds `<style>` elements that stay empty (`styles.js`), and only empty
 /// ones are allowed besides the style sheets.
@@ -39,7 +39,7 @@ const CSS: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// A file of the page.
-struct File {
+struct PageFile {
     name: &'static str,
     kind: &'static str,
     bytes: &'static [u8],
@@ -47,11 +47,11 @@ struct File {
 
 /// A file, with its compressed form once it was requested.
 struct Asset {
-    file: &'static File,
-    served: OnceLock<Served>,
+    file: &'static PageFile,
+    served: OnceLock<EncodedFile>,
 }
 
-struct Served {
+struct EncodedFile {
     tag: HeaderValue,
     /// Compressed as `deflate`, which every browser accepts and which needs no CRC as gzip does.
     compressed: Bytes,
@@ -62,7 +62,7 @@ macro_rules! file {
         file!($kind, $name, $name)
     };
     ($kind:expr, $name:literal, $path:literal) => {
-        File {
+        PageFile {
             name: $name,
             kind: $kind,
             bytes: include_bytes!(concat!("page/", $path)),
@@ -71,7 +71,7 @@ macro_rules! file {
 }
 
 /// The files; the page itself is the first.
-static FILES: &[File] = &[
+static FILES: &[PageFile] = &[
     file!(HTML, "index.html"),
     file!(CSS, "page.css"),
     file!(CSS, "xterm.css", "vendor/xterm.css"),
@@ -111,14 +111,14 @@ pub(super) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     let index = move |headers: HeaderMap| async move { page[0].answer(&headers) };
     let asset = move |Path(name): Path<String>, headers: HeaderMap| async move {
         let found = assets.iter().skip(1).find(|asset| asset.file.name == name);
-        let missing = || Problem::not_found("the page has no such file").into_response();
+        let missing = || ApiProblem::not_found("the page has no such file").into_response();
         found.map_or_else(missing, |asset| asset.answer(&headers))
     };
     Router::new().route("/", get(index)).route("/assets/{name}", get(asset))
 }
 
 impl Asset {
-    fn of(file: &'static File) -> Self {
+    fn of(file: &'static PageFile) -> Self {
         Self {
             file,
             served: OnceLock::new(),
@@ -126,7 +126,7 @@ impl Asset {
     }
 
     fn answer(&self, asked: &HeaderMap) -> Response {
-        let served = self.served.get_or_init(|| Served::of(self.file));
+        let served = self.served.get_or_init(|| EncodedFile::of(self.file));
         let headers: [(HeaderName, HeaderValue); 6] = [
             (ETAG, served.tag.clone()),
             // The browser revalidates every time, since a newer ralph may serve this address next; the answer is 304 if
@@ -154,8 +154,8 @@ fn takes_deflate(asked: &HeaderMap) -> bool {
     names.is_some_and(|names| names.split(',').any(|name| name.trim() == "deflate"))
 }
 
-impl Served {
-    fn of(file: &File) -> Self {
+impl EncodedFile {
+    fn of(file: &PageFile) -> Self {
         let mut hasher = DefaultHasher::new();
         file.bytes.hash(&mut hasher);
         let tag = format!("\"{:016x}\"", hasher.finish());
@@ -196,7 +196,7 @@ mod tests {
         names.filter(is_served).collect()
     }
 
-    fn text(file: &File) -> &'static str {
+    fn text(file: &PageFile) -> &'static str {
         std::str::from_utf8(file.bytes).unwrap()
     }
 
@@ -204,7 +204,7 @@ mod tests {
     fn every_file_of_the_page_is_served_and_all_of_them_are_small() {
         let served: BTreeSet<String> = FILES.iter().map(|file| file.name.to_owned()).collect();
         assert_eq!(served, files_on_disk());
-        let bytes: usize = FILES.iter().map(|file| Served::of(file).compressed.len()).sum();
+        let bytes: usize = FILES.iter().map(|file| EncodedFile::of(file).compressed.len()).sum();
         assert!(bytes <= MOST_BYTES, "{bytes} bytes");
     }
 

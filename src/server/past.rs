@@ -27,20 +27,20 @@ use serde_json::Value;
 use crate::driver::{self, DeferredMessage, LeaveOutcome, OpenError, read_view, status_of};
 
 use super::{
-    answering::{Answering, answer_of},
-    archive::{Kept, of_journal},
-    events::{Wanted, first_record, of_record, over, snapshot},
+    answering::{AnswerQuery, answer_of},
+    archive::{StoredRun, of_journal},
+    events::{EventsQuery, first_record, of_record, over, snapshot},
     files,
     json::Json,
-    problem::{Answered, Problem},
-    served::{Done, plan_json, tagged},
+    problem::{ApiProblem, HttpResult},
+    served::{CommandResult, plan_json, tagged},
     terminal,
 };
 
 /// Records read at a time.
 const RECORDS: usize = 256;
 
-/// The routes of a past run. Requests need a [`Kept`] among their extensions.
+/// The routes of a past run. Requests need a [`StoredRun`] among their extensions.
 pub(super) fn routes() -> Router {
     Router::new()
         .route("/run", get(run))
@@ -55,7 +55,7 @@ pub(super) fn routes() -> Router {
         .method_not_allowed_fallback(nothing_to_do)
 }
 
-async fn view(kept: &Kept) -> Answered<RunView> {
+async fn view(kept: &StoredRun) -> HttpResult<RunView> {
     let read = kept.read(|paths, run, _| read_view(paths, run).map_err(|error| of_journal(&error)));
     read.await.map(|(view, _)| view)
 }
@@ -66,38 +66,38 @@ fn whole(view: RunView) -> Status {
     status
 }
 
-async fn run(kept: Kept, headers: HeaderMap) -> Answered<Response> {
+async fn run(kept: StoredRun, headers: HeaderMap) -> HttpResult<Response> {
     Ok(tagged(&headers, &whole(view(&kept).await?)))
 }
 
-async fn status(kept: Kept) -> Answered<Json<Status>> {
+async fn status(kept: StoredRun) -> HttpResult<Json<Status>> {
     Ok(Json(status_of(&view(&kept).await?, 0, None)))
 }
 
-async fn plan(kept: Kept) -> Answered<Json<Value>> {
+async fn plan(kept: StoredRun) -> HttpResult<Json<Value>> {
     Ok(Json(plan_json(&view(&kept).await?)))
 }
 
-async fn asks(kept: Kept) -> Answered<Json<Value>> {
+async fn asks(kept: StoredRun) -> HttpResult<Json<Value>> {
     Ok(Json(asks_json(&view(&kept).await?)))
 }
 
 /// Stores the answer for the `ralph continue` that delivers it, as `ralph answer` does.
 async fn answer(
-    kept: Kept,
+    kept: StoredRun,
     Extension(role): Extension<Role>,
     ask: Result<Path<u32>, PathRejection>,
-    answering: Result<Query<Answering>, QueryRejection>,
+    answering: Result<Query<AnswerQuery>, QueryRejection>,
     body: Result<Json<Answer>, JsonRejection>,
-) -> Answered<Json<Done>> {
+) -> HttpResult<Json<CommandResult>> {
     let (ask, answer, at) = answer_of(ask, answering, body)?;
     match role {
         Role::User => {}
-        Role::Reader | Role::Agent => return Err(Problem::forbidden("only the user answers what an agent asks")),
+        Role::Reader | Role::Agent => return Err(ApiProblem::forbidden("only the user answers what an agent asks")),
     }
     if matches!(answer, Answer::Allow { remember: Some(_) }) {
         // The project's settings decide about rules, and this server does not read them.
-        return Err(Problem::conflict(format!(
+        return Err(ApiProblem::conflict(format!(
             "nobody works on this run, and rules are not added to it from here: `ralph answer {ask} always` in its project \
              adds them"
         )));
@@ -105,31 +105,37 @@ async fn answer(
     let message = DeferredMessage::Answer { ask, answer, at };
     let left = kept.read(move |paths, run, _| {
         if paths.latest_run().as_ref() != Some(run) {
-            return Err(Problem::conflict(
+            return Err(ApiProblem::conflict(
                 "a later run of this project has taken its place: only the last one is answered",
             ));
         }
         driver::leave(paths, &message, None).map_err(|error| match error {
-            OpenError::Lock(_) => Problem::conflict(with_causes(&error)),
+            OpenError::Lock(_) => ApiProblem::conflict(with_causes(&error)),
             OpenError::Paths(_)
             | OpenError::Journal(_)
             | OpenError::Rules(_)
             | OpenError::Helpers { .. }
             | OpenError::Originals(_)
             | OpenError::State { .. }
-            | OpenError::MessageWaits { .. } => Problem::failed(with_causes(&error)),
+            | OpenError::MessageWaits { .. } => ApiProblem::failed(with_causes(&error)),
         })
     });
     match left.await?.0 {
-        LeaveOutcome::Queued { id, plan, rules } => Ok(Json(Done::without_record(queued_message_in_words(id, &plan, &rules)))),
-        LeaveOutcome::Confirmed => Ok(Json(Done::without_record(tests_confirmed_in_words().to_owned()))),
-        LeaveOutcome::NoRun => Err(Problem::not_found("there is no such run")),
-        LeaveOutcome::Refused { why } => Err(Problem::conflict(why)),
+        LeaveOutcome::Queued { id, plan, rules } => Ok(Json(CommandResult::without_record(queued_message_in_words(id, &plan, &rules)))),
+        LeaveOutcome::Confirmed => Ok(Json(CommandResult::without_record(
+            tests_confirmed_in_words().to_owned(),
+        ))),
+        LeaveOutcome::NoRun => Err(ApiProblem::not_found("there is no such run")),
+        LeaveOutcome::Refused { why } => Err(ApiProblem::conflict(why)),
     }
 }
 
-async fn events(kept: Kept, headers: HeaderMap, wanted: Result<Query<Wanted>, QueryRejection>) -> Answered<Response> {
-    let Query(wanted) = wanted.map_err(|why| Problem::bad_request(why.body_text()))?;
+async fn events(
+    kept: StoredRun,
+    headers: HeaderMap,
+    wanted: Result<Query<EventsQuery>, QueryRejection>,
+) -> HttpResult<Response> {
+    let Query(wanted) = wanted.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
     let view = view(&kept).await?;
     let (records, exit) = (view.records, view.stop_reason().map(|reason| reason.exit_code()));
     let state = snapshot(&whole(view))?;
@@ -162,12 +168,12 @@ async fn events(kept: Kept, headers: HeaderMap, wanted: Result<Query<Wanted>, Qu
     Ok(Sse::new(events.map(Ok::<_, Infallible>)).into_response())
 }
 
-async fn nothing_to_do(kept: Kept, method: Method) -> Problem {
+async fn nothing_to_do(kept: StoredRun, method: Method) -> ApiProblem {
     match method {
         Method::GET | Method::HEAD => {
-            Problem::not_found("no such route of a run that is over; GET /doc lists those there are")
+            ApiProblem::not_found("no such route of a run that is over; GET /doc lists those there are")
         }
-        _ => Problem::conflict(format!(
+        _ => ApiProblem::conflict(format!(
             "no ralph works on run {}: it can only be looked at; `ralph` in its project resumes it or starts the next",
             kept.run()
         )),

@@ -10,11 +10,11 @@ use serde::Serialize;
 use super::json::Json;
 
 /// The result of a request.
-pub(super) type Answered<T> = Result<T, Problem>;
+pub(super) type HttpResult<T> = Result<T, ApiProblem>;
 
 /// The reason why a request was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Problem {
+pub(crate) struct ApiProblem {
     status: StatusCode,
     detail: String,
 }
@@ -29,7 +29,7 @@ pub(super) struct Body<'a> {
     detail: &'a str,
 }
 
-impl Problem {
+impl ApiProblem {
     /// The body of the request does not fit the route.
     pub(super) fn of_body(why: &JsonRejection) -> Self {
         Self::new(why.status(), why.body_text())
@@ -71,7 +71,7 @@ impl Problem {
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for ApiProblem {
     fn into_response(self) -> Response {
         let body = Body {
             kind: "about:blank",

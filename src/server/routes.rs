@@ -17,21 +17,21 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    answering::{Answering, answer_of},
-    archive::Kept,
+    answering::{AnswerQuery, answer_of},
+    archive::StoredRun,
     background, events, files,
     json::Json,
-    problem::{Answered, Problem},
+    problem::{ApiProblem, HttpResult},
     rows::routes,
     runs,
-    served::{Done, Served, tagged},
+    served::{CommandResult, ServedRun, tagged},
     stream, terminal,
 };
 
 /// The content of `docs/openapi.json`, which is generated from the rows below.
 const DOCUMENT: &str = include_str!("../../docs/openapi.json");
 
-routes! { Arc<Served>;
+routes! { Arc<ServedRun>;
     /// How the run stands, with all that its records say: what `ralph status --json` prints. The entity tag is the number of
     /// records; `If-None-Match` with it is answered 304 while there are no more.
     get "/run" => json(Status), run;
@@ -44,27 +44,27 @@ routes! { Arc<Served>;
     /// `snapshot`, the body of `/run`. A record has the type of its event as its name and the journal's line as its data. Besides:
     /// `detail`, `output` and `skipped` where they are asked for, `heartbeat` every ten seconds, and `over` with the exit code at the
     /// end.
-    get "/events" query events::Wanted, => bytes("text/event-stream"), events::events;
+    get "/events" query events::EventsQuery, => bytes("text/event-stream"), events::events;
     /// The run in frames, for ralph's own screens.
-    get "/stream" query stream::Wanted, => bytes("application/octet-stream"), stream::stream;
+    get "/stream" query stream::StreamQuery, => bytes("application/octet-stream"), stream::stream;
     /// What the terminal of an iteration shows, as server-sent events, live or from its recording. An id is the count of bytes up to
     /// there.
-    get "/terminal" query terminal::Wanted, => bytes("text/event-stream"), terminal::of_run;
+    get "/terminal" query terminal::TerminalQuery, => bytes("text/event-stream"), terminal::of_run;
     /// Types bytes into the agent's terminal.
-    post "/terminal/input" query stream::Of, raw "application/octet-stream", => nothing, stream::input;
+    post "/terminal/input" query stream::ScreenQuery, raw "application/octet-stream", => nothing, stream::input;
     /// Tells the size of the pane in which the agent's terminal is shown.
-    post "/terminal/size" query stream::Of, body stream::Pane, => nothing, stream::size;
+    post "/terminal/size" query stream::ScreenQuery, body stream::PaneSize, => nothing, stream::size;
     /// What the agent asks and nobody has answered: what `ralph asks --json` prints.
     get "/asks" => json(Vec<Value>), asks;
     /// Answers what the agent asks, by its number. 409 if it is answered already, with who was first. Of the last run of a project,
     /// after its end, too: `ralph continue` delivers the answer.
-    post "/asks/{id}" in u32, query Answering, body Answer, => json(Done), answer;
+    post "/asks/{id}" in u32, query AnswerQuery, body Answer, => json(CommandResult), answer;
     /// Tells the loop to do something. 409 if it means nothing now, with why.
-    post "/commands" body UserCommand, => json(Done), command;
+    post "/commands" body UserCommand, => json(CommandResult), command;
     /// Sends the agent a message: the command `steer`.
-    post "/prompt" body Prompt, => json(Done), prompt;
+    post "/prompt" body PromptRequest, => json(CommandResult), prompt;
     /// Ends the running iteration, and begins the next: the command `skip`.
-    post "/cancel" => json(Done), cancel;
+    post "/cancel" => json(CommandResult), cancel;
     /// The background tasks of the run, in the order in which they were started: what `ralph tasks --json` prints.
     get "/tasks" => json(Vec<background::BackgroundEntry>), background::list;
     /// Starts a background task, for the user or for an agent of the run. On the run's own socket alone: 403 over TCP. 409 if there
@@ -73,18 +73,18 @@ routes! { Arc<Served>;
     /// What background task `n` has written, as it wrote it, 1 MiB at most: from the byte `from` on, or of the end. `ralph-from` says
     /// where the answer begins, which is later than asked where the middle of a long output is not kept, `ralph-end` where the output
     /// ends by now, and `ralph-over` whether nothing more comes.
-    get "/tasks/{n}/output" in u32, query background::Wanted, => bytes("application/octet-stream"), background::output;
+    get "/tasks/{n}/output" in u32, query background::OutputQuery, => bytes("application/octet-stream"), background::output;
     /// Ends background task `n`. 409 if it is over.
-    post "/tasks/{n}/cancel" in u32, => json(Done), background::cancel;
+    post "/tasks/{n}/cancel" in u32, => json(CommandResult), background::cancel;
     /// Asks whether somebody may do what only the user does: 403 for what the run itself has started, of which the user is told.
     post "/personal/{what}" in Personal, => nothing, personal;
     /// Carries out a tool of ralph's for the agent, as `ralph mcp` asks for it: a tool of another run is
     /// refused, and so is all that makes no sense now, in the answer.
     post "/tools" body Called, => json(ToolAnswer), tool;
     /// What iteration `n` has changed: what `ralph diff` prints.
-    get "/diff/{n}" in u32, query files::Difference, => bytes("text/x-diff"), files::diff;
+    get "/diff/{n}" in u32, query files::DiffQuery, => bytes("text/x-diff"), files::diff;
     /// What the run has done, and why it ended: what `ralph report` prints.
-    get "/report" query files::Written, => json(Value), files::report;
+    get "/report" query files::ReportQuery, => json(Value), files::report;
     /// What the terminal of iteration `n` has shown, as an asciicast.
     get "/recording/{n}" in u32, => bytes("application/x-asciicast"), files::cast;
     /// This document.
@@ -92,7 +92,7 @@ routes! { Arc<Served>;
 }
 
 /// All routes of the current run, and of the earlier runs of its project.
-pub(super) fn router(served: Arc<Served>, kept: Kept) -> Router {
+pub(super) fn router(served: Arc<ServedRun>, kept: StoredRun) -> Router {
     let archive = kept.archive().clone();
     let live = of_run(Arc::clone(&served)).layer(Extension(kept));
     let runs = runs::routes(served, archive, live.clone());
@@ -101,7 +101,7 @@ pub(super) fn router(served: Arc<Served>, kept: Kept) -> Router {
 }
 
 /// The routes of the current run.
-fn of_run(served: Arc<Served>) -> Router {
+fn of_run(served: Arc<ServedRun>) -> Router {
     rows()
         .fallback(no_such_route)
         .method_not_allowed_fallback(no_such_method)
@@ -113,32 +113,35 @@ async fn doc() -> Response {
 }
 
 async fn run(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedRun>>,
     Extension(role): Extension<Role>,
     headers: HeaderMap,
-) -> Answered<Response> {
+) -> HttpResult<Response> {
     Ok(tagged(&headers, &served.whole_status(role).await?))
 }
 
-async fn plan(State(served): State<Arc<Served>>) -> Json<Value> {
+async fn plan(State(served): State<Arc<ServedRun>>) -> Json<Value> {
     Json(served.plan())
 }
 
-async fn status(State(served): State<Arc<Served>>, Extension(role): Extension<Role>) -> Answered<Json<Box<Status>>> {
+async fn status(
+    State(served): State<Arc<ServedRun>>,
+    Extension(role): Extension<Role>,
+) -> HttpResult<Json<Box<Status>>> {
     Ok(Json(served.status(role).await?))
 }
 
-async fn asks(State(served): State<Arc<Served>>) -> Json<Value> {
+async fn asks(State(served): State<Arc<ServedRun>>) -> Json<Value> {
     Json(asks_json(&served.view()))
 }
 
 async fn answer(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedRun>>,
     Extension(role): Extension<Role>,
     ask: Result<Path<u32>, PathRejection>,
-    answering: Result<Query<Answering>, QueryRejection>,
+    answering: Result<Query<AnswerQuery>, QueryRejection>,
     body: Result<Json<Answer>, JsonRejection>,
-) -> Answered<Json<Done>> {
+) -> HttpResult<Json<CommandResult>> {
     let (ask, answer, at) = answer_of(ask, answering, body)?;
     Ok(Json(
         served.command(UserCommand::Answer { ask, answer, at }, role).await?,
@@ -146,61 +149,64 @@ async fn answer(
 }
 
 async fn command(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedRun>>,
     Extension(role): Extension<Role>,
     body: Result<Json<UserCommand>, JsonRejection>,
-) -> Answered<Json<Done>> {
-    let Json(command) = body.map_err(|why| Problem::of_body(&why))?;
+) -> HttpResult<Json<CommandResult>> {
+    let Json(command) = body.map_err(|why| ApiProblem::of_body(&why))?;
     Ok(Json(served.command(command, role).await?))
 }
 
 /// A message for the agent.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Prompt {
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Prompt"))]
+struct PromptRequest {
     text: String,
     #[serde(default)]
     kind: SteeringKind,
 }
 
 async fn prompt(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedRun>>,
     Extension(role): Extension<Role>,
-    body: Result<Json<Prompt>, JsonRejection>,
-) -> Answered<Json<Done>> {
-    let Json(Prompt { text, kind }) = body.map_err(|why| Problem::of_body(&why))?;
+    body: Result<Json<PromptRequest>, JsonRejection>,
+) -> HttpResult<Json<CommandResult>> {
+    let Json(PromptRequest { text, kind }) = body.map_err(|why| ApiProblem::of_body(&why))?;
     Ok(Json(served.command(UserCommand::Steer { kind, text }, role).await?))
 }
 
-async fn cancel(State(served): State<Arc<Served>>, Extension(role): Extension<Role>) -> Answered<Json<Done>> {
+async fn cancel(
+    State(served): State<Arc<ServedRun>>,
+    Extension(role): Extension<Role>,
+) -> HttpResult<Json<CommandResult>> {
     Ok(Json(served.command(UserCommand::Skip, role).await?))
 }
 
 async fn personal(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedRun>>,
     Extension(role): Extension<Role>,
     what: Result<Path<Personal>, PathRejection>,
-) -> Answered<StatusCode> {
-    let Path(what) = what.map_err(|why| Problem::new(why.status(), why.body_text()))?;
+) -> HttpResult<StatusCode> {
+    let Path(what) = what.map_err(|why| ApiProblem::new(why.status(), why.body_text()))?;
     served.personal(what, role).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 async fn tool(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedRun>>,
     Extension(role): Extension<Role>,
     body: Result<Json<Called>, JsonRejection>,
-) -> Answered<Json<ToolAnswer>> {
-    let Json(called) = body.map_err(|why| Problem::of_body(&why))?;
+) -> HttpResult<Json<ToolAnswer>> {
+    let Json(called) = body.map_err(|why| ApiProblem::of_body(&why))?;
     Ok(Json(served.tool(called, role).await?))
 }
 
-async fn no_such_route() -> Problem {
-    Problem::not_found("no such route; GET /doc lists those there are")
+async fn no_such_route() -> ApiProblem {
+    ApiProblem::not_found("no such route; GET /doc lists those there are")
 }
 
-async fn no_such_method() -> Problem {
-    Problem::new(
+async fn no_such_method() -> ApiProblem {
+    ApiProblem::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "no such method on this route; GET /doc lists those there are",
     )

@@ -15,12 +15,12 @@ use ralph_state::control::Role;
 use crate::review::RunEntry;
 
 use super::{
-    archive::{Archive, Kept},
+    archive::{Archive, StoredRun},
     json::Json,
-    problem::{Answered, Problem},
+    problem::{ApiProblem, HttpResult},
     rows::routes,
-    served::Served,
-    socket::OnTheSocket,
+    served::ServedRun,
+    socket::DirectRequest,
 };
 
 /// The common prefix of the addresses of runs.
@@ -35,7 +35,7 @@ routes! { Arc<Runs>;
 }
 
 struct Runs {
-    served: Arc<Served>,
+    served: Arc<ServedRun>,
     archive: Archive,
     /// The routes of the current run.
     live: Router,
@@ -44,7 +44,7 @@ struct Runs {
 }
 
 /// The routes of all runs of a project. `served` is the current one, with the routes `live`.
-pub(super) fn routes(served: Arc<Served>, archive: Archive, live: Router) -> Router {
+pub(super) fn routes(served: Arc<ServedRun>, archive: Archive, live: Router) -> Router {
     let runs = Runs {
         served,
         archive,
@@ -56,7 +56,7 @@ pub(super) fn routes(served: Arc<Served>, archive: Archive, live: Router) -> Rou
         .with_state(Arc::new(runs))
 }
 
-async fn list(State(runs): State<Arc<Runs>>, Extension(role): Extension<Role>) -> Answered<Json<Vec<RunEntry>>> {
+async fn list(State(runs): State<Arc<Runs>>, Extension(role): Extension<Role>) -> HttpResult<Json<Vec<RunEntry>>> {
     let own = runs.served.entry();
     if role == Role::Agent {
         return Ok(Json(vec![own]));
@@ -73,7 +73,7 @@ async fn one(
     State(runs): State<Arc<Runs>>,
     Extension(role): Extension<Role>,
     id: Path<String>,
-) -> Answered<Json<RunEntry>> {
+) -> HttpResult<Json<RunEntry>> {
     let own = runs.served.entry();
     if own.run.0 == *id {
         return Ok(Json(own));
@@ -87,7 +87,7 @@ async fn pass_on(
     Extension(role): Extension<Role>,
     Path((id, _)): Path<(String, String)>,
     request: Request,
-) -> Answered<Response> {
+) -> HttpResult<Response> {
     if runs.served.run().0 == id {
         return handed_on(&runs.live, role, None, request).await;
     }
@@ -96,26 +96,31 @@ async fn pass_on(
 }
 
 /// Finds a past run. Agents are refused, so that they do not learn which runs exist.
-fn find(archive: &Archive, role: Role, id: &str) -> Answered<Kept> {
+fn find(archive: &Archive, role: Role, id: &str) -> HttpResult<StoredRun> {
     let found = match role {
         Role::Agent => None,
         Role::User | Role::Reader => archive.find(id),
     };
-    found.ok_or_else(|| Problem::not_found(format!("there is no run `{id}`; GET /runs lists them")))
+    found.ok_or_else(|| ApiProblem::not_found(format!("there is no run `{id}`; GET /runs lists them")))
 }
 
 /// Forwards a request to `routes`, with the part of the address after the name of the run.
-pub(super) async fn handed_on(routes: &Router, role: Role, kept: Option<Kept>, request: Request) -> Answered<Response> {
+pub(super) async fn handed_on(
+    routes: &Router,
+    role: Role,
+    kept: Option<StoredRun>,
+    request: Request,
+) -> HttpResult<Response> {
     let (parts, body) = request.into_parts();
     let route = route_of_run(parts.uri.path_and_query().map_or("", |path| path.as_str()));
-    let route = route.ok_or_else(|| Problem::not_found("no such route of a run"))?;
+    let route = route.ok_or_else(|| ApiProblem::not_found("no such route of a run"))?;
     // Without the extensions that the outer router has added.
     let mut inner = Request::new(body);
     *inner.method_mut() = parts.method;
     *inner.headers_mut() = parts.headers;
-    *inner.uri_mut() = route.parse().map_err(|_| Problem::bad_request("not an address"))?;
+    *inner.uri_mut() = route.parse().map_err(|_| ApiProblem::bad_request("not an address"))?;
     inner.extensions_mut().insert(role);
-    if let Some(on_socket) = parts.extensions.get::<OnTheSocket>() {
+    if let Some(on_socket) = parts.extensions.get::<DirectRequest>() {
         inner.extensions_mut().insert(*on_socket);
     }
     if let Some(kept) = kept {

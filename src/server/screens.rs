@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 /// The facts that screens need about the run they show.
 #[derive(Debug, Clone)]
-pub(crate) struct Shown {
+pub(crate) struct ScreenFacts {
     pub(crate) run: RunId,
     pub(crate) show: Show,
     /// Whether the loop's own process has a screen.
@@ -18,22 +18,22 @@ pub(crate) struct Shown {
 
 /// The screens of a run.
 #[derive(Debug)]
-pub(super) struct Screens {
-    shown: Shown,
-    table: Mutex<Table>,
+pub(super) struct RunScreens {
+    shown: ScreenFacts,
+    table: Mutex<ScreenTable>,
     size: watch::Sender<Option<Size>>,
 }
 
-impl Screens {
-    pub(super) fn new(shown: Shown) -> Self {
+impl RunScreens {
+    pub(super) fn new(shown: ScreenFacts) -> Self {
         Self {
-            table: Mutex::new(Table::new(shown.here)),
+            table: Mutex::new(ScreenTable::new(shown.here)),
             shown,
             size: watch::Sender::new(None),
         }
     }
 
-    pub(super) fn shown(&self) -> &Shown {
+    pub(super) fn shown(&self) -> &ScreenFacts {
         &self.shown
     }
 
@@ -43,7 +43,7 @@ impl Screens {
     }
 
     /// Applies a change. Also returns the new size of the agent's terminal, if the change causes one.
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut Table) -> T) -> (T, Option<Size>) {
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut ScreenTable) -> T) -> (T, Option<Size>) {
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = change(&mut table);
         let size = table.size();
@@ -60,21 +60,21 @@ impl Screens {
 
 /// The screens of a run, in the order of their last input.
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(super) struct ScreenTable {
     /// Number of screens ever added; the next one's number.
     numbered: u64,
     /// The screen that typed last is at the end.
-    screens: Vec<Screen>,
+    screens: Vec<ConnectedScreen>,
 }
 
 #[derive(Debug)]
-struct Screen {
+struct ConnectedScreen {
     number: u64,
     /// `None` until the screen reports it. The screen of the loop's own process never does.
     size: Option<Size>,
 }
 
-impl Table {
+impl ScreenTable {
     /// Creates the table; with `here`, it contains the screen of the loop's own process.
     fn new(here: bool) -> Self {
         let mut screens = Self::default();
@@ -88,7 +88,7 @@ impl Table {
     pub(super) fn add(&mut self) -> u64 {
         let number = self.numbered;
         self.numbered += 1;
-        self.screens.insert(0, Screen { number, size: None });
+        self.screens.insert(0, ConnectedScreen { number, size: None });
         number
     }
 
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_agents_terminal_follows_the_screen_that_typed_last() {
-        let mut screens = Table::new(false);
+        let mut screens = ScreenTable::new(false);
         assert_eq!(screens.size(), None);
         let one = screens.add();
         screens.measured(one, size(80));
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_visitor_has_to_type_before_the_loops_own_screen_gives_way() {
-        let mut screens = Table::new(true);
+        let mut screens = ScreenTable::new(true);
         let visitor = screens.add();
         screens.measured(visitor, size(120));
         assert_eq!(screens.size(), None);

@@ -25,12 +25,12 @@ use crate::{
 
 use super::{
     json::Json,
-    problem::{Answered, Problem},
-    screens::{Screens, Shown},
+    problem::{ApiProblem, HttpResult},
+    screens::{RunScreens, ScreenFacts},
 };
 
 /// Determines the role of a peer.
-pub(crate) type RoleOf = Box<dyn Fn(&UnixStream) -> Role + Send + Sync>;
+pub(crate) type RoleLookup = Box<dyn Fn(&UnixStream) -> Role + Send + Sync>;
 
 /// Interval of heartbeats. A client that gets none for longer has lost the connection.
 pub(super) const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -40,7 +40,7 @@ const TOOL_WAIT: Duration = Duration::from_secs(40);
 
 /// The stage of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Stage {
+pub(super) enum ServerStage {
     Open,
     /// No connections are accepted any more; existing ones get the rest of the events.
     Closing,
@@ -48,13 +48,13 @@ pub(super) enum Stage {
 
 /// The run that is served.
 #[derive(Debug)]
-pub(super) struct Served {
+pub(super) struct ServedRun {
     run: RunId,
     handle: LoopHandle,
     hub: Hub,
-    screens: Screens,
+    screens: RunScreens,
     /// The state folded from the records.
-    fold: Mutex<Fold>,
+    fold: Mutex<RunFold>,
     /// The exit code of the run, once it is known.
     exit: OnceLock<u8>,
     /// The address at which it is served over TCP.
@@ -63,14 +63,14 @@ pub(super) struct Served {
 
 /// What a command did.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct Done {
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Done"))]
+pub(super) struct CommandResult {
     text: String,
     /// The first record of it; none if it changed nothing.
     seq: Option<u64>,
 }
 
-impl Done {
+impl CommandResult {
     /// Creates the answer for a change that has no record in a loop.
     pub(super) fn without_record(text: String) -> Self {
         Self { text, seq: None }
@@ -79,12 +79,12 @@ impl Done {
 
 /// The fold of the records. It is updated on request only, so that a run without clients costs nothing.
 #[derive(Debug)]
-pub(super) struct Fold {
+pub(super) struct RunFold {
     records: Subscription,
     view: RunView,
 }
 
-impl Fold {
+impl RunFold {
     pub(super) fn of(hub: &Hub) -> Self {
         Self {
             records: hub.follow(0, StreamMode::NoOutput),
@@ -102,13 +102,13 @@ impl Fold {
     }
 }
 
-impl Served {
-    pub(super) fn new(run: RunId, handle: LoopHandle, hub: Hub, shown: Shown, listen: Option<String>) -> Self {
+impl ServedRun {
+    pub(super) fn new(run: RunId, handle: LoopHandle, hub: Hub, shown: ScreenFacts, listen: Option<String>) -> Self {
         Self {
             run,
             handle,
-            screens: Screens::new(shown),
-            fold: Mutex::new(Fold::of(&hub)),
+            screens: RunScreens::new(shown),
+            fold: Mutex::new(RunFold::of(&hub)),
             hub,
             exit: OnceLock::new(),
             listen,
@@ -135,7 +135,7 @@ impl Served {
         &self.hub
     }
 
-    pub(super) fn screens(&self) -> &Screens {
+    pub(super) fn screens(&self) -> &RunScreens {
         &self.screens
     }
 
@@ -196,10 +196,10 @@ impl Served {
     }
 
     /// Sends a request to the loop.
-    async fn ask(&self, request: Request, role: Role) -> Answered<Reply> {
+    async fn ask(&self, request: Request, role: Role) -> HttpResult<Reply> {
         match self.handle.ask(request, role).await {
-            Reply::Refused { why } => Err(Problem::conflict(why)),
-            Reply::Forbidden { why } => Err(Problem::forbidden(why)),
+            Reply::Refused { why } => Err(ApiProblem::conflict(why)),
+            Reply::Forbidden { why } => Err(ApiProblem::forbidden(why)),
             reply @ (Reply::Done { .. } | Reply::Started { .. } | Reply::Status { .. } | Reply::Tool { .. }) => {
                 Ok(reply)
             }
@@ -207,7 +207,7 @@ impl Served {
     }
 
     /// Asks the loop for the state of the run.
-    pub(super) async fn status(&self, role: Role) -> Answered<Box<Status>> {
+    pub(super) async fn status(&self, role: Role) -> HttpResult<Box<Status>> {
         match self.ask(Request::Status, role).await? {
             Reply::Status { mut status } => {
                 status.listen.clone_from(&self.listen);
@@ -222,7 +222,7 @@ impl Served {
     }
 
     /// The state of the run, with the whole view of the records.
-    pub(super) async fn whole_status(&self, role: Role) -> Answered<Status> {
+    pub(super) async fn whole_status(&self, role: Role) -> HttpResult<Status> {
         let Status { pid, quiet, listen, .. } = *self.status(role).await?;
         let view = self.view();
         let mut status = status_of(&view, pid, quiet);
@@ -240,9 +240,9 @@ impl Served {
     }
 
     /// Sends a command of the user to the loop.
-    pub(super) async fn command(&self, command: UserCommand, role: Role) -> Answered<Done> {
+    pub(super) async fn command(&self, command: UserCommand, role: Role) -> HttpResult<CommandResult> {
         match self.ask(Request::Command { command }, role).await? {
-            Reply::Done { text, seq } => Ok(Done { text, seq }),
+            Reply::Done { text, seq } => Ok(CommandResult { text, seq }),
             Reply::Started { .. }
             | Reply::Status { .. }
             | Reply::Refused { .. }
@@ -252,7 +252,7 @@ impl Served {
     }
 
     /// Has the loop carry out a tool call of the agent. After [`TOOL_WAIT`], the answer is the progress so far.
-    pub(super) async fn tool(&self, called: Called, role: Role) -> Answered<ToolAnswer> {
+    pub(super) async fn tool(&self, called: Called, role: Role) -> HttpResult<ToolAnswer> {
         let request = |waits| Request::Tool {
             called: called.clone(),
             waits,
@@ -272,7 +272,7 @@ impl Served {
     }
 
     /// Has the loop start a background task. Returns its number and a message.
-    pub(super) async fn start_background(&self, command: String, role: Role) -> Answered<(u32, String)> {
+    pub(super) async fn start_background(&self, command: String, role: Role) -> HttpResult<(u32, String)> {
         let request = Request::Background(BackgroundCommand::Start { command });
         match self.ask(request, role).await? {
             Reply::Started { number, text } => Ok((number, text)),
@@ -285,10 +285,10 @@ impl Served {
     }
 
     /// Has the loop cancel a background task.
-    pub(super) async fn cancel_background(&self, number: u32, role: Role) -> Answered<Done> {
+    pub(super) async fn cancel_background(&self, number: u32, role: Role) -> HttpResult<CommandResult> {
         let request = Request::Background(BackgroundCommand::Cancel { number });
         match self.ask(request, role).await? {
-            Reply::Done { text, seq } => Ok(Done { text, seq }),
+            Reply::Done { text, seq } => Ok(CommandResult { text, seq }),
             Reply::Started { .. }
             | Reply::Status { .. }
             | Reply::Refused { .. }
@@ -298,7 +298,7 @@ impl Served {
     }
 
     /// Asks the loop whether the user, and not an agent, is about to do something.
-    pub(super) async fn personal(&self, what: Personal, role: Role) -> Answered<()> {
+    pub(super) async fn personal(&self, what: Personal, role: Role) -> HttpResult<()> {
         self.ask(Request::Personal(what), role).await.map(drop)
     }
 }
@@ -323,6 +323,6 @@ pub(super) fn tagged(headers: &HeaderMap, status: &Status) -> Response {
     ([(header::ETAG, tag)], Json(status)).into_response()
 }
 
-fn misunderstood() -> Problem {
-    Problem::failed("the loop has answered something else")
+fn misunderstood() -> ApiProblem {
+    ApiProblem::failed("the loop has answered something else")
 }

@@ -25,8 +25,8 @@ use tokio::{
 use tracing::warn;
 
 use super::{
-    connection::{ACCEPT_PAUSE, Impatient, Patience, serve_connection},
-    served::{RoleOf, Stage},
+    connection::{ACCEPT_PAUSE, Timeouts, WriteTimeout, serve_connection},
+    served::{RoleLookup, ServerStage},
 };
 
 /// Header that reduces a request to reading. `ralph web` sets it for clients with a read-only token.
@@ -71,9 +71,9 @@ impl Socket {
     pub(super) async fn serve(
         mut self,
         routes: Router,
-        role_of: RoleOf,
-        patience: Patience,
-        mut stages: watch::Receiver<Stage>,
+        role_of: RoleLookup,
+        patience: Timeouts,
+        mut stages: watch::Receiver<ServerStage>,
     ) {
         let (of_user, of_run) = (
             Arc::new(Semaphore::new(CONNECTIONS)),
@@ -85,7 +85,7 @@ impl Socket {
         let mut connections = JoinSet::new();
         loop {
             let accepted = tokio::select! {
-                _ = stages.wait_for(|stage| *stage >= Stage::Closing) => break,
+                _ = stages.wait_for(|stage| *stage >= ServerStage::Closing) => break,
                 _ = look.tick() => {
                     self.make_anew();
                     continue;
@@ -113,7 +113,7 @@ impl Socket {
                     // A suspended screen reads nothing, and resumes later, so it has no timeout.
                     Role::User => serve_connection(stream, routes, patience, stages).await,
                     Role::Reader | Role::Agent => {
-                        let stream = Impatient::new(stream, patience.reading);
+                        let stream = WriteTimeout::new(stream, patience.reading);
                         serve_connection(stream, routes, patience, stages).await;
                     }
                 }
@@ -147,7 +147,7 @@ impl Drop for Socket {
 
 /// Marks a request that came directly over the run's socket and was not forwarded.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct OnTheSocket;
+pub(super) struct DirectRequest;
 
 /// Middleware that sets the role of the peer, or the lesser one that the request asks for.
 async fn as_told(State(role): State<Role>, mut request: Request, next: Next) -> Response {
@@ -157,7 +157,7 @@ async fn as_told(State(role): State<Role>, mut request: Request, next: Next) -> 
     };
     request.extensions_mut().insert(role);
     if !request.headers().contains_key(PASSED_ON) {
-        request.extensions_mut().insert(OnTheSocket);
+        request.extensions_mut().insert(DirectRequest);
     }
     next.run(request).await
 }

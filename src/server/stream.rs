@@ -28,16 +28,16 @@ use crate::driver::{LagPolicy, LoopHandle, StreamMode, Subscription, UiEvent};
 
 use super::{
     json::Json,
-    problem::{Answered, Problem},
-    screens::{Shown, Table},
-    served::{HEARTBEAT, Served},
+    problem::{ApiProblem, HttpResult},
+    screens::{ScreenFacts, ScreenTable},
+    served::{HEARTBEAT, ServedRun},
 };
 
 /// The query of a stream.
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Wanted {
+pub(super) struct StreamQuery {
     /// The first record; what comes from now on without it.
     from: Option<u64>,
     /// Somebody looks at a screen, for whom the loop stays after the end.
@@ -49,11 +49,11 @@ pub(super) struct Wanted {
 }
 
 pub(super) async fn stream(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedRun>>,
     Extension(role): Extension<Role>,
-    wanted: Result<Query<Wanted>, QueryRejection>,
-) -> Answered<Response> {
-    let Query(wanted) = wanted.map_err(|why| Problem::bad_request(why.body_text()))?;
+    wanted: Result<Query<StreamQuery>, QueryRejection>,
+) -> HttpResult<Response> {
+    let Query(wanted) = wanted.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
     if wanted.screen || wanted.hold {
         refuse_agent(role)?;
     }
@@ -61,7 +61,7 @@ pub(super) async fn stream(
     let first = wanted.from.unwrap_or(published);
     if first > published {
         let detail = format!("the run has {published} records so far: there is none before number {first}");
-        return Err(Problem::bad_request(detail));
+        return Err(ApiProblem::bad_request(detail));
     }
     let subscription = match (wanted.records, wanted.hold) {
         (true, _) => served.hub().follow(first, StreamMode::NoOutput),
@@ -69,10 +69,10 @@ pub(super) async fn stream(
         (false, false) => served.hub().subscribe(first, LagPolicy::Skip),
     };
     let screen = match wanted.screen {
-        true => Some(Screen::open(&served).await),
+        true => Some(CountedScreen::open(&served).await),
         false => None,
     };
-    let Shown { run, show, .. } = served.screens().shown().clone();
+    let ScreenFacts { run, show, .. } = served.screens().shown().clone();
     let hello = Frame::Hello(Box::new(Hello {
         run,
         pid: std::process::id(),
@@ -81,7 +81,7 @@ pub(super) async fn stream(
         show,
     }));
     let sizes = served.screens().sizes();
-    let follower = Follower {
+    let follower = StreamClient {
         subscription,
         sizes,
         served,
@@ -94,16 +94,16 @@ pub(super) async fn stream(
 }
 
 /// A client that reads a stream.
-struct Follower {
+struct StreamClient {
     subscription: Subscription,
     sizes: watch::Receiver<Option<Size>>,
-    served: Arc<Served>,
+    served: Arc<ServedRun>,
     records_only: bool,
     /// The screen is counted as long as this exists.
-    _screen: Option<Screen>,
+    _screen: Option<CountedScreen>,
 }
 
-impl Follower {
+impl StreamClient {
     /// The frames to the end of the run.
     fn frames(mut self) -> impl stream::Stream<Item = Bytes> {
         // A late client gets the current size.
@@ -111,13 +111,13 @@ impl Follower {
         stream::unfold(Some(self), async |follower| {
             let mut follower = follower?;
             let frame = follower.next().await;
-            let goes_on = !matches!(frame, Next::Last(_));
-            let (Next::Frame(bytes) | Next::Last(bytes)) = frame;
+            let goes_on = !matches!(frame, NextFrame::Last(_));
+            let (NextFrame::Frame(bytes) | NextFrame::Last(bytes)) = frame;
             Some((bytes, goes_on.then_some(follower)))
         })
     }
 
-    async fn next(&mut self) -> Next {
+    async fn next(&mut self) -> NextFrame {
         // A fast client must not starve the others.
         tokio::task::consume_budget().await;
         let alive = Instant::now() + HEARTBEAT;
@@ -127,7 +127,7 @@ impl Follower {
                     Some(event) => self.frame_of(event),
                     None => {
                         let exit_code = self.served.exit();
-                        return Next::Last(bytes_of(&Frame::End { exit_code }));
+                        return NextFrame::Last(bytes_of(&Frame::End { exit_code }));
                     }
                 },
                 changed = self.sizes.changed(), if !self.records_only => {
@@ -138,7 +138,7 @@ impl Follower {
                 () = sleep_until(alive) => Some(bytes_of(&Frame::Alive)),
             };
             if let Some(bytes) = frame {
-                return Next::Frame(bytes);
+                return NextFrame::Frame(bytes);
             }
         }
     }
@@ -165,7 +165,7 @@ impl Follower {
     }
 }
 
-enum Next {
+enum NextFrame {
     Frame(Bytes),
     Last(Bytes),
 }
@@ -177,15 +177,15 @@ fn bytes_of(frame: &Frame) -> Bytes {
 }
 
 /// A screen that is counted until this is dropped with its connection.
-struct Screen {
+struct CountedScreen {
     number: u64,
-    served: Arc<Served>,
+    served: Arc<ServedRun>,
 }
 
-impl Screen {
-    async fn open(served: &Arc<Served>) -> Self {
+impl CountedScreen {
+    async fn open(served: &Arc<ServedRun>) -> Self {
         served.handle().watch_soon().await;
-        let (number, _) = served.screens().change(Table::add);
+        let (number, _) = served.screens().change(ScreenTable::add);
         Self {
             number,
             served: Arc::clone(served),
@@ -193,7 +193,7 @@ impl Screen {
     }
 }
 
-impl Drop for Screen {
+impl Drop for CountedScreen {
     fn drop(&mut self) {
         let (served, number) = (Arc::clone(&self.served), self.number);
         // Without a runtime, the run has ended.
@@ -217,21 +217,21 @@ async fn resize(handle: &LoopHandle, size: Option<Size>) {
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Of {
+pub(super) struct ScreenQuery {
     /// The number that its stream begins with.
     screen: Option<u64>,
 }
 
 /// Types into the agent's terminal.
 pub(super) async fn input(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedRun>>,
     Extension(role): Extension<Role>,
-    of: Result<Query<Of>, QueryRejection>,
+    of: Result<Query<ScreenQuery>, QueryRejection>,
     body: Result<Bytes, BytesRejection>,
-) -> Answered<StatusCode> {
+) -> HttpResult<StatusCode> {
     refuse_agent(role)?;
-    let Query(Of { screen }) = of.map_err(|why| Problem::bad_request(why.body_text()))?;
-    let bytes = body.map_err(|why| Problem::new(why.status(), why.body_text()))?;
+    let Query(ScreenQuery { screen }) = of.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
+    let bytes = body.map_err(|why| ApiProblem::new(why.status(), why.body_text()))?;
     if let Some(screen) = screen {
         let (_, size) = served.screens().change(|table| table.typed(screen));
         resize(served.handle(), size).await;
@@ -242,23 +242,23 @@ pub(super) async fn input(
 
 /// The size of a pane that shows the agent's terminal.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Pane"))]
 #[serde(deny_unknown_fields)]
-pub(super) struct Pane {
+pub(super) struct PaneSize {
     cols: u16,
     rows: u16,
 }
 
 /// Sets the size of a screen's pane; without a screen, that of the agent's terminal.
 pub(super) async fn size(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedRun>>,
     Extension(role): Extension<Role>,
-    of: Result<Query<Of>, QueryRejection>,
-    body: Result<Json<Pane>, JsonRejection>,
-) -> Answered<StatusCode> {
+    of: Result<Query<ScreenQuery>, QueryRejection>,
+    body: Result<Json<PaneSize>, JsonRejection>,
+) -> HttpResult<StatusCode> {
     refuse_agent(role)?;
-    let Query(Of { screen }) = of.map_err(|why| Problem::bad_request(why.body_text()))?;
-    let Json(Pane { cols, rows }) = body.map_err(|why| Problem::new(why.status(), why.body_text()))?;
+    let Query(ScreenQuery { screen }) = of.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
+    let Json(PaneSize { cols, rows }) = body.map_err(|why| ApiProblem::new(why.status(), why.body_text()))?;
     let size = Size { cols, rows }.clamped();
     let size = match screen {
         Some(screen) => served.screens().change(|table| table.measured(screen, size)).1,
@@ -268,12 +268,12 @@ pub(super) async fn size(
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn refuse_agent(role: Role) -> Answered<()> {
+fn refuse_agent(role: Role) -> HttpResult<()> {
     match role {
         Role::User => Ok(()),
-        Role::Reader => Err(Problem::forbidden(
+        Role::Reader => Err(ApiProblem::forbidden(
             "this token is for looking, and a screen does more: `GET /events` tells what happens",
         )),
-        Role::Agent => Err(Problem::forbidden("a screen is for the user, and not for an agent")),
+        Role::Agent => Err(ApiProblem::forbidden("a screen is for the user, and not for an agent")),
     }
 }

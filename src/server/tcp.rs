@@ -20,8 +20,8 @@ use tokio::{
 };
 
 use super::{
-    connection::{ACCEPT_PAUSE, Impatient, Patience, serve_connection},
-    served::Stage,
+    connection::{ACCEPT_PAUSE, Timeouts, WriteTimeout, serve_connection},
+    served::ServerStage,
 };
 
 /// Maximum number of connections that have shown no token yet.
@@ -36,17 +36,17 @@ const KNOWN: usize = 192;
 pub(super) async fn serve_tcp(
     listener: Bound,
     routes: Router,
-    patience: Patience,
-    mut stages: watch::Receiver<Stage>,
+    patience: Timeouts,
+    mut stages: watch::Receiver<ServerStage>,
 ) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let listener = TcpListener::from_std(listener)?;
-    let (free, strangers) = (Arc::new(Semaphore::new(KNOWN)), Arc::new(Strangers::default()));
+    let (free, strangers) = (Arc::new(Semaphore::new(KNOWN)), Arc::new(Unauthenticated::default()));
     let seen = stages.clone();
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
-            _ = stages.wait_for(|stage| *stage >= Stage::Closing) => break,
+            _ = stages.wait_for(|stage| *stage >= ServerStage::Closing) => break,
             _ = connections.join_next(), if !connections.is_empty() => continue,
             accepted = listener.accept() => accepted,
         };
@@ -67,7 +67,7 @@ pub(super) async fn serve_tcp(
         let (routes, stages) = (routes.clone().layer(Extension(Arc::clone(&caller))), seen.clone());
         let number = caller.number;
         let task = connections.spawn(async move {
-            serve_connection(Impatient::new(stream, patience.reading), routes, patience, stages).await;
+            serve_connection(WriteTimeout::new(stream, patience.reading), routes, patience, stages).await;
             caller.strangers.forget(caller.number);
         });
         strangers.came(number, task);
@@ -93,7 +93,7 @@ fn bound_silence(stream: &TcpStream, patience: Duration) {
 #[derive(Debug)]
 pub(super) struct Caller {
     number: u64,
-    strangers: Arc<Strangers>,
+    strangers: Arc<Unauthenticated>,
     free: Arc<Semaphore>,
     /// Set once a token was shown.
     permit: OnceLock<OwnedSemaphorePermit>,
@@ -139,15 +139,15 @@ impl Caller {
 
 /// The connections that have shown no token, oldest first.
 #[derive(Debug, Default)]
-struct Strangers(Mutex<Waiting>);
+struct Unauthenticated(Mutex<PendingConnections>);
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct PendingConnections {
     connections: VecDeque<(u64, AbortHandle)>,
     next: u64,
 }
 
-impl Strangers {
+impl Unauthenticated {
     fn next_number(&self) -> u64 {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.next += 1;

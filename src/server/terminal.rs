@@ -27,10 +27,10 @@ use serde_json::json;
 use crate::driver::{Subscription, UiEvent};
 
 use super::{
-    archive::Kept,
+    archive::StoredRun,
     events::{self, heartbeat},
-    problem::{Answered, Problem},
-    served::Served,
+    problem::{ApiProblem, HttpResult},
+    served::ServedRun,
 };
 
 /// Terminal bytes read of a recording at a time.
@@ -40,7 +40,7 @@ const BATCH_BYTES: usize = 256 * 1024;
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
+pub(super) struct TerminalQuery {
     /// The latest if none is named.
     iteration: Option<u32>,
     /// So many bytes of it are known already.
@@ -50,11 +50,11 @@ pub(super) struct Wanted {
 
 /// The terminal of an iteration of the current run.
 pub(super) async fn of_run(
-    State(served): State<Arc<Served>>,
-    kept: Kept,
+    State(served): State<Arc<ServedRun>>,
+    kept: StoredRun,
     headers: HeaderMap,
-    wanted: Result<Query<Wanted>, QueryRejection>,
-) -> Answered<Response> {
+    wanted: Result<Query<TerminalQuery>, QueryRejection>,
+) -> HttpResult<Response> {
     let (wanted, from) = understood(wanted, &headers)?;
     let (latest, runs, records) = served.at_work();
     let iteration = found(wanted.iteration, latest)?;
@@ -62,7 +62,7 @@ pub(super) async fn of_run(
         return of_recording(&kept, iteration, from).await;
     };
     if from > terminal.end {
-        return Err(Problem::bad_request(format!(
+        return Err(ApiProblem::bad_request(format!(
             "the terminal of iteration {iteration} has shown {} bytes so far",
             terminal.end
         )));
@@ -82,38 +82,41 @@ pub(super) async fn of_run(
 
 /// The terminal of an iteration of a past run.
 pub(super) async fn of_past(
-    kept: Kept,
+    kept: StoredRun,
     headers: HeaderMap,
-    wanted: Result<Query<Wanted>, QueryRejection>,
-) -> Answered<Response> {
+    wanted: Result<Query<TerminalQuery>, QueryRejection>,
+) -> HttpResult<Response> {
     let (wanted, from) = understood(wanted, &headers)?;
     let iteration = found(wanted.iteration, kept.entry(false).await?.iterations)?;
     of_recording(&kept, iteration, from).await
 }
 
-fn understood(wanted: Result<Query<Wanted>, QueryRejection>, headers: &HeaderMap) -> Answered<(Wanted, u64)> {
-    let Query(wanted) = wanted.map_err(|why| Problem::bad_request(why.body_text()))?;
+fn understood(
+    wanted: Result<Query<TerminalQuery>, QueryRejection>,
+    headers: &HeaderMap,
+) -> HttpResult<(TerminalQuery, u64)> {
+    let Query(wanted) = wanted.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
     let from = match headers.get("last-event-id") {
         None => wanted.from,
         Some(id) => {
             let from = id.to_str().ok().and_then(|id| id.parse().ok());
-            from.ok_or_else(|| Problem::bad_request("Last-Event-ID is not a count of bytes"))?
+            from.ok_or_else(|| ApiProblem::bad_request("Last-Event-ID is not a count of bytes"))?
         }
     };
     Ok((wanted, from))
 }
 
-fn found(wanted: Option<u32>, latest: u32) -> Answered<u32> {
+fn found(wanted: Option<u32>, latest: u32) -> HttpResult<u32> {
     let iteration = wanted.unwrap_or(latest);
     match (1..=latest).contains(&iteration) {
         true => Ok(iteration),
-        false => Err(Problem::not_found(format!(
+        false => Err(ApiProblem::not_found(format!(
             "there is no iteration {iteration}: the run has had {latest} so far"
         ))),
     }
 }
 
-async fn of_recording(kept: &Kept, iteration: u32, from: u64) -> Answered<Response> {
+async fn of_recording(kept: &StoredRun, iteration: u32, from: u64) -> HttpResult<Response> {
     let recorded = recorded(kept, iteration, from, None).await?;
     Ok(sent(recorded.chain(stream::iter([over()]))))
 }
@@ -137,15 +140,15 @@ struct Recorded {
 
 /// The recorded output of an iteration between two byte positions.
 async fn recorded(
-    kept: &Kept,
+    kept: &StoredRun,
     iteration: u32,
     from: u64,
     to: Option<u64>,
-) -> Answered<impl Stream<Item = Event> + Send + 'static + use<>> {
+) -> HttpResult<impl Stream<Item = Event> + Send + 'static + use<>> {
     let path = kept.recording(iteration);
     let opened = kept.read(move |_, _, _| {
         let file = recording::open(&path);
-        file.map_err(|_| Problem::not_found(format!("there is no recording of iteration {iteration}")))
+        file.map_err(|_| ApiProblem::not_found(format!("there is no recording of iteration {iteration}")))
     });
     let (file, _) = opened.await?;
     let recorded = Recorded {

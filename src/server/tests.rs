@@ -25,7 +25,7 @@ struct Run {
     dir: tempfile::TempDir,
     journal: Journal,
     hub: Hub,
-    server: Server,
+    server: RunServer,
 }
 
 impl Run {
@@ -37,14 +37,14 @@ impl Run {
         hub.publish(first);
         let socket = dir.path().join("control.sock");
         let role_of = Box::new(|_: &tokio::net::UnixStream| Role::User);
-        let shown = Shown {
+        let shown = ScreenFacts {
             run: RunId("r".to_owned()),
             show: Show::default(),
             here: false,
         };
         let paths = ProjectPaths::new(dir.path(), Some(dir.path())).unwrap();
-        let kept = Archive::new(paths, Desk::new(&Supervisor::default())).kept_of(RunId("r".to_owned()));
-        let server = Server::start(
+        let kept = Archive::new(paths, SharedReaders::new(&Supervisor::default())).kept_of(RunId("r".to_owned()));
+        let server = RunServer::start(
             &socket,
             kept,
             LoopHandle::disconnected(),

@@ -28,10 +28,13 @@ use crate::{
         front_end::{differ, theme, unfolder},
         headless,
         presentation::{Presentation, ScreenOptions},
-        remote::{Ending, Remote},
-        signals::{Meaning, Signals},
+        remote::{Remote, StreamEnd},
+        signals::{SignalEffect, TerminalSignals},
         terminal,
-        tui::{self, DiffRequest, Differ as MakeDiff, Left, Notifier, Recordings, ScreenError, Setup, Unfolder},
+        tui::{
+            self, DiffRequest, NotifyChannel, PatchSource as MakeDiff, Recordings, ScreenError, ScreenExit, Setup,
+            Unfolder,
+        },
     },
 };
 
@@ -52,42 +55,42 @@ pub(crate) enum AttachError {
 }
 
 /// A terminal that attaches to a run.
-pub(crate) struct Visitor<'a> {
-    place: Place<'a>,
+pub(crate) struct AttachedClient<'a> {
+    place: RunLocation<'a>,
     presentation: Presentation,
     screen: ScreenOptions,
     supervisor: &'a Supervisor,
     /// The loop's process, if this one has started it.
     started: Option<u32>,
     scratch: TempDir,
-    signals: Signals,
+    signals: TerminalSignals,
 }
 
 /// The location of the run.
-pub(crate) enum Place<'a> {
+pub(crate) enum RunLocation<'a> {
     /// In a project on this machine.
     Here(&'a ProjectPaths),
     There(Address),
 }
 
-/// The result of a [`Visitor::show`].
+/// The result of an [`AttachedClient::show`].
 #[derive(Debug)]
-pub(crate) struct Visit {
+pub(crate) struct AttachResult {
     pub(crate) run: RunId,
-    pub(crate) left: Left,
+    pub(crate) left: ScreenExit,
     /// How the stream ended; `None` if it was still open.
-    pub(crate) ending: Option<Ending>,
+    pub(crate) ending: Option<StreamEnd>,
     /// The exit code of the run, if it had ended by then.
     pub(crate) stopped: Option<u8>,
 }
 
-impl<'a> Visitor<'a> {
-    /// Prepares to show a run. Until a screen opens, signals end this process alone ([`Meaning::Leave`]).
+impl<'a> AttachedClient<'a> {
+    /// Prepares to show a run. Until a screen opens, signals end this process alone ([`SignalEffect::Leave`]).
     ///
     /// # Errors
     /// [`AttachError`] if the scratch directory or the signal thread cannot be created.
     pub(crate) fn new(
-        place: Place<'a>,
+        place: RunLocation<'a>,
         presentation: Presentation,
         screen: ScreenOptions,
         supervisor: &'a Supervisor,
@@ -99,7 +102,7 @@ impl<'a> Visitor<'a> {
             supervisor,
             started: None,
             scratch: tempfile::tempdir().map_err(AttachError::Scratch)?,
-            signals: Signals::listen().map_err(AttachError::Threads)?,
+            signals: TerminalSignals::listen().map_err(AttachError::Threads)?,
         })
     }
 
@@ -110,8 +113,8 @@ impl<'a> Visitor<'a> {
     }
 
     /// The effect of signals while there is no screen.
-    fn without_screen(&self) -> Meaning {
-        self.started.map_or(Meaning::Leave, Meaning::Stop)
+    fn without_screen(&self) -> SignalEffect {
+        self.started.map_or(SignalEffect::Leave, SignalEffect::Stop)
     }
 
     /// Shows the run of the project's loop until it is over or the user leaves. `attached` is called once the loop has
@@ -119,14 +122,14 @@ impl<'a> Visitor<'a> {
     ///
     /// # Errors
     /// [`AttachError`] if no loop runs, or a thread cannot be started.
-    pub(crate) fn show(&self, attached: impl FnOnce()) -> Result<Visit, AttachError> {
+    pub(crate) fn show(&self, attached: impl FnOnce()) -> Result<AttachResult, AttachError> {
         let (hello, mut remote) = self.open(Looks::AsScreen, None)?;
         attached();
         let run = hello.run.clone();
         let reach = remote.reach(self.started).map_err(AttachError::Threads)?;
         let unfolder: Unfolder = match self.place {
-            Place::Here(paths) => unfolder(paths.run(&hello.run), paths.project()),
-            Place::There(_) => Arc::new(|_, _| Err("This is on the machine of the run.".to_owned())),
+            RunLocation::Here(paths) => unfolder(paths.run(&hello.run), paths.project()),
+            RunLocation::There(_) => Arc::new(|_, _| Err("This is on the machine of the run.".to_owned())),
         };
         let (differ, recordings) = self.files(&hello, self.scratch.path());
         let setup = Setup {
@@ -138,29 +141,29 @@ impl<'a> Visitor<'a> {
             recordings,
             unfolder,
             project: match self.place {
-                Place::Here(paths) => Some(paths.project().to_owned()),
-                Place::There(_) => None,
+                RunLocation::Here(paths) => Some(paths.project().to_owned()),
+                RunLocation::There(_) => None,
             },
             continues: self.started.is_some(),
             remembered: match self.place {
-                Place::Here(paths) => Some(paths.state().join("messages")),
-                Place::There(_) => None,
+                RunLocation::Here(paths) => Some(paths.state().join("messages")),
+                RunLocation::There(_) => None,
             },
             notifier: match hello.show.notify {
-                Signalling::None => Notifier::None,
-                Signalling::Bell => Notifier::Bell,
-                Signalling::Osc9 => Notifier::Osc9,
+                Signalling::None => NotifyChannel::None,
+                Signalling::Bell => NotifyChannel::Bell,
+                Signalling::Osc9 => NotifyChannel::Osc9,
             },
             shows_progress: terminal::shows_progress(),
         };
-        self.signals.mean(Meaning::OfScreen);
+        self.signals.mean(SignalEffect::OfScreen);
         let shown = panic::catch_unwind(AssertUnwindSafe(|| tui::run(setup, &mut remote)));
         tui::terminal::give_back();
         self.signals.mean(self.without_screen());
         let left = match shown {
             Ok(Ok(left)) => left,
             // The terminal was closed before its hangup signal arrived.
-            Ok(Err(error)) if is_gone(&error) => Left::Signalled(RequestedBy::Hangup),
+            Ok(Err(error)) if is_gone(&error) => ScreenExit::Signalled(RequestedBy::Hangup),
             Ok(Err(error)) => {
                 console::warn(&format!("no screen: {}", with_causes(&error)));
                 return self.show_text(run, remote);
@@ -174,7 +177,7 @@ impl<'a> Visitor<'a> {
             }
         };
         let (ending, stopped) = (remote.ending(), remote.stopped());
-        Ok(Visit {
+        Ok(AttachResult {
             run,
             left,
             ending,
@@ -184,26 +187,26 @@ impl<'a> Visitor<'a> {
 
     /// Shows the rest of the run as text. The screen's connection is closed first: the loop must not wait at the end
     /// for a screen that is gone.
-    fn show_text(&self, run: RunId, screen: Remote) -> Result<Visit, AttachError> {
+    fn show_text(&self, run: RunId, screen: Remote) -> Result<AttachResult, AttachError> {
         let next = screen.next_seq();
         drop(screen);
         let rest = self.open(Looks::AsText, Some(next)).map(|(_, rest)| rest);
         shown_as_text(run, rest, |rest| {
             let style = self.presentation.style;
             let mut out = console::stdout(style.form());
-            headless::show(rest, headless::Format::Text, style, terminal::pace(), &mut out);
+            headless::show(rest, headless::OutputFormat::Text, style, terminal::pace(), &mut out);
         })
     }
 
     fn open(&self, looks: Looks, from: Option<u64>) -> Result<(Box<Hello>, Remote), AttachError> {
         let address = match &self.place {
-            Place::Here(paths) => Address::Socket(paths.socket()),
-            Place::There(address) => address.clone(),
+            RunLocation::Here(paths) => Address::Socket(paths.socket()),
+            RunLocation::There(address) => address.clone(),
         };
         let (hello, frames) = greeted(FrameReader::open(&address, looks, from)?)?;
         let files = match &self.place {
-            Place::Here(paths) => Some(paths.run(&hello.run)),
-            Place::There(_) => None,
+            RunLocation::Here(paths) => Some(paths.run(&hello.run)),
+            RunLocation::There(_) => None,
         };
         let remote = Remote::start(frames, &hello, looks, address, files).map_err(AttachError::Threads)?;
         Ok((hello, remote))
@@ -212,13 +215,13 @@ impl<'a> Visitor<'a> {
     /// The sources of patches and recordings: files of this machine, or requests to the loop.
     fn files(&self, hello: &Hello, scratch: &Path) -> (MakeDiff, Recordings) {
         match &self.place {
-            Place::Here(paths) => {
+            RunLocation::Here(paths) => {
                 let files = paths.run(&hello.run);
                 let include = hello.show.include.clone();
                 let git = Differ::new(paths, scratch.to_owned(), include, self.supervisor);
                 (differ(git), Arc::new(move |iteration| files.recording(iteration)))
             }
-            Place::There(address) => {
+            RunLocation::There(address) => {
                 let (asked, scratch) = (address.clone(), scratch.to_owned());
                 let recordings = move |iteration| {
                     let path = scratch.join(format!("{iteration}.cast"));
@@ -246,18 +249,18 @@ fn shown_as_text(
     run: RunId,
     rest: Result<Remote, AttachError>,
     show: impl FnOnce(&mut Remote),
-) -> Result<Visit, AttachError> {
+) -> Result<AttachResult, AttachError> {
     let (ending, stopped) = match rest {
         Ok(mut rest) => {
             show(&mut rest);
             (rest.ending(), rest.stopped())
         }
-        Err(AttachError::Control(_) | AttachError::NoHello) => (Some(Ending::Lost), None),
+        Err(AttachError::Control(_) | AttachError::NoHello) => (Some(StreamEnd::Lost), None),
         Err(error @ (AttachError::Scratch(_) | AttachError::Threads(_))) => return Err(error),
     };
-    Ok(Visit {
+    Ok(AttachResult {
         run,
-        left: Left::Over,
+        left: ScreenExit::Over,
         ending,
         stopped,
     })
@@ -298,7 +301,7 @@ mod tests {
         let nothing = |_: &mut Remote| panic!("there is nothing to show");
         for gone in [AttachError::Control(ControlError::NotRunning), AttachError::NoHello] {
             let visit = shown_as_text(run(), Err(gone), nothing).expect("a visit");
-            assert_eq!((visit.left, visit.ending), (Left::Over, Some(Ending::Lost)));
+            assert_eq!((visit.left, visit.ending), (ScreenExit::Over, Some(StreamEnd::Lost)));
         }
         let no_thread = AttachError::Threads(io::ErrorKind::WouldBlock.into());
         assert!(shown_as_text(run(), Err(no_thread), nothing).is_err());

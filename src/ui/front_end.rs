@@ -24,11 +24,13 @@ use crate::{
     config::{Config, Notify},
     driver::{Hub, LagPolicy, LoopHandle, OpenRun, Subscription, UiEvent, Unfold, prompt_text, task_text, unfolded},
     ui::{
-        headless::{self, Format},
-        notify::{Teller, notifier},
+        headless::{self, OutputFormat},
+        notify::{CommandNotifier, notifier},
         presentation::{Presentation, ScreenOptions},
         terminal::{self, surroundings},
-        tui::{self, DiffRequest, Notifier, Overlay, Player, Recordings, ScreenError, Setup, Unfolder, theme::Theme},
+        tui::{
+            self, DiffRequest, NotifyChannel, Overlay, Player, Recordings, ScreenError, Setup, Unfolder, theme::Theme,
+        },
     },
 };
 
@@ -39,7 +41,7 @@ const NOTICE_PATIENCE: Duration = Duration::from_secs(3);
 
 /// The process that shows a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Seat {
+pub(crate) enum ScreenHost {
     /// This process.
     Here,
     /// Other processes, which attach to this one.
@@ -49,7 +51,7 @@ pub(crate) enum Seat {
 /// A user interface of a run, not shown yet.
 pub(crate) struct FrontEnd {
     presentation: Presentation,
-    seat: Seat,
+    seat: ScreenHost,
     paths: ProjectPaths,
     files: RunPaths,
     /// The first record that is not in the journal yet.
@@ -75,13 +77,13 @@ pub(crate) enum ReplayError {
 }
 
 /// A user interface that is running.
-pub(crate) struct Shown {
+pub(crate) struct RunningFrontEnd {
     left: oneshot::Receiver<()>,
     /// Closed when the user interface has ended and no notification command runs any more.
     notices: mpsc::Receiver<Infallible>,
 }
 
-impl Shown {
+impl RunningFrontEnd {
     /// Waits, with a time limit, until the user interface has shown the end of the run and its last notification is
     /// sent.
     pub(crate) async fn wait(mut self) {
@@ -98,7 +100,7 @@ impl FrontEnd {
     pub(crate) fn new(
         open: &OpenRun,
         presentation: Presentation,
-        seat: Seat,
+        seat: ScreenHost,
         terminals: Vec<String>,
         config: &Config,
         keys: Vec<String>,
@@ -127,14 +129,14 @@ impl FrontEnd {
     }
 
     /// Starts to show the events of `hub`.
-    pub(crate) fn start(self, hub: &Hub, handle: LoopHandle) -> Shown {
+    pub(crate) fn start(self, hub: &Hub, handle: LoopHandle) -> RunningFrontEnd {
         let screen = self.presentation.screen.is_some();
         // Text of a new run includes the first records of its journal; the past of a resumed run was printed earlier. A
         // screen reads the past before it draws.
         let first = if screen || self.recovered { self.next_seq } else { 0 };
         let when_slow = match self.seat {
-            Seat::Here => LagPolicy::HoldAgentBack,
-            Seat::Elsewhere => LagPolicy::Skip,
+            ScreenHost::Here => LagPolicy::HoldAgentBack,
+            ScreenHost::Elsewhere => LagPolicy::Skip,
         };
         let events = hub.subscribe(first, when_slow);
         let (done, left) = oneshot::channel();
@@ -145,18 +147,18 @@ impl FrontEnd {
         }));
         // Without a thread nothing is shown, but the run can continue.
         drop(thread);
-        Shown { left, notices }
+        RunningFrontEnd { left, notices }
     }
 
     fn show(self, mut events: Subscription, handle: LoopHandle, running: mpsc::Sender<Infallible>) {
         let Presentation { format, screen, .. } = self.presentation;
-        if self.seat == Seat::Elsewhere {
+        if self.seat == ScreenHost::Elsewhere {
             return self.tell(events, running);
         }
         if let Some(options) = screen {
             let leaving = handle.clone();
             let setup = self.setup(options, handle, running.clone());
-            let shown = panic::catch_unwind(AssertUnwindSafe(|| tui::run(setup, &mut tui::Live(&mut events))));
+            let shown = panic::catch_unwind(AssertUnwindSafe(|| tui::run(setup, &mut tui::LiveSource(&mut events))));
             tui::terminal::give_back();
             match shown {
                 Ok(Ok(_)) => return leaving.leave(),
@@ -169,7 +171,7 @@ impl FrontEnd {
                 }
             }
             leaving.unwatch();
-            return self.show_text(events, Format::Text, running);
+            return self.show_text(events, OutputFormat::Text, running);
         }
         self.show_text(events, format, running);
     }
@@ -177,7 +179,7 @@ impl FrontEnd {
     /// Shows nothing and only runs the user's notification command. Screens do not run it: several may be attached, or
     /// none.
     fn tell(&self, mut events: Subscription, running: mpsc::Sender<Infallible>) {
-        let Some(mut teller) = Teller::new(self.notifier(running)) else {
+        let Some(mut teller) = CommandNotifier::new(self.notifier(running)) else {
             return;
         };
         events.past(&mut |record| teller.remember(record));
@@ -188,14 +190,14 @@ impl FrontEnd {
         }
     }
 
-    fn show_text(&self, mut events: Subscription, format: Format, running: mpsc::Sender<Infallible>) {
+    fn show_text(&self, mut events: Subscription, format: OutputFormat, running: mpsc::Sender<Infallible>) {
         let style = self.presentation.style;
         let form = match format {
-            Format::Text => style.form(),
-            Format::Jsonl => OutputFormat::Json,
+            OutputFormat::Text => style.form(),
+            OutputFormat::Jsonl => OutputFormat::Json,
         };
         let mut out = console::stdout(form);
-        let mut teller = Teller::new(self.notifier(running));
+        let mut teller = CommandNotifier::new(self.notifier(running));
         if let Some(teller) = &mut teller {
             events.past(&mut |record| teller.remember(record));
         }
@@ -207,7 +209,7 @@ impl FrontEnd {
         headless::show(events, format, style, terminal::pace(), &mut out);
     }
 
-    fn notifier(&self, running: mpsc::Sender<Infallible>) -> Notifier {
+    fn notifier(&self, running: mpsc::Sender<Infallible>) -> NotifyChannel {
         notifier(
             &self.notify,
             self.paths.project(),
@@ -268,10 +270,10 @@ pub(crate) fn replay(
         project: None,
         continues: false,
         remembered: None,
-        notifier: Notifier::None,
+        notifier: NotifyChannel::None,
         shows_progress: false,
     };
-    let _terminal = tui::terminal::Guard;
+    let _terminal = tui::terminal::TerminalGuard;
     tui::run(setup, &mut Player::new(records, recordings, speed))?;
     Ok(())
 }
@@ -304,7 +306,7 @@ pub(super) fn unfolder(files: RunPaths, project: &Path) -> Unfolder {
     })
 }
 
-pub(super) fn differ(differ: Differ) -> tui::Differ {
+pub(super) fn differ(differ: Differ) -> tui::PatchSource {
     Arc::new(move |request: &DiffRequest| {
         let patch = differ.patch(&request.before, request.after.as_ref());
         patch.map_err(|error| with_causes(&error))

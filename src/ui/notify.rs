@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     config::Notify,
-    ui::tui::{Notifier, Reason, reason},
+    ui::tui::{NotifyChannel, Reason, reason},
 };
 
 /// Time limit of a notification command.
@@ -23,16 +23,16 @@ pub(super) fn notifier(
     page: Option<&str>,
     supervisor: &Supervisor,
     running: mpsc::Sender<Infallible>,
-) -> Notifier {
+) -> NotifyChannel {
     let command = match notify {
-        Notify::None => return Notifier::None,
-        Notify::Bell => return Notifier::Bell,
-        Notify::Osc9 => return Notifier::Osc9,
+        Notify::None => return NotifyChannel::None,
+        Notify::Bell => return NotifyChannel::Bell,
+        Notify::Osc9 => return NotifyChannel::Osc9,
         Notify::Command(command) => command.clone(),
     };
     let page = page.map(|page| format!("{}/", page.trim_end_matches('/')));
     let (project, keys, supervisor) = (project.to_owned(), keys.to_vec(), supervisor.clone());
-    Notifier::Call(Arc::new(move |reason| {
+    NotifyChannel::Call(Arc::new(move |reason| {
         let shell = supervisor
             .helper("sh")
             .args(["-c", &command])
@@ -57,15 +57,15 @@ pub(super) fn notifier(
 
 /// Runs the notification command for a run without a screen of its own. The other notifiers are terminal sequences,
 /// which belong to a screen.
-pub(super) struct Teller {
+pub(super) struct CommandNotifier {
     call: Arc<dyn Fn(Reason) + Send + Sync>,
     view: RunView,
 }
 
-impl Teller {
+impl CommandNotifier {
     /// `None` if `notifier` is not a command.
-    pub(super) fn new(notifier: Notifier) -> Option<Self> {
-        let Notifier::Call(call) = notifier else {
+    pub(super) fn new(notifier: NotifyChannel) -> Option<Self> {
+        let NotifyChannel::Call(call) = notifier else {
             return None;
         };
         let view = RunView::default();

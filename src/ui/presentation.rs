@@ -3,9 +3,9 @@
 use ralph_text::console;
 
 use crate::{
-    config::{Screen, ScreenTheme, Signs},
+    config::{ScreenSettings, ScreenTheme, Signs},
     ui::{
-        headless::{Format, Style},
+        headless::{OutputFormat, OutputStyle},
         terminal,
         tui::theme::Palette,
     },
@@ -13,8 +13,8 @@ use crate::{
 
 #[derive(Debug, Clone, Copy)]
 pub struct Presentation {
-    pub format: Format,
-    pub style: Style,
+    pub format: OutputFormat,
+    pub style: OutputStyle,
     /// Options of the full screen, if there is one; text follows when it closes.
     pub screen: Option<ScreenOptions>,
 }
@@ -27,8 +27,8 @@ pub struct ScreenOptions {
     pub mouse: bool,
 }
 
-impl From<&Screen> for ScreenOptions {
-    fn from(screen: &Screen) -> Self {
+impl From<&ScreenSettings> for ScreenOptions {
+    fn from(screen: &ScreenSettings) -> Self {
         Self {
             palette: match screen.theme {
                 ScreenTheme::Auto => None,
@@ -49,11 +49,11 @@ impl From<&Screen> for ScreenOptions {
 
 impl Presentation {
     /// Text without a screen; coloured if stdout is a terminal and `NO_COLOR` is not set.
-    pub fn of_stdout(format: Format) -> Self {
+    pub fn of_stdout(format: OutputFormat) -> Self {
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Self {
             format,
-            style: Style {
+            style: OutputStyle {
                 colour: console::is_terminal() && !no_colour,
                 columns: terminal::columns(),
                 ascii: console::is_terminal() && !terminal::surroundings().is_unicode(),
@@ -78,7 +78,7 @@ impl Presentation {
 
     /// Whether there can be a screen: text for people, on a terminal that can address its cells.
     pub fn can_have_screen(self) -> bool {
-        self.format == Format::Text && terminal::is_addressable()
+        self.format == OutputFormat::Text && terminal::is_addressable()
     }
 
     /// Requests a screen, where one is possible.

@@ -30,7 +30,7 @@ use serde_json::json;
 
 use crate::{
     driver::{self, PollResult, SignalDetail, UiEvent},
-    ui::tui::{AfterSignal, Reach, Source, Wake},
+    ui::tui::{AfterSignal, EventSource, LoopControl, WakeCallback},
 };
 
 /// Bytes of output that are queued for a slow screen.
@@ -48,7 +48,7 @@ const RESET: &[u8] = b"\x1bc";
 
 /// How a stream ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum StreamEnd {
     /// The run's process said that it ends, with that exit code.
     Ended(Option<u8>),
     /// The stream ended without a word: the process was killed, or the connection is lost.
@@ -58,7 +58,7 @@ pub(crate) enum Ending {
 /// The frames of a run, queued for a screen.
 #[derive(Debug)]
 pub(crate) struct Remote {
-    shared: Arc<Shared>,
+    shared: Arc<RemoteShared>,
     /// The run's files, if they are on this machine.
     files: Option<RunPaths>,
     address: Address,
@@ -71,8 +71,8 @@ pub(crate) struct Remote {
 }
 
 #[derive(Debug, Default)]
-struct Shared {
-    state: Mutex<State>,
+struct RemoteShared {
+    state: Mutex<RemoteState>,
     /// Signalled when an event arrives.
     came: Condvar,
     /// Signalled when an event is taken.
@@ -80,14 +80,14 @@ struct Shared {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct RemoteState {
     events: VecDeque<UiEvent>,
     /// Bytes of output among `events`.
     output_bytes: usize,
     /// The loop's answers to orders that it refused.
     refusals: VecDeque<String>,
     woken: bool,
-    ending: Option<Ending>,
+    ending: Option<StreamEnd>,
     /// The loop's number for this screen; a new connection gets a new one.
     screen: Option<u64>,
     /// Closes the stream.
@@ -96,8 +96,8 @@ struct State {
     abandoned: bool,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl RemoteShared {
+    fn lock(&self) -> MutexGuard<'_, RemoteState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -145,8 +145,8 @@ impl Remote {
         address: Address,
         files: Option<RunPaths>,
     ) -> io::Result<Self> {
-        let shared = Arc::new(Shared::default());
-        let taker = Taker {
+        let shared = Arc::new(RemoteShared::default());
+        let taker = FrameReceiver {
             shared: Arc::clone(&shared),
             hello: hello.clone(),
             looks,
@@ -178,7 +178,7 @@ impl Remote {
     }
 
     /// How the stream ended; `None` while it is open.
-    pub(crate) fn ending(&self) -> Option<Ending> {
+    pub(crate) fn ending(&self) -> Option<StreamEnd> {
         self.shared.lock().ending
     }
 
@@ -210,8 +210,8 @@ impl Drop for Remote {
 }
 
 /// Reads frames on its own thread.
-struct Taker {
-    shared: Arc<Shared>,
+struct FrameReceiver {
+    shared: Arc<RemoteShared>,
     hello: Hello,
     looks: Looks,
     /// The address to reconnect to.
@@ -242,7 +242,7 @@ impl Details {
     }
 }
 
-impl Taker {
+impl FrameReceiver {
     /// Notes the screen number of `hello` and the closer of its stream. Returns false if the screen is gone.
     fn follow(&self, frames: &FrameReader, hello: &Hello) -> io::Result<bool> {
         let closer = frames.closer()?;
@@ -257,15 +257,15 @@ impl Taker {
     fn take_all(mut self, mut frames: FrameReader) {
         let ending = loop {
             match take_frames(&mut frames, &self.shared, &mut self.next, &mut self.details) {
-                Ending::Lost => {}
-                ended @ Ending::Ended(_) => break ended,
+                StreamEnd::Lost => {}
+                ended @ StreamEnd::Ended(_) => break ended,
             }
             match self.reconnect() {
                 Some(anew) => {
                     self.details.connect_anew();
                     frames = anew;
                 }
-                None => break Ending::Lost,
+                None => break StreamEnd::Lost,
             }
         };
         self.shared.lock().ending = Some(ending);
@@ -327,7 +327,7 @@ fn end_with(stopped: &mut Option<u8>, record: &Record) {
     }
 }
 
-fn take_frames(frames: &mut FrameReader, shared: &Shared, next: &mut u64, details: &mut Details) -> Ending {
+fn take_frames(frames: &mut FrameReader, shared: &RemoteShared, next: &mut u64, details: &mut Details) -> StreamEnd {
     loop {
         let event = match frames.next_frame() {
             Ok(Some(Frame::Record(record))) => {
@@ -345,16 +345,16 @@ fn take_frames(frames: &mut FrameReader, shared: &Shared, next: &mut u64, detail
                 missed: detail.missed,
             })),
             Ok(Some(Frame::Hello(_) | Frame::Alive)) => continue,
-            Ok(Some(Frame::End { exit_code })) => return Ending::Ended(exit_code),
-            Ok(None) | Err(_) => return Ending::Lost,
+            Ok(Some(Frame::End { exit_code })) => return StreamEnd::Ended(exit_code),
+            Ok(None) | Err(_) => return StreamEnd::Lost,
         };
         if !shared.keep(event) {
-            return Ending::Lost;
+            return StreamEnd::Lost;
         }
     }
 }
 
-impl Source for Remote {
+impl EventSource for Remote {
     fn poll(&mut self, deadline: Option<Instant>) -> PollResult {
         let mut state = self.shared.lock();
         loop {
@@ -400,7 +400,7 @@ impl Source for Remote {
         self.stopped = stopped;
     }
 
-    fn waker(&self) -> Wake {
+    fn waker(&self) -> WakeCallback {
         let shared = Arc::clone(&self.shared);
         Box::new(move || shared.wake(None))
     }
@@ -464,14 +464,14 @@ impl Iterator for Remote {
 /// Sends orders of a screen to a loop in another process.
 #[derive(Debug)]
 pub(crate) struct RemoteReach {
-    orders: Mutex<Sender<Order>>,
+    orders: Mutex<Sender<RemoteOrder>>,
     /// The loop's process, if this one has started it.
     started: Option<u32>,
 }
 
 /// An order of the screen to its loop.
 #[derive(Debug)]
-enum Order {
+enum RemoteOrder {
     Command(UserCommand),
     CancelTask(u32),
     Type(Vec<u8>),
@@ -479,32 +479,32 @@ enum Order {
 }
 
 impl RemoteReach {
-    fn order(&self, order: Order) {
+    fn order(&self, order: RemoteOrder) {
         // If the thread is gone, so is the connection, which the screen already shows.
         _ = self.orders.lock().unwrap_or_else(PoisonError::into_inner).send(order);
     }
 }
 
-impl Reach for RemoteReach {
+impl LoopControl for RemoteReach {
     fn command(&self, command: UserCommand, by: RequestedBy) -> Result<(), String> {
         match (by, self.started) {
             (RequestedBy::Interrupt, Some(pid)) => proc::signal_loop(pid, Signal::SIGINT),
-            _ => self.order(Order::Command(command)),
+            _ => self.order(RemoteOrder::Command(command)),
         }
         Ok(())
     }
 
     fn cancel_task(&self, number: u32) -> Result<(), String> {
-        self.order(Order::CancelTask(number));
+        self.order(RemoteOrder::CancelTask(number));
         Ok(())
     }
 
     fn type_bytes(&self, bytes: Vec<u8>) {
-        self.order(Order::Type(bytes));
+        self.order(RemoteOrder::Type(bytes));
     }
 
     fn resize(&self, size: Size) {
-        self.order(Order::Resize(size));
+        self.order(RemoteOrder::Resize(size));
     }
 
     fn signalled(&self, by: RequestedBy) -> AfterSignal {
@@ -528,7 +528,7 @@ impl Reach for RemoteReach {
     }
 }
 
-fn send_orders(mut poster: Poster, orders: &Receiver<Order>, shared: &Shared) {
+fn send_orders(mut poster: Poster, orders: &Receiver<RemoteOrder>, shared: &RemoteShared) {
     // The size of the pane, and the screen number for which the loop knows it.
     let mut size: Option<(Size, Option<u64>)> = None;
     while let Ok(order) = orders.recv() {
@@ -537,10 +537,10 @@ fn send_orders(mut poster: Poster, orders: &Receiver<Order>, shared: &Shared) {
             && known != screen
         {
             // A new connection counts as a new screen, whose size the loop does not know.
-            send_order(&mut poster, Order::Resize(pane), screen, shared);
+            send_order(&mut poster, RemoteOrder::Resize(pane), screen, shared);
             size = Some((pane, screen));
         }
-        if let Order::Resize(pane) = order {
+        if let RemoteOrder::Resize(pane) = order {
             size = Some((pane, screen));
         }
         send_order(&mut poster, order, screen, shared);
@@ -548,16 +548,16 @@ fn send_orders(mut poster: Poster, orders: &Receiver<Order>, shared: &Shared) {
 }
 
 /// Sends one order on behalf of `screen`. A refusal is passed to the screen.
-fn send_order(poster: &mut Poster, order: Order, screen: Option<u64>, shared: &Shared) {
+fn send_order(poster: &mut Poster, order: RemoteOrder, screen: Option<u64>, shared: &RemoteShared) {
     let screen = screen.map(|screen| format!("?screen={screen}")).unwrap_or_default();
     let (path, content_type, body) = match order {
-        Order::Command(command) => {
+        RemoteOrder::Command(command) => {
             let body = serde_json::to_vec(&command).expect("commands have no failing serialisers");
             ("/commands".to_owned(), "application/json", body)
         }
-        Order::CancelTask(number) => (format!("/tasks/{number}/cancel"), "application/json", Vec::new()),
-        Order::Type(bytes) => ("/terminal/input".to_owned(), "application/octet-stream", bytes),
-        Order::Resize(Size { cols, rows }) => {
+        RemoteOrder::CancelTask(number) => (format!("/tasks/{number}/cancel"), "application/json", Vec::new()),
+        RemoteOrder::Type(bytes) => ("/terminal/input".to_owned(), "application/octet-stream", bytes),
+        RemoteOrder::Resize(Size { cols, rows }) => {
             let body = json!({ "cols": cols, "rows": rows }).to_string().into_bytes();
             ("/terminal/size".to_owned(), "application/json", body)
         }

@@ -18,7 +18,7 @@ use crate::ui::tui;
 
 /// The effect of a terminating signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Meaning {
+pub(crate) enum SignalEffect {
     /// Ends this process alone.
     Leave,
     /// SIGINT and SIGTERM stop the loop with this process id, which this process has started; SIGHUP leaves it running.
@@ -29,15 +29,15 @@ pub(crate) enum Meaning {
 
 /// Listens for signals until the process ends.
 #[derive(Debug, Clone)]
-pub(crate) struct Signals(Arc<Mutex<Meaning>>);
+pub(crate) struct TerminalSignals(Arc<Mutex<SignalEffect>>);
 
-impl Signals {
+impl TerminalSignals {
     /// Starts to listen.
     ///
     /// # Errors
     /// If the thread or the signal handlers cannot be set up.
     pub(crate) fn listen() -> io::Result<Self> {
-        let signals = Self(Arc::new(Mutex::new(Meaning::Leave)));
+        let signals = Self(Arc::new(Mutex::new(SignalEffect::Leave)));
         let heard = signals.clone();
         let runtime = Builder::new_current_thread().enable_io().build()?;
         let (mut interrupt, mut terminate, mut hangup) = {
@@ -64,23 +64,23 @@ impl Signals {
     }
 
     /// Sets the effect of signals from here on.
-    pub(crate) fn mean(&self, meaning: Meaning) {
+    pub(crate) fn mean(&self, meaning: SignalEffect) {
         *self.lock() = meaning;
     }
 
     fn hear(&self, by: RequestedBy, signal: Signal) {
         let meaning = *self.lock();
         match meaning {
-            Meaning::OfScreen => {}
-            Meaning::Stop(pid) if by != RequestedBy::Hangup => signal_loop(pid, signal),
-            Meaning::Leave | Meaning::Stop(_) => {
+            SignalEffect::OfScreen => {}
+            SignalEffect::Stop(pid) if by != RequestedBy::Hangup => signal_loop(pid, signal),
+            SignalEffect::Leave | SignalEffect::Stop(_) => {
                 tui::terminal::give_back();
                 process::exit(i32::from(code_of(by)));
             }
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Meaning> {
+    fn lock(&self) -> MutexGuard<'_, SignalEffect> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,15 +6,15 @@ use ralph_core::run::RunView;
 use ralph_state::store::{journal, paths::RunPaths};
 use ralph_text::console;
 
-use crate::ui::report::{Report, Style, write_head};
+use crate::ui::report::{OutputStyle, RunReport, write_head};
 
 /// Prints how the run in `files` ended and where its recordings are. Prints nothing if its journal cannot be read.
-pub(crate) fn print(files: &RunPaths, style: Style) {
+pub(crate) fn print(files: &RunPaths, style: OutputStyle) {
     let mut view = RunView::default();
     if journal::for_each(&files.journal(), |record| view.apply(&record)).is_err() {
         return;
     }
-    let report = Report::of(&view);
+    let report = RunReport::of(&view);
     let mut out = console::stdout(style.form());
     let recordings = files.dir().join("iterations");
     // A write error is ignored: the terminal may be closed.

@@ -7,7 +7,7 @@ use ralph_text::console;
 
 use crate::ui::{
     headless::Pace,
-    tui::{self, Layout, theme::Surroundings},
+    tui::{self, ScreenLayout, theme::TerminalEnvironment},
 };
 
 /// The size of an agent's terminal if ralph has no terminal itself.
@@ -33,7 +33,7 @@ pub(crate) fn agent_size() -> Size {
 /// The size of an agent's terminal on a screen: that of the pane that shows it, in a run of `tasks` tasks.
 pub(crate) fn pane_size(tasks: usize) -> Size {
     let (cols, rows) = crossterm::terminal::size().unwrap_or((NO_TERMINAL.cols, NO_TERMINAL.rows));
-    Layout::of(cols, rows, tasks).pane()
+    ScreenLayout::of(cols, rows, tasks).pane()
 }
 
 /// When to write lines of a transcript: piecewise only on a terminal. Not in CI, where a terminal may exist although no
@@ -58,10 +58,10 @@ pub(crate) fn shows_progress() -> bool {
 }
 
 /// Terminal properties from the environment.
-pub(crate) fn surroundings() -> Surroundings {
+pub(crate) fn surroundings() -> TerminalEnvironment {
     let text = |name: &str| env::var(name).unwrap_or_default();
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(text);
-    Surroundings {
+    TerminalEnvironment {
         no_color: !text("NO_COLOR").is_empty(),
         term: text("TERM"),
         colorterm: text("COLORTERM"),

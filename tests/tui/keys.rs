@@ -1,7 +1,7 @@
 //! Every key of the help does what it says.
 
 use ralph::ui::tui::{
-    keys::{self, Action},
+    keys::{self, KeyAction},
     model::Pane,
 };
 
@@ -34,48 +34,48 @@ pub(super) fn bytes(chord: keys::Chord) -> String {
 }
 
 /// Presses `key` where it has an effect, checks that effect, and returns the screen to the terminal pane.
-fn check(terminal: &mut Terminal, action: Action, key: &str) {
+fn check(terminal: &mut Terminal, action: KeyAction, key: &str) {
     match action {
-        Action::Steer => {
+        KeyAction::Steer => {
             terminal.press(key);
             terminal.sees("Enter sends");
             terminal.press("\x1b");
             terminal.sees_no("Enter sends");
         }
-        Action::PauseOrResume => {
+        KeyAction::PauseOrResume => {
             terminal.press(key);
             terminal.sees("pauses after this");
             terminal.press(key);
             terminal.sees_no("pauses after this");
         }
-        Action::RetryNow => {
+        KeyAction::RetryNow => {
             terminal.press(key);
             terminal.sees("not waiting");
         }
-        Action::Answer => {
+        KeyAction::Answer => {
             terminal.press(key);
             terminal.sees("the agent asks nothing");
         }
-        Action::Type => {
+        KeyAction::Type => {
             terminal.press(key);
             terminal.sees("Ctrl-] leaves");
             terminal.press("\x1d");
             terminal.sees_no("Ctrl-] leaves");
         }
-        Action::NextFocus | Action::FocusPlan => {
+        KeyAction::NextFocus | KeyAction::FocusPlan => {
             terminal.press(key);
             terminal.press("z");
             terminal.sees_no("line 299");
             terminal.press("z1");
             terminal.sees("line 299");
         }
-        Action::Zoom => {
+        KeyAction::Zoom => {
             terminal.press(key);
             terminal.sees_no("─ plan ─");
             terminal.press(key);
             terminal.sees("─ plan ─");
         }
-        Action::Show(pane) => {
+        KeyAction::Show(pane) => {
             terminal.press(key);
             terminal.sees(match pane {
                 Pane::Terminal => "line 299",
@@ -91,36 +91,36 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
             terminal.press("t");
             terminal.sees("line 299");
         }
-        Action::Skip => {
+        KeyAction::Skip => {
             terminal.press(key);
             terminal.sees("skip iteration 1?");
             terminal.press("n");
             terminal.sees_no("skip iteration 1?");
         }
-        Action::Unfold(_) => {
+        KeyAction::Unfold(_) => {
             terminal.press(key);
             terminal.sees("nothing is folded");
         }
-        Action::Prompt => {
+        KeyAction::Prompt => {
             terminal.press(key);
             terminal.sees("prompt of iteration 1");
             terminal.sees("PLAN.md");
             terminal.press("\x1b");
             terminal.sees("line 299");
         }
-        Action::NextMatch | Action::PreviousMatch => {
+        KeyAction::NextMatch | KeyAction::PreviousMatch => {
             terminal.press("/line 12\r");
             terminal.sees("11/11");
             terminal.press("n");
             terminal.sees("10/11");
-            if action == Action::PreviousMatch {
+            if action == KeyAction::PreviousMatch {
                 terminal.press(key);
                 terminal.sees("11/11");
             }
             terminal.press("G");
             terminal.sees_no("rows below");
         }
-        Action::Copy => {
+        KeyAction::Copy => {
             let before = terminal.written().len();
             terminal.press(key);
             terminal.sees("what is shown");
@@ -129,7 +129,7 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
             terminal.writes("\x1b]52;c;bGluZSAyOTk=\x07", before);
             terminal.sees("copied 1 line");
         }
-        Action::Filter => {
+        KeyAction::Filter => {
             terminal.press("l");
             terminal.press(key);
             terminal.sees("only problems");
@@ -138,21 +138,21 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
             terminal.press("t");
             terminal.sees("line 299");
         }
-        Action::Search => {
+        KeyAction::Search => {
             terminal.press(key);
             terminal.sees("Enter keeps it");
             terminal.press("\x1b");
             terminal.sees_no("Enter keeps it");
         }
-        Action::LineUp | Action::PageUp | Action::Top => {
+        KeyAction::LineUp | KeyAction::PageUp | KeyAction::Top => {
             terminal.press(key);
             terminal.sees("rows below");
             terminal.press("G");
             terminal.sees_no("rows below");
         }
-        Action::LineDown | Action::PageDown | Action::Bottom => {
+        KeyAction::LineDown | KeyAction::PageDown | KeyAction::Bottom => {
             let up = match action {
-                Action::LineDown => "\x1b[A",
+                KeyAction::LineDown => "\x1b[A",
                 _ => "\x1b[5~",
             };
             terminal.press(up);
@@ -160,7 +160,7 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
             terminal.press(key);
             terminal.sees_no("rows below");
         }
-        Action::Open => {
+        KeyAction::Open => {
             terminal.press("h");
             terminal.press(key);
             terminal.sees("Esc leaves");
@@ -169,19 +169,19 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
             terminal.press("t");
             terminal.sees("line 299");
         }
-        Action::Back => {
+        KeyAction::Back => {
             terminal.press("c");
             terminal.sees("calls per hour");
             terminal.press(key);
             terminal.sees("line 299");
         }
-        Action::Help => {
+        KeyAction::Help => {
             terminal.press(key);
             terminal.sees("─ keys ─");
             terminal.press("\x1b");
             terminal.sees_no("─ keys ─");
         }
-        Action::Palette => {
+        KeyAction::Palette => {
             terminal.press(key);
             terminal.press("event l");
             terminal.press("\r");
@@ -189,41 +189,41 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
             terminal.press("t");
             terminal.sees("line 299");
         }
-        Action::Redraw => {
+        KeyAction::Redraw => {
             let before = terminal.written().len();
             terminal.press(key);
             terminal.writes("\x1b[2J", before);
             terminal.sees("line 299");
         }
-        Action::Quit => {
+        KeyAction::Quit => {
             terminal.press(key);
             terminal.sees("leave the run?");
             terminal.press("n");
             terminal.sees_no("leave the run?");
         }
         // These keys have tests of their own; those of replays are tested in `replaying`.
-        Action::StopAfterIteration
-        | Action::Withdraw
-        | Action::CancelTask
-        | Action::Fold
-        | Action::Edit
-        | Action::Suspend
-        | Action::Interrupt
-        | Action::NextPart
-        | Action::PreviousPart
-        | Action::SeekForward
-        | Action::SeekBackward
-        | Action::NextFile
-        | Action::PreviousFile
-        | Action::Wrap
-        | Action::Leftwards
-        | Action::Rightwards
-        | Action::CompareEarlier
-        | Action::CompareLater
-        | Action::PreviousIteration
-        | Action::NextIteration
-        | Action::Slower
-        | Action::Faster => {}
+        KeyAction::StopAfterIteration
+        | KeyAction::Withdraw
+        | KeyAction::CancelTask
+        | KeyAction::Fold
+        | KeyAction::Edit
+        | KeyAction::Suspend
+        | KeyAction::Interrupt
+        | KeyAction::NextPart
+        | KeyAction::PreviousPart
+        | KeyAction::SeekForward
+        | KeyAction::SeekBackward
+        | KeyAction::NextFile
+        | KeyAction::PreviousFile
+        | KeyAction::Wrap
+        | KeyAction::Leftwards
+        | KeyAction::Rightwards
+        | KeyAction::CompareEarlier
+        | KeyAction::CompareLater
+        | KeyAction::PreviousIteration
+        | KeyAction::NextIteration
+        | KeyAction::Slower
+        | KeyAction::Faster => {}
     }
 }
 
@@ -233,7 +233,10 @@ fn every_key_does_what_the_help_says() {
     let body = r#"echo "new of the agent" > new.txt; i=0; while [ $i -lt 300 ]; do echo "line $i"; i=$((i+1)); done; await go"#;
     let mut terminal = watching(&sandbox, &Script::terminal(body));
     terminal.sees("line 299");
-    for binding in keys::TABLE.iter().filter(|binding| binding.when != keys::When::Replay) {
+    for binding in keys::TABLE
+        .iter()
+        .filter(|binding| binding.when != keys::BindingScope::Replay)
+    {
         for key in binding.keys {
             check(&mut terminal, binding.action, &bytes(*key));
         }

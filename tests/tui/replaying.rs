@@ -1,6 +1,6 @@
 //! `ralph replay`.
 
-use ralph::ui::tui::keys::{self, Action, When};
+use ralph::ui::tui::keys::{self, BindingScope, KeyAction};
 
 use super::{Terminal, keys::bytes, pane, watching};
 use crate::harness::{SOON, Sandbox, Script};
@@ -81,9 +81,9 @@ fn without_a_terminal_a_replay_says_where_the_recordings_are() {
 }
 
 /// Presses `key` in a replay that is paused at its first iteration, and checks the effect.
-fn check(terminal: &mut Terminal, action: Action, key: &str) {
+fn check(terminal: &mut Terminal, action: KeyAction, key: &str) {
     match action {
-        Action::PauseOrResume => {
+        KeyAction::PauseOrResume => {
             terminal.press(key);
             terminal.sees("replay · end");
             // Returns to the first iteration and pauses again.
@@ -92,33 +92,33 @@ fn check(terminal: &mut Terminal, action: Action, key: &str) {
             terminal.sees("replay · paused");
             terminal.press("[[");
         }
-        Action::Faster => {
+        KeyAction::Faster => {
             terminal.press(key);
             terminal.sees("paused · 64×");
             terminal.press("-");
         }
-        Action::Slower => {
+        KeyAction::Slower => {
             terminal.press(key);
             terminal.sees("paused · 16×");
             terminal.press("+");
         }
-        Action::NextIteration => {
+        KeyAction::NextIteration => {
             terminal.press(key);
             terminal.sees("iteration 2");
             terminal.press("[");
         }
-        Action::PreviousIteration => {
+        KeyAction::PreviousIteration => {
             terminal.press("]");
             terminal.sees("iteration 2");
             terminal.press(key);
         }
         // The run is shorter than the seek distance, so seeking ends at its end or its beginning.
-        Action::SeekForward => {
+        KeyAction::SeekForward => {
             terminal.press(key);
             terminal.sees("replay · end");
             terminal.press("[[");
         }
-        Action::SeekBackward => {
+        KeyAction::SeekBackward => {
             terminal.press(key);
             terminal.sees("before the first of 2");
             terminal.press("]");
@@ -139,7 +139,10 @@ fn every_key_of_a_replay_does_what_the_help_says() {
     terminal.sees("paused · 32×");
     terminal.press("[[");
     terminal.sees("iteration 1");
-    for binding in keys::TABLE.iter().filter(|binding| binding.when == When::Replay) {
+    for binding in keys::TABLE
+        .iter()
+        .filter(|binding| binding.when == BindingScope::Replay)
+    {
         for key in binding.keys {
             check(&mut terminal, binding.action, &bytes(*key));
         }

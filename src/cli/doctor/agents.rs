@@ -10,9 +10,9 @@ use ralph_system::proc::Supervisor;
 use ralph_text::with_causes;
 use ralph_words::short_duration;
 
-use super::model::{Fatal, Finding, State};
+use super::model::{DoctorFinding, Fatal, FindingState};
 use crate::{
-    app::{self, Place},
+    app::{self, ProjectPlace},
     config::Config,
     error::{Failure, FailureKind},
 };
@@ -25,17 +25,17 @@ const DEFAULT: &str = "default";
 /// Returns the agent that a run would use, then the other installed ones, then the missing ones. `told` gets each
 /// installed agent when its check ends, and the rest after that.
 pub(super) fn findings(
-    place: &Place,
+    place: &ProjectPlace,
     config: &Config,
     remembered: bool,
     catalog: &Catalog,
     supervisor: &Supervisor,
-    told: &mut dyn FnMut(&Finding),
-) -> Vec<Finding> {
+    told: &mut dyn FnMut(&DoctorFinding),
+) -> Vec<DoctorFinding> {
     let chosen = app::chosen_adapter(catalog, config, remembered, &place.project, supervisor);
     let is_chosen = |id: &str| chosen.as_ref().is_ok_and(|chosen| chosen == id);
     let lacks_tls = app::native_lacks_tls(config);
-    let mut findings: Vec<Finding> = Vec::new();
+    let mut findings: Vec<DoctorFinding> = Vec::new();
     let mut installed = Vec::new();
     catalog.check_each(&place.project, supervisor, |id, checked| {
         let is_wanted = id == NATIVE && is_chosen(id);
@@ -49,20 +49,23 @@ pub(super) fn findings(
         }
         let mut finding = finding(id, checked, is_chosen(id));
         if let Some(why) = lacks_tls.as_ref().filter(|_| id == NATIVE) {
-            finding.state = State::Weak;
+            finding.state = FindingState::Weak;
             finding.text = format!("{} · {why}", finding.text);
         }
-        if finding.state != State::Absent {
+        if finding.state != FindingState::Absent {
             told(&finding);
         }
         findings.push(finding);
     });
     findings.sort_by_key(|finding| {
-        let is_absent = finding.state == State::Absent;
+        let is_absent = finding.state == FindingState::Absent;
         (!is_chosen(&finding.name), is_absent, finding.name.clone())
     });
-    let is_any_there = findings.iter().any(|finding| finding.state != State::Absent);
-    for absent in findings.iter_mut().filter(|finding| finding.state == State::Absent) {
+    let is_any_there = findings.iter().any(|finding| finding.state != FindingState::Absent);
+    for absent in findings
+        .iter_mut()
+        .filter(|finding| finding.state == FindingState::Absent)
+    {
         if is_any_there {
             // Install commands are for users without any agent; `ralph adapters check ID` has them, too.
             absent.todo.clear();
@@ -73,7 +76,7 @@ pub(super) fn findings(
     if let Ok(chosen) = &chosen
         && let Some(but) = without_login(&installed, chosen)
     {
-        run.state = State::Weak;
+        run.state = FindingState::Weak;
         run.text = format!("{}, but {but}", run.text);
     }
     told(&run);
@@ -93,19 +96,19 @@ fn without_login(installed: &[(&str, bool)], chosen: &str) -> Option<&'static st
 }
 
 /// The agent that `ralph` without options would run.
-fn run(chosen: &Result<String, Failure>, config: &Config, remembered: bool) -> Finding {
+fn run(chosen: &Result<String, Failure>, config: &Config, remembered: bool) -> DoctorFinding {
     match chosen {
-        Ok(id) if remembered && config.adapter.as_ref() == Some(id) => Finding::new(
+        Ok(id) if remembered && config.adapter.as_ref() == Some(id) => DoctorFinding::new(
             DEFAULT,
-            State::Good,
+            FindingState::Good,
             format!("uses `{id}`, as you chose; `ralph adapters use ID` chooses another"),
         ),
         Ok(id) if config.adapter.is_some() && !remembered => {
-            Finding::new(DEFAULT, State::Good, format!("uses `{id}`, as configured"))
+            DoctorFinding::new(DEFAULT, FindingState::Good, format!("uses `{id}`, as configured"))
         }
-        Ok(id) => Finding::new(
+        Ok(id) => DoctorFinding::new(
             DEFAULT,
-            State::Good,
+            FindingState::Good,
             format!("uses `{id}`; `--adapter ID` names another, `ralph adapters use ID` for good"),
         ),
         Err(failure) => {
@@ -115,37 +118,41 @@ fn run(chosen: &Result<String, Failure>, config: &Config, remembered: bool) -> F
                     Fatal::Agent
                 }
             };
-            Finding::fatal(DEFAULT, why, failure)
+            DoctorFinding::fatal(DEFAULT, why, failure)
         }
     }
 }
 
-type Checked = Result<CheckReport, AgentError>;
+type CheckResult = Result<CheckReport, AgentError>;
 
-fn finding(id: &str, checked: Checked, is_chosen: bool) -> Finding {
+fn finding(id: &str, checked: CheckResult, is_chosen: bool) -> DoctorFinding {
     let report = match checked {
         Ok(report) => report,
         Err(error) => {
-            return Finding::new(id, State::Weak, with_causes(&error)).todos(error.hints());
+            return DoctorFinding::new(id, FindingState::Weak, with_causes(&error)).todos(error.hints());
         }
     };
     let Some(path) = &report.path else {
         if is_chosen {
             let text = format!("{}: not installed here, but its server answers", report.title);
-            return Finding::new(id, State::Good, text);
+            return DoctorFinding::new(id, FindingState::Good, text);
         }
         let text = format!("`{}` is not installed", report.program);
-        return Finding::new(id, State::Absent, text).todos(report.install.clone());
+        return DoctorFinding::new(id, FindingState::Absent, text).todos(report.install.clone());
     };
     let (answers, version) = version(&report);
     let (logged_in, login, hint) = login(&report.login);
-    let state = if answers && logged_in { State::Good } else { State::Weak };
+    let state = if answers && logged_in {
+        FindingState::Good
+    } else {
+        FindingState::Weak
+    };
     let text = [Some(format!("{} {version}", report.title)), login]
         .into_iter()
         .flatten()
         .collect::<Vec<_>>()
         .join(" · ");
-    Finding::new(id, state, text)
+    DoctorFinding::new(id, state, text)
         .todos(hint)
         .detail("program", Some(path.display().to_string()))
         .detail("version", report.version_number().map(str::to_owned))

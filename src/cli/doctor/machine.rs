@@ -19,9 +19,9 @@ use ralph_system::{
 use ralph_text::{console, with_causes};
 use ralph_words::{counted, exit_in_words, lacking_in_words};
 
-use super::model::{Fatal, Finding, State};
+use super::model::{DoctorFinding, Fatal, FindingState};
 use crate::{
-    app::{self, Place},
+    app::{self, ProjectPlace},
     config::{Config, SandboxMode},
     error::Failure,
     ui::terminal::surroundings,
@@ -33,13 +33,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const ROOM_BYTES: u64 = 256 << 20;
 
 pub(super) fn findings(
-    place: &Place,
+    place: &ProjectPlace,
     config: &Config,
     supervisor: &Supervisor,
-    told: &mut dyn FnMut(&Finding),
-) -> Vec<Finding> {
+    told: &mut dyn FnMut(&DoctorFinding),
+) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
-    let mut add = |finding: Finding| {
+    let mut add = |finding: DoctorFinding| {
         told(&finding);
         findings.push(finding);
     };
@@ -56,18 +56,18 @@ pub(super) fn findings(
 }
 
 /// Starts a process the way agents are started.
-fn guard(supervisor: &Supervisor) -> Finding {
+fn guard(supervisor: &Supervisor) -> DoctorFinding {
     const NAME: &str = "guard";
     let broken = |why: String| {
-        Finding::new(
+        DoctorFinding::new(
             NAME,
-            State::Fatal(Fatal::Machine),
+            FindingState::Fatal(Fatal::Machine),
             format!("agents cannot be started: {why}"),
         )
         .todo("a container may lack /dev/ptmx, /proc or processes to spare: give it those")
     };
     match run_guarded(supervisor) {
-        Ok(()) => Finding::new(NAME, State::Good, "process supervision works"),
+        Ok(()) => DoctorFinding::new(NAME, FindingState::Good, "process supervision works"),
         Err(why) => broken(why),
     }
 }
@@ -95,7 +95,7 @@ fn run_guarded(supervisor: &Supervisor) -> Result<(), String> {
     };
     let (sender, ended) = mpsc::sync_channel(1);
     let _child = supervisor
-        .spawn(launch, Box::new(Ended(sender)))
+        .spawn(launch, Box::new(EndSender(sender)))
         .map_err(|error| with_causes(&error))?;
     match ended.recv_timeout(PATIENCE) {
         Ok(ChildEnd::Exited(Exit::Code { code: 0 })) => Ok(()),
@@ -109,9 +109,9 @@ fn run_guarded(supervisor: &Supervisor) -> Result<(), String> {
 }
 
 /// Waits for the end and ignores all output.
-struct Ended(SyncSender<ChildEnd>);
+struct EndSender(SyncSender<ChildEnd>);
 
-impl OutputSink for Ended {
+impl OutputSink for EndSender {
     fn terminal(&mut self, _bytes: &[u8]) {}
     fn stdout(&mut self, _bytes: &[u8]) {}
     fn ended(&mut self, end: ChildEnd) {
@@ -120,20 +120,20 @@ impl OutputSink for Ended {
 }
 
 /// Whether the files of sealed goals can be hidden from agents.
-fn sealed_goals(found: Result<usize, Failure>) -> Finding {
+fn sealed_goals(found: Result<usize, Failure>) -> DoctorFinding {
     const NAME: &str = "sealed goals";
     match found {
-        Ok(count) => Finding::new(
+        Ok(count) => DoctorFinding::new(
             NAME,
-            State::Good,
+            FindingState::Good,
             format!("{}, with files that agents cannot read", counted(count as u64, "goal")),
         ),
-        Err(failure) => Finding::fatal(NAME, Fatal::Configuration, &failure),
+        Err(failure) => DoctorFinding::fatal(NAME, Fatal::Configuration, &failure),
     }
 }
 
 /// How well agents and goals are confined.
-fn sandbox(mode: SandboxMode, level: ConfinementLevel) -> Finding {
+fn sandbox(mode: SandboxMode, level: ConfinementLevel) -> DoctorFinding {
     const NAME: &str = "sandbox";
     const NEWER: &str = "Linux 6.12 or newer has Landlock 6; a container's seccomp profile may forbid it";
     let lacking = match level {
@@ -145,40 +145,44 @@ fn sandbox(mode: SandboxMode, level: ConfinementLevel) -> Finding {
         ConfinementLevel::None => "no Landlock".to_owned(),
     };
     match (mode, lacking.is_empty()) {
-        (SandboxMode::Off, true) => Finding::new(NAME, State::Good, format!("off ({system}: `--sandbox on` works)")),
-        (SandboxMode::Off, false) => Finding::new(NAME, State::Good, format!("off ({system})")),
-        (SandboxMode::On, true) => Finding::new(NAME, State::Good, format!("on ({system})")),
-        (SandboxMode::Strict, true) => Finding::new(NAME, State::Good, format!("strict ({system})")),
+        (SandboxMode::Off, true) => DoctorFinding::new(
+            NAME,
+            FindingState::Good,
+            format!("off ({system}: `--sandbox on` works)"),
+        ),
+        (SandboxMode::Off, false) => DoctorFinding::new(NAME, FindingState::Good, format!("off ({system})")),
+        (SandboxMode::On, true) => DoctorFinding::new(NAME, FindingState::Good, format!("on ({system})")),
+        (SandboxMode::Strict, true) => DoctorFinding::new(NAME, FindingState::Good, format!("strict ({system})")),
         (SandboxMode::On, false) => {
             let text = format!("on ({system}): an agent is not kept from {lacking}");
-            Finding::new(NAME, State::Weak, text).todo(NEWER)
+            DoctorFinding::new(NAME, FindingState::Weak, text).todo(NEWER)
         }
         (SandboxMode::Strict, false) => {
             let text = format!("strict, which this system cannot hold ({system}): runs do not start");
-            Finding::new(NAME, State::Fatal(Fatal::Configuration), text).todo(NEWER)
+            DoctorFinding::new(NAME, FindingState::Fatal(Fatal::Configuration), text).todo(NEWER)
         }
     }
 }
 
-fn git(supervisor: &Supervisor) -> Finding {
+fn git(supervisor: &Supervisor) -> DoctorFinding {
     match ralph_git::version(supervisor) {
-        Ok(version) => Finding::new("git", State::Good, version),
-        Err(NoRepository::NoGit) => Finding::new(
+        Ok(version) => DoctorFinding::new("git", FindingState::Good, version),
+        Err(NoRepository::NoGit) => DoctorFinding::new(
             "git",
-            State::Weak,
+            FindingState::Weak,
             "not installed: no checkpoints, no statistics, and progress is judged by the plan alone",
         )
         .todo("install git with the package manager of your system"),
-        Err(error) => Finding::new("git", State::Weak, with_causes(&error)),
+        Err(error) => DoctorFinding::new("git", FindingState::Weak, with_causes(&error)),
     }
 }
 
-fn state(path: &Path) -> Finding {
+fn state(path: &Path) -> DoctorFinding {
     const ELSEWHERE: &str = "name another directory with `--state-dir DIR` or RALPH_STATE_DIR";
     let shown = path.display();
     if let Err(error) = disk::try_to_write(path) {
         let text = format!("{shown}: cannot be written: {error}");
-        return Finding::new("state", State::Fatal(Fatal::Machine), text).todo(ELSEWHERE);
+        return DoctorFinding::new("state", FindingState::Fatal(Fatal::Machine), text).todo(ELSEWHERE);
     }
     let system = FileSystem::containing(path);
     let on = system
@@ -186,49 +190,49 @@ fn state(path: &Path) -> Finding {
         .map_or_else(String::new, |system| format!(" on {}", system.name));
     let free = disk::free_bytes(path);
     let room = free.map_or_else(String::new, |bytes| format!(", {} free", in_bytes(bytes)));
-    let finding = |state, more: &str| Finding::new("state", state, format!("{shown}{on}{room}{more}"));
+    let finding = |state, more: &str| DoctorFinding::new("state", state, format!("{shown}{on}{room}{more}"));
     match (&system, free) {
         (_, Some(bytes)) if bytes < ROOM_BYTES => {
-            finding(State::Weak, ": little for journals and recordings").todo(ELSEWHERE)
+            finding(FindingState::Weak, ": little for journals and recordings").todo(ELSEWHERE)
         }
         (Some(system), _) if system.is_remote() => {
-            finding(State::Weak, ": locks and sockets may not work there").todo(ELSEWHERE)
+            finding(FindingState::Weak, ": locks and sockets may not work there").todo(ELSEWHERE)
         }
         (Some(system), _) if system.is_in_memory() => {
-            finding(State::Weak, ": a restart of the machine forgets runs").todo(ELSEWHERE)
+            finding(FindingState::Weak, ": a restart of the machine forgets runs").todo(ELSEWHERE)
         }
-        (Some(_) | None, _) => finding(State::Good, ""),
+        (Some(_) | None, _) => finding(FindingState::Good, ""),
     }
     .detail("path", Some(path.display().to_string()))
     .detail("fileSystem", system.map(|system| system.name))
 }
 
 /// Whether changes of `.ralph-pause` and `.ralph-done` are noticed at once.
-fn watching(project: &Path) -> Finding {
+fn watching(project: &Path) -> DoctorFinding {
     let system = FileSystem::containing(project);
     let slow = "file watching: polling once a second";
     match &system {
         Some(system) if system.is_remote() => {
-            Finding::new("watching", State::Good, format!("{slow} ({})", system.name))
+            DoctorFinding::new("watching", FindingState::Good, format!("{slow} ({})", system.name))
         }
         Some(_) | None if watch::can_be_notified(project) => {
-            Finding::new("watching", State::Good, "file watching: inotify")
+            DoctorFinding::new("watching", FindingState::Good, "file watching: inotify")
         }
-        Some(_) | None => Finding::new(
+        Some(_) | None => DoctorFinding::new(
             "watching",
-            State::Weak,
+            FindingState::Weak,
             format!("{slow}: the kernel allows no more watches"),
         )
         .todo("raise fs.inotify.max_user_instances or max_user_watches, if a second is too long"),
     }
 }
 
-fn terminal() -> Finding {
+fn terminal() -> DoctorFinding {
     let around = surroundings();
     if !console::is_terminal() {
-        return Finding::new(
+        return DoctorFinding::new(
             "terminal",
-            State::Good,
+            FindingState::Good,
             "stdout is not a terminal: a run prints text, as with `--headless`",
         );
     }
@@ -243,13 +247,13 @@ fn terminal() -> Finding {
         Ok(_) | Err(_) => "size unknown".to_owned(),
     };
     match around.term.as_str() {
-        "" | "dumb" => Finding::new(
+        "" | "dumb" => DoctorFinding::new(
             "terminal",
-            State::Weak,
+            FindingState::Weak,
             format!("TERM is `{}`: no screen, only text", around.term),
         )
         .todo("set TERM to what your terminal is, such as xterm-256color"),
-        term => Finding::new("terminal", State::Good, format!("{term}, {size}, {colours}")),
+        term => DoctorFinding::new("terminal", FindingState::Good, format!("{term}, {size}, {colours}")),
     }
 }
 
@@ -271,12 +275,12 @@ mod tests {
         let of = |mode, level| sandbox(mode, level).state;
         let old = ConfinementLevel::Landlock { abi: 4 };
         let new = ConfinementLevel::Landlock { abi: 6 };
-        assert_eq!(of(SandboxMode::On, new), State::Good);
-        assert_eq!(of(SandboxMode::On, old), State::Weak);
-        assert_eq!(of(SandboxMode::On, ConfinementLevel::None), State::Weak);
-        assert_eq!(of(SandboxMode::Strict, new), State::Good);
-        assert_eq!(of(SandboxMode::Strict, old), State::Fatal(Fatal::Configuration));
-        assert_eq!(of(SandboxMode::Off, ConfinementLevel::None), State::Good);
+        assert_eq!(of(SandboxMode::On, new), FindingState::Good);
+        assert_eq!(of(SandboxMode::On, old), FindingState::Weak);
+        assert_eq!(of(SandboxMode::On, ConfinementLevel::None), FindingState::Weak);
+        assert_eq!(of(SandboxMode::Strict, new), FindingState::Good);
+        assert_eq!(of(SandboxMode::Strict, old), FindingState::Fatal(Fatal::Configuration));
+        assert_eq!(of(SandboxMode::Off, ConfinementLevel::None), FindingState::Good);
     }
 
     #[test]

@@ -7,22 +7,22 @@ use ralph_system::proc::Supervisor;
 use ralph_text::with_causes;
 use ralph_words::{counted, stop_in_words};
 
-use super::model::{Fatal, Finding, State};
+use super::model::{DoctorFinding, Fatal, FindingState};
 use crate::{
-    app::{self, Place},
+    app::{self, ProjectPlace},
     config::Config,
     driver::read_view,
     error::Failure,
 };
 
 pub(super) fn findings(
-    place: &Place,
+    place: &ProjectPlace,
     config: &Config,
     supervisor: &Supervisor,
-    told: &mut dyn FnMut(&Finding),
-) -> Vec<Finding> {
+    told: &mut dyn FnMut(&DoctorFinding),
+) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
-    let mut add = |finding: Finding| {
+    let mut add = |finding: DoctorFinding| {
         told(&finding);
         findings.push(finding);
     };
@@ -35,19 +35,19 @@ pub(super) fn findings(
 }
 
 /// Checks the repository. `None` if git itself is missing, which another row reports.
-fn repository(place: &Place, supervisor: &Supervisor) -> Option<Finding> {
+fn repository(place: &ProjectPlace, supervisor: &Supervisor) -> Option<DoctorFinding> {
     const NAME: &str = "repository";
     let scratch = match tempfile::tempdir() {
         Ok(scratch) => scratch,
         Err(error) => {
             let text = format!("cannot be checked: no temporary directory: {error}");
-            return Some(Finding::new(NAME, State::Weak, text));
+            return Some(DoctorFinding::new(NAME, FindingState::Weak, text));
         }
     };
     match Repository::discover(&place.project, scratch.path(), supervisor) {
         Ok((repository, notes)) => {
             let text = [vec![repository.root().display().to_string()], notes].concat();
-            Some(Finding::new(NAME, State::Good, text.join(" · ")))
+            Some(DoctorFinding::new(NAME, FindingState::Good, text.join(" · ")))
         }
         Err(NoRepository::NoGit) => None,
         Err(error) => {
@@ -64,12 +64,12 @@ fn repository(place: &Place, supervisor: &Supervisor) -> Option<Finding> {
                 NoRepository::ReferencesElsewhere { .. } => Some("delete the file `commondir` there"),
                 NoRepository::NoGit | NoRepository::Unreadable(_) => None,
             };
-            Some(Finding::new(NAME, State::Weak, text).todos(todo.map(str::to_owned)))
+            Some(DoctorFinding::new(NAME, FindingState::Weak, text).todos(todo.map(str::to_owned)))
         }
     }
 }
 
-fn plan(place: &Place, config: &Config) -> Finding {
+fn plan(place: &ProjectPlace, config: &Config) -> DoctorFinding {
     match app::chosen_plan(place, config) {
         Ok((path, reading)) => {
             let plan = &reading.plan;
@@ -78,42 +78,44 @@ fn plan(place: &Place, config: &Config) -> Finding {
                 (_, 0) => "no tasks: the goals decide when it is done".to_owned(),
                 (open, all) => format!("{open} of {} open", counted(all as u64, "task")),
             };
-            Finding::new("plan", State::Good, format!("{}: {tasks}", path.display()))
+            DoctorFinding::new("plan", FindingState::Good, format!("{}: {tasks}", path.display()))
         }
         // A plan is needed for a run, but its absence is no fault of the machine: users write it last.
-        Err(failure) => Finding::new("plan", State::Weak, failure.message).todos(failure.hints),
+        Err(failure) => DoctorFinding::new("plan", FindingState::Weak, failure.message).todos(failure.hints),
     }
 }
 
 /// Whether a run is in progress here, and how the last one ended.
-fn runs(place: &Place) -> Finding {
+fn runs(place: &ProjectPlace) -> DoctorFinding {
     let paths = &place.paths;
     if lock::is_held(paths) {
         let who = lock::holder(paths).map_or_else(String::new, |holder| format!(" (pid {})", holder.pid));
-        return Finding::new("runs", State::Good, format!("ralph is running here{who}"))
+        return DoctorFinding::new("runs", FindingState::Good, format!("ralph is running here{who}"))
             .todo("`ralph attach` shows it, `ralph stop` stops it");
     }
     let Some(latest) = paths.latest_run() else {
-        return Finding::new("runs", State::Good, "none yet");
+        return DoctorFinding::new("runs", FindingState::Good, "none yet");
     };
     match read_view(paths, &latest) {
         Ok(view) => match view.stop_reason() {
             Some(reason) => {
                 let text = format!("the last one: {}", stop_in_words(reason));
                 match reason.kind() {
-                    EndKind::Bad => Finding::new("runs", State::Weak, text).todo("`ralph report` says what it did"),
-                    EndKind::Good | EndKind::Unfinished => Finding::new("runs", State::Good, text),
+                    EndKind::Bad => {
+                        DoctorFinding::new("runs", FindingState::Weak, text).todo("`ralph report` says what it did")
+                    }
+                    EndKind::Good | EndKind::Unfinished => DoctorFinding::new("runs", FindingState::Good, text),
                 }
             }
-            None => Finding::new("runs", State::Weak, format!("run {latest} was interrupted"))
+            None => DoctorFinding::new("runs", FindingState::Weak, format!("run {latest} was interrupted"))
                 .todo("`ralph` with the same plan resumes it"),
         },
-        Err(error) => Finding::fatal("runs", Fatal::Machine, &Failure::from(error)),
+        Err(error) => DoctorFinding::fatal("runs", Fatal::Machine, &Failure::from(error)),
     }
 }
 
 /// Processes that earlier runs left behind.
-fn left_running(place: &Place, supervisor: &Supervisor) -> Option<Finding> {
+fn left_running(place: &ProjectPlace, supervisor: &Supervisor) -> Option<DoctorFinding> {
     if lock::is_held(&place.paths) {
         return None;
     }
@@ -130,11 +132,11 @@ fn left_running(place: &Place, supervisor: &Supervisor) -> Option<Finding> {
             pids.join(", ")
         ),
     };
-    Some(Finding::new("left over", State::Weak, text).todo("the next `ralph` here ends them first"))
+    Some(DoctorFinding::new("left over", FindingState::Weak, text).todo("the next `ralph` here ends them first"))
 }
 
 /// Marker files that the user or an agent left for the loop.
-fn files(place: &Place) -> Vec<Finding> {
+fn files(place: &ProjectPlace) -> Vec<DoctorFinding> {
     let paths = &place.paths;
     let told = [
         (
@@ -152,7 +154,7 @@ fn files(place: &Place) -> Vec<Finding> {
         .filter(|(path, ..)| path.symlink_metadata().is_ok())
         .map(|(path, text, todo)| {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            Finding::new(name, State::Weak, text).todo(todo)
+            DoctorFinding::new(name, FindingState::Weak, text).todo(todo)
         })
         .collect()
 }

@@ -11,7 +11,7 @@ use super::super::{
     run::{behind_screen, presentation, screen},
 };
 use crate::{
-    app::{self, BatchBegan, Place, Watched},
+    app::{self, BatchBegan, ClosedBoard, ProjectPlace},
     error::{Failure, FailureKind},
     ui::ScreenOptions,
 };
@@ -19,7 +19,7 @@ use crate::{
 /// Runs the command line `given` in a process of its own, and shows the batch until it is over or the user leaves.
 pub(super) fn run(
     args: &Args,
-    place: &Place,
+    place: &ProjectPlace,
     screen: ScreenOptions,
     given: &[OsString],
     supervisor: &Supervisor,
@@ -28,7 +28,12 @@ pub(super) fn run(
 }
 
 /// Shows an existing batch.
-pub(super) fn attach(args: &Args, place: &Place, id: &BatchId, supervisor: &Supervisor) -> Result<Watched, Failure> {
+pub(super) fn attach(
+    args: &Args,
+    place: &ProjectPlace,
+    id: &BatchId,
+    supervisor: &Supervisor,
+) -> Result<ClosedBoard, Failure> {
     let Some(screen) = presentation(&args.show, screen(args, place)).screen else {
         return Err(Failure::new(FailureKind::Usage, "a board needs a terminal")
             .hint("`ralph many status` shows what each plan is at"));

@@ -11,13 +11,13 @@ use serde_json::{Map, Value, json};
 use crate::server::{access::LoggedIn, problem::Body, routes, runs};
 
 /// The kind of answer of a route.
-pub(in crate::server) enum Reply {
+pub(in crate::server) enum ReplyKind {
     Json(Value),
     Bytes(&'static str),
     Nothing,
 }
 
-pub(in crate::server) struct Document {
+pub(in crate::server) struct OpenApiDocument {
     paths: Map<String, Value>,
     /// Types in answers; `requests` has those of requests. They differ in which fields may be missing.
     answers: SchemaGenerator,
@@ -26,7 +26,7 @@ pub(in crate::server) struct Document {
 
 /// The description of one route.
 pub(in crate::server) struct Operation<'d> {
-    document: &'d mut Document,
+    document: &'d mut OpenApiDocument,
     method: &'static str,
     path: &'static str,
     object: Value,
@@ -41,7 +41,7 @@ fn generator(contract: Contract) -> SchemaGenerator {
     settings.into_generator()
 }
 
-impl Document {
+impl OpenApiDocument {
     fn new() -> Self {
         Self {
             paths: Map::new(),
@@ -160,14 +160,14 @@ impl Operation<'_> {
         self.document.answers.subschema_for::<T>().into()
     }
 
-    pub(in crate::server) fn answers(mut self, reply: Reply) {
+    pub(in crate::server) fn answers(mut self, reply: ReplyKind) {
         let (code, good) = match reply {
-            Reply::Json(schema) => (
+            ReplyKind::Json(schema) => (
                 "200",
                 json!({ "description": "It is so.", "content": { "application/json": { "schema": schema } } }),
             ),
-            Reply::Bytes(kind) => ("200", json!({ "description": "It follows.", "content": { kind: {} } })),
-            Reply::Nothing => ("204", json!({ "description": "It is done." })),
+            ReplyKind::Bytes(kind) => ("200", json!({ "description": "It follows.", "content": { kind: {} } })),
+            ReplyKind::Nothing => ("204", json!({ "description": "It is done." })),
         };
         self.object["responses"] = json!({ code: good, "default": { "$ref": "#/components/responses/Problem" } });
         let path = self.document.paths.entry(self.path).or_insert(json!({}));
@@ -182,7 +182,7 @@ impl Operation<'_> {
 /// Writes the file if `RALPH_TEST_WRITE` is set.
 #[test]
 fn the_document_of_the_api_is_the_committed_one() {
-    let mut document = Document::new();
+    let mut document = OpenApiDocument::new();
     routes::describe(&mut document);
     runs::describe(&mut document);
     let mut login = document.operation(
@@ -190,7 +190,7 @@ fn the_document_of_the_api_is_the_committed_one() {
         "/login",
         &["Gives a browser a session for the token in `Authorization`, as a cookie. Over TCP only."],
     );
-    let logged_in = Reply::Json(login.schema_of::<LoggedIn>());
+    let logged_in = ReplyKind::Json(login.schema_of::<LoggedIn>());
     login.answers(logged_in);
     let text = document.written();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/openapi.json");

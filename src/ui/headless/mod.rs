@@ -11,12 +11,12 @@ use ralph_text::signs::AsciiSigns;
 
 use crate::driver::UiEvent;
 
-pub use crate::ui::report::Style;
+pub use crate::ui::report::OutputStyle;
 pub use text::{Pace, TextPrinter};
 pub(crate) use text::{dated_line, limits_in_words};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Format {
+pub enum OutputFormat {
     #[default]
     Text,
     /// One record per line and nothing else.
@@ -25,14 +25,20 @@ pub enum Format {
 
 /// Shows a run until it is over. If writing to `out` fails (a closed pipe), the remaining events are drained and
 /// discarded, so that the loop continues.
-pub fn show(events: impl Iterator<Item = UiEvent>, format: Format, style: Style, pace: Pace, out: &mut dyn Write) {
+pub fn show(
+    events: impl Iterator<Item = UiEvent>,
+    format: OutputFormat,
+    style: OutputStyle,
+    pace: Pace,
+    out: &mut dyn Write,
+) {
     let mut plain;
     let out: &mut dyn Write = match (format, style.ascii) {
-        (Format::Text, true) => {
+        (OutputFormat::Text, true) => {
             plain = AsciiSigns(out);
             &mut plain
         }
-        (Format::Text, false) | (Format::Jsonl, _) => out,
+        (OutputFormat::Text, false) | (OutputFormat::Jsonl, _) => out,
     };
     let mut printer = TextPrinter::new(style, pace);
     let mut broken = false;
@@ -41,8 +47,8 @@ pub fn show(events: impl Iterator<Item = UiEvent>, format: Format, style: Style,
             continue;
         }
         let shown = match format {
-            Format::Text => printer.show(&event, out),
-            Format::Jsonl => show_json(&event, out),
+            OutputFormat::Text => printer.show(&event, out),
+            OutputFormat::Jsonl => show_json(&event, out),
         };
         broken = shown.and_then(|()| out.flush()).is_err();
     }
@@ -70,8 +76,11 @@ mod tests {
         let written = |ascii| {
             let mut out = Vec::new();
             let events = [UiEvent::Output("▸ ls → 漢\n".as_bytes().to_vec())];
-            let style = Style { ascii, ..Style::PLAIN };
-            show(events.into_iter(), Format::Text, style, Pace::Lines, &mut out);
+            let style = OutputStyle {
+                ascii,
+                ..OutputStyle::PLAIN
+            };
+            show(events.into_iter(), OutputFormat::Text, style, Pace::Lines, &mut out);
             String::from_utf8(out).unwrap()
         };
         assert_eq!(written(true), "| > ls > 漢\n");

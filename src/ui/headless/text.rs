@@ -17,7 +17,7 @@ use ralph_words::{Tone, agent_with_channel, counted, date_ahead, narrate, short_
 
 use crate::{
     driver::UiEvent,
-    ui::report::{Report, Style, write_head},
+    ui::report::{OutputStyle, RunReport, write_head},
 };
 
 /// Distinguishes lines of the transcript from those of the loop.
@@ -41,16 +41,16 @@ pub enum Pace {
 /// Turns events into text.
 #[derive(Debug)]
 pub struct TextPrinter {
-    style: Style,
+    style: OutputStyle,
     pace: Pace,
     view: RunView,
     plain: PlainText,
-    begun: Begun,
+    begun: PartialLine,
 }
 
 /// A partly written line of the transcript.
 #[derive(Debug, Default)]
-struct Begun {
+struct PartialLine {
     /// The part already written.
     text: String,
     /// The colours in force after that part.
@@ -60,13 +60,13 @@ struct Begun {
 }
 
 impl TextPrinter {
-    pub fn new(style: Style, pace: Pace) -> Self {
+    pub fn new(style: OutputStyle, pace: Pace) -> Self {
         Self {
             style,
             pace,
             view: RunView::default(),
             plain: PlainText::new(keep(style)),
-            begun: Begun::default(),
+            begun: PartialLine::default(),
         }
     }
 
@@ -99,7 +99,7 @@ impl TextPrinter {
                 self.finish_output(out)?;
                 self.begun.interrupt(out)?;
                 writeln!(out)?;
-                return write_head(&Report::of(&self.view), self.style, out);
+                return write_head(&RunReport::of(&self.view), self.style, out);
             }
             Event::PlanRead { .. } | Event::PlanChanged { .. } => {
                 let (done, open) = (self.view.plan.done(), self.view.plan.open() as u64);
@@ -167,7 +167,7 @@ impl TextPrinter {
         plain.finish(|line| result = self.begun.complete(&fit.whole(line), &gutter, out));
         result?;
         self.begun.interrupt(out)?;
-        self.begun = Begun::default();
+        self.begun = PartialLine::default();
         Ok(())
     }
 
@@ -175,20 +175,20 @@ impl TextPrinter {
         self.style.paint("2", GUTTER)
     }
 
-    fn fit_of_output(&self, gutter: &str) -> Fit {
-        Fit::beside(self.style, GUTTER_COLUMNS, gutter)
+    fn fit_of_output(&self, gutter: &str) -> LineWrapping {
+        LineWrapping::beside(self.style, GUTTER_COLUMNS, gutter)
     }
 }
 
 /// Wraps lines to the width of a terminal. Files and pipes get unwrapped lines.
-struct Fit {
+struct LineWrapping {
     columns: Option<usize>,
     line_end: String,
 }
 
-impl Fit {
+impl LineWrapping {
     /// Wraps beside `lead`, which takes `columns` columns of each line.
-    fn beside(style: Style, columns: u16, lead: &str) -> Self {
+    fn beside(style: OutputStyle, columns: u16, lead: &str) -> Self {
         Self {
             columns: style
                 .columns
@@ -221,11 +221,11 @@ impl Fit {
 }
 
 /// Wraps with an indentation of `columns` columns.
-fn below(style: Style, columns: u16) -> Fit {
-    Fit::beside(style, columns, &" ".repeat(usize::from(columns)))
+fn below(style: OutputStyle, columns: u16) -> LineWrapping {
+    LineWrapping::beside(style, columns, &" ".repeat(usize::from(columns)))
 }
 
-impl Begun {
+impl PartialLine {
     /// Writes the part of `text` that is not written yet.
     fn write(&mut self, text: &str, gutter: &str, colours: &str, out: &mut dyn Write) -> io::Result<()> {
         // The line has changed in its written part, which cannot be taken back.
@@ -284,13 +284,13 @@ fn code_and_sign(tone: Tone) -> (&'static str, &'static str) {
 }
 
 /// A dated line, as a run without a screen prints it.
-pub(crate) fn dated_line(at_ms: u64, line: &ralph_words::EventLine, style: Style) -> String {
+pub(crate) fn dated_line(at_ms: u64, line: &ralph_words::EventLine, style: OutputStyle) -> String {
     let (code, sign) = code_and_sign(line.tone);
     let text = style.paint(code, &format!("{sign} {}", one_line(&line.text)));
     format!("{} {text}\n", style.paint("2", &clock_time(at_ms)))
 }
 
-fn keep(style: Style) -> KeptEscapes {
+fn keep(style: OutputStyle) -> KeptEscapes {
     match style.form() {
         OutputFormat::Coloured => KeptEscapes::Colour,
         OutputFormat::Plain | OutputFormat::Json => KeptEscapes::Nothing,
@@ -356,8 +356,11 @@ mod tests {
     use super::*;
     use ralph_core::event::Notice;
 
-    fn style(colour: bool) -> Style {
-        Style { colour, ..Style::PLAIN }
+    fn style(colour: bool) -> OutputStyle {
+        OutputStyle {
+            colour,
+            ..OutputStyle::PLAIN
+        }
     }
 
     /// Returns the text written for each event.
@@ -433,9 +436,9 @@ mod tests {
 
     #[test]
     fn a_terminal_gets_words_whole_behind_the_gutter_and_a_pipe_gets_lines_as_they_are() {
-        let style = |columns| Style {
+        let style = |columns| OutputStyle {
             columns,
-            ..Style::PLAIN
+            ..OutputStyle::PLAIN
         };
         let pieces = [output("I will run the te"), output("sts and more.\n")];
         let mut watched = TextPrinter::new(style(Some(20)), Pace::AsWritten);

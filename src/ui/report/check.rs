@@ -11,13 +11,13 @@ use ralph_words::{
     asked_in_words, counted, goal_failure_in_words, review_in_words, stop_in_words, task_at_limit_in_words,
 };
 
-use super::{Report, Task};
+use super::{RunReport, TaskReport};
 
 /// The request to the user if a run merely claims to be done.
 pub(super) const UNVERIFIED: &str = "a look at the result: it is unverified";
 
 /// The last result of each goal with the number of its iteration; 0 for the check before the first one.
-fn last_results(report: &Report) -> BTreeMap<&str, (u32, &GoalResult)> {
+fn last_results(report: &RunReport) -> BTreeMap<&str, (u32, &GoalResult)> {
     let at_start = report.at_start.goals.iter().map(|result| (0, result));
     let later = report.iterations.iter().flat_map(|iteration| {
         let results = iteration.look.goals.iter();
@@ -29,7 +29,7 @@ fn last_results(report: &Report) -> BTreeMap<&str, (u32, &GoalResult)> {
         .collect()
 }
 
-pub(super) fn unverified(report: &Report) -> Vec<String> {
+pub(super) fn unverified(report: &RunReport) -> Vec<String> {
     if report.goals.is_empty() {
         return vec![if report.iterations.is_empty() {
             "no goals are configured: nothing was checked".to_owned()
@@ -59,9 +59,14 @@ pub(super) fn unverified(report: &Report) -> Vec<String> {
     found
 }
 
-pub(super) fn needs_person(report: &Report, view: &RunView) -> Vec<String> {
+pub(super) fn needs_person(report: &RunReport, view: &RunView) -> Vec<String> {
     let mut needs = Vec::new();
-    let in_state = |state| report.tasks.iter().filter(move |task: &&Task| task.state == state);
+    let in_state = |state| {
+        report
+            .tasks
+            .iter()
+            .filter(move |task: &&TaskReport| task.state == state)
+    };
     let finished = matches!(
         report.end.as_ref().map(|end| &end.reason),
         Some(StopReason::Done { .. })
@@ -124,7 +129,7 @@ pub(super) fn needs_person(report: &Report, view: &RunView) -> Vec<String> {
 }
 
 /// Reviews whose findings were not sent back to the agent, or that were the last iteration.
-fn disagreements(report: &Report) -> impl Iterator<Item = String> {
+fn disagreements(report: &RunReport) -> impl Iterator<Item = String> {
     let last = report.iterations.len().saturating_sub(1);
     report.iterations.iter().enumerate().filter_map(move |(at, iteration)| {
         let result = iteration.review.as_ref()?;
@@ -143,7 +148,7 @@ fn disagreements(report: &Report) -> impl Iterator<Item = String> {
 }
 
 /// The request to the user that follows from the end of the run.
-fn end_needs(report: &Report) -> Option<String> {
+fn end_needs(report: &RunReport) -> Option<String> {
     let open = counted(u64::from(report.totals.tasks_open), "task");
     let Some(end) = &report.end else { return None };
     match &end.reason {

@@ -10,7 +10,7 @@ use ralph_words::{
 };
 
 /// Maximum number of iterations in the table: the most recent ones.
-use super::{Iteration, Report, Style};
+use super::{IterationReport, OutputStyle, RunReport};
 
 const ROWS: usize = 40;
 /// Columns of a row before its task; columns of the task if the width is unknown; minimum columns of the task.
@@ -22,7 +22,7 @@ const TASK_COLUMNS_MIN: usize = 16;
 ///
 /// # Errors
 /// Errors of writing to `out`.
-pub(crate) fn write_head(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write_head(report: &RunReport, style: OutputStyle, out: &mut dyn Write) -> io::Result<()> {
     table(report, style, out)?;
     writeln!(out, "ralph: {}", style.paint(end_colour(report), &end_in_words(report)))?;
     if let Some(problem) = report.end.as_ref().and_then(|end| end.reason.problem()) {
@@ -40,7 +40,7 @@ pub(crate) fn write_head(report: &Report, style: Style, out: &mut dyn Write) -> 
 }
 
 /// Why the run is over, on one line. May contain words of an agent.
-pub(super) fn end_in_words(report: &Report) -> String {
+pub(super) fn end_in_words(report: &RunReport) -> String {
     match &report.end {
         Some(end) => one_line(&stop_in_words(&end.reason)),
         None if report.is_running => "still running".to_owned(),
@@ -49,7 +49,7 @@ pub(super) fn end_in_words(report: &Report) -> String {
 }
 
 /// Tasks, iterations, time, changes, tokens and cost.
-pub(super) fn totals_in_words(report: &Report) -> Vec<String> {
+pub(super) fn totals_in_words(report: &RunReport) -> Vec<String> {
     let totals = &report.totals;
     let all = u64::from(totals.tasks_done) + u64::from(totals.tasks_open);
     let mut parts = vec![
@@ -63,7 +63,7 @@ pub(super) fn totals_in_words(report: &Report) -> Vec<String> {
 }
 
 /// `3 waits, 12m00s in all`; `None` if the loop never waited.
-pub(super) fn waits_in_words(report: &Report) -> Option<String> {
+pub(super) fn waits_in_words(report: &RunReport) -> Option<String> {
     let in_all = report.waits.iter().filter_map(|wait| wait.duration_ms).sum();
     (!report.waits.is_empty()).then(|| {
         format!(
@@ -74,7 +74,7 @@ pub(super) fn waits_in_words(report: &Report) -> Option<String> {
     })
 }
 
-fn end_colour(report: &Report) -> &'static str {
+fn end_colour(report: &RunReport) -> &'static str {
     match report.end.as_ref().map(|end| end.reason.kind()) {
         Some(EndKind::Good) => "1;32",
         Some(EndKind::Bad) => "1;31",
@@ -82,7 +82,7 @@ fn end_colour(report: &Report) -> &'static str {
     }
 }
 
-fn table(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn table(report: &RunReport, style: OutputStyle, out: &mut dyn Write) -> io::Result<()> {
     let rows = &report.iterations;
     if rows.is_empty() {
         return Ok(());
@@ -118,7 +118,7 @@ fn table(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// The outcome of an iteration in a word; for a review, its result.
-pub(super) fn outcome_cell(report: &Report, row: &Iteration) -> &'static str {
+pub(super) fn outcome_cell(report: &RunReport, row: &IterationReport) -> &'static str {
     match (&row.review, &row.outcome) {
         (Some(ReviewResult::Approved), _) => "approved",
         (Some(ReviewResult::Findings { .. }), _) => "findings",
@@ -134,7 +134,7 @@ pub(super) fn outcome_cell(report: &Report, row: &Iteration) -> &'static str {
 }
 
 /// The task of an iteration; empty if it had none.
-pub(super) fn row_task(row: &Iteration) -> String {
+pub(super) fn row_task(row: &IterationReport) -> String {
     match (row.role.is_work(), &row.task) {
         (true, None) => String::new(),
         (true, Some(task)) => task.clone(),

@@ -7,13 +7,13 @@ use ralph_text::one_line;
 use ralph_words::{changes_in_words, short_duration};
 
 use super::{
-    Report,
+    RunReport,
     head::{end_in_words, outcome_cell, row_task, totals_in_words, waits_in_words},
-    sections::{Telling, origin_in_words, sections},
+    sections::{DetailLevel, origin_in_words, sections},
 };
 
 /// Renders the whole report. `time` renders a moment, given in milliseconds since the Unix epoch.
-pub(crate) fn markdown(report: &Report, time: impl Fn(u64) -> String) -> String {
+pub(crate) fn markdown(report: &RunReport, time: impl Fn(u64) -> String) -> String {
     let mut text = format!("# ralph: {}\n\n", escaped(&end_in_words(report)));
     let mut line = |line: String| writeln!(text, "{line}").expect("a string takes every write");
     line(totals_in_words(report).join(" · ") + "\n");
@@ -40,7 +40,7 @@ pub(crate) fn markdown(report: &Report, time: impl Fn(u64) -> String) -> String 
         ];
         line(format!("| {} |", cells.join(" | ")));
     }
-    for section in sections(report, Telling::BesideTable) {
+    for section in sections(report, DetailLevel::BesideTable) {
         line(format!("\n## {}\n", section.title));
         if let (true, Some(text)) = (section.items.is_empty(), section.if_empty) {
             line(text.to_owned());

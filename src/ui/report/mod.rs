@@ -25,14 +25,14 @@ use serde::Serialize;
 
 pub(crate) use head::write_head;
 pub(crate) use markdown::{escaped, markdown};
-pub(crate) use page::{Mark, PageLine, PageTone, goals_page, messages_page, page};
-pub use style::Style;
+pub(crate) use page::{LineMark, PageLine, PageTone, goals_page, messages_page, page};
+pub use style::OutputStyle;
 pub(crate) use text::write_text;
 
 /// A report of a whole run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Report {
+pub(crate) struct RunReport {
     pub run: Option<RunId>,
     pub project: String,
     pub plan: String,
@@ -43,20 +43,20 @@ pub(crate) struct Report {
     /// Time of the last record, in milliseconds since the Unix epoch.
     pub last_ms: u64,
     /// `None` while the run goes on, and if it was cut off.
-    pub end: Option<End>,
+    pub end: Option<EndReport>,
     /// Whether a ralph works on the run, as determined when the report was made.
     #[serde(rename = "running")]
     pub is_running: bool,
     pub totals: Totals,
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<TaskReport>,
     /// The check of a plan that had no open task when the run began.
     pub at_start: Assessment,
-    pub iterations: Vec<Iteration>,
+    pub iterations: Vec<IterationReport>,
     /// Names of the goals that had to be reached.
     pub goals: Vec<String>,
     /// Goal runs after edits, while agents worked.
     pub edit_checks: EditChecks,
-    pub steering: Vec<Message>,
+    pub steering: Vec<MessageReport>,
     pub waits: Vec<Waited>,
     /// Commands that outlived the iteration in which they were started.
     pub background: Vec<BackgroundTask>,
@@ -76,7 +76,7 @@ pub(crate) struct Report {
 /// Why a run is over.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct End {
+pub(crate) struct EndReport {
     pub reason: StopReason,
     pub exit_code: u8,
     pub hints: Vec<String>,
@@ -85,7 +85,7 @@ pub(crate) struct End {
 /// A task of the plan as last read, or one that has vanished from the plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Task {
+pub(crate) struct TaskReport {
     pub text: String,
     pub state: TaskState,
     pub depth: u8,
@@ -105,7 +105,7 @@ pub(crate) struct Task {
 /// One session and its results.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Iteration {
+pub(crate) struct IterationReport {
     pub number: u32,
     #[serde(skip_serializing_if = "Role::is_work")]
     pub role: Role,
@@ -148,7 +148,7 @@ pub(crate) struct CommitLine {
 /// A message of the user.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Message {
+pub(crate) struct MessageReport {
     pub id: SteeringId,
     pub kind: SteeringKind,
     pub text: String,

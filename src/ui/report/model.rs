@@ -12,9 +12,9 @@ use ralph_words::{
     notice_in_words, scope_in_words, short_duration,
 };
 
-use super::{End, Iteration, Message, Report, Task, check};
+use super::{EndReport, IterationReport, MessageReport, RunReport, TaskReport, check};
 
-impl Report {
+impl RunReport {
     /// Reports a run that no process works on.
     pub(crate) fn of(view: &RunView) -> Self {
         Self::drawn_up(view, None)
@@ -37,14 +37,14 @@ impl Report {
             model: view.settings.model.clone(),
             started_ms: view.clock.started_ms,
             last_ms: view.clock.now_ms,
-            end: view.end().map(|end| End::of(end, view)),
+            end: view.end().map(|end| EndReport::of(end, view)),
             totals: view.end().map_or_else(|| view.totals(), |end| end.totals.clone()),
-            tasks: view.tasks().into_iter().map(Task::from).collect(),
+            tasks: view.tasks().into_iter().map(TaskReport::from).collect(),
             at_start: view.iterations.at_start.clone(),
-            iterations: view.iterations.rows.iter().map(Iteration::from).collect(),
+            iterations: view.iterations.rows.iter().map(IterationReport::from).collect(),
             goals: view.goals.iter().map(|goal| goal.name.clone()).collect(),
             edit_checks: view.edit_checks,
-            steering: view.messages.iter().map(Message::from).collect(),
+            steering: view.messages.iter().map(MessageReport::from).collect(),
             waits: view.incidents.waits.iter().cloned().collect(),
             background: view.background.tasks.clone(),
             permissions: permissions_in_words(view),
@@ -75,7 +75,7 @@ impl Report {
 }
 
 /// Adds up the reported cost of each task's iterations. A rate-limited iteration was repeated under the same number.
-fn add_costs(report: &mut Report) {
+fn add_costs(report: &mut RunReport) {
     let mut costs: BTreeMap<u32, f64> = BTreeMap::new();
     for iteration in &report.iterations {
         if let Some(cost) = iteration.usage.cost_usd {
@@ -162,7 +162,7 @@ fn trouble_in_words(trouble: &Trouble) -> String {
     }
 }
 
-impl End {
+impl EndReport {
     fn of(end: &run::End, view: &RunView) -> Self {
         Self {
             reason: end.reason.clone(),
@@ -172,7 +172,7 @@ impl End {
     }
 }
 
-impl From<run::Task> for Task {
+impl From<run::Task> for TaskReport {
     fn from(task: run::Task) -> Self {
         Self {
             text: task.text,
@@ -187,7 +187,7 @@ impl From<run::Task> for Task {
     }
 }
 
-impl From<&run::Iteration> for Iteration {
+impl From<&run::Iteration> for IterationReport {
     fn from(iteration: &run::Iteration) -> Self {
         Self {
             number: iteration.number,
@@ -214,7 +214,7 @@ impl From<&run::Iteration> for Iteration {
     }
 }
 
-impl From<&run::Message> for Message {
+impl From<&run::Message> for MessageReport {
     fn from(message: &run::Message) -> Self {
         let delivered = message.delivered.iter();
         Self {

@@ -8,10 +8,10 @@ use ralph_text::one_line;
 use ralph_words::{claim_in_words, goal_in_words, mutants_in_words, problem_in_words, short_duration, trial_in_words};
 
 use super::{
-    Report, Task,
+    RunReport, TaskReport,
     check::UNVERIFIED,
     head::{end_in_words, totals_in_words, waits_in_words},
-    sections::{Section, Telling, judged_in_words, origin_in_words, sections, tail},
+    sections::{DetailLevel, ReportSection, judged_in_words, origin_in_words, sections, tail},
 };
 
 /// Maximum items of a section: the page is rebuilt while a run goes on.
@@ -20,7 +20,7 @@ const MOST_ITEMS: usize = 300;
 /// A line of the page. It may be longer than a screen is wide.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PageLine {
-    pub(crate) mark: Option<Mark>,
+    pub(crate) mark: Option<LineMark>,
     /// Columns before the mark.
     pub(crate) indent: u16,
     pub(crate) text: String,
@@ -31,7 +31,7 @@ pub(crate) struct PageLine {
 
 /// The mark before a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub(crate) enum LineMark {
     Done,
     Open,
     Blocked,
@@ -64,7 +64,7 @@ impl PageLine {
         }
     }
 
-    fn marked(mark: Mark, text: impl AsRef<str>, tone: PageTone) -> Self {
+    fn marked(mark: LineMark, text: impl AsRef<str>, tone: PageTone) -> Self {
         Self {
             mark: Some(mark),
             ..Self::new(text, tone)
@@ -82,13 +82,13 @@ impl PageLine {
 
 /// Renders the whole report: first why the run is over, then the next steps, then the work done. `time` renders a
 /// moment, given in milliseconds since the Unix epoch.
-pub(crate) fn page(report: &Report, time: impl Fn(u64) -> String) -> Vec<PageLine> {
+pub(crate) fn page(report: &RunReport, time: impl Fn(u64) -> String) -> Vec<PageLine> {
     let verdict = verdict(report);
     let mut lines = vec![verdict.clone()];
     lines.extend(why(report));
     lines.push(PageLine::new(totals_in_words(report).join(" · "), PageTone::Plain).indented(2));
     lines.extend(waits_in_words(report).map(|waits| PageLine::new(waits, PageTone::Dim).indented(2)));
-    let mut sections = sections(report, Telling::Whole);
+    let mut sections = sections(report, DetailLevel::Whole);
     let mut taken = |title: &str| {
         let at = sections.iter().position(|section| section.title == title)?;
         Some(sections.remove(at))
@@ -118,9 +118,9 @@ pub(crate) fn page(report: &Report, time: impl Fn(u64) -> String) -> Vec<PageLin
     lines
 }
 
-fn verdict(report: &Report) -> PageLine {
+fn verdict(report: &RunReport) -> PageLine {
     let Some(end) = &report.end else {
-        return PageLine::marked(Mark::Unfinished, "The run is not over.", PageTone::Heading);
+        return PageLine::marked(LineMark::Unfinished, "The run is not over.", PageTone::Heading);
     };
     let (mark, tone) = match end.reason.kind() {
         EndKind::Good
@@ -132,21 +132,21 @@ fn verdict(report: &Report) -> PageLine {
                 }
             ) =>
         {
-            (Mark::Unfinished, PageTone::Unfinished)
+            (LineMark::Unfinished, PageTone::Unfinished)
         }
-        EndKind::Good => (Mark::Good, PageTone::Good),
-        EndKind::Bad => (Mark::Bad, PageTone::Bad),
-        EndKind::Unfinished => (Mark::Unfinished, PageTone::Unfinished),
+        EndKind::Good => (LineMark::Good, PageTone::Good),
+        EndKind::Bad => (LineMark::Bad, PageTone::Bad),
+        EndKind::Unfinished => (LineMark::Unfinished, PageTone::Unfinished),
     };
     match &end.reason {
         // The question is shown on the lines below.
-        StopReason::Blocked { .. } => PageLine::marked(Mark::Blocked, "blocked: needs your answer", tone),
+        StopReason::Blocked { .. } => PageLine::marked(LineMark::Blocked, "blocked: needs your answer", tone),
         _ => PageLine::marked(mark, end_in_words(report), tone),
     }
 }
 
 /// The agent's question or the problem, in full.
-fn why(report: &Report) -> Vec<PageLine> {
+fn why(report: &RunReport) -> Vec<PageLine> {
     let Some(end) = &report.end else { return Vec::new() };
     let said = match &end.reason {
         StopReason::Blocked { question } => question.lines().map(str::to_owned).collect(),
@@ -161,14 +161,14 @@ fn why(report: &Report) -> Vec<PageLine> {
 }
 
 /// Hints on the next steps.
-fn next(report: &Report) -> Vec<PageLine> {
+fn next(report: &RunReport) -> Vec<PageLine> {
     let hints: Vec<&String> = report.end.iter().flat_map(|end| &end.hints).collect();
     if hints.is_empty() {
         return Vec::new();
     }
     let hints = hints
         .into_iter()
-        .map(|hint| PageLine::marked(Mark::Item, hint, PageTone::Plain));
+        .map(|hint| PageLine::marked(LineMark::Item, hint, PageTone::Plain));
     [PageLine::empty(), PageLine::new("Next", PageTone::Heading)]
         .into_iter()
         .chain(hints)
@@ -176,7 +176,7 @@ fn next(report: &Report) -> Vec<PageLine> {
 }
 
 /// Removes items that repeat the verdict or the question below it.
-fn without_verdict(mut needs: Section, report: &Report, verdict: &str) -> Section {
+fn without_verdict(mut needs: ReportSection, report: &RunReport, verdict: &str) -> ReportSection {
     let question = report.end.iter().find_map(|end| match &end.reason {
         StopReason::Blocked { question } => Some(one_line(question)),
         _ => None,
@@ -189,7 +189,7 @@ fn without_verdict(mut needs: Section, report: &Report, verdict: &str) -> Sectio
     needs
 }
 
-fn tasks(report: &Report) -> Vec<PageLine> {
+fn tasks(report: &RunReport) -> Vec<PageLine> {
     if report.tasks.is_empty() {
         return Vec::new();
     }
@@ -205,12 +205,12 @@ fn tasks(report: &Report) -> Vec<PageLine> {
     [PageLine::empty(), head].into_iter().chain(rows).collect()
 }
 
-fn task_lines(task: &Task, costs: bool) -> Vec<PageLine> {
+fn task_lines(task: &TaskReport, costs: bool) -> Vec<PageLine> {
     let (mark, tone) = match task.state {
-        TaskState::Done => (Mark::Done, PageTone::Plain),
-        TaskState::Open => (Mark::Open, PageTone::Plain),
-        TaskState::Blocked => (Mark::Blocked, PageTone::Plain),
-        TaskState::Vanished => (Mark::Open, PageTone::Dim),
+        TaskState::Done => (LineMark::Done, PageTone::Plain),
+        TaskState::Open => (LineMark::Open, PageTone::Plain),
+        TaskState::Blocked => (LineMark::Blocked, PageTone::Plain),
+        TaskState::Vanished => (LineMark::Open, PageTone::Dim),
     };
     let gone = if task.state == TaskState::Vanished {
         " (vanished from the plan)"
@@ -246,7 +246,7 @@ fn task_lines(task: &Task, costs: bool) -> Vec<PageLine> {
     [row].into_iter().chain(question).collect()
 }
 
-fn section(section: Section) -> Vec<PageLine> {
+fn section(section: ReportSection) -> Vec<PageLine> {
     let mut lines = vec![PageLine::empty(), PageLine::new(section.title, PageTone::Heading)];
     if let (true, Some(text)) = (section.items.is_empty(), section.if_empty) {
         lines.push(PageLine::new(text, PageTone::Dim).indented(2));
@@ -257,7 +257,7 @@ fn section(section: Section) -> Vec<PageLine> {
         lines.push(PageLine::new(text, PageTone::Dim).indented(2));
     }
     for item in section.items.into_iter().skip(left_out) {
-        lines.push(PageLine::marked(Mark::Item, &item.text, PageTone::Plain));
+        lines.push(PageLine::marked(LineMark::Item, &item.text, PageTone::Plain));
         let details = item.details.iter();
         lines.extend(details.map(|detail| PageLine::new(detail, PageTone::Dim).indented(4)));
     }
@@ -268,7 +268,7 @@ fn section(section: Section) -> Vec<PageLine> {
 pub(crate) fn goals_page(look: &Assessment) -> Vec<PageLine> {
     let mut lines = Vec::new();
     for result in &look.goals {
-        let mark = if result.passed { Mark::Good } else { Mark::Bad };
+        let mark = if result.passed { LineMark::Good } else { LineMark::Bad };
         lines.push(PageLine::marked(mark, goal_in_words(result), PageTone::Plain));
         let tail = tail(result);
         lines.extend(tail.iter().map(|line| PageLine::new(line, PageTone::Dim).indented(4)));
@@ -277,7 +277,7 @@ pub(crate) fn goals_page(look: &Assessment) -> Vec<PageLine> {
     let mutants = (!look.mutants.is_empty()).then(|| mutants_in_words(&look.mutants));
     let claims = look.claims.iter().map(|claim| claim_in_words(*claim).to_owned());
     let said = trial.chain(mutants).chain(claims).chain(judged_in_words(look));
-    lines.extend(said.map(|line| PageLine::marked(Mark::Item, line, PageTone::Plain)));
+    lines.extend(said.map(|line| PageLine::marked(LineMark::Item, line, PageTone::Plain)));
     lines
 }
 
@@ -295,7 +295,7 @@ pub(crate) fn messages_page<'m>(messages: impl Iterator<Item = &'m run::Message>
             Delivery::Live => "while the agent worked",
         };
         let head = format!("message {}, {how}", message.id.0);
-        lines.push(PageLine::marked(Mark::Item, head, PageTone::Heading));
+        lines.push(PageLine::marked(LineMark::Item, head, PageTone::Heading));
         let text = message.text.lines();
         lines.extend(text.map(|line| PageLine::new(line, PageTone::Plain).indented(2)));
     }

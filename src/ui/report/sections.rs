@@ -16,7 +16,7 @@ use ralph_words::{
     trial_in_words, usage_in_words, wait_cause_in_words,
 };
 
-use super::{Iteration, Report, head::shortened};
+use super::{IterationReport, RunReport, head::shortened};
 
 /// Output lines shown of a failed goal or background task.
 const TAIL_LINES: usize = 10;
@@ -24,22 +24,22 @@ const TAIL_LINES: usize = 10;
 const LINE_COLUMNS: usize = 300;
 
 /// A heading and its items.
-pub(super) struct Section {
+pub(super) struct ReportSection {
     pub(super) title: &'static str,
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<SectionItem>,
     /// Text for an empty section; without it the section is omitted.
     pub(super) if_empty: Option<&'static str>,
 }
 
 /// A line and the lines that explain it. They contain neither control characters nor line breaks.
-pub(super) struct Item {
+pub(super) struct SectionItem {
     /// The state of the task that the item describes.
     pub(super) task: Option<TaskState>,
     pub(super) text: String,
     pub(super) details: Vec<String>,
 }
 
-impl Item {
+impl SectionItem {
     fn new(text: impl AsRef<str>) -> Self {
         Self::with(text, Vec::new())
     }
@@ -56,27 +56,27 @@ impl Item {
 
 /// The amount of detail for each iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Telling {
+pub(super) enum DetailLevel {
     Whole,
     /// Without outcomes, times and changes, which a table before it shows.
     BesideTable,
 }
 
 /// All sections that are not omitted, the most important first.
-pub(super) fn sections(report: &Report, telling: Telling) -> Vec<Section> {
-    let said = |title, items| Section {
+pub(super) fn sections(report: &RunReport, telling: DetailLevel) -> Vec<ReportSection> {
+    let said = |title, items| ReportSection {
         title,
         items,
         if_empty: None,
     };
-    let plain = |texts: &[String]| texts.iter().map(Item::new).collect();
+    let plain = |texts: &[String]| texts.iter().map(SectionItem::new).collect();
     let sections = vec![
-        Section {
+        ReportSection {
             title: "Needs your attention",
             items: plain(&report.needs_person),
             if_empty: Some("nothing"),
         },
-        Section {
+        ReportSection {
             title: "Unverified",
             items: plain(&report.unverified),
             if_empty: Some(match report.end.as_ref().map(|end| &end.reason) {
@@ -94,18 +94,22 @@ pub(super) fn sections(report: &Report, telling: Telling) -> Vec<Section> {
         said("Messages", messages(report)),
         said(
             "Waits",
-            report.waits.iter().map(|wait| Item::new(wait_in_words(wait))).collect(),
+            report
+                .waits
+                .iter()
+                .map(|wait| SectionItem::new(wait_in_words(wait)))
+                .collect(),
         ),
         said("Background tasks", background(report)),
         said("Permissions", plain(&report.permissions)),
         said("Breaker and limits", plain(&report.troubles)),
         said("Warnings", plain(&report.warnings)),
     ];
-    let says = |section: &Section| !section.items.is_empty() || section.if_empty.is_some();
+    let says = |section: &ReportSection| !section.items.is_empty() || section.if_empty.is_some();
     sections.into_iter().filter(says).collect()
 }
 
-fn tasks(report: &Report) -> Vec<Item> {
+fn tasks(report: &RunReport) -> Vec<SectionItem> {
     let tasks = report.tasks.iter().map(|task| {
         let numbers: Vec<String> = task.iterations.iter().map(u32::to_string).collect();
         let worked_on = match &numbers[..] {
@@ -120,9 +124,9 @@ fn tasks(report: &Report) -> Vec<Item> {
             TaskState::Blocked => "blocked: ",
             TaskState::Vanished => "removed from the plan: ",
         };
-        Item {
+        SectionItem {
             task: Some(task.state),
-            ..Item::with(
+            ..SectionItem::with(
                 format!("{state}{}{worked_on}", task.text),
                 question.into_iter().chain(limit).collect(),
             )
@@ -131,7 +135,7 @@ fn tasks(report: &Report) -> Vec<Item> {
     tasks.collect()
 }
 
-fn background(report: &Report) -> Vec<Item> {
+fn background(report: &RunReport) -> Vec<SectionItem> {
     let tasks = report.background.iter().map(|task| {
         let command = command_in_words(&task.command);
         let Some(result) = &task.result else {
@@ -140,20 +144,20 @@ fn background(report: &Report) -> Vec<Item> {
                 // Its end is recorded when the run is resumed.
                 false => "ended with the run".to_owned(),
             };
-            return Item::new(format!("{}: {command} ({state})", task.number));
+            return SectionItem::new(format!("{}: {command} ({state})", task.number));
         };
         let (end, after) = (background_end_in_words(result), short_duration(result.duration_ms));
         let tail = match background_went_well(result) {
             true => Vec::new(),
             false => last_lines(&result.tail),
         };
-        Item::with(format!("{}: {command} ({end}, {after})", task.number), tail)
+        SectionItem::with(format!("{}: {command} ({end}, {after})", task.number), tail)
     });
     tasks.collect()
 }
 
 /// The last result of each goal.
-fn goals(report: &Report) -> Vec<Item> {
+fn goals(report: &RunReport) -> Vec<SectionItem> {
     let looks: Vec<(u32, &Assessment)> = [(0, &report.at_start)]
         .into_iter()
         .chain(
@@ -169,9 +173,9 @@ fn goals(report: &Report) -> Vec<Item> {
             Some((*number, result))
         });
         match last {
-            None => Item::new(format!("{name} was never run")),
-            Some((0, result)) => Item::with(format!("{}, at the start", goal_in_words(result)), tail(result)),
-            Some((number, result)) => Item::with(
+            None => SectionItem::new(format!("{name} was never run")),
+            Some((0, result)) => SectionItem::with(format!("{}, at the start", goal_in_words(result)), tail(result)),
+            Some((number, result)) => SectionItem::with(
                 format!("{}, after iteration {number}", goal_in_words(result)),
                 tail(result),
             ),
@@ -180,13 +184,13 @@ fn goals(report: &Report) -> Vec<Item> {
     let EditChecks { count, failed, .. } = report.edit_checks;
     let after_edits = (count > 0).then(|| {
         let checks = counted(u64::from(count), "check");
-        Item::new(format!("after edits: {checks}, {failed} of them failed"))
+        SectionItem::new(format!("after edits: {checks}, {failed} of them failed"))
     });
     goals.chain(after_edits).collect()
 }
 
 /// Tests of goals at the start and now, changed test files, and mutants that tests noticed or missed.
-fn tests(report: &Report) -> Vec<Item> {
+fn tests(report: &RunReport) -> Vec<SectionItem> {
     let at_start = |name: &str| {
         let result = report.at_start.goals.iter().find(|result| result.name == name)?;
         result.tests.as_ref()
@@ -209,11 +213,11 @@ fn tests(report: &Report) -> Vec<Item> {
         let known =
             (!known.is_empty()).then(|| format!("failed before the first iteration, too: {}", known.join(", ")));
         let text = format!("{name} ({runner}): {now}{}", before.unwrap_or_default());
-        Some(Item::with(text, flaky.chain(known).collect()))
+        Some(SectionItem::with(text, flaky.chain(known).collect()))
     });
     let trial = look.trial.iter().map(|trial| {
         let changes = trial.changes.iter().map(guarded_change_in_words).collect();
-        Item::with(trial_in_words(trial), changes)
+        SectionItem::with(trial_in_words(trial), changes)
     });
     let mutants = (!look.mutants.is_empty()).then(|| {
         let missed = look
@@ -221,11 +225,11 @@ fn tests(report: &Report) -> Vec<Item> {
             .iter()
             .filter(|tried| tried.outcome == MutantOutcome::Missed);
         let missed = missed.map(|tried| format!("not noticed: {}", mutant_in_words(&tried.mutant)));
-        Item::with(mutants_in_words(&look.mutants), missed.collect())
+        SectionItem::with(mutants_in_words(&look.mutants), missed.collect())
     });
     let confirmed = report.confirmed_tests.iter().map(|confirmed| {
         let changes = confirmed.changes.iter().map(guarded_change_in_words).collect();
-        Item::with(confirmed_in_words(confirmed), changes)
+        SectionItem::with(confirmed_in_words(confirmed), changes)
     });
     counts.chain(confirmed).chain(trial).chain(mutants).collect()
 }
@@ -249,7 +253,7 @@ fn confirmed_in_words(confirmed: &ConfirmedTests) -> String {
 }
 
 /// Names of tests that failed before the first iteration and still fail.
-fn known_failures<'r>(report: &'r Report, result: &GoalResult) -> Vec<&'r str> {
+fn known_failures<'r>(report: &'r RunReport, result: &GoalResult) -> Vec<&'r str> {
     let at_start = report.at_start.goals.iter().filter(|before| before.name == result.name);
     let failed = at_start.flat_map(|before| &before.failed_tests);
     let still = failed.filter(|name| result.failed_tests.contains(name));
@@ -274,9 +278,9 @@ fn last_lines(output: &str) -> Vec<String> {
     last.iter().map(|line| format!("| {line}")).collect()
 }
 
-fn iterations(report: &Report, telling: Telling) -> Vec<Item> {
+fn iterations(report: &RunReport, telling: DetailLevel) -> Vec<SectionItem> {
     let at_start = look_in_words(&report.at_start);
-    let before = (!at_start.is_empty()).then(|| Item::with("before the first", at_start));
+    let before = (!at_start.is_empty()).then(|| SectionItem::with("before the first", at_start));
     let each = report.iterations.iter().map(|iteration| {
         let outcome = match &iteration.outcome {
             Some(Outcome::Completed) if !iteration.look.refused.is_empty() => "claim refused".to_owned(),
@@ -294,13 +298,13 @@ fn iterations(report: &Report, telling: Telling) -> Vec<Item> {
         let resumed = if iteration.resumed { ", session resumed" } else { "" };
         let is_plain = iteration.outcome == Some(Outcome::Completed) && !iteration.resumed;
         let is_told =
-            telling == Telling::BesideTable && is_plain && model.is_empty() && iteration.adapter == report.adapter;
+            telling == DetailLevel::BesideTable && is_plain && model.is_empty() && iteration.adapter == report.adapter;
         let after = match &iteration.outcome {
             None if report.is_running => "for",
             Some(_) | None => "after",
         };
         let how = (!is_told).then(|| format!("{outcome} {after} {took} ({}{model}{resumed})", iteration.adapter));
-        Item::with(
+        SectionItem::with(
             format!("{}: {task}", iteration.number),
             how.into_iter()
                 .chain(work_in_words(iteration, telling))
@@ -313,7 +317,7 @@ fn iterations(report: &Report, telling: Telling) -> Vec<Item> {
 }
 
 /// The result of a review and its findings.
-fn review_lines(iteration: &Iteration) -> Vec<String> {
+fn review_lines(iteration: &IterationReport) -> Vec<String> {
     let Some(result) = &iteration.review else {
         return Vec::new();
     };
@@ -324,7 +328,7 @@ fn review_lines(iteration: &Iteration) -> Vec<String> {
     lines
 }
 
-fn work_in_words(iteration: &Iteration, telling: Telling) -> Vec<String> {
+fn work_in_words(iteration: &IterationReport, telling: DetailLevel) -> Vec<String> {
     let is_stuck = iteration.progress == Some(false);
     let stuck = match (is_stuck, iteration.undone) {
         (true, _) => ", no progress",
@@ -333,10 +337,10 @@ fn work_in_words(iteration: &Iteration, telling: Telling) -> Vec<String> {
     };
     let mut lines = Vec::new();
     match (&iteration.changes, telling) {
-        (Some(changes), Telling::Whole) => lines.push(format!("{}{stuck}", changes_in_words(changes))),
-        (None, Telling::Whole) => lines.push(format!("changes: unknown{stuck}")),
-        (_, Telling::BesideTable) if is_stuck => lines.push("no progress".to_owned()),
-        (_, Telling::BesideTable) => {}
+        (Some(changes), DetailLevel::Whole) => lines.push(format!("{}{stuck}", changes_in_words(changes))),
+        (None, DetailLevel::Whole) => lines.push(format!("changes: unknown{stuck}")),
+        (_, DetailLevel::BesideTable) if is_stuck => lines.push("no progress".to_owned()),
+        (_, DetailLevel::BesideTable) => {}
     }
     lines.extend(
         iteration
@@ -396,7 +400,7 @@ pub(super) fn judged_in_words(look: &Assessment) -> Vec<String> {
     status.chain(confidence).chain(refused).collect()
 }
 
-fn messages(report: &Report) -> Vec<Item> {
+fn messages(report: &RunReport) -> Vec<SectionItem> {
     let messages = report.steering.iter().map(|message| {
         let kind = match message.kind {
             SteeringKind::Next => "once",
@@ -417,7 +421,7 @@ fn messages(report: &Report) -> Vec<Item> {
         if message.withdrawn {
             state.push_str(", withdrawn");
         }
-        Item::new(format!(
+        SectionItem::new(format!(
             "{} ({kind}, {state}): {}",
             message.id.0,
             one_line(&message.text)
@@ -443,7 +447,7 @@ fn wait_in_words(wait: &Waited) -> String {
 }
 
 /// `run 20261120-102835-4f2a` with its times; adapter, model and plan.
-pub(super) fn origin_in_words(report: &Report, time: impl Fn(u64) -> String) -> Vec<String> {
+pub(super) fn origin_in_words(report: &RunReport, time: impl Fn(u64) -> String) -> Vec<String> {
     let model = report
         .model
         .as_ref()

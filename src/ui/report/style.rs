@@ -4,7 +4,7 @@ use ralph_text::OutputFormat;
 
 /// Colour and width of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Style {
+pub struct OutputStyle {
     pub colour: bool,
     /// The terminal's width, if there is a terminal.
     pub columns: Option<u16>,
@@ -14,9 +14,9 @@ pub struct Style {
     pub hints: bool,
 }
 
-impl Style {
+impl OutputStyle {
     /// No colour and unlimited width, as for a file.
-    pub const PLAIN: Style = Style {
+    pub const PLAIN: OutputStyle = OutputStyle {
         colour: false,
         columns: None,
         ascii: false,

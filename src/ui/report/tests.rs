@@ -94,17 +94,17 @@ fn stopped(reason: StopReason) -> Event {
     }
 }
 
-fn report_of(records: &[Record]) -> Report {
-    Report::of(&RunView::of(records))
+fn report_of(records: &[Record]) -> RunReport {
+    RunReport::of(&RunView::of(records))
 }
 
-fn report(events: impl IntoIterator<Item = Event>) -> Report {
+fn report(events: impl IntoIterator<Item = Event>) -> RunReport {
     report_of(&records(events.into_iter().map(|event| (0, event))))
 }
 
-fn text(report: &Report) -> String {
+fn text(report: &RunReport) -> String {
     let mut out = Vec::new();
-    write_text(report, Style::PLAIN, |at_ms| format!("{at_ms} ms"), &mut out).unwrap();
+    write_text(report, OutputStyle::PLAIN, |at_ms| format!("{at_ms} ms"), &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -345,10 +345,10 @@ fn while_a_run_goes_on_its_messages_are_queued_and_its_iteration_runs() {
         },
     ];
     let view = RunView::of(&records((1_000..).zip(events)));
-    let running = Report::of_running(&view, 43_001);
+    let running = RunReport::of_running(&view, 43_001);
     assert_eq!(running.needs_person, [] as [&str; 0]);
     let mut text = Vec::new();
-    write_text(&running, Style::PLAIN, |_| String::new(), &mut text).expect("memory takes every write");
+    write_text(&running, OutputStyle::PLAIN, |_| String::new(), &mut text).expect("memory takes every write");
     let text = String::from_utf8(text).expect("text");
     for expected in [
         "still running",
@@ -359,7 +359,7 @@ fn while_a_run_goes_on_its_messages_are_queued_and_its_iteration_runs() {
         assert!(text.contains(expected), "{expected}: {text}");
     }
 
-    let cut_off = Report::of(&view);
+    let cut_off = RunReport::of(&view);
     assert_eq!(cut_off.needs_person, ["message 1 was not delivered: use tabs"]);
     assert_eq!(super::head::outcome_cell(&cut_off, &cut_off.iterations[0]), "cut off");
 }

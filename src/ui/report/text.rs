@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use ralph_core::run::TaskState;
 
 use super::{
-    Report, Style,
+    OutputStyle, RunReport,
     head::write_head,
-    sections::{Telling, origin_in_words, sections},
+    sections::{DetailLevel, origin_in_words, sections},
 };
 
 /// Writes the whole report. `time` renders a moment, given in milliseconds since the Unix epoch.
@@ -15,8 +15,8 @@ use super::{
 /// # Errors
 /// Errors of writing to `out`.
 pub(crate) fn write_text(
-    report: &Report,
-    style: Style,
+    report: &RunReport,
+    style: OutputStyle,
     time: impl Fn(u64) -> String,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -24,7 +24,7 @@ pub(crate) fn write_text(
         writeln!(out, "{}", style.paint("2", &line))?;
     }
     write_head(report, style, out)?;
-    for section in sections(report, Telling::BesideTable) {
+    for section in sections(report, DetailLevel::BesideTable) {
         writeln!(out, "\n{}", style.paint("1", section.title))?;
         if let (true, Some(text)) = (section.items.is_empty(), section.if_empty) {
             writeln!(out, "  {text}")?;
@@ -42,7 +42,7 @@ pub(crate) fn write_text(
     Ok(())
 }
 
-fn sign(state: TaskState, style: Style) -> String {
+fn sign(state: TaskState, style: OutputStyle) -> String {
     let (sign, ascii, code) = match state {
         TaskState::Done => ("✔", "x", "32"),
         TaskState::Open => ("○", "-", "2"),

@@ -2,7 +2,7 @@
 //!
 //! Many terminals do not know the question (OSC 11). Every terminal that answers anything answers the next one (DA1),
 //! so that answer ends the wait. Answers arrive on the same input as keys, and typed keys may come between them. A slow
-//! terminal answers after key reading has begun: then the answer arrives split into key events, and [`LateAnswer`]
+//! terminal answers after key reading has begun: then the answer arrives split into key events, and [`LateReplyFilter`]
 //! reassembles it.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
@@ -19,13 +19,13 @@ const PASTE_START_BYTES: usize = 6;
 
 /// The colour of a terminal's background.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Background {
+pub struct BackgroundColour {
     red: u8,
     green: u8,
     blue: u8,
 }
 
-impl Background {
+impl BackgroundColour {
     #[cfg(test)]
     pub(super) const fn of((red, green, blue): (u8, u8, u8)) -> Self {
         Self { red, green, blue }
@@ -69,8 +69,8 @@ pub(super) fn luminance((red, green, blue): (u8, u8, u8)) -> f64 {
 
 /// A piece of input from a terminal that was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Heard {
-    Background(Background),
+pub(super) enum TerminalInput {
+    Background(BackgroundColour),
     /// The answer to the second question: the first one will not be answered any more.
     Last,
     /// A key typed meanwhile.
@@ -80,12 +80,12 @@ pub(super) enum Heard {
 
 /// Separates answers from keys in a terminal's input, which may be cut anywhere.
 #[derive(Debug, Default)]
-pub(super) struct Listener {
+pub(super) struct TerminalInputParser {
     bytes: Vec<u8>,
 }
 
-impl Listener {
-    pub(super) fn take(&mut self, bytes: &[u8]) -> Vec<Heard> {
+impl TerminalInputParser {
+    pub(super) fn take(&mut self, bytes: &[u8]) -> Vec<TerminalInput> {
         self.bytes.extend_from_slice(bytes);
         let mut heard = Vec::new();
         while let Some((found, length)) = next(&self.bytes) {
@@ -101,13 +101,13 @@ impl Listener {
     }
 
     /// Interprets the buffered rest if no more input comes; a lone ESC is the Esc key.
-    pub(super) fn finish(&self) -> Option<Heard> {
+    pub(super) fn finish(&self) -> Option<TerminalInput> {
         (self.bytes == [0x1b]).then(|| key(KeyCode::Esc))
     }
 }
 
 /// Parses the first item in `bytes`, if it is complete, and its length in bytes.
-fn next(bytes: &[u8]) -> Option<(Option<Heard>, usize)> {
+fn next(bytes: &[u8]) -> Option<(Option<TerminalInput>, usize)> {
     match bytes {
         [] | [0x1b] => None,
         [0x1b, b']', rest @ ..] => {
@@ -116,12 +116,15 @@ fn next(bytes: &[u8]) -> Option<(Option<Heard>, usize)> {
             };
             let end = if rest[at] == 0x1b { at + 2 } else { at + 1 };
             let answer = std::str::from_utf8(&rest[..at]).unwrap_or_default();
-            (end <= rest.len()).then(|| (Background::read(answer).map(Heard::Background), end + 2))
+            (end <= rest.len()).then(|| (BackgroundColour::read(answer).map(TerminalInput::Background), end + 2))
         }
         [0x1b, b'[', b'2', b'0', b'0', b'~', rest @ ..] => {
             let at = rest.windows(PASTE_END.len()).position(|end| end == PASTE_END)?;
             let text = String::from_utf8_lossy(&rest[..at]).into_owned();
-            Some((Some(Heard::Paste(text)), PASTE_START_BYTES + at + PASTE_END.len()))
+            Some((
+                Some(TerminalInput::Paste(text)),
+                PASTE_START_BYTES + at + PASTE_END.len(),
+            ))
         }
         [0x1b, b'[', rest @ ..] => {
             let at = rest.iter().position(|byte| (0x40..=0x7e).contains(byte));
@@ -129,7 +132,7 @@ fn next(bytes: &[u8]) -> Option<(Option<Heard>, usize)> {
                 return (rest.len() > ANSWER_BYTES).then_some((None, bytes.len()));
             };
             let heard = match (rest[at], &rest[..at]) {
-                (b'c', [b'?', ..]) => Some(Heard::Last),
+                (b'c', [b'?', ..]) => Some(TerminalInput::Last),
                 (end, []) => moved(end),
                 // Other keys have no effect on a screen that shows nothing yet.
                 _ => None,
@@ -142,7 +145,7 @@ fn next(bytes: &[u8]) -> Option<(Option<Heard>, usize)> {
         [0x1b, rest @ ..] => {
             let (character, length) = first_char(rest)?;
             let typed = character.map(|character| KeyEvent::new(KeyCode::Char(character), KeyModifiers::ALT));
-            Some((typed.map(Heard::Key), length + 1))
+            Some((typed.map(TerminalInput::Key), length + 1))
         }
         rest => {
             let (character, length) = first_char(rest)?;
@@ -151,12 +154,12 @@ fn next(bytes: &[u8]) -> Option<(Option<Heard>, usize)> {
     }
 }
 
-fn key(code: KeyCode) -> Heard {
-    Heard::Key(KeyEvent::from(code))
+fn key(code: KeyCode) -> TerminalInput {
+    TerminalInput::Key(KeyEvent::from(code))
 }
 
 /// The key sent as `CSI x` or `SS3 x`.
-fn moved(end: u8) -> Option<Heard> {
+fn moved(end: u8) -> Option<TerminalInput> {
     let code = match end {
         b'A' => KeyCode::Up,
         b'B' => KeyCode::Down,
@@ -182,8 +185,8 @@ fn first_char(bytes: &[u8]) -> Option<(Option<char>, usize)> {
     Some((Some(character), character.len_utf8()))
 }
 
-fn typed(character: char) -> Heard {
-    let with = |code, modifiers| Heard::Key(KeyEvent::new(code, modifiers));
+fn typed(character: char) -> TerminalInput {
+    let with = |code, modifiers| TerminalInput::Key(KeyEvent::new(code, modifiers));
     match character {
         '\r' => key(KeyCode::Enter),
         '\t' => key(KeyCode::Tab),
@@ -201,23 +204,23 @@ fn typed(character: char) -> Heard {
 /// Recognises an answer among key events: crossterm does not parse it and delivers it character by character, beginning
 /// with Alt-].
 #[derive(Debug, Default)]
-pub(super) struct LateAnswer {
+pub(super) struct LateReplyFilter {
     held: Vec<Event>,
     text: String,
 }
 
 /// The result of looking at an event.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Sifted {
+pub(super) enum FilterResult {
     /// These events are keys, in this order.
     Keys(Vec<Event>),
     /// The event may belong to an answer and is held back.
     Held,
-    Background(Background),
+    Background(BackgroundColour),
 }
 
-impl LateAnswer {
-    pub(super) fn take(&mut self, event: Event) -> Sifted {
+impl LateReplyFilter {
+    pub(super) fn take(&mut self, event: Event) -> FilterResult {
         let Event::Key(pressed) = &event else {
             return self.give_up(Some(event));
         };
@@ -225,11 +228,11 @@ impl LateAnswer {
         match (pressed.code, pressed.modifiers, self.held.is_empty()) {
             (KeyCode::Char(']'), KeyModifiers::ALT, true) => self.held.push(event),
             (KeyCode::Char('\\'), KeyModifiers::ALT, false) | (KeyCode::Char('g'), KeyModifiers::CONTROL, false) => {
-                let Some(background) = Background::read(&self.text) else {
+                let Some(background) = BackgroundColour::read(&self.text) else {
                     return self.give_up(Some(event));
                 };
                 *self = Self::default();
-                return Sifted::Background(background);
+                return FilterResult::Background(background);
             }
             (KeyCode::Char(character), _, false) if alone && self.held.len() <= ANSWER_BYTES => {
                 self.text.push(character);
@@ -237,7 +240,7 @@ impl LateAnswer {
             }
             _ => return self.give_up(Some(event)),
         }
-        Sifted::Held
+        FilterResult::Held
     }
 
     pub(super) fn is_midway(&self) -> bool {
@@ -245,11 +248,11 @@ impl LateAnswer {
     }
 
     /// Releases the held events as keys, followed by `event`.
-    pub(super) fn give_up(&mut self, event: Option<Event>) -> Sifted {
+    pub(super) fn give_up(&mut self, event: Option<Event>) -> FilterResult {
         self.text.clear();
         let mut keys = std::mem::take(&mut self.held);
         keys.extend(event);
-        Sifted::Keys(keys)
+        FilterResult::Keys(keys)
     }
 }
 
@@ -257,7 +260,7 @@ impl LateAnswer {
 mod tests {
     use super::*;
 
-    const DARK: Background = Background::of((30, 30, 46));
+    const DARK: BackgroundColour = BackgroundColour::of((30, 30, 46));
 
     fn char(character: char, modifiers: KeyModifiers) -> Event {
         Event::Key(KeyEvent::new(KeyCode::Char(character), modifiers))
@@ -270,9 +273,12 @@ mod tests {
             "11;rgb:1e/1e/2e",
             "11;rgba:1e1e/1e1e/2e2e/ffff",
         ] {
-            assert_eq!(Background::read(answer), Some(DARK), "{answer}");
+            assert_eq!(BackgroundColour::read(answer), Some(DARK), "{answer}");
         }
-        assert_eq!(Background::read("11;rgb:f/f/f"), Some(Background::of((255, 255, 255))));
+        assert_eq!(
+            BackgroundColour::read("11;rgb:f/f/f"),
+            Some(BackgroundColour::of((255, 255, 255)))
+        );
         for other in [
             "",
             "11;",
@@ -283,19 +289,19 @@ mod tests {
             "10;rgb:1/1/1",
             "11;rgb:+1/1/1x",
         ] {
-            assert_eq!(Background::read(other), None, "{other}");
+            assert_eq!(BackgroundColour::read(other), None, "{other}");
         }
     }
 
     #[test]
     fn answers_and_what_is_typed_between_them_are_told_apart_wherever_they_are_cut() {
         let sent = "q\u{1b}[200~rm -r\n\u{1b}x é\u{1b}[201~\u{1b}]11;rgb:1e1e/1e1e/2e2e\u{1b}\\Gé\r\u{1b}[A\u{1b}OB\u{3}\u{1b}[15~\u{1b}x\u{1b}[?62;4cl";
-        let code = |code| Heard::Key(KeyEvent::from(code));
-        let with = |character, modifiers| Heard::Key(KeyEvent::new(KeyCode::Char(character), modifiers));
+        let code = |code| TerminalInput::Key(KeyEvent::from(code));
+        let with = |character, modifiers| TerminalInput::Key(KeyEvent::new(KeyCode::Char(character), modifiers));
         let expected = [
             code(KeyCode::Char('q')),
-            Heard::Paste("rm -r\n\u{1b}x é".to_owned()),
-            Heard::Background(DARK),
+            TerminalInput::Paste("rm -r\n\u{1b}x é".to_owned()),
+            TerminalInput::Background(DARK),
             with('G', KeyModifiers::SHIFT),
             code(KeyCode::Char('é')),
             code(KeyCode::Enter),
@@ -303,28 +309,28 @@ mod tests {
             code(KeyCode::Down),
             with('c', KeyModifiers::CONTROL),
             with('x', KeyModifiers::ALT),
-            Heard::Last,
+            TerminalInput::Last,
             code(KeyCode::Char('l')),
         ];
         for cut in 0..=sent.len() {
-            let mut listener = Listener::default();
+            let mut listener = TerminalInputParser::default();
             let (before, after) = sent.as_bytes().split_at(cut);
             let heard = [listener.take(before), listener.take(after)].concat();
             assert_eq!(heard, expected, "cut at {cut}");
             assert!(!listener.is_midway());
         }
-        let mut listener = Listener::default();
+        let mut listener = TerminalInputParser::default();
         assert_eq!(listener.take(b"\x1b"), []);
         assert_eq!(listener.finish(), Some(code(KeyCode::Esc)));
         assert_eq!(
-            Listener::default().take(b"\x1b]11;rgb:1e/1e/2e\x07"),
-            [Heard::Background(DARK)]
+            TerminalInputParser::default().take(b"\x1b]11;rgb:1e/1e/2e\x07"),
+            [TerminalInput::Background(DARK)]
         );
     }
 
     #[test]
     fn nothing_that_a_terminal_sends_is_waited_for_without_end() {
-        let mut listener = Listener::default();
+        let mut listener = TerminalInputParser::default();
         listener.take(b"\x1b]");
         listener.take(&[b'x'; 200]);
         assert!(!listener.is_midway());
@@ -335,24 +341,24 @@ mod tests {
     #[test]
     fn a_late_answer_is_no_keys_and_keys_are_no_answer() {
         let answer = |end: Event| {
-            let mut late = LateAnswer::default();
-            assert_eq!(late.take(char(']', KeyModifiers::ALT)), Sifted::Held);
+            let mut late = LateReplyFilter::default();
+            assert_eq!(late.take(char(']', KeyModifiers::ALT)), FilterResult::Held);
             for character in "11;rgb:1e1e/1e1e/2e2e".chars() {
-                assert_eq!(late.take(char(character, KeyModifiers::NONE)), Sifted::Held);
+                assert_eq!(late.take(char(character, KeyModifiers::NONE)), FilterResult::Held);
             }
             late.take(end)
         };
         for end in [char('\\', KeyModifiers::ALT), char('g', KeyModifiers::CONTROL)] {
-            assert_eq!(answer(end), Sifted::Background(DARK));
+            assert_eq!(answer(end), FilterResult::Background(DARK));
         }
-        let mut late = LateAnswer::default();
+        let mut late = LateReplyFilter::default();
         let pressed = [char(']', KeyModifiers::ALT), char('1', KeyModifiers::NONE)];
         for key in &pressed {
-            assert_eq!(late.take(key.clone()), Sifted::Held);
+            assert_eq!(late.take(key.clone()), FilterResult::Held);
         }
         let enter = Event::Key(KeyEvent::from(KeyCode::Enter));
         let all = [&pressed[..], std::slice::from_ref(&enter)].concat();
-        assert_eq!(late.take(enter), Sifted::Keys(all));
+        assert_eq!(late.take(enter), FilterResult::Keys(all));
         assert!(!late.is_midway());
     }
 }

@@ -24,13 +24,13 @@ use ratatui::{Terminal, backend::CrosstermBackend, layout::Rect};
 use crate::{board::Board, driver::now_ms};
 
 use super::{
-    Left, ScreenError,
+    ScreenError, ScreenExit,
     beside::beside,
     frame_loop::{FrameBytes, utc_offset_s},
-    inputs::{Arrived, Mailbox},
-    lending::{Lent, lend},
+    inputs::{Mailbox, ScreenInput},
+    lending::{TerminalOwnership, lend},
     model::BoardModel,
-    taken::Taken,
+    taken::ScreenTerminal,
     terminal,
     theme::Theme,
     update::{BoardOrder, ScreenEvent, take_board, update_board},
@@ -45,7 +45,7 @@ const TICK: Duration = Duration::from_secs(1);
 const COMPLAINT_CAP_BYTES: u64 = 4096;
 
 /// Operations of a board on its batch, callable from any thread.
-pub trait Reach: Send + Sync {
+pub trait BatchControl: Send + Sync {
     /// Cancels a plan.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ pub trait Reach: Send + Sync {
 
 /// The settings of a board.
 pub struct BoardSetup {
-    pub reach: Arc<dyn Reach>,
+    pub reach: Arc<dyn BatchControl>,
     pub theme: Theme,
     pub mouse: bool,
     /// Whether this process has started the batch: then terminating signals stop the batch.
@@ -95,16 +95,16 @@ pub fn run(
     first: Board,
     sender: Sender<BoardNews>,
     news: Receiver<BoardNews>,
-) -> Result<(Left, Board), ScreenError> {
+) -> Result<(ScreenExit, Board), ScreenError> {
     let wake = sender.clone();
     let wake = Box::new(move || _ = wake.send(BoardNews::Mail));
-    let Taken {
+    let ScreenTerminal {
         mailbox,
         arrivals,
         size,
         first_frame,
         lent,
-    } = Taken::of(wake, &setup.theme, setup.mouse)?;
+    } = ScreenTerminal::of(wake, &setup.theme, setup.mouse)?;
     let mut model = BoardModel::new(first, size, now_ms());
     model.mouse = setup.mouse;
     model.utc_offset_s = utc_offset_s();
@@ -137,10 +137,10 @@ struct BoardLoop {
     sender: Sender<BoardNews>,
     news: Receiver<BoardNews>,
     mailbox: Mailbox,
-    arrivals: Receiver<Arrived>,
+    arrivals: Receiver<ScreenInput>,
     terminal: Terminal<CrosstermBackend<FrameBytes>>,
     frame: FrameBytes,
-    lent: Lent,
+    lent: TerminalOwnership,
     /// Whether another ralph has the terminal.
     away: bool,
     dirty: bool,
@@ -152,7 +152,7 @@ struct BoardLoop {
 }
 
 impl BoardLoop {
-    fn run(mut self) -> io::Result<(Left, Board)> {
+    fn run(mut self) -> io::Result<(ScreenExit, Board)> {
         loop {
             if let Some(left) = self.turn()? {
                 return Ok((left, self.model.board));
@@ -160,7 +160,7 @@ impl BoardLoop {
         }
     }
 
-    fn turn(&mut self) -> io::Result<Option<Left>> {
+    fn turn(&mut self) -> io::Result<Option<ScreenExit>> {
         if self.dirty && !self.away && self.due <= Instant::now() {
             self.draw()?;
         }
@@ -173,7 +173,7 @@ impl BoardLoop {
                 take_board(&mut self.model, *board);
                 self.dirty = true;
                 if let Some(by) = self.signalled.filter(|_| self.model.board.is_over()) {
-                    return Ok(Some(Left::Signalled(by)));
+                    return Ok(Some(ScreenExit::Signalled(by)));
                 }
             }
             Ok(BoardNews::Refused(why)) => self.tell(Tone::Bad, &why),
@@ -186,16 +186,16 @@ impl BoardLoop {
             }
             Err(RecvTimeoutError::Timeout) => self.dirty = true,
             // Cannot happen: `self` holds a sender.
-            Err(RecvTimeoutError::Disconnected) => return Ok(Some(Left::Over)),
+            Err(RecvTimeoutError::Disconnected) => return Ok(Some(ScreenExit::Over)),
         }
         Ok(None)
     }
 
-    fn take(&mut self, arrived: Arrived) -> io::Result<Option<Left>> {
+    fn take(&mut self, arrived: ScreenInput) -> io::Result<Option<ScreenExit>> {
         match arrived {
             // Typed ahead, and meant for the program that has the terminal now.
-            Arrived::Ui(ScreenEvent::Input(input)) if self.away && !matches!(input, Input::Resize(..)) => {}
-            Arrived::Ui(ScreenEvent::Input(input)) => {
+            ScreenInput::Ui(ScreenEvent::Input(input)) if self.away && !matches!(input, Input::Resize(..)) => {}
+            ScreenInput::Ui(ScreenEvent::Input(input)) => {
                 self.model.advance(now_ms());
                 self.dirty = true;
                 for order in update_board(&mut self.model, input) {
@@ -204,13 +204,13 @@ impl BoardLoop {
                     }
                 }
             }
-            Arrived::Background(found) => {
+            ScreenInput::Background(found) => {
                 if let Some(background) = found {
                     self.setup.theme = self.setup.theme.on(background);
                 }
                 (self.due, self.dirty) = (Instant::now(), true);
             }
-            Arrived::Returned(failure) => {
+            ScreenInput::Returned(failure) => {
                 terminal::take(self.setup.mouse)?;
                 self.lent.end();
                 self.away = false;
@@ -219,20 +219,20 @@ impl BoardLoop {
                 }
                 self.redraw()?;
             }
-            Arrived::Stop | Arrived::Continued if self.away => {}
-            Arrived::Stop => self.suspend()?,
-            Arrived::Continued => {
+            ScreenInput::Stop | ScreenInput::Continued if self.away => {}
+            ScreenInput::Stop => self.suspend()?,
+            ScreenInput::Continued => {
                 terminal::take(self.setup.mouse)?;
                 self.redraw()?;
             }
-            Arrived::End(by) => return self.signal(by),
+            ScreenInput::End(by) => return self.signal(by),
             // The board shows no run.
-            Arrived::Ui(_) | Arrived::Recording { .. } | Arrived::Unfolded { .. } => {}
+            ScreenInput::Ui(_) | ScreenInput::Recording { .. } | ScreenInput::Unfolded { .. } => {}
         }
         Ok(None)
     }
 
-    fn obey(&mut self, order: BoardOrder) -> io::Result<Option<Left>> {
+    fn obey(&mut self, order: BoardOrder) -> io::Result<Option<ScreenExit>> {
         match order {
             BoardOrder::Open(plan) => self.open(&plan),
             BoardOrder::Cancel(plan) => match self.setup.reach.cancel(&plan) {
@@ -250,20 +250,20 @@ impl BoardLoop {
             BoardOrder::Answer { plan, command } => self.answer(plan, command),
             BoardOrder::Redraw => self.redraw()?,
             BoardOrder::Suspend => self.suspend()?,
-            BoardOrder::Detach => return Ok(Some(Left::Detached)),
-            BoardOrder::Leave => return Ok(Some(Left::Seen)),
+            BoardOrder::Detach => return Ok(Some(ScreenExit::Detached)),
+            BoardOrder::Leave => return Ok(Some(ScreenExit::Seen)),
         }
         Ok(None)
     }
 
     /// A terminating signal in the process that started the batch stops the batch; the board waits for its end.
-    fn signal(&mut self, by: RequestedBy) -> io::Result<Option<Left>> {
+    fn signal(&mut self, by: RequestedBy) -> io::Result<Option<ScreenExit>> {
         let is_meant = match by {
             RequestedBy::Interrupt | RequestedBy::Terminate => self.setup.started && !self.model.board.is_over(),
             RequestedBy::Hangup | RequestedBy::User => false,
         };
         if !is_meant {
-            return Ok(Some(Left::Signalled(by)));
+            return Ok(Some(ScreenExit::Signalled(by)));
         }
         self.signalled = Some(by);
         self.obey(BoardOrder::Stop)
@@ -286,7 +286,7 @@ impl BoardLoop {
         let command = self.setup.reach.opening(plan);
         let (lent, mailbox) = (self.lent.clone(), self.mailbox.clone());
         beside(move || {
-            let returned = Arrived::Returned(show(command, &lent).err());
+            let returned = ScreenInput::Returned(show(command, &lent).err());
             _ = mailbox.send(returned); // if the board is gone, the terminal has been given back
         });
     }
@@ -349,7 +349,7 @@ fn window_title(model: &BoardModel) -> String {
 }
 
 /// Runs a ralph in the foreground. The error is its own message, if it could not show the run.
-fn show(mut command: Command, lent: &Lent) -> Result<(), String> {
+fn show(mut command: Command, lent: &TerminalOwnership) -> Result<(), String> {
     lent.call_off()
         .map_err(|error| format!("the terminal cannot be lent: {error}"))?;
     let said = tempfile::NamedTempFile::new().map_err(|error| format!("no temporary file: {error}"))?;

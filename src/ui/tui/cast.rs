@@ -6,11 +6,11 @@ use ralph_system::proc::{
 };
 use serde::Deserialize;
 
-use super::screens::{Page, SCROLLBACK_ROWS};
+use super::screens::{SCROLLBACK_ROWS, TerminalPage};
 
 /// The first line of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub(super) struct Header {
+pub(super) struct CastHeader {
     version: u32,
     width: u16,
     height: u16,
@@ -19,7 +19,7 @@ pub(super) struct Header {
     transcript: Option<bool>,
 }
 
-impl Header {
+impl CastHeader {
     /// Parses the header; `None` if this is not a recording.
     pub(super) fn parse(line: &str) -> Option<Self> {
         serde_json::from_str(line)
@@ -42,26 +42,26 @@ impl Header {
 
 /// An event of a recording.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Moment {
+pub(super) enum CastEvent {
     Output { at_ms: u64, text: String },
     Resized { at_ms: u64, size: Size },
 }
 
-impl Moment {
+impl CastEvent {
     /// Parses a line; `None` for unknown events and truncated lines.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub(super) fn parse(line: &str) -> Option<Self> {
         let (seconds, code, text): (f64, String, String) = serde_json::from_str(line).ok()?;
         let at_ms = (seconds.max(0.0) * 1000.0) as u64;
         match code.as_str() {
-            "o" => Some(Moment::Output { at_ms, text }),
+            "o" => Some(CastEvent::Output { at_ms, text }),
             "r" => {
                 let (cols, rows) = text.split_once('x')?;
                 let size = Size {
                     cols: cols.parse().ok()?,
                     rows: rows.parse().ok()?,
                 };
-                Some(Moment::Resized {
+                Some(CastEvent::Resized {
                     at_ms,
                     size: size.clamped(),
                 })
@@ -73,7 +73,7 @@ impl Moment {
     /// Time since the start of the recording.
     pub(super) fn at_ms(&self) -> u64 {
         match self {
-            Moment::Output { at_ms, .. } | Moment::Resized { at_ms, .. } => *at_ms,
+            CastEvent::Output { at_ms, .. } | CastEvent::Resized { at_ms, .. } => *at_ms,
         }
     }
 }
@@ -82,7 +82,7 @@ impl Moment {
 /// `is_transcript` decides for recordings without that information. Output that a program drew keeps its original size,
 /// as far as it fits into `pane`.
 pub(super) fn play(mut lines: impl Iterator<Item = String>, pane: Size, is_transcript: bool) -> Option<Screen> {
-    let header = Header::parse(&lines.next()?)?;
+    let header = CastHeader::parse(&lines.next()?)?;
     let is_transcript = header.transcript().unwrap_or(is_transcript);
     let fitting = |size: Size| match is_transcript {
         true => pane,
@@ -91,14 +91,14 @@ pub(super) fn play(mut lines: impl Iterator<Item = String>, pane: Size, is_trans
             rows: size.rows.min(pane.rows),
         },
     };
-    let mut page = Page::new(fitting(header.size()), Scrollback::Text(SCROLLBACK_ROWS), is_transcript);
-    for moment in lines.filter_map(|line| Moment::parse(&line)) {
+    let mut page = TerminalPage::new(fitting(header.size()), Scrollback::Text(SCROLLBACK_ROWS), is_transcript);
+    for moment in lines.filter_map(|line| CastEvent::parse(&line)) {
         match moment {
-            Moment::Output { text, .. } => {
+            CastEvent::Output { text, .. } => {
                 page.process(text.as_bytes());
                 page.forget_questions();
             }
-            Moment::Resized { size, .. } => page.resize(fitting(size)),
+            CastEvent::Resized { size, .. } => page.resize(fitting(size)),
         }
     }
     Some(page.into_screen())

@@ -9,7 +9,7 @@ const CAP_BYTES: usize = 100 * 1000;
 
 /// The end of an overlong text that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(super) enum KeptEnd {
     Beginning,
     End,
 }
@@ -26,18 +26,18 @@ pub(super) struct Clip {
 impl Clip {
     /// Prepares `text`; `None` if there is nothing to copy. Control sequences are removed: they could act as commands
     /// where the text is pasted.
-    pub(super) fn of(text: &str, keep: Keep) -> Option<Self> {
+    pub(super) fn of(text: &str, keep: KeptEnd) -> Option<Self> {
         let text = sanitized(text.trim_end());
         if text.trim().is_empty() {
             return None;
         }
         let is_between = |at: &usize| text.is_char_boundary(*at);
         let kept = match keep {
-            Keep::Beginning => {
+            KeptEnd::Beginning => {
                 let end = (0..=CAP_BYTES.min(text.len())).rfind(is_between);
                 &text[..end.unwrap_or(0)]
             }
-            Keep::End => {
+            KeptEnd::End => {
                 let start = (text.len().saturating_sub(CAP_BYTES)..text.len()).find(is_between);
                 &text[start.unwrap_or(0)..]
             }
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn what_is_copied_leaves_in_letters_only_and_is_told() {
-        let clip = Clip::of("one\x1b]52;c;evil\x07\x1b[31m two\nthree\n\n", Keep::Beginning).unwrap();
+        let clip = Clip::of("one\x1b]52;c;evil\x07\x1b[31m two\nthree\n\n", KeptEnd::Beginning).unwrap();
         let sent = String::from_utf8(clip.sequence()).unwrap();
         let inside = sent
             .strip_prefix("\x1b]52;c;")
@@ -77,14 +77,14 @@ mod tests {
         let text = STANDARD.decode(inside.unwrap()).unwrap();
         assert_eq!(String::from_utf8(text).unwrap(), "one two\nthree");
         assert_eq!(clip.in_words(), "copied 2 lines");
-        assert_eq!(Clip::of(" \n", Keep::End), None);
+        assert_eq!(Clip::of(" \n", KeptEnd::End), None);
     }
 
     #[test]
     fn a_long_text_is_cut_between_characters_at_the_end_that_matters_less() {
         let text = format!("first\n{}last", "ü\n".repeat(CAP_BYTES));
-        let beginning = Clip::of(&text, Keep::Beginning).unwrap();
-        let end = Clip::of(&text, Keep::End).unwrap();
+        let beginning = Clip::of(&text, KeptEnd::Beginning).unwrap();
+        let end = Clip::of(&text, KeptEnd::End).unwrap();
         assert!(beginning.text.starts_with("first") && beginning.text.len() <= CAP_BYTES);
         assert!(end.text.ends_with("last") && end.text.len() <= CAP_BYTES);
         assert_eq!(

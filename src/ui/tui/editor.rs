@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use ralph_text::{LINE_CAP_BYTES, sanitized};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::needle::Needle;
+use super::needle::SearchQuery;
 
 /// Maximum bytes of a text; the rest of a longer paste is dropped.
 const CAP_BYTES: usize = 64 * 1024;
@@ -233,7 +233,7 @@ impl Recall {
     }
 
     /// Texts that contain `needle` (all of them without one), newest first, each with its steps back.
-    pub(super) fn found(&self, needle: Option<&Needle>) -> impl Iterator<Item = (usize, &str)> {
+    pub(super) fn found(&self, needle: Option<&SearchQuery>) -> impl Iterator<Item = (usize, &str)> {
         let texts = self.texts.iter().rev().map(String::as_str);
         let numbered = (1..).zip(texts);
         numbered.filter(move |(_, text)| needle.is_none_or(|needle| needle.is_in(text)))

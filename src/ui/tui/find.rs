@@ -3,12 +3,12 @@
 use ralph_system::proc::screen::Screen;
 
 use super::{
-    needle::{self, Direction, From, Match, Needle},
-    update::Wanted,
+    needle::{self, LineMatch, SearchDirection, SearchQuery, SearchStart},
+    update::MatchTarget,
 };
 
 /// A search through a terminal. Its rows are read once for each state of the terminal, not for each key.
-pub(super) struct Finder {
+pub(super) struct TerminalSearch {
     /// Rows above the view when the search began; `None` if the view followed the end.
     origin: Option<usize>,
     rows: Vec<String>,
@@ -18,7 +18,7 @@ pub(super) struct Finder {
     at: Option<usize>,
 }
 
-impl Finder {
+impl TerminalSearch {
     /// Begins at the current view.
     pub(super) fn new(screen: &Screen) -> Self {
         let is_end = screen.scrollback() == 0;
@@ -32,7 +32,13 @@ impl Finder {
 
     /// Scrolls to a match. Returns `None`, and leaves the view unchanged, if nothing matches. `version` changes with
     /// the screen's rows.
-    pub(super) fn seek(&mut self, screen: &mut Screen, version: u64, needle: &Needle, wanted: Wanted) -> Option<Match> {
+    pub(super) fn seek(
+        &mut self,
+        screen: &mut Screen,
+        version: u64,
+        needle: &SearchQuery,
+        wanted: MatchTarget,
+    ) -> Option<LineMatch> {
         if self.version != Some(version) {
             self.rows = rows(screen);
             self.version = Some(version);
@@ -41,14 +47,14 @@ impl Finder {
         let view = top(screen);
         let in_view = self.at.filter(|at| (view..view + height).contains(at));
         let (from, direction) = match wanted {
-            Wanted::First => {
+            MatchTarget::First => {
                 let bottom = self.origin.map_or(usize::MAX, |origin| origin + height - 1);
-                (From::At(bottom), Direction::Up)
+                (SearchStart::At(bottom), SearchDirection::Up)
             }
-            Wanted::Next(direction) => match (in_view, direction) {
-                (Some(at), _) => (From::Behind(at), direction),
-                (None, Direction::Up) => (From::At(view + height - 1), direction),
-                (None, Direction::Down) => (From::At(view), direction),
+            MatchTarget::Next(direction) => match (in_view, direction) {
+                (Some(at), _) => (SearchStart::Behind(at), direction),
+                (None, SearchDirection::Up) => (SearchStart::At(view + height - 1), direction),
+                (None, SearchDirection::Down) => (SearchStart::At(view), direction),
             },
         };
         let lines: Vec<usize> = (0..self.rows.len())
@@ -113,7 +119,7 @@ pub(super) fn shown(screen: &Screen) -> String {
 }
 
 /// The row of the match, or else the last non-empty one in view.
-pub(super) fn line(screen: &Screen, finder: Option<&Finder>) -> String {
+pub(super) fn line(screen: &Screen, finder: Option<&TerminalSearch>) -> String {
     let found = finder.and_then(|finder| finder.row(screen));
     let shown = shown(screen);
     let last = shown.lines().rfind(|line| !line.trim().is_empty());
@@ -171,8 +177,8 @@ mod tests {
             .collect()
     }
 
-    fn needle() -> Needle {
-        Needle::of("needle").unwrap()
+    fn needle() -> SearchQuery {
+        SearchQuery::of("needle").unwrap()
     }
 
     #[test]
@@ -201,13 +207,19 @@ mod tests {
     #[test]
     fn a_search_goes_from_match_to_match_back_and_around() {
         let mut screen = screen();
-        let mut finder = Finder::new(&screen);
+        let mut finder = TerminalSearch::new(&screen);
         let mut go = |screen: &mut Screen, wanted| {
             let found = finder.seek(screen, 1, &needle(), wanted).unwrap();
             (shown(screen).join(""), found.nth, found.of, found.wrapped)
         };
-        let (up, down) = (Wanted::Next(Direction::Up), Wanted::Next(Direction::Down));
-        assert_eq!(go(&mut screen, Wanted::First), ("43 Needle".to_owned(), 5, 5, false));
+        let (up, down) = (
+            MatchTarget::Next(SearchDirection::Up),
+            MatchTarget::Next(SearchDirection::Down),
+        );
+        assert_eq!(
+            go(&mut screen, MatchTarget::First),
+            ("43 Needle".to_owned(), 5, 5, false)
+        );
         assert_eq!(go(&mut screen, up), ("33 Needle".to_owned(), 4, 5, false));
         assert_eq!(go(&mut screen, up), ("23 Needle".to_owned(), 3, 5, false));
         assert_eq!(go(&mut screen, down), ("33 Needle".to_owned(), 4, 5, false));
@@ -222,14 +234,14 @@ mod tests {
         let mut screen = screen();
         for origin in [0, 20] {
             screen.scroll_to(origin);
-            let mut finder = Finder::new(&screen);
-            finder.seek(&mut screen, 1, &needle(), Wanted::First).unwrap();
+            let mut finder = TerminalSearch::new(&screen);
+            finder.seek(&mut screen, 1, &needle(), MatchTarget::First).unwrap();
             let at = screen.scrollback();
-            let nowhere = Needle::of("nowhere").unwrap();
-            assert_eq!(finder.seek(&mut screen, 1, &nowhere, Wanted::First), None);
+            let nowhere = SearchQuery::of("nowhere").unwrap();
+            assert_eq!(finder.seek(&mut screen, 1, &nowhere, MatchTarget::First), None);
             assert_eq!(screen.scrollback(), at);
             screen.process(b"more\r\n");
-            finder.seek(&mut screen, 2, &Needle::of("more").unwrap(), Wanted::First);
+            finder.seek(&mut screen, 2, &SearchQuery::of("more").unwrap(), MatchTarget::First);
             finder.go_back(&mut screen);
             assert_eq!(screen.scrollback(), if origin == 0 { 0 } else { origin + 1 });
         }

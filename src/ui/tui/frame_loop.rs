@@ -19,22 +19,24 @@ use crate::driver::{PollResult, UiEvent};
 
 use super::{
     AfterSignal, Setup,
-    clipboard::{Clip, Keep},
+    clipboard::{Clip, KeptEnd},
     editor::Recall,
-    find::{self, Finder},
-    inputs::{Arrived, Mailbox},
+    find::{self, TerminalSearch},
+    inputs::{Mailbox, ScreenInput},
     jobs::Jobs,
     memory,
-    model::{Mode, Model, Pane, Portion},
-    needle::{Match, Needle},
-    notify::{self, Notifier, Progress},
-    opening::{Document, Loan},
+    model::{InputMode, Model, Pane, Portion},
+    needle::{LineMatch, SearchQuery},
+    notify::{self, NotifyChannel, Progress},
+    opening::{EditorDocument, EditorHandover},
     screens::LiveScreen,
-    source::Source,
-    taken::{ScreenError, Taken},
+    source::EventSource,
+    taken::{ScreenError, ScreenTerminal},
     terminal, typing,
-    update::{Edited, Order, ScreenEvent, Scroll, Wanted, refresh_report, show_end, show_question, update},
-    view::{self, Screens},
+    update::{
+        EditTarget, MatchTarget, ScreenEvent, ScreenOrder, Scroll, refresh_report, show_end, show_question, update,
+    },
+    view::{self, ShownTerminals},
 };
 
 /// Minimum time between two frames, and after a key press, to which the user expects a quick response.
@@ -45,7 +47,7 @@ const SLICE_BYTES: usize = 16 * 1024;
 
 /// Why a screen closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Left {
+pub enum ScreenExit {
     /// The event source has ended.
     Over,
     /// The user has acknowledged the end.
@@ -63,8 +65,8 @@ pub enum Left {
 ///
 /// # Errors
 /// [`ScreenError`] if the terminal cannot be used, or fails later.
-pub fn run(setup: Setup, source: &mut dyn Source) -> Result<Left, ScreenError> {
-    let taken = Taken::of(source.waker(), &setup.theme, setup.mouse)?;
+pub fn run(setup: Setup, source: &mut dyn EventSource) -> Result<ScreenExit, ScreenError> {
+    let taken = ScreenTerminal::of(source.waker(), &setup.theme, setup.mouse)?;
     let result = FrameLoop::new(setup, source, taken).and_then(FrameLoop::run);
     terminal::give_back();
     result.map_err(ScreenError::Terminal)
@@ -93,16 +95,16 @@ impl Write for FrameBytes {
 
 /// Whether the loop continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Turn {
+enum FrameStep {
     Next,
-    Leave(Left),
+    Leave(ScreenExit),
 }
 
 struct FrameLoop<'a> {
     setup: Setup,
-    source: &'a mut dyn Source,
+    source: &'a mut dyn EventSource,
     mailbox: Mailbox,
-    arrivals: Receiver<Arrived>,
+    arrivals: Receiver<ScreenInput>,
     model: Model,
     live: LiveScreen,
     played: Option<Box<Screen>>,
@@ -118,13 +120,13 @@ struct FrameLoop<'a> {
     /// The time of the last frame.
     drawn: Instant,
     /// A search through the shown terminal.
-    finder: Option<(Pane, Finder)>,
+    finder: Option<(Pane, TerminalSearch)>,
     /// Counts changes of terminal rows.
     version: u64,
     /// Whether the source has ended.
     over: bool,
     jobs: Jobs,
-    loan: Loan,
+    loan: EditorHandover,
     title: String,
     progress: Progress,
     pane: Size,
@@ -133,8 +135,8 @@ struct FrameLoop<'a> {
 }
 
 impl<'a> FrameLoop<'a> {
-    fn new(setup: Setup, source: &'a mut dyn Source, taken: Taken) -> io::Result<Self> {
-        let Taken {
+    fn new(setup: Setup, source: &'a mut dyn EventSource, taken: ScreenTerminal) -> io::Result<Self> {
+        let ScreenTerminal {
             mailbox,
             arrivals,
             size: (cols, rows),
@@ -180,7 +182,7 @@ impl<'a> FrameLoop<'a> {
             version: 0,
             over: false,
             jobs,
-            loan: Loan::of(lent),
+            loan: EditorHandover::of(lent),
             title: String::new(),
             progress: Progress::None,
             pane,
@@ -194,18 +196,18 @@ impl<'a> FrameLoop<'a> {
         Ok(frames)
     }
 
-    fn run(mut self) -> io::Result<Left> {
+    fn run(mut self) -> io::Result<ScreenExit> {
         loop {
-            if let Turn::Leave(left) = self.turn()? {
+            if let FrameStep::Leave(left) = self.turn()? {
                 return Ok(left);
             }
         }
     }
 
-    fn turn(&mut self) -> io::Result<Turn> {
+    fn turn(&mut self) -> io::Result<FrameStep> {
         while let Ok(arrived) = self.arrivals.try_recv() {
             let turn = self.take(arrived)?;
-            if turn != Turn::Next {
+            if turn != FrameStep::Next {
                 return Ok(turn);
             }
         }
@@ -215,7 +217,7 @@ impl<'a> FrameLoop<'a> {
         }
         if self.processed < self.pending.len() {
             self.process_slice();
-            return Ok(Turn::Next);
+            return Ok(FrameStep::Next);
         }
         let deadline = self.deadline();
         if self.over {
@@ -231,11 +233,11 @@ impl<'a> FrameLoop<'a> {
                 self.over = true;
                 // A replay stays open. A run's loop stays until its end was acknowledged.
                 if self.model.ui.replay.is_none() && !self.loan.is_out() {
-                    return Ok(Turn::Leave(Left::Over));
+                    return Ok(FrameStep::Leave(ScreenExit::Over));
                 }
             }
         }
-        Ok(Turn::Next)
+        Ok(FrameStep::Next)
     }
 
     /// The earliest time of the next frame.
@@ -272,7 +274,7 @@ impl<'a> FrameLoop<'a> {
     }
 
     /// Waits for input after the source has ended.
-    fn wait_for_user(&mut self, deadline: Option<Instant>) -> io::Result<Turn> {
+    fn wait_for_user(&mut self, deadline: Option<Instant>) -> io::Result<FrameStep> {
         let wait = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let arrived = match wait {
             Some(wait) => self.arrivals.recv_timeout(wait),
@@ -282,19 +284,19 @@ impl<'a> FrameLoop<'a> {
             Ok(arrived) => self.take(arrived),
             Err(RecvTimeoutError::Timeout) => {
                 self.pass_time();
-                Ok(Turn::Next)
+                Ok(FrameStep::Next)
             }
-            Err(RecvTimeoutError::Disconnected) => Ok(Turn::Leave(Left::Over)),
+            Err(RecvTimeoutError::Disconnected) => Ok(FrameStep::Leave(ScreenExit::Over)),
         }
     }
 
-    fn take(&mut self, arrived: Arrived) -> io::Result<Turn> {
+    fn take(&mut self, arrived: ScreenInput) -> io::Result<FrameStep> {
         match arrived {
             // Typed ahead, and meant for the program that has the terminal now.
-            Arrived::Ui(ScreenEvent::Input(input)) if self.loan.is_out() && !matches!(input, Input::Resize(..)) => {
-                Ok(Turn::Next)
+            ScreenInput::Ui(ScreenEvent::Input(input)) if self.loan.is_out() && !matches!(input, Input::Resize(..)) => {
+                Ok(FrameStep::Next)
             }
-            Arrived::Ui(event) => {
+            ScreenInput::Ui(event) => {
                 self.pressed |= matches!(event, ScreenEvent::Input(_));
                 if matches!(event, ScreenEvent::DiffLoaded { .. }) {
                     self.jobs.has_diffed();
@@ -302,28 +304,28 @@ impl<'a> FrameLoop<'a> {
                 self.model.now_ms = self.model.now_ms.max(self.source.now_ms());
                 self.apply(event)
             }
-            Arrived::Recording { iteration, screen } => {
+            ScreenInput::Recording { iteration, screen } => {
                 let open = self.model.ui.history.open.as_ref().map(|open| open.iteration);
                 let is_wanted = self.jobs.has_played(open.unwrap_or(iteration), self.pane);
                 // Closed meanwhile; something else may be shown.
                 let Some(wanted) = open else {
-                    return Ok(Turn::Next);
+                    return Ok(FrameStep::Next);
                 };
                 if !is_wanted {
                     // Another iteration was opened meanwhile, or the width has changed.
                     self.jobs.play(wanted, self.pane);
-                    return Ok(Turn::Next);
+                    return Ok(FrameStep::Next);
                 }
                 let result = screen.map(|screen| self.played = Some(screen));
                 self.finder = None;
                 self.apply(ScreenEvent::Played { iteration, result })
             }
-            Arrived::Unfolded { overlay, screen } => {
+            ScreenInput::Unfolded { overlay, screen } => {
                 let result = screen.map(|screen| self.played = Some(screen));
                 self.finder = None;
                 self.apply(ScreenEvent::Unfolded { overlay, result })
             }
-            Arrived::Background(found) => {
+            ScreenInput::Background(found) => {
                 if let Some(background) = found {
                     self.setup.theme = self.setup.theme.on(background);
                 }
@@ -331,27 +333,27 @@ impl<'a> FrameLoop<'a> {
                 let now = Instant::now();
                 self.drawn = self.drawn.min(now.checked_sub(FRAME).unwrap_or(now));
                 self.dirty = true;
-                Ok(Turn::Next)
+                Ok(FrameStep::Next)
             }
-            Arrived::Returned(failure) => self.take_back(failure),
+            ScreenInput::Returned(failure) => self.take_back(failure),
             // The program that has the terminal was stopped and continued.
-            Arrived::Stop | Arrived::Continued if self.loan.is_out() => Ok(Turn::Next),
-            Arrived::Stop => self.suspend(),
-            Arrived::Continued => {
+            ScreenInput::Stop | ScreenInput::Continued if self.loan.is_out() => Ok(FrameStep::Next),
+            ScreenInput::Stop => self.suspend(),
+            ScreenInput::Continued => {
                 // The terminal's settings may have changed while this process was stopped.
                 terminal::take(self.setup.mouse)?;
                 self.redraw()
             }
-            Arrived::End(by) => Ok(self.signalled(by)),
+            ScreenInput::End(by) => Ok(self.signalled(by)),
         }
     }
 
-    fn apply(&mut self, event: ScreenEvent) -> io::Result<Turn> {
+    fn apply(&mut self, event: ScreenEvent) -> io::Result<FrameStep> {
         self.dirty = true;
         break_on_request(&event);
         for order in update(&mut self.model, event) {
             let turn = self.obey(order)?;
-            if turn != Turn::Next {
+            if turn != FrameStep::Next {
                 return Ok(turn);
             }
         }
@@ -360,46 +362,46 @@ impl<'a> FrameLoop<'a> {
             self.finder = None;
         }
         self.fit();
-        Ok(Turn::Next)
+        Ok(FrameStep::Next)
     }
 
-    fn obey(&mut self, order: Order) -> io::Result<Turn> {
+    fn obey(&mut self, order: ScreenOrder) -> io::Result<FrameStep> {
         match order {
-            Order::Command { command, by } => {
+            ScreenOrder::Command { command, by } => {
                 let asked = self.setup.reach.as_ref().map(|reach| reach.command(command, by));
                 self.say_if_refused(asked);
             }
-            Order::CancelTask { number } => {
+            ScreenOrder::CancelTask { number } => {
                 let asked = self.setup.reach.as_ref().map(|reach| reach.cancel_task(number));
                 self.say_if_refused(asked);
             }
-            Order::Type(input) => self.type_to_agent(&input),
-            Order::Scroll(scroll) => self.scroll(scroll),
-            Order::Find(wanted) => {
+            ScreenOrder::Type(input) => self.type_to_agent(&input),
+            ScreenOrder::Scroll(scroll) => self.scroll(scroll),
+            ScreenOrder::Find(wanted) => {
                 let found = self.find(wanted);
                 return self.apply(ScreenEvent::Searched { found });
             }
-            Order::LoadDiff => self.jobs.load_diff(&mut self.model),
-            Order::EndFind => self.end_find(),
-            Order::Edit(edited) => self.edit(edited),
-            Order::Copy(text) => self.copy(&text, Keep::Beginning),
-            Order::CopyFrom(part) => self.copy_from(part),
-            Order::Play { iteration } => self.jobs.play(iteration, self.pane),
-            Order::Unfold(overlay) => self.jobs.unfold(overlay, self.pane),
-            Order::RememberMessages => self.remember_messages(),
-            Order::Replay(replay) => {
+            ScreenOrder::LoadDiff => self.jobs.load_diff(&mut self.model),
+            ScreenOrder::EndFind => self.end_find(),
+            ScreenOrder::Edit(edited) => self.edit(edited),
+            ScreenOrder::Copy(text) => self.copy(&text, KeptEnd::Beginning),
+            ScreenOrder::CopyFrom(part) => self.copy_from(part),
+            ScreenOrder::Play { iteration } => self.jobs.play(iteration, self.pane),
+            ScreenOrder::Unfold(overlay) => self.jobs.unfold(overlay, self.pane),
+            ScreenOrder::RememberMessages => self.remember_messages(),
+            ScreenOrder::Replay(replay) => {
                 if let Some(past) = self.source.steer(replay) {
                     self.jump(past.records());
                 }
                 self.model.ui.replay = self.source.replay();
             }
-            Order::Redraw => return self.redraw(),
-            Order::Suspend => return self.suspend(),
-            Order::Detach => return Ok(Turn::Leave(Left::Detached)),
-            Order::Continue => return Ok(Turn::Leave(Left::Continued)),
-            Order::Leave => return Ok(Turn::Leave(Left::Seen)),
+            ScreenOrder::Redraw => return self.redraw(),
+            ScreenOrder::Suspend => return self.suspend(),
+            ScreenOrder::Detach => return Ok(FrameStep::Leave(ScreenExit::Detached)),
+            ScreenOrder::Continue => return Ok(FrameStep::Leave(ScreenExit::Continued)),
+            ScreenOrder::Leave => return Ok(FrameStep::Leave(ScreenExit::Seen)),
         }
-        Ok(Turn::Next)
+        Ok(FrameStep::Next)
     }
 
     fn say_if_refused(&mut self, asked: Option<Result<(), String>>) {
@@ -408,19 +410,19 @@ impl<'a> FrameLoop<'a> {
         }
     }
 
-    fn signalled(&self, by: RequestedBy) -> Turn {
+    fn signalled(&self, by: RequestedBy) -> FrameStep {
         let after = match &self.setup.reach {
             Some(reach) if !self.over => reach.signalled(by),
             Some(_) | None => AfterSignal::Leaves,
         };
         match after {
-            AfterSignal::Stays => Turn::Next,
-            AfterSignal::Leaves => Turn::Leave(Left::Signalled(by)),
+            AfterSignal::Stays => FrameStep::Next,
+            AfterSignal::Leaves => FrameStep::Leave(ScreenExit::Signalled(by)),
         }
     }
 
     /// Gives the terminal back and stops this process until it is continued, like Ctrl-Z in a shell.
-    fn suspend(&mut self) -> io::Result<Turn> {
+    fn suspend(&mut self) -> io::Result<FrameStep> {
         terminal::give_back();
         // Stops the whole process group, as a terminal would. The agent has its own terminal and continues.
         let since = Instant::now();
@@ -440,17 +442,17 @@ impl<'a> FrameLoop<'a> {
     }
 
     /// Lends the terminal to the user's editor. Meanwhile events are processed but not drawn.
-    fn edit(&mut self, edited: Edited) {
+    fn edit(&mut self, edited: EditTarget) {
         let document = match edited {
-            Edited::Plan => match &self.setup.project {
-                Some(project) => Ok(Document::Real(project.join(&self.model.run.settings.plan))),
+            EditTarget::Plan => match &self.setup.project {
+                Some(project) => Ok(EditorDocument::Real(project.join(&self.model.run.settings.plan))),
                 None => return self.tell(Tone::Note, "the plan is on the machine of the run: edit it there"),
             },
-            Edited::Text { name, text } => Document::of(name, &text),
-            Edited::Terminal => {
+            EditTarget::Text { name, text } => EditorDocument::of(name, &text),
+            EditTarget::Terminal => {
                 let text = self.shown_screen().map(find::text);
                 self.live.fold();
-                Document::of("transcript.txt", &text.unwrap_or_default())
+                EditorDocument::of("transcript.txt", &text.unwrap_or_default())
             }
         };
         match document {
@@ -463,14 +465,14 @@ impl<'a> FrameLoop<'a> {
     }
 
     /// Takes the terminal back from the editor, which may have failed.
-    fn take_back(&mut self, failure: Option<String>) -> io::Result<Turn> {
+    fn take_back(&mut self, failure: Option<String>) -> io::Result<FrameStep> {
         let is_left = self.over && self.model.ui.replay.is_none();
         if !is_left {
             terminal::take(self.setup.mouse)?;
         }
         let was_plan = self.loan.end();
         if is_left {
-            return Ok(Turn::Leave(Left::Over));
+            return Ok(FrameStep::Leave(ScreenExit::Over));
         }
         match failure {
             Some(why) => self.tell(Tone::Bad, &why),
@@ -487,7 +489,7 @@ impl<'a> FrameLoop<'a> {
         self.dirty = true;
     }
 
-    fn redraw(&mut self) -> io::Result<Turn> {
+    fn redraw(&mut self) -> io::Result<FrameStep> {
         let (cols, rows) = crossterm::terminal::size()?;
         (self.model.ui.cols, self.model.ui.rows) = (cols, rows);
         self.fit();
@@ -496,7 +498,7 @@ impl<'a> FrameLoop<'a> {
         self.title.clear();
         self.progress = Progress::None;
         self.dirty = true;
-        Ok(Turn::Next)
+        Ok(FrameStep::Next)
     }
 
     fn draw(&mut self) -> io::Result<()> {
@@ -507,7 +509,7 @@ impl<'a> FrameLoop<'a> {
         self.write_progress()?;
         // Synchronized output: terminals that support it show the frame at once.
         self.frame.write_all(b"\x1b[?2026h")?;
-        let screens = Screens {
+        let screens = ShownTerminals {
             live: self.live.screen(),
             played: self.played.as_deref(),
         };
@@ -543,7 +545,7 @@ impl<'a> FrameLoop<'a> {
         Ok(())
     }
 
-    fn take_event(&mut self, event: UiEvent) -> Turn {
+    fn take_event(&mut self, event: UiEvent) -> FrameStep {
         match event {
             UiEvent::Record(record) => self.take_record(&record),
             UiEvent::Output(bytes) => {
@@ -565,7 +567,7 @@ impl<'a> FrameLoop<'a> {
                 self.dirty = true;
             }
         }
-        Turn::Next
+        FrameStep::Next
     }
 
     fn take_record(&mut self, record: &Record) {
@@ -593,7 +595,7 @@ impl<'a> FrameLoop<'a> {
         // Written with the next frame, so that there is a single writer.
         let bytes = notify::bytes(&self.setup.notifier, &reason.text);
         self.frame.0.borrow_mut().extend_from_slice(&bytes);
-        if let Notifier::Call(call) = &self.setup.notifier {
+        if let NotifyChannel::Call(call) = &self.setup.notifier {
             call(reason);
         }
     }
@@ -625,8 +627,8 @@ impl<'a> FrameLoop<'a> {
         self.model.ui.transcript = is_transcript(&self.model, &self.setup.terminals, &*self.source);
         self.live.restart(self.model.ui.transcript);
         // A transcript's agent does not read the terminal.
-        if self.model.ui.transcript && self.model.ui.mode == Mode::Typing {
-            self.model.ui.mode = Mode::Normal;
+        if self.model.ui.transcript && self.model.ui.mode == InputMode::Typing {
+            self.model.ui.mode = InputMode::Normal;
         }
         self.version += 1;
     }
@@ -690,18 +692,18 @@ impl<'a> FrameLoop<'a> {
         self.live.fold();
     }
 
-    fn find(&mut self, wanted: Wanted) -> Option<Match> {
-        let needle = Needle::of(self.model.ui.search.query.text())?;
+    fn find(&mut self, wanted: MatchTarget) -> Option<LineMatch> {
+        let needle = SearchQuery::of(self.model.ui.search.query.text())?;
         let (version, pane) = (self.version, self.model.ui.pane);
         let finder = self.finder.take().filter(|(of, _)| *of == pane);
         let screen = self.shown_screen()?;
-        let mut finder = finder.map_or_else(|| Finder::new(screen), |(_, finder)| finder);
+        let mut finder = finder.map_or_else(|| TerminalSearch::new(screen), |(_, finder)| finder);
         let found = finder.seek(screen, version, &needle, wanted);
         self.finder = Some((pane, finder));
         found
     }
 
-    fn copy(&mut self, text: &str, keep: Keep) {
+    fn copy(&mut self, text: &str, keep: KeptEnd) {
         let now_ms = self.source.now_ms();
         self.dirty = true;
         let Some(clip) = Clip::of(text, keep) else {
@@ -722,9 +724,9 @@ impl<'a> FrameLoop<'a> {
         self.finder = finder;
         self.live.fold();
         let keep = if part == Portion::All {
-            Keep::End
+            KeptEnd::End
         } else {
-            Keep::Beginning
+            KeptEnd::Beginning
         };
         self.copy(&text.unwrap_or_default(), keep);
     }
@@ -759,7 +761,7 @@ fn break_on_request(event: &ScreenEvent) {
 }
 
 /// Whether the agent's output is rendered from its signals. Agents in `terminals` draw their own terminal instead.
-fn is_transcript(model: &Model, terminals: &[String], source: &dyn Source) -> bool {
+fn is_transcript(model: &Model, terminals: &[String], source: &dyn EventSource) -> bool {
     let adapter = model.run.current_adapter();
     let is_drawn = || terminals.iter().any(|drawn| drawn == adapter);
     source.is_transcript().unwrap_or_else(|| !is_drawn())

@@ -19,10 +19,10 @@ use ralph_system::proc::screen::Screen;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{
-    background::{Background, Heard, LateAnswer, Listener, QUESTION, Sifted},
-    lending::{Lent, stop_group},
+    background::{BackgroundColour, FilterResult, LateReplyFilter, QUESTION, TerminalInput, TerminalInputParser},
+    lending::{TerminalOwnership, stop_group},
     model::Overlay,
-    source::Wake,
+    source::WakeCallback,
     terminal,
     update::ScreenEvent,
 };
@@ -35,7 +35,7 @@ pub(super) const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
 const REST_OF_ANSWER: Duration = Duration::from_millis(50);
 
 /// An input of the screen.
-pub(super) enum Arrived {
+pub(super) enum ScreenInput {
     Ui(ScreenEvent),
     /// A recording was read.
     Recording {
@@ -48,7 +48,7 @@ pub(super) enum Arrived {
         screen: Result<Box<Screen>, String>,
     },
     /// The terminal's background; `None` if the terminal did not answer in time.
-    Background(Option<Background>),
+    Background(Option<BackgroundColour>),
     /// The program to which the terminal was lent has ended, with its error, if any.
     Returned(Option<String>),
     /// SIGTSTP.
@@ -62,14 +62,14 @@ pub(super) enum Arrived {
 /// Sends input to the screen and wakes it.
 #[derive(Clone)]
 pub(super) struct Mailbox {
-    sender: Sender<Arrived>,
-    wake: Arc<Wake>,
+    sender: Sender<ScreenInput>,
+    wake: Arc<WakeCallback>,
     /// Set if the screen itself sends the next SIGTSTP.
     stops_itself: Arc<AtomicBool>,
 }
 
 impl Mailbox {
-    pub(super) fn new(wake: Wake) -> (Self, Receiver<Arrived>) {
+    pub(super) fn new(wake: WakeCallback) -> (Self, Receiver<ScreenInput>) {
         let (sender, receiver) = mpsc::channel();
         let mailbox = Self {
             sender,
@@ -80,13 +80,13 @@ impl Mailbox {
     }
 
     /// Returns false if the screen is gone.
-    pub(super) fn send(&self, arrived: Arrived) -> bool {
+    pub(super) fn send(&self, arrived: ScreenInput) -> bool {
         let sent = self.sender.send(arrived).is_ok();
         (self.wake)();
         sent
     }
 
-    /// Stops this process and its group. This stop does not arrive as [`Arrived::Stop`].
+    /// Stops this process and its group. This stop does not arrive as [`ScreenInput::Stop`].
     ///
     /// # Errors
     /// As [`stop_group`].
@@ -106,7 +106,7 @@ pub(super) fn can_be_asked() -> bool {
 ///
 /// # Errors
 /// If the thread cannot be started.
-pub(super) fn read_keys(mailbox: Mailbox, asks: bool, lent: Lent) -> io::Result<()> {
+pub(super) fn read_keys(mailbox: Mailbox, asks: bool, lent: TerminalOwnership) -> io::Result<()> {
     let keys = move || match asks {
         true => _ = ask_and_read(&mailbox, &lent),
         false => while read_own(&lent).is_ok_and(|event| send_input(&mailbox, event)) {},
@@ -115,7 +115,7 @@ pub(super) fn read_keys(mailbox: Mailbox, asks: bool, lent: Lent) -> io::Result<
 }
 
 /// Reads the next event, but not while the terminal is lent.
-fn read_own(lent: &Lent) -> io::Result<Event> {
+fn read_own(lent: &TerminalOwnership) -> io::Result<Event> {
     lent.wait_while_lent();
     read()
 }
@@ -123,11 +123,11 @@ fn read_own(lent: &Lent) -> io::Result<Event> {
 /// Returns false if the screen is gone.
 fn send_input(mailbox: &Mailbox, event: Event) -> bool {
     // Focus events are dropped: ralph did not request them.
-    matches!(event, Event::FocusGained | Event::FocusLost) || mailbox.send(Arrived::Ui(ScreenEvent::Input(event)))
+    matches!(event, Event::FocusGained | Event::FocusLost) || mailbox.send(ScreenInput::Ui(ScreenEvent::Input(event)))
 }
 
 /// Asks for the background, then reads keys until the terminal or the screen is gone.
-fn ask_and_read(mailbox: &Mailbox, lent: &Lent) -> io::Result<()> {
+fn ask_and_read(mailbox: &Mailbox, lent: &TerminalOwnership) -> io::Result<()> {
     // Keys typed before come first. From here on crossterm also reports resizes.
     while poll(Duration::ZERO)? {
         if !send_input(mailbox, read()?) {
@@ -136,20 +136,20 @@ fn ask_and_read(mailbox: &Mailbox, lent: &Lent) -> io::Result<()> {
     }
     terminal::ask(QUESTION)?;
     let found = hear(mailbox)?;
-    mailbox.send(Arrived::Background(found));
-    let mut late = LateAnswer::default();
+    mailbox.send(ScreenInput::Background(found));
+    let mut late = LateReplyFilter::default();
     loop {
         let sifted = match late.is_midway() && !poll(REST_OF_ANSWER)? {
             true => late.give_up(None),
             false => late.take(read_own(lent)?),
         };
         match sifted {
-            Sifted::Held => {}
-            Sifted::Background(background) => {
+            FilterResult::Held => {}
+            FilterResult::Background(background) => {
                 terminal::answered();
-                mailbox.send(Arrived::Background(Some(background)));
+                mailbox.send(ScreenInput::Background(Some(background)));
             }
-            Sifted::Keys(events) => {
+            FilterResult::Keys(events) => {
                 if !events.into_iter().all(|event| send_input(mailbox, event)) {
                     return Ok(());
                 }
@@ -159,9 +159,9 @@ fn ask_and_read(mailbox: &Mailbox, lent: &Lent) -> io::Result<()> {
 }
 
 /// Reads the terminal's answers to [`QUESTION`] until the last one or the time limit. Keys typed meanwhile are sent on.
-fn hear(mailbox: &Mailbox) -> io::Result<Option<Background>> {
+fn hear(mailbox: &Mailbox) -> io::Result<Option<BackgroundColour>> {
     let stdin = io::stdin();
-    let (mut listener, mut found) = (Listener::default(), None);
+    let (mut listener, mut found) = (TerminalInputParser::default(), None);
     let mut until = Instant::now() + ANSWER;
     let mut bytes = [0; 1024];
     loop {
@@ -182,10 +182,10 @@ fn hear(mailbox: &Mailbox) -> io::Result<Option<Background>> {
         let mut is_last = false;
         for heard in listener.take(&bytes[..count]) {
             match heard {
-                Heard::Background(background) => found = Some(background),
-                Heard::Last => is_last = true,
-                Heard::Key(key) => _ = send_input(mailbox, Event::Key(key)),
-                Heard::Paste(text) => _ = send_input(mailbox, Event::Paste(text)),
+                TerminalInput::Background(background) => found = Some(background),
+                TerminalInput::Last => is_last = true,
+                TerminalInput::Key(key) => _ = send_input(mailbox, Event::Key(key)),
+                TerminalInput::Paste(text) => _ = send_input(mailbox, Event::Paste(text)),
             }
         }
         if is_last {
@@ -197,7 +197,7 @@ fn hear(mailbox: &Mailbox) -> io::Result<Option<Background>> {
             until = until.max(Instant::now() + REST_OF_ANSWER);
         }
     }
-    if let Some(Heard::Key(key)) = listener.finish() {
+    if let Some(TerminalInput::Key(key)) = listener.finish() {
         send_input(mailbox, Event::Key(key));
     }
     Ok(found)
@@ -228,12 +228,12 @@ pub(super) fn watch_signals(mailbox: Mailbox) -> io::Result<()> {
             let arrived = tokio::select! {
                 _ = stop.recv() => match mailbox.stops_itself.swap(false, Ordering::AcqRel) {
                     true => continue,
-                    false => Arrived::Stop,
+                    false => ScreenInput::Stop,
                 },
-                _ = go_on.recv() => Arrived::Continued,
-                _ = terminate.recv() => Arrived::End(RequestedBy::Terminate),
-                _ = interrupt.recv() => Arrived::End(RequestedBy::Interrupt),
-                _ = hangup.recv() => Arrived::End(RequestedBy::Hangup),
+                _ = go_on.recv() => ScreenInput::Continued,
+                _ = terminate.recv() => ScreenInput::End(RequestedBy::Terminate),
+                _ = interrupt.recv() => ScreenInput::End(RequestedBy::Interrupt),
+                _ = hangup.recv() => ScreenInput::End(RequestedBy::Hangup),
             };
             if !mailbox.send(arrived) {
                 return;

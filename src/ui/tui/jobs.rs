@@ -9,10 +9,10 @@ use std::{
 use ralph_system::proc::Size;
 
 use super::{
-    DiffRequest, Differ, Recordings, Setup, Unfolder,
+    DiffRequest, PatchSource, Recordings, Setup, Unfolder,
     beside::beside,
     cast,
-    inputs::{Arrived, Mailbox},
+    inputs::{Mailbox, ScreenInput},
     model::{DiffState, Model, Overlay},
     patch::Patch,
     screens,
@@ -20,7 +20,7 @@ use super::{
 };
 
 pub(super) struct Jobs {
-    differ: Differ,
+    differ: PatchSource,
     recordings: Recordings,
     unfolder: Unfolder,
     /// Whether a recording is treated as a transcript if it does not say so itself.
@@ -54,7 +54,7 @@ impl Jobs {
             Some(Ok(request)) => request,
             Some(Err(why)) => {
                 model.ui.diff.state = DiffState::None;
-                _ = self.mailbox.send(Arrived::Ui(ScreenEvent::DiffLoaded {
+                _ = self.mailbox.send(ScreenInput::Ui(ScreenEvent::DiffLoaded {
                     since,
                     iteration,
                     patch: Err(why),
@@ -73,7 +73,7 @@ impl Jobs {
                 iteration,
                 patch,
             };
-            _ = mailbox.send(Arrived::Ui(loaded)); // the screen may be gone
+            _ = mailbox.send(ScreenInput::Ui(loaded)); // the screen may be gone
         });
     }
 
@@ -105,7 +105,7 @@ impl Jobs {
                         .map(Box::new)
                         .ok_or_else(|| format!("{}: not a recording", path.display()))
                 });
-            _ = mailbox.send(Arrived::Recording { iteration, screen }); // the screen may be gone
+            _ = mailbox.send(ScreenInput::Recording { iteration, screen }); // the screen may be gone
         });
     }
 
@@ -119,7 +119,7 @@ impl Jobs {
         beside(move || {
             let text = unfolder(overlay, pane.cols);
             let screen = text.map(|text| Box::new(screens::of_transcript(&text, pane)));
-            _ = mailbox.send(Arrived::Unfolded { overlay, screen }); // the screen may be gone
+            _ = mailbox.send(ScreenInput::Unfolded { overlay, screen }); // the screen may be gone
         });
     }
 }

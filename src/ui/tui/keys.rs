@@ -11,7 +11,7 @@ use super::{
 
 /// The action of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub enum KeyAction {
     Steer,
     PauseOrResume,
     StopAfterIteration,
@@ -79,7 +79,7 @@ pub enum Action {
 
 /// When a binding applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum When {
+pub enum BindingScope {
     Always,
     /// Only while a loop runs.
     Live,
@@ -89,67 +89,67 @@ pub enum When {
 
 /// The focus, where a key has a meaning of its own there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum KeyFocus {
     Plan,
     View(Pane),
 }
 
 /// Places of a binding that applies anywhere.
-const ANYWHERE: &[Place] = &[];
+const ANYWHERE: &[KeyFocus] = &[];
 
 /// Places where `[` and `]` are free: in the diff they select files.
-const NOT_DIFF: &[Place] = &[
-    Place::Plan,
-    Place::View(Pane::Terminal),
-    Place::View(Pane::Log),
-    Place::View(Pane::History),
-    Place::View(Pane::Messages),
-    Place::View(Pane::Asks),
-    Place::View(Pane::Limits),
-    Place::View(Pane::Background),
-    Place::View(Pane::Report),
+const NOT_DIFF: &[KeyFocus] = &[
+    KeyFocus::Plan,
+    KeyFocus::View(Pane::Terminal),
+    KeyFocus::View(Pane::Log),
+    KeyFocus::View(Pane::History),
+    KeyFocus::View(Pane::Messages),
+    KeyFocus::View(Pane::Asks),
+    KeyFocus::View(Pane::Limits),
+    KeyFocus::View(Pane::Background),
+    KeyFocus::View(Pane::Report),
 ];
 
 /// Places where the left and right keys are free.
-const NO_SIDES: &[Place] = &[
-    Place::Plan,
-    Place::View(Pane::Terminal),
-    Place::View(Pane::Log),
-    Place::View(Pane::Messages),
-    Place::View(Pane::Asks),
-    Place::View(Pane::Limits),
-    Place::View(Pane::Background),
-    Place::View(Pane::Report),
+const NO_SIDES: &[KeyFocus] = &[
+    KeyFocus::Plan,
+    KeyFocus::View(Pane::Terminal),
+    KeyFocus::View(Pane::Log),
+    KeyFocus::View(Pane::Messages),
+    KeyFocus::View(Pane::Asks),
+    KeyFocus::View(Pane::Limits),
+    KeyFocus::View(Pane::Background),
+    KeyFocus::View(Pane::Report),
 ];
 
 /// The state that selects the applicable bindings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Here {
-    pub place: Place,
+pub struct BindingContext {
+    pub place: KeyFocus,
     pub replay: bool,
 }
 
-impl Here {
+impl BindingContext {
     pub fn of(ui: &Ui) -> Self {
         Self {
-            place: Place::of(ui),
+            place: KeyFocus::of(ui),
             replay: ui.replay.is_some(),
         }
     }
 }
 
-impl Place {
+impl KeyFocus {
     pub fn of(ui: &Ui) -> Self {
         match ui.focus {
-            Focus::Plan => Place::Plan,
-            Focus::Main => Place::View(ui.pane),
+            Focus::Plan => KeyFocus::Plan,
+            Focus::Main => KeyFocus::View(ui.pane),
         }
     }
 }
 
 /// Groups of bindings, in the order of the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Group {
+pub enum BindingGroup {
     Control,
     Views,
     Move,
@@ -157,16 +157,22 @@ pub enum Group {
     Other,
 }
 
-impl Group {
-    pub const ALL: [Self; 5] = [Group::Control, Group::Views, Group::Move, Group::Find, Group::Other];
+impl BindingGroup {
+    pub const ALL: [Self; 5] = [
+        BindingGroup::Control,
+        BindingGroup::Views,
+        BindingGroup::Move,
+        BindingGroup::Find,
+        BindingGroup::Other,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
-            Group::Control => "control",
-            Group::Views => "views",
-            Group::Move => "move",
-            Group::Find => "find and copy",
-            Group::Other => "other",
+            BindingGroup::Control => "control",
+            BindingGroup::Views => "views",
+            BindingGroup::Move => "move",
+            BindingGroup::Find => "find and copy",
+            BindingGroup::Other => "other",
         }
     }
 }
@@ -180,11 +186,11 @@ pub struct Chord {
 
 pub struct Binding {
     pub keys: &'static [Chord],
-    pub action: Action,
-    pub when: When,
+    pub action: KeyAction,
+    pub when: BindingScope,
     /// The places whose focus the binding requires; empty if it applies anywhere.
-    pub places: &'static [Place],
-    pub group: Group,
+    pub places: &'static [KeyFocus],
+    pub group: BindingGroup,
     /// Text for the footer, if there is room; empty for no text.
     pub hint: &'static str,
     /// Text for the help.
@@ -210,10 +216,10 @@ const fn ctrl(character: char) -> Chord {
 }
 
 const fn row(
-    group: Group,
+    group: BindingGroup,
     keys: &'static [Chord],
-    action: Action,
-    when: When,
+    action: KeyAction,
+    when: BindingScope,
     hint: &'static str,
     about: &'static str,
 ) -> Binding {
@@ -229,127 +235,127 @@ const fn row(
 }
 
 /// Restricts a binding to the given places.
-const fn at(places: &'static [Place], binding: Binding) -> Binding {
+const fn at(places: &'static [KeyFocus], binding: Binding) -> Binding {
     Binding { places, ..binding }
 }
 
 /// All bindings outside of text input.
 #[rustfmt::skip]
 pub const TABLE: &[Binding] = {
-    use Group::{Control, Find, Move, Other, Views};
-    use When::{Always, Live, Replay};
+    use BindingGroup::{Control, Find, Move, Other, Views};
+    use BindingScope::{Always, Live, Replay};
     &[
-        row(Control, &[char(':')], Action::Steer, Live, "message", "message the agent (`!` now, `+` every prompt); resumes an ended run"),
-        row(Control, &[char('p')], Action::PauseOrResume, Live, "pause", "pause after this iteration; again to resume"),
-        row(Control, &[char('s')], Action::StopAfterIteration, Live, "stop after this", "stop when this iteration is finished; again to take it back"),
-        row(Control, &[char('S')], Action::Skip, Live, "skip", "end this iteration and start the next; asks first"),
-        row(Control, &[char('r')], Action::RetryNow, Live, "retry now", "end a wait and try again now; continue a run that is over at a limit, with more"),
-        row(Control, &[char('i')], Action::Type, Live, "type", "type into the agent's terminal; Ctrl-] leaves"),
-        row(Control, &[char('a')], Action::Answer, Live, "answer", "answer what the agent asks"),
-        at(&[Place::View(Pane::Messages)], row(Control, &[char('x')], Action::Withdraw, Live, "take back", "take the chosen message back; asks first if it is a standing one")),
-        at(&[Place::View(Pane::Background)], row(Control, &[char('x')], Action::CancelTask, Live, "cancel", "end the chosen background task, and everything it started")),
-        row(Control, &[char('p'), char(' ')], Action::PauseOrResume, Replay, "pause", "pause the replay; again to resume"),
-        row(Control, &[char('+'), char('=')], Action::Faster, Replay, "faster", "play twice as fast"),
-        row(Control, &[char('-')], Action::Slower, Replay, "slower", "play half as fast"),
-        at(NOT_DIFF, row(Control, &[char(']')], Action::NextIteration, Replay, "next", "go to the next iteration")),
-        at(NOT_DIFF, row(Control, &[char('[')], Action::PreviousIteration, Replay, "previous", "go to the iteration before")),
-        at(NO_SIDES, row(Control, &[key(KeyCode::Right)], Action::SeekForward, Replay, "+10 s", "10 seconds on")),
-        at(NO_SIDES, row(Control, &[key(KeyCode::Left)], Action::SeekBackward, Replay, "", "10 seconds back")),
-        row(Views, &[key(KeyCode::Tab), key(KeyCode::BackTab)], Action::NextFocus, Always, "plan", "focus the plan, or what is beside it"),
-        row(Views, &[char('0')], Action::FocusPlan, Always, "", "the plan"),
-        row(Views, &[char('1'), char('t')], Action::Show(Pane::Terminal), Always, "", "what the agent writes"),
-        row(Views, &[char('2'), char('l')], Action::Show(Pane::Log), Always, "", "event log"),
-        row(Views, &[char('3'), char('d')], Action::Show(Pane::Diff), Always, "", "what this iteration changed; again to refresh"),
-        row(Views, &[char('4'), char('h')], Action::Show(Pane::History), Always, "", "the iterations so far"),
-        row(Views, &[char('5'), char('m')], Action::Show(Pane::Messages), Always, "", "your messages and what became of them"),
-        row(Views, &[char('6'), char('P')], Action::Show(Pane::Asks), Always, "", "what the agent asks and asked"),
-        row(Views, &[char('7'), char('c')], Action::Show(Pane::Limits), Always, "", "limits, how much of them is used, settings"),
-        row(Views, &[char('8'), char('T')], Action::Show(Pane::Background), Always, "", "the background tasks, and what became of them"),
-        row(Views, &[char('R')], Action::Show(Pane::Report), Always, "", "report: why the run is over, what to do next, what it did"),
-        row(Views, &[char('z')], Action::Zoom, Always, "zoom", "give what has the focus all of the room; again to share it"),
-        at(&[Place::View(Pane::Terminal)], row(Views, &[char('o')], Action::Unfold(Unfold::Last), Always, "", "the latest result or thought that is folded, whole")),
-        at(&[Place::View(Pane::Terminal)], row(Views, &[char('O')], Action::Unfold(Unfold::All), Always, "", "all of this iteration, with nothing folded")),
-        at(&[Place::View(Pane::Terminal), Place::View(Pane::History)], row(Views, &[char('I')], Action::Prompt, Always, "", "the prompt of this iteration: what the agent was told")),
-        at(&[Place::View(Pane::History)], row(Views, &[key(KeyCode::Enter)], Action::Open, Always, "open", "the chosen iteration whole: transcript, diff, goals, messages")),
-        at(&[Place::View(Pane::History)], row(Views, &[key(KeyCode::Right)], Action::NextPart, Always, "", "of an iteration that is shown whole, the next part")),
-        at(&[Place::View(Pane::History)], row(Views, &[key(KeyCode::Left)], Action::PreviousPart, Always, "", "the part before")),
-        at(&[Place::View(Pane::Asks)], row(Views, &[key(KeyCode::Enter)], Action::Open, Always, "open", "answer what is chosen, or show it whole")),
-        at(&[Place::View(Pane::Messages)], row(Views, &[key(KeyCode::Enter)], Action::Open, Always, "open", "edit the chosen message while it waits, or show it whole")),
-        at(&[Place::View(Pane::Background)], row(Views, &[key(KeyCode::Enter)], Action::Open, Always, "output", "what the chosen task has written")),
-        at(&[Place::View(Pane::Diff)], row(Views, &[char('w')], Action::Wrap, Always, "wrap", "wrap long lines, or cut them")),
-        at(&[Place::View(Pane::Diff)], row(Views, &[char('b')], Action::CompareEarlier, Always, "since", "compare with the state before one iteration earlier")),
-        at(&[Place::View(Pane::Diff)], row(Views, &[char('B')], Action::CompareLater, Always, "", "the same the other way; first, of the whole run")),
-        at(&[Place::Plan], row(Views, &[key(KeyCode::Enter)], Action::Fold, Always, "fold", "fold the heading of the chosen task, or unfold it")),
-        row(Views, &[key(KeyCode::Esc)], Action::Back, Always, "", "back to where you came from"),
-        row(Move, &[key(KeyCode::Up), char('k')], Action::LineUp, Always, "", "a line up"),
-        row(Move, &[key(KeyCode::Down), char('j')], Action::LineDown, Always, "", "a line down"),
-        row(Move, &[key(KeyCode::PageUp), ctrl('b')], Action::PageUp, Always, "", "a page up"),
-        row(Move, &[key(KeyCode::PageDown), ctrl('f')], Action::PageDown, Always, "", "a page down"),
-        at(&[Place::View(Pane::Diff)], row(Move, &[char(']')], Action::NextFile, Always, "next file", "the next file")),
-        at(&[Place::View(Pane::Diff)], row(Move, &[char('[')], Action::PreviousFile, Always, "", "the previous file")),
-        at(&[Place::View(Pane::Diff)], row(Move, &[key(KeyCode::Left)], Action::Leftwards, Always, "", "to the left, where lines are cut")),
-        at(&[Place::View(Pane::Diff)], row(Move, &[key(KeyCode::Right)], Action::Rightwards, Always, "", "to the right, where lines are cut")),
-        row(Move, &[char('g'), key(KeyCode::Home)], Action::Top, Always, "", "to the beginning"),
-        row(Move, &[char('G'), key(KeyCode::End)], Action::Bottom, Always, "", "to the end, and follow it"),
-        row(Find, &[char('/')], Action::Search, Always, "search", "search here; Enter keeps the match, Esc goes back"),
-        row(Find, &[char('n')], Action::NextMatch, Always, "", "the next match; older in the agent pane and the log"),
-        row(Find, &[char('N')], Action::PreviousMatch, Always, "", "the match before"),
-        at(&[Place::View(Pane::Log)], row(Find, &[char('f')], Action::Filter, Always, "filter", "only problems, then messages, tools, files, and all again")),
-        row(Find, &[char('y')], Action::Copy, Always, "", "copy what is chosen; in the agent pane, what you say"),
-        row(Find, &[char('e')], Action::Edit, Always, "", "open what is shown in your editor; from the plan, the plan itself"),
-        row(Other, &[char('?'), key(KeyCode::F(1))], Action::Help, Always, "help", "these keys"),
-        row(Other, &[ctrl('p')], Action::Palette, Always, "", "every action by its name"),
-        row(Other, &[ctrl('l')], Action::Redraw, Always, "", "redraw the screen"),
-        row(Other, &[ctrl('z')], Action::Suspend, Always, "", "back to the shell; `fg` returns"),
-        row(Other, &[ctrl('c')], Action::Interrupt, Always, "", "ask whether to stop; twice stops, once more forces"),
-        row(Other, &[char('q')], Action::Quit, Always, "quit", "leave; asks whether to detach or stop while the run is not over"),
+        row(Control, &[char(':')], KeyAction::Steer, Live, "message", "message the agent (`!` now, `+` every prompt); resumes an ended run"),
+        row(Control, &[char('p')], KeyAction::PauseOrResume, Live, "pause", "pause after this iteration; again to resume"),
+        row(Control, &[char('s')], KeyAction::StopAfterIteration, Live, "stop after this", "stop when this iteration is finished; again to take it back"),
+        row(Control, &[char('S')], KeyAction::Skip, Live, "skip", "end this iteration and start the next; asks first"),
+        row(Control, &[char('r')], KeyAction::RetryNow, Live, "retry now", "end a wait and try again now; continue a run that is over at a limit, with more"),
+        row(Control, &[char('i')], KeyAction::Type, Live, "type", "type into the agent's terminal; Ctrl-] leaves"),
+        row(Control, &[char('a')], KeyAction::Answer, Live, "answer", "answer what the agent asks"),
+        at(&[KeyFocus::View(Pane::Messages)], row(Control, &[char('x')], KeyAction::Withdraw, Live, "take back", "take the chosen message back; asks first if it is a standing one")),
+        at(&[KeyFocus::View(Pane::Background)], row(Control, &[char('x')], KeyAction::CancelTask, Live, "cancel", "end the chosen background task, and everything it started")),
+        row(Control, &[char('p'), char(' ')], KeyAction::PauseOrResume, Replay, "pause", "pause the replay; again to resume"),
+        row(Control, &[char('+'), char('=')], KeyAction::Faster, Replay, "faster", "play twice as fast"),
+        row(Control, &[char('-')], KeyAction::Slower, Replay, "slower", "play half as fast"),
+        at(NOT_DIFF, row(Control, &[char(']')], KeyAction::NextIteration, Replay, "next", "go to the next iteration")),
+        at(NOT_DIFF, row(Control, &[char('[')], KeyAction::PreviousIteration, Replay, "previous", "go to the iteration before")),
+        at(NO_SIDES, row(Control, &[key(KeyCode::Right)], KeyAction::SeekForward, Replay, "+10 s", "10 seconds on")),
+        at(NO_SIDES, row(Control, &[key(KeyCode::Left)], KeyAction::SeekBackward, Replay, "", "10 seconds back")),
+        row(Views, &[key(KeyCode::Tab), key(KeyCode::BackTab)], KeyAction::NextFocus, Always, "plan", "focus the plan, or what is beside it"),
+        row(Views, &[char('0')], KeyAction::FocusPlan, Always, "", "the plan"),
+        row(Views, &[char('1'), char('t')], KeyAction::Show(Pane::Terminal), Always, "", "what the agent writes"),
+        row(Views, &[char('2'), char('l')], KeyAction::Show(Pane::Log), Always, "", "event log"),
+        row(Views, &[char('3'), char('d')], KeyAction::Show(Pane::Diff), Always, "", "what this iteration changed; again to refresh"),
+        row(Views, &[char('4'), char('h')], KeyAction::Show(Pane::History), Always, "", "the iterations so far"),
+        row(Views, &[char('5'), char('m')], KeyAction::Show(Pane::Messages), Always, "", "your messages and what became of them"),
+        row(Views, &[char('6'), char('P')], KeyAction::Show(Pane::Asks), Always, "", "what the agent asks and asked"),
+        row(Views, &[char('7'), char('c')], KeyAction::Show(Pane::Limits), Always, "", "limits, how much of them is used, settings"),
+        row(Views, &[char('8'), char('T')], KeyAction::Show(Pane::Background), Always, "", "the background tasks, and what became of them"),
+        row(Views, &[char('R')], KeyAction::Show(Pane::Report), Always, "", "report: why the run is over, what to do next, what it did"),
+        row(Views, &[char('z')], KeyAction::Zoom, Always, "zoom", "give what has the focus all of the room; again to share it"),
+        at(&[KeyFocus::View(Pane::Terminal)], row(Views, &[char('o')], KeyAction::Unfold(Unfold::Last), Always, "", "the latest result or thought that is folded, whole")),
+        at(&[KeyFocus::View(Pane::Terminal)], row(Views, &[char('O')], KeyAction::Unfold(Unfold::All), Always, "", "all of this iteration, with nothing folded")),
+        at(&[KeyFocus::View(Pane::Terminal), KeyFocus::View(Pane::History)], row(Views, &[char('I')], KeyAction::Prompt, Always, "", "the prompt of this iteration: what the agent was told")),
+        at(&[KeyFocus::View(Pane::History)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "open", "the chosen iteration whole: transcript, diff, goals, messages")),
+        at(&[KeyFocus::View(Pane::History)], row(Views, &[key(KeyCode::Right)], KeyAction::NextPart, Always, "", "of an iteration that is shown whole, the next part")),
+        at(&[KeyFocus::View(Pane::History)], row(Views, &[key(KeyCode::Left)], KeyAction::PreviousPart, Always, "", "the part before")),
+        at(&[KeyFocus::View(Pane::Asks)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "open", "answer what is chosen, or show it whole")),
+        at(&[KeyFocus::View(Pane::Messages)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "open", "edit the chosen message while it waits, or show it whole")),
+        at(&[KeyFocus::View(Pane::Background)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "output", "what the chosen task has written")),
+        at(&[KeyFocus::View(Pane::Diff)], row(Views, &[char('w')], KeyAction::Wrap, Always, "wrap", "wrap long lines, or cut them")),
+        at(&[KeyFocus::View(Pane::Diff)], row(Views, &[char('b')], KeyAction::CompareEarlier, Always, "since", "compare with the state before one iteration earlier")),
+        at(&[KeyFocus::View(Pane::Diff)], row(Views, &[char('B')], KeyAction::CompareLater, Always, "", "the same the other way; first, of the whole run")),
+        at(&[KeyFocus::Plan], row(Views, &[key(KeyCode::Enter)], KeyAction::Fold, Always, "fold", "fold the heading of the chosen task, or unfold it")),
+        row(Views, &[key(KeyCode::Esc)], KeyAction::Back, Always, "", "back to where you came from"),
+        row(Move, &[key(KeyCode::Up), char('k')], KeyAction::LineUp, Always, "", "a line up"),
+        row(Move, &[key(KeyCode::Down), char('j')], KeyAction::LineDown, Always, "", "a line down"),
+        row(Move, &[key(KeyCode::PageUp), ctrl('b')], KeyAction::PageUp, Always, "", "a page up"),
+        row(Move, &[key(KeyCode::PageDown), ctrl('f')], KeyAction::PageDown, Always, "", "a page down"),
+        at(&[KeyFocus::View(Pane::Diff)], row(Move, &[char(']')], KeyAction::NextFile, Always, "next file", "the next file")),
+        at(&[KeyFocus::View(Pane::Diff)], row(Move, &[char('[')], KeyAction::PreviousFile, Always, "", "the previous file")),
+        at(&[KeyFocus::View(Pane::Diff)], row(Move, &[key(KeyCode::Left)], KeyAction::Leftwards, Always, "", "to the left, where lines are cut")),
+        at(&[KeyFocus::View(Pane::Diff)], row(Move, &[key(KeyCode::Right)], KeyAction::Rightwards, Always, "", "to the right, where lines are cut")),
+        row(Move, &[char('g'), key(KeyCode::Home)], KeyAction::Top, Always, "", "to the beginning"),
+        row(Move, &[char('G'), key(KeyCode::End)], KeyAction::Bottom, Always, "", "to the end, and follow it"),
+        row(Find, &[char('/')], KeyAction::Search, Always, "search", "search here; Enter keeps the match, Esc goes back"),
+        row(Find, &[char('n')], KeyAction::NextMatch, Always, "", "the next match; older in the agent pane and the log"),
+        row(Find, &[char('N')], KeyAction::PreviousMatch, Always, "", "the match before"),
+        at(&[KeyFocus::View(Pane::Log)], row(Find, &[char('f')], KeyAction::Filter, Always, "filter", "only problems, then messages, tools, files, and all again")),
+        row(Find, &[char('y')], KeyAction::Copy, Always, "", "copy what is chosen; in the agent pane, what you say"),
+        row(Find, &[char('e')], KeyAction::Edit, Always, "", "open what is shown in your editor; from the plan, the plan itself"),
+        row(Other, &[char('?'), key(KeyCode::F(1))], KeyAction::Help, Always, "help", "these keys"),
+        row(Other, &[ctrl('p')], KeyAction::Palette, Always, "", "every action by its name"),
+        row(Other, &[ctrl('l')], KeyAction::Redraw, Always, "", "redraw the screen"),
+        row(Other, &[ctrl('z')], KeyAction::Suspend, Always, "", "back to the shell; `fg` returns"),
+        row(Other, &[ctrl('c')], KeyAction::Interrupt, Always, "", "ask whether to stop; twice stops, once more forces"),
+        row(Other, &[char('q')], KeyAction::Quit, Always, "quit", "leave; asks whether to detach or stop while the run is not over"),
     ]
 };
 
 /// All bindings of the board of a batch.
 #[rustfmt::skip]
 pub const BOARD: &[Binding] = {
-    use Group::{Control, Move, Other, Views};
-    use When::{Always, Live};
+    use BindingGroup::{Control, Move, Other, Views};
+    use BindingScope::{Always, Live};
     &[
-        row(Views, &[key(KeyCode::Enter)], Action::Open, Always, "open", "the run of the chosen plan on its own screen; leaving that comes back"),
-        row(Control, &[char('a')], Action::Answer, Live, "answer", "answer what the chosen plan asks, or the first that asks"),
-        row(Control, &[char('c')], Action::CancelTask, Live, "cancel", "cancel the chosen plan; asks first, and its branch stays"),
-        row(Views, &[key(KeyCode::Tab), key(KeyCode::BackTab)], Action::NextFocus, Live, "", "from the plans to what they ask, and back"),
-        row(Move, &[key(KeyCode::Up), char('k')], Action::LineUp, Always, "", "a plan up"),
-        row(Move, &[key(KeyCode::Down), char('j')], Action::LineDown, Always, "", "a plan down"),
-        row(Move, &[key(KeyCode::PageUp), ctrl('b')], Action::PageUp, Always, "", "a page up"),
-        row(Move, &[key(KeyCode::PageDown), ctrl('f')], Action::PageDown, Always, "", "a page down"),
-        row(Move, &[char('g'), key(KeyCode::Home)], Action::Top, Always, "", "to the first plan"),
-        row(Move, &[char('G'), key(KeyCode::End)], Action::Bottom, Always, "", "to the last plan"),
-        row(Other, &[char('?'), key(KeyCode::F(1))], Action::Help, Always, "help", "these keys"),
-        row(Other, &[ctrl('l')], Action::Redraw, Always, "", "redraw the screen"),
-        row(Other, &[ctrl('z')], Action::Suspend, Always, "", "back to the shell; `fg` returns"),
-        row(Other, &[ctrl('c')], Action::Interrupt, Always, "", "ask whether to stop all runs; twice stops, once more forces"),
-        row(Other, &[char('q')], Action::Quit, Always, "quit", "leave; asks whether the batch goes on or stops while it is not over"),
+        row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "open", "the run of the chosen plan on its own screen; leaving that comes back"),
+        row(Control, &[char('a')], KeyAction::Answer, Live, "answer", "answer what the chosen plan asks, or the first that asks"),
+        row(Control, &[char('c')], KeyAction::CancelTask, Live, "cancel", "cancel the chosen plan; asks first, and its branch stays"),
+        row(Views, &[key(KeyCode::Tab), key(KeyCode::BackTab)], KeyAction::NextFocus, Live, "", "from the plans to what they ask, and back"),
+        row(Move, &[key(KeyCode::Up), char('k')], KeyAction::LineUp, Always, "", "a plan up"),
+        row(Move, &[key(KeyCode::Down), char('j')], KeyAction::LineDown, Always, "", "a plan down"),
+        row(Move, &[key(KeyCode::PageUp), ctrl('b')], KeyAction::PageUp, Always, "", "a page up"),
+        row(Move, &[key(KeyCode::PageDown), ctrl('f')], KeyAction::PageDown, Always, "", "a page down"),
+        row(Move, &[char('g'), key(KeyCode::Home)], KeyAction::Top, Always, "", "to the first plan"),
+        row(Move, &[char('G'), key(KeyCode::End)], KeyAction::Bottom, Always, "", "to the last plan"),
+        row(Other, &[char('?'), key(KeyCode::F(1))], KeyAction::Help, Always, "help", "these keys"),
+        row(Other, &[ctrl('l')], KeyAction::Redraw, Always, "", "redraw the screen"),
+        row(Other, &[ctrl('z')], KeyAction::Suspend, Always, "", "back to the shell; `fg` returns"),
+        row(Other, &[ctrl('c')], KeyAction::Interrupt, Always, "", "ask whether to stop all runs; twice stops, once more forces"),
+        row(Other, &[char('q')], KeyAction::Quit, Always, "quit", "leave; asks whether the batch goes on or stops while it is not over"),
     ]
 };
 
 /// The action of a key on the board of a batch.
-pub fn action_on_board(chord: Chord) -> Option<Action> {
+pub fn action_on_board(chord: Chord) -> Option<KeyAction> {
     let found = BOARD.iter().find(|binding| binding.keys.contains(&chord));
     found.map(|binding| binding.action)
 }
 
 /// The action of a key.
-pub fn action(chord: Chord, here: Here) -> Option<Action> {
+pub fn action(chord: Chord, here: BindingContext) -> Option<KeyAction> {
     bindings(here)
         .find(|binding| binding.keys.contains(&chord))
         .map(|binding| binding.action)
 }
 
 /// The applicable bindings, in the order of the table.
-pub fn bindings(here: Here) -> impl Iterator<Item = &'static Binding> {
+pub fn bindings(here: BindingContext) -> impl Iterator<Item = &'static Binding> {
     TABLE.iter().filter(move |binding| {
         let is_now = match binding.when {
-            When::Always => true,
-            When::Live => !here.replay,
-            When::Replay => here.replay,
+            BindingScope::Always => true,
+            BindingScope::Live => !here.replay,
+            BindingScope::Replay => here.replay,
         };
         is_now && (binding.places.is_empty() || binding.places.contains(&here.place))
     })
@@ -392,24 +398,24 @@ mod tests {
     use super::*;
     use ralph_core::testing::assert_committed;
 
-    const PLACES: [Place; 10] = [
-        Place::Plan,
-        Place::View(Pane::Terminal),
-        Place::View(Pane::Log),
-        Place::View(Pane::Diff),
-        Place::View(Pane::History),
-        Place::View(Pane::Messages),
-        Place::View(Pane::Asks),
-        Place::View(Pane::Limits),
-        Place::View(Pane::Background),
-        Place::View(Pane::Report),
+    const PLACES: [KeyFocus; 10] = [
+        KeyFocus::Plan,
+        KeyFocus::View(Pane::Terminal),
+        KeyFocus::View(Pane::Log),
+        KeyFocus::View(Pane::Diff),
+        KeyFocus::View(Pane::History),
+        KeyFocus::View(Pane::Messages),
+        KeyFocus::View(Pane::Asks),
+        KeyFocus::View(Pane::Limits),
+        KeyFocus::View(Pane::Background),
+        KeyFocus::View(Pane::Report),
     ];
 
     #[test]
     fn no_key_means_two_things_in_any_place() {
         for place in PLACES {
             for replay in [false, true] {
-                let here = Here { place, replay };
+                let here = BindingContext { place, replay };
                 let keys: Vec<Chord> = bindings(here).flat_map(|binding| binding.keys).copied().collect();
                 for (at, key) in keys.iter().enumerate() {
                     assert!(!keys[..at].contains(key), "{} twice in {place:?}", key.name());
@@ -428,7 +434,7 @@ mod tests {
         let head = "# Keys of the screen\n\n`?` on the screen shows those that have something to do now. \
                     [The screen](../guide/screen.md) begins with the ones you need first.\n";
         let mut page = head.to_owned();
-        for group in Group::ALL {
+        for group in BindingGroup::ALL {
             let name = group.name();
             page += &format!(
                 "\n## {}{}\n\n| key | what it does |\n|---|---|\n",
@@ -438,20 +444,29 @@ mod tests {
             for binding in TABLE.iter().filter(|binding| binding.group == group) {
                 let keys: Vec<String> = binding.keys.iter().map(|chord| format!("`{}`", chord.name())).collect();
                 let when = match (binding.when, binding.places) {
-                    (When::Replay, _) => "in a replay: ",
-                    (When::Always | When::Live, [Place::Plan]) => "in the plan: ",
-                    (When::Always | When::Live, [Place::View(Pane::Messages)]) => "in the messages: ",
-                    (When::Always | When::Live, [Place::View(Pane::Background)]) => "in the background tasks: ",
-                    (When::Always | When::Live, [Place::View(Pane::Terminal)]) => "in the terminal: ",
-                    (When::Always | When::Live, [Place::View(Pane::Terminal), Place::View(Pane::History)]) => {
-                        "in the terminal and the history: "
+                    (BindingScope::Replay, _) => "in a replay: ",
+                    (BindingScope::Always | BindingScope::Live, [KeyFocus::Plan]) => "in the plan: ",
+                    (BindingScope::Always | BindingScope::Live, [KeyFocus::View(Pane::Messages)]) => {
+                        "in the messages: "
                     }
-                    (When::Always | When::Live, [Place::View(Pane::History)]) => "in the history: ",
-                    (When::Always | When::Live, [Place::View(Pane::Asks)]) => "in what the agent asked: ",
-                    (When::Always | When::Live, [Place::View(Pane::Diff)]) => "in the diff: ",
-                    (When::Always | When::Live, [Place::View(Pane::Log)]) => "in the log: ",
-                    (When::Always | When::Live, []) => "",
-                    (When::Always | When::Live, places) => panic!("{places:?} has no name on the page"),
+                    (BindingScope::Always | BindingScope::Live, [KeyFocus::View(Pane::Background)]) => {
+                        "in the background tasks: "
+                    }
+                    (BindingScope::Always | BindingScope::Live, [KeyFocus::View(Pane::Terminal)]) => {
+                        "in the terminal: "
+                    }
+                    (
+                        BindingScope::Always | BindingScope::Live,
+                        [KeyFocus::View(Pane::Terminal), KeyFocus::View(Pane::History)],
+                    ) => "in the terminal and the history: ",
+                    (BindingScope::Always | BindingScope::Live, [KeyFocus::View(Pane::History)]) => "in the history: ",
+                    (BindingScope::Always | BindingScope::Live, [KeyFocus::View(Pane::Asks)]) => {
+                        "in what the agent asked: "
+                    }
+                    (BindingScope::Always | BindingScope::Live, [KeyFocus::View(Pane::Diff)]) => "in the diff: ",
+                    (BindingScope::Always | BindingScope::Live, [KeyFocus::View(Pane::Log)]) => "in the log: ",
+                    (BindingScope::Always | BindingScope::Live, []) => "",
+                    (BindingScope::Always | BindingScope::Live, places) => panic!("{places:?} has no name on the page"),
                 };
                 page += &format!("| {} | {when}{} |\n", keys.join(" "), binding.about);
             }
@@ -467,11 +482,11 @@ mod tests {
     #[test]
     fn a_shifted_letter_is_that_letter() {
         let chord = Chord::new(KeyCode::Char('G'), KeyModifiers::SHIFT);
-        let here = Here {
-            place: Place::View(Pane::Terminal),
+        let here = BindingContext {
+            place: KeyFocus::View(Pane::Terminal),
             replay: false,
         };
-        assert_eq!(action(chord, here), Some(Action::Bottom));
+        assert_eq!(action(chord, here), Some(KeyAction::Bottom));
         assert_eq!(Chord::new(KeyCode::Char('c'), KeyModifiers::CONTROL).name(), "Ctrl-C");
     }
 }

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The current reader of the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reader {
+enum TerminalReader {
     Screen,
     /// The screen, which was asked to stop reading.
     CalledOff,
@@ -32,53 +32,53 @@ enum Reader {
 
 /// Shared state: whether the terminal is lent.
 #[derive(Clone)]
-pub(super) struct Lent(Arc<(Mutex<Reader>, Condvar)>);
+pub(super) struct TerminalOwnership(Arc<(Mutex<TerminalReader>, Condvar)>);
 
-impl Default for Lent {
+impl Default for TerminalOwnership {
     fn default() -> Self {
-        Self(Arc::new((Mutex::new(Reader::Screen), Condvar::new())))
+        Self(Arc::new((Mutex::new(TerminalReader::Screen), Condvar::new())))
     }
 }
 
-impl Lent {
+impl TerminalOwnership {
     /// Waits until the screen's key reader has stopped.
     ///
     /// # Errors
     /// If the reader does not stop in time.
     pub(super) fn call_off(&self) -> io::Result<()> {
         let mut reader = self.lock();
-        *reader = Reader::CalledOff;
+        *reader = TerminalReader::CalledOff;
         // The signal that announces a resize ends the reader's wait for a key.
         kill(Pid::this(), Signal::SIGWINCH)?;
         let waited = self
             .0
             .1
-            .wait_timeout_while(reader, PATIENCE, |reader| *reader == Reader::CalledOff);
+            .wait_timeout_while(reader, PATIENCE, |reader| *reader == TerminalReader::CalledOff);
         let (mut reader, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        if *reader == Reader::Another {
+        if *reader == TerminalReader::Another {
             return Ok(());
         }
-        *reader = Reader::Screen;
+        *reader = TerminalReader::Screen;
         Err(io::Error::new(io::ErrorKind::TimedOut, "the terminal is still read"))
     }
 
     /// Notes that the terminal is ralph's again.
     pub(super) fn end(&self) {
-        *self.lock() = Reader::Screen;
+        *self.lock() = TerminalReader::Screen;
         self.0.1.notify_all();
     }
 
     /// Called by the key reader; returns once the terminal is not lent.
     pub(super) fn wait_while_lent(&self) {
         let mut reader = self.lock();
-        while *reader != Reader::Screen {
-            *reader = Reader::Another;
+        while *reader != TerminalReader::Screen {
+            *reader = TerminalReader::Another;
             self.0.1.notify_all();
             reader = self.0.1.wait(reader).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Reader> {
+    fn lock(&self) -> MutexGuard<'_, TerminalReader> {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

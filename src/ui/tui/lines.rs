@@ -7,39 +7,39 @@ use ralph_words::Tone;
 use crate::ui::tui::editor::Editor;
 
 use super::{
-    model::{Mode, Model, Recalling},
-    needle::Needle,
-    update::Order,
+    model::{InputMode, Model, Recalling},
+    needle::SearchQuery,
+    update::ScreenOrder,
 };
 
-pub(super) fn steering(model: &mut Model, key: KeyEvent) -> Vec<Order> {
+pub(super) fn steering(model: &mut Model, key: KeyEvent) -> Vec<ScreenOrder> {
     let ui = &mut model.ui;
     if key.code == KeyCode::Char('r') && key.modifiers.contains(KeyModifiers::CONTROL) {
-        ui.mode = Mode::Recalling(Recalling::default());
+        ui.mode = InputMode::Recalling(Recalling::default());
         return Vec::new();
     }
     match typed(&mut ui.steering, key) {
-        Typed::Edited => {}
-        Typed::TooLong => too_long(model),
-        Typed::Entered => return send(model),
-        Typed::Cancelled => {
-            ui.mode = Mode::Normal;
+        TypingEffect::Edited => {}
+        TypingEffect::TooLong => too_long(model),
+        TypingEffect::Entered => return send(model),
+        TypingEffect::Cancelled => {
+            ui.mode = InputMode::Normal;
             stop_editing(model);
         }
-        Typed::Interrupted => {
+        TypingEffect::Interrupted => {
             ui.steering.take();
-            ui.mode = Mode::Normal;
+            ui.mode = InputMode::Normal;
             stop_editing(model);
         }
-        Typed::Above => ui.recall.older(&mut ui.steering),
-        Typed::Below => ui.recall.newer(&mut ui.steering),
+        TypingEffect::Above => ui.recall.older(&mut ui.steering),
+        TypingEffect::Below => ui.recall.newer(&mut ui.steering),
     }
     Vec::new()
 }
 
 /// The effect of a key on a multi-line text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Typed {
+pub(super) enum TypingEffect {
     Edited,
     /// The text is full.
     TooLong,
@@ -53,24 +53,24 @@ pub(super) enum Typed {
 }
 
 /// Applies a key to a multi-line text.
-pub(super) fn typed(editor: &mut Editor, key: KeyEvent) -> Typed {
+pub(super) fn typed(editor: &mut Editor, key: KeyEvent) -> TypingEffect {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let alt = key.modifiers.contains(KeyModifiers::ALT);
     let shift = key.modifiers.contains(KeyModifiers::SHIFT);
     match key.code {
-        KeyCode::Esc => return Typed::Cancelled,
-        KeyCode::Char('c') if control => return Typed::Interrupted,
-        KeyCode::Char(_) if !control && !alt && !editor.has_room_for("x") => return Typed::TooLong,
+        KeyCode::Esc => return TypingEffect::Cancelled,
+        KeyCode::Char('c') if control => return TypingEffect::Interrupted,
+        KeyCode::Char(_) if !control && !alt && !editor.has_room_for("x") => return TypingEffect::TooLong,
         KeyCode::Enter if alt || shift || control => editor.insert("\n"),
         // Terminals without a code for Ctrl-Enter send Ctrl-J.
         KeyCode::Char('j') if control => editor.insert("\n"),
-        KeyCode::Enter => return Typed::Entered,
-        KeyCode::Up if !editor.up() => return Typed::Above,
-        KeyCode::Down if !editor.down() => return Typed::Below,
+        KeyCode::Enter => return TypingEffect::Entered,
+        KeyCode::Up if !editor.up() => return TypingEffect::Above,
+        KeyCode::Down if !editor.down() => return TypingEffect::Below,
         KeyCode::Up | KeyCode::Down => {}
         _ => edit(editor, key),
     }
-    Typed::Edited
+    TypingEffect::Edited
 }
 
 /// Inserts a paste into the message, whole or not at all: half an instruction may mean the contrary.
@@ -87,8 +87,8 @@ pub(super) fn too_long(model: &mut Model) {
     model.ui.toast(Tone::Bad, why, model.now_ms);
 }
 
-fn send(model: &mut Model) -> Vec<Order> {
-    model.ui.mode = Mode::Normal;
+fn send(model: &mut Model) -> Vec<ScreenOrder> {
+    model.ui.mode = InputMode::Normal;
     let typed = model.ui.steering.take();
     let edited = stop_editing(model);
     let message = parse_message(&typed);
@@ -102,8 +102,8 @@ fn send(model: &mut Model) -> Vec<Order> {
         return Vec::new();
     };
     vec![
-        Order::by_user(UserCommand::Steer { kind, text }),
-        Order::RememberMessages,
+        ScreenOrder::by_user(UserCommand::Steer { kind, text }),
+        ScreenOrder::RememberMessages,
     ]
 }
 
@@ -115,7 +115,7 @@ fn stop_editing(model: &mut Model) -> Option<SteeringId> {
 }
 
 /// Replaces a queued message. An empty or unchanged text leaves the message as it is.
-fn replace(model: &mut Model, old: SteeringId, new: Option<(SteeringKind, String)>) -> Vec<Order> {
+fn replace(model: &mut Model, old: SteeringId, new: Option<(SteeringKind, String)>) -> Vec<ScreenOrder> {
     let known = model.run.messages.iter().find(|message| message.id == old);
     let is_due = known.is_some_and(|message| message.is_due());
     let is_same = known
@@ -127,45 +127,45 @@ fn replace(model: &mut Model, old: SteeringId, new: Option<(SteeringKind, String
             .toast(Tone::Note, format!("message {} stays as it was", old.0), model.now_ms);
         return Vec::new();
     };
-    let mut orders = vec![Order::by_user(UserCommand::Steer { kind, text })];
+    let mut orders = vec![ScreenOrder::by_user(UserCommand::Steer { kind, text })];
     if is_due {
-        orders.push(Order::by_user(UserCommand::Withdraw { id: old }));
+        orders.push(ScreenOrder::by_user(UserCommand::Withdraw { id: old }));
     } else {
         let text = format!("message {} was delivered meanwhile; this one is sent as well", old.0);
         model.ui.toast(Tone::Note, text, model.now_ms);
     }
-    orders.push(Order::RememberMessages);
+    orders.push(ScreenOrder::RememberMessages);
     orders
 }
 
 /// Handles a key in the search through sent messages.
 pub(super) fn recalling(model: &mut Model, key: KeyEvent, mut shown: Recalling) {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
-    let needle = Needle::of(shown.query.text());
+    let needle = SearchQuery::of(shown.query.text());
     let recall = &mut model.ui.recall;
     let found: Vec<usize> = recall.found(needle.as_ref()).map(|(steps, _)| steps).collect();
     let is_older = key.code == KeyCode::Up || control && key.code == KeyCode::Char('r');
     model.ui.mode = match key.code {
-        KeyCode::Esc => Mode::Steering,
-        KeyCode::Char('c' | 'g') if control => Mode::Steering,
+        KeyCode::Esc => InputMode::Steering,
+        KeyCode::Char('c' | 'g') if control => InputMode::Steering,
         KeyCode::Enter => {
             if let Some(steps) = found.get(shown.nth) {
                 recall.go_back(*steps, &mut model.ui.steering);
             }
-            Mode::Steering
+            InputMode::Steering
         }
         _ if is_older => {
             shown.nth = (shown.nth + 1).min(found.len().saturating_sub(1));
-            Mode::Recalling(shown)
+            InputMode::Recalling(shown)
         }
         KeyCode::Down => {
             shown.nth = shown.nth.saturating_sub(1);
-            Mode::Recalling(shown)
+            InputMode::Recalling(shown)
         }
         _ => {
             edit(&mut shown.query, key);
             shown.nth = 0;
-            Mode::Recalling(shown)
+            InputMode::Recalling(shown)
         }
     };
 }

@@ -43,13 +43,13 @@ use std::{path::PathBuf, sync::Arc};
 use ralph_core::event::{Checkpoint, RequestedBy, UserCommand};
 use ralph_system::proc::Size;
 
-pub use frame_loop::{Left, run};
-pub use layout::Layout;
+pub use frame_loop::{ScreenExit, run};
+pub use layout::ScreenLayout;
 pub use model::{Overlay, more};
-pub use notify::{Notifier, shows_progress};
+pub use notify::{NotifyChannel, shows_progress};
 pub(super) use notify::{Reason, reason};
 pub use player::Player;
-pub use source::{Live, Source, Wake};
+pub use source::{EventSource, LiveSource, WakeCallback};
 pub use taken::ScreenError;
 
 /// The two trees whose difference is the patch of one iteration or several in a row. Without a tree after them, the
@@ -64,7 +64,7 @@ pub struct DiffRequest {
 }
 
 /// Produces the text of a patch, statistics first. Called off the screen's thread; may block.
-pub type Differ = Arc<dyn Fn(&DiffRequest) -> Result<String, String> + Send + Sync>;
+pub type PatchSource = Arc<dyn Fn(&DiffRequest) -> Result<String, String> + Send + Sync>;
 
 /// Locates the recording of an iteration. Called off the screen's thread; may block.
 pub type Recordings = Arc<dyn Fn(u32) -> PathBuf + Send + Sync>;
@@ -73,7 +73,7 @@ pub type Recordings = Arc<dyn Fn(u32) -> PathBuf + Send + Sync>;
 pub type Unfolder = Arc<dyn Fn(Overlay, u16) -> Result<Vec<u8>, String> + Send + Sync>;
 
 /// The loop behind a screen, in this process or another.
-pub trait Reach: Send + Sync {
+pub trait LoopControl: Send + Sync {
     /// Sends a command to the loop. Its effect appears in the records.
     ///
     /// # Errors
@@ -110,22 +110,22 @@ pub enum AfterSignal {
 /// The settings of a screen.
 pub struct Setup {
     /// The loop; `None` for a replay.
-    pub reach: Option<Arc<dyn Reach>>,
+    pub reach: Option<Arc<dyn LoopControl>>,
     pub theme: theme::Theme,
     pub mouse: bool,
     /// Adapters whose agents draw their own terminal; the output of others is rendered from their signals.
     pub terminals: Vec<String>,
-    pub differ: Differ,
+    pub differ: PatchSource,
     pub recordings: Recordings,
     pub unfolder: Unfolder,
     /// The project; `None` for a replay or a run on another machine.
     pub project: Option<PathBuf>,
-    /// Whether the caller can continue a finished run: then [`Left::Continued`] is offered.
+    /// Whether the caller can continue a finished run: then [`ScreenExit::Continued`] is offered.
     pub continues: bool,
     /// The file that stores sent messages for later runs.
     pub remembered: Option<PathBuf>,
     /// The way to notify the user when the run needs attention.
-    pub notifier: Notifier,
+    pub notifier: NotifyChannel,
     /// Whether the terminal can show a progress indicator.
     pub shows_progress: bool,
 }

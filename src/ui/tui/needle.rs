@@ -2,21 +2,21 @@
 
 /// A search text. Case-sensitive if it contains a capital letter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Needle {
+pub(crate) struct SearchQuery {
     text: String,
     folds: bool,
 }
 
 /// The direction of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Direction {
+pub(crate) enum SearchDirection {
     Up,
     Down,
 }
 
 /// The starting point of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum From {
+pub(crate) enum SearchStart {
     /// After this line.
     Behind(usize),
     /// At this line, inclusive.
@@ -25,7 +25,7 @@ pub(crate) enum From {
 
 /// A matching line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Match {
+pub(crate) struct LineMatch {
     pub(crate) line: usize,
     /// Its index among the matches from the top, counted from 1.
     pub(crate) nth: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Match {
     pub(crate) wrapped: bool,
 }
 
-impl Match {
+impl LineMatch {
     /// `3/17`, and whether the search wrapped around.
     pub(crate) fn in_words(self) -> String {
         let wrapped = if self.wrapped { " · wrapped" } else { "" };
@@ -42,7 +42,7 @@ impl Match {
     }
 }
 
-impl Needle {
+impl SearchQuery {
     /// `None` if `query` is empty.
     pub(crate) fn of(query: &str) -> Option<Self> {
         let folds = !query.chars().any(char::is_uppercase);
@@ -82,16 +82,16 @@ impl Needle {
 }
 
 /// Finds the next of `lines`, which are sorted; `None` if `lines` is empty.
-pub(crate) fn next(lines: &[usize], from: From, direction: Direction) -> Option<Match> {
+pub(crate) fn next(lines: &[usize], from: SearchStart, direction: SearchDirection) -> Option<LineMatch> {
     let last = lines.len().checked_sub(1)?;
     let (found, end) = match (direction, from) {
-        (Direction::Down, From::Behind(at)) => (lines.iter().position(|line| *line > at), 0),
-        (Direction::Down, From::At(at)) => (lines.iter().position(|line| *line >= at), 0),
-        (Direction::Up, From::Behind(at)) => (lines.iter().rposition(|line| *line < at), last),
-        (Direction::Up, From::At(at)) => (lines.iter().rposition(|line| *line <= at), last),
+        (SearchDirection::Down, SearchStart::Behind(at)) => (lines.iter().position(|line| *line > at), 0),
+        (SearchDirection::Down, SearchStart::At(at)) => (lines.iter().position(|line| *line >= at), 0),
+        (SearchDirection::Up, SearchStart::Behind(at)) => (lines.iter().rposition(|line| *line < at), last),
+        (SearchDirection::Up, SearchStart::At(at)) => (lines.iter().rposition(|line| *line <= at), last),
     };
     let at = found.unwrap_or(end);
-    Some(Match {
+    Some(LineMatch {
         line: lines[at],
         nth: at + 1,
         of: lines.len(),
@@ -105,22 +105,22 @@ mod tests {
 
     #[test]
     fn case_counts_where_the_query_has_a_capital_letter() {
-        let is_in = |query, text| Needle::of(query).unwrap().is_in(text);
+        let is_in = |query, text| SearchQuery::of(query).unwrap().is_in(text);
         assert!(is_in("needle", "a NEEDLE here") && is_in("Needle", "a Needle here"));
         assert!(!is_in("Needle", "a needle here"));
         assert!(is_in("größe", "GRÖSSE Größe") && !is_in("Größe", "größe"));
         assert!(!is_in("longer than the text", "text"));
-        assert_eq!(Needle::of(""), None);
+        assert_eq!(SearchQuery::of(""), None);
     }
 
     #[test]
     fn a_search_goes_from_match_to_match_and_around_the_end() {
         let lines = [2, 5, 9];
         let went = |from, direction| next(&lines, from, direction).map(|hit| (hit.line, hit.nth, hit.wrapped));
-        assert_eq!(went(From::Behind(5), Direction::Down), Some((9, 3, false)));
-        assert_eq!(went(From::Behind(9), Direction::Down), Some((2, 1, true)));
-        assert_eq!(went(From::At(5), Direction::Up), Some((5, 2, false)));
-        assert_eq!(went(From::Behind(2), Direction::Up), Some((9, 3, true)));
-        assert_eq!(next(&[], From::At(0), Direction::Down), None);
+        assert_eq!(went(SearchStart::Behind(5), SearchDirection::Down), Some((9, 3, false)));
+        assert_eq!(went(SearchStart::Behind(9), SearchDirection::Down), Some((2, 1, true)));
+        assert_eq!(went(SearchStart::At(5), SearchDirection::Up), Some((5, 2, false)));
+        assert_eq!(went(SearchStart::Behind(2), SearchDirection::Up), Some((9, 3, true)));
+        assert_eq!(next(&[], SearchStart::At(0), SearchDirection::Down), None);
     }
 }

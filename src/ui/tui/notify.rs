@@ -16,7 +16,7 @@ const PROJECT_CHARS: usize = 40;
 
 /// The way to notify the user.
 #[derive(Clone)]
-pub enum Notifier {
+pub enum NotifyChannel {
     None,
     Bell,
     /// The notification of the terminal emulator (OSC 9), where supported.
@@ -203,12 +203,12 @@ fn choices_in_words(question: &Question) -> String {
 }
 
 /// The terminal sequence for `reason`.
-pub(super) fn bytes(notifier: &Notifier, reason: &str) -> Vec<u8> {
+pub(super) fn bytes(notifier: &NotifyChannel, reason: &str) -> Vec<u8> {
     match notifier {
-        Notifier::None | Notifier::Call(_) => Vec::new(),
-        Notifier::Bell => vec![0x07],
+        NotifyChannel::None | NotifyChannel::Call(_) => Vec::new(),
+        NotifyChannel::Bell => vec![0x07],
         // Terminals without OSC 9 ignore the sequence.
-        Notifier::Osc9 => format!("\x1b]9;{reason}\x1b\\").into_bytes(),
+        NotifyChannel::Osc9 => format!("\x1b]9;{reason}\x1b\\").into_bytes(),
     }
 }
 
@@ -307,7 +307,7 @@ mod tests {
                 text: "a\x1b\\\x1b]52;c;x\x07b\u{9c}".to_owned(),
             },
         });
-        let bytes = bytes(&Notifier::Osc9, &asked.unwrap());
+        let bytes = bytes(&NotifyChannel::Osc9, &asked.unwrap());
         let text = String::from_utf8(bytes).unwrap();
         let inner = text
             .strip_prefix("\x1b]9;")

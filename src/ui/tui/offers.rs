@@ -6,38 +6,38 @@ use ralph_core::{
 };
 
 use super::{
-    keys::{self, Action, Binding, Here, When},
+    keys::{self, Binding, BindingContext, BindingScope, KeyAction},
     model::{Model, Pane, background_at, has_sections, message_at, more, used_up},
 };
 
 /// The bindings that have an effect at the current focus, in the order of the table.
 pub(super) fn offered(model: &Model) -> impl Iterator<Item = &'static Binding> + '_ {
-    keys::bindings(Here::of(&model.ui)).filter(|binding| works(binding, model))
+    keys::bindings(BindingContext::of(&model.ui)).filter(|binding| works(binding, model))
 }
 
 fn works(binding: &Binding, model: &Model) -> bool {
     let run = &model.run;
-    let continues = || binding.action == Action::RetryNow && model.ui.continues && more(run).is_some();
-    if binding.when == When::Live && run.is_over() && binding.action != Action::Steer && !continues() {
+    let continues = || binding.action == KeyAction::RetryNow && model.ui.continues && more(run).is_some();
+    if binding.when == BindingScope::Live && run.is_over() && binding.action != KeyAction::Steer && !continues() {
         return false;
     }
     match binding.action {
-        Action::Steer => used_up(run).is_none(),
+        KeyAction::Steer => used_up(run).is_none(),
         // Only an agent with its own terminal reads typed keys.
-        Action::Type => run.is_busy() && !model.ui.transcript,
-        Action::Skip => matches!(run.phase, Phase::Running { .. }),
-        Action::RetryNow => run.is_over() || matches!(run.phase, Phase::Waiting { .. }),
-        Action::Answer => !run.permissions.pending.is_empty(),
-        Action::CancelTask => run.background.alive().next().is_some(),
-        Action::Withdraw => run.messages.iter().any(Message::is_due),
-        Action::Open if model.ui.pane == Pane::Messages => model.ui.reading.is_none() && message_at(model).is_some(),
-        Action::Open if model.ui.pane == Pane::Background => {
+        KeyAction::Type => run.is_busy() && !model.ui.transcript,
+        KeyAction::Skip => matches!(run.phase, Phase::Running { .. }),
+        KeyAction::RetryNow => run.is_over() || matches!(run.phase, Phase::Waiting { .. }),
+        KeyAction::Answer => !run.permissions.pending.is_empty(),
+        KeyAction::CancelTask => run.background.alive().next().is_some(),
+        KeyAction::Withdraw => run.messages.iter().any(Message::is_due),
+        KeyAction::Open if model.ui.pane == Pane::Messages => model.ui.reading.is_none() && message_at(model).is_some(),
+        KeyAction::Open if model.ui.pane == Pane::Background => {
             model.ui.unfolded.is_none() && background_at(model).is_some()
         }
-        Action::Fold => has_sections(&run.plan) && !model.layout().has_strip(),
+        KeyAction::Fold => has_sections(&run.plan) && !model.layout().has_strip(),
         // Not offered once a stronger stop was requested.
-        Action::StopAfterIteration => run.stop.is_none_or(|stop| stop.request == StopRequest::AfterIteration),
-        Action::NextMatch | Action::PreviousMatch => !model.ui.search.query.is_empty(),
+        KeyAction::StopAfterIteration => run.stop.is_none_or(|stop| stop.request == StopRequest::AfterIteration),
+        KeyAction::NextMatch | KeyAction::PreviousMatch => !model.ui.search.query.is_empty(),
         // All other actions are always possible.
         _ => true,
     }
@@ -46,7 +46,7 @@ fn works(binding: &Binding, model: &Model) -> bool {
 /// The actions whose names contain the letters of `query` in order, best match first.
 pub(super) fn actions_found(model: &Model, query: &str) -> Vec<&'static Binding> {
     let query = query.trim().to_lowercase();
-    let bindings = offered(model).filter(|binding| binding.action != Action::Palette);
+    let bindings = offered(model).filter(|binding| binding.action != KeyAction::Palette);
     let ranked = bindings.filter_map(|binding| Some((rank(&binding.about.to_lowercase(), &query)?, binding)));
     let mut found: Vec<(u8, &Binding)> = ranked.collect();
     found.sort_by_key(|(rank, _)| *rank);

@@ -11,8 +11,8 @@ use tempfile::TempPath;
 
 use super::{
     beside::beside,
-    inputs::{Arrived, Mailbox},
-    lending::{Lent, lend},
+    inputs::{Mailbox, ScreenInput},
+    lending::{TerminalOwnership, lend},
 };
 
 /// Variables that name an editor, in order, and the programs to try if none is set.
@@ -21,13 +21,13 @@ const EDITORS: ([&str; 2], [&str; 2]) = (["VISUAL", "EDITOR"], ["vi", "nano"]);
 const PAGERS: ([&str; 1], [&str; 1]) = (["PAGER"], ["less"]);
 
 /// A file to open.
-pub(super) enum Document {
+pub(super) enum EditorDocument {
     Real(PathBuf),
     /// Readable by its owner only; deleted on drop.
     Temporary(TempPath),
 }
 
-impl Document {
+impl EditorDocument {
     /// Writes `text` to a temporary file whose name ends with `name`.
     ///
     /// # Errors
@@ -48,15 +48,15 @@ impl Document {
 }
 
 /// The handover of the terminal to an editor.
-pub(super) struct Loan {
-    lent: Lent,
+pub(super) struct EditorHandover {
+    lent: TerminalOwnership,
     /// The open file. Not owned by the editor's thread: if the screen is closed meanwhile, the file must still be
     /// deleted.
-    document: Option<Document>,
+    document: Option<EditorDocument>,
 }
 
-impl Loan {
-    pub(super) fn of(lent: Lent) -> Self {
+impl EditorHandover {
+    pub(super) fn of(lent: TerminalOwnership) -> Self {
         Self { lent, document: None }
     }
 
@@ -64,14 +64,14 @@ impl Loan {
         self.document.is_some()
     }
 
-    /// Opens a document on a new thread, which sends [`Arrived::Returned`] at the end.
-    pub(super) fn begin(&mut self, document: Document, mailbox: Mailbox) {
+    /// Opens a document on a new thread, which sends [`ScreenInput::Returned`] at the end.
+    pub(super) fn begin(&mut self, document: EditorDocument, mailbox: Mailbox) {
         let lent = self.lent.clone();
         let path = document.path().to_owned();
-        let program = program(matches!(document, Document::Real(_)));
+        let program = program(matches!(document, EditorDocument::Real(_)));
         self.document = Some(document);
         beside(move || {
-            let returned = Arrived::Returned(run(&program, &path, &lent).err());
+            let returned = ScreenInput::Returned(run(&program, &path, &lent).err());
             _ = mailbox.send(returned); // if the screen is gone, the terminal has been given back
         });
     }
@@ -79,7 +79,7 @@ impl Loan {
     /// Takes the terminal back. Returns whether a real file was open.
     pub(super) fn end(&mut self) -> bool {
         self.lent.end();
-        matches!(self.document.take(), Some(Document::Real(_)))
+        matches!(self.document.take(), Some(EditorDocument::Real(_)))
     }
 }
 
@@ -100,7 +100,7 @@ fn program(edits: bool) -> String {
 }
 
 /// Runs `program` in the foreground. The error is a sentence.
-fn run(program: &str, path: &Path, lent: &Lent) -> Result<(), String> {
+fn run(program: &str, path: &Path, lent: &TerminalOwnership) -> Result<(), String> {
     lent.call_off().map_err(|error| format!("no editor: {error}"))?;
     // Run by a shell, since the variable may contain arguments, as with git.
     let line = format!("{program} \"$1\"");

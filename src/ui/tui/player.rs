@@ -14,9 +14,9 @@ use crate::driver::{PollResult, UiEvent};
 
 use super::{
     Recordings,
-    cast::{Header, Moment},
+    cast::{CastEvent, CastHeader},
     model::{ReplayState, Timeline},
-    source::{Past, Source, Wake},
+    source::{EventSource, PastRecords, WakeCallback},
     update::{Replay, Seek},
 };
 
@@ -36,7 +36,7 @@ pub struct Player {
     /// Events up to this time are delivered at once, after a seek.
     sought_ms: u64,
     recordings: Recordings,
-    cast: Option<Cast>,
+    cast: Option<OpenCast>,
     /// The position in the time of the run.
     position_ms: u64,
     /// The moment at which the position was reached.
@@ -47,34 +47,34 @@ pub struct Player {
 }
 
 /// The recording of the iteration being played.
-struct Cast {
+struct OpenCast {
     lines: Lines<BufReader<File>>,
     /// Start of the iteration.
     base_ms: u64,
-    next: Option<Moment>,
+    next: Option<CastEvent>,
     /// Whether the recorded text was made from signals; `None` in recordings that do not say so.
     transcript: Option<bool>,
 }
 
-impl Cast {
+impl OpenCast {
     fn open(path: &Path, base_ms: u64) -> Option<Self> {
         let mut lines = BufReader::new(File::open(path).ok()?).lines();
-        let header = Header::parse(&lines.next()?.ok()?)?;
+        let header = CastHeader::parse(&lines.next()?.ok()?)?;
         let size = header.size();
         Some(Self {
             lines,
             base_ms,
-            next: Some(Moment::Resized { at_ms: 0, size }),
+            next: Some(CastEvent::Resized { at_ms: 0, size }),
             transcript: header.transcript(),
         })
     }
 
-    fn advance(&mut self) -> Option<Moment> {
+    fn advance(&mut self) -> Option<CastEvent> {
         let parsed = self
             .lines
             .by_ref()
             .map_while(Result::ok)
-            .find_map(|line| Moment::parse(&line));
+            .find_map(|line| CastEvent::parse(&line));
         std::mem::replace(&mut self.next, parsed)
     }
 
@@ -108,7 +108,7 @@ impl Player {
     /// The original time of the next event.
     fn comes_ms(&self) -> Option<u64> {
         let record = self.records.get(self.next);
-        let output = self.cast.as_ref().and_then(Cast::next_ms);
+        let output = self.cast.as_ref().and_then(OpenCast::next_ms);
         match (record, output) {
             (None, output) => output,
             (Some(record), None) => Some(record.at_ms),
@@ -127,8 +127,8 @@ impl Player {
                 .is_none_or(|record| output_ms <= record.at_ms || matches!(record.event, Event::IterationEnded { .. }));
             if first {
                 return match cast.advance()? {
-                    Moment::Output { text, .. } => Some(UiEvent::Output(text.into_bytes())),
-                    Moment::Resized { size, .. } => Some(UiEvent::Resized(size)),
+                    CastEvent::Output { text, .. } => Some(UiEvent::Output(text.into_bytes())),
+                    CastEvent::Resized { size, .. } => Some(UiEvent::Resized(size)),
                 };
             }
         }
@@ -140,7 +140,7 @@ impl Player {
 
     fn open_cast(&mut self, record: &Record) {
         if let Event::IterationStarted { iteration, .. } = record.event {
-            self.cast = Cast::open(&(self.recordings)(iteration), record.at_ms);
+            self.cast = OpenCast::open(&(self.recordings)(iteration), record.at_ms);
         }
     }
 
@@ -161,13 +161,13 @@ impl Player {
     }
 
     /// Jumps to just after the record at `at` and returns the records up to there.
-    fn jump(&mut self, at: usize) -> Option<Past> {
+    fn jump(&mut self, at: usize) -> Option<PastRecords> {
         let at_ms = self.records.get(at)?.at_ms;
         Some(self.go_to(at, at_ms))
     }
 
     /// Seeks forward or backward. Returns the records up to the target after a seek backward.
-    fn seek(&mut self, way: Seek) -> Option<Past> {
+    fn seek(&mut self, way: Seek) -> Option<PastRecords> {
         let now_ms = self.now_ms();
         self.hold_here();
         match way {
@@ -191,7 +191,7 @@ impl Player {
     }
 
     /// Goes to a time after the record at `at`. The terminal is redrawn from the beginning of its iteration.
-    fn go_to(&mut self, at: usize, position_ms: u64) -> Past {
+    fn go_to(&mut self, at: usize, position_ms: u64) -> PastRecords {
         self.cast = None;
         let started = self.starts().rfind(|start| *start <= at);
         if let Some(record) = started.map(|start| self.records[start].clone()) {
@@ -201,14 +201,14 @@ impl Player {
         self.position_ms = position_ms;
         self.sought_ms = position_ms;
         self.hold_here();
-        Past {
+        PastRecords {
             records: Arc::clone(&self.records),
             until: at + 1,
         }
     }
 }
 
-impl Source for Player {
+impl EventSource for Player {
     fn poll(&mut self, deadline: Option<Instant>) -> PollResult {
         loop {
             let Some(next_ms) = self.next_ms() else {
@@ -234,7 +234,7 @@ impl Source for Player {
         }
     }
 
-    fn waker(&self) -> Wake {
+    fn waker(&self) -> WakeCallback {
         let woken = Arc::clone(&self.woken);
         Box::new(move || {
             *woken.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
@@ -287,7 +287,7 @@ impl Source for Player {
         self.cast.as_ref()?.transcript
     }
 
-    fn steer(&mut self, order: Replay) -> Option<Past> {
+    fn steer(&mut self, order: Replay) -> Option<PastRecords> {
         match order {
             Replay::PauseOrResume => {
                 self.position_ms = self.now_ms();
@@ -416,7 +416,7 @@ mod tests {
     fn going_to_an_iteration_tells_all_that_was_before_it() {
         let dir = tempfile::tempdir().unwrap();
         let mut player = player(dir.path());
-        let seqs = |past: Option<Past>| past.map(|past| past.records().last().map(|record| record.seq));
+        let seqs = |past: Option<PastRecords>| past.map(|past| past.records().last().map(|record| record.seq));
         assert_eq!(seqs(player.steer(Replay::NextIteration)), Some(Some(1)));
         assert_eq!(seqs(player.steer(Replay::NextIteration)), Some(Some(3)));
         assert_eq!(seqs(player.steer(Replay::NextIteration)), None);

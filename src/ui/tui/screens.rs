@@ -6,7 +6,7 @@ use ralph_system::proc::{
 };
 use ralph_text::wrap::{UnfinishedWord, Wrapper};
 
-use super::skim::{self, Skimmer};
+use super::skim::{self, AppendOnlyScanner};
 
 /// Maximum rows of history.
 pub(super) const SCROLLBACK_ROWS: usize = 10_000;
@@ -24,24 +24,24 @@ const SPARE_BYTES: usize = KEPT_BYTES / 4;
 /// output where possible. And output that only adds lines need not be drawn at once: the last screenful is drawn when
 /// it is shown, the history when the user scrolls. That makes floods cheap.
 pub(super) struct LiveScreen {
-    page: Page,
+    page: TerminalPage,
     kept: Vec<u8>,
     /// Bytes of `kept` that are already drawn.
     drawn: usize,
     /// Whether the beginning of the session's output was dropped from `kept`.
     cut: bool,
     transcript: bool,
-    skimmer: Skimmer,
-    history: History,
+    skimmer: AppendOnlyScanner,
+    history: HistoryRows,
 }
 
 /// A terminal. Transcripts are wrapped by word; output of other agents is unchanged.
-pub(super) struct Page {
+pub(super) struct TerminalPage {
     screen: Screen,
     wrapper: Option<Wrapper>,
 }
 
-impl Page {
+impl TerminalPage {
     pub(super) fn new(size: Size, scrollback: Scrollback, transcript: bool) -> Self {
         let screen = Screen::new(size, scrollback);
         let columns = usize::from(screen.size().cols);
@@ -76,14 +76,14 @@ impl Page {
 
 /// A terminal with a finished transcript.
 pub(super) fn of_transcript(text: &[u8], size: Size) -> Screen {
-    let mut page = Page::new(size, Scrollback::Text(SCROLLBACK_ROWS), true);
+    let mut page = TerminalPage::new(size, Scrollback::Text(SCROLLBACK_ROWS), true);
     page.process(text);
     page.screen
 }
 
 /// Whether the screen has the rows of history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum History {
+enum HistoryRows {
     /// The history is only in the kept output.
     Folded,
     Drawn,
@@ -92,13 +92,13 @@ enum History {
 impl LiveScreen {
     pub(super) fn new(size: Size, transcript: bool) -> Self {
         Self {
-            page: Page::new(size, Scrollback::NONE, transcript),
+            page: TerminalPage::new(size, Scrollback::NONE, transcript),
             kept: Vec::new(),
             drawn: 0,
             cut: false,
             transcript,
-            skimmer: Skimmer::default(),
-            history: History::Folded,
+            skimmer: AppendOnlyScanner::default(),
+            history: HistoryRows::Folded,
         }
     }
 
@@ -116,7 +116,7 @@ impl LiveScreen {
     pub(super) fn process(&mut self, bytes: &[u8]) {
         let only_adds = self.skimmer.take(bytes);
         self.kept.extend_from_slice(bytes);
-        if !only_adds || self.history == History::Drawn {
+        if !only_adds || self.history == HistoryRows::Drawn {
             self.unfold();
             self.catch_up();
         }
@@ -138,7 +138,7 @@ impl LiveScreen {
         let new = &self.kept[self.drawn..];
         let rows = self.page.screen.size().rows;
         match self.history {
-            History::Folded => match skim::unseen(new, rows) {
+            HistoryRows::Folded => match skim::unseen(new, rows) {
                 Some(unseen) => {
                     self.page.process(&new[..unseen.start]);
                     self.page.process(&skim::lasting(&new[unseen.clone()]));
@@ -146,7 +146,7 @@ impl LiveScreen {
                 }
                 None => self.page.process(new),
             },
-            History::Drawn => self.page.process(new),
+            HistoryRows::Drawn => self.page.process(new),
         }
         // The agent's own terminal has already replied.
         self.page.screen.take_replies();
@@ -163,8 +163,8 @@ impl LiveScreen {
     /// Drops the drawn history once the view is at the end again.
     pub(super) fn fold(&mut self) {
         let only_adds = self.skimmer.take(&[]);
-        if only_adds && self.history == History::Drawn && self.page.screen.scrollback() == 0 {
-            self.draw_anew(self.page.screen.size(), History::Folded);
+        if only_adds && self.history == HistoryRows::Drawn && self.page.screen.scrollback() == 0 {
+            self.draw_anew(self.page.screen.size(), HistoryRows::Folded);
         }
     }
 
@@ -176,9 +176,9 @@ impl LiveScreen {
         }
         match self.history {
             // The skipped part of the output was never wrapped.
-            History::Folded => self.draw_anew(size, History::Folded),
-            History::Drawn if size.cols != old.cols && anew => self.draw_anew(size, History::Drawn),
-            History::Drawn => {
+            HistoryRows::Folded => self.draw_anew(size, HistoryRows::Folded),
+            HistoryRows::Drawn if size.cols != old.cols && anew => self.draw_anew(size, HistoryRows::Drawn),
+            HistoryRows::Drawn => {
                 self.catch_up();
                 self.page.screen.resize(size);
             }
@@ -186,13 +186,13 @@ impl LiveScreen {
     }
 
     fn unfold(&mut self) {
-        if self.history == History::Folded {
-            self.draw_anew(self.page.screen.size(), History::Drawn);
+        if self.history == HistoryRows::Folded {
+            self.draw_anew(self.page.screen.size(), HistoryRows::Drawn);
         }
     }
 
     /// Redraws the screen from the kept output.
-    fn draw_anew(&mut self, size: Size, history: History) {
+    fn draw_anew(&mut self, size: Size, history: HistoryRows) {
         self.history = history;
         // The cut may be within a line or a sequence, so start at the next line.
         let mut start = if self.cut {
@@ -201,11 +201,11 @@ impl LiveScreen {
             0
         };
         self.page = match history {
-            History::Folded => Page::new(size, Scrollback::NONE, self.transcript),
-            History::Drawn => {
+            HistoryRows::Folded => TerminalPage::new(size, Scrollback::NONE, self.transcript),
+            HistoryRows::Drawn => {
                 let rows = SCROLLBACK_ROWS + usize::from(size.rows);
                 let only_adds = self.skimmer.take(&[]);
-                let mut page = Page::new(size, scrollback(size, only_adds), self.transcript);
+                let mut page = TerminalPage::new(size, scrollback(size, only_adds), self.transcript);
                 if let Some(seen) = skim::last_lines(&self.kept, rows).filter(|seen| *seen > start)
                     && only_adds
                 {
@@ -403,7 +403,7 @@ mod tests {
             };
             let (mut live, mut whole) = (
                 LiveScreen::new(size, true),
-                Page::new(size, Scrollback::Text(SCROLLBACK_ROWS), true),
+                TerminalPage::new(size, Scrollback::Text(SCROLLBACK_ROWS), true),
             );
             for _ in 0..6 {
                 let text = lines(&mut dice);

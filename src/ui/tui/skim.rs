@@ -21,14 +21,14 @@ const PARAMETERS_CAP_BYTES: usize = 64;
 
 /// Scans a stream of output, cut anywhere.
 #[derive(Debug, Default)]
-pub(super) struct Skimmer {
-    state: State,
+pub(super) struct AppendOnlyScanner {
+    state: ScanState,
     parameters: Vec<u8>,
     moves: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum State {
+enum ScanState {
     #[default]
     Ground,
     Escape,
@@ -38,18 +38,18 @@ enum State {
     OscEscape,
 }
 
-impl Skimmer {
+impl AppendOnlyScanner {
     /// Scans output. Returns whether all of it so far only adds lines.
     ///
     /// In that case every line feed is a line end, and none is within a sequence.
     pub(super) fn take(&mut self, bytes: &[u8]) -> bool {
         let mut rest = bytes;
         while !self.moves {
-            if self.state == State::Ground {
+            if self.state == ScanState::Ground {
                 let Some(at) = memchr(0x1b, rest) else {
                     break;
                 };
-                self.state = State::Escape;
+                self.state = ScanState::Escape;
                 rest = &rest[at + 1..];
             }
             let Some((&byte, after)) = rest.split_first() else {
@@ -65,27 +65,35 @@ impl Skimmer {
     }
 
     /// The state after one more byte of a sequence; `None` if the sequence moves the cursor off its line or is unknown.
-    fn after(&mut self, byte: u8) -> Option<State> {
+    fn after(&mut self, byte: u8) -> Option<ScanState> {
         match (self.state, byte) {
-            (State::Escape, b'[') => {
+            (ScanState::Escape, b'[') => {
                 self.parameters.clear();
-                Some(State::Csi)
+                Some(ScanState::Csi)
             }
-            (State::Escape, b']') => Some(State::Osc),
-            (State::Escape, b'(' | b')' | b'*' | b'+') => Some(State::Charset),
-            (State::Escape, b'\\') => Some(State::Ground),
-            (State::Charset, b'0'..=b'~') => Some(State::Ground),
-            (State::Csi, b' '..=b'?') if self.parameters.len() < PARAMETERS_CAP_BYTES => {
+            (ScanState::Escape, b']') => Some(ScanState::Osc),
+            (ScanState::Escape, b'(' | b')' | b'*' | b'+') => Some(ScanState::Charset),
+            (ScanState::Escape, b'\\') => Some(ScanState::Ground),
+            (ScanState::Charset, b'0'..=b'~') => Some(ScanState::Ground),
+            (ScanState::Csi, b' '..=b'?') if self.parameters.len() < PARAMETERS_CAP_BYTES => {
                 self.parameters.push(byte);
-                Some(State::Csi)
+                Some(ScanState::Csi)
             }
             // Colours, and sequences that stay on their line.
-            (State::Csi, b'm' | b'K' | b'G' | b'C' | b'D') => Some(State::Ground),
-            (State::Csi, b'h' | b'l') if HARMLESS_MODES.contains(&&self.parameters[..]) => Some(State::Ground),
-            (State::Osc, 0x07) | (State::OscEscape, b'\\') => Some(State::Ground),
-            (State::Osc, 0x1b) => Some(State::OscEscape),
-            (State::Osc, b' '..) => Some(State::Osc),
-            (State::Ground | State::Escape | State::Charset | State::Csi | State::Osc | State::OscEscape, _) => None,
+            (ScanState::Csi, b'm' | b'K' | b'G' | b'C' | b'D') => Some(ScanState::Ground),
+            (ScanState::Csi, b'h' | b'l') if HARMLESS_MODES.contains(&&self.parameters[..]) => Some(ScanState::Ground),
+            (ScanState::Osc, 0x07) | (ScanState::OscEscape, b'\\') => Some(ScanState::Ground),
+            (ScanState::Osc, 0x1b) => Some(ScanState::OscEscape),
+            (ScanState::Osc, b' '..) => Some(ScanState::Osc),
+            (
+                ScanState::Ground
+                | ScanState::Escape
+                | ScanState::Charset
+                | ScanState::Csi
+                | ScanState::Osc
+                | ScanState::OscEscape,
+                _,
+            ) => None,
         }
     }
 }
@@ -151,9 +159,9 @@ mod tests {
     use ralph_text::escapes::{Escapes, Params, Perform};
 
     fn only_adds(output: &[u8]) -> bool {
-        let whole = Skimmer::default().take(output);
+        let whole = AppendOnlyScanner::default().take(output);
         for at in 0..=output.len() {
-            let mut skimmer = Skimmer::default();
+            let mut skimmer = AppendOnlyScanner::default();
             skimmer.take(&output[..at]);
             assert_eq!(skimmer.take(&output[at..]), whole, "cut at {at}");
         }
@@ -278,7 +286,7 @@ mod tests {
                 .flat_map(|_| PARTS[dice.index(PARTS.len())])
                 .copied()
                 .collect();
-            if !Skimmer::default().take(&output) || !output.contains(&0x1b) {
+            if !AppendOnlyScanner::default().take(&output) || !output.contains(&0x1b) {
                 continue;
             }
             adding += 1;

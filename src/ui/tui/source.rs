@@ -8,34 +8,34 @@ use ralph_system::proc::Size;
 use crate::driver::{self, LoopHandle, PollResult, Subscription};
 
 use super::{
-    AfterSignal, Reach,
+    AfterSignal, LoopControl,
     model::{ReplayState, Timeline},
     update::Replay,
 };
 
-/// Ends a wait in [`Source::poll`] from another thread.
-pub type Wake = Box<dyn Fn() + Send + Sync>;
+/// Ends a wait in [`EventSource::poll`] from another thread.
+pub type WakeCallback = Box<dyn Fn() + Send + Sync>;
 
 /// The records up to the target of a jump in a replay.
-pub struct Past {
+pub struct PastRecords {
     pub(super) records: Arc<[Record]>,
     pub(super) until: usize,
 }
 
-impl Past {
+impl PastRecords {
     pub fn records(&self) -> &[Record] {
         &self.records[..self.until.min(self.records.len())]
     }
 }
 
-pub trait Source {
+pub trait EventSource {
     /// Waits for the next event until `deadline`, or indefinitely without one.
     fn poll(&mut self, deadline: Option<Instant>) -> PollResult;
 
     /// Delivers the records before the first event; a replay has none.
     fn past(&mut self, _take: &mut dyn FnMut(&Record)) {}
 
-    fn waker(&self) -> Wake;
+    fn waker(&self) -> WakeCallback;
 
     /// The next refusal of an order by the loop, if the records do not contain the answer.
     fn refusal(&mut self) -> Option<String> {
@@ -51,7 +51,7 @@ pub trait Source {
     }
 
     /// Controls a replay. Returns all records up to the target if it jumped.
-    fn steer(&mut self, _order: Replay) -> Option<Past> {
+    fn steer(&mut self, _order: Replay) -> Option<PastRecords> {
         None
     }
 
@@ -67,9 +67,9 @@ pub trait Source {
 }
 
 /// The loop in this process.
-pub struct Live<'a>(pub &'a mut Subscription);
+pub struct LiveSource<'a>(pub &'a mut Subscription);
 
-impl Source for Live<'_> {
+impl EventSource for LiveSource<'_> {
     fn past(&mut self, take: &mut dyn FnMut(&Record)) {
         self.0.past(take);
     }
@@ -78,7 +78,7 @@ impl Source for Live<'_> {
         self.0.poll(deadline)
     }
 
-    fn waker(&self) -> Wake {
+    fn waker(&self) -> WakeCallback {
         let waker = self.0.waker();
         Box::new(move || waker.wake())
     }
@@ -89,7 +89,7 @@ impl Source for Live<'_> {
 }
 
 /// The loop in this process, which handles signals itself and ends with the process.
-impl Reach for LoopHandle {
+impl LoopControl for LoopHandle {
     fn command(&self, command: UserCommand, by: RequestedBy) -> Result<(), String> {
         LoopHandle::command(self, command, by).map_err(|busy| busy.to_string())
     }

@@ -9,9 +9,9 @@ use std::{
 use thiserror::Error;
 
 use super::{
-    inputs::{self, Arrived, Mailbox},
-    lending::Lent,
-    source::Wake,
+    inputs::{self, Mailbox, ScreenInput},
+    lending::TerminalOwnership,
+    source::WakeCallback,
     terminal,
     theme::Theme,
 };
@@ -26,33 +26,33 @@ pub enum ScreenError {
 }
 
 /// A terminal taken for a screen, and its input.
-pub(super) struct Taken {
+pub(super) struct ScreenTerminal {
     pub(super) mailbox: Mailbox,
-    pub(super) arrivals: Receiver<Arrived>,
+    pub(super) arrivals: Receiver<ScreenInput>,
     /// In columns and rows.
     pub(super) size: (u16, u16),
     /// The latest time of the first frame.
     pub(super) first_frame: Instant,
-    pub(super) lent: Lent,
+    pub(super) lent: TerminalOwnership,
 }
 
-impl Taken {
+impl ScreenTerminal {
     /// Takes the terminal. The caller has to give it back.
     ///
     /// # Errors
     /// [`ScreenError`] if the terminal cannot be used.
-    pub(super) fn of(wake: Wake, theme: &Theme, mouse: bool) -> Result<Taken, ScreenError> {
+    pub(super) fn of(wake: WakeCallback, theme: &Theme, mouse: bool) -> Result<ScreenTerminal, ScreenError> {
         let (mailbox, arrivals) = Mailbox::new(wake);
         let size = crossterm::terminal::size().map_err(ScreenError::Terminal)?;
         inputs::watch_signals(mailbox.clone()).map_err(ScreenError::Inputs)?;
         terminal::take(mouse).map_err(ScreenError::Terminal)?;
-        let lent = Lent::default();
+        let lent = TerminalOwnership::default();
         let asks = theme.goes_by_background() && inputs::can_be_asked();
         inputs::read_keys(mailbox.clone(), asks, lent.clone()).map_err(ScreenError::Inputs)?;
         // A user who sees a frame may press any key, and until the terminal has answered only some keys are recognised.
         // The key thread reports the end of that time.
         let first_frame = Instant::now() + if asks { inputs::ANSWER_PATIENCE } else { Duration::ZERO };
-        Ok(Taken {
+        Ok(ScreenTerminal {
             mailbox,
             arrivals,
             size,

@@ -136,9 +136,9 @@ pub(crate) fn write_all(mut bytes: &[u8]) -> io::Result<()> {
 ///
 /// For the thread whose end is the end of the process.
 #[derive(Debug)]
-pub(crate) struct Guard;
+pub(crate) struct TerminalGuard;
 
-impl Drop for Guard {
+impl Drop for TerminalGuard {
     fn drop(&mut self) {
         give_back();
         for message in take_held() {

@@ -13,7 +13,7 @@ use ralph_plan::batch::{
     Batch, BatchEvent, BatchId, BatchLimits, BatchRecord, JobEnd, MergeTrouble, PlanName, Planned,
 };
 
-use crate::board::{Board, Seen};
+use crate::board::{Board, PlanRuns};
 
 use super::model::{BoardModel, Model};
 
@@ -236,8 +236,8 @@ pub(super) fn batch(plans: &[&str], events: impl IntoIterator<Item = BatchEvent>
 }
 
 /// The view of run `run` after `events`.
-pub(super) fn seen(run: &str, events: impl IntoIterator<Item = Event>) -> Seen {
-    let mut seen = Seen::default();
+pub(super) fn seen(run: &str, events: impl IntoIterator<Item = Event>) -> PlanRuns {
+    let mut seen = PlanRuns::default();
     for (event, seq) in events.into_iter().zip(0..) {
         let event = match event {
             Event::JournalOpened {
@@ -369,7 +369,7 @@ pub(super) fn busy_board() -> Board {
         ("import", done),
         ("mail", [running(), vec![in_time(question_asked(1, false))]].concat()),
     ];
-    let runs: Vec<(&str, Seen)> = runs
+    let runs: Vec<(&str, PlanRuns)> = runs
         .into_iter()
         .map(|(name, events)| (name, seen(name, events)))
         .collect();

@@ -9,7 +9,7 @@ use ralph_text::signs;
 use ralph_words::Tone;
 use ratatui::style::{Color, Modifier, Style};
 
-use super::background::Background;
+use super::background::BackgroundColour;
 
 /// Maximum luminance of a background for the dark palette, and minimum for the light one.
 const DARK_UP_TO: f64 = 0.035;
@@ -37,7 +37,7 @@ pub enum Depth {
 
 /// Terminal properties from the environment.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings {
+pub struct TerminalEnvironment {
     pub no_color: bool,
     pub term: String,
     pub colorterm: String,
@@ -46,7 +46,7 @@ pub struct Surroundings {
     pub locale: String,
 }
 
-impl Surroundings {
+impl TerminalEnvironment {
     /// Whether the locale uses UTF-8.
     pub fn is_unicode(&self) -> bool {
         let locale = self.locale.to_ascii_lowercase();
@@ -158,7 +158,7 @@ const MANY_COLOURS: [&str; 6] = ["256", "kitty", "alacritty", "ghostty", "foot",
 
 /// The purpose of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum TextRole {
     Plain,
     Dim,
     Strong,
@@ -190,7 +190,7 @@ impl Theme {
     }
 
     /// Chooses the theme for a terminal; `asked_for` and `ascii` are the user's settings, if any.
-    pub fn suiting(around: &Surroundings, asked_for: Option<Palette>, ascii: Option<bool>) -> Self {
+    pub fn suiting(around: &TerminalEnvironment, asked_for: Option<Palette>, ascii: Option<bool>) -> Self {
         let depth = if around.no_color || asked_for == Some(Palette::Mono) {
             Depth::None
         } else if matches!(around.colorterm.as_str(), "truecolor" | "24bit") {
@@ -229,7 +229,7 @@ impl Theme {
     }
 
     /// Adapts the theme to a background, unless its palette is fixed.
-    pub fn on(self, background: Background) -> Self {
+    pub fn on(self, background: BackgroundColour) -> Self {
         if !self.goes_by_background {
             return self;
         }
@@ -244,7 +244,7 @@ impl Theme {
         Self { palette, ..self }
     }
 
-    pub fn style(&self, role: Role) -> Style {
+    pub fn style(&self, role: TextRole) -> Style {
         let plain = Style::new();
         let colour = |dark: u8, light: u8, sixteen: Color| match self.palette {
             Palette::Dark => plain.fg(Color::Indexed(dark)),
@@ -253,38 +253,38 @@ impl Theme {
             Palette::Mono => plain,
         };
         match role {
-            Role::Plain => plain,
-            Role::Dim => match self.palette {
+            TextRole::Plain => plain,
+            TextRole::Dim => match self.palette {
                 Palette::Dark => plain.fg(Color::Indexed(247)),
                 Palette::Light => plain.fg(Color::Indexed(241)),
                 Palette::Sixteen | Palette::Mono => plain.add_modifier(Modifier::DIM),
             },
-            Role::Strong => plain.add_modifier(Modifier::BOLD),
-            Role::Accent => colour(81, 25, Color::Cyan).add_modifier(Modifier::BOLD),
-            Role::Good => colour(114, 22, Color::Green),
-            Role::Bad => colour(210, 124, Color::Red).add_modifier(Modifier::BOLD),
-            Role::Wait => colour(221, 94, Color::Yellow),
-            Role::User => colour(177, 90, Color::Magenta),
-            Role::Chosen => match self.palette {
+            TextRole::Strong => plain.add_modifier(Modifier::BOLD),
+            TextRole::Accent => colour(81, 25, Color::Cyan).add_modifier(Modifier::BOLD),
+            TextRole::Good => colour(114, 22, Color::Green),
+            TextRole::Bad => colour(210, 124, Color::Red).add_modifier(Modifier::BOLD),
+            TextRole::Wait => colour(221, 94, Color::Yellow),
+            TextRole::User => colour(177, 90, Color::Magenta),
+            TextRole::Chosen => match self.palette {
                 Palette::Dark => plain.bg(Color::Indexed(237)).add_modifier(Modifier::BOLD),
                 Palette::Light => plain.bg(Color::Indexed(195)).add_modifier(Modifier::BOLD),
                 Palette::Sixteen | Palette::Mono => plain.add_modifier(Modifier::REVERSED),
             },
-            Role::GaugeDone => colour(114, 22, Color::Green),
-            Role::GaugeRest => match self.palette {
+            TextRole::GaugeDone => colour(114, 22, Color::Green),
+            TextRole::GaugeRest => match self.palette {
                 Palette::Dark => plain.fg(Color::Indexed(240)),
                 Palette::Light => plain.fg(Color::Indexed(249)),
                 Palette::Sixteen | Palette::Mono => plain.add_modifier(Modifier::DIM),
             },
-            Role::Added => colour(114, 22, Color::Green),
-            Role::Removed => colour(210, 124, Color::Red),
-            Role::Hunk => colour(81, 25, Color::Cyan),
-            Role::Match => match self.palette {
+            TextRole::Added => colour(114, 22, Color::Green),
+            TextRole::Removed => colour(210, 124, Color::Red),
+            TextRole::Hunk => colour(81, 25, Color::Cyan),
+            TextRole::Match => match self.palette {
                 Palette::Mono => plain.add_modifier(Modifier::REVERSED | Modifier::BOLD | Modifier::UNDERLINED),
                 Palette::Dark | Palette::Light => plain.fg(Color::Indexed(16)).bg(Color::Indexed(221)),
                 Palette::Sixteen => plain.fg(Color::Black).bg(Color::Yellow),
             },
-            Role::Key => plain.add_modifier(Modifier::BOLD),
+            TextRole::Key => plain.add_modifier(Modifier::BOLD),
         }
     }
 
@@ -292,10 +292,10 @@ impl Theme {
     ///
     /// The sixteen colours have no second background on which all of them are legible, so the whole row is reversed.
     pub fn chosen(&self, cell: Style) -> Style {
-        let row = self.style(Role::Chosen);
+        let row = self.style(TextRole::Chosen);
         match self.palette {
             Palette::Dark | Palette::Light => {
-                let is_faint = [Role::Dim, Role::GaugeRest]
+                let is_faint = [TextRole::Dim, TextRole::GaugeRest]
                     .iter()
                     .any(|role| self.style(*role).fg == cell.fg);
                 // The colour was chosen for another background.
@@ -346,13 +346,13 @@ impl Theme {
     pub fn tone(&self, tone: Tone) -> (&'static str, Style) {
         let glyphs = self.glyphs;
         let (sign, role) = match tone {
-            Tone::Start => (glyphs.start, Role::Accent),
-            Tone::Good => (glyphs.good, Role::Good),
-            Tone::Bad => (glyphs.bad, Role::Bad),
-            Tone::Warning => ("!", Role::Wait),
-            Tone::Wait => (glyphs.wait, Role::Wait),
-            Tone::User => (glyphs.user, Role::User),
-            Tone::Note => (glyphs.note, Role::Dim),
+            Tone::Start => (glyphs.start, TextRole::Accent),
+            Tone::Good => (glyphs.good, TextRole::Good),
+            Tone::Bad => (glyphs.bad, TextRole::Bad),
+            Tone::Warning => ("!", TextRole::Wait),
+            Tone::Wait => (glyphs.wait, TextRole::Wait),
+            Tone::User => (glyphs.user, TextRole::User),
+            Tone::Note => (glyphs.note, TextRole::Dim),
         };
         (sign, self.style(role))
     }
@@ -452,8 +452,8 @@ mod contrast;
 mod tests {
     use super::*;
 
-    fn around(term: &str, colorterm: &str, colorfgbg: &str, locale: &str) -> Surroundings {
-        Surroundings {
+    fn around(term: &str, colorterm: &str, colorfgbg: &str, locale: &str) -> TerminalEnvironment {
+        TerminalEnvironment {
             no_color: false,
             term: term.to_owned(),
             colorterm: colorterm.to_owned(),
@@ -472,7 +472,7 @@ mod tests {
 
     #[test]
     fn the_background_decides_unless_the_user_has() {
-        let [dark, light, between] = [(30, 30, 46), (253, 246, 227), (110, 110, 110)].map(Background::of);
+        let [dark, light, between] = [(30, 30, 46), (253, 246, 227), (110, 110, 110)].map(BackgroundColour::of);
         let auto = Theme::suiting(&around("xterm-256color", "", "0;15", "C.UTF-8"), None, None);
         assert!(auto.goes_by_background());
         assert_eq!(
@@ -497,14 +497,14 @@ mod tests {
 
     #[test]
     fn no_color_leaves_weights_only() {
-        let around = Surroundings {
+        let around = TerminalEnvironment {
             no_color: true,
             ..around("xterm-256color", "truecolor", "15;0", "C.UTF-8")
         };
         let theme = Theme::suiting(&around, Some(Palette::Dark), None);
         assert_eq!(theme.palette, Palette::Mono);
         assert_eq!(theme.nearest(Color::Rgb(1, 2, 3)), Color::Reset);
-        for role in [Role::Bad, Role::Accent, Role::Match, Role::Dim] {
+        for role in [TextRole::Bad, TextRole::Accent, TextRole::Match, TextRole::Dim] {
             let style = theme.style(role);
             assert_eq!((style.fg, style.bg), (None, None));
         }

@@ -29,16 +29,16 @@ use crate::driver::Unfold;
 
 pub(super) use answering::show_question;
 pub(super) use board::{BoardOrder, take_board, update_board};
-pub(crate) use order::{Edited, Order, Replay, ScreenEvent, Scroll, Seek, Wanted};
-use order::{Way, refused};
+pub(crate) use order::{EditTarget, MatchTarget, Replay, ScreenEvent, ScreenOrder, Scroll, Seek};
+use order::{StepDirection, refused};
 pub(super) use report::{refresh as refresh_report, show_end};
 
 use super::{
-    keys::{self, Action, Chord, Here},
+    keys::{self, BindingContext, Chord, KeyAction},
     layout::Focus,
     model::{
-        ActionSearch, Mode, Model, Overlay, Pane, PlaybackState, Question, Search, Unfolded, background_at, more,
-        select, used_up,
+        ActionSearch, Confirmation, InputMode, Model, OpenOverlay, Overlay, Pane, PlaybackState, Search, background_at,
+        more, select, used_up,
     },
 };
 
@@ -46,7 +46,7 @@ use super::{
 const WHEEL_LINES: usize = 3;
 
 /// Applies `event` to the model and returns the resulting orders.
-pub(crate) fn update(model: &mut Model, event: ScreenEvent) -> Vec<Order> {
+pub(crate) fn update(model: &mut Model, event: ScreenEvent) -> Vec<ScreenOrder> {
     let orders = take(model, event);
     show_question(model);
     show_end(model);
@@ -54,7 +54,7 @@ pub(crate) fn update(model: &mut Model, event: ScreenEvent) -> Vec<Order> {
     orders
 }
 
-fn take(model: &mut Model, event: ScreenEvent) -> Vec<Order> {
+fn take(model: &mut Model, event: ScreenEvent) -> Vec<ScreenOrder> {
     match event {
         ScreenEvent::Input(Input::Key(key)) if key.kind != KeyEventKind::Release => key_pressed(model, key),
         ScreenEvent::Input(Input::Paste(text)) => pasted(model, text),
@@ -89,7 +89,7 @@ fn take(model: &mut Model, event: ScreenEvent) -> Vec<Order> {
                 Overlay::Output { .. } => false,
             };
             match open.state == PlaybackState::Loaded && from_beginning {
-                true => vec![Order::Scroll(Scroll::Top)],
+                true => vec![ScreenOrder::Scroll(Scroll::Top)],
                 false => Vec::new(),
             }
         }
@@ -97,41 +97,41 @@ fn take(model: &mut Model, event: ScreenEvent) -> Vec<Order> {
     }
 }
 
-fn key_pressed(model: &mut Model, key: KeyEvent) -> Vec<Order> {
+fn key_pressed(model: &mut Model, key: KeyEvent) -> Vec<ScreenOrder> {
     match model.ui.mode.clone() {
-        Mode::Normal => normal(model, key),
-        Mode::Steering => super::lines::steering(model, key),
-        Mode::Recalling(shown) => {
+        InputMode::Normal => normal(model, key),
+        InputMode::Steering => super::lines::steering(model, key),
+        InputMode::Recalling(shown) => {
             super::lines::recalling(model, key, shown);
             Vec::new()
         }
-        Mode::Searching => search::searching(model, key),
-        Mode::Typing => typing(model, key),
-        Mode::Asking(Question::Quit) => questions::quitting(model, key),
-        Mode::Asking(Question::Withdraw { id }) => questions::withdrawing(model, key, id),
-        Mode::Asking(Question::Skip { iteration }) => questions::skipping(model, key, iteration),
-        Mode::Asking(Question::More) => questions::continuing(model, key),
-        Mode::Answering(shown) => answering::answering(model, key, shown),
-        Mode::TooLate(shown) => answering::too_late(model, key, &shown),
-        Mode::Copying => copying::choose(model, key),
-        Mode::Palette(shown) => match palette::choose(model, key, shown) {
+        InputMode::Searching => search::searching(model, key),
+        InputMode::Typing => typing(model, key),
+        InputMode::Asking(Confirmation::Quit) => questions::quitting(model, key),
+        InputMode::Asking(Confirmation::Withdraw { id }) => questions::withdrawing(model, key, id),
+        InputMode::Asking(Confirmation::Skip { iteration }) => questions::skipping(model, key, iteration),
+        InputMode::Asking(Confirmation::More) => questions::continuing(model, key),
+        InputMode::Answering(shown) => answering::answering(model, key, shown),
+        InputMode::TooLate(shown) => answering::too_late(model, key, &shown),
+        InputMode::Copying => copying::choose(model, key),
+        InputMode::Palette(shown) => match palette::choose(model, key, shown) {
             Some(action) => act(model, action),
             None => Vec::new(),
         },
-        Mode::Help { top } => help(model, key, top),
+        InputMode::Help { top } => help(model, key, top),
     }
 }
 
-fn normal(model: &mut Model, key: KeyEvent) -> Vec<Order> {
+fn normal(model: &mut Model, key: KeyEvent) -> Vec<ScreenOrder> {
     let chord = Chord::new(key.code, key.modifiers);
-    match keys::action(chord, Here::of(&model.ui)) {
+    match keys::action(chord, BindingContext::of(&model.ui)) {
         Some(action) => act(model, action),
         None => Vec::new(),
     }
 }
 
 /// Shows a folded part of the transcript in place of the pane.
-fn unfold(model: &mut Model, what: Unfold) -> Vec<Order> {
+fn unfold(model: &mut Model, what: Unfold) -> Vec<ScreenOrder> {
     if !model.ui.transcript {
         return refused(model, "the agent draws its terminal itself: nothing is folded");
     }
@@ -142,78 +142,87 @@ fn unfold(model: &mut Model, what: Unfold) -> Vec<Order> {
 }
 
 /// Shows `overlay` in place of the pane.
-fn show_overlay(model: &mut Model, overlay: Overlay) -> Vec<Order> {
+fn show_overlay(model: &mut Model, overlay: Overlay) -> Vec<ScreenOrder> {
     model.ui.close();
-    model.ui.unfolded = Some(Unfolded {
+    model.ui.unfolded = Some(OpenOverlay {
         overlay,
         state: PlaybackState::Loading,
     });
-    vec![Order::Unfold(overlay)]
+    vec![ScreenOrder::Unfold(overlay)]
 }
 
 /// Shows the prompt of the iteration that is chosen in the history, or else of the latest.
-fn show_prompt(model: &mut Model) -> Vec<Order> {
+fn show_prompt(model: &mut Model) -> Vec<ScreenOrder> {
     match chosen_iteration(model) {
         Some(iteration) => show_overlay(model, Overlay::Prompt { iteration }),
         None => refused(model, "no iteration has run"),
     }
 }
 
-fn typing(model: &mut Model, key: KeyEvent) -> Vec<Order> {
+fn typing(model: &mut Model, key: KeyEvent) -> Vec<ScreenOrder> {
     let leaves = key.modifiers.contains(KeyModifiers::CONTROL)
         // Some terminals report Ctrl-] as Ctrl-5.
         && matches!(key.code, KeyCode::Char(']' | '5'));
     if leaves || !model.run.is_busy() {
-        model.ui.mode = Mode::Normal;
+        model.ui.mode = InputMode::Normal;
         return Vec::new();
     }
-    vec![Order::Type(Input::Key(key)), Order::Scroll(Scroll::Bottom)]
+    vec![ScreenOrder::Type(Input::Key(key)), ScreenOrder::Scroll(Scroll::Bottom)]
 }
 
-fn help(model: &mut Model, key: KeyEvent, top: usize) -> Vec<Order> {
+fn help(model: &mut Model, key: KeyEvent, top: usize) -> Vec<ScreenOrder> {
     let chord = Chord::new(key.code, key.modifiers);
     let page = usize::from(model.ui.rows).saturating_sub(6).max(1);
     let last = super::view::last_line_of_help(model);
-    let action = keys::action(chord, Here::of(&model.ui));
-    if let Some(action @ (Action::Interrupt | Action::Suspend | Action::Redraw)) = action {
+    let action = keys::action(chord, BindingContext::of(&model.ui));
+    if let Some(action @ (KeyAction::Interrupt | KeyAction::Suspend | KeyAction::Redraw)) = action {
         return act(model, action);
     }
     model.ui.mode = match action.and_then(|action| Scroll::of(action, page)) {
-        Some(scroll) => Mode::Help {
+        Some(scroll) => InputMode::Help {
             top: scroll.downwards(top, last),
         },
-        None => Mode::Normal,
+        None => InputMode::Normal,
     };
     Vec::new()
 }
 
-fn pasted(model: &mut Model, text: String) -> Vec<Order> {
+fn pasted(model: &mut Model, text: String) -> Vec<ScreenOrder> {
     match model.ui.mode {
-        Mode::Steering => super::lines::paste(model, &text),
-        Mode::Searching => {
+        InputMode::Steering => super::lines::paste(model, &text),
+        InputMode::Searching => {
             model.ui.search.query.insert(&text.replace(['\r', '\n'], " "));
             return search::query_changed(model);
         }
-        Mode::Answering(_) => answering::pasted(model, &text),
-        Mode::Palette(ref mut palette) => palette.query.insert(&text),
-        Mode::Recalling(ref mut recalling) => {
+        InputMode::Answering(_) => answering::pasted(model, &text),
+        InputMode::Palette(ref mut palette) => palette.query.insert(&text),
+        InputMode::Recalling(ref mut recalling) => {
             recalling.query.insert(&text.replace(['\r', '\n'], " "));
             recalling.nth = 0;
         }
-        Mode::Typing => return vec![Order::Type(Input::Paste(text)), Order::Scroll(Scroll::Bottom)],
+        InputMode::Typing => {
+            return vec![
+                ScreenOrder::Type(Input::Paste(text)),
+                ScreenOrder::Scroll(Scroll::Bottom),
+            ];
+        }
         // Pasted text is meant for the agent and must not be read as keys.
-        Mode::Normal if model.ui.replay.is_none() && used_up(&model.run).is_none() => {
-            model.ui.mode = Mode::Steering;
+        InputMode::Normal if model.ui.replay.is_none() && used_up(&model.run).is_none() => {
+            model.ui.mode = InputMode::Steering;
             super::lines::paste(model, &text);
         }
-        Mode::Normal | Mode::Asking(_) | Mode::Copying | Mode::TooLate(_) | Mode::Help { .. } => {}
+        InputMode::Normal
+        | InputMode::Asking(_)
+        | InputMode::Copying
+        | InputMode::TooLate(_)
+        | InputMode::Help { .. } => {}
     }
     Vec::new()
 }
 
-fn moused(model: &mut Model, mouse: MouseEvent) -> Vec<Order> {
-    if model.ui.mode == Mode::Typing {
-        return vec![Order::Type(Input::Mouse(mouse))];
+fn moused(model: &mut Model, mouse: MouseEvent) -> Vec<ScreenOrder> {
+    if model.ui.mode == InputMode::Typing {
+        return vec![ScreenOrder::Type(Input::Mouse(mouse))];
     }
     let wheel = match mouse.kind {
         MouseEventKind::ScrollUp => Some(Scroll::Up(WHEEL_LINES)),
@@ -222,29 +231,29 @@ fn moused(model: &mut Model, mouse: MouseEvent) -> Vec<Order> {
     };
     // A box receives the wheel instead of the pane behind it.
     match (&model.ui.mode, wheel) {
-        (Mode::Normal | Mode::Steering | Mode::Searching | Mode::Typing, Some(by)) => {
+        (InputMode::Normal | InputMode::Steering | InputMode::Searching | InputMode::Typing, Some(by)) => {
             let focus = focus_at(model, mouse.column, mouse.row).unwrap_or(model.ui.focus);
             return scroll(model, focus, by);
         }
-        (Mode::Normal | Mode::Steering | Mode::Searching | Mode::Typing, None) => {}
-        (Mode::Answering(_), Some(by)) => {
+        (InputMode::Normal | InputMode::Steering | InputMode::Searching | InputMode::Typing, None) => {}
+        (InputMode::Answering(_), Some(by)) => {
             answering::wheel(model, by);
             return Vec::new();
         }
-        (&Mode::Help { top }, Some(by)) => {
-            model.ui.mode = Mode::Help {
+        (&InputMode::Help { top }, Some(by)) => {
+            model.ui.mode = InputMode::Help {
                 top: by.downwards(top, super::view::last_line_of_help(model)),
             };
             return Vec::new();
         }
         (
-            Mode::Asking(_)
-            | Mode::Copying
-            | Mode::Recalling(_)
-            | Mode::Answering(_)
-            | Mode::TooLate(_)
-            | Mode::Palette(_)
-            | Mode::Help { .. },
+            InputMode::Asking(_)
+            | InputMode::Copying
+            | InputMode::Recalling(_)
+            | InputMode::Answering(_)
+            | InputMode::TooLate(_)
+            | InputMode::Palette(_)
+            | InputMode::Help { .. },
             _,
         ) => {
             return Vec::new();
@@ -272,7 +281,7 @@ fn focus_at(model: &Model, column: u16, row: u16) -> Option<Focus> {
 }
 
 /// Handles a click: focuses its area, shows the pane whose name was clicked, selects the clicked row of a list.
-fn clicked(model: &mut Model, column: u16, row: u16) -> Vec<Order> {
+fn clicked(model: &mut Model, column: u16, row: u16) -> Vec<ScreenOrder> {
     let layout = model.layout();
     let at = Position::new(column, row);
     if let Some(focus) = focus_at(model, column, row) {
@@ -281,7 +290,7 @@ fn clicked(model: &mut Model, column: u16, row: u16) -> Vec<Order> {
     if layout.title.contains(at)
         && let Some(pane) = super::view::tab_at(model, layout.title, column)
     {
-        return act(model, Action::Show(pane));
+        return act(model, KeyAction::Show(pane));
     }
     if layout.tasks.contains(at) {
         return plan::clicked(model, &layout, row);
@@ -316,60 +325,65 @@ fn clicked(model: &mut Model, column: u16, row: u16) -> Vec<Order> {
     Vec::new()
 }
 
-fn act(model: &mut Model, action: Action) -> Vec<Order> {
+fn act(model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
     match action {
-        Action::Steer
-        | Action::PauseOrResume
-        | Action::StopAfterIteration
-        | Action::Skip
-        | Action::RetryNow
-        | Action::Type
-        | Action::Answer
-        | Action::Withdraw
-        | Action::CancelTask
+        KeyAction::Steer
+        | KeyAction::PauseOrResume
+        | KeyAction::StopAfterIteration
+        | KeyAction::Skip
+        | KeyAction::RetryNow
+        | KeyAction::Type
+        | KeyAction::Answer
+        | KeyAction::Withdraw
+        | KeyAction::CancelTask
             if model.ui.replay.is_none() =>
         {
             return ask_of_loop(model, action);
         }
-        Action::NextFocus => match model.ui.focus {
+        KeyAction::NextFocus => match model.ui.focus {
             Focus::Main => focus_plan(model),
             Focus::Plan => model.ui.focus = Focus::Main,
         },
-        Action::FocusPlan => focus_plan(model),
-        Action::Zoom => model.ui.zoomed = !model.ui.zoomed,
-        Action::Show(pane) => return show(model, pane),
-        Action::Search => search::begin(model),
-        Action::NextMatch => return search::forward(model),
-        Action::PreviousMatch => return search::backward(model),
-        Action::Copy => return copying::begin(model),
-        Action::Filter => {
+        KeyAction::FocusPlan => focus_plan(model),
+        KeyAction::Zoom => model.ui.zoomed = !model.ui.zoomed,
+        KeyAction::Show(pane) => return show(model, pane),
+        KeyAction::Search => search::begin(model),
+        KeyAction::NextMatch => return search::forward(model),
+        KeyAction::PreviousMatch => return search::backward(model),
+        KeyAction::Copy => return copying::begin(model),
+        KeyAction::Filter => {
             let kind = model.log.kind().next();
             model.ui.log_below = model.log.show(kind, model.ui.log_below);
             // The current match may be among the hidden lines.
             model.ui.search.landed = None;
         }
-        Action::Edit => return edit(model),
-        Action::LineUp | Action::LineDown | Action::PageUp | Action::PageDown | Action::Top | Action::Bottom => {
+        KeyAction::Edit => return edit(model),
+        KeyAction::LineUp
+        | KeyAction::LineDown
+        | KeyAction::PageUp
+        | KeyAction::PageDown
+        | KeyAction::Top
+        | KeyAction::Bottom => {
             if let Some(by) = Scroll::of(action, page(model)) {
                 return scroll(model, model.ui.focus, by);
             }
         }
-        Action::Open => return open(model),
-        Action::Fold => return plan::fold(model),
-        Action::NextFile => diff::go_to_file(model, Way::Next),
-        Action::PreviousFile => diff::go_to_file(model, Way::Previous),
-        Action::Wrap => diff::wrap(model),
-        Action::Leftwards => diff::scroll_sideways(model, Way::Previous),
-        Action::Rightwards => diff::scroll_sideways(model, Way::Next),
-        Action::CompareEarlier => return diff::compare(model, Way::Previous),
-        Action::NextPart => return history::turn(model, Way::Next),
-        Action::PreviousPart => return history::turn(model, Way::Previous),
-        Action::SeekForward => return vec![Order::Replay(Replay::Seek(Seek::Forward))],
-        Action::SeekBackward => return vec![Order::Replay(Replay::Seek(Seek::Backward))],
-        Action::CompareLater => return diff::compare(model, Way::Next),
-        Action::Unfold(what) => return unfold(model, what),
-        Action::Prompt => return show_prompt(model),
-        Action::Back => {
+        KeyAction::Open => return open(model),
+        KeyAction::Fold => return plan::fold(model),
+        KeyAction::NextFile => diff::go_to_file(model, StepDirection::Next),
+        KeyAction::PreviousFile => diff::go_to_file(model, StepDirection::Previous),
+        KeyAction::Wrap => diff::wrap(model),
+        KeyAction::Leftwards => diff::scroll_sideways(model, StepDirection::Previous),
+        KeyAction::Rightwards => diff::scroll_sideways(model, StepDirection::Next),
+        KeyAction::CompareEarlier => return diff::compare(model, StepDirection::Previous),
+        KeyAction::NextPart => return history::turn(model, StepDirection::Next),
+        KeyAction::PreviousPart => return history::turn(model, StepDirection::Previous),
+        KeyAction::SeekForward => return vec![ScreenOrder::Replay(Replay::Seek(Seek::Forward))],
+        KeyAction::SeekBackward => return vec![ScreenOrder::Replay(Replay::Seek(Seek::Backward))],
+        KeyAction::CompareLater => return diff::compare(model, StepDirection::Next),
+        KeyAction::Unfold(what) => return unfold(model, what),
+        KeyAction::Prompt => return show_prompt(model),
+        KeyAction::Back => {
             // Also removes the highlights of a search.
             model.ui.search = Search::default();
             if model.ui.close() || std::mem::take(&mut model.ui.zoomed) {
@@ -383,42 +397,42 @@ fn act(model: &mut Model, action: Action) -> Vec<Order> {
                 Focus::Main => model.ui.show(model.ui.report.instead_of.unwrap_or_default()),
             }
         }
-        Action::Help => model.ui.mode = Mode::Help { top: 0 },
-        Action::Palette => model.ui.mode = Mode::Palette(ActionSearch::default()),
-        Action::Redraw => return vec![Order::Redraw],
-        Action::Suspend => return vec![Order::Suspend],
-        Action::Interrupt => return questions::interrupt(model),
-        Action::Quit if model.run.is_over() || model.ui.replay.is_some() => return vec![Order::Leave],
-        Action::Quit => model.ui.mode = Mode::Asking(Question::Quit),
-        Action::PauseOrResume => return vec![Order::Replay(Replay::PauseOrResume)],
-        Action::Faster => return vec![Order::Replay(Replay::Faster)],
-        Action::Slower => return vec![Order::Replay(Replay::Slower)],
-        Action::NextIteration => return vec![Order::Replay(Replay::NextIteration)],
-        Action::PreviousIteration => return vec![Order::Replay(Replay::PreviousIteration)],
-        Action::Steer
-        | Action::StopAfterIteration
-        | Action::Skip
-        | Action::RetryNow
-        | Action::Type
-        | Action::Answer
-        | Action::Withdraw
-        | Action::CancelTask => {}
+        KeyAction::Help => model.ui.mode = InputMode::Help { top: 0 },
+        KeyAction::Palette => model.ui.mode = InputMode::Palette(ActionSearch::default()),
+        KeyAction::Redraw => return vec![ScreenOrder::Redraw],
+        KeyAction::Suspend => return vec![ScreenOrder::Suspend],
+        KeyAction::Interrupt => return questions::interrupt(model),
+        KeyAction::Quit if model.run.is_over() || model.ui.replay.is_some() => return vec![ScreenOrder::Leave],
+        KeyAction::Quit => model.ui.mode = InputMode::Asking(Confirmation::Quit),
+        KeyAction::PauseOrResume => return vec![ScreenOrder::Replay(Replay::PauseOrResume)],
+        KeyAction::Faster => return vec![ScreenOrder::Replay(Replay::Faster)],
+        KeyAction::Slower => return vec![ScreenOrder::Replay(Replay::Slower)],
+        KeyAction::NextIteration => return vec![ScreenOrder::Replay(Replay::NextIteration)],
+        KeyAction::PreviousIteration => return vec![ScreenOrder::Replay(Replay::PreviousIteration)],
+        KeyAction::Steer
+        | KeyAction::StopAfterIteration
+        | KeyAction::Skip
+        | KeyAction::RetryNow
+        | KeyAction::Type
+        | KeyAction::Answer
+        | KeyAction::Withdraw
+        | KeyAction::CancelTask => {}
     }
     Vec::new()
 }
 
 /// Opens the focused content in the user's editor.
-fn edit(model: &mut Model) -> Vec<Order> {
+fn edit(model: &mut Model) -> Vec<ScreenOrder> {
     // A replay shows the plan as it was, not the current file.
     let edited = if model.ui.focus == Focus::Plan && model.ui.replay.is_none() {
-        Some(Edited::Plan)
+        Some(EditTarget::Plan)
     } else if search::is_in_terminal(model) {
-        Some(Edited::Terminal)
+        Some(EditTarget::Terminal)
     } else {
-        contents::document(model).map(|(name, text)| Edited::Text { name, text })
+        contents::document(model).map(|(name, text)| EditTarget::Text { name, text })
     };
     match edited {
-        Some(edited) => vec![Order::Edit(edited)],
+        Some(edited) => vec![ScreenOrder::Edit(edited)],
         None => refused(model, "there is nothing to open here"),
     }
 }
@@ -432,9 +446,9 @@ fn focus_plan(model: &mut Model) {
 }
 
 /// Carries out an action that needs a loop, or says why it is impossible.
-fn ask_of_loop(model: &mut Model, action: Action) -> Vec<Order> {
+fn ask_of_loop(model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
     let asks_of_tests = model.run.permissions.about_tests().is_some();
-    if model.run.is_over() && action == Action::Answer && (asks_of_tests || !model.run.blocks.is_empty()) {
+    if model.run.is_over() && action == KeyAction::Answer && (asks_of_tests || !model.run.blocks.is_empty()) {
         if let Some(limit) = used_up(&model.run).filter(|_| !asks_of_tests) {
             return refused(model, &used_up_in_words(limit));
         }
@@ -442,52 +456,54 @@ fn ask_of_loop(model: &mut Model, action: Action) -> Vec<Order> {
         report::answer(model);
         return Vec::new();
     }
-    if let (Action::RetryNow, Some(limit)) = (action, used_up(&model.run)) {
+    if let (KeyAction::RetryNow, Some(limit)) = (action, used_up(&model.run)) {
         if model.ui.continues && more(&model.run).is_some() {
-            model.ui.mode = Mode::Asking(Question::More);
+            model.ui.mode = InputMode::Asking(Confirmation::More);
             return Vec::new();
         }
         return refused(model, &used_up_in_words(limit));
     }
-    if model.run.is_over() && action != Action::Steer {
+    if model.run.is_over() && action != KeyAction::Steer {
         return refused(model, "the run is over");
     }
     let command = match action {
-        Action::Steer => {
+        KeyAction::Steer => {
             if let Some(limit) = used_up(&model.run) {
                 return refused(model, &used_up_in_words(limit));
             }
-            model.ui.mode = Mode::Steering;
+            model.ui.mode = InputMode::Steering;
             model.ui.recall.rewind();
             return Vec::new();
         }
-        Action::Type if model.ui.transcript => {
+        KeyAction::Type if model.ui.transcript => {
             let agent = model.run.current_adapter();
             let why = format!("{agent} does not read its terminal; use `:`");
             return refused(model, &why);
         }
-        Action::Type if model.run.is_busy() => {
+        KeyAction::Type if model.run.is_busy() => {
             model.ui.show(Pane::Terminal);
-            model.ui.mode = Mode::Typing;
-            return vec![Order::Scroll(Scroll::Bottom)];
+            model.ui.mode = InputMode::Typing;
+            return vec![ScreenOrder::Scroll(Scroll::Bottom)];
         }
-        Action::Skip => {
+        KeyAction::Skip => {
             let Phase::Running { iteration, .. } = model.run.phase else {
                 return refused(model, "no iteration is running");
             };
-            model.ui.mode = Mode::Asking(Question::Skip { iteration });
+            model.ui.mode = InputMode::Asking(Confirmation::Skip { iteration });
             return Vec::new();
         }
-        Action::Type => return refused(model, "no iteration is running"),
-        Action::RetryNow if matches!(model.run.phase, Phase::Waiting { .. }) => UserCommand::RetryNow,
-        Action::RetryNow => return refused(model, "not waiting"),
-        Action::PauseOrResume if model.run.is_paused() => UserCommand::Resume,
-        Action::PauseOrResume => UserCommand::Pause,
-        Action::StopAfterIteration if model.run.stop.is_some() => UserCommand::WithdrawStop,
-        Action::StopAfterIteration => return vec![Order::stop(StopRequest::AfterIteration, RequestedBy::User)],
-        Action::Withdraw => return messages::withdraw(model),
-        Action::CancelTask => return background::cancel(model),
-        Action::Answer if model.run.permissions.pending.is_empty() && !asks_of_tests => {
+        KeyAction::Type => return refused(model, "no iteration is running"),
+        KeyAction::RetryNow if matches!(model.run.phase, Phase::Waiting { .. }) => UserCommand::RetryNow,
+        KeyAction::RetryNow => return refused(model, "not waiting"),
+        KeyAction::PauseOrResume if model.run.is_paused() => UserCommand::Resume,
+        KeyAction::PauseOrResume => UserCommand::Pause,
+        KeyAction::StopAfterIteration if model.run.stop.is_some() => UserCommand::WithdrawStop,
+        KeyAction::StopAfterIteration => {
+            return vec![ScreenOrder::stop(StopRequest::AfterIteration, RequestedBy::User)];
+        }
+        KeyAction::Withdraw => return messages::withdraw(model),
+        KeyAction::CancelTask => return background::cancel(model),
+        KeyAction::Answer if model.run.permissions.pending.is_empty() && !asks_of_tests => {
             let can_wait = model.run.permissions.unanswered.is_empty() && model.run.blocks.is_empty();
             let why = match can_wait {
                 true => "the agent asks nothing",
@@ -495,13 +511,13 @@ fn ask_of_loop(model: &mut Model, action: Action) -> Vec<Order> {
             };
             return refused(model, why);
         }
-        Action::Answer => {
+        KeyAction::Answer => {
             model.ui.put_off = 0;
             return Vec::new();
         }
         _ => return Vec::new(),
     };
-    vec![Order::by_user(command)]
+    vec![ScreenOrder::by_user(command)]
 }
 
 /// The iteration selected in the history, or the latest in other panes.
@@ -520,7 +536,7 @@ fn chosen_iteration(model: &Model) -> Option<u32> {
     chosen.map(|iteration| iteration.number)
 }
 
-fn show(model: &mut Model, pane: Pane) -> Vec<Order> {
+fn show(model: &mut Model, pane: Pane) -> Vec<ScreenOrder> {
     // From the history, show the changes of the selected iteration.
     let iteration = chosen_iteration(model);
     model.ui.show(pane);
@@ -530,7 +546,7 @@ fn show(model: &mut Model, pane: Pane) -> Vec<Order> {
     }
 }
 
-fn open(model: &mut Model) -> Vec<Order> {
+fn open(model: &mut Model) -> Vec<ScreenOrder> {
     match model.ui.pane {
         Pane::History => return history::open(model),
         Pane::Asks => asks::open(model),
@@ -550,13 +566,13 @@ fn page(model: &Model) -> usize {
     usize::from(model.layout().main.height).saturating_sub(1).max(1)
 }
 
-fn scroll(model: &mut Model, focus: Focus, scroll: Scroll) -> Vec<Order> {
+fn scroll(model: &mut Model, focus: Focus, scroll: Scroll) -> Vec<ScreenOrder> {
     if focus == Focus::Plan {
         plan::scroll(model, scroll);
         return Vec::new();
     }
     if model.ui.shows_cells() {
-        return vec![Order::Scroll(scroll)];
+        return vec![ScreenOrder::Scroll(scroll)];
     }
     match model.ui.pane {
         Pane::Log => model.ui.log_below = scroll.upwards(model.ui.log_below, model.log.len()),

@@ -1,6 +1,6 @@
 //! The findings of `ralph doctor`, as text for people and as JSON: whether ralph can run here, and what to type if not.
 //!
-//! A [`State::Fatal`] finding stops every run; a missing agent that is not configured does not.
+//! A [`FindingState::Fatal`] finding stops every run; a missing agent that is not configured does not.
 
 mod text;
 
@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 
 use crate::error::Failure;
 
-pub(super) use text::Text;
+pub(super) use text::CheckupText;
 
 /// All findings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -19,21 +19,21 @@ pub(super) struct Checkup {
     pub version: &'static str,
     /// The directory that a run would work in.
     pub project: String,
-    pub sections: Vec<Section>,
+    pub sections: Vec<DoctorSection>,
 }
 
 /// Findings about one topic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Section {
+pub(super) struct DoctorSection {
     pub title: &'static str,
-    pub findings: Vec<Finding>,
+    pub findings: Vec<DoctorFinding>,
 }
 
 /// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Finding {
+pub(super) struct DoctorFinding {
     pub name: String,
-    pub state: State,
+    pub state: FindingState,
     pub text: String,
     /// What to do: a sentence or a command each.
     pub todo: Vec<String>,
@@ -43,7 +43,7 @@ pub(super) struct Finding {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum FindingState {
     Good,
     /// Missing, but not needed.
     Absent,
@@ -54,13 +54,13 @@ pub(super) enum State {
 }
 
 /// Serialised as its name alone; the exit code says the kind of a fatal one.
-impl Serialize for State {
+impl Serialize for FindingState {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(match self {
-            State::Good => "good",
-            State::Absent => "absent",
-            State::Weak => "weak",
-            State::Fatal(_) => "fatal",
+            FindingState::Good => "good",
+            FindingState::Absent => "absent",
+            FindingState::Weak => "weak",
+            FindingState::Fatal(_) => "fatal",
         })
     }
 }
@@ -73,8 +73,8 @@ pub(super) enum Fatal {
     Machine,
 }
 
-impl Finding {
-    pub(super) fn new(name: impl Into<String>, state: State, text: impl Into<String>) -> Self {
+impl DoctorFinding {
+    pub(super) fn new(name: impl Into<String>, state: FindingState, text: impl Into<String>) -> Self {
         Self {
             name: name.into(),
             state,
@@ -86,7 +86,7 @@ impl Finding {
 
     /// The finding for an error that would end a run.
     pub(super) fn fatal(name: &str, why: Fatal, failure: &Failure) -> Self {
-        Self::new(name, State::Fatal(why), failure.message.as_str()).todos(failure.hints.iter().cloned())
+        Self::new(name, FindingState::Fatal(why), failure.message.as_str()).todos(failure.hints.iter().cloned())
     }
 
     #[must_use]
@@ -114,13 +114,13 @@ impl Checkup {
         let states = self.findings().map(|finding| finding.state);
         states
             .filter_map(|state| match state {
-                State::Fatal(why) => Some(why),
-                State::Good | State::Absent | State::Weak => None,
+                FindingState::Fatal(why) => Some(why),
+                FindingState::Good | FindingState::Absent | FindingState::Weak => None,
             })
             .min()
     }
 
-    fn findings(&self) -> impl Iterator<Item = &Finding> {
+    fn findings(&self) -> impl Iterator<Item = &DoctorFinding> {
         self.sections.iter().flat_map(|section| &section.findings)
     }
 }
@@ -136,25 +136,31 @@ pub(super) fn json(checkup: &Checkup) -> serde_json::Value {
 mod tests {
     use super::*;
 
-    fn checkup(states: &[State]) -> Checkup {
-        let findings = states.iter().map(|state| Finding::new("x", *state, "y")).collect();
+    fn checkup(states: &[FindingState]) -> Checkup {
+        let findings = states
+            .iter()
+            .map(|state| DoctorFinding::new("x", *state, "y"))
+            .collect();
         Checkup {
             version: "0.0.0",
             project: "/p".to_owned(),
-            sections: vec![Section { title: "all", findings }],
+            sections: vec![DoctorSection { title: "all", findings }],
         }
     }
 
     #[test]
     fn only_what_is_fatal_keeps_ralph_from_running_and_a_broken_configuration_comes_first() {
-        assert_eq!(checkup(&[State::Good, State::Absent, State::Weak]).fatal(), None);
-        let fatal = [Fatal::Machine, Fatal::Configuration, Fatal::Agent].map(State::Fatal);
+        assert_eq!(
+            checkup(&[FindingState::Good, FindingState::Absent, FindingState::Weak]).fatal(),
+            None
+        );
+        let fatal = [Fatal::Machine, Fatal::Configuration, Fatal::Agent].map(FindingState::Fatal);
         assert_eq!(checkup(&fatal).fatal(), Some(Fatal::Configuration));
     }
 
     #[test]
     fn programs_read_states_by_name() {
-        let json = json(&checkup(&[State::Weak, State::Fatal(Fatal::Agent)]));
+        let json = json(&checkup(&[FindingState::Weak, FindingState::Fatal(Fatal::Agent)]));
         assert_eq!(json["canRun"], false);
         assert_eq!(json["sections"][0]["findings"][0]["state"], "weak");
         assert_eq!(json["sections"][0]["findings"][1]["state"], "fatal");

@@ -4,9 +4,9 @@ use ralph_text::one_line;
 use ralph_words::counted;
 use unicode_width::UnicodeWidthStr;
 
-use crate::ui::report::Style;
+use crate::ui::report::OutputStyle;
 
-use super::{Checkup, Finding, State};
+use super::{Checkup, DoctorFinding, FindingState};
 
 const GOOD: &str = "32";
 const WEAK: &str = "33";
@@ -16,13 +16,13 @@ const STRONG: &str = "1";
 
 /// Formats the parts of a checkup as text. Every line ends with a line break.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Text {
+pub(crate) struct CheckupText {
     /// Width of the longest name, in columns.
     pub(crate) width: usize,
-    pub(crate) style: Style,
+    pub(crate) style: OutputStyle,
 }
 
-impl Text {
+impl CheckupText {
     pub(crate) fn head(self, checkup: &Checkup) -> String {
         format!("ralph {} in {}\n", checkup.version, one_line(&checkup.project))
     }
@@ -31,19 +31,19 @@ impl Text {
         format!("\n{}\n", self.style.paint(STRONG, title))
     }
 
-    pub(crate) fn row(self, finding: &Finding) -> String {
+    pub(crate) fn row(self, finding: &DoctorFinding) -> String {
         let Self { width, style } = self;
         let (sign, code) = match finding.state {
-            State::Good => ("✔", GOOD),
-            State::Absent => ("·", DIM),
-            State::Weak => ("!", WEAK),
-            State::Fatal(_) => ("✖", FATAL),
+            FindingState::Good => ("✔", GOOD),
+            FindingState::Absent => ("·", DIM),
+            FindingState::Weak => ("!", WEAK),
+            FindingState::Fatal(_) => ("✖", FATAL),
         };
         let pad = " ".repeat(width.saturating_sub(finding.name.width()));
         let said = one_line(&finding.text);
         let said = match finding.state {
-            State::Absent => style.paint(DIM, &said),
-            State::Good | State::Weak | State::Fatal(_) => said,
+            FindingState::Absent => style.paint(DIM, &said),
+            FindingState::Good | FindingState::Weak | FindingState::Fatal(_) => said,
         };
         let mut text = format!("  {} {}{pad}  {said}\n", style.paint(code, sign), finding.name);
         for todo in &finding.todo {
@@ -58,10 +58,11 @@ impl Text {
     }
 }
 
-fn verdict(checkup: &Checkup, style: Style) -> String {
-    let count = |wanted: fn(State) -> bool| checkup.findings().filter(|finding| wanted(finding.state)).count() as u64;
-    let fatal = count(|state| matches!(state, State::Fatal(_)));
-    let weak = count(|state| state == State::Weak);
+fn verdict(checkup: &Checkup, style: OutputStyle) -> String {
+    let count =
+        |wanted: fn(FindingState) -> bool| checkup.findings().filter(|finding| wanted(finding.state)).count() as u64;
+    let fatal = count(|state| matches!(state, FindingState::Fatal(_)));
+    let weak = count(|state| state == FindingState::Weak);
     match (fatal, weak) {
         (0, 0) => style.paint(GOOD, "ralph can run here"),
         (0, weak) => format!(
@@ -79,12 +80,12 @@ fn verdict(checkup: &Checkup, style: Style) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::doctor::model::{Fatal, Section};
+    use crate::cli::doctor::model::{DoctorSection, Fatal};
 
-    fn in_words(checkup: &Checkup, style: Style) -> String {
+    fn in_words(checkup: &Checkup, style: OutputStyle) -> String {
         let names = checkup.findings().map(|finding| finding.name.width());
         let width = names.max().unwrap_or_default();
-        let text = Text { width, style };
+        let text = CheckupText { width, style };
         let mut all = text.head(checkup);
         for section in &checkup.sections {
             all += &text.title(section.title);
@@ -95,11 +96,12 @@ mod tests {
 
     fn checkup() -> Checkup {
         let findings = vec![
-            Finding::new("claude", State::Good, "Claude Code 2.1.197"),
-            Finding::new("gemini", State::Absent, "not installed").todo("npm install -g @google/gemini-cli"),
+            DoctorFinding::new("claude", FindingState::Good, "Claude Code 2.1.197"),
+            DoctorFinding::new("gemini", FindingState::Absent, "not installed")
+                .todo("npm install -g @google/gemini-cli"),
         ];
-        let machine = vec![Finding::new("git", State::Weak, "not installed\x1b[31m").todo("install git")];
-        let section = |title, findings| Section { title, findings };
+        let machine = vec![DoctorFinding::new("git", FindingState::Weak, "not installed\x1b[31m").todo("install git")];
+        let section = |title, findings| DoctorSection { title, findings };
         Checkup {
             version: "0.1.0",
             project: "/p".to_owned(),
@@ -123,14 +125,14 @@ machine
 
 ralph can run here; 1 thing to look at
 ";
-        assert_eq!(in_words(&checkup(), Style::PLAIN), expected);
+        assert_eq!(in_words(&checkup(), OutputStyle::PLAIN), expected);
     }
 
     #[test]
     fn what_is_fatal_is_the_last_word() {
         let mut checkup = checkup();
-        checkup.sections[1].findings[0].state = State::Fatal(Fatal::Machine);
-        let text = in_words(&checkup, Style::PLAIN);
+        checkup.sections[1].findings[0].state = FindingState::Fatal(Fatal::Machine);
+        let text = in_words(&checkup, OutputStyle::PLAIN);
         assert!(
             text.ends_with("\nralph cannot run here: 1 problem to fix\n") && text.contains("✖ git"),
             "{text}"
@@ -139,11 +141,11 @@ ralph can run here; 1 thing to look at
 
     #[test]
     fn colours_are_only_there_when_wanted() {
-        let coloured = Style {
+        let coloured = OutputStyle {
             colour: true,
-            ..Style::PLAIN
+            ..OutputStyle::PLAIN
         };
         assert!(in_words(&checkup(), coloured).contains("\x1b[32m✔\x1b[0m"));
-        assert!(!in_words(&checkup(), Style::PLAIN).contains('\x1b'));
+        assert!(!in_words(&checkup(), OutputStyle::PLAIN).contains('\x1b'));
     }
 }

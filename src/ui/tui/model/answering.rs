@@ -11,7 +11,7 @@ use ralph_core::{
 use crate::ui::tui::editor::Editor;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answering {
+pub struct AnswerBox {
     /// The question's number.
     pub ask: u32,
     /// Time at which the box appeared: keys shortly after it may have been meant for something else.
@@ -37,7 +37,7 @@ pub struct Choosing {
 
 /// A question that was settled while the user typed an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TooLate {
+pub struct SettledMeanwhile {
     pub fate: String,
     /// Time at which the question was settled: the next key may have been meant for the answer.
     pub since_ms: u64,
@@ -60,7 +60,7 @@ pub enum AnswerStep {
 
 /// The subject of an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Subject<'r> {
+pub enum AnswerSubject<'r> {
     /// A question for which the agent waits.
     Waiting(&'r Ask),
     /// A question for which the agent no longer waits: the answer goes into its next prompt.
@@ -71,7 +71,7 @@ pub enum Subject<'r> {
     Block(&'r Block),
 }
 
-impl Answering {
+impl AnswerBox {
     pub fn new(ask: u32, shown_ms: u64) -> Self {
         Self {
             ask,
@@ -107,7 +107,7 @@ impl AnswerStep {
     }
 }
 
-impl<'r> Subject<'r> {
+impl<'r> AnswerSubject<'r> {
     /// The open question with this number; `None` if it is answered or cannot be answered any more.
     pub fn of(run: &'r RunView, number: u32) -> Option<Self> {
         let permissions = &run.permissions;
@@ -115,20 +115,20 @@ impl<'r> Subject<'r> {
         let missed = || permissions.unanswered.iter().find(|ask| ask.number == number);
         let block = || run.blocks.iter().find(|block| block.number == number);
         waiting
-            .map(Subject::Waiting)
+            .map(AnswerSubject::Waiting)
             .or_else(|| {
                 missed().map(|ask| match ask.is_about_tests() {
-                    true => Subject::Tests(ask),
-                    false => Subject::Missed(ask),
+                    true => AnswerSubject::Tests(ask),
+                    false => AnswerSubject::Missed(ask),
                 })
             })
-            .or_else(|| block().map(Subject::Block))
+            .or_else(|| block().map(AnswerSubject::Block))
     }
 
     fn ask(self) -> Option<&'r Ask> {
         match self {
-            Subject::Waiting(ask) | Subject::Missed(ask) | Subject::Tests(ask) => Some(ask),
-            Subject::Block(_) => None,
+            AnswerSubject::Waiting(ask) | AnswerSubject::Missed(ask) | AnswerSubject::Tests(ask) => Some(ask),
+            AnswerSubject::Block(_) => None,
         }
     }
 
@@ -143,7 +143,7 @@ impl<'r> Subject<'r> {
 
     /// Whether it asks for permission to use a tool.
     pub fn is_permission(self) -> bool {
-        matches!(self, Subject::Waiting(ask) | Subject::Missed(ask) if ask.request.questions.is_empty())
+        matches!(self, AnswerSubject::Waiting(ask) | AnswerSubject::Missed(ask) if ask.request.questions.is_empty())
     }
 
     pub fn offer(self) -> Option<&'r Offer> {
@@ -168,8 +168,8 @@ impl<'r> Subject<'r> {
 
     pub fn is_late(self) -> bool {
         match self {
-            Subject::Waiting(_) => false,
-            Subject::Missed(_) | Subject::Tests(_) | Subject::Block(_) => true,
+            AnswerSubject::Waiting(_) => false,
+            AnswerSubject::Missed(_) | AnswerSubject::Tests(_) | AnswerSubject::Block(_) => true,
         }
     }
 }

@@ -21,13 +21,13 @@ const LINE_BYTES: usize = 1_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogLine {
     pub at_ms: u64,
-    pub sign: Sign,
+    pub sign: LogLineKind,
     pub text: String,
 }
 
 /// The kind of event a line describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sign {
+pub enum LogLineKind {
     Event(Tone),
     /// A message of the agent.
     Said,
@@ -39,7 +39,7 @@ pub enum Sign {
 
 /// A filter for lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Kind {
+pub enum LogFilter {
     #[default]
     All,
     Problems,
@@ -49,65 +49,65 @@ pub enum Kind {
     Files,
 }
 
-impl Kind {
+impl LogFilter {
     pub fn name(self) -> &'static str {
         match self {
-            Kind::All => "all",
-            Kind::Problems => "problems",
-            Kind::Messages => "messages",
-            Kind::Tools => "tools",
-            Kind::Files => "files",
+            LogFilter::All => "all",
+            LogFilter::Problems => "problems",
+            LogFilter::Messages => "messages",
+            LogFilter::Tools => "tools",
+            LogFilter::Files => "files",
         }
     }
 
     /// The next filter.
     pub fn next(self) -> Self {
         match self {
-            Kind::All => Kind::Problems,
-            Kind::Problems => Kind::Messages,
-            Kind::Messages => Kind::Tools,
-            Kind::Tools => Kind::Files,
-            Kind::Files => Kind::All,
+            LogFilter::All => LogFilter::Problems,
+            LogFilter::Problems => LogFilter::Messages,
+            LogFilter::Messages => LogFilter::Tools,
+            LogFilter::Tools => LogFilter::Files,
+            LogFilter::Files => LogFilter::All,
         }
     }
 
     /// Whether this filter includes a line. Only `All` includes ends of iterations.
-    fn has(self, sign: Sign) -> bool {
+    fn has(self, sign: LogLineKind) -> bool {
         match self {
-            Kind::All => true,
-            Kind::Problems => matches!(sign, Sign::Event(Tone::Bad | Tone::Warning | Tone::Wait)),
-            Kind::Messages => matches!(sign, Sign::Said | Sign::Event(Tone::User)),
-            Kind::Tools => sign == Sign::Tool,
-            Kind::Files => sign == Sign::File,
+            LogFilter::All => true,
+            LogFilter::Problems => matches!(sign, LogLineKind::Event(Tone::Bad | Tone::Warning | Tone::Wait)),
+            LogFilter::Messages => matches!(sign, LogLineKind::Said | LogLineKind::Event(Tone::User)),
+            LogFilter::Tools => sign == LogLineKind::Tool,
+            LogFilter::Files => sign == LogLineKind::File,
         }
     }
 }
 
 #[derive(Debug, Clone, Default)]
-pub struct Log {
+pub struct EventLog {
     lines: VecDeque<LogLine>,
     /// Number of lines dropped at the front.
     dropped: u64,
-    kind: Kind,
+    kind: LogFilter,
     /// The lines that pass the filter, by their position among all lines ever added.
     shown: VecDeque<u64>,
 }
 
-impl Log {
+impl EventLog {
     /// An empty log with the filter `kind`.
-    pub fn of(kind: Kind) -> Self {
+    pub fn of(kind: LogFilter) -> Self {
         Self {
             kind,
             ..Self::default()
         }
     }
 
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> LogFilter {
         self.kind
     }
 
     /// Changes the filter and keeps the view's place, given and returned as the number of lines `below` the view.
-    pub fn show(&mut self, kind: Kind, below: usize) -> usize {
+    pub fn show(&mut self, kind: LogFilter, below: usize) -> usize {
         let seen = self.shown.iter().rev().nth(below).or(self.shown.front()).copied();
         self.kind = kind;
         self.shown.clear();
@@ -146,9 +146,9 @@ impl Log {
     fn pass(&mut self, at: usize) {
         let sign = self.lines[at].sign;
         let is_shown = match (sign, self.kind) {
-            (Sign::Separator, kind) if kind != Kind::All => {
+            (LogLineKind::Separator, kind) if kind != LogFilter::All => {
                 let before = self.len().checked_sub(1).and_then(|last| self.get(last));
-                before.is_some_and(|before| before.sign != Sign::Separator)
+                before.is_some_and(|before| before.sign != LogLineKind::Separator)
             }
             (sign, kind) => kind.has(sign),
         };
@@ -157,7 +157,7 @@ impl Log {
         }
     }
 
-    pub fn push(&mut self, at_ms: u64, sign: Sign, text: &str) {
+    pub fn push(&mut self, at_ms: u64, sign: LogLineKind, text: &str) {
         if self.lines.len() == LINES {
             self.lines.pop_front();
             self.dropped += 1;
@@ -183,11 +183,11 @@ impl Log {
         if let Event::IterationSettled { .. } = &record.event
             && let Some(iteration) = iteration
         {
-            self.push(record.at_ms, Sign::Separator, &separator(iteration));
+            self.push(record.at_ms, LogLineKind::Separator, &separator(iteration));
             return None;
         }
         if let Some(line) = narrate(&record.event, clock) {
-            self.push(record.at_ms, Sign::Event(line.tone), &line.text);
+            self.push(record.at_ms, LogLineKind::Event(line.tone), &line.text);
             return Some(line);
         }
         if let Event::AgentReported { signal, .. } = &record.event
@@ -199,12 +199,12 @@ impl Log {
     }
 }
 
-impl Log {
+impl EventLog {
     /// Adds the line for a detail, which is not a record.
     pub fn tell(&mut self, detail: &SignalDetail) {
         if detail.missed > 0 {
             let text = format!("… {} more are in the signal log", detail.missed);
-            self.push(detail.at_ms, Sign::Event(Tone::Note), &text);
+            self.push(detail.at_ms, LogLineKind::Event(Tone::Note), &text);
         }
         if let Some((sign, text)) = signal_line(&detail.signal) {
             self.push(detail.at_ms, sign, &text);
@@ -229,29 +229,35 @@ fn separator(iteration: &Iteration) -> String {
 }
 
 /// The agent's action in short; the terminal has it in full.
-fn signal_line(signal: &AgentSignal) -> Option<(Sign, String)> {
+fn signal_line(signal: &AgentSignal) -> Option<(LogLineKind, String)> {
     match signal {
         AgentSignal::Said { text } => {
             let first = text.lines().find(|line| !line.trim().is_empty())?;
-            Some((Sign::Said, first.to_owned()))
+            Some((LogLineKind::Said, first.to_owned()))
         }
-        AgentSignal::ToolStarted { tool, input, .. } => Some((Sign::Tool, format!("{tool} {input}"))),
-        AgentSignal::ToolEnded { tool, ok: false, .. } => Some((Sign::Event(Tone::Bad), format!("{tool} failed"))),
+        AgentSignal::ToolStarted { tool, input, .. } => Some((LogLineKind::Tool, format!("{tool} {input}"))),
+        AgentSignal::ToolEnded { tool, ok: false, .. } => {
+            Some((LogLineKind::Event(Tone::Bad), format!("{tool} failed")))
+        }
         AgentSignal::FileChanged { path, change } => {
             let word = match change {
                 FileChange::Added => "added",
                 FileChange::Updated => "updated",
                 FileChange::Deleted => "deleted",
             };
-            Some((Sign::File, format!("{word} {path}")))
+            Some((LogLineKind::File, format!("{word} {path}")))
         }
         AgentSignal::Problem { problem } => {
             let (tone, text) = reported_problem(problem);
-            Some((Sign::Event(tone), text))
+            Some((LogLineKind::Event(tone), text))
         }
-        AgentSignal::Retrying { why, .. } => Some((Sign::Event(Tone::Wait), format!("the agent tries again: {why}"))),
-        AgentSignal::Usage { usage } => Some((Sign::Event(Tone::Note), usage_in_words(usage)?)),
-        AgentSignal::Opened { model: Some(model), .. } => Some((Sign::Event(Tone::Note), format!("model {model}"))),
+        AgentSignal::Retrying { why, .. } => {
+            Some((LogLineKind::Event(Tone::Wait), format!("the agent tries again: {why}")))
+        }
+        AgentSignal::Usage { usage } => Some((LogLineKind::Event(Tone::Note), usage_in_words(usage)?)),
+        AgentSignal::Opened { model: Some(model), .. } => {
+            Some((LogLineKind::Event(Tone::Note), format!("model {model}")))
+        }
         AgentSignal::Opened { model: None, .. }
         | AgentSignal::Thought { .. }
         | AgentSignal::ToolEnded { ok: true, .. }
@@ -274,44 +280,44 @@ fn signal_line(signal: &AgentSignal) -> Option<(Sign, String)> {
 mod tests {
     use super::*;
 
-    fn texts(log: &Log) -> String {
+    fn texts(log: &EventLog) -> String {
         let lines = (0..log.len()).filter_map(|at| log.get(at));
         lines.map(|line| line.text.as_str()).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
     fn lines_of_a_kind_are_shown_with_the_ends_of_their_iterations_and_the_place_is_kept() {
-        let mut log = Log::default();
+        let mut log = EventLog::default();
         let lines = [
-            (Sign::Tool, "shell"),
-            (Sign::Event(Tone::Bad), "failed"),
-            (Sign::Separator, "1"),
-            (Sign::Said, "hello"),
-            (Sign::Separator, "2"),
-            (Sign::File, "added"),
-            (Sign::Event(Tone::User), "message"),
+            (LogLineKind::Tool, "shell"),
+            (LogLineKind::Event(Tone::Bad), "failed"),
+            (LogLineKind::Separator, "1"),
+            (LogLineKind::Said, "hello"),
+            (LogLineKind::Separator, "2"),
+            (LogLineKind::File, "added"),
+            (LogLineKind::Event(Tone::User), "message"),
         ];
         for (sign, text) in lines {
             log.push(0, sign, text);
         }
         let shown = [
-            (Kind::Problems, 0, "failed 1"),
-            (Kind::Messages, 2, "hello 2 message"),
-            (Kind::Tools, 0, "shell 1"),
-            (Kind::Files, 0, "added"),
-            (Kind::All, 1, "shell failed 1 hello 2 added message"),
+            (LogFilter::Problems, 0, "failed 1"),
+            (LogFilter::Messages, 2, "hello 2 message"),
+            (LogFilter::Tools, 0, "shell 1"),
+            (LogFilter::Files, 0, "added"),
+            (LogFilter::All, 1, "shell failed 1 hello 2 added message"),
         ];
         // Three lines above the end, or at the first line if there are fewer.
         for (kind, below, expected) in shown {
             assert_eq!(log.kind().next(), kind);
             assert_eq!((log.show(kind, 3), texts(&log).as_str()), (below, expected));
         }
-        log.show(Kind::Problems, 0);
-        log.push(0, Sign::Said, "more");
-        log.push(0, Sign::Event(Tone::Wait), "waits");
+        log.show(LogFilter::Problems, 0);
+        log.push(0, LogLineKind::Said, "more");
+        log.push(0, LogLineKind::Event(Tone::Wait), "waits");
         assert_eq!(texts(&log), "failed 1 waits");
         for _ in 0..LINES {
-            log.push(0, Sign::Said, "…");
+            log.push(0, LogLineKind::Said, "…");
         }
         assert_eq!((log.len(), log.dropped()), (0, 9), "what was dropped is not shown");
     }

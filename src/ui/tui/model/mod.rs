@@ -16,12 +16,12 @@ mod spoken;
 mod ui;
 mod vitals;
 
-pub use answering::{AnswerStep, Answering, Choosing, Subject, TooLate, are_marked, choices};
-pub use asks::{AskList, Reading, ask_in_words, is_missed, listed, position, select};
+pub use answering::{AnswerBox, AnswerStep, AnswerSubject, Choosing, SettledMeanwhile, are_marked, choices};
+pub use asks::{AskList, ExpandedAsk, ask_in_words, is_missed, listed, position, select};
 pub use background::background_at;
 pub use board::{BoardFocus, BoardLayout, BoardMode, BoardModel};
 pub use estimate::{estimate_ms, more, used_up};
-pub use log::{Kind, Log, LogLine, Sign};
+pub use log::{EventLog, LogFilter, LogLine, LogLineKind};
 pub use messages::{Editing, ReadMessage, Recalling, can_be_edited, message_at};
 pub use outline::{PlanRow, has_sections, heading_of};
 pub(crate) use parts::{PORTIONS, Portion};
@@ -31,29 +31,29 @@ use ralph_core::{
 };
 use ralph_system::proc::Size;
 use ralph_words::date_ahead;
-pub use spoken::Spoken;
-pub(crate) use ui::Landed;
+pub use spoken::AgentText;
+pub(crate) use ui::SearchPosition;
 pub use ui::{
-    ActionSearch, Diff, DiffState, History, Mode, Overlay, Pane, Part, Playback, PlaybackState, Question, ReplayState,
-    ReportPage, ReportRow, Search, Timeline, Toast, Ui, Unfolded,
+    ActionSearch, Confirmation, DiffState, DiffView, HistoryView, InputMode, IterationPart, OpenOverlay, Overlay, Pane,
+    Playback, PlaybackState, ReplayState, ReportPage, ReportRow, Search, Timeline, Toast, Ui,
 };
-pub use vitals::{Sandbox, Silence, Vitals};
+pub use vitals::{AgentActivity, SandboxState, Silence};
 
 use crate::driver::SignalDetail;
 
 use super::{
     editor::Editor,
-    layout::{Focus, Layout},
+    layout::{Focus, ScreenLayout},
 };
 
 /// The screen's state, except for the cells of terminals.
 #[derive(Debug, Clone, Default)]
 pub struct Model {
     pub run: RunView,
-    pub log: Log,
-    pub spoken: Spoken,
+    pub log: EventLog,
+    pub spoken: AgentText,
     pub asks: Asks,
-    pub vitals: Vitals,
+    pub vitals: AgentActivity,
     pub ui: Ui,
     /// The time that durations and countdowns refer to, in milliseconds since the Unix epoch.
     pub now_ms: u64,
@@ -91,7 +91,7 @@ impl Model {
                 refusal: CommandRefusal::Rule { ask, why },
             },
         } = &record.event
-            && let Mode::Answering(answering) = &mut self.ui.mode
+            && let InputMode::Answering(answering) = &mut self.ui.mode
             && answering.ask == *ask
         {
             answering.refused = Some(why.clone());
@@ -101,8 +101,8 @@ impl Model {
         match record.event {
             Event::RunStopped { .. } => {
                 // All these questions assume a run that goes on.
-                if matches!(self.ui.mode, Mode::Asking(_)) {
-                    self.ui.mode = Mode::Normal;
+                if matches!(self.ui.mode, InputMode::Asking(_)) {
+                    self.ui.mode = InputMode::Normal;
                 }
                 self.ui.toast = None;
                 self.ui.report.due = self.ui.replay.is_none();
@@ -111,10 +111,10 @@ impl Model {
                 self.ui.report.due = false;
                 if let Some(pane) = self.ui.report.instead_of {
                     // The run was resumed elsewhere. An answer that was begun here stays open.
-                    if let Mode::Answering(answering) = &self.ui.mode
+                    if let InputMode::Answering(answering) = &self.ui.mode
                         && answering.step.line().is_some_and(Editor::is_empty)
                     {
-                        self.ui.mode = Mode::Normal;
+                        self.ui.mode = InputMode::Normal;
                     }
                     self.ui.show(pane);
                 }
@@ -134,7 +134,7 @@ impl Model {
         self.spoken.hear(&detail.signal);
     }
 
-    pub fn layout(&self) -> Layout {
+    pub fn layout(&self) -> ScreenLayout {
         let layout = self.shared_layout();
         if self.ui.zoomed {
             layout.zoomed(self.ui.focus)
@@ -144,8 +144,8 @@ impl Model {
     }
 
     /// The layout without zoom.
-    fn shared_layout(&self) -> Layout {
-        Layout::of(self.ui.cols, self.ui.rows, self.run.plan.tasks.len())
+    fn shared_layout(&self) -> ScreenLayout {
+        ScreenLayout::of(self.ui.cols, self.ui.rows, self.run.plan.tasks.len())
     }
 
     /// The size of the agent's terminal. It does not change while a zoomed plan hides the terminal.
@@ -192,10 +192,10 @@ impl Model {
     /// Resets the run and its log, to be applied again from the beginning.
     pub fn forget_run(&mut self) {
         self.run = RunView::default();
-        self.log = Log::of(self.log.kind());
-        self.spoken = Spoken::default();
+        self.log = EventLog::of(self.log.kind());
+        self.spoken = AgentText::default();
         self.asks = Asks::default();
-        self.vitals = Vitals::default();
+        self.vitals = AgentActivity::default();
         self.ui.reading = None;
     }
 

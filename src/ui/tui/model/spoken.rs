@@ -8,13 +8,13 @@ const CAP_BYTES: usize = 128 * 1024;
 const FENCE: &str = "```";
 
 #[derive(Debug, Clone, Default)]
-pub struct Spoken {
+pub struct AgentText {
     pub message: Option<String>,
     /// The last code block of any message.
     pub block: Option<String>,
 }
 
-impl Spoken {
+impl AgentText {
     pub(super) fn hear(&mut self, signal: &AgentSignal) {
         let AgentSignal::Said { text } = signal else { return };
         let end = (0..=CAP_BYTES.min(text.len())).rfind(|at| text.is_char_boundary(*at));
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn the_last_message_and_the_last_block_of_any_are_kept() {
-        let mut spoken = Spoken::default();
+        let mut spoken = AgentText::default();
         spoken.hear(&said("First:\n```sh\nls\n```\nthen\n````\n```\nrm x\n````\ndone"));
         assert_eq!(spoken.block.as_deref(), Some("```\nrm x\n"));
         spoken.hear(&said("No code."));

@@ -6,19 +6,19 @@ use ralph_core::event::{Checkpoint, SteeringId};
 use ralph_words::{EventLine, Tone};
 
 use super::{
-    answering::{Answering, TooLate},
+    answering::{AnswerBox, SettledMeanwhile},
     asks::AskList,
     messages::{Editing, ReadMessage, Recalling},
 };
 use crate::{
     driver::Unfold,
-    ui::report::Mark,
+    ui::report::LineMark,
     ui::tui::{
         editor::{Editor, Recall},
         layout::Focus,
-        needle::Match,
+        needle::LineMatch,
         patch::Patch,
-        theme::Role,
+        theme::TextRole,
     },
 };
 
@@ -44,7 +44,7 @@ pub enum Pane {
 
 /// The mode, which decides the recipient of keys.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Mode {
+pub enum InputMode {
     #[default]
     Normal,
     /// The user writes a message.
@@ -54,13 +54,13 @@ pub enum Mode {
     Searching,
     /// Keys go to the agent's terminal.
     Typing,
-    Asking(Question),
+    Asking(Confirmation),
     /// Asks which part of a terminal to copy.
     Copying,
     /// A question of the agent is shown.
-    Answering(Answering),
+    Answering(AnswerBox),
     /// The question was settled elsewhere before the user's answer was sent.
-    TooLate(TooLate),
+    TooLate(SettledMeanwhile),
     /// The user searches for an action by name.
     Palette(ActionSearch),
     Help {
@@ -77,7 +77,7 @@ pub struct ActionSearch {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Question {
+pub enum Confirmation {
     Quit,
     /// Whether to withdraw a standing message, which is part of every prompt.
     Withdraw {
@@ -111,7 +111,7 @@ impl Toast {
 
 /// The patch of one iteration or several in a row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Diff {
+pub struct DiffView {
     /// The last iteration; `None` until a patch is requested.
     pub iteration: Option<u32>,
     /// The first iteration, if there is more than one.
@@ -124,7 +124,7 @@ pub struct Diff {
     pub wrap: bool,
 }
 
-impl Diff {
+impl DiffView {
     /// The first and last iteration of the patch.
     pub fn iterations(&self) -> Option<(u32, u32)> {
         let iteration = self.iteration?;
@@ -142,7 +142,7 @@ pub enum DiffState {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct History {
+pub struct HistoryView {
     /// Index into the run's iterations, counted from the newest.
     pub selected: usize,
     pub open: Option<Playback>,
@@ -154,14 +154,14 @@ pub struct Playback {
     pub iteration: u32,
     /// State of its transcript.
     pub state: PlaybackState,
-    pub part: Part,
+    pub part: IterationPart,
     /// First visible line, for parts with lines.
     pub top: usize,
 }
 
 /// The parts of an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Part {
+pub enum IterationPart {
     #[default]
     Transcript,
     Diff,
@@ -169,15 +169,20 @@ pub enum Part {
     Messages,
 }
 
-impl Part {
-    pub const ALL: [Self; 4] = [Part::Transcript, Part::Diff, Part::Goals, Part::Messages];
+impl IterationPart {
+    pub const ALL: [Self; 4] = [
+        IterationPart::Transcript,
+        IterationPart::Diff,
+        IterationPart::Goals,
+        IterationPart::Messages,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
-            Part::Transcript => "transcript",
-            Part::Diff => "diff",
-            Part::Goals => "goals",
-            Part::Messages => "messages",
+            IterationPart::Transcript => "transcript",
+            IterationPart::Diff => "diff",
+            IterationPart::Goals => "goals",
+            IterationPart::Messages => "messages",
         }
     }
 }
@@ -187,7 +192,7 @@ impl Playback {
         Self {
             iteration,
             state: PlaybackState::Loading,
-            part: Part::default(),
+            part: IterationPart::default(),
             top: 0,
         }
     }
@@ -229,9 +234,9 @@ impl ReportPage {
 /// A row of the report. Continuation rows of a wrapped line have neither mark nor cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportRow {
-    pub(crate) mark: Option<Mark>,
+    pub(crate) mark: Option<LineMark>,
     pub indent: u16,
-    pub pieces: Vec<(String, Role)>,
+    pub pieces: Vec<(String, TextRole)>,
     pub cells: Vec<String>,
 }
 
@@ -247,7 +252,7 @@ pub enum Overlay {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unfolded {
+pub struct OpenOverlay {
     pub overlay: Overlay,
     pub state: PlaybackState,
 }
@@ -256,10 +261,10 @@ pub struct Unfolded {
 pub struct Search {
     pub query: Editor,
     /// The result of the last search; `Some(None)` if nothing matched.
-    pub(crate) found: Option<Option<Match>>,
+    pub(crate) found: Option<Option<LineMatch>>,
     /// The position when the search began, in a pane with its own lines.
     pub origin: Option<usize>,
-    pub(crate) landed: Option<Landed>,
+    pub(crate) landed: Option<SearchPosition>,
 }
 
 impl Search {
@@ -271,7 +276,7 @@ impl Search {
 
 /// The current match, in a pane with its own lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Landed {
+pub(crate) struct SearchPosition {
     pub(crate) pane: Pane,
     pub(crate) focus: Focus,
     /// The position in the pane at the match. Another position means that the user has left the match.
@@ -307,17 +312,17 @@ pub struct Ui {
     pub focus: Focus,
     /// Whether the focused area has the room of both.
     pub zoomed: bool,
-    pub mode: Mode,
+    pub mode: InputMode,
     /// Index of the selected task; `None` selects the current one.
     pub task: Option<usize>,
     /// The folded headings of the plan.
     pub folded: BTreeSet<String>,
     /// Lines of the log below the view; 0 follows the newest.
     pub log_below: usize,
-    pub diff: Diff,
-    pub history: History,
+    pub diff: DiffView,
+    pub history: HistoryView,
     pub report: ReportPage,
-    pub unfolded: Option<Unfolded>,
+    pub unfolded: Option<OpenOverlay>,
     /// Index into the messages, counted from the newest.
     pub message: usize,
     pub reading: Option<ReadMessage>,
@@ -387,11 +392,9 @@ impl Ui {
         }
         match self.pane {
             Pane::Terminal => true,
-            Pane::History => {
-                self.history.open.as_ref().is_some_and(|playback| {
-                    playback.part == Part::Transcript && playback.state == PlaybackState::Loaded
-                })
-            }
+            Pane::History => self.history.open.as_ref().is_some_and(|playback| {
+                playback.part == IterationPart::Transcript && playback.state == PlaybackState::Loaded
+            }),
             Pane::Log | Pane::Diff | Pane::Messages | Pane::Asks | Pane::Limits | Pane::Background | Pane::Report => {
                 false
             }

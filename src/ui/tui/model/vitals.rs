@@ -14,11 +14,11 @@ const QUIET_MS: u64 = 10_000;
 const ENDING_MS: u64 = 60_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Vitals {
+pub struct AgentActivity {
     /// Time of the agent's last output.
     heard_ms: u64,
     idle: Option<Idle>,
-    pub sandbox: Option<Sandbox>,
+    pub sandbox: Option<SandboxState>,
 }
 
 /// The loop's report of an idle agent.
@@ -30,7 +30,7 @@ struct Idle {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sandbox {
+pub enum SandboxState {
     On,
     Strict,
     /// A sandbox was requested but is unavailable on this machine.
@@ -54,7 +54,7 @@ pub enum Silence {
     },
 }
 
-impl Vitals {
+impl AgentActivity {
     /// Notes output of the agent.
     pub fn hear(&mut self, at_ms: u64) {
         self.heard_ms = self.heard_ms.max(at_ms);
@@ -88,9 +88,9 @@ impl Vitals {
                 self.idle = None;
                 self.hear(at_ms);
             }
-            Notice::SandboxOn { .. } => self.sandbox = Some(Sandbox::On),
-            Notice::SandboxStrict { .. } => self.sandbox = Some(Sandbox::Strict),
-            Notice::SandboxMissing => self.sandbox = Some(Sandbox::Missing),
+            Notice::SandboxOn { .. } => self.sandbox = Some(SandboxState::On),
+            Notice::SandboxStrict { .. } => self.sandbox = Some(SandboxState::Strict),
+            Notice::SandboxMissing => self.sandbox = Some(SandboxState::Missing),
             _ => {}
         }
     }

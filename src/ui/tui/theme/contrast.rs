@@ -30,23 +30,23 @@ const LIGHT: [Rgb; 6] = [
     (253, 246, 227),
 ];
 
-const ROLES: [Role; 16] = [
-    Role::Plain,
-    Role::Dim,
-    Role::Strong,
-    Role::Accent,
-    Role::Good,
-    Role::Bad,
-    Role::Wait,
-    Role::User,
-    Role::Chosen,
-    Role::GaugeDone,
-    Role::GaugeRest,
-    Role::Added,
-    Role::Removed,
-    Role::Hunk,
-    Role::Match,
-    Role::Key,
+const ROLES: [TextRole; 16] = [
+    TextRole::Plain,
+    TextRole::Dim,
+    TextRole::Strong,
+    TextRole::Accent,
+    TextRole::Good,
+    TextRole::Bad,
+    TextRole::Wait,
+    TextRole::User,
+    TextRole::Chosen,
+    TextRole::GaugeDone,
+    TextRole::GaugeRest,
+    TextRole::Added,
+    TextRole::Removed,
+    TextRole::Hunk,
+    TextRole::Match,
+    TextRole::Key,
 ];
 
 fn ratio(one: f64, other: f64) -> f64 {
@@ -87,8 +87,8 @@ fn every_text_can_be_read_on_every_background_that_its_palette_is_for() {
                 let plain = contrast(style, background, text);
                 let least = match role {
                     // Backgrounds at the limit are rare, so a lower contrast is accepted.
-                    Role::GaugeRest if is_limit => 1.3,
-                    Role::GaugeRest => DECORATION,
+                    TextRole::GaugeRest if is_limit => 1.3,
+                    TextRole::GaugeRest => DECORATION,
                     _ => TEXT,
                 };
                 assert!(plain >= least, "{palette:?} {role:?} on {background:.3}: {plain:.2}");

@@ -10,14 +10,14 @@ use ralph_words::{Tone, late_answer_in_words, not_an_answer_in_words};
 use crate::ui::tui::{
     editor::Editor,
     keys::{self, Chord},
-    lines::{self, Typed},
-    model::{AnswerStep, Answering, Mode, Model, Pane, Subject, TooLate},
+    lines::{self, TypingEffect},
+    model::{AnswerBox, AnswerStep, AnswerSubject, InputMode, Model, Pane, SettledMeanwhile},
     view,
 };
 
 use super::{
-    choices::{self, Chosen},
-    order::{Order, Scroll},
+    choices::{self, ChoiceEffect},
+    order::{ScreenOrder, Scroll},
     questions,
 };
 
@@ -26,7 +26,7 @@ const UNSEEN_MS: u64 = 400;
 
 /// Shows the agent's oldest waiting question, unless it was postponed, and closes the box of a settled one.
 pub(in crate::ui::tui) fn show_question(model: &mut Model) {
-    if let Mode::Answering(answering) = &model.ui.mode {
+    if let InputMode::Answering(answering) = &model.ui.mode {
         let answering = answering.clone();
         follow(model, answering);
     }
@@ -34,20 +34,20 @@ pub(in crate::ui::tui) fn show_question(model: &mut Model) {
     let mut open = permissions.pending.iter().chain(permissions.about_tests());
     let next = open.find(|known| known.number > model.ui.put_off);
     if let Some(next) = next
-        && model.ui.mode == Mode::Normal
+        && model.ui.mode == InputMode::Normal
         && model.ui.replay.is_none()
     {
-        model.ui.mode = Mode::Answering(Answering {
+        model.ui.mode = InputMode::Answering(AnswerBox {
             late: next.is_about_tests(),
-            ..Answering::new(next.number, model.now_ms)
+            ..AnswerBox::new(next.number, model.now_ms)
         });
     }
 }
 
 /// Closes the box if the question is settled. A question that has timed out can still be answered: a text being typed
 /// stays and becomes a message.
-fn follow(model: &mut Model, mut answering: Answering) {
-    let is_late = match Subject::of(&model.run, answering.ask) {
+fn follow(model: &mut Model, mut answering: AnswerBox) {
+    let is_late = match AnswerSubject::of(&model.run, answering.ask) {
         Some(subject) => subject.is_late(),
         None => return close(model, answering),
     };
@@ -62,15 +62,15 @@ fn follow(model: &mut Model, mut answering: Answering) {
         model.ui.toast(Tone::Wait, format!("{how}: {fate}"), model.now_ms);
         answering.late = true;
         model.ui.mode = match answering.step {
-            AnswerStep::Choosing => Mode::Normal,
-            _ => Mode::Answering(answering),
+            AnswerStep::Choosing => InputMode::Normal,
+            _ => InputMode::Answering(answering),
         };
     }
 }
 
 /// Closes the box of a settled question and tells how it was settled, unless that happened here. If the user is typing
 /// an answer, the keys must not become commands.
-fn close(model: &mut Model, mut answering: Answering) {
+fn close(model: &mut Model, mut answering: AnswerBox) {
     let here = Some(AnswerPlace::Screen);
     let confirmed = model.run.changed_tests.confirmed.iter().next_back();
     let confirmed_here = |confirmed: &&ConfirmedTests| {
@@ -78,7 +78,7 @@ fn close(model: &mut Model, mut answering: Answering) {
         confirmed.by == ConfirmedBy::User { at, ask }
     };
     if confirmed.filter(confirmed_here).is_some() {
-        model.ui.mode = Mode::Normal;
+        model.ui.mode = InputMode::Normal;
         return;
     }
     let decider = model.run.permissions.decider(answering.ask);
@@ -92,7 +92,7 @@ fn close(model: &mut Model, mut answering: Answering) {
         Some(message) => message.answered_at == here,
         None => decider == Some(&Decider::User { at: here }),
     };
-    model.ui.mode = Mode::Normal;
+    model.ui.mode = InputMode::Normal;
     if was_here {
         return;
     }
@@ -106,7 +106,7 @@ fn close(model: &mut Model, mut answering: Answering) {
     if kept {
         model.ui.recall.push(typed);
     }
-    model.ui.mode = Mode::TooLate(TooLate {
+    model.ui.mode = InputMode::TooLate(SettledMeanwhile {
         fate,
         since_ms: model.now_ms,
         kept,
@@ -114,7 +114,7 @@ fn close(model: &mut Model, mut answering: Answering) {
 }
 
 /// Handles a key while the notice is shown that the answer comes too late.
-pub(super) fn too_late(model: &mut Model, key: KeyEvent, shown: &TooLate) -> Vec<Order> {
+pub(super) fn too_late(model: &mut Model, key: KeyEvent, shown: &SettledMeanwhile) -> Vec<ScreenOrder> {
     let chord = Chord::new(key.code, key.modifiers);
     let closes = match (chord.code, chord.modifiers) {
         (KeyCode::Esc, _) | (KeyCode::Char('c'), KeyModifiers::CONTROL) => true,
@@ -122,48 +122,48 @@ pub(super) fn too_late(model: &mut Model, key: KeyEvent, shown: &TooLate) -> Vec
         _ => false,
     };
     if closes {
-        model.ui.mode = Mode::Normal;
+        model.ui.mode = InputMode::Normal;
     }
     Vec::new()
 }
 
 /// Handles a key while a question is shown.
-pub(super) fn answering(model: &mut Model, key: KeyEvent, mut answering: Answering) -> Vec<Order> {
+pub(super) fn answering(model: &mut Model, key: KeyEvent, mut answering: AnswerBox) -> Vec<ScreenOrder> {
     let orders = match answering.step {
         AnswerStep::Choosing => choosing(model, key, &mut answering),
         AnswerStep::Denying(_) | AnswerStep::Wording(_) | AnswerStep::Remembering(..) => {
             writing(model, key, &mut answering)
         }
     };
-    if let Mode::Answering(shown) = &mut model.ui.mode {
+    if let InputMode::Answering(shown) = &mut model.ui.mode {
         *shown = answering;
     }
     orders
 }
 
-fn choosing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<Order> {
+fn choosing(model: &mut Model, key: KeyEvent, answering: &mut AnswerBox) -> Vec<ScreenOrder> {
     let chord = Chord::new(key.code, key.modifiers);
     let interrupts = chord == Chord::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
     if interrupts {
         return questions::interrupt(model);
     }
     let is_new = model.now_ms.saturating_sub(answering.shown_ms) < UNSEEN_MS;
-    let Some(subject) = Subject::of(&model.run, answering.ask).filter(|_| !is_new) else {
+    let Some(subject) = AnswerSubject::of(&model.run, answering.ask).filter(|_| !is_new) else {
         scroll(model, chord, answering);
         return Vec::new();
     };
     let questions = subject.questions().to_vec();
     let is_permission = subject.is_permission();
-    let is_yes_or_no = matches!(subject, Subject::Block(_) | Subject::Tests(_));
-    let has_words = !is_permission && !matches!(subject, Subject::Tests(_));
+    let is_yes_or_no = matches!(subject, AnswerSubject::Block(_) | AnswerSubject::Tests(_));
+    let has_words = !is_permission && !matches!(subject, AnswerSubject::Tests(_));
     let offers_all = view::offers_all(&model.run, subject);
     match choices_of(&questions, chord, answering) {
-        Chosen::Nothing => {}
-        Chosen::Moved => {
+        ChoiceEffect::Nothing => {}
+        ChoiceEffect::Moved => {
             view::follow_choice(model, answering);
             return Vec::new();
         }
-        Chosen::Answered(answer) => return answered(model, answering, answer),
+        ChoiceEffect::Answered(answer) => return answered(model, answering, answer),
     }
     match (chord.code, chord.modifiers) {
         (KeyCode::Char('o'), KeyModifiers::NONE) if has_words => {
@@ -176,13 +176,13 @@ fn choosing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<
             return answered(model, answering, Answer::Allow { remember: None });
         }
         (KeyCode::Char('a'), KeyModifiers::NONE) if is_permission => {
-            begin_rule(model, answering, RuleScope::Run, Suggestion::Offered);
+            begin_rule(model, answering, RuleScope::Run, RuleDraft::Offered);
         }
         (KeyCode::Char('A'), KeyModifiers::NONE) if is_permission => {
-            begin_rule(model, answering, RuleScope::Project, Suggestion::Offered);
+            begin_rule(model, answering, RuleScope::Project, RuleDraft::Offered);
         }
         (KeyCode::Char('e'), KeyModifiers::NONE) if is_permission => {
-            begin_rule(model, answering, RuleScope::Run, Suggestion::WholeKind);
+            begin_rule(model, answering, RuleScope::Run, RuleDraft::WholeKind);
         }
         (KeyCode::Char('Y'), KeyModifiers::NONE) if is_permission && offers_all => {
             return all_allowed(model, answering);
@@ -199,16 +199,20 @@ fn choosing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<
 }
 
 /// Handles a key for the choices of questions.
-fn choices_of(questions: &[Question], chord: Chord, answering: &mut Answering) -> Chosen {
+fn choices_of(questions: &[Question], chord: Chord, answering: &mut AnswerBox) -> ChoiceEffect {
     match questions {
-        [] => Chosen::Nothing,
+        [] => ChoiceEffect::Nothing,
         questions => choices::key(questions, chord, answering),
     }
 }
 
-fn leave_for_later(model: &mut Model, answering: &Answering) {
-    model.ui.mode = Mode::Normal;
-    let is_put_off = !answering.late || matches!(Subject::of(&model.run, answering.ask), Some(Subject::Tests(_)));
+fn leave_for_later(model: &mut Model, answering: &AnswerBox) {
+    model.ui.mode = InputMode::Normal;
+    let is_put_off = !answering.late
+        || matches!(
+            AnswerSubject::of(&model.run, answering.ask),
+            Some(AnswerSubject::Tests(_))
+        );
     if is_put_off {
         model.ui.put_off = model.ui.put_off.max(answering.ask);
         let how = "left for later: a brings it back";
@@ -217,7 +221,7 @@ fn leave_for_later(model: &mut Model, answering: &Answering) {
 }
 
 /// Handles a digit: answers a single question with one choice, or starts a typed answer.
-fn digit_pressed(model: &Model, questions: &[Question], answering: &mut Answering, digit: char) -> Vec<Order> {
+fn digit_pressed(model: &Model, questions: &[Question], answering: &mut AnswerBox, digit: char) -> Vec<ScreenOrder> {
     let number = usize::try_from(digit.to_digit(10).unwrap_or_default()).unwrap_or_default();
     match questions {
         [only] if number > only.choices.len() => Vec::new(),
@@ -236,15 +240,15 @@ fn digit_pressed(model: &Model, questions: &[Question], answering: &mut Answerin
 
 /// The initial content of the rule editor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Suggestion {
+enum RuleDraft {
     Offered,
     /// The rule that allows every request of this kind.
     WholeKind,
 }
 
 /// Opens the editor with the rules that an approval would add.
-fn begin_rule(model: &mut Model, answering: &mut Answering, scope: RuleScope, suggestion: Suggestion) {
-    let Some(subject) = Subject::of(&model.run, answering.ask) else {
+fn begin_rule(model: &mut Model, answering: &mut AnswerBox, scope: RuleScope, suggestion: RuleDraft) {
+    let Some(subject) = AnswerSubject::of(&model.run, answering.ask) else {
         return;
     };
     if subject.is_cut() {
@@ -253,50 +257,52 @@ fn begin_rule(model: &mut Model, answering: &mut Answering, scope: RuleScope, su
         return;
     }
     let rules = match (suggestion, subject.whole_kind()) {
-        (Suggestion::Offered, _) => subject.offer().map(|offer| offer.rules.join("\n")).unwrap_or_default(),
-        (Suggestion::WholeKind, Some(rule)) => rule.to_owned(),
-        (Suggestion::WholeKind, None) => return,
+        (RuleDraft::Offered, _) => subject.offer().map(|offer| offer.rules.join("\n")).unwrap_or_default(),
+        (RuleDraft::WholeKind, Some(rule)) => rule.to_owned(),
+        (RuleDraft::WholeKind, None) => return,
     };
     answering.refused = None;
     answering.step = AnswerStep::Remembering(scope, Editor::of(&rules));
 }
 
 /// Scrolls the question.
-fn scroll(model: &Model, chord: Chord, answering: &mut Answering) {
+fn scroll(model: &Model, chord: Chord, answering: &mut AnswerBox) {
     let (_, page) = view::extent_of_question(model, answering);
-    if let Some(by) = keys::action(chord, keys::Here::of(&model.ui)).and_then(|action| Scroll::of(action, page)) {
+    if let Some(by) =
+        keys::action(chord, keys::BindingContext::of(&model.ui)).and_then(|action| Scroll::of(action, page))
+    {
         scroll_by(model, by, answering);
     }
 }
 
-fn scroll_by(model: &Model, by: Scroll, answering: &mut Answering) {
+fn scroll_by(model: &Model, by: Scroll, answering: &mut AnswerBox) {
     let (last, _) = view::extent_of_question(model, answering);
     answering.top = by.downwards(answering.top.min(last), last);
 }
 
 /// Scrolls the question with the mouse wheel, also while an answer is typed.
 pub(super) fn wheel(model: &mut Model, by: Scroll) {
-    let Mode::Answering(answering) = &model.ui.mode else {
+    let InputMode::Answering(answering) = &model.ui.mode else {
         return;
     };
     let mut answering = answering.clone();
     scroll_by(model, by, &mut answering);
-    model.ui.mode = Mode::Answering(answering);
+    model.ui.mode = InputMode::Answering(answering);
 }
 
 /// Handles a key of the text that belongs to an answer.
-fn writing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<Order> {
+fn writing(model: &mut Model, key: KeyEvent, answering: &mut AnswerBox) -> Vec<ScreenOrder> {
     let Some(editor) = answering.editor() else {
         return Vec::new();
     };
     match lines::typed(editor, key) {
-        Typed::Edited => answering.refused = None,
-        Typed::Above | Typed::Below => {}
-        Typed::TooLong => lines::too_long(model),
+        TypingEffect::Edited => answering.refused = None,
+        TypingEffect::Above | TypingEffect::Below => {}
+        TypingEffect::TooLong => lines::too_long(model),
         // Below the final report there is only the answer line.
-        Typed::Cancelled | Typed::Interrupted if model.run.is_over() && model.ui.pane == Pane::Report => {
+        TypingEffect::Cancelled | TypingEffect::Interrupted if model.run.is_over() && model.ui.pane == Pane::Report => {
             let typed = editor.text().trim().to_owned();
-            model.ui.mode = Mode::Normal;
+            model.ui.mode = InputMode::Normal;
             let how = match typed.is_empty() {
                 true => "a answers it later",
                 false => "a answers it later; what you typed is kept: `:` and Up bring it back",
@@ -306,17 +312,17 @@ fn writing(model: &mut Model, key: KeyEvent, answering: &mut Answering) -> Vec<O
                 model.ui.recall.push(typed);
             }
         }
-        Typed::Cancelled | Typed::Interrupted => {
+        TypingEffect::Cancelled | TypingEffect::Interrupted => {
             answering.step = AnswerStep::Choosing;
             answering.refused = None;
         }
-        Typed::Entered => return entered(model, answering),
+        TypingEffect::Entered => return entered(model, answering),
     }
     Vec::new()
 }
 
 /// Sends the answer with its text. The text stays until the loop has accepted the answer.
-fn entered(model: &Model, answering: &mut Answering) -> Vec<Order> {
+fn entered(model: &Model, answering: &mut AnswerBox) -> Vec<ScreenOrder> {
     let answer = match &answering.step {
         AnswerStep::Choosing => return Vec::new(),
         AnswerStep::Denying(editor) => {
@@ -346,7 +352,7 @@ fn entered(model: &Model, answering: &mut Answering) -> Vec<Order> {
 
 /// Inserts a paste into the answer's text. It never acts as keys.
 pub(super) fn pasted(model: &mut Model, text: &str) {
-    let Mode::Answering(answering) = &mut model.ui.mode else {
+    let InputMode::Answering(answering) = &mut model.ui.mode else {
         return;
     };
     match answering.editor() {
@@ -357,23 +363,23 @@ pub(super) fn pasted(model: &mut Model, text: &str) {
 }
 
 /// Approves the request and switches to the permission mode that allows everything without a rule.
-fn all_allowed(model: &Model, answering: &mut Answering) -> Vec<Order> {
+fn all_allowed(model: &Model, answering: &mut AnswerBox) -> Vec<ScreenOrder> {
     let mut orders = answered(model, answering, Answer::Allow { remember: None });
-    orders.push(Order::by_user(UserCommand::SetPermissionMode {
+    orders.push(ScreenOrder::by_user(UserCommand::SetPermissionMode {
         mode: PermissionMode::Auto,
     }));
     orders
 }
 
 /// Sends an answer if it is valid.
-fn answered(model: &Model, answering: &mut Answering, answer: Answer) -> Vec<Order> {
+fn answered(model: &Model, answering: &mut AnswerBox, answer: Answer) -> Vec<ScreenOrder> {
     let ask = answering.ask;
-    let questions = Subject::of(&model.run, ask).map_or(&[][..], Subject::questions);
+    let questions = AnswerSubject::of(&model.run, ask).map_or(&[][..], AnswerSubject::questions);
     answering.refused = not_an_answer_in_words(ask, questions, &answer);
     if answering.refused.is_some() {
         return Vec::new();
     }
-    vec![Order::by_user(UserCommand::Answer {
+    vec![ScreenOrder::by_user(UserCommand::Answer {
         ask,
         answer,
         at: AnswerPlace::Screen,

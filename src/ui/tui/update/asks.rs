@@ -3,7 +3,7 @@
 use ralph_words::{Tone, used_up_in_words};
 
 use crate::ui::tui::{
-    model::{Answering, Mode, Model, Reading, Subject, listed, position, select, used_up},
+    model::{AnswerBox, AnswerSubject, ExpandedAsk, InputMode, Model, listed, position, select, used_up},
     view,
 };
 
@@ -13,7 +13,7 @@ pub(super) fn scroll(model: &mut Model, scroll: Scroll) {
     if let Some(reading) = model.ui.asks.reading {
         let last = view::last_line_of_ask(model, reading.place);
         let top = scroll.downwards(reading.top.min(last), last);
-        model.ui.asks.reading = Some(Reading { top, ..reading });
+        model.ui.asks.reading = Some(ExpandedAsk { top, ..reading });
         return;
     }
     let last = model.asks.len().saturating_sub(1);
@@ -29,20 +29,20 @@ pub(super) fn open(model: &mut Model) {
         return;
     };
     let (place, number) = (entry.place, entry.number.unwrap_or_default());
-    let subject = Subject::of(&model.run, number).filter(|_| model.ui.replay.is_none());
+    let subject = AnswerSubject::of(&model.run, number).filter(|_| model.ui.replay.is_none());
     let Some(subject) = subject else {
-        model.ui.asks.reading = Some(Reading { place, top: 0 });
+        model.ui.asks.reading = Some(ExpandedAsk { place, top: 0 });
         return;
     };
     let is_late = subject.is_late();
-    let needs_iteration = is_late && !matches!(subject, Subject::Tests(_));
+    let needs_iteration = is_late && !matches!(subject, AnswerSubject::Tests(_));
     if let Some(limit) = used_up(&model.run).filter(|_| needs_iteration) {
         return model.ui.toast(Tone::Note, used_up_in_words(limit), model.now_ms);
     }
     // The user opened the box, so keys count at once.
-    model.ui.mode = Mode::Answering(Answering {
+    model.ui.mode = InputMode::Answering(AnswerBox {
         late: is_late,
-        ..Answering::new(number, 0)
+        ..AnswerBox::new(number, 0)
     });
 }
 
@@ -60,7 +60,7 @@ mod tests {
         model::{Pane, ReplayState},
         testing::{running, stopped},
         update::{
-            Order, show_question,
+            ScreenOrder, show_question,
             tests::{after, key, press},
             update,
         },
@@ -99,7 +99,7 @@ mod tests {
         model.ui.put_off = u32::MAX;
         model.ui.report.due = false;
         press(&mut model, "P");
-        assert_eq!((model.ui.pane, &model.ui.mode), (Pane::Asks, &Mode::Normal));
+        assert_eq!((model.ui.pane, &model.ui.mode), (Pane::Asks, &InputMode::Normal));
         model
     }
 
@@ -109,7 +109,7 @@ mod tests {
 
     fn opened(model: &Model) -> Option<(u32, bool)> {
         match &model.ui.mode {
-            Mode::Answering(answering) => Some((answering.ask, answering.late)),
+            InputMode::Answering(answering) => Some((answering.ask, answering.late)),
             _ => None,
         }
     }
@@ -132,7 +132,7 @@ mod tests {
         assert!(
             matches!(
                 &orders[..],
-                [Order::Command {
+                [ScreenOrder::Command {
                     command: UserCommand::Answer { ask: 4, .. },
                     ..
                 }]
@@ -168,7 +168,7 @@ mod tests {
                 answer: Answer::Deny { message: None },
                 at: AnswerPlace::Screen,
             };
-            assert_eq!(press(&mut model, "n"), [Order::by_user(command)]);
+            assert_eq!(press(&mut model, "n"), [ScreenOrder::by_user(command)]);
         }
         let mut used_up = listing(vec![permission_asked(1), ended(), stopped(blocked)]);
         used_up.run.settings.limits.max_iterations = Some(1);
@@ -198,7 +198,7 @@ mod tests {
             },
             at: AnswerPlace::Screen,
         };
-        assert_eq!(update(&mut model, key(KeyCode::Enter)), [Order::by_user(command)]);
+        assert_eq!(update(&mut model, key(KeyCode::Enter)), [ScreenOrder::by_user(command)]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use ralph_core::run::BackgroundState;
 
 use crate::ui::tui::model::{Model, background_at};
 
-use super::order::{Order, Scroll, refused};
+use super::order::{ScreenOrder, Scroll, refused};
 
 /// Moves the selection. The newest task is the first row.
 pub(super) fn scroll(model: &mut Model, scroll: Scroll) {
@@ -13,12 +13,12 @@ pub(super) fn scroll(model: &mut Model, scroll: Scroll) {
 }
 
 /// Ends the selected task if it runs.
-pub(super) fn cancel(model: &mut Model) -> Vec<Order> {
+pub(super) fn cancel(model: &mut Model) -> Vec<ScreenOrder> {
     let Some((number, state)) = background_at(model).map(|task| (task.number, task.state())) else {
         return refused(model, "there is no background task");
     };
     match state {
-        BackgroundState::Running => vec![Order::CancelTask { number }],
+        BackgroundState::Running => vec![ScreenOrder::CancelTask { number }],
         BackgroundState::Ending => refused(model, &format!("background task {number} is being ended already")),
         BackgroundState::Ended => refused(model, &format!("background task {number} is over already")),
     }
@@ -67,9 +67,9 @@ mod tests {
         assert_eq!(model.ui.pane, Pane::Background);
         assert_eq!(press(&mut model, "x"), [], "the newest is over");
         assert!(model.ui.toast.take().is_some());
-        assert_eq!(press(&mut model, "jx"), [Order::CancelTask { number: 2 }]);
+        assert_eq!(press(&mut model, "jx"), [ScreenOrder::CancelTask { number: 2 }]);
         let overlay = Overlay::Output { task: 2 };
-        assert_eq!(update(&mut model, key(KeyCode::Enter)), [Order::Unfold(overlay)]);
+        assert_eq!(update(&mut model, key(KeyCode::Enter)), [ScreenOrder::Unfold(overlay)]);
         let result = Ok(());
         assert_eq!(
             update(&mut model, ScreenEvent::Unfolded { overlay, result }),
@@ -77,10 +77,10 @@ mod tests {
             "its end is in view"
         );
         assert!(model.ui.shows_cells());
-        assert_eq!(press(&mut model, "k"), [Order::Scroll(Scroll::Up(1))]);
+        assert_eq!(press(&mut model, "k"), [ScreenOrder::Scroll(Scroll::Up(1))]);
         update(&mut model, key(KeyCode::Esc));
         assert_eq!((model.ui.pane, model.ui.shows_cells()), (Pane::Background, false));
-        assert_eq!(press(&mut model, "Gx"), [Order::CancelTask { number: 1 }]);
+        assert_eq!(press(&mut model, "Gx"), [ScreenOrder::CancelTask { number: 1 }]);
         model.apply(&ralph_core::event::Record {
             seq: 99,
             at_ms: model.now_ms,

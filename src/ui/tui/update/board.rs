@@ -9,17 +9,17 @@ use ralph_plan::batch::{PlanName, PlanPhase};
 use ralph_words::Tone;
 
 use crate::{
-    board::{Board, Row},
+    board::{Board, BoardRow},
     ui::tui::{
-        keys::{self, Action, BOARD, Chord},
-        model::{Answering, BoardFocus, BoardMode, BoardModel, Mode, Model},
+        keys::{self, BOARD, Chord, KeyAction},
+        model::{AnswerBox, BoardFocus, BoardMode, BoardModel, InputMode, Model},
         view::{self, BoardSpot},
     },
 };
 
 use super::{
     WHEEL_LINES,
-    order::{Order, ScreenEvent, Scroll},
+    order::{ScreenEvent, ScreenOrder, Scroll},
 };
 
 /// An order to the shell around the board.
@@ -81,7 +81,7 @@ pub(in crate::ui::tui) fn take_board(model: &mut BoardModel, board: Board) {
 
 fn answered_number(model: &Model) -> Option<u32> {
     match &model.ui.mode {
-        Mode::Answering(answering) => Some(answering.ask),
+        InputMode::Answering(answering) => Some(answering.ask),
         _ => None,
     }
 }
@@ -124,11 +124,11 @@ fn key_pressed(model: &mut BoardModel, key: KeyEvent) -> Vec<BoardOrder> {
     }
 }
 
-fn act(model: &mut BoardModel, action: Action) -> Vec<BoardOrder> {
+fn act(model: &mut BoardModel, action: KeyAction) -> Vec<BoardOrder> {
     match action {
-        Action::Open if model.focus == BoardFocus::Asks => open_ask(model, model.ask),
-        Action::Open => return open(model),
-        Action::Answer => {
+        KeyAction::Open if model.focus == BoardFocus::Asks => open_ask(model, model.ask),
+        KeyAction::Open => return open(model),
+        KeyAction::Answer => {
             let chosen = model.board.plans.get(model.plan).map(|row| row.plan.clone());
             let of_plan = model
                 .board
@@ -141,24 +141,24 @@ fn act(model: &mut BoardModel, action: Action) -> Vec<BoardOrder> {
             };
             open_ask(model, at);
         }
-        Action::CancelTask => match model.board.plans.get(model.plan) {
+        KeyAction::CancelTask => match model.board.plans.get(model.plan) {
             Some(row) if can_be_cancelled(row) && model.board.running => {
                 model.mode = BoardMode::Cancel(row.plan.clone());
             }
             Some(_) | None => model.toast(Tone::Note, "there is nothing to cancel: it is over"),
         },
-        Action::NextFocus => {
+        KeyAction::NextFocus => {
             model.focus = match model.focus {
                 BoardFocus::Plans if !model.board.asks.is_empty() => BoardFocus::Asks,
                 BoardFocus::Plans | BoardFocus::Asks => BoardFocus::Plans,
             }
         }
-        Action::Help => model.mode = BoardMode::Help { top: 0 },
-        Action::Redraw => return vec![BoardOrder::Redraw],
-        Action::Suspend => return vec![BoardOrder::Suspend],
-        Action::Interrupt | Action::Quit if model.board.is_over() => return vec![BoardOrder::Leave],
-        Action::Interrupt if model.board.stopping => return vec![BoardOrder::Stop],
-        Action::Interrupt | Action::Quit => model.mode = BoardMode::Quit,
+        KeyAction::Help => model.mode = BoardMode::Help { top: 0 },
+        KeyAction::Redraw => return vec![BoardOrder::Redraw],
+        KeyAction::Suspend => return vec![BoardOrder::Suspend],
+        KeyAction::Interrupt | KeyAction::Quit if model.board.is_over() => return vec![BoardOrder::Leave],
+        KeyAction::Interrupt if model.board.stopping => return vec![BoardOrder::Stop],
+        KeyAction::Interrupt | KeyAction::Quit => model.mode = BoardMode::Quit,
         action => {
             let page = match model.focus {
                 BoardFocus::Plans => model.page(),
@@ -181,7 +181,7 @@ fn scroll(model: &mut BoardModel, focus: BoardFocus, by: Scroll) {
 }
 
 /// Whether a plan can still be cancelled.
-fn can_be_cancelled(row: &Row) -> bool {
+fn can_be_cancelled(row: &BoardRow) -> bool {
     !matches!(row.phase, PlanPhase::Merged { .. } | PlanPhase::Kept { .. })
 }
 
@@ -215,7 +215,7 @@ fn open_ask(model: &mut BoardModel, at: usize) {
     (own.ui.cols, own.ui.rows) = (model.cols, model.rows);
     // The user opened the box: it accepts keys at once, and no other question opens by itself.
     own.ui.put_off = u32::MAX;
-    own.ui.mode = Mode::Answering(Answering::new(number, 0));
+    own.ui.mode = InputMode::Answering(AnswerBox::new(number, 0));
     model.mode = BoardMode::Answering {
         plan,
         model: Box::new(own),
@@ -233,7 +233,7 @@ fn answer(model: &mut BoardModel, input: Input) -> Vec<BoardOrder> {
     let mut wanted = Vec::new();
     for order in orders {
         match order {
-            Order::Command {
+            ScreenOrder::Command {
                 command: command @ UserCommand::Answer { .. },
                 ..
             } => {
@@ -243,10 +243,10 @@ fn answer(model: &mut BoardModel, input: Input) -> Vec<BoardOrder> {
                     command,
                 });
             }
-            Order::Redraw => wanted.push(BoardOrder::Redraw),
-            Order::Suspend => wanted.push(BoardOrder::Suspend),
+            ScreenOrder::Redraw => wanted.push(BoardOrder::Redraw),
+            ScreenOrder::Suspend => wanted.push(BoardOrder::Suspend),
             // Ctrl-C closes only the box.
-            _ => own.ui.mode = Mode::Normal,
+            _ => own.ui.mode = InputMode::Normal,
         }
     }
     if answered_number(own).is_none() {
@@ -276,7 +276,7 @@ fn cancelling(model: &mut BoardModel, chord: Chord, plan: PlanName) -> Vec<Board
     model.mode = BoardMode::Normal;
     match (chord.code, chord.modifiers) {
         (KeyCode::Char('y' | 'c') | KeyCode::Enter, KeyModifiers::NONE) => vec![BoardOrder::Cancel(plan)],
-        (KeyCode::Char('c'), KeyModifiers::CONTROL) => act(model, Action::Interrupt),
+        (KeyCode::Char('c'), KeyModifiers::CONTROL) => act(model, KeyAction::Interrupt),
         (KeyCode::Char('n' | 'q') | KeyCode::Esc, KeyModifiers::NONE) => Vec::new(),
         // Any other key is not an answer.
         _ => {
@@ -291,7 +291,7 @@ fn helped(model: &mut BoardModel, chord: Chord, top: usize) -> Vec<BoardOrder> {
     let bindings: Vec<_> = BOARD.iter().collect();
     let last = view::last_line_of_bindings(&bindings, model.mouse, model.layout().whole);
     let action = keys::action_on_board(chord);
-    if let Some(action @ (Action::Interrupt | Action::Suspend | Action::Redraw)) = action {
+    if let Some(action @ (KeyAction::Interrupt | KeyAction::Suspend | KeyAction::Redraw)) = action {
         return act(model, action);
     }
     model.mode = match action.and_then(|action| Scroll::of(action, page)) {

@@ -6,11 +6,11 @@ use ralph_core::event::{Answer, Question};
 use crate::ui::tui::{
     editor::Editor,
     keys::Chord,
-    model::{AnswerStep, Answering, Choosing, are_marked, choices},
+    model::{AnswerBox, AnswerStep, Choosing, are_marked, choices},
 };
 
 /// The effect of a key on the choices.
-pub(super) enum Chosen {
+pub(super) enum ChoiceEffect {
     /// The key has no meaning for the choices.
     Nothing,
     Moved,
@@ -19,15 +19,15 @@ pub(super) enum Chosen {
 }
 
 /// Handles a key where there are choices.
-pub(super) fn key(questions: &[Question], chord: Chord, answering: &mut Answering) -> Chosen {
+pub(super) fn key(questions: &[Question], chord: Chord, answering: &mut AnswerBox) -> ChoiceEffect {
     let all = choices(questions);
     if all.is_empty() {
         return match chord.code {
             KeyCode::Enter => {
                 answering.step = AnswerStep::Wording(Editor::default());
-                Chosen::Moved
+                ChoiceEffect::Moved
             }
-            _ => Chosen::Nothing,
+            _ => ChoiceEffect::Nothing,
         };
     }
     let choice = &mut answering.choice;
@@ -40,9 +40,9 @@ pub(super) fn key(questions: &[Question], chord: Chord, answering: &mut Answerin
         }
         (KeyCode::Char(' '), KeyModifiers::NONE) => toggle(questions, choice, at),
         (KeyCode::Enter, KeyModifiers::NONE) => return entered(questions, &all, answering),
-        _ => return Chosen::Nothing,
+        _ => return ChoiceEffect::Nothing,
     }
-    Chosen::Moved
+    ChoiceEffect::Moved
 }
 
 fn toggle(questions: &[Question], choice: &mut Choosing, at: (usize, usize)) {
@@ -58,7 +58,7 @@ fn toggle(questions: &[Question], choice: &mut Choosing, at: (usize, usize)) {
     }
 }
 
-fn entered(questions: &[Question], all: &[(usize, usize)], answering: &mut Answering) -> Chosen {
+fn entered(questions: &[Question], all: &[(usize, usize)], answering: &mut AnswerBox) -> ChoiceEffect {
     let choice = &mut answering.choice;
     let (here, _) = all[choice.cursor];
     let has_answer = |choice: &Choosing, question: usize| choice.taken.iter().any(|(of, _)| *of == question);
@@ -73,7 +73,7 @@ fn entered(questions: &[Question], all: &[(usize, usize)], answering: &mut Answe
     let mut open = after.filter(|(question, _)| !has_answer(choice, *question));
     if let Some(next) = open.next() {
         choice.cursor = all.iter().position(|known| known == next).unwrap_or_default();
-        return Chosen::Moved;
+        return ChoiceEffect::Moved;
     }
     let words: Vec<String> = questions
         .iter()
@@ -87,9 +87,9 @@ fn entered(questions: &[Question], all: &[(usize, usize)], answering: &mut Answe
     if words.iter().any(String::is_empty) {
         // The remaining questions need typed answers; the selected ones are filled in.
         answering.step = AnswerStep::Wording(Editor::of(&words.join("\n")));
-        return Chosen::Moved;
+        return ChoiceEffect::Moved;
     }
-    Chosen::Answered(Answer::Words { words })
+    ChoiceEffect::Answered(Answer::Words { words })
 }
 
 /// The text that names a choice in an answer: its number, unless another choice has that label.

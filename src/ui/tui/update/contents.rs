@@ -4,17 +4,18 @@ use ralph_core::run::{AskEntry, AskSubject};
 use ralph_text::one_line;
 
 use crate::ui::tui::{
-    keys::Place,
+    keys::KeyFocus,
     model::{
-        DiffState, Model, Pane, Part, ReportRow, ask_in_words, background_at, listed, message_at, position, select,
+        DiffState, IterationPart, Model, Pane, ReportRow, ask_in_words, background_at, listed, message_at, position,
+        select,
     },
-    needle::Direction,
+    needle::SearchDirection,
     patch::Patch,
     view,
 };
 
 /// The lines of a pane and the user's position in them.
-pub(super) trait Lines {
+pub(super) trait PaneContent {
     /// Calls `take` for every line, in order.
     fn each(&self, model: &Model, take: &mut dyn FnMut(&str));
 
@@ -36,31 +37,31 @@ pub(super) trait Lines {
     }
 
     /// The preferred direction of a search.
-    fn direction(&self) -> Direction {
-        Direction::Down
+    fn direction(&self) -> SearchDirection {
+        SearchDirection::Down
     }
 }
 
 /// The lines of the focused pane; `None` for terminals.
-pub(super) fn lines(model: &Model) -> Option<&'static dyn Lines> {
-    Some(match Place::of(&model.ui) {
-        Place::Plan => &Plan,
-        Place::View(Pane::Log) => &Log,
-        Place::View(Pane::Diff) => &Diff,
-        Place::View(Pane::History) => match model.ui.history.open.as_ref().map(|open| open.part) {
-            None => &History,
-            Some(Part::Diff) => &Diff,
-            Some(Part::Goals | Part::Messages) => &OfIteration,
-            Some(Part::Transcript) => return None,
+pub(super) fn lines(model: &Model) -> Option<&'static dyn PaneContent> {
+    Some(match KeyFocus::of(&model.ui) {
+        KeyFocus::Plan => &PlanContent,
+        KeyFocus::View(Pane::Log) => &LogContent,
+        KeyFocus::View(Pane::Diff) => &DiffContent,
+        KeyFocus::View(Pane::History) => match model.ui.history.open.as_ref().map(|open| open.part) {
+            None => &HistoryContent,
+            Some(IterationPart::Diff) => &DiffContent,
+            Some(IterationPart::Goals | IterationPart::Messages) => &IterationContent,
+            Some(IterationPart::Transcript) => return None,
         },
-        Place::View(Pane::Report) => &Report,
-        Place::View(Pane::Messages) if model.ui.reading.is_some() => &WholeMessage,
-        Place::View(Pane::Messages) => &Messages,
-        Place::View(Pane::Asks) if model.ui.asks.reading.is_some() => &Ask,
-        Place::View(Pane::Asks) => &Asks,
-        Place::View(Pane::Limits) => &Limits,
-        Place::View(Pane::Background) => &Background,
-        Place::View(Pane::Terminal) => return None,
+        KeyFocus::View(Pane::Report) => &ReportContent,
+        KeyFocus::View(Pane::Messages) if model.ui.reading.is_some() => &MessageContent,
+        KeyFocus::View(Pane::Messages) => &MessageListContent,
+        KeyFocus::View(Pane::Asks) if model.ui.asks.reading.is_some() => &AskContent,
+        KeyFocus::View(Pane::Asks) => &AskListContent,
+        KeyFocus::View(Pane::Limits) => &LimitsContent,
+        KeyFocus::View(Pane::Background) => &BackgroundContent,
+        KeyFocus::View(Pane::Terminal) => return None,
     })
 }
 
@@ -72,25 +73,25 @@ pub(super) fn chosen(model: &Model) -> Option<String> {
 /// The content of the focused pane with a file name for it. For messages and questions, only the selected one.
 pub(super) fn document(model: &Model) -> Option<(&'static str, String)> {
     let lines = lines(model)?;
-    let place = Place::of(&model.ui);
+    let place = KeyFocus::of(&model.ui);
     let text = match place {
-        Place::View(Pane::Messages) | Place::View(Pane::Asks) => lines.chosen(model)?,
+        KeyFocus::View(Pane::Messages) | KeyFocus::View(Pane::Asks) => lines.chosen(model)?,
         _ => whole(lines, model),
     };
     let name = match place {
-        Place::Plan => "plan.txt",
-        Place::View(Pane::Terminal) => "transcript.txt",
-        Place::View(Pane::Log) => "log.txt",
-        Place::View(Pane::History) => match model.ui.history.open.as_ref().map(|open| open.part) {
-            Some(Part::Diff) => "changes.diff",
+        KeyFocus::Plan => "plan.txt",
+        KeyFocus::View(Pane::Terminal) => "transcript.txt",
+        KeyFocus::View(Pane::Log) => "log.txt",
+        KeyFocus::View(Pane::History) => match model.ui.history.open.as_ref().map(|open| open.part) {
+            Some(IterationPart::Diff) => "changes.diff",
             _ => "iterations.txt",
         },
-        Place::View(Pane::Diff) => "changes.diff",
-        Place::View(Pane::Messages) => "message.md",
-        Place::View(Pane::Asks) => "question.txt",
-        Place::View(Pane::Limits) => "limits.txt",
-        Place::View(Pane::Background) => "tasks.txt",
-        Place::View(Pane::Report) => "report.txt",
+        KeyFocus::View(Pane::Diff) => "changes.diff",
+        KeyFocus::View(Pane::Messages) => "message.md",
+        KeyFocus::View(Pane::Asks) => "question.txt",
+        KeyFocus::View(Pane::Limits) => "limits.txt",
+        KeyFocus::View(Pane::Background) => "tasks.txt",
+        KeyFocus::View(Pane::Report) => "report.txt",
     };
     (!text.trim().is_empty()).then_some((name, text))
 }
@@ -103,7 +104,7 @@ fn match_at(at: usize, model: &Model) -> Option<usize> {
 }
 
 /// The text of a line, or of the last one if there are fewer lines.
-fn line(lines: &(impl Lines + ?Sized), model: &Model, at: usize) -> Option<String> {
+fn line(lines: &(impl PaneContent + ?Sized), model: &Model, at: usize) -> Option<String> {
     let (mut found, mut last, mut count) = (None, String::new(), 0);
     lines.each(model, &mut |text| {
         if count == at {
@@ -116,7 +117,7 @@ fn line(lines: &(impl Lines + ?Sized), model: &Model, at: usize) -> Option<Strin
     found.or((count > 0).then_some(last))
 }
 
-fn whole(lines: &(impl Lines + ?Sized), model: &Model) -> String {
+fn whole(lines: &(impl PaneContent + ?Sized), model: &Model) -> String {
     let mut all = String::new();
     lines.each(model, &mut |line| {
         all.push_str(line);
@@ -139,7 +140,7 @@ fn what_was_asked(entry: &AskEntry) -> String {
 }
 
 /// Selects a line, or scrolls it into view with a third of the height above it.
-pub(super) fn go(lines: &dyn Lines, model: &mut Model, line: usize) {
+pub(super) fn go(lines: &dyn PaneContent, model: &mut Model, line: usize) {
     if lines.chooses() {
         return lines.put(model, line);
     }
@@ -150,9 +151,9 @@ pub(super) fn go(lines: &dyn Lines, model: &mut Model, line: usize) {
     lines.put(model, top);
 }
 
-struct Plan;
+struct PlanContent;
 
-impl Lines for Plan {
+impl PaneContent for PlanContent {
     fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
         model.run.plan.tasks.iter().for_each(|task| take(&task.text));
     }
@@ -166,9 +167,9 @@ impl Lines for Plan {
     }
 }
 
-struct Log;
+struct LogContent;
 
-impl Lines for Log {
+impl PaneContent for LogContent {
     fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
         let log = &model.log;
         (0..log.len())
@@ -187,14 +188,14 @@ impl Lines for Log {
         model.ui.log_below = model.log.len().saturating_sub(1).saturating_sub(at);
     }
 
-    fn direction(&self) -> Direction {
-        Direction::Up
+    fn direction(&self) -> SearchDirection {
+        SearchDirection::Up
     }
 }
 
-struct Diff;
+struct DiffContent;
 
-impl Lines for Diff {
+impl PaneContent for DiffContent {
     fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
         if let DiffState::Loaded(patch) = &model.ui.diff.state {
             patch.lines.iter().for_each(|line| take(line));
@@ -230,9 +231,9 @@ impl Lines for Diff {
     }
 }
 
-struct History;
+struct HistoryContent;
 
-impl Lines for History {
+impl PaneContent for HistoryContent {
     fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
         let tasks = model.run.iterations.rows.iter().map(|row| row.task.as_deref());
         tasks.for_each(|task| take(task.unwrap_or_default()));
@@ -255,9 +256,9 @@ impl Lines for History {
     }
 }
 
-struct Messages;
+struct MessageListContent;
 
-impl Lines for Messages {
+impl PaneContent for MessageListContent {
     fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
         let messages = model.run.messages.iter().rev();
         messages.for_each(|message| take(&one_line(&message.text)));
@@ -277,9 +278,9 @@ impl Lines for Messages {
 }
 
 /// A message shown in full.
-struct WholeMessage;
+struct MessageContent;
 
-impl Lines for WholeMessage {
+impl PaneContent for MessageContent {
     fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
         view::lines_of_message(model).iter().for_each(|line| take(line));
     }
@@ -295,7 +296,7 @@ impl Lines for WholeMessage {
     }
 
     fn chosen(&self, model: &Model) -> Option<String> {
-        Messages.chosen(model)
+        MessageListContent.chosen(model)
     }
 
     fn chooses(&self) -> bool {
@@ -303,9 +304,9 @@ impl Lines for WholeMessage {
     }
 }
 
-struct Asks;
+struct AskListContent;
 
-impl Lines for Asks {
+impl PaneContent for AskListContent {
     fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
         listed(model).for_each(|entry| take(&ask_in_words(entry)));
     }
@@ -324,9 +325,9 @@ impl Lines for Asks {
 }
 
 /// A question shown in full.
-struct Ask;
+struct AskContent;
 
-impl Lines for Ask {
+impl PaneContent for AskContent {
     fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
         if let Some(reading) = model.ui.asks.reading {
             let lines = view::lines_of_ask(model, reading.place);
@@ -353,9 +354,9 @@ impl Lines for Ask {
     }
 }
 
-struct Report;
+struct ReportContent;
 
-impl Lines for Report {
+impl PaneContent for ReportContent {
     fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
         model.ui.report.rows.iter().for_each(|row| take(&text_of(row)));
     }
@@ -382,9 +383,9 @@ fn text_of(row: &ReportRow) -> String {
 }
 
 /// A part of an iteration shown in full.
-struct OfIteration;
+struct IterationContent;
 
-impl Lines for OfIteration {
+impl PaneContent for IterationContent {
     fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
         if let Some(open) = &model.ui.history.open {
             let rows = view::part_rows(model, open, model.layout().main.width);
@@ -411,9 +412,9 @@ impl Lines for OfIteration {
     }
 }
 
-struct Limits;
+struct LimitsContent;
 
-impl Lines for Limits {
+impl PaneContent for LimitsContent {
     fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
         view::lines_of_limits(model).iter().for_each(|line| take(line));
     }
@@ -435,9 +436,9 @@ impl Lines for Limits {
     }
 }
 
-struct Background;
+struct BackgroundContent;
 
-impl Lines for Background {
+impl PaneContent for BackgroundContent {
     fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
         let tasks = model.run.background.tasks.iter().rev();
         tasks.for_each(|task| take(&one_line(&task.command)));

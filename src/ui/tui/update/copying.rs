@@ -4,35 +4,35 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::ui::tui::{
     keys::Chord,
-    model::{Mode, Model, PORTIONS, Portion},
+    model::{InputMode, Model, PORTIONS, Portion},
 };
 
 use super::{
     contents,
-    order::{Order, refused},
+    order::{ScreenOrder, refused},
     search::is_in_terminal,
 };
 
-pub(super) fn begin(model: &mut Model) -> Vec<Order> {
+pub(super) fn begin(model: &mut Model) -> Vec<ScreenOrder> {
     if is_in_terminal(model) {
-        model.ui.mode = Mode::Copying;
+        model.ui.mode = InputMode::Copying;
         return Vec::new();
     }
     match contents::chosen(model) {
-        Some(text) => vec![Order::Copy(text)],
+        Some(text) => vec![ScreenOrder::Copy(text)],
         None => refused(model, "there is nothing to copy here"),
     }
 }
 
 /// Handles a key of the box that asks for the part.
-pub(super) fn choose(model: &mut Model, key: KeyEvent) -> Vec<Order> {
+pub(super) fn choose(model: &mut Model, key: KeyEvent) -> Vec<ScreenOrder> {
     let chord = Chord::new(key.code, key.modifiers);
     match (chord.code, chord.modifiers) {
-        (KeyCode::Esc | KeyCode::Char('q' | 'y'), KeyModifiers::NONE) => model.ui.mode = Mode::Normal,
-        (KeyCode::Char('c'), KeyModifiers::CONTROL) => model.ui.mode = Mode::Normal,
+        (KeyCode::Esc | KeyCode::Char('q' | 'y'), KeyModifiers::NONE) => model.ui.mode = InputMode::Normal,
+        (KeyCode::Char('c'), KeyModifiers::CONTROL) => model.ui.mode = InputMode::Normal,
         (KeyCode::Char(pressed), KeyModifiers::NONE) => {
             if let Some((_, part, _)) = PORTIONS.iter().find(|(key, ..)| *key == pressed) {
-                model.ui.mode = Mode::Normal;
+                model.ui.mode = InputMode::Normal;
                 return copy(model, *part);
             }
         }
@@ -41,16 +41,16 @@ pub(super) fn choose(model: &mut Model, key: KeyEvent) -> Vec<Order> {
     Vec::new()
 }
 
-fn copy(model: &mut Model, part: Portion) -> Vec<Order> {
+fn copy(model: &mut Model, part: Portion) -> Vec<ScreenOrder> {
     // For a past iteration, only the screen has its output.
     let is_live = model.ui.history.open.is_none();
     let said = match part {
         Portion::Block => model.spoken.block.as_ref(),
         Portion::Message => model.spoken.message.as_ref(),
-        Portion::Line | Portion::Shown | Portion::All => return vec![Order::CopyFrom(part)],
+        Portion::Line | Portion::Shown | Portion::All => return vec![ScreenOrder::CopyFrom(part)],
     };
     match said.filter(|_| is_live) {
-        Some(text) => vec![Order::Copy(text.clone())],
+        Some(text) => vec![ScreenOrder::Copy(text.clone())],
         None => refused(
             model,
             "the agent has said nothing of the kind; `s` copies what is shown",
@@ -73,9 +73,9 @@ mod tests {
         },
     };
 
-    fn copied(orders: &[Order]) -> &str {
+    fn copied(orders: &[ScreenOrder]) -> &str {
         match orders {
-            [Order::Copy(text)] => text,
+            [ScreenOrder::Copy(text)] => text,
             other => panic!("{other:?}"),
         }
     }
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn of_a_terminal_it_is_asked_what_is_meant() {
         let mut model = model(100, 30, running());
-        assert_eq!(press(&mut model, "yxs"), [Order::CopyFrom(Portion::Shown)]);
+        assert_eq!(press(&mut model, "yxs"), [ScreenOrder::CopyFrom(Portion::Shown)]);
         assert_eq!(press(&mut model, "ym"), [], "nothing was said");
         assert!(model.ui.toast.is_some());
         let text = "Run this:\n```sh\ncargo test\n```".to_owned();
@@ -122,6 +122,6 @@ mod tests {
         assert_eq!(copied(&press(&mut model, "ym")), text);
         assert_eq!(copied(&press(&mut model, "yb")), "cargo test\n");
         assert_eq!(press(&mut model, "yy"), []);
-        assert_eq!(model.ui.mode, Mode::Normal);
+        assert_eq!(model.ui.mode, InputMode::Normal);
     }
 }

@@ -5,19 +5,19 @@ use crate::ui::tui::{
     patch::Patch,
 };
 
-use super::order::{Order, Scroll, Way, refused};
+use super::order::{ScreenOrder, Scroll, StepDirection, refused};
 
 /// Columns scrolled sideways by a key.
 const SIDEWAYS: usize = 16;
 
 /// Shows the changes of `iteration`; a repeated call reloads them.
-pub(super) fn show(model: &mut Model, iteration: u32) -> Vec<Order> {
+pub(super) fn show(model: &mut Model, iteration: u32) -> Vec<ScreenOrder> {
     let diff = &mut model.ui.diff;
     if diff.iteration != Some(iteration) {
         diff.since = None;
         begin(model, iteration);
     }
-    vec![Order::LoadDiff]
+    vec![ScreenOrder::LoadDiff]
 }
 
 fn begin(model: &mut Model, iteration: u32) {
@@ -28,11 +28,11 @@ fn begin(model: &mut Model, iteration: u32) {
 }
 
 /// Takes a loaded patch, unless another one is wanted by now.
-pub(super) fn loaded(model: &mut Model, since: u32, iteration: u32, patch: Result<Patch, String>) -> Vec<Order> {
+pub(super) fn loaded(model: &mut Model, since: u32, iteration: u32, patch: Result<Patch, String>) -> Vec<ScreenOrder> {
     let diff = &mut model.ui.diff;
     if diff.iterations() != Some((since, iteration)) {
         return match diff.iteration {
-            Some(_) => vec![Order::LoadDiff],
+            Some(_) => vec![ScreenOrder::LoadDiff],
             None => Vec::new(),
         };
     }
@@ -46,24 +46,24 @@ pub(super) fn loaded(model: &mut Model, since: u32, iteration: u32, patch: Resul
 
 /// Moves the start of the comparison an iteration back or forth. After the run's start comes the iteration alone, and
 /// vice versa.
-pub(super) fn compare(model: &mut Model, way: Way) -> Vec<Order> {
+pub(super) fn compare(model: &mut Model, way: StepDirection) -> Vec<ScreenOrder> {
     let diff = &model.ui.diff;
     let (Some(iteration), Some(first)) = (diff.iteration, first_iteration(model)) else {
         return Vec::new();
     };
     let since = diff.since.unwrap_or(iteration);
     let since = match way {
-        Way::Previous if since <= first => iteration,
-        Way::Previous => since - 1,
-        Way::Next if since >= iteration => first,
-        Way::Next => since + 1,
+        StepDirection::Previous if since <= first => iteration,
+        StepDirection::Previous => since - 1,
+        StepDirection::Next if since >= iteration => first,
+        StepDirection::Next => since + 1,
     };
     if first == iteration {
         return refused(model, "there is no earlier iteration to compare with");
     }
     model.ui.diff.since = Some(since).filter(|since| *since != iteration);
     begin(model, iteration);
-    vec![Order::LoadDiff]
+    vec![ScreenOrder::LoadDiff]
 }
 
 /// The first known iteration of the run.
@@ -90,13 +90,13 @@ pub(super) fn scroll(model: &mut Model, by: Scroll) {
 }
 
 /// Goes to the beginning of the next file, or of the current one and then the one before.
-pub(super) fn go_to_file(model: &mut Model, way: Way) {
+pub(super) fn go_to_file(model: &mut Model, way: StepDirection) {
     let top = model.ui.diff.top;
     let Some(patch) = patch(model) else { return };
     let mut files = patch.files.iter().map(|file| file.at);
     let at = match way {
-        Way::Next => files.find(|at| *at > top),
-        Way::Previous => files.rfind(|at| *at < top).or(Some(0)),
+        StepDirection::Next => files.find(|at| *at > top),
+        StepDirection::Previous => files.rfind(|at| *at < top).or(Some(0)),
     };
     // Even if less than a page follows: the current file is the one at the top.
     if let Some(at) = at {
@@ -116,12 +116,12 @@ pub(super) fn wrap(model: &mut Model) {
     model.ui.diff.left = 0;
 }
 
-pub(super) fn scroll_sideways(model: &mut Model, way: Way) {
+pub(super) fn scroll_sideways(model: &mut Model, way: StepDirection) {
     let widest = patch(model).map_or(0, |patch| patch.widest);
     let diff = &mut model.ui.diff;
     diff.left = match way {
         _ if diff.wrap => 0,
-        Way::Next => (diff.left + SIDEWAYS).min(widest.saturating_sub(SIDEWAYS)),
-        Way::Previous => diff.left.saturating_sub(SIDEWAYS),
+        StepDirection::Next => (diff.left + SIDEWAYS).min(widest.saturating_sub(SIDEWAYS)),
+        StepDirection::Previous => diff.left.saturating_sub(SIDEWAYS),
     };
 }

@@ -1,17 +1,17 @@
 //! The list of iterations: the selected one and the shown part of an open one.
 
 use crate::ui::tui::{
-    model::{Model, Part, Playback},
+    model::{IterationPart, Model, Playback},
     view,
 };
 
 use super::{
     diff,
-    order::{Order, Scroll, Way},
+    order::{ScreenOrder, Scroll, StepDirection},
 };
 
 /// Opens the selected iteration, with its transcript first.
-pub(super) fn open(model: &mut Model) -> Vec<Order> {
+pub(super) fn open(model: &mut Model) -> Vec<ScreenOrder> {
     let chosen = model.run.iterations.rows.iter().rev().nth(model.ui.history.selected);
     let Some(iteration) = chosen.map(|iteration| iteration.number) else {
         return Vec::new();
@@ -20,26 +20,29 @@ pub(super) fn open(model: &mut Model) -> Vec<Order> {
         return Vec::new();
     }
     model.ui.history.open = Some(Playback::new(iteration));
-    vec![Order::Play { iteration }]
+    vec![ScreenOrder::Play { iteration }]
 }
 
 /// Goes to the next or previous part, cyclically.
-pub(super) fn turn(model: &mut Model, way: Way) -> Vec<Order> {
+pub(super) fn turn(model: &mut Model, way: StepDirection) -> Vec<ScreenOrder> {
     let Some(open) = &mut model.ui.history.open else {
         return Vec::new();
     };
-    let count = Part::ALL.len();
-    let at = Part::ALL.iter().position(|part| *part == open.part).unwrap_or(0);
+    let count = IterationPart::ALL.len();
+    let at = IterationPart::ALL
+        .iter()
+        .position(|part| *part == open.part)
+        .unwrap_or(0);
     let at = match way {
-        Way::Next => at + 1,
-        Way::Previous => at + count - 1,
+        StepDirection::Next => at + 1,
+        StepDirection::Previous => at + count - 1,
     };
-    open.part = Part::ALL[at % count];
+    open.part = IterationPart::ALL[at % count];
     open.top = 0;
     let iteration = open.iteration;
     match open.part {
-        Part::Diff => diff::show(model, iteration),
-        Part::Transcript | Part::Goals | Part::Messages => Vec::new(),
+        IterationPart::Diff => diff::show(model, iteration),
+        IterationPart::Transcript | IterationPart::Goals | IterationPart::Messages => Vec::new(),
     }
 }
 
@@ -51,9 +54,9 @@ pub(super) fn scroll(model: &mut Model, by: Scroll) {
         return;
     };
     match open.part {
-        Part::Transcript => {}
-        Part::Diff => diff::scroll(model, by),
-        Part::Goals | Part::Messages => {
+        IterationPart::Transcript => {}
+        IterationPart::Diff => diff::scroll(model, by),
+        IterationPart::Goals | IterationPart::Messages => {
             // The first row of the area names the parts.
             let room = usize::from(main.height).saturating_sub(1);
             let last = view::part_rows(model, open, main.width).len().saturating_sub(room);

@@ -4,11 +4,11 @@ use ralph_core::event::{SteeringId, SteeringKind, UserCommand};
 
 use crate::ui::tui::{
     editor::Editor,
-    model::{Editing, Mode, Model, Question, ReadMessage, can_be_edited, message_at},
+    model::{Confirmation, Editing, InputMode, Model, ReadMessage, can_be_edited, message_at},
     view,
 };
 
-use super::order::{Order, Scroll, refused};
+use super::order::{ScreenOrder, Scroll, refused};
 
 /// Opens the selected message: for editing if it is still queued, otherwise for reading.
 pub(super) fn open(model: &mut Model) {
@@ -29,7 +29,7 @@ pub(super) fn open(model: &mut Model) {
     let draft = std::mem::replace(&mut model.ui.steering, edited);
     model.ui.editing = Some(Editing { id, draft });
     model.ui.recall.rewind();
-    model.ui.mode = Mode::Steering;
+    model.ui.mode = InputMode::Steering;
 }
 
 /// Scrolls an open message, or moves the selection.
@@ -49,10 +49,10 @@ pub(super) fn scroll(model: &mut Model, scroll: Scroll) {
 }
 
 /// Withdraws the selected message. A standing message needs a confirmation.
-pub(super) fn withdraw(model: &mut Model) -> Vec<Order> {
+pub(super) fn withdraw(model: &mut Model) -> Vec<ScreenOrder> {
     match message_at(model).filter(|message| message.is_due()) {
         Some(message) if message.kind == SteeringKind::Standing => {
-            model.ui.mode = Mode::Asking(Question::Withdraw { id: message.id });
+            model.ui.mode = InputMode::Asking(Confirmation::Withdraw { id: message.id });
             Vec::new()
         }
         Some(message) => vec![withdrawn(message.id)],
@@ -60,8 +60,8 @@ pub(super) fn withdraw(model: &mut Model) -> Vec<Order> {
     }
 }
 
-pub(super) fn withdrawn(id: SteeringId) -> Order {
-    Order::by_user(UserCommand::Withdraw { id })
+pub(super) fn withdrawn(id: SteeringId) -> ScreenOrder {
+    ScreenOrder::by_user(UserCommand::Withdraw { id })
 }
 
 #[cfg(test)]
@@ -91,8 +91,8 @@ mod tests {
         model
     }
 
-    fn steer(kind: SteeringKind, text: &str) -> Order {
-        Order::by_user(UserCommand::Steer {
+    fn steer(kind: SteeringKind, text: &str) -> ScreenOrder {
+        ScreenOrder::by_user(UserCommand::Steer {
             kind,
             text: text.to_owned(),
         })
@@ -113,7 +113,7 @@ mod tests {
         let expected = [
             steer(SteeringKind::Next, "Use SQLite 3"),
             withdrawn(SteeringId(2)),
-            Order::RememberMessages,
+            ScreenOrder::RememberMessages,
         ];
         assert_eq!(sent, expected);
         assert_eq!(model.ui.steering.text(), "a draft");
@@ -137,7 +137,7 @@ mod tests {
         let sent = update(&mut model, key(KeyCode::Enter));
         assert_eq!(
             sent,
-            [steer(SteeringKind::Next, "Use SQLite 3"), Order::RememberMessages]
+            [steer(SteeringKind::Next, "Use SQLite 3"), ScreenOrder::RememberMessages]
         );
         assert!(model.ui.toast.is_some());
         // Opened for reading, not for editing.
@@ -146,7 +146,7 @@ mod tests {
             id: SteeringId(2),
             top: 0,
         };
-        assert_eq!((&model.ui.mode, model.ui.reading), (&Mode::Normal, Some(read)));
+        assert_eq!((&model.ui.mode, model.ui.reading), (&InputMode::Normal, Some(read)));
         update(&mut model, key(KeyCode::Esc));
         assert_eq!((model.ui.pane, model.ui.reading), (Pane::Messages, None));
     }
@@ -180,7 +180,7 @@ mod tests {
             press(&mut model, "zzz");
             update(&mut model, key(leaves));
             let shown = (model.ui.steering.text(), &model.ui.mode);
-            assert_eq!(shown, ("Write tests", &Mode::Steering), "{leaves:?}");
+            assert_eq!(shown, ("Write tests", &InputMode::Steering), "{leaves:?}");
         }
         update(&mut model, key(KeyCode::Down));
         update(&mut model, key(KeyCode::Down));

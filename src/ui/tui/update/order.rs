@@ -5,9 +5,9 @@ use ralph_core::event::{RequestedBy, StopRequest, UserCommand};
 use ralph_words::Tone;
 
 use crate::ui::tui::{
-    keys::Action,
+    keys::KeyAction,
     model::{Model, Overlay, Portion},
-    needle::{Direction, Match},
+    needle::{LineMatch, SearchDirection},
     patch::Patch,
 };
 
@@ -32,13 +32,13 @@ pub(crate) enum ScreenEvent {
     },
     /// A terminal was searched.
     Searched {
-        found: Option<Match>,
+        found: Option<LineMatch>,
     },
 }
 
 /// An order to the shell around the pure parts.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Order {
+pub(crate) enum ScreenOrder {
     Command {
         command: UserCommand,
         by: RequestedBy,
@@ -52,7 +52,7 @@ pub(crate) enum Order {
     /// Scroll the shown terminal.
     Scroll(Scroll),
     /// Search the shown terminal for the query.
-    Find(Wanted),
+    Find(MatchTarget),
     /// Scroll the shown terminal back to the view at the start of the search.
     EndFind,
     /// Load the patch for the diff pane.
@@ -63,7 +63,7 @@ pub(crate) enum Order {
     /// Render an overlay.
     Unfold(Overlay),
     /// Open a document in the user's editor.
-    Edit(Edited),
+    Edit(EditTarget),
     /// Copy a text to the user's clipboard.
     Copy(String),
     /// Copy a part of the shown terminal.
@@ -80,16 +80,16 @@ pub(crate) enum Order {
     Leave,
 }
 
-impl Order {
+impl ScreenOrder {
     pub(in crate::ui::tui) fn by_user(command: UserCommand) -> Self {
-        Order::Command {
+        ScreenOrder::Command {
             command,
             by: RequestedBy::User,
         }
     }
 
     pub(super) fn stop(stop: StopRequest, by: RequestedBy) -> Self {
-        Order::Command {
+        ScreenOrder::Command {
             command: UserCommand::Stop { stop },
             by,
         }
@@ -106,14 +106,14 @@ pub(crate) enum Scroll {
 
 impl Scroll {
     /// The scrolling of a key, for pages of `page` lines; `None` for other keys.
-    pub(super) fn of(action: Action, page: usize) -> Option<Self> {
+    pub(super) fn of(action: KeyAction, page: usize) -> Option<Self> {
         Some(match action {
-            Action::LineUp => Scroll::Up(1),
-            Action::LineDown => Scroll::Down(1),
-            Action::PageUp => Scroll::Up(page),
-            Action::PageDown => Scroll::Down(page),
-            Action::Top => Scroll::Top,
-            Action::Bottom => Scroll::Bottom,
+            KeyAction::LineUp => Scroll::Up(1),
+            KeyAction::LineDown => Scroll::Down(1),
+            KeyAction::PageUp => Scroll::Up(page),
+            KeyAction::PageDown => Scroll::Down(page),
+            KeyAction::Top => Scroll::Top,
+            KeyAction::Bottom => Scroll::Bottom,
             _ => return None,
         })
     }
@@ -136,21 +136,21 @@ impl Scroll {
 }
 
 /// Shows why a key has no effect.
-pub(super) fn refused(model: &mut Model, why: &str) -> Vec<Order> {
+pub(super) fn refused(model: &mut Model, why: &str) -> Vec<ScreenOrder> {
     model.ui.toast(Tone::Note, why, model.now_ms);
     Vec::new()
 }
 
 /// A direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum StepDirection {
     Next,
     Previous,
 }
 
 /// A document to open in an editor.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Edited {
+pub(crate) enum EditTarget {
     /// The file of the plan.
     Plan,
     /// The full content of the shown terminal.
@@ -164,10 +164,10 @@ pub(crate) enum Edited {
 
 /// The match to look for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum MatchTarget {
     /// The first from the start of the search, while the query is being typed.
     First,
-    Next(Direction),
+    Next(SearchDirection),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,29 +3,29 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::ui::tui::{
-    keys::Action,
+    keys::KeyAction,
     lines::edit,
-    model::{ActionSearch, Mode, Model},
+    model::{ActionSearch, InputMode, Model},
     offers::actions_found,
 };
 
 /// Handles a key of the palette. Returns the chosen action.
-pub(super) fn choose(model: &mut Model, key: KeyEvent, mut palette: ActionSearch) -> Option<Action> {
+pub(super) fn choose(model: &mut Model, key: KeyEvent, mut palette: ActionSearch) -> Option<KeyAction> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let found = actions_found(model, palette.query.text());
     let last = found.len().saturating_sub(1);
     match key.code {
         KeyCode::Esc => {
-            model.ui.mode = Mode::Normal;
+            model.ui.mode = InputMode::Normal;
             return None;
         }
         KeyCode::Char('c') if control => {
-            model.ui.mode = Mode::Normal;
+            model.ui.mode = InputMode::Normal;
             return None;
         }
         KeyCode::Enter => {
             let binding = found.get(palette.chosen.min(last))?;
-            model.ui.mode = Mode::Normal;
+            model.ui.mode = InputMode::Normal;
             return Some(binding.action);
         }
         KeyCode::Up => palette.chosen = palette.chosen.saturating_sub(1),
@@ -37,7 +37,7 @@ pub(super) fn choose(model: &mut Model, key: KeyEvent, mut palette: ActionSearch
             palette.chosen = 0;
         }
     }
-    model.ui.mode = Mode::Palette(palette);
+    model.ui.mode = InputMode::Palette(palette);
     None
 }
 
@@ -50,7 +50,7 @@ mod tests {
         model::{Pane, ReplayState},
         testing::{model, queued, running},
         update::{
-            Order,
+            ScreenOrder,
             tests::{control, key, press},
             update,
         },
@@ -65,12 +65,12 @@ mod tests {
         update(&mut model, control('u'));
         press(&mut model, "event l");
         update(&mut model, key(KeyCode::Enter));
-        assert_eq!((&model.ui.mode, model.ui.pane), (&Mode::Normal, Pane::Log));
+        assert_eq!((&model.ui.mode, model.ui.pane), (&InputMode::Normal, Pane::Log));
         update(&mut model, control('p'));
         press(&mut model, "pause after");
         assert_eq!(
             update(&mut model, key(KeyCode::Enter)),
-            [Order::by_user(UserCommand::Pause)]
+            [ScreenOrder::by_user(UserCommand::Pause)]
         );
     }
 
@@ -79,21 +79,23 @@ mod tests {
         let mut model = model(100, 30, running());
         model.ui.transcript = true;
         let offers = |model: &Model, action| actions_found(model, "").iter().any(|binding| binding.action == action);
-        assert!(offers(&model, Action::Skip) && !offers(&model, Action::Type) && !offers(&model, Action::RetryNow));
-        assert!(!offers(&model, Action::NextMatch) && !offers(&model, Action::Withdraw));
+        assert!(
+            offers(&model, KeyAction::Skip) && !offers(&model, KeyAction::Type) && !offers(&model, KeyAction::RetryNow)
+        );
+        assert!(!offers(&model, KeyAction::NextMatch) && !offers(&model, KeyAction::Withdraw));
         press(&mut model, "m");
-        assert!(!offers(&model, Action::Withdraw) && !offers(&model, Action::Open));
+        assert!(!offers(&model, KeyAction::Withdraw) && !offers(&model, KeyAction::Open));
         model.apply(&Record {
             seq: 99,
             at_ms: model.now_ms,
             event: queued(1, SteeringKind::Next, "Use tabs"),
         });
-        assert!(offers(&model, Action::Withdraw) && offers(&model, Action::Open));
+        assert!(offers(&model, KeyAction::Withdraw) && offers(&model, KeyAction::Open));
         model.ui.replay = Some(ReplayState {
             speed: 1.0,
             paused: false,
             over: false,
         });
-        assert!(!offers(&model, Action::Skip) && offers(&model, Action::Faster));
+        assert!(!offers(&model, KeyAction::Skip) && offers(&model, KeyAction::Faster));
     }
 }

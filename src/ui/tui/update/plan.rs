@@ -1,12 +1,12 @@
 //! The plan's pane: the selected task and the folded headings.
 
 use crate::ui::tui::{
-    layout::Layout,
+    layout::ScreenLayout,
     model::{Model, PlanRow, has_sections, heading_of},
     view,
 };
 
-use super::order::{Order, Scroll, refused};
+use super::order::{ScreenOrder, Scroll, refused};
 
 /// Moves the selection among the visible tasks; a folded section counts as one step, its first task.
 pub(super) fn scroll(model: &mut Model, scroll: Scroll) {
@@ -19,7 +19,7 @@ pub(super) fn scroll(model: &mut Model, scroll: Scroll) {
 }
 
 /// Handles a click: selects a task, or folds or unfolds a section.
-pub(super) fn clicked(model: &mut Model, layout: &Layout, row: u16) -> Vec<Order> {
+pub(super) fn clicked(model: &mut Model, layout: &ScreenLayout, row: u16) -> Vec<ScreenOrder> {
     let Some(row) = view::plan_row_at(model, layout, row) else {
         return Vec::new();
     };
@@ -30,7 +30,7 @@ pub(super) fn clicked(model: &mut Model, layout: &Layout, row: u16) -> Vec<Order
     }
 }
 
-pub(super) fn fold(model: &mut Model) -> Vec<Order> {
+pub(super) fn fold(model: &mut Model) -> Vec<ScreenOrder> {
     if model.layout().has_strip() {
         return refused(model, "headings are shown where the plan has more room; `z` zooms it");
     }

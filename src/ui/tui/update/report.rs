@@ -4,7 +4,7 @@ use ralph_core::event::StopReason;
 
 use crate::ui::tui::{
     editor::Editor,
-    model::{AnswerStep, Answering, Mode, Model, Pane, used_up},
+    model::{AnswerBox, AnswerStep, InputMode, Model, Pane, used_up},
     view,
 };
 
@@ -32,7 +32,7 @@ pub(super) fn scroll(model: &mut Model, by: Scroll) {
 
 /// Shows the end of a finished run once the user is not typing, with an answer line if a question blocks it.
 pub(in crate::ui::tui) fn show_end(model: &mut Model) {
-    if !model.ui.report.due || model.ui.mode != Mode::Normal {
+    if !model.ui.report.due || model.ui.mode != InputMode::Normal {
         return;
     }
     let shown = model.ui.pane;
@@ -50,9 +50,9 @@ pub(in crate::ui::tui) fn show_end(model: &mut Model) {
 /// Opens the answer line for the question with which the run ended. Returns false if nothing can be answered.
 pub(super) fn answer(model: &mut Model) -> bool {
     if let Some(asked) = model.run.permissions.about_tests() {
-        model.ui.mode = Mode::Answering(Answering {
+        model.ui.mode = InputMode::Answering(AnswerBox {
             late: true,
-            ..Answering::new(asked.number, model.now_ms)
+            ..AnswerBox::new(asked.number, model.now_ms)
         });
         return true;
     }
@@ -62,10 +62,10 @@ pub(super) fn answer(model: &mut Model) -> bool {
     if used_up(&model.run).is_some() {
         return false;
     }
-    model.ui.mode = Mode::Answering(Answering {
+    model.ui.mode = InputMode::Answering(AnswerBox {
         late: true,
         step: AnswerStep::Wording(Editor::default()),
-        ..Answering::new(block.number, model.now_ms)
+        ..AnswerBox::new(block.number, model.now_ms)
     });
     true
 }

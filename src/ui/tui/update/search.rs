@@ -6,13 +6,13 @@ use ralph_words::Tone;
 use crate::ui::tui::{
     layout::Focus,
     lines::edit,
-    model::{Landed, Mode, Model, Search},
-    needle::{self, Direction, From, Match, Needle},
+    model::{InputMode, Model, Search, SearchPosition},
+    needle::{self, LineMatch, SearchDirection, SearchQuery, SearchStart},
 };
 
 use super::{
     contents::{go, lines},
-    order::{Order, Wanted},
+    order::{MatchTarget, ScreenOrder},
 };
 
 /// Opens the search line.
@@ -21,24 +21,24 @@ pub(super) fn begin(model: &mut Model) {
         origin: lines(model).map(|lines| lines.at(model)),
         ..Search::default()
     };
-    model.ui.mode = Mode::Searching;
+    model.ui.mode = InputMode::Searching;
 }
 
 /// Handles a key of the search line. The view follows the query while it is typed.
-pub(super) fn searching(model: &mut Model, key: KeyEvent) -> Vec<Order> {
+pub(super) fn searching(model: &mut Model, key: KeyEvent) -> Vec<ScreenOrder> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
         KeyCode::Esc => cancel(model),
         KeyCode::Char('c') if control => cancel(model),
         KeyCode::Enter => {
-            model.ui.mode = Mode::Normal;
+            model.ui.mode = InputMode::Normal;
             if !model.ui.search.query.is_empty() {
                 tell(model);
             }
             Vec::new()
         }
-        KeyCode::Up => step(model, Direction::Up),
-        KeyCode::Down => step(model, Direction::Down),
+        KeyCode::Up => step(model, SearchDirection::Up),
+        KeyCode::Down => step(model, SearchDirection::Down),
         _ => {
             let before = model.ui.search.query.text().to_owned();
             edit(&mut model.ui.search.query, key);
@@ -51,25 +51,25 @@ pub(super) fn searching(model: &mut Model, key: KeyEvent) -> Vec<Order> {
 }
 
 /// Goes to the first match of the current query.
-pub(super) fn query_changed(model: &mut Model) -> Vec<Order> {
+pub(super) fn query_changed(model: &mut Model) -> Vec<ScreenOrder> {
     if model.ui.search.query.is_empty() {
         model.ui.search.found = None;
         return go_back(model);
     }
-    seek(model, Wanted::First)
+    seek(model, MatchTarget::First)
 }
 
-fn cancel(model: &mut Model) -> Vec<Order> {
-    model.ui.mode = Mode::Normal;
+fn cancel(model: &mut Model) -> Vec<ScreenOrder> {
+    model.ui.mode = InputMode::Normal;
     let orders = go_back(model);
     model.ui.search = Search::default();
     orders
 }
 
 /// Returns to the view at the start of the search.
-fn go_back(model: &mut Model) -> Vec<Order> {
+fn go_back(model: &mut Model) -> Vec<ScreenOrder> {
     if is_in_terminal(model) {
-        return vec![Order::EndFind];
+        return vec![ScreenOrder::EndFind];
     }
     if let (Some(lines), Some(origin), Some(_)) = (lines(model), model.ui.search.origin, model.ui.search.landed.take())
     {
@@ -84,21 +84,21 @@ pub(super) fn is_in_terminal(model: &Model) -> bool {
 }
 
 /// Goes to the next match in the pane's preferred direction.
-pub(super) fn forward(model: &mut Model) -> Vec<Order> {
-    let direction = lines(model).map_or(Direction::Up, |lines| lines.direction());
+pub(super) fn forward(model: &mut Model) -> Vec<ScreenOrder> {
+    let direction = lines(model).map_or(SearchDirection::Up, |lines| lines.direction());
     again(model, direction)
 }
 
-pub(super) fn backward(model: &mut Model) -> Vec<Order> {
-    let direction = lines(model).map_or(Direction::Up, |lines| lines.direction());
+pub(super) fn backward(model: &mut Model) -> Vec<ScreenOrder> {
+    let direction = lines(model).map_or(SearchDirection::Up, |lines| lines.direction());
     let opposite = match direction {
-        Direction::Up => Direction::Down,
-        Direction::Down => Direction::Up,
+        SearchDirection::Up => SearchDirection::Down,
+        SearchDirection::Down => SearchDirection::Up,
     };
     again(model, opposite)
 }
 
-fn again(model: &mut Model, direction: Direction) -> Vec<Order> {
+fn again(model: &mut Model, direction: SearchDirection) -> Vec<ScreenOrder> {
     if model.ui.search.query.is_empty() {
         model
             .ui
@@ -108,25 +108,25 @@ fn again(model: &mut Model, direction: Direction) -> Vec<Order> {
     step(model, direction)
 }
 
-fn step(model: &mut Model, direction: Direction) -> Vec<Order> {
+fn step(model: &mut Model, direction: SearchDirection) -> Vec<ScreenOrder> {
     if model.ui.search.query.is_empty() {
         return Vec::new();
     }
-    seek(model, Wanted::Next(direction))
+    seek(model, MatchTarget::Next(direction))
 }
 
-fn seek(model: &mut Model, wanted: Wanted) -> Vec<Order> {
+fn seek(model: &mut Model, wanted: MatchTarget) -> Vec<ScreenOrder> {
     if is_in_terminal(model) {
-        return vec![Order::Find(wanted)];
+        return vec![ScreenOrder::Find(wanted)];
     }
     let found = in_lines(model, wanted);
     take(model, found)
 }
 
 /// Takes the result of a search, and shows it as a toast if the search line is closed.
-pub(super) fn take(model: &mut Model, found: Option<Match>) -> Vec<Order> {
+pub(super) fn take(model: &mut Model, found: Option<LineMatch>) -> Vec<ScreenOrder> {
     model.ui.search.found = Some(found);
-    if model.ui.mode == Mode::Normal {
+    if model.ui.mode == InputMode::Normal {
         tell(model);
     }
     Vec::new()
@@ -143,8 +143,8 @@ fn tell(model: &mut Model) {
 }
 
 /// Goes to a match in a pane with its own lines.
-fn in_lines(model: &mut Model, wanted: Wanted) -> Option<Match> {
-    let (lines, needle) = (lines(model)?, Needle::of(model.ui.search.query.text())?);
+fn in_lines(model: &mut Model, wanted: MatchTarget) -> Option<LineMatch> {
+    let (lines, needle) = (lines(model)?, SearchQuery::of(model.ui.search.query.text())?);
     let (mut matching, mut count) = (Vec::new(), 0);
     lines.each(model, &mut |line| {
         if needle.is_in(line) {
@@ -156,14 +156,14 @@ fn in_lines(model: &mut Model, wanted: Wanted) -> Option<Match> {
     let landed = model.ui.search.landed;
     let landed = landed.filter(|landed| (landed.pane, landed.focus, landed.at) == (pane, focus, at));
     let (from, direction) = match (wanted, landed) {
-        (Wanted::First, _) => (From::At(model.ui.search.origin.unwrap_or(at)), lines.direction()),
-        (Wanted::Next(direction), Some(landed)) => (From::Behind(landed.line), direction),
-        (Wanted::Next(direction), None) if lines.chooses() => (From::Behind(at), direction),
-        (Wanted::Next(direction), None) => (From::At(at), direction),
+        (MatchTarget::First, _) => (SearchStart::At(model.ui.search.origin.unwrap_or(at)), lines.direction()),
+        (MatchTarget::Next(direction), Some(landed)) => (SearchStart::Behind(landed.line), direction),
+        (MatchTarget::Next(direction), None) if lines.chooses() => (SearchStart::Behind(at), direction),
+        (MatchTarget::Next(direction), None) => (SearchStart::At(at), direction),
     };
     let found = needle::next(&matching, from, direction)?;
     go(lines, model, found.line);
-    model.ui.search.landed = Some(Landed {
+    model.ui.search.landed = Some(SearchPosition {
         pane,
         focus,
         at: lines.at(model),
@@ -178,7 +178,7 @@ mod tests {
     use ralph_core::{event::SteeringKind, testing::permission_asked};
 
     use crate::ui::tui::{
-        model::{DiffState, Pane, Reading},
+        model::{DiffState, ExpandedAsk, Pane},
         patch::Patch,
         testing::{model, queued, running},
         update::{
@@ -207,7 +207,7 @@ mod tests {
             .search
             .found
             .flatten()
-            .map_or_else(String::new, Match::in_words);
+            .map_or_else(String::new, LineMatch::in_words);
         let landed = model.ui.search.landed.map(|landed| all[landed.line].clone());
         format!("{} {found}", landed.unwrap_or_default())
     }
@@ -251,7 +251,7 @@ mod tests {
             assert_ne!(model.ui.search.landed, None);
             update(&mut model, key(KeyCode::Esc));
             assert_eq!(lines(&model).expect("lines").at(&model), left, "{pane:?}");
-            assert_eq!(model.ui.mode, Mode::Normal);
+            assert_eq!(model.ui.mode, InputMode::Normal);
             assert_ne!(origin, left, "{pane:?}");
         }
     }
@@ -276,7 +276,7 @@ mod tests {
             event: permission_asked(1),
         });
         asked.ui.show(Pane::Asks);
-        asked.ui.asks.reading = Some(Reading { place: 0, top: 0 });
+        asked.ui.asks.reading = Some(ExpandedAsk { place: 0, top: 0 });
         press(&mut asked, "/question 1");
         assert!(where_it_is(&asked).ends_with("1/1"));
     }

@@ -8,9 +8,9 @@ use ralph_core::{
 
 use super::*;
 use crate::ui::tui::{
-    keys::Place,
-    model::{DiffState, Part, ReplayState},
-    needle::Direction,
+    keys::KeyFocus,
+    model::{DiffState, IterationPart, ReplayState},
+    needle::SearchDirection,
     patch::Patch,
     testing::{START_MS, begun, model, queued, running, stopped},
 };
@@ -39,7 +39,7 @@ pub(super) fn control(character: char) -> ScreenEvent {
     )))
 }
 
-pub(super) fn press(model: &mut Model, keys: &str) -> Vec<Order> {
+pub(super) fn press(model: &mut Model, keys: &str) -> Vec<ScreenOrder> {
     let pressed = |character| update(model, key(KeyCode::Char(character)));
     keys.chars().flat_map(pressed).collect()
 }
@@ -55,20 +55,20 @@ pub(super) fn after(events: Vec<Event>) -> Model {
 #[test]
 fn keys_ask_the_loop_only_for_what_makes_sense_now() {
     let mut model = watching();
-    assert_eq!(press(&mut model, "p"), [Order::by_user(UserCommand::Pause)]);
+    assert_eq!(press(&mut model, "p"), [ScreenOrder::by_user(UserCommand::Pause)]);
     assert_eq!(press(&mut model, "S"), []);
-    assert_eq!(press(&mut model, "y"), [Order::by_user(UserCommand::Skip)]);
+    assert_eq!(press(&mut model, "y"), [ScreenOrder::by_user(UserCommand::Skip)]);
     assert_eq!(
         press(&mut model, "s"),
-        [Order::stop(StopRequest::AfterIteration, RequestedBy::User)]
+        [ScreenOrder::stop(StopRequest::AfterIteration, RequestedBy::User)]
     );
     assert_eq!(press(&mut model, "r"), []);
     assert!(model.ui.toast.is_some(), "the user is told why nothing happens");
 
     let mut paused = after([begun(), vec![Event::Paused { by: PausedBy::File }, Event::Held]].concat());
-    assert_eq!(press(&mut paused, "p"), [Order::by_user(UserCommand::Resume)]);
+    assert_eq!(press(&mut paused, "p"), [ScreenOrder::by_user(UserCommand::Resume)]);
     assert_eq!(press(&mut paused, "ni"), []);
-    assert_eq!(paused.ui.mode, Mode::Normal);
+    assert_eq!(paused.ui.mode, InputMode::Normal);
 
     let wait = Event::WaitStarted {
         wait: Wait::Backoff,
@@ -77,7 +77,7 @@ fn keys_ask_the_loop_only_for_what_makes_sense_now() {
         why: ralph_core::event::WaitCause::BegunBefore,
     };
     let mut waiting = after([begun(), vec![wait]].concat());
-    assert_eq!(press(&mut waiting, "r"), [Order::by_user(UserCommand::RetryNow)]);
+    assert_eq!(press(&mut waiting, "r"), [ScreenOrder::by_user(UserCommand::RetryNow)]);
 }
 
 #[test]
@@ -85,10 +85,10 @@ fn leaving_a_run_that_outlives_its_screen_detaches_unless_it_is_to_stop() {
     let mut model = watching();
     model.ui.detaches = true;
     for keys in ["qd", "qq"] {
-        assert_eq!(press(&mut model, keys), [Order::Detach], "{keys}");
-        assert_eq!(model.ui.mode, Mode::Normal);
+        assert_eq!(press(&mut model, keys), [ScreenOrder::Detach], "{keys}");
+        assert_eq!(model.ui.mode, InputMode::Normal);
     }
-    let stop = Order::stop(StopRequest::Graceful, RequestedBy::User);
+    let stop = ScreenOrder::stop(StopRequest::Graceful, RequestedBy::User);
     assert_eq!(press(&mut model, "qy"), [stop]);
     assert_eq!(press(&mut model, "qn"), []);
 }
@@ -97,28 +97,32 @@ fn leaving_a_run_that_outlives_its_screen_detaches_unless_it_is_to_stop() {
 fn leaving_asks_until_the_run_is_over() {
     let mut model = watching();
     assert_eq!(press(&mut model, "q"), []);
-    assert_eq!(model.ui.mode, Mode::Asking(Question::Quit));
+    assert_eq!(model.ui.mode, InputMode::Asking(Confirmation::Quit));
     assert_eq!(press(&mut model, "x"), []);
-    assert_eq!(model.ui.mode, Mode::Asking(Question::Quit), "no answer is none");
+    assert_eq!(
+        model.ui.mode,
+        InputMode::Asking(Confirmation::Quit),
+        "no answer is none"
+    );
     assert_eq!(press(&mut model, "n"), []);
-    assert_eq!(model.ui.mode, Mode::Normal);
+    assert_eq!(model.ui.mode, InputMode::Normal);
     assert_eq!(
         press(&mut model, "qy"),
-        [Order::stop(StopRequest::Graceful, RequestedBy::User)]
+        [ScreenOrder::stop(StopRequest::Graceful, RequestedBy::User)]
     );
     assert_eq!(
         press(&mut model, "qa"),
-        [Order::stop(StopRequest::AfterIteration, RequestedBy::User)]
+        [ScreenOrder::stop(StopRequest::AfterIteration, RequestedBy::User)]
     );
     let mut over = after([running(), vec![stopped(StopReason::done(Proof::Tests))]].concat());
-    assert_eq!(press(&mut over, "q"), [Order::Leave]);
-    assert_eq!(update(&mut over, control('c')), [Order::Leave]);
+    assert_eq!(press(&mut over, "q"), [ScreenOrder::Leave]);
+    assert_eq!(update(&mut over, control('c')), [ScreenOrder::Leave]);
 }
 
 #[test]
 fn ctrl_c_asks_whatever_is_shown_but_closes_a_line_first_and_stops_when_it_is_pressed_again() {
-    let interrupt = [Order::stop(StopRequest::Graceful, RequestedBy::Interrupt)];
-    let asked = Mode::Asking(Question::Quit);
+    let interrupt = [ScreenOrder::stop(StopRequest::Graceful, RequestedBy::Interrupt)];
+    let asked = InputMode::Asking(Confirmation::Quit);
     for keys in ["", "?", "S", "l", "h"] {
         let mut model = watching();
         press(&mut model, keys);
@@ -132,7 +136,7 @@ fn ctrl_c_asks_whatever_is_shown_but_closes_a_line_first_and_stops_when_it_is_pr
     let mut model = watching();
     press(&mut model, ":half a message");
     assert_eq!(update(&mut model, control('c')), []);
-    assert_eq!((&model.ui.mode, model.ui.steering.text()), (&Mode::Normal, ""));
+    assert_eq!((&model.ui.mode, model.ui.steering.text()), (&InputMode::Normal, ""));
 
     let requested = |stop| {
         let by = RequestedBy::User;
@@ -161,7 +165,7 @@ fn enter_with_a_modifier_begins_a_line_of_the_message() {
 fn the_prompt_of_the_latest_iteration_and_of_the_chosen_one_is_read_from_its_beginning() {
     let mut model = watching();
     let latest = Overlay::Prompt { iteration: 3 };
-    assert_eq!(press(&mut model, "I"), [Order::Unfold(latest)]);
+    assert_eq!(press(&mut model, "I"), [ScreenOrder::Unfold(latest)]);
     assert!(!model.ui.shows_cells(), "it is not there yet");
     let loaded = |overlay| ScreenEvent::Unfolded {
         overlay,
@@ -172,7 +176,7 @@ fn the_prompt_of_the_latest_iteration_and_of_the_chosen_one_is_read_from_its_beg
         [],
         "of another one"
     );
-    assert_eq!(update(&mut model, loaded(latest)), [Order::Scroll(Scroll::Top)]);
+    assert_eq!(update(&mut model, loaded(latest)), [ScreenOrder::Scroll(Scroll::Top)]);
     assert!(model.ui.shows_cells());
     update(&mut model, key(KeyCode::Esc));
     assert_eq!((model.ui.pane, &model.ui.unfolded), (Pane::Terminal, &None));
@@ -180,7 +184,7 @@ fn the_prompt_of_the_latest_iteration_and_of_the_chosen_one_is_read_from_its_beg
     press(&mut model, "hk");
     update(&mut model, key(KeyCode::Enter));
     let chosen = Overlay::Prompt { iteration: 2 };
-    assert_eq!(press(&mut model, "I"), [Order::Unfold(chosen)]);
+    assert_eq!(press(&mut model, "I"), [ScreenOrder::Unfold(chosen)]);
     assert_eq!(model.ui.history.open, None);
     update(&mut model, key(KeyCode::Esc));
     assert_eq!(model.ui.pane, Pane::History);
@@ -200,7 +204,7 @@ fn a_message_is_sent_as_what_its_first_character_says() {
             kind,
             text: text.to_owned(),
         };
-        assert_eq!(orders, [Order::by_user(command), Order::RememberMessages]);
+        assert_eq!(orders, [ScreenOrder::by_user(command), ScreenOrder::RememberMessages]);
         assert_eq!(model.ui.recall.texts().collect::<Vec<_>>(), [typed]);
     }
     for nothing in ["", "  ", "!", "+ "] {
@@ -215,11 +219,14 @@ fn keys_of_a_line_are_text_and_leave_keeps_the_draft() {
     let mut model = watching();
     assert_eq!(press(&mut model, ":q p n s"), []);
     update(&mut model, key(KeyCode::Esc));
-    assert_eq!(model.ui.mode, Mode::Normal);
+    assert_eq!(model.ui.mode, InputMode::Normal);
     press(&mut model, ":");
     assert_eq!(model.ui.steering.text(), "q p n s");
     let mut model = watching();
-    assert_eq!(press(&mut model, "/qpns"), vec![Order::Find(Wanted::First); 4]);
+    assert_eq!(
+        press(&mut model, "/qpns"),
+        vec![ScreenOrder::Find(MatchTarget::First); 4]
+    );
     assert_eq!(model.ui.search.query.text(), "qpns");
 }
 
@@ -240,24 +247,27 @@ fn a_paste_is_never_taken_for_keys() {
     let mut model = watching();
     let orders = update(&mut model, ScreenEvent::Input(Input::Paste("q\ny".to_owned())));
     assert_eq!(orders, []);
-    assert_eq!((&model.ui.mode, model.ui.steering.text()), (&Mode::Steering, "q\ny"));
+    assert_eq!(
+        (&model.ui.mode, model.ui.steering.text()),
+        (&InputMode::Steering, "q\ny")
+    );
 }
 
 #[test]
 fn typing_gives_every_key_to_the_agent_but_the_one_that_leaves() {
     let mut model = watching();
-    assert_eq!(press(&mut model, "i"), [Order::Scroll(Scroll::Bottom)]);
+    assert_eq!(press(&mut model, "i"), [ScreenOrder::Scroll(Scroll::Bottom)]);
     for event in [key(KeyCode::Char('q')), key(KeyCode::Esc), control('c')] {
         let ScreenEvent::Input(input) = event.clone() else {
             unreachable!("keys are inputs")
         };
         assert_eq!(
             update(&mut model, event),
-            [Order::Type(input), Order::Scroll(Scroll::Bottom)]
+            [ScreenOrder::Type(input), ScreenOrder::Scroll(Scroll::Bottom)]
         );
     }
     assert_eq!(update(&mut model, control('5')), []);
-    assert_eq!(model.ui.mode, Mode::Normal);
+    assert_eq!(model.ui.mode, InputMode::Normal);
 }
 
 #[test]
@@ -265,7 +275,7 @@ fn panes_are_shown_by_key_and_by_click() {
     let mut model = watching();
     press(&mut model, "l");
     assert_eq!(model.ui.pane, Pane::Log);
-    assert_eq!(press(&mut model, "d"), [Order::LoadDiff]);
+    assert_eq!(press(&mut model, "d"), [ScreenOrder::LoadDiff]);
     update(&mut model, key(KeyCode::Esc));
     assert_eq!(model.ui.pane, Pane::Terminal);
     let title = model.layout().title;
@@ -277,14 +287,17 @@ fn panes_are_shown_by_key_and_by_click() {
     let below_title = model.layout().main.y + 1;
     update(&mut model, clicked(5, below_title));
     assert_eq!(model.ui.history.selected, 2, "the first row is the oldest iteration");
-    assert_eq!(update(&mut model, key(KeyCode::Enter)), [Order::Play { iteration: 1 }]);
-    assert_eq!(press(&mut model, "d"), [Order::LoadDiff]);
+    assert_eq!(
+        update(&mut model, key(KeyCode::Enter)),
+        [ScreenOrder::Play { iteration: 1 }]
+    );
+    assert_eq!(press(&mut model, "d"), [ScreenOrder::LoadDiff]);
 }
 
 #[test]
 fn scrolling_stays_within_what_there_is() {
     let mut model = watching();
-    assert_eq!(press(&mut model, "k"), [Order::Scroll(Scroll::Up(1))]);
+    assert_eq!(press(&mut model, "k"), [ScreenOrder::Scroll(Scroll::Up(1))]);
     press(&mut model, "lgg");
     assert_eq!(model.ui.log_below, model.log.len() - 1);
     press(&mut model, "kkkk");
@@ -306,10 +319,10 @@ fn only_a_message_that_is_due_is_taken_back() {
     let events = vec![queued(1, SteeringKind::Next), delivered, queued(2, SteeringKind::Next)];
     let mut model = after([running(), events].concat());
     assert_eq!(press(&mut model, "x"), [], "not while something else is shown");
-    let withdraw = Order::by_user(UserCommand::Withdraw { id: SteeringId(2) });
+    let withdraw = ScreenOrder::by_user(UserCommand::Withdraw { id: SteeringId(2) });
     assert_eq!(press(&mut model, "mx"), [withdraw]);
     assert_eq!(press(&mut model, "jx"), [], "the older one is below, and was delivered");
-    let again = Order::by_user(UserCommand::Withdraw { id: SteeringId(2) });
+    let again = ScreenOrder::by_user(UserCommand::Withdraw { id: SteeringId(2) });
     assert_eq!(press(&mut model, "kx"), [again]);
 }
 
@@ -324,9 +337,12 @@ fn a_replay_asks_no_loop_for_anything() {
     assert_eq!(press(&mut model, ":srix"), []);
     assert_eq!(
         press(&mut model, "p+"),
-        [Order::Replay(Replay::PauseOrResume), Order::Replay(Replay::Faster)]
+        [
+            ScreenOrder::Replay(Replay::PauseOrResume),
+            ScreenOrder::Replay(Replay::Faster)
+        ]
     );
-    assert_eq!(press(&mut model, "q"), [Order::Leave]);
+    assert_eq!(press(&mut model, "q"), [ScreenOrder::Leave]);
 }
 
 #[test]
@@ -370,16 +386,25 @@ fn no_key_in_any_state_panics() {
 fn skipping_asks_and_the_key_of_the_next_match_never_skips() {
     let mut model = watching();
     assert_eq!(press(&mut model, "S"), []);
-    assert_eq!(model.ui.mode, Mode::Asking(Question::Skip { iteration: 3 }));
+    assert_eq!(model.ui.mode, InputMode::Asking(Confirmation::Skip { iteration: 3 }));
     assert_eq!(press(&mut model, "xn"), []);
-    assert_eq!(model.ui.mode, Mode::Normal);
-    assert_eq!(press(&mut model, "SS"), [Order::by_user(UserCommand::Skip)]);
+    assert_eq!(model.ui.mode, InputMode::Normal);
+    assert_eq!(press(&mut model, "SS"), [ScreenOrder::by_user(UserCommand::Skip)]);
     // As in `less`: after a search, `n` and `N` go from match to match.
-    assert_eq!(press(&mut model, "/cas").last(), Some(&Order::Find(Wanted::First)));
+    assert_eq!(
+        press(&mut model, "/cas").last(),
+        Some(&ScreenOrder::Find(MatchTarget::First))
+    );
     press(&mut model, "e");
     assert_eq!(update(&mut model, key(KeyCode::Enter)), []);
-    assert_eq!(press(&mut model, "n"), [Order::Find(Wanted::Next(Direction::Up))]);
-    assert_eq!(press(&mut model, "N"), [Order::Find(Wanted::Next(Direction::Down))]);
+    assert_eq!(
+        press(&mut model, "n"),
+        [ScreenOrder::Find(MatchTarget::Next(SearchDirection::Up))]
+    );
+    assert_eq!(
+        press(&mut model, "N"),
+        [ScreenOrder::Find(MatchTarget::Next(SearchDirection::Down))]
+    );
     assert_eq!(model.ui.search.query.text(), "case");
     assert_eq!(update(&mut model, key(KeyCode::Esc)), []);
     assert_eq!(press(&mut model, "nN"), [], "there is nothing to look for");
@@ -413,10 +438,10 @@ fn a_run_that_ended_at_a_limit_is_continued_with_more_after_a_question_where_it_
     let mut model = over();
     model.ui.continues = true;
     assert_eq!(press(&mut model, "r"), []);
-    assert_eq!(model.ui.mode, Mode::Asking(Question::More));
+    assert_eq!(model.ui.mode, InputMode::Asking(Confirmation::More));
     assert_eq!(press(&mut model, "xn"), []);
-    assert_eq!(model.ui.mode, Mode::Normal);
-    assert_eq!(press(&mut model, "ry"), [Order::Continue]);
+    assert_eq!(model.ui.mode, InputMode::Normal);
+    assert_eq!(press(&mut model, "ry"), [ScreenOrder::Continue]);
 }
 
 #[test]
@@ -429,11 +454,11 @@ fn a_run_that_is_over_takes_a_message_unless_a_limit_is_used_up() {
     };
     assert_eq!(
         update(&mut over, key(KeyCode::Enter)),
-        [Order::by_user(command), Order::RememberMessages]
+        [ScreenOrder::by_user(command), ScreenOrder::RememberMessages]
     );
     over.run.settings.limits.max_iterations = Some(3);
     press(&mut over, ":");
-    assert_eq!(over.ui.mode, Mode::Normal);
+    assert_eq!(over.ui.mode, InputMode::Normal);
     let told = over.ui.toast.as_ref().map(|toast| toast.text.as_str());
     assert!(
         told.is_some_and(|text| text.contains("used up its iterations")),
@@ -446,7 +471,7 @@ fn keys_are_typed_only_to_an_agent_that_reads_its_terminal() {
     let mut model = watching();
     model.ui.transcript = true;
     assert_eq!(press(&mut model, "i"), []);
-    assert_eq!(model.ui.mode, Mode::Normal);
+    assert_eq!(model.ui.mode, InputMode::Normal);
     let told = model.ui.toast.as_ref().map(|toast| toast.text.as_str());
     assert_eq!(told, Some("codex does not read its terminal; use `:`"));
 }
@@ -474,7 +499,7 @@ fn the_plan_takes_the_keys_and_gives_them_back() {
     let mut model = watching();
     let current = model.task_at().unwrap();
     assert_eq!(update(&mut model, key(KeyCode::Tab)), []);
-    assert_eq!(Place::of(&model.ui), Place::Plan);
+    assert_eq!(KeyFocus::of(&model.ui), KeyFocus::Plan);
     assert_eq!(press(&mut model, "jjjjjjjj"), [], "nothing of the terminal is scrolled");
     assert_eq!(model.ui.task, Some(model.run.plan.tasks.len() - 1));
     press(&mut model, "g");
@@ -490,8 +515,8 @@ fn the_plan_takes_the_keys_and_gives_them_back() {
     assert_eq!(model.layout(), shared);
     update(&mut model, key(KeyCode::Esc));
     assert_eq!(
-        (Place::of(&model.ui), model.task_at()),
-        (Place::View(Pane::Terminal), Some(current))
+        (KeyFocus::of(&model.ui), model.task_at()),
+        (KeyFocus::View(Pane::Terminal), Some(current))
     );
     // If the plan has no room of its own, it is zoomed.
     (model.ui.cols, model.ui.rows) = (60, 12);
@@ -499,8 +524,8 @@ fn the_plan_takes_the_keys_and_gives_them_back() {
     assert!(model.layout().tasks.height > 3);
     press(&mut model, "t");
     assert_eq!(
-        (Place::of(&model.ui), model.ui.zoomed),
-        (Place::View(Pane::Terminal), true)
+        (KeyFocus::of(&model.ui), model.ui.zoomed),
+        (KeyFocus::View(Pane::Terminal), true)
     );
     // The wheel scrolls the area under the pointer, and a click focuses it.
     (model.ui.cols, model.ui.rows, model.ui.zoomed) = (120, 40, false);
@@ -509,7 +534,7 @@ fn the_plan_takes_the_keys_and_gives_them_back() {
     assert_eq!(update(&mut model, at(MouseEventKind::ScrollUp, plan)), []);
     assert_eq!(
         update(&mut model, at(MouseEventKind::ScrollUp, main)),
-        [Order::Scroll(Scroll::Up(3))]
+        [ScreenOrder::Scroll(Scroll::Up(3))]
     );
     update(&mut model, at(MouseEventKind::Down(MouseButton::Left), plan));
     assert_eq!(model.ui.focus, Focus::Plan);
@@ -550,7 +575,10 @@ fn the_end_of_a_run_is_shown_by_itself_once_nothing_is_typed_and_goes_when_the_r
     let mut typing = watching();
     press(&mut typing, ":half");
     apply(&mut typing, end());
-    assert_eq!((typing.ui.pane, &typing.ui.mode), (Pane::Terminal, &Mode::Steering));
+    assert_eq!(
+        (typing.ui.pane, &typing.ui.mode),
+        (Pane::Terminal, &InputMode::Steering)
+    );
     update(&mut typing, key(KeyCode::Esc));
     assert_eq!(typing.ui.pane, Pane::Report);
     update(&mut typing, key(KeyCode::Esc));
@@ -568,11 +596,11 @@ fn the_end_of_a_run_is_shown_by_itself_once_nothing_is_typed_and_goes_when_the_r
     for question in ["q", "S"] {
         let mut asked = watching();
         press(&mut asked, question);
-        assert_ne!(asked.ui.mode, Mode::Normal, "{question}");
+        assert_ne!(asked.ui.mode, InputMode::Normal, "{question}");
         apply(&mut asked, end());
         assert_eq!(
             (asked.ui.pane, &asked.ui.mode),
-            (Pane::Report, &Mode::Normal),
+            (Pane::Report, &InputMode::Normal),
             "there is nothing left to stop after {question:?}"
         );
     }
@@ -601,14 +629,14 @@ fn what_blocks_a_run_is_answered_below_the_report_of_its_end() {
     show_end(&mut model);
     assert_eq!(press(&mut model, "q"), [], "a key is a part of the answer");
     update(&mut model, key(KeyCode::Esc));
-    assert_eq!((model.ui.pane, &model.ui.mode), (Pane::Report, &Mode::Normal));
+    assert_eq!((model.ui.pane, &model.ui.mode), (Pane::Report, &InputMode::Normal));
     press(&mut model, "athe blue one");
     let orders = update(&mut model, key(KeyCode::Enter));
     let number = model.run.blocks.last().map(|block| block.number);
     assert!(
         matches!(
             &orders[..],
-            [Order::Command { command: UserCommand::Answer { ask, answer: ralph_core::event::Answer::Words { words }, .. }, .. }]
+            [ScreenOrder::Command { command: UserCommand::Answer { ask, answer: ralph_core::event::Answer::Words { words }, .. }, .. }]
                 if Some(*ask) == number && *words == ["the blue one"]
         ),
         "{orders:?}"
@@ -616,7 +644,7 @@ fn what_blocks_a_run_is_answered_below_the_report_of_its_end() {
     // A resumption elsewhere closes the answer line, unless it contains text.
     for (typed, left) in [("", false), ("the bl", true)] {
         let mut shown = model.clone();
-        shown.ui.mode = Mode::Normal;
+        shown.ui.mode = InputMode::Normal;
         press(&mut shown, &format!("a{typed}"));
         shown.ui.report.instead_of = Some(Pane::Log);
         shown.apply(&ralph_core::event::Record {
@@ -627,19 +655,19 @@ fn what_blocks_a_run_is_answered_below_the_report_of_its_end() {
                 continued: false,
             },
         });
-        assert_eq!(matches!(shown.ui.mode, Mode::Answering(_)), left, "{typed}");
+        assert_eq!(matches!(shown.ui.mode, InputMode::Answering(_)), left, "{typed}");
     }
     // With a limit reached, an answer would have no effect.
-    model.ui.mode = Mode::Normal;
+    model.ui.mode = InputMode::Normal;
     model.run.settings.limits.max_iterations = Some(3);
     press(&mut model, "a");
-    assert_eq!(model.ui.mode, Mode::Normal);
+    assert_eq!(model.ui.mode, InputMode::Normal);
 }
 
 #[test]
 fn a_diff_is_gone_through_by_files_and_compared_with_any_earlier_iteration() {
     let mut model = watching();
-    assert_eq!(press(&mut model, "d"), [Order::LoadDiff]);
+    assert_eq!(press(&mut model, "d"), [ScreenOrder::LoadDiff]);
     let of = |model: &Model| (model.ui.diff.since, model.ui.diff.iteration);
     let loaded = |since, text: &str| ScreenEvent::DiffLoaded {
         since,
@@ -663,7 +691,7 @@ fn a_diff_is_gone_through_by_files_and_compared_with_any_earlier_iteration() {
     press(&mut model, "w");
     assert_eq!((model.ui.diff.wrap, model.ui.diff.left), (true, 0));
 
-    assert_eq!(press(&mut model, "b"), [Order::LoadDiff]);
+    assert_eq!(press(&mut model, "b"), [ScreenOrder::LoadDiff]);
     assert_eq!(of(&model), (Some(2), Some(3)));
     press(&mut model, "bb");
     assert_eq!(
@@ -674,7 +702,11 @@ fn a_diff_is_gone_through_by_files_and_compared_with_any_earlier_iteration() {
     press(&mut model, "B");
     assert_eq!(of(&model), (Some(1), Some(3)), "the whole run");
     let late = update(&mut model, loaded(2, text));
-    assert_eq!(late, [Order::LoadDiff], "what was asked for meanwhile is made next");
+    assert_eq!(
+        late,
+        [ScreenOrder::LoadDiff],
+        "what was asked for meanwhile is made next"
+    );
     update(&mut model, loaded(1, text));
     assert!(matches!(&model.ui.diff.state, DiffState::Loaded(patch) if patch.files.len() == 2));
 
@@ -686,22 +718,32 @@ fn a_diff_is_gone_through_by_files_and_compared_with_any_earlier_iteration() {
     });
     assert_eq!(press(&mut model, "]"), []);
     press(&mut model, "t");
-    assert_eq!(press(&mut model, "]"), [Order::Replay(Replay::NextIteration)]);
+    assert_eq!(press(&mut model, "]"), [ScreenOrder::Replay(Replay::NextIteration)]);
 }
 
 #[test]
 fn an_iteration_is_seen_whole_part_by_part_and_a_replay_goes_by_ten_seconds() {
     let mut model = watching();
     press(&mut model, "hk");
-    assert_eq!(update(&mut model, key(KeyCode::Enter)), [Order::Play { iteration: 2 }]);
+    assert_eq!(
+        update(&mut model, key(KeyCode::Enter)),
+        [ScreenOrder::Play { iteration: 2 }]
+    );
     assert_eq!(update(&mut model, key(KeyCode::Enter)), [], "it is open");
     let part = |model: &Model| model.ui.history.open.as_ref().map(|open| open.part);
-    assert_eq!(update(&mut model, key(KeyCode::Right)), [Order::LoadDiff]);
-    assert_eq!((part(&model), model.ui.diff.iteration), (Some(Part::Diff), Some(2)));
+    assert_eq!(update(&mut model, key(KeyCode::Right)), [ScreenOrder::LoadDiff]);
+    assert_eq!(
+        (part(&model), model.ui.diff.iteration),
+        (Some(IterationPart::Diff), Some(2))
+    );
     press(&mut model, "jj");
     update(&mut model, key(KeyCode::Left));
     update(&mut model, key(KeyCode::Left));
-    assert_eq!(part(&model), Some(Part::Messages), "behind the first is the last");
+    assert_eq!(
+        part(&model),
+        Some(IterationPart::Messages),
+        "behind the first is the last"
+    );
     press(&mut model, "jj");
     update(&mut model, key(KeyCode::Esc));
     assert_eq!((model.ui.pane, part(&model)), (Pane::History, None));
@@ -717,18 +759,18 @@ fn an_iteration_is_seen_whole_part_by_part_and_a_replay_goes_by_ten_seconds() {
         "nothing is open, and nothing is sought"
     );
     press(&mut model, "t");
-    let sought = [Order::Replay(Replay::Seek(Seek::Backward))];
+    let sought = [ScreenOrder::Replay(Replay::Seek(Seek::Backward))];
     assert_eq!(update(&mut model, key(KeyCode::Left)), sought);
 }
 
 #[test]
 fn what_has_the_focus_is_opened_in_the_editor() {
     let mut model = watching();
-    assert_eq!(press(&mut model, "e"), [Order::Edit(Edited::Terminal)]);
-    assert_eq!(press(&mut model, "0e"), [Order::Edit(Edited::Plan)]);
+    assert_eq!(press(&mut model, "e"), [ScreenOrder::Edit(EditTarget::Terminal)]);
+    assert_eq!(press(&mut model, "0e"), [ScreenOrder::Edit(EditTarget::Plan)]);
     let log = press(&mut model, "le");
     assert!(
-        matches!(&log[..], [Order::Edit(Edited::Text { name: "log.txt", text })] if text.lines().count() == model.log.len()),
+        matches!(&log[..], [ScreenOrder::Edit(EditTarget::Text { name: "log.txt", text })] if text.lines().count() == model.log.len()),
         "{log:?}"
     );
     assert_eq!(press(&mut model, "me"), []);
@@ -737,7 +779,10 @@ fn what_has_the_focus_is_opened_in_the_editor() {
     model.ui.diff.state = DiffState::Loaded(Patch::parse("diff --git a/a b/a\n@@ -1 +1 @@\n-old\n+new"));
     let text = "diff --git a/a b/a\n@@ -1 +1 @@\n-old\n+new\n".to_owned();
     let name = "changes.diff";
-    assert_eq!(press(&mut model, "e"), [Order::Edit(Edited::Text { name, text })]);
+    assert_eq!(
+        press(&mut model, "e"),
+        [ScreenOrder::Edit(EditTarget::Text { name, text })]
+    );
 
     // A replay shows the plan as it was, not the file.
     model.ui.replay = Some(ReplayState {
@@ -747,7 +792,10 @@ fn what_has_the_focus_is_opened_in_the_editor() {
     });
     let plan = press(&mut model, "0e");
     assert!(
-        matches!(&plan[..], [Order::Edit(Edited::Text { name: "plan.txt", .. })]),
+        matches!(
+            &plan[..],
+            [ScreenOrder::Edit(EditTarget::Text { name: "plan.txt", .. })]
+        ),
         "{plan:?}"
     );
 }

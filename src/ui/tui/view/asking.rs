@@ -11,14 +11,14 @@ use ralph_words::{scope_in_words, ticking};
 use ratatui::layout::{Position, Rect};
 
 use crate::ui::tui::{
-    model::{AnswerStep, Answering, Model, Pane, Subject, are_marked},
-    theme::Role,
+    model::{AnswerBox, AnswerStep, AnswerSubject, Model, Pane, are_marked},
+    theme::TextRole,
 };
 
 use super::{
     boxes::centred,
     pen::{Pen, columns, shortened, wrapped},
-    request::{self, Row},
+    request::{self, RequestLine},
     typed,
 };
 
@@ -39,22 +39,22 @@ const RESUMES: &str = "the run resumes with your answer";
 const TOOL_COLUMNS: usize = 24;
 
 /// The content of the box and its size.
-struct Sheet {
+struct BoxContent {
     width: u16,
     height: u16,
     /// The question.
-    asked: Vec<Row>,
+    asked: Vec<RequestLine>,
     /// The range of rows of each choice.
     choices: Vec<Range<usize>>,
     /// Number of visible rows of the question.
     visible: usize,
     /// The keys, or the text above the input line.
-    below: Vec<Row>,
+    below: Vec<RequestLine>,
     typed: usize,
 }
 
-impl Sheet {
-    fn of(run: &RunView, subject: Subject<'_>, answering: &Answering, whole: Rect) -> Self {
+impl BoxContent {
+    fn of(run: &RunView, subject: AnswerSubject<'_>, answering: &AnswerBox, whole: Rect) -> Self {
         let width = whole
             .width
             .saturating_sub(if whole.width > 60 { 4 } else { 0 })
@@ -69,7 +69,7 @@ impl Sheet {
                     1 => "numbers with commas, or words:",
                     _ => "a line for each question: numbers with commas, or words:",
                 };
-                let row = vec![(how.to_owned(), Role::User)];
+                let row = vec![(how.to_owned(), TextRole::User)];
                 (vec![row], typed::rows(editor, room).min(TYPED_ROWS))
             }
             AnswerStep::Denying(editor) => {
@@ -77,19 +77,19 @@ impl Sheet {
                     true => "no, and tell the agent:",
                     false => "deny, and tell the agent:",
                 };
-                let row = vec![(how.to_owned(), Role::User)];
+                let row = vec![(how.to_owned(), TextRole::User)];
                 (vec![row], typed::rows(editor, room).min(TYPED_ROWS))
             }
             AnswerStep::Remembering(scope, editor) => {
                 let words = format!("allow it, and from now on {}:", scope_in_words(*scope));
                 let rows = typed::rows(editor, room).min(TYPED_ROWS);
-                (vec![vec![(words, Role::User)]], rows)
+                (vec![vec![(words, TextRole::User)]], rows)
             }
         };
         let mut below = below;
         if let Some(why) = &answering.refused {
             let lines = wrapped(&one_line(why), room).into_iter().take(REFUSAL_ROWS);
-            below.splice(0..0, lines.map(|line| vec![(line, Role::Bad)]));
+            below.splice(0..0, lines.map(|line| vec![(line, TextRole::Bad)]));
         }
         let fixed = below.len() + typed + 2;
         // With a blank row above the keys, if there is room.
@@ -112,27 +112,29 @@ impl Sheet {
 }
 
 /// The rows of the question, and the ranges of its choices.
-fn asked(subject: Subject<'_>, answering: &Answering, room: usize) -> (Vec<Row>, Vec<Range<usize>>) {
+fn asked(subject: AnswerSubject<'_>, answering: &AnswerBox, room: usize) -> (Vec<RequestLine>, Vec<Range<usize>>) {
     match subject {
-        Subject::Waiting(ask) | Subject::Missed(ask) | Subject::Tests(ask) if ask.request.questions.is_empty() => {
+        AnswerSubject::Waiting(ask) | AnswerSubject::Missed(ask) | AnswerSubject::Tests(ask)
+            if ask.request.questions.is_empty() =>
+        {
             let rows = request::rows(&ask.request, ask.cut, &ask.offer.asked_by, room);
             (rows, Vec::new())
         }
-        Subject::Waiting(ask) | Subject::Missed(ask) | Subject::Tests(ask) => {
+        AnswerSubject::Waiting(ask) | AnswerSubject::Missed(ask) | AnswerSubject::Tests(ask) => {
             request::questions(&ask.request.questions, Some(&answering.choice), room)
         }
-        Subject::Block(block) => (request::block(block.task.as_deref(), &block.question, room), Vec::new()),
+        AnswerSubject::Block(block) => (request::block(block.task.as_deref(), &block.question, room), Vec::new()),
     }
 }
 
 /// The last possible top line of the question, and the number of its visible lines.
-pub(crate) fn extent(model: &Model, answering: &Answering) -> (usize, usize) {
+pub(crate) fn extent(model: &Model, answering: &AnswerBox) -> (usize, usize) {
     let sheet = sheet(model, answering);
     sheet.map_or((0, 1), |sheet| (sheet.last_top(), sheet.visible.max(1)))
 }
 
 /// Scrolls the choice at the cursor into view.
-pub(crate) fn follow_choice(model: &Model, answering: &mut Answering) {
+pub(crate) fn follow_choice(model: &Model, answering: &mut AnswerBox) {
     let Some(sheet) = sheet(model, answering) else { return };
     let top = answering.top.min(sheet.last_top());
     let Some(rows) = sheet.choices.get(answering.choice.cursor) else {
@@ -143,12 +145,14 @@ pub(crate) fn follow_choice(model: &Model, answering: &mut Answering) {
 }
 
 /// Whether the question ended the run and is shown below the report.
-fn is_at_end(model: &Model, subject: Subject<'_>) -> bool {
-    matches!(subject, Subject::Block(_) | Subject::Tests(_)) && model.run.is_over() && model.ui.pane == Pane::Report
+fn is_at_end(model: &Model, subject: AnswerSubject<'_>) -> bool {
+    matches!(subject, AnswerSubject::Block(_) | AnswerSubject::Tests(_))
+        && model.run.is_over()
+        && model.ui.pane == Pane::Report
 }
 
 /// The area available for the box.
-fn place(model: &Model, subject: Subject<'_>) -> Rect {
+fn place(model: &Model, subject: AnswerSubject<'_>) -> Rect {
     let layout = model.layout();
     match is_at_end(model, subject) {
         true => layout.main,
@@ -156,16 +160,16 @@ fn place(model: &Model, subject: Subject<'_>) -> Rect {
     }
 }
 
-fn sheet(model: &Model, answering: &Answering) -> Option<Sheet> {
-    let subject = Subject::of(&model.run, answering.ask)?;
-    Some(Sheet::of(&model.run, subject, answering, place(model, subject)))
+fn sheet(model: &Model, answering: &AnswerBox) -> Option<BoxContent> {
+    let subject = AnswerSubject::of(&model.run, answering.ask)?;
+    Some(BoxContent::of(&model.run, subject, answering, place(model, subject)))
 }
 
 /// Draws the box. Returns the cursor position in the input line, if there is one.
-pub(super) fn draw(model: &Model, answering: &Answering, pen: &mut Pen<'_>) -> Option<Position> {
-    let subject = Subject::of(&model.run, answering.ask)?;
+pub(super) fn draw(model: &Model, answering: &AnswerBox, pen: &mut Pen<'_>) -> Option<Position> {
+    let subject = AnswerSubject::of(&model.run, answering.ask)?;
     let whole = place(model, subject);
-    let sheet = Sheet::of(&model.run, subject, answering, whole);
+    let sheet = BoxContent::of(&model.run, subject, answering, whole);
     let title = title(model, subject, pen.theme.glyphs.more);
     let inner = match is_at_end(model, subject) {
         false => centred(whole, sheet.width, sheet.height, &title, pen)?,
@@ -174,7 +178,7 @@ pub(super) fn draw(model: &Model, answering: &Answering, pen: &mut Pen<'_>) -> O
             let y = whole.bottom() - sheet.height;
             pen.clear(Rect::new(whole.x, y, whole.width, sheet.height));
             let x = whole.x + (whole.width - sheet.width) / 2;
-            pen.framed(Rect::new(x, y, sheet.width, sheet.height), &title, Role::Accent)
+            pen.framed(Rect::new(x, y, sheet.width, sheet.height), &title, TextRole::Accent)
         }
     };
     let top = answering.top.min(sheet.last_top());
@@ -201,25 +205,25 @@ pub(super) fn draw(model: &Model, answering: &Answering, pen: &mut Pen<'_>) -> O
     let editor = answering.step.line()?;
     let area = Rect::new(inner.x, y, inner.width, inner.bottom().saturating_sub(y));
     let end = inner.right().saturating_sub(1);
-    pen.right(inner.x, inner.bottom(), end, keys, pen.theme.style(Role::Dim));
+    pen.right(inner.x, inner.bottom(), end, keys, pen.theme.style(TextRole::Dim));
     Some(typed::draw(editor, area, pen))
 }
 
 /// The tool, the time left, and the number of other waiting questions.
-fn title(model: &Model, subject: Subject<'_>, cut: &str) -> String {
+fn title(model: &Model, subject: AnswerSubject<'_>, cut: &str) -> String {
     let tool = |ask: &Ask| shortened(&one_line(&ask.request.tool), TOOL_COLUMNS, cut);
     let (mut parts, others) = match subject {
-        Subject::Waiting(ask) => {
+        AnswerSubject::Waiting(ask) => {
             let left = match ask.until_ms {
                 Some(until_ms) => format!("{} left", ticking(until_ms.saturating_sub(model.now_ms))),
                 None => "waits for you".to_owned(),
             };
             (vec![format!("{} asks", tool(ask)), left], 1)
         }
-        Subject::Missed(ask) => (vec![format!("{} asked", tool(ask)), LATE.to_owned()], 0),
-        Subject::Tests(_) => (vec!["tests were changed".to_owned(), AS_THEY_WERE.to_owned()], 0),
-        Subject::Block(_) if model.run.is_over() => (vec!["blocked".to_owned(), RESUMES.to_owned()], 0),
-        Subject::Block(_) => (vec!["blocked".to_owned(), LATE.to_owned()], 0),
+        AnswerSubject::Missed(ask) => (vec![format!("{} asked", tool(ask)), LATE.to_owned()], 0),
+        AnswerSubject::Tests(_) => (vec!["tests were changed".to_owned(), AS_THEY_WERE.to_owned()], 0),
+        AnswerSubject::Block(_) if model.run.is_over() => (vec!["blocked".to_owned(), RESUMES.to_owned()], 0),
+        AnswerSubject::Block(_) => (vec!["blocked".to_owned(), LATE.to_owned()], 0),
     };
     match model.run.permissions.pending.len() - others {
         0 => {}
@@ -229,7 +233,7 @@ fn title(model: &Model, subject: Subject<'_>, cut: &str) -> String {
     parts.join(" · ")
 }
 
-pub(super) fn row_at(row: &Row, inner: Rect, y: u16, pen: &mut Pen<'_>) {
+pub(super) fn row_at(row: &RequestLine, inner: Rect, y: u16, pen: &mut Pen<'_>) {
     let mut x = inner.x + 1;
     for (text, role) in row {
         x = pen.role(x, y, inner.right(), text, *role);
@@ -237,7 +241,7 @@ pub(super) fn row_at(row: &Row, inner: Rect, y: u16, pen: &mut Pen<'_>) {
 }
 
 /// Shows on the frame that lines are hidden: the user must not approve unread ones by mistake.
-fn unseen(sheet: &Sheet, top: usize, inner: Rect, pen: &mut Pen<'_>) {
+fn unseen(sheet: &BoxContent, top: usize, inner: Rect, pen: &mut Pen<'_>) {
     let glyphs = pen.theme.glyphs;
     let (above, below) = (top, sheet.last_top() - top);
     let text = match (above, below) {
@@ -246,27 +250,29 @@ fn unseen(sheet: &Sheet, top: usize, inner: Rect, pen: &mut Pen<'_>) {
         (0, below) => format!(" {below} more {} ", glyphs.down),
         (above, below) => format!(" {above} {} · {below} more {} ", glyphs.up, glyphs.down),
     };
-    pen.role(inner.x + 1, inner.bottom(), inner.right(), &text, Role::Wait);
+    pen.role(inner.x + 1, inner.bottom(), inner.right(), &text, TextRole::Wait);
 }
 
 /// A key, its description, and a short form of that.
 type KeyRow = (&'static str, Cow<'static, str>, &'static str);
 
 /// Whether the box offers to allow everything without a rule: only if the run's mode asks about such requests.
-pub(crate) fn offers_all(run: &RunView, subject: Subject<'_>) -> bool {
+pub(crate) fn offers_all(run: &RunView, subject: AnswerSubject<'_>) -> bool {
     !run.permission_mode().is_auto() && !subject.is_late()
 }
 
-fn keys_of(run: &RunView, subject: Subject<'_>) -> Vec<KeyRow> {
+fn keys_of(run: &RunView, subject: AnswerSubject<'_>) -> Vec<KeyRow> {
     let mut keys: Vec<KeyRow> = match subject {
-        Subject::Waiting(_) | Subject::Missed(_) if subject.is_permission() => permission_keys(run, subject),
-        Subject::Waiting(ask) | Subject::Missed(ask) => question_keys(&ask.request.questions),
-        Subject::Tests(_) => vec![
+        AnswerSubject::Waiting(_) | AnswerSubject::Missed(_) if subject.is_permission() => {
+            permission_keys(run, subject)
+        }
+        AnswerSubject::Waiting(ask) | AnswerSubject::Missed(ask) => question_keys(&ask.request.questions),
+        AnswerSubject::Tests(_) => vec![
             ("y", "the tests count as changed".into(), "yes"),
             ("n", "no: they count as they were, and the agent is told".into(), "no"),
             ("N", "no, and say why".into(), "say why"),
         ],
-        Subject::Block(_) => vec![
+        AnswerSubject::Block(_) => vec![
             ("o", "answer in words".into(), "words"),
             ("y", "yes".into(), "yes"),
             ("n", "no".into(), "no"),
@@ -274,7 +280,7 @@ fn keys_of(run: &RunView, subject: Subject<'_>) -> Vec<KeyRow> {
         ],
     };
     keys.push(match (subject.is_late(), subject.is_permission()) {
-        _ if matches!(subject, Subject::Tests(_)) => ("Esc", "decide later".into(), "later"),
+        _ if matches!(subject, AnswerSubject::Tests(_)) => ("Esc", "decide later".into(), "later"),
         (false, true) => ("Esc", "decide later".into(), "later"),
         (false, false) => ("Esc", "answer later".into(), "later"),
         (true, _) => ("Esc", "back to the list".into(), "back"),
@@ -282,7 +288,7 @@ fn keys_of(run: &RunView, subject: Subject<'_>) -> Vec<KeyRow> {
     keys
 }
 
-fn permission_keys(run: &RunView, subject: Subject<'_>) -> Vec<KeyRow> {
+fn permission_keys(run: &RunView, subject: AnswerSubject<'_>) -> Vec<KeyRow> {
     let late = subject.is_late();
     let mut keys: Vec<KeyRow> = vec![match late {
         false => ("y", "allow once".into(), "allow"),
@@ -334,18 +340,18 @@ fn question_keys(questions: &[Question]) -> Vec<KeyRow> {
 }
 
 /// The keys that answer, one per row, or as many per row as fit.
-fn keys(keys: &[KeyRow], low: bool, room: usize) -> Vec<Row> {
+fn keys(keys: &[KeyRow], low: bool, room: usize) -> Vec<RequestLine> {
     if !low {
         let wide = keys.iter().map(|(key, ..)| key.chars().count()).max().unwrap_or(0);
         let row = |(key, words, _): &KeyRow| {
             vec![
-                (format!("{key:<wide$}"), Role::Key),
-                (format!("  {words}"), Role::Plain),
+                (format!("{key:<wide$}"), TextRole::Key),
+                (format!("  {words}"), TextRole::Plain),
             ]
         };
         return keys.iter().map(row).collect();
     }
-    let mut rows: Vec<Row> = vec![Vec::new()];
+    let mut rows: Vec<RequestLine> = vec![Vec::new()];
     let mut taken = 0;
     for (key, _, short) in keys {
         let width = usize::from(columns(key) + columns(short)) + 3;
@@ -355,8 +361,8 @@ fn keys(keys: &[KeyRow], low: bool, room: usize) -> Vec<Row> {
         }
         taken += width;
         let row = rows.last_mut().expect("there is always a row");
-        row.push(((*key).to_owned(), Role::Key));
-        row.push((format!(" {short}  "), Role::Plain));
+        row.push(((*key).to_owned(), TextRole::Key));
+        row.push((format!(" {short}  "), TextRole::Plain));
     }
     rows
 }

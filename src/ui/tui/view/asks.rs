@@ -9,14 +9,14 @@ use ralph_words::{counted, mode_word, place_of_decision, scope_in_words, short_d
 use ratatui::layout::Rect;
 
 use crate::ui::tui::{
-    model::{Model, Reading, ask_in_words, is_missed, listed, position},
-    theme::Role,
+    model::{ExpandedAsk, Model, ask_in_words, is_missed, listed, position},
+    theme::TextRole,
 };
 
 use super::{
     asking::row_at,
     pen::{Pen, shortened},
-    request::{self, Row, flowed, paragraph},
+    request::{self, RequestLine, flowed, paragraph},
 };
 
 /// Minimum width for times.
@@ -32,9 +32,15 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let end = area.right();
     let times = area.width >= TIME_COLS;
     let head = if times { "    #  asked     what" } else { "    #  what" };
-    pen.role(area.x, area.y, end, head, Role::Dim);
+    pen.role(area.x, area.y, end, head, TextRole::Dim);
     let right = end.saturating_sub(1);
-    pen.right(area.x, area.y, right, "what became of it", pen.theme.style(Role::Dim));
+    pen.right(
+        area.x,
+        area.y,
+        right,
+        "what became of it",
+        pen.theme.style(TextRole::Dim),
+    );
     let chosen = position(model);
     let first = first_row(area, chosen);
     for (y, (row, entry)) in (area.y + 1..area.bottom()).zip(listed(model).enumerate().skip(first)) {
@@ -60,9 +66,15 @@ pub(crate) fn ask_at(model: &Model, area: Rect, row: u16) -> Option<usize> {
 fn entry_at(model: &Model, entry: &AskEntry, area: Rect, pen: &mut Pen<'_>) {
     let (sign, end) = (sign(model, entry, pen), area.right());
     let number = entry.number.map_or_else(|| "-".to_owned(), |number| number.to_string());
-    let mut x = pen.role(area.x, area.y, end, &format!("{number:>5}  "), Role::Dim);
+    let mut x = pen.role(area.x, area.y, end, &format!("{number:>5}  "), TextRole::Dim);
     if area.width >= TIME_COLS {
-        x = pen.role(x, area.y, end, &format!("{}  ", model.clock(entry.at_ms)), Role::Dim);
+        x = pen.role(
+            x,
+            area.y,
+            end,
+            &format!("{}  ", model.clock(entry.at_ms)),
+            TextRole::Dim,
+        );
     }
     x = pen.text(x, area.y, end, &format!("{} ", sign.0), pen.theme.style(sign.1));
     let fate = fate(model, entry);
@@ -70,23 +82,23 @@ fn entry_at(model: &Model, entry: &AskEntry, area: Rect, pen: &mut Pen<'_>) {
     let fate = format!("  {} ", shortened(&fate, most, pen.theme.glyphs.more));
     let start = pen.right(x + 8, area.y, end, &fate, pen.theme.style(sign.1));
     let what = match entry.end {
-        None => Role::Strong,
-        Some(_) => Role::Plain,
+        None => TextRole::Strong,
+        Some(_) => TextRole::Plain,
     };
     pen.role(x, area.y, start, &ask_in_words(entry), what);
 }
 
-fn sign(model: &Model, entry: &AskEntry, pen: &Pen<'_>) -> (&'static str, Role) {
+fn sign(model: &Model, entry: &AskEntry, pen: &Pen<'_>) -> (&'static str, TextRole) {
     let glyphs = pen.theme.glyphs;
     match &entry.end {
-        None => (glyphs.wait, Role::Wait),
-        Some(_) if is_missed(model, entry) => (glyphs.wait, Role::Wait),
-        Some(AskEnd::Decided { allowed: true, .. }) => (glyphs.good, Role::Good),
-        Some(AskEnd::Answered { answers, .. }) if !answers.is_empty() => (glyphs.good, Role::Good),
-        Some(AskEnd::Withdrawn) => (glyphs.note, Role::Dim),
-        Some(_) if entry.late.is_some() => (glyphs.good, Role::Good),
-        Some(AskEnd::Decided { .. } | AskEnd::Answered { .. }) => (glyphs.bad, Role::Bad),
-        Some(AskEnd::Unanswered) => (glyphs.note, Role::Dim),
+        None => (glyphs.wait, TextRole::Wait),
+        Some(_) if is_missed(model, entry) => (glyphs.wait, TextRole::Wait),
+        Some(AskEnd::Decided { allowed: true, .. }) => (glyphs.good, TextRole::Good),
+        Some(AskEnd::Answered { answers, .. }) if !answers.is_empty() => (glyphs.good, TextRole::Good),
+        Some(AskEnd::Withdrawn) => (glyphs.note, TextRole::Dim),
+        Some(_) if entry.late.is_some() => (glyphs.good, TextRole::Good),
+        Some(AskEnd::Decided { .. } | AskEnd::Answered { .. }) => (glyphs.bad, TextRole::Bad),
+        Some(AskEnd::Unanswered) => (glyphs.note, TextRole::Dim),
     }
 }
 
@@ -149,7 +161,7 @@ fn decider(by: &Decider) -> String {
     }
 }
 
-fn whole(model: &Model, reading: Reading, area: Rect, pen: &mut Pen<'_>) {
+fn whole(model: &Model, reading: ExpandedAsk, area: Rect, pen: &mut Pen<'_>) {
     let rows = rows(model, reading.place, area);
     let top = reading.top.min(rows.len().saturating_sub(usize::from(area.height)));
     for (y, row) in (area.y..area.bottom()).zip(rows.iter().skip(top)) {
@@ -165,15 +177,15 @@ pub(crate) fn last_line(model: &Model, place: u64) -> usize {
 
 /// The text of an entry shown in full.
 pub(crate) fn lines(model: &Model, place: u64) -> Vec<String> {
-    let text = |row: Row| row.into_iter().map(|(text, _)| text).collect();
+    let text = |row: RequestLine| row.into_iter().map(|(text, _)| text).collect();
     rows(model, place, model.layout().main).into_iter().map(text).collect()
 }
 
 /// The full view of an entry: the request, then its outcome.
-fn rows(model: &Model, place: u64, area: Rect) -> Vec<Row> {
+fn rows(model: &Model, place: u64, area: Rect) -> Vec<RequestLine> {
     let room = usize::from(area.width.saturating_sub(2)).max(1);
     let Some(entry) = model.asks.at(place) else {
-        return vec![vec![("It is only in the journal by now.".to_owned(), Role::Dim)]];
+        return vec![vec![("It is only in the journal by now.".to_owned(), TextRole::Dim)]];
     };
     let mut rows = Vec::new();
     let place = match (entry.number, entry.iteration) {
@@ -183,13 +195,13 @@ fn rows(model: &Model, place: u64, area: Rect) -> Vec<Row> {
         (Some(number), None) => format!("question {number}, {}", model.clock(entry.at_ms)),
         (None, _) => format!("asked nobody, {}", model.clock(entry.at_ms)),
     };
-    rows.extend(paragraph(&format!("{} · {place}", tool(entry)), Role::Dim, room));
+    rows.extend(paragraph(&format!("{} · {place}", tool(entry)), TextRole::Dim, room));
     rows.push(Vec::new());
     match &entry.what {
         AskSubject::Request { request, cut, asked_by } => rows.extend(request::rows(request, *cut, asked_by, room)),
         AskSubject::Title { title, .. } => {
-            rows.extend(flowed(&[(one_line(title), Role::Strong)], room));
-            rows.extend(paragraph("The whole of it is in the journal.", Role::Dim, room));
+            rows.extend(flowed(&[(one_line(title), TextRole::Strong)], room));
+            rows.extend(paragraph("The whole of it is in the journal.", TextRole::Dim, room));
         }
         AskSubject::Block { task, question } => rows.extend(request::block(task.as_deref(), question, room)),
     }
@@ -209,16 +221,16 @@ fn tool(entry: &AskEntry) -> String {
 }
 
 /// The outcome of an entry, in sentences.
-fn outcome(model: &Model, entry: &AskEntry) -> Vec<(String, Role)> {
+fn outcome(model: &Model, entry: &AskEntry) -> Vec<(String, TextRole)> {
     let waited = |ms: u64| format!("after {}", short_duration(ms));
     let said = |message: &Option<String>| {
         message
             .as_ref()
-            .map(|text| (format!("\"{}\"", text.trim()), Role::User))
+            .map(|text| (format!("\"{}\"", text.trim()), TextRole::User))
     };
     let mut lines = Vec::new();
     match &entry.end {
-        None => lines.push((fate(model, entry), Role::Wait)),
+        None => lines.push((fate(model, entry), TextRole::Wait)),
         Some(AskEnd::Decided {
             allowed,
             by,
@@ -226,9 +238,9 @@ fn outcome(model: &Model, entry: &AskEntry) -> Vec<(String, Role)> {
             waited_ms,
         }) => {
             let (word, role) = if *allowed {
-                ("allowed", Role::Good)
+                ("allowed", TextRole::Good)
             } else {
-                ("denied", Role::Bad)
+                ("denied", TextRole::Bad)
             };
             let by = one_line(&place_of_decision(by));
             let waited = entry.number.map(|_| format!(", {}", waited(*waited_ms)));
@@ -242,29 +254,33 @@ fn outcome(model: &Model, entry: &AskEntry) -> Vec<(String, Role)> {
             waited_ms,
         }) => {
             let (word, role) = match (answers.is_empty(), by.is_user()) {
-                (false, _) => ("answered", Role::Good),
-                (true, true) => ("declined", Role::Bad),
-                (true, false) => ("not answered", Role::Bad),
+                (false, _) => ("answered", TextRole::Good),
+                (true, true) => ("declined", TextRole::Bad),
+                (true, false) => ("not answered", TextRole::Bad),
             };
             let by = one_line(&place_of_decision(by));
             lines.push((format!("{word} {by}, {}", waited(*waited_ms)), role));
-            lines.extend(answers.iter().map(|answer| (one_line(&answer.join(", ")), Role::User)));
+            lines.extend(
+                answers
+                    .iter()
+                    .map(|answer| (one_line(&answer.join(", ")), TextRole::User)),
+            );
             lines.extend(said(message));
         }
-        Some(AskEnd::Withdrawn) => lines.push(("the agent withdrew it".to_owned(), Role::Dim)),
-        Some(AskEnd::Unanswered) => lines.push(("not answered in its iteration".to_owned(), Role::Dim)),
+        Some(AskEnd::Withdrawn) => lines.push(("the agent withdrew it".to_owned(), TextRole::Dim)),
+        Some(AskEnd::Unanswered) => lines.push(("not answered in its iteration".to_owned(), TextRole::Dim)),
     }
     if let Some((scope, rules)) = &entry.rules {
         let rules = one_line(&rules.join(", "));
         lines.push((
             format!("from now on allowed {}: {rules}", scope_in_words(*scope)),
-            Role::Good,
+            TextRole::Good,
         ));
     }
     if let Some((message, text)) = &entry.late {
         lines.push((
             format!("answered late, in message {}: {}", message.0, one_line(text)),
-            Role::User,
+            TextRole::User,
         ));
     }
     lines

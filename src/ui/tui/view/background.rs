@@ -10,7 +10,7 @@ use ratatui::layout::Rect;
 
 use crate::ui::tui::{
     model::{Model, background_at},
-    theme::Role,
+    theme::TextRole,
 };
 
 use super::pen::{Pen, shortened};
@@ -28,7 +28,7 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let end = area.right();
     let by = if area.width >= BY_COLS { "by     " } else { "" };
     let head = format!("    #  {:<STATE_COLS$}  {:>7}  {by}command", "state", "time");
-    pen.role(area.x, area.y, end, &head, Role::Dim);
+    pen.role(area.x, area.y, end, &head, TextRole::Dim);
     let chosen = model.ui.background.min(tasks.len() - 1);
     let height = usize::from(area.height - 1);
     let first = chosen.saturating_sub(height - 1);
@@ -43,10 +43,10 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
 fn row(model: &Model, task: &BackgroundTask, area: Rect, pen: &mut Pen<'_>) {
     let end = area.right();
     let role = match (&task.result, task.state()) {
-        (Some(result), _) if background_went_well(result) => Role::Dim,
-        (Some(_), _) => Role::Bad,
-        (None, BackgroundState::Running) => Role::Accent,
-        (None, BackgroundState::Ending | BackgroundState::Ended) => Role::Wait,
+        (Some(result), _) if background_went_well(result) => TextRole::Dim,
+        (Some(_), _) => TextRole::Bad,
+        (None, BackgroundState::Running) => TextRole::Accent,
+        (None, BackgroundState::Ending | BackgroundState::Ended) => TextRole::Wait,
     };
     let state = shortened(
         &one_line(&background_state_in_words(task)),
@@ -58,24 +58,30 @@ fn row(model: &Model, task: &BackgroundTask, area: Rect, pen: &mut Pen<'_>) {
         None => ticking(age_ms),
         Some(_) => short_duration(age_ms),
     };
-    let mut x = pen.role(area.x, area.y, end, &format!("{:>5}  ", task.number), Role::Dim);
+    let mut x = pen.role(area.x, area.y, end, &format!("{:>5}  ", task.number), TextRole::Dim);
     x = pen.role(x, area.y, end, &format!("{state:<STATE_COLS$}  "), role);
-    x = pen.role(x, area.y, end, &format!("{time:>7}  "), Role::Plain);
+    x = pen.role(x, area.y, end, &format!("{time:>7}  "), TextRole::Plain);
     if area.width >= BY_COLS {
         let by = match task.by {
             Requester::User => "you    ",
             Requester::Agent => "agent  ",
         };
-        x = pen.role(x, area.y, end, by, Role::Dim);
+        x = pen.role(x, area.y, end, by, TextRole::Dim);
     }
-    x = pen.role(x, area.y, end, &one_line(&command_in_words(&task.command)), Role::Plain);
+    x = pen.role(
+        x,
+        area.y,
+        end,
+        &one_line(&command_in_words(&task.command)),
+        TextRole::Plain,
+    );
     let progress = task.progress.as_ref().map(|progress| progress.last_line.as_str());
     let last = task
         .result
         .as_ref()
         .map_or(progress, |result| result.tail.lines().last());
     if let Some(last) = last {
-        pen.role(x + 2, area.y, end, &one_line(last), Role::Dim);
+        pen.role(x + 2, area.y, end, &one_line(last), TextRole::Dim);
     }
 }
 

@@ -11,16 +11,16 @@ use ralph_words::{
 use ratatui::{layout::Rect, style::Style};
 
 use crate::ui::tui::{
-    keys::{Action, Binding},
+    keys::{Binding, KeyAction},
     layout::Focus,
     model::{Model, Pane, can_be_edited, message_at},
     offers::offered,
-    theme::Role,
+    theme::TextRole,
 };
 
 use super::{
     header::{phase_in_words, phase_sign},
-    pen::{Pen, Piece, columns},
+    pen::{Pen, StyledText, columns},
     tasks::outstanding_in_words,
     timeline,
 };
@@ -76,20 +76,23 @@ fn notice(model: &Model, area: Rect, pen: &mut Pen<'_>) -> bool {
 /// Facts not shown elsewhere: the reason for a wait, changes, and messages for the agent.
 fn totals(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let run = &model.run;
-    let dim = pen.theme.style(Role::Dim);
-    let mut parts: Vec<Vec<Piece>> = Vec::new();
+    let dim = pen.theme.style(TextRole::Dim);
+    let mut parts: Vec<Vec<StyledText>> = Vec::new();
     if let Phase::Waiting { why, .. } = &run.phase {
-        parts.push(vec![(one_line(&wait_cause_in_words(why)), pen.theme.style(Role::Wait))]);
+        parts.push(vec![(
+            one_line(&wait_cause_in_words(why)),
+            pen.theme.style(TextRole::Wait),
+        )]);
     }
     // With a side bar, the list of iterations shows the last one.
     let last = run.iterations.rows.iter().rev().find_map(|iteration| iteration.changes);
     if let Some(changes) = last.filter(|_| !model.layout().has_side_bar()) {
         parts.push(vec![
             ("last ".to_owned(), dim),
-            (format!("+{}", changes.added), pen.theme.style(Role::Added)),
+            (format!("+{}", changes.added), pen.theme.style(TextRole::Added)),
             (
                 format!(" {}{}", pen.theme.glyphs.minus, changes.removed),
-                pen.theme.style(Role::Removed),
+                pen.theme.style(TextRole::Removed),
             ),
         ]);
     }
@@ -135,7 +138,7 @@ fn hints(model: &Model, area: Rect, pen: &mut Pen<'_>) {
             area.y,
             right,
             &format!(" {state} "),
-            pen.theme.style(Role::User),
+            pen.theme.style(TextRole::User),
         );
     }
     let hinted = || offered(model).filter(|binding| !binding.hint.is_empty());
@@ -149,33 +152,33 @@ fn hints(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         let key = binding.keys[0].name();
         // A hint is shown in full or not at all. Quit and help come last and are the most important.
         let reserve = match binding.action {
-            Action::Quit => 0,
-            Action::Help => 8,
+            KeyAction::Quit => 0,
+            KeyAction::Help => 8,
             _ => 16,
         };
         let width = columns(&key) + 1 + columns(hint);
         if x + width + reserve > right {
             continue;
         }
-        x = pen.role(x, area.y, right, &key, Role::Key);
-        x = pen.role(x, area.y, right, &format!(" {hint}"), Role::Dim) + 2;
+        x = pen.role(x, area.y, right, &key, TextRole::Key);
+        x = pen.role(x, area.y, right, &format!(" {hint}"), TextRole::Dim) + 2;
     }
 }
 
 /// The current effect of a key, in a word or two.
 fn hint(binding: &Binding, model: &Model) -> &'static str {
     match binding.action {
-        Action::Steer => match model.run.stop_reason() {
+        KeyAction::Steer => match model.run.stop_reason() {
             Some(StopReason::Blocked { .. }) => "answer",
             Some(_) => "resume with a message",
             None => binding.hint,
         },
-        Action::RetryNow if model.run.is_over() => "continue",
-        Action::PauseOrResume if model.run.is_paused() && model.ui.replay.is_none() => "resume",
-        Action::StopAfterIteration if model.run.stop.is_some() => "don't stop",
-        Action::NextFocus if model.ui.focus == Focus::Plan => "back",
-        Action::Zoom if model.ui.zoomed => "unzoom",
-        Action::Open if model.ui.pane == Pane::Messages => match message_at(model) {
+        KeyAction::RetryNow if model.run.is_over() => "continue",
+        KeyAction::PauseOrResume if model.run.is_paused() && model.ui.replay.is_none() => "resume",
+        KeyAction::StopAfterIteration if model.run.stop.is_some() => "don't stop",
+        KeyAction::NextFocus if model.ui.focus == Focus::Plan => "back",
+        KeyAction::Zoom if model.ui.zoomed => "unzoom",
+        KeyAction::Open if model.ui.pane == Pane::Messages => match message_at(model) {
             Some(message) if can_be_edited(model, message) => "edit",
             Some(_) | None => binding.hint,
         },

@@ -9,11 +9,11 @@ use ratatui::{
 };
 
 use crate::{
-    board::{Board, PlanAsk, Row},
+    board::{Board, BoardRow, PlanAsk},
     ui::tui::{
-        keys::{Action, BOARD, Binding, When},
-        model::{BoardFocus, BoardLayout, BoardMode, BoardModel, Mode},
-        theme::{Role, Theme},
+        keys::{BOARD, Binding, BindingScope, KeyAction},
+        model::{BoardFocus, BoardLayout, BoardMode, BoardModel, InputMode},
+        theme::{TextRole, Theme},
     },
 };
 
@@ -80,7 +80,7 @@ fn header(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
     let mut x = area.x + u16::from(area.width >= 40);
     let mut end = area.right().saturating_sub(1);
     if area.width >= NAME_COLS {
-        x = pen.role(x, area.y, end, "ralph many  ", Role::Accent);
+        x = pen.role(x, area.y, end, "ralph many  ", TextRole::Accent);
     }
     let (tone, words) = standing(board);
     let spent = spent(model);
@@ -89,7 +89,7 @@ fn header(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
         area.y,
         end,
         &format!("  {spent}"),
-        pen.theme.style(Role::Plain),
+        pen.theme.style(TextRole::Plain),
     );
     let (sign, style) = pen.theme.tone(tone);
     x = pen.text(x, area.y, end, &format!("{sign} {words}"), style);
@@ -98,7 +98,7 @@ fn header(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
         if x + 3 + columns(&text) > end {
             break;
         }
-        x = pen.role(x, area.y, end, &format!(" {} ", pen.theme.glyphs.dot), Role::Dim);
+        x = pen.role(x, area.y, end, &format!(" {} ", pen.theme.glyphs.dot), TextRole::Dim);
         x = pen.role(x, area.y, end, &text, role);
     }
     if area.height > 1 {
@@ -118,19 +118,19 @@ fn standing(board: &Board) -> (Tone, &'static str) {
     }
 }
 
-fn counts(board: &Board) -> Vec<(String, Role)> {
+fn counts(board: &Board) -> Vec<(String, TextRole)> {
     let counts = &board.counts;
     let asking = board.plans.iter().filter(|row| row.asks > 0).count();
     let all = [
-        (asking, "asking", Role::User),
-        (counts.running, "running", Role::Plain),
-        (counts.merging, "merging", Role::Plain),
-        (counts.waiting, "waiting", Role::Plain),
-        (counts.kept, "left", Role::Bad),
+        (asking, "asking", TextRole::User),
+        (counts.running, "running", TextRole::Plain),
+        (counts.merging, "merging", TextRole::Plain),
+        (counts.waiting, "waiting", TextRole::Plain),
+        (counts.kept, "left", TextRole::Bad),
     ];
     let some = all.into_iter().filter(|(count, ..)| *count > 0);
     let counts = some.map(|(count, word, role)| (format!("{count} {word}"), role));
-    let engine = (board.engine != LOCAL).then(|| (format!("by {}", board.engine), Role::Dim));
+    let engine = (board.engine != LOCAL).then(|| (format!("by {}", board.engine), TextRole::Dim));
     counts.chain(engine).collect()
 }
 
@@ -155,42 +155,42 @@ fn progress(board: &Board, area: Rect, pen: &mut Pen<'_>) {
     let bar = (area.width / 4).clamp(*BAR_COLS.start(), *BAR_COLS.end());
     let (merged, all) = (board.counts.merged, board.plans.len());
     let full = (usize::from(bar) * merged).checked_div(all).unwrap_or(0);
-    let x = pen.role(area.x + 1, area.y, end, &glyphs.full.repeat(full), Role::GaugeDone);
+    let x = pen.role(area.x + 1, area.y, end, &glyphs.full.repeat(full), TextRole::GaugeDone);
     let rest = glyphs.rest.repeat(usize::from(bar) - full);
-    let mut x = pen.role(x, area.y, end, &rest, Role::GaugeRest);
-    x = pen.role(x, area.y, end, &format!(" {merged}/{all} merged"), Role::Strong);
-    let mut facts = vec![(format!("into {}", one_line(&board.target)), Role::Plain)];
-    facts.extend(board.queue.iter().map(|queue| (one_line(queue), Role::Accent)));
-    facts.push((format!("{} at a time", board.jobs), Role::Dim));
+    let mut x = pen.role(x, area.y, end, &rest, TextRole::GaugeRest);
+    x = pen.role(x, area.y, end, &format!(" {merged}/{all} merged"), TextRole::Strong);
+    let mut facts = vec![(format!("into {}", one_line(&board.target)), TextRole::Plain)];
+    facts.extend(board.queue.iter().map(|queue| (one_line(queue), TextRole::Accent)));
+    facts.push((format!("{} at a time", board.jobs), TextRole::Dim));
     for (at, (text, role)) in facts.iter().enumerate() {
         // The branch is never dropped for later facts, which are shown in full or not at all.
         if at > 0 && x + 3 + columns(text) > end {
             continue;
         }
-        x = pen.role(x, area.y, end, &format!(" {} ", glyphs.dot), Role::Dim);
+        x = pen.role(x, area.y, end, &format!(" {} ", glyphs.dot), TextRole::Dim);
         x = pen.role(x, area.y, end, text, *role);
     }
 }
 
 /// A column of the table.
-struct Column {
+struct BoardColumn {
     name: &'static str,
     is_left: bool,
-    cell: fn(&BoardModel, &Row) -> String,
+    cell: fn(&BoardModel, &BoardRow) -> String,
 }
 
-const COLUMNS: [Column; 6] = [
-    Column {
+const COLUMNS: [BoardColumn; 6] = [
+    BoardColumn {
         name: "plan",
         is_left: true,
         cell: |_, row| row.plan.0.clone(),
     },
-    Column {
+    BoardColumn {
         name: "state",
         is_left: true,
         cell: |_, row| row.state.clone(),
     },
-    Column {
+    BoardColumn {
         name: "tasks",
         is_left: false,
         cell: |_, row| {
@@ -198,12 +198,12 @@ const COLUMNS: [Column; 6] = [
                 .map_or_else(String::new, |tasks| format!("{}/{}", tasks.done, tasks.all))
         },
     },
-    Column {
+    BoardColumn {
         name: "#",
         is_left: false,
         cell: |_, row| row.iterations.map_or_else(String::new, |count| count.to_string()),
     },
-    Column {
+    BoardColumn {
         name: "cost",
         is_left: false,
         cell: |_, row| {
@@ -211,7 +211,7 @@ const COLUMNS: [Column; 6] = [
             cost.map_or_else(String::new, |cost| format!("${cost:.2}"))
         },
     },
-    Column {
+    BoardColumn {
         name: "age",
         is_left: false,
         cell: |model, row| match model.board.running {
@@ -228,7 +228,7 @@ fn plans(model: &BoardModel, layout: &BoardLayout, pen: &mut Pen<'_>) {
         return pen.note(area, "No plan has begun.");
     }
     let first = model.first_plan();
-    let shown: Vec<(usize, &Row)> = rows.iter().enumerate().skip(first).take(model.page()).collect();
+    let shown: Vec<(usize, &BoardRow)> = rows.iter().enumerate().skip(first).take(model.page()).collect();
     let cells: Vec<Vec<String>> = shown
         .iter()
         .map(|(_, row)| COLUMNS.iter().map(|column| (column.cell)(model, row)).collect())
@@ -244,7 +244,7 @@ fn plans(model: &BoardModel, layout: &BoardLayout, pen: &mut Pen<'_>) {
         .collect();
     let end = area.right().saturating_sub(1);
     let names: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
-    let dim = [pen.theme.style(Role::Dim); COLUMNS.len()];
+    let dim = [pen.theme.style(TextRole::Dim); COLUMNS.len()];
     let x = line(area.x + 3, area.y, end, (&names, &widths, &dim), pen);
     let task_cols = match layout.is_wide {
         true => (end.saturating_sub(x) / 2).min(TASK_COLS),
@@ -252,37 +252,37 @@ fn plans(model: &BoardModel, layout: &BoardLayout, pen: &mut Pen<'_>) {
     };
     match (layout.is_wide, layout.rows_each) {
         (true, _) => {
-            pen.role(x, area.y, x + task_cols, "task", Role::Dim);
-            pen.role(x + task_cols + 1, area.y, end, "now", Role::Dim);
+            pen.role(x, area.y, x + task_cols, "task", TextRole::Dim);
+            pen.role(x + task_cols + 1, area.y, end, "now", TextRole::Dim);
         }
-        (false, 1) => _ = pen.role(x, area.y, end, "now", Role::Dim),
-        (false, _) => _ = pen.role(x, area.y, end, "task", Role::Dim),
+        (false, 1) => _ = pen.role(x, area.y, end, "now", TextRole::Dim),
+        (false, _) => _ = pen.role(x, area.y, end, "task", TextRole::Dim),
     }
     for (nth, ((at, row), cells)) in shown.into_iter().zip(&cells).enumerate() {
         let y = area.y + 1 + u16::try_from(nth).unwrap_or(u16::MAX) * layout.rows_each;
         let (sign, style) = pen.theme.tone(row.tone);
         pen.text(area.x + 1, y, end, sign, style);
         let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
-        let plain = pen.theme.style(Role::Plain);
+        let plain = pen.theme.style(TextRole::Plain);
         let styles = [
-            pen.theme.style(Role::Strong),
+            pen.theme.style(TextRole::Strong),
             style,
             plain,
             plain,
             plain,
-            pen.theme.style(Role::Dim),
+            pen.theme.style(TextRole::Dim),
         ];
         let x = line(area.x + 3, y, end, (&cells, &widths, &styles), pen);
         let task = row.task.as_deref().unwrap_or_default();
         let role = doing_role(row);
         match (layout.is_wide, layout.rows_each) {
             (true, _) => {
-                pen.role(x, y, x + task_cols, task, Role::Plain);
+                pen.role(x, y, x + task_cols, task, TextRole::Plain);
                 pen.role(x + task_cols + 1, y, end, &doing(model, row), role);
             }
             (false, 1) => _ = pen.role(x, y, end, &doing(model, row), role),
             (false, _) => {
-                pen.role(x, y, end, task, Role::Plain);
+                pen.role(x, y, end, task, TextRole::Plain);
                 pen.role(area.x + 5, y + 1, end, &doing(model, row), role);
             }
         }
@@ -298,7 +298,7 @@ fn plans(model: &BoardModel, layout: &BoardLayout, pen: &mut Pen<'_>) {
         (0, below) => format!(" {below} {}", glyphs.down),
         (above, below) => format!(" {above} {} {below} {}", glyphs.up, glyphs.down),
     };
-    pen.right(x, area.y, end, &more, pen.theme.style(Role::Wait));
+    pen.right(x, area.y, end, &more, pen.theme.style(TextRole::Wait));
 }
 
 /// Writes the cells of a line. Returns the position of the next column.
@@ -320,7 +320,7 @@ fn line(x: u16, y: u16, end: u16, (cells, widths, styles): (&[&str], &[u16], &[S
 }
 
 /// The plan's activity, with the time left if it waits.
-fn doing(model: &BoardModel, row: &Row) -> String {
+fn doing(model: &BoardModel, row: &BoardRow) -> String {
     match row.until_ms {
         // The list of questions shows how long a question waits.
         Some(until_ms) if model.board.running && row.asks == 0 => {
@@ -331,18 +331,18 @@ fn doing(model: &BoardModel, row: &Row) -> String {
     }
 }
 
-fn doing_role(row: &Row) -> Role {
+fn doing_role(row: &BoardRow) -> TextRole {
     match row.tone {
-        Tone::User => Role::User,
-        Tone::Bad => Role::Bad,
-        Tone::Wait | Tone::Warning => Role::Wait,
-        Tone::Start | Tone::Good | Tone::Note => Role::Dim,
+        Tone::User => TextRole::User,
+        Tone::Bad => TextRole::Bad,
+        Tone::Wait | Tone::Warning => TextRole::Wait,
+        Tone::Start | Tone::Good | Tone::Note => TextRole::Dim,
     }
 }
 
 /// A horizontal line with a title.
-fn title(area: Rect, text: &str, role: Role, pen: &mut Pen<'_>) {
-    pen.rule(area.x, area.y, area.right(), pen.theme.style(Role::GaugeRest));
+fn title(area: Rect, text: &str, role: TextRole, pen: &mut Pen<'_>) {
+    pen.rule(area.x, area.y, area.right(), pen.theme.style(TextRole::GaugeRest));
     pen.role(area.x + 2, area.y, area.right(), &format!(" {text} "), role);
 }
 
@@ -353,7 +353,7 @@ fn asks(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
         return;
     }
     let waiting = counted(asks.len() as u64, "question");
-    title(area, &format!("{waiting} for you"), Role::User, pen);
+    title(area, &format!("{waiting} for you"), TextRole::User, pen);
     let end = area.right().saturating_sub(1);
     let plan_cols = asks
         .iter()
@@ -363,11 +363,17 @@ fn asks(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
         .min(PLAN_COLS);
     let shown = asks.iter().enumerate().skip(model.first_ask());
     for (y, (at, asked)) in (area.y + 1..area.bottom()).zip(shown) {
-        pen.role(area.x + 1, y, end, pen.theme.glyphs.user, Role::User);
-        pen.role(area.x + 3, y, area.x + 3 + plan_cols, &asked.plan.0, Role::Strong);
+        pen.role(area.x + 1, y, end, pen.theme.glyphs.user, TextRole::User);
+        pen.role(area.x + 3, y, area.x + 3 + plan_cols, &asked.plan.0, TextRole::Strong);
         let left = waits(model, asked);
-        let stop = pen.right(area.x + 20, y, end, &format!("  {left}"), pen.theme.style(Role::Dim));
-        pen.role(area.x + 5 + plan_cols, y, stop, &asked_for(asked), Role::Plain);
+        let stop = pen.right(
+            area.x + 20,
+            y,
+            end,
+            &format!("  {left}"),
+            pen.theme.style(TextRole::Dim),
+        );
+        pen.role(area.x + 5 + plan_cols, y, stop, &asked_for(asked), TextRole::Plain);
         if at == model.ask && model.focus == BoardFocus::Asks {
             pen.choose(Rect::new(area.x, y, area.width, 1));
         }
@@ -399,9 +405,9 @@ fn hints(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
     if area.height < 2 || model.board.hints.is_empty() {
         return;
     }
-    title(area, "what to do next", Role::Strong, pen);
+    title(area, "what to do next", TextRole::Strong, pen);
     for (y, hint) in (area.y + 1..area.bottom()).zip(&model.board.hints) {
-        pen.role(area.x + 1, y, area.right(), &one_line(hint), Role::Plain);
+        pen.role(area.x + 1, y, area.right(), &one_line(hint), TextRole::Plain);
     }
 }
 
@@ -422,12 +428,12 @@ fn footer(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
         if !said {
             let held = model.board.held.as_ref().filter(|held| held.until_ms > model.now_ms);
             let (words, role) = match held {
-                Some(held) => (held_in_words(held, model.now_ms), Role::Wait),
+                Some(held) => (held_in_words(held, model.now_ms), TextRole::Wait),
                 None => {
                     let used = model.board.used.iter().map(String::as_str);
                     let batch = format!("batch {}", model.board.batch);
                     let parts: Vec<&str> = [batch.as_str()].into_iter().chain(used).collect();
-                    (parts.join(" · "), Role::Dim)
+                    (parts.join(" · "), TextRole::Dim)
                 }
             };
             pen.role(area.x + 1, area.y, area.right(), &one_line(&words), role);
@@ -447,23 +453,23 @@ fn keys(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
         let key = binding.keys[0].name();
         // A hint is shown in full or not at all. Quit and help come last and are the most important.
         let reserve = match binding.action {
-            Action::Quit => 0,
-            Action::Help => 8,
+            KeyAction::Quit => 0,
+            KeyAction::Help => 8,
             _ => 16,
         };
         if x + columns(&key) + 1 + columns(binding.hint) + reserve > area.right() {
             continue;
         }
-        x = pen.role(x, area.y, area.right(), &key, Role::Key);
-        x = pen.role(x, area.y, area.right(), &format!(" {}", binding.hint), Role::Dim) + 2;
+        x = pen.role(x, area.y, area.right(), &key, TextRole::Key);
+        x = pen.role(x, area.y, area.right(), &format!(" {}", binding.hint), TextRole::Dim) + 2;
     }
 }
 
 /// Whether a key has an effect now.
 fn has_use(model: &BoardModel, binding: &Binding) -> bool {
     match binding.action {
-        Action::Answer | Action::NextFocus => !model.board.asks.is_empty(),
-        _ => binding.when == When::Always || model.board.running,
+        KeyAction::Answer | KeyAction::NextFocus => !model.board.asks.is_empty(),
+        _ => binding.when == BindingScope::Always || model.board.running,
     }
 }
 
@@ -494,13 +500,19 @@ fn boxed(model: &BoardModel, whole: Rect, pen: &mut Pen<'_>) -> Option<Position>
             help::draw_bindings(&bindings, model.mouse, *top, whole, pen);
         }
         BoardMode::Answering { plan, model: own, .. } => {
-            let Mode::Answering(answering) = &own.ui.mode else {
+            let InputMode::Answering(answering) = &own.ui.mode else {
                 return None;
             };
             let cursor = asking::draw(own, answering, pen);
             // The plan whose agent asks, in the top row.
             pen.clear(Rect::new(whole.x, whole.y, whole.width, whole.height.min(1)));
-            pen.role(whole.x + 1, whole.y, whole.right(), &format!("{plan} asks"), Role::User);
+            pen.role(
+                whole.x + 1,
+                whole.y,
+                whole.right(),
+                &format!("{plan} asks"),
+                TextRole::User,
+            );
             return cursor;
         }
     }

@@ -10,9 +10,9 @@ use ratatui::layout::{Position, Rect};
 
 use crate::ui::tui::{
     lines,
-    model::{self, Model, PORTIONS, Recalling, TooLate},
-    needle::Needle,
-    theme::Role,
+    model::{self, Model, PORTIONS, Recalling, SettledMeanwhile},
+    needle::SearchQuery,
+    theme::TextRole,
 };
 
 use super::{
@@ -50,7 +50,7 @@ pub(super) fn recall(model: &Model, recalling: &Recalling, area: Rect, pen: &mut
         return None;
     }
     let query = recalling.query.text();
-    let needle = Needle::of(query);
+    let needle = SearchQuery::of(query);
     let found: Vec<&str> = model.ui.recall.found(needle.as_ref()).map(|(_, text)| text).collect();
     let text = found.get(recalling.nth).copied().unwrap_or_default();
     let rows = typed::broken(text, usize::from(area.width) - 4);
@@ -59,16 +59,16 @@ pub(super) fn recall(model: &Model, recalling: &Recalling, area: Rect, pen: &mut
         " Enter takes it · Ctrl-R older ",
     ];
     let inner = written("search what you sent", rows.len() + 1, &keys, area, pen);
-    let x = pen.role(inner.x + 1, inner.y, inner.right(), "/", Role::User);
-    let end = pen.role(x, inner.y, inner.right(), query, Role::Strong);
+    let x = pen.role(inner.x + 1, inner.y, inner.right(), "/", TextRole::User);
+    let end = pen.role(x, inner.y, inner.right(), query, TextRole::Strong);
     let (place, role) = match found.len() {
-        0 => ("not found".to_owned(), Role::Bad),
-        count => (format!("{}/{count}", recalling.nth + 1), Role::Dim),
+        0 => ("not found".to_owned(), TextRole::Bad),
+        count => (format!("{}/{count}", recalling.nth + 1), TextRole::Dim),
     };
     pen.role(end + 2, inner.y, inner.right(), &place, role);
     let below = Rect::new(inner.x, inner.y + 1, inner.width, inner.height.saturating_sub(1));
     for (y, row) in (below.top()..below.bottom()).zip(&rows) {
-        pen.role(below.x + 1, y, below.right(), row, Role::Plain);
+        pen.role(below.x + 1, y, below.right(), row, TextRole::Plain);
     }
     if let Some(needle) = &needle {
         pen.mark(below, needle);
@@ -81,11 +81,11 @@ fn written(title: &str, rows: usize, keys: &[&str], area: Rect, pen: &mut Pen<'_
     let most = MESSAGE_ROWS.min(usize::from(area.height) - 2);
     let height = u16::try_from(rows.min(most) + 2).unwrap_or(3);
     let outer = Rect::new(area.x, area.bottom() - height, area.width, height);
-    let inner = pen.framed(outer, title, Role::User);
+    let inner = pen.framed(outer, title, TextRole::User);
     let (from, end) = (outer.x + 2, outer.right().saturating_sub(2));
     let fitting = keys.iter().find(|keys| from + columns(keys) <= end);
     if let Some(keys) = fitting {
-        pen.right(from, outer.bottom() - 1, end, keys, pen.theme.style(Role::Dim));
+        pen.right(from, outer.bottom() - 1, end, keys, pen.theme.style(TextRole::Dim));
     }
     inner
 }
@@ -127,17 +127,17 @@ pub(super) fn search(model: &Model, area: Rect, pen: &mut Pen<'_>) -> Option<Pos
     let y = area.bottom() - 1;
     pen.clear(Rect::new(area.x, y, area.width, 1));
     let search = &model.ui.search;
-    let x = pen.role(area.x, y, area.right(), " /", Role::User);
-    let shown = pen.role(x, y, area.right(), search.query.text(), Role::Strong);
+    let x = pen.role(area.x, y, area.right(), " /", TextRole::User);
+    let shown = pen.role(x, y, area.right(), search.query.text(), TextRole::Strong);
     let (text, role) = match search.found {
-        Some(Some(found)) => (found.in_words(), Role::Dim),
-        Some(None) => ("not found".to_owned(), Role::Bad),
+        Some(Some(found)) => (found.in_words(), TextRole::Dim),
+        Some(None) => ("not found".to_owned(), TextRole::Bad),
         None => (
             format!(
                 "{}{} next · Enter keeps it · Esc goes back",
                 pen.theme.glyphs.up, pen.theme.glyphs.down
             ),
-            Role::Dim,
+            TextRole::Dim,
         ),
     };
     pen.role(shown + 2, y, area.right(), &text, role);
@@ -214,7 +214,7 @@ pub(super) fn copying(whole: Rect, pen: &mut Pen<'_>) {
 }
 
 /// Tells how a question was settled that the user was answering.
-pub(super) fn too_late(shown: &TooLate, whole: Rect, pen: &mut Pen<'_>) {
+pub(super) fn too_late(shown: &SettledMeanwhile, whole: Rect, pen: &mut Pen<'_>) {
     let close = [("Esc", "closes this")];
     let kept = [
         ("Esc", "closes this"),
@@ -242,14 +242,14 @@ pub(super) fn ask(title: &str, question: &str, answers: &[(&str, &str)], whole: 
     let mut y = inner.y;
     for line in lines {
         if y < inner.bottom() {
-            pen.role(inner.x + 1, y, inner.right(), line, Role::Plain);
+            pen.role(inner.x + 1, y, inner.right(), line, TextRole::Plain);
             y += 1;
         }
     }
     for (key, words) in answers {
         if y < inner.bottom() {
-            let x = pen.role(inner.x + 1, y, inner.right(), key, Role::Key);
-            pen.role(x, y, inner.right(), &format!("  {words}"), Role::Plain);
+            let x = pen.role(inner.x + 1, y, inner.right(), key, TextRole::Key);
+            pen.role(x, y, inner.right(), &format!("  {words}"), TextRole::Plain);
             y += 1;
         }
     }
@@ -262,5 +262,5 @@ pub(super) fn centred(whole: Rect, width: u16, height: u16, title: &str, pen: &m
     }
     let x = whole.x + (whole.width - width) / 2;
     let y = whole.y + (whole.height - height) / 2;
-    Some(pen.framed(Rect::new(x, y, width, height), title, Role::Accent))
+    Some(pen.framed(Rect::new(x, y, width, height), title, TextRole::Accent))
 }

@@ -7,12 +7,12 @@ use ratatui::{
 };
 use unicode_width::UnicodeWidthStr;
 
-use crate::ui::tui::model::{Mode, Model};
+use crate::ui::tui::model::{InputMode, Model};
 
 use super::pen::Pen;
 
 /// The available terminals.
-pub(crate) struct Screens<'a> {
+pub(crate) struct ShownTerminals<'a> {
     /// The terminal of the running or latest agent.
     pub live: &'a Screen,
     /// The terminal of a past iteration, or of an overlay.
@@ -35,7 +35,7 @@ pub(super) fn draw(screen: &Screen, model: &Model, area: Rect, pen: &mut Pen<'_>
         return None;
     }
     // While keys do not go to the agent, the real cursor is elsewhere, so the agent's is drawn reversed.
-    if model.ui.mode != Mode::Typing && !model.ui.transcript {
+    if model.ui.mode != InputMode::Typing && !model.ui.transcript {
         let cell = &mut pen.buffer[at];
         cell.modifier.toggle(Modifier::REVERSED);
     }

@@ -7,9 +7,9 @@ use ratatui::{
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::ui::tui::{
-    model::{Diff, DiffState, Model},
+    model::{DiffState, DiffView, Model},
     patch::{LineKind, Patch, PatchFile},
-    theme::Role,
+    theme::TextRole,
 };
 
 use super::pen::{Pen, columns};
@@ -85,11 +85,11 @@ fn files(patch: &Patch, top: usize, area: Rect, pen: &mut Pen<'_>) -> Rect {
         let row = Rect::new(area.x, y, width, 1);
         name(file, row, pen);
         if current == Some(at) {
-            pen.buffer.set_style(row, pen.theme.style(Role::Chosen));
+            pen.buffer.set_style(row, pen.theme.style(TextRole::Chosen));
         }
     }
     for y in area.top()..area.bottom() {
-        pen.role(bar, y, bar + 1, pen.theme.glyphs.bar, Role::GaugeRest);
+        pen.role(bar, y, bar + 1, pen.theme.glyphs.bar, TextRole::GaugeRest);
     }
     Rect::new(bar + 1, area.y, area.width - width - 1, area.height)
 }
@@ -97,17 +97,17 @@ fn files(patch: &Patch, top: usize, area: Rect, pen: &mut Pen<'_>) -> Rect {
 fn name(file: &PatchFile, row: Rect, pen: &mut Pen<'_>) {
     let end = row.right().saturating_sub(1);
     let removed = format!("{}{}", pen.theme.glyphs.minus, file.removed);
-    let mut right = pen.right(row.x, row.y, end, &removed, pen.theme.style(Role::Removed));
+    let mut right = pen.right(row.x, row.y, end, &removed, pen.theme.style(TextRole::Removed));
     let added = format!("+{} ", file.added);
-    right = pen.right(row.x, row.y, right, &added, pen.theme.style(Role::Added));
+    right = pen.right(row.x, row.y, right, &added, pen.theme.style(TextRole::Added));
     if !file.note.is_empty() {
         let note = format!("{} ", file.note);
-        right = pen.right(row.x, row.y, right, &note, pen.theme.style(Role::Dim));
+        right = pen.right(row.x, row.y, right, &note, pen.theme.style(TextRole::Dim));
     }
     let room = usize::from(right.saturating_sub(row.x + 2));
     // The end of a path is more informative than its beginning.
     let name = ending(&file.name, room, pen.theme.glyphs.more);
-    pen.role(row.x + 1, row.y, right.saturating_sub(1), &name, Role::Plain);
+    pen.role(row.x + 1, row.y, right.saturating_sub(1), &name, TextRole::Plain);
 }
 
 fn ending(name: &str, room: usize, mark: &str) -> String {
@@ -123,7 +123,7 @@ fn ending(name: &str, room: usize, mark: &str) -> String {
     format!("{mark}{}", &name[name.len() - kept..])
 }
 
-fn lines(patch: &Patch, diff: &Diff, area: Rect, pen: &mut Pen<'_>) {
+fn lines(patch: &Patch, diff: &DiffView, area: Rect, pen: &mut Pen<'_>) {
     let numbers = if area.width >= NUMBERS_FROM_COLS {
         digits(patch, diff, area)
     } else {
@@ -138,7 +138,7 @@ fn lines(patch: &Patch, diff: &Diff, area: Rect, pen: &mut Pen<'_>) {
         }
         if let (LineKind::Same(number) | LineKind::Added(number) | LineKind::Removed(number), 1..) = (kind, numbers) {
             let end = start.saturating_sub(1);
-            pen.right(area.x, y, end, &number.to_string(), pen.theme.style(Role::Dim));
+            pen.right(area.x, y, end, &number.to_string(), pen.theme.style(TextRole::Dim));
         }
         let style = pen.theme.style(role(*kind));
         let pieces = match patch.changed_words(at) {
@@ -164,7 +164,7 @@ fn lines(patch: &Patch, diff: &Diff, area: Rect, pen: &mut Pen<'_>) {
 }
 
 /// Width of the line numbers in view.
-fn digits(patch: &Patch, diff: &Diff, area: Rect) -> u16 {
+fn digits(patch: &Patch, diff: &DiffView, area: Rect) -> u16 {
     let seen = patch.kinds.iter().skip(diff.top).take(usize::from(area.height));
     let greatest = seen.filter_map(|kind| match kind {
         LineKind::Same(number) | LineKind::Added(number) | LineKind::Removed(number) => Some(*number),
@@ -214,30 +214,30 @@ fn without(pieces: &[(&str, Style)], left: usize) -> Vec<(String, Style)> {
     pieces.iter().map(cut).collect()
 }
 
-fn role(kind: LineKind) -> Role {
+fn role(kind: LineKind) -> TextRole {
     match kind {
-        LineKind::Text | LineKind::Same(_) => Role::Plain,
-        LineKind::File => Role::Strong,
-        LineKind::Meta | LineKind::Note => Role::Dim,
-        LineKind::Hunk => Role::Hunk,
-        LineKind::Added(_) => Role::Added,
-        LineKind::Removed(_) => Role::Removed,
+        LineKind::Text | LineKind::Same(_) => TextRole::Plain,
+        LineKind::File => TextRole::Strong,
+        LineKind::Meta | LineKind::Note => TextRole::Dim,
+        LineKind::Hunk => TextRole::Hunk,
+        LineKind::Added(_) => TextRole::Added,
+        LineKind::Removed(_) => TextRole::Removed,
     }
 }
 
 /// The role of a patch line without context.
-pub(super) fn role_of_line(line: &str) -> Role {
+pub(super) fn role_of_line(line: &str) -> TextRole {
     if line.starts_with("+++") || line.starts_with("---") || line.starts_with("diff ") {
-        Role::Strong
+        TextRole::Strong
     } else if line.starts_with('+') {
-        Role::Added
+        TextRole::Added
     } else if line.starts_with('-') {
-        Role::Removed
+        TextRole::Removed
     } else if line.starts_with("@@") {
-        Role::Hunk
+        TextRole::Hunk
     } else if line.starts_with("index ") || line.starts_with("new file") || line.starts_with("deleted file") {
-        Role::Dim
+        TextRole::Dim
     } else {
-        Role::Plain
+        TextRole::Plain
     }
 }

@@ -8,7 +8,7 @@ use ralph_text::one_line;
 use ralph_words::{goal_failure_in_words, short_duration};
 use ratatui::layout::Rect;
 
-use crate::ui::tui::{model::Model, theme::Role};
+use crate::ui::tui::{model::Model, theme::TextRole};
 
 use super::{limits, pen::Pen};
 
@@ -21,12 +21,12 @@ pub(super) fn draw(model: &Model, part: Rect, pen: &mut Pen<'_>) {
         let (sign, role) = limits::sign_of_goal(goal, pen);
         let x = pen.role(part.x + 1, y, part.right(), &format!("{sign} "), role);
         let name: String = one_line(&goal.name).chars().take(width).collect();
-        let x = pen.role(x, y, part.right(), &format!("{name:<width$}  "), Role::Plain);
+        let x = pen.role(x, y, part.right(), &format!("{name:<width$}  "), TextRole::Plain);
         let (text, role) = match &goal.state {
-            GoalState::Unknown => ("not checked yet".to_owned(), Role::Dim),
-            GoalState::Running => ("being checked".to_owned(), Role::Wait),
-            GoalState::Checked { result } if result.passed => (verdict(result, &model.run), Role::Dim),
-            GoalState::Checked { result } => (failure(result), Role::Bad),
+            GoalState::Unknown => ("not checked yet".to_owned(), TextRole::Dim),
+            GoalState::Running => ("being checked".to_owned(), TextRole::Wait),
+            GoalState::Checked { result } if result.passed => (verdict(result, &model.run), TextRole::Dim),
+            GoalState::Checked { result } => (failure(result), TextRole::Bad),
         };
         pen.role(x, y, part.right(), &one_line(&text), role);
     }

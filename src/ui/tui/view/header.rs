@@ -14,8 +14,8 @@ use ralph_words::{
 use ratatui::layout::Rect;
 
 use crate::ui::tui::{
-    model::{Model, Sandbox, Silence, estimate_ms},
-    theme::Role,
+    model::{Model, SandboxState, Silence, estimate_ms},
+    theme::TextRole,
 };
 
 use super::pen::{Pen, columns, shortened};
@@ -30,13 +30,13 @@ const TOOL_COLS: usize = 32;
 const BAR_COLS: std::ops::RangeInclusive<u16> = 8..=40;
 
 /// A fact, in pieces with roles. Facts with the greatest weight are kept if space is short.
-struct Fact {
+struct HeaderFact {
     weight: u8,
-    pieces: Vec<(String, Role)>,
+    pieces: Vec<(String, TextRole)>,
 }
 
-impl Fact {
-    fn new(weight: u8, text: impl Into<String>, role: Role) -> Self {
+impl HeaderFact {
+    fn new(weight: u8, text: impl Into<String>, role: TextRole) -> Self {
         Self {
             weight,
             pieces: vec![(text.into(), role)],
@@ -60,23 +60,29 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let mut end = area.right().saturating_sub(1);
     let mut x = area.x + u16::from(area.width >= 40);
     if area.width >= NAME_COLS {
-        x = pen.role(x, area.y, end, "ralph  ", Role::Accent);
+        x = pen.role(x, area.y, end, "ralph  ", TextRole::Accent);
     }
     let needed = columns(&words) + 4;
     if area.height == 1 {
         let (done, all) = (model.run.plan.done(), model.run.plan.tasks.len());
         let tasks = format!("  {done}/{all}");
-        end = pen.right(x + needed.min(14), area.y, end, &tasks, pen.theme.style(Role::Strong));
+        end = pen.right(
+            x + needed.min(14),
+            area.y,
+            end,
+            &tasks,
+            pen.theme.style(TextRole::Strong),
+        );
     }
     let agent = format!("  {}", agent_in_words(model));
-    end = pen.right(x + needed, area.y, end, &agent, pen.theme.style(Role::Plain));
+    end = pen.right(x + needed, area.y, end, &agent, pen.theme.style(TextRole::Plain));
     x = pen.role(x, area.y, end, &format!("{} {words}", phase_sign(model, pen)), role);
     if let Some(task) = model.run.task()
         && x + TASK_COLS < end
     {
         let dot = pen.theme.glyphs.dot;
-        x = pen.role(x, area.y, end, &format!(" {dot} "), Role::Dim);
-        pen.role(x, area.y, end, &one_line(&task.text), Role::Plain);
+        x = pen.role(x, area.y, end, &format!(" {dot} "), TextRole::Dim);
+        pen.role(x, area.y, end, &one_line(&task.text), TextRole::Plain);
     }
     if area.height > 1 {
         progress(model, Rect::new(area.x, area.y + 1, area.width, 1), pen);
@@ -88,7 +94,7 @@ fn progress(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let mut facts = facts(model, pen);
     let end = area.right().saturating_sub(1);
     let room = end.saturating_sub(area.x + 1);
-    let taken = |facts: &[Fact]| facts.iter().map(|fact| fact.columns() + 3).sum::<u16>();
+    let taken = |facts: &[HeaderFact]| facts.iter().map(|fact| fact.columns() + 3).sum::<u16>();
     while facts.len() > 1 && taken(&facts) + BAR_COLS.start() > room {
         let least = (0..facts.len()).min_by_key(|at| facts[*at].weight);
         facts.remove(least.unwrap_or_default());
@@ -104,7 +110,7 @@ fn progress(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         } else {
             &format!(" {} ", pen.theme.glyphs.dot)
         };
-        x = pen.role(x, area.y, end, gap, Role::Dim);
+        x = pen.role(x, area.y, end, gap, TextRole::Dim);
         for (text, role) in &fact.pieces {
             x = pen.role(x, area.y, end, text, *role);
         }
@@ -116,27 +122,37 @@ fn gauge(model: &Model, area: Rect, pen: &mut Pen<'_>) -> u16 {
     let width = usize::from(area.width);
     let full = (width * plan.done()).checked_div(plan.tasks.len()).unwrap_or(0);
     let glyphs = pen.theme.glyphs;
-    let x = pen.role(area.x, area.y, area.right(), &glyphs.full.repeat(full), Role::GaugeDone);
+    let x = pen.role(
+        area.x,
+        area.y,
+        area.right(),
+        &glyphs.full.repeat(full),
+        TextRole::GaugeDone,
+    );
     pen.role(
         x,
         area.y,
         area.right(),
         &glyphs.rest.repeat(width - full),
-        Role::GaugeRest,
+        TextRole::GaugeRest,
     )
 }
 
 /// The facts beside the bar, in display order.
-fn facts(model: &Model, pen: &Pen<'_>) -> Vec<Fact> {
+fn facts(model: &Model, pen: &Pen<'_>) -> Vec<HeaderFact> {
     let run = &model.run;
     let plan = &run.plan;
-    let mut facts = vec![Fact::new(
+    let mut facts = vec![HeaderFact::new(
         100,
         format!("{}/{}", plan.done(), plan.tasks.len()),
-        Role::Strong,
+        TextRole::Strong,
     )];
     if let Some(left_ms) = estimate_ms(run, model.now_ms) {
-        facts.push(Fact::new(50, format!("~{} left", rounded(left_ms)), Role::Dim));
+        facts.push(HeaderFact::new(
+            50,
+            format!("~{} left", rounded(left_ms)),
+            TextRole::Dim,
+        ));
     }
     if let Some(iteration) = run.iterations.latest() {
         let number = match run.settings.limits.max_iterations {
@@ -147,11 +163,11 @@ fn facts(model: &Model, pen: &Pen<'_>) -> Vec<Fact> {
             Some(max) => format!("iteration {}/{max}", iteration.number),
             None => format!("iteration {}", iteration.number),
         };
-        facts.push(Fact::new(90, number, Role::Plain));
+        facts.push(HeaderFact::new(90, number, TextRole::Plain));
     }
     if let Some(since_ms) = run.phase.running_since_ms() {
         let since = ticking(model.now_ms.saturating_sub(since_ms));
-        facts.push(Fact::new(80, since, Role::Plain));
+        facts.push(HeaderFact::new(80, since, TextRole::Plain));
     }
     facts.extend(tool(model, pen));
     facts.extend(silence(model));
@@ -161,25 +177,25 @@ fn facts(model: &Model, pen: &Pen<'_>) -> Vec<Fact> {
     let in_background = run.background.alive().count();
     if in_background > 0 {
         let count = counted(in_background as u64, "task");
-        facts.push(Fact::new(54, format!("{count} in background"), Role::Plain));
+        facts.push(HeaderFact::new(54, format!("{count} in background"), TextRole::Plain));
     }
     facts.extend(match run.breaker.state {
         BreakerState::Closed => None,
-        BreakerState::HalfOpen => Some(Fact::new(92, "stuck detector: warning", Role::Wait)),
-        BreakerState::Open => Some(Fact::new(92, "stuck detector: tripped", Role::Bad)),
+        BreakerState::HalfOpen => Some(HeaderFact::new(92, "stuck detector: warning", TextRole::Wait)),
+        BreakerState::Open => Some(HeaderFact::new(92, "stuck detector: tripped", TextRole::Bad)),
     });
     facts.extend(model.vitals.sandbox.map(|sandbox| match sandbox {
-        Sandbox::On => Fact::new(30, "sandbox", Role::Dim),
-        Sandbox::Strict => Fact::new(30, "sandbox: strict", Role::Dim),
-        Sandbox::Missing => Fact::new(70, "no sandbox", Role::Wait),
+        SandboxState::On => HeaderFact::new(30, "sandbox", TextRole::Dim),
+        SandboxState::Strict => HeaderFact::new(30, "sandbox: strict", TextRole::Dim),
+        SandboxState::Missing => HeaderFact::new(70, "no sandbox", TextRole::Wait),
     }));
     let elapsed = short_duration(run.elapsed_ms(model.now_ms));
-    facts.push(Fact::new(20, format!("{elapsed} in all"), Role::Dim));
+    facts.push(HeaderFact::new(20, format!("{elapsed} in all"), TextRole::Dim));
     facts
 }
 
 /// The agent's current tool and its duration; `None` between tools, and while the agent waits for an answer.
-fn tool(model: &Model, pen: &Pen<'_>) -> Option<Fact> {
+fn tool(model: &Model, pen: &Pen<'_>) -> Option<HeaderFact> {
     let run = &model.run;
     let tool = run.tool.as_ref()?;
     if !matches!(run.phase, Phase::Running { .. }) || !run.permissions.pending.is_empty() {
@@ -187,36 +203,38 @@ fn tool(model: &Model, pen: &Pen<'_>) -> Option<Fact> {
     }
     let what = shortened(&one_line(&tool_in_words(tool)), TOOL_COLS, pen.theme.glyphs.more);
     let since = ticking(model.now_ms.saturating_sub(tool.started_ms));
-    Some(Fact {
+    Some(HeaderFact {
         weight: 45,
-        pieces: vec![(what, Role::Plain), (format!(" {since}"), Role::Dim)],
+        pieces: vec![(what, TextRole::Plain), (format!(" {since}"), TextRole::Dim)],
     })
 }
 
-fn silence(model: &Model) -> Option<Fact> {
+fn silence(model: &Model) -> Option<HeaderFact> {
     Some(match model.vitals.silence(&model.run, model.now_ms)? {
-        Silence::Quiet { for_ms } => Fact::new(40, format!("quiet {}", ticking(for_ms)), Role::Dim),
-        Silence::Idle { for_ms, limit_ms } => Fact::new(
+        Silence::Quiet { for_ms } => HeaderFact::new(40, format!("quiet {}", ticking(for_ms)), TextRole::Dim),
+        Silence::Idle { for_ms, limit_ms } => HeaderFact::new(
             95,
             format!("idle {}/{}", ticking(for_ms), ticking(limit_ms)),
-            Role::Wait,
+            TextRole::Wait,
         ),
-        Silence::Ending { left_ms } => Fact::new(95, format!("idle, stops in {}", ticking(left_ms)), Role::Bad),
+        Silence::Ending { left_ms } => {
+            HeaderFact::new(95, format!("idle, stops in {}", ticking(left_ms)), TextRole::Bad)
+        }
     })
 }
 
-fn cost(model: &Model) -> Option<Fact> {
+fn cost(model: &Model) -> Option<HeaderFact> {
     let cost = model.run.usage.cost_usd?;
     let (text, share) = match model.run.settings.limits.max_cost_usd {
         Some(max) => (format!("${cost:.2}/{max}"), cost / max),
         None => (format!("${cost:.2}"), 0.0),
     };
-    let role = if share >= 0.75 { Role::Wait } else { Role::Plain };
-    Some(Fact::new(60, text, role))
+    let role = if share >= 0.75 { TextRole::Wait } else { TextRole::Plain };
+    Some(HeaderFact::new(60, text, role))
 }
 
 /// Usage of the limits per task and per day.
-fn budgets(model: &Model) -> Vec<Fact> {
+fn budgets(model: &Model) -> Vec<HeaderFact> {
     let run = &model.run;
     let limits = &run.settings.limits;
     let of_day = run.spending.limits_today(&limits.per_day);
@@ -228,8 +246,8 @@ fn budgets(model: &Model) -> Vec<Fact> {
     let mut facts = Vec::new();
     for (name, usage, max_cost_usd, max_tokens) in of_task.into_iter().chain([today]) {
         let mut add = |text: String, share: f64| {
-            let role = if share >= 0.75 { Role::Wait } else { Role::Plain };
-            facts.push(Fact::new(58, text, role));
+            let role = if share >= 0.75 { TextRole::Wait } else { TextRole::Plain };
+            facts.push(HeaderFact::new(58, text, role));
         };
         if let Some(max) = max_cost_usd {
             let cost = usage.cost_usd.unwrap_or(0.0);
@@ -249,33 +267,33 @@ fn budgets(model: &Model) -> Vec<Fact> {
 }
 
 /// Number of goals that passed and failed at the last check.
-fn goals(model: &Model, pen: &Pen<'_>) -> Option<Fact> {
+fn goals(model: &Model, pen: &Pen<'_>) -> Option<HeaderFact> {
     let count = |is: fn(&GoalState) -> bool| model.run.goals.iter().filter(|goal| is(&goal.state)).count();
     let glyphs = pen.theme.glyphs;
     let counts = [
         (
             count(|goal| matches!(goal, GoalState::Checked { result } if result.passed)),
             glyphs.good,
-            Role::Good,
+            TextRole::Good,
         ),
         (
             count(|goal| matches!(goal, GoalState::Checked { result } if !result.passed)),
             glyphs.bad,
-            Role::Bad,
+            TextRole::Bad,
         ),
-        (count(|goal| *goal == GoalState::Running), glyphs.wait, Role::Wait),
-        (count(|goal| *goal == GoalState::Unknown), glyphs.open, Role::Dim),
+        (count(|goal| *goal == GoalState::Running), glyphs.wait, TextRole::Wait),
+        (count(|goal| *goal == GoalState::Unknown), glyphs.open, TextRole::Dim),
     ];
     let counts = counts.into_iter().filter(|(count, ..)| *count > 0);
-    let mut pieces = vec![("goals".to_owned(), Role::Dim)];
+    let mut pieces = vec![("goals".to_owned(), TextRole::Dim)];
     // A goal that fails alone is named.
     let failing = |goal: &&GoalStatus| matches!(&goal.state, GoalState::Checked { result } if !result.passed);
     let failing = model.run.goals.iter().find(failing);
     pieces.extend(counts.map(|(count, sign, role)| match failing {
-        Some(goal) if role == Role::Bad && count == 1 => (format!(" {sign} {}", one_line(&goal.name)), role),
+        Some(goal) if role == TextRole::Bad && count == 1 => (format!(" {sign} {}", one_line(&goal.name)), role),
         _ => (format!(" {sign}{count}"), role),
     }));
-    (pieces.len() > 1).then_some(Fact { weight: 55, pieces })
+    (pieces.len() > 1).then_some(HeaderFact { weight: 55, pieces })
 }
 
 fn agent_in_words(model: &Model) -> String {
@@ -316,7 +334,7 @@ pub(super) fn phase_sign(model: &Model, pen: &Pen<'_>) -> &'static str {
 }
 
 /// The phase of the run, for a line of its own.
-pub(super) fn phase_in_words(model: &Model) -> (String, Role) {
+pub(super) fn phase_in_words(model: &Model) -> (String, TextRole) {
     worded(
         model,
         phase_headline(&model.run, model.now_ms, |at_ms| model.clock(at_ms)),
@@ -324,13 +342,13 @@ pub(super) fn phase_in_words(model: &Model) -> (String, Role) {
 }
 
 /// Adds the role to the words: green only for verified results.
-fn worded(model: &Model, words: String) -> (String, Role) {
+fn worded(model: &Model, words: String) -> (String, TextRole) {
     let role = match &model.run.phase {
-        Phase::Running { .. } if !model.run.permissions.pending.is_empty() => Role::Wait,
+        Phase::Running { .. } if !model.run.permissions.pending.is_empty() => TextRole::Wait,
         Phase::Preparing { .. } | Phase::Running { .. } | Phase::Settling { .. } | Phase::Verifying { .. } => {
-            Role::Accent
+            TextRole::Accent
         }
-        Phase::Idle | Phase::Cancelling { .. } | Phase::Waiting { .. } | Phase::Paused => Role::Wait,
+        Phase::Idle | Phase::Cancelling { .. } | Phase::Waiting { .. } | Phase::Paused => TextRole::Wait,
         Phase::Stopped { end } => match (&end.reason, end.reason.kind()) {
             (
                 StopReason::Done {
@@ -338,9 +356,9 @@ fn worded(model: &Model, words: String) -> (String, Role) {
                 },
                 _,
             )
-            | (_, EndKind::Unfinished) => Role::Wait,
-            (_, EndKind::Good) => Role::Good,
-            (_, EndKind::Bad) => Role::Bad,
+            | (_, EndKind::Unfinished) => TextRole::Wait,
+            (_, EndKind::Good) => TextRole::Good,
+            (_, EndKind::Bad) => TextRole::Bad,
         },
     };
     (one_line(&words), role)

@@ -3,10 +3,10 @@
 use ratatui::layout::Rect;
 
 use crate::ui::tui::{
-    keys::{Binding, Chord, Group},
+    keys::{Binding, BindingGroup, Chord},
     model::Model,
     offers::offered,
-    theme::Role,
+    theme::TextRole,
 };
 
 use super::{
@@ -19,16 +19,16 @@ const TWO_COLUMNS: u16 = 96;
 const GAP: u16 = 3;
 
 /// A key with its description, or the heading of a group.
-enum Line {
+enum HelpLine {
     Blank,
     Head(&'static str),
     Key(String, String),
 }
 
 /// The lines of the help, in two columns if there is room.
-struct Page {
+struct HelpPage {
     /// One or two columns.
-    columns: Vec<Vec<Line>>,
+    columns: Vec<Vec<HelpLine>>,
     keys_width: u16,
     /// Width of a column.
     width: u16,
@@ -48,7 +48,7 @@ pub(crate) fn last_line_of_bindings(bindings: &[&'static Binding], mouse: bool, 
     last_top(&page(&sections_of(bindings, mouse), whole), whole)
 }
 
-fn draw_page(page: &Page, top: usize, whole: Rect, pen: &mut Pen<'_>) {
+fn draw_page(page: &HelpPage, top: usize, whole: Rect, pen: &mut Pen<'_>) {
     let count = page.rows();
     let width = page.width * page.columns() + GAP * (page.columns() - 1) + 4;
     let height = whole.height.min(u16::try_from(count + 2).unwrap_or(u16::MAX));
@@ -62,11 +62,11 @@ fn draw_page(page: &Page, top: usize, whole: Rect, pen: &mut Pen<'_>) {
         let end = (x + page.width).min(inner.right());
         for (y, line) in (inner.top()..inner.bottom()).zip(column.iter().skip(top)) {
             match line {
-                Line::Blank => {}
-                Line::Head(name) => _ = pen.role(x, y, end, name, Role::Accent),
-                Line::Key(keys, about) => {
-                    pen.role(x, y, end, keys, Role::Key);
-                    pen.role(x + page.keys_width + 2, y, end, about, Role::Plain);
+                HelpLine::Blank => {}
+                HelpLine::Head(name) => _ = pen.role(x, y, end, name, TextRole::Accent),
+                HelpLine::Key(keys, about) => {
+                    pen.role(x, y, end, keys, TextRole::Key);
+                    pen.role(x + page.keys_width + 2, y, end, about, TextRole::Plain);
                 }
             }
         }
@@ -75,7 +75,7 @@ fn draw_page(page: &Page, top: usize, whole: Rect, pen: &mut Pen<'_>) {
     let below = count.saturating_sub(top + visible);
     if below > 0 {
         let text = format!(" {below} more {} ", pen.theme.glyphs.down);
-        let style = pen.theme.style(Role::Dim);
+        let style = pen.theme.style(TextRole::Dim);
         pen.right(inner.x, inner.bottom(), inner.right(), &text, style);
     }
 }
@@ -86,12 +86,12 @@ pub(crate) fn last_line(model: &Model) -> usize {
     last_top(&page(&sections(model), whole), whole)
 }
 
-fn last_top(page: &Page, whole: Rect) -> usize {
+fn last_top(page: &HelpPage, whole: Rect) -> usize {
     let visible = usize::from(whole.height.saturating_sub(2));
     page.rows().saturating_sub(visible)
 }
 
-impl Page {
+impl HelpPage {
     fn columns(&self) -> u16 {
         u16::try_from(self.columns.len()).unwrap_or(1)
     }
@@ -101,7 +101,7 @@ impl Page {
     }
 }
 
-fn page(sections: &[Section], whole: Rect) -> Page {
+fn page(sections: &[HelpSection], whole: Rect) -> HelpPage {
     let all = || sections.iter().flat_map(|(_, keys)| keys);
     let keys_width = all().map(|(keys, _)| columns(keys)).max().unwrap_or(0);
     let about_width = all().map(|(_, about)| columns(about)).max().unwrap_or(0);
@@ -110,7 +110,7 @@ fn page(sections: &[Section], whole: Rect) -> Page {
     let room = if is_wide { (room - GAP) / 2 } else { room };
     let width = room.min(keys_width + 2 + about_width);
     let about_width = usize::from(width.saturating_sub(keys_width + 2)).max(8);
-    let blocks: Vec<Vec<Line>> = sections
+    let blocks: Vec<Vec<HelpLine>> = sections
         .iter()
         .map(|(name, keys)| block(name, keys, about_width))
         .collect();
@@ -121,7 +121,7 @@ fn page(sections: &[Section], whole: Rect) -> Page {
         let to_left = !is_wide || right.is_empty() && left.len() + block.len() / 2 <= half;
         let column = if to_left { &mut left } else { &mut right };
         if !column.is_empty() {
-            column.push(Line::Blank);
+            column.push(HelpLine::Blank);
         }
         column.extend(block);
     }
@@ -130,33 +130,33 @@ fn page(sections: &[Section], whole: Rect) -> Page {
     } else {
         vec![left, right]
     };
-    Page {
+    HelpPage {
         columns,
         keys_width,
         width,
     }
 }
 
-fn block(name: &'static str, keys: &[(String, &str)], about_width: usize) -> Vec<Line> {
-    let mut lines = vec![Line::Head(name)];
+fn block(name: &'static str, keys: &[(String, &str)], about_width: usize) -> Vec<HelpLine> {
+    let mut lines = vec![HelpLine::Head(name)];
     for (keys, about) in keys {
         let mut keys = keys.clone();
         for about in wrapped(about, about_width) {
-            lines.push(Line::Key(std::mem::take(&mut keys), about));
+            lines.push(HelpLine::Key(std::mem::take(&mut keys), about));
         }
     }
     lines
 }
 
-type Section = (&'static str, Vec<(String, &'static str)>);
+type HelpSection = (&'static str, Vec<(String, &'static str)>);
 
-fn sections(model: &Model) -> Vec<Section> {
+fn sections(model: &Model) -> Vec<HelpSection> {
     let bindings: Vec<&Binding> = offered(model).collect();
     sections_of(&bindings, model.ui.mouse)
 }
 
-fn sections_of(bindings: &[&'static Binding], mouse: bool) -> Vec<Section> {
-    let of_group = |group: Group| {
+fn sections_of(bindings: &[&'static Binding], mouse: bool) -> Vec<HelpSection> {
+    let of_group = |group: BindingGroup| {
         let bindings = bindings.iter().filter(move |binding| binding.group == group);
         let rows = bindings.map(|binding| {
             let names: Vec<String> = binding.keys.iter().map(|key| Chord::name(*key)).collect();
@@ -164,7 +164,7 @@ fn sections_of(bindings: &[&'static Binding], mouse: bool) -> Vec<Section> {
         });
         (group.name(), rows.collect::<Vec<_>>())
     };
-    let mut sections: Vec<Section> = Group::ALL.map(of_group).into();
+    let mut sections: Vec<HelpSection> = BindingGroup::ALL.map(of_group).into();
     let mouse: &[(&str, &'static str)] = match mouse {
         true => &[
             ("click", "choose a row, a tab, or what has the keys"),

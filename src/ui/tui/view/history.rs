@@ -10,7 +10,7 @@ use ratatui::{layout::Rect, style::Style};
 
 use crate::ui::tui::{
     model::Model,
-    theme::{Role, Theme},
+    theme::{TextRole, Theme},
 };
 
 use super::pen::{self, Pen};
@@ -28,7 +28,7 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let visible = usize::from(area.height) - 1;
     let shown: Vec<(usize, &Iteration)> = rows.iter().enumerate().skip(first).take(visible).collect();
     let has_costs = shown.iter().any(|(_, iteration)| iteration.usage.cost_usd.is_some());
-    let columns: Vec<&Column> = COLUMNS
+    let columns: Vec<&HistoryColumn> = COLUMNS
         .iter()
         .filter(|column| area.width >= WIDE_COLS || column.is_narrow)
         .filter(|column| has_costs || column.name != "cost")
@@ -55,23 +55,23 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     };
     let end = area.right().saturating_sub(1);
     let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
-    pen.role(area.x + 3, area.y, end, &(line(&names) + "task"), Role::Dim);
+    pen.role(area.x + 3, area.y, end, &(line(&names) + "task"), TextRole::Dim);
     for ((y, (at, iteration)), row) in (area.y + 1..area.bottom()).zip(shown).zip(&table) {
         let (sign, style) = sign(iteration, pen.theme);
         pen.text(area.x + 1, y, end, sign, style);
         let cells: Vec<&str> = row.iter().map(String::as_str).collect();
-        let x = pen.role(area.x + 3, y, end, &line(&cells), Role::Plain);
+        let x = pen.role(area.x + 3, y, end, &line(&cells), TextRole::Plain);
         let task = task_in_words(iteration.role, iteration.task.as_deref());
-        pen.role(x, y, end, &one_line(&task), Role::Dim);
+        pen.role(x, y, end, &one_line(&task), TextRole::Dim);
         if at == chosen {
             pen.buffer
-                .set_style(Rect::new(area.x, y, area.width, 1), pen.theme.style(Role::Chosen));
+                .set_style(Rect::new(area.x, y, area.width, 1), pen.theme.style(TextRole::Chosen));
         }
     }
 }
 
 /// A column of the table.
-struct Column {
+struct HistoryColumn {
     name: &'static str,
     cell: fn(&Model, &Iteration) -> String,
     /// Whether narrow terminals show the column, too.
@@ -81,8 +81,8 @@ struct Column {
     gap: usize,
 }
 
-const fn column(name: &'static str, cell: fn(&Model, &Iteration) -> String) -> Column {
-    Column {
+const fn column(name: &'static str, cell: fn(&Model, &Iteration) -> String) -> HistoryColumn {
+    HistoryColumn {
         name,
         cell,
         is_narrow: true,
@@ -91,18 +91,20 @@ const fn column(name: &'static str, cell: fn(&Model, &Iteration) -> String) -> C
     }
 }
 
-const fn wide(column: Column) -> Column {
-    Column {
+const fn wide(column: HistoryColumn) -> HistoryColumn {
+    HistoryColumn {
         is_narrow: false,
         ..column
     }
 }
 
-const COLUMNS: &[Column] = &[
+const COLUMNS: &[HistoryColumn] = &[
     column("#", |_, iteration| iteration.number.to_string()),
-    wide(Column {
+    wide(HistoryColumn {
         is_left: true,
-        ..column("outcome", |_, iteration| Verdict::of(iteration).word(iteration))
+        ..column("outcome", |_, iteration| {
+            IterationVerdict::of(iteration).word(iteration)
+        })
     }),
     column("time", |model, iteration| match iteration.outcome {
         Some(_) => short_duration(iteration.duration_ms),
@@ -114,7 +116,7 @@ const COLUMNS: &[Column] = &[
     wide(column("files", |_, iteration| {
         changed(iteration, |changes| changes.files.to_string())
     })),
-    Column {
+    HistoryColumn {
         gap: 1,
         ..column("+", |_, iteration| {
             changed(iteration, |changes| format!("+{}", changes.added))
@@ -135,7 +137,7 @@ fn changed(iteration: &Iteration, words: fn(&Changes) -> String) -> String {
 
 /// The result of an iteration, as far as ralph has observed it: the agent's word alone counts for nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum IterationVerdict {
     Running,
     /// Its claim was checked by goals, and all passed.
     Verified,
@@ -156,37 +158,41 @@ enum Verdict {
     Failed,
 }
 
-impl Verdict {
+impl IterationVerdict {
     fn of(iteration: &Iteration) -> Self {
         let look = &iteration.look;
         let passed = !look.goals.is_empty() && look.goals.iter().all(|result| result.passed);
         match &iteration.outcome {
-            None => Verdict::Running,
-            Some(Outcome::Failed { .. } | Outcome::Interrupted) => Verdict::Failed,
-            Some(Outcome::Cancelled { .. }) => Verdict::Cancelled,
-            Some(Outcome::Completed) if !iteration.role.is_work() => Verdict::Reviewed,
-            Some(Outcome::Completed) if iteration.question.is_some() => Verdict::Blocked,
-            Some(Outcome::Completed) if iteration.was_refused() => Verdict::Refused,
-            Some(Outcome::Completed) if passed => Verdict::Verified,
-            Some(Outcome::Completed) if iteration.closed > 0 && iteration.progress != Some(false) => Verdict::Closed,
-            Some(Outcome::Completed) if !look.claims.is_empty() => Verdict::Claimed,
-            Some(Outcome::Completed) if iteration.progress == Some(false) => Verdict::NoProgress,
-            Some(Outcome::Completed) => Verdict::Worked,
+            None => IterationVerdict::Running,
+            Some(Outcome::Failed { .. } | Outcome::Interrupted) => IterationVerdict::Failed,
+            Some(Outcome::Cancelled { .. }) => IterationVerdict::Cancelled,
+            Some(Outcome::Completed) if !iteration.role.is_work() => IterationVerdict::Reviewed,
+            Some(Outcome::Completed) if iteration.question.is_some() => IterationVerdict::Blocked,
+            Some(Outcome::Completed) if iteration.was_refused() => IterationVerdict::Refused,
+            Some(Outcome::Completed) if passed => IterationVerdict::Verified,
+            Some(Outcome::Completed) if iteration.closed > 0 && iteration.progress != Some(false) => {
+                IterationVerdict::Closed
+            }
+            Some(Outcome::Completed) if !look.claims.is_empty() => IterationVerdict::Claimed,
+            Some(Outcome::Completed) if iteration.progress == Some(false) => IterationVerdict::NoProgress,
+            Some(Outcome::Completed) => IterationVerdict::Worked,
         }
     }
 
     fn word(self, iteration: &Iteration) -> String {
         match self {
-            Verdict::Running => "running".to_owned(),
-            Verdict::Verified => "verified".to_owned(),
-            Verdict::Closed => format!("{} closed", counted(u64::from(iteration.closed), "task")),
-            Verdict::Claimed => "only claimed".to_owned(),
-            Verdict::Refused => "refused".to_owned(),
-            Verdict::Blocked => "needs answer".to_owned(),
-            Verdict::Worked => "worked".to_owned(),
-            Verdict::NoProgress => "no progress".to_owned(),
-            Verdict::Reviewed => iteration.review.as_ref().map_or("completed".to_owned(), review_word),
-            Verdict::Cancelled | Verdict::Failed => iteration.outcome.as_ref().map_or("", outcome_word).to_owned(),
+            IterationVerdict::Running => "running".to_owned(),
+            IterationVerdict::Verified => "verified".to_owned(),
+            IterationVerdict::Closed => format!("{} closed", counted(u64::from(iteration.closed), "task")),
+            IterationVerdict::Claimed => "only claimed".to_owned(),
+            IterationVerdict::Refused => "refused".to_owned(),
+            IterationVerdict::Blocked => "needs answer".to_owned(),
+            IterationVerdict::Worked => "worked".to_owned(),
+            IterationVerdict::NoProgress => "no progress".to_owned(),
+            IterationVerdict::Reviewed => iteration.review.as_ref().map_or("completed".to_owned(), review_word),
+            IterationVerdict::Cancelled | IterationVerdict::Failed => {
+                iteration.outcome.as_ref().map_or("", outcome_word).to_owned()
+            }
         }
     }
 }
@@ -194,17 +200,17 @@ impl Verdict {
 /// The sign of an iteration's result. Green only for closed tasks and verified claims.
 pub(super) fn sign(iteration: &Iteration, theme: &Theme) -> (&'static str, Style) {
     let glyphs = theme.glyphs;
-    let (sign, role) = match Verdict::of(iteration) {
-        Verdict::Running => (glyphs.current, Role::Accent),
-        Verdict::Verified | Verdict::Closed => (glyphs.good, Role::Good),
-        Verdict::Claimed => (glyphs.good, Role::Wait),
-        Verdict::Refused => (glyphs.bad, Role::Wait),
-        Verdict::Blocked => ("?", Role::Wait),
-        Verdict::Worked => (glyphs.dot, Role::Plain),
-        Verdict::NoProgress => (glyphs.minus, Role::Wait),
-        Verdict::Reviewed => (glyphs.dot, Role::Plain),
-        Verdict::Cancelled => (glyphs.wait, Role::Wait),
-        Verdict::Failed => (glyphs.bad, Role::Bad),
+    let (sign, role) = match IterationVerdict::of(iteration) {
+        IterationVerdict::Running => (glyphs.current, TextRole::Accent),
+        IterationVerdict::Verified | IterationVerdict::Closed => (glyphs.good, TextRole::Good),
+        IterationVerdict::Claimed => (glyphs.good, TextRole::Wait),
+        IterationVerdict::Refused => (glyphs.bad, TextRole::Wait),
+        IterationVerdict::Blocked => ("?", TextRole::Wait),
+        IterationVerdict::Worked => (glyphs.dot, TextRole::Plain),
+        IterationVerdict::NoProgress => (glyphs.minus, TextRole::Wait),
+        IterationVerdict::Reviewed => (glyphs.dot, TextRole::Plain),
+        IterationVerdict::Cancelled => (glyphs.wait, TextRole::Wait),
+        IterationVerdict::Failed => (glyphs.bad, TextRole::Bad),
     };
     (sign, theme.style(role))
 }
@@ -234,30 +240,33 @@ mod tests {
                 ..Iteration::default()
             };
             change(&mut iteration);
-            (sign(&iteration, &theme), Verdict::of(&iteration).word(&iteration))
+            (
+                sign(&iteration, &theme),
+                IterationVerdict::of(&iteration).word(&iteration),
+            )
         };
         let shown = |sign, role, word: &str| ((sign, theme.style(role)), word.to_owned());
-        assert_eq!(ended(|_| {}), shown("·", Role::Plain, "worked"));
+        assert_eq!(ended(|_| {}), shown("·", TextRole::Plain, "worked"));
         assert_eq!(
             ended(|iteration| iteration.closed = 1),
-            shown("✔", Role::Good, "1 task closed")
+            shown("✔", TextRole::Good, "1 task closed")
         );
         assert_eq!(
             ended(|iteration| iteration.progress = Some(false)),
-            shown("−", Role::Wait, "no progress")
+            shown("−", TextRole::Wait, "no progress")
         );
         assert_eq!(
             ended(|iteration| iteration.question = Some("Which key?".to_owned())),
-            shown("?", Role::Wait, "needs answer")
+            shown("?", TextRole::Wait, "needs answer")
         );
         assert_eq!(
             ended(|iteration| iteration.look.claims.push(Claim::DoneFile)),
-            shown("✔", Role::Wait, "only claimed")
+            shown("✔", TextRole::Wait, "only claimed")
         );
         let refused = |iteration: &mut Iteration| {
             iteration.closed = 1;
             iteration.look.refused.push(Missing::PlanUnreadable);
         };
-        assert_eq!(ended(refused), shown("✖", Role::Wait, "refused"));
+        assert_eq!(ended(refused), shown("✖", TextRole::Wait, "refused"));
     }
 }

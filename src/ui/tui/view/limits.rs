@@ -10,7 +10,7 @@ use ratatui::layout::Rect;
 
 use crate::{
     config::format_duration,
-    ui::tui::{model::Model, theme::Role},
+    ui::tui::{model::Model, theme::TextRole},
 };
 
 use super::pen::Pen;
@@ -19,7 +19,7 @@ use super::pen::Pen;
 const NAME_COLS: u16 = 18;
 const BAR_COLS: usize = 20;
 
-struct Line {
+struct LimitLine {
     name: &'static str,
     text: String,
     /// Used share of the limit; `None` without a limit.
@@ -27,9 +27,9 @@ struct Line {
 }
 
 /// A row of the pane.
-enum Row {
+enum LimitRow {
     Gap,
-    Used(Line),
+    Used(LimitLine),
     Goal(GoalStatus),
     Setting(&'static str, String),
 }
@@ -43,24 +43,24 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         .limits_top
         .min(rows.len().saturating_sub(usize::from(area.height)));
     for (y, row) in (area.top()..area.bottom()).zip(rows.iter().skip(top)) {
-        pen.role(area.x + 1, y, end, row.name(), Role::Dim);
+        pen.role(area.x + 1, y, end, row.name(), TextRole::Dim);
         match row {
-            Row::Gap => {}
-            Row::Used(line) => {
+            LimitRow::Gap => {}
+            LimitRow::Used(line) => {
                 let x = match area.width > 60 {
                     true => bar(line.share, texts, y, end, pen) + 2,
                     false => texts,
                 };
-                pen.role(x, y, end, &line.text, Role::Plain);
+                pen.role(x, y, end, &line.text, TextRole::Plain);
             }
-            Row::Goal(known) => {
+            LimitRow::Goal(known) => {
                 let (sign, role, text) = goal(known, pen);
                 let x = pen.role(texts, y, end, sign, role) + 1;
-                pen.role(x, y, end, &one_line(&text), Role::Plain);
+                pen.role(x, y, end, &one_line(&text), TextRole::Plain);
             }
-            Row::Setting(name, text) => {
+            LimitRow::Setting(name, text) => {
                 let moved = *name == "stuck" && model.run.breaker.state != BreakerState::Closed;
-                let role = if moved { Role::Bad } else { Role::Plain };
+                let role = if moved { TextRole::Bad } else { TextRole::Plain };
                 pen.role(texts, y, end, &one_line(text), role);
             }
         }
@@ -69,50 +69,50 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
 
 /// All rows, in words.
 pub(crate) fn in_words(model: &Model) -> Vec<String> {
-    let text = |row: &Row| match row {
-        Row::Gap => String::new(),
-        Row::Used(line) => format!("{} {}", line.name, line.text),
-        Row::Goal(known) => format!("goal {}", one_line(&state_of_goal(known))),
-        Row::Setting(name, text) => format!("{name} {}", one_line(text)),
+    let text = |row: &LimitRow| match row {
+        LimitRow::Gap => String::new(),
+        LimitRow::Used(line) => format!("{} {}", line.name, line.text),
+        LimitRow::Goal(known) => format!("goal {}", one_line(&state_of_goal(known))),
+        LimitRow::Setting(name, text) => format!("{name} {}", one_line(text)),
     };
     rows(model).iter().map(text).collect()
 }
 
-fn rows(model: &Model) -> Vec<Row> {
+fn rows(model: &Model) -> Vec<LimitRow> {
     let goals = &model.run.goals;
-    let gap = (!goals.is_empty()).then_some(Row::Gap);
-    let used = lines(model).into_iter().map(Row::Used).chain([Row::Gap]);
-    let goals = goals.iter().cloned().map(Row::Goal).chain(gap);
+    let gap = (!goals.is_empty()).then_some(LimitRow::Gap);
+    let used = lines(model).into_iter().map(LimitRow::Used).chain([LimitRow::Gap]);
+    let goals = goals.iter().cloned().map(LimitRow::Goal).chain(gap);
     let settings = settings(model).into_iter();
     used.chain(goals)
-        .chain(settings.map(|(name, text)| Row::Setting(name, text)))
+        .chain(settings.map(|(name, text)| LimitRow::Setting(name, text)))
         .collect()
 }
 
-impl Row {
+impl LimitRow {
     fn name(&self) -> &'static str {
         match self {
-            Row::Gap => "",
-            Row::Used(line) => line.name,
-            Row::Goal(_) => "goal",
-            Row::Setting(name, _) => name,
+            LimitRow::Gap => "",
+            LimitRow::Used(line) => line.name,
+            LimitRow::Goal(_) => "goal",
+            LimitRow::Setting(name, _) => name,
         }
     }
 }
 
-fn goal(known: &GoalStatus, pen: &Pen<'_>) -> (&'static str, Role, String) {
+fn goal(known: &GoalStatus, pen: &Pen<'_>) -> (&'static str, TextRole, String) {
     let (sign, role) = sign_of_goal(known, pen);
     (sign, role, state_of_goal(known))
 }
 
 /// The sign and role of a goal's result.
-pub(super) fn sign_of_goal(known: &GoalStatus, pen: &Pen<'_>) -> (&'static str, Role) {
+pub(super) fn sign_of_goal(known: &GoalStatus, pen: &Pen<'_>) -> (&'static str, TextRole) {
     let glyphs = pen.theme.glyphs;
     match &known.state {
-        GoalState::Unknown => (glyphs.open, Role::Dim),
-        GoalState::Running => (glyphs.wait, Role::Wait),
-        GoalState::Checked { result } if result.passed => (glyphs.good, Role::Good),
-        GoalState::Checked { .. } => (glyphs.bad, Role::Bad),
+        GoalState::Unknown => (glyphs.open, TextRole::Dim),
+        GoalState::Running => (glyphs.wait, TextRole::Wait),
+        GoalState::Checked { result } if result.passed => (glyphs.good, TextRole::Good),
+        GoalState::Checked { .. } => (glyphs.bad, TextRole::Bad),
     }
 }
 
@@ -133,20 +133,20 @@ fn state_of_goal(known: &GoalStatus) -> String {
 fn bar(share: Option<f64>, x: u16, y: u16, end: u16, pen: &mut Pen<'_>) -> u16 {
     let glyphs = pen.theme.glyphs;
     let Some(share) = share else {
-        return pen.role(x, y, end, &format!("{:<BAR_COLS$}", "unlimited"), Role::Dim);
+        return pen.role(x, y, end, &format!("{:<BAR_COLS$}", "unlimited"), TextRole::Dim);
     };
     let full = ((share.clamp(0.0, 1.0) * BAR_COLS as f64).round() as usize).min(BAR_COLS);
     let role = match share {
-        ..0.75 => Role::GaugeDone,
-        0.75..0.95 => Role::Wait,
-        _ => Role::Bad,
+        ..0.75 => TextRole::GaugeDone,
+        0.75..0.95 => TextRole::Wait,
+        _ => TextRole::Bad,
     };
     let x = pen.role(x, y, end, &glyphs.full.repeat(full), role);
-    pen.role(x, y, end, &glyphs.rest.repeat(BAR_COLS - full), Role::GaugeRest)
+    pen.role(x, y, end, &glyphs.rest.repeat(BAR_COLS - full), TextRole::GaugeRest)
 }
 
 #[allow(clippy::cast_precision_loss)]
-fn lines(model: &Model) -> Vec<Line> {
+fn lines(model: &Model) -> Vec<LimitLine> {
     let run = &model.run;
     let limits = &run.settings.limits;
     let share = |used: u64, limit: Option<u64>| limit.map(|limit| used as f64 / limit.max(1) as f64);
@@ -164,17 +164,17 @@ fn lines(model: &Model) -> Vec<Line> {
     let calls = run.clock.calls_within_hour(model.now_ms) as u64;
     let duration = |limit: Option<u64>| limit.map(format_duration);
     let mut lines = vec![
-        Line {
+        LimitLine {
             name: "iterations",
             text: of(iterations.to_string(), limits.max_iterations.map(|max| max.to_string())),
             share: share(iterations, limits.max_iterations.map(u64::from)),
         },
-        Line {
+        LimitLine {
             name: "time",
             text: of(short_duration(elapsed_ms), duration(limits.max_time_ms)),
             share: share(elapsed_ms, limits.max_time_ms),
         },
-        Line {
+        LimitLine {
             name: "this iteration",
             text: of(
                 since_ms.map_or_else(|| "-".to_owned(), short_duration),
@@ -182,7 +182,7 @@ fn lines(model: &Model) -> Vec<Line> {
             ),
             share: share(since_ms.unwrap_or(0), limits.iteration_timeout_ms),
         },
-        Line {
+        LimitLine {
             name: "cost",
             text: of(
                 run.usage
@@ -192,7 +192,7 @@ fn lines(model: &Model) -> Vec<Line> {
             ),
             share: limits.max_cost_usd.map(|max| run.usage.cost_usd.unwrap_or(0.0) / max),
         },
-        Line {
+        LimitLine {
             name: "tokens",
             text: of(
                 tokens.map_or_else(|| "not reported".to_owned(), |tokens| in_and_out(tokens, &run.usage)),
@@ -200,7 +200,7 @@ fn lines(model: &Model) -> Vec<Line> {
             ),
             share: share(tokens.unwrap_or(0), limits.max_tokens),
         },
-        Line {
+        LimitLine {
             name: "calls per hour",
             text: of(calls.to_string(), limits.calls_per_hour.map(|max| max.to_string())),
             share: share(calls, limits.calls_per_hour.map(u64::from)),
@@ -209,7 +209,7 @@ fn lines(model: &Model) -> Vec<Line> {
     let (work, per_task) = (run.current_work().unwrap_or_default(), &limits.per_task);
     if let Some(max) = per_task.max_iterations {
         let counted = u64::from(work.counted);
-        lines.push(Line {
+        lines.push(LimitLine {
             name: "task's iterations",
             text: of(counted.to_string(), Some(max.to_string())),
             share: share(counted, Some(u64::from(max))),
@@ -224,10 +224,10 @@ fn lines(model: &Model) -> Vec<Line> {
     lines
 }
 
-fn cost_of(name: &'static str, usage: &Usage, max: Option<f64>) -> Option<Line> {
+fn cost_of(name: &'static str, usage: &Usage, max: Option<f64>) -> Option<LimitLine> {
     let (cost, max) = (usage.cost_usd, max?);
     let used = cost.map_or_else(|| "not reported".to_owned(), |cost| format!("${cost:.4}"));
-    Some(Line {
+    Some(LimitLine {
         name,
         text: format!("{used} of ${max}"),
         share: Some(cost.unwrap_or(0.0) / max),
@@ -235,10 +235,10 @@ fn cost_of(name: &'static str, usage: &Usage, max: Option<f64>) -> Option<Line> 
 }
 
 #[allow(clippy::cast_precision_loss)]
-fn tokens_of(name: &'static str, usage: &Usage, max: Option<u64>) -> Option<Line> {
+fn tokens_of(name: &'static str, usage: &Usage, max: Option<u64>) -> Option<LimitLine> {
     let (tokens, max) = (usage.tokens(), max?);
     let used = tokens.map_or_else(|| "not reported".to_owned(), short_count);
-    Some(Line {
+    Some(LimitLine {
         name,
         text: format!("{used} of {}", short_count(max)),
         share: Some(tokens.unwrap_or(0) as f64 / max.max(1) as f64),

@@ -4,8 +4,8 @@ use ralph_words::{Tone, ticking};
 use ratatui::{layout::Rect, style::Style};
 
 use crate::ui::tui::{
-    model::{Kind, LogLine, Model, Sign},
-    theme::Role,
+    model::{LogFilter, LogLine, LogLineKind, Model},
+    theme::TextRole,
 };
 
 use super::pen::{Pen, wrapped};
@@ -17,7 +17,7 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let log = &model.log;
     if log.is_empty() {
         return match log.kind() {
-            Kind::All => pen.note(area, "Nothing has happened yet."),
+            LogFilter::All => pen.note(area, "Nothing has happened yet."),
             kind => pen.note(area, &format!("No {} so far. `f` shows other lines.", kind.name())),
         };
     }
@@ -59,7 +59,7 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
 /// The title's note on the log: its filter and scroll position.
 pub(super) fn described(model: &Model) -> String {
     let kind = match model.log.kind() {
-        Kind::All => None,
+        LogFilter::All => None,
         kind => Some(format!("only {}", kind.name())),
     };
     let below = (model.ui.log_below > 0).then(|| format!("{} lines below", model.ui.log_below));
@@ -76,7 +76,7 @@ fn spinner(model: &Model, area: Rect, y: u16, pen: &mut Pen<'_>) {
     let sign = spinner[usize::try_from(running_ms / 1000).unwrap_or(0) % spinner.len()];
     let x = text_column(area);
     let text = format!("{sign} {}", ticking(running_ms));
-    pen.role(x.saturating_sub(2), y, area.right(), &text, Role::Accent);
+    pen.role(x.saturating_sub(2), y, area.right(), &text, TextRole::Accent);
 }
 
 fn text_column(area: Rect) -> u16 {
@@ -85,12 +85,12 @@ fn text_column(area: Rect) -> u16 {
 
 fn rows(line: &LogLine, area: Rect, pen: &Pen<'_>) -> Vec<String> {
     match line.sign {
-        Sign::Separator => vec![super::pen::shortened(
+        LogLineKind::Separator => vec![super::pen::shortened(
             &line.text,
             usize::from(area.width).saturating_sub(8),
             pen.theme.glyphs.more,
         )],
-        Sign::Event(_) | Sign::Said | Sign::Tool | Sign::File => {
+        LogLineKind::Event(_) | LogLineKind::Said | LogLineKind::Tool | LogLineKind::File => {
             let room = area.right().saturating_sub(text_column(area) + 1);
             wrapped(&line.text, usize::from(room))
         }
@@ -99,33 +99,37 @@ fn rows(line: &LogLine, area: Rect, pen: &Pen<'_>) -> Vec<String> {
 
 fn row(model: &Model, line: &LogLine, text: &str, first: bool, area: Rect, y: u16, pen: &mut Pen<'_>) {
     let end = area.right().saturating_sub(1);
-    if line.sign == Sign::Separator {
-        pen.rule(area.x + 1, y, end, pen.theme.style(Role::GaugeRest));
-        pen.role(area.x + 3, y, end, &format!(" {text} "), Role::Strong);
+    if line.sign == LogLineKind::Separator {
+        pen.rule(area.x + 1, y, end, pen.theme.style(TextRole::GaugeRest));
+        pen.role(area.x + 3, y, end, &format!(" {text} "), TextRole::Strong);
         return;
     }
     let (sign, style) = look(line.sign, pen);
     let start = text_column(area);
     if first {
         if area.width >= TIME_COLS {
-            pen.role(area.x + 1, y, end, &model.clock(line.at_ms), Role::Dim);
+            pen.role(area.x + 1, y, end, &model.clock(line.at_ms), TextRole::Dim);
         }
         pen.text(start - 2, y, end, sign, style);
     }
     let text_style = match line.sign {
-        Sign::Event(Tone::Note) | Sign::Said | Sign::Tool | Sign::File => pen.theme.style(Role::Dim),
-        Sign::Event(Tone::Start | Tone::Bad | Tone::Warning) => style,
-        Sign::Event(Tone::Good | Tone::Wait | Tone::User) | Sign::Separator => pen.theme.style(Role::Plain),
+        LogLineKind::Event(Tone::Note) | LogLineKind::Said | LogLineKind::Tool | LogLineKind::File => {
+            pen.theme.style(TextRole::Dim)
+        }
+        LogLineKind::Event(Tone::Start | Tone::Bad | Tone::Warning) => style,
+        LogLineKind::Event(Tone::Good | Tone::Wait | Tone::User) | LogLineKind::Separator => {
+            pen.theme.style(TextRole::Plain)
+        }
     };
     pen.text(start, y, end, text, text_style);
 }
 
-fn look(sign: Sign, pen: &Pen<'_>) -> (&'static str, Style) {
+fn look(sign: LogLineKind, pen: &Pen<'_>) -> (&'static str, Style) {
     match sign {
-        Sign::Event(tone) => pen.theme.tone(tone),
-        Sign::Said => (pen.theme.glyphs.note, pen.theme.style(Role::Dim)),
-        Sign::Tool => (pen.theme.glyphs.tool, pen.theme.style(Role::Hunk)),
-        Sign::File => (pen.theme.glyphs.tool, pen.theme.style(Role::Added)),
-        Sign::Separator => (pen.theme.glyphs.rule, pen.theme.style(Role::Dim)),
+        LogLineKind::Event(tone) => pen.theme.tone(tone),
+        LogLineKind::Said => (pen.theme.glyphs.note, pen.theme.style(TextRole::Dim)),
+        LogLineKind::Tool => (pen.theme.glyphs.tool, pen.theme.style(TextRole::Hunk)),
+        LogLineKind::File => (pen.theme.glyphs.tool, pen.theme.style(TextRole::Added)),
+        LogLineKind::Separator => (pen.theme.glyphs.rule, pen.theme.style(TextRole::Dim)),
     }
 }

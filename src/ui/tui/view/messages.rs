@@ -9,7 +9,7 @@ use ratatui::layout::Rect;
 
 use crate::ui::tui::{
     model::{Model, ReadMessage, message_at},
-    theme::Role,
+    theme::TextRole,
 };
 
 use super::pen::{Pen, wrapped};
@@ -32,11 +32,15 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
             SteeringKind::Now => "now",
             SteeringKind::Standing => "standing",
         };
-        let mut x = pen.role(area.x + 1, y, end, &format!("{:>3} ", message.id.0), Role::Dim);
-        x = pen.role(x, y, end, &format!("{kind:<9}"), Role::User);
-        let role = if message.is_due() { Role::Wait } else { Role::Dim };
+        let mut x = pen.role(area.x + 1, y, end, &format!("{:>3} ", message.id.0), TextRole::Dim);
+        x = pen.role(x, y, end, &format!("{kind:<9}"), TextRole::User);
+        let role = if message.is_due() {
+            TextRole::Wait
+        } else {
+            TextRole::Dim
+        };
         x = pen.role(x, y, end, &format!("{:<22} ", state_in_words(message)), role);
-        pen.role(x, y, end, &one_line(&message.text), Role::Plain);
+        pen.role(x, y, end, &one_line(&message.text), TextRole::Plain);
         if at == chosen {
             pen.choose(Rect::new(area.x, y, area.width, 1));
         }
@@ -47,7 +51,7 @@ fn whole(model: &Model, read: ReadMessage, area: Rect, pen: &mut Pen<'_>) {
     let lines = lines(model);
     let top = read.top.min(lines.len().saturating_sub(usize::from(area.height)));
     for (y, (at, line)) in (area.top()..area.bottom()).zip(lines.iter().enumerate().skip(top)) {
-        let role = if at == 0 { Role::Dim } else { Role::Plain };
+        let role = if at == 0 { TextRole::Dim } else { TextRole::Plain };
         pen.role(area.x + 1, y, area.right(), line, role);
     }
 }

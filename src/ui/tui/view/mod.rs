@@ -31,17 +31,17 @@ mod whole;
 use ratatui::Frame;
 
 use super::{
-    layout::{Focus, Layout},
-    model::{Mode, Model, Pane, PlaybackState, Question},
-    needle::Needle,
-    theme::{Role, Theme},
+    layout::{Focus, ScreenLayout},
+    model::{Confirmation, InputMode, Model, Pane, PlaybackState},
+    needle::SearchQuery,
+    theme::{TextRole, Theme},
 };
 
 pub(crate) use asking::{extent as extent_of_question, follow_choice, offers_all};
 pub(crate) use asks::{ask_at, last_line as last_line_of_ask, lines as lines_of_ask};
 pub(crate) use background::background_row_at;
 pub(crate) use board::{BoardSpot, board_spot_at, draw as draw_board};
-pub(crate) use cells::Screens;
+pub(crate) use cells::ShownTerminals;
 pub(crate) use diff::file_name_at;
 pub(crate) use help::{last_line as last_line_of_help, last_line_of_bindings};
 pub(crate) use history::first_in_history;
@@ -54,7 +54,7 @@ pub(crate) use title::tab_at;
 pub(crate) use whole::part_rows;
 
 /// Draws everything.
-pub(crate) fn draw(model: &Model, screens: &Screens<'_>, theme: &Theme, frame: &mut Frame<'_>) {
+pub(crate) fn draw(model: &Model, screens: &ShownTerminals<'_>, theme: &Theme, frame: &mut Frame<'_>) {
     let area = frame.area();
     let layout = model.layout();
     let mut pen = Pen::new(frame.buffer_mut(), theme);
@@ -68,44 +68,44 @@ pub(crate) fn draw(model: &Model, screens: &Screens<'_>, theme: &Theme, frame: &
         Focus::Plan => layout.tasks,
         Focus::Main => layout.main,
     };
-    if matches!(model.ui.mode, Mode::Searching | Mode::Normal)
-        && let Some(needle) = Needle::of(model.ui.search.query.text())
+    if matches!(model.ui.mode, InputMode::Searching | InputMode::Normal)
+        && let Some(needle) = SearchQuery::of(model.ui.search.query.text())
     {
         pen.mark(searched, &needle);
     }
     let typed_at = match &model.ui.mode {
-        Mode::Normal => None,
-        Mode::Typing => cursor,
-        Mode::Steering => boxes::steering(model, layout.main.union(layout.title), &mut pen),
-        Mode::Recalling(shown) => boxes::recall(model, shown, layout.main.union(layout.title), &mut pen),
-        Mode::Searching => boxes::search(model, searched, &mut pen),
-        Mode::Asking(Question::Quit) => {
+        InputMode::Normal => None,
+        InputMode::Typing => cursor,
+        InputMode::Steering => boxes::steering(model, layout.main.union(layout.title), &mut pen),
+        InputMode::Recalling(shown) => boxes::recall(model, shown, layout.main.union(layout.title), &mut pen),
+        InputMode::Searching => boxes::search(model, searched, &mut pen),
+        InputMode::Asking(Confirmation::Quit) => {
             boxes::quit(model, layout.whole, &mut pen);
             None
         }
-        Mode::Asking(Question::Withdraw { id }) => {
+        InputMode::Asking(Confirmation::Withdraw { id }) => {
             boxes::withdraw(model, *id, layout.whole, &mut pen);
             None
         }
-        Mode::Asking(Question::Skip { iteration }) => {
+        InputMode::Asking(Confirmation::Skip { iteration }) => {
             boxes::skip(model, *iteration, layout.whole, &mut pen);
             None
         }
-        Mode::Asking(Question::More) => {
+        InputMode::Asking(Confirmation::More) => {
             boxes::more(model, layout.whole, &mut pen);
             None
         }
-        Mode::Copying => {
+        InputMode::Copying => {
             boxes::copying(layout.whole, &mut pen);
             None
         }
-        Mode::Answering(answering) => asking::draw(model, answering, &mut pen),
-        Mode::TooLate(shown) => {
+        InputMode::Answering(answering) => asking::draw(model, answering, &mut pen),
+        InputMode::TooLate(shown) => {
             boxes::too_late(shown, layout.whole, &mut pen);
             None
         }
-        Mode::Palette(shown) => palette::draw(model, shown, layout.whole, &mut pen),
-        Mode::Help { top } => {
+        InputMode::Palette(shown) => palette::draw(model, shown, layout.whole, &mut pen),
+        InputMode::Help { top } => {
             help::draw(model, *top, layout.whole, &mut pen);
             None
         }
@@ -116,10 +116,10 @@ pub(crate) fn draw(model: &Model, screens: &Screens<'_>, theme: &Theme, frame: &
 }
 
 /// Draws the lines between the areas with their junctions. Horizontal lines with titles are already drawn.
-fn frame_lines(layout: &Layout, pen: &mut Pen<'_>) {
+fn frame_lines(layout: &ScreenLayout, pen: &mut Pen<'_>) {
     let (divider, base) = (layout.divider, layout.base);
     if !base.is_empty() {
-        pen.rule(base.x, base.y, base.right(), pen.theme.style(Role::GaugeRest));
+        pen.rule(base.x, base.y, base.right(), pen.theme.style(TextRole::GaugeRest));
     }
     let glyphs = pen.theme.glyphs;
     for y in divider.top()..divider.bottom() {
@@ -129,15 +129,20 @@ fn frame_lines(layout: &Layout, pen: &mut Pen<'_>) {
             true => glyphs.side,
             false => glyphs.bar,
         };
-        pen.role(divider.x, y, divider.right(), sign, Role::GaugeRest);
+        pen.role(divider.x, y, divider.right(), sign, TextRole::GaugeRest);
     }
     if !divider.is_empty() && !base.is_empty() {
-        pen.role(divider.x, base.y, divider.right(), glyphs.tees[1], Role::GaugeRest);
+        pen.role(divider.x, base.y, divider.right(), glyphs.tees[1], TextRole::GaugeRest);
     }
 }
 
 /// Draws the main area. Returns the agent's cursor position.
-fn main(model: &Model, screens: &Screens<'_>, layout: &Layout, pen: &mut Pen<'_>) -> Option<ratatui::layout::Position> {
+fn main(
+    model: &Model,
+    screens: &ShownTerminals<'_>,
+    layout: &ScreenLayout,
+    pen: &mut Pen<'_>,
+) -> Option<ratatui::layout::Position> {
     let area = layout.main;
     let mut cursor = None;
     if let Some(unfolded) = &model.ui.unfolded {

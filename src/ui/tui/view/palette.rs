@@ -6,7 +6,7 @@ use crate::ui::tui::{
     keys::Binding,
     model::{ActionSearch, Model},
     offers::actions_found,
-    theme::Role,
+    theme::TextRole,
 };
 
 use super::{
@@ -23,15 +23,15 @@ pub(super) fn draw(model: &Model, palette: &ActionSearch, whole: Rect, pen: &mut
     let all = actions_found(model, "").len();
     let height = whole.height.min(u16::try_from(all + 3).unwrap_or(u16::MAX));
     let inner = centred(whole, whole.width.min(WIDTH), height, "actions", pen)?;
-    let x = pen.role(inner.x + 1, inner.y, inner.right(), "> ", Role::User);
-    pen.role(x, inner.y, inner.right(), palette.query.text(), Role::Strong);
+    let x = pen.role(inner.x + 1, inner.y, inner.right(), "> ", TextRole::User);
+    pen.role(x, inner.y, inner.right(), palette.query.text(), TextRole::Strong);
     if found.is_empty() {
         pen.role(
             inner.x + 1,
             inner.y + 1,
             inner.right(),
             "no such action here",
-            Role::Dim,
+            TextRole::Dim,
         );
     }
     let visible = usize::from(inner.height.saturating_sub(1));
@@ -52,6 +52,12 @@ fn row(binding: &Binding, area: Rect, pen: &mut Pen<'_>) {
     let names: Vec<String> = binding.keys.iter().map(|key| key.name()).collect();
     let end = area.right() - 1;
     let keys = names.join(" ");
-    let start = pen.right(area.x + 1, area.y, end, &keys, pen.theme.style(Role::Key));
-    pen.role(area.x + 1, area.y, start.saturating_sub(2), binding.about, Role::Plain);
+    let start = pen.right(area.x + 1, area.y, end, &keys, pen.theme.style(TextRole::Key));
+    pen.role(
+        area.x + 1,
+        area.y,
+        start.saturating_sub(2),
+        binding.about,
+        TextRole::Plain,
+    );
 }

@@ -12,8 +12,8 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use crate::ui::tui::{
-    needle::Needle,
-    theme::{Role, Theme},
+    needle::SearchQuery,
+    theme::{TextRole, Theme},
 };
 
 pub(super) struct Pen<'a> {
@@ -22,7 +22,7 @@ pub(super) struct Pen<'a> {
 }
 
 /// A piece of a line.
-pub(super) type Piece = (String, Style);
+pub(super) type StyledText = (String, Style);
 
 impl<'a> Pen<'a> {
     pub(super) fn new(buffer: &'a mut Buffer, theme: &'a Theme) -> Self {
@@ -43,12 +43,12 @@ impl<'a> Pen<'a> {
         self.buffer.set_stringn(x, y, text, room, style).0
     }
 
-    pub(super) fn role(&mut self, x: u16, y: u16, end: u16, text: &str, role: Role) -> u16 {
+    pub(super) fn role(&mut self, x: u16, y: u16, end: u16, text: &str, role: TextRole) -> u16 {
         self.text(x, y, end, text, self.theme.style(role))
     }
 
     /// Writes pieces one after the other.
-    pub(super) fn pieces(&mut self, x: u16, y: u16, end: u16, pieces: &[Piece]) -> u16 {
+    pub(super) fn pieces(&mut self, x: u16, y: u16, end: u16, pieces: &[StyledText]) -> u16 {
         pieces
             .iter()
             .fold(x, |x, (text, style)| self.text(x, y, end, text, *style))
@@ -78,7 +78,7 @@ impl<'a> Pen<'a> {
         let width = columns(&text).min(area.width);
         let x = area.x + (area.width - width) / 2;
         if area.height > 0 {
-            self.role(x, area.y + area.height / 2, area.right(), &text, Role::Dim);
+            self.role(x, area.y + area.height / 2, area.right(), &text, TextRole::Dim);
         }
     }
 
@@ -89,7 +89,7 @@ impl<'a> Pen<'a> {
     }
 
     /// Clears `area` and draws a frame with a title. Returns the inside.
-    pub(super) fn framed(&mut self, area: Rect, title: &str, role: Role) -> Rect {
+    pub(super) fn framed(&mut self, area: Rect, title: &str, role: TextRole) -> Rect {
         self.clear(area);
         let style = self.theme.style(role);
         let (bar, corners) = (self.theme.glyphs.bar, self.theme.glyphs.corners);
@@ -122,9 +122,9 @@ impl<'a> Pen<'a> {
     }
 
     /// Highlights every match of the search in `area`.
-    pub(super) fn mark(&mut self, area: Rect, needle: &Needle) {
+    pub(super) fn mark(&mut self, area: Rect, needle: &SearchQuery) {
         let query: Vec<&str> = needle.text().graphemes(true).collect();
-        let style = Style::reset().patch(self.theme.style(Role::Match));
+        let style = Style::reset().patch(self.theme.style(TextRole::Match));
         for y in area.top()..area.bottom() {
             let mut cells: Vec<(u16, String)> = Vec::new();
             let mut x = area.left();

@@ -3,10 +3,10 @@
 use ratatui::layout::Rect;
 
 use crate::ui::{
-    report::{self, Mark, PageLine, PageTone, Report},
+    report::{self, LineMark, PageLine, PageTone, RunReport},
     tui::{
         model::{Model, ReportRow},
-        theme::Role,
+        theme::TextRole,
     },
 };
 
@@ -22,8 +22,8 @@ const WIDEST: u16 = 110;
 /// Renders the report, wrapped for `width` columns.
 pub(crate) fn report_rows(model: &Model, width: u16) -> Vec<ReportRow> {
     let report = match model.run.is_over() || model.ui.replay.is_some() {
-        true => Report::of(&model.run),
-        false => Report::of_running(&model.run, model.now_ms),
+        true => RunReport::of(&model.run),
+        false => RunReport::of_running(&model.run, model.now_ms),
     };
     let lines = report::page(&report, |at_ms| model.clock(at_ms));
     broken(lines, width)
@@ -45,12 +45,12 @@ fn rows(line: PageLine, width: u16) -> Vec<ReportRow> {
     let taken = u16::try_from(cells.len()).unwrap_or(0) * CELL_COLS;
     let room = width.saturating_sub(2 + line.indent + marked + taken).max(8);
     let role = match line.tone {
-        PageTone::Plain => Role::Plain,
-        PageTone::Dim => Role::Dim,
-        PageTone::Heading => Role::Strong,
-        PageTone::Good => Role::Good,
-        PageTone::Bad => Role::Bad,
-        PageTone::Unfinished => Role::Wait,
+        PageTone::Plain => TextRole::Plain,
+        PageTone::Dim => TextRole::Dim,
+        PageTone::Heading => TextRole::Strong,
+        PageTone::Good => TextRole::Good,
+        PageTone::Bad => TextRole::Bad,
+        PageTone::Unfinished => TextRole::Wait,
     };
     let mut in_command = false;
     let broken = wrapped(&line.text, usize::from(room));
@@ -64,8 +64,8 @@ fn rows(line: PageLine, width: u16) -> Vec<ReportRow> {
 }
 
 /// Splits off commands, which stand between backticks.
-fn pieces(text: &str, role: Role, in_command: &mut bool) -> Vec<(String, Role)> {
-    if role != Role::Plain {
+fn pieces(text: &str, role: TextRole, in_command: &mut bool) -> Vec<(String, TextRole)> {
+    if role != TextRole::Plain {
         return vec![(text.to_owned(), role)];
     }
     let mut pieces = Vec::new();
@@ -74,7 +74,7 @@ fn pieces(text: &str, role: Role, in_command: &mut bool) -> Vec<(String, Role)> 
             *in_command = !*in_command;
         }
         if !part.is_empty() {
-            let role = if *in_command { Role::Accent } else { role };
+            let role = if *in_command { TextRole::Accent } else { role };
             pieces.push((part.to_owned(), role));
         }
     }
@@ -105,21 +105,21 @@ pub(super) fn lines(rows: &[ReportRow], top: usize, area: Rect, pen: &mut Pen<'_
                 y,
                 end,
                 cell,
-                pen.theme.style(Role::Dim),
+                pen.theme.style(TextRole::Dim),
             );
         }
     }
 }
 
-fn sign(mark: Mark, pen: &Pen<'_>) -> (&'static str, Role) {
+fn sign(mark: LineMark, pen: &Pen<'_>) -> (&'static str, TextRole) {
     let glyphs = pen.theme.glyphs;
     match mark {
-        Mark::Done => (glyphs.done, Role::Good),
-        Mark::Open => (glyphs.open, Role::Dim),
-        Mark::Blocked => ("?", Role::Wait),
-        Mark::Item => (glyphs.dot, Role::Dim),
-        Mark::Good => (glyphs.good, Role::Good),
-        Mark::Bad => (glyphs.bad, Role::Bad),
-        Mark::Unfinished => (glyphs.wait, Role::Wait),
+        LineMark::Done => (glyphs.done, TextRole::Good),
+        LineMark::Open => (glyphs.open, TextRole::Dim),
+        LineMark::Blocked => ("?", TextRole::Wait),
+        LineMark::Item => (glyphs.dot, TextRole::Dim),
+        LineMark::Good => (glyphs.good, TextRole::Good),
+        LineMark::Bad => (glyphs.bad, TextRole::Bad),
+        LineMark::Unfinished => (glyphs.wait, TextRole::Wait),
     }
 }

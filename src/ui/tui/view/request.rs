@@ -9,7 +9,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::ui::tui::{
     model::{Choosing, are_marked, choices},
-    theme::Role,
+    theme::TextRole,
 };
 
 use super::{
@@ -19,10 +19,10 @@ use super::{
 };
 
 /// A line of pieces.
-pub(super) type Row = Vec<(String, Role)>;
+pub(super) type RequestLine = Vec<(String, TextRole)>;
 
 /// The command or the change, with place and reason.
-pub(super) fn rows(request: &PermissionRequest, cut: bool, asked_by: &[String], room: usize) -> Vec<Row> {
+pub(super) fn rows(request: &PermissionRequest, cut: bool, asked_by: &[String], room: usize) -> Vec<RequestLine> {
     if !request.questions.is_empty() {
         return questions(&request.questions, None, room).0;
     }
@@ -33,38 +33,41 @@ pub(super) fn rows(request: &PermissionRequest, cut: bool, asked_by: &[String], 
             command
         }
         (None, Some(url), _) => {
-            rows.extend(flowed(&[(shown(url), Role::Strong)], room));
+            rows.extend(flowed(&[(shown(url), TextRole::Strong)], room));
             url
         }
         (None, None, Some(patch)) => {
-            rows.push(vec![(one_line(&request.title), Role::Strong)]);
+            rows.push(vec![(one_line(&request.title), TextRole::Strong)]);
             for line in shown(patch).lines() {
                 let left_out = line
                     .strip_prefix("[… ")
                     .and_then(|line| line.strip_suffix(']')?.parse::<u64>().ok());
                 rows.extend(match left_out {
-                    Some(more) => flowed(&[(format!("… and {}", counted(more, "more line")), Role::Wait)], room),
+                    Some(more) => flowed(
+                        &[(format!("… and {}", counted(more, "more line")), TextRole::Wait)],
+                        room,
+                    ),
                     None => flowed(&[(line.to_owned(), diff::role_of_line(line))], room),
                 });
             }
             &request.title
         }
         (None, None, None) => {
-            rows.extend(flowed(&[(shown(&request.title), Role::Strong)], room));
+            rows.extend(flowed(&[(shown(&request.title), TextRole::Strong)], room));
             &request.title
         }
     };
     let paths = request.paths.iter().filter(|path| *path != what);
-    rows.extend(paths.flat_map(|path| flowed(&[(one_line(path), Role::Plain)], room)));
+    rows.extend(paths.flat_map(|path| flowed(&[(one_line(path), TextRole::Plain)], room)));
     if let Some(reason) = &request.reason {
-        rows.extend(paragraph(&one_line(reason), Role::Dim, room));
+        rows.extend(paragraph(&one_line(reason), TextRole::Dim, room));
     }
     let notes = [
         cut.then(|| "This is not all of it: it is longer than a record.".to_owned()),
         (!asked_by.is_empty()).then(|| format!("asked by the rule {}", asked_by.join(", "))),
     ];
     for note in notes.into_iter().flatten() {
-        rows.extend(paragraph(&one_line(&note), Role::Wait, room));
+        rows.extend(paragraph(&one_line(&note), TextRole::Wait, room));
     }
     rows
 }
@@ -75,7 +78,7 @@ pub(super) fn questions(
     questions: &[Question],
     choosing: Option<&Choosing>,
     room: usize,
-) -> (Vec<Row>, Vec<Range<usize>>) {
+) -> (Vec<RequestLine>, Vec<Range<usize>>) {
     let (mut rows, mut places) = (Vec::new(), Vec::new());
     let all = choices(questions);
     let pointed = choosing.and_then(|choosing| all.get(choosing.cursor.min(all.len().saturating_sub(1))));
@@ -102,13 +105,13 @@ pub(super) fn questions(
                 "" => String::new(),
                 description => format!("  {}", one_line(description)),
             };
-            let label = if is_pointed { Role::Chosen } else { Role::Plain };
+            let label = if is_pointed { TextRole::Chosen } else { TextRole::Plain };
             let head = [
-                (pointer.to_owned(), Role::User),
-                (mark.to_owned(), if is_taken { Role::Good } else { Role::Dim }),
-                (format!("{:>2} ", index + 1), Role::Key),
+                (pointer.to_owned(), TextRole::User),
+                (mark.to_owned(), if is_taken { TextRole::Good } else { TextRole::Dim }),
+                (format!("{:>2} ", index + 1), TextRole::Key),
             ];
-            let words = [(one_line(&choice.label), label), (description, Role::Dim)];
+            let words = [(one_line(&choice.label), label), (description, TextRole::Dim)];
             rows.extend(hanging(&head, &words, room));
             places.push(start..rows.len());
             start = rows.len();
@@ -118,31 +121,31 @@ pub(super) fn questions(
 }
 
 /// A question that blocks a task.
-pub(super) fn block(task: Option<&str>, question: &str, room: usize) -> Vec<Row> {
+pub(super) fn block(task: Option<&str>, question: &str, room: usize) -> Vec<RequestLine> {
     let task = task.map(|task| format!("keeps this task from being done: {}", one_line(task)));
-    let mut rows: Vec<Row> = lines(question, room).collect();
-    rows.extend(task.iter().flat_map(|task| paragraph(task, Role::Dim, room)));
+    let mut rows: Vec<RequestLine> = lines(question, room).collect();
+    rows.extend(task.iter().flat_map(|task| paragraph(task, TextRole::Dim, room)));
     rows
 }
 
 /// The text of a question, wrapped between words.
-fn lines(text: &str, room: usize) -> impl Iterator<Item = Row> {
+fn lines(text: &str, room: usize) -> impl Iterator<Item = RequestLine> {
     let text = shown(text);
-    let lines: Vec<Row> = text
+    let lines: Vec<RequestLine> = text
         .lines()
-        .flat_map(|line| paragraph(line, Role::Strong, room))
+        .flat_map(|line| paragraph(line, TextRole::Strong, room))
         .collect();
     lines.into_iter()
 }
 
 /// Words beside a head, with a hanging indent.
-fn hanging(head: &[(String, Role)], words: &[(String, Role)], room: usize) -> Vec<Row> {
+fn hanging(head: &[(String, TextRole)], words: &[(String, TextRole)], room: usize) -> Vec<RequestLine> {
     let width: usize = head.iter().map(|(text, _)| text.len()).sum();
     let mut rows = flowed(words, room.saturating_sub(width).max(2));
     for (at, row) in rows.iter_mut().enumerate() {
         let before = match at {
             0 => head.to_vec(),
-            _ => vec![(" ".repeat(width), Role::Plain)],
+            _ => vec![(" ".repeat(width), TextRole::Plain)],
         };
         row.splice(0..0, before);
     }
@@ -150,7 +153,7 @@ fn hanging(head: &[(String, Role)], words: &[(String, Role)], room: usize) -> Ve
 }
 
 /// Wraps a text into rows.
-pub(super) fn paragraph(text: &str, role: Role, room: usize) -> impl Iterator<Item = Row> {
+pub(super) fn paragraph(text: &str, role: TextRole, room: usize) -> impl Iterator<Item = RequestLine> {
     wrapped(text, room).into_iter().map(move |line| vec![(line, role)])
 }
 
@@ -160,8 +163,8 @@ pub(super) fn shown(text: &str) -> String {
 }
 
 /// Breaks pieces at line ends and at the width, at any character.
-pub(super) fn flowed(pieces: &[(String, Role)], room: usize) -> Vec<Row> {
-    let mut rows: Vec<Row> = vec![Vec::new()];
+pub(super) fn flowed(pieces: &[(String, TextRole)], room: usize) -> Vec<RequestLine> {
+    let mut rows: Vec<RequestLine> = vec![Vec::new()];
     let mut taken = 0;
     for (text, role) in pieces {
         for grapheme in text.graphemes(true) {

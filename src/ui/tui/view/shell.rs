@@ -2,7 +2,7 @@
 //!
 //! For display only: permissions are decided by a real parser.
 
-use crate::ui::tui::theme::Role;
+use crate::ui::tui::theme::TextRole;
 
 /// Words that are followed by a program.
 const KEYWORDS: &[&str] = &[
@@ -10,26 +10,26 @@ const KEYWORDS: &[&str] = &[
 ];
 
 /// Splits a command into pieces with roles. Together they are the whole text.
-pub(super) fn coloured(command: &str) -> Vec<(String, Role)> {
-    let mut pieces: Vec<(String, Role)> = Vec::new();
+pub(super) fn coloured(command: &str) -> Vec<(String, TextRole)> {
+    let mut pieces: Vec<(String, TextRole)> = Vec::new();
     let mut rest = command;
     let mut begins = true;
     while let Some(first) = rest.chars().next() {
         let (piece, role) = if first.is_whitespace() {
             let (space, _) = split(rest, |character| !character.is_whitespace());
             begins |= space.contains('\n');
-            (space, Role::Plain)
+            (space, TextRole::Plain)
         } else if is_operator(first) {
             let (operator, _) = split(rest, |character| !is_operator(character));
             begins = !operator.ends_with(['<', '>']);
-            (operator, Role::User)
+            (operator, TextRole::User)
         } else if first == '#' {
-            (split(rest, |character| character == '\n').0, Role::Dim)
+            (split(rest, |character| character == '\n').0, TextRole::Dim)
         } else {
             let word = &rest[..word_end(rest)];
-            let role = if begins { Role::Accent } else { Role::Plain };
+            let role = if begins { TextRole::Accent } else { TextRole::Plain };
             let is_assignment = word.find('=').is_some_and(|at| is_name(&word[..at]));
-            let role = if is_assignment { Role::Plain } else { role };
+            let role = if is_assignment { TextRole::Plain } else { role };
             begins = begins && (is_assignment || KEYWORDS.contains(&word));
             pieces.extend(word_pieces(word, role));
             rest = &rest[word.len()..];
@@ -74,7 +74,7 @@ fn word_end(text: &str) -> usize {
 }
 
 /// Splits a word into quotes, expansions and the rest.
-fn word_pieces(word: &str, role: Role) -> Vec<(String, Role)> {
+fn word_pieces(word: &str, role: TextRole) -> Vec<(String, TextRole)> {
     let mut pieces = Vec::new();
     let mut rest = word;
     while let Some(first) = rest.chars().next() {
@@ -87,8 +87,8 @@ fn word_pieces(word: &str, role: Role) -> Vec<(String, Role)> {
             _ => rest.find(['\'', '"', '$', '`']).unwrap_or(rest.len()),
         };
         let role = match first {
-            '\'' | '"' => Role::Good,
-            '$' | '`' => Role::Wait,
+            '\'' | '"' => TextRole::Good,
+            '$' | '`' => TextRole::Wait,
             _ => role,
         };
         pieces.push((rest[..end].to_owned(), role));
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use ralph_core::testing::Dice;
 
-    fn of(command: &str, role: Role) -> Vec<String> {
+    fn of(command: &str, role: TextRole) -> Vec<String> {
         let pieces = coloured(command).into_iter().filter(|(_, found)| *found == role);
         pieces.map(|(piece, _)| piece).collect()
     }
@@ -111,11 +111,11 @@ mod tests {
     fn every_program_of_a_command_stands_out_and_nothing_else() {
         let programs = of(
             "A=1 git add 'a; rm b' && (cd x; ls) | if true; then rm $X > git; fi # sh",
-            Role::Accent,
+            TextRole::Accent,
         );
         assert_eq!(programs, ["git", "cd", "ls", "if", "true", "then", "rm", "fi"]);
-        assert_eq!(of("echo 'a b' \"c d\"", Role::Good), ["'a b'", "\"c d\""]);
-        assert_eq!(of("$X a${Y}b", Role::Wait), ["$X", "${Y}b"]);
+        assert_eq!(of("echo 'a b' \"c d\"", TextRole::Good), ["'a b'", "\"c d\""]);
+        assert_eq!(of("$X a${Y}b", TextRole::Wait), ["$X", "${Y}b"]);
     }
 
     #[test]

@@ -9,9 +9,9 @@ use ralph_words::{counted, short_duration, task_at_limit_in_words, ticking};
 use ratatui::layout::Rect;
 
 use crate::ui::tui::{
-    layout::{Focus, Layout},
+    layout::{Focus, ScreenLayout},
     model::{Model, PlanRow},
-    theme::Role,
+    theme::TextRole,
 };
 
 use super::{
@@ -34,17 +34,17 @@ const SPENT_COLS: u16 = 28;
 const ROOMY_ROWS: u16 = 24;
 
 /// The areas of the lists; areas without room or entries are empty.
-struct Parts {
+struct SideBarAreas {
     plan: Rect,
     /// The area and lines with details of the selected task.
-    details: (Rect, Vec<(String, Role)>),
+    details: (Rect, Vec<(String, TextRole)>),
     messages: Rect,
     goals: Rect,
     iterations: Rect,
 }
 
-impl Parts {
-    fn of(model: &Model, layout: &Layout) -> Self {
+impl SideBarAreas {
+    fn of(model: &Model, layout: &ScreenLayout) -> Self {
         let (mut plan, none) = (layout.tasks, Rect::default());
         let (mut messages, mut goals, mut iterations) = (none, none, none);
         if layout.has_side_bar() && plan.height >= ROOMY_ROWS {
@@ -75,10 +75,10 @@ fn chosen(model: &Model) -> Option<usize> {
 }
 
 /// The visible lines of the plan with their areas.
-struct Shown(Vec<(Rect, Line)>);
+struct VisibleLines(Vec<(Rect, PlanLine)>);
 
 #[derive(Debug, Clone)]
-enum Line {
+enum PlanLine {
     Row(PlanRow),
     /// A number of tasks without room.
     More {
@@ -89,9 +89,9 @@ enum Line {
     },
 }
 
-impl Shown {
+impl VisibleLines {
     /// The first row of `part` is its title.
-    fn of(model: &Model, layout: &Layout, part: Rect) -> Self {
+    fn of(model: &Model, layout: &ScreenLayout, part: Rect) -> Self {
         // One column next to the divider stays free.
         let margin = u16::from(layout.has_side_bar());
         let area = Rect::new(part.x, part.y + 1, part.width - margin, part.height - 1);
@@ -105,7 +105,7 @@ impl Shown {
         };
         if let Some(heights) = heights(plan, &rows, area) {
             let rows = rows.into_iter().zip(heights);
-            return Self(rows.map(|(row, height)| place(height, Line::Row(row))).collect());
+            return Self(rows.map(|(row, height)| place(height, PlanLine::Row(row))).collect());
         }
         let kept = model.task_at();
         let kept = kept.and_then(|task| rows.iter().position(|row| row.stands_for(task)));
@@ -114,40 +114,45 @@ impl Shown {
     }
 }
 
-pub(super) fn draw(model: &Model, layout: &Layout, pen: &mut Pen<'_>) {
+pub(super) fn draw(model: &Model, layout: &ScreenLayout, pen: &mut Pen<'_>) {
     if layout.tasks.is_empty() {
         return;
     }
-    let parts = Parts::of(model, layout);
+    let parts = SideBarAreas::of(model, layout);
     iterations(model, parts.iterations, pen);
     messages(model, parts.messages, pen);
     goals(model, parts.goals, pen);
     details(&parts.details, pen);
     let (plan, area) = (&model.run.plan, parts.plan);
     let has_focus = model.ui.focus == Focus::Plan;
-    titled(area, "plan", if has_focus { Role::Accent } else { Role::Dim }, pen);
+    titled(
+        area,
+        "plan",
+        if has_focus { TextRole::Accent } else { TextRole::Dim },
+        pen,
+    );
     if plan.tasks.is_empty() {
         let words = "a plan without check-boxes";
-        pen.role(area.x + 1, area.y + 1, area.right(), words, Role::Dim);
+        pen.role(area.x + 1, area.y + 1, area.right(), words, TextRole::Dim);
     }
     let current = model.run.task();
     let chosen = chosen(model);
-    for (area, line) in Shown::of(model, layout, area).0 {
+    for (area, line) in VisibleLines::of(model, layout, area).0 {
         match &line {
-            Line::Row(PlanRow::Task(at)) => task(&plan.tasks[*at], current, model, area, pen),
-            Line::Row(PlanRow::Heading { tasks, is_folded }) => {
+            PlanLine::Row(PlanRow::Task(at)) => task(&plan.tasks[*at], current, model, area, pen),
+            PlanLine::Row(PlanRow::Heading { tasks, is_folded }) => {
                 heading(&plan.tasks[tasks.clone()], *is_folded, area, pen);
             }
-            Line::More { count, done: true, .. } => {
+            PlanLine::More { count, done: true, .. } => {
                 let text = format!(" {} {count} more done", pen.theme.glyphs.done);
-                pen.role(area.x, area.y, area.right(), &text, Role::Good);
+                pen.role(area.x, area.y, area.right(), &text, TextRole::Good);
             }
-            Line::More { count, .. } => {
+            PlanLine::More { count, .. } => {
                 let text = format!(" {} {count} more", pen.theme.glyphs.more);
-                pen.role(area.x, area.y, area.right(), &text, Role::Dim);
+                pen.role(area.x, area.y, area.right(), &text, TextRole::Dim);
             }
         }
-        if let (Line::Row(row), Some(chosen)) = (&line, chosen)
+        if let (PlanLine::Row(row), Some(chosen)) = (&line, chosen)
             && row.stands_for(chosen)
         {
             pen.choose(area);
@@ -156,14 +161,14 @@ pub(super) fn draw(model: &Model, layout: &Layout, pen: &mut Pen<'_>) {
 }
 
 /// The row of the plan at a row of the screen. For the line that counts hidden tasks, the nearest of them.
-pub(crate) fn plan_row_at(model: &Model, layout: &Layout, row: u16) -> Option<PlanRow> {
-    let part = Parts::of(model, layout).plan;
-    let mut lines = Shown::of(model, layout, part).0.into_iter();
+pub(crate) fn plan_row_at(model: &Model, layout: &ScreenLayout, row: u16) -> Option<PlanRow> {
+    let part = SideBarAreas::of(model, layout).plan;
+    let mut lines = VisibleLines::of(model, layout, part).0.into_iter();
     lines
         .find(|(area, _)| (area.top()..area.bottom()).contains(&row))
         .map(|(_, line)| match line {
-            Line::Row(row) => row,
-            Line::More { next, .. } => PlanRow::Task(next),
+            PlanLine::Row(row) => row,
+            PlanLine::More { next, .. } => PlanRow::Task(next),
         })
 }
 
@@ -172,26 +177,30 @@ fn heading(tasks: &[PlanTask], is_folded: bool, area: Rect, pen: &mut Pen<'_>) {
     let glyphs = pen.theme.glyphs;
     let done = tasks.iter().filter(|task| task.done).count();
     let count = format!(" {done}/{} ", tasks.len());
-    let end = pen.right(area.x + 8, area.y, area.right(), &count, pen.theme.style(Role::Dim));
+    let end = pen.right(area.x + 8, area.y, area.right(), &count, pen.theme.style(TextRole::Dim));
     let sign = if is_folded { glyphs.folded } else { glyphs.unfolded };
-    let x = pen.role(area.x + 1, area.y, end, &format!("{sign} "), Role::Dim);
-    let role = if done == tasks.len() { Role::Dim } else { Role::Strong };
+    let x = pen.role(area.x + 1, area.y, end, &format!("{sign} "), TextRole::Dim);
+    let role = if done == tasks.len() {
+        TextRole::Dim
+    } else {
+        TextRole::Strong
+    };
     let name = tasks.first().and_then(|task| task.heading.as_deref());
     pen.role(x, area.y, end, &one_line(name.unwrap_or_default()), role);
 }
 
 fn title(area: Rect, text: &str, pen: &mut Pen<'_>) {
-    titled(area, text, Role::Dim, pen);
+    titled(area, text, TextRole::Dim, pen);
 }
 
-fn titled(area: Rect, text: &str, role: Role, pen: &mut Pen<'_>) {
-    let style = pen.theme.style(Role::GaugeRest);
+fn titled(area: Rect, text: &str, role: TextRole, pen: &mut Pen<'_>) {
+    let style = pen.theme.style(TextRole::GaugeRest);
     pen.rule(area.x, area.y, area.right(), style);
     pen.role(area.x + 1, area.y, area.right(), &format!(" {text} "), role);
 }
 
 /// The effort spent on a task, and what blocks it.
-fn details_of(model: &Model, task: usize, width: u16) -> Vec<(String, Role)> {
+fn details_of(model: &Model, task: usize, width: u16) -> Vec<(String, TextRole)> {
     let Some(task) = model.run.plan.tasks.get(task) else {
         return Vec::new();
     };
@@ -204,7 +213,7 @@ fn details_of(model: &Model, task: usize, width: u16) -> Vec<(String, Role)> {
             .filter_map(|row| row.usage.cost_usd)
             .reduce(|one, other| one + other);
         spent.extend(cost.map(|cost| format!(" · ${cost:.2}")));
-        lines.push((spent, Role::Dim));
+        lines.push((spent, TextRole::Dim));
     }
     let mut blocks = model.run.blocks.iter().rev();
     let block = blocks.find(|block| block.task.as_ref() == Some(&task.text) && !task.done);
@@ -212,13 +221,13 @@ fn details_of(model: &Model, task: usize, width: u16) -> Vec<(String, Role)> {
         let question = one_line(&format!("? {}", block.question));
         let question = wrapped(&question, usize::from(width.saturating_sub(2)));
         let question = question.into_iter().take(QUESTION_ROWS);
-        lines.extend(question.map(|line| (line, Role::Wait)));
+        lines.extend(question.map(|line| (line, TextRole::Wait)));
     }
     let limit = model.run.task_limit_reached(&task.text).filter(|_| !task.done);
     if let Some(limit) = limit {
         let text = format!("? {}", task_at_limit_in_words(limit));
         let wrapped = wrapped(&text, usize::from(width.saturating_sub(2)));
-        lines.extend(wrapped.into_iter().map(|line| (line, Role::Wait)));
+        lines.extend(wrapped.into_iter().map(|line| (line, TextRole::Wait)));
     }
     lines
 }
@@ -234,7 +243,7 @@ fn spent(model: &Model, task: &PlanTask) -> Option<String> {
 }
 
 /// Draws the details of the selected task.
-fn details((part, lines): &(Rect, Vec<(String, Role)>), pen: &mut Pen<'_>) {
+fn details((part, lines): &(Rect, Vec<(String, TextRole)>), pen: &mut Pen<'_>) {
     if part.is_empty() {
         return;
     }
@@ -249,11 +258,11 @@ fn task(task: &PlanTask, current: Option<&PlanTask>, model: &Model, area: Rect, 
     let is_current = current == Some(task);
     let glyphs = pen.theme.glyphs;
     let (sign, sign_role, text_role) = match (task.done, is_current) {
-        (true, _) => (glyphs.done, Role::Good, Role::Dim),
-        (false, _) if model.run.is_set_aside(&task.text) => ("?", Role::Wait, Role::Plain),
-        (false, true) if model.run.is_busy() => (glyphs.current, Role::Accent, Role::Strong),
-        (false, true) => (glyphs.current, Role::Wait, Role::Strong),
-        (false, false) => (glyphs.open, Role::Dim, Role::Plain),
+        (true, _) => (glyphs.done, TextRole::Good, TextRole::Dim),
+        (false, _) if model.run.is_set_aside(&task.text) => ("?", TextRole::Wait, TextRole::Plain),
+        (false, true) if model.run.is_busy() => (glyphs.current, TextRole::Accent, TextRole::Strong),
+        (false, true) => (glyphs.current, TextRole::Wait, TextRole::Strong),
+        (false, false) => (glyphs.open, TextRole::Dim, TextRole::Plain),
     };
     let x = area.x + indent(task);
     let end = area.x + text_columns(area);
@@ -269,7 +278,7 @@ fn task(task: &PlanTask, current: Option<&PlanTask>, model: &Model, area: Rect, 
     if end < area.right()
         && let Some(spent) = spent(model, task)
     {
-        let style = pen.theme.style(Role::Dim);
+        let style = pen.theme.style(TextRole::Dim);
         pen.right(end + 1, area.y, area.right() - 1, &spent, style);
     }
 }
@@ -309,8 +318,8 @@ fn heights(plan: &PlanSnapshot, rows: &[PlanRow], area: Rect) -> Option<Vec<u16>
 }
 
 /// The lines that fit, including the row at `kept`. Hidden rows before and after them are summarised in one line each.
-fn window(plan: &PlanSnapshot, rows: &[PlanRow], kept: Option<usize>, height: usize) -> Vec<Line> {
-    let lines = |rows: &[PlanRow]| rows.iter().cloned().map(Line::Row).collect::<Vec<_>>();
+fn window(plan: &PlanSnapshot, rows: &[PlanRow], kept: Option<usize>, height: usize) -> Vec<PlanLine> {
+    let lines = |rows: &[PlanRow]| rows.iter().cloned().map(PlanLine::Row).collect::<Vec<_>>();
     if rows.len() <= height {
         return lines(rows);
     }
@@ -340,7 +349,7 @@ fn window(plan: &PlanSnapshot, rows: &[PlanRow], kept: Option<usize>, height: us
     all
 }
 
-fn more(plan: &PlanSnapshot, hidden: &[PlanRow], nearest: &PlanRow) -> Line {
+fn more(plan: &PlanSnapshot, hidden: &[PlanRow], nearest: &PlanRow) -> PlanLine {
     let (mut count, mut done) = (0, 0);
     for row in hidden {
         let tasks = match row {
@@ -351,7 +360,7 @@ fn more(plan: &PlanSnapshot, hidden: &[PlanRow], nearest: &PlanRow) -> Line {
         count += tasks.len();
         done += plan.tasks[tasks].iter().filter(|task| task.done).count();
     }
-    Line::More {
+    PlanLine::More {
         count,
         done: done == count,
         next: nearest.task(),
@@ -370,16 +379,16 @@ fn iterations(model: &Model, part: Rect, pen: &mut Pen<'_>) {
         let (sign, style) = history::sign(iteration, pen.theme);
         let end = part.right() - 1;
         let mut x = pen.text(part.x + 1, y, end, &format!("{sign} "), style);
-        x = pen.role(x, y, end, &format!("{:>3} ", iteration.number), Role::Dim);
+        x = pen.role(x, y, end, &format!("{:>3} ", iteration.number), TextRole::Dim);
         let duration = match iteration.outcome {
             Some(_) => short_duration(iteration.duration_ms),
             None => ticking(model.now_ms.saturating_sub(iteration.started_ms)),
         };
-        x = pen.role(x, y, end, &format!("{duration:>6} "), Role::Dim);
+        x = pen.role(x, y, end, &format!("{duration:>6} "), TextRole::Dim);
         let Some(changes) = iteration.changes else { continue };
         let minus = pen.theme.glyphs.minus;
-        x = pen.role(x, y, end, &format!(" +{}", changes.added), Role::Added);
-        pen.role(x, y, end, &format!(" {minus}{}", changes.removed), Role::Removed);
+        x = pen.role(x, y, end, &format!(" +{}", changes.added), TextRole::Added);
+        pen.role(x, y, end, &format!(" {minus}{}", changes.removed), TextRole::Removed);
     }
 }
 
@@ -420,8 +429,8 @@ fn messages(model: &Model, part: Rect, pen: &mut Pen<'_>) {
         .unwrap_or_default();
     for (y, message) in (part.y + 1..part.bottom()).zip(shown) {
         let kind = kind(message);
-        let x = pen.role(part.x + 1, y, part.right(), &format!("{kind:<width$} "), Role::User);
-        pen.role(x, y, part.right(), &one_line(&message.text), Role::Plain);
+        let x = pen.role(part.x + 1, y, part.right(), &format!("{kind:<width$} "), TextRole::User);
+        pen.role(x, y, part.right(), &one_line(&message.text), TextRole::Plain);
     }
 }
 
@@ -469,8 +478,8 @@ mod tests {
         let lines = window(&plan, &rows, current, height);
         assert!(lines.len() <= height);
         let words = lines.iter().map(|line| match line {
-            Line::Row(row) => plan.tasks[row.task()].text.clone(),
-            Line::More { count, done, .. } => format!("({count}{})", if *done { " done" } else { "" }),
+            PlanLine::Row(row) => plan.tasks[row.task()].text.clone(),
+            PlanLine::More { count, done, .. } => format!("({count}{})", if *done { " done" } else { "" }),
         });
         words.collect::<Vec<_>>().join(" ")
     }
@@ -546,11 +555,11 @@ mod tests {
         let mut model = model(160, 50, events);
         model.ui.focus = Focus::Plan;
         model.ui.task = Some(0);
-        let parts = |model: &Model| Parts::of(model, &model.layout());
+        let parts = |model: &Model| SideBarAreas::of(model, &model.layout());
         let (part, lines) = parts(&model).details;
         let words = |at: usize| (lines[at].0.as_str(), lines[at].1);
-        assert_eq!(words(0), ("3 iterations · 1m24s · $0.42", Role::Dim));
-        assert_eq!(words(1), ("? Which grammar?", Role::Wait));
+        assert_eq!(words(0), ("3 iterations · 1m24s · $0.42", TextRole::Dim));
+        assert_eq!(words(1), ("? Which grammar?", TextRole::Wait));
         assert_eq!((part.height, lines.len()), (3, 2));
         assert_eq!(part.y, parts(&model).plan.bottom(), "a click there chooses no task");
         assert_eq!(plan_row_at(&model, &model.layout(), part.y + 1), None);

@@ -24,14 +24,14 @@ use ratatui::{
 use super::*;
 use crate::ui::tui::{
     editor::Editor,
-    layout::Layout,
+    layout::ScreenLayout,
     model::{
-        ActionSearch, AnswerStep, Answering, DiffState, Kind, Part, Playback, PlaybackState, Reading, ReplayState,
-        Timeline, TooLate,
+        ActionSearch, AnswerBox, AnswerStep, DiffState, ExpandedAsk, IterationPart, LogFilter, Playback, PlaybackState,
+        ReplayState, SettledMeanwhile, Timeline,
     },
     patch::Patch,
     testing::{START_MS, begun, model, queued, running, started, stopped},
-    theme::{Depth, Palette, Role},
+    theme::{Depth, Palette, TextRole},
     update::{refresh_report, show_end},
 };
 
@@ -44,7 +44,7 @@ const DARK: Theme = Theme::new(Palette::Dark, Depth::True, false);
 /// A terminal of the size of its pane that shows `output`.
 fn live(model: &Model, output: &str) -> Screen {
     let mut screen = Screen::new(
-        Layout::of(model.ui.cols, model.ui.rows, 4).pane(),
+        ScreenLayout::of(model.ui.cols, model.ui.rows, 4).pane(),
         Scrollback::Cells(100),
     );
     screen.process(output.as_bytes());
@@ -53,7 +53,7 @@ fn live(model: &Model, output: &str) -> Screen {
 
 fn buffer(model: &Model, screen: &Screen, theme: &Theme) -> Buffer {
     let mut terminal = Terminal::new(TestBackend::new(model.ui.cols, model.ui.rows)).unwrap();
-    let screens = Screens {
+    let screens = ShownTerminals {
         live: screen,
         played: Some(screen),
     };
@@ -144,7 +144,7 @@ fn the_log() {
     });
     let mut model = with(model(80, 24, events), |model| model.ui.show(Pane::Log));
     assert_snapshot!(drawn(&model));
-    model.log.show(Kind::Tools, 0);
+    model.log.show(LogFilter::Tools, 0);
     assert_snapshot!("the_log_of_one_kind", drawn(&model));
 }
 
@@ -232,13 +232,13 @@ fn an_iteration_whole_has_its_goals_and_its_messages() {
     let mut model = with(model(80, 24, events), |model| {
         model.ui.show(Pane::History);
         model.ui.history.open = Some(Playback {
-            part: Part::Goals,
+            part: IterationPart::Goals,
             ..Playback::new(3)
         });
     });
     assert_snapshot!("whole_goals_80x24", drawn(&model));
     model.ui.history.open = Some(Playback {
-        part: Part::Messages,
+        part: IterationPart::Messages,
         ..Playback::new(3)
     });
     assert!(drawn(&model).contains("and the other one"));
@@ -353,7 +353,7 @@ fn an_end_is_a_page_that_says_why_and_what_to_type() {
 fn the_help() {
     for (cols, rows) in [(80, 24), (120, 40)] {
         let model = with(model(cols, rows, running()), |model| {
-            model.ui.mode = Mode::Help { top: 0 }
+            model.ui.mode = InputMode::Help { top: 0 }
         });
         assert_snapshot!(format!("the_help_{cols}x{rows}"), drawn(&model));
     }
@@ -362,7 +362,7 @@ fn the_help() {
 #[test]
 fn the_palette() {
     let model = with(model(80, 24, running()), |model| {
-        model.ui.mode = Mode::Palette(ActionSearch {
+        model.ui.mode = InputMode::Palette(ActionSearch {
             query: Editor::of("it"),
             chosen: 1,
         });
@@ -372,7 +372,9 @@ fn the_palette() {
 
 #[test]
 fn the_help_on_a_small_terminal() {
-    let model = with(model(40, 10, running()), |model| model.ui.mode = Mode::Help { top: 5 });
+    let model = with(model(40, 10, running()), |model| {
+        model.ui.mode = InputMode::Help { top: 5 }
+    });
     assert_snapshot!(drawn(&model));
 }
 
@@ -383,7 +385,7 @@ fn asking(cols: u16, rows: u16) -> Model {
         ask.until_ms = Some(asked.now_ms + 272_000);
     }
     let shown_ms = asked.now_ms;
-    asked.ui.mode = Mode::Answering(Answering::new(1, shown_ms));
+    asked.ui.mode = InputMode::Answering(AnswerBox::new(1, shown_ms));
     asked
 }
 
@@ -404,7 +406,7 @@ fn questions_in_words_with_their_choices() {
         ask.until_ms = Some(asked.now_ms + 272_000);
     }
     let shown_ms = asked.now_ms;
-    asked.ui.mode = Mode::Answering(Answering::new(1, shown_ms));
+    asked.ui.mode = InputMode::Answering(AnswerBox::new(1, shown_ms));
     assert_snapshot!(drawn(&asked));
 }
 
@@ -412,10 +414,10 @@ fn questions_in_words_with_their_choices() {
 fn the_rule_of_an_answer_is_edited_where_its_mistake_is_said() {
     let model = with(asking(80, 24), |model| {
         let rules = model.run.permissions.pending[0].offer.rules.join("\n");
-        model.ui.mode = Mode::Answering(Answering {
+        model.ui.mode = InputMode::Answering(AnswerBox {
             step: AnswerStep::Remembering(RuleScope::Run, Editor::of(&rules)),
             refused: Some("Bash(git add *) does not allow `git push origin main` (no rule; mode `ask`)".to_owned()),
-            ..Answering::new(1, START_MS)
+            ..AnswerBox::new(1, START_MS)
         });
     });
     assert_snapshot!(drawn(&model));
@@ -424,7 +426,7 @@ fn the_rule_of_an_answer_is_edited_where_its_mistake_is_said() {
 #[test]
 fn the_question_before_leaving() {
     let model = with(model(80, 24, running()), |model| {
-        model.ui.mode = Mode::Asking(Question::Quit);
+        model.ui.mode = InputMode::Asking(Confirmation::Quit);
     });
     assert_snapshot!(drawn(&model));
 }
@@ -436,7 +438,7 @@ fn a_paused_run_is_not_said_to_continue_without_its_screen() {
         model(100, 30, [running(), vec![Event::Paused { by }]].concat()),
         |model| {
             model.ui.detaches = true;
-            model.ui.mode = Mode::Asking(Question::Quit);
+            model.ui.mode = InputMode::Asking(Confirmation::Quit);
         },
     );
     assert!(drawn(&model).contains("the run stays paused"), "{}", drawn(&model));
@@ -445,7 +447,7 @@ fn a_paused_run_is_not_said_to_continue_without_its_screen() {
 #[test]
 fn the_steering_line_says_what_becomes_of_the_message() {
     let model = with(model(80, 24, running()), |model| {
-        model.ui.mode = Mode::Steering;
+        model.ui.mode = InputMode::Steering;
         model.ui.steering = Editor::of("!Stop that,\nand this");
     });
     assert_snapshot!(drawn(&model));
@@ -454,7 +456,7 @@ fn the_steering_line_says_what_becomes_of_the_message() {
 #[test]
 fn a_search_marks_what_it_finds() {
     let model = with(model(80, 24, running()), |model| {
-        model.ui.mode = Mode::Searching;
+        model.ui.mode = InputMode::Searching;
         model.ui.search.query = Editor::of("tests");
     });
     let screen = live(&model, "I will run the \x1b[2mTests.\r\n");
@@ -462,7 +464,7 @@ fn a_search_marks_what_it_finds() {
     let main = model.layout().main;
     let marked: String = (main.left()..main.right())
         .map(|x| &buffer[(x, main.y)])
-        .filter(|cell| Some(cell.bg) == DARK.style(Role::Match).bg && !cell.modifier.contains(Modifier::DIM))
+        .filter(|cell| Some(cell.bg) == DARK.style(TextRole::Match).bg && !cell.modifier.contains(Modifier::DIM))
         .map(ratatui::buffer::Cell::symbol)
         .collect();
     assert_eq!(marked, "Tests", "and dim text is legible on the mark");
@@ -598,7 +600,7 @@ fn what_was_asked_is_shown_whole_with_what_became_of_it() {
     let shown = |place| {
         drawn(&with(model(80, 24, asks()), |model| {
             model.ui.show(Pane::Asks);
-            model.ui.asks.reading = Some(Reading { place, top: 0 });
+            model.ui.asks.reading = Some(ExpandedAsk { place, top: 0 });
         }))
     };
     assert_snapshot!(shown(0));
@@ -613,7 +615,7 @@ fn how_much_of_a_change_is_left_out_is_said_at_its_end() {
         request.diff = Some("@@ a.rs @@\n-old\n+new\n[… 2950]".to_owned());
     }
     let mut model = model(80, 24, [running(), vec![asked]].concat());
-    model.ui.mode = Mode::Answering(Answering::new(1, 0));
+    model.ui.mode = InputMode::Answering(AnswerBox::new(1, 0));
     let text = drawn(&model);
     assert!(
         text.contains("│ +new ") && text.contains("│ … and 2950 more lines "),
@@ -632,9 +634,9 @@ fn without_unicode_every_sign_is_plain() {
         check(&with(model(120, 30, asks()), |model| model.ui.show(pane)));
     }
     let mut asking = model(120, 30, asks());
-    asking.ui.mode = Mode::Answering(Answering::new(5, 0));
+    asking.ui.mode = InputMode::Answering(AnswerBox::new(5, 0));
     check(&asking);
-    asking.ui.mode = Mode::TooLate(TooLate {
+    asking.ui.mode = InputMode::TooLate(SettledMeanwhile {
         fate: "question 1 was answered by you on the screen: Which colour? → red".to_owned(),
         since_ms: 0,
         kept: true,
@@ -656,7 +658,7 @@ fn without_colours_there_is_none() {
     for pane in panes {
         let model = with(model(120, 30, asks()), |model| {
             model.ui.show(pane);
-            model.ui.mode = Mode::Answering(Answering::new(5, 0));
+            model.ui.mode = InputMode::Answering(AnswerBox::new(5, 0));
         });
         let screen = live(&model, "\x1b[31;48;2;1;2;3mred\x1b[0m");
         let buffer = buffer(&model, &screen, &theme);
@@ -764,22 +766,22 @@ fn whatever_agents_write_and_whatever_the_size_every_cell_stays_in_its_place() {
             Pane::Limits,
         ];
         model.ui.show(panes[dice.roll(7) as usize]);
-        model.ui.asks.reading = (dice.roll(2) == 0).then_some(Reading { place: 0, top: 1 });
+        model.ui.asks.reading = (dice.roll(2) == 0).then_some(ExpandedAsk { place: 0, top: 1 });
         model.ui.mode = match dice.roll(8) {
-            5 => Mode::Answering(Answering::new(1 + dice.roll(2) as u32, 0)),
-            6 => Mode::TooLate(TooLate {
+            5 => InputMode::Answering(AnswerBox::new(1 + dice.roll(2) as u32, 0)),
+            6 => InputMode::TooLate(SettledMeanwhile {
                 fate: evil.clone(),
                 since_ms: 0,
                 kept: true,
             }),
-            0 => Mode::Steering,
-            1 => Mode::Searching,
-            2 => Mode::Typing,
-            3 => Mode::Asking(Question::Quit),
-            4 => Mode::Help {
+            0 => InputMode::Steering,
+            1 => InputMode::Searching,
+            2 => InputMode::Typing,
+            3 => InputMode::Asking(Confirmation::Quit),
+            4 => InputMode::Help {
                 top: dice.roll(60) as usize,
             },
-            _ => Mode::Normal,
+            _ => InputMode::Normal,
         };
         model.ui.steering = Editor::of(&evil);
         model.ui.search.query = Editor::of(&evil.replace('\n', ""));

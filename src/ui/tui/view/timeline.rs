@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 
 use crate::ui::tui::{
     model::{Model, Timeline},
-    theme::Role,
+    theme::TextRole,
 };
 
 use super::pen::{Pen, columns};
@@ -27,10 +27,16 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) -> bool {
         Some((number, _)) => format!(" {all} · iteration {number} of {last}"),
         None => format!(" {all} · before the first of {last}"),
     };
-    let x = pen.role(area.x + 1, area.y, area.right(), &format!("{passed} "), Role::Strong);
+    let x = pen.role(
+        area.x + 1,
+        area.y,
+        area.right(),
+        &format!("{passed} "),
+        TextRole::Strong,
+    );
     let end = area.right().saturating_sub(columns(&place) + 1);
     if end < x + LEAST_COLS {
-        pen.role(x, area.y, area.right(), &format!("of{place}"), Role::Dim);
+        pen.role(x, area.y, area.right(), &format!("of{place}"), TextRole::Dim);
         return true;
     }
     let line = Rect::new(x, area.y, end - x, 1);
@@ -38,19 +44,19 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) -> bool {
     let glyphs = pen.theme.glyphs;
     for x in line.left()..line.right() {
         let (sign, role) = if x <= at {
-            (glyphs.full, Role::GaugeDone)
+            (glyphs.full, TextRole::GaugeDone)
         } else {
-            (glyphs.rest, Role::GaugeRest)
+            (glyphs.rest, TextRole::GaugeRest)
         };
         pen.role(x, area.y, x + 1, sign, role);
     }
     for (_, at_ms) in &timeline.iterations {
         let x = column(timeline, *at_ms, line);
-        let role = if x <= at { Role::Good } else { Role::Dim };
+        let role = if x <= at { TextRole::Good } else { TextRole::Dim };
         pen.role(x, area.y, x + 1, glyphs.bar, role);
     }
-    pen.role(at, area.y, at + 1, glyphs.current, Role::Accent);
-    pen.role(end, area.y, area.right(), &place, Role::Dim);
+    pen.role(at, area.y, at + 1, glyphs.current, TextRole::Accent);
+    pen.role(end, area.y, area.right(), &place, TextRole::Dim);
     true
 }
 

@@ -7,13 +7,13 @@ use ratatui::layout::Rect;
 
 use crate::ui::tui::{
     layout::Focus,
-    model::{Mode, Model, Overlay, Pane},
-    theme::Role,
+    model::{InputMode, Model, Overlay, Pane},
+    theme::TextRole,
 };
 
 use super::{
     asks, background,
-    cells::Screens,
+    cells::ShownTerminals,
     diff, log,
     pen::{Pen, columns},
 };
@@ -36,32 +36,38 @@ const GAP: u16 = 2;
 /// appears.
 const PLACE: &str = "↓10000";
 
-pub(super) fn draw(model: &Model, screens: &Screens<'_>, area: Rect, pen: &mut Pen<'_>) {
+pub(super) fn draw(model: &Model, screens: &ShownTerminals<'_>, area: Rect, pen: &mut Pen<'_>) {
     if area.is_empty() {
         return;
     }
-    let typing = model.ui.mode == Mode::Typing;
-    let line = pen.theme.style(if typing { Role::User } else { Role::GaugeRest });
+    let typing = model.ui.mode == InputMode::Typing;
+    let line = pen
+        .theme
+        .style(if typing { TextRole::User } else { TextRole::GaugeRest });
     pen.rule(area.x, area.y, area.right(), line);
     let mut x = area.x;
     for tab in tabs(model, area) {
         let role = match (tab.pane == model.ui.pane, typing, model.ui.focus) {
-            (true, true, _) => Role::User,
-            (true, false, Focus::Main) => Role::Accent,
-            (true, false, Focus::Plan) => Role::Strong,
-            (false, ..) => Role::Plain,
+            (true, true, _) => TextRole::User,
+            (true, false, Focus::Main) => TextRole::Accent,
+            (true, false, Focus::Plan) => TextRole::Strong,
+            (false, ..) => TextRole::Plain,
         };
-        x = pen.text(tab.start, area.y, tab.end, " ", pen.theme.style(Role::Plain));
-        let digit = if role == Role::Plain { Role::Dim } else { role };
+        x = pen.text(tab.start, area.y, tab.end, " ", pen.theme.style(TextRole::Plain));
+        let digit = if role == TextRole::Plain { TextRole::Dim } else { role };
         x = pen.role(x, area.y, tab.end, tab.digit, digit);
         x = pen.role(x, area.y, tab.end, &tab.name, role);
         // Background tasks do not need the user's attention.
-        let badge = if tab.pane == Pane::Asks { Role::Wait } else { Role::Dim };
+        let badge = if tab.pane == Pane::Asks {
+            TextRole::Wait
+        } else {
+            TextRole::Dim
+        };
         x = pen.role(x, area.y, tab.end, &tab.badge, badge);
-        x = pen.text(x, area.y, tab.end, " ", pen.theme.style(Role::Plain));
+        x = pen.text(x, area.y, tab.end, " ", pen.theme.style(TextRole::Plain));
     }
     let end = area.right().saturating_sub(1);
-    let role = if typing { Role::User } else { Role::Dim };
+    let role = if typing { TextRole::User } else { TextRole::Dim };
     for text in described(model, screens) {
         if !text.is_empty() && pen.right(x, area.y, end, &format!(" {text} "), pen.theme.style(role)) < end {
             return;
@@ -70,7 +76,7 @@ pub(super) fn draw(model: &Model, screens: &Screens<'_>, area: Rect, pen: &mut P
 }
 
 /// The note on the shown pane, in a long and a short form.
-fn described(model: &Model, screens: &Screens<'_>) -> [String; 2] {
+fn described(model: &Model, screens: &ShownTerminals<'_>) -> [String; 2] {
     let below = match (model.ui.pane, &model.ui.history.open) {
         (Pane::History, Some(_)) => screens.played.map_or(0, below),
         _ if model.ui.unfolded.is_some() => screens.played.map_or(0, below),
@@ -81,7 +87,7 @@ fn described(model: &Model, screens: &Screens<'_>) -> [String; 2] {
         (fixed, false) if fixed.is_empty() => place,
         (fixed, false) => format!("{place} · {fixed}"),
     };
-    if !model.ui.shows_cells() || model.ui.mode == Mode::Typing || below == 0 {
+    if !model.ui.shows_cells() || model.ui.mode == InputMode::Typing || below == 0 {
         return [fixed(model), String::new()];
     }
     [said(format!("{below} rows below")), format!("↓{below}")]
@@ -101,7 +107,7 @@ fn fixed(model: &Model) -> String {
         };
     }
     match (model.ui.pane, &model.ui.history.open) {
-        (Pane::Terminal, _) if model.ui.mode == Mode::Typing => "you type to the agent · Ctrl-] leaves".to_owned(),
+        (Pane::Terminal, _) if model.ui.mode == InputMode::Typing => "you type to the agent · Ctrl-] leaves".to_owned(),
         (Pane::Log, _) => log::described(model),
         (Pane::Diff, _) => diff::described(model),
         (Pane::History, Some(playback)) => format!("iteration {} · Esc leaves", playback.iteration),
@@ -129,7 +135,7 @@ struct Tab {
 
 /// The pane names that fit.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Names {
+enum PaneNames {
     All,
     /// The name of the shown pane; digits for the others.
     Chosen,
@@ -145,22 +151,22 @@ fn tabs(model: &Model, area: Rect) -> Vec<Tab> {
         0 => 0,
         said => said + 2,
     };
-    let fitting = [Names::All, Names::Chosen].into_iter().find_map(|names| {
+    let fitting = [PaneNames::All, PaneNames::Chosen].into_iter().find_map(|names| {
         let tabs = laid_out(model, area, names);
         let end = tabs.last().map_or(area.x, |tab| tab.end);
         (end + said < area.right()).then_some(tabs)
     });
     // The note is dropped before the panes.
     let bare = || {
-        let tabs = laid_out(model, area, Names::Chosen);
+        let tabs = laid_out(model, area, PaneNames::Chosen);
         tabs.last().is_some_and(|tab| tab.end < area.right()).then_some(tabs)
     };
     fitting
         .or_else(bare)
-        .unwrap_or_else(|| laid_out(model, area, Names::Only))
+        .unwrap_or_else(|| laid_out(model, area, PaneNames::Only))
 }
 
-fn laid_out(model: &Model, area: Rect, names: Names) -> Vec<Tab> {
+fn laid_out(model: &Model, area: Rect, names: PaneNames) -> Vec<Tab> {
     let mut x = area.x + 1;
     let mut tabs = Vec::new();
     for (pane, digit, name) in TABS {
@@ -171,10 +177,10 @@ fn laid_out(model: &Model, area: Rect, names: Names) -> Vec<Tab> {
             Pane::Background => model.run.background.started == 0,
             _ => false,
         };
-        if (names == Names::Only || is_left_out) && !is_chosen {
+        if (names == PaneNames::Only || is_left_out) && !is_chosen {
             continue;
         }
-        let name = match is_chosen || names == Names::All {
+        let name = match is_chosen || names == PaneNames::All {
             true => format!(" {name}"),
             false => String::new(),
         };

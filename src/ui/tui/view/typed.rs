@@ -3,7 +3,7 @@
 use ratatui::layout::{Position, Rect};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::ui::tui::{editor::Editor, theme::Role};
+use crate::ui::tui::{editor::Editor, theme::TextRole};
 
 use super::pen::{Pen, columns};
 
@@ -20,7 +20,7 @@ pub(super) fn draw(editor: &Editor, area: Rect, pen: &mut Pen<'_>) -> Position {
     let first = (cursor_row + 1).saturating_sub(usize::from(area.height));
     let rows = broken(editor.text(), room);
     for (y, row) in (area.top()..area.bottom()).zip(rows.iter().skip(first)) {
-        pen.role(area.x + 1, y, area.right(), row, Role::Plain);
+        pen.role(area.x + 1, y, area.right(), row, TextRole::Plain);
     }
     Position::new(
         area.x + 1 + u16::try_from(cursor_column).unwrap_or(0),

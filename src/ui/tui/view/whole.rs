@@ -6,8 +6,8 @@ use ratatui::layout::Rect;
 use crate::ui::{
     report::{goals_page, messages_page},
     tui::{
-        model::{Model, Part, Playback, PlaybackState, ReportRow},
-        theme::Role,
+        model::{IterationPart, Model, Playback, PlaybackState, ReportRow},
+        theme::TextRole,
     },
 };
 
@@ -20,19 +20,19 @@ pub(super) fn draw(model: &Model, playback: &Playback, played: Option<&Screen>, 
     parts(playback, area, pen);
     let area = Rect::new(area.x, area.y + 1, area.width, area.height - 1);
     match playback.part {
-        Part::Transcript => match (&playback.state, played) {
+        IterationPart::Transcript => match (&playback.state, played) {
             (PlaybackState::Loaded, Some(screen)) => {
                 cells::play(screen, model.layout().terminal().intersection(area), pen)
             }
             (PlaybackState::Loading, _) | (PlaybackState::Loaded, None) => pen.note(area, "Reading the recording…"),
             (PlaybackState::Failed(why), _) => pen.note(area, why),
         },
-        Part::Diff => diff::draw(model, area, pen),
-        Part::Goals | Part::Messages => {
+        IterationPart::Diff => diff::draw(model, area, pen),
+        IterationPart::Goals | IterationPart::Messages => {
             let rows = part_rows(model, playback, area.width);
             if rows.is_empty() {
                 let none = match playback.part {
-                    Part::Messages => "No message of yours was delivered in it.",
+                    IterationPart::Messages => "No message of yours was delivered in it.",
                     _ => "Nothing was claimed, and no goal was run.",
                 };
                 return pen.note(area, none);
@@ -49,13 +49,13 @@ fn parts(playback: &Playback, area: Rect, pen: &mut Pen<'_>) {
         area.y,
         area.right(),
         &format!("iteration {} ", playback.iteration),
-        Role::Dim,
+        TextRole::Dim,
     );
-    for part in Part::ALL {
+    for part in IterationPart::ALL {
         let role = if part == playback.part {
-            Role::Accent
+            TextRole::Accent
         } else {
-            Role::Plain
+            TextRole::Plain
         };
         x = pen.role(x + 1, area.y, area.right(), part.name(), role) + 1;
     }
@@ -65,16 +65,16 @@ fn parts(playback: &Playback, area: Rect, pen: &mut Pen<'_>) {
         area.y,
         area.right().saturating_sub(1),
         keys,
-        pen.theme.style(Role::Dim),
+        pen.theme.style(TextRole::Dim),
     );
 }
 
 /// The rows of a part that consists of lines, wrapped for a width.
 pub(crate) fn part_rows(model: &Model, playback: &Playback, width: u16) -> Vec<ReportRow> {
     let lines = match (playback.part, model.run.iterations.numbered(playback.iteration)) {
-        (Part::Goals, Some(iteration)) => goals_page(&iteration.look),
-        (Part::Messages, _) => messages_page(model.run.messages.iter(), playback.iteration),
-        (Part::Transcript | Part::Diff | Part::Goals, _) => Vec::new(),
+        (IterationPart::Goals, Some(iteration)) => goals_page(&iteration.look),
+        (IterationPart::Messages, _) => messages_page(model.run.messages.iter(), playback.iteration),
+        (IterationPart::Transcript | IterationPart::Diff | IterationPart::Goals, _) => Vec::new(),
     };
     report::broken(lines, width)
 }

@@ -15,9 +15,9 @@ use crate::ui::tui::{
     update::{Input, ScreenEvent, update},
 };
 
-fn answer_order(ask: u32, answer: Answer) -> Order {
+fn answer_order(ask: u32, answer: Answer) -> ScreenOrder {
     let at = AnswerPlace::Screen;
-    Order::by_user(UserCommand::Answer { ask, answer, at })
+    ScreenOrder::by_user(UserCommand::Answer { ask, answer, at })
 }
 
 /// A screen that has shown the questions of `events` for a second.
@@ -51,7 +51,7 @@ fn a_question_of_the_agent_is_answered_once_it_was_seen_and_can_wait() {
     let mut model = after([running(), vec![permission_asked(1), permission_asked(2)]].concat());
     show_question(&mut model);
     let asks = |model: &Model| match model.ui.mode {
-        Mode::Answering(ref answering) => Some(answering.ask),
+        InputMode::Answering(ref answering) => Some(answering.ask),
         _ => None,
     };
     assert_eq!(asks(&model), Some(1));
@@ -70,15 +70,15 @@ fn a_question_of_the_agent_is_answered_once_it_was_seen_and_can_wait() {
     assert_eq!(asks(&model), Some(2), "the next one waits behind it");
     model.now_ms += 1_000;
     update(&mut model, key(KeyCode::Esc));
-    assert_eq!(model.ui.mode, Mode::Normal);
+    assert_eq!(model.ui.mode, InputMode::Normal);
     assert_eq!(press(&mut model, "a"), []);
     assert_eq!(asks(&model), Some(1), "what was left for later comes back");
 
     let mut typing = after(running());
-    typing.ui.mode = Mode::Typing;
+    typing.ui.mode = InputMode::Typing;
     typing.run.apply_event(START_MS, &permission_asked(1));
     show_question(&mut typing);
-    assert_eq!(typing.ui.mode, Mode::Typing, "keys for the agent answer nothing");
+    assert_eq!(typing.ui.mode, InputMode::Typing, "keys for the agent answer nothing");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn what_no_rule_asks_about_is_allowed_for_the_rest_of_the_run_by_a_key_where_the
     let mode = PermissionMode::Auto;
     let all = [
         answer_order(1, Answer::Allow { remember: None }),
-        Order::by_user(UserCommand::SetPermissionMode { mode }),
+        ScreenOrder::by_user(UserCommand::SetPermissionMode { mode }),
     ];
     assert_eq!(press(&mut model, "Y"), all);
 }
@@ -168,7 +168,7 @@ fn a_yes_for_more_shows_the_rule_first_and_what_is_refused_can_be_corrected() {
         },
     });
     let shown = |model: &Model| match &model.ui.mode {
-        Mode::Answering(answering) => answering.refused.clone(),
+        InputMode::Answering(answering) => answering.refused.clone(),
         _ => None,
     };
     assert_eq!(shown(&model).as_deref(), Some("there is no tool `Bsah`"));
@@ -197,7 +197,7 @@ fn what_is_asked_is_scrolled_as_far_as_it_goes() {
     show_question(&mut model);
     model.now_ms += 1_000;
     let top = |model: &Model| match &model.ui.mode {
-        Mode::Answering(answering) => answering.top,
+        InputMode::Answering(answering) => answering.top,
         _ => usize::MAX,
     };
     press(&mut model, "jj");
@@ -244,13 +244,13 @@ fn a_question_in_words_is_answered_by_the_number_of_a_choice_or_in_words_of_ones
 fn a_box_that_closes_under_ones_fingers_says_who_answered() {
     let mut elsewhere = asked(vec![permission_asked(1)]);
     record(&mut elsewhere, decided(1, AnswerPlace::CommandLine));
-    assert_eq!(elsewhere.ui.mode, Mode::Normal);
+    assert_eq!(elsewhere.ui.mode, InputMode::Normal);
     let fate = "question 1 was allowed by you with `ralph answer`: Bash: git push";
     assert_eq!(told(&elsewhere), Some(fate));
 
     let mut withdrawn = asked(vec![permission_asked(1), permission_asked(2)]);
     record(&mut withdrawn, Event::PermissionWithdrawn { iteration: 3, ask: 1 });
-    assert!(matches!(&withdrawn.ui.mode, Mode::Answering(answering) if answering.ask == 2));
+    assert!(matches!(&withdrawn.ui.mode, InputMode::Answering(answering) if answering.ask == 2));
     let fate = "question 1 waits no more: the agent withdrew it";
     assert_eq!(told(&withdrawn), Some(fate));
 
@@ -273,7 +273,7 @@ fn keys_of_an_answer_that_comes_too_late_are_no_commands_and_its_words_are_kept(
         [],
         "no key skips or stops anything"
     );
-    let Mode::TooLate(shown) = &model.ui.mode else {
+    let InputMode::TooLate(shown) = &model.ui.mode else {
         panic!("{:?}", model.ui.mode)
     };
     assert!(
@@ -282,12 +282,12 @@ fn keys_of_an_answer_that_comes_too_late_are_no_commands_and_its_words_are_kept(
     );
     update(&mut model, key(KeyCode::Enter));
     assert!(
-        matches!(model.ui.mode, Mode::TooLate(_)),
+        matches!(model.ui.mode, InputMode::TooLate(_)),
         "Enter was meant for the answer"
     );
     model.now_ms += 1_000;
     update(&mut model, key(KeyCode::Enter));
-    assert_eq!(model.ui.mode, Mode::Normal);
+    assert_eq!(model.ui.mode, InputMode::Normal);
     press(&mut model, ":");
     update(&mut model, key(KeyCode::Up));
     assert_eq!(model.ui.steering.text(), "use a branch");
@@ -296,15 +296,15 @@ fn keys_of_an_answer_that_comes_too_late_are_no_commands_and_its_words_are_kept(
     press(&mut rule, "a");
     record(&mut rule, Event::PermissionWithdrawn { iteration: 3, ask: 1 });
     assert!(
-        matches!(&rule.ui.mode, Mode::TooLate(shown) if !shown.kept),
+        matches!(&rule.ui.mode, InputMode::TooLate(shown) if !shown.kept),
         "{:?}",
         rule.ui.mode
     );
     update(&mut rule, key(KeyCode::Esc));
-    assert!(matches!(&rule.ui.mode, Mode::Answering(answering) if answering.ask == 2));
+    assert!(matches!(&rule.ui.mode, InputMode::Answering(answering) if answering.ask == 2));
 }
 
-fn words(words: &[&str]) -> Vec<Order> {
+fn words(words: &[&str]) -> Vec<ScreenOrder> {
     let words = words.iter().map(|word| (*word).to_owned()).collect();
     vec![answer_order(1, Answer::Words { words })]
 }
@@ -320,7 +320,7 @@ fn asking_for(change: impl Fn(&mut Question)) -> Model {
 
 fn refused(model: &Model) -> Option<&str> {
     match &model.ui.mode {
-        Mode::Answering(answering) => answering.refused.as_deref(),
+        InputMode::Answering(answering) => answering.refused.as_deref(),
         _ => None,
     }
 }
@@ -417,7 +417,7 @@ fn a_line_that_is_typed_as_the_deadline_passes_stays_and_answers_late() {
 
     let mut untouched = asked(vec![permission_asked(1), permission_asked(2)]);
     record(&mut untouched, overdue(1));
-    assert!(matches!(&untouched.ui.mode, Mode::Answering(answering) if answering.ask == 2));
+    assert!(matches!(&untouched.ui.mode, InputMode::Answering(answering) if answering.ask == 2));
     let fate = "P answers it late: question 1 was denied since nobody answered: Bash: git push";
     assert_eq!(told(&untouched), Some(fate));
 }
@@ -438,7 +438,7 @@ fn the_wheel_scrolls_what_is_asked_and_no_click_goes_through_the_box() {
         }))
     };
     let top = |model: &Model| match &model.ui.mode {
-        Mode::Answering(answering) => answering.top,
+        InputMode::Answering(answering) => answering.top,
         _ => usize::MAX,
     };
     update(&mut model, mouse(MouseEventKind::ScrollDown));

@@ -36,8 +36,8 @@ fn messages_are_read_whole_found_again_and_taken_back_after_a_question() {
         query: Editor::of("use"),
         nth: 0,
     };
-    let question = Question::Withdraw { id: SteeringId(2) };
-    assert_snapshot!("message_whole", of(Mode::Normal, Some(read)));
-    assert_snapshot!("message_recalled", of(Mode::Recalling(recalling), None));
-    assert_snapshot!("message_taken_back", of(Mode::Asking(question), None));
+    let question = Confirmation::Withdraw { id: SteeringId(2) };
+    assert_snapshot!("message_whole", of(InputMode::Normal, Some(read)));
+    assert_snapshot!("message_recalled", of(InputMode::Recalling(recalling), None));
+    assert_snapshot!("message_taken_back", of(InputMode::Asking(question), None));
 }

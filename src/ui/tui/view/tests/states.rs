@@ -252,14 +252,14 @@ fn state(name: &str, cols: u16, rows: u16) -> Model {
         "paused" => at([at_work(), vec![Event::Paused { by: PausedBy::User }]].concat()),
         "waiting" => at(waiting()),
         "question" => with(asking(cols, rows), |_| {}),
-        "message" => with(mode(Mode::Steering, at_work()), |model| {
+        "message" => with(mode(InputMode::Steering, at_work()), |model| {
             model.ui.steering = Editor::of("!Stop that,\nand this");
         }),
-        "search" => with(mode(Mode::Searching, at_work()), |model| {
+        "search" => with(mode(InputMode::Searching, at_work()), |model| {
             model.ui.search.query = Editor::of("tests");
         }),
-        "leaving" => mode(Mode::Asking(Question::Quit), at_work()),
-        "help" => mode(Mode::Help { top: 0 }, at_work()),
+        "leaving" => mode(InputMode::Asking(Confirmation::Quit), at_work()),
+        "help" => mode(InputMode::Help { top: 0 }, at_work()),
         "done" => at(over(9, StopReason::done(Proof::Tests), Vec::new())),
         "unverified" => at(over(9, StopReason::done(Proof::Nothing), vec![Hint::SetGoal])),
         "failed" => at(over(5, failed, vec![log_in])),
