@@ -105,7 +105,7 @@ impl From<Mistakes> for Failure {
     fn from(error: Mistakes) -> Self {
         let hints = error.hints(NO_HINT);
         let failure = Failure::of(FailureKind::Configuration, &error);
-        if hints.is_empty() && error.first().is_of_flag() {
+        if hints.is_empty() && error.first().is_on_command_line() {
             return failure.hint("see `ralph --help`");
         }
         if hints.is_empty() {
@@ -158,7 +158,7 @@ impl From<JournalError> for Failure {
                 failure.hint(format!("move {} away to begin a new run", run.display()))
             }
             JournalError::Refused { .. } => failure.hint("shorten what it holds: the plan, or the settings"),
-            JournalError::Meddled { .. } => failure.hint("`ralph runs` shows what is left of the runs"),
+            JournalError::ChangedExternally { .. } => failure.hint("`ralph runs` shows what is left of the runs"),
             JournalError::Open { .. } | JournalError::Write { .. } | JournalError::Read { .. } => failure
                 .hint("make the state directory writable, free some space, or name another with `--state-dir DIR`"),
         }
@@ -256,7 +256,7 @@ impl From<DriverError> for Failure {
     fn from(error: DriverError) -> Self {
         let failure = Failure::of(FailureKind::Failed, &error);
         match error {
-            DriverError::Journal(JournalError::Meddled { .. }) => {
+            DriverError::Journal(JournalError::ChangedExternally { .. }) => {
                 failure.hint("an agent, or something it ran, changed ralph's state: check what the last iteration did")
             }
             DriverError::Journal(JournalError::Refused { .. }) => {

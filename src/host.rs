@@ -6,7 +6,7 @@
 use std::{convert::Infallible, fs::File, future::pending, io, os::fd::AsFd, path::PathBuf};
 
 use ralph_core::event::{Notice, RequestedBy, StopReason, StopRequest, UserCommand};
-use ralph_state::{control::Role, store::paths::ProjectPaths};
+use ralph_state::{control::ClientRole, store::paths::ProjectPaths};
 use ralph_system::{
     os::{signals, watch::PresenceWatch},
     proc::{ProcessOrigin, Size, Starter},
@@ -186,9 +186,9 @@ fn serve(
     let role_of = move |peer: &UnixStream| {
         let pid = peer.peer_cred().ok().and_then(|credentials| credentials.pid());
         match supervisor.origin(peer.as_fd(), pid) {
-            ProcessOrigin::Elsewhere => Role::User,
+            ProcessOrigin::Elsewhere => ClientRole::User,
             // A client that hides its origin gets no more rights than an agent.
-            ProcessOrigin::Run | ProcessOrigin::OtherUser | ProcessOrigin::Unknown => Role::Agent,
+            ProcessOrigin::Run | ProcessOrigin::OtherUser | ProcessOrigin::Unknown => ClientRole::Agent,
         }
     };
     let archive = Archive::new(paths.clone(), SharedReaders::new(driver.supervisor()));

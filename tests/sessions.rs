@@ -13,7 +13,7 @@ use ralph_agent::{
     subprocess::SubprocessAdapter,
 };
 use ralph_core::event::{AgentSignal, CancelReason, Exit, Finding, ProblemKind, RunId};
-use ralph_policy::settings::{Node, Origin};
+use ralph_policy::settings::{Node, SettingOrigin};
 use ralph_system::{
     proc::Supervisor,
     proc::{Size, StopSpeed},
@@ -97,7 +97,7 @@ impl Place {
 
 fn adapter(id: &str, settings: serde_json::Value) -> SubprocessAdapter {
     let adapters = serde_json::json!({ id: settings });
-    let config = vec![Node::of(adapters, &Origin::Default)];
+    let config = vec![Node::from_value(adapters, &SettingOrigin::Default)];
     let catalog = Catalog::load(&AdapterSources {
         config,
         ..Sources::default()

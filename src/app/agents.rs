@@ -14,7 +14,7 @@ use ralph_agent::{
 };
 use ralph_core::event::{ChannelKind, Hint, Notice, SessionMode};
 use ralph_git::CommitterIdentity;
-use ralph_policy::settings::{Node, Origin};
+use ralph_policy::settings::{Node, SettingOrigin};
 use ralph_system::proc::Supervisor;
 use ralph_tools::{
     language::{AST_GREP, LanguageServer, installed},
@@ -463,7 +463,7 @@ fn of_native(native: &Native) -> Node {
     if !native.prices.is_empty() {
         adapter["capabilities"] = json!({ "cost": true });
     }
-    Node::of(json!({ "native": adapter }), &Origin::BuiltIn)
+    Node::from_value(json!({ "native": adapter }), &SettingOrigin::BuiltIn)
 }
 
 /// Returns a notice if an agent is less confined than the user may expect.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use ralph_plan::{
-    PlanKind, Reading,
+    ParsedPlan, PlanKind,
     batch::{Planned, after, plan_names, with_order},
 };
 use ralph_system::files::{self, PLAN_CAP_BYTES};
@@ -74,8 +74,8 @@ pub(super) fn plan_bytes(place: &ProjectPlace, path: &Path) -> Result<(String, V
 }
 
 /// Parses a plan, and checks that a run can work on it.
-pub(super) fn usable(file: &str, bytes: &[u8]) -> Result<Reading, Failure> {
-    let kind = PlanKind::of(Path::new(file));
+pub(super) fn usable(file: &str, bytes: &[u8]) -> Result<ParsedPlan, Failure> {
+    let kind = PlanKind::from_path(Path::new(file));
     let reading = ralph_plan::read_bytes(kind, bytes)
         .map_err(|error| configuration(format!("{file}: {error}")).hint(error.hint()))?;
     if reading.plan.tasks.is_empty() {

@@ -11,7 +11,7 @@ use ralph_agent::{
     login::Login,
 };
 use ralph_core::event::{ChoiceReason, Notice};
-use ralph_policy::settings::Origin;
+use ralph_policy::settings::SettingOrigin;
 
 use crate::{
     config::{Config, Loaded},
@@ -100,7 +100,7 @@ fn candidates(listed: &[ListedAdapter], order: &[impl AsRef<str>]) -> Vec<AgentC
         let is_known = order.iter().any(|id| id.as_ref() == adapter.id)
             || ONLY_NAMED.contains(&&*adapter.id)
             || adapter.id == LAST;
-        adapter.origin != Origin::BuiltIn && !is_known
+        adapter.origin != SettingOrigin::BuiltIn && !is_known
     });
     let mut candidates: Vec<AgentCandidate> = known
         .map(|adapter| of(adapter, false))
@@ -162,7 +162,11 @@ mod tests {
             title: id.to_uppercase(),
             channels: "-",
             asks: String::new(),
-            origin: if is_own { Origin::Default } else { Origin::BuiltIn },
+            origin: if is_own {
+                SettingOrigin::Default
+            } else {
+                SettingOrigin::BuiltIn
+            },
             installed: is_installed.then(|| PathBuf::from("/bin/x")),
             login,
             broken: None,

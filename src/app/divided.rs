@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ralph_git::Branches;
 use ralph_plan::{
-    PlanKind, Sections,
+    PlanKind, PlanSections,
     batch::{PlanName, Planned, after_heading, section_plan_names},
     sections,
 };
@@ -25,13 +25,13 @@ const DIVIDE: &str = "a heading above each group of tasks divides a plan: `## AP
 pub(super) fn sections_of(place: &ProjectPlace, path: &Path) -> Result<Vec<Planned>, Failure> {
     let (file, bytes) = plan_bytes(place, path)?;
     let wrong = |what: String| configuration(format!("{file}: {what}"));
-    if PlanKind::of(Path::new(&file)) == PlanKind::Prd {
+    if PlanKind::from_path(Path::new(&file)) == PlanKind::Prd {
         return Err(wrong("a prd.json has no sections".to_owned()).hint(format!("ralph many {file}")));
     }
     let reading = usable(&file, &bytes)?;
     let text = String::from_utf8_lossy(&bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let Sections { all, outside } = sections(text, &reading.plan.tasks);
+    let PlanSections { all, outside } = sections(text, &reading.plan.tasks);
     match &all[..] {
         [] => return Err(wrong("it has no sections, so there is nothing to run side by side".to_owned()).hint(DIVIDE)),
         [only] => {

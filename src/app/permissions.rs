@@ -7,7 +7,9 @@ use ralph_core::{
     event::{Decider, Decision, Offer, PermissionMode, PermissionRequest, Ruling, ToolKind, ToolKinds},
     run::{AddedRule, Permissions},
 };
-use ralph_policy::permissions::{self, Because, List, Paths, Policy, Request, Rule, offered, with_granted};
+use ralph_policy::permissions::{
+    self, PathResolver, PermissionPolicy, PolicyRequest, Rule, RuleList, VerdictReason, offered, with_granted,
+};
 use ralph_text::one_line;
 use ralph_tools::mcp::is_own_tool;
 use ralph_words::{because_in_words, mode_word};
@@ -33,7 +35,7 @@ impl PathRoots {
     }
 }
 
-impl Paths for PathRoots {
+impl PathResolver for PathRoots {
     fn project(&self) -> &str {
         &self.project
     }
@@ -48,7 +50,7 @@ impl Paths for PathRoots {
 }
 
 /// Returns the judge that applies `policy` to requests.
-pub(crate) fn judge(place: &ProjectPlace, mut policy: Policy) -> Arc<dyn PermissionPolicy> {
+pub(crate) fn judge(place: &ProjectPlace, mut policy: PermissionPolicy) -> Arc<dyn PermissionPolicy> {
     let asks = !policy.allows_all();
     if !asks {
         // An agent that asks although no rule requires it does so because of the user's own settings for it. No mode
@@ -61,23 +63,23 @@ pub(crate) fn judge(place: &ProjectPlace, mut policy: Policy) -> Arc<dyn Permiss
 
 /// Whether the request is for one of ralph's own tools, which only reports to the run. Agents build the tool names
 /// differently.
-fn is_own(request: &Request) -> bool {
+fn is_own(request: &PolicyRequest) -> bool {
     let name = ["mcp__ralph__", "mcp_ralph_", "ralph__", "ralph_"]
         .iter()
         .find_map(|prefix| request.tool.strip_prefix(prefix));
-    matches!(request.kind, permissions::ToolKind::Mcp { .. }) && name.is_some_and(is_own_tool)
+    matches!(request.kind, permissions::ToolClass::Mcp { .. }) && name.is_some_and(is_own_tool)
 }
 
 /// The rules of a run, with the disk that their paths refer to.
 struct RunRules {
-    policy: Policy,
+    policy: PermissionPolicy,
     disk: PathRoots,
     asks: bool,
 }
 
 impl RunRules {
     /// The policy with the rules that answers added in this run, and with the mode that the user has set.
-    fn with(&self, permissions: &Permissions) -> Cow<'_, Policy> {
+    fn with(&self, permissions: &Permissions) -> Cow<'_, PermissionPolicy> {
         let mut policy = Cow::Borrowed(&self.policy);
         if let Some(mode) = permissions.mode {
             policy.to_mut().mode = mode;
@@ -109,9 +111,9 @@ impl PermissionPolicy for RunRules {
 
     fn rule(&self, request: &PermissionRequest, permissions: &Permissions) -> Ruling {
         let policy = self.with(permissions);
-        let request = Request::from(request);
+        let request = PolicyRequest::from(request);
         let verdict = policy.decide(&request, &self.disk);
-        if matches!(verdict.because, Because::Mode { .. }) && is_own(&request) {
+        if matches!(verdict.because, VerdictReason::Mode { .. }) && is_own(&request) {
             return Ruling {
                 decision: Decision::Allow,
                 by: Decider::Rule {
@@ -124,12 +126,12 @@ impl PermissionPolicy for RunRules {
         Ruling {
             decision: verdict.decision,
             by: match verdict.because {
-                Because::Rule { rule, origin, .. } | Because::PossibleRule { rule, origin, .. } => {
+                VerdictReason::Rule { rule, origin, .. } | VerdictReason::PossibleRule { rule, origin, .. } => {
                     Decider::Rule { rule, origin }
                 }
-                Because::Mode { mode } => Decider::Mode { mode },
-                Because::Harmless => Decider::Mode { mode: policy.mode },
-                Because::Unclear { .. } => Decider::Unclear,
+                VerdictReason::Mode { mode } => Decider::Mode { mode },
+                VerdictReason::Harmless => Decider::Mode { mode: policy.mode },
+                VerdictReason::Unclear { .. } => Decider::Unclear,
             },
             offer: match verdict.decision {
                 Decision::Ask => offered(&policy, &request, &self.disk),
@@ -149,7 +151,7 @@ impl PermissionPolicy for RunRules {
             Ok(policy) => policy,
             Err(error) => return Some(error.to_string()),
         };
-        let verdict = policy.decide(&Request::from(request), &self.disk);
+        let verdict = policy.decide(&PolicyRequest::from(request), &self.disk);
         let parts = verdict.parts.iter();
         let rest: Vec<String> = parts
             .filter(|part| part.decision != Decision::Allow)
@@ -167,10 +169,10 @@ impl PermissionPolicy for RunRules {
 ///
 /// # Errors
 /// A [`Failure`] that names the adapter and the rules that would have no effect.
-pub(super) fn enforceable(agent: &AvailableAgent, policy: &Policy) -> Result<(), Failure> {
+pub(super) fn enforceable(agent: &AvailableAgent, policy: &PermissionPolicy) -> Result<(), Failure> {
     let adapter = agent.adapter.id();
     let capabilities = agent.adapter.capabilities();
-    let rules = [List::Deny, List::Ask].into_iter().flat_map(|list| {
+    let rules = [RuleList::Deny, RuleList::Ask].into_iter().flat_map(|list| {
         let unheld = policy
             .list(list)
             .iter()
@@ -208,11 +210,11 @@ pub(super) fn enforceable(agent: &AvailableAgent, policy: &Policy) -> Result<(),
 }
 
 /// Whether the agent asks before the tool calls that a rule is about, or cannot make them.
-fn can_be_held(capabilities: Capabilities, rule: &Rule, list: List) -> bool {
+fn can_be_held(capabilities: Capabilities, rule: &Rule, list: RuleList) -> bool {
     let unasked = rule.kinds().without(capabilities.asks);
     // An agent without tools for reading still reads with its shell. An agent without a web tool stays off the web.
     let fetch = ToolKinds::from_kinds(&[ToolKind::Fetch]);
-    unasked.is_empty() || list == List::Deny && unasked == fetch && capabilities.dispensable.has(ToolKind::Fetch)
+    unasked.is_empty() || list == RuleList::Deny && unasked == fetch && capabilities.dispensable.has(ToolKind::Fetch)
 }
 
 /// Checks that the agent's own settings do not let it run commands without asking.
@@ -248,9 +250,9 @@ mod tests {
 
     #[test]
     fn ralphs_own_tools_need_no_rule_in_any_mode_and_no_others_are_taken_for_them() {
-        let policy = Policy {
+        let policy = PermissionPolicy {
             mode: PermissionMode::Restricted,
-            ..Policy::default()
+            ..PermissionPolicy::default()
         };
         let disk = PathRoots {
             project: "/project".to_owned(),

@@ -7,7 +7,7 @@ use ralph_core::{
     machine::reachable_confidence,
     run::RunView,
 };
-use ralph_plan::{Chosen, Reading, prompt::Template};
+use ralph_plan::{ChosenPlan, ParsedPlan, prompt::PromptTemplate};
 
 use crate::{
     begin::{OtherLoop, PLANS, other_loop},
@@ -25,7 +25,7 @@ const MISTAKES_TOLD: usize = 8;
 ///
 /// # Errors
 /// The [`Failure`] that such a run would end with.
-pub(crate) fn chosen_plan(place: &ProjectPlace, config: &Config) -> Result<(PathBuf, Reading), Failure> {
+pub(crate) fn chosen_plan(place: &ProjectPlace, config: &Config) -> Result<(PathBuf, ParsedPlan), Failure> {
     let (chosen, reading) = chosen_work(place, config)?;
     Ok((chosen.path, reading))
 }
@@ -54,7 +54,7 @@ pub(crate) fn nothing_to_do(place: &ProjectPlace, config: &Config) -> Option<Str
 }
 
 /// As [`chosen_plan`], with the mode and the other files that belong to the plan.
-pub(super) fn chosen_work(place: &ProjectPlace, config: &Config) -> Result<(Chosen, Reading), Failure> {
+pub(super) fn chosen_work(place: &ProjectPlace, config: &Config) -> Result<(ChosenPlan, ParsedPlan), Failure> {
     let chosen =
         ralph_plan::choose(&place.project, config.plan.as_deref(), config.mode, Path::exists).map_err(|none| {
             let mut failure = Failure::from(none);
@@ -90,20 +90,20 @@ fn cut_off(place: &ProjectPlace) -> Option<String> {
 }
 
 /// The notice about the chosen plan, if there was a choice, or if it brings a mode or files with it.
-pub(super) fn about_plan(place: &ProjectPlace, chosen: &Chosen, template: &Template) -> Option<Notice> {
-    let goes_without_saying = chosen.mode.is_none() && chosen.reads.is_empty() && chosen.beside.is_empty();
+pub(super) fn about_plan(place: &ProjectPlace, chosen: &ChosenPlan, template: &PromptTemplate) -> Option<Notice> {
+    let goes_without_saying = chosen.mode.is_none() && chosen.reads.is_empty() && chosen.other_plans.is_empty();
     let plan = chosen.path.strip_prefix(&place.project).unwrap_or(&chosen.path);
     (!goes_without_saying).then(|| Notice::PlanChosen {
         plan: plan.display().to_string(),
         mode: chosen.mode,
         reads: chosen.reads.clone(),
         own_prompt: !template.is_built_in(),
-        beside: chosen.beside.iter().map(|name| (*name).to_owned()).collect(),
+        beside: chosen.other_plans.iter().map(|name| (*name).to_owned()).collect(),
     })
 }
 
 /// The notice about a task given on the command line: the place of its plan, and how its completion is verified.
-pub(super) fn about_task(place: &ProjectPlace, chosen: &Chosen, config: &Config) -> Option<Notice> {
+pub(super) fn about_task(place: &ProjectPlace, chosen: &ChosenPlan, config: &Config) -> Option<Notice> {
     let plan = chosen.path.strip_prefix(&place.project).ok()?;
     plan.starts_with(PLANS).then(|| Notice::TaskGiven {
         plan: plan.display().to_string(),

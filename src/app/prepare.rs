@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use ralph_core::event::{Completion, GivenSetting, Notice, PlanSnapshot, Settings, Waiting};
 use ralph_gate::{guard::FileGuard, runner::Runners};
-use ralph_plan::prompt::{Confined, Template};
+use ralph_plan::prompt::{AgentConfinement, PromptTemplate};
 use ralph_state::store::rules::remembered;
 use ralph_system::proc::{Confinement, Supervisor};
 use ralph_tools::language::LanguageServer;
@@ -42,7 +42,7 @@ pub(super) struct PreparedRun {
     /// The directories of sealed goals, which agents cannot read.
     pub(super) sealed_directories: Vec<PathBuf>,
     pub(super) settings: Settings,
-    pub(super) template: Template,
+    pub(super) template: PromptTemplate,
     pub(super) agents: Vec<AvailableAgent>,
     /// Adapters whose agents draw on their terminal. The display of the others is made from their signals.
     pub(super) terminals: Vec<String>,
@@ -59,7 +59,7 @@ pub(super) struct PreparedRun {
     pub(super) confiner: Option<Confiner>,
     /// Detects denials of the sandbox in the output of tools.
     pub(super) warden: Option<Arc<dyn DenialScanner>>,
-    pub(super) confined: Confined,
+    pub(super) confined: AgentConfinement,
     /// Notices to record while the run is in progress.
     pub(super) heard: mpsc::Receiver<Notice>,
     /// Whether agents get ralph's own tools.
@@ -132,7 +132,7 @@ pub(super) fn prepare(
         .map(|confiner| Arc::new(Denials::of(confiner, &catalog, &place.project, ids())) as Arc<dyn DenialScanner>);
     let drawing = agents.iter().filter(|agent| agent.last_line_claims);
     let terminals = drawing.map(|agent| agent.adapter.id().to_owned()).collect();
-    let confined = confiner.as_ref().map_or(Confined::No, Confiner::confined);
+    let confined = confiner.as_ref().map_or(AgentConfinement::No, Confiner::confined);
     let runners = known_runners(place, config)?;
     let settings = Settings {
         adapter: id,

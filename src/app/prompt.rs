@@ -5,8 +5,8 @@ use std::path::Path;
 use ralph_agent::Channel;
 use ralph_git::Repository;
 use ralph_plan::{
-    Chosen, PlanKind,
-    prompt::{Confined, Template, built_in_text},
+    ChosenPlan, PlanKind,
+    prompt::{AgentConfinement, PromptTemplate, built_in_text},
 };
 use ralph_system::{
     files::{self, PROMPT_CAP_BYTES, ReadError},
@@ -28,7 +28,7 @@ use super::{
 };
 
 /// Returns the requested prompt, the project's own, or the built-in one.
-pub(super) fn template(place: &ProjectPlace, config: &Config, chosen: &Chosen) -> Result<Template, Failure> {
+pub(super) fn template(place: &ProjectPlace, config: &Config, chosen: &ChosenPlan) -> Result<PromptTemplate, Failure> {
     let (text, source) = match (&config.prompt, &config.prompt_file) {
         (Some(text), _) => (text.clone(), "the prompt".to_owned()),
         (None, Some(path)) => {
@@ -45,11 +45,11 @@ pub(super) fn template(place: &ProjectPlace, config: &Config, chosen: &Chosen) -
             let read = place.own.prompt(&path).cloned();
             match read.filter(|read| !read.as_ref().is_err_and(ReadError::is_missing)) {
                 Some(read) => (readable(&path, read)?, path.display().to_string()),
-                None => return Ok(Template::of_mode(chosen.mode, chosen.reads.clone())),
+                None => return Ok(PromptTemplate::for_mode(chosen.mode, chosen.reads.clone())),
             }
         }
     };
-    Template::parse(&text)
+    PromptTemplate::parse(&text)
         .map_err(|error| Failure::new(FailureKind::Configuration, format!("{source}: {error}")).hints(error.hints()))
 }
 
@@ -61,9 +61,9 @@ pub(crate) fn next_prompt(place: &ProjectPlace, config: &Config, supervisor: &Su
     let (work, reading) = chosen_work(place, config)?;
     let template = template(place, config, &work)?;
     let confined = match config.sandbox.mode {
-        SandboxMode::Off => Confined::No,
-        SandboxMode::On => Confined::On,
-        SandboxMode::Strict => Confined::Strict,
+        SandboxMode::Off => AgentConfinement::No,
+        SandboxMode::On => AgentConfinement::On,
+        SandboxMode::Strict => AgentConfinement::Strict,
     };
     // Without a repository, changes of the last session are left out.
     let scratch = tempfile::tempdir().ok();
@@ -78,7 +78,9 @@ pub(crate) fn next_prompt(place: &ProjectPlace, config: &Config, supervisor: &Su
         template: &template,
         handover: config.handover,
         confined,
-        has_tools: config.tools.enabled && confined != Confined::Strict && takes_servers(place, config, supervisor),
+        has_tools: config.tools.enabled
+            && confined != AgentConfinement::Strict
+            && takes_servers(place, config, supervisor),
         repository: repository.as_ref().map(|(repository, _)| repository),
     };
     Ok(driver::next_prompt(&preview)?)
@@ -103,7 +105,7 @@ fn takes_servers(place: &ProjectPlace, config: &Config, supervisor: &Supervisor)
 /// As [`next_prompt`].
 pub(crate) fn built_in_prompt(place: &ProjectPlace, config: &Config) -> Result<String, Failure> {
     let (work, _) = chosen_work(place, config)?;
-    Ok(built_in_text(PlanKind::of(&work.path), work.mode, work.reads))
+    Ok(built_in_text(PlanKind::from_path(&work.path), work.mode, work.reads))
 }
 
 fn readable(path: &Path, text: Result<String, ReadError>) -> Result<String, Failure> {

@@ -10,7 +10,7 @@ use ralph_agent::{
     manifest::{Manifest, Transport},
 };
 use ralph_core::event::Notice;
-use ralph_plan::prompt::Confined;
+use ralph_plan::prompt::AgentConfinement;
 use ralph_state::store::paths::create_private_dir;
 use ralph_system::{
     proc::{Confinement, ConfinementLevel, Supervisor},
@@ -135,11 +135,11 @@ impl Confiner {
     }
 
     /// The description of the sandbox for an agent's prompt.
-    pub(super) fn confined(&self) -> Confined {
+    pub(super) fn confined(&self) -> AgentConfinement {
         match (self.level, self.is_strict) {
-            (ConfinementLevel::None, _) => Confined::No,
-            (ConfinementLevel::Landlock { .. }, false) => Confined::On,
-            (ConfinementLevel::Landlock { .. }, true) => Confined::Strict,
+            (ConfinementLevel::None, _) => AgentConfinement::No,
+            (ConfinementLevel::Landlock { .. }, false) => AgentConfinement::On,
+            (ConfinementLevel::Landlock { .. }, true) => AgentConfinement::Strict,
         }
     }
 

@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use ralph_core::event::{Escalation, Notice, ReviewSettings, TaskSettings, Worker};
-use ralph_plan::Reading;
+use ralph_plan::ParsedPlan;
 
 use super::agents::{Agents, Chooser};
 use crate::error::{Failure, FailureKind};
@@ -17,7 +17,7 @@ use crate::error::{Failure, FailureKind};
 pub(super) fn add_asked_for(
     chooser: &Chooser<'_>,
     agents: &mut Agents,
-    plan: (&Path, &Reading),
+    plan: (&Path, &ParsedPlan),
     notices: &mut Vec<Notice>,
 ) -> Result<(), Failure> {
     let (path, reading) = plan;

@@ -8,7 +8,7 @@ use ralph_agent::{
     check::{CheckReport, Comparison, InstalledVersion},
     login::Login,
 };
-use ralph_state::control::Personal;
+use ralph_state::control::UserOnlyAction;
 use ralph_system::proc::Supervisor;
 use ralph_text::console::{print, print_coloured, warn};
 use ralph_words::short_duration;
@@ -55,7 +55,7 @@ pub(super) fn run(args: &Args, command: &AdaptersCommand, supervisor: &Superviso
         AdaptersCommand::Show { id } => print(&catalog.show(id)?),
         AdaptersCommand::Use { id } => {
             catalog.manifest(id)?;
-            refuse_agent(&place.paths, Personal::Trust)?;
+            refuse_agent(&place.paths, UserOnlyAction::Trust)?;
             choice::remember(&place, id)?;
         }
         AdaptersCommand::Check { id: Some(id) } => {

@@ -7,7 +7,7 @@ use ralph_state::{
     control::{
         ControlError,
         frames::Frame,
-        stream::{Address, FrameReader, Looks},
+        stream::{Address, FrameReader, StreamPurpose},
     },
     store::{lock, paths::ProjectPaths},
 };
@@ -71,7 +71,7 @@ pub(super) fn attach_at(args: &Args, url: &str, token: Option<&Path>, supervisor
         })?,
         None => String::new(),
     };
-    let address = Address::of_url(url, &token).map_err(|error| {
+    let address = Address::from_url(url, &token).map_err(|error| {
         Failure::of(FailureKind::Usage, &error).hint("ralph attach --url http://127.0.0.1:8080 --token-file FILE")
     })?;
     let look = screen(args, &place(args)?);
@@ -155,7 +155,11 @@ fn await_end(paths: &ProjectPaths, mut run: Option<RunId>) -> Result<(RunId, Opt
 /// known.
 /// Does not wait for a process that only still shows the end of the run.
 fn followed(paths: &ProjectPaths) -> Result<(RunId, Option<Option<u8>>), AttachError> {
-    let (hello, mut frames) = greeted(FrameReader::open(&Address::Socket(paths.socket()), Looks::Aside, None)?)?;
+    let (hello, mut frames) = greeted(FrameReader::open(
+        &Address::Socket(paths.socket()),
+        StreamPurpose::Aside,
+        None,
+    )?)?;
     // The stream begins after the records that are already in the journal.
     if let Some(reason) = reason(paths, &hello.run) {
         return Ok((hello.run, Some(Some(reason.exit_code()))));

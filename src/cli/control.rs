@@ -6,7 +6,7 @@ use ralph_core::event::{
     Answer, AnswerPlace, Remember, RuleScope, SteeringId, SteeringKind, StopReason, StopRequest, UserCommand,
 };
 use ralph_state::{
-    control::{self, ControlError, Reply, Request},
+    control::{self, ControlError, ControlReply, ControlRequest},
     store::paths::ProjectPaths,
 };
 use ralph_text::console::print;
@@ -44,7 +44,7 @@ pub(super) fn steer(args: &Args, now: bool, standing: bool, text: &[String]) -> 
     if let Some(refusal) = command.refusal() {
         return Err(Failure::new(FailureKind::Usage, command_refusal_in_words(&refusal)));
     }
-    match control::ask(&paths.socket(), &Request::Command { command }) {
+    match control::ask(&paths.socket(), &ControlRequest::Command { command }) {
         Err(ControlError::NotRunning) => leave(&paths, &DeferredMessage::Steering { kind, text }, None),
         reply => show(reply?),
     }
@@ -76,7 +76,7 @@ fn leave(paths: &ProjectPaths, message: &DeferredMessage, judge: Option<&dyn Per
 pub(super) fn withdraw(args: &Args, id: u32) -> Result<u8, Failure> {
     let (paths, id) = (place(args)?.paths, SteeringId(id));
     let command = UserCommand::Withdraw { id };
-    match control::ask(&paths.socket(), &Request::Command { command }) {
+    match control::ask(&paths.socket(), &ControlRequest::Command { command }) {
         Err(ControlError::NotRunning) => {}
         reply => return show(reply?),
     }
@@ -102,7 +102,7 @@ pub(super) fn answer(args: &Args, ask: u32, words: &[String], rules: &[String]) 
         answer: answer.clone(),
         at,
     };
-    match control::ask(&paths.socket(), &Request::Command { command }) {
+    match control::ask(&paths.socket(), &ControlRequest::Command { command }) {
         Err(ControlError::NotRunning) => {
             // Only a remembered answer has rules to check.
             let remembers = matches!(answer, Answer::Allow { remember: Some(_) });
@@ -156,7 +156,7 @@ pub(super) fn pause(args: &Args) -> Result<u8, Failure> {
 pub(super) fn resume(args: &Args, now: bool) -> Result<u8, Failure> {
     let paths = place(args)?.paths;
     let command = UserCommand::Resume;
-    let resumed = match control::ask(&paths.socket(), &Request::Command { command }) {
+    let resumed = match control::ask(&paths.socket(), &ControlRequest::Command { command }) {
         Err(ControlError::NotRunning) => return Err(nothing_paused(&paths)),
         reply => reply?,
     };
@@ -165,12 +165,12 @@ pub(super) fn resume(args: &Args, now: bool) -> Result<u8, Failure> {
     }
     // A loop may be paused while it waits, so both are tried. The command fails only if the loop was neither.
     match (ask(args, UserCommand::RetryNow)?, resumed) {
-        (forbidden @ Reply::Forbidden { .. }, _) => show(forbidden),
-        (Reply::Refused { .. }, Reply::Refused { .. }) => Err(Failure::new(
+        (forbidden @ ControlReply::Forbidden { .. }, _) => show(forbidden),
+        (ControlReply::Refused { .. }, ControlReply::Refused { .. }) => Err(Failure::new(
             FailureKind::Failed,
             "the run is neither paused nor waiting",
         )),
-        (Reply::Refused { .. }, resumed) => show(resumed),
+        (ControlReply::Refused { .. }, resumed) => show(resumed),
         (retried, _) => show(retried),
     }
 }
@@ -191,7 +191,7 @@ fn nothing_paused(paths: &ProjectPaths) -> Failure {
 pub(super) fn reset_circuit(args: &Args) -> Result<u8, Failure> {
     let paths = place(args)?.paths;
     let command = UserCommand::ResetCircuit;
-    match control::ask(&paths.socket(), &Request::Command { command }) {
+    match control::ask(&paths.socket(), &ControlRequest::Command { command }) {
         Err(ControlError::NotRunning) => {}
         reply => return show(reply?),
     }
@@ -219,10 +219,10 @@ fn send(args: &Args, command: UserCommand) -> Result<u8, Failure> {
     show(ask(args, command)?)
 }
 
-fn ask(args: &Args, command: UserCommand) -> Result<Reply, Failure> {
+fn ask(args: &Args, command: UserCommand) -> Result<ControlReply, Failure> {
     Ok(control::ask(
         &place(args)?.paths.socket(),
-        &Request::Command { command },
+        &ControlRequest::Command { command },
     )?)
 }
 
@@ -230,14 +230,14 @@ fn ask(args: &Args, command: UserCommand) -> Result<Reply, Failure> {
 ///
 /// # Errors
 /// A [`Failure`] with the reason of a refusal.
-pub(super) fn show(reply: Reply) -> Result<u8, Failure> {
+pub(super) fn show(reply: ControlReply) -> Result<u8, Failure> {
     match reply {
-        Reply::Done { text, .. } => {
+        ControlReply::Done { text, .. } => {
             print(&format!("{text}\n"));
             Ok(0)
         }
-        Reply::Refused { why } | Reply::Forbidden { why } => Err(Failure::new(FailureKind::Failed, why)),
-        Reply::Started { .. } | Reply::Status { .. } | Reply::Tool { .. } => Err(Failure::new(
+        ControlReply::Refused { why } | ControlReply::Forbidden { why } => Err(Failure::new(FailureKind::Failed, why)),
+        ControlReply::Started { .. } | ControlReply::Status { .. } | ControlReply::Tool { .. } => Err(Failure::new(
             FailureKind::Failed,
             "unexpected answer from the running ralph",
         )),

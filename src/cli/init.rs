@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::event::{Exit, Goal, GoalFailure, GoalResult};
-use ralph_state::control::Personal;
+use ralph_state::control::UserOnlyAction;
 use ralph_system::{files::create_new, proc::Supervisor};
 use ralph_text::{
     console::{self, complain, print},
@@ -61,7 +61,7 @@ struct NewFile {
 
 pub(super) fn run(args: &Args, wish: InitArgs<'_>, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = trust::place_to_look(args)?;
-    trust::refuse_agent(&place.paths, Personal::Trust)?;
+    trust::refuse_agent(&place.paths, UserOnlyAction::Trust)?;
     refuse_home(&place.project)?;
     check_tasks(wish.tasks)?;
     if wish.with_agent {

@@ -14,7 +14,7 @@ use ralph_plan::batch::{
     Batch, BatchEvent, BatchId, BatchInput, BatchLimits, BatchPlan, BatchRecord, PlanName, PlanPhase, Resumption,
 };
 use ralph_state::{
-    control::Personal,
+    control::UserOnlyAction,
     store::{lock, paths::create_anew},
 };
 use ralph_system::{
@@ -210,7 +210,7 @@ fn resume(args: &Args, resuming: &Resuming, command_line: &[OsString], superviso
     let starter = starter(args)?;
     // The process that started this one behind its screen is a ralph and has made this check.
     if starter.is_none() {
-        trust::refuse_agent(&place(args)?.paths, Personal::Many)?;
+        trust::refuse_agent(&place(args)?.paths, UserOnlyAction::Many)?;
     }
     let place = trust::place_to_run(args)?;
     let (id, batch) = last(&place)?;
@@ -463,7 +463,7 @@ fn named(batch: &Batch, plan: &str) -> Result<PlanName, Failure> {
 
 fn cancel(args: &Args, plan: Option<&str>, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = place(args)?;
-    trust::refuse_agent(&place.paths, Personal::Many)?;
+    trust::refuse_agent(&place.paths, UserOnlyAction::Many)?;
     let (id, batch) = last(&place)?;
     let plan = plan.map(|plan| named(&batch, plan)).transpose()?;
     let paths = BatchPaths::new(&place.paths, &id);
@@ -542,7 +542,7 @@ fn cancel_jobs(
 fn show_board(args: &Args, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = place(args)?;
     // The board has keys that cancel and stop.
-    trust::refuse_agent(&place.paths, Personal::Many)?;
+    trust::refuse_agent(&place.paths, UserOnlyAction::Many)?;
     let (id, _) = last(&place)?;
     let watched = board::attach(args, &place, &id, supervisor)?;
     leave_board(&place, &BatchBegan::Watched(Box::new(watched)))

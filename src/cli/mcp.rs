@@ -3,7 +3,7 @@
 use std::{io, path::Path, sync::Arc};
 
 use ralph_core::event::RunId;
-use ralph_state::control::Client;
+use ralph_state::control::ControlClient;
 use ralph_text::console::print_json;
 use ralph_tools::{
     json_rpc,
@@ -22,7 +22,7 @@ pub(super) fn run(args: &Args, socket: Option<&Path>, run: Option<&str>, without
     };
     let run = run.map(|run| RunId(run.to_owned()));
     let failed = |what: &str| Failure::new(FailureKind::Failed, format!("cannot serve tools: {what}"));
-    let client = Client::of_socket(&socket).map_err(|error| failed(&error.to_string()))?;
+    let client = ControlClient::for_socket(&socket).map_err(|error| failed(&error.to_string()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| failed(&error.to_string()))?;
     let lines = json_rpc::read(io::stdin(), LINE_CAP_BYTES).map_err(|error| failed(&error.to_string()))?;

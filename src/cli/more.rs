@@ -1,7 +1,7 @@
 //! `ralph continue` with limits while a run is in progress: changes the limits of that run.
 
 use ralph_core::event::{NewLimits, UserCommand};
-use ralph_state::control::{self, Reply, Request};
+use ralph_state::control::{self, ControlReply, ControlRequest};
 
 use crate::{
     config::{self, Flag, SettingSources},
@@ -34,7 +34,7 @@ pub(super) fn of_running(args: &Args) -> Result<Option<u8>, Failure> {
         return Ok(None);
     }
     let paths = place(args)?.paths;
-    let Ok(Reply::Status { status }) = control::ask(&paths.socket(), &Request::Status) else {
+    let Ok(ControlReply::Status { status }) = control::ask(&paths.socket(), &ControlRequest::Status) else {
         return Ok(None);
     };
     if status.over {
@@ -65,5 +65,5 @@ pub(super) fn of_running(args: &Args) -> Result<Option<u8>, Failure> {
         return Err(Failure::new(FailureKind::Usage, why));
     }
     let command = UserCommand::SetLimits { limits };
-    show(control::ask(&paths.socket(), &Request::Command { command })?).map(Some)
+    show(control::ask(&paths.socket(), &ControlRequest::Command { command })?).map(Some)
 }

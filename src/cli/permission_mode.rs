@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ralph_core::event::PermissionMode;
-use ralph_policy::settings::Choice;
+use ralph_policy::settings::NamedChoice;
 
 /// Parses the name of a mode.
 pub(super) fn mode_parser() -> impl TypedValueParser<Value = PermissionMode> {

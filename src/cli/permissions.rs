@@ -4,11 +4,14 @@ use std::fmt::Write as _;
 
 use ralph_core::event::{Decision, PermissionMode, RuleScope, UserCommand};
 use ralph_policy::{
-    permissions::{Granted, List, Policy, Request, Rule, ToolKind, Verdict, kind_of, with_granted},
-    settings::{Origin, format_duration},
+    permissions::{
+        GrantedRule, PermissionPolicy, PermissionVerdict, PolicyRequest, Rule, RuleList, ToolClass, tool_class,
+        with_granted,
+    },
+    settings::{SettingOrigin, format_duration},
 };
 use ralph_state::{
-    control::{self, ControlError, Request as ControlRequest},
+    control::{self, ControlError, ControlRequest},
     store::{paths::ProjectPaths, rules::remembered},
 };
 use ralph_text::{
@@ -70,9 +73,9 @@ pub(super) fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, Failu
             };
             print_json(&pretty_json(&json!({
                 "mode": policy.mode,
-                "deny": rules(List::Deny),
-                "ask": rules(List::Ask),
-                "allow": rules(List::Allow),
+                "deny": rules(RuleList::Deny),
+                "ask": rules(RuleList::Ask),
+                "allow": rules(RuleList::Allow),
                 "answers": policy.granted.iter().map(granted).collect::<Vec<_>>(),
                 "timeoutMs": permissions.timeout_ms,
                 "onTimeout": permissions.unanswered,
@@ -87,7 +90,7 @@ pub(super) fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, Failu
 }
 
 /// Adds the rules that answers added, for the project and in the current or resumable run, and the mode set there.
-fn with_answers(policy: Policy, paths: &ProjectPaths) -> Result<Policy, Failure> {
+fn with_answers(policy: PermissionPolicy, paths: &ProjectPaths) -> Result<PermissionPolicy, Failure> {
     let run = paths.latest_run().map(|run| read_view(paths, &run)).transpose()?;
     let run = run.filter(|view| !view.is_over()).unwrap_or_default();
     let of_run = run
@@ -114,7 +117,7 @@ fn with_answers(policy: Policy, paths: &ProjectPaths) -> Result<Policy, Failure>
     Ok(whole)
 }
 
-fn granted(granted: &Granted) -> Value {
+fn granted(granted: &GrantedRule) -> Value {
     json!({ "rule": granted.rule.text, "before": granted.over, "origin": granted.origin })
 }
 
@@ -151,7 +154,12 @@ fn set_mode(paths: &ProjectPaths, mode: PermissionMode) -> Result<u8, Failure> {
 }
 
 /// The request that an agent would make.
-fn request(shell: Option<&str>, tool: Option<&str>, paths: &[String], url: Option<&str>) -> Result<Request, Failure> {
+fn request(
+    shell: Option<&str>,
+    tool: Option<&str>,
+    paths: &[String],
+    url: Option<&str>,
+) -> Result<PolicyRequest, Failure> {
     let usage = |message: String| {
         Failure::new(FailureKind::Usage, message)
             .hint("`ralph permissions test 'git push'`, or `ralph permissions test --tool Edit --path src/main.rs`")
@@ -164,14 +172,14 @@ fn request(shell: Option<&str>, tool: Option<&str>, paths: &[String], url: Optio
         (None, None, [], None) => return Err(usage("there is nothing to test".to_owned())),
     };
     // A name that no rule could have is not a tool.
-    if let Err(error) = Rule::read(tool, List::Deny, &Origin::Flag("--tool".to_owned())) {
+    if let Err(error) = Rule::read(tool, RuleList::Deny, &SettingOrigin::Flag("--tool".to_owned())) {
         return Err(usage(format!("--tool: {error}")));
     }
-    let kind = kind_of(tool);
-    if shell.is_some() && kind != ToolKind::Shell {
+    let kind = tool_class(tool);
+    if shell.is_some() && kind != ToolClass::Shell {
         return Err(usage(format!("`{tool}` is given no command")));
     }
-    Ok(Request {
+    Ok(PolicyRequest {
         tool: tool.to_owned(),
         kind,
         command: shell.map(str::to_owned),
@@ -180,7 +188,7 @@ fn request(shell: Option<&str>, tool: Option<&str>, paths: &[String], url: Optio
     })
 }
 
-fn in_words(verdict: &Verdict) -> String {
+fn in_words(verdict: &PermissionVerdict) -> String {
     let parts: Vec<String> = verdict.parts.iter().map(|part| one_line(&part.part)).collect();
     let width = parts.iter().map(|part| part.chars().count()).max().unwrap_or(0).min(48);
     let mut text = String::new();
@@ -197,7 +205,7 @@ fn in_words(verdict: &Verdict) -> String {
 }
 
 /// A rule that an answer added, and the `ask` rules that it precedes.
-fn answered(granted: &Granted) -> (&'static str, String, String) {
+fn answered(granted: &GrantedRule) -> (&'static str, String, String) {
     let over = match &granted.over[..] {
         [] => String::new(),
         over => format!("; before `{}` of `ask`", over.join("`, `")),
@@ -206,8 +214,8 @@ fn answered(granted: &Granted) -> (&'static str, String, String) {
     ("answer", one_line(&granted.rule.text), one_line(&origin))
 }
 
-fn listed(policy: &Policy, permissions: &config::PermissionSettings) -> String {
-    let rows: Vec<(&str, String, String)> = List::ALL
+fn listed(policy: &PermissionPolicy, permissions: &config::PermissionSettings) -> String {
+    let rows: Vec<(&str, String, String)> = RuleList::ALL
         .into_iter()
         .flat_map(|list| policy.list(list).iter().map(move |rule| (list, rule)))
         .map(|(list, rule)| (list.name(), one_line(&rule.text), rule.origin.to_string()))

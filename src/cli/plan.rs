@@ -7,7 +7,7 @@ use std::{
 };
 
 use ralph_core::event::PlanSnapshot;
-use ralph_plan::{AddError, Advice, PlanError, PlanKind, Reading, Severity};
+use ralph_plan::{AddError, AdviceSeverity, ParsedPlan, PlanAdvice, PlanError, PlanKind};
 use ralph_policy::settings::closest;
 use ralph_system::{
     files::{self, PLAN_CAP_BYTES},
@@ -84,7 +84,7 @@ impl ProjectPlan {
         let path = chosen?.path;
         let name = path.strip_prefix(&place.project).unwrap_or(&path).display().to_string();
         Ok(Self {
-            kind: PlanKind::of(&path),
+            kind: PlanKind::from_path(&path),
             name,
             path,
             place,
@@ -145,7 +145,7 @@ impl ProjectPlan {
         let bytes = self.bytes()?;
         let (reading, mut found) = match ralph_plan::read_bytes(self.kind, &bytes) {
             Ok(reading) => (reading, Vec::new()),
-            Err(error) => (Reading::default(), vec![advice_of(&error)]),
+            Err(error) => (ParsedPlan::default(), vec![advice_of(&error)]),
         };
         let text = String::from_utf8_lossy(&bytes);
         found.extend(ralph_plan::advice(self.kind, &text, &reading));
@@ -156,13 +156,13 @@ impl ProjectPlan {
             true => print_value(&self.check_json(tasks, &found)),
             false => print_coloured(&self.checked(tasks, &found, Presentation::of_stdout(OutputFormat::Text).style)),
         }
-        let is_mistaken = found.iter().any(|advice| advice.severity == Severity::Mistake);
+        let is_mistaken = found.iter().any(|advice| advice.severity == AdviceSeverity::Mistake);
         Ok(if is_mistaken { FailureKind::Usage.exit_code() } else { 0 })
     }
 
     /// Mistakes for open tasks that name an unknown adapter. Whether an adapter is installed depends on the machine of
     /// the run.
-    fn unknown_adapters(&self, reading: &Reading) -> Vec<Advice> {
+    fn unknown_adapters(&self, reading: &ParsedPlan) -> Vec<PlanAdvice> {
         let catalog = catalog(&self.place, &self.config);
         let asked = reading.places.iter().filter_map(|(task, position)| {
             let task = &reading.plan.tasks[*task];
@@ -173,8 +173,8 @@ impl ProjectPlan {
         let advice = unknown.map(|(adapter, position)| {
             let near = closest(adapter, catalog.ids());
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            Advice {
-                severity: Severity::Mistake,
+            PlanAdvice {
+                severity: AdviceSeverity::Mistake,
                 position,
                 rule: "adapter",
                 text: format!("there is no adapter `{adapter}`{near}"),
@@ -184,7 +184,7 @@ impl ProjectPlan {
         advice.collect()
     }
 
-    fn check_json(&self, tasks: &PlanSnapshot, found: &[Advice]) -> serde_json::Value {
+    fn check_json(&self, tasks: &PlanSnapshot, found: &[PlanAdvice]) -> serde_json::Value {
         let findings: Vec<_> = found
             .iter()
             .map(|advice| {
@@ -197,12 +197,12 @@ impl ProjectPlan {
         json!({ "plan": self.path, "done": tasks.done(), "open": tasks.open(), "findings": findings })
     }
 
-    fn checked(&self, tasks: &PlanSnapshot, found: &[Advice], style: OutputStyle) -> String {
+    fn checked(&self, tasks: &PlanSnapshot, found: &[PlanAdvice], style: OutputStyle) -> String {
         let mut text = String::new();
         for advice in found {
             let colour = match advice.severity {
-                Severity::Mistake => "31;1",
-                Severity::Warning => "33;1",
+                AdviceSeverity::Mistake => "31;1",
+                AdviceSeverity::Warning => "33;1",
             };
             let Position { line, column } = advice.position;
             let word = style.paint(colour, &format!("{}:", severity_word(advice.severity)));
@@ -218,8 +218,8 @@ impl ProjectPlan {
             self.name,
             counted(all, "task"),
             tasks.open(),
-            counted(count(Severity::Mistake), "mistake"),
-            counted(count(Severity::Warning), "warning")
+            counted(count(AdviceSeverity::Mistake), "mistake"),
+            counted(count(AdviceSeverity::Warning), "warning")
         )
         .expect("a string takes every write");
         text
@@ -274,20 +274,20 @@ fn print_value(value: &serde_json::Value) {
     print_json(&format!("{value:#}\n"));
 }
 
-fn severity_word(severity: Severity) -> &'static str {
+fn severity_word(severity: AdviceSeverity) -> &'static str {
     match severity {
-        Severity::Mistake => "error",
-        Severity::Warning => "warning",
+        AdviceSeverity::Mistake => "error",
+        AdviceSeverity::Warning => "warning",
     }
 }
 
 /// The mistake for a plan that cannot be read at all.
-fn advice_of(error: &PlanError) -> Advice {
+fn advice_of(error: &PlanError) -> PlanAdvice {
     let position = error.position().unwrap_or(Position { line: 1, column: 1 });
     let text = error.to_string();
     let place = format!("{position}: ");
-    Advice {
-        severity: Severity::Mistake,
+    PlanAdvice {
+        severity: AdviceSeverity::Mistake,
         position,
         rule: "unreadable",
         text: text.strip_prefix(&place).unwrap_or(&text).to_owned(),

@@ -10,7 +10,7 @@ use std::{
 };
 
 use ralph_agent::{catalog::Catalog, manifest::Manifest};
-use ralph_policy::permissions::Paths;
+use ralph_policy::permissions::PathResolver;
 use ralph_system::{
     proc::{ConfinementLevel, Supervisor},
     sandbox::{FilePolicy, ListedPath, ListingReason, PathAccess},

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_state::control::Personal;
+use ralph_state::control::UserOnlyAction;
 use ralph_system::proc::Supervisor;
 use ralph_text::{
     console::{complain, print},
@@ -30,7 +30,7 @@ const NAME_CAP_BYTES: usize = 255;
 
 pub(super) fn run(args: &Args, name: &str, wish: InitArgs<'_>, supervisor: &Supervisor) -> Result<u8, Failure> {
     let above = run::place(args)?;
-    trust::refuse_agent(&above.paths, Personal::Trust)?;
+    trust::refuse_agent(&above.paths, UserOnlyAction::Trust)?;
     init::check_tasks(wish.tasks)?;
     check_name(name)?;
     let directory = above.project.join(name);

@@ -7,7 +7,9 @@ use ralph_core::{
     run::{GoalState, GoalStatus, RunView, TESTS},
 };
 use ralph_state::{
-    control::{self, BreakerStatus, ControlError, PendingAsk, Quiet, Reply, Request, Reviewer, Status},
+    control::{
+        self, BreakerStatus, ControlError, ControlReply, ControlRequest, PendingAsk, Quiet, Reviewer, RunStatus,
+    },
     store::paths::ProjectPaths,
 };
 use ralph_text::{
@@ -57,25 +59,27 @@ fn print_last(view: RunView, json: bool) {
 
 pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
     let place = place(args)?;
-    match control::ask(&place.paths.socket(), &Request::Status) {
+    match control::ask(&place.paths.socket(), &ControlRequest::Status) {
         // From the journal, so that the loop need not copy a long run.
-        Ok(Reply::Status { status }) if json => {
+        Ok(ControlReply::Status { status }) if json => {
             let view = read_view(&place.paths, &status.run)?;
             print_whole(view, status.pid, status.quiet, status.listen);
             Ok(0)
         }
-        Ok(Reply::Status { mut status }) => {
+        Ok(ControlReply::Status { mut status }) => {
             let style = Presentation::of_stdout(OutputFormat::Text).style;
             // The short form works without a readable journal.
             status.view = read_view(&place.paths, &status.run).ok().map(Box::new);
             print_coloured(&in_words(&status, &how_it_runs(&status), now_ms(), style));
             Ok(0)
         }
-        Ok(Reply::Done { .. } | Reply::Started { .. } | Reply::Tool { .. }) => Err(Failure::new(
+        Ok(ControlReply::Done { .. } | ControlReply::Started { .. } | ControlReply::Tool { .. }) => Err(Failure::new(
             FailureKind::Failed,
             "unexpected answer from the running ralph",
         )),
-        Ok(Reply::Refused { why } | Reply::Forbidden { why }) => Err(Failure::new(FailureKind::Failed, why)),
+        Ok(ControlReply::Refused { why } | ControlReply::Forbidden { why }) => {
+            Err(Failure::new(FailureKind::Failed, why))
+        }
         Err(ControlError::NotRunning) => {
             let Some(run) = place.paths.latest_run() else {
                 return Err(no_runs());
@@ -89,7 +93,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
 }
 
 /// The state of a run whose ralph answers.
-pub(super) fn how_it_runs(status: &Status) -> String {
+pub(super) fn how_it_runs(status: &RunStatus) -> String {
     match status.over {
         false => format!("running (pid {}): {}", status.pid, status.phase),
         true => format!("over, on the screen of pid {}: {}", status.pid, status.phase),
@@ -99,14 +103,14 @@ pub(super) fn how_it_runs(status: &Status) -> String {
 /// Lists the open requests of the agent, and those that were never answered.
 pub(super) fn asks(args: &Args, json: bool) -> Result<u8, Failure> {
     let paths = place(args)?.paths;
-    let (run, asks) = match control::ask(&paths.socket(), &Request::Status) {
-        Ok(Reply::Status { status }) => (status.run, status.asks),
+    let (run, asks) = match control::ask(&paths.socket(), &ControlRequest::Status) {
+        Ok(ControlReply::Status { status }) => (status.run, status.asks),
         Ok(
-            Reply::Done { .. }
-            | Reply::Started { .. }
-            | Reply::Refused { .. }
-            | Reply::Forbidden { .. }
-            | Reply::Tool { .. },
+            ControlReply::Done { .. }
+            | ControlReply::Started { .. }
+            | ControlReply::Refused { .. }
+            | ControlReply::Forbidden { .. }
+            | ControlReply::Tool { .. },
         ) => {
             let text = "unexpected answer from the running ralph";
             return Err(Failure::new(FailureKind::Failed, text));
@@ -205,7 +209,7 @@ fn offer_in_words(ask: &PendingAsk) -> String {
 }
 
 /// The status at `now_ms`, a line for each fact.
-pub(super) fn in_words(status: &Status, how: &str, now_ms: u64, style: OutputStyle) -> String {
+pub(super) fn in_words(status: &RunStatus, how: &str, now_ms: u64, style: OutputStyle) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
         let label = style.paint("2", &format!("{name:<10}"));

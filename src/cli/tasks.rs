@@ -7,8 +7,8 @@ use ralph_core::{
     run::BackgroundState,
 };
 use ralph_state::control::{
-    self, BackgroundEntry, Client, ControlError, OUTPUT_END, OUTPUT_FROM, OUTPUT_OVER, Reply, Request,
-    StartedBackground,
+    self, BackgroundEntry, ControlClient, ControlError, ControlReply, ControlRequest, OUTPUT_END, OUTPUT_FROM,
+    OUTPUT_OVER, StartedBackground,
 };
 use ralph_text::{
     KeptEscapes, PlainText,
@@ -43,9 +43,9 @@ pub(super) fn run(args: &Args, json: bool, command: Option<&TasksCommand>) -> Re
         None => list(&socket, json),
         Some(TasksCommand::Start { command, json }) => start(&socket, command, *json),
         Some(TasksCommand::Cancel { number }) => {
-            let request = Request::Background(BackgroundCommand::Cancel { number: *number });
+            let request = ControlRequest::Background(BackgroundCommand::Cancel { number: *number });
             match control::ask(&socket, &request)? {
-                Reply::Done { text, .. } => print(&format!("{text}\n")),
+                ControlReply::Done { text, .. } => print(&format!("{text}\n")),
                 reply => return Err(refused(reply)),
             }
             Ok(0)
@@ -59,7 +59,7 @@ pub(super) fn run(args: &Args, json: bool, command: Option<&TasksCommand>) -> Re
 
 fn list(socket: &Path, json: bool) -> Result<u8, Failure> {
     let tasks = runtime()?.block_on(async {
-        let response = Client::of_socket(socket)?.open("/tasks").await?;
+        let response = ControlClient::for_socket(socket)?.open("/tasks").await?;
         let tasks: Result<Vec<BackgroundEntry>, _> = response.json().await;
         tasks.map_err(|error| garbled(socket, &error))
     })?;
@@ -103,14 +103,14 @@ fn listed(tasks: &[BackgroundEntry], style: OutputStyle) -> String {
 
 fn start(socket: &Path, words: &[String], json: bool) -> Result<u8, Failure> {
     let command = command_of(words)?;
-    let request = Request::Background(BackgroundCommand::Start { command });
+    let request = ControlRequest::Background(BackgroundCommand::Start { command });
     match control::ask(socket, &request)? {
-        Reply::Started { number, text } if json => {
+        ControlReply::Started { number, text } if json => {
             let text = serde_json::to_string(&StartedBackground { number, text });
             print_json(&(text.expect("a number and a text") + "\n"));
             Ok(0)
         }
-        Reply::Started { number, text } => {
+        ControlReply::Started { number, text } => {
             print(&format!("{text}\n"));
             print(&format!(
                 "`ralph tasks output {number}` shows what it writes, `ralph tasks cancel {number}` ends it\n"
@@ -174,7 +174,7 @@ fn is_there(program: &str) -> bool {
 
 /// Prints the last `bytes` of a task's output; with `follow`, also all further output until the task is over.
 async fn output(socket: &Path, number: u32, bytes: u64, follow: bool) -> Result<(), Failure> {
-    let client = Client::of_socket(socket)?;
+    let client = ControlClient::for_socket(socket)?;
     let mut plain = PlainText::new(KeptEscapes::Nothing);
     let mut show = |line: &str| print(&format!("{line}\n"));
     let mut next = None;
@@ -226,12 +226,13 @@ fn number_in(response: &Response, name: &str) -> u64 {
     value.and_then(|value| value.parse().ok()).unwrap_or_default()
 }
 
-fn refused(reply: Reply) -> Failure {
+fn refused(reply: ControlReply) -> Failure {
     match reply {
-        Reply::Refused { why } | Reply::Forbidden { why } => Failure::new(FailureKind::Failed, why),
-        Reply::Done { .. } | Reply::Started { .. } | Reply::Status { .. } | Reply::Tool { .. } => {
-            Failure::new(FailureKind::Failed, "unexpected answer from the running ralph")
-        }
+        ControlReply::Refused { why } | ControlReply::Forbidden { why } => Failure::new(FailureKind::Failed, why),
+        ControlReply::Done { .. }
+        | ControlReply::Started { .. }
+        | ControlReply::Status { .. }
+        | ControlReply::Tool { .. } => Failure::new(FailureKind::Failed, "unexpected answer from the running ralph"),
     }
 }
 

@@ -5,9 +5,9 @@
 
 use std::fmt::Write as _;
 
-use ralph_policy::trust::{Change, Line, Said, Trusted, What, changes, trusting};
+use ralph_policy::trust::{ChangedLine, LineVersion, OwnFileChange, OwnFileChangeKind, Trusted, changes, trusting};
 use ralph_state::{
-    control::{self, Personal, Reply, Request},
+    control::{self, ControlReply, ControlRequest, UserOnlyAction},
     store::{
         paths::ProjectPaths,
         trust::{revoke, trust, trusted},
@@ -36,7 +36,7 @@ const COLUMNS: usize = 400;
 struct TrustedFiles {
     place: ProjectPlace,
     files: OwnFiles,
-    changes: Vec<Change>,
+    changes: Vec<OwnFileChange>,
 }
 
 impl TrustedFiles {
@@ -128,7 +128,7 @@ pub(super) fn run(args: &Args, show: bool, takes_back: bool) -> Result<u8, Failu
     if show {
         return shown(&own);
     }
-    refuse_agent(&own.place.paths, Personal::Trust)?;
+    refuse_agent(&own.place.paths, UserOnlyAction::Trust)?;
     if takes_back {
         print(match revoke(&own.place.paths)? {
             true => "not trusted any more: ralph asks before this project's own files count again\n",
@@ -170,12 +170,18 @@ fn shown(own: &TrustedFiles) -> Result<u8, Failure> {
 
 /// Refuses a command inside an agent: an agent has its user's rights, but does not speak for the user. The run of this
 /// project, if any, is told.
-pub(super) fn refuse_agent(paths: &ProjectPaths, what: Personal) -> Result<(), Failure> {
+pub(super) fn refuse_agent(paths: &ProjectPaths, what: UserOnlyAction) -> Result<(), Failure> {
     let forbidden = |why| Err(Failure::new(FailureKind::Failed, why));
-    match control::ask(&paths.socket(), &Request::Personal(what)) {
-        Ok(Reply::Forbidden { why }) => forbidden(why),
+    match control::ask(&paths.socket(), &ControlRequest::UserOnly(what)) {
+        Ok(ControlReply::Forbidden { why }) => forbidden(why),
         // No loop, or one of another version: the ancestors of this process decide.
-        Ok(Reply::Done { .. } | Reply::Refused { .. } | Reply::Status { .. } | Reply::Tool { .. }) | Err(_)
+        Ok(
+            ControlReply::Done { .. }
+            | ControlReply::Refused { .. }
+            | ControlReply::Status { .. }
+            | ControlReply::Tool { .. },
+        )
+        | Err(_)
             if !is_below_a_run() =>
         {
             Ok(())
@@ -184,8 +190,8 @@ pub(super) fn refuse_agent(paths: &ProjectPaths, what: Personal) -> Result<(), F
     }
 }
 
-fn confirmed(changes: &[Change]) -> Result<bool, Failure> {
-    let first = changes.iter().all(|change| change.what == What::New);
+fn confirmed(changes: &[OwnFileChange]) -> Result<bool, Failure> {
+    let first = changes.iter().all(|change| change.kind == OwnFileChangeKind::New);
     let why = match first {
         true => "This project brings files of its own that tell ralph what to run and what agents may do:",
         false => "This project's own files tell ralph what to run, and differ from what you have trusted:",
@@ -195,20 +201,20 @@ fn confirmed(changes: &[Change]) -> Result<bool, Failure> {
     is_confirmed()
 }
 
-fn refusal(changes: &[Change]) -> Failure {
+fn refusal(changes: &[OwnFileChange]) -> Failure {
     Failure::new(FailureKind::Configuration, untrusted(changes))
         .hint("`ralph trust --show` shows what they say, `ralph trust` trusts them as they are")
         .hint("`--trust-project` lets them count for one command, whatever they say")
 }
 
 /// Names the files that are not trusted.
-fn untrusted(changes: &[Change]) -> String {
+fn untrusted(changes: &[OwnFileChange]) -> String {
     let names = changes.iter().map(|change| {
         let name = one_line(&change.name);
-        match change.what {
-            What::New => name,
-            What::Changed => format!("{name} (changed)"),
-            What::Gone => format!("{name} (gone)"),
+        match change.kind {
+            OwnFileChangeKind::New => name,
+            OwnFileChangeKind::Changed => format!("{name} (changed)"),
+            OwnFileChangeKind::Gone => format!("{name} (gone)"),
         }
     });
     let names: Vec<String> = names.collect();
@@ -222,30 +228,30 @@ enum DisplayExtent {
     Whole,
 }
 
-fn in_words(changes: &[Change], extent: DisplayExtent) -> String {
+fn in_words(changes: &[OwnFileChange], extent: DisplayExtent) -> String {
     let mut text = String::new();
     for change in changes {
-        let what = match change.what {
-            What::New => "",
-            What::Changed => "  (changed)",
-            What::Gone => "  (gone)",
+        let what = match change.kind {
+            OwnFileChangeKind::New => "",
+            OwnFileChangeKind::Changed => "  (changed)",
+            OwnFileChangeKind::Gone => "  (gone)",
         };
         let leads = change.leads_to.as_ref();
         let leads = leads.map_or_else(String::new, |to| format!("  -> {}", one_line(to)));
         writeln!(text, "{}{leads}{what}", one_line(&change.name)).expect(WRITES);
-        let signs = change.what != What::New;
+        let signs = change.kind != OwnFileChangeKind::New;
         // Lines that matter come first, so that the limit cuts the others.
-        let (matter, rest): (Vec<&Line>, Vec<&Line>) = change.lines.iter().partition(|line| line.matters);
+        let (matter, rest): (Vec<&ChangedLine>, Vec<&ChangedLine>) = change.lines.iter().partition(|line| line.matters);
         let all = matter.into_iter().chain(rest);
         let room = match extent {
             DisplayExtent::Short => LINES,
             DisplayExtent::Whole => usize::MAX,
         };
         for line in all.take(room) {
-            let sign = match (signs, line.said) {
+            let sign = match (signs, line.version) {
                 (false, _) => "",
-                (true, Said::Now) => "+ ",
-                (true, Said::Before) => "- ",
+                (true, LineVersion::Now) => "+ ",
+                (true, LineVersion::Before) => "- ",
             };
             writeln!(text, "  {sign}{}", line_in_words(&line.text, extent)).expect(WRITES);
         }

@@ -12,7 +12,7 @@ use ralph_core::{
     run::RunView,
 };
 use ralph_state::{
-    control::{Client, ControlError, Status},
+    control::{ControlClient, ControlError, RunStatus},
     store::{lock, paths::ProjectPaths},
 };
 use ralph_text::{
@@ -123,7 +123,7 @@ async fn follow(
     shown: &mut StatusDisplay,
     run: &mut Option<RunId>,
 ) -> Result<WatchEnd, ControlError> {
-    let client = Client::of_socket(&paths.socket())?;
+    let client = ControlClient::for_socket(&paths.socket())?;
     let response = client.open("/events").await?;
     let mut events = response.bytes_stream().eventsource();
     let mut watched = None;
@@ -162,7 +162,7 @@ async fn follow(
 
 /// The run as far as it is known.
 struct WatchedRun {
-    status: Status,
+    status: RunStatus,
     view: RunView,
 }
 
@@ -172,7 +172,7 @@ struct WatchedRun {
 fn take(watched: &mut Option<WatchedRun>, sent: &Sent) -> bool {
     match (sent.event.as_str(), watched) {
         ("snapshot", watched) => {
-            let status = serde_json::from_slice::<Status>(sent.data.as_bytes()).ok();
+            let status = serde_json::from_slice::<RunStatus>(sent.data.as_bytes()).ok();
             *watched = status.and_then(|mut status| {
                 let view = *status.view.take()?;
                 Some(WatchedRun { status, view })
@@ -251,7 +251,7 @@ impl StatusDisplay {
 }
 
 /// The state of the run in one line.
-fn line(status: &Status) -> String {
+fn line(status: &RunStatus) -> String {
     let totals = &status.totals;
     let all = u64::from(totals.tasks_done) + u64::from(totals.tasks_open);
     let mut parts = vec![status.phase.clone(), format!("{} of {all} tasks", totals.tasks_done)];

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use ralph_state::{
-    control::Personal,
+    control::UserOnlyAction,
     store::{paths::create_private_dir, tokens::TokenFile},
 };
 use ralph_system::proc::Supervisor;
@@ -29,7 +29,7 @@ pub(super) fn run(
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
     let place = place(args)?;
-    refuse_agent(&place.paths, Personal::Web)?;
+    refuse_agent(&place.paths, UserOnlyAction::Web)?;
     create_private_dir(place.paths.states().root())?;
     let states = place.paths.states();
     let address = address.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, PORT).into());

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use ralph_policy::settings::{Field, Keys, Layer, Mistake, Node, Origin};
+use ralph_policy::settings::{Field, Layer, Mistake, Node, SettingKeys, SettingOrigin};
 
 use super::{
     permissions::migrated_variable,
@@ -33,7 +33,7 @@ pub const RUNTIME_VARIABLES: [&str; 9] = [
 
 /// Reads settings from the variables of an environment. Empty ones count as not set.
 pub(super) fn read(variables: &[(OsString, OsString)]) -> Layer {
-    let keys = Keys::of::<Config>();
+    let keys = SettingKeys::for_record::<Config>();
     let mut layer = Layer::default();
     for (name, value) in variables {
         let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else {
@@ -57,16 +57,16 @@ pub(super) fn read(variables: &[(OsString, OsString)]) -> Layer {
 }
 
 fn take(layer: &mut Layer, (key, field): (&str, &Field), name: &str, value: &OsStr) {
-    let origin = Origin::Env(name.to_owned());
+    let origin = SettingOrigin::Env(name.to_owned());
     let Some(word) = value.to_str() else {
         let (found, expected) = ("not UTF-8".to_owned(), "text in UTF-8".to_owned());
         layer.mistakes.push(Mistake::ill_typed(&origin, key, found, expected));
         return;
     };
-    layer.take(field, key, Node::of((field.kind.of_word)(word), &origin));
+    layer.take(field, key, Node::from_value((field.kind.from_variable)(word), &origin));
 }
 
-fn unknown(keys: &Keys, name: &str) -> String {
+fn unknown(keys: &SettingKeys, name: &str) -> String {
     if let Some((_, instead)) = REMOVED.iter().find(|(key, _)| variable(key) == name) {
         return format!("the variable `{name}` sets nothing any more: {instead}");
     }
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     fn name(path: &str) -> String {
-        assert!(Keys::of::<Config>().find(path).is_some());
+        assert!(SettingKeys::for_record::<Config>().find(path).is_some());
         variable(path)
     }
 
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn no_two_settings_have_the_same_variable() {
-        let keys = Keys::of::<Config>();
+        let keys = SettingKeys::for_record::<Config>();
         let mut names: Vec<String> = keys.iter().map(|(key, _)| variable(key)).collect();
         names.sort();
         names.dedup();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ralph_policy::settings::{Language, Layer, Mistake, from_json};
+use ralph_policy::settings::{Layer, Mistake, Terms, from_json};
 use ralph_system::files::{self, CONFIG_CAP_BYTES, ReadError};
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
     sources::{ProjectContent, ProjectFile},
 };
 
-const LANGUAGE: Language = Language {
+const LANGUAGE: Terms = Terms {
     whole: "the configuration",
     whole_expected: r#"an object, such as { "adapter": "codex" }"#,
     section_expected: "an object with settings",
@@ -59,7 +59,7 @@ pub(super) fn layer(path: &Path, text: &str) -> Layer {
     match from_json(path, text) {
         Ok((mut root, repeated)) => {
             let notice = root.as_mut().and_then(migrated);
-            let mut layer = root.map_or_else(Layer::default, |root| Layer::of::<Config>(&root, &LANGUAGE));
+            let mut layer = root.map_or_else(Layer::default, |root| Layer::read::<Config>(&root, &LANGUAGE));
             layer.mistakes.extend(repeated);
             layer.notices.extend(notice);
             layer.in_order()

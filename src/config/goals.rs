@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use ralph_core::event::Goal;
 use ralph_policy::{
     settings,
-    settings::{Duration, Grammar, Line, Maybe, Mistake, Node, Switch, accept, read_item, schema_of},
+    settings::{Duration, Grammar, Maybe, Mistake, Node, SingleLine, Switch, accept, group_schema, read_item},
 };
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ settings! {
         /// tells. It is removed before the goal runs.
         report("report"): Maybe<ReportFile>,
         /// The purpose of the goal. `ralph goals` shows it, and an agent whose claim the goal refuses reads it.
-        description("description"): Maybe<Line>,
+        description("description"): Maybe<SingleLine>,
         /// Directory outside of the project whose files are laid over a copy of it in which the goal runs, such as
         /// "~/held-out/api": agents can neither read nor write them, and hear the number of tests that pass alone. It needs the sandbox.
         sealed("sealed"): Maybe<SealedDirectory>,
@@ -75,7 +75,7 @@ impl From<WrittenGoal> for Goal {
 pub struct Goals;
 
 impl Grammar for Goals {
-    type Held = ConfiguredGoals;
+    type Value = ConfiguredGoals;
 
     const ADDS: bool = true;
 
@@ -103,16 +103,16 @@ impl Grammar for Goals {
     }
 
     fn schema() -> Value {
-        json!({ "type": "array", "items": schema_of::<WrittenGoal>() })
+        json!({ "type": "array", "items": group_schema::<WrittenGoal>() })
     }
 
-    fn of_word(word: &str) -> Value {
+    fn from_variable(word: &str) -> Value {
         let goals = serde_json::from_str(word).ok().filter(Value::is_array);
         goals.unwrap_or_else(|| Value::from(word))
     }
 
     /// Turns `NAME=COMMAND` into a goal. Any other text is kept as it is, to be refused later.
-    fn of_flag(word: &str) -> Value {
+    fn from_flag(word: &str) -> Value {
         match word.split_once('=') {
             Some((name, command)) => json!([{ "name": name.trim(), "command": command.trim() }]),
             None => json!([word]),
@@ -136,7 +136,7 @@ fn repeated(earlier: &[Node], goal: &Node, key: &str) -> Option<Mistake> {
 pub struct GoalName;
 
 impl Grammar for GoalName {
-    type Held = String;
+    type Value = String;
 
     fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
         accept::<Self>(node, key, text_on_one_line(node))
@@ -154,7 +154,7 @@ impl Grammar for GoalName {
 pub struct GoalCommand;
 
 impl Grammar for GoalCommand {
-    type Held = String;
+    type Value = String;
 
     fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
         let command = node.text().filter(|text| !text.trim().is_empty());
@@ -175,7 +175,7 @@ impl Grammar for GoalCommand {
 pub struct Workspace;
 
 impl Grammar for Workspace {
-    type Held = String;
+    type Value = String;
 
     fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
         let path = node.text().filter(|text| is_within(text));
@@ -195,7 +195,7 @@ impl Grammar for Workspace {
 pub struct ReportFile;
 
 impl Grammar for ReportFile {
-    type Held = String;
+    type Value = String;
 
     fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
         let path = node.text().filter(|text| is_within(text));
@@ -215,7 +215,7 @@ impl Grammar for ReportFile {
 pub struct SealedDirectory;
 
 impl Grammar for SealedDirectory {
-    type Held = String;
+    type Value = String;
 
     fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
         accept::<Self>(node, key, text_on_one_line(node))
@@ -247,7 +247,7 @@ fn is_within(path: &str) -> bool {
 pub struct GoalTarget;
 
 impl Grammar for GoalTarget {
-    type Held = Option<f64>;
+    type Value = Option<f64>;
 
     fn read(node: &Node, key: &str) -> Result<Option<f64>, Vec<Mistake>> {
         match node.is_null() {

@@ -2,7 +2,7 @@
 
 use ralph_policy::{
     settings,
-    settings::{Names, Sample},
+    settings::{NameList, Sample},
 };
 
 settings! {
@@ -10,9 +10,9 @@ settings! {
     /// goals, `notify` and what ralph runs for itself get none. `ralph sandbox show` lists them.
     pub struct SharedKeys {
         /// Variables that every agent gets, whoever's they are: ["OPENAI_API_KEY"].
-        agents("agents"): Names<Variables> = [],
+        agents("agents"): NameList<Variables> = [],
         /// Variables that goals get: ["OPENAI_API_KEY"].
-        goals("goals"): Names<Variables> = [],
+        goals("goals"): NameList<Variables> = [],
     }
 }
 

@@ -2,7 +2,9 @@
 
 use ralph_policy::{
     settings,
-    settings::{Grammar, Line, Maybe, Mistake, Node, Switch, Texts, accept, accept_or, read_item, schema_of},
+    settings::{
+        Grammar, Maybe, Mistake, Node, SingleLine, Switch, TextList, accept, accept_or, group_schema, read_item,
+    },
 };
 use ralph_tools::language::{LanguageServer, built_in};
 use serde_json::{Value, json};
@@ -13,15 +15,15 @@ settings! {
         /// Whether it is used.
         enabled("enabled"): Maybe<Switch>,
         /// A name on `PATH`, or a path. Of a new one it is its name.
-        command("command"): Maybe<Line>,
+        command("command"): Maybe<SingleLine>,
         /// Arguments, none of which passes through a shell.
-        args("args"): Maybe<Texts>,
+        args("args"): Maybe<TextList>,
         /// Of the files that it is asked about: ["nix"].
-        extensions("extensions"): Maybe<Texts>,
+        extensions("extensions"): Maybe<TextList>,
         /// Files of which the root of a workspace has one: ["flake.nix"]. Where none has, the project is the root.
-        roots("roots"): Maybe<Texts>,
+        roots("roots"): Maybe<TextList>,
         /// What the protocol calls the language of its files, where that is not the extension.
-        language("language"): Maybe<Line>,
+        language("language"): Maybe<SingleLine>,
         /// `initializationOptions`, as the server has them.
         options("options"): Maybe<InitializationOptions>,
     }
@@ -31,7 +33,7 @@ settings! {
 struct InitializationOptions;
 
 impl Grammar for InitializationOptions {
-    type Held = Value;
+    type Value = Value;
 
     fn read(node: &Node, key: &str) -> Result<Value, Vec<Mistake>> {
         accept::<Self>(node, key, Some(node.value()).filter(Value::is_object))
@@ -52,7 +54,7 @@ pub struct LanguageServers;
 const EXAMPLE: &str = r#"a language server, such as {"command": "nixd", "extensions": ["nix"]}"#;
 
 impl Grammar for LanguageServers {
-    type Held = Vec<LanguageServer>;
+    type Value = Vec<LanguageServer>;
 
     fn read(node: &Node, key: &str) -> Result<Vec<LanguageServer>, Vec<Mistake>> {
         let Some(tables) = node.fields() else {
@@ -95,10 +97,10 @@ impl Grammar for LanguageServers {
     }
 
     fn schema() -> Value {
-        json!({ "type": "object", "additionalProperties": schema_of::<LanguageServerSettings>() })
+        json!({ "type": "object", "additionalProperties": group_schema::<LanguageServerSettings>() })
     }
 
-    fn of_word(word: &str) -> Value {
+    fn from_variable(word: &str) -> Value {
         let tables = serde_json::from_str(word).ok().filter(Value::is_object);
         tables.unwrap_or_else(|| Value::from(word))
     }
@@ -130,10 +132,10 @@ fn changed(known: Option<LanguageServer>, name: &str, written: LanguageServerSet
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_policy::settings::Origin;
+    use ralph_policy::settings::SettingOrigin;
 
     fn read(value: Value) -> Result<Vec<LanguageServer>, String> {
-        let read = LanguageServers::read(&Node::of(value, &Origin::Default), "languageServers");
+        let read = LanguageServers::read(&Node::from_value(value, &SettingOrigin::Default), "languageServers");
         read.map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
     }
 

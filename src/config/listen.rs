@@ -2,14 +2,14 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use ralph_policy::settings::{Grammar, Line, Mistake, Names, Node, Sample, accept};
+use ralph_policy::settings::{Grammar, Mistake, NameList, Node, Sample, SingleLine, accept};
 use serde_json::{Value, json};
 
 /// An address of this machine, with a port.
 pub struct ListenAddress;
 
 impl Grammar for ListenAddress {
-    type Held = SocketAddr;
+    type Value = SocketAddr;
 
     fn read(node: &Node, key: &str) -> Result<SocketAddr, Vec<Mistake>> {
         accept::<Self>(node, key, node.text().and_then(address))
@@ -21,7 +21,7 @@ impl Grammar for ListenAddress {
     }
 
     fn schema() -> Value {
-        Line::schema()
+        SingleLine::schema()
     }
 }
 
@@ -62,10 +62,10 @@ impl Sample for ProxyHosts {
 }
 
 impl Grammar for ProxyHosts {
-    type Held = Vec<String>;
+    type Value = Vec<String>;
 
-    fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>> {
-        let names = Names::<ProxyHosts>::read(node, key).ok();
+    fn read(node: &Node, key: &str) -> Result<Self::Value, Vec<Mistake>> {
+        let names = NameList::<ProxyHosts>::read(node, key).ok();
         accept::<Self>(node, key, names.filter(|names| names.iter().all(|name| is_host(name))))
     }
 
@@ -77,8 +77,8 @@ impl Grammar for ProxyHosts {
         json!({ "type": "array", "items": { "type": "string", "minLength": 1 }, "uniqueItems": true })
     }
 
-    fn of_word(word: &str) -> Value {
-        Names::<ProxyHosts>::of_word(word)
+    fn from_variable(word: &str) -> Value {
+        NameList::<ProxyHosts>::from_variable(word)
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use ralph_policy::settings::{Keys, Layer, Leaf, Merged, Mistake, Mistakes, Node, Origin, Shape, format_duration};
+use ralph_policy::settings::{
+    Layer, Leaf, Merged, Mistake, Mistakes, Node, NodeShape, SettingKeys, SettingOrigin, format_duration,
+};
 use serde_json::Value;
 
 use super::{
@@ -68,7 +70,7 @@ pub fn load(sources: &SettingSources) -> Result<Loaded, Mistakes> {
         mistakes.extend(backoff_in_order(&config, &merged));
         mistakes.extend(hidden_rules(&config.permissions));
     }
-    match Mistakes::of(mistakes) {
+    match Mistakes::new(mistakes) {
         Some(mistakes) => Err(mistakes),
         None => Ok(Loaded {
             adapter_is_remembered: is_of(&merged.origin("adapter"), sources.remembered.as_deref()),
@@ -82,8 +84,8 @@ pub fn load(sources: &SettingSources) -> Result<Loaded, Mistakes> {
 }
 
 /// Whether a value was written in `file`.
-fn is_of(origin: &Origin, file: Option<&Path>) -> bool {
-    matches!((origin, file), (Origin::File { path, .. }, Some(file)) if **path == *file)
+fn is_of(origin: &SettingOrigin, file: Option<&Path>) -> bool {
+    matches!((origin, file), (SettingOrigin::File { path, .. }, Some(file)) if **path == *file)
 }
 
 fn file_texts(sources: &SettingSources, mistakes: &mut Vec<Mistake>) -> Vec<(PathBuf, String)> {
@@ -103,10 +105,10 @@ fn file_texts(sources: &SettingSources, mistakes: &mut Vec<Mistake>) -> Vec<(Pat
 }
 
 fn of_flags(flags: &[Flag]) -> Layer {
-    let keys = Keys::of::<Config>();
+    let keys = SettingKeys::for_record::<Config>();
     let mut layer = Layer::default();
     for flag in flags {
-        let origin = Origin::Flag(flag.name.clone());
+        let origin = SettingOrigin::Flag(flag.name.clone());
         let Some(field) = keys.find(&flag.key) else {
             let near = keys.nearest(&flag.key).map(str::to_owned);
             let key = flag.key.clone();
@@ -114,11 +116,11 @@ fn of_flags(flags: &[Flag]) -> Layer {
             continue;
         };
         let value = match &flag.value {
-            Value::String(word) => (field.kind.of_flag)(word),
+            Value::String(word) => (field.kind.from_flag)(word),
             other => other.clone(),
         };
         let mut of_flag = Layer::default();
-        of_flag.take(field, &flag.key, Node::of(value, &origin));
+        of_flag.take(field, &flag.key, Node::from_value(value, &origin));
         let mistakes = of_flag.mistakes.into_iter();
         match flag.key.as_str() {
             "goals" => layer.mistakes.extend(mistakes.map(of_a_goal).take(1)),
@@ -146,7 +148,7 @@ fn of_a_goal(mistake: Mistake) -> Mistake {
 fn adapters_of(leaves: &[Leaf]) -> Option<Node> {
     let mut merged = Merged::empty();
     let of_adapters = |leaf: &&Leaf| leaf.path.first().is_some_and(|first| first == "adapters");
-    let mut origin = Origin::Default;
+    let mut origin = SettingOrigin::Default;
     for leaf in leaves.iter().filter(of_adapters) {
         origin = leaf.node.origin.clone();
         merged.set(leaf.clone());
@@ -158,7 +160,7 @@ fn adapters_of(leaves: &[Leaf]) -> Option<Node> {
 
 /// Adds goals of the command line to the goals of weaker layers; all other settings are replaced.
 fn add_goals(merged: &Merged, mut leaf: Leaf) -> Result<Leaf, Mistake> {
-    let (Origin::Flag(_), Some(there), Shape::List(more)) =
+    let (SettingOrigin::Flag(_), Some(there), NodeShape::List(more)) =
         (&leaf.node.origin, merged.get("goals"), &mut leaf.node.shape)
     else {
         return Ok(leaf);
@@ -199,7 +201,7 @@ fn one_prompt(layer: &[Leaf], merged: &mut Merged) -> Option<Mistake> {
     if merged.get(gives_way).is_some_and(|weaker| !weaker.is_null()) {
         merged.set(Leaf {
             path: vec![gives_way.to_owned()],
-            node: Node::of(Value::Null, origin),
+            node: Node::from_value(Value::Null, origin),
         });
     }
     None
@@ -212,7 +214,7 @@ fn backoff_in_order(config: &Config, merged: &Merged) -> Option<Mistake> {
     }
     let (base, max) = (merged.origin("backoff.base"), merged.origin("backoff.max"));
     let (origin, other) = match base {
-        Origin::Default => (max, base),
+        SettingOrigin::Default => (max, base),
         _ => (base, max),
     };
     Some(Mistake::Conflict {
@@ -243,7 +245,7 @@ mod tests {
                 .merged
                 .rows()
                 .iter()
-                .all(|(_, node)| node.origin == Origin::Default)
+                .all(|(_, node)| node.origin == SettingOrigin::Default)
         );
         assert!(loaded.notices.is_empty());
         assert_eq!(load(&SettingSources::default()).unwrap().config, Config::default());
@@ -263,7 +265,7 @@ mod tests {
         files = files.flag("--model", "model", "flag");
         let loaded = files.load();
         assert_eq!(loaded.config.model.as_deref(), Some("flag"));
-        assert_eq!(loaded.merged.origin("model"), Origin::Flag("--model".to_owned()));
+        assert_eq!(loaded.merged.origin("model"), SettingOrigin::Flag("--model".to_owned()));
     }
 
     #[test]
@@ -277,11 +279,12 @@ mod tests {
         let loaded = files.load();
         assert_eq!(loaded.config.limits.max_iterations, Some(3));
         assert_eq!(loaded.config.limits.max_time_ms, None);
-        let place =
-            |file: &str, line, column| Origin::file(&files.directory.path().join(file), Position { line, column });
+        let place = |file: &str, line, column| {
+            SettingOrigin::file(&files.directory.path().join(file), Position { line, column })
+        };
         assert_eq!(loaded.merged.origin("limits.maxIterations"), place("user.json", 1, 32));
         assert_eq!(loaded.merged.origin("limits.maxTime"), place("project.json", 3, 5));
-        assert_eq!(loaded.merged.origin("limits.idleTimeout"), Origin::Default);
+        assert_eq!(loaded.merged.origin("limits.idleTimeout"), SettingOrigin::Default);
     }
 
     #[test]
@@ -397,7 +400,10 @@ mod tests {
         let loaded = files.load();
         assert_eq!(loaded.config.prompt.as_deref(), Some("Work."));
         assert_eq!(loaded.config.prompt_file, None);
-        assert_eq!(loaded.merged.origin("promptFile"), Origin::Flag("--prompt".to_owned()));
+        assert_eq!(
+            loaded.merged.origin("promptFile"),
+            SettingOrigin::Flag("--prompt".to_owned())
+        );
         let files = Files::of_project(r#"{ "prompt": "Work." }"#).flag("--prompt-file", "promptFile", "p.md");
         let config = files.load().config;
         assert_eq!((config.prompt, config.prompt_file), (None, Some("p.md".into())));

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use ralph_agent::mcp::{McpServer, OWN_NAME};
 use ralph_policy::{
     settings,
-    settings::{Grammar, Line, Mistake, Node, Open, Text, Texts, accept, accept_or, read_item, schema_of},
+    settings::{
+        AnyText, Grammar, Mistake, Node, OpenGroup, SingleLine, TextList, accept, accept_or, group_schema, read_item,
+    },
 };
 use serde_json::{Value, json};
 
@@ -16,11 +18,11 @@ settings! {
     /// A program that serves tools to agents.
     struct McpServerSettings {
         /// A name on `PATH`, or a path.
-        command("command"): Line,
+        command("command"): SingleLine,
         /// Arguments, none of which passes through a shell.
-        args("args"): Texts = [],
+        args("args"): TextList = [],
         /// Variables for it, beside those that the agent gives it.
-        env("env"): Open<Text>,
+        env("env"): OpenGroup<AnyText>,
     }
 }
 
@@ -28,7 +30,7 @@ settings! {
 pub struct McpTables;
 
 impl Grammar for McpTables {
-    type Held = Vec<McpServer>;
+    type Value = Vec<McpServer>;
 
     fn read(node: &Node, key: &str) -> Result<Vec<McpServer>, Vec<Mistake>> {
         let Some(tables) = node.fields() else {
@@ -70,10 +72,10 @@ impl Grammar for McpTables {
     }
 
     fn schema() -> Value {
-        json!({ "type": "object", "additionalProperties": schema_of::<McpServerSettings>() })
+        json!({ "type": "object", "additionalProperties": group_schema::<McpServerSettings>() })
     }
 
-    fn of_word(word: &str) -> Value {
+    fn from_variable(word: &str) -> Value {
         let tables = serde_json::from_str(word).ok().filter(Value::is_object);
         tables.unwrap_or_else(|| Value::from(word))
     }
@@ -94,10 +96,10 @@ fn no_name(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_policy::settings::Origin;
+    use ralph_policy::settings::SettingOrigin;
 
     fn read(value: Value) -> Result<Vec<McpServer>, String> {
-        let read = McpTables::read(&Node::of(value, &Origin::Default), "mcp");
+        let read = McpTables::read(&Node::from_value(value, &SettingOrigin::Default), "mcp");
         read.map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
     }
 

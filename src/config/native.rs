@@ -3,7 +3,8 @@
 use ralph_policy::{
     settings,
     settings::{
-        Amount, Choice, Count, Grammar, Line, Maybe, Mistake, Node, OneOf, Within, accept, read_item, schema_of,
+        Amount, Grammar, Maybe, Mistake, NamedChoice, Node, OneOf, PositiveCount, SingleLine, WholeNumber, accept,
+        group_schema, read_item,
     },
 };
 use serde_json::{Map, Value, json};
@@ -19,17 +20,17 @@ settings! {
         /// the address.
         wire("wire"): OneOf<NativeWire> = "auto",
         /// The model where `model` names none. null asks the server, which has to have just one then.
-        model("model"): Option<Line> = null,
+        model("model"): Option<SingleLine> = null,
         /// Tokens that a conversation may have, which is the model's context window or less: old results of tools are left out before
         /// it is full.
-        context_tokens("contextTokens"): Within<2000, 10_000_000> = 128000,
+        context_tokens("contextTokens"): WholeNumber<2000, 10_000_000> = 128000,
         /// Most tokens of one answer of the model, its thoughts included; a longer one is cut off and continued, three times at most.
         /// null leaves it to the server, and asks Anthropic's API for 16,384, or as many as an older model has.
-        answer_tokens("answerTokens"): Option<Within<16, 10_000_000>> = null,
+        answer_tokens("answerTokens"): Option<WholeNumber<16, 10_000_000>> = null,
         /// Requests to the model in one iteration.
-        max_requests("maxRequests"): Count = 200,
+        max_requests("maxRequests"): PositiveCount = 200,
         /// How often a request that failed is repeated, if that may help.
-        retries("retries"): Within<0, 20> = 4,
+        retries("retries"): WholeNumber<0, 20> = 4,
         /// Dollars for a million tokens, by the beginning of a model's name: {"gpt-5": {"input": 1.25, "output": 10,
         /// "cachedInput": 0.125}}. Without a price, no cost is told.
         prices("prices"): Prices = {},
@@ -56,7 +57,7 @@ pub enum NativeWire {
     Anthropic,
 }
 
-impl Choice for NativeWire {
+impl NamedChoice for NativeWire {
     const CHOICES: &'static [(&'static str, Self)] = &[
         ("auto", NativeWire::Auto),
         ("openai", NativeWire::OpenAi),
@@ -68,7 +69,7 @@ impl Choice for NativeWire {
 pub struct ApiAddress;
 
 impl Grammar for ApiAddress {
-    type Held = String;
+    type Value = String;
 
     fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
         let is_address = |text: &&str| {
@@ -85,7 +86,7 @@ impl Grammar for ApiAddress {
     }
 
     fn schema() -> Value {
-        Line::schema()
+        SingleLine::schema()
     }
 }
 
@@ -93,7 +94,7 @@ impl Grammar for ApiAddress {
 pub struct NotNegative;
 
 impl Grammar for NotNegative {
-    type Held = f64;
+    type Value = f64;
 
     fn read(node: &Node, key: &str) -> Result<f64, Vec<Mistake>> {
         accept::<Self>(node, key, node.number().filter(|number| *number >= 0.0))
@@ -107,8 +108,8 @@ impl Grammar for NotNegative {
         json!({ "type": "number", "minimum": 0 })
     }
 
-    fn of_word(word: &str) -> Value {
-        Amount::of_word(word)
+    fn from_variable(word: &str) -> Value {
+        Amount::from_variable(word)
     }
 }
 
@@ -116,9 +117,9 @@ impl Grammar for NotNegative {
 pub struct Prices;
 
 impl Grammar for Prices {
-    type Held = Vec<(String, TokenPrices)>;
+    type Value = Vec<(String, TokenPrices)>;
 
-    fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>> {
+    fn read(node: &Node, key: &str) -> Result<Self::Value, Vec<Mistake>> {
         let Some(fields) = node.fields() else {
             return accept::<Self>(node, key, None);
         };
@@ -140,10 +141,10 @@ impl Grammar for Prices {
     }
 
     fn schema() -> Value {
-        json!({ "type": "object", "additionalProperties": schema_of::<TokenPrices>() })
+        json!({ "type": "object", "additionalProperties": group_schema::<TokenPrices>() })
     }
 
-    fn of_word(word: &str) -> Value {
+    fn from_variable(word: &str) -> Value {
         let prices = serde_json::from_str(word).ok().filter(Value::is_object);
         prices.unwrap_or_else(|| Value::from(word))
     }

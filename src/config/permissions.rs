@@ -6,11 +6,11 @@ use std::marker::PhantomData;
 
 use ralph_core::event::{DenialLimits, PermissionMode, Unanswered};
 use ralph_policy::{
-    permissions::{List, Policy, Rule},
+    permissions::{PermissionPolicy, Rule, RuleList},
     settings,
     settings::{
-        Count, Duration, Grammar, Layer, Leaf, Limit, Merged, Mistake, Node, OneOf, Origin, Section, Shape, Within,
-        accept, accept_or,
+        Duration, Grammar, Layer, Leaf, Limit, Merged, Mistake, Node, NodeShape, OneOf, PositiveCount, SettingOrigin,
+        SettingsSection, WholeNumber, accept, accept_or,
     },
 };
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ settings! {
         /// What becomes of a question that nobody answers: "deny", with an explanation, and the agent continues without; "allow";
         /// "pause", which holds the run; or "block", which sets the task aside.
         unanswered("onTimeout"): OneOf<Unanswered> = "deny",
-        denials("limits"): Section<DenialSettings>,
+        denials("limits"): SettingsSection<DenialSettings>,
     }
 }
 
@@ -45,20 +45,20 @@ settings! {
     /// one of the first three up.
     pub struct DenialSettings for DenialLimits {
         /// Denials of the same thing in one iteration after which the agent is told to stop trying.
-        warn_after("warnAfter"): Limit<Count> = 3,
+        warn_after("warnAfter"): Limit<PositiveCount> = 3,
         /// Denials of the same thing after which the iteration ends, and its task is set aside as blocked.
-        same("denials"): Limit<Count> = 5,
+        same("denials"): Limit<PositiveCount> = 5,
         /// Denials of anything, with nothing allowed in between, after which it ends as well. They are counted over the run.
-        in_a_row("inARow"): Limit<Count> = 20,
+        in_a_row("inARow"): Limit<PositiveCount> = 20,
         /// Questions that may wait for an answer at once, at most 64; a request on top of them is denied.
-        pending("pending"): Within<1, 64> = 16,
+        pending("pending"): WholeNumber<1, 64> = 16,
     }
 }
 
 impl PermissionSettings {
     /// The policy that applies the rules.
-    pub fn policy(&self) -> Policy {
-        Policy {
+    pub fn policy(&self) -> PermissionPolicy {
+        PermissionPolicy {
             mode: self.mode,
             deny: self.deny.clone(),
             ask: self.ask.clone(),
@@ -70,7 +70,7 @@ impl PermissionSettings {
 
 /// A type that stands for one list of rules.
 pub trait RuleListMarker {
-    const LIST: List;
+    const LIST: RuleList;
 }
 
 pub struct DenyRules;
@@ -78,22 +78,22 @@ pub struct AskRules;
 pub struct AllowRules;
 
 impl RuleListMarker for DenyRules {
-    const LIST: List = List::Deny;
+    const LIST: RuleList = RuleList::Deny;
 }
 
 impl RuleListMarker for AskRules {
-    const LIST: List = List::Ask;
+    const LIST: RuleList = RuleList::Ask;
 }
 
 impl RuleListMarker for AllowRules {
-    const LIST: List = List::Allow;
+    const LIST: RuleList = RuleList::Allow;
 }
 
 /// Syntax of one list of rules.
 pub struct RuleListSyntax<L>(PhantomData<L>);
 
 impl<L: RuleListMarker> Grammar for RuleListSyntax<L> {
-    type Held = Vec<Rule>;
+    type Value = Vec<Rule>;
 
     fn read(node: &Node, key: &str) -> Result<Vec<Rule>, Vec<Mistake>> {
         let Some(items) = node.items() else {
@@ -136,7 +136,7 @@ impl<L: RuleListMarker> Grammar for RuleListSyntax<L> {
     }
 
     /// Parses a list in JSON, or rules separated by commas.
-    fn of_word(word: &str) -> Value {
+    fn from_variable(word: &str) -> Value {
         let list = serde_json::from_str(word).ok().filter(Value::is_array);
         list.unwrap_or_else(|| word.split(',').map(|rule| Value::from(rule.trim())).collect())
     }
@@ -145,7 +145,7 @@ impl<L: RuleListMarker> Grammar for RuleListSyntax<L> {
 /// Whether two rules were written in the same file.
 fn same_text(one: &Rule, other: &Rule) -> bool {
     match (&one.origin, &other.origin) {
-        (Origin::File { path, .. }, Origin::File { path: other, .. }) => path == other,
+        (SettingOrigin::File { path, .. }, SettingOrigin::File { path: other, .. }) => path == other,
         (one, other) => one == other,
     }
 }
@@ -153,7 +153,7 @@ fn same_text(one: &Rule, other: &Rule) -> bool {
 struct SingleRule;
 
 impl Grammar for SingleRule {
-    type Held = Rule;
+    type Value = Rule;
 
     /// Never called: reading a rule requires its list, which [`RuleListSyntax`] knows.
     fn read(node: &Node, key: &str) -> Result<Rule, Vec<Mistake>> {
@@ -172,10 +172,10 @@ impl Grammar for SingleRule {
 /// Adds the rules of a layer to those of the weaker ones.
 pub(super) fn add_rules(merged: &Merged, mut leaf: Leaf) -> Leaf {
     let key = leaf.path.join(".");
-    let is_list = List::ALL
+    let is_list = RuleList::ALL
         .iter()
         .any(|list| key == format!("permissions.{}", list.name()));
-    if let (true, Some(there), Shape::List(more)) = (is_list, merged.get(&key), &mut leaf.node.shape) {
+    if let (true, Some(there), NodeShape::List(more)) = (is_list, merged.get(&key), &mut leaf.node.shape) {
         more.splice(0..0, there.items().unwrap_or_default().iter().cloned());
     }
     leaf
@@ -205,13 +205,13 @@ const ONCE: [&str; 2] = ["deny", "allow"];
 
 /// Converts the single word that this setting had in earlier versions. Returns a notice if it did.
 pub(super) fn migrated(root: &mut Node) -> Option<String> {
-    let Shape::Table(fields) = &mut root.shape else {
+    let NodeShape::Table(fields) = &mut root.shape else {
         return None;
     };
     let (_, node) = fields.iter_mut().find(|(name, _)| name == "permissions")?;
     let word = node.text().filter(|word| ONCE.contains(word))?.to_owned();
     let value = node.clone();
-    node.shape = Shape::Table(vec![("onTimeout".to_owned(), value)]);
+    node.shape = NodeShape::Table(vec![("onTimeout".to_owned(), value)]);
     let instead = format!("{{ \"onTimeout\": \"{word}\" }}");
     Some(format!(
         "{}: `permissions` is now an object: write {instead}, as which it was read",
@@ -225,7 +225,7 @@ pub(super) fn migrated_variable(name: &str, word: &str, layer: &mut Layer) -> bo
     if is_once {
         layer.leaves.push(Leaf {
             path: vec!["permissions".to_owned(), "onTimeout".to_owned()],
-            node: Node::of(Value::from(word), &Origin::Env(name.to_owned())),
+            node: Node::from_value(Value::from(word), &SettingOrigin::Env(name.to_owned())),
         });
         let notice = "the variable `RALPH_PERMISSIONS` is now `RALPH_PERMISSIONS_ON_TIMEOUT`, as which it was read";
         layer.notices.push(notice.to_owned());

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, path::Path};
 
-use ralph_policy::settings::{self, FlagDeclaration, Keys, Node, Origin};
+use ralph_policy::settings::{self, FlagDeclaration, Node, SettingKeys, SettingOrigin};
 use serde_json::{Map, Value};
 
 use super::{
@@ -25,7 +25,7 @@ pub fn show(loaded: &Loaded, paint: impl Fn(&str, bool) -> String) -> String {
     let mut text = String::new();
     for (key, value, origin) in rows {
         let line = format!("{key:key_width$}  {value:value_width$}  {origin}");
-        writeln!(text, "{}", paint(&line, *origin != Origin::Default)).expect("a string takes every write");
+        writeln!(text, "{}", paint(&line, *origin != SettingOrigin::Default)).expect("a string takes every write");
     }
     text
 }
@@ -93,7 +93,7 @@ pub struct SettingFlag {
 
 /// Lists the flags in the order of the settings.
 pub fn flags() -> Vec<SettingFlag> {
-    let keys = Keys::of::<Config>();
+    let keys = SettingKeys::for_record::<Config>();
     let flags = keys.iter().filter_map(|(key, field)| {
         Some(SettingFlag {
             key: key.to_owned(),
@@ -141,7 +141,7 @@ mod tests {
                 "{expected:?} is not in:\n{text}"
             );
         }
-        assert_eq!(lines.len(), Keys::of::<Config>().iter().count());
+        assert_eq!(lines.len(), SettingKeys::for_record::<Config>().iter().count());
     }
 
     #[test]
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn the_schema_has_every_setting_with_its_default() {
         let schema = schema();
-        for (key, field) in Keys::of::<Config>().iter() {
+        for (key, field) in SettingKeys::for_record::<Config>().iter() {
             let place = key.split('.').fold(&schema, |schema, name| &schema["properties"][name]);
             assert_eq!(place["default"], field.default_value());
             assert!(!place["description"].as_str().unwrap().is_empty(), "{key}");

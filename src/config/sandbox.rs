@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ralph_policy::{
     settings,
-    settings::{Choice, Grammar, Leaf, Mistake, Names, Node, OneOf, Origin, Sample, accept},
+    settings::{Grammar, Leaf, Mistake, NameList, NamedChoice, Node, OneOf, Sample, SettingOrigin, accept},
 };
 use ralph_system::sandbox::hosts::AllowedHost;
 use serde_json::{Value, json};
@@ -21,11 +21,11 @@ settings! {
         #[flag("--sandbox", "MODE", "What the agent and goals may do on this machine: on, strict or off [default: off]")]
         mode("mode"): OneOf<SandboxMode> = "off",
         /// Further places to write: ["~/.cache/foo"].
-        write("write"): Names<SandboxPaths> = [],
+        write("write"): NameList<SandboxPaths> = [],
         /// Further places that cannot be read: ["~/work/other-client"].
-        hide("hide"): Names<SandboxPaths> = [],
+        hide("hide"): NameList<SandboxPaths> = [],
         /// Places that can be read although they are hidden otherwise: ["~/.npmrc"].
-        show("show"): Names<SandboxPaths> = [],
+        show("show"): NameList<SandboxPaths> = [],
         /// Further hosts to connect to where the mode is "strict": ["*.example.org", "10.0.0.7:8080"]. Without a port, 443 and 80.
         hosts("hosts"): HostNames = [],
     }
@@ -39,7 +39,7 @@ pub enum SandboxMode {
     Strict,
 }
 
-impl Choice for SandboxMode {
+impl NamedChoice for SandboxMode {
     const CHOICES: &'static [(&'static str, Self)] = &[
         ("off", SandboxMode::Off),
         ("on", SandboxMode::On),
@@ -58,10 +58,10 @@ impl Sample for SandboxPaths {
 pub struct HostNames;
 
 impl Grammar for HostNames {
-    type Held = Vec<String>;
+    type Value = Vec<String>;
 
-    fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>> {
-        let names = Names::<SandboxPaths>::read(node, key).ok();
+    fn read(node: &Node, key: &str) -> Result<Self::Value, Vec<Mistake>> {
+        let names = NameList::<SandboxPaths>::read(node, key).ok();
         let are_hosts = |names: &Vec<String>| names.iter().all(|name| AllowedHost::read(name).is_some());
         accept::<Self>(node, key, names.filter(are_hosts))
     }
@@ -74,8 +74,8 @@ impl Grammar for HostNames {
         json!({ "type": "array", "items": { "type": "string", "minLength": 1 }, "uniqueItems": true })
     }
 
-    fn of_word(word: &str) -> Value {
-        Names::<SandboxPaths>::of_word(word)
+    fn from_variable(word: &str) -> Value {
+        NameList::<SandboxPaths>::from_variable(word)
     }
 }
 
@@ -92,7 +92,7 @@ pub(super) fn not_by_project(leaf: &Leaf, project: Option<&Path>) -> Option<Mist
         return None;
     }
     match &leaf.node.origin {
-        Origin::File { path, .. } if Some(&**path) == project => Some(Mistake::Conflict {
+        SettingOrigin::File { path, .. } if Some(&**path) == project => Some(Mistake::Conflict {
             why: format!(
                 "`{}` cannot be set by a project, which an agent can write: move it to your own file (`ralph config path`)",
                 leaf.path.join(".")

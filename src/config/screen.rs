@@ -2,7 +2,7 @@
 
 use ralph_policy::{
     settings,
-    settings::{Choice, OneOf, Switch},
+    settings::{NamedChoice, OneOf, Switch},
 };
 
 settings! {
@@ -38,7 +38,7 @@ pub enum Signs {
     Ascii,
 }
 
-impl Choice for ScreenTheme {
+impl NamedChoice for ScreenTheme {
     const CHOICES: &'static [(&'static str, Self)] = &[
         ("auto", ScreenTheme::Auto),
         ("dark", ScreenTheme::Dark),
@@ -48,7 +48,7 @@ impl Choice for ScreenTheme {
     ];
 }
 
-impl Choice for Signs {
+impl NamedChoice for Signs {
     const CHOICES: &'static [(&'static str, Self)] = &[
         ("auto", Signs::Auto),
         ("unicode", Signs::Unicode),

@@ -4,14 +4,14 @@ use std::str::FromStr;
 
 use ralph_agent::opencode::ServerUrl;
 use ralph_plan::claims::promise_token;
-use ralph_policy::settings::{Form, Grammar, Line, Mistake, Node, Prose, accept, accept_or};
+use ralph_policy::settings::{Grammar, Mistake, Node, Prose, SettingForm, SingleLine, accept, accept_or};
 use serde_json::{Value, json};
 
 /// The address of a server.
 pub struct ServerAddress;
 
 impl Grammar for ServerAddress {
-    type Held = ServerUrl;
+    type Value = ServerUrl;
 
     fn read(node: &Node, key: &str) -> Result<ServerUrl, Vec<Mistake>> {
         let held = match node.text() {
@@ -26,7 +26,7 @@ impl Grammar for ServerAddress {
     }
 
     fn schema() -> Value {
-        Line::schema()
+        SingleLine::schema()
     }
 }
 
@@ -34,7 +34,7 @@ impl Grammar for ServerAddress {
 pub struct PageAddress;
 
 impl Grammar for PageAddress {
-    type Held = String;
+    type Value = String;
 
     fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
         let is_page = |text: &&str| {
@@ -50,7 +50,7 @@ impl Grammar for PageAddress {
     }
 
     fn schema() -> Value {
-        Line::schema()
+        SingleLine::schema()
     }
 }
 
@@ -58,7 +58,7 @@ impl Grammar for PageAddress {
 pub struct Promise;
 
 impl Grammar for Promise {
-    type Held = String;
+    type Value = String;
 
     fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
         let token = node.text().map(promise_token);
@@ -87,7 +87,7 @@ pub enum Notify {
 }
 
 impl Grammar for Notify {
-    type Held = Notify;
+    type Value = Notify;
 
     fn read(node: &Node, key: &str) -> Result<Notify, Vec<Mistake>> {
         let text = Option::<Prose>::read(node, key)?;
@@ -112,9 +112,9 @@ impl Grammar for Notify {
 pub struct AdapterTables;
 
 impl Grammar for AdapterTables {
-    type Held = Vec<Node>;
+    type Value = Vec<Node>;
 
-    const FORM: Form = Form::Open;
+    const FORM: SettingForm = SettingForm::Open;
 
     fn read(node: &Node, key: &str) -> Result<Vec<Node>, Vec<Mistake>> {
         let Some(tables) = node.fields() else {
@@ -138,7 +138,7 @@ impl Grammar for AdapterTables {
         json!({ "type": "object", "additionalProperties": { "type": "object" } })
     }
 
-    fn of_word(word: &str) -> Value {
+    fn from_variable(word: &str) -> Value {
         let tables = serde_json::from_str(word).ok().filter(Value::is_object);
         tables.unwrap_or_else(|| Value::from(word))
     }

@@ -5,8 +5,8 @@ use ralph_core::{
     run::BackgroundTask,
 };
 use ralph_state::{
-    control::{Reply, Role, ToolAnswer},
-    store::task_output::{self, Piece},
+    control::{ClientRole, ControlReply, ToolAnswer},
+    store::task_output::{self, OutputPiece},
 };
 use ralph_text::{KeptEscapes, PlainText, last_line};
 use ralph_words::{background_refusal_in_words, tools as words};
@@ -24,8 +24,8 @@ const LAST_LINE_BYTES: u64 = 4 * 1024;
 
 impl Driver {
     pub(super) fn start_for_agent(&mut self, command: String, reply: ReplySender) -> Result<(), DriverError> {
-        let result = match self.answer_background(&BackgroundCommand::Start { command }, Role::Agent)? {
-            Reply::Started { number, text } => ToolAnswer::done(words::background_started(number, &text)),
+        let result = match self.answer_background(&BackgroundCommand::Start { command }, ClientRole::Agent)? {
+            ControlReply::Started { number, text } => ToolAnswer::done(words::background_started(number, &text)),
             other => not_done(other),
         };
         answer(reply, result);
@@ -33,8 +33,8 @@ impl Driver {
     }
 
     pub(super) fn cancel_for_agent(&mut self, number: u32, reply: ReplySender) -> Result<(), DriverError> {
-        let result = match self.answer_background(&BackgroundCommand::Cancel { number }, Role::Agent)? {
-            Reply::Done { text, .. } => ToolAnswer::done(text),
+        let result = match self.answer_background(&BackgroundCommand::Cancel { number }, ClientRole::Agent)? {
+            ControlReply::Done { text, .. } => ToolAnswer::done(text),
             other => not_done(other),
         };
         answer(reply, result);
@@ -95,12 +95,12 @@ impl Driver {
     }
 }
 
-fn not_done(reply: Reply) -> ToolAnswer {
+fn not_done(reply: ControlReply) -> ToolAnswer {
     match reply {
-        Reply::Refused { why } | Reply::Forbidden { why } => ToolAnswer::refused(why),
-        Reply::Done { text, .. } | Reply::Started { text, .. } => ToolAnswer::done(text),
-        Reply::Tool { answer } => answer,
-        Reply::Status { .. } => ToolAnswer::refused(String::new()),
+        ControlReply::Refused { why } | ControlReply::Forbidden { why } => ToolAnswer::refused(why),
+        ControlReply::Done { text, .. } | ControlReply::Started { text, .. } => ToolAnswer::done(text),
+        ControlReply::Tool { answer } => answer,
+        ControlReply::Status { .. } => ToolAnswer::refused(String::new()),
     }
 }
 
@@ -109,7 +109,7 @@ fn unknown(number: u32) -> ToolAnswer {
 }
 
 /// Returns the text of a part of an output, without escape sequences.
-fn plain(piece: &Piece) -> String {
+fn plain(piece: &OutputPiece) -> String {
     let mut text = String::new();
     let mut take = |line: &str| {
         text.push_str(line.trim_end());

@@ -9,7 +9,7 @@ use ralph_core::{
     machine::{Input, claim_reasons, goal_reasons},
     run::{Phase, RunView},
 };
-use ralph_state::control::{Called, Request, Role, TEXT_CAP_BYTES, ToolAnswer, ToolCall};
+use ralph_state::control::{ClientRole, ControlRequest, TEXT_CAP_BYTES, ToolAnswer, ToolCall, ToolRequest};
 use ralph_system::diagnostics::inherited;
 use ralph_words::{ToolRefusal, prompt::plan_in_prompt, tool_refusal_in_words, tools as words};
 use tokio::{task::spawn_blocking, time::Instant};
@@ -30,13 +30,13 @@ impl Driver {
     /// Executes a tool for the agent and replies at once, or, if it `waits`, when the result is known.
     pub(super) fn call_tool(
         &mut self,
-        called: Called,
+        called: ToolRequest,
         waits: bool,
-        role: Role,
+        role: ClientRole,
         reply: ReplySender,
     ) -> Result<(), DriverError> {
-        if role == Role::Reader {
-            let forbidden = self.answer(Request::Tool { called, waits }, role)?;
+        if role == ClientRole::Reader {
+            let forbidden = self.answer(ControlRequest::Tool { called, waits }, role)?;
             _ = reply.send(forbidden); // the client may have gone
             return Ok(());
         }

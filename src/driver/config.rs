@@ -9,7 +9,7 @@ use ralph_core::{
 };
 use ralph_gate::{guard::FileGuard, runner::Runners};
 use ralph_git::Repository;
-use ralph_plan::prompt::{Confined, Template};
+use ralph_plan::prompt::{AgentConfinement, PromptTemplate};
 use ralph_system::proc::{Confinement, Size, Supervisor};
 use ralph_tools::language::LanguageServer;
 use tokio::sync::mpsc;
@@ -19,7 +19,7 @@ use super::clock::RunClock;
 /// The configuration of a run, besides its project.
 pub struct RunConfig {
     pub settings: Settings,
-    pub template: Template,
+    pub template: PromptTemplate,
     /// Whether a prompt includes the report and the changes of the session before.
     pub handover: bool,
     /// The user's own promise token; `None` for a fresh one.
@@ -38,7 +38,7 @@ pub struct RunConfig {
     /// Finds denials of the sandbox in the output of tools.
     pub denial_scanner: Option<Arc<dyn DenialScanner>>,
     /// The confinement of the sandbox, as told to agents.
-    pub confined: Confined,
+    pub confined: AgentConfinement,
     pub clock: RunClock,
     /// Starts goals.
     pub supervisor: Supervisor,

@@ -15,7 +15,7 @@ use ralph_core::{
     run::RunView,
 };
 use ralph_state::{
-    control::{Asked, Request, Role},
+    control::{ClientRole, ControlRequest, PendingRequest},
     store::{lock::Lock, paths::ProjectPaths, rules},
 };
 use ralph_words::{closed_in_words, command_refusal_in_words, late_answer_in_words, no_answer_in_words};
@@ -59,9 +59,9 @@ impl Driver {
         let stops = |command: &UserCommand| matches!(command, UserCommand::Stop { .. });
         let leaves = match event {
             LoopEvent::Input(Input::Command { command, .. })
-            | LoopEvent::Asked(Asked {
-                request: Request::Command { command },
-                role: Role::User,
+            | LoopEvent::Asked(PendingRequest {
+                request: ControlRequest::Command { command },
+                role: ClientRole::User,
                 ..
             })
             | LoopEvent::Message(InboxMessage::Command { command, .. }) => stops(command),

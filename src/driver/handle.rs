@@ -7,7 +7,7 @@ use std::{
 };
 
 use ralph_core::event::{RequestedBy, UserCommand};
-use ralph_state::control::{self, Asked, Reply, Request, Role};
+use ralph_state::control::{self, ClientRole, ControlReply, ControlRequest, PendingRequest};
 use ralph_system::proc::Size;
 use thiserror::Error;
 use tokio::sync::{
@@ -32,7 +32,7 @@ pub struct LoopBusy;
 #[derive(Debug, Clone)]
 pub struct LoopHandle {
     messages: mpsc::Sender<InboxMessage>,
-    asked: mpsc::Sender<Asked>,
+    asked: mpsc::Sender<PendingRequest>,
     plan_written: Arc<Notify>,
 }
 
@@ -40,7 +40,7 @@ pub struct LoopHandle {
 #[derive(Debug)]
 pub(super) struct Inbox {
     pub(super) messages: mpsc::Receiver<InboxMessage>,
-    pub(super) asked: mpsc::Receiver<Asked>,
+    pub(super) asked: mpsc::Receiver<PendingRequest>,
 }
 
 /// A message to the loop through a [`LoopHandle`], without a reply.
@@ -88,7 +88,7 @@ impl LoopHandle {
     }
 
     /// Sends the loop a request on behalf of `role`, and waits for the reply.
-    pub async fn ask(&self, request: Request, role: Role) -> Reply {
+    pub async fn ask(&self, request: ControlRequest, role: ClientRole) -> ControlReply {
         control::answer(request, role, &self.asked).await
     }
 

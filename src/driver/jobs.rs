@@ -23,9 +23,9 @@ use ralph_git::{
     fingerprint::{FingerprintHistory, fingerprint},
 };
 use ralph_plan::{
-    PlanChanges, PlanKind, Reading,
+    ParsedPlan, PlanChanges, PlanKind,
     claims::{self, StatusPlace},
-    prompt::{self, Confined, Prompt, PromptInput, ReviewInput, Template, render_review},
+    prompt::{self, AgentConfinement, PromptInput, PromptTemplate, RenderedPrompt, ReviewInput, render_review},
 };
 use ralph_state::store::paths::{ProjectPaths, RunPaths, create_anew};
 use ralph_system::proc::Supervisor;
@@ -54,10 +54,10 @@ pub(super) struct JobContext {
     pub(super) section: Option<String>,
     pub(super) taskless: Taskless,
     pub(super) task_rules: TaskRules,
-    pub(super) template: Template,
+    pub(super) template: PromptTemplate,
     /// Whether a prompt includes the report and the changes of the session before.
     pub(super) handover: bool,
-    pub(super) confined: Confined,
+    pub(super) confined: AgentConfinement,
     pub(super) repository: Option<Repository>,
     pub(super) supervisor: Supervisor,
     /// The state of the files, if no checkpoint shows it. Not in the journal: after a restart one iteration may wrongly
@@ -206,13 +206,13 @@ pub(super) struct PromptContext<'a> {
     /// The plan's path as the agent can use it.
     pub(super) plan: &'a str,
     pub(super) kind: PlanKind,
-    pub(super) template: &'a Template,
-    pub(super) confined: Confined,
+    pub(super) template: &'a PromptTemplate,
+    pub(super) confined: AgentConfinement,
     pub(super) repository: Option<&'a Repository>,
 }
 
 impl PromptContext<'_> {
-    pub(super) fn prompt(&self, job: &PrepareJob, plan: &PlanSnapshot) -> Prompt {
+    pub(super) fn prompt(&self, job: &PrepareJob, plan: &PlanSnapshot) -> RenderedPrompt {
         let texts = |wanted: &[SteeringKind]| -> Vec<String> {
             let wanted = job.steering.iter().filter(|(_, kind, _)| wanted.contains(kind));
             wanted.map(|(_, _, text)| text.clone()).collect()
@@ -392,10 +392,10 @@ impl JobContext {
         ralph_words::prompt::plan_in_prompt(&shown.to_string_lossy(), self.section.as_deref())
     }
 
-    fn render(&self, job: &PrepareJob, plan: &PlanSnapshot) -> Prompt {
+    fn render(&self, job: &PrepareJob, plan: &PlanSnapshot) -> RenderedPrompt {
         let context = PromptContext {
             plan: &self.shown_plan(),
-            kind: PlanKind::of(&self.plan),
+            kind: PlanKind::from_path(&self.plan),
             template: &self.template,
             confined: self.confined,
             repository: self.repository.as_ref(),
@@ -413,7 +413,7 @@ impl JobContext {
         }
     }
 
-    fn render_review(&self, job: &PrepareJob, review: &ReviewScope, now: Option<&Checkpoint>) -> Prompt {
+    fn render_review(&self, job: &PrepareJob, review: &ReviewScope, now: Option<&Checkpoint>) -> RenderedPrompt {
         let repository = self.repository.as_ref();
         let standing = job
             .steering
@@ -434,7 +434,7 @@ impl JobContext {
         })
     }
 
-    fn read_plan(&self) -> Result<Reading, String> {
+    fn read_plan(&self) -> Result<ParsedPlan, String> {
         let mut reads = 1;
         loop {
             match read_plan(&self.plan, self.section.as_deref(), self.taskless) {

@@ -16,7 +16,7 @@ use ralph_core::{
 use ralph_gate::guard::GuardError;
 use ralph_git::Repository;
 use ralph_state::{
-    control::{self, Reply, Request},
+    control::{self, ControlReply, ControlRequest},
     store::{
         journal::{self, Journal, JournalError, ReadNote},
         lock::{Holder, Lock, LockError},
@@ -197,14 +197,14 @@ impl OpenRun {
 
 /// Closes the screen of a run that is over and only shows its end; false if a run goes on.
 fn closes_shown_end(paths: &ProjectPaths) -> bool {
-    let status = match control::ask(&paths.socket(), &Request::Status) {
-        Ok(Reply::Status { status }) => status,
+    let status = match control::ask(&paths.socket(), &ControlRequest::Status) {
+        Ok(ControlReply::Status { status }) => status,
         Ok(
-            Reply::Done { .. }
-            | Reply::Started { .. }
-            | Reply::Refused { .. }
-            | Reply::Forbidden { .. }
-            | Reply::Tool { .. },
+            ControlReply::Done { .. }
+            | ControlReply::Started { .. }
+            | ControlReply::Refused { .. }
+            | ControlReply::Forbidden { .. }
+            | ControlReply::Tool { .. },
         ) => return false,
         // It no longer answers, and may be waiting for the user's command that reports the end.
         Err(_) => return latest(paths).is_ok_and(|run| run.is_some_and(|run| run.state.view.is_over())),
@@ -214,8 +214,8 @@ fn closes_shown_end(paths: &ProjectPaths) -> bool {
     };
     status.over
         && matches!(
-            control::ask(&paths.socket(), &Request::Command { command }),
-            Ok(Reply::Done { .. })
+            control::ask(&paths.socket(), &ControlRequest::Command { command }),
+            Ok(ControlReply::Done { .. })
         )
 }
 

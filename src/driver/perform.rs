@@ -8,7 +8,7 @@ use ralph_core::{
     machine::{Effect, Input, Refusal, Settlement, Verification},
 };
 use ralph_state::store::{
-    recording::Recording,
+    recording::TerminalRecording,
     rules::{self, RulesError},
     signal_log::SignalLog,
 };
@@ -315,7 +315,7 @@ impl Driver {
         let settings = &self.state().view.settings;
         let is_work = self.state().view.role.is_work();
         let is_first = is_work && self.state().view.adapter == settings.adapter;
-        let recording = Recording::create(
+        let recording = TerminalRecording::create(
             &jobs.files.recording(iteration),
             (self.size.cols, self.size.rows),
             now_ms / 1000,

@@ -7,7 +7,7 @@ use std::{
 };
 
 use ralph_core::event::{Goal, Notice, PlanSnapshot, TaskSettings};
-use ralph_plan::{PlanError, PlanKind, Reading, TaskMistake};
+use ralph_plan::{ParsedPlan, PlanError, PlanKind, TaskMistake};
 use ralph_system::files::{self, PLAN_CAP_BYTES, ReadError};
 use ralph_text::with_causes;
 
@@ -41,7 +41,11 @@ impl Taskless {
 ///
 /// # Errors
 /// The problem, with the path and the position in it, and a hint for the user.
-pub(crate) fn read_plan(path: &Path, section: Option<&str>, taskless: Taskless) -> Result<Reading, (String, String)> {
+pub(crate) fn read_plan(
+    path: &Path,
+    section: Option<&str>,
+    taskless: Taskless,
+) -> Result<ParsedPlan, (String, String)> {
     let bytes = files::read_bytes(path, PLAN_CAP_BYTES).map_err(|error| {
         let (why, hint) = match &error {
             error if error.is_missing() => (
@@ -63,14 +67,14 @@ pub(crate) fn read_plan(path: &Path, section: Option<&str>, taskless: Taskless) 
         };
         (format!("{}: {why}", path.display()), hint.to_owned())
     })?;
-    let kind = PlanKind::of(path);
+    let kind = PlanKind::from_path(path);
     let read = ralph_plan::read_bytes(kind, &bytes).and_then(|reading| match section {
         Some(section) => ralph_plan::only_section(kind, &bytes, reading, section),
         None => Ok(reading),
     });
     read.or_else(|error| {
         let hint = match (&error, taskless) {
-            (PlanError::NoTasks { .. }, Taskless::Allowed) => return Ok(Reading::default()),
+            (PlanError::NoTasks { .. }, Taskless::Allowed) => return Ok(ParsedPlan::default()),
             (PlanError::NoTasks { .. }, Taskless::Refused) => format!(
                 "{}; or name what tells that the work is done: `--goal tests=\"cargo test\"`, or `--promise DONE` to take the \
                  agent's word for it",
@@ -101,8 +105,8 @@ impl TaskRules {
     /// make mistakes, or name an agent that this run was not started with.
     ///
     /// Each mistake is reported once, if `notices` is given.
-    pub(super) fn followed(&self, reading: Reading, notices: Option<&mut Vec<Notice>>) -> PlanSnapshot {
-        let Reading {
+    pub(super) fn followed(&self, reading: ParsedPlan, notices: Option<&mut Vec<Notice>>) -> PlanSnapshot {
+        let ParsedPlan {
             mut plan,
             mut mistakes,
             places,
@@ -135,7 +139,7 @@ impl TaskRules {
                 None => {
                     return Some(format!(
                         "the run was started without adapter `{}`",
-                        ralph_plan::shown(id)
+                        ralph_plan::shortened(id)
                     ));
                 }
             },

@@ -6,7 +6,7 @@ use ralph_core::{event::PlanSnapshot, machine::LoopState};
 use ralph_git::Repository;
 use ralph_plan::{
     PlanKind,
-    prompt::{Confined, Template},
+    prompt::{AgentConfinement, PromptTemplate},
 };
 use ralph_state::store::{
     journal::{self, JournalError},
@@ -28,10 +28,10 @@ pub struct Preview<'a> {
     pub plan: &'a Path,
     pub section: Option<&'a str>,
     pub tasks: &'a PlanSnapshot,
-    pub template: &'a Template,
+    pub template: &'a PromptTemplate,
     /// Whether a prompt includes the report and the changes of the session before.
     pub handover: bool,
-    pub confined: Confined,
+    pub confined: AgentConfinement,
     pub has_tools: bool,
     pub repository: Option<&'a Repository>,
 }
@@ -63,7 +63,7 @@ pub fn next_prompt(preview: &Preview<'_>) -> Result<String, JournalError> {
     let plan = preview.plan.strip_prefix(project).unwrap_or(preview.plan);
     let context = PromptContext {
         plan: &plan_in_prompt(&plan.to_string_lossy(), preview.section),
-        kind: PlanKind::of(preview.plan),
+        kind: PlanKind::from_path(preview.plan),
         template: preview.template,
         confined: preview.confined,
         repository: preview.repository,

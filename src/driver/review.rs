@@ -9,7 +9,7 @@ use ralph_core::{
 use ralph_git::{Moment, Repository};
 use ralph_plan::{
     claims::{StatusPlace, review_answer},
-    prompt::Changed,
+    prompt::ReviewedChanges,
 };
 use ralph_state::store::paths::RunPaths;
 use ralph_system::{
@@ -44,9 +44,9 @@ impl ReviewScope {
     }
 
     /// Returns the changes up to `now`; `None` without checkpoints or if git fails.
-    pub(super) fn changes(&self, repository: Option<&Repository>, now: Option<&Checkpoint>) -> Option<Changed> {
+    pub(super) fn changes(&self, repository: Option<&Repository>, now: Option<&Checkpoint>) -> Option<ReviewedChanges> {
         let (since, now) = (self.since.as_ref()?, now?);
-        Some(Changed {
+        Some(ReviewedChanges {
             patch: repository?.patch(since, Some(now)).ok()?,
             command: format!("git diff {:.12} {:.12}", since.tree, now.tree),
         })

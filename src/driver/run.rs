@@ -18,7 +18,7 @@ use ralph_core::{
 };
 use ralph_git::Repository;
 use ralph_state::{
-    control::{Asked, Request, Role},
+    control::{ClientRole, ControlRequest, PendingRequest},
     store::journal::{Journal, JournalError},
 };
 use ralph_system::proc::{Size, Supervisor};
@@ -132,7 +132,7 @@ pub(super) enum LoopEvent {
     Nothing,
     Input(Input),
     Notice(Notice),
-    Asked(Asked),
+    Asked(PendingRequest),
     Message(InboxMessage),
     /// A result for the agent was found off the loop.
     OffLoopResult(OffLoopResult),
@@ -373,12 +373,12 @@ impl Driver {
                 LoopEvent::OffLoopResult(result) => self.take_result(result)?,
                 LoopEvent::EditsDue => self.check_edits(),
                 LoopEvent::PlanWritten => self.look_at_boxes(),
-                LoopEvent::Asked(Asked {
-                    request: Request::Tool { called, waits },
+                LoopEvent::Asked(PendingRequest {
+                    request: ControlRequest::Tool { called, waits },
                     role,
                     reply,
                 }) => self.call_tool(called, waits, role, reply)?,
-                LoopEvent::Asked(Asked { request, role, reply }) => {
+                LoopEvent::Asked(PendingRequest { request, role, reply }) => {
                     let answer = self.answer(request, role)?;
                     _ = reply.send(answer); // the client may have gone
                 }
@@ -387,7 +387,7 @@ impl Driver {
                     None => _ = self.advance(&Input::Command { command, by })?,
                 },
                 LoopEvent::Message(InboxMessage::CancelTask { number }) => {
-                    _ = self.answer_background(&BackgroundCommand::Cancel { number }, Role::User)?;
+                    _ = self.answer_background(&BackgroundCommand::Cancel { number }, ClientRole::User)?;
                 }
                 LoopEvent::Message(InboxMessage::PauseFile { present }) => {
                     self.advance(&Input::PauseFile { present })?;

@@ -10,7 +10,7 @@ use std::{
 
 use ralph_agent::{Activity, AgentAdapter, Display, Session, SessionCommand, SessionRequest};
 use ralph_core::event::{AgentSignal, CancelReason, Usage};
-use ralph_state::store::{recording::Recording, signal_log::SignalLog};
+use ralph_state::store::{recording::TerminalRecording, signal_log::SignalLog};
 use ralph_system::proc::{Size, StopSpeed};
 use tokio::{sync::mpsc, time::Instant};
 
@@ -132,7 +132,7 @@ impl CurrentSession {
 
     /// Writes the buffered parts of its recording and its log, because a silent session would not.
     pub(super) fn write_out(&mut self) {
-        self.recording.with(Recording::write_out);
+        self.recording.with(TerminalRecording::write_out);
         self.log.write_out();
     }
 
@@ -195,14 +195,14 @@ impl CurrentSession {
 /// The recording of a session; `None` if it could not be created. Its output comes from a reader's thread, the sizes of
 /// its terminal from the loop.
 #[derive(Clone)]
-pub(super) struct SharedRecording(Arc<Mutex<Option<Recording>>>);
+pub(super) struct SharedRecording(Arc<Mutex<Option<TerminalRecording>>>);
 
 impl SharedRecording {
-    pub(super) fn new(recording: Option<Recording>) -> Self {
+    pub(super) fn new(recording: Option<TerminalRecording>) -> Self {
         Self(Arc::new(Mutex::new(recording)))
     }
 
-    fn with(&self, write: impl FnOnce(&mut Recording)) {
+    fn with(&self, write: impl FnOnce(&mut TerminalRecording)) {
         // No holder of the lock panics; a player would skip an incomplete event.
         let mut recording = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         recording.as_mut().map(write);

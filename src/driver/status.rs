@@ -10,7 +10,9 @@ use ralph_core::{
     machine::{Input, LoopState, late_answer, read_answer},
     run::{Phase, RunView, TESTS},
 };
-use ralph_state::control::{BreakerStatus, PendingAsk, QueuedSteering, Quiet, Reply, Request, Reviewer, Role, Status};
+use ralph_state::control::{
+    BreakerStatus, ClientRole, ControlReply, ControlRequest, PendingAsk, QueuedSteering, Quiet, Reviewer, RunStatus,
+};
 use ralph_text::one_line;
 use ralph_words::{
     ToolRefusal, agent_command_in_words, background_refusal_in_words, breaker_cause_in_words, closed_in_words,
@@ -27,8 +29,8 @@ use super::{
 const READER: &str = "this token is for looking: it commands nothing";
 
 /// Summarises `view` without copying all of it. `quiet` describes the running session.
-pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
-    Status {
+pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> RunStatus {
+    RunStatus {
         run: view.run.clone().unwrap_or_else(|| RunId(String::new())),
         pid,
         adapter: view.author().to_owned(),
@@ -108,22 +110,25 @@ pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> Status {
 
 impl Driver {
     /// Carries out a request from the control socket, and returns the reply.
-    pub(super) fn answer(&mut self, request: Request, role: Role) -> Result<Reply, DriverError> {
+    pub(super) fn answer(&mut self, request: ControlRequest, role: ClientRole) -> Result<ControlReply, DriverError> {
         match request {
-            Request::Command { .. } | Request::Background(_) | Request::Personal(_) | Request::Tool { .. }
-                if role == Role::Reader =>
+            ControlRequest::Command { .. }
+            | ControlRequest::Background(_)
+            | ControlRequest::UserOnly(_)
+            | ControlRequest::Tool { .. }
+                if role == ClientRole::Reader =>
             {
-                Ok(Reply::Forbidden { why: READER.to_owned() })
+                Ok(ControlReply::Forbidden { why: READER.to_owned() })
             }
-            Request::Command { command } if role == Role::Agent => self.refuse_agent(command.name()),
-            Request::Personal(personal) if role == Role::Agent => self.refuse_agent(personal.name()),
+            ControlRequest::Command { command } if role == ClientRole::Agent => self.refuse_agent(command.name()),
+            ControlRequest::UserOnly(personal) if role == ClientRole::Agent => self.refuse_agent(personal.name()),
             // The client does it itself; this run goes on unchanged.
-            Request::Personal(_) => Ok(done("")),
+            ControlRequest::UserOnly(_) => Ok(done("")),
             // The loop replies when it knows the answer: see `calls`.
-            Request::Tool { .. } => Ok(Reply::Refused {
+            ControlRequest::Tool { .. } => Ok(ControlReply::Refused {
                 why: tool_refusal_in_words(ToolRefusal::NoSession),
             }),
-            Request::Status => Ok(Reply::Status {
+            ControlRequest::Status => Ok(ControlReply::Status {
                 status: {
                     let (quiet, now_ms) = (self.quiet(), self.clock.now_ms());
                     let view = &self.state().view;
@@ -133,11 +138,11 @@ impl Driver {
                     Box::new(status)
                 },
             }),
-            Request::Background(command) => self.answer_background(&command, role),
-            Request::Command { command } => {
+            ControlRequest::Background(command) => self.answer_background(&command, role),
+            ControlRequest::Command { command } => {
                 if let Some(refusal) = self.refusal(&command) {
                     let why = command_refusal_in_words(&refusal);
-                    return Ok(Reply::Refused { why });
+                    return Ok(ControlReply::Refused { why });
                 }
                 let next_seq = self.next_seq();
                 let events = self.advance(&Input::Command {
@@ -145,7 +150,7 @@ impl Driver {
                     by: RequestedBy::User,
                 })?;
                 Ok(match reply_to(&command, &events, self.state()) {
-                    Reply::Done { text, .. } => Reply::Done {
+                    ControlReply::Done { text, .. } => ControlReply::Done {
                         text,
                         seq: (!events.is_empty()).then_some(next_seq),
                     },
@@ -156,17 +161,21 @@ impl Driver {
     }
 
     /// Starts or ends a background task for a client.
-    pub(super) fn answer_background(&mut self, command: &BackgroundCommand, role: Role) -> Result<Reply, DriverError> {
+    pub(super) fn answer_background(
+        &mut self,
+        command: &BackgroundCommand,
+        role: ClientRole,
+    ) -> Result<ControlReply, DriverError> {
         let by = match role {
-            Role::User => Requester::User,
-            Role::Agent | Role::Reader => Requester::Agent,
+            ClientRole::User => Requester::User,
+            ClientRole::Agent | ClientRole::Reader => Requester::Agent,
         };
         if let Some(refusal) = self.background_refusal(command, by) {
             let why = background_refusal_in_words(&refusal);
             return Ok(match refusal {
                 BackgroundRefusal::NotForAgents
                 | BackgroundRefusal::Rules { .. }
-                | BackgroundRefusal::StartedByUser { .. } => Reply::Forbidden { why },
+                | BackgroundRefusal::StartedByUser { .. } => ControlReply::Forbidden { why },
                 BackgroundRefusal::RunOver
                 | BackgroundRefusal::NoCommand
                 | BackgroundRefusal::CommandTooLong { .. }
@@ -174,29 +183,29 @@ impl Driver {
                 | BackgroundRefusal::UsedUp { .. }
                 | BackgroundRefusal::Unknown { .. }
                 | BackgroundRefusal::Ending { .. }
-                | BackgroundRefusal::Ended { .. } => Reply::Refused { why },
+                | BackgroundRefusal::Ended { .. } => ControlReply::Refused { why },
             });
         }
         let next_seq = self.next_seq();
         let command = command.clone();
         let events = self.advance(&Input::Background { command, by })?;
         Ok(match events.first() {
-            Some(Event::BackgroundStarted { number, command, .. }) => Reply::Started {
+            Some(Event::BackgroundStarted { number, command, .. }) => ControlReply::Started {
                 number: *number,
                 text: format!("background task {number} started: {}", one_line(command)),
             },
-            Some(Event::BackgroundCancelled { number, .. }) => Reply::Done {
+            Some(Event::BackgroundCancelled { number, .. }) => ControlReply::Done {
                 text: format!("background task {number} is being ended"),
                 seq: Some(next_seq),
             },
-            _ => Reply::Refused {
+            _ => ControlReply::Refused {
                 why: background_refusal_in_words(&BackgroundRefusal::RunOver),
             },
         })
     }
 
     /// Refuses a command of the agent. The user is told once for each kind and iteration.
-    fn refuse_agent(&mut self, command: &'static str) -> Result<Reply, DriverError> {
+    fn refuse_agent(&mut self, command: &'static str) -> Result<ControlReply, DriverError> {
         let iteration = self
             .state()
             .view
@@ -208,7 +217,7 @@ impl Driver {
                 command: command.to_owned(),
             })?;
         }
-        Ok(Reply::Forbidden {
+        Ok(ControlReply::Forbidden {
             why: agent_command_in_words(command),
         })
     }
@@ -230,15 +239,15 @@ impl Driver {
 }
 
 /// Returns the reply for a command without a record.
-fn done(text: impl Into<String>) -> Reply {
-    Reply::Done {
+fn done(text: impl Into<String>) -> ControlReply {
+    ControlReply::Done {
         text: text.into(),
         seq: None,
     }
 }
 
 /// Returns the reply to `command` that resulted in `events`; `state` is the one after it.
-pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopState) -> Reply {
+pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopState) -> ControlReply {
     if events.is_empty() {
         return reply_to_nothing(command, state);
     }
@@ -273,7 +282,7 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopStat
     }
 }
 
-fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> Reply {
+fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> ControlReply {
     let why = match command {
         UserCommand::Stop { .. } if state.view.is_over() => {
             return done("the run is over; its screen closes");
@@ -303,7 +312,7 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> Reply {
         UserCommand::ResetCircuit => "the stuck detector has counted nothing".to_owned(),
         UserCommand::Stop { .. } => "stopping already".to_owned(),
     };
-    Reply::Refused { why }
+    ControlReply::Refused { why }
 }
 
 /// Why the limits of a run have not changed.

@@ -1,7 +1,7 @@
 //! Calls of ralph's own tools by an agent that are not answered yet.
 
 use ralph_core::event::{GoalResult, PlanSnapshot};
-use ralph_state::control::{Reply, ToolAnswer};
+use ralph_state::control::{ControlReply, ToolAnswer};
 use ralph_tools::language::News;
 use ralph_words::{ToolRefusal, tool_refusal_in_words};
 use tokio::{
@@ -15,7 +15,7 @@ use super::{edits::EditLookResult, goals::GoalRun, plan_look::ToggledBoxes};
 const FOUND: usize = 64;
 
 /// The channel for an answer.
-pub(super) type ReplySender = oneshot::Sender<Reply>;
+pub(super) type ReplySender = oneshot::Sender<ControlReply>;
 
 /// A result that was found off the loop, for the agent of `iteration`.
 pub(super) enum OffLoopResult {
@@ -125,7 +125,7 @@ impl PendingCalls {
 }
 
 pub(super) fn answer(reply: ReplySender, answer: ToolAnswer) {
-    _ = reply.send(Reply::Tool { answer }); // the client may have gone
+    _ = reply.send(ControlReply::Tool { answer }); // the client may have gone
 }
 
 pub(super) fn refuse(reply: ReplySender, why: ToolRefusal) {

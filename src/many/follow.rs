@@ -18,7 +18,7 @@ use std::{
 use ralph_core::event::{RunId, Usage};
 use ralph_plan::batch::{Batch, PlanName, PlanPhase};
 use ralph_state::store::{
-    journal::Reader,
+    journal::JournalReader,
     paths::{ProjectPaths, RunPaths},
 };
 use ralph_system::os::watch::ChangeWatch;
@@ -55,7 +55,7 @@ struct FollowedRun {
     run: RunId,
     files: RunPaths,
     /// `None` before the journal exists, and after a read error.
-    reader: Option<Reader>,
+    reader: Option<JournalReader>,
     seen: PlanRuns,
 }
 
@@ -145,7 +145,7 @@ fn used_before(state: &ProjectPaths, run: &RunId) -> (Usage, u32) {
 impl FollowedRun {
     fn read(&mut self) {
         if self.reader.is_none() && self.seen.view.records == 0 {
-            self.reader = Reader::open(&self.files.journal()).ok();
+            self.reader = JournalReader::open(&self.files.journal()).ok();
         }
         let Some(reader) = &mut self.reader else { return };
         loop {

@@ -101,7 +101,7 @@ impl BatchJournal {
         let path = || self.path.clone();
         self.file.append(&line).map_err(|error| match error {
             AppendError::Write(source) => BatchJournalError::Write { path: path(), source },
-            AppendError::Meddled => BatchJournalError::Meddled { path: path() },
+            AppendError::ChangedExternally => BatchJournalError::Meddled { path: path() },
         })?;
         self.next_seq += 1;
         Ok(record)

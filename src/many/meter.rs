@@ -7,7 +7,7 @@ use ralph_core::{
     run::{Phase, RunView},
 };
 use ralph_plan::batch::PlanName;
-use ralph_state::store::{journal::Reader, paths::ProjectPaths};
+use ralph_state::store::{journal::JournalReader, paths::ProjectPaths};
 
 #[derive(Default)]
 pub(super) struct UsageMeter {
@@ -16,7 +16,7 @@ pub(super) struct UsageMeter {
 }
 
 struct MeteredRun {
-    reader: Reader,
+    reader: JournalReader,
     view: Box<RunView>,
 }
 
@@ -36,7 +36,7 @@ impl UsageMeter {
         for run in state.run_ids() {
             let run = match self.runs.entry((plan.clone(), run.0.clone())) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(new) => match Reader::open(&state.run(&run).journal()) {
+                Entry::Vacant(new) => match JournalReader::open(&state.run(&run).journal()) {
                     Ok(reader) => new.insert(MeteredRun {
                         reader,
                         view: Box::default(),

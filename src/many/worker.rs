@@ -18,7 +18,7 @@ use ralph_plan::{
     batch::{Batch, BatchId, BatchPlan, JobEnd, MergeTrouble, PlanName, TaskResult, WorkTree},
 };
 use ralph_state::{
-    control::{self, Request},
+    control::{self, ControlRequest},
     store::{lock, paths::ProjectPaths, trust::trust},
 };
 use ralph_system::files::{self, PLAN_CAP_BYTES};
@@ -260,7 +260,7 @@ impl Site {
         if let Ok(state) = self.state_of(plan) {
             let stop = StopRequest::Immediate;
             let command = UserCommand::Stop { stop };
-            _ = control::ask(&state.socket(), &Request::Command { command }); // after an error the run continues
+            _ = control::ask(&state.socket(), &ControlRequest::Command { command }); // after an error the run continues
         }
     }
 
@@ -401,7 +401,7 @@ impl Site {
             })
             .collect();
         let text = trouble_task(trouble, &details, &batch.target, plan.refusals);
-        let kind = PlanKind::of(&path);
+        let kind = PlanKind::from_path(&path);
         let merged = files::read_bytes(&path, PLAN_CAP_BYTES).map_err(|error| failure(&error))?;
         // A plan with conflict markers cannot be read; the agent's version can.
         let bytes = match marked(&tree, &[path.to_string_lossy().into_owned()]).is_empty() {

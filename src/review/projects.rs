@@ -10,7 +10,7 @@ use std::{
 
 use ralph_core::event::{Event, RunId};
 use ralph_state::store::{
-    journal::Reader,
+    journal::JournalReader,
     lock,
     paths::{ProjectPaths, States},
 };
@@ -102,7 +102,7 @@ fn project_of(state: &Path) -> Option<ProjectPaths> {
 }
 
 fn named(journal: &Path) -> Option<PathBuf> {
-    let mut reader = Reader::open(journal).ok()?;
+    let mut reader = JournalReader::open(journal).ok()?;
     for _ in 0..FIRST_RECORDS {
         if let Event::RunStarted { project, .. } = reader.next_record().ok()??.event {
             return Some(project);

@@ -8,7 +8,7 @@ use std::{
 
 use ralph_core::{event::RunId, run::RunView};
 use ralph_state::store::{
-    journal::{JournalError, Reader},
+    journal::{JournalError, JournalReader},
     lock,
     paths::ProjectPaths,
 };
@@ -26,7 +26,7 @@ pub(crate) struct RunCache {
 #[derive(Debug)]
 enum CachedJournal {
     /// The journal of a run that a ralph serves: it grows.
-    Open { reader: Reader, view: Box<RunView> },
+    Open { reader: JournalReader, view: Box<RunView> },
     /// The journal of a run that is over or that no process serves, with its size at that time.
     Closed { entry: Box<RunEntry>, bytes: u64 },
 }
@@ -76,7 +76,7 @@ fn read(known: Option<CachedJournal>, journal: &Path, run: &RunId, live: bool) -
         }
         Some(CachedJournal::Open { reader, view }) => (reader, view),
         // The run has continued since, or is unknown: read from the beginning.
-        Some(CachedJournal::Closed { .. }) | None => (Reader::open(journal)?, Box::default()),
+        Some(CachedJournal::Closed { .. }) | None => (JournalReader::open(journal)?, Box::default()),
     };
     let bytes = length(journal);
     while let Some(record) = reader.next_record()? {

@@ -26,8 +26,8 @@ use axum::{
     routing::post,
 };
 use ralph_state::{
-    control::Role,
-    store::tokens::{Token, TokenFile, Tokens, TokensError, Version},
+    control::ClientRole,
+    store::tokens::{AccessToken, AccessTokens, FileVersion, TokenFile, TokensError},
 };
 use ralph_system::proc::ProcessOrigin;
 use serde::Serialize;
@@ -81,9 +81,9 @@ pub(crate) struct Authorizer {
 /// The cached content of the token file.
 #[derive(Debug)]
 struct TokenCache {
-    version: Option<Version>,
+    version: Option<FileVersion>,
     /// `None` while the file cannot be read; no token is accepted then.
-    tokens: Option<Tokens>,
+    tokens: Option<AccessTokens>,
 }
 
 /// How a client authenticated itself.
@@ -141,7 +141,7 @@ impl Authorizer {
     }
 
     /// Returns the client's role, and how the client authenticated itself.
-    fn identify(&self, headers: &HeaderMap) -> HttpResult<(Role, TokenSource)> {
+    fn identify(&self, headers: &HeaderMap) -> HttpResult<(ClientRole, TokenSource)> {
         let tokens = self
             .tokens()
             .ok_or_else(|| unauthorized("the tokens of this ralph cannot be read"))?;
@@ -149,8 +149,8 @@ impl Authorizer {
             let shown = shown.to_str().ok().and_then(bearer);
             let shown = shown.ok_or_else(|| unauthorized("the token goes into `Authorization: Bearer TOKEN`"))?;
             return match (tokens.full.is(shown), tokens.read_only.is(shown)) {
-                (true, _) => Ok((Role::User, TokenSource::Header)),
-                (false, true) => Ok((Role::Reader, TokenSource::Header)),
+                (true, _) => Ok((ClientRole::User, TokenSource::Header)),
+                (false, true) => Ok((ClientRole::Reader, TokenSource::Header)),
                 (false, false) => Err(unauthorized("the token is not the right one; `ralph token` prints it")),
             };
         }
@@ -160,10 +160,10 @@ impl Authorizer {
                 "this needs a token, in `Authorization: Bearer TOKEN`; `ralph token` prints it",
             ));
         }
-        let is_one = |session: &Token| sessions.iter().any(|shown| session.is(shown));
+        let is_one = |session: &AccessToken| sessions.iter().any(|shown| session.is(shown));
         match (is_one(&tokens.full_session), is_one(&tokens.read_only_session)) {
-            (true, _) => Ok((Role::User, TokenSource::Cookie)),
-            (false, true) => Ok((Role::Reader, TokenSource::Cookie)),
+            (true, _) => Ok((ClientRole::User, TokenSource::Cookie)),
+            (false, true) => Ok((ClientRole::Reader, TokenSource::Cookie)),
             (false, false) => Err(unauthorized(
                 "this browser is not logged in any more: open the link with a token again",
             )),
@@ -174,14 +174,14 @@ impl Authorizer {
     ///
     /// A proxy may run as another user. Without a proxy, only this user has a reason to connect: a session shown by
     /// another user was taken from a browser while that user had the port.
-    fn role_of(&self, role: Role, origin: ProcessOrigin) -> HttpResult<Role> {
+    fn role_of(&self, role: ClientRole, origin: ProcessOrigin) -> HttpResult<ClientRole> {
         match origin {
             ProcessOrigin::Elsewhere => Ok(role),
             ProcessOrigin::OtherUser if !self.proxied.is_empty() => Ok(role),
             ProcessOrigin::OtherUser => Err(ApiProblem::forbidden(
                 "this connection is of another user of this machine; a proxy of another user is named with `--behind-proxy`",
             )),
-            ProcessOrigin::Run | ProcessOrigin::Unknown => Ok(Role::Agent),
+            ProcessOrigin::Run | ProcessOrigin::Unknown => Ok(ClientRole::Agent),
         }
     }
 
@@ -199,7 +199,7 @@ impl Authorizer {
     }
 
     /// Returns the current tokens. `ralph token --revoke` takes effect at once.
-    fn tokens(&self) -> Option<Tokens> {
+    fn tokens(&self) -> Option<AccessTokens> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let version = self.file.version();
         if version != known.version {
@@ -293,12 +293,12 @@ impl Authorizer {
     }
 
     /// Returns the cookie that a browser sends from now on in place of its token.
-    fn cookie_for(&self, role: Role, headers: &HeaderMap) -> Option<HeaderValue> {
+    fn cookie_for(&self, role: ClientRole, headers: &HeaderMap) -> Option<HeaderValue> {
         let tokens = self.tokens()?;
         let session = match role {
-            Role::User => tokens.full_session,
-            Role::Reader => tokens.read_only_session,
-            Role::Agent => return None,
+            ClientRole::User => tokens.full_session,
+            ClientRole::Reader => tokens.read_only_session,
+            ClientRole::Agent => return None,
         };
         // `Secure` cookies are not sent over plain HTTP, which is used on this machine.
         let is_secure = !self.proxied.is_empty() && headers.get(FORWARDED_PROTO).is_some_and(|proto| proto == "https");
@@ -342,9 +342,9 @@ async fn only_known(State(access): State<Arc<Authorizer>>, mut request: Request,
             let role = match caller {
                 Some(caller) => access.role_of(role, caller.origin().await),
                 // A request over the Unix socket, whose peer was already checked.
-                None => Ok(match request.extensions().get::<Role>() {
-                    Some(Role::Agent) => Role::Agent,
-                    Some(Role::User | Role::Reader) | None => role,
+                None => Ok(match request.extensions().get::<ClientRole>() {
+                    Some(ClientRole::Agent) => ClientRole::Agent,
+                    Some(ClientRole::User | ClientRole::Reader) | None => role,
                 }),
             };
             match role {
@@ -365,7 +365,7 @@ async fn only_known(State(access): State<Arc<Authorizer>>, mut request: Request,
     }
 }
 
-fn admitted(access: &Authorizer, request: &Request, caller: Option<&Caller>) -> HttpResult<Role> {
+fn admitted(access: &Authorizer, request: &Request, caller: Option<&Caller>) -> HttpResult<ClientRole> {
     let headers = request.headers();
     let (role, proof) = access.identify(headers)?;
     let looks = is_looking(request.method());
@@ -381,7 +381,7 @@ fn admitted(access: &Authorizer, request: &Request, caller: Option<&Caller>) -> 
             "a browser that commands says which page it is on (`Origin`); a program uses the token",
         ));
     }
-    if role == Role::Reader && !looks && request.uri().path() != "/login" {
+    if role == ClientRole::Reader && !looks && request.uri().path() != "/login" {
         return Err(ApiProblem::forbidden("this token is for looking: it commands nothing"));
     }
     if caller.is_some_and(|caller| !caller.is_admitted()) {
@@ -414,10 +414,10 @@ pub(super) struct LoggedIn {
 
 async fn login(
     State(access): State<Arc<Authorizer>>,
-    Extension(role): Extension<Role>,
+    Extension(role): Extension<ClientRole>,
     headers: HeaderMap,
 ) -> HttpResult<Response> {
-    if role == Role::Agent {
+    if role == ClientRole::Agent {
         return Err(ApiProblem::forbidden(
             "called from within the run: an agent has no browser to log in",
         ));
@@ -425,7 +425,7 @@ async fn login(
     let cookie = access.cookie_for(role, &headers);
     let cookie = cookie.ok_or_else(|| unauthorized("the tokens of this ralph cannot be read"))?;
     let body = Json(LoggedIn {
-        read_only: role == Role::Reader,
+        read_only: role == ClientRole::Reader,
     });
     Ok(([(SET_COOKIE, cookie)], body).into_response())
 }

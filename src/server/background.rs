@@ -16,10 +16,10 @@ use ralph_core::{
     run::{BackgroundState, BackgroundTask},
 };
 use ralph_state::{
-    control::{OUTPUT_END, OUTPUT_FROM, OUTPUT_OVER, Role},
+    control::{ClientRole, OUTPUT_END, OUTPUT_FROM, OUTPUT_OVER},
     store::{
         paths::ProjectPaths,
-        task_output::{self, Piece},
+        task_output::{self, OutputPiece},
     },
 };
 use ralph_text::last_line;
@@ -69,7 +69,7 @@ pub(super) async fn list(
 
 pub(super) async fn start(
     State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<Role>,
+    Extension(role): Extension<ClientRole>,
     on_socket: Option<Extension<DirectRequest>>,
     body: Result<Json<StartBackground>, JsonRejection>,
 ) -> HttpResult<Json<StartedBackground>> {
@@ -85,7 +85,7 @@ pub(super) async fn start(
 
 pub(super) async fn cancel(
     State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<Role>,
+    Extension(role): Extension<ClientRole>,
     number: Result<Path<u32>, PathRejection>,
 ) -> HttpResult<Json<CommandResult>> {
     let Path(number) = number.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
@@ -113,7 +113,7 @@ pub(super) async fn output(
         let piece = from.and_then(|from| task_output::read(&dir, from, PIECE_BYTES));
         piece.map_err(|error| ApiProblem::failed(error.to_string()))
     });
-    let (Piece { from, bytes, end }, _) = read.await?;
+    let (OutputPiece { from, bytes, end }, _) = read.await?;
     let is_over = task.state() == BackgroundState::Ended && from + bytes.len() as u64 >= end;
     let headers = [
         (CONTENT_TYPE, "application/octet-stream".to_owned()),

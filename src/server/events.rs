@@ -16,7 +16,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use futures_util::{Stream, StreamExt, stream};
 use jiff::Timestamp;
 use ralph_core::event::{EndKind, Event as Happened, Record};
-use ralph_state::control::{Role, Status};
+use ralph_state::control::{ClientRole, RunStatus};
 use ralph_system::diagnostics::kind;
 use ralph_words::{EventLine, Tone, narrate, stop_in_words};
 use serde::{Deserialize, Serialize};
@@ -68,7 +68,7 @@ struct NarratedRecord<'r> {
 
 pub(super) async fn events(
     State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<Role>,
+    Extension(role): Extension<ClientRole>,
     headers: HeaderMap,
     wanted: Result<Query<EventsQuery>, QueryRejection>,
 ) -> HttpResult<Response> {
@@ -96,7 +96,7 @@ pub(super) fn heartbeat() -> KeepAlive {
 }
 
 /// The state of the run, as the first event of a stream.
-pub(super) fn snapshot(status: &Status) -> HttpResult<Event> {
+pub(super) fn snapshot(status: &RunStatus) -> HttpResult<Event> {
     let records = status.view.as_ref().map_or(0, |view| view.records);
     let text = serde_json::to_string(status).map_err(|why| ApiProblem::failed(why.to_string()))?;
     let snapshot = Event::default().event("snapshot").data(text);

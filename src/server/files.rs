@@ -19,7 +19,7 @@ use axum::{
 };
 use futures_util::stream;
 use ralph_git::{DiffColour, DiffDetail, GitError};
-use ralph_state::{control::Role, store::recording};
+use ralph_state::{control::ClientRole, store::recording};
 use ralph_text::with_causes;
 use serde::Deserialize;
 
@@ -50,7 +50,7 @@ impl<S: Sync> FromRequestParts<S> for StoredRun {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiProblem> {
         // The sandbox may hide the state directory from an agent, so the API does not show its content either.
-        if parts.extensions.get() == Some(&Role::Agent) {
+        if parts.extensions.get() == Some(&ClientRole::Agent) {
             return Err(ApiProblem::forbidden(
                 "an agent is shown how its run stands, not what is kept of runs",
             ));

@@ -24,7 +24,7 @@ use axum::{
     response::Response,
     routing::{any, get},
 };
-use ralph_state::control::{Client, ControlError, Role};
+use ralph_state::control::{ClientRole, ControlClient, ControlError};
 use ralph_system::proc::{ProcessOrigin, Supervisor, origin_of_peer};
 use tokio::{net::UnixStream, sync::watch};
 use tracing::warn;
@@ -105,11 +105,11 @@ pub(crate) async fn serve(
 }
 
 /// The role of a peer on the socket, judged by its process. The token may reduce it.
-fn role_of(peer: &UnixStream) -> Role {
+fn role_of(peer: &UnixStream) -> ClientRole {
     let pid = peer.peer_cred().ok().and_then(|credentials| credentials.pid());
     match origin_of_peer(peer.as_fd(), pid) {
-        ProcessOrigin::Elsewhere => Role::User,
-        ProcessOrigin::Run | ProcessOrigin::OtherUser | ProcessOrigin::Unknown => Role::Agent,
+        ProcessOrigin::Elsewhere => ClientRole::User,
+        ProcessOrigin::Run | ProcessOrigin::OtherUser | ProcessOrigin::Unknown => ClientRole::Agent,
     }
 }
 
@@ -134,10 +134,10 @@ fn routes(root: PathBuf, supervisor: &Supervisor) -> Router {
 }
 
 /// Middleware that refuses agents. A run knows its own agents, but this server shows all runs of the user.
-async fn not_for_an_agent(Extension(role): Extension<Role>, request: Request, next: Next) -> HttpResult<Response> {
+async fn not_for_an_agent(Extension(role): Extension<ClientRole>, request: Request, next: Next) -> HttpResult<Response> {
     match role {
-        Role::User | Role::Reader => Ok(next.run(request).await),
-        Role::Agent => Err(ApiProblem::forbidden(
+        ClientRole::User | ClientRole::Reader => Ok(next.run(request).await),
+        ClientRole::Agent => Err(ApiProblem::forbidden(
             "the runs of all projects are for their user: an agent looks at its own with `ralph status`",
         )),
     }
@@ -168,7 +168,7 @@ async fn one(State(gateway): State<Arc<Gateway>>, Path(id): Path<String>) -> Htt
 
 async fn pass_on(
     State(gateway): State<Arc<Gateway>>,
-    Extension(role): Extension<Role>,
+    Extension(role): Extension<ClientRole>,
     Path((id, _)): Path<(String, String)>,
     request: Request,
 ) -> HttpResult<Response> {
@@ -181,10 +181,10 @@ async fn pass_on(
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, BODY_CAP_BYTES).await;
     let body = body.map_err(|error| ApiProblem::new(StatusCode::PAYLOAD_TOO_LARGE, error.to_string()))?;
-    let client = Client::of_socket(&socket).map_err(|error| ApiProblem::failed(error.to_string()))?;
+    let client = ControlClient::for_socket(&socket).map_err(|error| ApiProblem::failed(error.to_string()))?;
     let asked = client.request(parts.method.clone(), &route).body(body.clone());
     let mut asked = asked.header(PASSED_ON, "true");
-    if role != Role::User {
+    if role != ClientRole::User {
         asked = asked.header(ONLY_LOOKS, "true");
     }
     for name in HANDED_ON {

@@ -17,8 +17,8 @@ use axum::{
 use futures_util::{StreamExt, stream};
 use ralph_core::{event::Answer, run::RunView};
 use ralph_state::{
-    control::{Role, Status, asks_json},
-    store::journal::Reader,
+    control::{ClientRole, RunStatus, asks_json},
+    store::journal::JournalReader,
 };
 use ralph_text::with_causes;
 use ralph_words::{queued_message_in_words, tests_confirmed_in_words};
@@ -60,7 +60,7 @@ async fn view(kept: &StoredRun) -> HttpResult<RunView> {
     read.await.map(|(view, _)| view)
 }
 
-fn whole(view: RunView) -> Status {
+fn whole(view: RunView) -> RunStatus {
     let mut status = status_of(&view, 0, None);
     status.view = Some(Box::new(view));
     status
@@ -70,7 +70,7 @@ async fn run(kept: StoredRun, headers: HeaderMap) -> HttpResult<Response> {
     Ok(tagged(&headers, &whole(view(&kept).await?)))
 }
 
-async fn status(kept: StoredRun) -> HttpResult<Json<Status>> {
+async fn status(kept: StoredRun) -> HttpResult<Json<RunStatus>> {
     Ok(Json(status_of(&view(&kept).await?, 0, None)))
 }
 
@@ -85,15 +85,17 @@ async fn asks(kept: StoredRun) -> HttpResult<Json<Value>> {
 /// Stores the answer for the `ralph continue` that delivers it, as `ralph answer` does.
 async fn answer(
     kept: StoredRun,
-    Extension(role): Extension<Role>,
+    Extension(role): Extension<ClientRole>,
     ask: Result<Path<u32>, PathRejection>,
     answering: Result<Query<AnswerQuery>, QueryRejection>,
     body: Result<Json<Answer>, JsonRejection>,
 ) -> HttpResult<Json<CommandResult>> {
     let (ask, answer, at) = answer_of(ask, answering, body)?;
     match role {
-        Role::User => {}
-        Role::Reader | Role::Agent => return Err(ApiProblem::forbidden("only the user answers what an agent asks")),
+        ClientRole::User => {}
+        ClientRole::Reader | ClientRole::Agent => {
+            return Err(ApiProblem::forbidden("only the user answers what an agent asks"));
+        }
     }
     if matches!(answer, Answer::Allow { remember: Some(_) }) {
         // The project's settings decide about rules, and this server does not read them.
@@ -144,7 +146,7 @@ async fn events(
         None => (records, Some(state.clone())),
     };
     let end = wanted.last.then_some(state).into_iter().chain([over(exit)]);
-    let reader = Reader::open(&kept.journal()).map_err(|error| of_journal(&error))?;
+    let reader = JournalReader::open(&kept.journal()).map_err(|error| of_journal(&error))?;
     let recorded = stream::unfold((kept, Some(reader)), move |(kept, reader)| async move {
         let mut reader = reader?;
         let read = kept.read(move |_, _, _| {

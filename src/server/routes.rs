@@ -12,7 +12,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use ralph_core::event::{Answer, SteeringKind, UserCommand};
-use ralph_state::control::{Called, Personal, Role, Status, ToolAnswer, asks_json};
+use ralph_state::control::{ClientRole, RunStatus, ToolAnswer, ToolRequest, UserOnlyAction, asks_json};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -34,9 +34,9 @@ const DOCUMENT: &str = include_str!("../../docs/openapi.json");
 routes! { Arc<ServedRun>;
     /// How the run stands, with all that its records say: what `ralph status --json` prints. The entity tag is the number of
     /// records; `If-None-Match` with it is answered 304 while there are no more.
-    get "/run" => json(Status), run;
+    get "/run" => json(RunStatus), run;
     /// How the run stands, in short: without `view`.
-    get "/status" => json(Status), status;
+    get "/status" => json(RunStatus), status;
     /// The tasks of the plan, as they were last read.
     get "/plan" => json(Value), plan;
     /// What happens, as server-sent events. The id of a record is its number (`seq`), so that a client that was cut off goes on
@@ -77,10 +77,10 @@ routes! { Arc<ServedRun>;
     /// Ends background task `n`. 409 if it is over.
     post "/tasks/{n}/cancel" in u32, => json(CommandResult), background::cancel;
     /// Asks whether somebody may do what only the user does: 403 for what the run itself has started, of which the user is told.
-    post "/personal/{what}" in Personal, => nothing, personal;
+    post "/personal/{what}" in UserOnlyAction, => nothing, personal;
     /// Carries out a tool of ralph's for the agent, as `ralph mcp` asks for it: a tool of another run is
     /// refused, and so is all that makes no sense now, in the answer.
-    post "/tools" body Called, => json(ToolAnswer), tool;
+    post "/tools" body ToolRequest, => json(ToolAnswer), tool;
     /// What iteration `n` has changed: what `ralph diff` prints.
     get "/diff/{n}" in u32, query files::DiffQuery, => bytes("text/x-diff"), files::diff;
     /// What the run has done, and why it ended: what `ralph report` prints.
@@ -114,7 +114,7 @@ async fn doc() -> Response {
 
 async fn run(
     State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<Role>,
+    Extension(role): Extension<ClientRole>,
     headers: HeaderMap,
 ) -> HttpResult<Response> {
     Ok(tagged(&headers, &served.whole_status(role).await?))
@@ -126,8 +126,8 @@ async fn plan(State(served): State<Arc<ServedRun>>) -> Json<Value> {
 
 async fn status(
     State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<Role>,
-) -> HttpResult<Json<Box<Status>>> {
+    Extension(role): Extension<ClientRole>,
+) -> HttpResult<Json<Box<RunStatus>>> {
     Ok(Json(served.status(role).await?))
 }
 
@@ -137,7 +137,7 @@ async fn asks(State(served): State<Arc<ServedRun>>) -> Json<Value> {
 
 async fn answer(
     State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<Role>,
+    Extension(role): Extension<ClientRole>,
     ask: Result<Path<u32>, PathRejection>,
     answering: Result<Query<AnswerQuery>, QueryRejection>,
     body: Result<Json<Answer>, JsonRejection>,
@@ -150,7 +150,7 @@ async fn answer(
 
 async fn command(
     State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<Role>,
+    Extension(role): Extension<ClientRole>,
     body: Result<Json<UserCommand>, JsonRejection>,
 ) -> HttpResult<Json<CommandResult>> {
     let Json(command) = body.map_err(|why| ApiProblem::of_body(&why))?;
@@ -168,7 +168,7 @@ struct PromptRequest {
 
 async fn prompt(
     State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<Role>,
+    Extension(role): Extension<ClientRole>,
     body: Result<Json<PromptRequest>, JsonRejection>,
 ) -> HttpResult<Json<CommandResult>> {
     let Json(PromptRequest { text, kind }) = body.map_err(|why| ApiProblem::of_body(&why))?;
@@ -177,15 +177,15 @@ async fn prompt(
 
 async fn cancel(
     State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<Role>,
+    Extension(role): Extension<ClientRole>,
 ) -> HttpResult<Json<CommandResult>> {
     Ok(Json(served.command(UserCommand::Skip, role).await?))
 }
 
 async fn personal(
     State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<Role>,
-    what: Result<Path<Personal>, PathRejection>,
+    Extension(role): Extension<ClientRole>,
+    what: Result<Path<UserOnlyAction>, PathRejection>,
 ) -> HttpResult<StatusCode> {
     let Path(what) = what.map_err(|why| ApiProblem::new(why.status(), why.body_text()))?;
     served.personal(what, role).await?;
@@ -194,8 +194,8 @@ async fn personal(
 
 async fn tool(
     State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<Role>,
-    body: Result<Json<Called>, JsonRejection>,
+    Extension(role): Extension<ClientRole>,
+    body: Result<Json<ToolRequest>, JsonRejection>,
 ) -> HttpResult<Json<ToolAnswer>> {
     let Json(called) = body.map_err(|why| ApiProblem::of_body(&why))?;
     Ok(Json(served.tool(called, role).await?))

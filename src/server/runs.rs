@@ -10,7 +10,7 @@ use axum::{
 };
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
-use ralph_state::control::Role;
+use ralph_state::control::ClientRole;
 
 use crate::review::RunEntry;
 
@@ -56,9 +56,9 @@ pub(super) fn routes(served: Arc<ServedRun>, archive: Archive, live: Router) -> 
         .with_state(Arc::new(runs))
 }
 
-async fn list(State(runs): State<Arc<Runs>>, Extension(role): Extension<Role>) -> HttpResult<Json<Vec<RunEntry>>> {
+async fn list(State(runs): State<Arc<Runs>>, Extension(role): Extension<ClientRole>) -> HttpResult<Json<Vec<RunEntry>>> {
     let own = runs.served.entry();
-    if role == Role::Agent {
+    if role == ClientRole::Agent {
         return Ok(Json(vec![own]));
     }
     let mut entries = runs.archive.runs().await?;
@@ -71,7 +71,7 @@ async fn list(State(runs): State<Arc<Runs>>, Extension(role): Extension<Role>) -
 
 async fn one(
     State(runs): State<Arc<Runs>>,
-    Extension(role): Extension<Role>,
+    Extension(role): Extension<ClientRole>,
     id: Path<String>,
 ) -> HttpResult<Json<RunEntry>> {
     let own = runs.served.entry();
@@ -84,7 +84,7 @@ async fn one(
 
 async fn pass_on(
     State(runs): State<Arc<Runs>>,
-    Extension(role): Extension<Role>,
+    Extension(role): Extension<ClientRole>,
     Path((id, _)): Path<(String, String)>,
     request: Request,
 ) -> HttpResult<Response> {
@@ -96,10 +96,10 @@ async fn pass_on(
 }
 
 /// Finds a past run. Agents are refused, so that they do not learn which runs exist.
-fn find(archive: &Archive, role: Role, id: &str) -> HttpResult<StoredRun> {
+fn find(archive: &Archive, role: ClientRole, id: &str) -> HttpResult<StoredRun> {
     let found = match role {
-        Role::Agent => None,
-        Role::User | Role::Reader => archive.find(id),
+        ClientRole::Agent => None,
+        ClientRole::User | ClientRole::Reader => archive.find(id),
     };
     found.ok_or_else(|| ApiProblem::not_found(format!("there is no run `{id}`; GET /runs lists them")))
 }
@@ -107,7 +107,7 @@ fn find(archive: &Archive, role: Role, id: &str) -> HttpResult<StoredRun> {
 /// Forwards a request to `routes`, with the part of the address after the name of the run.
 pub(super) async fn handed_on(
     routes: &Router,
-    role: Role,
+    role: ClientRole,
     kept: Option<StoredRun>,
     request: Request,
 ) -> HttpResult<Response> {

@@ -13,7 +13,9 @@ use ralph_core::{
     event::{BackgroundCommand, RunId, UserCommand},
     run::{BackgroundTask, RunView},
 };
-use ralph_state::control::{Called, Personal, Reply, Request, Role, Status, ToolAnswer};
+use ralph_state::control::{
+    ClientRole, ControlReply, ControlRequest, RunStatus, ToolAnswer, ToolRequest, UserOnlyAction,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::{net::UnixStream, time::timeout};
@@ -30,7 +32,7 @@ use super::{
 };
 
 /// Determines the role of a peer.
-pub(crate) type RoleLookup = Box<dyn Fn(&UnixStream) -> Role + Send + Sync>;
+pub(crate) type RoleLookup = Box<dyn Fn(&UnixStream) -> ClientRole + Send + Sync>;
 
 /// Interval of heartbeats. A client that gets none for longer has lost the connection.
 pub(super) const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -196,34 +198,35 @@ impl ServedRun {
     }
 
     /// Sends a request to the loop.
-    async fn ask(&self, request: Request, role: Role) -> HttpResult<Reply> {
+    async fn ask(&self, request: ControlRequest, role: ClientRole) -> HttpResult<ControlReply> {
         match self.handle.ask(request, role).await {
-            Reply::Refused { why } => Err(ApiProblem::conflict(why)),
-            Reply::Forbidden { why } => Err(ApiProblem::forbidden(why)),
-            reply @ (Reply::Done { .. } | Reply::Started { .. } | Reply::Status { .. } | Reply::Tool { .. }) => {
-                Ok(reply)
-            }
+            ControlReply::Refused { why } => Err(ApiProblem::conflict(why)),
+            ControlReply::Forbidden { why } => Err(ApiProblem::forbidden(why)),
+            reply @ (ControlReply::Done { .. }
+            | ControlReply::Started { .. }
+            | ControlReply::Status { .. }
+            | ControlReply::Tool { .. }) => Ok(reply),
         }
     }
 
     /// Asks the loop for the state of the run.
-    pub(super) async fn status(&self, role: Role) -> HttpResult<Box<Status>> {
-        match self.ask(Request::Status, role).await? {
-            Reply::Status { mut status } => {
+    pub(super) async fn status(&self, role: ClientRole) -> HttpResult<Box<RunStatus>> {
+        match self.ask(ControlRequest::Status, role).await? {
+            ControlReply::Status { mut status } => {
                 status.listen.clone_from(&self.listen);
                 Ok(status)
             }
-            Reply::Done { .. }
-            | Reply::Started { .. }
-            | Reply::Refused { .. }
-            | Reply::Forbidden { .. }
-            | Reply::Tool { .. } => Err(misunderstood()),
+            ControlReply::Done { .. }
+            | ControlReply::Started { .. }
+            | ControlReply::Refused { .. }
+            | ControlReply::Forbidden { .. }
+            | ControlReply::Tool { .. } => Err(misunderstood()),
         }
     }
 
     /// The state of the run, with the whole view of the records.
-    pub(super) async fn whole_status(&self, role: Role) -> HttpResult<Status> {
-        let Status { pid, quiet, listen, .. } = *self.status(role).await?;
+    pub(super) async fn whole_status(&self, role: ClientRole) -> HttpResult<RunStatus> {
+        let RunStatus { pid, quiet, listen, .. } = *self.status(role).await?;
         let view = self.view();
         let mut status = status_of(&view, pid, quiet);
         status.listen = listen;
@@ -232,7 +235,7 @@ impl ServedRun {
     }
 
     /// As [`Self::whole_status`], but for a run whose loop has ended.
-    pub(super) fn last_status(&self) -> Status {
+    pub(super) fn last_status(&self) -> RunStatus {
         let view = self.view();
         let mut status = status_of(&view, std::process::id(), None);
         status.view = Some(Box::new(view));
@@ -240,20 +243,20 @@ impl ServedRun {
     }
 
     /// Sends a command of the user to the loop.
-    pub(super) async fn command(&self, command: UserCommand, role: Role) -> HttpResult<CommandResult> {
-        match self.ask(Request::Command { command }, role).await? {
-            Reply::Done { text, seq } => Ok(CommandResult { text, seq }),
-            Reply::Started { .. }
-            | Reply::Status { .. }
-            | Reply::Refused { .. }
-            | Reply::Forbidden { .. }
-            | Reply::Tool { .. } => Err(misunderstood()),
+    pub(super) async fn command(&self, command: UserCommand, role: ClientRole) -> HttpResult<CommandResult> {
+        match self.ask(ControlRequest::Command { command }, role).await? {
+            ControlReply::Done { text, seq } => Ok(CommandResult { text, seq }),
+            ControlReply::Started { .. }
+            | ControlReply::Status { .. }
+            | ControlReply::Refused { .. }
+            | ControlReply::Forbidden { .. }
+            | ControlReply::Tool { .. } => Err(misunderstood()),
         }
     }
 
     /// Has the loop carry out a tool call of the agent. After [`TOOL_WAIT`], the answer is the progress so far.
-    pub(super) async fn tool(&self, called: Called, role: Role) -> HttpResult<ToolAnswer> {
-        let request = |waits| Request::Tool {
+    pub(super) async fn tool(&self, called: ToolRequest, role: ClientRole) -> HttpResult<ToolAnswer> {
+        let request = |waits| ControlRequest::Tool {
             called: called.clone(),
             waits,
         };
@@ -262,44 +265,44 @@ impl ServedRun {
             Err(_) => self.ask(request(false), role).await?,
         };
         match answered {
-            Reply::Tool { answer } => Ok(answer),
-            Reply::Done { .. }
-            | Reply::Started { .. }
-            | Reply::Status { .. }
-            | Reply::Refused { .. }
-            | Reply::Forbidden { .. } => Err(misunderstood()),
+            ControlReply::Tool { answer } => Ok(answer),
+            ControlReply::Done { .. }
+            | ControlReply::Started { .. }
+            | ControlReply::Status { .. }
+            | ControlReply::Refused { .. }
+            | ControlReply::Forbidden { .. } => Err(misunderstood()),
         }
     }
 
     /// Has the loop start a background task. Returns its number and a message.
-    pub(super) async fn start_background(&self, command: String, role: Role) -> HttpResult<(u32, String)> {
-        let request = Request::Background(BackgroundCommand::Start { command });
+    pub(super) async fn start_background(&self, command: String, role: ClientRole) -> HttpResult<(u32, String)> {
+        let request = ControlRequest::Background(BackgroundCommand::Start { command });
         match self.ask(request, role).await? {
-            Reply::Started { number, text } => Ok((number, text)),
-            Reply::Done { .. }
-            | Reply::Status { .. }
-            | Reply::Refused { .. }
-            | Reply::Forbidden { .. }
-            | Reply::Tool { .. } => Err(misunderstood()),
+            ControlReply::Started { number, text } => Ok((number, text)),
+            ControlReply::Done { .. }
+            | ControlReply::Status { .. }
+            | ControlReply::Refused { .. }
+            | ControlReply::Forbidden { .. }
+            | ControlReply::Tool { .. } => Err(misunderstood()),
         }
     }
 
     /// Has the loop cancel a background task.
-    pub(super) async fn cancel_background(&self, number: u32, role: Role) -> HttpResult<CommandResult> {
-        let request = Request::Background(BackgroundCommand::Cancel { number });
+    pub(super) async fn cancel_background(&self, number: u32, role: ClientRole) -> HttpResult<CommandResult> {
+        let request = ControlRequest::Background(BackgroundCommand::Cancel { number });
         match self.ask(request, role).await? {
-            Reply::Done { text, seq } => Ok(CommandResult { text, seq }),
-            Reply::Started { .. }
-            | Reply::Status { .. }
-            | Reply::Refused { .. }
-            | Reply::Forbidden { .. }
-            | Reply::Tool { .. } => Err(misunderstood()),
+            ControlReply::Done { text, seq } => Ok(CommandResult { text, seq }),
+            ControlReply::Started { .. }
+            | ControlReply::Status { .. }
+            | ControlReply::Refused { .. }
+            | ControlReply::Forbidden { .. }
+            | ControlReply::Tool { .. } => Err(misunderstood()),
         }
     }
 
     /// Asks the loop whether the user, and not an agent, is about to do something.
-    pub(super) async fn personal(&self, what: Personal, role: Role) -> HttpResult<()> {
-        self.ask(Request::Personal(what), role).await.map(drop)
+    pub(super) async fn personal(&self, what: UserOnlyAction, role: ClientRole) -> HttpResult<()> {
+        self.ask(ControlRequest::UserOnly(what), role).await.map(drop)
     }
 }
 
@@ -309,7 +312,7 @@ pub(super) fn plan_json(view: &RunView) -> Value {
 }
 
 /// The state with its entity tag, or 304 with the tag alone if the client has this state.
-pub(super) fn tagged(headers: &HeaderMap, status: &Status) -> Response {
+pub(super) fn tagged(headers: &HeaderMap, status: &RunStatus) -> Response {
     let records = status.view.as_ref().map_or(0, |view| view.records);
     // Changes without a record: the run, its process, and how long its agent has been silent.
     let quiet_ms = status.quiet.map_or(0, |quiet| quiet.since_ms);

@@ -15,7 +15,7 @@ use axum::{
     middleware::{Next, from_fn_with_state},
     response::Response,
 };
-use ralph_state::control::Role;
+use ralph_state::control::ClientRole;
 use tokio::{
     net::UnixListener,
     sync::{Semaphore, watch},
@@ -100,8 +100,8 @@ impl Socket {
             };
             let role = role_of(&stream);
             let free = match role {
-                Role::User => &of_user,
-                Role::Reader | Role::Agent => &of_run,
+                ClientRole::User => &of_user,
+                ClientRole::Reader | ClientRole::Agent => &of_run,
             };
             // A client with this many connections hangs, so further ones are closed.
             let Ok(permit) = Arc::clone(free).try_acquire_owned() else {
@@ -111,8 +111,8 @@ impl Socket {
             connections.spawn(async move {
                 match role {
                     // A suspended screen reads nothing, and resumes later, so it has no timeout.
-                    Role::User => serve_connection(stream, routes, patience, stages).await,
-                    Role::Reader | Role::Agent => {
+                    ClientRole::User => serve_connection(stream, routes, patience, stages).await,
+                    ClientRole::Reader | ClientRole::Agent => {
                         let stream = WriteTimeout::new(stream, patience.reading);
                         serve_connection(stream, routes, patience, stages).await;
                     }
@@ -150,10 +150,10 @@ impl Drop for Socket {
 pub(super) struct DirectRequest;
 
 /// Middleware that sets the role of the peer, or the lesser one that the request asks for.
-async fn as_told(State(role): State<Role>, mut request: Request, next: Next) -> Response {
+async fn as_told(State(role): State<ClientRole>, mut request: Request, next: Next) -> Response {
     let role = match role {
-        Role::User if request.headers().contains_key(ONLY_LOOKS) => Role::Reader,
-        Role::User | Role::Reader | Role::Agent => role,
+        ClientRole::User if request.headers().contains_key(ONLY_LOOKS) => ClientRole::Reader,
+        ClientRole::User | ClientRole::Reader | ClientRole::Agent => role,
     };
     request.extensions_mut().insert(role);
     if !request.headers().contains_key(PASSED_ON) {

@@ -14,7 +14,7 @@ use axum::{
 };
 use futures_util::{StreamExt, stream};
 use ralph_state::control::{
-    Role,
+    ClientRole,
     frames::{DetailFrame, Frame, Hello, put_output},
 };
 use ralph_system::proc::Size;
@@ -50,7 +50,7 @@ pub(super) struct StreamQuery {
 
 pub(super) async fn stream(
     State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<Role>,
+    Extension(role): Extension<ClientRole>,
     wanted: Result<Query<StreamQuery>, QueryRejection>,
 ) -> HttpResult<Response> {
     let Query(wanted) = wanted.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
@@ -225,7 +225,7 @@ pub(super) struct ScreenQuery {
 /// Types into the agent's terminal.
 pub(super) async fn input(
     State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<Role>,
+    Extension(role): Extension<ClientRole>,
     of: Result<Query<ScreenQuery>, QueryRejection>,
     body: Result<Bytes, BytesRejection>,
 ) -> HttpResult<StatusCode> {
@@ -252,7 +252,7 @@ pub(super) struct PaneSize {
 /// Sets the size of a screen's pane; without a screen, that of the agent's terminal.
 pub(super) async fn size(
     State(served): State<Arc<ServedRun>>,
-    Extension(role): Extension<Role>,
+    Extension(role): Extension<ClientRole>,
     of: Result<Query<ScreenQuery>, QueryRejection>,
     body: Result<Json<PaneSize>, JsonRejection>,
 ) -> HttpResult<StatusCode> {
@@ -268,12 +268,12 @@ pub(super) async fn size(
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn refuse_agent(role: Role) -> HttpResult<()> {
+fn refuse_agent(role: ClientRole) -> HttpResult<()> {
     match role {
-        Role::User => Ok(()),
-        Role::Reader => Err(ApiProblem::forbidden(
+        ClientRole::User => Ok(()),
+        ClientRole::Reader => Err(ApiProblem::forbidden(
             "this token is for looking, and a screen does more: `GET /events` tells what happens",
         )),
-        Role::Agent => Err(ApiProblem::forbidden("a screen is for the user, and not for an agent")),
+        ClientRole::Agent => Err(ApiProblem::forbidden("a screen is for the user, and not for an agent")),
     }
 }

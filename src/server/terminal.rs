@@ -20,7 +20,7 @@ use axum::{
 };
 use futures_util::{Stream, StreamExt, stream};
 use ralph_core::event::Event as Happened;
-use ralph_state::store::recording::{self, Shown};
+use ralph_state::store::recording::{self, RecordedEvent};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -179,9 +179,9 @@ impl Recorded {
                 events.extend(self.gap());
                 return (events, None);
             }
-            match Shown::parse(&line) {
-                Some(Shown::Size { cols, rows }) => events.push(resized(cols, rows)),
-                Some(Shown::Output { text }) => {
+            match RecordedEvent::parse(&line) {
+                Some(RecordedEvent::Size { cols, rows }) => events.push(resized(cols, rows)),
+                Some(RecordedEvent::Output { text }) => {
                     let piece = self.wanted(text.as_bytes());
                     bytes += piece.len();
                     if !piece.is_empty() {

@@ -5,9 +5,9 @@ use futures_util::StreamExt;
 use ralph_core::event::{Event, Notice, RunId};
 use ralph_state::{
     control::{
-        Client, Role,
+        ClientRole, ControlClient,
         frames::{Frame, Show},
-        stream::{Address, FrameReader, Looks},
+        stream::{Address, FrameReader, StreamPurpose},
     },
     store::{journal::Journal, paths::ProjectPaths},
 };
@@ -36,7 +36,7 @@ impl Run {
         let hub = Hub::new(&path, 0);
         hub.publish(first);
         let socket = dir.path().join("control.sock");
-        let role_of = Box::new(|_: &tokio::net::UnixStream| Role::User);
+        let role_of = Box::new(|_: &tokio::net::UnixStream| ClientRole::User);
         let shown = ScreenFacts {
             run: RunId("r".to_owned()),
             show: Show::default(),
@@ -87,7 +87,7 @@ async fn every_record_of_a_flood_comes_once_though_the_connection_is_cut_a_hundr
     const RECORDS: u64 = 100_000;
     const CUTS: u64 = 100;
     let mut run = Run::new();
-    let client = Client::of_socket(&run.socket()).unwrap();
+    let client = ControlClient::for_socket(&run.socket()).unwrap();
     let (cut_off, all_cut) = mpsc::channel();
     let flooding = thread::spawn(move || {
         (1..RECORDS).for_each(|_| run.record());
@@ -138,7 +138,7 @@ async fn a_stream_begins_with_its_hello_ends_with_the_exit_code_and_has_each_rec
     let mut run = Run::new();
     run.record();
     let address = Address::Socket(run.socket());
-    let refused = FrameReader::open(&address, Looks::AsScreen, Some(99)).unwrap_err();
+    let refused = FrameReader::open(&address, StreamPurpose::AsScreen, Some(99)).unwrap_err();
     assert!(
         with_causes(&refused).contains("there is none before number 99"),
         "{refused:?}"
@@ -163,8 +163,8 @@ async fn a_stream_begins_with_its_hello_ends_with_the_exit_code_and_has_each_rec
             }
         })
     };
-    let from_the_beginning = follow(Looks::Aside, Some(0));
-    let in_the_middle = follow(Looks::AsText, Some(1));
+    let from_the_beginning = follow(StreamPurpose::Aside, Some(0));
+    let in_the_middle = follow(StreamPurpose::AsText, Some(1));
     // After the end, a client could not connect.
     (0..2).for_each(|_| open.recv_timeout(SOON).unwrap());
     run.record();

@@ -13,7 +13,7 @@ use ralph_state::{
     control::{
         ControlError,
         frames::{Hello, Signalling},
-        stream::{Address, FrameReader, Looks, fetch},
+        stream::{Address, FrameReader, StreamPurpose, fetch},
     },
     store::paths::ProjectPaths,
 };
@@ -123,7 +123,7 @@ impl<'a> AttachedClient<'a> {
     /// # Errors
     /// [`AttachError`] if no loop runs, or a thread cannot be started.
     pub(crate) fn show(&self, attached: impl FnOnce()) -> Result<AttachResult, AttachError> {
-        let (hello, mut remote) = self.open(Looks::AsScreen, None)?;
+        let (hello, mut remote) = self.open(StreamPurpose::AsScreen, None)?;
         attached();
         let run = hello.run.clone();
         let reach = remote.reach(self.started).map_err(AttachError::Threads)?;
@@ -190,7 +190,7 @@ impl<'a> AttachedClient<'a> {
     fn show_text(&self, run: RunId, screen: Remote) -> Result<AttachResult, AttachError> {
         let next = screen.next_seq();
         drop(screen);
-        let rest = self.open(Looks::AsText, Some(next)).map(|(_, rest)| rest);
+        let rest = self.open(StreamPurpose::AsText, Some(next)).map(|(_, rest)| rest);
         shown_as_text(run, rest, |rest| {
             let style = self.presentation.style;
             let mut out = console::stdout(style.form());
@@ -198,7 +198,7 @@ impl<'a> AttachedClient<'a> {
         })
     }
 
-    fn open(&self, looks: Looks, from: Option<u64>) -> Result<(Box<Hello>, Remote), AttachError> {
+    fn open(&self, looks: StreamPurpose, from: Option<u64>) -> Result<(Box<Hello>, Remote), AttachError> {
         let address = match &self.place {
             RunLocation::Here(paths) => Address::Socket(paths.socket()),
             RunLocation::There(address) => address.clone(),

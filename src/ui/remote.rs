@@ -21,9 +21,9 @@ use ralph_state::{
     control::{
         ControlError,
         frames::{Frame, Hello},
-        stream::{Address, Closer, FrameReader, Looks, Poster, problem_in},
+        stream::{Address, Closer, FrameReader, Poster, StreamPurpose, problem_in},
     },
-    store::{journal::Reader, paths::RunPaths},
+    store::{journal::JournalReader, paths::RunPaths},
 };
 use ralph_system::proc::{self, Size};
 use serde_json::json;
@@ -141,7 +141,7 @@ impl Remote {
     pub(crate) fn start(
         frames: FrameReader,
         hello: &Hello,
-        looks: Looks,
+        looks: StreamPurpose,
         address: Address,
         files: Option<RunPaths>,
     ) -> io::Result<Self> {
@@ -213,7 +213,7 @@ impl Drop for Remote {
 struct FrameReceiver {
     shared: Arc<RemoteShared>,
     hello: Hello,
-    looks: Looks,
+    looks: StreamPurpose,
     /// The address to reconnect to.
     address: Address,
     /// The record after the last one that arrived.
@@ -417,7 +417,7 @@ impl EventSource for Remote {
 impl Remote {
     /// Reads the records before the first event from the journal. Unreadable ones are skipped.
     fn past_of_the_journal(&self, journal: &Path, take: &mut dyn FnMut(&Record)) {
-        let Ok(mut reader) = Reader::open(journal) else {
+        let Ok(mut reader) = JournalReader::open(journal) else {
             return;
         };
         while reader.next_seq() < self.first
@@ -430,7 +430,7 @@ impl Remote {
     /// Requests the records before the first event from the loop. Missing ones are skipped.
     fn past_of_the_stream(&self, take: &mut dyn FnMut(&Record)) {
         let mut seq = 0;
-        let Ok(mut frames) = FrameReader::open(&self.address, Looks::Aside, Some(0)) else {
+        let Ok(mut frames) = FrameReader::open(&self.address, StreamPurpose::Aside, Some(0)) else {
             return;
         };
         while seq < self.first

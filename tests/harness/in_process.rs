@@ -27,10 +27,10 @@ use ralph_core::event::{
     AgentSignal, Backoff, Event, Exit, Record, RequestedBy, RunId, SessionId, Settings, SteeringKind, StopReason,
     StopRequest, UserCommand,
 };
-use ralph_plan::prompt::{Confined, Template};
+use ralph_plan::prompt::{AgentConfinement, PromptTemplate};
 use ralph_state::{
-    control::{Called, Reply, Request, Role, Status, ToolAnswer, ToolCall},
-    store::journal::{self, Reader},
+    control::{ClientRole, ControlReply, ControlRequest, RunStatus, ToolAnswer, ToolCall, ToolRequest},
+    store::journal::{self, JournalReader},
 };
 use ralph_system::proc::{Size, StopSpeed, Supervisor};
 use serde_json::{Value, json};
@@ -221,7 +221,7 @@ impl Looping<'_> {
         };
         let config = RunConfig {
             settings,
-            template: Template::built_in(),
+            template: PromptTemplate::built_in(),
             handover: true,
             promise,
             agents: agents.into_iter().map(adapter).collect(),
@@ -232,7 +232,7 @@ impl Looping<'_> {
             repository: None,
             heard: None,
             denial_scanner: None,
-            confined: Confined::No,
+            confined: AgentConfinement::No,
             clock: RunClock::read_by({
                 let clocks = project.clocks;
                 move || clocks.read()
@@ -254,7 +254,7 @@ impl Looping<'_> {
             handle: driver.handle(),
             journal: journal.clone(),
             run,
-            reader: Mutex::new((Reader::open(&journal).expect("a journal"), Vec::new())),
+            reader: Mutex::new((JournalReader::open(&journal).expect("a journal"), Vec::new())),
             from,
             task: tokio::spawn(async move { driver.run().await }),
         }
@@ -283,7 +283,7 @@ pub struct Running {
     journal: PathBuf,
     run: RunId,
     /// The journal reader, and the records of the run read so far.
-    reader: Mutex<(Reader, Vec<Record>)>,
+    reader: Mutex<(JournalReader, Vec<Record>)>,
     /// The sequence number of this loop's first record: the loop may have resumed a run.
     from: u64,
     task: JoinHandle<Result<StopReason, DriverError>>,
@@ -351,10 +351,16 @@ impl Running {
 
     /// Gives a command as another terminal does. Returns the reply: done, or refused.
     pub async fn command(&self, command: UserCommand) -> Result<String, String> {
-        match self.handle.ask(Request::Command { command }, Role::User).await {
-            Reply::Done { text, .. } => Ok(text),
-            Reply::Refused { why } | Reply::Forbidden { why } => Err(why),
-            Reply::Started { .. } | Reply::Status { .. } | Reply::Tool { .. } => panic!("a status nobody asked for"),
+        match self
+            .handle
+            .ask(ControlRequest::Command { command }, ClientRole::User)
+            .await
+        {
+            ControlReply::Done { text, .. } => Ok(text),
+            ControlReply::Refused { why } | ControlReply::Forbidden { why } => Err(why),
+            ControlReply::Started { .. } | ControlReply::Status { .. } | ControlReply::Tool { .. } => {
+                panic!("a status nobody asked for")
+            }
         }
     }
 
@@ -366,14 +372,14 @@ impl Running {
     /// As [`Running::tool`], with a tool that was given to the agent of `run`.
     pub async fn tool_of(&self, run: &RunId, call: ToolCall) -> ToolAnswer {
         let run = run.clone();
-        let called = Called { run, call };
+        let called = ToolRequest { run, call };
         match self
             .handle
-            .ask(Request::Tool { called, waits: true }, Role::Agent)
+            .ask(ControlRequest::Tool { called, waits: true }, ClientRole::Agent)
             .await
         {
-            Reply::Tool { answer } => answer,
-            Reply::Refused { why } | Reply::Forbidden { why } => ToolAnswer::refused(why),
+            ControlReply::Tool { answer } => answer,
+            ControlReply::Refused { why } | ControlReply::Forbidden { why } => ToolAnswer::refused(why),
             other => panic!("no answer of a tool: {other:?}"),
         }
     }
@@ -385,9 +391,9 @@ impl Running {
         answer.expect("a message that is taken")
     }
 
-    pub async fn status(&self) -> Status {
-        match self.handle.ask(Request::Status, Role::User).await {
-            Reply::Status { status } => *status,
+    pub async fn status(&self) -> RunStatus {
+        match self.handle.ask(ControlRequest::Status, ClientRole::User).await {
+            ControlReply::Status { status } => *status,
             other => panic!("no status: {other:?}"),
         }
     }

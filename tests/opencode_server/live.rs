@@ -17,7 +17,7 @@ use ralph_agent::{
     opencode::{ServerAdapter, ServerOptions},
 };
 use ralph_core::event::{AgentSignal, Problem, RunId, SessionId};
-use ralph_policy::settings::{Node, Origin};
+use ralph_policy::settings::{Node, SettingOrigin};
 use ralph_system::proc::{Size, Supervisor};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -51,7 +51,7 @@ impl Live {
     pub fn with(options: ServerOptions, changes: Value) -> Live {
         let adapters = serde_json::json!({ "opencode-server": changes });
         let catalog = Catalog::load(&AdapterSources {
-            config: vec![Node::of(adapters, &Origin::Default)],
+            config: vec![Node::from_value(adapters, &SettingOrigin::Default)],
             ..Sources::default()
         });
         let manifest = catalog.manifest("opencode-server").expect("a manifest");

@@ -12,7 +12,7 @@ use std::{
     thread,
 };
 
-use ralph_policy::settings::{Entry, Layered, Node, Origin, closest};
+use ralph_policy::settings::{CatalogEntry, LayeredCatalog, Node, SettingOrigin, closest};
 use ralph_system::{files::Directory, proc::Supervisor};
 
 use super::{
@@ -58,7 +58,7 @@ pub struct AdapterSources {
 
 /// The adapters by id.
 #[derive(Debug)]
-pub struct Catalog(Layered);
+pub struct Catalog(LayeredCatalog);
 
 /// One line of a list of adapters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub struct ListedAdapter {
     /// The tool uses for which the agent asks for permission.
     pub asks: String,
     /// The strongest source that sets a value of this adapter.
-    pub origin: Origin,
+    pub origin: SettingOrigin,
     /// The program's path if it is installed.
     pub installed: Option<PathBuf>,
     /// The state of the agent's login, as far as it can be seen.
@@ -82,7 +82,7 @@ pub struct ListedAdapter {
 impl Catalog {
     /// Reads every layer. Errors in an adapter are reported when it is asked for.
     pub fn load(sources: &AdapterSources) -> Self {
-        let mut layered = Layered::new(&LANGUAGE, "an adapter");
+        let mut layered = LayeredCatalog::new(&LANGUAGE, "an adapter");
         for (id, text) in BUILT_IN {
             layered.add_built_in::<WrittenAdapter>(id, text);
         }
@@ -197,7 +197,7 @@ impl Catalog {
 
     /// All adapters, and whether each can be used in `cwd`.
     pub fn list(&self, cwd: &Path) -> Vec<ListedAdapter> {
-        let listed = |(id, adapter): (&String, &Entry)| {
+        let listed = |(id, adapter): (&String, &CatalogEntry)| {
             let manifest = self.manifest(id);
             let title = manifest
                 .as_ref()
@@ -232,7 +232,7 @@ impl Catalog {
         Ok(out)
     }
 
-    fn get(&self, id: &str) -> Result<&Entry, AgentError> {
+    fn get(&self, id: &str) -> Result<&CatalogEntry, AgentError> {
         self.0.get(id).ok_or_else(|| AgentError::UnknownAdapter {
             id: id.to_owned(),
             suggestion: closest(id, self.ids()).map(str::to_owned),

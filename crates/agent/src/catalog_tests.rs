@@ -36,8 +36,8 @@ impl Home {
     }
 
     fn configured(mut self, adapters: serde_json::Value) -> Self {
-        let origin = Origin::file(Path::new("config.json"), Position { line: 1, column: 1 });
-        self.config.push(Node::of(adapters, &origin));
+        let origin = SettingOrigin::file(Path::new("config.json"), Position { line: 1, column: 1 });
+        self.config.push(Node::from_value(adapters, &origin));
         self
     }
 

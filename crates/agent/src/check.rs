@@ -219,14 +219,14 @@ mod tests {
     use serde_json::json;
 
     use crate::catalog::{AdapterSources, Catalog};
-    use ralph_policy::settings::{Node, Origin};
+    use ralph_policy::settings::{Node, SettingOrigin};
 
     use super::*;
 
     /// The report on an agent whose `--version` is a shell script.
     fn report_of(version: &str, deadline: Duration) -> CheckReport {
         let codex = json!({"command": {"program": "sh"}, "probe": {"args": ["-c", version]}});
-        let config = vec![Node::of(json!({ "codex": codex }), &Origin::Default)];
+        let config = vec![Node::from_value(json!({ "codex": codex }), &SettingOrigin::Default)];
         let catalog = Catalog::load(&AdapterSources {
             config,
             ..Sources::default()

@@ -206,7 +206,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use ralph_core::event::{RunId, SessionId};
-    use ralph_policy::settings::{Node, Origin};
+    use ralph_policy::settings::{Node, SettingOrigin};
     use ralph_system::proc::Size;
 
     use crate::{
@@ -242,7 +242,7 @@ mod tests {
 
     fn manifest(id: &str, settings: serde_json::Value) -> Manifest {
         let adapters = serde_json::json!({ id: settings });
-        let config = vec![Node::of(adapters, &Origin::Default)];
+        let config = vec![Node::from_value(adapters, &SettingOrigin::Default)];
         Catalog::load(&AdapterSources {
             config,
             ..Sources::default()

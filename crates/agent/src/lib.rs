@@ -96,7 +96,7 @@ pub enum Channel {
 }
 
 /// The input of one session.
-impl ralph_policy::settings::Choice for Channel {
+impl ralph_policy::settings::NamedChoice for Channel {
     const CHOICES: &'static [(&'static str, Self)] = &[
         ("auto", Channel::Auto),
         ("one-way", Channel::OneWay),

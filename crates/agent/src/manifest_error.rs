@@ -1,6 +1,6 @@
 //! Errors in a manifest, each with its place and key.
 
-use ralph_policy::settings::{LayerError, Mistake, Origin};
+use ralph_policy::settings::{LayerError, Mistake, SettingOrigin};
 use thiserror::Error;
 
 #[derive(Debug, Clone, Error)]
@@ -9,47 +9,47 @@ pub enum ManifestError {
     #[error(transparent)]
     Layer(#[from] LayerError),
     #[error("{at}: `dialect` is {found}; expected \"opencode-json\" with `transport = \"http\"`")]
-    NoServerDialect { at: Origin, found: String },
+    NoServerDialect { at: SettingOrigin, found: String },
     #[error("{at}: unknown placeholder `{{{name}}}` in `{key}`; known there: {}", .allowed.join(", "))]
     UnknownPlaceholder {
-        at: Origin,
+        at: SettingOrigin,
         key: String,
         name: String,
         allowed: Vec<String>,
     },
     #[error("{at}: `{{{name}}}` in `{key}` must be an element of its own: it stands for all of `command.{name}`")]
     PlaceholderNotAlone {
-        at: Origin,
+        at: SettingOrigin,
         key: String,
         name: &'static str,
     },
     #[error("{at}: `{key}` uses `{{{name}}}`, but there is no `command.{name}` to say what it stands for")]
     PlaceholderUndefined {
-        at: Origin,
+        at: SettingOrigin,
         key: String,
         name: &'static str,
     },
     #[error("{at}: with `command.prompt = \"file\"`, `{{prompt_file}}` must be in `command.args` or `command.env`")]
-    PromptUnused { at: Origin },
+    PromptUnused { at: SettingOrigin },
     #[error("{at}: with `transport = \"http\"`, `{{port}}` must be in `command.args`")]
-    PortUnused { at: Origin },
+    PortUnused { at: SettingOrigin },
     #[error(
         "{at}: `capabilities.live_steering` needs `transport = \"http\"`: a program is not told anything while it works"
     )]
-    NotLive { at: Origin },
+    NotLive { at: SettingOrigin },
     #[error("{at}: `patterns` are for `dialect = \"terminal\"`: other dialects have a structure of their own")]
-    PatternsUnused { at: Origin },
+    PatternsUnused { at: SettingOrigin },
     #[error("{at}: `{key}` has no group that says what is what: name one as in `(?<{}>...)`", .names.join(">...)` or `(?<"))]
     NoGroup {
-        at: Origin,
+        at: SettingOrigin,
         key: String,
         names: Vec<&'static str>,
     },
     #[error("{at}: `{key}` is empty")]
-    Empty { at: Origin, key: String },
+    Empty { at: SettingOrigin, key: String },
     #[error("{at}: adapter `{id}` is not complete: {} missing", missing(.keys))]
     Missing {
-        at: Origin,
+        at: SettingOrigin,
         id: String,
         keys: Vec<&'static str>,
     },

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ralph_policy::settings::{self, Slot};
+use ralph_policy::settings::{self, PlaceholderSet};
 
 /// A placeholder in a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,7 +22,7 @@ pub enum AdapterPlaceholder {
     Session,
 }
 
-impl Slot for AdapterPlaceholder {
+impl PlaceholderSet for AdapterPlaceholder {
     const ALL: &[AdapterPlaceholder] = &[
         AdapterPlaceholder::Agent,
         AdapterPlaceholder::AskingFile,
@@ -57,7 +57,7 @@ impl fmt::Display for AdapterPlaceholder {
 }
 
 /// A template in a manifest.
-pub(super) type AdapterTemplate = settings::Template<AdapterPlaceholder>;
+pub(super) type AdapterTemplate = settings::TextTemplate<AdapterPlaceholder>;
 
 #[cfg(test)]
 mod tests {

@@ -9,7 +9,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 use ralph_core::event::{PlanSnapshot, PlanTask};
 use ralph_text::{LineIndex, Position};
 
-use super::{kind::PlanKind, reading::Reading};
+use super::{kind::PlanKind, reading::ParsedPlan};
 
 /// Maximum number of words of a task. A longer one is a paragraph.
 const WORDS: usize = 60;
@@ -39,15 +39,15 @@ const FEW_WORDS: usize = 4;
 
 /// The severity of an advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
+pub enum AdviceSeverity {
     Mistake,
     Warning,
 }
 
 /// A mistake or warning with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Advice {
-    pub severity: Severity,
+pub struct PlanAdvice {
+    pub severity: AdviceSeverity,
     pub position: Position,
     /// The name of the rule, for programs.
     pub rule: &'static str,
@@ -57,15 +57,15 @@ pub struct Advice {
 }
 
 /// Returns the mistakes and warnings about a plan, in the order of its lines.
-pub fn advice(kind: PlanKind, text: &str, reading: &Reading) -> Vec<Advice> {
+pub fn advice(kind: PlanKind, text: &str, reading: &ParsedPlan) -> Vec<PlanAdvice> {
     let tasks = &reading.plan;
     let lines: Vec<&str> = lines(text);
     let mut all = match kind {
         PlanKind::Markdown => almost_tasks(text, &lines, tasks),
         PlanKind::Prd => Vec::new(),
     };
-    all.extend(reading.mistakes.iter().map(|mistake| Advice {
-        severity: Severity::Mistake,
+    all.extend(reading.mistakes.iter().map(|mistake| PlanAdvice {
+        severity: AdviceSeverity::Mistake,
         position: mistake.position,
         rule: "settings",
         text: mistake.what.clone(),
@@ -74,7 +74,7 @@ pub fn advice(kind: PlanKind, text: &str, reading: &Reading) -> Vec<Advice> {
     for (at, task) in tasks.tasks.iter().enumerate().filter(|(_, task)| !task.done) {
         let line = usize::try_from(task.line).unwrap_or(usize::MAX).saturating_sub(1);
         let source = lines.get(line).copied().unwrap_or_default();
-        all.extend(of_task(task, source));
+        all.extend(task_warnings(task, source));
         let twin = tasks.tasks[..at].iter().find(|earlier| earlier.text == task.text);
         all.extend(twin.map(|twin| {
             let text = format!("the same task is on line {}", twin.line);
@@ -97,7 +97,7 @@ fn lines(text: &str) -> Vec<&str> {
 }
 
 /// The warnings about an open task.
-fn of_task(task: &PlanTask, source: &str) -> Vec<Advice> {
+fn task_warnings(task: &PlanTask, source: &str) -> Vec<PlanAdvice> {
     let text = task.text.to_lowercase();
     let words: Vec<&str> = text
         .split(|character: char| !(character.is_alphanumeric() || matches!(character, '\'' | '-' | '?')))
@@ -142,7 +142,14 @@ fn of_task(task: &PlanTask, source: &str) -> Vec<Advice> {
 }
 
 /// Creates a warning at `word` in the task's line, or else at the beginning of its text.
-fn warning(task: &PlanTask, source: &str, word: &str, rule: &'static str, text: String, hint: &'static str) -> Advice {
+fn warning(
+    task: &PlanTask,
+    source: &str,
+    word: &str,
+    rule: &'static str,
+    text: String,
+    hint: &'static str,
+) -> PlanAdvice {
     let indent = source.len() - source.trim_start().len();
     let place = match word {
         "" => None,
@@ -150,8 +157,8 @@ fn warning(task: &PlanTask, source: &str, word: &str, rule: &'static str, text: 
     };
     let at = place.unwrap_or(indent);
     let before = source.get(..at).unwrap_or_default().chars().count();
-    Advice {
-        severity: Severity::Warning,
+    PlanAdvice {
+        severity: AdviceSeverity::Warning,
         position: Position {
             line: task.line,
             column: u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1),
@@ -163,7 +170,7 @@ fn warning(task: &PlanTask, source: &str, word: &str, rule: &'static str, text: 
 }
 
 /// Finds lines outside of code, quotes and comments that look like tasks but are not parsed as such.
-fn almost_tasks(text: &str, lines: &[&str], tasks: &PlanSnapshot) -> Vec<Advice> {
+fn almost_tasks(text: &str, lines: &[&str], tasks: &PlanSnapshot) -> Vec<PlanAdvice> {
     let quoted = quoted_lines(text, lines.len());
     let mut all = Vec::new();
     for (at, line) in lines.iter().enumerate() {
@@ -175,8 +182,8 @@ fn almost_tasks(text: &str, lines: &[&str], tasks: &PlanSnapshot) -> Vec<Advice>
             continue;
         };
         let column = line.chars().take_while(|character| character.is_whitespace()).count() + 1;
-        all.push(Advice {
-            severity: Severity::Mistake,
+        all.push(PlanAdvice {
+            severity: AdviceSeverity::Mistake,
             position: Position {
                 line: number,
                 column: u32::try_from(column).unwrap_or(u32::MAX),
@@ -269,7 +276,11 @@ mod tests {
             .iter()
             .map(|advice| {
                 let Position { line, column } = advice.position;
-                let sign = if advice.severity == Severity::Mistake { "!" } else { "" };
+                let sign = if advice.severity == AdviceSeverity::Mistake {
+                    "!"
+                } else {
+                    ""
+                };
                 format!("{line}:{column} {sign}{}", advice.rule)
             })
             .collect()

@@ -18,7 +18,7 @@ const VALUE_CAP_BYTES: usize = 200;
 
 /// The settings at the end of a text.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Group {
+pub(super) struct SettingsGroup {
     /// Byte offset of the opening brace.
     pub(super) start: usize,
     pub(super) settings: TaskSettings,
@@ -58,7 +58,7 @@ impl fmt::Display for GroupMistake {
 }
 
 /// Finds the group at the end of `text`. Text before `from` is code and never part of a group.
-pub(super) fn trailing(text: &str, from: usize) -> Option<Group> {
+pub(super) fn trailing(text: &str, from: usize) -> Option<SettingsGroup> {
     let body = text.trim_end().strip_suffix('}')?;
     let start = body.rfind('{')?;
     let before = text.get(..start)?;
@@ -67,13 +67,13 @@ pub(super) fn trailing(text: &str, from: usize) -> Option<Group> {
         return None;
     }
     let inside = body.get(start + 1..)?;
-    let mut words = Words { text: inside, at: 0 };
+    let mut words = SettingWords { text: inside, at: 0 };
     let (_, first) = words.next()?;
     if !first.is_assignment() {
         return None;
     }
     words.at = 0;
-    let mut group = Group {
+    let mut group = SettingsGroup {
         start,
         settings: Default::default(),
         mistakes: Vec::new(),
@@ -86,33 +86,36 @@ pub(super) fn trailing(text: &str, from: usize) -> Option<Group> {
     Some(group)
 }
 
-impl Group {
-    fn take(&mut self, word: &Word<'_>) -> Result<(), GroupMistake> {
-        let Word { key, value } = word;
+impl SettingsGroup {
+    fn take(&mut self, word: &SettingWord<'_>) -> Result<(), GroupMistake> {
+        let SettingWord { key, value } = word;
         let Some(value) = value else {
-            return Err(GroupMistake::NotASetting { word: shown(key) });
+            return Err(GroupMistake::NotASetting { word: shortened(key) });
         };
         let Some(known) = KEYS.into_iter().find(|known| known == key) else {
             let near = closest(key, KEYS);
-            return Err(GroupMistake::UnknownKey { key: shown(key), near });
+            return Err(GroupMistake::UnknownKey {
+                key: shortened(key),
+                near,
+            });
         };
         let value = match value {
-            Value::Unclosed => return Err(GroupMistake::Unclosed),
-            Value::Text("") => return Err(GroupMistake::NoValue { key: known }),
-            Value::Text(value) => *value,
+            SettingValue::Unclosed => return Err(GroupMistake::Unclosed),
+            SettingValue::Text("") => return Err(GroupMistake::NoValue { key: known }),
+            SettingValue::Text(value) => *value,
         };
         self.settings.set(known, value)
     }
 }
 
 /// Sets a task's settings by name.
-pub(super) trait Set {
+pub(super) trait SetSetting {
     /// # Errors
     /// A [`GroupMistake`] if it is already set, too long, or not an accepted value.
     fn set(&mut self, key: &'static str, value: &str) -> Result<(), GroupMistake>;
 }
 
-impl Set for TaskSettings {
+impl SetSetting for TaskSettings {
     fn set(&mut self, key: &'static str, value: &str) -> Result<(), GroupMistake> {
         if key == KEYS[2] {
             return match (value, self.tests_may_change) {
@@ -121,7 +124,9 @@ impl Set for TaskSettings {
                     Ok(())
                 }
                 (MAY_CHANGE, true) => Err(GroupMistake::Twice { key }),
-                _ => Err(GroupMistake::NotMayChange { value: shown(value) }),
+                _ => Err(GroupMistake::NotMayChange {
+                    value: shortened(value),
+                }),
             };
         }
         let slot = if key == KEYS[0] {
@@ -141,24 +146,24 @@ impl Set for TaskSettings {
 }
 
 /// A word of the plan, shortened for a message.
-pub fn shown(word: &str) -> String {
+pub fn shortened(word: &str) -> String {
     ralph_core::event::clip(word, 40)
 }
 
 /// `key=value`, or a word without a value.
 #[derive(Debug, PartialEq, Eq)]
-struct Word<'a> {
+struct SettingWord<'a> {
     key: &'a str,
-    value: Option<Value<'a>>,
+    value: Option<SettingValue<'a>>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Value<'a> {
+enum SettingValue<'a> {
     Text(&'a str),
     Unclosed,
 }
 
-impl Word<'_> {
+impl SettingWord<'_> {
     /// Whether the word is clearly meant as a setting.
     fn is_assignment(&self) -> bool {
         let mut letters = self.key.chars();
@@ -169,13 +174,13 @@ impl Word<'_> {
 }
 
 /// The words of a group, separated by white space and commas, with their byte offsets.
-struct Words<'a> {
+struct SettingWords<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Iterator for Words<'a> {
-    type Item = (usize, Word<'a>);
+impl<'a> Iterator for SettingWords<'a> {
+    type Item = (usize, SettingWord<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
         let parts = |letter: char| letter.is_whitespace() || letter == ',';
@@ -185,21 +190,21 @@ impl<'a> Iterator for Words<'a> {
         let (key, after) = rest.split_at(key_end);
         let Some(value) = after.strip_prefix('=') else {
             self.at = start + key_end;
-            return Some((start, Word { key, value: None }));
+            return Some((start, SettingWord { key, value: None }));
         };
         let (value, length) = match value.strip_prefix('"') {
             None => {
                 let end = value.find(parts).unwrap_or(value.len());
-                (Value::Text(&value[..end]), end)
+                (SettingValue::Text(&value[..end]), end)
             }
             Some(quoted) => match quoted.find('"') {
-                Some(end) => (Value::Text(&quoted[..end]), end + 2),
-                None => (Value::Unclosed, value.len()),
+                Some(end) => (SettingValue::Text(&quoted[..end]), end + 2),
+                None => (SettingValue::Unclosed, value.len()),
             },
         };
         self.at = start + key_end + 1 + length;
         let value = Some(value);
-        Some((start, Word { key, value }))
+        Some((start, SettingWord { key, value }))
     }
 }
 

@@ -25,7 +25,7 @@ pub enum PlanKind {
 
 impl PlanKind {
     /// Returns the kind by the file's extension: `.json` in any case is [`PlanKind::Prd`], all others are Markdown.
-    pub fn of(path: &Path) -> Self {
+    pub fn from_path(path: &Path) -> Self {
         match path.extension() {
             Some(extension) if extension.eq_ignore_ascii_case("json") => PlanKind::Prd,
             Some(_) | None => PlanKind::Markdown,
@@ -39,9 +39,9 @@ mod tests {
 
     #[test]
     fn the_extension_decides_the_kind() {
-        assert_eq!(PlanKind::of(Path::new("a/prd.JSON")), PlanKind::Prd);
-        assert_eq!(PlanKind::of(Path::new("PLAN.md")), PlanKind::Markdown);
-        assert_eq!(PlanKind::of(Path::new("plan")), PlanKind::Markdown);
-        assert_eq!(PlanKind::of(Path::new(".json")), PlanKind::Markdown);
+        assert_eq!(PlanKind::from_path(Path::new("a/prd.JSON")), PlanKind::Prd);
+        assert_eq!(PlanKind::from_path(Path::new("PLAN.md")), PlanKind::Markdown);
+        assert_eq!(PlanKind::from_path(Path::new("plan")), PlanKind::Markdown);
+        assert_eq!(PlanKind::from_path(Path::new(".json")), PlanKind::Markdown);
     }
 }

@@ -27,12 +27,12 @@ mod reading;
 mod section;
 
 pub use add::{AddError, add};
-pub use advice::{Advice, Severity, advice};
+pub use advice::{AdviceSeverity, PlanAdvice, advice};
 pub use diff::{PlanChanges, diff, toggled};
 pub use error::PlanError;
-pub use group::shown;
+pub use group::shortened;
 pub use kind::PlanKind;
-pub use locate::{Chosen, NoPlan, choose, is_description, locate};
+pub use locate::{ChosenPlan, NoPlan, choose, is_description, locate};
 pub use read::{parse_bytes, read_bytes};
-pub use reading::{Reading, TaskMistake};
-pub use section::{Sections, only_section, sections};
+pub use reading::{ParsedPlan, TaskMistake};
+pub use section::{PlanSections, only_section, sections};

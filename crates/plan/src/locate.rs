@@ -45,14 +45,14 @@ const REQUIREMENTS: &str = "PRD.md";
 
 /// The plan of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chosen {
+pub struct ChosenPlan {
     pub path: PathBuf,
     /// `None` if neither the plan's name nor the user gives a mode.
     pub mode: Option<Mode>,
     /// Further files for the agent, relative to the project; a directory ends in `/`.
     pub reads: Vec<String>,
     /// Other plans that exist, if none was given.
-    pub beside: Vec<&'static str>,
+    pub other_plans: Vec<&'static str>,
 }
 
 /// Why no plan was found or chosen.
@@ -92,7 +92,7 @@ impl NoPlan {
             NoPlan::MissingFor { mode, .. } => [
                 format!(
                     "its plans are {}, or {OWN_PLAN}, with tasks as `- [ ] …`",
-                    listed(of_mode(*mode).collect())
+                    listed(default_plans(*mode).collect())
                 ),
                 format!("or name the file: `--mode {} --plan FILE`", mode.name()),
             ],
@@ -135,12 +135,12 @@ pub fn choose(
     named: Option<&Path>,
     mode: Option<Mode>,
     exists: impl Fn(&Path) -> bool,
-) -> Result<Chosen, NoPlan> {
+) -> Result<ChosenPlan, NoPlan> {
     let is_there = |name: &&str| exists(&project.join(name));
     let (path, of_name) = match (named, mode) {
         (Some(named), _) => (project.join(named), mode_of(named)),
         (None, Some(mode)) => {
-            let own = of_mode(mode).chain([OWN_PLAN]).find(is_there);
+            let own = default_plans(mode).chain([OWN_PLAN]).find(is_there);
             // With a plan for another mode present, `PROMPT.md` belongs to that plan.
             let alone = || locate(project, None, &exists).is_ok_and(|path| is_description(&path));
             let name = own.or_else(|| alone().then_some(DESCRIPTION));
@@ -171,9 +171,9 @@ pub fn choose(
         return Err(NoPlan::Several { plans });
     }
     let mode = mode.or(of_name);
-    Ok(Chosen {
+    Ok(ChosenPlan {
         reads: companions(project, relative, mode, &exists),
-        beside: match named {
+        other_plans: match named {
             Some(_) => Vec::new(),
             None => others.into_iter().map(|(name, _)| *name).collect(),
         },
@@ -187,7 +187,7 @@ pub fn is_description(plan: &Path) -> bool {
     plan.file_name().is_some_and(|name| name == DESCRIPTION)
 }
 
-fn of_mode(mode: Mode) -> impl Iterator<Item = &'static str> {
+fn default_plans(mode: Mode) -> impl Iterator<Item = &'static str> {
     let plans = DEFAULT_PLANS.iter().filter(move |(_, of)| *of == Some(mode));
     plans.map(|(name, _)| *name)
 }
@@ -242,12 +242,12 @@ mod tests {
         locate(Path::new("/project"), named.map(Path::new), there(names)).ok()
     }
 
-    fn chosen(named: Option<&str>, mode: Option<Mode>, names: &[&str]) -> Result<Chosen, NoPlan> {
+    fn chosen(named: Option<&str>, mode: Option<Mode>, names: &[&str]) -> Result<ChosenPlan, NoPlan> {
         choose(Path::new("/project"), named.map(Path::new), mode, there(names))
     }
 
     /// The plan's name and mode.
-    fn plan(chosen: Chosen) -> (String, Option<Mode>) {
+    fn plan(chosen: ChosenPlan) -> (String, Option<Mode>) {
         let name = chosen.path.strip_prefix("/project").unwrap();
         (name.display().to_string(), chosen.mode)
     }
@@ -330,7 +330,7 @@ mod tests {
             assert_eq!(found, (name.to_owned(), of), "{named:?} {mode:?} {names:?}");
         }
         assert_eq!(
-            chosen(None, None, &all).unwrap().beside,
+            chosen(None, None, &all).unwrap().other_plans,
             ["REFACTOR_PLAN.md", "@fix_plan.md"]
         );
     }

@@ -11,9 +11,9 @@ use ralph_core::event::{PlanTask, TaskSettings};
 use ralph_text::LineIndex;
 
 use super::{
-    group::{self, Group},
+    group::{self, SettingsGroup},
     line::one_line,
-    reading::{Found, TaskMistake},
+    reading::{FoundTasks, TaskMistake},
 };
 
 /// Whether there is text outside of headings and comments, which could describe the work.
@@ -65,19 +65,19 @@ impl Iterator for Markers<'_> {
 /// item's first paragraph without its markup. A box without text is not a task. Items in code, in a block quote or in
 /// an HTML comment are examples. Depth counts the enclosing tasks, not lists. A group of settings at the end is not
 /// part of the text.
-pub(super) fn tasks(text: &str) -> Found {
-    let mut reader = Reader::new(text);
+pub(super) fn tasks(text: &str) -> FoundTasks {
+    let mut reader = MarkdownReader::new(text);
     for (event, range) in Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH).into_offset_iter() {
         reader.read(&event, range);
     }
     reader.found
 }
 
-struct Reader<'a> {
+struct MarkdownReader<'a> {
     text: &'a str,
-    found: Found,
+    found: FoundTasks,
     /// The items around the current position, outermost first.
-    items: Vec<Item>,
+    items: Vec<ListItem>,
     /// Number of those that are tasks. Counting them again for each item would be quadratic in a deep list.
     tasks_around: usize,
     /// Number of block quotes around the current position.
@@ -90,15 +90,15 @@ struct Reader<'a> {
 }
 
 /// A list item that is being read.
-struct Item {
+struct ListItem {
     /// Its check-box, until the text is complete. Boxed, since most enclosing items have no check-box.
-    pending: Option<Box<Pending>>,
+    pending: Option<Box<PendingTask>>,
     /// Whether it became a task.
     is_task: bool,
 }
 
 /// A check-box whose text is not complete.
-struct Pending {
+struct PendingTask {
     check_box: CheckBox,
     /// Line of the box.
     line: u32,
@@ -109,7 +109,7 @@ struct Pending {
     pieces: Vec<(usize, usize)>,
 }
 
-impl Pending {
+impl PendingTask {
     fn push(&mut self, piece: &str, source: usize) {
         self.pieces.push((self.text.len(), source));
         self.text.push_str(piece);
@@ -123,11 +123,11 @@ impl Pending {
     }
 }
 
-impl<'a> Reader<'a> {
+impl<'a> MarkdownReader<'a> {
     fn new(text: &'a str) -> Self {
-        Reader {
+        MarkdownReader {
             text,
-            found: Found::default(),
+            found: FoundTasks::default(),
             items: Vec::new(),
             tasks_around: 0,
             quotes: 0,
@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
             Tag::Item => {
                 self.complete();
                 let pending = self.pending(range);
-                self.items.push(Item {
+                self.items.push(ListItem {
                     pending,
                     is_task: false,
                 });
@@ -240,12 +240,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn pending(&mut self, item: Range<usize>) -> Option<Box<Pending>> {
+    fn pending(&mut self, item: Range<usize>) -> Option<Box<PendingTask>> {
         if self.quotes > 0 {
             return None;
         }
         let check_box = CheckBox::find(self.text, item)?;
-        Some(Box::new(Pending {
+        Some(Box::new(PendingTask {
             line: self.lines.line_of(check_box.start),
             check_box,
             text: String::new(),
@@ -301,7 +301,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the settings of a group, which belongs to the task that is about to be added.
-    fn settings(&mut self, pending: &Pending, group: Group) -> TaskSettings {
+    fn settings(&mut self, pending: &PendingTask, group: SettingsGroup) -> TaskSettings {
         let task = self.found.tasks.len();
         let position = |at| self.lines.position(self.text, pending.source_of(at));
         let mistakes = group.mistakes.iter().map(|(at, mistake)| TaskMistake {
@@ -403,7 +403,7 @@ mod tests {
     fn loose_and_tight_lists_are_the_same() {
         let tight = tasks("- [ ] a\n- [ ] b\n  - [ ] c\n");
         let loose = tasks("- [ ] a\n\n- [ ] b\n\n  - [ ] c\n");
-        let shape = |found: Found| {
+        let shape = |found: FoundTasks| {
             found
                 .tasks
                 .into_iter()
@@ -663,7 +663,7 @@ mod tests {
 
     #[test]
     fn an_item_around_another_takes_no_more_than_two_words() {
-        assert!(size_of::<Item>() <= 16, "{} bytes", size_of::<Item>());
+        assert!(size_of::<ListItem>() <= 16, "{} bytes", size_of::<ListItem>());
     }
 
     #[test]

@@ -10,9 +10,9 @@ use ralph_text::{LineIndex, Position, STRICT_JSON};
 
 use super::{
     error::PlanError,
-    group::{KEYS, Set},
+    group::{KEYS, SetSetting},
     line::one_line,
-    reading::{Found, TaskMistake},
+    reading::{FoundTasks, TaskMistake},
 };
 
 /// Lists the stories of `{"userStories": […]}` or `{"items": […]}`, or of a bare list, in file order: `priority` does
@@ -20,19 +20,19 @@ use super::{
 ///
 /// A story's text is its `id` followed by its `title`, or else its `description`. It is done if `passes` is true, and
 /// open if that is absent. `adapter` and `model` are its settings. Other fields are ignored.
-pub(super) fn tasks(text: &str) -> Result<Found, PlanError> {
+pub(super) fn tasks(text: &str) -> Result<FoundTasks, PlanError> {
     // `jq` and agents read the file as well, so it has to be strict JSON.
     let parsed = parse_to_ast(text, &Default::default(), &STRICT_JSON).map_err(|error| PlanError::NotJson {
         position: Position::at_offset(text, error.range().start),
         expected: lowercased(&error.kind().to_string()),
     })?;
-    let reader = Reader { text };
+    let reader = PrdReader { text };
     let root = parsed.value.as_ref().ok_or(PlanError::Empty {
         kind: super::kind::PlanKind::Prd,
     })?;
     let (prefix, stories) = reader.stories(root)?;
     let lines = LineIndex::new(text);
-    let mut found = Found::default();
+    let mut found = FoundTasks::default();
     for (index, story) in stories.iter().enumerate() {
         let task = reader.task(&format!("{prefix}[{index}]"), story, &lines, &mut found)?;
         found.tasks.push(task);
@@ -40,11 +40,11 @@ pub(super) fn tasks(text: &str) -> Result<Found, PlanError> {
     Ok(found)
 }
 
-struct Reader<'a> {
+struct PrdReader<'a> {
     text: &'a str,
 }
 
-impl Reader<'_> {
+impl PrdReader<'_> {
     fn stories<'v, 'a>(&self, root: &'v Value<'a>) -> Result<(&'static str, &'v [Value<'a>]), PlanError> {
         const EXPECTED: &str = "a list `userStories` in an object, or a bare list of stories";
         match root {
@@ -74,7 +74,7 @@ impl Reader<'_> {
         place: &str,
         story: &Value<'_>,
         lines: &LineIndex,
-        found: &mut Found,
+        found: &mut FoundTasks,
     ) -> Result<PlanTask, PlanError> {
         let Value::Object(object) = story else {
             return Err(self.ill_typed(&quoted(place), story, "an object with `title` and `passes`"));
@@ -112,7 +112,7 @@ impl Reader<'_> {
     }
 
     /// Reads the settings of the story that is about to be added; null counts as absent.
-    fn settings(&self, story: &Object<'_>, lines: &LineIndex, found: &mut Found) -> TaskSettings {
+    fn settings(&self, story: &Object<'_>, lines: &LineIndex, found: &mut FoundTasks) -> TaskSettings {
         let task = found.tasks.len();
         let mut settings = TaskSettings::default();
         let mut first = None;

@@ -7,7 +7,7 @@ use super::{
     error::PlanError,
     kind::{ALL_HEADINGS_CAP_BYTES, ALL_TEXTS_CAP_BYTES, NESTED_CAP, PlanKind, TASKS_CAP},
     markdown, prd,
-    reading::{Found, Reading},
+    reading::{FoundTasks, ParsedPlan},
 };
 
 /// Maximum size of a task's text, in bytes, including the mark of a cut.
@@ -23,7 +23,7 @@ const AROUND_SETTING_BYTES: usize = r#","settings":{"adapter":""}"#.len();
 ///
 /// # Errors
 /// [`PlanError::NotUtf8`], and those of [`read`].
-pub fn read_bytes(kind: PlanKind, bytes: &[u8]) -> Result<Reading, PlanError> {
+pub fn read_bytes(kind: PlanKind, bytes: &[u8]) -> Result<ParsedPlan, PlanError> {
     match std::str::from_utf8(bytes) {
         Ok(text) => read(kind, text),
         Err(_) => Err(not_utf8(bytes)),
@@ -43,12 +43,12 @@ pub(super) fn not_utf8(bytes: &[u8]) -> PlanError {
 ///
 /// # Errors
 /// [`PlanError`] if there is no task, or if a `prd.json` is malformed.
-fn read(kind: PlanKind, text: &str) -> Result<Reading, PlanError> {
+fn read(kind: PlanKind, text: &str) -> Result<ParsedPlan, PlanError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim().is_empty() {
         return Err(PlanError::Empty { kind });
     }
-    let Found {
+    let FoundTasks {
         tasks,
         mistakes,
         places,
@@ -68,7 +68,7 @@ fn read(kind: PlanKind, text: &str) -> Result<Reading, PlanError> {
             PlanKind::Markdown | PlanKind::Prd => PlanError::NoTasks { kind },
         });
     }
-    Ok(Reading {
+    Ok(ParsedPlan {
         plan: PlanSnapshot { tasks: bounded(tasks)? },
         mistakes,
         places,

@@ -15,7 +15,7 @@ pub struct TaskMistake {
 
 /// A parsed plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Reading {
+pub struct ParsedPlan {
     pub plan: PlanSnapshot,
     pub mistakes: Vec<TaskMistake>,
     /// The position of the settings of each task that has any, in the order of the plan, with the task's index.
@@ -24,7 +24,7 @@ pub struct Reading {
 
 /// The tasks of a plan before their sizes are checked.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Found {
+pub(super) struct FoundTasks {
     pub(super) tasks: Vec<PlanTask>,
     pub(super) mistakes: Vec<TaskMistake>,
     pub(super) places: Vec<(usize, Position)>,

@@ -11,12 +11,12 @@ use super::{
     headings::{below, end_of, headings},
     kind::PlanKind,
     line::one_line,
-    reading::Reading,
+    reading::ParsedPlan,
 };
 
 /// A part of a plan with its own heading and with tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Section {
+pub struct PlanSection {
     pub title: String,
     /// Line of the heading, from 1.
     pub line: u32,
@@ -29,18 +29,18 @@ pub struct Section {
 
 /// A plan divided into sections.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sections {
+pub struct PlanSections {
     /// The sections of the topmost level on which at least two have tasks; fewer than two if there is no such level.
-    pub all: Vec<Section>,
+    pub all: Vec<PlanSection>,
     /// Line of the first open task outside of all sections.
     pub outside: Option<u32>,
 }
 
 /// Divides a Markdown plan with the given `tasks` by its headings.
-pub fn sections(text: &str, tasks: &[PlanTask]) -> Sections {
+pub fn sections(text: &str, tasks: &[PlanTask]) -> PlanSections {
     let (headings, lines) = (headings(text), LineIndex::new(text));
     let within = |task: &&PlanTask, range: &Range<usize>| range.contains(&lines.start_of(task.line));
-    let of_level = |level: usize| -> Vec<Section> {
+    let of_level = |level: usize| -> Vec<PlanSection> {
         let of_level = headings
             .iter()
             .enumerate()
@@ -48,7 +48,7 @@ pub fn sections(text: &str, tasks: &[PlanTask]) -> Sections {
         let sections = of_level.filter_map(|(at, heading)| {
             let body = heading.end..end_of(&headings, at, text.len());
             let tasks: Vec<&PlanTask> = tasks.iter().filter(|task| within(task, &body)).collect();
-            (!tasks.is_empty()).then(|| Section {
+            (!tasks.is_empty()).then(|| PlanSection {
                 title: one_line(&heading.text),
                 line: lines.line_of(heading.start),
                 open: tasks.iter().filter(|task| !task.done).count(),
@@ -58,12 +58,12 @@ pub fn sections(text: &str, tasks: &[PlanTask]) -> Sections {
         });
         sections.collect()
     };
-    let levels: Vec<Vec<Section>> = (1..=6).map(of_level).collect();
+    let levels: Vec<Vec<PlanSection>> = (1..=6).map(of_level).collect();
     let dividing = levels.iter().find(|sections| sections.len() > 1);
     let all = dividing.or_else(|| levels.iter().find(|sections| !sections.is_empty()));
     let all = all.cloned().unwrap_or_default();
     let is_outside = |task: &&PlanTask| !task.done && !all.iter().any(|section| within(task, &section.body));
-    Sections {
+    PlanSections {
         outside: tasks.iter().find(is_outside).map(|task| task.line),
         all,
     }
@@ -81,7 +81,7 @@ fn links(text: &str) -> Vec<String> {
 ///
 /// # Errors
 /// [`PlanError::NoSection`] if there is no such heading, or no task below it.
-pub fn only_section(kind: PlanKind, bytes: &[u8], reading: Reading, title: &str) -> Result<Reading, PlanError> {
+pub fn only_section(kind: PlanKind, bytes: &[u8], reading: ParsedPlan, title: &str) -> Result<ParsedPlan, PlanError> {
     let text = String::from_utf8_lossy(bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let body = match kind {
@@ -98,7 +98,7 @@ pub fn only_section(kind: PlanKind, bytes: &[u8], reading: Reading, title: &str)
     let first = first.ok_or_else(|| PlanError::NoSection {
         section: title.to_owned(),
     })?;
-    let Reading {
+    let ParsedPlan {
         mut plan,
         mut mistakes,
         mut places,
@@ -109,7 +109,7 @@ pub fn only_section(kind: PlanKind, bytes: &[u8], reading: Reading, title: &str)
     let kept = first..first + plan.tasks.len();
     mistakes.retain_mut(|mistake| moved(&mut mistake.task, &kept));
     places.retain_mut(|(task, _)| moved(task, &kept));
-    Ok(Reading { plan, mistakes, places })
+    Ok(ParsedPlan { plan, mistakes, places })
 }
 
 /// Converts the index of a task in the plan to one in `kept`. Returns false if it is not in that range.
@@ -127,7 +127,7 @@ mod tests {
     const PLAN: &str = "# Shop\n\nWords for all.\n\n## Notes\n\nNo task.\n\n## API\n\n- [ ] One {model=x}\n  - [x] Part\n\n### Errors\n\n- [ ] Two\n\n\
                         ## UI\n\nSee [the API](#api) and [a page](https://example.org/#api).\n\n> ## Quoted\n\n- [x] Three\n- [ ] Four {adapter=y}\n";
 
-    fn divided(text: &str) -> Sections {
+    fn divided(text: &str) -> PlanSections {
         let reading = read_bytes(PlanKind::Markdown, text.as_bytes()).unwrap();
         sections(text, &reading.plan.tasks)
     }
@@ -164,7 +164,7 @@ mod tests {
             only_section(PlanKind::Markdown, PLAN.as_bytes(), reading, title)
         };
         let texts =
-            |reading: &Reading| -> Vec<String> { reading.plan.tasks.iter().map(|task| task.text.clone()).collect() };
+            |reading: &ParsedPlan| -> Vec<String> { reading.plan.tasks.iter().map(|task| task.text.clone()).collect() };
         let api = only("API").unwrap();
         assert_eq!(texts(&api), ["One", "Part", "Two"]);
         assert_eq!(api.places.iter().map(|(task, _)| *task).collect::<Vec<_>>(), [0]);

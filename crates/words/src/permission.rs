@@ -5,7 +5,7 @@ use ralph_core::{
     machine::{NoAnswer, read_answer},
     run::Message,
 };
-use ralph_policy::permissions::Because;
+use ralph_policy::permissions::VerdictReason;
 
 use super::short_duration;
 
@@ -20,15 +20,15 @@ pub fn decision_in_words(decision: Decision) -> &'static str {
     }
 }
 
-pub fn because_in_words(because: &Because) -> String {
+pub fn because_in_words(because: &VerdictReason) -> String {
     match because {
-        Because::Rule { rule, list, origin } => format!("`{rule}` of `{}` ({origin})", list.name()),
-        Because::PossibleRule { rule, list, origin } => {
+        VerdictReason::Rule { rule, list, origin } => format!("`{rule}` of `{}` ({origin})", list.name()),
+        VerdictReason::PossibleRule { rule, list, origin } => {
             format!("could be `{rule}` of `{}` ({origin})", list.name())
         }
-        Because::Mode { mode } => format!("no rule; mode `{}`", mode_word(*mode)),
-        Because::Unclear { why } => why.to_string(),
-        Because::Harmless => "needs no rule".to_owned(),
+        VerdictReason::Mode { mode } => format!("no rule; mode `{}`", mode_word(*mode)),
+        VerdictReason::Unclear { why } => why.to_string(),
+        VerdictReason::Harmless => "needs no rule".to_owned(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use ralph_plan::batch::BatchId;
-use ralph_state::control::Personal;
+use ralph_state::control::UserOnlyAction;
 use ralph_system::proc::Supervisor;
 use ralph_text::{
     console::{complain, print},
@@ -24,7 +24,7 @@ use crate::{
 /// Removes leftovers of batches without activity for `older_ms`.
 pub(super) fn clean(args: &Args, older_ms: Option<u64>, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = place(args)?;
-    trust::refuse_agent(&place.paths, Personal::Many)?;
+    trust::refuse_agent(&place.paths, UserOnlyAction::Many)?;
     let Some(last) = many::latest(&place.paths) else {
         print("nothing to clean: there is no batch in this project\n");
         return Ok(0);

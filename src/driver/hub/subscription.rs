@@ -7,7 +7,7 @@ use std::{
 };
 
 use ralph_core::event::Record;
-use ralph_state::store::journal::Reader;
+use ralph_state::store::journal::JournalReader;
 
 use super::{
     backlog::NextItem,
@@ -60,7 +60,7 @@ pub struct Subscription {
     /// Records that come next and are only in the journal.
     missing: Range<u64>,
     /// Reads the missing records. Kept from one gap to the next: it never has to go back.
-    reader: Option<Reader>,
+    reader: Option<JournalReader>,
     /// Until then, only the end of the run is looked for.
     rests_until: Option<Instant>,
 }
@@ -163,7 +163,7 @@ impl Subscription {
     /// Hands over the records from before the first event, one at a time. Stops at a part of the journal that cannot be
     /// read.
     pub fn past(&mut self, take: &mut dyn FnMut(&Record)) {
-        let Ok(mut reader) = Reader::open(&self.shared.journal) else {
+        let Ok(mut reader) = JournalReader::open(&self.shared.journal) else {
             return;
         };
         while reader.next_seq() < self.first
@@ -187,7 +187,7 @@ impl Subscription {
     fn next_missing(&mut self) -> Option<Record> {
         while !self.missing.is_empty() {
             if self.reader.is_none() {
-                self.reader = Reader::open(&self.shared.journal).ok();
+                self.reader = JournalReader::open(&self.shared.journal).ok();
             }
             let first = self.missing.start;
             let record = self.reader.as_mut().and_then(|reader| {

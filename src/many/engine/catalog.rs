@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ralph_plan::batch::LOCAL;
-use ralph_policy::settings::{Layered, Origin, closest};
+use ralph_policy::settings::{LayeredCatalog, SettingOrigin, closest};
 use ralph_system::files::Directory;
 use thiserror::Error;
 
@@ -76,7 +76,7 @@ pub(crate) struct ListedEngine {
     pub(crate) title: String,
     pub(crate) verified: Option<String>,
     /// The layer with the highest precedence that defines it.
-    pub(crate) origin: Origin,
+    pub(crate) origin: SettingOrigin,
     /// Path of the program that submits jobs; `None` if it is not installed.
     pub(crate) program: Option<PathBuf>,
     /// The reason why its manifest is invalid.
@@ -85,12 +85,12 @@ pub(crate) struct ListedEngine {
 
 /// The engines by id, except the local one, which has no file.
 #[derive(Debug)]
-pub(crate) struct EngineCatalog(Layered);
+pub(crate) struct EngineCatalog(LayeredCatalog);
 
 impl EngineCatalog {
     /// Reads all layers, the weakest first. Errors in an engine are reported when it is asked for.
     pub(crate) fn load(user: Option<PathBuf>, project: &Directory) -> EngineCatalog {
-        let mut layered = Layered::new(&LANGUAGE, "an engine");
+        let mut layered = LayeredCatalog::new(&LANGUAGE, "an engine");
         for (id, text) in BUILT_IN {
             layered.add_built_in::<WrittenEngine>(id, text);
         }
@@ -169,7 +169,7 @@ impl EngineCatalog {
         Ok(shown)
     }
 
-    fn entry(&self, id: &str) -> Result<&ralph_policy::settings::Entry, EngineError> {
+    fn entry(&self, id: &str) -> Result<&ralph_policy::settings::CatalogEntry, EngineError> {
         if id == LOCAL {
             return Err(EngineError::Local);
         }
@@ -195,7 +195,7 @@ fn why(error: &EngineError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_policy::settings::Keys;
+    use ralph_policy::settings::SettingKeys;
 
     fn with(id: &str, text: &str) -> EngineCatalog {
         let dir = tempfile::tempdir().unwrap();
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn the_guide_has_every_key() {
         let guide = include_str!("../../../docs/guide/engines.md");
-        for (key, _) in Keys::of::<WrittenEngine>().iter() {
+        for (key, _) in SettingKeys::for_record::<WrittenEngine>().iter() {
             let row = guide.contains(&format!("| `{key}` |")) || guide.contains(&format!("| `{key}.NAME` |"));
             assert!(row, "{key}");
         }

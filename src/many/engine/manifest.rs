@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ralph_policy::settings::{LayerError, Merged, Origin, Slot, Template};
+use ralph_policy::settings::{LayerError, Merged, PlaceholderSet, SettingOrigin, TextTemplate};
 use regex_lite::Regex;
 use thiserror::Error;
 
@@ -28,7 +28,7 @@ pub(super) enum EnginePlaceholder {
     Tree,
 }
 
-impl Slot for EnginePlaceholder {
+impl PlaceholderSet for EnginePlaceholder {
     const ALL: &[EnginePlaceholder] = &[
         EnginePlaceholder::Args,
         EnginePlaceholder::Cores,
@@ -58,7 +58,7 @@ impl Slot for EnginePlaceholder {
     }
 }
 
-pub(super) type CommandTemplate = Template<EnginePlaceholder>;
+pub(super) type CommandTemplate = TextTemplate<EnginePlaceholder>;
 
 /// An error in the file of an engine, with its location.
 #[derive(Debug, Clone, Error)]
@@ -66,36 +66,40 @@ pub(crate) enum EngineManifestError {
     #[error(transparent)]
     Layer(#[from] LayerError),
     #[error("{at}: `{key}` is missing")]
-    Missing { at: Origin, key: &'static str },
+    Missing { at: SettingOrigin, key: &'static str },
     #[error("{at}: `{key}` is empty")]
-    Empty { at: Origin, key: &'static str },
+    Empty { at: SettingOrigin, key: &'static str },
     #[error("{at}: unknown placeholder `{{{name}}}` in `{key}`; known there: {known}")]
     UnknownPlaceholder {
-        at: Origin,
+        at: SettingOrigin,
         key: &'static str,
         name: String,
         known: String,
     },
     #[error("{at}: `{{args}}` in `{key}` must be an element of its own: it stands for all of `submit.args`")]
-    ArgsNotAlone { at: Origin, key: &'static str },
+    ArgsNotAlone { at: SettingOrigin, key: &'static str },
     #[error("{at}: `{key}` is no regular expression: {why}")]
-    NotARegex { at: Origin, key: &'static str, why: String },
+    NotARegex {
+        at: SettingOrigin,
+        key: &'static str,
+        why: String,
+    },
     #[error("{at}: `{key}` has no group `{group}`: name it as in `(?<{group}>...)`")]
     NoGroup {
-        at: Origin,
+        at: SettingOrigin,
         key: &'static str,
         group: &'static str,
     },
     #[error("{at}: `{key}` is no JSON pointer: it is empty or begins with `/`, as in \"/0/id\"")]
-    NotAPointer { at: Origin, key: &'static str },
+    NotAPointer { at: SettingOrigin, key: &'static str },
     #[error("{at}: `{key}` and `{pointer}` both say where the same is found; leave out one of them")]
     TwoWays {
-        at: Origin,
+        at: SettingOrigin,
         key: &'static str,
         pointer: &'static str,
     },
     #[error("{at}: `state.means` has the word \"{word}\" twice")]
-    WordTwice { at: Origin, word: String },
+    WordTwice { at: SettingOrigin, word: String },
 }
 
 impl EngineManifestError {
@@ -163,7 +167,7 @@ pub(super) struct AnswerPattern(CommandTemplate);
 
 impl AnswerPattern {
     fn new(
-        at: &Origin,
+        at: &SettingOrigin,
         key: &'static str,
         text: &str,
         allowed: &[EnginePlaceholder],
@@ -367,7 +371,7 @@ impl EngineManifestReader<'_> {
 }
 
 fn template(
-    at: &Origin,
+    at: &SettingOrigin,
     key: &'static str,
     text: &str,
     allowed: &[EnginePlaceholder],

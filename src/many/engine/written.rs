@@ -2,11 +2,11 @@
 
 use ralph_policy::{
     settings,
-    settings::{Language, Maybe, Open, Section, Text, Texts, Within},
+    settings::{AnyText, Maybe, OpenGroup, SettingsSection, Terms, TextList, WholeNumber},
 };
 
 /// Terms for engines' files in messages.
-pub(super) const LANGUAGE: Language = Language {
+pub(super) const LANGUAGE: Terms = Terms {
     whole: "the engine",
     whole_expected: "an object of engine settings",
     section_expected: "a table",
@@ -17,23 +17,23 @@ settings! {
     /// The text of an engine's file, its layers merged.
     pub(super) struct WrittenEngine {
         /// Must equal the file name without `.toml`.
-        id("id"): Maybe<Text>,
+        id("id"): Maybe<AnyText>,
         /// Display name.
-        title("title"): Maybe<Text>,
+        title("title"): Maybe<AnyText>,
         /// The version that it was tested with.
-        verified("verified"): Maybe<Text>,
+        verified("verified"): Maybe<AnyText>,
         /// Deadline of each of its commands, in milliseconds.
-        timeout_ms("timeout_ms"): Within<100, 600_000> = 30000,
+        timeout_ms("timeout_ms"): WholeNumber<100, 600_000> = 30000,
         /// How long engine and run may contradict each other about whether the run continues, in
         /// milliseconds.
-        patience_ms("patience_ms"): Within<100, 3_600_000> = 60000,
-        job("job"): Section<WrittenJob>,
-        submit("submit"): Section<WrittenSubmit>,
-        find("find"): Section<WrittenFind>,
-        state("state"): Section<WrittenState>,
-        cancel("cancel"): Section<WrittenCancel>,
-        log("log"): Section<WrittenLog>,
-        install("install"): Section<WrittenEngineInstall>,
+        patience_ms("patience_ms"): WholeNumber<100, 3_600_000> = 60000,
+        job("job"): SettingsSection<WrittenJob>,
+        submit("submit"): SettingsSection<WrittenSubmit>,
+        find("find"): SettingsSection<WrittenFind>,
+        state("state"): SettingsSection<WrittenState>,
+        cancel("cancel"): SettingsSection<WrittenCancel>,
+        log("log"): SettingsSection<WrittenLog>,
+        install("install"): SettingsSection<WrittenEngineInstall>,
     }
 }
 
@@ -41,16 +41,16 @@ settings! {
     /// Resources of each job.
     pub(super) struct WrittenJob {
         /// Cores: `{cores}`.
-        cores("cores"): Within<1, 4096> = 1,
+        cores("cores"): WholeNumber<1, 4096> = 1,
         /// Memory in mebibytes: `{memory_mib}`.
-        memory_mib("memory_mib"): Within<1, 16_777_216> = 2048,
+        memory_mib("memory_mib"): WholeNumber<1, 16_777_216> = 2048,
         /// Minutes until the engine ends the job: `{minutes}`, or `{seconds}`. Interrupted work continues in
         /// another job.
-        minutes("minutes"): Within<1, 525_600> = 1440,
+        minutes("minutes"): WholeNumber<1, 525_600> = 1440,
         /// Lines of `sh` that run before ralph, such as "module load git".
-        setup("setup"): Texts = [],
+        setup("setup"): TextList = [],
         /// Variables for ralph and its agent, in addition to those that the engine passes on.
-        env("env"): Open<Text>,
+        env("env"): OpenGroup<AnyText>,
     }
 }
 
@@ -58,15 +58,15 @@ settings! {
     /// Submission of a job.
     pub(super) struct WrittenSubmit {
         /// The program and its arguments; no shell is involved.
-        command("command"): Maybe<Texts>,
+        command("command"): Maybe<TextList>,
         /// Arguments of your own, such as a partition, in the place of `{args}` in `command`.
-        args("args"): Texts = [],
+        args("args"): TextList = [],
         /// Text for the command's standard input.
-        stdin("stdin"): Maybe<Text>,
+        stdin("stdin"): Maybe<AnyText>,
         /// Finds the job's id in the output: a regular expression with the group `job`.
-        job("job"): Maybe<Text>,
+        job("job"): Maybe<AnyText>,
         /// Finds the job's id with a JSON pointer instead.
-        job_pointer("job_pointer"): Maybe<Text>,
+        job_pointer("job_pointer"): Maybe<AnyText>,
     }
 }
 
@@ -74,11 +74,11 @@ settings! {
     /// Search for a job by its name, if its id was not recorded.
     pub(super) struct WrittenFind {
         /// The program and its arguments.
-        command("command"): Maybe<Texts>,
+        command("command"): Maybe<TextList>,
         /// As `submit.job`; if it does not match, there is no such job.
-        job("job"): Maybe<Text>,
+        job("job"): Maybe<AnyText>,
         /// Finds the job's id with a JSON pointer instead.
-        job_pointer("job_pointer"): Maybe<Text>,
+        job_pointer("job_pointer"): Maybe<AnyText>,
     }
 }
 
@@ -86,16 +86,16 @@ settings! {
     /// Question for the state of a job.
     pub(super) struct WrittenState {
         /// The program and its arguments.
-        command("command"): Maybe<Texts>,
+        command("command"): Maybe<TextList>,
         /// Interval, in milliseconds.
-        every_ms("every_ms"): Within<50, 600_000> = 5000,
+        every_ms("every_ms"): WholeNumber<50, 600_000> = 5000,
         /// Finds the state in the output: a regular expression with the group `state`.
-        state("state"): Maybe<Text>,
+        state("state"): Maybe<AnyText>,
         /// Finds the state with a JSON pointer instead.
-        state_pointer("state_pointer"): Maybe<Text>,
+        state_pointer("state_pointer"): Maybe<AnyText>,
         /// A regular expression that matches the output, on stdout or stderr, if there is no such job.
-        unknown("unknown"): Maybe<Text>,
-        means("means"): Section<WrittenMeans>,
+        unknown("unknown"): Maybe<AnyText>,
+        means("means"): SettingsSection<WrittenMeans>,
     }
 }
 
@@ -103,15 +103,15 @@ settings! {
     /// The engine's states, by their meaning.
     pub(super) struct WrittenMeans {
         /// The job waits in the queue.
-        queued("queued"): Texts = [],
+        queued("queued"): TextList = [],
         /// The job runs, or is being ended.
-        running("running"): Texts = [],
+        running("running"): TextList = [],
         /// The job is over.
-        ended("ended"): Texts = [],
+        ended("ended"): TextList = [],
         /// The engine ended the job for a reason of its own; the work continues in another job.
-        cut_off("cut_off"): Texts = [],
+        cut_off("cut_off"): TextList = [],
         /// A person cancelled the job at the engine.
-        cancelled("cancelled"): Texts = [],
+        cancelled("cancelled"): TextList = [],
     }
 }
 
@@ -119,7 +119,7 @@ settings! {
     /// Cancellation of a job.
     pub(super) struct WrittenCancel {
         /// The program and its arguments. It may fail for a job that is over.
-        command("command"): Maybe<Texts>,
+        command("command"): Maybe<TextList>,
     }
 }
 
@@ -127,7 +127,7 @@ settings! {
     /// The engine's own output of a job whose script never began.
     pub(super) struct WrittenLog {
         /// The program and its arguments.
-        command("command"): Maybe<Texts>,
+        command("command"): Maybe<TextList>,
     }
 }
 
@@ -135,6 +135,6 @@ settings! {
     /// Installation of the engine.
     pub(super) struct WrittenEngineInstall {
         /// A command or a page for the installation.
-        hint("hint"): Maybe<Text>,
+        hint("hint"): Maybe<AnyText>,
     }
 }

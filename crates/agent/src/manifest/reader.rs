@@ -3,7 +3,7 @@
 use std::{str::FromStr, sync::Arc, time::Duration};
 
 use ralph_core::event::{ProblemKind, ToolKinds};
-use ralph_policy::settings::{Merged, Node, Origin, Slot as _, UnknownPlaceholder};
+use ralph_policy::settings::{Merged, Node, PlaceholderSet as _, SettingOrigin, UnknownPlaceholder};
 use ralph_system::proc::Ladder;
 use ralph_text::Position;
 
@@ -81,17 +81,17 @@ impl AdapterReader<'_> {
     }
 
     /// The place for errors that concern no single key.
-    fn whole(&self) -> Origin {
+    fn whole(&self) -> SettingOrigin {
         let rows = self.merged.rows();
         match rows.first().map(|(_, node)| &node.origin) {
-            Some(Origin::File { path, .. }) => Origin::file(path, Position { line: 1, column: 1 }),
+            Some(SettingOrigin::File { path, .. }) => SettingOrigin::file(path, Position { line: 1, column: 1 }),
             Some(origin) => origin.clone(),
-            None => Origin::BuiltIn,
+            None => SettingOrigin::BuiltIn,
         }
     }
 
     /// The place of `key`.
-    fn at(&self, key: &str) -> Origin {
+    fn at(&self, key: &str) -> SettingOrigin {
         let found = self.merged.get(key);
         found.map_or_else(|| self.whole(), |node| node.origin.clone())
     }
@@ -128,7 +128,11 @@ impl AdapterReader<'_> {
             ..command.clone()
         };
         self.check_groups("live.args", &live)?;
-        let built_in = |key| self.merged.get(key).is_some_and(|node| node.origin == Origin::BuiltIn);
+        let built_in = |key| {
+            self.merged
+                .get(key)
+                .is_some_and(|node| node.origin == SettingOrigin::BuiltIn)
+        };
         Ok(Some(LiveLaunch {
             protocol,
             capabilities: Capabilities {

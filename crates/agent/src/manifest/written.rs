@@ -4,8 +4,8 @@ use ralph_core::event::ToolKind;
 use ralph_policy::{
     settings,
     settings::{
-        Choice, Grammar, Language, Maybe, Mistake, Node, OneOf, Open, Section, SomeOf, Switch, Text, Texts, Within,
-        accept_or,
+        AnyText, Grammar, Maybe, Mistake, NamedChoice, Node, OneOf, OpenGroup, SettingsSection, SomeOf, Switch, Terms,
+        TextList, WholeNumber, accept_or,
     },
 };
 use ralph_system::proc::StopSignal;
@@ -22,7 +22,7 @@ use super::{
 };
 
 /// The words for manifests in error messages.
-pub(crate) const LANGUAGE: Language = Language {
+pub(crate) const LANGUAGE: Terms = Terms {
     whole: "the adapter",
     whole_expected: "an object of adapter settings",
     section_expected: "a table",
@@ -33,27 +33,27 @@ settings! {
     /// An adapter as it is written, its layers merged.
     pub(crate) struct WrittenAdapter {
         /// Has to agree with the name of the file.
-        id("id"): Maybe<Text>,
+        id("id"): Maybe<AnyText>,
         /// What people call it.
-        title("title"): Maybe<Text>,
+        title("title"): Maybe<AnyText>,
         /// The version it was tested with.
-        verified("verified"): Maybe<Text>,
+        verified("verified"): Maybe<AnyText>,
         /// Whether the agent is a program with a terminal or a server.
         transport("transport"): OneOf<Transport> = "pty",
         /// How its output is understood.
         dialect("dialect"): Maybe<OneOf<DialectKind>>,
-        command("command"): Section<WrittenCommand>,
-        live("live"): Section<WrittenLive>,
-        mcp("mcp"): Section<WrittenMcp>,
-        model("model"): Section<WrittenModel>,
-        usage("usage"): Section<WrittenUsage>,
-        stop("stop"): Section<WrittenStop>,
-        probe("probe"): Section<WrittenProbe>,
-        login("login"): Section<WrittenLogin>,
-        sandbox("sandbox"): Section<WrittenSandbox>,
-        install("install"): Section<WrittenInstall>,
-        capabilities("capabilities"): Section<WrittenCapabilities>,
-        patterns("patterns"): Section<WrittenPatterns>,
+        command("command"): SettingsSection<WrittenCommand>,
+        live("live"): SettingsSection<WrittenLive>,
+        mcp("mcp"): SettingsSection<WrittenMcp>,
+        model("model"): SettingsSection<WrittenModel>,
+        usage("usage"): SettingsSection<WrittenUsage>,
+        stop("stop"): SettingsSection<WrittenStop>,
+        probe("probe"): SettingsSection<WrittenProbe>,
+        login("login"): SettingsSection<WrittenLogin>,
+        sandbox("sandbox"): SettingsSection<WrittenSandbox>,
+        install("install"): SettingsSection<WrittenInstall>,
+        capabilities("capabilities"): SettingsSection<WrittenCapabilities>,
+        patterns("patterns"): SettingsSection<WrittenPatterns>,
     }
 }
 
@@ -61,24 +61,24 @@ settings! {
     /// The command line of one session.
     pub(crate) struct WrittenCommand {
         /// A name on `PATH`, or a path.
-        program("program"): Maybe<Text>,
+        program("program"): Maybe<AnyText>,
         /// Arguments, none of which passes through a shell.
-        args("args"): Maybe<Texts>,
+        args("args"): Maybe<TextList>,
         /// What `{model}` in `args` stands for when a model is set.
-        model("model"): Maybe<Texts>,
+        model("model"): Maybe<TextList>,
         /// What `{agent}` in `args` stands for when an agent is named.
-        agent("agent"): Maybe<Texts>,
+        agent("agent"): Maybe<TextList>,
         /// What `{resume}` in `args` stands for when a session is continued.
-        resume("resume"): Maybe<Texts>,
+        resume("resume"): Maybe<TextList>,
         /// What carries the prompt.
         prompt("prompt"): Maybe<OneOf<PromptBy>>,
         /// Variables for the agent, beside those of ralph's own environment.
-        env("env"): Open<Text>,
+        env("env"): OpenGroup<AnyText>,
         /// Variables the agent does not get, wherever they are set.
-        env_remove("env_remove"): Texts = [],
+        env_remove("env_remove"): TextList = [],
         /// The variable that says where it unpacks libraries of its own at each start, and leaves them: it names a directory
         /// that is removed with the program.
-        unpacks_to("unpacks_to"): Maybe<Text>,
+        unpacks_to("unpacks_to"): Maybe<AnyText>,
         /// Its tools do not see the user's git configuration.
         git_identity("git_identity"): Switch = false,
     }
@@ -90,7 +90,7 @@ settings! {
         /// What is spoken on it.
         protocol("protocol"): Maybe<OneOf<LiveKind>>,
         /// Arguments for it, in place of those of the command.
-        args("args"): Maybe<Texts>,
+        args("args"): Maybe<TextList>,
         /// How a message reaches the running turn.
         steering("steering"): OneOf<Steering> = "protocol",
         /// Whether a session can be continued on it.
@@ -99,7 +99,7 @@ settings! {
         usage("usage"): Switch = true,
         /// Whether the name of each use of a tool begins with the tool's own name.
         named_calls("named_calls"): Switch = false,
-        asking("asking"): Section<WrittenAsking>,
+        asking("asking"): SettingsSection<WrittenAsking>,
     }
 }
 
@@ -109,13 +109,13 @@ settings! {
         /// The kinds of tools before every use of which it asks.
         kinds("kinds"): Maybe<SomeOf<ToolKind>>,
         /// Arguments in addition to those of the channel.
-        args("args"): Texts = [],
+        args("args"): TextList = [],
         /// Variables in addition to those of the command.
-        env("env"): Open<Text>,
+        env("env"): OpenGroup<AnyText>,
         /// The text of a file that the others name.
-        file("file"): Maybe<Text>,
+        file("file"): Maybe<AnyText>,
         /// Files in which its user allows it to run commands without asking.
-        bypass("bypass"): Texts = [],
+        bypass("bypass"): TextList = [],
     }
 }
 
@@ -125,9 +125,9 @@ settings! {
         /// How the servers are written where `{mcp_servers}` stands.
         form("form"): OneOf<McpForm> = "json",
         /// Arguments in addition to those of the command, or of the live channel.
-        args("args"): Texts = [],
+        args("args"): TextList = [],
         /// Variables in addition to those of the command. A JSON object joins one that is there.
-        env("env"): Open<Text>,
+        env("env"): OpenGroup<AnyText>,
         /// On its live channel it goes on after its turn as long as its servers do, so that it has to be stopped.
         stays("stays"): Switch = false,
     }
@@ -155,7 +155,7 @@ settings! {
         /// The signal that makes it clean up best.
         first("first"): OneOf<StopSignal> = "terminate",
         /// How long it may take after each, in milliseconds.
-        grace_ms("grace_ms"): Within<0, 60_000> = 3000,
+        grace_ms("grace_ms"): WholeNumber<0, 60_000> = 3000,
     }
 }
 
@@ -163,7 +163,7 @@ settings! {
     /// How its version is found out.
     pub(crate) struct WrittenProbe {
         /// Arguments that make it print its version.
-        args("args"): Maybe<Texts>,
+        args("args"): Maybe<TextList>,
     }
 }
 
@@ -171,13 +171,13 @@ settings! {
     /// What it needs to reach its model.
     pub(crate) struct WrittenLogin {
         /// Variables, each of which is enough.
-        env("env"): Texts = [],
+        env("env"): TextList = [],
         /// Further variables with keys that it may use.
-        keys("keys"): Texts = [],
+        keys("keys"): TextList = [],
         /// Files, each of which is enough.
-        files("files"): Texts = [],
+        files("files"): TextList = [],
         /// What to type to log in.
-        hint("hint"): Maybe<Text>,
+        hint("hint"): Maybe<AnyText>,
     }
 }
 
@@ -185,11 +185,11 @@ settings! {
     /// What it has to be given where it is confined.
     pub(crate) struct WrittenSandbox {
         /// Directories that it keeps its own state in.
-        write("write"): Texts = [],
+        write("write"): TextList = [],
         /// Files of its own state beside them.
-        write_files("write_files"): Texts = [],
+        write_files("write_files"): TextList = [],
         /// Hosts that it connects to, its model's first of all.
-        hosts("hosts"): Texts = [],
+        hosts("hosts"): TextList = [],
     }
 }
 
@@ -197,7 +197,7 @@ settings! {
     /// Where it comes from.
     pub(crate) struct WrittenInstall {
         /// What to type to install it.
-        hint("hint"): Maybe<Text>,
+        hint("hint"): Maybe<AnyText>,
     }
 }
 
@@ -228,7 +228,7 @@ settings! {
         message("message"): Maybe<Expression>,
         /// It got on: what stands before that matters no more.
         after("after"): Maybe<Expression>,
-        problem("problem"): Section<WrittenProblems>,
+        problem("problem"): SettingsSection<WrittenProblems>,
     }
 }
 
@@ -250,7 +250,7 @@ settings! {
 pub(crate) struct Expression;
 
 impl Grammar for Expression {
-    type Held = LinePattern;
+    type Value = LinePattern;
 
     fn read(node: &Node, key: &str) -> Result<LinePattern, Vec<Mistake>> {
         let read = match node.text() {
@@ -278,35 +278,35 @@ pub(crate) enum UsageScope {
     Session,
 }
 
-impl Choice for UsageScope {
+impl NamedChoice for UsageScope {
     const CHOICES: &'static [(&'static str, Self)] = &[("turn", UsageScope::Turn), ("session", UsageScope::Session)];
 }
 
-impl Choice for Transport {
+impl NamedChoice for Transport {
     const CHOICES: &'static [(&'static str, Self)] = &[("pty", Transport::Pty), ("http", Transport::Http)];
 }
 
-impl Choice for DialectKind {
+impl NamedChoice for DialectKind {
     const CHOICES: &'static [(&'static str, Self)] = &DialectKind::NAMES;
 }
 
-impl Choice for LiveKind {
+impl NamedChoice for LiveKind {
     const CHOICES: &'static [(&'static str, Self)] = &LiveKind::NAMES;
 }
 
-impl Choice for McpForm {
+impl NamedChoice for McpForm {
     const CHOICES: &'static [(&'static str, Self)] = &McpForm::NAMES;
 }
 
-impl Choice for Steering {
+impl NamedChoice for Steering {
     const CHOICES: &'static [(&'static str, Self)] = &Steering::NAMES;
 }
 
-impl Choice for PromptBy {
+impl NamedChoice for PromptBy {
     const CHOICES: &'static [(&'static str, Self)] = &[("stdin", PromptBy::Stdin), ("file", PromptBy::File)];
 }
 
-impl Choice for ModelForm {
+impl NamedChoice for ModelForm {
     const CHOICES: &'static [(&'static str, Self)] = &[
         ("name", ModelForm::Name),
         ("provider/name", ModelForm::ProviderName),
@@ -319,7 +319,7 @@ mod tests {
     use super::*;
     use ralph_core::testing::assert_committed;
 
-    use ralph_policy::settings::{Form, Keys, reference};
+    use ralph_policy::settings::{SettingForm, SettingKeys, reference};
 
     const REFERENCE: &str = include_str!("../../../../docs/guide/adapters.md");
 
@@ -331,10 +331,10 @@ mod tests {
             .lines()
             .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
             .collect();
-        let declared = Keys::of::<WrittenAdapter>();
+        let declared = SettingKeys::for_record::<WrittenAdapter>();
         let declared = declared.iter().map(|(key, field)| match field.kind.form {
-            Form::Open => format!("{key}.NAME"),
-            Form::Leaf | Form::Section { .. } => key.to_owned(),
+            SettingForm::Open => format!("{key}.NAME"),
+            SettingForm::Leaf | SettingForm::Section { .. } => key.to_owned(),
         });
         let mut known: Vec<String> = declared.collect();
         known.sort_by_key(|key| rows.iter().position(|row| row == key));
@@ -355,7 +355,7 @@ mod tests {
 
     #[test]
     fn a_key_is_suggested_by_likeness_of_the_whole_or_of_its_last_part() {
-        let keys = Keys::of::<WrittenAdapter>();
+        let keys = SettingKeys::for_record::<WrittenAdapter>();
         assert_eq!(keys.nearest("command.arg"), Some("command.args"));
         assert_eq!(keys.nearest("program"), Some("command.program"));
         assert_eq!(keys.nearest("zzzzz"), None);

@@ -30,7 +30,7 @@ pub fn final_promise(message: &str, token: &str) -> bool {
 /// The lines of a message outside of fenced code, without the fences themselves.
 pub(super) fn unfenced_lines(message: &str) -> impl Iterator<Item = &str> {
     let mut fence: Option<Fence> = None;
-    message.lines().filter(move |line| match (fence, Fence::of(line)) {
+    message.lines().filter(move |line| match (fence, Fence::parse(line)) {
         (None, None) => true,
         (None, Some(opened)) => {
             fence = Some(opened);
@@ -73,7 +73,7 @@ struct Fence {
 }
 
 impl Fence {
-    fn of(line: &str) -> Option<Self> {
+    fn parse(line: &str) -> Option<Self> {
         let line = line.trim();
         let mark = line.chars().next().filter(|first| matches!(first, '`' | '~'))?;
         let info = line.trim_start_matches(mark);

@@ -3,7 +3,7 @@
 use ralph_core::event::Mode;
 
 use super::{
-    draft::{Confined, Draft, PromptInput, progress},
+    draft::{AgentConfinement, Draft, PromptInput, progress},
     template::Brief,
 };
 use crate::PlanKind;
@@ -32,7 +32,7 @@ pub(super) fn as_template(kind: PlanKind, brief: &Brief) -> String {
         notices: &[],
         background: &[],
         before: None,
-        confined: Confined::No,
+        confined: AgentConfinement::No,
         has_tools: false,
     };
     // Braces in a file name do not form a placeholder.
@@ -138,12 +138,12 @@ fn write_sent_back(draft: &mut Draft, input: &PromptInput<'_>, task: &str) {
 /// No line of the prompt begins with one of these phrases, so an agent that repeats its prompt makes no statement.
 pub(super) fn write_last_words(draft: &mut Draft, input: &PromptInput<'_>) {
     draft.ours(match input.confined {
-        Confined::No => "",
-        Confined::On => {
+        AgentConfinement::No => "",
+        AgentConfinement::On => {
             "A sandbox lets you write to this directory, caches and temporary files only: if that is too little, end as \
              blocked.\n"
         }
-        Confined::Strict => {
+        AgentConfinement::Strict => {
             "A sandbox lets you write to this directory and $TMPDIR only, and connect to few hosts: if that is too little, \
              end as blocked.\n"
         }

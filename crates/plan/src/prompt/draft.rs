@@ -33,14 +33,14 @@ pub struct PromptInput<'a> {
     pub background: &'a [String],
     /// The handover from the previous session; `None` if it is left out.
     pub before: Option<&'a Handover>,
-    pub confined: Confined,
+    pub confined: AgentConfinement,
     /// Whether the agent has ralph's own tools.
     pub has_tools: bool,
 }
 
 /// How the agent is confined on the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Confined {
+pub enum AgentConfinement {
     /// Not confined.
     No,
     /// Write access to few places.
@@ -51,7 +51,7 @@ pub enum Confined {
 
 /// A rendered prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Prompt {
+pub struct RenderedPrompt {
     pub text: String,
     /// Bytes of ralph's own words: everything but the user's template, task and messages, and the words of earlier
     /// sessions.
@@ -69,7 +69,7 @@ pub(super) fn progress(input: &PromptInput<'_>) -> String {
 /// A prompt in progress, which counts ralph's own words.
 #[derive(Default)]
 pub(super) struct Draft {
-    pub prompt: Prompt,
+    pub prompt: RenderedPrompt,
 }
 
 impl Draft {

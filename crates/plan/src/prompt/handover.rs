@@ -38,7 +38,7 @@ pub enum SessionEnd {
 
 /// The text of a handover, by author.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Written {
+pub(super) struct HandoverText {
     /// By ralph.
     pub(super) heading: String,
     /// By the agent, quoted.
@@ -48,20 +48,20 @@ pub(super) struct Written {
 }
 
 /// Returns the text of a handover; `None` if there is nothing to say.
-pub(super) fn written(handover: &Handover) -> Option<Written> {
+pub(super) fn written(handover: &Handover) -> Option<HandoverText> {
     let heading = heading(handover);
     let changed = changed(handover.changed.as_deref());
     let room = CAP_BYTES.saturating_sub(heading.len() + changed.len());
     let quoted = quoted(handover, room);
     if !quoted.is_empty() {
-        return Some(Written {
+        return Some(HandoverText {
             heading,
             quoted,
             changed,
         });
     }
     let names = handover.changed.as_ref()?;
-    (!names.is_empty()).then(|| Written {
+    (!names.is_empty()).then(|| HandoverText {
         heading: String::new(),
         quoted,
         changed: changed.replacen("It", &format!("Session {}", handover.iteration), 1),

@@ -12,8 +12,8 @@ mod render;
 mod review;
 mod template;
 
-pub use draft::{Confined, Prompt, PromptInput};
+pub use draft::{AgentConfinement, PromptInput, RenderedPrompt};
 pub use handover::{Handover, SessionEnd};
 pub use render::{built_in_text, render};
-pub use review::{Changed, ReviewInput, render_review};
-pub use template::{PromptError, Template};
+pub use review::{ReviewInput, ReviewedChanges, render_review};
+pub use template::{PromptError, PromptTemplate};

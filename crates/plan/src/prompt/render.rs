@@ -4,9 +4,9 @@ use ralph_core::event::{Mode, TEXT_CAP_BYTES, clip};
 
 use super::{
     built_in,
-    draft::{Draft, Prompt, PromptInput, progress},
-    handover::{self, Written},
-    template::{Brief, Instructions, Part, Placeholder, Template},
+    draft::{Draft, PromptInput, RenderedPrompt, progress},
+    handover::{self, HandoverText},
+    template::{Brief, Instructions, PromptPart, PromptPlaceholder, PromptTemplate},
 };
 use crate::PlanKind;
 
@@ -15,7 +15,7 @@ use crate::PlanKind;
 /// The parts that the loop depends on are appended to a user's template: how to promise completion or report a blocker,
 /// the user's messages, and ralph's notices. The promise is never alone on a line of the prompt, so an agent that
 /// repeats its prompt promises nothing.
-pub fn render(template: &Template, input: &PromptInput<'_>) -> Prompt {
+pub fn render(template: &PromptTemplate, input: &PromptInput<'_>) -> RenderedPrompt {
     let mut draft = Draft::default();
     match &template.0 {
         Instructions::BuiltIn(brief) => built_in::write(&mut draft, input, brief),
@@ -58,23 +58,23 @@ pub fn render(template: &Template, input: &PromptInput<'_>) -> Prompt {
     draft.prompt
 }
 
-/// The built-in instructions for a plan of this kind, as a text for [`Template::parse`]: a starting point for the
+/// The built-in instructions for a plan of this kind, as a text for [`PromptTemplate::parse`]: a starting point for the
 /// user's own template.
 pub fn built_in_text(kind: PlanKind, mode: Option<Mode>, reads: Vec<String>) -> String {
     built_in::as_template(kind, &Brief { mode, reads })
 }
 
-fn write_part(draft: &mut Draft, part: &Part, input: &PromptInput<'_>) {
+fn write_part(draft: &mut Draft, part: &PromptPart, input: &PromptInput<'_>) {
     match part {
-        Part::Text(text) => draft.users(text),
-        Part::Value(Placeholder::Plan) => draft.ours(input.plan),
-        Part::Value(Placeholder::Task) => match input.task {
+        PromptPart::Text(text) => draft.users(text),
+        PromptPart::Value(PromptPlaceholder::Plan) => draft.ours(input.plan),
+        PromptPart::Value(PromptPlaceholder::Task) => match input.task {
             Some(task) => draft.users(task),
             None => draft.ours("(no task is open)"),
         },
-        Part::Value(Placeholder::Iteration) => draft.ours(&input.iteration.to_string()),
-        Part::Value(Placeholder::Progress) => draft.ours(&progress(input)),
-        Part::Value(Placeholder::LastMessage) => match input.before.and_then(handover::written) {
+        PromptPart::Value(PromptPlaceholder::Iteration) => draft.ours(&input.iteration.to_string()),
+        PromptPart::Value(PromptPlaceholder::Progress) => draft.ours(&progress(input)),
+        PromptPart::Value(PromptPlaceholder::LastMessage) => match input.before.and_then(handover::written) {
             Some(before) => {
                 // A quote begins on its own line.
                 draft.end_line();
@@ -85,7 +85,7 @@ fn write_part(draft: &mut Draft, part: &Part, input: &PromptInput<'_>) {
     }
 }
 
-fn write_handover(draft: &mut Draft, written: &Written) {
+fn write_handover(draft: &mut Draft, written: &HandoverText) {
     draft.ours(&written.heading);
     draft.users(&written.quoted);
     draft.ours(&written.changed);
@@ -131,7 +131,7 @@ mod tests {
     use crate::{
         PlanKind,
         claims::{StatusPlace, final_promise, self_report},
-        prompt::{Confined, Handover, SessionEnd},
+        prompt::{AgentConfinement, Handover, SessionEnd},
     };
 
     const TOKEN: &str = "4f2a91c07b3d";
@@ -151,18 +151,18 @@ mod tests {
             notices: &[],
             background: &[],
             before: None,
-            confined: Confined::No,
+            confined: AgentConfinement::No,
             has_tools: false,
         }
     }
 
-    fn custom(template: &str, input: &PromptInput<'_>) -> Prompt {
-        render(&Template::parse(template).unwrap(), input)
+    fn custom(template: &str, input: &PromptInput<'_>) -> RenderedPrompt {
+        render(&PromptTemplate::parse(template).unwrap(), input)
     }
 
     #[test]
     fn the_built_in_prompt_says_all_that_an_agent_needs() {
-        let text = render(&Template::built_in(), &input()).text;
+        let text = render(&PromptTemplate::built_in(), &input()).text;
         for needed in [
             "the plan in PLAN.md (3 of 10 tasks done)",
             "session 7",
@@ -181,8 +181,11 @@ mod tests {
 
     #[test]
     fn a_confined_agent_is_told_in_one_line_what_it_may_write_and_what_to_do_where_that_is_too_little() {
-        for template in [Template::built_in(), Template::parse("Work.").unwrap()] {
-            for (confined, words) in [(Confined::On, "temporary files"), (Confined::Strict, "few hosts")] {
+        for template in [PromptTemplate::built_in(), PromptTemplate::parse("Work.").unwrap()] {
+            for (confined, words) in [
+                (AgentConfinement::On, "temporary files"),
+                (AgentConfinement::Strict, "few hosts"),
+            ] {
                 let text = render(&template, &PromptInput { confined, ..input() }).text;
                 let line = text
                     .lines()
@@ -200,10 +203,10 @@ mod tests {
     fn a_kind_of_work_says_what_it_asks_for_and_what_to_read_first() {
         let of = |mode, reads: &[&str]| {
             let reads = reads.iter().map(|name| (*name).to_owned()).collect();
-            render(&Template::of_mode(mode, reads), &input())
+            render(&PromptTemplate::for_mode(mode, reads), &input())
         };
         let plain = of(None, &[]);
-        assert_eq!(plain, render(&Template::built_in(), &input()));
+        assert_eq!(plain, render(&PromptTemplate::built_in(), &input()));
         for (mode, words) in [
             (Mode::Implementation, "is there already before you write it"),
             (Mode::Refactor, "what the code does stays the same"),
@@ -229,8 +232,8 @@ mod tests {
         for kind in [PlanKind::Markdown, PlanKind::Prd] {
             let input = PromptInput { kind, ..input() };
             let text = built_in_text(kind, Some(Mode::Fix), reads.clone());
-            let template = Template::parse(&text).expect("a template");
-            let built_in = Template::of_mode(Some(Mode::Fix), reads.clone());
+            let template = PromptTemplate::parse(&text).expect("a template");
+            let built_in = PromptTemplate::for_mode(Some(Mode::Fix), reads.clone());
             assert_eq!(render(&template, &input).text, render(&built_in, &input).text);
         }
     }
@@ -238,7 +241,7 @@ mod tests {
     #[test]
     fn a_story_is_done_by_its_passes() {
         let text = render(
-            &Template::built_in(),
+            &PromptTemplate::built_in(),
             &PromptInput {
                 kind: PlanKind::Prd,
                 plan: "prd.json",
@@ -252,7 +255,7 @@ mod tests {
 
     #[test]
     fn without_an_open_task_the_prompt_asks_why() {
-        let text = render(&Template::built_in(), &PromptInput { task: None, ..input() }).text;
+        let text = render(&PromptTemplate::built_in(), &PromptInput { task: None, ..input() }).text;
         assert!(text.contains("no task is open"), "{text}");
         let text = custom("Do {task}", &PromptInput { task: None, ..input() }).text;
         assert!(text.starts_with("Do (no task is open)\n"), "{text}");
@@ -275,7 +278,7 @@ mod tests {
             ],
             ..input()
         };
-        for template in [Template::built_in(), Template::parse(&long).unwrap()] {
+        for template in [PromptTemplate::built_in(), PromptTemplate::parse(&long).unwrap()] {
             for kind in [PlanKind::Markdown, PlanKind::Prd] {
                 for task in [input.task, None] {
                     let with = |confined| {
@@ -287,9 +290,9 @@ mod tests {
                         };
                         render(&template, &input).overhead_bytes
                     };
-                    let bytes = with(Confined::No);
+                    let bytes = with(AgentConfinement::No);
                     assert!(bytes <= 1500, "{bytes} bytes");
-                    for confined in [Confined::On, Confined::Strict] {
+                    for confined in [AgentConfinement::On, AgentConfinement::Strict] {
                         let line = with(confined) - bytes;
                         assert!(line <= 128, "{line} bytes for a sandbox");
                     }
@@ -342,7 +345,7 @@ mod tests {
             notices: &["it was cut off".to_owned()],
             ..input()
         };
-        for template in [Template::built_in(), Template::parse("Work.").unwrap()] {
+        for template in [PromptTemplate::built_in(), PromptTemplate::parse("Work.").unwrap()] {
             let text = render(&template, &input).text;
             let sections = "\n\nFrom ralph, about the session before this one:\n- it was cut off\n\
                             \nStanding instructions from the user:\n- use tabs\n- no new crates\n\
@@ -367,7 +370,7 @@ mod tests {
             notices: &["it was cut off".to_owned()],
             ..input()
         };
-        let text = render(&Template::built_in(), &input).text;
+        let text = render(&PromptTemplate::built_in(), &input).text;
         assert!(text.contains(&format!("\n\n{quote}\nFrom ralph, about")), "{text}");
         let text = custom("{last_message}\nGo on.", &input).text;
         assert!(
@@ -385,7 +388,7 @@ mod tests {
     fn a_long_notice_is_clipped_and_a_long_message_is_not() {
         let long = "x".repeat(100_000);
         let prompt = render(
-            &Template::built_in(),
+            &PromptTemplate::built_in(),
             &PromptInput {
                 notices: std::slice::from_ref(&long),
                 ..input()
@@ -393,7 +396,7 @@ mod tests {
         );
         assert!(prompt.text.len() < 10_000, "{} bytes", prompt.text.len());
         let prompt = render(
-            &Template::built_in(),
+            &PromptTemplate::built_in(),
             &PromptInput {
                 once: &[long],
                 ..input()
@@ -405,9 +408,9 @@ mod tests {
     #[test]
     fn an_agent_that_repeats_its_prompt_has_promised_nothing() {
         for template in [
-            Template::of_mode(Some(Mode::Refactor), vec!["PROMPT.md".to_owned()]),
-            Template::built_in(),
-            Template::parse("Work.").unwrap(),
+            PromptTemplate::for_mode(Some(Mode::Refactor), vec!["PROMPT.md".to_owned()]),
+            PromptTemplate::built_in(),
+            PromptTemplate::parse("Work.").unwrap(),
         ] {
             let text = render(&template, &input()).text;
             assert!(!final_promise(&text, TOKEN), "{text}");
@@ -425,14 +428,14 @@ mod tests {
             once: &message,
             ..input()
         };
-        let text = render(&Template::built_in(), &input).text;
+        let text = render(&PromptTemplate::built_in(), &input).text;
         assert!(
             text.contains("no task is open, but the user has sent the message below"),
             "{text}"
         );
         let notices = ["goal `tests` did not pass".to_owned()];
         let text = render(
-            &Template::built_in(),
+            &PromptTemplate::built_in(),
             &PromptInput {
                 notices: &notices,
                 ..input

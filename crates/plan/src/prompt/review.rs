@@ -3,7 +3,7 @@
 use ralph_core::event::Findings;
 
 use super::{
-    draft::{Confined, Draft, Prompt},
+    draft::{AgentConfinement, Draft, RenderedPrompt},
     handover::{self, Handover},
 };
 
@@ -22,7 +22,7 @@ pub struct ReviewInput<'a> {
     /// Number of this iteration, from 1.
     pub iteration: u32,
     /// The changes; `None` if unknown.
-    pub changes: Option<&'a Changed>,
+    pub changes: Option<&'a ReviewedChanges>,
     /// The results of the goals, a clause each.
     pub goals: &'a [String],
     /// The findings of the previous review.
@@ -31,12 +31,12 @@ pub struct ReviewInput<'a> {
     pub standing: &'a [String],
     /// The report of the author's last session.
     pub before: Option<&'a Handover>,
-    pub confined: Confined,
+    pub confined: AgentConfinement,
 }
 
 /// The changes since the last review.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changed {
+pub struct ReviewedChanges {
     /// Statistics, followed by the diff.
     pub patch: String,
     /// The command that shows the complete diff.
@@ -46,7 +46,7 @@ pub struct Changed {
 /// Renders the prompt of a review.
 ///
 /// No line of the prompt begins with one of the answers, so an agent that repeats its prompt gives none.
-pub fn render_review(input: &ReviewInput<'_>) -> Prompt {
+pub fn render_review(input: &ReviewInput<'_>) -> RenderedPrompt {
     let mut draft = Draft::default();
     write_subject(&mut draft, input);
     draft.ours(
@@ -59,8 +59,8 @@ pub fn render_review(input: &ReviewInput<'_>) -> Prompt {
          what would be right.\n",
     );
     draft.ours(match input.confined {
-        Confined::No => "",
-        Confined::On | Confined::Strict => "A sandbox confines you; what it denies is no finding.\n",
+        AgentConfinement::No => "",
+        AgentConfinement::On | AgentConfinement::Strict => "A sandbox confines you; what it denies is no finding.\n",
     });
     let heading = "\nThe goals, as they were run after the work:\n";
     write_list(&mut draft, heading, input.goals.iter().map(String::as_str));
@@ -109,8 +109,8 @@ fn write_list<'a>(draft: &mut Draft, heading: &str, entries: impl Iterator<Item 
     }
 }
 
-fn write_changes(draft: &mut Draft, changes: Option<&Changed>) {
-    let Some(Changed { patch, command }) = changes else {
+fn write_changes(draft: &mut Draft, changes: Option<&ReviewedChanges>) {
+    let Some(ReviewedChanges { patch, command }) = changes else {
         return draft.ours(
             "\nThe project is in no git repository, so there is no record of what changed: look at the files.\n",
         );
@@ -157,7 +157,7 @@ mod tests {
             },
             standing: &[],
             before: None,
-            confined: Confined::No,
+            confined: AgentConfinement::No,
         }
     }
 
@@ -167,7 +167,7 @@ mod tests {
             found: vec!["src/a.rs:1: a stub".to_owned()],
             more: 0,
         };
-        let changed = Changed {
+        let changed = ReviewedChanges {
             patch: " src/a.rs | 2 +-\n+todo!()\n".to_owned(),
             command: "git diff a b".to_owned(),
         };
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_long_patch_is_cut_at_a_line_and_the_command_named_that_shows_all() {
-        let changed = Changed {
+        let changed = ReviewedChanges {
             patch: "+ü and more\n".repeat(10_000),
             command: "git diff a b".to_owned(),
         };

@@ -7,12 +7,12 @@ use thiserror::Error;
 /// The instructions of a prompt: the built-in ones, or the user's text with the placeholders `{plan}`, `{task}`,
 /// `{iteration}`, `{progress}` and `{last_message}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Template(pub(super) Instructions);
+pub struct PromptTemplate(pub(super) Instructions);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Instructions {
     BuiltIn(Brief),
-    Custom(Vec<Part>),
+    Custom(Vec<PromptPart>),
 }
 
 /// The variable parts of the built-in instructions.
@@ -24,14 +24,14 @@ pub(super) struct Brief {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum PromptPart {
     Text(String),
-    Value(Placeholder),
+    Value(PromptPlaceholder),
 }
 
 /// A placeholder of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Placeholder {
+pub(super) enum PromptPlaceholder {
     Plan,
     Task,
     Iteration,
@@ -40,22 +40,22 @@ pub(super) enum Placeholder {
     LastMessage,
 }
 
-impl Placeholder {
-    const ALL: [Placeholder; 5] = [
-        Placeholder::Plan,
-        Placeholder::Task,
-        Placeholder::Iteration,
-        Placeholder::Progress,
-        Placeholder::LastMessage,
+impl PromptPlaceholder {
+    const ALL: [PromptPlaceholder; 5] = [
+        PromptPlaceholder::Plan,
+        PromptPlaceholder::Task,
+        PromptPlaceholder::Iteration,
+        PromptPlaceholder::Progress,
+        PromptPlaceholder::LastMessage,
     ];
 
     fn name(self) -> &'static str {
         match self {
-            Placeholder::Plan => "plan",
-            Placeholder::Task => "task",
-            Placeholder::Iteration => "iteration",
-            Placeholder::Progress => "progress",
-            Placeholder::LastMessage => "last_message",
+            PromptPlaceholder::Plan => "plan",
+            PromptPlaceholder::Task => "task",
+            PromptPlaceholder::Iteration => "iteration",
+            PromptPlaceholder::Progress => "progress",
+            PromptPlaceholder::LastMessage => "last_message",
         }
     }
 }
@@ -79,7 +79,7 @@ impl PromptError {
                 if let Some(near) = nearest(name) {
                     hints.push(format!("did you mean `{{{near}}}`?"));
                 }
-                let known = Placeholder::ALL.map(|placeholder| format!("`{{{}}}`", placeholder.name()));
+                let known = PromptPlaceholder::ALL.map(|placeholder| format!("`{{{}}}`", placeholder.name()));
                 hints.push(format!(
                     "ralph knows {}; write `{{{{{name}}}}}` for the text `{{{name}}}` itself",
                     known.join(", ")
@@ -90,23 +90,23 @@ impl PromptError {
     }
 }
 
-impl Template {
+impl PromptTemplate {
     /// Whether the instructions include the report of the previous session.
     pub(super) fn has_last_message(&self) -> bool {
         match &self.0 {
             Instructions::BuiltIn(_) => false,
-            Instructions::Custom(parts) => parts.contains(&Part::Value(Placeholder::LastMessage)),
+            Instructions::Custom(parts) => parts.contains(&PromptPart::Value(PromptPlaceholder::LastMessage)),
         }
     }
 
     /// The built-in instructions.
     pub fn built_in() -> Self {
-        Template(Instructions::BuiltIn(Brief::default()))
+        PromptTemplate(Instructions::BuiltIn(Brief::default()))
     }
 
     /// The built-in instructions for a mode, with files to read first.
-    pub fn of_mode(mode: Option<Mode>, reads: Vec<String>) -> Self {
-        Template(Instructions::BuiltIn(Brief { mode, reads }))
+    pub fn for_mode(mode: Option<Mode>, reads: Vec<String>) -> Self {
+        PromptTemplate(Instructions::BuiltIn(Brief { mode, reads }))
     }
 
     /// Whether the instructions are the built-in ones.
@@ -140,7 +140,7 @@ impl Template {
                     continue;
                 }
             };
-            let known = Placeholder::ALL
+            let known = PromptPlaceholder::ALL
                 .into_iter()
                 .find(|placeholder| placeholder.name() == name);
             let placeholder = known.ok_or_else(|| PromptError::UnknownPlaceholder {
@@ -148,16 +148,16 @@ impl Template {
                 name: name.to_owned(),
             })?;
             if !literal.is_empty() {
-                parts.push(Part::Text(std::mem::take(&mut literal)));
+                parts.push(PromptPart::Text(std::mem::take(&mut literal)));
             }
-            parts.push(Part::Value(placeholder));
+            parts.push(PromptPart::Value(placeholder));
             rest = after;
         }
         literal.push_str(rest);
         if !literal.is_empty() {
-            parts.push(Part::Text(literal));
+            parts.push(PromptPart::Text(literal));
         }
-        Ok(Template(Instructions::Custom(parts)))
+        Ok(PromptTemplate(Instructions::Custom(parts)))
     }
 }
 
@@ -194,7 +194,7 @@ fn enclosed<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, &'a 
 
 fn nearest(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
-    Placeholder::ALL
+    PromptPlaceholder::ALL
         .map(|placeholder| (strsim::jaro_winkler(&name, placeholder.name()), placeholder.name()))
         .into_iter()
         .filter(|(similarity, _)| *similarity >= 0.8)
@@ -206,15 +206,15 @@ fn nearest(name: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    fn parts(text: &str) -> Vec<Part> {
-        match Template::parse(text).unwrap().0 {
+    fn parts(text: &str) -> Vec<PromptPart> {
+        match PromptTemplate::parse(text).unwrap().0 {
             Instructions::Custom(parts) => parts,
             Instructions::BuiltIn(_) => panic!("a text is not the built-in prompt"),
         }
     }
 
-    fn text(text: &str) -> Part {
-        Part::Text(text.to_owned())
+    fn text(text: &str) -> PromptPart {
+        PromptPart::Text(text.to_owned())
     }
 
     #[test]
@@ -223,9 +223,9 @@ mod tests {
             parts("Do {task} of {plan}."),
             [
                 text("Do "),
-                Part::Value(Placeholder::Task),
+                PromptPart::Value(PromptPlaceholder::Task),
                 text(" of "),
-                Part::Value(Placeholder::Plan),
+                PromptPart::Value(PromptPlaceholder::Plan),
                 text(".")
             ]
         );
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn an_unknown_placeholder_is_named_placed_and_corrected() {
-        let error = Template::parse("Work.\nDö {tasks} now").unwrap_err();
+        let error = PromptTemplate::parse("Work.\nDö {tasks} now").unwrap_err();
         assert_eq!(error.to_string(), "line 2, column 4: unknown placeholder `{tasks}`");
         assert_eq!(
             error.hints(),
@@ -271,16 +271,16 @@ mod tests {
 
     #[test]
     fn an_unknown_placeholder_like_nothing_known_gets_no_suggestion() {
-        let error = Template::parse("{HOME}").unwrap_err();
+        let error = PromptTemplate::parse("{HOME}").unwrap_err();
         assert_eq!(error.hints().len(), 1);
     }
 
     #[test]
     fn a_blank_prompt_is_refused() {
         assert_eq!(
-            Template::parse(" \n\u{feff}".trim_start()).unwrap_err(),
+            PromptTemplate::parse(" \n\u{feff}".trim_start()).unwrap_err(),
             PromptError::Empty
         );
-        assert_eq!(Template::parse("").unwrap_err(), PromptError::Empty);
+        assert_eq!(PromptTemplate::parse("").unwrap_err(), PromptError::Empty);
     }
 }

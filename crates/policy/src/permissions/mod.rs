@@ -17,10 +17,10 @@ mod table;
 mod tools;
 mod verdict;
 
-pub use paths::Paths;
-pub use policy::Policy;
+pub use paths::PathResolver;
+pub use policy::PermissionPolicy;
 pub use remember::{offered, with_granted};
-pub use rule::{Granted, List, Rule, RuleError};
+pub use rule::{GrantedRule, Rule, RuleError, RuleList};
 pub use shell::Unclear;
-pub use tools::{ToolKind, kind_of};
-pub use verdict::{Because, PartVerdict, Request, Verdict};
+pub use tools::{ToolClass, tool_class};
+pub use verdict::{PartVerdict, PermissionVerdict, PolicyRequest, VerdictReason};

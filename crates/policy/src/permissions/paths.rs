@@ -3,7 +3,7 @@
 use super::shell::HOLE;
 
 /// Access to directories and symlinks, so that this module needs no disk.
-pub trait Paths {
+pub trait PathResolver {
     /// The canonical path of the project, in which agents work.
     fn project(&self) -> &str;
     /// The user's home directory.
@@ -14,7 +14,7 @@ pub trait Paths {
 }
 
 /// The forms of a path that an agent names: as written, and with symlinks followed.
-pub(super) fn forms(path: &str, world: &dyn Paths) -> Vec<String> {
+pub(super) fn forms(path: &str, world: &dyn PathResolver) -> Vec<String> {
     let absolute = absolute(path, world);
     if absolute.contains(HOLE) {
         return vec![absolute];
@@ -25,7 +25,7 @@ pub(super) fn forms(path: &str, world: &dyn Paths) -> Vec<String> {
     forms
 }
 
-fn absolute(path: &str, world: &dyn Paths) -> String {
+fn absolute(path: &str, world: &dyn PathResolver) -> String {
     let path = path.strip_prefix("file://").unwrap_or(path);
     match (path.strip_prefix('~'), world.home()) {
         (Some(""), Some(home)) => home.to_owned(),
@@ -39,7 +39,7 @@ fn absolute(path: &str, world: &dyn Paths) -> String {
 
 /// The absolute pattern of a rule: `//` starts at the root, `~/` at the home directory, anything else at the project. A
 /// bare name matches anywhere in the project.
-pub(super) fn pattern(spec: &str, world: &dyn Paths) -> String {
+pub(super) fn pattern(spec: &str, world: &dyn PathResolver) -> String {
     let project = world.project();
     let absolute = match spec {
         _ if spec.starts_with("//") => spec[1..].to_owned(),

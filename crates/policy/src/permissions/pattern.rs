@@ -4,7 +4,7 @@ use super::shell::{HOLE, possible};
 
 /// The result of matching a text with unknown parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Match {
+pub(super) enum PatternMatch {
     No,
     /// The result depends on values computed when the command runs.
     Maybe,
@@ -39,18 +39,18 @@ impl CommandPattern {
         !self.has_arguments && !self.text.contains(&'*')
     }
 
-    pub(super) fn matches(&self, command: &str) -> Match {
+    pub(super) fn matches(&self, command: &str) -> PatternMatch {
         let with = |text: &str, fits: fn(&[char], &[char]) -> bool| {
             let text: Vec<char> = text.chars().collect();
             let arguments = [&self.text[..], &[' ', '*']].concat();
             fits(&self.text, &text) || self.has_arguments && fits(&arguments, &text)
         };
         if with(command, always) {
-            return Match::Yes;
+            return PatternMatch::Yes;
         }
         match command.contains(HOLE) && (with(command, sometimes) || with(&possible(command), sometimes)) {
-            true => Match::Maybe,
-            false => Match::No,
+            true => PatternMatch::Maybe,
+            false => PatternMatch::No,
         }
     }
 }
@@ -139,17 +139,17 @@ impl PathPattern {
         PathPattern { names }
     }
 
-    pub(super) fn matches(&self, absolute: &str) -> Match {
+    pub(super) fn matches(&self, absolute: &str) -> PatternMatch {
         if let Some((known, _)) = absolute.split_once(HOLE) {
             let known: Vec<&str> = names(known.rsplit_once('/').map_or("", |(directory, _)| directory)).collect();
             return match self.begins_like(&known) {
-                true => Match::Maybe,
-                false => Match::No,
+                true => PatternMatch::Maybe,
+                false => PatternMatch::No,
             };
         }
         match self.covers(&names(absolute).collect::<Vec<_>>()) {
-            true => Match::Yes,
-            false => Match::No,
+            true => PatternMatch::Yes,
+            false => PatternMatch::No,
         }
     }
 
@@ -199,14 +199,14 @@ mod tests {
     #[test]
     fn a_pattern_of_commands_ends_at_a_word() {
         for (pattern, command, expected) in [
-            ("git push *", "git push", Match::Yes),
-            ("git push:*", "git push origin", Match::Yes),
-            ("git push *", "git pushed", Match::No),
-            ("git push*", "git pushed", Match::Yes),
-            ("git push", "git push origin", Match::No),
-            ("* --force", "git push --force", Match::Yes),
-            ("git * main", "git push origin main", Match::Yes),
-            ("git  push", "git push", Match::Yes),
+            ("git push *", "git push", PatternMatch::Yes),
+            ("git push:*", "git push origin", PatternMatch::Yes),
+            ("git push *", "git pushed", PatternMatch::No),
+            ("git push*", "git pushed", PatternMatch::Yes),
+            ("git push", "git push origin", PatternMatch::No),
+            ("* --force", "git push --force", PatternMatch::Yes),
+            ("git * main", "git push origin main", PatternMatch::Yes),
+            ("git  push", "git push", PatternMatch::Yes),
         ] {
             assert_eq!(
                 CommandPattern::new(pattern).matches(command),
@@ -219,15 +219,15 @@ mod tests {
     #[test]
     fn what_is_not_known_may_match() {
         for (pattern, command, expected) in [
-            ("git push *", "git \0", Match::Maybe),
-            ("git push *", "git \0 origin", Match::Maybe),
-            ("git push *", "git \0 push", Match::Maybe),
-            ("git push *", "git pu\0", Match::Maybe),
-            ("git push *", "git push \0", Match::Yes),
-            ("git push *", "git commit \0", Match::No),
-            ("git push *", "\0", Match::Maybe),
-            ("npm run *", "npm run \0", Match::Yes),
-            ("rm *.o", "rm \0", Match::Maybe),
+            ("git push *", "git \0", PatternMatch::Maybe),
+            ("git push *", "git \0 origin", PatternMatch::Maybe),
+            ("git push *", "git \0 push", PatternMatch::Maybe),
+            ("git push *", "git pu\0", PatternMatch::Maybe),
+            ("git push *", "git push \0", PatternMatch::Yes),
+            ("git push *", "git commit \0", PatternMatch::No),
+            ("git push *", "\0", PatternMatch::Maybe),
+            ("npm run *", "npm run \0", PatternMatch::Yes),
+            ("rm *.o", "rm \0", PatternMatch::Maybe),
         ] {
             assert_eq!(
                 CommandPattern::new(pattern).matches(command),
@@ -240,18 +240,18 @@ mod tests {
     #[test]
     fn a_pattern_of_paths_covers_what_is_below() {
         for (pattern, path, expected) in [
-            ("/p/src/**", "/p/src/a/b.rs", Match::Yes),
-            ("/p/src/**", "/p/src", Match::Yes),
-            ("/p/src", "/p/src/a", Match::Yes),
-            ("/p/src/*.rs", "/p/src/a.rs", Match::Yes),
-            ("/p/src/*.rs", "/p/src/a/b.rs", Match::No),
-            ("/p/**/b.rs", "/p/b.rs", Match::Yes),
-            ("/p/**/b.rs", "/p/x/y/b.rs", Match::Yes),
-            ("/p/src", "/p/source", Match::No),
-            ("/", "/etc/passwd", Match::Yes),
-            ("/p/src/**", "/p/\0", Match::Maybe),
-            ("/p/src/**", "\0/x", Match::Maybe),
-            ("/p/src/**", "/q/\0", Match::No),
+            ("/p/src/**", "/p/src/a/b.rs", PatternMatch::Yes),
+            ("/p/src/**", "/p/src", PatternMatch::Yes),
+            ("/p/src", "/p/src/a", PatternMatch::Yes),
+            ("/p/src/*.rs", "/p/src/a.rs", PatternMatch::Yes),
+            ("/p/src/*.rs", "/p/src/a/b.rs", PatternMatch::No),
+            ("/p/**/b.rs", "/p/b.rs", PatternMatch::Yes),
+            ("/p/**/b.rs", "/p/x/y/b.rs", PatternMatch::Yes),
+            ("/p/src", "/p/source", PatternMatch::No),
+            ("/", "/etc/passwd", PatternMatch::Yes),
+            ("/p/src/**", "/p/\0", PatternMatch::Maybe),
+            ("/p/src/**", "\0/x", PatternMatch::Maybe),
+            ("/p/src/**", "/q/\0", PatternMatch::No),
         ] {
             assert_eq!(PathPattern::new(pattern).matches(path), expected, "{pattern} {path:?}");
         }

@@ -3,12 +3,12 @@
 use ralph_core::event::{Decision, PermissionMode, ToolKinds};
 
 use super::{
-    paths::{self, Paths},
-    pattern::{CommandPattern, Match, PathPattern},
-    rule::{Granted, List, Rule, Spec},
-    shell::{Unclear, What, is_runner, parts},
-    tools::ToolKind,
-    verdict::{Because, PartVerdict, Request, Verdict},
+    paths::{self, PathResolver},
+    pattern::{CommandPattern, PathPattern, PatternMatch},
+    rule::{GrantedRule, Rule, RuleList, RuleSpec},
+    shell::{PartEffect, Unclear, is_runner, parts},
+    tools::ToolClass,
+    verdict::{PartVerdict, PermissionVerdict, PolicyRequest, VerdictReason},
 };
 
 /// Commands without effects, which need no rule.
@@ -18,21 +18,21 @@ const HARMLESS: &[&str] = &[
 
 /// The rules for an agent.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Policy {
+pub struct PermissionPolicy {
     pub mode: PermissionMode,
     pub deny: Vec<Rule>,
     pub ask: Vec<Rule>,
     pub allow: Vec<Rule>,
     /// Rules that answers of the user have added to `allow`.
-    pub granted: Vec<Granted>,
+    pub granted: Vec<GrantedRule>,
 }
 
-impl Policy {
-    pub fn list(&self, list: List) -> &[Rule] {
+impl PermissionPolicy {
+    pub fn list(&self, list: RuleList) -> &[Rule] {
         match list {
-            List::Deny => &self.deny,
-            List::Ask => &self.ask,
-            List::Allow => &self.allow,
+            RuleList::Deny => &self.deny,
+            RuleList::Ask => &self.ask,
+            RuleList::Allow => &self.allow,
         }
     }
 
@@ -51,11 +51,11 @@ impl Policy {
     }
 
     /// The rules of `ask` and `allow` that can never decide, each with the stronger rule that covers it.
-    pub fn hidden(&self) -> Vec<(&Rule, List, &Rule)> {
+    pub fn hidden(&self) -> Vec<(&Rule, RuleList, &Rule)> {
         let mut hidden = Vec::new();
-        for (at, weaker) in [List::Ask, List::Allow].into_iter().enumerate() {
+        for (at, weaker) in [RuleList::Ask, RuleList::Allow].into_iter().enumerate() {
             for rule in self.list(weaker) {
-                let stronger = List::ALL[..=at].iter();
+                let stronger = RuleList::ALL[..=at].iter();
                 let mut over = stronger.flat_map(|list| self.list(*list).iter().map(move |rule| (*list, rule)));
                 if let Some((list, other)) = over.find(|(_, other)| other.covers(rule)) {
                     hidden.push((rule, list, other));
@@ -66,14 +66,14 @@ impl Policy {
     }
 
     /// The rules of `ask` that ask about a request, or might, including those hidden by other rules.
-    pub fn asked_by(&self, request: &Request, world: &dyn Paths) -> Vec<String> {
+    pub fn asked_by(&self, request: &PolicyRequest, world: &dyn PathResolver) -> Vec<String> {
         let asks = |rule: &&Rule| {
-            let alone = Policy {
+            let alone = PermissionPolicy {
                 ask: vec![(*rule).clone()],
-                ..Policy::default()
+                ..PermissionPolicy::default()
             };
             let parts = alone.decide(request, world).parts;
-            parts.iter().any(|part| part.because.list() == Some(List::Ask))
+            parts.iter().any(|part| part.because.list() == Some(RuleList::Ask))
         };
         let mut texts: Vec<String> = self.ask.iter().filter(asks).map(|rule| rule.text.clone()).collect();
         texts.dedup();
@@ -81,99 +81,109 @@ impl Policy {
     }
 
     /// Decides on a request of an agent.
-    pub fn decide(&self, request: &Request, world: &dyn Paths) -> Verdict {
-        let court = Court {
+    pub fn decide(&self, request: &PolicyRequest, world: &dyn PathResolver) -> PermissionVerdict {
+        let evaluation = Evaluation {
             policy: self,
             request,
             world,
         };
-        if let Some(verdict) = court.on_the_tool() {
+        if let Some(verdict) = evaluation.decide_on_tool() {
             return verdict;
         }
         match (&request.kind, &request.command) {
-            (ToolKind::Shell, Some(command)) => court.on_command(command),
-            (ToolKind::Edit | ToolKind::Read, _) if !request.paths.is_empty() => {
+            (ToolClass::Shell, Some(command)) => evaluation.decide_on_command(command),
+            (ToolClass::Edit | ToolClass::Read, _) if !request.paths.is_empty() => {
                 let paths = request.paths.iter();
-                Verdict::of(paths.map(|path| court.on_path(path, path, &request.kind)).collect())
+                PermissionVerdict::from_parts(
+                    paths
+                        .map(|path| evaluation.decide_on_path(path, path, &request.kind))
+                        .collect(),
+                )
             }
-            (ToolKind::Fetch, _) => Verdict::of(vec![court.on_address(request.url.as_deref())]),
-            _ => Verdict::of(vec![court.on_unknown()]),
+            (ToolClass::Fetch, _) => {
+                PermissionVerdict::from_parts(vec![evaluation.decide_on_url(request.url.as_deref())])
+            }
+            _ => PermissionVerdict::from_parts(vec![evaluation.decide_on_unknown()]),
         }
     }
 }
 
 /// One request under one policy.
-struct Court<'a> {
-    policy: &'a Policy,
-    request: &'a Request,
-    world: &'a dyn Paths,
+struct Evaluation<'a> {
+    policy: &'a PermissionPolicy,
+    request: &'a PolicyRequest,
+    world: &'a dyn PathResolver,
 }
 
-impl Court<'_> {
+impl Evaluation<'_> {
     /// The decision of the rules for a tool of this kind, where `matches` compares their specifications.
-    fn decided(&self, kind: &ToolKind, matches: impl Fn(&Spec, List) -> Match) -> Option<(Decision, Because)> {
+    fn decided(
+        &self,
+        kind: &ToolClass,
+        matches: impl Fn(&RuleSpec, RuleList) -> PatternMatch,
+    ) -> Option<(Decision, VerdictReason)> {
         let is_for = |rule: &&Rule| rule.is_for(&self.request.tool, kind);
         let granted = self.policy.granted.iter().filter(|granted| is_for(&&granted.rule));
-        let granted: Vec<&Granted> = granted
-            .filter(|granted| matches(&granted.rule.spec, List::Allow) == Match::Yes)
+        let granted: Vec<&GrantedRule> = granted
+            .filter(|granted| matches(&granted.rule.spec, RuleList::Allow) == PatternMatch::Yes)
             .collect();
         let is_settled = |rule: &&Rule| granted.iter().any(|granted| granted.over.contains(&rule.text));
-        let denied = self.decided_by(List::Deny, self.policy.deny.iter().filter(is_for), &matches);
+        let denied = self.decided_by(RuleList::Deny, self.policy.deny.iter().filter(is_for), &matches);
         let asked = || {
             let rules = self.policy.ask.iter().filter(is_for);
-            self.decided_by(List::Ask, rules.filter(|rule| !is_settled(rule)), &matches)
+            self.decided_by(RuleList::Ask, rules.filter(|rule| !is_settled(rule)), &matches)
         };
         let answered = || {
             granted
                 .first()
-                .map(|granted| (Decision::Allow, Because::granted(granted)))
+                .map(|granted| (Decision::Allow, VerdictReason::granted(granted)))
         };
-        let allowed = || self.decided_by(List::Allow, self.policy.allow.iter().filter(is_for), &matches);
+        let allowed = || self.decided_by(RuleList::Allow, self.policy.allow.iter().filter(is_for), &matches);
         denied.or_else(asked).or_else(answered).or_else(allowed)
     }
 
     /// The decision of one list's rules.
     fn decided_by<'r>(
         &self,
-        list: List,
+        list: RuleList,
         rules: impl Iterator<Item = &'r Rule>,
-        matches: &impl Fn(&Spec, List) -> Match,
-    ) -> Option<(Decision, Because)> {
+        matches: &impl Fn(&RuleSpec, RuleList) -> PatternMatch,
+    ) -> Option<(Decision, VerdictReason)> {
         let decision = match list {
-            List::Deny => Decision::Deny,
-            List::Ask => Decision::Ask,
-            List::Allow => Decision::Allow,
+            RuleList::Deny => Decision::Deny,
+            RuleList::Ask => Decision::Ask,
+            RuleList::Allow => Decision::Allow,
         };
         let mut maybe = None;
         for rule in rules {
             match matches(&rule.spec, list) {
-                Match::Yes => return Some((decision, Because::rule(rule, list))),
-                Match::Maybe if list != List::Allow => maybe = maybe.or(Some(rule)),
-                Match::Maybe | Match::No => {}
+                PatternMatch::Yes => return Some((decision, VerdictReason::rule(rule, list))),
+                PatternMatch::Maybe if list != RuleList::Allow => maybe = maybe.or(Some(rule)),
+                PatternMatch::Maybe | PatternMatch::No => {}
             }
         }
-        maybe.map(|rule| (self.where_in_doubt(), Because::possible_rule(rule, list)))
+        maybe.map(|rule| (self.default_in_doubt(), VerdictReason::possible_rule(rule, list)))
     }
 
     /// The decision on a request that cannot be analysed.
-    fn where_in_doubt(&self) -> Decision {
+    fn default_in_doubt(&self) -> Decision {
         match self.policy.mode {
             PermissionMode::Auto | PermissionMode::Ask => Decision::Ask,
             PermissionMode::Restricted | PermissionMode::Readonly => Decision::Deny,
         }
     }
 
-    fn by_mode(&self, kind: &ToolKind) -> (Decision, Because) {
+    fn by_mode(&self, kind: &ToolClass) -> (Decision, VerdictReason) {
         let mode = self.policy.mode;
         let decision = match (mode, kind) {
-            (PermissionMode::Auto, _) | (PermissionMode::Readonly, ToolKind::Read) => Decision::Allow,
+            (PermissionMode::Auto, _) | (PermissionMode::Readonly, ToolClass::Read) => Decision::Allow,
             (PermissionMode::Ask, _) => Decision::Ask,
             (PermissionMode::Restricted | PermissionMode::Readonly, _) => Decision::Deny,
         };
-        (decision, Because::Mode { mode })
+        (decision, VerdictReason::Mode { mode })
     }
 
-    fn part(&self, part: &str, decided: (Decision, Because)) -> PartVerdict {
+    fn part(&self, part: &str, decided: (Decision, VerdictReason)) -> PartVerdict {
         PartVerdict {
             part: part.to_owned(),
             decision: decided.0,
@@ -182,40 +192,43 @@ impl Court<'_> {
     }
 
     /// The verdict of a rule that denies every use of the tool.
-    fn on_the_tool(&self) -> Option<Verdict> {
-        let all = |spec: &Spec, list: List| match spec {
-            Spec::All if list == List::Deny => Match::Yes,
-            _ => Match::No,
+    fn decide_on_tool(&self) -> Option<PermissionVerdict> {
+        let all = |spec: &RuleSpec, list: RuleList| match spec {
+            RuleSpec::All if list == RuleList::Deny => PatternMatch::Yes,
+            _ => PatternMatch::No,
         };
         let decided = self.decided(&self.request.kind, all)?;
         let what = self.request.command.as_deref().unwrap_or(&self.request.tool);
-        Some(Verdict::of(vec![self.part(what, decided)]))
+        Some(PermissionVerdict::from_parts(vec![self.part(what, decided)]))
     }
 
-    fn on_command(&self, command: &str) -> Verdict {
+    fn decide_on_command(&self, command: &str) -> PermissionVerdict {
         let found = parts(command);
-        let verdicts = found.iter().map(|part| match &part.what {
-            What::Run { names, own } => self.part(&part.shown, self.on_program(names, own)),
-            What::Through { names } => {
-                let decided = self.decided(&ToolKind::Shell, |spec, list| match list {
-                    List::Deny | List::Ask => named(spec, names, list),
-                    List::Allow => Match::No,
+        let verdicts = found.iter().map(|part| match &part.effect {
+            PartEffect::Run { names, own } => self.part(&part.shown, self.decide_on_program(names, own)),
+            PartEffect::RunScript { names } => {
+                let decided = self.decided(&ToolClass::Shell, |spec, list| match list {
+                    RuleList::Deny | RuleList::Ask => named(spec, names, list),
+                    RuleList::Allow => PatternMatch::No,
                 });
-                self.part(&part.shown, decided.unwrap_or((Decision::Allow, Because::Harmless)))
+                self.part(
+                    &part.shown,
+                    decided.unwrap_or((Decision::Allow, VerdictReason::Harmless)),
+                )
             }
-            What::Write(path) => self.on_path(&part.shown, path, &ToolKind::Edit),
-            What::Read(path) => self.on_path(&part.shown, path, &ToolKind::Read),
-            What::Unclear { why, names, own } => {
-                let because = Because::Unclear { why: why.clone() };
-                let decided = self.decided(&ToolKind::Shell, |spec, list| match (list, spec) {
-                    (List::Allow, Spec::Command(pattern)) if self.knows(pattern, why) => named(spec, own, list),
-                    (List::Allow, _) => Match::No,
-                    (List::Deny | List::Ask, _) => named(spec, names, list),
+            PartEffect::Write(path) => self.decide_on_path(&part.shown, path, &ToolClass::Edit),
+            PartEffect::Read(path) => self.decide_on_path(&part.shown, path, &ToolClass::Read),
+            PartEffect::Unclear { why, names, own } => {
+                let because = VerdictReason::Unclear { why: why.clone() };
+                let decided = self.decided(&ToolClass::Shell, |spec, list| match (list, spec) {
+                    (RuleList::Allow, RuleSpec::Command(pattern)) if self.knows(pattern, why) => named(spec, own, list),
+                    (RuleList::Allow, _) => PatternMatch::No,
+                    (RuleList::Deny | RuleList::Ask, _) => named(spec, names, list),
                 });
-                self.part(&part.shown, decided.unwrap_or_else(|| self.on_unclear(because)))
+                self.part(&part.shown, decided.unwrap_or_else(|| self.decide_on_unclear(because)))
             }
         });
-        Verdict::of(verdicts.collect())
+        PermissionVerdict::from_parts(verdicts.collect())
     }
 
     /// Whether an allow rule may apply to a command of which it is unclear what it runs.
@@ -228,80 +241,80 @@ impl Court<'_> {
         pattern.is_exact() || pattern.names_a_program() && runs_others && !forbids
     }
 
-    fn on_program(&self, names: &[String], own: &[String]) -> (Decision, Because) {
-        let decided = self.decided(&ToolKind::Shell, |spec, list| match list {
-            List::Deny | List::Ask => named(spec, names, list),
-            List::Allow => named(spec, own, list),
+    fn decide_on_program(&self, names: &[String], own: &[String]) -> (Decision, VerdictReason) {
+        let decided = self.decided(&ToolClass::Shell, |spec, list| match list {
+            RuleList::Deny | RuleList::Ask => named(spec, names, list),
+            RuleList::Allow => named(spec, own, list),
         });
         let is_harmless = |text: &String| HARMLESS.contains(&text.split(' ').next().unwrap_or_default());
         match decided {
             Some(decided) => decided,
-            None if own.iter().any(is_harmless) => (Decision::Allow, Because::Harmless),
-            None => self.by_mode(&ToolKind::Shell),
+            None if own.iter().any(is_harmless) => (Decision::Allow, VerdictReason::Harmless),
+            None => self.by_mode(&ToolClass::Shell),
         }
     }
 
     /// Decides on an unclear command. It is harmless if the policy allows everything.
-    fn on_unclear(&self, because: Because) -> (Decision, Because) {
+    fn decide_on_unclear(&self, because: VerdictReason) -> (Decision, VerdictReason) {
         match self.policy.allows_all() {
-            true => self.by_mode(&ToolKind::Shell),
-            false => (self.where_in_doubt(), because),
+            true => self.by_mode(&ToolClass::Shell),
+            false => (self.default_in_doubt(), because),
         }
     }
 
-    fn on_path(&self, shown: &str, path: &str, kind: &ToolKind) -> PartVerdict {
+    fn decide_on_path(&self, shown: &str, path: &str, kind: &ToolClass) -> PartVerdict {
         let forms = paths::forms(path, self.world);
         let decided = self.decided(kind, |spec, list| match spec {
-            Spec::All => Match::Yes,
-            Spec::Path(spec) => {
+            RuleSpec::All => PatternMatch::Yes,
+            RuleSpec::Path(spec) => {
                 let pattern = PathPattern::new(&paths::pattern(spec, self.world));
                 let mut matches = forms.iter().map(|form| pattern.matches(form));
                 match list {
-                    List::Deny | List::Ask => matches.max().unwrap_or(Match::No),
+                    RuleList::Deny | RuleList::Ask => matches.max().unwrap_or(PatternMatch::No),
                     // The target of a link counts, not its name.
-                    List::Allow => matches.next_back().unwrap_or(Match::No),
+                    RuleList::Allow => matches.next_back().unwrap_or(PatternMatch::No),
                 }
             }
-            Spec::Command(_) | Spec::Domain(_) => Match::No,
+            RuleSpec::Command(_) | RuleSpec::Domain(_) => PatternMatch::No,
         });
         self.part(shown, decided.unwrap_or_else(|| self.by_mode(kind)))
     }
 
-    fn on_address(&self, url: Option<&str>) -> PartVerdict {
+    fn decide_on_url(&self, url: Option<&str>) -> PartVerdict {
         let host = url.and_then(host);
-        let decided = self.decided(&ToolKind::Fetch, |spec, _| match (spec, &host) {
-            (Spec::All, _) => Match::Yes,
-            (Spec::Domain(pattern), Some(host)) => pattern.matches(host),
-            (Spec::Domain(_), None) => Match::Maybe,
-            (Spec::Command(_) | Spec::Path(_), _) => Match::No,
+        let decided = self.decided(&ToolClass::Fetch, |spec, _| match (spec, &host) {
+            (RuleSpec::All, _) => PatternMatch::Yes,
+            (RuleSpec::Domain(pattern), Some(host)) => pattern.matches(host),
+            (RuleSpec::Domain(_), None) => PatternMatch::Maybe,
+            (RuleSpec::Command(_) | RuleSpec::Path(_), _) => PatternMatch::No,
         });
         let shown = url.unwrap_or(&self.request.tool);
-        self.part(shown, decided.unwrap_or_else(|| self.by_mode(&ToolKind::Fetch)))
+        self.part(shown, decided.unwrap_or_else(|| self.by_mode(&ToolClass::Fetch)))
     }
 
     /// Decides on a tool of which only the name is known.
-    fn on_unknown(&self) -> PartVerdict {
+    fn decide_on_unknown(&self) -> PartVerdict {
         let kind = &self.request.kind;
         let decided = self.decided(kind, |spec, _| match spec {
-            Spec::All => Match::Yes,
-            Spec::Command(_) | Spec::Path(_) | Spec::Domain(_) => Match::Maybe,
+            RuleSpec::All => PatternMatch::Yes,
+            RuleSpec::Command(_) | RuleSpec::Path(_) | RuleSpec::Domain(_) => PatternMatch::Maybe,
         });
         self.part(&self.request.tool, decided.unwrap_or_else(|| self.by_mode(kind)))
     }
 }
 
 /// Whether a command rule matches any of a command's names.
-fn named(spec: &Spec, names: &[String], list: List) -> Match {
+fn named(spec: &RuleSpec, names: &[String], list: RuleList) -> PatternMatch {
     match spec {
-        Spec::All => Match::Yes,
-        Spec::Command(pattern) => {
+        RuleSpec::All => PatternMatch::Yes,
+        RuleSpec::Command(pattern) => {
             let best = names.iter().map(|name| pattern.matches(name)).max();
             match best {
-                Some(Match::Maybe) if list == List::Allow => Match::No,
-                best => best.unwrap_or(Match::No),
+                Some(PatternMatch::Maybe) if list == RuleList::Allow => PatternMatch::No,
+                best => best.unwrap_or(PatternMatch::No),
             }
         }
-        Spec::Path(_) | Spec::Domain(_) => Match::No,
+        RuleSpec::Path(_) | RuleSpec::Domain(_) => PatternMatch::No,
     }
 }
 

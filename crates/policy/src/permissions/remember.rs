@@ -4,14 +4,14 @@ use ralph_core::event::{Decision, Offer};
 use thiserror::Error;
 
 use super::{
-    paths::Paths,
-    policy::Policy,
-    rule::{Granted, List, Rule, RuleError},
-    shell::{HOLE, What, parts},
-    tools::{ToolKind, rule_name},
-    verdict::Request,
+    paths::PathResolver,
+    policy::PermissionPolicy,
+    rule::{GrantedRule, Rule, RuleError, RuleList},
+    shell::{HOLE, PartEffect, parts},
+    tools::{ToolClass, rule_name},
+    verdict::PolicyRequest,
 };
-use crate::settings::Origin;
+use crate::settings::SettingOrigin;
 
 /// Most rules that one answer adds.
 const MOST: usize = 16;
@@ -38,7 +38,7 @@ const SUBCOMMANDS: &[(&str, usize)] = &[
 ];
 
 /// The rules that a remembered answer to `request` would add.
-pub fn offered(policy: &Policy, request: &Request, world: &dyn Paths) -> Offer {
+pub fn offered(policy: &PermissionPolicy, request: &PolicyRequest, world: &dyn PathResolver) -> Offer {
     let asked_by = policy.asked_by(request, world);
     let rules = rule_for(request, world.project());
     let covers = !rules.is_empty()
@@ -54,14 +54,19 @@ pub fn offered(policy: &Policy, request: &Request, world: &dyn Paths) -> Offer {
 ///
 /// # Errors
 /// [`NoRule`] if there are too many, or with the text of one that is invalid.
-pub fn with_granted(policy: &Policy, rules: &[String], over: &[String], origin: &str) -> Result<Policy, NoRule> {
+pub fn with_granted(
+    policy: &PermissionPolicy,
+    rules: &[String],
+    over: &[String],
+    origin: &str,
+) -> Result<PermissionPolicy, NoRule> {
     let mut policy = policy.clone();
     if rules.len() > MOST {
         return Err(NoRule::TooMany);
     }
     for text in rules {
-        policy.granted.push(Granted {
-            rule: Rule::read(text, List::Allow, &Origin::Default).map_err(|error| NoRule::Wrong {
+        policy.granted.push(GrantedRule {
+            rule: Rule::read(text, RuleList::Allow, &SettingOrigin::Default).map_err(|error| NoRule::Wrong {
                 rule: text.clone(),
                 error,
             })?,
@@ -83,23 +88,23 @@ pub enum NoRule {
 
 /// The allow rules that the answer "always" adds for a request of an agent in `project`; empty if no rule can express
 /// it.
-pub(super) fn rule_for(request: &Request, project: &str) -> Vec<String> {
+pub(super) fn rule_for(request: &PolicyRequest, project: &str) -> Vec<String> {
     let mut rules = match (&request.kind, &request.command, &request.url) {
-        (ToolKind::Shell, Some(command), _) => return for_command(command, project).unwrap_or_default(),
-        (ToolKind::Edit | ToolKind::Read, ..) => {
+        (ToolClass::Shell, Some(command), _) => return for_command(command, project).unwrap_or_default(),
+        (ToolClass::Edit | ToolClass::Read, ..) => {
             let rules = request.paths.iter().map(|path| for_path(&request.kind, path, project));
             rules.collect::<Option<Vec<_>>>().unwrap_or_default()
         }
-        (ToolKind::Fetch, _, Some(url)) => super::policy::host(url)
+        (ToolClass::Fetch, _, Some(url)) => super::policy::host(url)
             .filter(|host| !host.contains('*'))
             .map(|host| format!("WebFetch(domain:{host})"))
             .into_iter()
             .collect(),
         // The end of the server's name is unknown, and not needed.
-        (ToolKind::Mcp { server, tool }, ..) if server.is_empty() => vec![format!("mcp__{tool}")],
-        (ToolKind::Mcp { server, tool }, ..) if !tool.is_empty() => vec![format!("mcp__{server}__{tool}")],
-        (ToolKind::Search, ..) => vec!["WebSearch".to_owned()],
-        (ToolKind::Shell | ToolKind::Fetch | ToolKind::Mcp { .. } | ToolKind::Other, ..) => Vec::new(),
+        (ToolClass::Mcp { server, tool }, ..) if server.is_empty() => vec![format!("mcp__{tool}")],
+        (ToolClass::Mcp { server, tool }, ..) if !tool.is_empty() => vec![format!("mcp__{server}__{tool}")],
+        (ToolClass::Search, ..) => vec!["WebSearch".to_owned()],
+        (ToolClass::Shell | ToolClass::Fetch | ToolClass::Mcp { .. } | ToolClass::Other, ..) => Vec::new(),
     };
     rules.dedup();
     rules
@@ -108,12 +113,12 @@ pub(super) fn rule_for(request: &Request, project: &str) -> Vec<String> {
 fn for_command(command: &str, project: &str) -> Option<Vec<String>> {
     let mut rules = Vec::new();
     for part in parts(command) {
-        let rule = match &part.what {
-            What::Run { own, .. } => for_program(own.last()?)?,
-            What::Through { .. } => continue,
-            What::Write(path) => for_path(&ToolKind::Edit, path, project)?,
-            What::Read(path) => for_path(&ToolKind::Read, path, project)?,
-            What::Unclear { .. } => return None,
+        let rule = match &part.effect {
+            PartEffect::Run { own, .. } => for_program(own.last()?)?,
+            PartEffect::RunScript { .. } => continue,
+            PartEffect::Write(path) => for_path(&ToolClass::Edit, path, project)?,
+            PartEffect::Read(path) => for_path(&ToolClass::Read, path, project)?,
+            PartEffect::Unclear { .. } => return None,
         };
         if !rules.contains(&rule) {
             rules.push(rule);
@@ -138,7 +143,7 @@ fn for_program(text: &str) -> Option<String> {
         .then(|| format!("Bash({text}{end})"))
 }
 
-fn for_path(kind: &ToolKind, path: &str, project: &str) -> Option<String> {
+fn for_path(kind: &ToolClass, path: &str, project: &str) -> Option<String> {
     let name = rule_name(kind)?;
     // A path below the project is relative, so that the rule does not depend on where the project is.
     let below = path.strip_prefix(project).and_then(|rest| rest.strip_prefix('/'));

@@ -7,11 +7,11 @@ use ralph_core::event::{self, ToolKinds};
 use thiserror::Error;
 
 use super::{
-    pattern::{CommandPattern, Match},
+    pattern::{CommandPattern, PatternMatch},
     shell::is_transparent,
-    tools::{self, ToolKind, is_other, kind_of, near},
+    tools::{self, ToolClass, is_other, near, tool_class},
 };
-use crate::settings::Origin;
+use crate::settings::SettingOrigin;
 
 /// The length limit of a rule.
 const LONGEST_BYTES: usize = 1024;
@@ -56,21 +56,21 @@ pub enum RuleError {
 /// The list that contains a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum List {
+pub enum RuleList {
     Deny,
     Ask,
     Allow,
 }
 
-impl List {
+impl RuleList {
     /// All lists, in the order in which they decide.
-    pub const ALL: [List; 3] = [List::Deny, List::Ask, List::Allow];
+    pub const ALL: [RuleList; 3] = [RuleList::Deny, RuleList::Ask, RuleList::Allow];
 
     pub fn name(self) -> &'static str {
         match self {
-            List::Deny => "deny",
-            List::Ask => "ask",
-            List::Allow => "allow",
+            RuleList::Deny => "deny",
+            RuleList::Ask => "ask",
+            RuleList::Allow => "allow",
         }
     }
 }
@@ -80,14 +80,14 @@ impl List {
 pub struct Rule {
     /// The rule as written.
     pub text: String,
-    pub origin: Origin,
-    pub(super) tool: Tool,
-    pub(super) spec: Spec,
+    pub origin: SettingOrigin,
+    pub(super) tool: RuleTool,
+    pub(super) spec: RuleSpec,
 }
 
 /// A rule that allows a request which the user was asked about and does not want to be asked about again.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Granted {
+pub struct GrantedRule {
     pub rule: Rule,
     /// The texts of the `ask` rules that asked at that time. Only these are overruled.
     pub over: Vec<String>,
@@ -96,8 +96,8 @@ pub struct Granted {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Tool {
-    Kind(ToolKind),
+pub(super) enum RuleTool {
+    Kind(ToolClass),
     /// A server's tools; all of them if the tool is `*` or missing.
     Mcp {
         pattern: CommandPattern,
@@ -112,7 +112,7 @@ pub(super) enum Tool {
 
 /// The uses of a tool to which a rule applies.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Spec {
+pub(super) enum RuleSpec {
     All,
     Command(CommandPattern),
     /// The path with its prefix, which determines what it is relative to.
@@ -126,7 +126,7 @@ impl Rule {
     ///
     /// # Errors
     /// [`RuleError`] if the rule is invalid or could never match.
-    pub fn read(text: &str, list: List, origin: &Origin) -> Result<Rule, RuleError> {
+    pub fn read(text: &str, list: RuleList, origin: &SettingOrigin) -> Result<Rule, RuleError> {
         let text = text.trim();
         if text.len() > LONGEST_BYTES {
             return Err(RuleError::TooLong);
@@ -137,7 +137,7 @@ impl Rule {
         let (name, spec) = taken_apart(text)?;
         let tool = tool(name)?;
         let spec = match spec {
-            None => Spec::All,
+            None => RuleSpec::All,
             Some(spec) if spec.trim().is_empty() => {
                 let instead = name.to_owned();
                 return Err(RuleError::Empty { instead });
@@ -157,35 +157,35 @@ impl Rule {
     pub fn kinds(&self) -> ToolKinds {
         use event::ToolKind as Of;
         ToolKinds::from_kinds(match &self.tool {
-            Tool::Kind(ToolKind::Shell) => &[Of::Shell],
-            Tool::Kind(ToolKind::Edit) => &[Of::Edit, Of::Shell],
-            Tool::Kind(ToolKind::Read) => &[Of::Read, Of::Shell],
-            Tool::Kind(ToolKind::Fetch | ToolKind::Search) => &[Of::Fetch],
-            Tool::Kind(ToolKind::Mcp { .. }) | Tool::Mcp { .. } => &[Of::Mcp],
-            Tool::Kind(ToolKind::Other) | Tool::Named(_) => &[Of::Other],
+            RuleTool::Kind(ToolClass::Shell) => &[Of::Shell],
+            RuleTool::Kind(ToolClass::Edit) => &[Of::Edit, Of::Shell],
+            RuleTool::Kind(ToolClass::Read) => &[Of::Read, Of::Shell],
+            RuleTool::Kind(ToolClass::Fetch | ToolClass::Search) => &[Of::Fetch],
+            RuleTool::Kind(ToolClass::Mcp { .. }) | RuleTool::Mcp { .. } => &[Of::Mcp],
+            RuleTool::Kind(ToolClass::Other) | RuleTool::Named(_) => &[Of::Other],
         })
     }
 
     /// Whether this rule obviously matches everything that `other` matches.
     pub(super) fn covers(&self, other: &Rule) -> bool {
-        self.tool == other.tool && (self.spec == Spec::All || self.spec == other.spec)
+        self.tool == other.tool && (self.spec == RuleSpec::All || self.spec == other.spec)
     }
 
     /// Whether the rule applies to a tool of this name and kind, for any input.
-    pub(super) fn is_for(&self, name: &str, kind: &ToolKind) -> bool {
+    pub(super) fn is_for(&self, name: &str, kind: &ToolClass) -> bool {
         match (&self.tool, kind) {
             (
-                Tool::Mcp {
+                RuleTool::Mcp {
                     joined, server: whole, ..
                 },
-                ToolKind::Mcp { server, tool },
-            ) if server.is_empty() => whole == tool || joined.matches(tool) == Match::Yes,
-            (Tool::Mcp { pattern, .. }, ToolKind::Mcp { server, tool }) => {
-                pattern.matches(&format!("{server}__{tool}")) == Match::Yes
+                ToolClass::Mcp { server, tool },
+            ) if server.is_empty() => whole == tool || joined.matches(tool) == PatternMatch::Yes,
+            (RuleTool::Mcp { pattern, .. }, ToolClass::Mcp { server, tool }) => {
+                pattern.matches(&format!("{server}__{tool}")) == PatternMatch::Yes
             }
-            (Tool::Kind(known), _) => known == kind,
-            (Tool::Named(known), ToolKind::Other) => known.eq_ignore_ascii_case(name),
-            (Tool::Named(_) | Tool::Mcp { .. }, _) => false,
+            (RuleTool::Kind(known), _) => known == kind,
+            (RuleTool::Named(known), ToolClass::Other) => known.eq_ignore_ascii_case(name),
+            (RuleTool::Named(_) | RuleTool::Mcp { .. }, _) => false,
         }
     }
 }
@@ -217,7 +217,7 @@ fn taken_apart(text: &str) -> Result<(&str, Option<&str>), RuleError> {
     }
 }
 
-fn tool(name: &str) -> Result<Tool, RuleError> {
+fn tool(name: &str) -> Result<RuleTool, RuleError> {
     if name.is_empty() {
         return Err(RuleError::NoTool);
     }
@@ -233,15 +233,15 @@ fn tool(name: &str) -> Result<Tool, RuleError> {
                 server => format!("{server}{between}{tool}"),
             })
         };
-        return Ok(Tool::Mcp {
+        return Ok(RuleTool::Mcp {
             pattern: joined_by("__"),
             joined: joined_by("_"),
             server: server.to_owned(),
         });
     }
-    match kind_of(name) {
-        ToolKind::Other if is_other(name) => Ok(Tool::Named(name.to_owned())),
-        ToolKind::Other => Err(match near(name) {
+    match tool_class(name) {
+        ToolClass::Other if is_other(name) => Ok(RuleTool::Named(name.to_owned())),
+        ToolClass::Other => Err(match near(name) {
             Some(near) => RuleError::UnknownTool {
                 name: name.to_owned(),
                 near,
@@ -250,28 +250,30 @@ fn tool(name: &str) -> Result<Tool, RuleError> {
             None if name.contains(' ') => RuleError::NoTool,
             None => RuleError::NoSuchTool { name: name.to_owned() },
         }),
-        kind => Ok(Tool::Kind(kind)),
+        kind => Ok(RuleTool::Kind(kind)),
     }
 }
 
-fn read_spec(tool: &Tool, name: &str, spec: &str, list: List) -> Result<Spec, RuleError> {
+fn read_spec(tool: &RuleTool, name: &str, spec: &str, list: RuleList) -> Result<RuleSpec, RuleError> {
     match tool {
-        Tool::Kind(ToolKind::Shell) => command(spec, list),
-        Tool::Kind(ToolKind::Edit | ToolKind::Read) if spec.starts_with("domain:") => Err(RuleError::DomainElsewhere {
-            domain: spec.to_owned(),
-        }),
-        Tool::Kind(ToolKind::Edit | ToolKind::Read) if ["*", "**"].contains(&spec) => Ok(Spec::All),
-        Tool::Kind(ToolKind::Edit | ToolKind::Read) => Ok(Spec::Path(spec.to_owned())),
-        Tool::Kind(ToolKind::Fetch) => domain(spec),
-        Tool::Kind(ToolKind::Search | ToolKind::Mcp { .. } | ToolKind::Other) | Tool::Mcp { .. } | Tool::Named(_) => {
-            Err(RuleError::TakesNothing { name: name.to_owned() })
+        RuleTool::Kind(ToolClass::Shell) => command(spec, list),
+        RuleTool::Kind(ToolClass::Edit | ToolClass::Read) if spec.starts_with("domain:") => {
+            Err(RuleError::DomainElsewhere {
+                domain: spec.to_owned(),
+            })
         }
+        RuleTool::Kind(ToolClass::Edit | ToolClass::Read) if ["*", "**"].contains(&spec) => Ok(RuleSpec::All),
+        RuleTool::Kind(ToolClass::Edit | ToolClass::Read) => Ok(RuleSpec::Path(spec.to_owned())),
+        RuleTool::Kind(ToolClass::Fetch) => domain(spec),
+        RuleTool::Kind(ToolClass::Search | ToolClass::Mcp { .. } | ToolClass::Other)
+        | RuleTool::Mcp { .. }
+        | RuleTool::Named(_) => Err(RuleError::TakesNothing { name: name.to_owned() }),
     }
 }
 
-fn command(spec: &str, list: List) -> Result<Spec, RuleError> {
+fn command(spec: &str, list: RuleList) -> Result<RuleSpec, RuleError> {
     if [":*", "*"].contains(&spec) {
-        return Ok(Spec::All);
+        return Ok(RuleSpec::All);
     }
     if spec.starts_with("domain:") {
         let domain = spec.to_owned();
@@ -296,11 +298,11 @@ fn command(spec: &str, list: List) -> Result<Spec, RuleError> {
     }
     let program = spec.split([' ', ':']).next().unwrap_or_default();
     let is_alone = spec.split_whitespace().count() == 1 && !spec.contains(":*");
-    if list == List::Allow && is_transparent(program) && !is_alone && !runs_a_file(spec) {
+    if list == RuleList::Allow && is_transparent(program) && !is_alone && !runs_a_file(spec) {
         let program = program.to_owned();
         return Err(RuleError::LookedThrough { program });
     }
-    Ok(Spec::Command(CommandPattern::new(spec)))
+    Ok(RuleSpec::Command(CommandPattern::new(spec)))
 }
 
 /// Whether the command is a shell with a script file, or `command -v`.
@@ -316,12 +318,12 @@ fn runs_a_file(spec: &str) -> bool {
     }
 }
 
-fn domain(spec: &str) -> Result<Spec, RuleError> {
+fn domain(spec: &str) -> Result<RuleSpec, RuleError> {
     let host = spec.strip_prefix("domain:").ok_or(RuleError::NoDomain)?.trim();
     let is_part =
         |character: char| character.is_alphanumeric() || matches!(character, '.' | '-' | '*' | '_' | '[' | ']' | ':');
     match !host.is_empty() && host.chars().all(is_part) {
-        true => Ok(Spec::Domain(CommandPattern::new(&host.to_lowercase()))),
+        true => Ok(RuleSpec::Domain(CommandPattern::new(&host.to_lowercase()))),
         false => Err(RuleError::NoDomain),
     }
 }

@@ -13,16 +13,17 @@ use ralph_core::{
 };
 
 use super::{
-    List, Paths, Policy, Request, Rule, ToolKind, Verdict, kind_of, offered, remember::rule_for, with_granted,
+    PathResolver, PermissionPolicy, PermissionVerdict, PolicyRequest, Rule, RuleList, ToolClass, offered,
+    remember::rule_for, tool_class, with_granted,
 };
-use crate::settings::Origin;
+use crate::settings::SettingOrigin;
 
 const TABLE: &str = include_str!("commands.txt");
 
 /// A project at `/p` with a link to `/p/secret`, and the home directory `/home/u`.
-pub(super) struct Disk;
+pub(super) struct FixedPaths;
 
-impl Paths for Disk {
+impl PathResolver for FixedPaths {
     fn project(&self) -> &str {
         "/p"
     }
@@ -36,7 +37,7 @@ impl Paths for Disk {
     }
 }
 
-fn policy(text: &str) -> Policy {
+fn policy(text: &str) -> PermissionPolicy {
     let mut parts = text.split(';').map(str::trim);
     let mode = match parts.next().unwrap() {
         "auto" => PermissionMode::Auto,
@@ -45,17 +46,18 @@ fn policy(text: &str) -> Policy {
         "readonly" => PermissionMode::Readonly,
         other => panic!("{other}"),
     };
-    let mut policy = Policy {
+    let mut policy = PermissionPolicy {
         mode,
-        ..Policy::default()
+        ..PermissionPolicy::default()
     };
     for rule in parts {
         let (list, rule) = rule.split_once(' ').unwrap();
-        let read = |list| Rule::read(rule, list, &Origin::Default).unwrap_or_else(|error| panic!("{rule}: {error}"));
+        let read =
+            |list| Rule::read(rule, list, &SettingOrigin::Default).unwrap_or_else(|error| panic!("{rule}: {error}"));
         match list {
-            "deny" => policy.deny.push(read(List::Deny)),
-            "ask" => policy.ask.push(read(List::Ask)),
-            "allow" => policy.allow.push(read(List::Allow)),
+            "deny" => policy.deny.push(read(RuleList::Deny)),
+            "ask" => policy.ask.push(read(RuleList::Ask)),
+            "allow" => policy.allow.push(read(RuleList::Allow)),
             // A granted rule, and the `ask` rules after `over` that it answers.
             "grant" => {
                 let (rule, over) = rule.split_once(" over ").unwrap_or((rule, ""));
@@ -68,18 +70,18 @@ fn policy(text: &str) -> Policy {
     policy
 }
 
-fn shell(command: &str) -> Request {
-    Request {
+fn shell(command: &str) -> PolicyRequest {
+    PolicyRequest {
         tool: "Bash".to_owned(),
-        kind: ToolKind::Shell,
+        kind: ToolClass::Shell,
         command: Some(command.to_owned()),
         paths: Vec::new(),
         url: None,
     }
 }
 
-fn decided(policy: &Policy, command: &str) -> Verdict {
-    policy.decide(&shell(command), &Disk)
+fn decided(policy: &PermissionPolicy, command: &str) -> PermissionVerdict {
+    policy.decide(&shell(command), &FixedPaths)
 }
 
 fn unescaped(text: &str) -> String {
@@ -104,8 +106,8 @@ fn unescaped(text: &str) -> String {
     out + rest
 }
 
-fn rows() -> Vec<(Policy, Decision, String)> {
-    let (mut current, mut rows) = (Policy::default(), Vec::new());
+fn rows() -> Vec<(PermissionPolicy, Decision, String)> {
+    let (mut current, mut rows) = (PermissionPolicy::default(), Vec::new());
     for line in TABLE.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         if let Some(text) = line.strip_prefix("@ ") {
             current = policy(text);
@@ -152,21 +154,21 @@ fn every_command_of_the_table_is_decided_as_it_says() {
 fn what_always_adds_allows_the_same_request() {
     for (_, _, command) in rows() {
         let request = shell(&command);
-        let rules = rule_for(&request, Disk.project());
+        let rules = rule_for(&request, FixedPaths.project());
         // A rule for the path of a link does not allow its target.
         if rules.is_empty() || command.contains("link/") {
             continue;
         }
         let allow = rules.iter().map(|rule| {
-            Rule::read(rule, List::Allow, &Origin::Default)
+            Rule::read(rule, RuleList::Allow, &SettingOrigin::Default)
                 .unwrap_or_else(|error| panic!("{command:?}: {rule}: {error}"))
         });
-        let policy = Policy {
+        let policy = PermissionPolicy {
             mode: PermissionMode::Restricted,
             allow: allow.collect(),
-            ..Policy::default()
+            ..PermissionPolicy::default()
         };
-        let verdict = policy.decide(&request, &Disk);
+        let verdict = policy.decide(&request, &FixedPaths);
         assert_eq!(
             verdict.decision,
             Decision::Allow,
@@ -181,20 +183,24 @@ fn what_is_offered_allows_the_request_that_was_asked_and_lifts_no_denial() {
     let mut offers = 0;
     for (policy, expected, command) in rows() {
         let request = shell(&command);
-        let offer = offered(&policy, &request, &Disk);
+        let offer = offered(&policy, &request, &FixedPaths);
         if offer.rules.is_empty() || expected != Decision::Ask {
             continue;
         }
         offers += 1;
         let granted = with_granted(&policy, &offer.rules, &offer.asked_by, "an answer").unwrap();
-        assert_eq!(granted.decide(&request, &Disk).decision, Decision::Allow, "{command:?}");
+        assert_eq!(
+            granted.decide(&request, &FixedPaths).decision,
+            Decision::Allow,
+            "{command:?}"
+        );
         // Added rules never lift a denial.
         let all = ["Bash", "Edit", "Read"].map(str::to_owned);
         let open = with_granted(&policy, &all, &offer.asked_by, "an answer").unwrap();
         for (other, decision, command) in rows() {
             if other == policy && decision == Decision::Deny && policy.mode == PermissionMode::Auto {
                 assert_ne!(
-                    open.decide(&shell(&command), &Disk).decision,
+                    open.decide(&shell(&command), &FixedPaths).decision,
                     Decision::Allow,
                     "{command:?}"
                 );
@@ -207,22 +213,25 @@ fn what_is_offered_allows_the_request_that_was_asked_and_lifts_no_denial() {
 #[test]
 fn every_rule_of_ask_that_asks_is_settled_by_the_answer() {
     let policy = policy("ask; ask Bash(npm *); ask Bash(npm publish *); ask Bash(rm *)");
-    let offer = offered(&policy, &shell("npm publish --tag next"), &Disk);
+    let offer = offered(&policy, &shell("npm publish --tag next"), &FixedPaths);
     assert_eq!(offer.asked_by, ["Bash(npm *)", "Bash(npm publish *)"]);
     assert_eq!(offer.rules, ["Bash(npm publish *)"]);
     assert_eq!(
-        offered(&policy, &shell("$X"), &Disk).rules,
+        offered(&policy, &shell("$X"), &FixedPaths).rules,
         [""; 0],
         "no rule says what it is"
     );
-    assert_eq!(offered(&policy, &shell("npm publish; eval x"), &Disk).rules, [""; 0]);
+    assert_eq!(
+        offered(&policy, &shell("npm publish; eval x"), &FixedPaths).rules,
+        [""; 0]
+    );
 }
 
 #[test]
 fn a_file_of_the_project_is_offered_by_its_name_there() {
-    let edit = |path: &str| Request {
+    let edit = |path: &str| PolicyRequest {
         tool: "Edit".to_owned(),
-        kind: ToolKind::Edit,
+        kind: ToolClass::Edit,
         command: None,
         paths: vec![path.to_owned()],
         url: None,
@@ -234,16 +243,16 @@ fn a_file_of_the_project_is_offered_by_its_name_there() {
         ("/etc/hosts", "Edit(//etc/hosts)"),
         ("/project/x", "Edit(//project/x)"),
     ] {
-        assert_eq!(offered(&ask, &edit(path), &Disk).rules, [rule]);
+        assert_eq!(offered(&ask, &edit(path), &FixedPaths).rules, [rule]);
     }
     // A rule for the path of a link would not allow its target.
-    assert_eq!(offered(&ask, &edit("/p/link/key"), &Disk).rules, [""; 0]);
+    assert_eq!(offered(&ask, &edit("/p/link/key"), &FixedPaths).rules, [""; 0]);
 }
 
 /// A deterministic random number generator.
-struct Random(u64);
+struct TestRng(u64);
 
-impl Random {
+impl TestRng {
     fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -251,7 +260,7 @@ impl Random {
         usize::try_from(self.0 % end as u64).unwrap()
     }
 
-    fn of<'t>(&mut self, choices: &[&'t str]) -> &'t str {
+    fn pick<'t>(&mut self, choices: &[&'t str]) -> &'t str {
         choices[self.below(choices.len())]
     }
 }
@@ -327,10 +336,10 @@ const IN_FRONT: &[&str] = &[
     "time -p ",
 ];
 
-fn composed(random: &mut Random, denied: &str, depth: usize) -> String {
+fn composed(random: &mut TestRng, denied: &str, depth: usize) -> String {
     let mut script = denied.to_owned();
     for _ in 0..random.below(3) {
-        script = format!("{}{script}", random.of(IN_FRONT));
+        script = format!("{}{script}", random.pick(IN_FRONT));
         if script.starts_with("find") {
             script.push_str(" \\;");
         }
@@ -341,16 +350,16 @@ fn composed(random: &mut Random, denied: &str, depth: usize) -> String {
     for _ in 0..depth {
         script = match random.below(5) {
             0 if !script.contains(['\'', '\n']) => {
-                format!("{} -c '{script}'", random.of(&["sh", "bash", "zsh", "/bin/sh"]))
+                format!("{} -c '{script}'", random.pick(&["sh", "bash", "zsh", "/bin/sh"]))
             }
             1 | 2 => {
-                let operator = random.of(&[";", " && ", " || ", "\n", " | ", " & "]);
+                let operator = random.pick(&[";", " && ", " || ", "\n", " | ", " & "]);
                 match random.below(2) {
-                    0 => match random.of(SAFE) {
+                    0 => match random.pick(SAFE) {
                         line if line.ends_with('\n') => format!("{line}{script}"),
                         safe => format!("{safe}{operator}{script}"),
                     },
-                    _ => format!("{script}{operator}{}", random.of(SAFE)),
+                    _ => format!("{script}{operator}{}", random.pick(SAFE)),
                 }
             }
             _ => {
@@ -374,10 +383,10 @@ fn no_script_with_a_denied_part_is_allowed() {
     let restricted = policy("restricted; allow Bash; deny Bash(git push *)");
     let asked = policy("auto; ask Bash(git push *)");
     let answered = policy("ask; deny Bash(git push *); grant Bash");
-    let mut random = Random(0x2545_F491_4F6C_DD1D);
+    let mut random = TestRng(0x2545_F491_4F6C_DD1D);
     let (mut plain, mut wrong) = (0, Vec::new());
     for at in 0..20_000 {
-        let command = random.of(DENIED);
+        let command = random.pick(DENIED);
         let depth = random.below(5);
         let script = composed(&mut random, command, depth);
         let verdicts = [&denied, &restricted, &asked].map(|policy| decided(policy, &script).decision);
@@ -488,7 +497,7 @@ fn what_is_allowed_pushes_in_no_real_shell() {
         "]",
         "$x",
     ];
-    let mut random = Random(0xDEAD_BEEF_CAFE_F00D);
+    let mut random = TestRng(0xDEAD_BEEF_CAFE_F00D);
     let (mut ran, mut wrong) = (0, Vec::new());
     let composed = (0..60_000).map(|_| {
         let mut script: String = (0..3 + random.below(9))
@@ -587,7 +596,7 @@ fn any_text_gets_a_verdict() {
         "-",
         "git ",
     ];
-    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let mut random = TestRng(0x9E37_79B9_7F4A_7C15);
     for _ in 0..20_000 {
         let (motif, times) = (1 + random.below(5), 1 + random.below(20));
         let motif: String = (0..motif).map(|_| pieces[random.below(pieces.len())]).collect();
@@ -700,17 +709,17 @@ fn other_tools_are_decided_by_name_path_and_host() {
         ("Task", "", Decision::Deny),
         ("SomethingNew", "", Decision::Ask),
     ] {
-        let kind = kind_of(tool);
-        let is_address = kind == ToolKind::Fetch;
+        let kind = tool_class(tool);
+        let is_address = kind == ToolClass::Fetch;
         let some = (!what.is_empty()).then(|| what.to_owned());
-        let request = Request {
+        let request = PolicyRequest {
             tool: tool.to_owned(),
             kind,
             command: None,
             paths: some.clone().filter(|_| !is_address).into_iter().collect(),
             url: some.filter(|_| is_address),
         };
-        let verdict = policy.decide(&request, &Disk);
+        let verdict = policy.decide(&request, &FixedPaths);
         assert_eq!(verdict.decision, expected, "{tool} {what} {:?}", verdict.parts);
     }
 }
@@ -745,12 +754,14 @@ fn a_rule_that_could_never_match_is_refused_with_what_to_type() {
         ("mcp__", "there is no tool `mcp__`"),
         ("Bash(a\u{7})", "control character"),
     ] {
-        let error = Rule::read(rule, List::Allow, &Origin::Default).unwrap_err().to_string();
+        let error = Rule::read(rule, RuleList::Allow, &SettingOrigin::Default)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(expected), "{rule}: {error}");
     }
     let long = format!("Bash({})", "x".repeat(2_000));
-    assert!(Rule::read(&long, List::Deny, &Origin::Default).is_err());
-    assert!(Rule::read("Bash(timeout *)", List::Deny, &Origin::Default).is_ok());
+    assert!(Rule::read(&long, RuleList::Deny, &SettingOrigin::Default).is_err());
+    assert!(Rule::read("Bash(timeout *)", RuleList::Deny, &SettingOrigin::Default).is_ok());
 }
 
 #[test]
@@ -795,10 +806,10 @@ fn a_tool_whose_server_cannot_be_told_from_its_name_is_matched_by_the_whole_name
         ("flat_name", Decision::Deny),
     ] {
         let asked = server_tool_asked(name);
-        let request = Request::from(&asked);
-        assert_eq!(policy.decide(&request, &Disk).decision, expected, "{name}");
+        let request = PolicyRequest::from(&asked);
+        assert_eq!(policy.decide(&request, &FixedPaths).decision, expected, "{name}");
         if expected == Decision::Allow {
-            assert_eq!(rule_for(&request, Disk.project()), [format!("mcp__{name}")]);
+            assert_eq!(rule_for(&request, FixedPaths.project()), [format!("mcp__{name}")]);
         }
     }
 }

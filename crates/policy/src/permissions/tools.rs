@@ -7,7 +7,7 @@ use crate::settings::closest;
 /// The purpose of a tool, independent of its agent's name for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-pub enum ToolKind {
+pub enum ToolClass {
     Shell,
     Edit,
     Read,
@@ -18,9 +18,9 @@ pub enum ToolKind {
 }
 
 /// The names of each kind's tools in rules and agents. The first one is displayed.
-const NAMES: [(ToolKind, &[&str]); 5] = [
+const NAMES: [(ToolClass, &[&str]); 5] = [
     (
-        ToolKind::Shell,
+        ToolClass::Shell,
         &[
             "Bash",
             "shell",
@@ -41,7 +41,7 @@ const NAMES: [(ToolKind, &[&str]); 5] = [
         ],
     ),
     (
-        ToolKind::Edit,
+        ToolClass::Edit,
         &[
             "Edit",
             "Write",
@@ -60,7 +60,7 @@ const NAMES: [(ToolKind, &[&str]); 5] = [
         ],
     ),
     (
-        ToolKind::Read,
+        ToolClass::Read,
         &[
             "Read",
             "Grep",
@@ -82,9 +82,9 @@ const NAMES: [(ToolKind, &[&str]); 5] = [
             "search",
         ],
     ),
-    (ToolKind::Fetch, &["WebFetch", "fetch", "web_fetch", "webfetch"]),
+    (ToolClass::Fetch, &["WebFetch", "fetch", "web_fetch", "webfetch"]),
     (
-        ToolKind::Search,
+        ToolClass::Search,
         &["WebSearch", "web_search", "websearch", "google_web_search", "webSearch"],
     ),
 ];
@@ -128,15 +128,15 @@ const OTHERS: &[&str] = &[
 ];
 
 /// The kind of an agent's tool, from its name.
-pub fn kind_of(name: &str) -> ToolKind {
+pub fn tool_class(name: &str) -> ToolClass {
     if let Some((server, tool)) = mcp(name) {
         let (server, tool) = (server.to_owned(), tool.unwrap_or_default().to_owned());
-        return ToolKind::Mcp { server, tool };
+        return ToolClass::Mcp { server, tool };
     }
     let known = NAMES
         .iter()
         .find(|(_, names)| names.iter().any(|known| known.eq_ignore_ascii_case(name)));
-    known.map_or(ToolKind::Other, |(kind, _)| kind.clone())
+    known.map_or(ToolClass::Other, |(kind, _)| kind.clone())
 }
 
 /// The server and the tool of `mcp__server__tool`; the tool is `None` if it is missing.
@@ -161,6 +161,6 @@ pub(super) fn near(name: &str) -> Option<&'static str> {
 }
 
 /// The name of a kind in rules.
-pub(super) fn rule_name(kind: &ToolKind) -> Option<&'static str> {
+pub(super) fn rule_name(kind: &ToolClass) -> Option<&'static str> {
     NAMES.iter().find(|(known, _)| known == kind).map(|(_, names)| names[0])
 }

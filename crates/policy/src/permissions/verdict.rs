@@ -4,40 +4,40 @@ use ralph_core::event::{self, Decision, PermissionMode, PermissionRequest};
 use serde::Serialize;
 
 use super::{
-    rule::{Granted, List, Rule},
+    rule::{GrantedRule, Rule, RuleList},
     shell::Unclear,
-    tools::{ToolKind, kind_of},
+    tools::{ToolClass, tool_class},
 };
 
 /// A tool use that an agent requests.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Request {
+pub struct PolicyRequest {
     /// The tool as the agent names it.
     pub tool: String,
-    pub kind: ToolKind,
+    pub kind: ToolClass,
     /// The command of a shell.
     pub command: Option<String>,
     pub paths: Vec<String>,
     pub url: Option<String>,
 }
 
-impl From<&PermissionRequest> for Request {
+impl From<&PermissionRequest> for PolicyRequest {
     fn from(asked: &PermissionRequest) -> Self {
-        let kind = match (&asked.command, kind_of(&asked.tool), asked.kind) {
-            (Some(_), ..) | (None, ToolKind::Other, event::ToolKind::Shell) => ToolKind::Shell,
-            (None, ToolKind::Other, event::ToolKind::Edit) => ToolKind::Edit,
-            (None, ToolKind::Other, event::ToolKind::Read) => ToolKind::Read,
-            (None, ToolKind::Other, event::ToolKind::Fetch) => ToolKind::Fetch,
-            (None, ToolKind::Other, event::ToolKind::Mcp) => {
+        let kind = match (&asked.command, tool_class(&asked.tool), asked.kind) {
+            (Some(_), ..) | (None, ToolClass::Other, event::ToolKind::Shell) => ToolClass::Shell,
+            (None, ToolClass::Other, event::ToolKind::Edit) => ToolClass::Edit,
+            (None, ToolClass::Other, event::ToolKind::Read) => ToolClass::Read,
+            (None, ToolClass::Other, event::ToolKind::Fetch) => ToolClass::Fetch,
+            (None, ToolClass::Other, event::ToolKind::Mcp) => {
                 // The server is unknown if the agent joins both names by `_`.
                 let joined = asked.tool.strip_prefix("mcp_").unwrap_or(&asked.tool);
                 let (server, tool) = asked.tool.split_once("__").unwrap_or(("", joined));
                 let (server, tool) = (server.to_owned(), tool.to_owned());
-                ToolKind::Mcp { server, tool }
+                ToolClass::Mcp { server, tool }
             }
             (None, by_name, _) => by_name,
         };
-        Request {
+        PolicyRequest {
             tool: asked.tool.clone(),
             kind,
             command: asked.command.clone(),
@@ -49,9 +49,9 @@ impl From<&PermissionRequest> for Request {
 
 /// The decision of a policy.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Verdict {
+pub struct PermissionVerdict {
     pub decision: Decision,
-    pub because: Because,
+    pub because: VerdictReason,
     /// The verdicts on each part of a command, or on each file.
     pub parts: Vec<PartVerdict>,
 }
@@ -61,22 +61,22 @@ pub struct PartVerdict {
     /// The part as written.
     pub part: String,
     pub decision: Decision,
-    pub because: Because,
+    pub because: VerdictReason,
 }
 
 /// The reason of a decision.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-pub enum Because {
+pub enum VerdictReason {
     Rule {
         rule: String,
-        list: List,
+        list: RuleList,
         origin: String,
     },
     /// The rule matches for some values of the computed parts.
     PossibleRule {
         rule: String,
-        list: List,
+        list: RuleList,
         origin: String,
     },
     Mode {
@@ -89,9 +89,9 @@ pub enum Because {
     Harmless,
 }
 
-impl Because {
-    pub(super) fn rule(rule: &Rule, list: List) -> Self {
-        Because::Rule {
+impl VerdictReason {
+    pub(super) fn rule(rule: &Rule, list: RuleList) -> Self {
+        VerdictReason::Rule {
             rule: rule.text.clone(),
             list,
             origin: rule.origin.to_string(),
@@ -99,23 +99,23 @@ impl Because {
     }
 
     /// The list of the rule that decided, if a rule did.
-    pub(super) fn list(&self) -> Option<List> {
+    pub(super) fn list(&self) -> Option<RuleList> {
         match self {
-            Because::Rule { list, .. } | Because::PossibleRule { list, .. } => Some(*list),
-            Because::Mode { .. } | Because::Unclear { .. } | Because::Harmless => None,
+            VerdictReason::Rule { list, .. } | VerdictReason::PossibleRule { list, .. } => Some(*list),
+            VerdictReason::Mode { .. } | VerdictReason::Unclear { .. } | VerdictReason::Harmless => None,
         }
     }
 
-    pub(super) fn granted(granted: &Granted) -> Self {
-        Because::Rule {
+    pub(super) fn granted(granted: &GrantedRule) -> Self {
+        VerdictReason::Rule {
             rule: granted.rule.text.clone(),
-            list: List::Allow,
+            list: RuleList::Allow,
             origin: granted.origin.clone(),
         }
     }
 
-    pub(super) fn possible_rule(rule: &Rule, list: List) -> Self {
-        Because::PossibleRule {
+    pub(super) fn possible_rule(rule: &Rule, list: RuleList) -> Self {
+        VerdictReason::PossibleRule {
             rule: rule.text.clone(),
             list,
             origin: rule.origin.to_string(),
@@ -123,16 +123,16 @@ impl Because {
     }
 }
 
-impl Verdict {
+impl PermissionVerdict {
     /// Combines the verdicts on parts: the strictest one decides.
-    pub(super) fn of(parts: Vec<PartVerdict>) -> Self {
+    pub(super) fn from_parts(parts: Vec<PartVerdict>) -> Self {
         // Among equally strict parts, the first one in the text decides.
         let first = parts.iter().rev().max_by_key(|part| part.decision);
         let (decision, because) = match first {
             Some(part) => (part.decision, part.because.clone()),
-            None => (Decision::Allow, Because::Harmless),
+            None => (Decision::Allow, VerdictReason::Harmless),
         };
-        Verdict {
+        PermissionVerdict {
             decision,
             because,
             parts,

@@ -5,21 +5,21 @@ use ralph_core::event::{
 };
 use ralph_system::proc::StopSignal;
 
-use super::texts::Choice;
+use super::texts::NamedChoice;
 
-impl Choice for SessionMode {
+impl NamedChoice for SessionMode {
     const CHOICES: &'static [(&'static str, Self)] = &[("fresh", SessionMode::Fresh), ("resume", SessionMode::Resume)];
 }
 
-impl Choice for OnDayLimit {
+impl NamedChoice for OnDayLimit {
     const CHOICES: &'static [(&'static str, Self)] = &[("wait", OnDayLimit::Wait), ("stop", OnDayLimit::Stop)];
 }
 
-impl Choice for ReviewWhen {
+impl NamedChoice for ReviewWhen {
     const CHOICES: &'static [(&'static str, Self)] = &[("task", ReviewWhen::Task), ("end", ReviewWhen::End)];
 }
 
-impl Choice for Mode {
+impl NamedChoice for Mode {
     const CHOICES: &'static [(&'static str, Self)] = &[
         ("implementation", Mode::Implementation),
         ("refactor", Mode::Refactor),
@@ -27,7 +27,7 @@ impl Choice for Mode {
     ];
 }
 
-impl Choice for Bite {
+impl NamedChoice for Bite {
     const CHOICES: &'static [(&'static str, Self)] = &[
         ("off", Bite::Off),
         ("report", Bite::Report),
@@ -36,7 +36,7 @@ impl Choice for Bite {
     ];
 }
 
-impl Choice for Proof {
+impl NamedChoice for Proof {
     const CHOICES: &'static [(&'static str, Self)] = &[
         ("any", Proof::Nothing),
         ("passed", Proof::ExitCodes),
@@ -44,7 +44,7 @@ impl Choice for Proof {
     ];
 }
 
-impl Choice for GoalsWhen {
+impl NamedChoice for GoalsWhen {
     const CHOICES: &'static [(&'static str, Self)] = &[
         ("claim", GoalsWhen::Claim),
         ("iteration", GoalsWhen::Iteration),
@@ -52,7 +52,7 @@ impl Choice for GoalsWhen {
     ];
 }
 
-impl Choice for PermissionMode {
+impl NamedChoice for PermissionMode {
     const CHOICES: &'static [(&'static str, Self)] = &[
         ("auto", PermissionMode::Auto),
         ("ask", PermissionMode::Ask),
@@ -61,7 +61,7 @@ impl Choice for PermissionMode {
     ];
 }
 
-impl Choice for Unanswered {
+impl NamedChoice for Unanswered {
     const CHOICES: &'static [(&'static str, Self)] = &[
         ("deny", Unanswered::Deny),
         ("allow", Unanswered::Allow),
@@ -70,11 +70,11 @@ impl Choice for Unanswered {
     ];
 }
 
-impl Choice for ToolKind {
+impl NamedChoice for ToolKind {
     const CHOICES: &'static [(&'static str, Self)] = &ToolKind::NAMES;
 }
 
-impl Choice for StopSignal {
+impl NamedChoice for StopSignal {
     const CHOICES: &'static [(&'static str, Self)] = &[
         ("interrupt", StopSignal::Interrupt),
         ("terminate", StopSignal::Terminate),

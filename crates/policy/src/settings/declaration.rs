@@ -12,7 +12,7 @@ pub struct Field {
     /// The default, in the syntax of a file.
     pub default: Option<&'static str>,
     pub flag: Option<FlagDeclaration>,
-    pub kind: Kind,
+    pub kind: ValueKind,
 }
 
 /// A command-line flag of a setting.
@@ -26,21 +26,21 @@ pub struct FlagDeclaration {
 }
 
 /// The facts about a grammar that the engine needs, without its type.
-pub struct Kind {
-    pub form: Form,
+pub struct ValueKind {
+    pub form: SettingForm,
     /// Whether the flag may be repeated, and adds to the configured values.
     pub adds: bool,
     /// Whether a missing value without a default is an error.
     pub is_required: fn() -> bool,
     pub check: fn(&Node, &str) -> Vec<Mistake>,
     pub schema: fn() -> Value,
-    pub of_word: fn(&str) -> Value,
-    pub of_flag: fn(&str) -> Value,
+    pub from_variable: fn(&str) -> Value,
+    pub from_flag: fn(&str) -> Value,
 }
 
 /// How layers are merged.
 #[derive(Clone, Copy)]
-pub enum Form {
+pub enum SettingForm {
     /// The strongest layer replaces all others.
     Leaf,
     /// Each field is merged by itself.

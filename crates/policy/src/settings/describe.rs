@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use super::{
-    declaration::{Field, Form},
-    record::Record,
+    declaration::{Field, SettingForm},
+    record::SettingsRecord,
 };
 
 /// Generates the JSON Schema of a file with the settings of `R`.
-pub fn schema<R: Record>() -> Value {
+pub fn schema<R: SettingsRecord>() -> Value {
     let mut root = json!({
         "type": "object",
         "additionalProperties": false,
@@ -25,7 +25,7 @@ pub fn schema<R: Record>() -> Value {
 }
 
 /// Generates the JSON Schema of a group of settings.
-pub fn schema_of<R: Record>() -> Value {
+pub fn group_schema<R: SettingsRecord>() -> Value {
     let required: Vec<&str> = R::FIELDS
         .iter()
         .filter(|field| field.default.is_none() && (field.kind.is_required)())
@@ -43,8 +43,8 @@ fn properties(fields: &[Field]) -> Value {
     let described = |field: &Field| {
         let mut schema = (field.kind.schema)();
         let about = match field.kind.form {
-            Form::Leaf | Form::Open => in_one(field.about),
-            Form::Section { about, .. } => in_one(about),
+            SettingForm::Leaf | SettingForm::Open => in_one(field.about),
+            SettingForm::Section { about, .. } => in_one(about),
         };
         if !about.is_empty() {
             schema["description"] = json!(about);
@@ -64,7 +64,7 @@ fn in_one(about: &str) -> String {
 }
 
 /// Generates a file with every default. Descriptions are in the schema, which the file refers to by `schema`.
-pub fn example<R: Record>(schema: &str) -> String {
+pub fn example<R: SettingsRecord>(schema: &str) -> String {
     let mut text = format!("{{\n  \"$schema\": \"{schema}\",\n\n");
     write_fields(R::FIELDS, 1, &mut text);
     text.push_str("}\n");
@@ -77,12 +77,12 @@ fn write_fields(fields: &[Field], depth: usize, text: &mut String) {
         let key = field.key;
         let comma = if at + 1 < fields.len() { "," } else { "" };
         match field.kind.form {
-            Form::Section { fields, .. } => {
+            SettingForm::Section { fields, .. } => {
                 writeln!(text, "{indent}\"{key}\": {{").expect("a string takes every write");
                 write_fields(fields, depth + 1, text);
                 writeln!(text, "{indent}}}{comma}").expect("a string takes every write");
             }
-            Form::Leaf | Form::Open => {
+            SettingForm::Leaf | SettingForm::Open => {
                 let default = field.default.unwrap_or("null");
                 writeln!(text, "{indent}\"{key}\": {default}{comma}").expect("a string takes every write");
             }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    declaration::{Form, Kind},
+    declaration::{SettingForm, ValueKind},
     mistake::Mistake,
     node::Node,
 };
@@ -11,10 +11,10 @@ use super::{
 /// The syntax of a setting's value, and its conversion.
 pub trait Grammar {
     /// The type of the parsed value.
-    type Held;
+    type Value;
 
     /// How layers of this value are merged.
-    const FORM: Form = Form::Leaf;
+    const FORM: SettingForm = SettingForm::Leaf;
     /// Whether the flag may be repeated, and adds to the configured values.
     const ADDS: bool = false;
 
@@ -22,7 +22,7 @@ pub trait Grammar {
     ///
     /// # Errors
     /// All mistakes in the value.
-    fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>>;
+    fn read(node: &Node, key: &str) -> Result<Self::Value, Vec<Mistake>>;
 
     /// Describes the expected value, with an example.
     fn expected() -> String;
@@ -31,17 +31,17 @@ pub trait Grammar {
     fn schema() -> Value;
 
     /// Converts the text of a variable to a value. A text that cannot be converted stays text.
-    fn of_word(word: &str) -> Value {
+    fn from_variable(word: &str) -> Value {
         Value::from(word)
     }
 
     /// Converts the text of a flag to a value.
-    fn of_flag(word: &str) -> Value {
-        Self::of_word(word)
+    fn from_flag(word: &str) -> Value {
+        Self::from_variable(word)
     }
 
     /// The value of a setting that is not written and has no default; `None` if it must be written.
-    fn absent() -> Option<Self::Held> {
+    fn absent() -> Option<Self::Value> {
         None
     }
 }
@@ -50,7 +50,7 @@ pub trait Grammar {
 ///
 /// # Errors
 /// One mistake if `held` is `None`.
-pub fn accept<G: Grammar>(node: &Node, key: &str, held: Option<G::Held>) -> Result<G::Held, Vec<Mistake>> {
+pub fn accept<G: Grammar>(node: &Node, key: &str, held: Option<G::Value>) -> Result<G::Value, Vec<Mistake>> {
     accept_or::<G>(node, key, held.ok_or(None))
 }
 
@@ -61,8 +61,8 @@ pub fn accept<G: Grammar>(node: &Node, key: &str, held: Option<G::Held>) -> Resu
 pub fn accept_or<G: Grammar>(
     node: &Node,
     key: &str,
-    held: Result<G::Held, Option<String>>,
-) -> Result<G::Held, Vec<Mistake>> {
+    held: Result<G::Value, Option<String>>,
+) -> Result<G::Value, Vec<Mistake>> {
     held.map_err(|reason| {
         let found = match reason {
             Some(reason) => format!("{} ({reason})", node.described()),
@@ -73,15 +73,15 @@ pub fn accept_or<G: Grammar>(
 }
 
 /// Describes a grammar to the parts of the engine that do not know its type.
-pub const fn kind_of<G: Grammar>() -> Kind {
-    Kind {
+pub const fn value_kind<G: Grammar>() -> ValueKind {
+    ValueKind {
         form: G::FORM,
         adds: G::ADDS,
         is_required: || G::absent().is_none(),
         check: check::<G>,
         schema: G::schema,
-        of_word: G::of_word,
-        of_flag: G::of_flag,
+        from_variable: G::from_variable,
+        from_flag: G::from_flag,
     }
 }
 

@@ -5,23 +5,23 @@ use std::marker::PhantomData;
 use serde_json::{Value, json};
 
 use super::{
-    declaration::Form,
-    describe::schema_of,
+    declaration::SettingForm,
+    describe::group_schema,
     grammar::{Grammar, accept},
     mistake::Mistake,
     node::Node,
-    record::{Reader, Record, within},
+    record::{RecordReader, SettingsRecord, within},
 };
 
 /// A table with arbitrary keys.
-pub struct Open<G>(PhantomData<G>);
+pub struct OpenGroup<G>(PhantomData<G>);
 
-impl<G: Grammar> Grammar for Open<G> {
-    type Held = Vec<(String, G::Held)>;
+impl<G: Grammar> Grammar for OpenGroup<G> {
+    type Value = Vec<(String, G::Value)>;
 
-    const FORM: Form = Form::Open;
+    const FORM: SettingForm = SettingForm::Open;
 
-    fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>> {
+    fn read(node: &Node, key: &str) -> Result<Self::Value, Vec<Mistake>> {
         let Some(fields) = node.fields() else {
             return accept::<Self>(node, key, None);
         };
@@ -46,24 +46,24 @@ impl<G: Grammar> Grammar for Open<G> {
         json!({ "type": "object", "additionalProperties": G::schema() })
     }
 
-    fn absent() -> Option<Self::Held> {
+    fn absent() -> Option<Self::Value> {
         Some(Vec::new())
     }
 }
 
 /// A group of settings.
-pub struct Section<R>(PhantomData<R>);
+pub struct SettingsSection<R>(PhantomData<R>);
 
-impl<R: Record> Grammar for Section<R> {
-    type Held = R::Held;
+impl<R: SettingsRecord> Grammar for SettingsSection<R> {
+    type Value = R::Value;
 
-    const FORM: Form = Form::Section {
+    const FORM: SettingForm = SettingForm::Section {
         about: R::ABOUT,
         fields: R::FIELDS,
     };
 
-    fn read(node: &Node, key: &str) -> Result<R::Held, Vec<Mistake>> {
-        let mut reader = Reader::new(Some(node), key);
+    fn read(node: &Node, key: &str) -> Result<R::Value, Vec<Mistake>> {
+        let mut reader = RecordReader::new(Some(node), key);
         R::read(&mut reader).ok_or_else(|| reader.mistakes())
     }
 
@@ -72,10 +72,10 @@ impl<R: Record> Grammar for Section<R> {
     }
 
     fn schema() -> Value {
-        schema_of::<R>()
+        group_schema::<R>()
     }
 
-    fn absent() -> Option<R::Held> {
-        R::read(&mut Reader::new(None, ""))
+    fn absent() -> Option<R::Value> {
+        R::read(&mut RecordReader::new(None, ""))
     }
 }

@@ -12,8 +12,8 @@ use serde_json::{Number, Value};
 
 use super::{
     mistake::Mistake,
-    node::{Node, Shape},
-    origin::Place,
+    node::{Node, NodeShape},
+    origin::OriginFinder,
     record::within,
 };
 
@@ -30,8 +30,8 @@ pub fn from_json(path: &Path, text: &str) -> Result<(Option<Node>, Vec<Mistake>)
         language: "JSON",
         why: error.kind().to_string().to_lowercase(),
     })?;
-    let mut reader = Reader {
-        place: Place::file(path, text),
+    let mut reader = JsonReader {
+        place: OriginFinder::file(path, text),
         repeated: Vec::new(),
     };
     let node = parsed
@@ -41,32 +41,32 @@ pub fn from_json(path: &Path, text: &str) -> Result<(Option<Node>, Vec<Mistake>)
     Ok((node, reader.repeated))
 }
 
-struct Reader<'t> {
-    place: Place<'t>,
+struct JsonReader<'t> {
+    place: OriginFinder<'t>,
     repeated: Vec<Mistake>,
 }
 
-impl Reader<'_> {
+impl JsonReader<'_> {
     fn node(&mut self, ast: &Ast<'_>, start: usize, path: &str) -> Node {
         let origin = self.place.at(start);
         let shape = match ast {
-            Ast::NullKeyword(_) => Shape::Scalar(Value::Null),
-            Ast::BooleanLit(literal) => Shape::Scalar(Value::Bool(literal.value)),
-            Ast::StringLit(text) => Shape::Scalar(Value::from(text.value.as_ref())),
+            Ast::NullKeyword(_) => NodeShape::Scalar(Value::Null),
+            Ast::BooleanLit(literal) => NodeShape::Scalar(Value::Bool(literal.value)),
+            Ast::StringLit(text) => NodeShape::Scalar(Value::from(text.value.as_ref())),
             // JSON allows numbers that serde_json cannot hold. They are kept as text, and refused later.
-            Ast::NumberLit(number) => Shape::Scalar(match number.value.parse::<Number>() {
+            Ast::NumberLit(number) => NodeShape::Scalar(match number.value.parse::<Number>() {
                 Ok(number) => Value::Number(number),
                 Err(_) => Value::from(number.value),
             }),
             Ast::Array(list) => {
                 let items = list.elements.iter().enumerate();
-                Shape::List(
+                NodeShape::List(
                     items
                         .map(|(index, item)| self.node(item, item.range().start, &format!("{path}[{index}]")))
                         .collect(),
                 )
             }
-            Ast::Object(object) => Shape::Table(self.fields(object, path)),
+            Ast::Object(object) => NodeShape::Table(self.fields(object, path)),
         };
         Node { origin, shape }
     }

@@ -1,11 +1,11 @@
 //! One layer of settings, checked by itself and split into leaves.
 
 use super::{
-    declaration::{Field, Form},
+    declaration::{Field, SettingForm},
     mistake::Mistake,
     nearest::closest,
-    node::{Node, Shape},
-    record::{Record, within},
+    node::{Node, NodeShape},
+    record::{SettingsRecord, within},
 };
 
 /// One value of a layer.
@@ -26,7 +26,7 @@ pub struct Layer {
 
 /// The terms for settings of one kind of file.
 #[derive(Debug)]
-pub struct Language {
+pub struct Terms {
     /// The name of the whole.
     pub whole: &'static str,
     /// The expected form of the whole, with an example.
@@ -38,14 +38,14 @@ pub struct Language {
 }
 
 /// The settings of a declaration by their dotted paths.
-pub struct Keys {
+pub struct SettingKeys {
     keys: Vec<(String, &'static Field)>,
     sections: Vec<String>,
 }
 
-impl Keys {
-    pub fn of<R: Record>() -> Self {
-        let mut keys = Keys {
+impl SettingKeys {
+    pub fn for_record<R: SettingsRecord>() -> Self {
+        let mut keys = SettingKeys {
             keys: Vec::new(),
             sections: Vec::new(),
         };
@@ -57,8 +57,8 @@ impl Keys {
         for field in fields {
             let key = within(path, field.key);
             match field.kind.form {
-                Form::Leaf | Form::Open => self.keys.push((key, field)),
-                Form::Section { fields, .. } => {
+                SettingForm::Leaf | SettingForm::Open => self.keys.push((key, field)),
+                SettingForm::Section { fields, .. } => {
                     self.add(fields, &key);
                     self.sections.push(key);
                 }
@@ -78,8 +78,8 @@ impl Keys {
     /// The position of a value in a list of all values.
     pub fn rank(&self, key: &str) -> usize {
         let stands = |(known, field): &(String, &Field)| match field.kind.form {
-            Form::Leaf | Form::Section { .. } => known == key,
-            Form::Open => key
+            SettingForm::Leaf | SettingForm::Section { .. } => known == key,
+            SettingForm::Open => key
                 .strip_prefix(known.as_str())
                 .is_some_and(|rest| rest.starts_with('.')),
         };
@@ -101,20 +101,22 @@ impl Keys {
 
 impl Layer {
     /// Reads the settings of `R` from a file.
-    pub fn of<R: Record>(root: &Node, language: &Language) -> Self {
-        let mut reader = Reader {
-            keys: &Keys::of::<R>(),
+    pub fn read<R: SettingsRecord>(root: &Node, language: &Terms) -> Self {
+        let mut reader = LayerReader {
+            keys: &SettingKeys::for_record::<R>(),
             language,
             layer: Layer::default(),
         };
         match &root.shape {
-            Shape::Table(written) => reader.read(R::FIELDS, "", written),
-            Shape::Scalar(_) | Shape::List(_) | Shape::Foreign(_) => reader.layer.mistakes.push(Mistake::IllTyped {
-                origin: root.origin.clone(),
-                key: language.whole.to_owned(),
-                found: root.described(),
-                expected: language.whole_expected.to_owned(),
-            }),
+            NodeShape::Table(written) => reader.read(R::FIELDS, "", written),
+            NodeShape::Scalar(_) | NodeShape::List(_) | NodeShape::Foreign(_) => {
+                reader.layer.mistakes.push(Mistake::IllTyped {
+                    origin: root.origin.clone(),
+                    key: language.whole.to_owned(),
+                    found: root.described(),
+                    expected: language.whole_expected.to_owned(),
+                })
+            }
         }
         reader.layer
     }
@@ -136,26 +138,28 @@ impl Layer {
     }
 }
 
-struct Reader<'a> {
-    keys: &'a Keys,
-    language: &'a Language,
+struct LayerReader<'a> {
+    keys: &'a SettingKeys,
+    language: &'a Terms,
     layer: Layer,
 }
 
-impl Reader<'_> {
+impl LayerReader<'_> {
     fn read(&mut self, fields: &'static [Field], path: &str, written: &[(String, Node)]) {
         for (name, node) in written {
             let key = within(path, name);
             match fields.iter().find(|field| field.key == name) {
                 None => self.unknown(key, node),
                 Some(field) => match (field.kind.form, &node.shape) {
-                    (Form::Section { fields, .. }, Shape::Table(written)) => self.read(fields, &key, written),
-                    (Form::Section { .. }, _) => {
+                    (SettingForm::Section { fields, .. }, NodeShape::Table(written)) => {
+                        self.read(fields, &key, written)
+                    }
+                    (SettingForm::Section { .. }, _) => {
                         let expected = self.language.section_expected.to_owned();
                         let mistake = Mistake::ill_typed(&node.origin, &key, node.described(), expected);
                         self.layer.mistakes.push(mistake);
                     }
-                    (Form::Leaf | Form::Open, _) => self.layer.take(field, &key, node.clone()),
+                    (SettingForm::Leaf | SettingForm::Open, _) => self.layer.take(field, &key, node.clone()),
                 },
             }
         }
@@ -179,18 +183,20 @@ impl Reader<'_> {
 /// Splits a value into the parts that are merged by themselves.
 fn apart(field: &Field, path: Vec<String>, node: Node, leaves: &mut Vec<Leaf>) {
     match field.kind.form {
-        Form::Leaf | Form::Section { .. } => leaves.push(Leaf { path, node }),
-        Form::Open => to_the_last_key(path, node, leaves),
+        SettingForm::Leaf | SettingForm::Section { .. } => leaves.push(Leaf { path, node }),
+        SettingForm::Open => to_the_last_key(path, node, leaves),
     }
 }
 
 fn to_the_last_key(path: Vec<String>, node: Node, leaves: &mut Vec<Leaf>) {
     match node.shape {
-        Shape::Table(fields) if !fields.is_empty() => {
+        NodeShape::Table(fields) if !fields.is_empty() => {
             for (name, node) in fields {
                 to_the_last_key([&path[..], &[name]].concat(), node, leaves);
             }
         }
-        Shape::Scalar(_) | Shape::List(_) | Shape::Table(_) | Shape::Foreign(_) => leaves.push(Leaf { path, node }),
+        NodeShape::Scalar(_) | NodeShape::List(_) | NodeShape::Table(_) | NodeShape::Foreign(_) => {
+            leaves.push(Leaf { path, node })
+        }
     }
 }

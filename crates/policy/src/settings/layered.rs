@@ -16,12 +16,12 @@ use ralph_text::Position;
 use thiserror::Error;
 
 use super::{
-    layer::{Keys, Language, Layer, Leaf},
+    layer::{Layer, Leaf, SettingKeys, Terms},
     merged::Merged,
     mistake::{Mistake, Mistakes},
-    node::{Node, Shape},
-    origin::{Origin, Place},
-    record::Record,
+    node::{Node, NodeShape},
+    origin::{OriginFinder, SettingOrigin},
+    record::SettingsRecord,
     toml::from_toml,
 };
 
@@ -40,15 +40,23 @@ pub enum LayerError {
     #[error("{}", in_one_line(.0))]
     Written(Arc<Mistakes>),
     #[error("{at}: `id` is `{id}`, but the name of the file makes it `{expected}`")]
-    IdMismatch { at: Origin, id: String, expected: String },
+    IdMismatch {
+        at: SettingOrigin,
+        id: String,
+        expected: String,
+    },
     #[error("{at}: `{id}` cannot name {what}: lower-case letters, digits, `-`, `_` and `.` only")]
-    IdInvalid { at: Origin, id: String, what: &'static str },
+    IdInvalid {
+        at: SettingOrigin,
+        id: String,
+        what: &'static str,
+    },
 }
 
 impl LayerError {
     /// Creates the error for mistakes in a layer. `mistakes` must not be empty.
     pub fn written(mistakes: Vec<Mistake>) -> Self {
-        let mistakes = Mistakes::of(mistakes).expect("something was refused");
+        let mistakes = Mistakes::new(mistakes).expect("something was refused");
         LayerError::Written(Arc::new(mistakes))
     }
 
@@ -73,26 +81,26 @@ fn in_one_line(mistakes: &Mistakes) -> String {
 
 /// An item with its merged layers.
 #[derive(Debug)]
-pub struct Entry {
+pub struct CatalogEntry {
     pub merged: Merged,
     /// The origin of the strongest layer of the item.
-    pub origin: Origin,
+    pub origin: SettingOrigin,
     /// The first mistake in one of the layers.
     pub broken: Option<LayerError>,
 }
 
 /// All items of a catalogue by id.
 #[derive(Debug)]
-pub struct Layered {
-    entries: BTreeMap<String, Entry>,
+pub struct LayeredCatalog {
+    entries: BTreeMap<String, CatalogEntry>,
     notices: Vec<String>,
-    language: &'static Language,
+    language: &'static Terms,
     /// The name of an item, with its article.
     what: &'static str,
 }
 
-impl Layered {
-    pub fn new(language: &'static Language, what: &'static str) -> Self {
+impl LayeredCatalog {
+    pub fn new(language: &'static Terms, what: &'static str) -> Self {
         Self {
             entries: BTreeMap::new(),
             notices: Vec::new(),
@@ -101,11 +109,11 @@ impl Layered {
         }
     }
 
-    pub fn entries(&self) -> &BTreeMap<String, Entry> {
+    pub fn entries(&self) -> &BTreeMap<String, CatalogEntry> {
         &self.entries
     }
 
-    pub fn get(&self, id: &str) -> Option<&Entry> {
+    pub fn get(&self, id: &str) -> Option<&CatalogEntry> {
         self.entries.get(id)
     }
 
@@ -120,40 +128,45 @@ impl Layered {
     }
 
     /// Adds a built-in item.
-    pub fn add_built_in<R: Record>(&mut self, id: &str, text: &str) {
-        let leaves = self.leaves_of_text::<R>(Path::new(id), text, Place::built_in(text));
-        self.add(id, &Origin::BuiltIn, leaves);
+    pub fn add_built_in<R: SettingsRecord>(&mut self, id: &str, text: &str) {
+        let leaves = self.leaves_of_text::<R>(Path::new(id), text, OriginFinder::built_in(text));
+        self.add(id, &SettingOrigin::BuiltIn, leaves);
     }
 
     /// Adds a layer that was read from a directory.
-    pub fn add_directory<R: Record>(&mut self, directory: &Directory) {
+    pub fn add_directory<R: SettingsRecord>(&mut self, directory: &Directory) {
         self.notices.extend(directory.notice.clone());
         for file in &directory.files {
             let id = file.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let leaves = match &file.text {
-                Ok(text) => self.leaves_of_text::<R>(&file.path, text, Place::file(&file.path, text)),
+                Ok(text) => self.leaves_of_text::<R>(&file.path, text, OriginFinder::file(&file.path, text)),
                 Err(source) => Err(LayerError::Read {
                     path: file.path.clone(),
                     source: source.clone().into(),
                 }),
             };
-            self.add(&id, &Origin::file(&file.path, START), leaves);
+            self.add(&id, &SettingOrigin::file(&file.path, START), leaves);
         }
     }
 
     /// Adds what a setting declares about an item.
-    pub fn add_node<R: Record>(&mut self, id: &str, node: &Node) {
+    pub fn add_node<R: SettingsRecord>(&mut self, id: &str, node: &Node) {
         self.add(id, &node.origin, leaves::<R>(node, self.language));
     }
 
-    fn leaves_of_text<R: Record>(&self, path: &Path, text: &str, place: Place<'_>) -> Result<Vec<Leaf>, LayerError> {
+    fn leaves_of_text<R: SettingsRecord>(
+        &self,
+        path: &Path,
+        text: &str,
+        place: OriginFinder<'_>,
+    ) -> Result<Vec<Leaf>, LayerError> {
         let root = from_toml(path, text, place).map_err(|mistake| LayerError::written(vec![mistake]))?;
         leaves::<R>(&root, self.language)
     }
 
-    fn add(&mut self, id: &str, origin: &Origin, leaves: Result<Vec<Leaf>, LayerError>) {
+    fn add(&mut self, id: &str, origin: &SettingOrigin, leaves: Result<Vec<Leaf>, LayerError>) {
         let what = self.what;
-        let entry = self.entries.entry(id.to_owned()).or_insert_with(|| Entry {
+        let entry = self.entries.entry(id.to_owned()).or_insert_with(|| CatalogEntry {
             merged: Merged::empty(),
             origin: origin.clone(),
             broken: None,
@@ -172,11 +185,11 @@ impl Layered {
     }
 }
 
-impl Entry {
+impl CatalogEntry {
     /// Formats each value with its origin, as TOML. `is_secret` says, by key, which values are not shown.
-    pub fn show<R: Record>(&self, is_secret: impl Fn(&str) -> bool) -> String {
+    pub fn show<R: SettingsRecord>(&self, is_secret: impl Fn(&str) -> bool) -> String {
         let mut out = String::new();
-        let keys = Keys::of::<R>();
+        let keys = SettingKeys::for_record::<R>();
         let mut rows = self.merged.rows();
         rows.sort_by_cached_key(|(key, _)| (keys.rank(key), key.clone()));
         let shown = |key: &str, node: &Node| match is_secret(key) {
@@ -197,15 +210,15 @@ impl Entry {
 }
 
 /// The leaves of one layer.
-fn leaves<R: Record>(root: &Node, language: &Language) -> Result<Vec<Leaf>, LayerError> {
-    let layer = Layer::of::<R>(root, language).in_order();
+fn leaves<R: SettingsRecord>(root: &Node, language: &Terms) -> Result<Vec<Leaf>, LayerError> {
+    let layer = Layer::read::<R>(root, language).in_order();
     match layer.mistakes.is_empty() {
         true => Ok(layer.leaves),
         false => Err(LayerError::written(layer.mistakes)),
     }
 }
 
-fn check_id(id: &str, what: &'static str, origin: &Origin, leaves: Vec<Leaf>) -> Result<Vec<Leaf>, LayerError> {
+fn check_id(id: &str, what: &'static str, origin: &SettingOrigin, leaves: Vec<Leaf>) -> Result<Vec<Leaf>, LayerError> {
     let valid = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.');
     if !id.bytes().all(valid) || !id.starts_with(|first: char| first.is_ascii_alphanumeric()) {
         return Err(LayerError::IdInvalid {
@@ -227,10 +240,10 @@ fn check_id(id: &str, what: &'static str, origin: &Origin, leaves: Vec<Leaf>) ->
 
 fn in_toml(node: &Node) -> String {
     match &node.shape {
-        Shape::List(items) => {
+        NodeShape::List(items) => {
             let items: Vec<String> = items.iter().map(in_toml).collect();
             format!("[{}]", items.join(", "))
         }
-        Shape::Scalar(_) | Shape::Table(_) | Shape::Foreign(_) => node.value().to_string(),
+        NodeShape::Scalar(_) | NodeShape::Table(_) | NodeShape::Foreign(_) => node.value().to_string(),
     }
 }

@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::{
-    layer::{Keys, Leaf},
+    layer::{Leaf, SettingKeys},
     mistake::Mistake,
-    node::{Node, Shape},
-    origin::Origin,
-    record::{Reader, Record, within},
+    node::{Node, NodeShape},
+    origin::SettingOrigin,
+    record::{RecordReader, SettingsRecord, within},
 };
 
 /// Merged settings: a table with the structure of a file, in which each value has its own origin.
@@ -20,17 +20,17 @@ impl Merged {
     /// Creates an empty table.
     pub fn empty() -> Self {
         Merged {
-            root: Node::empty(Origin::Default),
+            root: Node::empty(SettingOrigin::Default),
         }
     }
 
     /// Creates a table with every default.
-    pub fn defaults<R: Record>() -> Self {
+    pub fn defaults<R: SettingsRecord>() -> Self {
         let mut merged = Merged::empty();
-        for (key, field) in Keys::of::<R>().iter() {
+        for (key, field) in SettingKeys::for_record::<R>().iter() {
             merged.set(Leaf {
                 path: key.split('.').map(str::to_owned).collect(),
-                node: Node::of(field.default_value(), &Origin::Default),
+                node: Node::from_value(field.default_value(), &SettingOrigin::Default),
             });
         }
         merged
@@ -53,8 +53,8 @@ impl Merged {
     }
 
     /// Returns where the value at a dotted path was written.
-    pub fn origin(&self, key: &str) -> Origin {
-        self.get(key).map_or(Origin::Default, |node| node.origin.clone())
+    pub fn origin(&self, key: &str) -> SettingOrigin {
+        self.get(key).map_or(SettingOrigin::Default, |node| node.origin.clone())
     }
 
     /// Every value with its dotted path, in the order in which they were first set.
@@ -68,8 +68,8 @@ impl Merged {
     ///
     /// # Errors
     /// Mistakes in values that were not checked when their layers were read.
-    pub fn read<R: Record<Held = R>>(&self) -> Result<R, Vec<Mistake>> {
-        let mut reader = Reader::new(Some(&self.root), "");
+    pub fn read<R: SettingsRecord<Value = R>>(&self) -> Result<R, Vec<Mistake>> {
+        let mut reader = RecordReader::new(Some(&self.root), "");
         R::read(&mut reader).ok_or_else(|| reader.mistakes())
     }
 }
@@ -79,14 +79,14 @@ fn place<'n>(root: &'n mut Node, path: &[String]) -> &'n mut Node {
     let mut node = root;
     for name in path {
         if node.fields().is_none() {
-            node.shape = Shape::Table(Vec::new());
+            node.shape = NodeShape::Table(Vec::new());
         }
-        let Shape::Table(fields) = &mut node.shape else {
+        let NodeShape::Table(fields) = &mut node.shape else {
             unreachable!("it was just made a table")
         };
         let at = fields.iter().position(|(known, _)| known == name);
         let at = at.unwrap_or_else(|| {
-            fields.push((name.clone(), Node::of(Value::Null, &Origin::Default)));
+            fields.push((name.clone(), Node::from_value(Value::Null, &SettingOrigin::Default)));
             fields.len() - 1
         });
         node = &mut fields[at].1;

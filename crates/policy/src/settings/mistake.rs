@@ -6,7 +6,7 @@ use ralph_system::files::ReadError;
 use ralph_text::Position;
 use thiserror::Error;
 
-use super::origin::Origin;
+use super::origin::SettingOrigin;
 
 /// One mistake.
 #[derive(Debug, Error)]
@@ -29,29 +29,33 @@ pub enum Mistake {
     },
     #[error("{origin}: unknown setting `{key}`")]
     Unknown {
-        origin: Origin,
+        origin: SettingOrigin,
         key: String,
         /// The setting that was probably meant.
         near: Option<String>,
     },
     #[error("{}; expected {}", ill_typed_in_words(.origin, .key, .found), expected_of(.origin, .expected))]
     IllTyped {
-        origin: Origin,
+        origin: SettingOrigin,
         /// The setting in backquotes, or another name of what is wrong.
         key: String,
         found: String,
         expected: String,
     },
     #[error("{origin}: `{key}` is set a second time, after line {first}")]
-    Repeated { origin: Origin, key: String, first: u32 },
+    Repeated {
+        origin: SettingOrigin,
+        key: String,
+        first: u32,
+    },
     /// Two settings that are valid, but not together.
     #[error("{origin}: {why}")]
-    Conflict { origin: Origin, why: String },
+    Conflict { origin: SettingOrigin, why: String },
 }
 
 impl Mistake {
     /// A value that a setting cannot have.
-    pub fn ill_typed(origin: &Origin, key: &str, found: String, expected: String) -> Self {
+    pub fn ill_typed(origin: &SettingOrigin, key: &str, found: String, expected: String) -> Self {
         Mistake::IllTyped {
             origin: origin.clone(),
             key: format!("`{key}`"),
@@ -73,12 +77,12 @@ impl Mistake {
     }
 
     /// Whether the mistake is on the command line.
-    pub fn is_of_flag(&self) -> bool {
+    pub fn is_on_command_line(&self) -> bool {
         match self {
             Mistake::Unknown { origin, .. }
             | Mistake::IllTyped { origin, .. }
             | Mistake::Repeated { origin, .. }
-            | Mistake::Conflict { origin, .. } => matches!(origin, Origin::Flag(_)),
+            | Mistake::Conflict { origin, .. } => matches!(origin, SettingOrigin::Flag(_)),
             Mistake::Unreadable { .. } | Mistake::NotUtf8 { .. } | Mistake::Syntax { .. } => false,
         }
     }
@@ -108,27 +112,29 @@ impl Mistake {
 
 /// Names the setting as the user wrote it: the author of a flag or a variable does not know its key, nor that its value
 /// is a text.
-fn ill_typed_in_words(origin: &Origin, key: &str, found: &str) -> String {
+fn ill_typed_in_words(origin: &SettingOrigin, key: &str, found: &str) -> String {
     // The text typed for a list is one of its elements.
     let element = found
         .split_once(" is the text ")
         .map(|(_, element)| element.trim_end_matches(')'));
     let text = element.or_else(|| found.strip_prefix("the text "));
     match origin {
-        Origin::Flag(name) if element == Some("\"\"") => format!("{name} is incomplete"),
-        Origin::Flag(name) => format!("{name} is {}", text.unwrap_or(found)),
-        Origin::Env(name) if !key.contains('[') && element.is_none() => format!("{name} is {}", text.unwrap_or(found)),
-        Origin::Env(_) | Origin::Default | Origin::BuiltIn | Origin::File { .. } => {
+        SettingOrigin::Flag(name) if element == Some("\"\"") => format!("{name} is incomplete"),
+        SettingOrigin::Flag(name) => format!("{name} is {}", text.unwrap_or(found)),
+        SettingOrigin::Env(name) if !key.contains('[') && element.is_none() => {
+            format!("{name} is {}", text.unwrap_or(found))
+        }
+        SettingOrigin::Env(_) | SettingOrigin::Default | SettingOrigin::BuiltIn | SettingOrigin::File { .. } => {
             format!("{origin}: {key} is {found}")
         }
     }
 }
 
 /// The expected value, without null for flags and variables, which cannot express it.
-fn expected_of<'a>(origin: &Origin, expected: &'a str) -> &'a str {
+fn expected_of<'a>(origin: &SettingOrigin, expected: &'a str) -> &'a str {
     match origin {
-        Origin::Flag(_) | Origin::Env(_) => expected.strip_suffix(", or null").unwrap_or(expected),
-        Origin::Default | Origin::BuiltIn | Origin::File { .. } => expected,
+        SettingOrigin::Flag(_) | SettingOrigin::Env(_) => expected.strip_suffix(", or null").unwrap_or(expected),
+        SettingOrigin::Default | SettingOrigin::BuiltIn | SettingOrigin::File { .. } => expected,
     }
 }
 
@@ -147,7 +153,7 @@ pub struct Mistakes {
 
 impl Mistakes {
     /// Returns `None` if there are no mistakes.
-    pub fn of(mistakes: Vec<Mistake>) -> Option<Self> {
+    pub fn new(mistakes: Vec<Mistake>) -> Option<Self> {
         let mut mistakes = mistakes.into_iter();
         let first = mistakes.next()?;
         Some(Mistakes {

@@ -5,7 +5,7 @@
 //! derived from the row. serde is not used: it stops at the first mistake, and knows neither layers nor the position of
 //! a value.
 //!
-//! A written value becomes a [`Node`], which knows its [`Origin`]. A layer is checked by itself and split into
+//! A written value becomes a [`Node`], which knows its [`SettingOrigin`]. A layer is checked by itself and split into
 //! [`Leaf`]s. [`Merged`] combines the leaves of all layers, key by key.
 
 mod choices;
@@ -32,21 +32,21 @@ mod texts;
 mod toml;
 
 pub use self::toml::from_toml;
-pub use declaration::{Field, FlagDeclaration, Form, Kind};
-pub use describe::{example, schema, schema_of};
+pub use declaration::{Field, FlagDeclaration, SettingForm, ValueKind};
+pub use describe::{example, group_schema, schema};
 pub use duration::{format_duration, parse_duration};
-pub use grammar::{Grammar, accept, accept_or, kind_of};
-pub use groups::{Open, Section};
+pub use grammar::{Grammar, accept, accept_or, value_kind};
+pub use groups::{OpenGroup, SettingsSection};
 pub use json::from_json;
-pub use layer::{Keys, Language, Layer, Leaf};
-pub use layered::{Entry, LayerError, Layered};
+pub use layer::{Layer, Leaf, SettingKeys, Terms};
+pub use layered::{CatalogEntry, LayerError, LayeredCatalog};
 pub use merged::Merged;
 pub use mistake::{Mistake, Mistakes};
 pub use nearest::closest;
-pub use node::{Node, Shape};
-pub use numbers::{Amount, BigCount, Count, Duration, Percent, Share, Switch, Within};
+pub use node::{Node, NodeShape};
+pub use numbers::{Amount, BigCount, Duration, Fraction, Percent, PositiveCount, Switch, WholeNumber};
 pub use optional::{Limit, Maybe, OptionalLimit};
-pub use origin::{Origin, Place};
-pub use record::{Reader, Record, read_item};
-pub use template::{Slot, Template, UnknownPlaceholder};
-pub use texts::{Choice, FilePath, Line, Names, OneOf, Prose, Sample, SomeOf, Text, Texts};
+pub use origin::{OriginFinder, SettingOrigin};
+pub use record::{RecordReader, SettingsRecord, read_item};
+pub use template::{PlaceholderSet, TextTemplate, UnknownPlaceholder};
+pub use texts::{AnyText, FilePath, NameList, NamedChoice, OneOf, Prose, Sample, SingleLine, SomeOf, TextList};

@@ -3,7 +3,7 @@
 use ralph_core::event::clip;
 use serde_json::{Map, Value};
 
-use super::origin::Origin;
+use super::origin::SettingOrigin;
 
 /// Maximum number of bytes of a text that a message repeats.
 const REPEATED_BYTES: usize = 60;
@@ -12,12 +12,12 @@ const REPEATED_BYTES: usize = 60;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
     /// The position of the name for a field, and of the beginning for an element.
-    pub origin: Origin,
-    pub shape: Shape,
+    pub origin: SettingOrigin,
+    pub shape: NodeShape,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Shape {
+pub enum NodeShape {
     /// Null, a boolean, a number or a text.
     Scalar(Value),
     List(Vec<Node>),
@@ -29,14 +29,20 @@ pub enum Shape {
 
 impl Node {
     /// Gives all parts of a value the same origin.
-    pub fn of(value: Value, origin: &Origin) -> Self {
+    pub fn from_value(value: Value, origin: &SettingOrigin) -> Self {
         let shape = match value {
-            Value::Array(items) => Shape::List(items.into_iter().map(|item| Node::of(item, origin)).collect()),
+            Value::Array(items) => {
+                NodeShape::List(items.into_iter().map(|item| Node::from_value(item, origin)).collect())
+            }
             Value::Object(fields) => {
                 let fields = fields.into_iter();
-                Shape::Table(fields.map(|(name, value)| (name, Node::of(value, origin))).collect())
+                NodeShape::Table(
+                    fields
+                        .map(|(name, value)| (name, Node::from_value(value, origin)))
+                        .collect(),
+                )
             }
-            scalar => Shape::Scalar(scalar),
+            scalar => NodeShape::Scalar(scalar),
         };
         Node {
             origin: origin.clone(),
@@ -45,30 +51,30 @@ impl Node {
     }
 
     /// Creates an empty table.
-    pub fn empty(origin: Origin) -> Self {
+    pub fn empty(origin: SettingOrigin) -> Self {
         Node {
             origin,
-            shape: Shape::Table(Vec::new()),
+            shape: NodeShape::Table(Vec::new()),
         }
     }
 
     /// The value without origins.
     pub fn value(&self) -> Value {
         match &self.shape {
-            Shape::Scalar(value) => value.clone(),
-            Shape::List(items) => Value::Array(items.iter().map(Node::value).collect()),
-            Shape::Table(fields) => {
+            NodeShape::Scalar(value) => value.clone(),
+            NodeShape::List(items) => Value::Array(items.iter().map(Node::value).collect()),
+            NodeShape::Table(fields) => {
                 let fields = fields.iter().map(|(name, node)| (name.clone(), node.value()));
                 Value::Object(fields.collect::<Map<_, _>>())
             }
-            Shape::Foreign(what) => Value::from(*what),
+            NodeShape::Foreign(what) => Value::from(*what),
         }
     }
 
     fn scalar(&self) -> Option<&Value> {
         match &self.shape {
-            Shape::Scalar(value) => Some(value),
-            Shape::List(_) | Shape::Table(_) | Shape::Foreign(_) => None,
+            NodeShape::Scalar(value) => Some(value),
+            NodeShape::List(_) | NodeShape::Table(_) | NodeShape::Foreign(_) => None,
         }
     }
 
@@ -94,15 +100,15 @@ impl Node {
 
     pub fn items(&self) -> Option<&[Node]> {
         match &self.shape {
-            Shape::List(items) => Some(items),
-            Shape::Scalar(_) | Shape::Table(_) | Shape::Foreign(_) => None,
+            NodeShape::List(items) => Some(items),
+            NodeShape::Scalar(_) | NodeShape::Table(_) | NodeShape::Foreign(_) => None,
         }
     }
 
     pub fn fields(&self) -> Option<&[(String, Node)]> {
         match &self.shape {
-            Shape::Table(fields) => Some(fields),
-            Shape::Scalar(_) | Shape::List(_) | Shape::Foreign(_) => None,
+            NodeShape::Table(fields) => Some(fields),
+            NodeShape::Scalar(_) | NodeShape::List(_) | NodeShape::Foreign(_) => None,
         }
     }
 
@@ -115,12 +121,12 @@ impl Node {
     /// Describes the value in words.
     pub fn described(&self) -> String {
         match &self.shape {
-            Shape::Scalar(Value::Number(number)) => format!("the number {number}"),
-            Shape::Scalar(Value::String(text)) => format!("the text {:?}", clip(text, REPEATED_BYTES)),
-            Shape::Scalar(other) => other.to_string(),
-            Shape::List(_) => "a list".to_owned(),
-            Shape::Table(_) => "an object".to_owned(),
-            Shape::Foreign(what) => (*what).to_owned(),
+            NodeShape::Scalar(Value::Number(number)) => format!("the number {number}"),
+            NodeShape::Scalar(Value::String(text)) => format!("the text {:?}", clip(text, REPEATED_BYTES)),
+            NodeShape::Scalar(other) => other.to_string(),
+            NodeShape::List(_) => "a list".to_owned(),
+            NodeShape::Table(_) => "an object".to_owned(),
+            NodeShape::Foreign(what) => (*what).to_owned(),
         }
     }
 }

@@ -13,7 +13,7 @@ use super::{
 pub struct Switch;
 
 impl Grammar for Switch {
-    type Held = bool;
+    type Value = bool;
 
     fn read(node: &Node, key: &str) -> Result<bool, Vec<Mistake>> {
         accept::<Self>(node, key, node.flag())
@@ -27,20 +27,20 @@ impl Grammar for Switch {
         json!({ "type": "boolean" })
     }
 
-    fn of_word(word: &str) -> Value {
+    fn from_variable(word: &str) -> Value {
         let flag = serde_json::from_str(word).ok().filter(Value::is_boolean);
         flag.unwrap_or_else(|| Value::from(word))
     }
 }
 
 /// A whole number within bounds.
-pub struct Within<const LEAST: u32, const MOST: u32>;
+pub struct WholeNumber<const LEAST: u32, const MOST: u32>;
 
 /// A count of at least 1.
-pub type Count = Within<1, { u32::MAX }>;
+pub type PositiveCount = WholeNumber<1, { u32::MAX }>;
 
-impl<const LEAST: u32, const MOST: u32> Grammar for Within<LEAST, MOST> {
-    type Held = u32;
+impl<const LEAST: u32, const MOST: u32> Grammar for WholeNumber<LEAST, MOST> {
+    type Value = u32;
 
     fn read(node: &Node, key: &str) -> Result<u32, Vec<Mistake>> {
         let number = node.whole().and_then(|number| u32::try_from(number).ok());
@@ -58,8 +58,8 @@ impl<const LEAST: u32, const MOST: u32> Grammar for Within<LEAST, MOST> {
         json!({ "type": "integer", "minimum": LEAST, "maximum": MOST })
     }
 
-    fn of_word(word: &str) -> Value {
-        number_of(word)
+    fn from_variable(word: &str) -> Value {
+        parse_number(word)
     }
 }
 
@@ -67,7 +67,7 @@ impl<const LEAST: u32, const MOST: u32> Grammar for Within<LEAST, MOST> {
 pub struct BigCount;
 
 impl Grammar for BigCount {
-    type Held = u64;
+    type Value = u64;
 
     fn read(node: &Node, key: &str) -> Result<u64, Vec<Mistake>> {
         accept::<Self>(node, key, node.whole().filter(|number| *number > 0))
@@ -81,8 +81,8 @@ impl Grammar for BigCount {
         json!({ "type": "integer", "minimum": 1 })
     }
 
-    fn of_word(word: &str) -> Value {
-        number_of(word)
+    fn from_variable(word: &str) -> Value {
+        parse_number(word)
     }
 }
 
@@ -90,7 +90,7 @@ impl Grammar for BigCount {
 pub struct Percent;
 
 impl Grammar for Percent {
-    type Held = u8;
+    type Value = u8;
 
     fn read(node: &Node, key: &str) -> Result<u8, Vec<Mistake>> {
         let percent = node.whole().and_then(|number| u8::try_from(number).ok());
@@ -98,15 +98,15 @@ impl Grammar for Percent {
     }
 
     fn expected() -> String {
-        Within::<0, 100>::expected()
+        WholeNumber::<0, 100>::expected()
     }
 
     fn schema() -> Value {
-        Within::<0, 100>::schema()
+        WholeNumber::<0, 100>::schema()
     }
 
-    fn of_word(word: &str) -> Value {
-        number_of(word)
+    fn from_variable(word: &str) -> Value {
+        parse_number(word)
     }
 }
 
@@ -114,7 +114,7 @@ impl Grammar for Percent {
 pub struct Amount;
 
 impl Grammar for Amount {
-    type Held = f64;
+    type Value = f64;
 
     fn read(node: &Node, key: &str) -> Result<f64, Vec<Mistake>> {
         accept::<Self>(node, key, node.number().filter(|amount| *amount > 0.0))
@@ -128,16 +128,16 @@ impl Grammar for Amount {
         json!({ "type": "number", "exclusiveMinimum": 0 })
     }
 
-    fn of_word(word: &str) -> Value {
-        number_of(word)
+    fn from_variable(word: &str) -> Value {
+        parse_number(word)
     }
 }
 
 /// A number from 0 to 1.
-pub struct Share;
+pub struct Fraction;
 
-impl Grammar for Share {
-    type Held = f64;
+impl Grammar for Fraction {
+    type Value = f64;
 
     fn read(node: &Node, key: &str) -> Result<f64, Vec<Mistake>> {
         let share = node.number().filter(|share| (0.0..=1.0).contains(share));
@@ -152,8 +152,8 @@ impl Grammar for Share {
         json!({ "type": "number", "minimum": 0, "maximum": 1 })
     }
 
-    fn of_word(word: &str) -> Value {
-        number_of(word)
+    fn from_variable(word: &str) -> Value {
+        parse_number(word)
     }
 }
 
@@ -161,7 +161,7 @@ impl Grammar for Share {
 pub struct Duration;
 
 impl Grammar for Duration {
-    type Held = u64;
+    type Value = u64;
 
     fn read(node: &Node, key: &str) -> Result<u64, Vec<Mistake>> {
         let held = match node.text() {
@@ -182,7 +182,7 @@ impl Grammar for Duration {
 }
 
 /// Parses a number, but no other JSON.
-fn number_of(word: &str) -> Value {
+fn parse_number(word: &str) -> Value {
     let number = serde_json::from_str(word).ok().filter(Value::is_number);
     number.unwrap_or_else(|| Value::from(word))
 }

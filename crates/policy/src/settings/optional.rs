@@ -17,9 +17,9 @@ const UNLIMITED: &str = "unlimited";
 pub struct Limit<G>(PhantomData<G>);
 
 impl<G: Grammar> Grammar for Limit<G> {
-    type Held = Option<G::Held>;
+    type Value = Option<G::Value>;
 
-    fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>> {
+    fn read(node: &Node, key: &str) -> Result<Self::Value, Vec<Mistake>> {
         if node.text() == Some(UNLIMITED) {
             return Ok(None);
         }
@@ -39,8 +39,8 @@ impl<G: Grammar> Grammar for Limit<G> {
         json!({ "anyOf": [G::schema(), { "const": UNLIMITED }] })
     }
 
-    fn of_word(word: &str) -> Value {
-        G::of_word(word)
+    fn from_variable(word: &str) -> Value {
+        G::from_variable(word)
     }
 }
 
@@ -48,9 +48,9 @@ impl<G: Grammar> Grammar for Limit<G> {
 pub struct OptionalLimit<G>(PhantomData<G>);
 
 impl<G: Grammar> Grammar for OptionalLimit<G> {
-    type Held = Option<G::Held>;
+    type Value = Option<G::Value>;
 
-    fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>> {
+    fn read(node: &Node, key: &str) -> Result<Self::Value, Vec<Mistake>> {
         match node.is_null() {
             true => Ok(None),
             false => Limit::<G>::read(node, key),
@@ -65,16 +65,16 @@ impl<G: Grammar> Grammar for OptionalLimit<G> {
         json!({ "anyOf": [G::schema(), { "enum": [UNLIMITED, null] }] })
     }
 
-    fn of_word(word: &str) -> Value {
-        G::of_word(word)
+    fn from_variable(word: &str) -> Value {
+        G::from_variable(word)
     }
 }
 
 /// A value or null.
 impl<G: Grammar> Grammar for Option<G> {
-    type Held = Option<G::Held>;
+    type Value = Option<G::Value>;
 
-    fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>> {
+    fn read(node: &Node, key: &str) -> Result<Self::Value, Vec<Mistake>> {
         if node.is_null() {
             return Ok(None);
         }
@@ -97,11 +97,11 @@ impl<G: Grammar> Grammar for Option<G> {
         schema
     }
 
-    fn of_word(word: &str) -> Value {
-        G::of_word(word)
+    fn from_variable(word: &str) -> Value {
+        G::from_variable(word)
     }
 
-    fn absent() -> Option<Self::Held> {
+    fn absent() -> Option<Self::Value> {
         Some(None)
     }
 }
@@ -120,9 +120,9 @@ fn expecting(mut mistakes: Vec<Mistake>, more: &str) -> Vec<Mistake> {
 pub struct Maybe<G>(PhantomData<G>);
 
 impl<G: Grammar> Grammar for Maybe<G> {
-    type Held = Option<G::Held>;
+    type Value = Option<G::Value>;
 
-    fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>> {
+    fn read(node: &Node, key: &str) -> Result<Self::Value, Vec<Mistake>> {
         G::read(node, key).map(Some)
     }
 
@@ -134,11 +134,11 @@ impl<G: Grammar> Grammar for Maybe<G> {
         G::schema()
     }
 
-    fn of_word(word: &str) -> Value {
-        G::of_word(word)
+    fn from_variable(word: &str) -> Value {
+        G::from_variable(word)
     }
 
-    fn absent() -> Option<Self::Held> {
+    fn absent() -> Option<Self::Value> {
         Some(None)
     }
 }

@@ -6,7 +6,7 @@ use ralph_text::{LineIndex, Position};
 
 /// The origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum SettingOrigin {
     /// The default, which is written nowhere.
     Default,
     /// An adapter that comes with ralph.
@@ -21,10 +21,10 @@ pub enum Origin {
     Flag(String),
 }
 
-impl Origin {
+impl SettingOrigin {
     /// A position in a file.
     pub fn file(path: &Path, position: Position) -> Self {
-        Origin::File {
+        SettingOrigin::File {
             path: path.into(),
             position,
         }
@@ -33,53 +33,53 @@ impl Origin {
     /// The line in a file; 0 for other origins.
     pub fn line(&self) -> u32 {
         match self {
-            Origin::File { position, .. } => position.line,
-            Origin::Default | Origin::BuiltIn | Origin::Env(_) | Origin::Flag(_) => 0,
+            SettingOrigin::File { position, .. } => position.line,
+            SettingOrigin::Default | SettingOrigin::BuiltIn | SettingOrigin::Env(_) | SettingOrigin::Flag(_) => 0,
         }
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Origin::Default => f.write_str("default"),
-            Origin::BuiltIn => f.write_str("built in"),
-            Origin::File { path, position } => {
+            SettingOrigin::Default => f.write_str("default"),
+            SettingOrigin::BuiltIn => f.write_str("built in"),
+            SettingOrigin::File { path, position } => {
                 write!(f, "{}:{}:{}", path.display(), position.line, position.column)
             }
-            Origin::Env(name) | Origin::Flag(name) => f.write_str(name),
+            SettingOrigin::Env(name) | SettingOrigin::Flag(name) => f.write_str(name),
         }
     }
 }
 
 /// Determines the origins of values in one text.
-pub struct Place<'t> {
+pub struct OriginFinder<'t> {
     text: &'t str,
     lines: LineIndex,
-    source: Source,
+    source: OriginSource,
     /// The last requested byte and its position. Most requests are in the order of the text, and a text may be one long
     /// line.
     last: (usize, Position),
 }
 
-enum Source {
+enum OriginSource {
     File(Arc<Path>),
     BuiltIn,
 }
 
-impl<'t> Place<'t> {
+impl<'t> OriginFinder<'t> {
     /// The text of a file.
     pub fn file(path: &Path, text: &'t str) -> Self {
-        Place::of(text, Source::File(path.into()))
+        OriginFinder::new(text, OriginSource::File(path.into()))
     }
 
     /// A text that comes with ralph.
     pub fn built_in(text: &'t str) -> Self {
-        Place::of(text, Source::BuiltIn)
+        OriginFinder::new(text, OriginSource::BuiltIn)
     }
 
-    fn of(text: &'t str, source: Source) -> Self {
-        Place {
+    fn new(text: &'t str, source: OriginSource) -> Self {
+        OriginFinder {
             text,
             lines: LineIndex::new(text),
             source,
@@ -88,12 +88,12 @@ impl<'t> Place<'t> {
     }
 
     /// The origin of the value that begins at byte `offset`.
-    pub(super) fn at(&mut self, offset: usize) -> Origin {
+    pub(super) fn at(&mut self, offset: usize) -> SettingOrigin {
         match &self.source {
-            Source::BuiltIn => Origin::BuiltIn,
-            Source::File(path) => {
+            OriginSource::BuiltIn => SettingOrigin::BuiltIn,
+            OriginSource::File(path) => {
                 let path = Arc::clone(path);
-                Origin::File {
+                SettingOrigin::File {
                     path,
                     position: self.position(offset),
                 }
@@ -122,9 +122,9 @@ mod tests {
     fn every_place_of_a_text_is_found_in_any_order() {
         let text = "aä\r\nb\u{1f980}c\n\nd";
         let offsets: Vec<usize> = text.char_indices().map(|(offset, _)| offset).collect();
-        let mut place = Place::file(Path::new("x"), text);
+        let mut place = OriginFinder::file(Path::new("x"), text);
         for &offset in offsets.iter().chain(offsets.iter().rev()) {
-            let origin = Origin::file(Path::new("x"), Position::at_offset(text, offset));
+            let origin = SettingOrigin::file(Path::new("x"), Position::at_offset(text, offset));
             assert_eq!(place.at(offset), origin, "at {offset}");
         }
     }

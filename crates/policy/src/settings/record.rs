@@ -5,45 +5,45 @@ use super::{
     grammar::Grammar,
     mistake::Mistake,
     nearest::closest,
-    node::{Node, Shape},
-    origin::Origin,
+    node::{Node, NodeShape},
+    origin::SettingOrigin,
 };
 
 /// A group of settings that are held as one value: a struct with a row for each field.
-pub trait Record: Sized {
+pub trait SettingsRecord: Sized {
     /// The doc comment of the group.
     const ABOUT: &'static str;
     /// The fields in the order in which they are shown.
     const FIELDS: &'static [Field];
 
     /// The value that the settings are read into: `Self`, or a type that another crate declares.
-    type Held;
+    type Value;
 
     /// Reads every field; `None` if one cannot be read. The reader keeps the mistakes.
-    fn read(reader: &mut Reader<'_>) -> Option<Self::Held>;
+    fn read(reader: &mut RecordReader<'_>) -> Option<Self::Value>;
 
     /// The group with all defaults.
     ///
     /// # Panics
     /// If a default does not match its grammar, or a required setting has no default. A test reads the defaults of
     /// every declaration.
-    fn defaults() -> Self::Held {
-        let mut reader = Reader::new(None, "");
+    fn defaults() -> Self::Value {
+        let mut reader = RecordReader::new(None, "");
         Self::read(&mut reader).expect("the declared defaults are of their grammars")
     }
 }
 
 /// Reads a record from a table.
-pub struct Reader<'n> {
+pub struct RecordReader<'n> {
     /// `None` if the table is not written.
     table: Option<&'n Node>,
     path: &'n str,
     mistakes: Vec<Mistake>,
 }
 
-impl<'n> Reader<'n> {
+impl<'n> RecordReader<'n> {
     pub fn new(table: Option<&'n Node>, path: &'n str) -> Self {
-        Reader {
+        RecordReader {
             table,
             path,
             mistakes: Vec::new(),
@@ -51,14 +51,14 @@ impl<'n> Reader<'n> {
     }
 
     /// Reads one field: the written value, else the default, else [`Grammar::absent`].
-    pub fn field<G: Grammar>(&mut self, name: &str, default: Option<&str>) -> Option<G::Held> {
+    pub fn field<G: Grammar>(&mut self, name: &str, default: Option<&str>) -> Option<G::Value> {
         let key = within(self.path, name);
         let written = self.table.and_then(|table| table.get(name));
         let read = match (written, default) {
             (Some(node), _) => G::read(node, &key),
             (None, Some(default)) => {
                 let value = serde_json::from_str(default).unwrap_or_default();
-                G::read(&Node::of(value, &Origin::Default), &key)
+                G::read(&Node::from_value(value, &SettingOrigin::Default), &key)
             }
             (None, None) => return G::absent().or_else(|| self.missing::<G>(name)),
         };
@@ -71,8 +71,8 @@ impl<'n> Reader<'n> {
         }
     }
 
-    fn missing<G: Grammar>(&mut self, name: &str) -> Option<G::Held> {
-        let origin = self.table.map_or(Origin::Default, |table| table.origin.clone());
+    fn missing<G: Grammar>(&mut self, name: &str) -> Option<G::Value> {
+        let origin = self.table.map_or(SettingOrigin::Default, |table| table.origin.clone());
         let found = format!("missing `{name}`");
         let mistake = Mistake::ill_typed(&origin, self.path, found, G::expected());
         self.mistakes.push(mistake);
@@ -96,14 +96,19 @@ pub(super) fn within(path: &str, name: &str) -> String {
 ///
 /// # Errors
 /// All mistakes: fields that do not match their grammar, unknown fields, and missing fields.
-pub fn read_item<R: Record<Held = R>>(node: &Node, key: &str, name: &str, example: &str) -> Result<R, Vec<Mistake>> {
-    let Shape::Table(written) = &node.shape else {
+pub fn read_item<R: SettingsRecord<Value = R>>(
+    node: &Node,
+    key: &str,
+    name: &str,
+    example: &str,
+) -> Result<R, Vec<Mistake>> {
+    let NodeShape::Table(written) = &node.shape else {
         let found = node.described();
         return Err(vec![Mistake::ill_typed(&node.origin, key, found, example.to_owned())]);
     };
     let is_known = |name: &String| R::FIELDS.iter().any(|field| field.key == name);
     if written.iter().all(|(name, _)| is_known(name))
-        && let Some(read) = R::read(&mut Reader::new(Some(node), key))
+        && let Some(read) = R::read(&mut RecordReader::new(Some(node), key))
     {
         return Ok(read);
     }
@@ -111,7 +116,7 @@ pub fn read_item<R: Record<Held = R>>(node: &Node, key: &str, name: &str, exampl
 }
 
 /// The mistakes in an item that could not be read, in the order of the text.
-fn mistakes_of_item<R: Record>(
+fn mistakes_of_item<R: SettingsRecord>(
     node: &Node,
     written: &[(String, Node)],
     key: &str,
@@ -141,7 +146,7 @@ fn mistakes_of_item<R: Record>(
 }
 
 /// The field that was probably meant, or else a list of all fields.
-fn known_fields<R: Record>(unknown: &str) -> String {
+fn known_fields<R: SettingsRecord>(unknown: &str) -> String {
     let names = || R::FIELDS.iter().map(|field| field.key);
     if let Some(near) = closest(unknown, names()) {
         return format!("`{near}`");
@@ -181,7 +186,7 @@ macro_rules! settings {
         $visibility struct $name {
             $(
                 $(#[doc = $about])*
-                pub $field: <$grammar as $crate::settings::Grammar>::Held,
+                pub $field: <$grammar as $crate::settings::Grammar>::Value,
             )*
         }
 
@@ -222,7 +227,7 @@ macro_rules! settings {
             )*
         }
     ) => {
-        impl $crate::settings::Record for $name {
+        impl $crate::settings::SettingsRecord for $name {
             const ABOUT: &'static str = concat!($($doc, "\n"),*);
             const FIELDS: &'static [$crate::settings::Field] = &[
                 $(
@@ -231,14 +236,14 @@ macro_rules! settings {
                         about: concat!($($about, "\n"),*),
                         default: $crate::settings!(@default $($default)?),
                         flag: $crate::settings!(@flag $($flag, $value, $help)?),
-                        kind: $crate::settings::kind_of::<$grammar>(),
+                        kind: $crate::settings::value_kind::<$grammar>(),
                     },
                 )*
             ];
 
-            type Held = $held;
+            type Value = $held;
 
-            fn read(reader: &mut $crate::settings::Reader<'_>) -> Option<$held> {
+            fn read(reader: &mut $crate::settings::RecordReader<'_>) -> Option<$held> {
                 $(
                     let $field =
                         reader.field::<$grammar>($key, $crate::settings!(@default $($default)?));

@@ -5,18 +5,18 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::{
-    declaration::{Field, Form},
+    declaration::{Field, SettingForm},
     mistake::Mistake,
     node::Node,
-    origin::Origin,
-    record::{Record, within},
+    origin::SettingOrigin,
+    record::{SettingsRecord, within},
 };
 
 /// Further rows for the table of a key.
 pub(crate) type More<'a> = &'a dyn Fn(&str, &Field) -> Vec<(&'static str, String)>;
 
 /// Lists the settings of `R`. The settings of a group follow the description of the group.
-pub fn page<R: Record>(more: More<'_>) -> String {
+pub fn page<R: SettingsRecord>(more: More<'_>) -> String {
     let mut text = String::new();
     write_fields(R::FIELDS, "", more, &mut text);
     text
@@ -26,11 +26,11 @@ fn write_fields(fields: &[Field], path: &str, more: More<'_>, text: &mut String)
     for field in fields {
         let key = within(path, field.key);
         match field.kind.form {
-            Form::Section { about, fields } => {
+            SettingForm::Section { about, fields } => {
                 write_head(&key, about, text);
                 write_fields(fields, &key, more, text);
             }
-            Form::Leaf | Form::Open => {
+            SettingForm::Leaf | SettingForm::Open => {
                 write_head(&key, field.about, text);
                 write_table(&key, field, more, text);
             }
@@ -61,7 +61,7 @@ fn write_table(key: &str, field: &Field, more: More<'_>, text: &mut String) {
 fn expected(field: &Field, key: &str) -> String {
     let wrong: [Value; 5] = [json!(false), json!([[]]), json!(-1), json!({ "": [] }), json!("")];
     let expected = wrong.into_iter().find_map(|value| {
-        let mistakes = (field.kind.check)(&Node::of(value, &Origin::Default), key);
+        let mistakes = (field.kind.check)(&Node::from_value(value, &SettingOrigin::Default), key);
         mistakes.into_iter().find_map(|mistake| match mistake {
             Mistake::IllTyped { expected, .. } => Some(expected),
             _ => None,

@@ -6,7 +6,7 @@
 use std::str::FromStr;
 
 /// The placeholders that a text can contain.
-pub trait Slot: Copy + 'static {
+pub trait PlaceholderSet: Copy + 'static {
     const ALL: &'static [Self];
 
     fn name(self) -> &'static str;
@@ -14,12 +14,12 @@ pub trait Slot: Copy + 'static {
 
 /// A parsed text. [`FromStr`] fails with the name of the first unknown placeholder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Template<P> {
-    parts: Vec<Part<P>>,
+pub struct TextTemplate<P> {
+    parts: Vec<TemplatePart<P>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part<P> {
+enum TemplatePart<P> {
     Literal(String),
     Slot(P),
 }
@@ -28,7 +28,7 @@ enum Part<P> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownPlaceholder(pub String);
 
-impl<P: Slot> FromStr for Template<P> {
+impl<P: PlaceholderSet> FromStr for TextTemplate<P> {
     type Err = UnknownPlaceholder;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -47,9 +47,9 @@ impl<P: Slot> FromStr for Template<P> {
                     return Err(UnknownPlaceholder(word.to_owned()));
                 };
                 if !literal.is_empty() {
-                    parts.push(Part::Literal(std::mem::take(&mut literal)));
+                    parts.push(TemplatePart::Literal(std::mem::take(&mut literal)));
                 }
-                parts.push(Part::Slot(*placeholder));
+                parts.push(TemplatePart::Slot(*placeholder));
                 rest = &rest[word.len() + 2..];
             } else {
                 literal.push('{');
@@ -58,7 +58,7 @@ impl<P: Slot> FromStr for Template<P> {
         }
         literal.push_str(rest);
         if !literal.is_empty() || parts.is_empty() {
-            parts.push(Part::Literal(literal));
+            parts.push(TemplatePart::Literal(literal));
         }
         Ok(Self { parts })
     }
@@ -71,19 +71,19 @@ fn word_in<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
     (end > 0 && inner[end..].starts_with(close)).then(|| &inner[..end])
 }
 
-impl<P: Slot> Template<P> {
+impl<P: PlaceholderSet> TextTemplate<P> {
     /// The placeholders of the text, in order.
     pub fn placeholders(&self) -> impl Iterator<Item = P> + '_ {
         self.parts.iter().filter_map(|part| match part {
-            Part::Slot(placeholder) => Some(*placeholder),
-            Part::Literal(_) => None,
+            TemplatePart::Slot(placeholder) => Some(*placeholder),
+            TemplatePart::Literal(_) => None,
         })
     }
 
     /// The placeholder, if the text consists of a single one.
     pub fn whole(&self) -> Option<P> {
         match self.parts[..] {
-            [Part::Slot(placeholder)] => Some(placeholder),
+            [TemplatePart::Slot(placeholder)] => Some(placeholder),
             _ => None,
         }
     }
@@ -93,8 +93,8 @@ impl<P: Slot> Template<P> {
         self.parts
             .iter()
             .map(|part| match part {
-                Part::Literal(text) => Some(text.clone()),
-                Part::Slot(placeholder) => value(*placeholder),
+                TemplatePart::Literal(text) => Some(text.clone()),
+                TemplatePart::Slot(placeholder) => value(*placeholder),
             })
             .collect()
     }

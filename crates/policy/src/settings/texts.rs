@@ -12,10 +12,10 @@ use super::{
 };
 
 /// A text on one line.
-pub struct Line;
+pub struct SingleLine;
 
-impl Grammar for Line {
-    type Held = String;
+impl Grammar for SingleLine {
+    type Value = String;
 
     fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
         let text = node
@@ -37,7 +37,7 @@ impl Grammar for Line {
 pub struct Prose;
 
 impl Grammar for Prose {
-    type Held = String;
+    type Value = String;
 
     fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
         let text = node
@@ -51,15 +51,15 @@ impl Grammar for Prose {
     }
 
     fn schema() -> Value {
-        Line::schema()
+        SingleLine::schema()
     }
 }
 
 /// Any text.
-pub struct Text;
+pub struct AnyText;
 
-impl Grammar for Text {
-    type Held = String;
+impl Grammar for AnyText {
+    type Value = String;
 
     fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
         accept::<Self>(node, key, node.text().map(str::to_owned))
@@ -78,7 +78,7 @@ impl Grammar for Text {
 pub struct FilePath;
 
 impl Grammar for FilePath {
-    type Held = PathBuf;
+    type Value = PathBuf;
 
     fn read(node: &Node, key: &str) -> Result<PathBuf, Vec<Mistake>> {
         let path = node.text().filter(|text| !text.is_empty() && !text.contains('\0'));
@@ -90,20 +90,20 @@ impl Grammar for FilePath {
     }
 
     fn schema() -> Value {
-        Line::schema()
+        SingleLine::schema()
     }
 }
 
 /// A type whose values have names.
-pub trait Choice: Copy + 'static {
+pub trait NamedChoice: Copy + 'static {
     const CHOICES: &'static [(&'static str, Self)];
 }
 
-/// The name of a value of a [`Choice`].
+/// The name of a value of a [`NamedChoice`].
 pub struct OneOf<C>(PhantomData<C>);
 
-impl<C: Choice> Grammar for OneOf<C> {
-    type Held = C;
+impl<C: NamedChoice> Grammar for OneOf<C> {
+    type Value = C;
 
     fn read(node: &Node, key: &str) -> Result<C, Vec<Mistake>> {
         let Some(text) = node.text() else {
@@ -131,13 +131,13 @@ impl<C: Choice> Grammar for OneOf<C> {
     }
 }
 
-/// A list of names of a [`Choice`].
+/// A list of names of a [`NamedChoice`].
 pub struct SomeOf<C>(PhantomData<C>);
 
-impl<C: Choice> Grammar for SomeOf<C> {
-    type Held = Vec<C>;
+impl<C: NamedChoice> Grammar for SomeOf<C> {
+    type Value = Vec<C>;
 
-    fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>> {
+    fn read(node: &Node, key: &str) -> Result<Self::Value, Vec<Mistake>> {
         let Some(items) = node.items() else {
             return accept::<Self>(node, key, None);
         };
@@ -164,18 +164,18 @@ impl<C: Choice> Grammar for SomeOf<C> {
 }
 
 /// A list of arbitrary texts.
-pub struct Texts;
+pub struct TextList;
 
-impl Grammar for Texts {
-    type Held = Vec<String>;
+impl Grammar for TextList {
+    type Value = Vec<String>;
 
-    fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>> {
+    fn read(node: &Node, key: &str) -> Result<Self::Value, Vec<Mistake>> {
         let Some(items) = node.items() else {
             return accept::<Self>(node, key, None);
         };
         let (mut texts, mut mistakes) = (Vec::new(), Vec::new());
         for (index, item) in items.iter().enumerate() {
-            match Text::read(item, &format!("{key}[{index}]")) {
+            match AnyText::read(item, &format!("{key}[{index}]")) {
                 Ok(text) => texts.push(text),
                 Err(found) => mistakes.extend(found),
             }
@@ -191,7 +191,7 @@ impl Grammar for Texts {
     }
 
     fn schema() -> Value {
-        json!({ "type": "array", "items": Text::schema() })
+        json!({ "type": "array", "items": AnyText::schema() })
     }
 }
 
@@ -202,15 +202,15 @@ pub trait Sample {
 }
 
 /// Names or patterns without repetitions, each on one line.
-pub struct Names<S>(PhantomData<S>);
+pub struct NameList<S>(PhantomData<S>);
 
-impl<S: Sample> Grammar for Names<S> {
-    type Held = Vec<String>;
+impl<S: Sample> Grammar for NameList<S> {
+    type Value = Vec<String>;
 
-    fn read(node: &Node, key: &str) -> Result<Self::Held, Vec<Mistake>> {
+    fn read(node: &Node, key: &str) -> Result<Self::Value, Vec<Mistake>> {
         let names: Option<Vec<String>> = node
             .items()
-            .and_then(|items| items.iter().map(|item| Line::read(item, key).ok()).collect());
+            .and_then(|items| items.iter().map(|item| SingleLine::read(item, key).ok()).collect());
         let differ = |names: &Vec<String>| {
             let repeats = |(at, name): (usize, &String)| names[..at].contains(name);
             !names.iter().enumerate().any(repeats)
@@ -223,10 +223,10 @@ impl<S: Sample> Grammar for Names<S> {
     }
 
     fn schema() -> Value {
-        json!({ "type": "array", "items": Line::schema(), "uniqueItems": true })
+        json!({ "type": "array", "items": SingleLine::schema(), "uniqueItems": true })
     }
 
-    fn of_word(word: &str) -> Value {
+    fn from_variable(word: &str) -> Value {
         word.split(',').map(|name| Value::from(name.trim())).collect()
     }
 }

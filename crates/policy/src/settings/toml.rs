@@ -8,15 +8,15 @@ use toml::de::{DeTable, DeValue};
 
 use super::{
     mistake::Mistake,
-    node::{Node, Shape},
-    origin::Place,
+    node::{Node, NodeShape},
+    origin::OriginFinder,
 };
 
 /// Parses a text. `path` is the name of the file in mistakes.
 ///
 /// # Errors
 /// [`Mistake::Syntax`].
-pub fn from_toml(path: &Path, text: &str, mut place: Place<'_>) -> Result<Node, Mistake> {
+pub fn from_toml(path: &Path, text: &str, mut place: OriginFinder<'_>) -> Result<Node, Mistake> {
     let table = DeTable::parse(text).map_err(|error| Mistake::Syntax {
         path: path.to_owned(),
         position: Position::at_offset(text, error.span().map_or(0, |span| span.start)),
@@ -29,7 +29,7 @@ pub fn from_toml(path: &Path, text: &str, mut place: Place<'_>) -> Result<Node, 
     })
 }
 
-fn fields(table: &DeTable<'_>, place: &mut Place<'_>) -> Shape {
+fn fields(table: &DeTable<'_>, place: &mut OriginFinder<'_>) -> NodeShape {
     // In the order of the text, so that mistakes are reported in that order.
     let mut pairs: Vec<_> = table.iter().collect();
     pairs.sort_by_key(|(name, _)| name.span().start);
@@ -37,32 +37,32 @@ fn fields(table: &DeTable<'_>, place: &mut Place<'_>) -> Shape {
         let node = node(value.get_ref(), name.span().start, place);
         (name.get_ref().to_string(), node)
     });
-    Shape::Table(fields.collect())
+    NodeShape::Table(fields.collect())
 }
 
-fn node(value: &DeValue<'_>, start: usize, place: &mut Place<'_>) -> Node {
+fn node(value: &DeValue<'_>, start: usize, place: &mut OriginFinder<'_>) -> Node {
     let origin = place.at(start);
     let shape = match value {
         DeValue::Table(table) => fields(table, place),
         DeValue::Array(items) => {
             let items = items.iter();
-            Shape::List(
+            NodeShape::List(
                 items
                     .map(|item| node(item.get_ref(), item.span().start, place))
                     .collect(),
             )
         }
-        DeValue::String(text) => Shape::Scalar(Value::from(text.as_ref())),
-        DeValue::Boolean(flag) => Shape::Scalar(Value::from(*flag)),
+        DeValue::String(text) => NodeShape::Scalar(Value::from(text.as_ref())),
+        DeValue::Boolean(flag) => NodeShape::Scalar(Value::from(*flag)),
         DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
-            Ok(number) => Shape::Scalar(Value::from(number)),
-            Err(_) => Shape::Foreign("a number out of range"),
+            Ok(number) => NodeShape::Scalar(Value::from(number)),
+            Err(_) => NodeShape::Foreign("a number out of range"),
         },
         DeValue::Float(number) => match number.as_str().parse::<f64>().ok().and_then(Number::from_f64) {
-            Some(number) => Shape::Scalar(Value::Number(number)),
-            None => Shape::Foreign("a number out of range"),
+            Some(number) => NodeShape::Scalar(Value::Number(number)),
+            None => NodeShape::Foreign("a number out of range"),
         },
-        DeValue::Datetime(_) => Shape::Foreign("a date"),
+        DeValue::Datetime(_) => NodeShape::Foreign("a date"),
     };
     Node { origin, shape }
 }

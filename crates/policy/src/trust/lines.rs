@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::settings::{Node, Place, Shape, from_json, from_toml};
+use crate::settings::{Node, NodeShape, OriginFinder, from_json, from_toml};
 
 /// The kind of a file, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum OwnFileKind {
     Settings,
     /// An adapter, an engine or a test runner: it starts programs, or decides what a result is worth.
     Commands,
@@ -16,12 +16,12 @@ pub(super) enum Kind {
 /// Directories of such files.
 const COMMANDS: [&str; 3] = [".ralph/adapters/", ".ralph/engines/", ".ralph/runners/"];
 
-impl Kind {
-    pub(super) fn of(name: &str) -> Kind {
+impl OwnFileKind {
+    pub(super) fn from_name(name: &str) -> OwnFileKind {
         match name {
-            ".ralph/config.json" => Kind::Settings,
-            name if COMMANDS.iter().any(|directory| name.starts_with(directory)) => Kind::Commands,
-            _ => Kind::Prompt,
+            ".ralph/config.json" => OwnFileKind::Settings,
+            name if COMMANDS.iter().any(|directory| name.starts_with(directory)) => OwnFileKind::Commands,
+            _ => OwnFileKind::Prompt,
         }
     }
 }
@@ -45,19 +45,19 @@ pub(crate) const HARMLESS: [&str; 14] = [
 ];
 
 /// Whether a file of that kind has no effect at all.
-pub(super) fn says_nothing(kind: Kind, text: &str) -> bool {
+pub(super) fn says_nothing(kind: OwnFileKind, text: &str) -> bool {
     match (kind, read(kind, text)) {
-        (Kind::Settings | Kind::Commands, Ok(root)) => root.is_none_or(|root| {
+        (OwnFileKind::Settings | OwnFileKind::Commands, Ok(root)) => root.is_none_or(|root| {
             let fields = root.fields();
             fields.is_some_and(|fields| fields.iter().all(|(name, _)| name == "$schema"))
         }),
-        (Kind::Settings | Kind::Commands, Err(_)) | (Kind::Prompt, _) => false,
+        (OwnFileKind::Settings | OwnFileKind::Commands, Err(_)) | (OwnFileKind::Prompt, _) => false,
     }
 }
 
 /// Returns the lines of a text, and whether each matters.
-pub(super) fn lines(kind: Kind, text: &str) -> Vec<(String, bool)> {
-    if kind == Kind::Prompt {
+pub(super) fn lines(kind: OwnFileKind, text: &str) -> Vec<(String, bool)> {
+    if kind == OwnFileKind::Prompt {
         let said = text.lines().filter(|line| !line.trim().is_empty());
         return said.map(|line| (line.to_owned(), true)).collect();
     }
@@ -72,7 +72,7 @@ pub(super) fn lines(kind: Kind, text: &str) -> Vec<(String, bool)> {
     }
     let matters = |line: &String| {
         let end = line.find(['.', '[', ' ']).unwrap_or(line.len());
-        kind == Kind::Commands || !HARMLESS.contains(&&line[..end])
+        kind == OwnFileKind::Commands || !HARMLESS.contains(&&line[..end])
     };
     lines
         .into_iter()
@@ -83,33 +83,33 @@ pub(super) fn lines(kind: Kind, text: &str) -> Vec<(String, bool)> {
         .collect()
 }
 
-fn read(kind: Kind, text: &str) -> Result<Option<Node>, String> {
+fn read(kind: OwnFileKind, text: &str) -> Result<Option<Node>, String> {
     let path = Path::new("it");
     match kind {
-        Kind::Settings => from_json(path, text)
+        OwnFileKind::Settings => from_json(path, text)
             .map(|(root, _)| root)
             .map_err(|mistake| mistake.to_string()),
-        Kind::Commands => from_toml(path, text, Place::file(path, text))
+        OwnFileKind::Commands => from_toml(path, text, OriginFinder::file(path, text))
             .map(Some)
             .map_err(|mistake| mistake.to_string()),
-        Kind::Prompt => Ok(None),
+        OwnFileKind::Prompt => Ok(None),
     }
 }
 
 fn collect(key: &str, node: &Node, lines: &mut Vec<String>) {
     match &node.shape {
-        Shape::Table(fields) if !fields.is_empty() => {
+        NodeShape::Table(fields) if !fields.is_empty() => {
             for (name, node) in fields {
                 collect(&within(key, name), node, lines);
             }
         }
-        Shape::Table(_) if key.is_empty() => {}
-        Shape::List(items) if items.iter().any(|item| item.fields().is_some()) => {
+        NodeShape::Table(_) if key.is_empty() => {}
+        NodeShape::List(items) if items.iter().any(|item| item.fields().is_some()) => {
             for (index, item) in items.iter().enumerate() {
                 collect(&format!("{key}[{index}]"), item, lines);
             }
         }
-        Shape::Scalar(_) | Shape::List(_) | Shape::Table(_) | Shape::Foreign(_) => {
+        NodeShape::Scalar(_) | NodeShape::List(_) | NodeShape::Table(_) | NodeShape::Foreign(_) => {
             let value = node.value();
             lines.push(match key {
                 "" => value.to_string(),
@@ -140,7 +140,10 @@ mod tests {
     fn every_value_is_a_line_with_the_whole_way_to_it() {
         let text = r#"{ "adapters": { "a.b": { "command": { "program": "x", "args": ["-c", "y\nz"] } }, "none": {} },
                        "goals": [ { "name": "t", "target": 5 } ], "fallback": ["claude"], "model": null }"#;
-        let lines: Vec<String> = lines(Kind::Settings, text).into_iter().map(|(line, _)| line).collect();
+        let lines: Vec<String> = lines(OwnFileKind::Settings, text)
+            .into_iter()
+            .map(|(line, _)| line)
+            .collect();
         assert_eq!(
             lines,
             [
@@ -153,7 +156,7 @@ mod tests {
                 "model = null",
             ]
         );
-        let lines = super::lines(Kind::Commands, "id = \"x\"\n[command]\nprogram = \"./y\"\n");
+        let lines = super::lines(OwnFileKind::Commands, "id = \"x\"\n[command]\nprogram = \"./y\"\n");
         assert_eq!(
             lines,
             [

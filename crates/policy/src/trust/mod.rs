@@ -9,7 +9,7 @@ mod lines;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lines::{Kind, lines, says_nothing};
+use lines::{OwnFileKind, lines, says_nothing};
 
 /// The trusted texts by the names of their files.
 pub type Trusted = BTreeMap<String, String>;
@@ -26,16 +26,16 @@ pub struct OwnFile {
 
 /// How a file differs from its trusted text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct OwnFileChange {
     pub name: String,
-    pub what: What,
+    pub kind: OwnFileChangeKind,
     pub leads_to: Option<String>,
     /// Lines that were removed and lines that were added.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ChangedLine>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum OwnFileChangeKind {
     New,
     Changed,
     Gone,
@@ -43,71 +43,75 @@ pub enum What {
 
 /// One line of a file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
-    pub said: Said,
+pub struct ChangedLine {
+    pub version: LineVersion,
     pub text: String,
     /// Whether it may start a program, or widen an agent's rights.
     pub matters: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Said {
+pub enum LineVersion {
     Now,
     Before,
 }
 
 /// Compares a project's files with the trusted texts. Returns nothing if all of them are trusted.
-pub fn changes(own: &[OwnFile], trusted: &Trusted) -> Vec<Change> {
+pub fn changes(own: &[OwnFile], trusted: &Trusted) -> Vec<OwnFileChange> {
     let here = own.iter().filter_map(|file| change(file, trusted.get(&file.name)));
     let gone = trusted
         .iter()
         .filter(|(name, _)| !own.iter().any(|file| file.name == **name))
-        .map(|(name, text)| Change {
+        .map(|(name, text)| OwnFileChange {
             name: name.clone(),
-            what: What::Gone,
+            kind: OwnFileChangeKind::Gone,
             leads_to: None,
-            lines: differing(Kind::of(name), text, ""),
+            lines: differing(OwnFileKind::from_name(name), text, ""),
         });
     here.chain(gone).collect()
 }
 
-fn change(file: &OwnFile, before: Option<&String>) -> Option<Change> {
-    let kind = Kind::of(&file.name);
+fn change(file: &OwnFile, before: Option<&String>) -> Option<OwnFileChange> {
+    let kind = OwnFileKind::from_name(&file.name);
     let what = match before {
         Some(before) if *before == file.text => return None,
-        Some(_) => What::Changed,
+        Some(_) => OwnFileChangeKind::Changed,
         None if says_nothing(kind, &file.text) => return None,
-        None => What::New,
+        None => OwnFileChangeKind::New,
     };
-    Some(Change {
+    Some(OwnFileChange {
         name: file.name.clone(),
-        what,
+        kind: what,
         leads_to: file.leads_to.clone(),
         lines: differing(kind, before.map_or("", |before| before), &file.text),
     })
 }
 
 /// Returns the lines that only one of two texts has, in the order of the texts.
-fn differing(kind: Kind, before: &str, now: &str) -> Vec<Line> {
+fn differing(kind: OwnFileKind, before: &str, now: &str) -> Vec<ChangedLine> {
     let (before, now) = (lines(kind, before), lines(kind, now));
-    let only = |of: &[(String, bool)], other: &[(String, bool)], said| -> Vec<Line> {
+    let only = |of: &[(String, bool)], other: &[(String, bool)], said| -> Vec<ChangedLine> {
         let other: BTreeSet<&str> = other.iter().map(|(text, _)| text.as_str()).collect();
         let of = of.iter().filter(|(text, _)| !other.contains(text.as_str()));
-        of.map(|(text, matters)| Line {
-            said,
+        of.map(|(text, matters)| ChangedLine {
+            version: said,
             text: text.clone(),
             matters: *matters,
         })
         .collect()
     };
-    [only(&before, &now, Said::Before), only(&now, &before, Said::Now)].concat()
+    [
+        only(&before, &now, LineVersion::Before),
+        only(&now, &before, LineVersion::Now),
+    ]
+    .concat()
 }
 
 /// Returns the names and texts to store when these files are trusted.
 pub fn trusting(own: &[OwnFile]) -> Trusted {
     let saying = own
         .iter()
-        .filter(|file| !says_nothing(Kind::of(&file.name), &file.text));
+        .filter(|file| !says_nothing(OwnFileKind::from_name(&file.name), &file.text));
     saying.map(|file| (file.name.clone(), file.text.clone())).collect()
 }
 
@@ -127,13 +131,15 @@ mod tests {
         file(".ralph/config.json", text)
     }
 
-    fn said(change: &Change) -> Vec<String> {
+    fn said(change: &OwnFileChange) -> Vec<String> {
         let sign = |said| match said {
-            Said::Now => '+',
-            Said::Before => '-',
+            LineVersion::Now => '+',
+            LineVersion::Before => '-',
         };
         let lines = change.lines.iter();
-        lines.map(|line| format!("{}{}", sign(line.said), line.text)).collect()
+        lines
+            .map(|line| format!("{}{}", sign(line.version), line.text))
+            .collect()
     }
 
     #[test]
@@ -144,7 +150,7 @@ mod tests {
         assert_eq!(changes(&own, &Trusted::new()).len(), 2);
         let own = [config(r#"{"notify": "bell" }"#), own[1].clone()];
         let changed = changes(&own, &trusted);
-        assert_eq!((changed.len(), changed[0].what), (1, What::Changed));
+        assert_eq!((changed.len(), changed[0].kind), (1, OwnFileChangeKind::Changed));
         assert_eq!(said(&changed[0]), Vec::<String>::new(), "only its layout has changed");
     }
 
@@ -170,10 +176,10 @@ mod tests {
     fn a_trusted_file_that_is_gone_or_emptied_is_a_change() {
         let trusted = trusting(&[config(r#"{"permissions": {"deny": ["Bash(rm *)"]}}"#)]);
         let gone = changes(&[], &trusted);
-        assert_eq!((gone.len(), gone[0].what), (1, What::Gone));
+        assert_eq!((gone.len(), gone[0].kind), (1, OwnFileChangeKind::Gone));
         assert_eq!(said(&gone[0]), [r#"-permissions.deny = ["Bash(rm *)"]"#]);
         let emptied = changes(&[config("{}")], &trusted);
-        assert_eq!(emptied[0].what, What::Changed);
+        assert_eq!(emptied[0].kind, OwnFileChangeKind::Changed);
         assert_eq!(said(&emptied[0]), said(&gone[0]));
     }
 

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use thiserror::Error;
 use tokio::time::timeout;
 
-use super::{Reply, Request, StartBackground, StartedBackground, Status};
+use super::{ControlReply, ControlRequest, RunStatus, StartBackground, StartedBackground};
 use crate::http_client;
 
 /// A loop answers at once; one that does not within this time is stuck or stopped.
@@ -45,7 +45,7 @@ pub enum ControlError {
 
 /// A client of one run.
 #[derive(Debug, Clone)]
-pub struct Client {
+pub struct ControlClient {
     http: reqwest::Client,
     base: String,
     path: PathBuf,
@@ -53,23 +53,23 @@ pub struct Client {
 
 /// The answer to a command that was carried out.
 #[derive(Debug, Deserialize)]
-struct Done {
+struct CommandDone {
     text: String,
     seq: Option<u64>,
 }
 
 /// The answer to a request that was not carried out.
 #[derive(Debug, Deserialize)]
-struct Problem {
+struct ProblemDetail {
     detail: String,
 }
 
-impl Client {
+impl ControlClient {
     /// Makes a client of the loop that listens on `socket`.
     ///
     /// # Errors
     /// [`ControlError::NoAnswer`] if the HTTP client cannot be built.
-    pub fn of_socket(socket: &Path) -> Result<Self, ControlError> {
+    pub fn for_socket(socket: &Path) -> Result<Self, ControlError> {
         let http = http_client::plain().unix_socket(socket).no_proxy().build();
         Ok(Self {
             http: http.map_err(|error| no_answer(socket, error))?,
@@ -120,7 +120,7 @@ impl Client {
                 path: self.path.clone(),
                 what: status.to_string(),
             });
-            problem.and_then(|Problem { detail: why }| Err(ControlError::Refused { status, why }))
+            problem.and_then(|ProblemDetail { detail: why }| Err(ControlError::Refused { status, why }))
         };
         timeout(REPLY_TIMEOUT, opening).await.map_err(timed_out)?
     }
@@ -129,23 +129,26 @@ impl Client {
     ///
     /// # Errors
     /// As [`ask`].
-    pub async fn ask(&self, request: &Request) -> Result<Reply, ControlError> {
+    pub async fn ask(&self, request: &ControlRequest) -> Result<ControlReply, ControlError> {
         let asked = match request {
-            Request::Command { command } => self.request(Method::POST, "/commands").json(command),
-            Request::Status => self.request(Method::GET, "/status"),
-            Request::Background(BackgroundCommand::Start { command }) => {
+            ControlRequest::Command { command } => self.request(Method::POST, "/commands").json(command),
+            ControlRequest::Status => self.request(Method::GET, "/status"),
+            ControlRequest::Background(BackgroundCommand::Start { command }) => {
                 let command = command.clone();
                 self.request(Method::POST, "/tasks").json(&StartBackground { command })
             }
-            Request::Background(BackgroundCommand::Cancel { number }) => {
+            ControlRequest::Background(BackgroundCommand::Cancel { number }) => {
                 self.request(Method::POST, &format!("/tasks/{number}/cancel"))
             }
-            Request::Personal(personal) => self.request(Method::POST, &format!("/personal/{}", personal.name())),
-            Request::Tool { called, .. } => self.request(Method::POST, "/tools").json(called),
+            ControlRequest::UserOnly(personal) => self.request(Method::POST, &format!("/personal/{}", personal.name())),
+            ControlRequest::Tool { called, .. } => self.request(Method::POST, "/tools").json(called),
         };
         let patience = match request {
-            Request::Tool { .. } => TOOL_TIMEOUT,
-            Request::Command { .. } | Request::Status | Request::Background(_) | Request::Personal(_) => REPLY_TIMEOUT,
+            ControlRequest::Tool { .. } => TOOL_TIMEOUT,
+            ControlRequest::Command { .. }
+            | ControlRequest::Status
+            | ControlRequest::Background(_)
+            | ControlRequest::UserOnly(_) => REPLY_TIMEOUT,
         };
         let response = self.send(asked.timeout(patience)).await?;
         let status = response.status();
@@ -155,34 +158,34 @@ impl Client {
             what: what.to_string(),
         };
         match (request, status) {
-            (_, StatusCode::NO_CONTENT) => Ok(Reply::Done {
+            (_, StatusCode::NO_CONTENT) => Ok(ControlReply::Done {
                 text: String::new(),
                 seq: None,
             }),
-            (Request::Status, StatusCode::OK) => {
-                let status: Status = serde_json::from_slice(&body).map_err(|error| garbled(&error))?;
-                Ok(Reply::Status {
+            (ControlRequest::Status, StatusCode::OK) => {
+                let status: RunStatus = serde_json::from_slice(&body).map_err(|error| garbled(&error))?;
+                Ok(ControlReply::Status {
                     status: Box::new(status),
                 })
             }
-            (Request::Tool { .. }, StatusCode::OK) => {
+            (ControlRequest::Tool { .. }, StatusCode::OK) => {
                 let answer = serde_json::from_slice(&body).map_err(|error| garbled(&error))?;
-                Ok(Reply::Tool { answer })
+                Ok(ControlReply::Tool { answer })
             }
-            (Request::Background(BackgroundCommand::Start { .. }), StatusCode::OK) => {
+            (ControlRequest::Background(BackgroundCommand::Start { .. }), StatusCode::OK) => {
                 let started: StartedBackground = serde_json::from_slice(&body).map_err(|error| garbled(&error))?;
                 let StartedBackground { number, text } = started;
-                Ok(Reply::Started { number, text })
+                Ok(ControlReply::Started { number, text })
             }
             (_, StatusCode::OK) => {
-                let Done { text, seq } = serde_json::from_slice(&body).map_err(|error| garbled(&error))?;
-                Ok(Reply::Done { text, seq })
+                let CommandDone { text, seq } = serde_json::from_slice(&body).map_err(|error| garbled(&error))?;
+                Ok(ControlReply::Done { text, seq })
             }
             (_, status) => {
-                let Problem { detail } = serde_json::from_slice(&body).map_err(|_| garbled(&status))?;
+                let ProblemDetail { detail } = serde_json::from_slice(&body).map_err(|_| garbled(&status))?;
                 Ok(match status {
-                    StatusCode::FORBIDDEN => Reply::Forbidden { why: detail },
-                    _ => Reply::Refused { why: detail },
+                    StatusCode::FORBIDDEN => ControlReply::Forbidden { why: detail },
+                    _ => ControlReply::Refused { why: detail },
                 })
             }
         }
@@ -198,7 +201,7 @@ pub fn is_listened_to(socket: &Path) -> bool {
 ///
 /// # Errors
 /// [`ControlError::NotRunning`] if no loop listens, the others if its answer is missing or unreadable.
-pub fn ask(socket: &Path, request: &Request) -> Result<Reply, ControlError> {
+pub fn ask(socket: &Path, request: &ControlRequest) -> Result<ControlReply, ControlError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -206,7 +209,7 @@ pub fn ask(socket: &Path, request: &Request) -> Result<Reply, ControlError> {
             path: socket.to_owned(),
             source,
         })?;
-    runtime.block_on(async { Client::of_socket(socket)?.ask(request).await })
+    runtime.block_on(async { ControlClient::for_socket(socket)?.ask(request).await })
 }
 
 fn nobody_listens(error: &reqwest::Error) -> bool {
@@ -272,7 +275,7 @@ mod tests {
             fs::remove_file(path).expect("its socket");
             drop(listener);
         });
-        let asked = ask(&socket, &Request::Status);
+        let asked = ask(&socket, &ControlRequest::Status);
         assert!(matches!(asked, Err(ControlError::NotRunning)), "{asked:?}");
         ends.join().unwrap();
     }
@@ -297,12 +300,12 @@ mod tests {
             reset(&listener);
             reset(&listener);
         });
-        let command = Request::Command {
+        let command = ControlRequest::Command {
             command: ralph_core::event::UserCommand::Pause,
         };
         let asked = ask(&socket, &command);
         assert!(
-            matches!(&asked, Ok(Reply::Done { text, .. }) if text == "paused"),
+            matches!(&asked, Ok(ControlReply::Done { text, .. }) if text == "paused"),
             "{asked:?}"
         );
         let asked = ask(&socket, &command);

@@ -190,13 +190,13 @@ fn json<T: DeserializeOwned>(kind: u8, payload: &[u8]) -> Result<T, FrameError> 
 
 /// Decodes frames from bytes that arrive in pieces of any size.
 #[derive(Debug, Default)]
-pub struct Decoder {
+pub struct FrameDecoder {
     bytes: Vec<u8>,
     /// Number of bytes at the front that are already decoded.
     taken: usize,
 }
 
-impl Decoder {
+impl FrameDecoder {
     pub fn push(&mut self, bytes: &[u8]) {
         // Decoded bytes are dropped first: the buffer holds one frame and one piece at most.
         self.bytes.drain(..std::mem::take(&mut self.taken));
@@ -277,7 +277,7 @@ mod tests {
         bytes
     }
 
-    fn taken(decoder: &mut Decoder) -> Vec<Frame> {
+    fn taken(decoder: &mut FrameDecoder) -> Vec<Frame> {
         std::iter::from_fn(|| decoder.next_frame().unwrap()).collect()
     }
 
@@ -286,14 +286,14 @@ mod tests {
         let frames = all_kinds();
         let bytes = encoded(&frames);
         for cut in 0..=bytes.len() {
-            let mut decoder = Decoder::default();
+            let mut decoder = FrameDecoder::default();
             decoder.push(&bytes[..cut]);
             let mut got = taken(&mut decoder);
             decoder.push(&bytes[cut..]);
             got.extend(taken(&mut decoder));
             assert_eq!(got, frames, "cut at {cut}");
         }
-        let mut decoder = Decoder::default();
+        let mut decoder = FrameDecoder::default();
         let mut got = Vec::new();
         for byte in bytes {
             decoder.push(&[byte]);
@@ -308,7 +308,7 @@ mod tests {
         put(200, b"whatever it means", &mut bytes);
         put(kind::DETAIL, b"{\"signal\":{\"type\":\"unheard-of\"}}", &mut bytes);
         Frame::Alive.encode(&mut bytes);
-        let mut decoder = Decoder::default();
+        let mut decoder = FrameDecoder::default();
         decoder.push(&bytes);
         assert_eq!(taken(&mut decoder), [Frame::Alive]);
     }
@@ -321,7 +321,7 @@ mod tests {
             (&[6, 0, 0, 0, 1, 0], "has 1 bytes"),
             (&[8, 0, 0, 0, 2, 0, 0], "has 2 bytes"),
         ] {
-            let mut decoder = Decoder::default();
+            let mut decoder = FrameDecoder::default();
             decoder.push(bytes);
             let error = decoder.next_frame().unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");

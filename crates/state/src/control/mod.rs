@@ -20,12 +20,12 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
 pub use background::{BackgroundEntry, OUTPUT_END, OUTPUT_FROM, OUTPUT_OVER, StartBackground, StartedBackground};
-pub use client::{Client, ControlError, ask, is_listened_to};
-pub use tools::{Called, TEXT_CAP_BYTES, ToolAnswer, ToolCall};
+pub use client::{ControlClient, ControlError, ask, is_listened_to};
+pub use tools::{SAID_CAP_BYTES, TEXT_CAP_BYTES, ToolCall, ToolRequest};
 
 /// A request to the loop.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Request {
+pub enum ControlRequest {
     Command {
         command: UserCommand,
     },
@@ -33,10 +33,10 @@ pub enum Request {
     /// Starts or ends a background task; allowed to agents as well.
     Background(BackgroundCommand),
     /// Asks whether the client may do something that is not for an agent.
-    Personal(Personal),
+    UserOnly(UserOnlyAction),
     /// Calls one of ralph's own tools, for the agent.
     Tool {
-        called: Called,
+        called: ToolRequest,
         /// Whether the answer may wait until what was begun has ended.
         waits: bool,
     },
@@ -45,8 +45,9 @@ pub enum Request {
 /// An action that a user takes outside of the run, and that an agent must not take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(rename = "Personal"))]
 #[serde(rename_all = "kebab-case")]
-pub enum Personal {
+pub enum UserOnlyAction {
     /// Trusts the project's own files.
     Trust,
     /// Shows the tokens.
@@ -57,21 +58,21 @@ pub enum Personal {
     Many,
 }
 
-impl Personal {
+impl UserOnlyAction {
     /// Returns the subcommand's name.
     pub fn name(self) -> &'static str {
         match self {
-            Personal::Trust => "trust",
-            Personal::Token => "token",
-            Personal::Web => "web",
-            Personal::Many => "many",
+            UserOnlyAction::Trust => "trust",
+            UserOnlyAction::Token => "token",
+            UserOnlyAction::Web => "web",
+            UserOnlyAction::Many => "many",
         }
     }
 }
 
 /// The rights of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum ClientRole {
     /// May do everything.
     User,
     /// Has a read-only token.
@@ -82,14 +83,14 @@ pub enum Role {
 
 /// A request, and the channel for its reply.
 #[derive(Debug)]
-pub struct Asked {
-    pub request: Request,
-    pub role: Role,
-    pub reply: oneshot::Sender<Reply>,
+pub struct PendingRequest {
+    pub request: ControlRequest,
+    pub role: ClientRole,
+    pub reply: oneshot::Sender<ControlReply>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Reply {
+pub enum ControlReply {
     /// The command was carried out.
     Done {
         /// A sentence that says what it did.
@@ -111,7 +112,7 @@ pub enum Reply {
         why: String,
     },
     Status {
-        status: Box<Status>,
+        status: Box<RunStatus>,
     },
     Tool {
         answer: ToolAnswer,
@@ -132,8 +133,9 @@ pub struct Reviewer {
 /// A running loop at a glance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(rename = "Status"))]
 #[serde(rename_all = "camelCase")]
-pub struct Status {
+pub struct RunStatus {
     pub run: RunId,
     pub pid: u32,
     /// The adapter that works on the plan: another than the first one while that is limited.
@@ -232,12 +234,12 @@ pub struct PendingAsk {
 }
 
 /// Sends `request` to the loop over the channel `asked`, and waits for the reply.
-pub async fn answer(request: Request, role: Role, asked: &mpsc::Sender<Asked>) -> Reply {
+pub async fn answer(request: ControlRequest, role: ClientRole, asked: &mpsc::Sender<PendingRequest>) -> ControlReply {
     let (reply, replied) = oneshot::channel();
-    let over = || Reply::Refused {
+    let over = || ControlReply::Refused {
         why: "the run is over".to_owned(),
     };
-    if asked.send(Asked { request, role, reply }).await.is_err() {
+    if asked.send(PendingRequest { request, role, reply }).await.is_err() {
         return over();
     }
     replied.await.unwrap_or_else(|_| over())
@@ -282,7 +284,7 @@ mod tests {
     async fn a_request_that_nobody_takes_any_more_is_refused() {
         let (asked_in, asked) = mpsc::channel(1);
         drop(asked);
-        let reply = answer(Request::Status, Role::User, &asked_in).await;
-        assert!(matches!(reply, Reply::Refused { .. }));
+        let reply = answer(ControlRequest::Status, ClientRole::User, &asked_in).await;
+        assert!(matches!(reply, ControlReply::Refused { .. }));
     }
 }

@@ -17,7 +17,7 @@ use thiserror::Error;
 
 use super::{
     ControlError,
-    frames::{Decoder, Frame, Hello},
+    frames::{Frame, FrameDecoder, Hello},
 };
 
 /// Most bytes read at once.
@@ -62,7 +62,7 @@ impl Address {
     ///
     /// # Errors
     /// [`BadAddress`] if it is something else.
-    pub fn of_url(url: &str, token: &str) -> Result<Self, BadAddress> {
+    pub fn from_url(url: &str, token: &str) -> Result<Self, BadAddress> {
         let shown = || url.chars().take(200).collect();
         if url.starts_with("https://") {
             return Err(BadAddress::Https { url: shown() });
@@ -191,7 +191,7 @@ impl Write for Connection {
 
 /// The kind of reader that a stream is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Looks {
+pub enum StreamPurpose {
     /// A screen: the loop stays while it is connected, and the agent waits for it.
     AsScreen,
     /// Text output: the agent waits for it, too, but the loop does not stay after the end.
@@ -204,7 +204,7 @@ pub enum Looks {
 #[derive(Debug)]
 pub struct FrameReader {
     body: BufReader<Connection>,
-    decoder: Decoder,
+    decoder: FrameDecoder,
 }
 
 impl FrameReader {
@@ -212,11 +212,11 @@ impl FrameReader {
     ///
     /// # Errors
     /// [`ControlError::NotRunning`] if no loop listens, the others if the answer is not a stream.
-    pub fn open(address: &Address, looks: Looks, from: Option<u64>) -> Result<Self, ControlError> {
-        let mut query = match looks {
-            Looks::AsScreen => "screen=true&hold=true".to_owned(),
-            Looks::AsText => "hold=true".to_owned(),
-            Looks::Aside => "records=true".to_owned(),
+    pub fn open(address: &Address, purpose: StreamPurpose, from: Option<u64>) -> Result<Self, ControlError> {
+        let mut query = match purpose {
+            StreamPurpose::AsScreen => "screen=true&hold=true".to_owned(),
+            StreamPurpose::AsText => "hold=true".to_owned(),
+            StreamPurpose::Aside => "records=true".to_owned(),
         };
         if let Some(from) = from {
             query += &format!("&from={from}");
@@ -231,7 +231,7 @@ impl FrameReader {
         }
         Ok(Self {
             body,
-            decoder: Decoder::default(),
+            decoder: FrameDecoder::default(),
         })
     }
 
@@ -317,7 +317,7 @@ pub fn fetch(address: &Address, route: &str, cap_bytes: u64) -> Result<Vec<u8>, 
 }
 
 /// Returns the reason that the answer to a failed request gives, as an error.
-fn refused(head: &Head, body: &mut impl Read) -> io::Error {
+fn refused(head: &ResponseHead, body: &mut impl Read) -> io::Error {
     let mut said = Vec::new();
     // If no reason can be read, the status has to do.
     _ = body.take(ANSWER_CAP_BYTES as u64).read_to_end(&mut said);
@@ -335,7 +335,7 @@ pub fn problem_in(body: &[u8]) -> Option<String> {
 }
 
 /// The head of an answer.
-struct Head {
+struct ResponseHead {
     status: u16,
     /// Length of the body, 0 if the head does not say it.
     length: usize,
@@ -343,14 +343,14 @@ struct Head {
     closes: bool,
 }
 
-fn read_head(body: &mut impl BufRead) -> io::Result<Head> {
+fn read_head(body: &mut impl BufRead) -> io::Result<ResponseHead> {
     let mut lines = body.take(HEAD_CAP_BYTES);
     let mut line = String::new();
     if lines.read_line(&mut line)? == 0 {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     let status = line.split(' ').nth(1).and_then(|status| status.parse().ok());
-    let mut head = Head {
+    let mut head = ResponseHead {
         status: status.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "no answer in HTTP"))?,
         length: 0,
         closes: false,
@@ -380,7 +380,7 @@ pub struct Poster {
 
 /// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answered {
+pub struct HttpResponse {
     pub status: u16,
     pub body: Vec<u8>,
 }
@@ -397,7 +397,7 @@ impl Poster {
     ///
     /// # Errors
     /// If no answer comes.
-    pub fn post(&mut self, path: &str, content_type: &str, body: &[u8]) -> io::Result<Answered> {
+    pub fn post(&mut self, path: &str, content_type: &str, body: &[u8]) -> io::Result<HttpResponse> {
         // An old connection is not reused, since the server closes idle ones. A request is never repeated: it may have
         // been carried out even though no answer has come.
         if let Some((connection, used)) = self.connection.take()
@@ -417,7 +417,7 @@ impl Poster {
         path: &str,
         content_type: &str,
         body: &[u8],
-    ) -> io::Result<Answered> {
+    ) -> io::Result<HttpResponse> {
         let length = body.len();
         let head = self.address.head("POST", path, "HTTP/1.1");
         let head = format!("{head}Content-Type: {content_type}\r\nContent-Length: {length}\r\n\r\n");
@@ -429,7 +429,7 @@ impl Poster {
         if !head.closes && head.length <= ANSWER_CAP_BYTES {
             self.connection = Some((connection, Instant::now()));
         }
-        Ok(Answered {
+        Ok(HttpResponse {
             status: head.status,
             body,
         })
@@ -453,7 +453,7 @@ mod tests {
             ("http://box/runs/one/", http("box:80", "/runs/one")),
             ("http://[::1]:99", http("[::1]:99", "")),
         ] {
-            assert_eq!(Address::of_url(url, " t\n"), Ok(expected), "{url}");
+            assert_eq!(Address::from_url(url, " t\n"), Ok(expected), "{url}");
         }
         for url in [
             "",
@@ -465,12 +465,12 @@ mod tests {
             "http://x\r\nA: b",
         ] {
             assert!(
-                matches!(Address::of_url(url, ""), Err(BadAddress::NotHttp { .. })),
+                matches!(Address::from_url(url, ""), Err(BadAddress::NotHttp { .. })),
                 "{url}"
             );
         }
         assert!(matches!(
-            Address::of_url("https://x", ""),
+            Address::from_url("https://x", ""),
             Err(BadAddress::Https { .. })
         ));
     }

@@ -9,8 +9,9 @@ pub const TEXT_CAP_BYTES: usize = 2_000;
 /// A call of a tool by an agent of `run`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(rename = "Called"))]
 #[serde(deny_unknown_fields)]
-pub struct Called {
+pub struct ToolRequest {
     /// The run that gave the agent the tool. Another run refuses the call, since its tasks are not this agent's.
     pub run: RunId,
     pub call: ToolCall,

@@ -15,7 +15,7 @@ use std::{
 pub enum AppendError {
     Write(io::Error),
     /// The file is gone, or another process has changed its length.
-    Meddled,
+    ChangedExternally,
 }
 
 impl From<io::Error> for AppendError {
@@ -79,7 +79,7 @@ impl AppendOnly {
             _ = self.file.set_len(self.length); // foreign bytes must not be read; the error reports them
         }
         match meta.nlink() == 0 || meta.len() != self.length {
-            true => Err(AppendError::Meddled),
+            true => Err(AppendError::ChangedExternally),
             false => Ok(()),
         }
     }

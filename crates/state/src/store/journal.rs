@@ -24,7 +24,7 @@ use reader::Outline;
 
 pub use error::JournalError;
 pub use format::{FORMAT, LINE_CAP_BYTES, VERSION};
-pub use reader::{ReadNote, Reader, for_each, read};
+pub use reader::{JournalReader, ReadNote, for_each, read};
 
 /// The open journal of a running loop.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl Journal {
     /// # Errors
     /// As [`for_each`], and [`JournalError::Open`].
     pub fn reopen(path: &Path, mut take: impl FnMut(Record)) -> Result<(Self, ReadNote), JournalError> {
-        let mut reader = Reader::open(path)?;
+        let mut reader = JournalReader::open(path)?;
         while let Some(record) = reader.next_record()? {
             take(record);
         }
@@ -101,7 +101,7 @@ impl Journal {
     /// Appends `event` as the next record. When it returns, the record survives the end of this process.
     ///
     /// # Errors
-    /// [`JournalError::Write`], [`JournalError::Meddled`] and [`JournalError::Refused`]; nothing was appended.
+    /// [`JournalError::Write`], [`JournalError::ChangedExternally`] and [`JournalError::Refused`]; nothing was appended.
     pub fn append(&mut self, at_ms: u64, event: Event) -> Result<Record, JournalError> {
         let record = Record {
             seq: self.next_seq,
@@ -113,7 +113,7 @@ impl Journal {
         if line.len() > LINE_CAP_BYTES {
             return Err(JournalError::Refused {
                 path: self.path.clone(),
-                name: Outline::of(&line).map_or_else(String::new, |outline| outline.event.name),
+                name: Outline::parse(&line).map_or_else(String::new, |outline| outline.event.name),
                 bytes: line.len(),
             });
         }
@@ -122,7 +122,7 @@ impl Journal {
                 path: self.path.clone(),
                 source,
             },
-            AppendError::Meddled => JournalError::Meddled {
+            AppendError::ChangedExternally => JournalError::ChangedExternally {
                 path: self.path.clone(),
             },
         })?;

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::paths::ProjectPaths;
-use crate::control::{self, Reply, Request};
+use crate::control::{self, ControlReply, ControlRequest};
 
 /// How long to try before reporting another holder: a process that asks for the holder has the lock for a moment.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -87,7 +87,9 @@ impl Lock {
         };
         let began = Instant::now();
         loop {
-            let lock = open(&path).and_then(|file| Self::of(file, &path)).map_err(unusable)?;
+            let lock = open(&path)
+                .and_then(|file| Self::try_lock(file, &path))
+                .map_err(unusable)?;
             if let Some(lock) = lock
                 && !control::is_listened_to(&paths.socket())
             {
@@ -102,7 +104,7 @@ impl Lock {
     }
 
     /// Locks `file`, opened at `path`. `None` if it is locked, or has been deleted since.
-    fn of(file: File, path: &Path) -> io::Result<Option<Self>> {
+    fn try_lock(file: File, path: &Path) -> io::Result<Option<Self>> {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(None),
@@ -156,17 +158,17 @@ fn found(paths: &ProjectPaths) -> Option<Holder> {
     if is_locked(&paths.lock()) {
         return written(&paths.lock());
     }
-    match control::ask(&paths.socket(), &Request::Status) {
-        Ok(Reply::Status { status }) => Some(Holder {
+    match control::ask(&paths.socket(), &ControlRequest::Status) {
+        Ok(ControlReply::Status { status }) => Some(Holder {
             pid: status.pid,
             run: Some(status.run),
         }),
         Ok(
-            Reply::Done { .. }
-            | Reply::Started { .. }
-            | Reply::Refused { .. }
-            | Reply::Forbidden { .. }
-            | Reply::Tool { .. },
+            ControlReply::Done { .. }
+            | ControlReply::Started { .. }
+            | ControlReply::Refused { .. }
+            | ControlReply::Forbidden { .. }
+            | ControlReply::Tool { .. },
         )
         | Err(_) => None,
     }
@@ -277,8 +279,8 @@ mod tests {
         let first = open(&path).unwrap();
         fs::remove_file(&path).unwrap();
         let second = open(&path).unwrap();
-        assert!(Lock::of(first, &path).unwrap().is_none());
-        let second = Lock::of(second, &path).unwrap();
+        assert!(Lock::try_lock(first, &path).unwrap().is_none());
+        let second = Lock::try_lock(second, &path).unwrap();
         fs::remove_file(&path).unwrap();
         assert!(second.is_some());
     }

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::paths::create_anew;
 
 /// Interval between writes during continuous output: a flood costs few writes and a crash loses little. The last bytes
-/// before a silence are left to [`Recording::write_out`].
+/// before a silence are left to [`TerminalRecording::write_out`].
 const FLUSH_EVERY: Duration = Duration::from_millis(250);
 
 /// Opens a recording for reading; it may still grow.
@@ -26,7 +26,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 
 /// The content of one line of a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shown {
+pub enum RecordedEvent {
     /// The terminal has this size from here on; the header has the first size.
     Size {
         cols: u16,
@@ -37,16 +37,16 @@ pub enum Shown {
     },
 }
 
-impl Shown {
+impl RecordedEvent {
     /// Parses a line; `None` for an unknown event and for a line that was cut off.
     pub fn parse(line: &str) -> Option<Self> {
         #[derive(Deserialize)]
-        struct Header {
+        struct RecordingHeader {
             width: u16,
             height: u16,
         }
         if line.starts_with('{') {
-            let Header { width, height } = serde_json::from_str(line).ok()?;
+            let RecordingHeader { width, height } = serde_json::from_str(line).ok()?;
             return Some(Self::Size {
                 cols: width,
                 rows: height,
@@ -69,7 +69,7 @@ impl Shown {
 
 /// An open recording. Dropping it writes the buffered rest.
 #[derive(Debug)]
-pub struct Recording {
+pub struct TerminalRecording {
     file: BufWriter<File>,
     started: Instant,
     flushed: Instant,
@@ -79,17 +79,17 @@ pub struct Recording {
     cap_bytes: u64,
     /// Columns and rows of the terminal.
     size: (u16, u16),
-    state: State,
+    state: RecordingState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum RecordingState {
     Recording,
     /// The cap is reached, or the disk is full: nothing more is written.
     Ended,
 }
 
-impl Recording {
+impl TerminalRecording {
     /// Creates the recording at `path`, replacing an earlier one of the same iteration.
     ///
     /// At most `cap_bytes` are written. The header contains `unix_seconds` and whether this is a transcript, which is
@@ -124,13 +124,13 @@ impl Recording {
             written_bytes: 0,
             cap_bytes,
             size: (cols, rows),
-            state: State::Recording,
+            state: RecordingState::Recording,
         })
     }
 
     /// Adds terminal output. A failure to write ends only the recording.
     pub fn output(&mut self, bytes: &[u8]) {
-        if self.state == State::Ended {
+        if self.state == RecordingState::Ended {
             return;
         }
         let joined;
@@ -162,18 +162,18 @@ impl Recording {
 
     /// Writes the buffered output.
     pub fn write_out(&mut self) {
-        if self.state == State::Recording && !self.file.buffer().is_empty() && self.file.flush().is_err() {
-            self.state = State::Ended;
+        if self.state == RecordingState::Recording && !self.file.buffer().is_empty() && self.file.flush().is_err() {
+            self.state = RecordingState::Ended;
         }
     }
 
     fn event(&mut self, code: &str, text: &str) {
-        if self.state == State::Ended || text.is_empty() {
+        if self.state == RecordingState::Ended || text.is_empty() {
             return;
         }
         match self.write(code, text) {
             Ok(()) => self.written_bytes += text.len() as u64,
-            Err(_) => self.state = State::Ended,
+            Err(_) => self.state = RecordingState::Ended,
         }
     }
 
@@ -190,13 +190,13 @@ impl Recording {
 
     fn end(&mut self) {
         _ = self.file.flush(); // a full disk has been noticed by the journal, which matters more
-        self.state = State::Ended;
+        self.state = RecordingState::Ended;
     }
 }
 
-impl Drop for Recording {
+impl Drop for TerminalRecording {
     fn drop(&mut self) {
-        if self.state == State::Recording && !self.partial.is_empty() {
+        if self.state == RecordingState::Recording && !self.partial.is_empty() {
             let rest = std::mem::take(&mut self.partial);
             self.event("o", &String::from_utf8_lossy(&rest));
         }
@@ -244,7 +244,7 @@ mod tests {
     fn recorded(chunks: &[&[u8]], cap_bytes: u64) -> String {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("0001.cast");
-        let mut recording = Recording::create(&path, (80, 24), 0, true, cap_bytes).unwrap();
+        let mut recording = TerminalRecording::create(&path, (80, 24), 0, true, cap_bytes).unwrap();
         for chunk in chunks {
             recording.output(chunk);
         }
@@ -272,7 +272,7 @@ mod tests {
     fn a_recording_has_each_size_of_its_terminal_once() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("0001.cast");
-        let mut recording = Recording::create(&path, (80, 24), 0, true, 1 << 20).unwrap();
+        let mut recording = TerminalRecording::create(&path, (80, 24), 0, true, 1 << 20).unwrap();
         recording.resize(80, 24);
         recording.output(b"a");
         recording.resize(100, 30);

@@ -40,7 +40,7 @@ pub enum RulesError {
 
 /// The content of the file.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Written {
+struct RulesFile {
     allow: Vec<RememberedRule>,
 }
 
@@ -56,7 +56,7 @@ pub fn remembered(paths: &ProjectPaths) -> Result<Vec<RememberedRule>, RulesErro
         Err(error) if error.is_missing() => return Ok(Vec::new()),
         Err(source) => return Err(RulesError::Read { path, source }),
     };
-    let written: Written = serde_json::from_slice(&text).map_err(|source| RulesError::Garbled { path, source })?;
+    let written: RulesFile = serde_json::from_slice(&text).map_err(|source| RulesError::Garbled { path, source })?;
     Ok(written.allow)
 }
 
@@ -99,7 +99,7 @@ pub fn forget(paths: &ProjectPaths, rule: &str) -> Result<bool, RulesError> {
 }
 
 fn write(paths: &ProjectPaths, allow: Vec<RememberedRule>) -> Result<(), RulesError> {
-    let text = pretty_json(&Written { allow });
+    let text = pretty_json(&RulesFile { allow });
     let path = paths.rules();
     replace_file(&path, text.as_bytes()).map_err(|source| RulesError::Write { path, source })
 }

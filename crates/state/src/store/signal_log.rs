@@ -23,11 +23,11 @@ const FLUSH_EVERY: Duration = Duration::from_millis(250);
 pub struct SignalLog {
     path: PathBuf,
     cap_bytes: u64,
-    state: State,
+    state: LogState,
 }
 
 #[derive(Debug)]
-enum State {
+enum LogState {
     Empty,
     Open {
         file: BufWriter<File>,
@@ -44,39 +44,39 @@ impl SignalLog {
         Self {
             path: path.to_owned(),
             cap_bytes,
-            state: State::Empty,
+            state: LogState::Empty,
         }
     }
 
     /// Adds a signal that arrived at `at_ms`, in milliseconds since the Unix epoch.
     pub fn add(&mut self, at_ms: u64, signal: &AgentSignal) {
-        if let State::Empty = self.state {
+        if let LogState::Empty = self.state {
             self.state = match create_anew(&self.path) {
-                Ok(file) => State::Open {
+                Ok(file) => LogState::Open {
                     file: BufWriter::with_capacity(64 * 1024, file),
                     flushed: Instant::now(),
                     written_bytes: 0,
                 },
-                Err(_) => State::Ended,
+                Err(_) => LogState::Ended,
             };
         }
         if self.write(at_ms, signal).is_err() {
-            self.state = State::Ended; // a full disk is noticed by the journal, which matters more
+            self.state = LogState::Ended; // a full disk is noticed by the journal, which matters more
         }
     }
 
     /// Writes the buffered signals.
     pub fn write_out(&mut self) {
-        if let State::Open { file, .. } = &mut self.state
+        if let LogState::Open { file, .. } = &mut self.state
             && !file.buffer().is_empty()
             && file.flush().is_err()
         {
-            self.state = State::Ended;
+            self.state = LogState::Ended;
         }
     }
 
     fn write(&mut self, at_ms: u64, signal: &AgentSignal) -> io::Result<()> {
-        let State::Open {
+        let LogState::Open {
             file,
             flushed,
             written_bytes,
@@ -90,7 +90,7 @@ impl SignalLog {
             let cut = json!({"atMs": at_ms, "cut": "this log has reached its size limit"});
             writeln!(file, "{cut}")?;
             file.flush()?;
-            self.state = State::Ended;
+            self.state = LogState::Ended;
             return Ok(());
         }
         file.write_all(&line)?;
@@ -118,11 +118,11 @@ impl SignalLog {
 /// The error of opening or reading.
 pub fn read(path: &Path, mut each: impl FnMut(AgentSignal)) -> io::Result<()> {
     #[derive(Deserialize)]
-    struct Line {
+    struct SignalLine {
         signal: AgentSignal,
     }
     for line in BufReader::new(File::open(path)?).split(b'\n') {
-        if let Ok(Line { signal }) = serde_json::from_slice(&line?) {
+        if let Ok(SignalLine { signal }) = serde_json::from_slice(&line?) {
             each(signal);
         }
     }

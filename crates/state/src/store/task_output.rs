@@ -82,7 +82,7 @@ impl TaskOutput {
 
 /// A part of an output.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Piece {
+pub struct OutputPiece {
     /// Its offset: later than requested if the bytes in between are not kept.
     pub from: u64,
     pub bytes: Vec<u8>,
@@ -95,15 +95,15 @@ pub struct Piece {
 ///
 /// # Errors
 /// The file system's error.
-pub fn read(dir: &Path, from: u64, most: u64) -> io::Result<Piece> {
+pub fn read(dir: &Path, from: u64, most: u64) -> io::Result<OutputPiece> {
     let files = files(dir)?;
     let Some((last, length)) = files.last() else {
-        return Ok(Piece::default());
+        return Ok(OutputPiece::default());
     };
     let end = last + length;
     let holding = files.iter().find(|(start, length)| from < start + length);
     let Some((start, length)) = holding.copied() else {
-        return Ok(Piece {
+        return Ok(OutputPiece {
             from: end,
             bytes: Vec::new(),
             end,
@@ -120,7 +120,7 @@ pub fn read(dir: &Path, from: u64, most: u64) -> io::Result<Piece> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    Ok(Piece { from, bytes, end })
+    Ok(OutputPiece { from, bytes, end })
 }
 
 /// Returns the offset of the last `most` bytes of the output in `dir`.
@@ -138,7 +138,7 @@ pub fn tail_start(dir: &Path, most: u64) -> io::Result<u64> {
 ///
 /// # Errors
 /// The file system's error.
-pub fn read_tail(dir: &Path, most: u64) -> io::Result<Piece> {
+pub fn read_tail(dir: &Path, most: u64) -> io::Result<OutputPiece> {
     let mut tail = read(dir, tail_start(dir, most)?, most)?;
     // The last bytes may span two files.
     let next = tail.from + tail.bytes.len() as u64;
@@ -200,7 +200,7 @@ mod tests {
     fn the_first_and_the_last_bytes_are_kept_and_the_gap_is_known() {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path().join("1");
-        assert_eq!(read(&dir, 0, 10).unwrap(), Piece::default());
+        assert_eq!(read(&dir, 0, 10).unwrap(), OutputPiece::default());
         let mut output = TaskOutput::new(dir.clone(), 16);
         output.write(b"0123456");
         assert_eq!(kept(&dir), pieces(&[(0, "0123"), (4, "456")]));
@@ -212,7 +212,7 @@ mod tests {
         );
         assert_eq!(
             read(&dir, 6, 2).unwrap(),
-            Piece {
+            OutputPiece {
                 from: 16,
                 bytes: b"gh".into(),
                 end: 26
@@ -220,7 +220,7 @@ mod tests {
         );
         assert_eq!(
             read(&dir, 26, 2).unwrap(),
-            Piece {
+            OutputPiece {
                 from: 26,
                 bytes: Vec::new(),
                 end: 26

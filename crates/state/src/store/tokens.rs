@@ -41,9 +41,9 @@ pub enum TokensError {
 
 /// A secret of 256 bits. Its `Debug` output does not contain it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Token(String);
+pub struct AccessToken(String);
 
-impl Token {
+impl AccessToken {
     fn made_up() -> io::Result<Self> {
         secret().map(Self)
     }
@@ -67,7 +67,7 @@ impl Token {
     }
 }
 
-impl fmt::Debug for Token {
+impl fmt::Debug for AccessToken {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Token")
     }
@@ -77,28 +77,28 @@ impl fmt::Debug for Token {
 /// token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Tokens {
+pub struct AccessTokens {
     /// Allows everything.
-    pub full: Token,
+    pub full: AccessToken,
     /// Allows reading.
-    pub read_only: Token,
-    pub full_session: Token,
-    pub read_only_session: Token,
+    pub read_only: AccessToken,
+    pub full_session: AccessToken,
+    pub read_only_session: AccessToken,
 }
 
-impl Tokens {
+impl AccessTokens {
     fn made_up() -> io::Result<Self> {
         Ok(Self {
-            full: Token::made_up()?,
-            read_only: Token::made_up()?,
-            full_session: Token::made_up()?,
-            read_only_session: Token::made_up()?,
+            full: AccessToken::made_up()?,
+            read_only: AccessToken::made_up()?,
+            full_session: AccessToken::made_up()?,
+            read_only_session: AccessToken::made_up()?,
         })
     }
 }
 
 /// Identifies the content and the permissions of a file: device, inode, mode, and time of the last change.
-pub type Version = (u64, u64, u32, i64, i64);
+pub type FileVersion = (u64, u64, u32, i64, i64);
 
 /// The file that holds the tokens.
 #[derive(Debug, Clone)]
@@ -115,7 +115,7 @@ impl TokenFile {
     ///
     /// # Errors
     /// [`TokensError`].
-    pub fn read_or_make(&self) -> Result<Tokens, TokensError> {
+    pub fn read_or_make(&self) -> Result<AccessTokens, TokensError> {
         match self.read() {
             Err(TokensError::Read { source, .. }) if source.is_missing() => {}
             read => return read,
@@ -132,7 +132,7 @@ impl TokenFile {
     ///
     /// # Errors
     /// [`TokensError`], also if the file is missing.
-    pub fn read(&self) -> Result<Tokens, TokensError> {
+    pub fn read(&self) -> Result<AccessTokens, TokensError> {
         let path = || self.path.clone();
         let unread = |source| TokensError::Read { path: path(), source };
         if let Some((_, metadata)) = open_unfollowed(&self.path).map_err(|error| unread(error.into()))?
@@ -149,25 +149,25 @@ impl TokenFile {
     ///
     /// # Errors
     /// [`TokensError::Write`]; the old tokens stay valid then.
-    pub fn renew(&self) -> Result<Tokens, TokensError> {
+    pub fn renew(&self) -> Result<AccessTokens, TokensError> {
         let tokens = self.made_up()?;
         replace_file(&self.path, &written(&tokens)).map_err(|source| self.unwritten(source))?;
         Ok(tokens)
     }
 
     /// Returns a value that changes when the file is rewritten or opened to others; `None` if the file is missing.
-    pub fn version(&self) -> Option<Version> {
+    pub fn version(&self) -> Option<FileVersion> {
         let metadata = fs::symlink_metadata(&self.path).ok()?;
         let (seconds, nanoseconds) = (metadata.ctime(), metadata.ctime_nsec());
         Some((metadata.dev(), metadata.ino(), metadata.mode(), seconds, nanoseconds))
     }
 
-    fn made_up(&self) -> Result<Tokens, TokensError> {
-        Tokens::made_up().map_err(|source| self.unwritten(source))
+    fn made_up(&self) -> Result<AccessTokens, TokensError> {
+        AccessTokens::made_up().map_err(|source| self.unwritten(source))
     }
 
     /// Writes the file whole or not at all, and never over another.
-    fn write_first(&self, tokens: &Tokens) -> io::Result<()> {
+    fn write_first(&self, tokens: &AccessTokens) -> io::Result<()> {
         let dir = self.path.parent().expect("a file has a directory");
         // A temporary file is readable by the user alone from the start.
         let mut file = tempfile::NamedTempFile::new_in(dir)?;
@@ -185,7 +185,7 @@ impl TokenFile {
     }
 }
 
-fn written(tokens: &Tokens) -> Vec<u8> {
+fn written(tokens: &AccessTokens) -> Vec<u8> {
     pretty_json(tokens).into_bytes()
 }
 
@@ -245,6 +245,6 @@ mod tests {
         std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
         assert!(matches!(file.read_or_make(), Err(TokensError::Read { .. })));
         // An empty token must not match an empty request.
-        assert!(!Token(String::new()).is(""));
+        assert!(!AccessToken(String::new()).is(""));
     }
 }

@@ -44,7 +44,7 @@ pub enum TrustError {
 
 /// The content of the file.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Written {
+struct TrustFile {
     files: BTreeMap<String, String>,
 }
 
@@ -61,7 +61,7 @@ pub fn trusted(paths: &ProjectPaths) -> Result<BTreeMap<String, String>, TrustEr
         Err(error) if error.is_missing() => return Ok(BTreeMap::new()),
         Err(source) => return Err(TrustError::Read { path, source }),
     };
-    let written: Written = serde_json::from_slice(&text).map_err(|source| TrustError::Garbled { path, source })?;
+    let written: TrustFile = serde_json::from_slice(&text).map_err(|source| TrustError::Garbled { path, source })?;
     Ok(written.files)
 }
 
@@ -75,7 +75,7 @@ pub fn trust(paths: &ProjectPaths, files: BTreeMap<String, String>) -> Result<()
         return Err(TrustError::TooLarge);
     }
     paths.create()?;
-    let text = pretty_json(&Written { files });
+    let text = pretty_json(&TrustFile { files });
     let path = paths.trust();
     replace_file(&path, text.as_bytes()).map_err(|source| TrustError::Write { path, source })
 }

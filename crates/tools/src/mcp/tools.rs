@@ -3,7 +3,9 @@
 use std::{future::Future, pin::Pin};
 
 use ralph_core::event::RunId;
-use ralph_state::control::{Called, Client, ControlError, Reply, Request, ToolAnswer, ToolCall};
+use ralph_state::control::{
+    ControlClient, ControlError, ControlReply, ControlRequest, ToolAnswer, ToolCall, ToolRequest,
+};
 use serde_json::{Map, Value, json};
 
 /// A tool that is offered.
@@ -231,7 +233,7 @@ fn ticket(whose: &str) -> Value {
 
 /// The tools that the run carries out.
 pub struct RunTools {
-    client: Client,
+    client: ControlClient,
     /// The run whose session got the tools; `None` to use any run that is active.
     run: Option<RunId>,
     /// The names of tools that are not offered.
@@ -239,7 +241,7 @@ pub struct RunTools {
 }
 
 impl RunTools {
-    pub fn new(client: Client, run: Option<RunId>, without: Vec<String>) -> Self {
+    pub fn new(client: ControlClient, run: Option<RunId>, without: Vec<String>) -> Self {
         Self { client, run, without }
     }
 
@@ -251,18 +253,18 @@ impl RunTools {
         };
         let run = match &self.run {
             Some(run) => run.clone(),
-            None => match self.client.ask(&Request::Status).await? {
-                Reply::Status { status } => status.run,
+            None => match self.client.ask(&ControlRequest::Status).await? {
+                ControlReply::Status { status } => status.run,
                 _ => RunId(String::new()),
             },
         };
-        let called = Called { run, call };
-        let replied = self.client.ask(&Request::Tool { called, waits: true }).await?;
+        let called = ToolRequest { run, call };
+        let replied = self.client.ask(&ControlRequest::Tool { called, waits: true }).await?;
         Ok(match replied {
-            Reply::Tool { answer } => answer,
-            Reply::Refused { why } | Reply::Forbidden { why } => ToolAnswer::refused(why),
-            Reply::Done { text, .. } => ToolAnswer::refused(text),
-            Reply::Started { .. } | Reply::Status { .. } => ToolAnswer::refused(String::new()),
+            ControlReply::Tool { answer } => answer,
+            ControlReply::Refused { why } | ControlReply::Forbidden { why } => ToolAnswer::refused(why),
+            ControlReply::Done { text, .. } => ToolAnswer::refused(text),
+            ControlReply::Started { .. } | ControlReply::Status { .. } => ToolAnswer::refused(String::new()),
         })
     }
 }

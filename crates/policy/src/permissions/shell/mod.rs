@@ -11,7 +11,7 @@ mod unclear;
 mod words;
 
 pub(super) use options::{is_runner, is_transparent};
-pub(super) use parts::{What, parts, possible};
+pub(super) use parts::{PartEffect, parts, possible};
 pub(super) use words::HOLE;
 
 pub use unclear::Unclear;

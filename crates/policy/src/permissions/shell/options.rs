@@ -1,9 +1,9 @@
 //! Programs that run another program, and their options.
 
-use super::words::Word;
+use super::words::ShellWord;
 
 /// How to find the command that a program runs.
-pub(super) struct Front {
+pub(super) struct CommandWrapper {
     name: &'static str,
     /// The letters of short options with a value, then of those without.
     letters: [&'static str; 2],
@@ -13,26 +13,26 @@ pub(super) struct Front {
     pub(super) positional: usize,
     /// Whether it changes the user, the host or the input, so that a rule which allows the command does not allow this
     /// use.
-    pub(super) is_more: bool,
+    pub(super) changes_context: bool,
 }
 
-const fn front(name: &'static str, valued: &'static str, flags: &'static str) -> Front {
-    Front {
+const fn wrapper(name: &'static str, valued: &'static str, flags: &'static str) -> CommandWrapper {
+    CommandWrapper {
         name,
         letters: [valued, flags],
         long: [&[], &[]],
         positional: 0,
-        is_more: false,
+        changes_context: false,
     }
 }
 
 /// Programs that run the command after their options.
-const FRONTS: &[Front] = &[
-    Front {
+const WRAPPERS: &[CommandWrapper] = &[
+    CommandWrapper {
         long: [&["--unset", "--chdir"], &["--ignore-environment", "--null", "--debug"]],
-        ..front("env", "uC", "i0v")
+        ..wrapper("env", "uC", "i0v")
     },
-    Front {
+    CommandWrapper {
         long: [
             &[
                 "--user",
@@ -54,54 +54,54 @@ const FRONTS: &[Front] = &[
                 "--background",
             ],
         ],
-        is_more: true,
-        ..front("sudo", "ugpChRrtTUD", "nSEHkKAbBPN")
+        changes_context: true,
+        ..wrapper("sudo", "ugpChRrtTUD", "nSEHkKAbBPN")
     },
-    Front {
-        is_more: true,
-        ..front("doas", "uCa", "nL")
+    CommandWrapper {
+        changes_context: true,
+        ..wrapper("doas", "uCa", "nL")
     },
-    Front {
+    CommandWrapper {
         long: [
             &["--signal", "--kill-after"],
             &["--foreground", "--preserve-status", "--verbose"],
         ],
         positional: 1,
-        ..front("timeout", "sk", "v")
+        ..wrapper("timeout", "sk", "v")
     },
-    Front {
+    CommandWrapper {
         long: [&["--adjustment"], &[]],
-        ..front("nice", "n", "0123456789")
+        ..wrapper("nice", "n", "0123456789")
     },
-    Front {
+    CommandWrapper {
         long: [&["--class", "--classdata"], &["--ignore"]],
-        ..front("ionice", "cn", "t")
+        ..wrapper("ionice", "cn", "t")
     },
-    front("nohup", "", ""),
-    Front {
+    wrapper("nohup", "", ""),
+    CommandWrapper {
         long: [&["--input", "--output", "--error"], &[]],
-        ..front("stdbuf", "ioe", "")
+        ..wrapper("stdbuf", "ioe", "")
     },
-    Front {
+    CommandWrapper {
         long: [&[], &["--ctty", "--fork", "--wait"]],
-        ..front("setsid", "", "cfw")
+        ..wrapper("setsid", "", "cfw")
     },
-    Front {
+    CommandWrapper {
         long: [
             &["--format", "--output"],
             &["--append", "--portability", "--verbose", "--quiet"],
         ],
-        ..front("time", "fo", "apvq")
+        ..wrapper("time", "fo", "apvq")
     },
-    front("command", "", "p"),
-    front("builtin", "", ""),
-    front("exec", "a", "cl"),
-    front("busybox", "", ""),
-    front("toybox", "", ""),
-    front("noglob", "", ""),
-    front("nocorrect", "", ""),
-    front("-", "", ""),
-    Front {
+    wrapper("command", "", "p"),
+    wrapper("builtin", "", ""),
+    wrapper("exec", "a", "cl"),
+    wrapper("busybox", "", ""),
+    wrapper("toybox", "", ""),
+    wrapper("noglob", "", ""),
+    wrapper("nocorrect", "", ""),
+    wrapper("-", "", ""),
+    CommandWrapper {
         long: [
             &[
                 "--max-args",
@@ -121,26 +121,26 @@ const FRONTS: &[Front] = &[
                 "--open-tty",
             ],
         ],
-        ..front("xargs", "InPLdEsa", "0rtpxo")
+        ..wrapper("xargs", "InPLdEsa", "0rtpxo")
     },
 ];
 
 /// The description of `name`, if it is a program that runs another.
-pub(super) fn front_of(name: &str) -> Option<&'static Front> {
-    FRONTS.iter().find(|front| front.name == name)
+pub(super) fn find_wrapper(name: &str) -> Option<&'static CommandWrapper> {
+    WRAPPERS.iter().find(|wrapper| wrapper.name == name)
 }
 
 /// Whether only rules for the inner command decide, and none for `name` itself.
 pub(in crate::permissions) fn is_transparent(name: &str) -> bool {
-    front_of(name).is_some_and(|front| !front.is_more) || is_shell(name)
+    find_wrapper(name).is_some_and(|wrapper| !wrapper.changes_context) || is_shell(name)
 }
 
 /// The error for an unknown option: it could have a value, or another meaning.
 pub(super) struct UnknownOption;
 
-impl Front {
+impl CommandWrapper {
     /// The index in `words` at which the command begins. `words[0]` is the program itself.
-    pub(super) fn command(&self, words: &[Word]) -> Result<usize, UnknownOption> {
+    pub(super) fn command(&self, words: &[ShellWord]) -> Result<usize, UnknownOption> {
         let mut at = 1;
         let assigns = matches!(self.name, "env" | "sudo");
         while let Some(word) = words.get(at) {
@@ -188,7 +188,7 @@ impl Front {
     }
 
     /// The placeholder for the input that an option of the program sets, if any.
-    pub(super) fn placeholder<'w>(&self, words: &'w [Word], command: usize) -> Option<&'w str> {
+    pub(super) fn placeholder<'w>(&self, words: &'w [ShellWord], command: usize) -> Option<&'w str> {
         let front = &words[1..command.min(words.len())];
         let at = front
             .iter()

@@ -3,10 +3,10 @@
 use ralph_core::event::clip;
 
 use super::{
-    options::{changes_programs, front_of, is_runner, is_shell},
-    script::{self, Redirect, Simple, evaluates},
+    options::{changes_programs, find_wrapper, is_runner, is_shell},
+    script::{self, Redirect, SimpleCommand, evaluates},
     unclear::Unclear,
-    words::{HOLE, Word},
+    words::{HOLE, ShellWord},
 };
 
 /// Most bytes of a script that is analysed.
@@ -32,22 +32,22 @@ const ANYTHING: &str = "${_}";
 
 /// A part of a script.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::permissions) struct Part {
+pub(in crate::permissions) struct ScriptPart {
     /// The part as written.
     pub(in crate::permissions) shown: String,
-    pub(in crate::permissions) what: What,
+    pub(in crate::permissions) effect: PartEffect,
 }
 
 /// The effect of a part.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::permissions) enum What {
+pub(in crate::permissions) enum PartEffect {
     /// Runs a program. It is denied if any of `names` is denied, and allowed if any of `own` is allowed.
     Run {
         names: Vec<String>,
         own: Vec<String>,
     },
     /// Runs a shell whose script is analysed: the script's parts decide, unless any of `names` is denied.
-    Through {
+    RunScript {
         names: Vec<String>,
     },
     Write(String),
@@ -62,22 +62,22 @@ pub(in crate::permissions) enum What {
 }
 
 /// Splits a script into its parts.
-pub(in crate::permissions) fn parts(text: &str) -> Vec<Part> {
-    let mut parts = Parts::default();
+pub(in crate::permissions) fn parts(text: &str) -> Vec<ScriptPart> {
+    let mut parts = PartCollector::default();
     match text {
         _ if text.len() > LONGEST_BYTES => parts.unclear(text, Unclear::TooLong, &[]),
         _ if text.contains(HOLE) => parts.unclear(text, Unclear::Character, &[]),
         _ => parts.script(text, 0),
     }
-    if parts.moves {
+    if parts.changes_directory {
         parts.found.iter_mut().for_each(somewhere);
     }
     parts.found
 }
 
 /// Marks the place of a relative path as unknown, since the directory was changed.
-fn somewhere(part: &mut Part) {
-    if let What::Write(path) | What::Read(path) = &mut part.what
+fn somewhere(part: &mut ScriptPart) {
+    if let PartEffect::Write(path) | PartEffect::Read(path) = &mut part.effect
         && !path.starts_with(['/', '~'])
     {
         *path = format!("{HOLE}/{path}");
@@ -85,15 +85,15 @@ fn somewhere(part: &mut Part) {
 }
 
 #[derive(Default)]
-struct Parts {
-    found: Vec<Part>,
+struct PartCollector {
+    found: Vec<ScriptPart>,
     /// Whether the script changes the working directory.
-    moves: bool,
+    changes_directory: bool,
 }
 
 /// The context of a command.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct CommandContext<'a> {
     /// The commands that run it, in the form in which rules may name them.
     outer: &'a [String],
     /// Whether its standard input is text of the script.
@@ -101,16 +101,16 @@ struct Place<'a> {
     depth: u32,
 }
 
-impl Parts {
-    fn push(&mut self, shown: &str, what: What) {
+impl PartCollector {
+    fn push(&mut self, shown: &str, what: PartEffect) {
         match self.found.len() {
-            0..MOST_PARTS => self.found.push(Part {
+            0..MOST_PARTS => self.found.push(ScriptPart {
                 shown: clip(shown, SHOWN_BYTES),
-                what,
+                effect: what,
             }),
-            MOST_PARTS => self.found.push(Part {
+            MOST_PARTS => self.found.push(ScriptPart {
                 shown: "…".to_owned(),
-                what: What::Unclear {
+                effect: PartEffect::Unclear {
                     why: Unclear::TooLong,
                     names: Vec::new(),
                     own: Vec::new(),
@@ -122,7 +122,7 @@ impl Parts {
 
     fn unclear(&mut self, shown: &str, why: Unclear, names: &[String]) {
         let (names, own) = (names.to_vec(), Vec::new());
-        self.push(shown, What::Unclear { why, names, own });
+        self.push(shown, PartEffect::Unclear { why, names, own });
     }
 
     fn script(&mut self, text: &str, depth: u32) {
@@ -141,7 +141,7 @@ impl Parts {
         }
     }
 
-    fn simple(&mut self, simple: &Simple, depth: u32) {
+    fn simple(&mut self, simple: &SimpleCommand, depth: u32) {
         for assignment in &simple.assignments {
             let name = assignment.assigned().unwrap_or_default();
             if changes_programs(name) {
@@ -153,7 +153,7 @@ impl Parts {
         for redirect in &simple.redirects {
             self.redirect(redirect);
         }
-        let place = Place {
+        let place = CommandContext {
             outer: &[],
             is_fed: simple.is_fed,
             depth,
@@ -184,13 +184,13 @@ impl Parts {
             return;
         }
         match redirect {
-            Redirect::Read(_) => self.push(&shown, What::Read(path)),
-            Redirect::Write(_) => self.push(&shown, What::Write(path)),
+            Redirect::Read(_) => self.push(&shown, PartEffect::Read(path)),
+            Redirect::Write(_) => self.push(&shown, PartEffect::Write(path)),
         }
     }
 
     /// Adds the parts of a command that may run another one.
-    fn command(&mut self, words: &[Word], place: Place<'_>) {
+    fn command(&mut self, words: &[ShellWord], place: CommandContext<'_>) {
         let Some(first) = words.first() else { return };
         let shown = shown(words);
         if place.depth > DEEPEST {
@@ -214,24 +214,25 @@ impl Parts {
                 own.push(renamed(words, name));
             }
         }
-        self.moves |= ["cd", "pushd", "popd"].contains(&name);
-        let within = Place { outer: &names, ..place };
-        if let Some(front) = front_of(name) {
+        self.changes_directory |= ["cd", "pushd", "popd"].contains(&name);
+        let within = CommandContext { outer: &names, ..place };
+        if let Some(wrapper) = find_wrapper(name) {
             let is_question = name == "command" && words.get(1).is_some_and(|word| word.value.to_lowercase() == "-v");
-            return match front.command(words) {
-                _ if is_question => self.push(&shown, What::Run { names, own }),
+            return match wrapper.command(words) {
+                _ if is_question => self.push(&shown, PartEffect::Run { names, own }),
                 Err(_) => self.runs(&shown, name, names, own),
-                Ok(at) if at >= words.len() => self.push(&shown, What::Run { names, own }),
+                Ok(at) if at >= words.len() => self.push(&shown, PartEffect::Run { names, own }),
                 Ok(at) => {
                     self.variables(&words[1..at]);
-                    if front.is_more {
+                    if wrapper.changes_context {
                         let (names, own) = (names.clone(), own.clone());
-                        self.push(&shown, What::Run { names, own });
+                        self.push(&shown, PartEffect::Run { names, own });
                     }
                     match name {
-                        "xargs" => {
-                            self.command(&with_input(&words[at..], front.placeholder(words, at)), within.deeper())
-                        }
+                        "xargs" => self.command(
+                            &with_input(&words[at..], wrapper.placeholder(words, at)),
+                            within.deeper(),
+                        ),
                         _ => self.command(&words[at..], within.deeper()),
                     }
                 }
@@ -246,7 +247,7 @@ impl Parts {
             false => {
                 let sets = is_builtin(name) && !["test", "["].contains(&name);
                 self.variables(if sets { &words[1..] } else { &[] });
-                self.push(&shown, What::Run { names, own });
+                self.push(&shown, PartEffect::Run { names, own });
             }
         }
     }
@@ -254,11 +255,11 @@ impl Parts {
     fn runs(&mut self, shown: &str, name: &str, names: Vec<String>, own: Vec<String>) {
         let program = name.to_owned();
         let why = Unclear::Runs { program };
-        self.push(shown, What::Unclear { why, names, own });
+        self.push(shown, PartEffect::Unclear { why, names, own });
     }
 
     /// Adds variables that change which programs run, among words like `A=b`.
-    fn variables(&mut self, words: &[Word]) {
+    fn variables(&mut self, words: &[ShellWord]) {
         for word in words {
             let name = word.assigned().unwrap_or(&word.value);
             if changes_programs(name) {
@@ -269,7 +270,7 @@ impl Parts {
 
     /// Analyses programs with their own ways of running others. Returns false if `name` is not one of them, or if it
     /// counts as a program itself in addition to those that it runs.
-    fn special(&mut self, name: &str, words: &[Word], place: Place<'_>) -> bool {
+    fn special(&mut self, name: &str, words: &[ShellWord], place: CommandContext<'_>) -> bool {
         match name {
             _ if is_shell(name) => {
                 self.shell(name, words, place);
@@ -293,7 +294,7 @@ impl Parts {
                     "-I",
                     "-F",
                 ];
-                let runs = |word: &Word| starts.iter().any(|start| word.value.starts_with(start));
+                let runs = |word: &ShellWord| starts.iter().any(|start| word.value.starts_with(start));
                 if words.iter().any(runs) {
                     let own = vec![text(words)];
                     self.runs(&shown(words), name, place.outer.to_vec(), own);
@@ -305,7 +306,7 @@ impl Parts {
     }
 
     /// Analyses the script of `sh -c`.
-    fn shell(&mut self, name: &str, words: &[Word], place: Place<'_>) {
+    fn shell(&mut self, name: &str, words: &[ShellWord], place: CommandContext<'_>) {
         let (mut at, mut is_script) = (1, false);
         while let Some(word) = words.get(at) {
             let value = word.value.as_str();
@@ -330,7 +331,7 @@ impl Parts {
                     self.runs(&shown(words), name, place.outer.to_vec(), vec![text(words)]);
                 }
                 let names = place.outer.to_vec();
-                self.push(&shown(words), What::Through { names });
+                self.push(&shown(words), PartEffect::RunScript { names });
                 self.script(&script.value.replace(HOLE, ANYTHING), place.depth + 1);
             }
             Some(file) if !file.is_computed() && !place.is_fed => self.push(&shown(words), run(place.outer, words)),
@@ -339,7 +340,7 @@ impl Parts {
     }
 
     /// Analyses the commands of `su -c`, `script -c` and `watch`.
-    fn with_script(&mut self, name: &str, words: &[Word], place: Place<'_>) -> bool {
+    fn with_script(&mut self, name: &str, words: &[ShellWord], place: CommandContext<'_>) -> bool {
         if name == "watch" {
             self.runs(&shown(words), name, place.outer.to_vec(), vec![text(words)]);
             let mut at = 1;
@@ -353,7 +354,7 @@ impl Parts {
             self.script_behind_options(&text(&words[at.min(words.len())..]), place);
             return true;
         }
-        let is_command = |word: &Word| word.value.starts_with("--c") || short_has(&word.value, 'c');
+        let is_command = |word: &ShellWord| word.value.starts_with("--c") || short_has(&word.value, 'c');
         let Some(at) = words.iter().position(is_command) else {
             return false;
         };
@@ -367,14 +368,14 @@ impl Parts {
     }
 
     /// Adds the parts of a script. Only denials in it matter, since the program that runs it is already unclear.
-    fn script_behind_options(&mut self, script: &str, place: Place<'_>) {
+    fn script_behind_options(&mut self, script: &str, place: CommandContext<'_>) {
         if !script.trim().is_empty() {
             self.script(&script.replace(HOLE, ANYTHING), place.depth + 1);
         }
     }
 
     /// Adds the commands that `find` runs, and the files that it writes.
-    fn find(&mut self, words: &[Word], place: Place<'_>) {
+    fn find(&mut self, words: &[ShellWord], place: CommandContext<'_>) {
         let mut rest = &words[1..];
         while let Some((action, behind)) = rest.split_first() {
             rest = behind;
@@ -387,7 +388,7 @@ impl Parts {
                 }
                 "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
                     let Some(file) = rest.first() else { return };
-                    self.push(&format!("> {}", file.source), What::Write(file.value.clone()));
+                    self.push(&format!("> {}", file.source), PartEffect::Write(file.value.clone()));
                 }
                 _ if action.is_computed() && action.source.starts_with(['$', '`']) => {
                     self.runs(&shown(words), "find", place.outer.to_vec(), vec![text(words)]);
@@ -398,7 +399,7 @@ impl Parts {
     }
 
     /// Analyses git: its global options, and subcommands that run other commands.
-    fn git(&mut self, words: &[Word], place: Place<'_>) -> bool {
+    fn git(&mut self, words: &[ShellWord], place: CommandContext<'_>) -> bool {
         let (mut at, mut is_elsewhere, mut is_unclear) = (1, false, false);
         while let Some(word) = words.get(at).filter(|word| word.value.starts_with('-')) {
             at += match word.value.as_str() {
@@ -438,17 +439,17 @@ impl Parts {
             own.push(short);
         }
         let values: Vec<&str> = behind.iter().map(|word| word.value.as_str()).collect();
-        self.run_by_git(behind, &values, Place { outer: &names, ..place });
+        self.run_by_git(behind, &values, CommandContext { outer: &names, ..place });
         if is_unclear || git_runs(&values) {
             self.runs(&shown(words), "git", names, own);
         } else {
-            self.push(&shown(words), What::Run { names, own });
+            self.push(&shown(words), PartEffect::Run { names, own });
         }
         true
     }
 
     /// Adds the commands in the arguments of git.
-    fn run_by_git(&mut self, behind: &[Word], values: &[&str], place: Place<'_>) {
+    fn run_by_git(&mut self, behind: &[ShellWord], values: &[&str], place: CommandContext<'_>) {
         match values {
             ["bisect", "run", ..] => self.command(&behind[2..], place.deeper()),
             ["submodule", "foreach", rest @ ..] => {
@@ -468,9 +469,9 @@ impl Parts {
     }
 }
 
-impl Place<'_> {
+impl CommandContext<'_> {
     fn deeper(self) -> Self {
-        Place {
+        CommandContext {
             depth: self.depth + 1,
             ..self
         }
@@ -558,7 +559,7 @@ fn is_builtin(name: &str) -> bool {
 }
 
 /// Whether an argument makes a builtin run something.
-fn odd_argument(name: &str, word: &Word) -> bool {
+fn odd_argument(name: &str, word: &ShellWord) -> bool {
     let runs = match name {
         "mapfile" | "readarray" => short_has(&word.value, 'C'),
         "jobs" => short_has(&word.value, 'x'),
@@ -573,15 +574,15 @@ fn short_has(word: &str, letter: char) -> bool {
     letters.is_some_and(|letters| letters.contains(letter))
 }
 
-fn run(outer: &[String], words: &[Word]) -> What {
-    What::Run {
+fn run(outer: &[String], words: &[ShellWord]) -> PartEffect {
+    PartEffect::Run {
         names: outer.to_vec(),
         own: vec![text(words)],
     }
 }
 
 /// A command together with the unknown arguments from its input.
-fn with_input(words: &[Word], placeholder: Option<&str>) -> Vec<Word> {
+fn with_input(words: &[ShellWord], placeholder: Option<&str>) -> Vec<ShellWord> {
     let hole = HOLE.to_string();
     let mut words = words.to_vec();
     match placeholder.filter(|placeholder| !placeholder.is_empty()) {
@@ -591,7 +592,7 @@ fn with_input(words: &[Word], placeholder: Option<&str>) -> Vec<Word> {
             }
         }
         None if words.is_empty() => {}
-        None => words.push(Word {
+        None => words.push(ShellWord {
             value: hole,
             source: "…".to_owned(),
         }),
@@ -599,12 +600,12 @@ fn with_input(words: &[Word], placeholder: Option<&str>) -> Vec<Word> {
     words
 }
 
-fn text(words: &[Word]) -> String {
+fn text(words: &[ShellWord]) -> String {
     let values: Vec<&str> = words.iter().map(|word| word.value.as_str()).collect();
     values.join(" ")
 }
 
-fn renamed(words: &[Word], name: &str) -> String {
+fn renamed(words: &[ShellWord], name: &str) -> String {
     let values: Vec<&str> = words[1..].iter().map(|word| word.value.as_str()).collect();
     [&[name], &values[..]].concat().join(" ")
 }
@@ -614,7 +615,7 @@ pub(in crate::permissions) fn possible(text: &str) -> String {
     text.replace(&format!(" {HOLE}"), &HOLE.to_string())
 }
 
-fn shown(words: &[Word]) -> String {
+fn shown(words: &[ShellWord]) -> String {
     let sources: Vec<&str> = words.iter().map(|word| word.source.as_str()).collect();
     sources.join(" ")
 }

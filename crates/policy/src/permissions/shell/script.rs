@@ -9,7 +9,7 @@
 use super::{
     cursor::Cursor,
     unclear::Unclear,
-    words::{self, Commands, Word, arithmetic, here_document, word},
+    words::{self, CommandParser, ShellWord, arithmetic, here_document, word},
 };
 
 /// The deepest nesting that is parsed.
@@ -17,9 +17,9 @@ const DEEPEST: u32 = 40;
 
 /// A simple command: assignments, a program with its arguments, and redirects.
 #[derive(Debug, Default)]
-pub(super) struct Simple {
-    pub(super) assignments: Vec<Word>,
-    pub(super) words: Vec<Word>,
+pub(super) struct SimpleCommand {
+    pub(super) assignments: Vec<ShellWord>,
+    pub(super) words: Vec<ShellWord>,
     pub(super) redirects: Vec<Redirect>,
     /// Whether its standard input is text of the script.
     pub(super) is_fed: bool,
@@ -27,14 +27,14 @@ pub(super) struct Simple {
 
 #[derive(Debug)]
 pub(super) enum Redirect {
-    Read(Word),
-    Write(Word),
+    Read(ShellWord),
+    Write(ShellWord),
 }
 
 /// The content of a script.
 #[derive(Debug, Default)]
-pub(super) struct Script {
-    pub(super) commands: Vec<Simple>,
+pub(super) struct ParsedScript {
+    pub(super) commands: Vec<SimpleCommand>,
     /// Names of variables that loops and expansions set.
     pub(super) assigned: Vec<String>,
     /// The reason why the rest of the script is unknown.
@@ -42,27 +42,27 @@ pub(super) struct Script {
 }
 
 /// Parses `text`.
-pub(super) fn read(text: &str) -> Script {
-    let mut script = Script::default();
-    let mut reader = Reader {
+pub(super) fn read(text: &str) -> ParsedScript {
+    let mut script = ParsedScript::default();
+    let mut reader = ScriptParser {
         cursor: Cursor::new(text),
         depth: 0,
         script: &mut script,
         pending: Vec::new(),
     };
-    script.unclear = reader.list(End::Text).err();
+    script.unclear = reader.list(ListEnd::Text).err();
     script
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum End {
+enum ListEnd {
     Text,
     Parenthesis,
 }
 
 /// A construct that a reserved word has to close.
 #[derive(Clone, Copy, PartialEq)]
-enum Open {
+enum OpenConstruct {
     /// Before `then`.
     Condition,
     If,
@@ -78,7 +78,7 @@ enum Open {
 
 /// The syntax that may follow.
 #[derive(Clone, Copy, PartialEq)]
-enum Next {
+enum ExpectedSyntax {
     Command,
     /// After a compound command: redirects, separators and closing words.
     End,
@@ -90,15 +90,15 @@ struct HereDocument {
     is_indented: bool,
 }
 
-struct Reader<'t, 's> {
+struct ScriptParser<'t, 's> {
     cursor: Cursor<'t>,
     depth: u32,
-    script: &'s mut Script,
+    script: &'s mut ParsedScript,
     /// Here-documents that begin on the next line.
     pending: Vec<HereDocument>,
 }
 
-impl<'t> Commands<'t> for Reader<'t, '_> {
+impl<'t> CommandParser<'t> for ScriptParser<'t, '_> {
     fn cursor(&mut self) -> &mut Cursor<'t> {
         &mut self.cursor
     }
@@ -116,7 +116,7 @@ impl<'t> Commands<'t> for Reader<'t, '_> {
 
     fn backquoted(&mut self, script: &str) -> Result<(), Unclear> {
         self.deeper()?;
-        self.within(script).list(End::Text)?;
+        self.within(script).list(ListEnd::Text)?;
         self.shallower();
         Ok(())
     }
@@ -138,21 +138,21 @@ impl<'t> Commands<'t> for Reader<'t, '_> {
         if expression.contains(['$', '`']) || self.deeper().is_err() {
             return;
         }
-        let mut other = Script::default();
-        let mut reader = Reader {
+        let mut other = ParsedScript::default();
+        let mut reader = ScriptParser {
             cursor: Cursor::new(expression),
             depth: self.depth,
             script: &mut other,
             pending: Vec::new(),
         };
-        let is_whole = reader.list(End::Text).is_ok();
+        let is_whole = reader.list(ListEnd::Text).is_ok();
         self.shallower();
         // Arithmetic never has two adjacent operands.
-        let is_operand = |word: &Word| {
+        let is_operand = |word: &ShellWord| {
             let start = word.value.trim_start_matches('-').chars().next();
             start.is_some_and(|start| start.is_alphanumeric() || "_./".contains(start))
         };
-        let has_arguments = |simple: &Simple| simple.words.windows(2).any(|pair| pair.iter().all(is_operand));
+        let has_arguments = |simple: &SimpleCommand| simple.words.windows(2).any(|pair| pair.iter().all(is_operand));
         if is_whole && other.commands.iter().any(has_arguments) {
             self.script.commands.extend(other.commands);
         }
@@ -170,10 +170,10 @@ impl<'t> Commands<'t> for Reader<'t, '_> {
     }
 }
 
-impl<'t> Reader<'t, '_> {
+impl<'t> ScriptParser<'t, '_> {
     /// Creates a parser for another text that adds its results to this one's.
-    fn within<'o>(&mut self, text: &'o str) -> Reader<'o, '_> {
-        Reader {
+    fn within<'o>(&mut self, text: &'o str) -> ScriptParser<'o, '_> {
+        ScriptParser {
             cursor: Cursor::new(text),
             depth: self.depth,
             script: &mut *self.script,
@@ -184,26 +184,26 @@ impl<'t> Reader<'t, '_> {
     /// Parses up to and including a closing parenthesis.
     fn nested(&mut self) -> Result<(), Unclear> {
         self.deeper()?;
-        self.list(End::Parenthesis)?;
+        self.list(ListEnd::Parenthesis)?;
         self.shallower();
         Ok(())
     }
 
-    fn list(&mut self, end: End) -> Result<(), Unclear> {
-        let (mut open, mut next) = (Vec::new(), Next::Command);
+    fn list(&mut self, end: ListEnd) -> Result<(), Unclear> {
+        let (mut open, mut next) = (Vec::new(), ExpectedSyntax::Command);
         loop {
             self.cursor.skip_blank();
-            if open.last() == Some(&Open::Patterns) {
+            if open.last() == Some(&OpenConstruct::Patterns) {
                 next = match self.cursor.eat("\n") {
-                    true => self.here_documents().map(|()| Next::Command)?,
+                    true => self.here_documents().map(|()| ExpectedSyntax::Command)?,
                     false => self.patterns(&mut open)?,
                 };
                 continue;
             }
             match self.cursor.peek() {
-                None if end == End::Text && open.is_empty() && self.pending.is_empty() => return Ok(()),
+                None if end == ListEnd::Text && open.is_empty() && self.pending.is_empty() => return Ok(()),
                 None => return Err(Unclear::Syntax),
-                Some(')') if end == End::Parenthesis && open.is_empty() && self.pending.is_empty() => {
+                Some(')') if end == ListEnd::Parenthesis && open.is_empty() && self.pending.is_empty() => {
                     self.cursor.bump();
                     return Ok(());
                 }
@@ -214,33 +214,33 @@ impl<'t> Reader<'t, '_> {
     }
 
     /// Parses a command, a reserved word or a separator.
-    fn item(&mut self, open: &mut Vec<Open>, next: Next) -> Result<Next, Unclear> {
+    fn item(&mut self, open: &mut Vec<OpenConstruct>, next: ExpectedSyntax) -> Result<ExpectedSyntax, Unclear> {
         let is_redirect = |cursor: &Cursor<'_>| cursor.starts_with("&>") || cursor.rest().starts_with(['<', '>']);
         match self.cursor.peek() {
             Some('\n') => {
                 self.cursor.bump();
                 self.here_documents()?;
-                Ok(Next::Command)
+                Ok(ExpectedSyntax::Command)
             }
             Some(';') => match [";;&", ";;", ";&"].iter().any(|end| self.cursor.eat(end)) {
-                true if open.last() == Some(&Open::Branch) => Ok(instead(open, Open::Patterns)),
+                true if open.last() == Some(&OpenConstruct::Branch) => Ok(instead(open, OpenConstruct::Patterns)),
                 true => Err(Unclear::Syntax),
                 false => {
                     self.cursor.bump();
-                    Ok(Next::Command)
+                    Ok(ExpectedSyntax::Command)
                 }
             },
-            Some('|' | '&') if next == Next::Command || !self.cursor.starts_with("&>") => {
-                if next == Next::Command && self.cursor.starts_with("&>") {
+            Some('|' | '&') if next == ExpectedSyntax::Command || !self.cursor.starts_with("&>") => {
+                if next == ExpectedSyntax::Command && self.cursor.starts_with("&>") {
                     return self.command();
                 }
                 _ = ["&&", "||", "|&", "|", "&"]
                     .iter()
                     .any(|operator| self.cursor.eat(operator));
-                Ok(Next::Command)
+                Ok(ExpectedSyntax::Command)
             }
-            Some('(') if next == Next::Command => self.parenthesis(),
-            Some(_) if next == Next::Command => match self.reserved(open)? {
+            Some('(') if next == ExpectedSyntax::Command => self.parenthesis(),
+            Some(_) if next == ExpectedSyntax::Command => match self.reserved(open)? {
                 Some(next) => Ok(next),
                 None => self.command(),
             },
@@ -248,12 +248,12 @@ impl<'t> Reader<'t, '_> {
                 if is_redirect(&self.cursor)
                     || self.cursor.rest().starts_with(|digit: char| digit.is_ascii_digit()) =>
             {
-                let mut simple = Simple::default();
+                let mut simple = SimpleCommand::default();
                 match self.redirect(&mut simple)? {
                     true => self.script.commands.push(simple),
                     false => return Err(Unclear::Syntax),
                 }
-                Ok(Next::End)
+                Ok(ExpectedSyntax::End)
             }
             Some(_) | None => {
                 let closes = ["then", "do", "done", "fi", "else", "elif", "esac", "}", "{"];
@@ -266,43 +266,43 @@ impl<'t> Reader<'t, '_> {
     }
 
     /// Parses a subshell or an arithmetic command.
-    fn parenthesis(&mut self) -> Result<Next, Unclear> {
+    fn parenthesis(&mut self) -> Result<ExpectedSyntax, Unclear> {
         if self.cursor.starts_with("((") && self.cursor.is_arithmetic() {
             self.cursor.eat("((");
             arithmetic(self)?;
-            return Ok(Next::End);
+            return Ok(ExpectedSyntax::End);
         }
         self.cursor.bump();
         self.nested()?;
-        Ok(Next::End)
+        Ok(ExpectedSyntax::End)
     }
 
     /// Parses a reserved word; `None` if a command begins here.
-    fn reserved(&mut self, open: &mut Vec<Open>) -> Result<Option<Next>, Unclear> {
+    fn reserved(&mut self, open: &mut Vec<OpenConstruct>) -> Result<Option<ExpectedSyntax>, Unclear> {
         let bare = self.cursor.bare();
         let last = open.last().copied();
         let next = match bare {
             "if" => {
-                open.push(Open::Condition);
-                Next::Command
+                open.push(OpenConstruct::Condition);
+                ExpectedSyntax::Command
             }
             "while" | "until" => {
-                open.push(Open::Head);
-                Next::Command
+                open.push(OpenConstruct::Head);
+                ExpectedSyntax::Command
             }
             "{" => {
-                open.push(Open::Brace);
-                Next::Command
+                open.push(OpenConstruct::Brace);
+                ExpectedSyntax::Command
             }
-            "then" if last == Some(Open::Condition) => instead(open, Open::If),
-            "elif" if last == Some(Open::If) => instead(open, Open::Condition),
-            "else" if last == Some(Open::If) => Next::Command,
-            "do" if last == Some(Open::Head) => instead(open, Open::Loop),
-            "!" | "coproc" => Next::Command,
-            "fi" if last == Some(Open::If) => close(open),
-            "done" if last == Some(Open::Loop) => close(open),
-            "}" if last == Some(Open::Brace) => close(open),
-            "esac" if last == Some(Open::Branch) => close(open),
+            "then" if last == Some(OpenConstruct::Condition) => instead(open, OpenConstruct::If),
+            "elif" if last == Some(OpenConstruct::If) => instead(open, OpenConstruct::Condition),
+            "else" if last == Some(OpenConstruct::If) => ExpectedSyntax::Command,
+            "do" if last == Some(OpenConstruct::Head) => instead(open, OpenConstruct::Loop),
+            "!" | "coproc" => ExpectedSyntax::Command,
+            "fi" if last == Some(OpenConstruct::If) => close(open),
+            "done" if last == Some(OpenConstruct::Loop) => close(open),
+            "}" if last == Some(OpenConstruct::Brace) => close(open),
+            "esac" if last == Some(OpenConstruct::Branch) => close(open),
             "then" | "elif" | "else" | "do" | "fi" | "done" | "}" | "esac" => return Err(Unclear::Syntax),
             "for" | "select" => return self.repeated(open).map(Some),
             "case" => return self.choice(open).map(Some),
@@ -318,7 +318,7 @@ impl<'t> Reader<'t, '_> {
                     _ => true,
                 };
                 self.cursor = behind;
-                return Ok(Some(Next::Command));
+                return Ok(Some(ExpectedSyntax::Command));
             }
             _ => return Ok(None),
         };
@@ -327,18 +327,18 @@ impl<'t> Reader<'t, '_> {
     }
 
     /// Parses the head of `for` and `select`.
-    fn repeated(&mut self, open: &mut Vec<Open>) -> Result<Next, Unclear> {
+    fn repeated(&mut self, open: &mut Vec<OpenConstruct>) -> Result<ExpectedSyntax, Unclear> {
         let keyword = self.cursor.bare();
         self.cursor.eat(keyword);
         self.cursor.skip_blank();
-        open.push(Open::Head);
+        open.push(OpenConstruct::Head);
         if self.cursor.starts_with("((") {
             if !self.cursor.is_arithmetic() {
                 return Err(Unclear::Syntax);
             }
             self.cursor.eat("((");
             arithmetic(self)?;
-            return Ok(Next::Command);
+            return Ok(ExpectedSyntax::Command);
         }
         let name = self.cursor.bare();
         let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
@@ -360,11 +360,11 @@ impl<'t> Reader<'t, '_> {
                 return Err(Unclear::Syntax);
             }
         }
-        Ok(Next::Command)
+        Ok(ExpectedSyntax::Command)
     }
 
     /// Parses the head of `case`.
-    fn choice(&mut self, open: &mut Vec<Open>) -> Result<Next, Unclear> {
+    fn choice(&mut self, open: &mut Vec<OpenConstruct>) -> Result<ExpectedSyntax, Unclear> {
         self.cursor.eat("case");
         self.cursor.skip_blank();
         word(self)?.ok_or(Unclear::Syntax)?;
@@ -373,12 +373,12 @@ impl<'t> Reader<'t, '_> {
             return Err(Unclear::Syntax);
         }
         self.cursor.eat("in");
-        open.push(Open::Patterns);
-        Ok(Next::Command)
+        open.push(OpenConstruct::Patterns);
+        Ok(ExpectedSyntax::Command)
     }
 
     /// Parses the patterns before a branch, or the end of all branches.
-    fn patterns(&mut self, open: &mut Vec<Open>) -> Result<Next, Unclear> {
+    fn patterns(&mut self, open: &mut Vec<OpenConstruct>) -> Result<ExpectedSyntax, Unclear> {
         if self.cursor.bare() == "esac" {
             self.cursor.eat("esac");
             return Ok(close(open));
@@ -389,7 +389,7 @@ impl<'t> Reader<'t, '_> {
             word(self)?.ok_or(Unclear::Syntax)?;
             self.cursor.skip_blank();
             if self.cursor.eat(")") {
-                return Ok(instead(open, Open::Branch));
+                return Ok(instead(open, OpenConstruct::Branch));
             }
             if !self.cursor.eat("|") {
                 return Err(Unclear::Syntax);
@@ -398,7 +398,7 @@ impl<'t> Reader<'t, '_> {
     }
 
     /// Parses `[[ … ]]`.
-    fn test(&mut self) -> Result<Next, Unclear> {
+    fn test(&mut self) -> Result<ExpectedSyntax, Unclear> {
         self.cursor.eat("[[");
         loop {
             while let Some(blank @ (' ' | '\t' | '\n')) = self.cursor.peek() {
@@ -410,7 +410,7 @@ impl<'t> Reader<'t, '_> {
             match self.cursor.peek() {
                 _ if self.cursor.bare() == "]]" => {
                     self.cursor.eat("]]");
-                    return Ok(Next::End);
+                    return Ok(ExpectedSyntax::End);
                 }
                 // These are literal in a regular expression, but `#` begins a comment and `;` ends a command elsewhere.
                 None | Some('#' | ';') => return Err(Unclear::Syntax),
@@ -431,7 +431,7 @@ impl<'t> Reader<'t, '_> {
     }
 
     /// Parses `function name` and an optional `()`.
-    fn function(&mut self) -> Result<Next, Unclear> {
+    fn function(&mut self) -> Result<ExpectedSyntax, Unclear> {
         self.cursor.eat("function");
         self.cursor.skip_blank();
         word(self)?.ok_or(Unclear::Syntax)?;
@@ -443,15 +443,15 @@ impl<'t> Reader<'t, '_> {
             }
         }
         self.blank_lines()?;
-        Ok(Next::Command)
+        Ok(ExpectedSyntax::Command)
     }
 
     /// Parses a simple command, or the head of a function.
-    fn command(&mut self) -> Result<Next, Unclear> {
-        let mut simple = Simple::default();
+    fn command(&mut self) -> Result<ExpectedSyntax, Unclear> {
+        let mut simple = SimpleCommand::default();
         let outcome = self.simple(&mut simple);
         // The parsed part of the command counts even if a syntax error follows.
-        let is_function = matches!(outcome, Ok(Next::Command));
+        let is_function = matches!(outcome, Ok(ExpectedSyntax::Command));
         if !is_function {
             self.script.commands.push(simple);
         }
@@ -460,24 +460,24 @@ impl<'t> Reader<'t, '_> {
             self.blank_lines()?;
         }
         Ok(match is_function {
-            true => Next::Command,
-            false => Next::End,
+            true => ExpectedSyntax::Command,
+            false => ExpectedSyntax::End,
         })
     }
 
-    fn simple(&mut self, simple: &mut Simple) -> Result<Next, Unclear> {
+    fn simple(&mut self, simple: &mut SimpleCommand) -> Result<ExpectedSyntax, Unclear> {
         loop {
             self.cursor.skip_blank();
             match self.cursor.peek() {
                 Some('&') if self.cursor.starts_with("&>") => _ = self.redirect(simple)?,
-                None | Some('\n' | ';' | '&' | '|' | ')') => return Ok(Next::End),
+                None | Some('\n' | ';' | '&' | '|' | ')') => return Ok(ExpectedSyntax::End),
                 Some('(')
                     if simple.words.len() == 1 && simple.assignments.is_empty() && simple.redirects.is_empty() =>
                 {
                     self.cursor.bump();
                     self.cursor.skip_blank();
                     return match self.cursor.eat(")") {
-                        true => Ok(Next::Command),
+                        true => Ok(ExpectedSyntax::Command),
                         false => Err(Unclear::Syntax),
                     };
                 }
@@ -495,7 +495,7 @@ impl<'t> Reader<'t, '_> {
     }
 
     /// Parses a redirect; returns false if there is none.
-    fn redirect(&mut self, simple: &mut Simple) -> Result<bool, Unclear> {
+    fn redirect(&mut self, simple: &mut SimpleCommand) -> Result<bool, Unclear> {
         const OPERATORS: [&str; 13] = [
             "&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", ">>", ">|", ">&", "<", ">!", ">",
         ];
@@ -579,16 +579,16 @@ impl<'t> Reader<'t, '_> {
     }
 }
 
-fn close(open: &mut Vec<Open>) -> Next {
+fn close(open: &mut Vec<OpenConstruct>) -> ExpectedSyntax {
     open.pop();
-    Next::End
+    ExpectedSyntax::End
 }
 
 /// Replaces the innermost open construct.
-fn instead(open: &mut Vec<Open>, other: Open) -> Next {
+fn instead(open: &mut Vec<OpenConstruct>, other: OpenConstruct) -> ExpectedSyntax {
     open.pop();
     open.push(other);
-    Next::Command
+    ExpectedSyntax::Command
 }
 
 fn is_descriptor(target: &str) -> bool {
@@ -597,7 +597,7 @@ fn is_descriptor(target: &str) -> bool {
 }
 
 /// Whether a text, even a quoted one, could be evaluated as arithmetic with a command in a subscript.
-pub(super) fn evaluates(word: &words::Word) -> bool {
+pub(super) fn evaluates(word: &words::ShellWord) -> bool {
     let subscript = word.value.split_once('[').map_or("", |(_, rest)| rest);
     subscript.contains("$(") || subscript.contains('`')
 }

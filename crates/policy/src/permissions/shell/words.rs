@@ -1,7 +1,7 @@
 //! Words of the shell, with quotes removed and computed parts left open.
 //!
 //! Variables, patterns and substitutions are expanded only when a command runs: each becomes a [`HOLE`], which stands
-//! for any text. Commands in substitutions are passed to [`Commands`].
+//! for any text. Commands in substitutions are passed to [`CommandParser`].
 
 use ralph_text::is_invisible;
 
@@ -15,14 +15,14 @@ pub(in crate::permissions) const HOLE: char = '\0';
 
 /// A word of a command.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Word {
+pub(super) struct ShellWord {
     /// The word without quotes.
     pub(super) value: String,
     /// The word as written.
     pub(super) source: String,
 }
 
-impl Word {
+impl ShellWord {
     pub(super) fn is_computed(&self) -> bool {
         self.value.contains(HOLE)
     }
@@ -48,7 +48,7 @@ impl Word {
 }
 
 /// Parses the commands within words.
-pub(super) trait Commands<'t> {
+pub(super) trait CommandParser<'t> {
     fn cursor(&mut self) -> &mut Cursor<'t>;
     /// Parses commands up to and including a closing parenthesis.
     fn substituted(&mut self) -> Result<(), Unclear>;
@@ -67,7 +67,7 @@ pub(super) trait Commands<'t> {
 
 /// The value of a word so far.
 #[derive(Default)]
-struct Value {
+struct WordValue {
     text: String,
     /// Whether the rest of the word is part of a hole.
     is_open: bool,
@@ -75,7 +75,7 @@ struct Value {
     brace: Option<usize>,
 }
 
-impl Value {
+impl WordValue {
     fn push(&mut self, character: char) {
         if !self.is_open {
             self.text.push(character);
@@ -96,9 +96,9 @@ impl Value {
 }
 
 /// Parses a word; `None` if there is none here.
-pub(super) fn word<'t>(commands: &mut impl Commands<'t>) -> Result<Option<Word>, Unclear> {
+pub(super) fn word<'t>(commands: &mut impl CommandParser<'t>) -> Result<Option<ShellWord>, Unclear> {
     let start = commands.cursor().at();
-    let mut value = Value::default();
+    let mut value = WordValue::default();
     while let Some(next) = commands.cursor().peek() {
         match next {
             '<' | '>' if commands.cursor().rest()[1..].starts_with('(') => {
@@ -119,7 +119,7 @@ pub(super) fn word<'t>(commands: &mut impl Commands<'t>) -> Result<Option<Word>,
         }
     }
     let source = commands.cursor().since(start).to_owned();
-    let word = Word {
+    let word = ShellWord {
         value: value.text,
         source,
     };
@@ -132,7 +132,7 @@ fn is_hidden(character: char) -> bool {
         || matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
 }
 
-fn unquoted(cursor: &mut Cursor<'_>, next: char, value: &mut Value) {
+fn unquoted(cursor: &mut Cursor<'_>, next: char, value: &mut WordValue) {
     let at = value.text.len();
     cursor.bump();
     match next {
@@ -163,7 +163,7 @@ fn unquoted(cursor: &mut Cursor<'_>, next: char, value: &mut Value) {
     }
 }
 
-fn quoted<'t>(commands: &mut impl Commands<'t>, value: &mut Value) -> Result<(), Unclear> {
+fn quoted<'t>(commands: &mut impl CommandParser<'t>, value: &mut WordValue) -> Result<(), Unclear> {
     match commands.cursor().bump() {
         Some('\\') => match commands.cursor().bump() {
             Some('\n') => Ok(()),
@@ -187,7 +187,7 @@ enum Quotes {
     Double,
 }
 
-fn single(cursor: &mut Cursor<'_>, value: &mut Value) -> Result<(), Unclear> {
+fn single(cursor: &mut Cursor<'_>, value: &mut WordValue) -> Result<(), Unclear> {
     loop {
         match cursor.bump() {
             None => return Err(Unclear::Syntax),
@@ -197,7 +197,7 @@ fn single(cursor: &mut Cursor<'_>, value: &mut Value) -> Result<(), Unclear> {
     }
 }
 
-fn double<'t>(commands: &mut impl Commands<'t>, value: &mut Value) -> Result<(), Unclear> {
+fn double<'t>(commands: &mut impl CommandParser<'t>, value: &mut WordValue) -> Result<(), Unclear> {
     loop {
         match commands.cursor().bump() {
             None => return Err(Unclear::Syntax),
@@ -219,7 +219,7 @@ fn double<'t>(commands: &mut impl Commands<'t>, value: &mut Value) -> Result<(),
 }
 
 /// Parses an expansion after its dollar sign.
-fn dollar<'t>(commands: &mut impl Commands<'t>, value: &mut Value, quotes: Quotes) -> Result<(), Unclear> {
+fn dollar<'t>(commands: &mut impl CommandParser<'t>, value: &mut WordValue, quotes: Quotes) -> Result<(), Unclear> {
     let cursor = commands.cursor();
     match cursor.peek() {
         Some('(') if cursor.starts_with("((") && cursor.is_arithmetic() => {
@@ -265,7 +265,7 @@ fn dollar<'t>(commands: &mut impl Commands<'t>, value: &mut Value, quotes: Quote
 }
 
 /// Parses the text of `$'…'`, whose escapes may stand for any character.
-fn escaped(cursor: &mut Cursor<'_>, value: &mut Value) -> Result<(), Unclear> {
+fn escaped(cursor: &mut Cursor<'_>, value: &mut WordValue) -> Result<(), Unclear> {
     loop {
         match cursor.bump() {
             None => return Err(Unclear::Syntax),
@@ -280,10 +280,10 @@ fn escaped(cursor: &mut Cursor<'_>, value: &mut Value) -> Result<(), Unclear> {
 }
 
 /// Parses the rest of `${…}`.
-fn parameter<'t>(commands: &mut impl Commands<'t>, quotes: Quotes) -> Result<(), Unclear> {
+fn parameter<'t>(commands: &mut impl CommandParser<'t>, quotes: Quotes) -> Result<(), Unclear> {
     commands.deeper()?;
     let start = commands.cursor().at();
-    let mut within = Value::default();
+    let mut within = WordValue::default();
     loop {
         match commands.cursor().bump() {
             None => return Err(Unclear::Syntax),
@@ -314,7 +314,7 @@ fn parameter<'t>(commands: &mut impl Commands<'t>, quotes: Quotes) -> Result<(),
     Ok(())
 }
 
-fn backquote<'t>(commands: &mut impl Commands<'t>, value: &mut Value, quotes: Quotes) -> Result<(), Unclear> {
+fn backquote<'t>(commands: &mut impl CommandParser<'t>, value: &mut WordValue, quotes: Quotes) -> Result<(), Unclear> {
     let mut script = String::new();
     loop {
         match commands.cursor().bump() {
@@ -334,10 +334,10 @@ fn backquote<'t>(commands: &mut impl Commands<'t>, value: &mut Value, quotes: Qu
 }
 
 /// Parses an arithmetic expression up to and including `))`.
-pub(super) fn arithmetic<'t>(commands: &mut impl Commands<'t>) -> Result<(), Unclear> {
+pub(super) fn arithmetic<'t>(commands: &mut impl CommandParser<'t>) -> Result<(), Unclear> {
     let start = commands.cursor().at();
     let (mut depth, mut last) = (0_u32, ' ');
-    let mut within = Value::default();
+    let mut within = WordValue::default();
     loop {
         let next = commands.cursor().bump().ok_or(Unclear::Syntax)?;
         match next {
@@ -362,8 +362,8 @@ pub(super) fn arithmetic<'t>(commands: &mut impl Commands<'t>) -> Result<(), Unc
 }
 
 /// Parses the substitutions in the text of a here-document.
-pub(super) fn here_document<'t>(commands: &mut impl Commands<'t>) -> Result<(), Unclear> {
-    let mut within = Value::default();
+pub(super) fn here_document<'t>(commands: &mut impl CommandParser<'t>) -> Result<(), Unclear> {
+    let mut within = WordValue::default();
     while let Some(next) = commands.cursor().bump() {
         match next {
             '\\' => {
@@ -378,14 +378,14 @@ pub(super) fn here_document<'t>(commands: &mut impl Commands<'t>) -> Result<(), 
 }
 
 fn is_array(source: &str) -> bool {
-    let word = Word {
+    let word = ShellWord {
         source: source.to_owned(),
         value: String::new(),
     };
     source.ends_with('=') && word.assigned().is_some()
 }
 
-fn array<'t>(commands: &mut impl Commands<'t>, value: &mut Value) -> Result<(), Unclear> {
+fn array<'t>(commands: &mut impl CommandParser<'t>, value: &mut WordValue) -> Result<(), Unclear> {
     commands.deeper()?;
     commands.cursor().bump();
     loop {

@@ -21,7 +21,7 @@ pub enum JournalError {
         source: io::Error,
     },
     #[error("{path}: was deleted, or changed by somebody else, while the run wrote to it", path = path.display())]
-    Meddled { path: PathBuf },
+    ChangedExternally { path: PathBuf },
     #[error("{path}: cannot be read", path = path.display())]
     Read {
         path: PathBuf,

@@ -31,7 +31,7 @@ pub enum ReadNote {
 /// [`JournalError::Version`] if a newer ralph wrote it, [`JournalError::Foreign`] if it is not a journal,
 /// [`JournalError::Broken`], [`JournalError::TooLong`] or [`JournalError::Gap`] if a line was damaged.
 pub fn for_each(path: &Path, mut take: impl FnMut(Record)) -> Result<ReadNote, JournalError> {
-    let mut reader = Reader::open(path)?;
+    let mut reader = JournalReader::open(path)?;
     while let Some(record) = reader.next_record()? {
         take(record);
     }
@@ -64,14 +64,14 @@ pub(super) struct OutlineEvent {
 }
 
 impl Outline {
-    pub(super) fn of(line: &[u8]) -> Option<Self> {
+    pub(super) fn parse(line: &[u8]) -> Option<Self> {
         serde_json::from_slice(line).ok()
     }
 }
 
 /// Reads a journal record by record; more records may arrive after its end was reached.
 #[derive(Debug)]
-pub struct Reader {
+pub struct JournalReader {
     path: PathBuf,
     file: BufReader<File>,
     line: u64,
@@ -83,7 +83,7 @@ pub struct Reader {
     pub note: ReadNote,
 }
 
-impl Reader {
+impl JournalReader {
     /// # Errors
     /// [`JournalError::Read`] if the file cannot be opened.
     pub fn open(path: &Path) -> Result<Self, JournalError> {
@@ -184,7 +184,7 @@ impl Reader {
             if let Some(record) = upgrade::record(line) {
                 return Ok(record);
             }
-            let outline = Outline::of(line).ok_or_else(|| JournalError::Broken {
+            let outline = Outline::parse(line).ok_or_else(|| JournalError::Broken {
                 path: self.path.clone(),
                 line: self.line,
                 source,

@@ -176,18 +176,18 @@ fn what_somebody_else_did_to_an_open_journal_is_noticed_and_nothing_of_it_is_tak
     writeln!(file, "{forged}").unwrap();
     assert!(matches!(
         journal.append(3, notice("two")),
-        Err(JournalError::Meddled { .. })
+        Err(JournalError::ChangedExternally { .. })
     ));
     assert_eq!(read(&path).unwrap().0.len(), 2);
     file.set_len(5).unwrap();
     assert!(matches!(
         journal.append(3, notice("two")),
-        Err(JournalError::Meddled { .. })
+        Err(JournalError::ChangedExternally { .. })
     ));
     std::fs::remove_file(&path).unwrap();
     assert!(matches!(
         journal.append(3, notice("two")),
-        Err(JournalError::Meddled { .. })
+        Err(JournalError::ChangedExternally { .. })
     ));
 }
 
@@ -196,7 +196,7 @@ fn a_reader_follows_a_journal_that_grows() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("events.jsonl");
     let (mut journal, _) = Journal::create(&path, 1, &RunId("r".to_owned())).unwrap();
-    let mut reader = Reader::open(&path).unwrap();
+    let mut reader = JournalReader::open(&path).unwrap();
     assert!(reader.next_record().unwrap().is_some());
     assert!(reader.next_record().unwrap().is_none());
     journal.append(2, notice("one")).unwrap();
