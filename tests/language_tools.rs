@@ -10,7 +10,9 @@ use std::{
 };
 
 use ralph_system::proc::Supervisor;
-use ralph_tools::language::{At, Found, Home, LanguageServer, Languages, News, NoAnswer, Question};
+use ralph_tools::language::{
+    Home, LanguageAnswer, LanguageQuery, LanguageServer, Languages, QueryError, ServerNotice, SymbolPosition,
+};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -18,7 +20,7 @@ use tokio::sync::mpsc;
 struct Bench {
     directory: tempfile::TempDir,
     languages: Languages,
-    news: mpsc::Receiver<News>,
+    news: mpsc::Receiver<ServerNotice>,
 }
 
 impl Bench {
@@ -81,13 +83,13 @@ impl Bench {
         fs::read_to_string(self.project().join(name)).expect("a file")
     }
 
-    async fn ask(&self, question: Question) -> Result<Found, NoAnswer> {
+    async fn ask(&self, question: LanguageQuery) -> Result<LanguageAnswer, QueryError> {
         self.languages.answer(question, |_| true).await
     }
 
-    async fn rename(&self, to: &str, apply: bool) -> Result<Found, NoAnswer> {
+    async fn rename(&self, to: &str, apply: bool) -> Result<LanguageAnswer, QueryError> {
         let (at, name) = (on("a.fake", 1, "apple"), to.to_owned());
-        self.ask(Question::Rename { at, name, apply }).await
+        self.ask(LanguageQuery::Rename { at, name, apply }).await
     }
 
     /// Ends the servers, and checks that nothing is left of them.
@@ -98,8 +100,8 @@ impl Bench {
     }
 }
 
-fn on(file: &str, line: u32, symbol: &str) -> At {
-    At {
+fn on(file: &str, line: u32, symbol: &str) -> SymbolPosition {
+    SymbolPosition {
         file: file.to_owned(),
         line,
         column: None,
@@ -120,9 +122,9 @@ async fn until(mut is_so: impl FnMut() -> bool) {
 }
 
 /// The places of an answer as `path:line:column`.
-fn places(found: &Found) -> Vec<String> {
+fn places(found: &LanguageAnswer) -> Vec<String> {
     match found {
-        Found::Definitions(told) | Found::References(told) => {
+        LanguageAnswer::Definitions(told) | LanguageAnswer::References(told) => {
             let places = told.items.iter();
             places
                 .map(|place| format!("{}:{}:{}", place.path, place.line, place.column))
@@ -139,16 +141,16 @@ async fn every_question_has_its_answer_and_columns_count_characters_whatever_the
         bench.write("a.fake", "def äpfel\n😀ü äpfel birne\n");
         bench.write("b.fake", "birne 😀 äpfel\r\ndef birne\r\n");
         let defined = bench
-            .ask(Question::Definition(on("a.fake", 2, "birne")))
+            .ask(LanguageQuery::Definition(on("a.fake", 2, "birne")))
             .await
             .expect("a definition");
         assert_eq!(places(&defined), ["b.fake:2:5"], "{encoding:?}");
-        let Found::Definitions(told) = &defined else {
+        let LanguageAnswer::Definitions(told) = &defined else {
             unreachable!()
         };
         assert_eq!(told.items[0].source.as_deref(), Some("def birne"));
         let used = bench
-            .ask(Question::References(on("a.fake", 2, "äpfel")))
+            .ask(LanguageQuery::References(on("a.fake", 2, "äpfel")))
             .await
             .expect("references");
         assert_eq!(
@@ -156,35 +158,35 @@ async fn every_question_has_its_answer_and_columns_count_characters_whatever_the
             ["a.fake:1:5", "a.fake:2:4", "b.fake:1:9"],
             "{encoding:?}"
         );
-        let at = At {
+        let at = SymbolPosition {
             column: Some(6),
             symbol: None,
             ..on("a.fake", 2, "")
         };
-        let hover = bench.ask(Question::Hover(at)).await.expect("a hover");
+        let hover = bench.ask(LanguageQuery::Hover(at)).await.expect("a hover");
         assert!(
-            matches!(&hover, Found::Hover { text, .. } if text == "the word äpfel"),
+            matches!(&hover, LanguageAnswer::Hover { text, .. } if text == "the word äpfel"),
             "{hover:?}"
         );
         let (at, name) = (on("a.fake", 2, "äpfel"), "obst".to_owned());
         let renamed = bench
-            .ask(Question::Rename { at, name, apply: true })
+            .ask(LanguageQuery::Rename { at, name, apply: true })
             .await
             .expect("edits");
         assert!(
-            matches!(&renamed, Found::Edits { files, applied: true } if files.len() == 2),
+            matches!(&renamed, LanguageAnswer::Edits { files, applied: true } if files.len() == 2),
             "{renamed:?}"
         );
         assert_eq!(bench.read("a.fake"), "def obst\n😀ü obst birne\n");
         assert_eq!(bench.read("b.fake"), "birne 😀 obst\r\ndef birne\r\n");
         let outline = bench
-            .ask(Question::Outline {
+            .ask(LanguageQuery::Outline {
                 file: "b.fake".to_owned(),
             })
             .await
             .expect("an outline");
         assert!(
-            matches!(&outline, Found::Outline(told) if told.items[0].name == "birne" && told.items[0].kind == "function"),
+            matches!(&outline, LanguageAnswer::Outline(told) if told.items[0].name == "birne" && told.items[0].kind == "function"),
             "{outline:?}"
         );
         bench.close().await;
@@ -195,7 +197,7 @@ async fn every_question_has_its_answer_and_columns_count_characters_whatever_the
 async fn an_edit_between_two_questions_is_seen_whichever_file_it_is_in() {
     let mut bench = Bench::new(&["log", "{here}/log"]);
     bench.write("root", "");
-    let of_pear = || Question::Definition(on("a.fake", 2, "pear"));
+    let of_pear = || LanguageQuery::Definition(on("a.fake", 2, "pear"));
     assert_eq!(
         places(&bench.ask(of_pear()).await.expect("a definition")),
         ["b.fake:2:5"]
@@ -212,35 +214,35 @@ async fn an_edit_between_two_questions_is_seen_whichever_file_it_is_in() {
         Vec::<String>::new()
     );
     let wrong = bench
-        .ask(Question::Diagnostics { file: None })
+        .ask(LanguageQuery::Diagnostics { file: None })
         .await
         .expect("diagnostics");
     assert!(
-        matches!(&wrong, Found::Diagnostics(told) if told.items.len() == 1 && told.items[0].place.path == "c.fake"),
+        matches!(&wrong, LanguageAnswer::Diagnostics(told) if told.items.len() == 1 && told.items[0].place.path == "c.fake"),
         "{wrong:?}"
     );
     bench.write("c.fake", "right");
     let right = bench
-        .ask(Question::Diagnostics {
+        .ask(LanguageQuery::Diagnostics {
             file: Some("c.fake".to_owned()),
         })
         .await
         .expect("diagnostics");
     assert!(
-        matches!(&right, Found::Diagnostics(told) if told.items.is_empty()),
+        matches!(&right, LanguageAnswer::Diagnostics(told) if told.items.is_empty()),
         "{right:?}"
     );
     let symbols = bench
-        .ask(Question::Symbols { name: "app".to_owned() })
+        .ask(LanguageQuery::Symbols { name: "app".to_owned() })
         .await
         .expect("symbols");
     assert!(
-        matches!(&symbols, Found::Symbols(told) if told.items[0].place.path == "a.fake"),
+        matches!(&symbols, LanguageAnswer::Symbols(told) if told.items[0].place.path == "a.fake"),
         "{symbols:?}"
     );
     let log = fs::read_to_string(bench.here("log")).expect("a log");
     assert_eq!(log.matches("initialize\n").count(), 1, "one server for all of them");
-    assert!(matches!(bench.news.try_recv(), Ok(News::Started { .. })));
+    assert!(matches!(bench.news.try_recv(), Ok(ServerNotice::Started { .. })));
     bench.close().await;
 }
 
@@ -268,23 +270,23 @@ async fn bad_places_are_told_with_what_is_there() {
         ("a.fake", 1, "", "NoPlace"),
     ] {
         let told = bench
-            .ask(Question::Hover(on(file, line, symbol)))
+            .ask(LanguageQuery::Hover(on(file, line, symbol)))
             .await
             .expect_err(file);
         assert!(format!("{told:?}").contains(wanted), "{file}:{line} {symbol}: {told:?}");
     }
-    let far = At {
+    let far = SymbolPosition {
         column: Some(99),
         ..on("a.fake", 1, "")
     };
     assert!(matches!(
-        bench.ask(Question::Hover(far)).await,
-        Err(NoAnswer::NoColumn { columns: 9, .. })
+        bench.ask(LanguageQuery::Hover(far)).await,
+        Err(QueryError::NoColumn { columns: 9, .. })
     ));
     bench.write("c.other", "x");
-    let other = bench.ask(Question::Hover(on("c.other", 1, "x"))).await;
+    let other = bench.ask(LanguageQuery::Hover(on("c.other", 1, "x"))).await;
     assert!(
-        matches!(&other, Err(NoAnswer::NoServer { known, .. }) if known[..] == ["fake"]),
+        matches!(&other, Err(QueryError::NoServer { known, .. }) if known[..] == ["fake"]),
         "{other:?}"
     );
     bench.close().await;
@@ -294,7 +296,7 @@ async fn bad_places_are_told_with_what_is_there() {
 async fn a_rename_is_shown_first_and_made_only_as_a_whole_and_where_nothing_changed() {
     let bench = Bench::new(&[]);
     let shown = bench.rename("plum", false).await.expect("edits");
-    let Found::Edits { files, applied: false } = &shown else {
+    let LanguageAnswer::Edits { files, applied: false } = &shown else {
         panic!("{shown:?}")
     };
     assert_eq!(
@@ -303,7 +305,7 @@ async fn a_rename_is_shown_first_and_made_only_as_a_whole_and_where_nothing_chan
     );
     assert_eq!(bench.read("a.fake"), "def apple\napple pear\n");
     let at = on("a.fake", 1, "apple");
-    let question = Question::Rename {
+    let question = LanguageQuery::Rename {
         at,
         name: "plum".to_owned(),
         apply: true,
@@ -311,12 +313,12 @@ async fn a_rename_is_shown_first_and_made_only_as_a_whole_and_where_nothing_chan
     let forbidden = bench.languages.answer(question, |path| !path.ends_with("b.fake")).await;
     assert_eq!(
         forbidden,
-        Err(NoAnswer::EditsDenied {
+        Err(QueryError::EditsDenied {
             path: "b.fake".to_owned()
         })
     );
     assert_eq!(bench.read("a.fake"), "def apple\napple pear\n");
-    assert_eq!(bench.rename("apple", true).await, Err(NoAnswer::NoEdits));
+    assert_eq!(bench.rename("apple", true).await, Err(QueryError::NoEdits));
     assert!(bench.rename("plum", true).await.is_ok());
     assert_eq!(
         (&*bench.read("a.fake"), &*bench.read("b.fake")),
@@ -331,13 +333,13 @@ async fn a_rename_is_shown_first_and_made_only_as_a_whole_and_where_nothing_chan
 async fn edits_that_contradict_each_other_or_lead_out_of_the_project_are_not_made() {
     let bench = Bench::new(&["twice"]);
     let overlap = bench.rename("plum", true).await;
-    assert!(matches!(overlap, Err(NoAnswer::EditsOverlap { .. })), "{overlap:?}");
+    assert!(matches!(overlap, Err(QueryError::EditsOverlap { .. })), "{overlap:?}");
     assert_eq!(bench.read("b.fake"), "pear apple\ndef pear\n");
     bench.close().await;
     let bench = Bench::new(&["edit", "{here}/outside"]);
     fs::write(bench.here("outside"), "mine").expect("a file");
     let outside = bench.rename("plum", true).await;
-    assert!(matches!(outside, Err(NoAnswer::EditsOutside { .. })), "{outside:?}");
+    assert!(matches!(outside, Err(QueryError::EditsOutside { .. })), "{outside:?}");
     assert_eq!(fs::read_to_string(bench.here("outside")).expect("a file"), "mine");
     assert_eq!(bench.read("a.fake"), "def apple\napple pear\n");
     bench.close().await;
@@ -346,7 +348,7 @@ async fn edits_that_contradict_each_other_or_lead_out_of_the_project_are_not_mad
 #[tokio::test]
 async fn a_server_that_ends_is_started_once_more_and_then_given_up() {
     let mut bench = Bench::new(&["die-once", "textDocument/hover", "{here}/died"]);
-    let hover = || Question::Hover(on("a.fake", 1, "apple"));
+    let hover = || LanguageQuery::Hover(on("a.fake", 1, "apple"));
     assert!(bench.ask(hover()).await.is_ok());
     let mut told = Vec::new();
     while let Ok(news) = bench.news.try_recv() {
@@ -355,29 +357,33 @@ async fn a_server_that_ends_is_started_once_more_and_then_given_up() {
     assert!(
         matches!(
             told[..],
-            [News::Started { .. }, News::Ended { .. }, News::Started { .. }]
+            [
+                ServerNotice::Started { .. },
+                ServerNotice::Ended { .. },
+                ServerNotice::Started { .. }
+            ]
         ),
         "{told:?}"
     );
     bench.close().await;
     let mut bench = Bench::new(&["die", "textDocument/hover"]);
-    assert!(matches!(bench.ask(hover()).await, Err(NoAnswer::Ended { .. })));
+    assert!(matches!(bench.ask(hover()).await, Err(QueryError::Ended { .. })));
     let given_up = bench.ask(hover()).await;
     assert!(
-        matches!(&given_up, Err(NoAnswer::GaveUp { why, .. }) if why.contains("panicked: textDocument/hover")),
+        matches!(&given_up, Err(QueryError::GaveUp { why, .. }) if why.contains("panicked: textDocument/hover")),
         "{given_up:?}"
     );
     assert_eq!(bench.ask(hover()).await, given_up);
     let mut given_up = 0;
     while let Ok(news) = bench.news.try_recv() {
-        given_up += usize::from(matches!(news, News::GaveUp { .. }));
+        given_up += usize::from(matches!(news, ServerNotice::GaveUp { .. }));
     }
     assert_eq!(given_up, 1, "its user is told once");
     bench.close().await;
     let bench = Bench::new(&["die", "initialize"]);
     let never = bench.ask(hover()).await;
     assert!(
-        matches!(&never, Err(NoAnswer::NotStarted { why, .. }) if why.contains("exit code 3")),
+        matches!(&never, Err(QueryError::NotStarted { why, .. }) if why.contains("exit code 3")),
         "{never:?}"
     );
     bench.close().await;
@@ -386,11 +392,11 @@ async fn a_server_that_ends_is_started_once_more_and_then_given_up() {
 #[tokio::test]
 async fn rubbish_and_a_flood_are_left_out_and_questions_side_by_side_are_answered() {
     let bench = Bench::new(&["rubbish"]);
-    let hover = || Question::Hover(on("a.fake", 1, "apple"));
+    let hover = || LanguageQuery::Hover(on("a.fake", 1, "apple"));
     let all = futures_util::future::join_all((0..40).map(|_| bench.ask(hover()))).await;
     let busy = all
         .iter()
-        .filter(|answer| matches!(answer, Err(NoAnswer::Busy { .. })))
+        .filter(|answer| matches!(answer, Err(QueryError::Busy { .. })))
         .count();
     let good = all.iter().filter(|answer| answer.is_ok()).count();
     assert_eq!((good, busy), (16, 24), "{all:?}");
@@ -403,7 +409,7 @@ async fn rubbish_and_a_flood_are_left_out_and_questions_side_by_side_are_answere
 #[tokio::test]
 async fn what_is_not_known_yet_is_waited_for_and_said_to_be_so() {
     let bench = Bench::new(&["index", "{here}/indexed", "log", "{here}/log"]);
-    let asked = bench.ask(Question::References(on("a.fake", 1, "apple")));
+    let asked = bench.ask(LanguageQuery::References(on("a.fake", 1, "apple")));
     let indexes = async {
         let log = bench.here("log");
         until(|| fs::read_to_string(&log).is_ok_and(|log| log.contains("initialized"))).await;
@@ -420,7 +426,7 @@ async fn what_is_not_known_yet_is_waited_for_and_said_to_be_so() {
 #[tokio::test]
 async fn a_server_that_hangs_ends_with_the_run() {
     let bench = Bench::new(&["hang", "initialize"]);
-    let asked = bench.ask(Question::Hover(on("a.fake", 1, "apple")));
+    let asked = bench.ask(LanguageQuery::Hover(on("a.fake", 1, "apple")));
     let ending = async {
         // The server runs once its guard has written to its directory.
         until(|| {
@@ -441,7 +447,7 @@ async fn a_workspace_in_a_directory_has_a_server_of_its_own() {
     let bench = Bench::new(&["log", "{here}/log"]);
     bench.write("deep/er/root", "");
     bench.write("deep/er/in/x.fake", "def kiwi");
-    let hover = |file: &str, symbol| Question::Hover(on(file, 1, symbol));
+    let hover = |file: &str, symbol| LanguageQuery::Hover(on(file, 1, symbol));
     assert!(bench.ask(hover("deep/er/in/x.fake", "kiwi")).await.is_ok());
     assert!(bench.ask(hover("a.fake", "apple")).await.is_ok());
     assert!(bench.ask(hover("deep/er/in/x.fake", "kiwi")).await.is_ok());

@@ -5,7 +5,7 @@ use ralph_core::{
     run::Permissions,
 };
 use ralph_state::control::{ToolAnswer, ToolCall};
-use ralph_tools::language::{At, News, Pattern, Question};
+use ralph_tools::language::{LanguageQuery, ServerNotice, SymbolPosition, SyntaxPattern};
 use ralph_words::language as words;
 
 use super::{
@@ -65,8 +65,8 @@ impl Driver {
     }
 }
 
-fn question(call: ToolCall) -> Option<Question> {
-    let at = |file, line, column, symbol| At {
+fn question(call: ToolCall) -> Option<LanguageQuery> {
+    let at = |file, line, column, symbol| SymbolPosition {
         file,
         line,
         column,
@@ -78,24 +78,24 @@ fn question(call: ToolCall) -> Option<Question> {
             line,
             column,
             symbol,
-        } => Question::Definition(at(file, line, column, symbol)),
+        } => LanguageQuery::Definition(at(file, line, column, symbol)),
         ToolCall::LspReferences {
             file,
             line,
             column,
             symbol,
-        } => Question::References(at(file, line, column, symbol)),
+        } => LanguageQuery::References(at(file, line, column, symbol)),
         ToolCall::LspHover {
             file,
             line,
             column,
             symbol,
-        } => Question::Hover(at(file, line, column, symbol)),
-        ToolCall::LspSymbols { file: Some(file), .. } => Question::Outline { file },
-        ToolCall::LspSymbols { file: None, name } => Question::Symbols {
+        } => LanguageQuery::Hover(at(file, line, column, symbol)),
+        ToolCall::LspSymbols { file: Some(file), .. } => LanguageQuery::Outline { file },
+        ToolCall::LspSymbols { file: None, name } => LanguageQuery::Symbols {
             name: name.unwrap_or_default(),
         },
-        ToolCall::LspDiagnostics { file } => Question::Diagnostics { file },
+        ToolCall::LspDiagnostics { file } => LanguageQuery::Diagnostics { file },
         ToolCall::LspRename {
             file,
             line,
@@ -103,7 +103,7 @@ fn question(call: ToolCall) -> Option<Question> {
             symbol,
             new_name,
             apply,
-        } => Question::Rename {
+        } => LanguageQuery::Rename {
             at: at(file, line, column, symbol),
             name: new_name,
             apply,
@@ -112,7 +112,7 @@ fn question(call: ToolCall) -> Option<Question> {
             pattern,
             language,
             path,
-        } => Question::Search(Pattern {
+        } => LanguageQuery::Search(SyntaxPattern {
             pattern,
             language,
             path,
@@ -123,8 +123,8 @@ fn question(call: ToolCall) -> Option<Question> {
             language,
             path,
             apply,
-        } => Question::Replace {
-            pattern: Pattern {
+        } => LanguageQuery::Replace {
+            pattern: SyntaxPattern {
                 pattern,
                 language,
                 path,
@@ -147,15 +147,15 @@ fn question(call: ToolCall) -> Option<Question> {
     })
 }
 
-pub(super) fn language_server_notice(news: News) -> Notice {
+pub(super) fn language_server_notice(news: ServerNotice) -> Notice {
     match news {
-        News::Started { server, root, after_ms } => Notice::LanguageServerStarted { server, root, after_ms },
-        News::Ended { server, why } => Notice::LanguageServerEnded {
+        ServerNotice::Started { server, root, after_ms } => Notice::LanguageServerStarted { server, root, after_ms },
+        ServerNotice::Ended { server, why } => Notice::LanguageServerEnded {
             server,
             why,
             again: true,
         },
-        News::GaveUp { server, why } => Notice::LanguageServerEnded {
+        ServerNotice::GaveUp { server, why } => Notice::LanguageServerEnded {
             server,
             why,
             again: false,

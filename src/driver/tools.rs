@@ -2,7 +2,7 @@
 
 use ralph_core::event::{GoalResult, PlanSnapshot};
 use ralph_state::control::{ControlReply, ToolAnswer};
-use ralph_tools::language::News;
+use ralph_tools::language::ServerNotice;
 use ralph_words::{ToolRefusal, tool_refusal_in_words};
 use tokio::{
     sync::{mpsc, oneshot},
@@ -36,7 +36,7 @@ pub(super) enum OffLoopResult {
     /// Boxes of the plan that were ticked or cleared while the agent works.
     Boxes(ToggledBoxes),
     /// A change in the state of a language server.
-    Language(News),
+    Language(ServerNotice),
 }
 
 /// The purpose of reading the plan.
@@ -55,8 +55,8 @@ pub(super) enum PlanReadPurpose {
 pub(super) struct PendingCalls {
     pub(super) found_in: mpsc::Sender<OffLoopResult>,
     found: mpsc::Receiver<OffLoopResult>,
-    pub(super) news_in: mpsc::Sender<News>,
-    news: mpsc::Receiver<News>,
+    pub(super) news_in: mpsc::Sender<ServerNotice>,
+    news: mpsc::Receiver<ServerNotice>,
     /// The ticket of the latest check of the goals.
     pub(super) ticket: u32,
     pub(super) check: Option<AgentGoalCheck>,

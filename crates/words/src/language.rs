@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use ralph_tools::language::{Edited, Found, Message, NoAnswer, OutlineItem, Place, Severity, Still, Told};
+use ralph_tools::language::{
+    Diagnostic, DiagnosticSeverity, EditedFile, Indexing, LanguageAnswer, OutlineItem, QueryError, Results,
+    SourceLocation,
+};
 
 use super::counted;
 
@@ -10,12 +13,12 @@ use super::counted;
 const ANSWER_BYTES: usize = 24 * 1024;
 
 /// Renders a result.
-pub fn found(found: &Found) -> String {
+pub fn found(found: &LanguageAnswer) -> String {
     let text = match found {
-        Found::Definitions(told) => list(told, "No definition found.", place),
-        Found::Matches(told) => list(told, "No match.", place),
-        Found::References(told) => list(told, "No references found.", place),
-        Found::Hover { text, still } => {
+        LanguageAnswer::Definitions(told) => list(told, "No definition found.", place),
+        LanguageAnswer::Matches(told) => list(told, "No match.", place),
+        LanguageAnswer::References(told) => list(told, "No references found.", place),
+        LanguageAnswer::Hover { text, still } => {
             let text = if text.trim().is_empty() {
                 "Nothing is known of this place."
             } else {
@@ -23,15 +26,15 @@ pub fn found(found: &Found) -> String {
             };
             format!("{text}\n{}", still.as_ref().map_or_else(String::new, still_going))
         }
-        Found::Outline(told) => list(told, "No symbols in this file.", |item| outline(item, false)),
-        Found::Symbols(told) => list(told, "No symbol of that name.", |item| outline(item, true)),
-        Found::Diagnostics(told) => list(told, "No errors and no warnings.", message),
-        Found::Edits { files, applied } => edits(files, *applied),
+        LanguageAnswer::Outline(told) => list(told, "No symbols in this file.", |item| outline(item, false)),
+        LanguageAnswer::Symbols(told) => list(told, "No symbol of that name.", |item| outline(item, true)),
+        LanguageAnswer::Diagnostics(told) => list(told, "No errors and no warnings.", message),
+        LanguageAnswer::Edits { files, applied } => edits(files, *applied),
     };
     cut(text)
 }
 
-fn list<T>(told: &Told<T>, nothing: &str, line: impl Fn(&T) -> String) -> String {
+fn list<T>(told: &Results<T>, nothing: &str, line: impl Fn(&T) -> String) -> String {
     let mut text: String = told.items.iter().map(|item| line(item) + "\n").collect();
     if told.items.is_empty() {
         text = format!("{nothing}\n");
@@ -39,13 +42,13 @@ fn list<T>(told: &Told<T>, nothing: &str, line: impl Fn(&T) -> String) -> String
     if told.more > 0 {
         _ = writeln!(text, "… and {} more", told.more);
     }
-    if let Some(still) = &told.still {
+    if let Some(still) = &told.indexing {
         text.push_str(&still_going(still));
     }
     text
 }
 
-fn still_going(still: &Still) -> String {
+fn still_going(still: &Indexing) -> String {
     let doing = still
         .doing
         .as_ref()
@@ -56,7 +59,7 @@ fn still_going(still: &Still) -> String {
     )
 }
 
-fn place(place: &Place) -> String {
+fn place(place: &SourceLocation) -> String {
     let source = place.source.as_deref().unwrap_or_default();
     format!("{}:{}:{}: {source}", place.path, place.line, place.column)
         .trim_end()
@@ -78,23 +81,23 @@ fn outline(item: &OutlineItem, with_file: bool) -> String {
     }
 }
 
-fn message(message: &Message) -> String {
+fn message(message: &Diagnostic) -> String {
     let severity = match message.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-        Severity::Information => "information",
-        Severity::Hint => "hint",
+        DiagnosticSeverity::Error => "error",
+        DiagnosticSeverity::Warning => "warning",
+        DiagnosticSeverity::Information => "information",
+        DiagnosticSeverity::Hint => "hint",
     };
     let source = match message.source.trim() {
         "" => String::new(),
         source => format!(" ({source})"),
     };
-    let Place { path, line, column, .. } = &message.place;
+    let SourceLocation { path, line, column, .. } = &message.place;
     let text = message.text.trim().replace('\n', "\n    ");
     format!("{path}:{line}:{column}: {severity}: {text}{source}")
 }
 
-fn edits(files: &[Edited], applied: bool) -> String {
+fn edits(files: &[EditedFile], applied: bool) -> String {
     let places: usize = files.iter().map(|file| file.places).sum();
     let what = format!(
         "{} in {}",
@@ -129,28 +132,28 @@ fn cut(mut text: String) -> String {
 }
 
 /// Why there is no answer, and what to ask instead.
-pub fn no_answer(why: &NoAnswer) -> String {
+pub fn no_answer(why: &QueryError) -> String {
     match why {
-        NoAnswer::Outside { file } => format!("`{file}` is not in the project"),
-        NoAnswer::Unreadable { file, why } => format!("`{file}` cannot be read: {why}"),
-        NoAnswer::NoServer { file, known } if known.is_empty() => {
+        QueryError::Outside { file } => format!("`{file}` is not in the project"),
+        QueryError::Unreadable { file, why } => format!("`{file}` cannot be read: {why}"),
+        QueryError::NoServer { file, known } if known.is_empty() => {
             format!("no language server is installed for `{file}`")
         }
-        NoAnswer::NoServer { file, known } => {
+        QueryError::NoServer { file, known } => {
             format!(
                 "no language server is installed for `{file}`; there is one for files with: {}",
                 known.join(", ")
             )
         }
-        NoAnswer::NoLine { file, lines } => {
+        QueryError::NoLine { file, lines } => {
             format!("`{file}` has {}: lines count from 1", counted(*lines as u64, "line"))
         }
-        NoAnswer::NoColumn { file, line, columns } => format!(
+        QueryError::NoColumn { file, line, columns } => format!(
             "line {line} of `{file}` has {}: columns count from 1, and `symbol` takes a name instead",
             counted(*columns as u64, "character")
         ),
-        NoAnswer::NoPlace => "say where on the line: `symbol`, a name as it is written there, or `column`".to_owned(),
-        NoAnswer::NoSymbol {
+        QueryError::NoPlace => "say where on the line: `symbol`, a name as it is written there, or `column`".to_owned(),
+        QueryError::NoSymbol {
             symbol,
             file,
             line,
@@ -169,18 +172,18 @@ pub fn no_answer(why: &NoAnswer) -> String {
             };
             format!("`{symbol}` is not on line {line} of `{file}`, which {source}.{near}")
         }
-        NoAnswer::NoQuestion => "name a `file`, or the `name` of a symbol to look for in the project".to_owned(),
-        NoAnswer::NoPattern => "`pattern` is empty: write code, with $A for what may differ".to_owned(),
-        NoAnswer::TooManyMatches => {
+        QueryError::NoQuestion => "name a `file`, or the `name` of a symbol to look for in the project".to_owned(),
+        QueryError::NoPattern => "`pattern` is empty: write code, with $A for what may differ".to_owned(),
+        QueryError::TooManyMatches => {
             "there are more matches than are changed at once: nothing was changed, name a `path`".to_owned()
         }
-        NoAnswer::NotStarted { server, why } => format!("`{server}` does not start: {why}"),
-        NoAnswer::GaveUp { server, why } => {
+        QueryError::NotStarted { server, why } => format!("`{server}` does not start: {why}"),
+        QueryError::GaveUp { server, why } => {
             format!("`{server}` ended twice and is not started again in this run ({why}): go on without it")
         }
-        NoAnswer::Ended { server, why } => format!("`{server}` ended while it was asked ({why}): ask again"),
-        NoAnswer::Late {
-            still: Still {
+        QueryError::Ended { server, why } => format!("`{server}` ended while it was asked ({why}): ask again"),
+        QueryError::Late {
+            still: Indexing {
                 server,
                 doing: Some(doing),
             },
@@ -188,33 +191,35 @@ pub fn no_answer(why: &NoAnswer) -> String {
         } => {
             format!("`{server}` is still indexing ({doing}): it goes on meanwhile, ask again later")
         }
-        NoAnswer::Late { still, .. } => format!(
+        QueryError::Late { still, .. } => format!(
             "`{}` has not answered in time: it goes on meanwhile, ask again later",
             still.server
         ),
-        NoAnswer::Unsupported { server } => format!("`{server}` cannot tell this: look with your own tools"),
-        NoAnswer::Refused { server, why } => format!("`{server}` refuses: {why}"),
-        NoAnswer::Garbled { server, what } => format!("`{server}` answered {what}; nothing was changed"),
-        NoAnswer::NoEdits => "there is nothing to change".to_owned(),
-        NoAnswer::MovesFiles { server } => {
+        QueryError::Unsupported { server } => format!("`{server}` cannot tell this: look with your own tools"),
+        QueryError::Refused { server, why } => format!("`{server}` refuses: {why}"),
+        QueryError::Garbled { server, what } => format!("`{server}` answered {what}; nothing was changed"),
+        QueryError::NoEdits => "there is nothing to change".to_owned(),
+        QueryError::MovesFiles { server } => {
             format!("`{server}` would move files for this, which is not done here: nothing was changed, rename by hand")
         }
-        NoAnswer::EditsOutside { path } => {
+        QueryError::EditsOutside { path } => {
             format!("this would change `{path}`, which is not in the project: nothing was changed")
         }
-        NoAnswer::EditsOverlap { path } => format!("the edits of `{path}` contradict each other: nothing was changed"),
-        NoAnswer::EditsDenied { path } => format!(
+        QueryError::EditsOverlap { path } => {
+            format!("the edits of `{path}` contradict each other: nothing was changed")
+        }
+        QueryError::EditsDenied { path } => format!(
             "your user's rules do not let `{path}` be edited without asking: nothing was changed; edit with your own tools, which ask"
         ),
-        NoAnswer::ChangedMeanwhile { path } => format!("`{path}` changed meanwhile: nothing was changed, ask again"),
-        NoAnswer::NotWritten { path, why } => format!("`{path}` cannot be written: {why}; nothing was changed"),
-        NoAnswer::TooManyFiles { files, most } => {
+        QueryError::ChangedMeanwhile { path } => format!("`{path}` changed meanwhile: nothing was changed, ask again"),
+        QueryError::NotWritten { path, why } => format!("`{path}` cannot be written: {why}; nothing was changed"),
+        QueryError::TooManyFiles { files, most } => {
             format!(
                 "this would change more than {files} files, and at most {most} are changed at once: nothing was changed"
             )
         }
-        NoAnswer::Busy { most } => format!("{most} questions are being answered already: ask again when one is"),
-        NoAnswer::Closed => "the run is over".to_owned(),
+        QueryError::Busy { most } => format!("{most} questions are being answered already: ask again when one is"),
+        QueryError::Closed => "the run is over".to_owned(),
     }
 }
 

@@ -15,7 +15,7 @@ mod updates;
 use std::collections::HashMap;
 
 use ralph_core::event::{AgentSignal, AskId, PermissionAnswer, Problem, ProblemKind, SessionId, SteeringId};
-use ralph_tools::json_rpc::{self, METHOD_NOT_FOUND, Message};
+use ralph_tools::json_rpc::{self, JsonRpcMessage, METHOD_NOT_FOUND};
 use serde_json::{Map, Value, json};
 
 use super::{Exchange, Protocol, SessionCommand, SessionOpening, Steering, seam::used_without_asking};
@@ -144,18 +144,18 @@ impl AcpConversation {
         exchange: &mut Exchange,
         out: &mut Vec<AgentSignal>,
     ) {
-        match Message::of(object) {
-            Some(Message::Request { id, method, params }) if method == "session/request_permission" => {
+        match JsonRpcMessage::from_object(object) {
+            Some(JsonRpcMessage::Request { id, method, params }) if method == "session/request_permission" => {
                 self.asked(id, &params, clock, exchange, out);
             }
             // A form for the user. No tested agent sends one, and none should, since clients that show forms announce
             // that. After a decline the turn continues.
-            Some(Message::Request { id, method, .. }) if method == "elicitation/create" => {
+            Some(JsonRpcMessage::Request { id, method, .. }) if method == "elicitation/create" => {
                 exchange.write(&json_rpc::result(&id, &json!({"action": "decline"})));
                 let text = || "the agent has a form for its user, which was declined".to_owned();
                 self.unknown.report(&method, text, out);
             }
-            Some(Message::Request { id, method, .. }) => {
+            Some(JsonRpcMessage::Request { id, method, .. }) => {
                 exchange.write(&json_rpc::refusal(
                     &id,
                     METHOD_NOT_FOUND,
@@ -167,8 +167,8 @@ impl AcpConversation {
                     self.unknown.report(&method, text, out);
                 }
             }
-            Some(Message::Notification { method, params }) => self.notified(&method, &params, clock, exchange, out),
-            Some(Message::Response { id, outcome }) => {
+            Some(JsonRpcMessage::Notification { method, params }) => self.notified(&method, &params, clock, exchange, out),
+            Some(JsonRpcMessage::Response { id, outcome }) => {
                 if let Some(sent) = self.sent.remove(&id) {
                     self.answered(sent, outcome, clock, exchange, out);
                 }

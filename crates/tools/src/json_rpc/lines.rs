@@ -12,7 +12,7 @@ const LINES: usize = 32;
 
 /// A line without its terminator.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Line {
+pub enum InputLine {
     Whole(Vec<u8>),
     /// The line exceeded the limit and was skipped.
     TooLong,
@@ -22,14 +22,14 @@ pub enum Line {
 ///
 /// # Errors
 /// The thread cannot be started.
-pub fn read(input: impl Read + Send + 'static, cap_bytes: usize) -> io::Result<mpsc::Receiver<Line>> {
+pub fn read(input: impl Read + Send + 'static, cap_bytes: usize) -> io::Result<mpsc::Receiver<InputLine>> {
     let (lines, read) = mpsc::channel(LINES);
     let body = move || read_lines(BufReader::new(input), cap_bytes, &lines);
     thread::Builder::new().name("lines".to_owned()).spawn(body)?;
     Ok(read)
 }
 
-fn read_lines(mut input: impl BufRead, cap_bytes: usize, lines: &mpsc::Sender<Line>) {
+fn read_lines(mut input: impl BufRead, cap_bytes: usize, lines: &mpsc::Sender<InputLine>) {
     loop {
         let mut line = Vec::new();
         let most = cap_bytes as u64 + 1;
@@ -40,14 +40,14 @@ fn read_lines(mut input: impl BufRead, cap_bytes: usize, lines: &mpsc::Sender<Li
         let line = match line.last() {
             Some(b'\n') => {
                 line.pop();
-                Line::Whole(line)
+                InputLine::Whole(line)
             }
             Some(_) if line.len() > cap_bytes => match skip_line(&mut input) {
-                Ok(()) => Line::TooLong,
+                Ok(()) => InputLine::TooLong,
                 Err(_) => return,
             },
             // The last line, without a terminator.
-            Some(_) | None => Line::Whole(line),
+            Some(_) | None => InputLine::Whole(line),
         };
         if lines.blocking_send(line).is_err() {
             return; // the receiver was dropped
@@ -77,7 +77,7 @@ mod tests {
 
     const CAP_BYTES: usize = 1 << 16;
 
-    fn lines(input: &[u8]) -> Vec<Line> {
+    fn lines(input: &[u8]) -> Vec<InputLine> {
         let (sender, mut read) = mpsc::channel(64);
         read_lines(input, CAP_BYTES, &sender);
         drop(sender);
@@ -89,10 +89,10 @@ mod tests {
         let mut input = b"first\n".to_vec();
         input.extend(vec![b'x'; 3 * CAP_BYTES]);
         input.extend(b"\nlast\nhalf");
-        let whole = |text: &[u8]| Line::Whole(text.to_vec());
+        let whole = |text: &[u8]| InputLine::Whole(text.to_vec());
         assert_eq!(
             lines(&input),
-            [whole(b"first"), Line::TooLong, whole(b"last"), whole(b"half")]
+            [whole(b"first"), InputLine::TooLong, whole(b"last"), whole(b"half")]
         );
     }
 
@@ -100,6 +100,6 @@ mod tests {
     fn the_longest_line_is_whole() {
         let mut input = vec![b'x'; CAP_BYTES];
         input.push(b'\n');
-        assert!(matches!(&lines(&input)[..], [Line::Whole(line)] if line.len() == CAP_BYTES));
+        assert!(matches!(&lines(&input)[..], [InputLine::Whole(line)] if line.len() == CAP_BYTES));
     }
 }

@@ -7,7 +7,7 @@ pub const METHOD_NOT_FOUND: i64 = -32601;
 
 /// A message from the other side.
 #[derive(Debug, PartialEq)]
-pub enum Message {
+pub enum JsonRpcMessage {
     /// A request, which must be answered under its id (a number or a string).
     Request {
         id: Value,
@@ -25,22 +25,22 @@ pub enum Message {
     },
 }
 
-impl Message {
+impl JsonRpcMessage {
     /// Parses a line; `None` if it is not a message.
-    pub(crate) fn of_line(line: &[u8]) -> Option<Self> {
-        Self::of(serde_json::from_slice(line).ok()?)
+    pub(crate) fn parse(line: &[u8]) -> Option<Self> {
+        Self::from_object(serde_json::from_slice(line).ok()?)
     }
 
     /// Parses an object; `None` if it is not a message.
-    pub fn of(mut object: Map<String, Value>) -> Option<Self> {
+    pub fn from_object(mut object: Map<String, Value>) -> Option<Self> {
         let id = object.remove("id").filter(|id| !id.is_null());
         let params = object.remove("params").unwrap_or_default();
         match (object.remove("method"), id) {
-            (Some(Value::String(method)), Some(id)) => Some(Message::Request { id, method, params }),
-            (Some(Value::String(method)), None) => Some(Message::Notification { method, params }),
+            (Some(Value::String(method)), Some(id)) => Some(JsonRpcMessage::Request { id, method, params }),
+            (Some(Value::String(method)), None) => Some(JsonRpcMessage::Notification { method, params }),
             (None, Some(id)) => {
                 let error = object.remove("error").filter(|error| !error.is_null());
-                Some(Message::Response {
+                Some(JsonRpcMessage::Response {
                     id: number(&id)?,
                     outcome: match error {
                         Some(error) => Err(error),
@@ -74,8 +74,8 @@ pub fn refusal(id: &Value, code: i64, message: &str) -> Value {
 mod tests {
     use super::*;
 
-    fn of(line: &str) -> Option<Message> {
-        Message::of_line(line.as_bytes())
+    fn of(line: &str) -> Option<JsonRpcMessage> {
+        JsonRpcMessage::parse(line.as_bytes())
     }
 
     #[test]
@@ -83,7 +83,7 @@ mod tests {
         let request = r#"{"jsonrpc":"2.0","id":"a","method":"initialize","params":{"x":1}}"#;
         assert_eq!(
             of(request),
-            Some(Message::Request {
+            Some(JsonRpcMessage::Request {
                 id: json!("a"),
                 method: "initialize".to_owned(),
                 params: json!({"x": 1})
@@ -92,7 +92,7 @@ mod tests {
         let told = of(r#"{"method":"session/cancel"}"#);
         assert_eq!(
             told,
-            Some(Message::Notification {
+            Some(JsonRpcMessage::Notification {
                 method: "session/cancel".to_owned(),
                 params: Value::Null
             })
@@ -100,7 +100,7 @@ mod tests {
         let failed = of(r#"{"id":"3","error":{"code":1}}"#);
         assert_eq!(
             failed,
-            Some(Message::Response {
+            Some(JsonRpcMessage::Response {
                 id: 3,
                 outcome: Err(json!({"code": 1}))
             })

@@ -3,5 +3,5 @@
 mod lines;
 mod message;
 
-pub use lines::{Line, read};
-pub use message::{METHOD_NOT_FOUND, Message, refusal, request, result};
+pub use lines::{InputLine, read};
+pub use message::{JsonRpcMessage, METHOD_NOT_FOUND, refusal, request, result};

@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::{
-    facts::{Message, OutlineItem, Place, Severity, Still, Told},
-    places::{Lines, cut},
+    facts::{Diagnostic, DiagnosticSeverity, Indexing, OutlineItem, Results, SourceLocation},
+    places::{LineReader, cut},
     position::Encoding,
-    state::Published,
+    state::PublishedDiagnostics,
     uri,
 };
 
@@ -44,14 +44,18 @@ const KINDS: [&str; 26] = [
     "type parameter",
 ];
 
-pub(super) fn told<T>(mut items: Vec<T>, still: Option<Still>) -> Told<T> {
+pub(super) fn told<T>(mut items: Vec<T>, still: Option<Indexing>) -> Results<T> {
     let more = items.len().saturating_sub(TOLD);
     items.truncate(TOLD);
-    Told { items, more, still }
+    Results {
+        items,
+        more,
+        indexing: still,
+    }
 }
 
 /// Parses `Location`, `Location[]` or `LocationLink[]`. Also returns the number of omitted places.
-pub(super) fn places(answer: &Value, lines: &mut Lines, encoding: Encoding) -> (Vec<Place>, usize) {
+pub(super) fn places(answer: &Value, lines: &mut LineReader, encoding: Encoding) -> (Vec<SourceLocation>, usize) {
     let single = std::slice::from_ref(answer);
     let all = answer.as_array().map_or(single, Vec::as_slice);
     let place = |location: &Value| {
@@ -61,7 +65,7 @@ pub(super) fn places(answer: &Value, lines: &mut Lines, encoding: Encoding) -> (
         };
         lines.place(address, &range["start"], encoding)
     };
-    let mut places: Vec<Place> = all.iter().take(TOLD).filter_map(place).collect();
+    let mut places: Vec<SourceLocation> = all.iter().take(TOLD).filter_map(place).collect();
     places.dedup();
     (places, all.len().saturating_sub(TOLD))
 }
@@ -82,7 +86,7 @@ pub(super) fn hover(answer: &Value) -> String {
 pub(super) fn symbols(
     answer: &Value,
     file: Option<&str>,
-    lines: &mut Lines,
+    lines: &mut LineReader,
     encoding: Encoding,
 ) -> (Vec<OutlineItem>, usize) {
     let (mut found, mut more) = (Vec::new(), 0);
@@ -97,7 +101,7 @@ fn add_symbol(
     file: Option<&str>,
     depth: u8,
     (found, more): (&mut Vec<OutlineItem>, &mut usize),
-    lines: &mut Lines,
+    lines: &mut LineReader,
     encoding: Encoding,
 ) {
     if found.len() >= TOLD {
@@ -134,20 +138,22 @@ fn add_symbol(
 
 /// Published diagnostics, the most severe first. Also returns the number of omitted ones.
 pub(super) fn messages(
-    published: &[(std::path::PathBuf, Published)],
-    lines: &mut Lines,
+    published: &[(std::path::PathBuf, PublishedDiagnostics)],
+    lines: &mut LineReader,
     encoding: Encoding,
-) -> (Vec<Message>, usize) {
+) -> (Vec<Diagnostic>, usize) {
     let severity = |item: &Value| match item["severity"].as_u64() {
-        Some(2) => Severity::Warning,
-        Some(3) => Severity::Information,
-        Some(4) => Severity::Hint,
-        Some(_) | None => Severity::Error,
+        Some(2) => DiagnosticSeverity::Warning,
+        Some(3) => DiagnosticSeverity::Information,
+        Some(4) => DiagnosticSeverity::Hint,
+        Some(_) | None => DiagnosticSeverity::Error,
     };
     let items = published
         .iter()
         .flat_map(|(path, published)| published.items.iter().map(move |item| (path, item)));
-    let mut items: Vec<_> = items.filter(|(_, item)| severity(item) < Severity::Hint).collect();
+    let mut items: Vec<_> = items
+        .filter(|(_, item)| severity(item) < DiagnosticSeverity::Hint)
+        .collect();
     items.sort_by_key(|(path, item)| (severity(item), path.as_path(), item["range"]["start"]["line"].as_u64()));
     let all = items.len();
     let messages = items.into_iter().take(TOLD).filter_map(|(path, item)| {
@@ -156,11 +162,11 @@ pub(super) fn messages(
             Value::Number(code) => format!(" {code}"),
             _ => String::new(),
         };
-        Some(Message {
+        Some(Diagnostic {
             severity: severity(item),
             source: cut(&format!("{}{code}", item["source"].as_str().unwrap_or_default())),
             text: item["message"].as_str()?.chars().take(1000).collect(),
-            place: lines.place(&uri::of_path(path), &item["range"]["start"], encoding)?,
+            place: lines.place(&uri::from_path(path), &item["range"]["start"], encoding)?,
         })
     });
     (messages.collect(), all.saturating_sub(TOLD))

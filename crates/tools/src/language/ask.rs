@@ -11,15 +11,15 @@ use serde_json::{Value, json};
 
 use super::{
     answers,
-    documents::News,
-    edits::Plan,
-    facts::{At, Found, NoAnswer, OutlineItem, Question, Told},
+    documents::Update,
+    edits::EditPlan,
+    facts::{LanguageAnswer, LanguageQuery, OutlineItem, QueryError, Results, SymbolPosition},
     home::{blocking, confined},
-    places::{Asked, Lines},
-    pool::Servers,
-    server::Server,
-    source::{Source, resolve},
-    state::Published,
+    places::{LineReader, QueriedFile},
+    pool::ServerPool,
+    server::RunningServer,
+    source::{SourceText, resolve},
+    state::PublishedDiagnostics,
     trees, uri,
 };
 
@@ -29,22 +29,22 @@ const HOVER_BYTES: usize = 8 << 10;
 const DIAGNOSTICS: Duration = Duration::from_secs(10);
 
 pub(super) async fn ask(
-    languages: &Servers,
-    question: Question,
+    languages: &ServerPool,
+    question: LanguageQuery,
     until: Instant,
     permitted: impl Fn(&Path) -> bool + Send + Sync + 'static,
-) -> Result<Found, NoAnswer> {
-    let asking = Asking { languages, until };
+) -> Result<LanguageAnswer, QueryError> {
+    let asking = QueryContext { languages, until };
     match question {
-        Question::Definition(at) => asking.definition(&at).await,
-        Question::References(at) => asking.references(&at).await,
-        Question::Hover(at) => asking.hover(&at).await,
-        Question::Outline { file } => asking.outline(&file).await,
-        Question::Symbols { name } => asking.symbols(&name).await,
-        Question::Diagnostics { file: Some(file) } => asking.diagnostics(&file).await,
-        Question::Diagnostics { file: None } => asking.all_diagnostics().await,
-        Question::Search(pattern) => trees::search(languages, &pattern, until).await,
-        Question::Replace {
+        LanguageQuery::Definition(at) => asking.definition(&at).await,
+        LanguageQuery::References(at) => asking.references(&at).await,
+        LanguageQuery::Hover(at) => asking.hover(&at).await,
+        LanguageQuery::Outline { file } => asking.outline(&file).await,
+        LanguageQuery::Symbols { name } => asking.symbols(&name).await,
+        LanguageQuery::Diagnostics { file: Some(file) } => asking.diagnostics(&file).await,
+        LanguageQuery::Diagnostics { file: None } => asking.all_diagnostics().await,
+        LanguageQuery::Search(pattern) => trees::search(languages, &pattern, until).await,
+        LanguageQuery::Replace {
             pattern,
             rewrite,
             apply,
@@ -52,29 +52,29 @@ pub(super) async fn ask(
             let plan = trees::replace(languages, &pattern, &rewrite, until).await?;
             make(languages, plan, apply, permitted).await
         }
-        Question::Rename { at, name, apply } => asking.rename(&at, &name, apply, permitted).await,
+        LanguageQuery::Rename { at, name, apply } => asking.rename(&at, &name, apply, permitted).await,
     }
 }
 
 /// A server and the diagnostics that it has published.
-type OfServer = (Arc<Server>, Vec<(PathBuf, Published)>);
+type ServerDiagnostics = (Arc<RunningServer>, Vec<(PathBuf, PublishedDiagnostics)>);
 
-struct Asking<'a> {
-    languages: &'a Servers,
+struct QueryContext<'a> {
+    languages: &'a ServerPool,
     until: Instant,
 }
 
 /// A file that was opened on its server in its present state.
 struct Opened {
     path: PathBuf,
-    server: Arc<Server>,
-    source: Arc<Source>,
-    news: News,
+    server: Arc<RunningServer>,
+    source: Arc<SourceText>,
+    news: Update,
 }
 
 impl Opened {
-    fn at(&self, at: &At) -> Result<Value, NoAnswer> {
-        let asked = Asked {
+    fn at(&self, at: &SymbolPosition) -> Result<Value, QueryError> {
+        let asked = QueriedFile {
             path: &self.path,
             source: &self.source,
             encoding: self.server.encoding,
@@ -83,17 +83,17 @@ impl Opened {
     }
 }
 
-impl Asking<'_> {
-    async fn open(&self, file: &str) -> Result<Opened, NoAnswer> {
+impl QueryContext<'_> {
+    async fn open(&self, file: &str) -> Result<Opened, QueryError> {
         let (home, named) = (self.languages.home().clone(), file.to_owned());
-        let unreadable = |why: String| NoAnswer::Unreadable {
+        let unreadable = |why: String| QueryError::Unreadable {
             file: file.to_owned(),
             why,
         };
         let path = blocking(move || {
             let found = confined(&home, || resolve(&home.project, &named));
             found.unwrap_or_else(|error| {
-                Err(NoAnswer::Unreadable {
+                Err(QueryError::Unreadable {
                     file: named.clone(),
                     why: with_causes(&error),
                 })
@@ -110,28 +110,32 @@ impl Asking<'_> {
         })
     }
 
-    fn needs(&self, server: &Server, what: &str) -> Result<(), NoAnswer> {
+    fn needs(&self, server: &RunningServer, what: &str) -> Result<(), QueryError> {
         match server.can(what) {
             true => Ok(()),
-            false => Err(NoAnswer::Unsupported {
+            false => Err(QueryError::Unsupported {
                 server: server.row.name.clone(),
             }),
         }
     }
 
     /// The places in an answer, with their source lines.
-    async fn places(&self, server: &Server, answer: Value) -> Result<Told<super::facts::Place>, NoAnswer> {
-        let (mut lines, encoding) = (Lines::new(self.languages.home()), server.encoding);
+    async fn places(
+        &self,
+        server: &RunningServer,
+        answer: Value,
+    ) -> Result<Results<super::facts::SourceLocation>, QueryError> {
+        let (mut lines, encoding) = (LineReader::new(self.languages.home()), server.encoding);
         let read = blocking(move || Ok(answers::places(&answer, &mut lines, encoding)));
         let (items, more) = read.await?;
         let told = answers::told(items, server.still());
-        Ok(Told {
+        Ok(Results {
             more: told.more + more,
             ..told
         })
     }
 
-    async fn definition(&self, at: &At) -> Result<Found, NoAnswer> {
+    async fn definition(&self, at: &SymbolPosition) -> Result<LanguageAnswer, QueryError> {
         let opened = self.open(&at.file).await?;
         self.needs(&opened.server, "definitionProvider")?;
         let params = opened.at(at)?;
@@ -142,12 +146,12 @@ impl Asking<'_> {
         let mut told = self.places(&opened.server, answer).await?;
         if !told.items.is_empty() {
             // Further indexing does not change where a symbol is defined.
-            told.still = None;
+            told.indexing = None;
         }
-        Ok(Found::Definitions(told))
+        Ok(LanguageAnswer::Definitions(told))
     }
 
-    async fn references(&self, at: &At) -> Result<Found, NoAnswer> {
+    async fn references(&self, at: &SymbolPosition) -> Result<LanguageAnswer, QueryError> {
         let opened = self.open(&at.file).await?;
         self.needs(&opened.server, "referencesProvider")?;
         let mut params = opened.at(at)?;
@@ -158,10 +162,10 @@ impl Asking<'_> {
             .server
             .answer("textDocument/references", &params, self.until)
             .await?;
-        Ok(Found::References(self.places(&opened.server, answer).await?))
+        Ok(LanguageAnswer::References(self.places(&opened.server, answer).await?))
     }
 
-    async fn hover(&self, at: &At) -> Result<Found, NoAnswer> {
+    async fn hover(&self, at: &SymbolPosition) -> Result<LanguageAnswer, QueryError> {
         let opened = self.open(&at.file).await?;
         self.needs(&opened.server, "hoverProvider")?;
         let params = opened.at(at)?;
@@ -172,34 +176,34 @@ impl Asking<'_> {
             end -= 1;
         }
         text.truncate(end);
-        Ok(Found::Hover {
+        Ok(LanguageAnswer::Hover {
             text,
             still: opened.server.still(),
         })
     }
 
-    async fn outline(&self, file: &str) -> Result<Found, NoAnswer> {
+    async fn outline(&self, file: &str) -> Result<LanguageAnswer, QueryError> {
         let opened = self.open(file).await?;
         self.needs(&opened.server, "documentSymbolProvider")?;
-        let address = uri::of_path(&opened.path);
+        let address = uri::from_path(&opened.path);
         let params = json!({"textDocument": {"uri": address}});
         let answer = opened
             .server
             .answer("textDocument/documentSymbol", &params, self.until)
             .await?;
-        let (mut lines, encoding) = (Lines::new(self.languages.home()), opened.server.encoding);
+        let (mut lines, encoding) = (LineReader::new(self.languages.home()), opened.server.encoding);
         let read = blocking(move || Ok(answers::symbols(&answer, Some(&address), &mut lines, encoding)));
         let (items, more) = read.await?;
         let told = answers::told(items, opened.server.still());
-        Ok(Found::Outline(Told {
+        Ok(LanguageAnswer::Outline(Results {
             more: told.more + more,
             ..told
         }))
     }
 
-    async fn symbols(&self, name: &str) -> Result<Found, NoAnswer> {
+    async fn symbols(&self, name: &str) -> Result<LanguageAnswer, QueryError> {
         if name.trim().is_empty() {
-            return Err(NoAnswer::NoQuestion);
+            return Err(QueryError::NoQuestion);
         }
         let servers = self.languages.servers_of_project(self.until).await?;
         let (mut all, mut more, mut still): (Vec<OutlineItem>, usize, _) = (Vec::new(), 0, None);
@@ -220,7 +224,7 @@ impl Asking<'_> {
                     continue;
                 }
             };
-            let (mut lines, encoding) = (Lines::new(self.languages.home()), server.encoding);
+            let (mut lines, encoding) = (LineReader::new(self.languages.home()), server.encoding);
             let read = blocking(move || Ok(answers::symbols(&answer, None, &mut lines, encoding)));
             let (items, left) = read.await?;
             all.extend(items);
@@ -231,7 +235,7 @@ impl Asking<'_> {
             Some(why) if all.is_empty() => Err(why),
             Some(_) | None => {
                 let told = answers::told(all, still);
-                Ok(Found::Symbols(Told {
+                Ok(LanguageAnswer::Symbols(Results {
                     more: told.more + more,
                     ..told
                 }))
@@ -239,7 +243,7 @@ impl Asking<'_> {
         }
     }
 
-    async fn diagnostics(&self, file: &str) -> Result<Found, NoAnswer> {
+    async fn diagnostics(&self, file: &str) -> Result<LanguageAnswer, QueryError> {
         let begun = Instant::now();
         // Taken before the server learns of the change: its later messages concern the changed file.
         let opened = self.open(file).await?;
@@ -249,8 +253,8 @@ impl Asking<'_> {
             return self.messages(&[(Arc::clone(server), vec![found])]).await;
         }
         let until = self.until.min(begun + DIAGNOSTICS);
-        let said = |server: &Server| server.link.published(path).is_some();
-        if opened.news == News::Some || !said(server) {
+        let said = |server: &RunningServer| server.link.published(path).is_some();
+        if opened.news == Update::Some || !said(server) {
             while !said(server) && !server.link.says_done() && server.link.ended().is_none() && Instant::now() < until {
                 server.news(until).await;
             }
@@ -259,7 +263,7 @@ impl Asking<'_> {
         server.settled(self.until).await;
         if let Some(why) = server.link.ended() {
             let server = server.row.name.clone();
-            return Err(NoAnswer::Ended { server, why });
+            return Err(QueryError::Ended { server, why });
         }
         let published: Vec<_> = server
             .link
@@ -270,11 +274,11 @@ impl Asking<'_> {
         self.messages(&[(Arc::clone(server), published)]).await
     }
 
-    async fn all_diagnostics(&self) -> Result<Found, NoAnswer> {
+    async fn all_diagnostics(&self) -> Result<LanguageAnswer, QueryError> {
         let mut published = Vec::new();
         for server in self.languages.servers_of_project(self.until).await? {
             let begun = Instant::now();
-            if server.catch_up(None).await?.1 == News::Some {
+            if server.catch_up(None).await?.1 == Update::Some {
                 server.quiet(begun, self.until).await;
             }
             server.settled(self.until).await;
@@ -290,16 +294,23 @@ impl Asking<'_> {
     }
 
     /// The diagnostics of a server that reports them only on request.
-    async fn asked_diagnostics(&self, server: &Server, path: &Path) -> Result<(PathBuf, Published), NoAnswer> {
-        let params = json!({"textDocument": {"uri": uri::of_path(path)}});
+    async fn asked_diagnostics(
+        &self,
+        server: &RunningServer,
+        path: &Path,
+    ) -> Result<(PathBuf, PublishedDiagnostics), QueryError> {
+        let params = json!({"textDocument": {"uri": uri::from_path(path)}});
         let answer = server.answer("textDocument/diagnostic", &params, self.until).await?;
-        Ok((path.to_owned(), Published::of(&answer["items"], 0)))
+        Ok((
+            path.to_owned(),
+            PublishedDiagnostics::from_response(&answer["items"], 0),
+        ))
     }
 
-    async fn messages(&self, published: &[OfServer]) -> Result<Found, NoAnswer> {
+    async fn messages(&self, published: &[ServerDiagnostics]) -> Result<LanguageAnswer, QueryError> {
         let (mut all, mut more, mut still) = (Vec::new(), 0, None);
         for (server, published) in published {
-            let (mut lines, encoding) = (Lines::new(self.languages.home()), server.encoding);
+            let (mut lines, encoding) = (LineReader::new(self.languages.home()), server.encoding);
             let published = published.clone();
             let read = blocking(move || Ok(answers::messages(&published, &mut lines, encoding)));
             let (items, left) = read.await?;
@@ -308,7 +319,7 @@ impl Asking<'_> {
             still = still.or_else(|| server.still());
         }
         let told = answers::told(all, still);
-        Ok(Found::Diagnostics(Told {
+        Ok(LanguageAnswer::Diagnostics(Results {
             more: told.more + more,
             ..told
         }))
@@ -316,11 +327,11 @@ impl Asking<'_> {
 
     async fn rename(
         &self,
-        at: &At,
+        at: &SymbolPosition,
         name: &str,
         applies: bool,
         permitted: impl Fn(&Path) -> bool + Send + Sync + 'static,
-    ) -> Result<Found, NoAnswer> {
+    ) -> Result<LanguageAnswer, QueryError> {
         let opened = self.open(&at.file).await?;
         let server = &opened.server;
         self.needs(server, "renameProvider")?;
@@ -330,15 +341,15 @@ impl Asking<'_> {
         if let Some(still) = server.still() {
             // The server would not rename in files that it has not seen.
             let after_ms = 0;
-            return Err(NoAnswer::Late { still, after_ms });
+            return Err(QueryError::Late { still, after_ms });
         }
         let edit = server.answer("textDocument/rename", &params, self.until).await?;
         let (home, encoding, named) = (self.languages.home().clone(), server.encoding, server.row.name.clone());
-        let plan = blocking(move || Plan::of_server(&edit, encoding, &named, &home)).await?;
+        let plan = blocking(move || EditPlan::from_workspace_edit(&edit, encoding, &named, &home)).await?;
         // The edits apply only to the texts that the server knows.
         if let Some(path) = server.knows(&plan.stamps()).await {
             let path = super::source::told(&self.languages.home().project, &path);
-            return Err(NoAnswer::ChangedMeanwhile { path });
+            return Err(QueryError::ChangedMeanwhile { path });
         }
         make(self.languages, plan, applies, permitted).await
     }
@@ -346,24 +357,24 @@ impl Asking<'_> {
 
 /// Returns the planned edits, and makes them if `applies`.
 async fn make(
-    languages: &Servers,
-    plan: Plan,
+    languages: &ServerPool,
+    plan: EditPlan,
     applies: bool,
     permitted: impl Fn(&Path) -> bool + Send + Sync + 'static,
-) -> Result<Found, NoAnswer> {
+) -> Result<LanguageAnswer, QueryError> {
     let files = plan.shown();
     if applies {
         let home = languages.home().clone();
         blocking(move || {
             if let Some(path) = plan.paths().find(|path| !permitted(path)) {
                 let path = super::source::told(&home.project, path);
-                return Err(NoAnswer::EditsDenied { path });
+                return Err(QueryError::EditsDenied { path });
             }
             plan.write(&home)
         })
         .await?;
     }
-    Ok(Found::Edits {
+    Ok(LanguageAnswer::Edits {
         files,
         applied: applies,
     })

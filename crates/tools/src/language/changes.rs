@@ -27,12 +27,12 @@ const LEFT_OUT: [&str; 8] = [
 ];
 
 /// The files of a workspace that concern its server, with their stamps.
-pub(super) type Seen = BTreeMap<PathBuf, Stamp>;
+pub(super) type FileStamps = BTreeMap<PathBuf, Stamp>;
 
 /// Scans `root`.
-pub(super) fn look(root: &Path, server: &LanguageServer) -> Seen {
+pub(super) fn look(root: &Path, server: &LanguageServer) -> FileStamps {
     let until = Instant::now() + LOOK;
-    let (mut seen, mut entries) = (Seen::new(), 0);
+    let (mut seen, mut entries) = (FileStamps::new(), 0);
     let mut directories = vec![root.to_owned()];
     while let Some(directory) = directories.pop() {
         // The server cannot read an unreadable directory either.
@@ -50,7 +50,7 @@ pub(super) fn look(root: &Path, server: &LanguageServer) -> Seen {
                     }
                 }
                 Ok(_) if server.is_for(&path) || server.roots.iter().any(|root| *root == name) => {
-                    if let Some(stamp) = Stamp::of(&path) {
+                    if let Some(stamp) = Stamp::from_path(&path) {
                         seen.insert(path, stamp);
                     }
                 }
@@ -63,20 +63,21 @@ pub(super) fn look(root: &Path, server: &LanguageServer) -> Seen {
 
 /// The kind of change, with the protocol's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum FileEvent {
     Created = 1,
     Changed = 2,
     Deleted = 3,
 }
 
-pub(super) fn between(before: &Seen, now: &Seen) -> Vec<(PathBuf, Change)> {
+pub(super) fn between(before: &FileStamps, now: &FileStamps) -> Vec<(PathBuf, FileEvent)> {
     let here = now.iter().filter_map(|(path, stamp)| match before.get(path) {
-        None => Some((path.clone(), Change::Created)),
-        Some(before) if before != stamp => Some((path.clone(), Change::Changed)),
+        None => Some((path.clone(), FileEvent::Created)),
+        Some(before) if before != stamp => Some((path.clone(), FileEvent::Changed)),
         Some(_) => None,
     });
     let gone = before.keys().filter(|path| !now.contains_key(*path));
-    here.chain(gone.map(|path| (path.clone(), Change::Deleted))).collect()
+    here.chain(gone.map(|path| (path.clone(), FileEvent::Deleted)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -115,9 +116,9 @@ mod tests {
         assert_eq!(
             found,
             [
-                of("src/a.rs", Change::Changed),
-                of("src/new/e.rs", Change::Created),
-                of("src/b.rs", Change::Deleted)
+                of("src/a.rs", FileEvent::Changed),
+                of("src/new/e.rs", FileEvent::Created),
+                of("src/b.rs", FileEvent::Deleted)
             ]
         );
         assert_eq!(between(&before, &before), []);

@@ -10,9 +10,9 @@ use ralph_system::files::ReadError;
 use serde_json::{Value, json};
 
 use super::{
-    changes::{Change, Seen, between, look},
-    source::{Source, Stamp, read},
-    state::Link,
+    changes::{FileEvent, FileStamps, between, look},
+    source::{SourceText, Stamp, read},
+    state::ServerLink,
     table::LanguageServer,
     uri,
 };
@@ -24,21 +24,21 @@ const AT_A_TIME: usize = 100;
 
 #[derive(Debug)]
 pub(super) struct Documents {
-    open: BTreeMap<PathBuf, Open>,
-    seen: Seen,
+    open: BTreeMap<PathBuf, OpenDocument>,
+    seen: FileStamps,
     uses: u64,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenDocument {
     version: i64,
-    source: Arc<Source>,
+    source: Arc<SourceText>,
     used: u64,
 }
 
 /// The result of bringing a server up to date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum News {
+pub(super) enum Update {
     None,
     /// The server was sent changes.
     Some,
@@ -55,18 +55,18 @@ impl Documents {
     }
 
     /// Notifies the server of changes on disk.
-    pub(super) fn catch_up(&mut self, link: &Link, root: &Path, server: &LanguageServer) -> News {
+    pub(super) fn catch_up(&mut self, link: &ServerLink, root: &Path, server: &LanguageServer) -> Update {
         let now = look(root, server);
         let mut changed = between(&self.seen, &now);
         self.seen = now;
         // Also open files outside of the scan, such as generated ones.
         let elsewhere = self.open.iter().filter(|(path, open)| {
-            !changed.iter().any(|(changed, _)| changed == *path) && Stamp::of(path) != Some(open.source.stamp)
+            !changed.iter().any(|(changed, _)| changed == *path) && Stamp::from_path(path) != Some(open.source.stamp)
         });
-        let elsewhere: Vec<_> = elsewhere.map(|(path, _)| (path.clone(), Change::Changed)).collect();
+        let elsewhere: Vec<_> = elsewhere.map(|(path, _)| (path.clone(), FileEvent::Changed)).collect();
         changed.extend(elsewhere);
         if changed.is_empty() {
-            return News::None;
+            return Update::None;
         }
         for (path, _) in changed.iter().take(AT_A_TIME).filter(|(path, _)| server.is_for(path)) {
             // A file that is gone or unreadable is closed.
@@ -74,26 +74,26 @@ impl Documents {
         }
         let events: Vec<Value> = changed
             .iter()
-            .map(|(path, change)| json!({"uri": uri::of_path(path), "type": *change as u8}))
+            .map(|(path, change)| json!({"uri": uri::from_path(path), "type": *change as u8}))
             .collect();
         link.notify("workspace/didChangeWatchedFiles", &json!({"changes": events}));
-        News::Some
+        Update::Some
     }
 
     /// Opens or updates a file on the server with its present text.
     pub(super) fn hand_over(
         &mut self,
         path: &Path,
-        link: &Link,
+        link: &ServerLink,
         server: &LanguageServer,
-    ) -> Result<(Arc<Source>, News), ReadError> {
+    ) -> Result<(Arc<SourceText>, Update), ReadError> {
         self.uses += 1;
-        let address = uri::of_path(path);
+        let address = uri::from_path(path);
         if let Some(open) = self.open.get_mut(path)
-            && Stamp::of(path) == Some(open.source.stamp)
+            && Stamp::from_path(path) == Some(open.source.stamp)
         {
             open.used = self.uses;
-            return Ok((Arc::clone(&open.source), News::None));
+            return Ok((Arc::clone(&open.source), Update::None));
         }
         let source = match read(path) {
             Ok(source) => Arc::new(source),
@@ -110,7 +110,7 @@ impl Documents {
                 let is_same = open.source.text == source.text;
                 (open.source, open.used) = (Arc::clone(&source), self.uses);
                 if is_same {
-                    return Ok((source, News::None));
+                    return Ok((source, Update::None));
                 }
                 open.version += 1;
                 let document = json!({"uri": address, "version": open.version});
@@ -122,7 +122,7 @@ impl Documents {
                 let language = server.language_of(path);
                 let document = json!({"uri": address, "languageId": language, "version": 1, "text": text});
                 link.notify("textDocument/didOpen", &json!({"textDocument": document}));
-                let open = Open {
+                let open = OpenDocument {
                     version: 1,
                     source: Arc::clone(&source),
                     used: self.uses,
@@ -132,10 +132,10 @@ impl Documents {
         }
         // Checkers that read files, such as `cargo check`, run on this notification.
         link.notify("textDocument/didSave", &json!({"textDocument": {"uri": address}}));
-        Ok((source, News::Some))
+        Ok((source, Update::Some))
     }
 
-    fn make_room(&mut self, link: &Link) {
+    fn make_room(&mut self, link: &ServerLink) {
         if self.open.len() < OPEN {
             return;
         }
@@ -146,7 +146,7 @@ impl Documents {
             .map(|(path, _)| path.clone());
         if let Some(path) = oldest {
             self.open.remove(&path);
-            let closed = json!({"textDocument": {"uri": uri::of_path(&path)}});
+            let closed = json!({"textDocument": {"uri": uri::from_path(&path)}});
             link.notify("textDocument/didClose", &closed);
         }
     }

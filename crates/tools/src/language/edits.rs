@@ -12,11 +12,11 @@ use serde_json::Value;
 use tempfile::NamedTempFile;
 
 use super::{
-    facts::{Edited, NoAnswer, Shown},
+    facts::{EditedFile, EditedLine, QueryError},
     home::{Home, confined},
     places::cut,
-    position::{Encoding, Text},
-    source::{MARK, Source, Stamp, read, told},
+    position::{Encoding, IndexedText},
+    source::{MARK, SourceText, Stamp, read, told},
     uri,
 };
 
@@ -27,15 +27,15 @@ const SHOWN: usize = 20;
 
 /// Edits of files, each with its new text.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct EditPlan {
     project: PathBuf,
-    files: Vec<Changed>,
+    files: Vec<PlannedFile>,
 }
 
 #[derive(Debug)]
-struct Changed {
+struct PlannedFile {
     path: PathBuf,
-    before: Source,
+    before: SourceText,
     after: String,
     places: usize,
 }
@@ -48,27 +48,32 @@ pub(super) struct Replacement {
     pub(super) text: String,
 }
 
-impl Plan {
+impl EditPlan {
     /// Reads a `WorkspaceEdit` and the files that it concerns.
     ///
     /// # Errors
     /// The edit moves files, leaves the project, or is inconsistent.
-    pub(super) fn of_server(edit: &Value, encoding: Encoding, server: &str, home: &Home) -> Result<Self, NoAnswer> {
+    pub(super) fn from_workspace_edit(
+        edit: &Value,
+        encoding: Encoding,
+        server: &str,
+        home: &Home,
+    ) -> Result<Self, QueryError> {
         let mut of_files: BTreeMap<PathBuf, Vec<&Value>> = BTreeMap::new();
-        let garbled = |what| NoAnswer::Garbled {
+        let garbled = |what| QueryError::Garbled {
             server: server.to_owned(),
             what,
         };
         let add = |address: &str, edits: &Value| {
-            let path = uri::to_path(address).ok_or_else(|| NoAnswer::EditsOutside { path: cut(address) })?;
-            Ok::<_, NoAnswer>((path, edits.as_array().cloned().unwrap_or_default()))
+            let path = uri::to_path(address).ok_or_else(|| QueryError::EditsOutside { path: cut(address) })?;
+            Ok::<_, QueryError>((path, edits.as_array().cloned().unwrap_or_default()))
         };
         let mut all: Vec<(PathBuf, Vec<Value>)> = Vec::new();
         match (edit["documentChanges"].as_array(), edit["changes"].as_object()) {
             (Some(changes), _) => {
                 for change in changes {
                     if change["kind"].is_string() {
-                        return Err(NoAnswer::MovesFiles {
+                        return Err(QueryError::MovesFiles {
                             server: server.to_owned(),
                         });
                     }
@@ -88,7 +93,7 @@ impl Plan {
         for (path, edits) in &all {
             of_files.entry(path.clone()).or_default().extend(edits);
         }
-        let replacements = |text: &Text, edits: &[&Value]| {
+        let replacements = |text: &IndexedText, edits: &[&Value]| {
             edits
                 .iter()
                 .map(|edit| {
@@ -105,7 +110,7 @@ impl Plan {
         Self::new(
             home,
             files.map(|(path, edits)| {
-                (path, move |text: &Text, _| {
+                (path, move |text: &IndexedText, _| {
                     replacements(text, &edits).ok_or_else(|| garbled("an edit at no place"))
                 })
             }),
@@ -117,19 +122,19 @@ impl Plan {
     ///
     /// # Errors
     /// A file is outside of the project, cannot be read, or has overlapping edits.
-    pub(super) fn new<F>(home: &Home, files: impl Iterator<Item = (PathBuf, F)>) -> Result<Self, NoAnswer>
+    pub(super) fn new<F>(home: &Home, files: impl Iterator<Item = (PathBuf, F)>) -> Result<Self, QueryError>
     where
-        F: FnOnce(&Text, usize) -> Result<Vec<Replacement>, NoAnswer>,
+        F: FnOnce(&IndexedText, usize) -> Result<Vec<Replacement>, QueryError>,
     {
         let project = &home.project;
         let mut changed = Vec::new();
         for (named, replacements) in files {
             let shown = told(project, &named);
-            let outside = || NoAnswer::EditsOutside { path: shown.clone() };
+            let outside = || QueryError::EditsOutside { path: shown.clone() };
             let found = confined(home, || {
                 Ok::<_, std::io::Error>((fs::canonicalize(&named)?, read(&named)))
             });
-            let (path, source) = found.and_then(|found| found).map_err(|error| NoAnswer::Unreadable {
+            let (path, source) = found.and_then(|found| found).map_err(|error| QueryError::Unreadable {
                 file: shown.clone(),
                 why: with_causes(&error),
             })?;
@@ -138,7 +143,7 @@ impl Plan {
             if below.starts_with(".git") {
                 return Err(outside());
             }
-            let before = source.map_err(|error| NoAnswer::Unreadable {
+            let before = source.map_err(|error| QueryError::Unreadable {
                 file: shown.clone(),
                 why: with_causes(&error),
             })?;
@@ -146,10 +151,10 @@ impl Plan {
             let mut replaced = replacements(&before.text, mark_bytes)?;
             replaced.sort_by_key(|replacement| (replacement.start, replacement.end));
             replaced.dedup();
-            let after = apply(before.text.as_str(), &replaced).ok_or(NoAnswer::EditsOverlap { path: shown })?;
+            let after = apply(before.text.as_str(), &replaced).ok_or(QueryError::EditsOverlap { path: shown })?;
             if after != before.text.as_str() {
                 let places = replaced.len();
-                changed.push(Changed {
+                changed.push(PlannedFile {
                     path,
                     before,
                     after,
@@ -157,14 +162,14 @@ impl Plan {
                 });
             }
             if changed.len() > FILES {
-                return Err(NoAnswer::TooManyFiles {
+                return Err(QueryError::TooManyFiles {
                     files: changed.len(),
                     most: FILES,
                 });
             }
         }
         if changed.is_empty() {
-            return Err(NoAnswer::NoEdits);
+            return Err(QueryError::NoEdits);
         }
         Ok(Self {
             project: project.clone(),
@@ -185,10 +190,10 @@ impl Plan {
     }
 
     /// The changes as they are shown to a model.
-    pub(super) fn shown(&self) -> Vec<Edited> {
+    pub(super) fn shown(&self) -> Vec<EditedFile> {
         let files = self.files.iter().map(|file| {
-            let after = Text::new(file.after.clone());
-            Edited {
+            let after = IndexedText::new(file.after.clone());
+            EditedFile {
                 path: told(&self.project, &file.path),
                 places: file.places,
                 lines: changed_lines(&file.before.text, &after),
@@ -201,18 +206,18 @@ impl Plan {
     ///
     /// # Errors
     /// A file cannot be written, or has changed since it was read. Nothing is changed then.
-    pub(super) fn write(&self, home: &Home) -> Result<(), NoAnswer> {
+    pub(super) fn write(&self, home: &Home) -> Result<(), QueryError> {
         let written = confined(home, || self.write_here());
         written.unwrap_or_else(|error| {
-            Err(NoAnswer::NotWritten {
+            Err(QueryError::NotWritten {
                 path: String::new(),
                 why: with_causes(&error),
             })
         })
     }
 
-    fn write_here(&self) -> Result<(), NoAnswer> {
-        let failed = |file: &Changed, error: &std::io::Error| NoAnswer::NotWritten {
+    fn write_here(&self) -> Result<(), QueryError> {
+        let failed = |file: &PlannedFile, error: &std::io::Error| QueryError::NotWritten {
             path: told(&self.project, &file.path),
             why: with_causes(error),
         };
@@ -229,13 +234,13 @@ impl Plan {
             let old = stage(&file.path, &content(file.before.text.as_str())).map_err(|error| failed(file, &error))?;
             staged.push((file, new, old));
         }
-        let is_other = |file: &&Changed| Stamp::of(&file.path) != Some(file.before.stamp);
+        let is_other = |file: &&PlannedFile| Stamp::from_path(&file.path) != Some(file.before.stamp);
         if let Some(file) = self.files.iter().find(is_other) {
-            return Err(NoAnswer::ChangedMeanwhile {
+            return Err(QueryError::ChangedMeanwhile {
                 path: told(&self.project, &file.path),
             });
         }
-        let mut undo: Vec<(&Changed, NamedTempFile)> = Vec::new();
+        let mut undo: Vec<(&PlannedFile, NamedTempFile)> = Vec::new();
         for (file, new, old) in staged {
             if let Err(error) = new.persist(&file.path) {
                 for (file, old) in undo {
@@ -272,13 +277,13 @@ fn apply(text: &str, replacements: &[Replacement]) -> Option<String> {
 }
 
 /// The first lines that differ. If the number of lines changed, only the first is shown, since later lines are shifted.
-fn changed_lines(before: &Text, after: &Text) -> Vec<Shown> {
+fn changed_lines(before: &IndexedText, after: &IndexedText) -> Vec<EditedLine> {
     let differ = (0..before.lines().max(after.lines())).filter_map(|line| {
         let (old, new) = (
             before.line(line).unwrap_or_default(),
             after.line(line).unwrap_or_default(),
         );
-        (old != new).then(|| Shown {
+        (old != new).then(|| EditedLine {
             line: u32::try_from(line + 1).unwrap_or(u32::MAX),
             before: cut(old.trim()),
             after: cut(new.trim()),

@@ -2,7 +2,7 @@
 
 /// The place that a question concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct At {
+pub struct SymbolPosition {
     /// Relative to the project, or absolute.
     pub file: String,
     /// The line, from 1.
@@ -15,7 +15,7 @@ pub struct At {
 
 /// A syntax pattern to search for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pattern {
+pub struct SyntaxPattern {
     /// Code in which `$A` matches one node and `$$$A` any number of nodes.
     pub pattern: String,
     /// The language as ast-grep names it; `None` to use the extension of each file.
@@ -25,10 +25,10 @@ pub struct Pattern {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Question {
-    Definition(At),
-    References(At),
-    Hover(At),
+pub enum LanguageQuery {
+    Definition(SymbolPosition),
+    References(SymbolPosition),
+    Hover(SymbolPosition),
     /// The symbols of a file.
     Outline {
         file: String,
@@ -42,15 +42,15 @@ pub enum Question {
         file: Option<String>,
     },
     Rename {
-        at: At,
+        at: SymbolPosition,
         name: String,
         apply: bool,
     },
     /// The places that match a pattern.
-    Search(Pattern),
+    Search(SyntaxPattern),
     /// Replaces all matches of a pattern.
     Replace {
-        pattern: Pattern,
+        pattern: SyntaxPattern,
         rewrite: String,
         apply: bool,
     },
@@ -58,37 +58,37 @@ pub enum Question {
 
 /// The answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
-    Definitions(Told<Place>),
-    References(Told<Place>),
-    Matches(Told<Place>),
+pub enum LanguageAnswer {
+    Definitions(Results<SourceLocation>),
+    References(Results<SourceLocation>),
+    Matches(Results<SourceLocation>),
     Hover {
         text: String,
-        still: Option<Still>,
+        still: Option<Indexing>,
     },
-    Outline(Told<OutlineItem>),
-    Symbols(Told<OutlineItem>),
-    Diagnostics(Told<Message>),
+    Outline(Results<OutlineItem>),
+    Symbols(Results<OutlineItem>),
+    Diagnostics(Results<Diagnostic>),
     /// Edits that are proposed, or that were made.
     Edits {
-        files: Vec<Edited>,
+        files: Vec<EditedFile>,
         applied: bool,
     },
 }
 
 /// A bounded list of results.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told<T> {
+pub struct Results<T> {
     pub items: Vec<T>,
     /// The number of further results.
     pub more: usize,
     /// The server that is not done with the project, so that there may be more results.
-    pub still: Option<Still>,
+    pub indexing: Option<Indexing>,
 }
 
 /// A server that has not seen the whole project yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Still {
+pub struct Indexing {
     pub server: String,
     /// The server's description of its present task.
     pub doing: Option<String>,
@@ -96,7 +96,7 @@ pub struct Still {
 
 /// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct SourceLocation {
     /// A path relative to the project if it is inside; the URI if it is not a file.
     pub path: String,
     /// The line, from 1.
@@ -115,21 +115,21 @@ pub struct OutlineItem {
     /// The server's details of the symbol, or its container.
     pub detail: String,
     pub depth: u8,
-    pub place: Place,
+    pub place: SourceLocation,
 }
 
 /// A diagnostic.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
-    pub severity: Severity,
+pub struct Diagnostic {
+    pub severity: DiagnosticSeverity,
     /// The program that reports it, with its code.
     pub source: String,
     pub text: String,
-    pub place: Place,
+    pub place: SourceLocation,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
+pub enum DiagnosticSeverity {
     Error,
     Warning,
     Information,
@@ -138,17 +138,17 @@ pub enum Severity {
 
 /// A file that is changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edited {
+pub struct EditedFile {
     pub path: String,
     /// The number of changed places.
     pub places: usize,
     /// Some of the changed lines.
-    pub lines: Vec<Shown>,
+    pub lines: Vec<EditedLine>,
 }
 
 /// A changed line, before and after.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
+pub struct EditedLine {
     /// The line, from 1.
     pub line: u32,
     pub before: String,
@@ -157,7 +157,7 @@ pub struct Shown {
 
 /// The reason why a question has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NoAnswer {
+pub enum QueryError {
     /// The path is outside of the project.
     Outside {
         file: String,
@@ -210,7 +210,7 @@ pub enum NoAnswer {
     },
     /// The deadline has passed.
     Late {
-        still: Still,
+        still: Indexing,
         after_ms: u64,
     },
     Unsupported {

@@ -8,7 +8,7 @@ use ralph_system::{
 };
 use tokio::task::spawn_blocking;
 
-use super::facts::NoAnswer;
+use super::facts::QueryError;
 
 /// The environment in which servers run.
 #[derive(Debug, Clone)]
@@ -57,7 +57,7 @@ pub(super) fn confined<T: Send>(home: &Home, work: impl FnOnce() -> T + Send) ->
 
 /// Runs `work` on a blocking thread.
 pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, NoAnswer> + Send + 'static,
-) -> Result<T, NoAnswer> {
-    spawn_blocking(inherited(work)).await.unwrap_or(Err(NoAnswer::Closed))
+    work: impl FnOnce() -> Result<T, QueryError> + Send + 'static,
+) -> Result<T, QueryError> {
+    spawn_blocking(inherited(work)).await.unwrap_or(Err(QueryError::Closed))
 }

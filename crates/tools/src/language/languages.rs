@@ -10,9 +10,9 @@ use tokio::sync::{Semaphore, mpsc};
 
 use super::{
     ask::ask,
-    facts::{Found, NoAnswer, Question},
+    facts::{LanguageAnswer, LanguageQuery, QueryError},
     home::Home,
-    pool::{News, Servers},
+    pool::{ServerNotice, ServerPool},
     table::LanguageServer,
 };
 
@@ -24,15 +24,15 @@ const QUESTIONS: usize = 16;
 /// The language tools of a run. Clones share the same state.
 #[derive(Debug, Clone)]
 pub struct Languages {
-    servers: Servers,
+    servers: ServerPool,
     questions: Arc<Semaphore>,
 }
 
 impl Languages {
     /// Creates the tools with those servers in `rows` whose programs are installed. Messages for the user go to `news`.
-    pub fn new(rows: Vec<LanguageServer>, home: Home, news: mpsc::Sender<News>) -> Self {
+    pub fn new(rows: Vec<LanguageServer>, home: Home, news: mpsc::Sender<ServerNotice>) -> Self {
         Self {
-            servers: Servers::new(rows, home, news),
+            servers: ServerPool::new(rows, home, news),
             questions: Arc::new(Semaphore::new(QUESTIONS)),
         }
     }
@@ -40,14 +40,14 @@ impl Languages {
     /// Answers a question within a bounded time. Edits are made only to files that are `permitted`.
     ///
     /// # Errors
-    /// [`NoAnswer`]
+    /// [`QueryError`]
     pub async fn answer(
         &self,
-        question: Question,
+        question: LanguageQuery,
         permitted: impl Fn(&Path) -> bool + Send + Sync + 'static,
-    ) -> Result<Found, NoAnswer> {
+    ) -> Result<LanguageAnswer, QueryError> {
         let Ok(_place) = self.questions.try_acquire() else {
-            return Err(NoAnswer::Busy { most: QUESTIONS });
+            return Err(QueryError::Busy { most: QUESTIONS });
         };
         let (until, permitted) = (Instant::now() + ANSWER, Arc::new(permitted));
         let asking = || {
@@ -56,7 +56,7 @@ impl Languages {
         };
         match asking().await {
             // The server is restarted once. Edits are made only after the final answer, so none are repeated.
-            Err(NoAnswer::Ended { .. }) => asking().await,
+            Err(QueryError::Ended { .. }) => asking().await,
             answered => answered,
         }
     }

@@ -29,11 +29,12 @@ mod uri;
 mod wire;
 
 pub use facts::{
-    At, Edited, Found, Message, NoAnswer, OutlineItem, Pattern, Place, Question, Severity, Shown, Still, Told,
+    Diagnostic, DiagnosticSeverity, EditedFile, EditedLine, Indexing, LanguageAnswer, LanguageQuery, OutlineItem,
+    QueryError, Results, SourceLocation, SymbolPosition, SyntaxPattern,
 };
 pub use home::Home;
 pub use installed::installed;
 pub use languages::Languages;
-pub use pool::News;
+pub use pool::ServerNotice;
 pub use table::{LanguageServer, built_in};
 pub use trees::AST_GREP;

@@ -8,10 +8,10 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    facts::{At, NoAnswer, Place},
+    facts::{QueryError, SourceLocation, SymbolPosition},
     home::{Home, confined},
     position::{Encoding, column, position, word_on},
-    source::{self, Source, told},
+    source::{self, SourceText, told},
     uri,
 };
 
@@ -22,21 +22,21 @@ const LINE_BYTES: usize = 240;
 
 /// A file that a question concerns.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct QueriedFile<'a> {
     pub(super) path: &'a Path,
-    pub(super) source: &'a Source,
+    pub(super) source: &'a SourceText,
     pub(super) encoding: Encoding,
 }
 
-impl Asked<'_> {
+impl QueriedFile<'_> {
     /// The parameters of a request about a place.
     ///
     /// # Errors
     /// The place does not exist.
-    pub(super) fn params(&self, at: &At) -> Result<Value, NoAnswer> {
+    pub(super) fn params(&self, at: &SymbolPosition) -> Result<Value, QueryError> {
         let text = &self.source.text;
         let index = usize::try_from(at.line).unwrap_or(usize::MAX).wrapping_sub(1);
-        let line = text.line(index).ok_or_else(|| NoAnswer::NoLine {
+        let line = text.line(index).ok_or_else(|| QueryError::NoLine {
             file: at.file.clone(),
             lines: text.lines(),
         })?;
@@ -46,7 +46,7 @@ impl Asked<'_> {
                 let before = usize::try_from(column).unwrap_or(usize::MAX).wrapping_sub(1);
                 (before <= columns)
                     .then_some(before)
-                    .ok_or_else(|| NoAnswer::NoColumn {
+                    .ok_or_else(|| QueryError::NoColumn {
                         file: at.file.clone(),
                         line: at.line,
                         columns,
@@ -57,15 +57,15 @@ impl Asked<'_> {
                 Some(at) => at + last_part(symbol),
                 None => return Err(self.not_there(at, index, line, symbol)),
             },
-            (None, Some(_) | None) => return Err(NoAnswer::NoPlace),
+            (None, Some(_) | None) => return Err(QueryError::NoPlace),
         };
         Ok(json!({
-            "textDocument": {"uri": uri::of_path(self.path)},
+            "textDocument": {"uri": uri::from_path(self.path)},
             "position": position(index, line, characters, self.encoding),
         }))
     }
 
-    fn not_there(&self, at: &At, index: usize, line: &str, symbol: &str) -> NoAnswer {
+    fn not_there(&self, at: &SymbolPosition, index: usize, line: &str, symbol: &str) -> QueryError {
         let around = index.saturating_sub(NEAR)..(index + NEAR + 1).min(self.source.text.lines());
         let near = around.filter(|line| {
             self.source
@@ -73,7 +73,7 @@ impl Asked<'_> {
                 .line(*line)
                 .is_some_and(|line| word_on(line, symbol).is_some())
         });
-        NoAnswer::NoSymbol {
+        QueryError::NoSymbol {
             symbol: symbol.to_owned(),
             file: at.file.clone(),
             line: at.line,
@@ -93,12 +93,12 @@ fn last_part(symbol: &str) -> usize {
 
 /// Reads the lines of places, each file once.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct LineReader {
     home: Home,
-    files: HashMap<PathBuf, Option<Source>>,
+    files: HashMap<PathBuf, Option<SourceText>>,
 }
 
-impl Lines {
+impl LineReader {
     pub(super) fn new(home: &Home) -> Self {
         Self {
             home: home.clone(),
@@ -107,12 +107,12 @@ impl Lines {
     }
 
     /// Converts a place from a server. It has no source line if it is not a file, or a file that the sandbox hides.
-    pub(super) fn place(&mut self, address: &str, start: &Value, encoding: Encoding) -> Option<Place> {
+    pub(super) fn place(&mut self, address: &str, start: &Value, encoding: Encoding) -> Option<SourceLocation> {
         let line = usize::try_from(start["line"].as_u64()?).ok()?;
         let units = usize::try_from(start["character"].as_u64()?).ok()?;
         let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let Some(path) = uri::to_path(address) else {
-            return Some(Place {
+            return Some(SourceLocation {
                 path: cut(address),
                 line: number(line + 1),
                 column: number(units + 1),
@@ -120,7 +120,7 @@ impl Lines {
             });
         };
         let text = self.line(&path, line);
-        Some(Place {
+        Some(SourceLocation {
             path: told(&self.home.project, &path),
             line: number(line + 1),
             column: number(text.as_ref().map_or(units + 1, |text| column(text, units, encoding))),

@@ -18,11 +18,11 @@ use tokio::{
 };
 
 use super::{
-    facts::{NoAnswer, Still},
+    facts::{Indexing, QueryError},
     home::Home,
-    server::Server,
+    server::RunningServer,
     source::root_of,
-    state::Link,
+    state::ServerLink,
     table::LanguageServer,
 };
 
@@ -33,7 +33,7 @@ const STARTS: u32 = 2;
 
 /// A message for the user about a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
+pub enum ServerNotice {
     Started {
         server: String,
         root: PathBuf,
@@ -47,43 +47,43 @@ pub enum News {
 
 /// The servers of a run. Clones share the same state.
 #[derive(Debug, Clone)]
-pub(super) struct Servers(Arc<Inner>);
+pub(super) struct ServerPool(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     rows: Vec<LanguageServer>,
     home: Home,
-    slots: std::sync::Mutex<BTreeMap<(String, PathBuf), Arc<Slot>>>,
+    slots: std::sync::Mutex<BTreeMap<(String, PathBuf), Arc<ServerSlot>>>,
     closed: AtomicBool,
     /// Links of all servers, including those that are still starting.
-    links: std::sync::Mutex<Vec<Weak<Link>>>,
-    news: mpsc::Sender<News>,
+    links: std::sync::Mutex<Vec<Weak<ServerLink>>>,
+    notices: mpsc::Sender<ServerNotice>,
 }
 
 #[derive(Debug)]
-struct Slot {
-    server: Mutex<Standing>,
+struct ServerSlot {
+    server: Mutex<SlotState>,
     used: std::sync::Mutex<Instant>,
 }
 
 #[derive(Debug, Default)]
-struct Standing {
-    server: Option<Arc<Server>>,
+struct SlotState {
+    server: Option<Arc<RunningServer>>,
     starts: u32,
     /// The reason why it last ended.
     why: String,
 }
 
-impl Servers {
+impl ServerPool {
     /// Creates the pool with those servers in `rows` whose programs are installed. Messages for the user go to `news`.
-    pub(super) fn new(rows: Vec<LanguageServer>, home: Home, news: mpsc::Sender<News>) -> Self {
+    pub(super) fn new(rows: Vec<LanguageServer>, home: Home, news: mpsc::Sender<ServerNotice>) -> Self {
         Self(Arc::new(Inner {
             rows,
             home,
             slots: std::sync::Mutex::default(),
             closed: AtomicBool::new(false),
             links: std::sync::Mutex::default(),
-            news,
+            notices: news,
         }))
     }
 
@@ -92,13 +92,13 @@ impl Servers {
     }
 
     /// Returns the server for a file. It is started if it is not running.
-    pub(super) async fn server_for(&self, file: &Path, until: Instant) -> Result<Arc<Server>, NoAnswer> {
+    pub(super) async fn server_for(&self, file: &Path, until: Instant) -> Result<Arc<RunningServer>, QueryError> {
         let row = self.0.rows.iter().find(|row| row.is_for(file)).cloned();
         let row = row.ok_or_else(|| {
             let mut known: Vec<String> = self.0.rows.iter().flat_map(|row| row.extensions.clone()).collect();
             known.sort();
             known.dedup();
-            NoAnswer::NoServer {
+            QueryError::NoServer {
                 file: super::source::told(&self.0.home.project, file),
                 known,
             }
@@ -108,8 +108,8 @@ impl Servers {
     }
 
     /// The running servers.
-    pub(super) async fn running(&self) -> Vec<Arc<Server>> {
-        let slots: Vec<Arc<Slot>> = self.slots().values().cloned().collect();
+    pub(super) async fn running(&self) -> Vec<Arc<RunningServer>> {
+        let slots: Vec<Arc<ServerSlot>> = self.slots().values().cloned().collect();
         let mut running = Vec::new();
         for slot in slots {
             // A server that is still starting has nothing to report.
@@ -121,7 +121,7 @@ impl Servers {
     }
 
     /// A server for each kind of files that has a root marker at the project's root, and all running servers.
-    pub(super) async fn servers_of_project(&self, until: Instant) -> Result<Vec<Arc<Server>>, NoAnswer> {
+    pub(super) async fn servers_of_project(&self, until: Instant) -> Result<Vec<Arc<RunningServer>>, QueryError> {
         let (mut servers, mut failed) = (self.running().await, None);
         for row in &self.0.rows {
             let project = &self.0.home.project;
@@ -140,11 +140,16 @@ impl Servers {
         }
     }
 
-    fn slots(&self) -> std::sync::MutexGuard<'_, BTreeMap<(String, PathBuf), Arc<Slot>>> {
+    fn slots(&self) -> std::sync::MutexGuard<'_, BTreeMap<(String, PathBuf), Arc<ServerSlot>>> {
         self.0.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn server(&self, row: LanguageServer, root: PathBuf, until: Instant) -> Result<Arc<Server>, NoAnswer> {
+    async fn server(
+        &self,
+        row: LanguageServer,
+        root: PathBuf,
+        until: Instant,
+    ) -> Result<Arc<RunningServer>, QueryError> {
         let name = row.name.clone();
         let slot = self.slot(&name, &root);
         // A separate task, so that a start that takes longer than this question continues for the next one.
@@ -156,9 +161,9 @@ impl Servers {
         let begun = Instant::now();
         match timeout_at(until.into(), started).await {
             Ok(Ok(server)) => server,
-            Ok(Err(_)) => Err(NoAnswer::Closed),
-            Err(_) => Err(NoAnswer::Late {
-                still: Still {
+            Ok(Err(_)) => Err(QueryError::Closed),
+            Err(_) => Err(QueryError::Late {
+                still: Indexing {
                     server: name,
                     doing: None,
                 },
@@ -167,11 +172,11 @@ impl Servers {
         }
     }
 
-    fn slot(&self, name: &str, root: &Path) -> Arc<Slot> {
+    fn slot(&self, name: &str, root: &Path) -> Arc<ServerSlot> {
         let mut slots = self.slots();
         let key = (name.to_owned(), root.to_owned());
         if !slots.contains_key(&key) && slots.len() >= SERVERS {
-            let used = |slot: &Slot| *slot.used.lock().unwrap_or_else(PoisonError::into_inner);
+            let used = |slot: &ServerSlot| *slot.used.lock().unwrap_or_else(PoisonError::into_inner);
             let oldest = slots
                 .iter()
                 .min_by_key(|(_, slot)| used(slot))
@@ -186,7 +191,7 @@ impl Servers {
             }
         }
         let slot = slots.entry(key).or_insert_with(|| {
-            Arc::new(Slot {
+            Arc::new(ServerSlot {
                 server: Mutex::default(),
                 used: std::sync::Mutex::new(Instant::now()),
             })
@@ -197,10 +202,10 @@ impl Servers {
 
     async fn started(
         &self,
-        standing: &mut Standing,
+        standing: &mut SlotState,
         row: LanguageServer,
         root: PathBuf,
-    ) -> Result<Arc<Server>, NoAnswer> {
+    ) -> Result<Arc<RunningServer>, QueryError> {
         let name = row.name.clone();
         if let Some(server) = &standing.server {
             let Some(why) = server.link.ended() else {
@@ -210,26 +215,26 @@ impl Servers {
             standing.why.clone_from(&why);
             let server = name.clone();
             self.tell(match standing.starts < STARTS {
-                true => News::Ended { server, why },
-                false => News::GaveUp { server, why },
+                true => ServerNotice::Ended { server, why },
+                false => ServerNotice::GaveUp { server, why },
             });
         }
         while standing.starts < STARTS {
             if self.0.closed.load(Ordering::Acquire) {
-                return Err(NoAnswer::Closed);
+                return Err(QueryError::Closed);
             }
             standing.starts += 1;
             let begun = Instant::now();
-            let link = Arc::new(Link::new(root.clone()));
+            let link = Arc::new(ServerLink::new(root.clone()));
             {
                 let mut links = self.0.links.lock().unwrap_or_else(PoisonError::into_inner);
                 links.retain(|link| link.strong_count() > 0);
                 links.push(Arc::downgrade(&link));
             }
-            match Server::start(row.clone(), root.clone(), self.0.home.clone(), link).await {
+            match RunningServer::start(row.clone(), root.clone(), self.0.home.clone(), link).await {
                 Ok(server) => {
                     let after_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-                    self.tell(News::Started {
+                    self.tell(ServerNotice::Started {
                         server: name,
                         root,
                         after_ms,
@@ -239,35 +244,35 @@ impl Servers {
                     // The run ended meanwhile, and its end did not see this server.
                     if self.0.closed.load(Ordering::Acquire) {
                         server.end().await;
-                        return Err(NoAnswer::Closed);
+                        return Err(QueryError::Closed);
                     }
                     return Ok(server);
                 }
                 Err(why) if standing.starts < STARTS => {
                     standing.why.clone_from(&why);
-                    self.tell(News::Ended {
+                    self.tell(ServerNotice::Ended {
                         server: name.clone(),
                         why,
                     });
                 }
                 Err(why) => {
                     standing.why.clone_from(&why);
-                    self.tell(News::GaveUp {
+                    self.tell(ServerNotice::GaveUp {
                         server: name.clone(),
                         why: why.clone(),
                     });
-                    return Err(NoAnswer::NotStarted { server: name, why });
+                    return Err(QueryError::NotStarted { server: name, why });
                 }
             }
         }
-        Err(NoAnswer::GaveUp {
+        Err(QueryError::GaveUp {
             server: name,
             why: standing.why.clone(),
         })
     }
 
-    fn tell(&self, news: News) {
-        _ = self.0.news.try_send(news); // the run is over, or the queue is full of unread messages
+    fn tell(&self, news: ServerNotice) {
+        _ = self.0.notices.try_send(news); // the run is over, or the queue is full of unread messages
     }
 
     /// Ends all servers and waits until their processes are gone. No further server is started.
@@ -279,7 +284,7 @@ impl Servers {
             .iter()
             .filter_map(Weak::upgrade)
             .for_each(|link| link.stop(StopSpeed::Graceful));
-        let slots: Vec<Arc<Slot>> = std::mem::take(&mut *self.slots()).into_values().collect();
+        let slots: Vec<Arc<ServerSlot>> = std::mem::take(&mut *self.slots()).into_values().collect();
         let ending = slots.into_iter().map(|slot| async move {
             // A server that is still starting notices the flag and ends itself.
             let server = slot.server.lock().await.server.take();

@@ -37,13 +37,13 @@ impl Encoding {
 
 /// A text with an index of its lines, which end with ` `, `\r ` or `\r` as in the protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Text {
+pub(super) struct IndexedText {
     text: String,
     /// The byte range of each line, without its terminator.
     lines: Vec<(usize, usize)>,
 }
 
-impl Text {
+impl IndexedText {
     pub(super) fn new(text: String) -> Self {
         let bytes = text.as_bytes();
         let (mut lines, mut start, mut at) = (Vec::new(), 0, 0);
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn lines_end_as_the_protocol_says() {
-        let text = Text::new("a\r\nb\rc\n😀d".to_owned());
+        let text = IndexedText::new("a\r\nb\rc\n😀d".to_owned());
         let lines: Vec<&str> = (0..text.lines()).filter_map(|line| text.line(line)).collect();
         assert_eq!(lines, ["a", "b", "c", "😀d"]);
         let at =
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(at(4, 0), Some(text.as_str().len()));
         assert_eq!(at(5, 0), None);
         assert_eq!(text.offset(&json!({"line": -1, "character": 0}), Encoding::Utf8), None);
-        assert_eq!(Text::new(String::new()).lines(), 1);
+        assert_eq!(IndexedText::new(String::new()).lines(), 1);
     }
 
     #[test]

@@ -19,12 +19,12 @@ use tokio::{
 };
 
 use super::{
-    documents::{Documents, News},
-    facts::{NoAnswer, Still},
+    documents::{Documents, Update},
+    facts::{Indexing, QueryError},
     home::{Home, blocking, confined},
     position::Encoding,
-    source::Source,
-    state::{Failed, Link, Reader},
+    source::SourceText,
+    state::{RequestError, ServerLink, ServerOutput},
     table::{LanguageServer, TSC},
     uri,
     wire::Frames,
@@ -40,11 +40,11 @@ const SETTLED: Duration = Duration::from_millis(800);
 const ANEW: Duration = Duration::from_millis(400);
 
 #[derive(Debug)]
-pub(super) struct Server {
+pub(super) struct RunningServer {
     pub(super) row: LanguageServer,
     pub(super) root: PathBuf,
     pub(super) encoding: Encoding,
-    pub(super) link: Arc<Link>,
+    pub(super) link: Arc<ServerLink>,
     capabilities: Value,
     documents: Arc<Mutex<Documents>>,
     home: Home,
@@ -52,14 +52,19 @@ pub(super) struct Server {
     gone: Mutex<Option<oneshot::Receiver<()>>>,
 }
 
-impl Server {
+impl RunningServer {
     /// Starts a server for `root`.
     ///
     /// # Errors
     /// The server cannot be started, or has not answered `initialize`.
-    pub(super) async fn start(row: LanguageServer, root: PathBuf, home: Home, link: Arc<Link>) -> Result<Self, String> {
+    pub(super) async fn start(
+        row: LanguageServer,
+        root: PathBuf,
+        home: Home,
+        link: Arc<ServerLink>,
+    ) -> Result<Self, String> {
         let (told, gone) = oneshot::channel();
-        let reader = Reader {
+        let reader = ServerOutput {
             link: Arc::clone(&link),
             frames: Frames::default(),
             gone: Some(told),
@@ -80,7 +85,7 @@ impl Server {
         };
         let launched = spawn_blocking(launching).await.map_err(|error| error.to_string())?;
         let (child, documents) = launched?;
-        link.is_of(child);
+        link.set_child(child);
         let mut server = Self {
             encoding: Encoding::Utf16,
             capabilities: Value::Null,
@@ -104,9 +109,9 @@ impl Server {
             Err(failed) => {
                 server.end().await;
                 Err(match failed {
-                    Failed::Ended(why) => why,
-                    Failed::Refused(refusal) => refusal.message,
-                    Failed::Late => format!("it has not greeted within {} s", GREETING.as_secs()),
+                    RequestError::Ended(why) => why,
+                    RequestError::Refused(refusal) => refusal.message,
+                    RequestError::Late => format!("it has not greeted within {} s", GREETING.as_secs()),
                 })
             }
         }
@@ -129,14 +134,14 @@ impl Server {
     }
 
     /// Sends one request and waits for its response.
-    pub(crate) async fn request(&self, method: &str, params: &Value, until: Instant) -> Result<Value, Failed> {
+    pub(crate) async fn request(&self, method: &str, params: &Value, until: Instant) -> Result<Value, RequestError> {
         let (id, answer) = self.link.ask(method, params);
         match timeout_at(until.into(), answer).await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(_)) => Err(Failed::Ended("it was ended".to_owned())),
+            Ok(Err(_)) => Err(RequestError::Ended("it was ended".to_owned())),
             Err(_) => {
                 self.link.forget(id);
-                Err(Failed::Late)
+                Err(RequestError::Late)
             }
         }
     }
@@ -145,8 +150,8 @@ impl Server {
     /// project.
     ///
     /// # Errors
-    /// [`NoAnswer`]
-    pub(super) async fn answer(&self, method: &str, params: &Value, until: Instant) -> Result<Value, NoAnswer> {
+    /// [`QueryError`]
+    pub(super) async fn answer(&self, method: &str, params: &Value, until: Instant) -> Result<Value, QueryError> {
         let begun = Instant::now();
         loop {
             let answered = self.request(method, params, until).await;
@@ -155,16 +160,17 @@ impl Server {
                 Ok(Value::Array(items)) if items.is_empty() && !is_done => {}
                 Ok(Value::Null) if !is_done => {}
                 Ok(answer) => return Ok(answer),
-                Err(Failed::Refused(refusal)) if (refusal.is_passing() || !is_done) && Instant::now() < until => {}
-                Err(Failed::Refused(refusal)) => {
-                    return Err(NoAnswer::Refused {
+                Err(RequestError::Refused(refusal)) if (refusal.is_passing() || !is_done) && Instant::now() < until => {
+                }
+                Err(RequestError::Refused(refusal)) => {
+                    return Err(QueryError::Refused {
                         server: self.row.name.clone(),
                         why: refusal.message.chars().take(500).collect(),
                     });
                 }
-                Err(Failed::Late) => return Err(self.late(begun)),
-                Err(Failed::Ended(why)) => {
-                    return Err(NoAnswer::Ended {
+                Err(RequestError::Late) => return Err(self.late(begun)),
+                Err(RequestError::Ended(why)) => {
+                    return Err(QueryError::Ended {
                         server: self.row.name.clone(),
                         why,
                     });
@@ -174,9 +180,9 @@ impl Server {
         }
     }
 
-    fn late(&self, begun: Instant) -> NoAnswer {
-        NoAnswer::Late {
-            still: self.still().unwrap_or_else(|| Still {
+    fn late(&self, begun: Instant) -> QueryError {
+        QueryError::Late {
+            still: self.still().unwrap_or_else(|| Indexing {
                 server: self.row.name.clone(),
                 doing: None,
             }),
@@ -185,9 +191,9 @@ impl Server {
     }
 
     /// The server's present task, if it is not done with the project.
-    pub(super) fn still(&self) -> Option<Still> {
+    pub(super) fn still(&self) -> Option<Indexing> {
         let doing = self.link.busy()?;
-        Some(Still {
+        Some(Indexing {
             server: self.row.name.clone(),
             doing: Some(doing).filter(|doing| !doing.is_empty()),
         })
@@ -227,7 +233,7 @@ impl Server {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(super) async fn catch_up(&self, file: Option<&Path>) -> Result<(Option<Arc<Source>>, News), NoAnswer> {
+    pub(super) async fn catch_up(&self, file: Option<&Path>) -> Result<(Option<Arc<SourceText>>, Update), QueryError> {
         let documents = Arc::clone(&self.documents).lock_owned().await;
         let (link, root, row) = (Arc::clone(&self.link), self.root.clone(), self.row.clone());
         let (home, path) = (self.home.clone(), file.map(Path::to_owned));
@@ -241,8 +247,8 @@ impl Server {
                     .transpose()
                     .map_err(|error| with_causes(&error))?
                     .map(|(source, more)| {
-                        if more == News::Some {
-                            news = News::Some;
+                        if more == Update::Some {
+                            news = Update::Some;
                         }
                         source
                     });
@@ -250,7 +256,7 @@ impl Server {
             });
             told.map_err(|error| with_causes(&error))
                 .and_then(|told| told)
-                .map_err(|why| NoAnswer::Unreadable {
+                .map_err(|why| QueryError::Unreadable {
                     file: path
                         .map(|path| super::source::told(&project, &path))
                         .unwrap_or_default(),
@@ -292,14 +298,14 @@ fn launch(program: PathBuf, row: &LanguageServer, root: &Path, home: &Home) -> L
 
 /// The parameters of `initialize`. They announce no capability that would make the server wait for an editor.
 fn greeting(row: &LanguageServer, root: &Path) -> Value {
-    let folder = json!({"uri": uri::of_path(root), "name": root.file_name().map_or("project".into(), |name| name.to_string_lossy())});
+    let folder = json!({"uri": uri::from_path(root), "name": root.file_name().map_or("project".into(), |name| name.to_string_lossy())});
     let kinds: Vec<u8> = (1..=26).collect();
     json!({
         // The sandbox hides ralph's process from the server; the guard ends the server instead.
         "processId": null,
         "clientInfo": {"name": "ralph", "version": env!("CARGO_PKG_VERSION")},
         "rootPath": root.to_string_lossy(),
-        "rootUri": uri::of_path(root),
+        "rootUri": uri::from_path(root),
         "workspaceFolders": [folder],
         "initializationOptions": row.options,
         "capabilities": {

@@ -9,7 +9,7 @@ use std::{
 use ralph_system::files::{self, ReadError};
 use ralph_text::with_causes;
 
-use super::{facts::NoAnswer, position::Text};
+use super::{facts::QueryError, position::IndexedText};
 
 /// Most bytes of a file that a server is sent.
 pub(super) const FILE_CAP_BYTES: u64 = 4 << 20;
@@ -25,7 +25,7 @@ pub(super) struct Stamp {
 
 impl Stamp {
     /// The stamp of a regular file.
-    pub(super) fn of(path: &Path) -> Option<Stamp> {
+    pub(super) fn from_path(path: &Path) -> Option<Stamp> {
         let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
         Some(Stamp {
             size: metadata.size(),
@@ -38,8 +38,8 @@ impl Stamp {
 
 /// The text of a file, with its stamp.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Source {
-    pub(super) text: Text,
+pub(super) struct SourceText {
+    pub(super) text: IndexedText,
     pub(super) stamp: Stamp,
     /// Whether the file begins with a byte order mark, which is not part of the text.
     pub(super) marked: bool,
@@ -48,30 +48,30 @@ pub(super) struct Source {
 pub(super) const MARK: char = '\u{feff}';
 
 /// Reads a text. The stamp is taken before reading, so that changes meanwhile are noticed.
-pub(crate) fn read(path: &Path) -> Result<Source, ReadError> {
-    let stamp = Stamp::of(path).ok_or_else(|| match files::read_head(path, 0) {
+pub(crate) fn read(path: &Path) -> Result<SourceText, ReadError> {
+    let stamp = Stamp::from_path(path).ok_or_else(|| match files::read_head(path, 0) {
         Err(error) => error,
         Ok(_) => io::Error::from(io::ErrorKind::NotFound).into(),
     })?;
     let marked = files::read_head(path, 3)?.starts_with("\u{feff}".as_bytes());
     let text = files::read_text(path, FILE_CAP_BYTES)?;
-    Ok(Source {
-        text: Text::new(text),
+    Ok(SourceText {
+        text: IndexedText::new(text),
         stamp,
         marked,
     })
 }
 
 /// The path of a file in `project`, without links.
-pub(super) fn resolve(project: &Path, file: &str) -> Result<PathBuf, NoAnswer> {
+pub(super) fn resolve(project: &Path, file: &str) -> Result<PathBuf, QueryError> {
     let named = super::uri::to_path(file).unwrap_or_else(|| PathBuf::from(file));
-    let path = fs::canonicalize(project.join(named)).map_err(|error| NoAnswer::Unreadable {
+    let path = fs::canonicalize(project.join(named)).map_err(|error| QueryError::Unreadable {
         file: file.to_owned(),
         why: with_causes(&error),
     })?;
     match path.starts_with(project) {
         true => Ok(path),
-        false => Err(NoAnswer::Outside { file: file.to_owned() }),
+        false => Err(QueryError::Outside { file: file.to_owned() }),
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::{
     uri,
-    wire::{Frames, Refusal, Said, framed, notification, request},
+    wire::{Frames, Incoming, ResponseError, framed, notification, request},
 };
 
 /// Most files whose diagnostics are stored, and most diagnostics of one file.
@@ -27,31 +27,31 @@ const SAID_BYTES: usize = 4 << 10;
 
 /// The reason why a request has no response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Failed {
+pub(super) enum RequestError {
     /// The server has ended, with the reason.
     Ended(String),
-    Refused(Refusal),
+    Refused(ResponseError),
     Late,
 }
 
-type Answer = oneshot::Sender<Result<Value, Failed>>;
+type ResponseSender = oneshot::Sender<Result<Value, RequestError>>;
 
 /// The connection to a server.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct ServerLink {
     child: Mutex<Option<Child>>,
-    heard: Mutex<Heard>,
+    state: Mutex<ServerState>,
     /// Incremented with every message about the server's state.
     news: watch::Sender<u64>,
     root: PathBuf,
 }
 
 #[derive(Debug)]
-struct Heard {
+struct ServerState {
     next: i64,
-    waiting: HashMap<i64, Answer>,
+    waiting: HashMap<i64, ResponseSender>,
     /// The latest diagnostics of each file.
-    diagnostics: BTreeMap<PathBuf, Published>,
+    diagnostics: BTreeMap<PathBuf, PublishedDiagnostics>,
     /// Running tasks by their tokens.
     tasks: BTreeMap<String, String>,
     /// rust-analyzer's own report of its state, which is the most reliable.
@@ -62,26 +62,26 @@ struct Heard {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Published {
+pub(super) struct PublishedDiagnostics {
     pub(super) items: Vec<Value>,
     /// A number that grows with each publication.
     pub(super) number: u64,
 }
 
-impl Published {
+impl PublishedDiagnostics {
     /// The first diagnostics in a server's response.
-    pub(super) fn of(diagnostics: &Value, number: u64) -> Self {
+    pub(super) fn from_response(diagnostics: &Value, number: u64) -> Self {
         let items = diagnostics.as_array().map_or(&[][..], Vec::as_slice);
         let items = items.iter().take(IN_A_FILE).cloned().collect();
         Self { items, number }
     }
 }
 
-impl Link {
+impl ServerLink {
     pub(super) fn new(root: PathBuf) -> Self {
         Self {
             child: Mutex::default(),
-            heard: Mutex::new(Heard {
+            state: Mutex::new(ServerState {
                 next: 1,
                 waiting: HashMap::new(),
                 diagnostics: BTreeMap::new(),
@@ -96,11 +96,11 @@ impl Link {
         }
     }
 
-    fn heard(&self) -> MutexGuard<'_, Heard> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, ServerState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn is_of(&self, child: Child) {
+    pub(super) fn set_child(&self, child: Child) {
         *self.child.lock().unwrap_or_else(PoisonError::into_inner) = Some(child);
     }
 
@@ -124,29 +124,29 @@ impl Link {
     }
 
     /// Sends a request. Returns its id and the receiver of the response.
-    pub(super) fn ask(&self, method: &str, params: &Value) -> (i64, oneshot::Receiver<Result<Value, Failed>>) {
+    pub(super) fn ask(&self, method: &str, params: &Value) -> (i64, oneshot::Receiver<Result<Value, RequestError>>) {
         let (answer, answered) = oneshot::channel();
         let id = {
-            let mut heard = self.heard();
-            let id = heard.next;
-            heard.next += 1;
-            match &heard.ended {
-                Some(why) => _ = answer.send(Err(Failed::Ended(why.clone()))), // the receiver is returned below
-                None => _ = heard.waiting.insert(id, answer),
+            let mut state = self.state();
+            let id = state.next;
+            state.next += 1;
+            match &state.ended {
+                Some(why) => _ = answer.send(Err(RequestError::Ended(why.clone()))), // the receiver is returned below
+                None => _ = state.waiting.insert(id, answer),
             }
             id
         };
         if !self.write(&request(id, method, params))
-            && let Some(answer) = self.heard().waiting.remove(&id)
+            && let Some(answer) = self.state().waiting.remove(&id)
         {
-            _ = answer.send(Err(Failed::Ended("it takes no input".to_owned()))); // the receiver is in scope
+            _ = answer.send(Err(RequestError::Ended("it takes no input".to_owned()))); // the receiver is in scope
         }
         (id, answered)
     }
 
     /// Cancels a request.
     pub(super) fn forget(&self, id: i64) {
-        if self.heard().waiting.remove(&id).is_some() {
+        if self.state().waiting.remove(&id).is_some() {
             self.notify("$/cancelRequest", &json!({"id": id}));
         }
     }
@@ -157,8 +157,8 @@ impl Link {
 
     /// The server's present task, if it reports that it is not done.
     pub(super) fn busy(&self) -> Option<String> {
-        let heard = self.heard();
-        match (heard.tasks.values().next(), heard.quiescent) {
+        let state = self.state();
+        match (state.tasks.values().next(), state.quiescent) {
             (Some(task), _) => Some(task.clone()),
             (None, Some(false)) => Some(String::new()),
             (None, Some(true) | None) => None,
@@ -167,49 +167,49 @@ impl Link {
 
     /// Whether the server reports that it has seen the whole project.
     pub(super) fn says_done(&self) -> bool {
-        self.heard().quiescent == Some(true)
+        self.state().quiescent == Some(true)
     }
 
     /// The time of the last message about the server's state.
     pub(super) fn latest(&self) -> Instant {
-        self.heard().latest
+        self.state().latest
     }
 
     pub(super) fn ended(&self) -> Option<String> {
-        self.heard().ended.clone()
+        self.state().ended.clone()
     }
 
-    pub(super) fn published(&self, path: &std::path::Path) -> Option<Published> {
-        self.heard().diagnostics.get(path).cloned()
+    pub(super) fn published(&self, path: &std::path::Path) -> Option<PublishedDiagnostics> {
+        self.state().diagnostics.get(path).cloned()
     }
 
-    pub(super) fn all_published(&self) -> Vec<(PathBuf, Published)> {
-        let heard = self.heard();
-        heard
+    pub(super) fn all_published(&self) -> Vec<(PathBuf, PublishedDiagnostics)> {
+        let state = self.state();
+        state
             .diagnostics
             .iter()
             .map(|(path, published)| (path.clone(), published.clone()))
             .collect()
     }
 
-    fn take(&self, said: Said) {
+    fn take(&self, said: Incoming) {
         match said {
-            Said::Rubbish => {}
-            Said::Response { id, result } => {
+            Incoming::Rubbish => {}
+            Incoming::Response { id, result } => {
                 // A response after its deadline is dropped.
-                if let Some(answer) = self.heard().waiting.remove(&id) {
-                    _ = answer.send(result.map_err(Failed::Refused)); // the request may have been dropped
+                if let Some(answer) = self.state().waiting.remove(&id) {
+                    _ = answer.send(result.map_err(RequestError::Refused)); // the request may have been dropped
                 }
             }
-            Said::Request { id, method, params } => {
+            Incoming::Request { id, method, params } => {
                 let answer = match reply(&method, &params, &self.root) {
                     Some(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
                     None => json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "not supported"}}),
                 };
                 _ = self.write(&answer); // the server may have ended
             }
-            Said::Notification { method, params } => {
-                if self.heard().take(&method, &params) {
+            Incoming::Notification { method, params } => {
+                if self.state().take(&method, &params) {
                     self.tell();
                 }
             }
@@ -228,7 +228,7 @@ fn reply(method: &str, params: &Value, root: &std::path::Path) -> Option<Value> 
             let items = params["items"].as_array().map_or(0, Vec::len).min(1000);
             Some(Value::Array(vec![Value::Null; items]))
         }
-        "workspace/workspaceFolders" => Some(json!([{"uri": uri::of_path(root), "name": "project"}])),
+        "workspace/workspaceFolders" => Some(json!([{"uri": uri::from_path(root), "name": "project"}])),
         // Edits are made only when an agent asks for them, so a server's own edits are refused.
         "workspace/applyEdit" => Some(json!({"applied": false})),
         "window/showDocument" => Some(json!({"success": false})),
@@ -244,7 +244,7 @@ fn reply(method: &str, params: &Value, root: &std::path::Path) -> Option<Value> 
     }
 }
 
-impl Heard {
+impl ServerState {
     /// Applies a notification. Returns whether it concerns the server's state.
     fn take(&mut self, method: &str, params: &Value) -> bool {
         match method {
@@ -274,8 +274,10 @@ impl Heard {
                 return;
             }
         }
-        self.diagnostics
-            .insert(path, Published::of(&params["diagnostics"], number));
+        self.diagnostics.insert(
+            path,
+            PublishedDiagnostics::from_response(&params["diagnostics"], number),
+        );
     }
 
     fn progress(&mut self, params: &Value) {
@@ -311,22 +313,22 @@ fn shown(text: &str) -> String {
 }
 
 /// Reads a server's output.
-pub(super) struct Reader {
-    pub(super) link: std::sync::Arc<Link>,
+pub(super) struct ServerOutput {
+    pub(super) link: std::sync::Arc<ServerLink>,
     pub(super) frames: Frames,
     /// Signalled when all processes of the server are gone.
     pub(super) gone: Option<oneshot::Sender<()>>,
 }
 
-impl OutputSink for Reader {
+impl OutputSink for ServerOutput {
     fn terminal(&mut self, bytes: &[u8]) {
-        let mut heard = self.link.heard();
-        heard.stderr.push_str(&String::from_utf8_lossy(bytes));
-        let mut cut = heard.stderr.len().saturating_sub(SAID_BYTES);
-        while !heard.stderr.is_char_boundary(cut) {
+        let mut state = self.link.state();
+        state.stderr.push_str(&String::from_utf8_lossy(bytes));
+        let mut cut = state.stderr.len().saturating_sub(SAID_BYTES);
+        while !state.stderr.is_char_boundary(cut) {
             cut += 1;
         }
-        heard.stderr.drain(..cut);
+        state.stderr.drain(..cut);
     }
 
     fn stdout(&mut self, bytes: &[u8]) {
@@ -335,14 +337,14 @@ impl OutputSink for Reader {
     }
 
     fn ended(&mut self, end: ChildEnd) {
-        let mut heard = self.link.heard();
-        let why = why_it_ended(&end, &heard.stderr);
-        for (_, answer) in heard.waiting.drain() {
-            _ = answer.send(Err(Failed::Ended(why.clone()))); // the request may have been dropped
+        let mut state = self.link.state();
+        let why = why_it_ended(&end, &state.stderr);
+        for (_, answer) in state.waiting.drain() {
+            _ = answer.send(Err(RequestError::Ended(why.clone()))); // the request may have been dropped
         }
-        heard.tasks.clear();
-        heard.ended = Some(why);
-        drop(heard);
+        state.tasks.clear();
+        state.ended = Some(why);
+        drop(state);
         self.link.tell();
         if let Some(gone) = self.gone.take() {
             _ = gone.send(()); // the receiver may have been dropped

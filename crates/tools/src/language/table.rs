@@ -24,14 +24,14 @@ pub struct LanguageServer {
 
 /// Name and command, arguments, extensions, root markers. If several support the same files, the first installed one is
 /// used.
-type Row = (
+type ServerRow = (
     &'static str,
     &'static str,
     &'static [&'static str],
     &'static [&'static str],
 );
 
-const ROWS: &[Row] = &[
+const ROWS: &[ServerRow] = &[
     ("rust-analyzer", "", &["rs"], &["Cargo.toml", "rust-project.json"]),
     (TSC, "--lsp --stdio", TYPESCRIPT, TYPESCRIPT_ROOTS),
     ("typescript-language-server", "--stdio", TYPESCRIPT, TYPESCRIPT_ROOTS),

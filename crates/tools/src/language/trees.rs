@@ -18,12 +18,12 @@ use tokio::{sync::oneshot, task::spawn_blocking, time::timeout_at};
 
 use super::{
     answers::told,
-    edits::{Plan, Replacement},
-    facts::{Found, NoAnswer, Pattern, Place, Still},
+    edits::{EditPlan, Replacement},
+    facts::{Indexing, LanguageAnswer, QueryError, SourceLocation, SyntaxPattern},
     home::{Home, blocking, confined},
     places::cut,
-    pool::Servers,
-    position::Text,
+    pool::ServerPool,
+    position::IndexedText,
     source::{self, MARK, resolve},
 };
 
@@ -40,7 +40,7 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// A match as ast-grep reports it.
 #[derive(Debug)]
-struct Match {
+struct SyntaxMatch {
     file: PathBuf,
     /// The line and the column, in characters from 0.
     line: usize,
@@ -49,26 +49,30 @@ struct Match {
     replacement: Option<(usize, usize, String)>,
 }
 
-pub(super) async fn search(languages: &Servers, pattern: &Pattern, until: Instant) -> Result<Found, NoAnswer> {
+pub(super) async fn search(
+    languages: &ServerPool,
+    pattern: &SyntaxPattern,
+    until: Instant,
+) -> Result<LanguageAnswer, QueryError> {
     let home = languages.home();
     let matches = run(home, pattern, None, until).await?;
     let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    let places = matches.into_iter().map(|found| Place {
+    let places = matches.into_iter().map(|found| SourceLocation {
         path: source::told(&home.project, &found.file),
         line: number(found.line + 1),
         column: number(found.column + 1),
         source: Some(cut(found.first_line.trim())),
     });
-    Ok(Found::Matches(told(places.collect(), None)))
+    Ok(LanguageAnswer::Matches(told(places.collect(), None)))
 }
 
 /// Plans the edits of a replacement.
 pub(super) async fn replace(
-    languages: &Servers,
-    pattern: &Pattern,
+    languages: &ServerPool,
+    pattern: &SyntaxPattern,
     rewrite: &str,
     until: Instant,
-) -> Result<Plan, NoAnswer> {
+) -> Result<EditPlan, QueryError> {
     let home = languages.home().clone();
     let mut files: BTreeMap<PathBuf, Vec<(usize, usize, String)>> = BTreeMap::new();
     for found in run(&home, pattern, Some(rewrite), until).await? {
@@ -76,17 +80,17 @@ pub(super) async fn replace(
     }
     blocking(move || {
         let files = files.into_iter().map(|(path, found)| {
-            (path, move |text: &Text, mark_bytes: usize| {
+            (path, move |text: &IndexedText, mark_bytes: usize| {
                 Ok(outermost(text, mark_bytes, found))
             })
         });
-        Plan::new(&home, files)
+        EditPlan::new(&home, files)
     })
     .await
 }
 
 /// The replacements without those nested in another. Nested matches are found again in the result.
-fn outermost(text: &Text, mark_bytes: usize, mut found: Vec<(usize, usize, String)>) -> Vec<Replacement> {
+fn outermost(text: &IndexedText, mark_bytes: usize, mut found: Vec<(usize, usize, String)>) -> Vec<Replacement> {
     found.sort_by_key(|(start, end, _)| (*start, std::cmp::Reverse(*end)));
     let mut kept: Vec<Replacement> = Vec::new();
     for (start, end, with) in found {
@@ -98,9 +102,14 @@ fn outermost(text: &Text, mark_bytes: usize, mut found: Vec<(usize, usize, Strin
     kept
 }
 
-async fn run(home: &Home, pattern: &Pattern, rewrite: Option<&str>, until: Instant) -> Result<Vec<Match>, NoAnswer> {
+async fn run(
+    home: &Home,
+    pattern: &SyntaxPattern,
+    rewrite: Option<&str>,
+    until: Instant,
+) -> Result<Vec<SyntaxMatch>, QueryError> {
     if pattern.pattern.trim().is_empty() {
-        return Err(NoAnswer::NoPattern);
+        return Err(QueryError::NoPattern);
     }
     // Each option is one argument, since a pattern may begin with a dash.
     let mut args = vec!["run".to_owned(), "--json=stream".to_owned(), "--color=never".to_owned()];
@@ -111,7 +120,7 @@ async fn run(home: &Home, pattern: &Pattern, rewrite: Option<&str>, until: Insta
     let (place, named) = (home.clone(), pattern.path.clone().unwrap_or_else(|| ".".to_owned()));
     let path = blocking(move || {
         confined(&place, || resolve(&place.project, &named)).unwrap_or_else(|error| {
-            Err(NoAnswer::Unreadable {
+            Err(QueryError::Unreadable {
                 file: named.clone(),
                 why: with_causes(&error),
             })
@@ -123,11 +132,11 @@ async fn run(home: &Home, pattern: &Pattern, rewrite: Option<&str>, until: Insta
         .stdout
         .split(|byte| *byte == b'\n')
         .filter_map(|line| read(home, line));
-    let matches: Vec<Match> = matches.take(MATCHES).collect();
+    let matches: Vec<SyntaxMatch> = matches.take(MATCHES).collect();
     let is_cut = printed.stdout.len() >= OUTPUT_BYTES;
     match (&printed.end, matches.is_empty()) {
         // Edits are made at all places or at none.
-        _ if is_cut && rewrite.is_some() => Err(NoAnswer::TooManyMatches),
+        _ if is_cut && rewrite.is_some() => Err(QueryError::TooManyMatches),
         // As with grep, exit code 1 means no match. Code 0 without a match comes with a warning about the pattern.
         (ChildEnd::Exited(Exit::Code { code: 0 }), true) => {
             printed.complaint().map_or(Ok(matches), |why| Err(refused(why)))
@@ -140,14 +149,14 @@ async fn run(home: &Home, pattern: &Pattern, rewrite: Option<&str>, until: Insta
     }
 }
 
-fn refused(why: String) -> NoAnswer {
-    NoAnswer::Refused {
+fn refused(why: String) -> QueryError {
+    QueryError::Refused {
         server: AST_GREP.to_owned(),
         why,
     }
 }
 
-fn read(home: &Home, line: &[u8]) -> Option<Match> {
+fn read(home: &Home, line: &[u8]) -> Option<SyntaxMatch> {
     let found: Value = serde_json::from_slice(line).ok()?;
     let number = |value: &Value| usize::try_from(value.as_u64()?).ok();
     let start = &found["range"]["start"];
@@ -158,7 +167,7 @@ fn read(home: &Home, line: &[u8]) -> Option<Match> {
     let lines = found["lines"].as_str()?.lines().next().unwrap_or_default();
     // The program counts a byte order mark as a character of the first line.
     let (marks, first_line) = lines.strip_prefix(MARK).map_or((0, lines), |rest| (1, rest));
-    Some(Match {
+    Some(SyntaxMatch {
         file: home.project.join(found["file"].as_str()?),
         line: number(&start["line"])?,
         column: number(&start["column"])?.saturating_sub(marks),
@@ -167,13 +176,13 @@ fn read(home: &Home, line: &[u8]) -> Option<Match> {
     })
 }
 
-struct Printed {
+struct AstGrepOutput {
     stdout: Vec<u8>,
     stderr: String,
     end: ChildEnd,
 }
 
-impl Printed {
+impl AstGrepOutput {
     /// The program's error message.
     fn complaint(&self) -> Option<String> {
         // Earlier lines concern its installation.
@@ -193,13 +202,13 @@ impl Printed {
     }
 }
 
-async fn printed(home: &Home, args: Vec<String>, until: Instant) -> Result<Printed, NoAnswer> {
-    let not_started = |why: String| NoAnswer::NotStarted {
+async fn printed(home: &Home, args: Vec<String>, until: Instant) -> Result<AstGrepOutput, QueryError> {
+    let not_started = |why: String| QueryError::NotStarted {
         server: AST_GREP.to_owned(),
         why,
     };
     let (told, ended) = oneshot::channel();
-    let collector = Collector {
+    let collector = AstGrepCollector {
         stdout: Vec::new(),
         stderr: String::new(),
         plain: PlainText::new(KeptEscapes::Nothing),
@@ -219,11 +228,11 @@ async fn printed(home: &Home, args: Vec<String>, until: Instant) -> Result<Print
     let child = child.map_err(not_started)?;
     match timeout_at(until.into(), ended).await {
         Ok(Ok(printed)) => Ok(printed),
-        Ok(Err(_)) => Err(NoAnswer::Closed),
+        Ok(Err(_)) => Err(QueryError::Closed),
         Err(_) => {
             child.stop(StopSpeed::Immediate);
-            Err(NoAnswer::Late {
-                still: Still {
+            Err(QueryError::Late {
+                still: Indexing {
                     server: AST_GREP.to_owned(),
                     doing: None,
                 },
@@ -233,14 +242,14 @@ async fn printed(home: &Home, args: Vec<String>, until: Instant) -> Result<Print
     }
 }
 
-struct Collector {
+struct AstGrepCollector {
     stdout: Vec<u8>,
     stderr: String,
     plain: PlainText,
-    told: Option<oneshot::Sender<Printed>>,
+    told: Option<oneshot::Sender<AstGrepOutput>>,
 }
 
-impl OutputSink for Collector {
+impl OutputSink for AstGrepCollector {
     fn terminal(&mut self, bytes: &[u8]) {
         let stderr = &mut self.stderr;
         self.plain.feed(bytes, |line| {
@@ -260,7 +269,7 @@ impl OutputSink for Collector {
         let stderr = &mut self.stderr;
         self.plain.finish(|line| stderr.push_str(line));
         if let Some(told) = self.told.take() {
-            let printed = Printed {
+            let printed = AstGrepOutput {
                 stdout: std::mem::take(&mut self.stdout),
                 stderr: std::mem::take(&mut self.stderr),
                 end,
@@ -276,7 +285,7 @@ mod tests {
 
     #[test]
     fn of_replacements_within_each_other_the_outer_one_is_made() {
-        let text = Text::new("f(f(a)) f(b)".to_owned());
+        let text = IndexedText::new("f(f(a)) f(b)".to_owned());
         let found = vec![
             (2, 6, "g".to_owned()),
             (0, 7, "h".to_owned()),

@@ -8,7 +8,7 @@ use std::{
 
 const SCHEME: &str = "file://";
 
-pub(super) fn of_path(path: &Path) -> String {
+pub(super) fn from_path(path: &Path) -> String {
     let mut uri = SCHEME.to_owned();
     for byte in path.as_os_str().as_bytes() {
         match byte {
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn a_path_comes_back_from_its_address_however_a_server_writes_it() {
         for path in ["/a/b c/ü#?%.rs", "/", "/x+y@z"] {
-            assert_eq!(to_path(&of_path(Path::new(path))), Some(PathBuf::from(path)));
+            assert_eq!(to_path(&from_path(Path::new(path))), Some(PathBuf::from(path)));
         }
         assert_eq!(to_path("file:///a/%C3%BC/b@c"), Some(PathBuf::from("/a/ü/b@c")));
         assert_eq!(to_path("file://localhost/a"), Some(PathBuf::from("/a")));

@@ -24,21 +24,31 @@ pub(super) fn notification(method: &str, params: &Value) -> Value {
 
 /// A message from a server.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Said {
-    Response { id: i64, result: Result<Value, Refusal> },
-    Request { id: Value, method: String, params: Value },
-    Notification { method: String, params: Value },
+pub(super) enum Incoming {
+    Response {
+        id: i64,
+        result: Result<Value, ResponseError>,
+    },
+    Request {
+        id: Value,
+        method: String,
+        params: Value,
+    },
+    Notification {
+        method: String,
+        params: Value,
+    },
     Rubbish,
 }
 
 /// An error response of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct ResponseError {
     pub(super) code: i64,
     pub(super) message: String,
 }
 
-impl Refusal {
+impl ResponseError {
     /// Whether the request has to be repeated, since files changed while it was processed.
     pub(super) fn is_passing(&self) -> bool {
         const CONTENT_MODIFIED: i64 = -32801;
@@ -47,20 +57,22 @@ impl Refusal {
     }
 }
 
-fn said(body: &[u8]) -> Said {
+fn said(body: &[u8]) -> Incoming {
     let Ok(Value::Object(mut message)) = serde_json::from_slice(body) else {
-        return Said::Rubbish;
+        return Incoming::Rubbish;
     };
     let id = message.remove("id");
     let params = message.remove("params").unwrap_or(Value::Null);
     match (message.remove("method"), id) {
-        (Some(Value::String(method)), None) => Said::Notification { method, params },
-        (Some(Value::String(method)), Some(id)) => Said::Request { id, method, params },
+        (Some(Value::String(method)), None) => Incoming::Notification { method, params },
+        (Some(Value::String(method)), Some(id)) => Incoming::Request { id, method, params },
         (None, Some(id)) => {
-            let Some(id) = id.as_i64() else { return Said::Rubbish };
+            let Some(id) = id.as_i64() else {
+                return Incoming::Rubbish;
+            };
             let result = match message.remove("error") {
                 None | Some(Value::Null) => Ok(message.remove("result").unwrap_or(Value::Null)),
-                Some(error) => Err(Refusal {
+                Some(error) => Err(ResponseError {
                     code: error["code"].as_i64().unwrap_or_default(),
                     message: error["message"]
                         .as_str()
@@ -68,20 +80,20 @@ fn said(body: &[u8]) -> Said {
                         .to_owned(),
                 }),
             };
-            Said::Response { id, result }
+            Incoming::Response { id, result }
         }
-        (_, _) => Said::Rubbish,
+        (_, _) => Incoming::Rubbish,
     }
 }
 
 /// Parses messages from bytes, cut at any position.
 #[derive(Debug)]
 pub(super) struct Frames {
-    state: State,
+    state: FrameState,
 }
 
 #[derive(Debug)]
-enum State {
+enum FrameState {
     Header {
         line: Vec<u8>,
         length: Option<usize>,
@@ -96,7 +108,7 @@ enum State {
     },
 }
 
-const START: State = State::Header {
+const START: FrameState = FrameState::Header {
     line: Vec::new(),
     length: None,
 };
@@ -108,10 +120,10 @@ impl Default for Frames {
 }
 
 impl Frames {
-    pub(super) fn feed(&mut self, mut bytes: &[u8], mut take: impl FnMut(Said)) {
+    pub(super) fn feed(&mut self, mut bytes: &[u8], mut take: impl FnMut(Incoming)) {
         while !bytes.is_empty() {
             let taken = match &mut self.state {
-                State::Header { line, length } => {
+                FrameState::Header { line, length } => {
                     let end = bytes.iter().position(|byte| *byte == b'\n');
                     let part = &bytes[..end.unwrap_or(bytes.len())];
                     // An overlong line is truncated; it does not parse as a header, and is skipped up to its end.
@@ -121,32 +133,32 @@ impl Frames {
                         let read = std::mem::take(line);
                         let text = String::from_utf8_lossy(&read);
                         match (header(text.trim()), *length) {
-                            (Header::Length(found), _) => *length = Some(found),
-                            (Header::End, Some(length)) if length > MESSAGE_CAP_BYTES => {
-                                take(Said::Rubbish);
-                                self.state = State::Skipping { bytes: length };
+                            (HeaderLine::Length(found), _) => *length = Some(found),
+                            (HeaderLine::End, Some(length)) if length > MESSAGE_CAP_BYTES => {
+                                take(Incoming::Rubbish);
+                                self.state = FrameState::Skipping { bytes: length };
                             }
-                            (Header::End, Some(length)) => {
+                            (HeaderLine::End, Some(length)) => {
                                 let bytes = Vec::new();
-                                self.state = State::Body { bytes, length };
+                                self.state = FrameState::Body { bytes, length };
                                 self.finish(&mut take);
                             }
-                            (Header::Other, _) | (Header::End, None) => {}
-                            (Header::None, _) => {
+                            (HeaderLine::Other, _) | (HeaderLine::End, None) => {}
+                            (HeaderLine::None, _) => {
                                 *length = None;
-                                take(Said::Rubbish);
+                                take(Incoming::Rubbish);
                             }
                         }
                     }
                     end.map_or(bytes.len(), |end| end + 1)
                 }
-                State::Body { bytes: body, length } => {
+                FrameState::Body { bytes: body, length } => {
                     let taken = (*length - body.len()).min(bytes.len());
                     body.extend_from_slice(&bytes[..taken]);
                     self.finish(&mut take);
                     taken
                 }
-                State::Skipping { bytes: left } => {
+                FrameState::Skipping { bytes: left } => {
                     let taken = (*left).min(bytes.len());
                     *left -= taken;
                     if *left == 0 {
@@ -160,8 +172,8 @@ impl Frames {
     }
 
     /// Passes on the message once its body is complete.
-    fn finish(&mut self, take: &mut impl FnMut(Said)) {
-        if let State::Body { bytes, length } = &self.state
+    fn finish(&mut self, take: &mut impl FnMut(Incoming)) {
+        if let FrameState::Body { bytes, length } = &self.state
             && bytes.len() == *length
         {
             take(said(bytes));
@@ -170,7 +182,7 @@ impl Frames {
     }
 }
 
-enum Header {
+enum HeaderLine {
     Length(usize),
     Other,
     End,
@@ -178,16 +190,16 @@ enum Header {
     None,
 }
 
-fn header(line: &str) -> Header {
+fn header(line: &str) -> HeaderLine {
     if line.is_empty() {
-        return Header::End;
+        return HeaderLine::End;
     }
     match line.split_once(':') {
         Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
-            value.trim().parse().map_or(Header::None, Header::Length)
+            value.trim().parse().map_or(HeaderLine::None, HeaderLine::Length)
         }
-        Some((name, _)) if name.eq_ignore_ascii_case("content-type") => Header::Other,
-        Some(_) | None => Header::None,
+        Some((name, _)) if name.eq_ignore_ascii_case("content-type") => HeaderLine::Other,
+        Some(_) | None => HeaderLine::None,
     }
 }
 
@@ -195,7 +207,7 @@ fn header(line: &str) -> Header {
 mod tests {
     use super::*;
 
-    fn all(pieces: &[&[u8]]) -> Vec<Said> {
+    fn all(pieces: &[&[u8]]) -> Vec<Incoming> {
         let (mut frames, mut found) = (Frames::default(), Vec::new());
         for piece in pieces {
             frames.feed(piece, |said| found.push(said));
@@ -212,8 +224,8 @@ mod tests {
         stream.extend(framed(&json!({"id": 3, "error": {"code": -32801, "message": "m"}})));
         let whole = all(&[&stream]);
         assert_eq!(whole.len(), 5, "{whole:?}");
-        assert_eq!(whole[0], Said::Rubbish);
-        assert!(matches!(&whole[4], Said::Response { id: 3, result: Err(refusal) } if refusal.is_passing()));
+        assert_eq!(whole[0], Incoming::Rubbish);
+        assert!(matches!(&whole[4], Incoming::Response { id: 3, result: Err(refusal) } if refusal.is_passing()));
         for at in 0..stream.len() {
             assert_eq!(all(&[&stream[..at], &stream[at..]]), whole, "cut at {at}");
         }
@@ -234,7 +246,7 @@ mod tests {
         ] {
             let found = all(&[&rubbish, &good]);
             assert!(
-                matches!(&found[..], [Said::Rubbish, Said::Notification { .. }]),
+                matches!(&found[..], [Incoming::Rubbish, Incoming::Notification { .. }]),
                 "{found:?}"
             );
         }

@@ -21,7 +21,7 @@ pub(super) enum ErrorCode {
 
 /// A message from the client.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Message {
+pub(crate) enum McpMessage {
     Request {
         id: Value,
         method: String,
@@ -36,19 +36,19 @@ pub(crate) enum Message {
 }
 
 /// Parses a line; a batch contains several messages. Responses are dropped, since the server sends no requests.
-pub(crate) fn read(line: &[u8]) -> Vec<Message> {
+pub(crate) fn read(line: &[u8]) -> Vec<McpMessage> {
     if line.iter().all(u8::is_ascii_whitespace) {
         return Vec::new();
     }
     match serde_json::from_slice(line) {
-        Ok(Value::Array(batch)) if batch.is_empty() || batch.len() > BATCH => vec![Message::Broken(error(
+        Ok(Value::Array(batch)) if batch.is_empty() || batch.len() > BATCH => vec![McpMessage::Broken(error(
             &Value::Null,
             ErrorCode::InvalidRequest,
             &format!("a batch has 1 to {BATCH} messages"),
         ))],
         Ok(Value::Array(batch)) => batch.into_iter().filter_map(message).collect(),
         Ok(value) => message(value).into_iter().collect(),
-        Err(why) => vec![Message::Broken(error(
+        Err(why) => vec![McpMessage::Broken(error(
             &Value::Null,
             ErrorCode::Parse,
             &format!("the line is no JSON: {why}"),
@@ -56,8 +56,8 @@ pub(crate) fn read(line: &[u8]) -> Vec<Message> {
     }
 }
 
-fn message(value: Value) -> Option<Message> {
-    let broken = |id: &Value, why: &str| Some(Message::Broken(error(id, ErrorCode::InvalidRequest, why)));
+fn message(value: Value) -> Option<McpMessage> {
+    let broken = |id: &Value, why: &str| Some(McpMessage::Broken(error(id, ErrorCode::InvalidRequest, why)));
     let Value::Object(mut object) = value else {
         return broken(&Value::Null, "a message is an object");
     };
@@ -65,9 +65,9 @@ fn message(value: Value) -> Option<Message> {
     let params = object.remove("params").unwrap_or_else(|| Value::Object(Map::new()));
     match (object.remove("method"), id) {
         (None, Some(_)) if object.contains_key("result") || object.contains_key("error") => None,
-        (Some(Value::String(method)), None) => Some(Message::Notification { method, params }),
+        (Some(Value::String(method)), None) => Some(McpMessage::Notification { method, params }),
         (Some(Value::String(method)), Some(id @ (Value::String(_) | Value::Number(_)))) => {
-            Some(Message::Request { id, method, params })
+            Some(McpMessage::Request { id, method, params })
         }
         (Some(Value::String(_)), Some(_)) => broken(&Value::Null, "the id of a request is a string or a number"),
         (_, id) => broken(&id.unwrap_or(Value::Null), "a message names a method"),
@@ -104,7 +104,7 @@ mod tests {
 
     fn code(line: &[u8]) -> i64 {
         match &read(line)[..] {
-            [Message::Broken(answer)] => answer["error"]["code"].as_i64().expect("a code"),
+            [McpMessage::Broken(answer)] => answer["error"]["code"].as_i64().expect("a code"),
             other => panic!("{other:?}"),
         }
     }
@@ -144,9 +144,9 @@ mod tests {
             matches!(
                 &batch[..],
                 [
-                    Message::Notification { .. },
-                    Message::Request { .. },
-                    Message::Broken(_)
+                    McpMessage::Notification { .. },
+                    McpMessage::Request { .. },
+                    McpMessage::Broken(_)
                 ]
             ),
             "{batch:?}"

@@ -8,11 +8,11 @@ use tokio::{
     task::{AbortHandle, JoinSet},
 };
 
-use crate::json_rpc::{Line, result};
+use crate::json_rpc::{InputLine, result};
 
 use super::{
-    protocol::{self, ErrorCode, Message, error, tool_result},
-    tools::{Tool, ToolProvider},
+    protocol::{self, ErrorCode, McpMessage, error, tool_result},
+    tools::{McpTool, ToolProvider},
 };
 
 /// Most bytes of a line. Arguments of tools are a thousandth of it.
@@ -26,11 +26,11 @@ const INSTRUCTIONS: &str = "Tools of ralph, the loop that runs you: the plan, th
 
 /// Answers the client until it has closed its end and all calls have ended. `write` gets each response.
 pub async fn serve(
-    mut lines: mpsc::Receiver<Line>,
+    mut lines: mpsc::Receiver<InputLine>,
     providers: Vec<Arc<dyn ToolProvider>>,
     mut write: impl FnMut(&Value),
 ) {
-    let mut server = Server {
+    let mut server = ToolServer {
         providers,
         greeted: false,
         calls: JoinSet::new(),
@@ -41,8 +41,8 @@ pub async fn serve(
         tokio::select! {
             line = lines.recv(), if open => match line {
                 None => open = false,
-                Some(Line::TooLong) => write(&protocol::too_long(LINE_CAP_BYTES)),
-                Some(Line::Whole(line)) => {
+                Some(InputLine::TooLong) => write(&protocol::too_long(LINE_CAP_BYTES)),
+                Some(InputLine::Whole(line)) => {
                     for message in protocol::read(&line) {
                         server.take(message).iter().for_each(&mut write);
                     }
@@ -58,7 +58,7 @@ pub async fn serve(
     }
 }
 
-struct Server {
+struct ToolServer {
     providers: Vec<Arc<dyn ToolProvider>>,
     /// Whether the client has sent `initialize`.
     greeted: bool,
@@ -67,18 +67,18 @@ struct Server {
     running: HashMap<String, AbortHandle>,
 }
 
-impl Server {
+impl ToolServer {
     /// Takes a message, and returns the immediate response, if any.
-    fn take(&mut self, message: Message) -> Option<Value> {
+    fn take(&mut self, message: McpMessage) -> Option<Value> {
         match message {
-            Message::Broken(answer) => Some(answer),
-            Message::Notification { method, params } => {
+            McpMessage::Broken(answer) => Some(answer),
+            McpMessage::Notification { method, params } => {
                 if method == "notifications/cancelled" {
                     self.cancel(&params["requestId"]);
                 }
                 None
             }
-            Message::Request { id, method, params } => self.asked(id, &method, params),
+            McpMessage::Request { id, method, params } => self.asked(id, &method, params),
         }
     }
 
@@ -158,7 +158,7 @@ impl Server {
 }
 
 /// A tool in the form of `tools/list`.
-fn described(tool: &Tool) -> Value {
+fn described(tool: &McpTool) -> Value {
     let (properties, required) = (tool.arguments)();
     json!({
         "name": tool.name,
@@ -179,14 +179,14 @@ mod tests {
     use ralph_state::control::ToolAnswer;
 
     use super::*;
-    use crate::mcp::tools::Calling;
+    use crate::mcp::tools::ToolFuture;
 
     /// Two tools: one that answers with its arguments, one that never answers.
     struct Two;
 
     impl ToolProvider for Two {
-        fn tools(&self) -> Vec<Tool> {
-            let tool = |name| Tool {
+        fn tools(&self) -> Vec<McpTool> {
+            let tool = |name| McpTool {
                 name,
                 description: "for a test",
                 arguments: || (json!({}), &[]),
@@ -194,7 +194,7 @@ mod tests {
             vec![tool("echo"), tool("never")]
         }
 
-        fn call<'a>(&'a self, tool: &'a Tool, arguments: Map<String, Value>) -> Calling<'a> {
+        fn call<'a>(&'a self, tool: &'a McpTool, arguments: Map<String, Value>) -> ToolFuture<'a> {
             Box::pin(async move {
                 match tool.name {
                     "never" => std::future::pending().await,
@@ -210,7 +210,7 @@ mod tests {
     async fn answers(lines: &[&str]) -> Vec<Value> {
         let (send, read) = mpsc::channel(256);
         for line in lines {
-            send.send(Line::Whole(line.as_bytes().to_vec())).await.unwrap();
+            send.send(InputLine::Whole(line.as_bytes().to_vec())).await.unwrap();
         }
         drop(send);
         let written = Mutex::new(Vec::new());

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 /// A tool that is offered.
 #[derive(Debug, Clone, Copy)]
-pub struct Tool {
+pub struct McpTool {
     /// No agent has a tool of this name, which would shadow it.
     pub(super) name: &'static str,
     /// The description for the model.
@@ -20,38 +20,38 @@ pub struct Tool {
 }
 
 /// A running call.
-pub(crate) type Calling<'a> = Pin<Box<dyn Future<Output = ToolAnswer> + Send + 'a>>;
+pub(crate) type ToolFuture<'a> = Pin<Box<dyn Future<Output = ToolAnswer> + Send + 'a>>;
 
 /// Offers tools and carries them out.
 pub trait ToolProvider: Send + Sync {
     /// The tools, in the order in which they are listed.
-    fn tools(&self) -> Vec<Tool>;
+    fn tools(&self) -> Vec<McpTool>;
 
     /// Carries out a tool of [`ToolProvider::tools`]. The future is dropped if the client cancels the call.
-    fn call<'a>(&'a self, tool: &'a Tool, arguments: Map<String, Value>) -> Calling<'a>;
+    fn call<'a>(&'a self, tool: &'a McpTool, arguments: Map<String, Value>) -> ToolFuture<'a>;
 }
 
 /// The tools of a run. A row contains everything that this server needs; `control::ToolCall` has the arguments, and
 /// `driver::calls` the implementation.
-const TOOLS: [Tool; 20] = [
-    Tool {
+const TOOLS: [McpTool; 20] = [
+    McpTool {
         name: "plan",
         description: "The tasks of the plan as they are now: which is yours, which are done, which are set aside.",
         arguments: || (json!({}), &[]),
     },
-    Tool {
+    McpTool {
         name: "goals_check",
         description: "Runs the commands that decide whether the work is done, exactly as ralph will run them after your turn, and \
                       says which pass and what the others print. Takes up to 40 seconds; then it gives a ticket to ask again with.",
         arguments: || (json!({"ticket": ticket("of a check that goes on")}), &[]),
     },
-    Tool {
+    McpTool {
         name: "claim_done",
         description: "Claims that every task of the plan is done. Refused with the reasons if a task is open or a goal fails. Once it is \
                       taken, end your turn.",
         arguments: || (json!({"ticket": ticket("of the goals that run for your claim")}), &[]),
     },
-    Tool {
+    McpTool {
         name: "blocked",
         description: "Says that you cannot go on with the task without something that only the user can give. It is set aside; end your \
                       turn then.",
@@ -60,7 +60,7 @@ const TOOLS: [Tool; 20] = [
             (json!({"reason": reason}), &["reason"])
         },
     },
-    Tool {
+    McpTool {
         name: "question",
         description: "Asks the user something, without waiting: it gives a ticket. An answer reaches you while you work or in the next \
                       session; called with the ticket, it says whether there is one.",
@@ -71,12 +71,12 @@ const TOOLS: [Tool; 20] = [
             (json!({"question": question, "choices": choices, "ticket": ticket}), &[])
         },
     },
-    Tool {
+    McpTool {
         name: "progress",
         description: "Notes in a sentence how far you are, for the user who watches and for the next session.",
         arguments: || (json!({"note": text("What is done, and what comes next.")}), &["note"]),
     },
-    Tool {
+    McpTool {
         name: "tests_changed",
         description: "Says that your task demands other tests than there were. The user is asked, and sees how you changed them; without \
                       a yes the tests count as they were.",
@@ -85,12 +85,12 @@ const TOOLS: [Tool; 20] = [
             (json!({"reason": reason}), &["reason"])
         },
     },
-    Tool {
+    McpTool {
         name: "task_add",
         description: "Proposes a task that the plan lacks and that is no part of yours. The user decides on it.",
         arguments: || (json!({"task": text("The task, in one line.")}), &["task"]),
     },
-    Tool {
+    McpTool {
         name: "background_start",
         description: "Starts a shell command in the project's directory that has to outlive your turn, a development server or a long \
                       build, and gives its number. It ends with the run at the latest; what you start yourself ends with your turn.",
@@ -100,12 +100,12 @@ const TOOLS: [Tool; 20] = [
             (json!({"command": command}), &["command"])
         },
     },
-    Tool {
+    McpTool {
         name: "background_status",
         description: "The background tasks of the run: which run and for how long, how the others ended, the last line of each.",
         arguments: || (json!({"number": number("Only this task.")}), &[]),
     },
-    Tool {
+    McpTool {
         name: "background_output",
         description: "What a background task has written: the last 8 KiB, or up to 8 KiB from a byte on.",
         arguments: || {
@@ -113,28 +113,28 @@ const TOOLS: [Tool; 20] = [
             (json!({"number": number("The task."), "from": from}), &["number"])
         },
     },
-    Tool {
+    McpTool {
         name: "background_cancel",
         description: "Ends a background task that an agent has started, and everything it started.",
         arguments: || (json!({"number": number("The task.")}), &["number"]),
     },
-    Tool {
+    McpTool {
         name: "lsp_definition",
         description: "Where a name is defined: file, line and source line, from a language server that stays warm for the whole run. Sees \
                       your edits.",
         arguments: place,
     },
-    Tool {
+    McpTool {
         name: "lsp_references",
         description: "All uses of a name in the project, its definition included; exact, where searching for text is not.",
         arguments: place,
     },
-    Tool {
+    McpTool {
         name: "lsp_hover",
         description: "The type, signature and documentation of a name.",
         arguments: place,
     },
-    Tool {
+    McpTool {
         name: "lsp_symbols",
         description: "The outline of a `file`, or where the project has symbols with such a `name`.",
         arguments: || {
@@ -145,12 +145,12 @@ const TOOLS: [Tool; 20] = [
             )
         },
     },
-    Tool {
+    McpTool {
         name: "lsp_diagnostics",
         description: "Errors and warnings in a file as it is now, without a build; without `file`, those of all files that were looked at.",
         arguments: || (json!({"file": text("The file, relative to the project.")}), &[]),
     },
-    Tool {
+    McpTool {
         name: "lsp_rename",
         description: "Renames a symbol wherever it is used. Shows the edits first; makes them, all or none, with `apply`.",
         arguments: || {
@@ -160,13 +160,13 @@ const TOOLS: [Tool; 20] = [
             (properties, &["file", "line", "new_name"])
         },
     },
-    Tool {
+    McpTool {
         name: "ast_search",
         description: "Searches code by its syntax with ast-grep: `pattern` is code in which $A stands for one node and $$$A for any number, \
                       such as `foo($A, $$$REST)`.",
         arguments: || (pattern(), &["pattern"]),
     },
-    Tool {
+    McpTool {
         name: "ast_replace",
         description: "Replaces code by its syntax: `rewrite` is what becomes of each match, with the same $A in it. Shows the edits first; \
                       makes them, all or none, with `apply`.",
@@ -245,7 +245,7 @@ impl RunTools {
         Self { client, run, without }
     }
 
-    async fn answer(&self, tool: &Tool, mut arguments: Map<String, Value>) -> Result<ToolAnswer, ControlError> {
+    async fn answer(&self, tool: &McpTool, mut arguments: Map<String, Value>) -> Result<ToolAnswer, ControlError> {
         arguments.insert("tool".to_owned(), tool.name.into());
         let call: ToolCall = match serde_json::from_value(Value::Object(arguments)) {
             Ok(call) => call,
@@ -270,12 +270,12 @@ impl RunTools {
 }
 
 impl ToolProvider for RunTools {
-    fn tools(&self) -> Vec<Tool> {
-        let offered = |tool: &&Tool| !self.without.iter().any(|name| name == tool.name);
+    fn tools(&self) -> Vec<McpTool> {
+        let offered = |tool: &&McpTool| !self.without.iter().any(|name| name == tool.name);
         TOOLS.iter().filter(offered).copied().collect()
     }
 
-    fn call<'a>(&'a self, tool: &'a Tool, arguments: Map<String, Value>) -> Calling<'a> {
+    fn call<'a>(&'a self, tool: &'a McpTool, arguments: Map<String, Value>) -> ToolFuture<'a> {
         Box::pin(async move {
             self.answer(tool, arguments).await.unwrap_or_else(|error| {
                 ToolAnswer::refused(match error {

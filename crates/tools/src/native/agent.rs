@@ -14,17 +14,17 @@ use tokio::{runtime::Builder, sync::mpsc::Receiver};
 
 use super::{
     api::Api,
-    client::{Client, INVALID_PARAMS, INVALID_REQUEST, text_of},
-    endpoint::{OWN_KEY, Options, OptionsError},
-    failure::Failure,
-    history::History,
-    message::{Message, Offer, Tokens},
-    servers::Servers,
-    session::{self, Kept, Session},
+    client::{AcpClient, INVALID_PARAMS, INVALID_REQUEST, text_of},
+    endpoint::{AgentOptions, OWN_KEY, OptionsError},
+    failure::ApiFailure,
+    history::ChatHistory,
+    message::{ChatMessage, TokenUsage, ToolDescription},
+    servers::SessionServers,
+    session::{self, SessionFile, StoredSession},
     system, tools,
-    turn::{End, Spent, Turn},
+    turn::{SessionUsage, TurnOutcome, TurnRunner},
 };
-use crate::json_rpc::{self, Line, METHOD_NOT_FOUND, Message as Incoming};
+use crate::json_rpc::{self, InputLine, JsonRpcMessage as Incoming, METHOD_NOT_FOUND};
 
 /// The supported protocol version.
 const VERSION: u64 = 1;
@@ -51,8 +51,8 @@ pub fn run(model: Option<String>) -> u8 {
             return 1;
         }
     };
-    let agent = Agent {
-        client: Rc::new(Client::new()),
+    let agent = NativeAgent {
+        client: Rc::new(AcpClient::new()),
         model,
         open: None,
     };
@@ -62,40 +62,40 @@ pub fn run(model: Option<String>) -> u8 {
     code
 }
 
-struct Agent {
-    client: Rc<Client>,
+struct NativeAgent {
+    client: Rc<AcpClient>,
     model: Option<String>,
-    open: Option<Open>,
+    open: Option<OpenSession>,
 }
 
 /// An open session.
-struct Open {
-    session: Session,
-    history: History,
-    spent: Spent,
-    options: Options,
+struct OpenSession {
+    session: SessionFile,
+    history: ChatHistory,
+    spent: SessionUsage,
+    options: AgentOptions,
     api: Api,
     model: String,
     project: PathBuf,
     system: String,
-    servers: Servers,
+    servers: SessionServers,
     /// The agent's own tools, and those of the servers.
-    offers: Vec<Offer>,
+    offers: Vec<ToolDescription>,
 }
 
 /// Ends the agent with this exit code.
 struct Leave(u8);
 
 /// The reason why a turn ended.
-enum Ended {
-    By(Result<End, Failure>),
+enum TurnEnd {
+    By(Result<TurnOutcome, ApiFailure>),
     Cancelled,
     /// The client has disconnected.
     Alone,
 }
 
-impl Agent {
-    async fn serve(mut self, lines: &mut Receiver<Line>) -> u8 {
+impl NativeAgent {
+    async fn serve(mut self, lines: &mut Receiver<InputLine>) -> u8 {
         while let Some(line) = lines.recv().await {
             let handled = match incoming(&line) {
                 Some(Incoming::Request { id, method, params }) => self.take(&id, &method, &params, lines).await,
@@ -114,17 +114,17 @@ impl Agent {
         id: &Value,
         method: &str,
         params: &Value,
-        lines: &mut Receiver<Line>,
+        lines: &mut Receiver<InputLine>,
     ) -> Result<(), Leave> {
         match method {
             "initialize" => self.client.respond(id, &greeting()),
             "session/new" => {
-                let session = Session::begin(session::directory().as_deref());
-                self.open(id, params, session, Kept::default()).await?;
+                let session = SessionFile::begin(session::directory().as_deref());
+                self.open(id, params, session, StoredSession::default()).await?;
             }
             "session/load" => {
                 let named = params["sessionId"].as_str().unwrap_or_default();
-                match Session::load(session::directory().as_deref(), named) {
+                match SessionFile::load(session::directory().as_deref(), named) {
                     Ok((session, kept)) => self.open(id, params, session, kept).await?,
                     Err(why) => self.client.refuse(id, INVALID_PARAMS, &why, &Value::Null),
                 }
@@ -150,10 +150,16 @@ impl Agent {
         self.client.refuse(id, METHOD_NOT_FOUND, &message, &Value::Null);
     }
 
-    async fn open(&mut self, id: &Value, params: &Value, session: Session, kept: Kept) -> Result<(), Leave> {
+    async fn open(
+        &mut self,
+        id: &Value,
+        params: &Value,
+        session: SessionFile,
+        kept: StoredSession,
+    ) -> Result<(), Leave> {
         let project = params["cwd"].as_str().map_or_else(|| PathBuf::from("."), PathBuf::from);
         let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-        let options = Options::read(variable, self.model.clone(), HAS_TLS).map_err(|error| {
+        let options = AgentOptions::read(variable, self.model.clone(), HAS_TLS).map_err(|error| {
             // The exit code is that of a wrong command line, since another try would fail the same way.
             console::complain(&format!("error: {error}"));
             Leave(match error {
@@ -178,7 +184,7 @@ impl Agent {
             }
         };
         let key = options.endpoint.key.as_ref().map_or(OWN_KEY, |key| key.variable);
-        let (servers, troubles) = Servers::start(params, &project, &[OWN_KEY, key]).await;
+        let (servers, troubles) = SessionServers::start(params, &project, &[OWN_KEY, key]).await;
         troubles.iter().for_each(|why| console::complain(why));
         self.client.speak_of(&session.id);
         self.retell(&kept, &options);
@@ -187,11 +193,11 @@ impl Agent {
         });
         self.client
             .respond(id, &json!({"sessionId": session.id, "models": models}));
-        self.open = Some(Open {
-            history: History::of(kept.messages),
-            spent: Spent {
+        self.open = Some(OpenSession {
+            history: ChatHistory::restored(kept.messages),
+            spent: SessionUsage {
                 cost_usd: kept.cost_usd,
-                ..Spent::default()
+                ..SessionUsage::default()
             },
             system: system::instructions(&project),
             offers: tools::offers().into_iter().chain(servers.offers()).collect(),
@@ -206,12 +212,12 @@ impl Agent {
     }
 
     /// Repeats the messages of a continued session, as the protocol requires.
-    fn retell(&self, kept: &Kept, options: &Options) {
+    fn retell(&self, kept: &StoredSession, options: &AgentOptions) {
         for message in &kept.messages {
             let (kind, text) = match message {
-                Message::User { text } => ("user_message_chunk", text),
-                Message::Assistant(answer) if !answer.text.is_empty() => ("agent_message_chunk", &answer.text),
-                Message::Assistant(_) | Message::Results { .. } => continue,
+                ChatMessage::User { text } => ("user_message_chunk", text),
+                ChatMessage::Assistant(answer) if !answer.text.is_empty() => ("agent_message_chunk", &answer.text),
+                ChatMessage::Assistant(_) | ChatMessage::Results { .. } => continue,
             };
             self.client
                 .tell(kind, json!({"content": {"type": "text", "text": text}}));
@@ -226,7 +232,7 @@ impl Agent {
     }
 
     /// Runs a turn while reading further messages.
-    async fn converse(&mut self, id: &Value, params: &Value, lines: &mut Receiver<Line>) -> Result<(), Leave> {
+    async fn converse(&mut self, id: &Value, params: &Value, lines: &mut Receiver<InputLine>) -> Result<(), Leave> {
         let Some(mut open) = self.open.take() else {
             self.client
                 .refuse(id, INVALID_REQUEST, "there is no session", &Value::Null);
@@ -240,27 +246,27 @@ impl Agent {
         let used = open.spent.usage();
         let stop = |reason: &str| self.client.respond(id, &json!({"stopReason": reason, "usage": used}));
         match ended {
-            Ended::By(Ok(End::Done)) => stop("end_turn"),
-            Ended::By(Ok(End::Requests)) => stop("max_turn_requests"),
-            Ended::By(Ok(End::Length)) => stop("max_tokens"),
-            Ended::By(Ok(End::Refused)) => stop("refusal"),
-            Ended::By(Err(failure)) => {
+            TurnEnd::By(Ok(TurnOutcome::Done)) => stop("end_turn"),
+            TurnEnd::By(Ok(TurnOutcome::Requests)) => stop("max_turn_requests"),
+            TurnEnd::By(Ok(TurnOutcome::Length)) => stop("max_tokens"),
+            TurnEnd::By(Ok(TurnOutcome::Refused)) => stop("refusal"),
+            TurnEnd::By(Err(failure)) => {
                 self.client
                     .refuse(id, failure.code(), &failure.text, &json!({"usage": used}));
             }
-            Ended::Cancelled => stop("cancelled"),
-            Ended::Alone => return Err(Leave(0)),
+            TurnEnd::Cancelled => stop("cancelled"),
+            TurnEnd::Alone => return Err(Leave(0)),
         }
         self.open = Some(open);
         Ok(())
     }
 
-    async fn turn(&self, open: &mut Open, prompt: String, lines: &mut Receiver<Line>) -> Ended {
-        let message = Message::User { text: prompt };
+    async fn turn(&self, open: &mut OpenSession, prompt: String, lines: &mut Receiver<InputLine>) -> TurnEnd {
+        let message = ChatMessage::User { text: prompt };
         open.session.keep(&message);
         open.history.push(message);
-        open.spent.tokens = Tokens::default();
-        let mut turn = Turn {
+        open.spent.tokens = TokenUsage::default();
+        let mut turn = TurnRunner {
             client: &self.client,
             api: &open.api,
             options: &open.options,
@@ -279,13 +285,13 @@ impl Agent {
                 // Messages that arrive before the end of the turn become part of it.
                 biased;
                 line = lines.recv() => match line.as_ref().map(incoming) {
-                    None => return Ended::Alone,
+                    None => return TurnEnd::Alone,
                     Some(Some(Incoming::Response { id, outcome })) => self.client.answered(id, outcome.ok()),
-                    Some(Some(Incoming::Notification { method, .. })) if method == "session/cancel" => return Ended::Cancelled,
+                    Some(Some(Incoming::Notification { method, .. })) if method == "session/cancel" => return TurnEnd::Cancelled,
                     Some(Some(Incoming::Request { id, method, params })) => self.take_meanwhile(id, &method, &params),
                     Some(Some(Incoming::Notification { .. }) | None) => {}
                 },
-                ended = &mut running => return Ended::By(ended),
+                ended = &mut running => return TurnEnd::By(ended),
             }
         }
     }
@@ -303,10 +309,10 @@ impl Agent {
 }
 
 /// Parses a line; `None` if it is not a message.
-fn incoming(line: &Line) -> Option<Incoming> {
+fn incoming(line: &InputLine) -> Option<Incoming> {
     match line {
-        Line::Whole(line) => Incoming::of_line(line),
-        Line::TooLong => None,
+        InputLine::Whole(line) => Incoming::parse(line),
+        InputLine::TooLong => None,
     }
 }
 

@@ -8,10 +8,10 @@ use reqwest::{Client, RequestBuilder, Response, header::HeaderValue};
 use serde_json::Value;
 
 use super::{
-    endpoint::{Endpoint, Options},
-    failure::{Class, Failure, retry_after},
-    message::Request,
-    wire::{Piece, Reply, Wire},
+    endpoint::{AgentOptions, Endpoint},
+    failure::{ApiFailure, FailureClass, retry_after},
+    message::ModelRequest,
+    wire::{AnswerPiece, ModelReply, Wire},
 };
 
 const CONNECTING: Duration = Duration::from_secs(15);
@@ -32,19 +32,19 @@ pub(super) struct Api {
 }
 
 /// Observes a request.
-pub(super) trait Listener {
+pub(super) trait StreamListener {
     /// A piece of the response has arrived.
-    fn hear(&mut self, piece: Piece);
+    fn hear(&mut self, piece: AnswerPiece);
     /// The request failed and is retried after a pause. The response so far is void.
-    fn again(&mut self, failure: &Failure, attempt: u32, pause: Duration);
+    fn again(&mut self, failure: &ApiFailure, attempt: u32, pause: Duration);
 }
 
 impl Api {
     /// Creates the client of the configured endpoint.
     ///
     /// # Errors
-    /// A [`Failure`] if this system cannot make connections.
-    pub(super) fn new(options: &Options) -> Result<Self, Failure> {
+    /// A [`ApiFailure`] if this system cannot make connections.
+    pub(super) fn new(options: &AgentOptions) -> Result<Self, ApiFailure> {
         let client = http_client::encrypted_if(options.endpoint.is_encrypted())
             .connect_timeout(CONNECTING)
             .read_timeout(SILENCE)
@@ -60,8 +60,12 @@ impl Api {
     /// Sends a request, with retries. Cancel safe: dropping the future closes the connection.
     ///
     /// # Errors
-    /// The last [`Failure`].
-    pub(super) async fn ask(&self, request: Request<'_>, listener: &mut impl Listener) -> Result<Reply, Failure> {
+    /// The last [`ApiFailure`].
+    pub(super) async fn ask(
+        &self,
+        request: ModelRequest<'_>,
+        listener: &mut impl StreamListener,
+    ) -> Result<ModelReply, ApiFailure> {
         let body = self.endpoint.body(request);
         let mut attempt = 0;
         loop {
@@ -78,7 +82,7 @@ impl Api {
         }
     }
 
-    async fn ask_once(&self, body: &Value, listener: &mut impl Listener) -> Result<Reply, Failure> {
+    async fn ask_once(&self, body: &Value, listener: &mut impl StreamListener) -> Result<ModelReply, ApiFailure> {
         let request = self.client.post(self.url(self.endpoint.wire.path())).json(body);
         let mut response = self.answered(request).await?;
         let mut decoder = self.endpoint.wire.decoder();
@@ -94,8 +98,8 @@ impl Api {
     /// The name of the server's only model, used if none is configured.
     ///
     /// # Errors
-    /// A [`Failure`] that lists the names, if there is not exactly one.
-    pub(super) async fn only_model(&self) -> Result<String, Failure> {
+    /// A [`ApiFailure`] that lists the names, if there is not exactly one.
+    pub(super) async fn only_model(&self) -> Result<String, ApiFailure> {
         let request = self.client.get(self.url("/models")).timeout(LISTING);
         let body = capped(self.answered(request).await?).await;
         let body: Value = serde_json::from_str(&body).unwrap_or_default();
@@ -103,15 +107,15 @@ impl Api {
         let names: Vec<&str> = listed.filter_map(|model| model["id"].as_str()).collect();
         match names[..] {
             [only] => Ok(only.to_owned()),
-            [] => Err(Failure::new(
-                Class::Model,
+            [] => Err(ApiFailure::new(
+                FailureClass::Model,
                 "no model is named, and the server lists none: `--model NAME` names one",
             )),
             _ => {
                 let more = if names.len() > NAMES_CAP { ", …" } else { "" };
                 let some = names[..names.len().min(NAMES_CAP)].join(", ");
-                Err(Failure::new(
-                    Class::Model,
+                Err(ApiFailure::new(
+                    FailureClass::Model,
                     format!("no model is named: `--model NAME` names one of {some}{more}"),
                 ))
             }
@@ -123,7 +127,7 @@ impl Api {
     }
 
     /// Sends a request and returns its response, unless that has an error status.
-    async fn answered(&self, request: RequestBuilder) -> Result<Response, Failure> {
+    async fn answered(&self, request: RequestBuilder) -> Result<Response, ApiFailure> {
         let request = match self.endpoint.wire {
             Wire::Chat => request,
             Wire::Anthropic => request.header("anthropic-version", "2023-06-01"),
@@ -137,7 +141,7 @@ impl Api {
                 };
                 let mut value = HeaderValue::from_str(&value).map_err(|_| {
                     let text = format!("invalid API key: {} has characters that no key has", key.variable);
-                    Failure::new(Class::Auth, text)
+                    ApiFailure::new(FailureClass::Auth, text)
                 })?;
                 value.set_sensitive(true);
                 request.header(name, value)
@@ -150,22 +154,22 @@ impl Api {
         }
         let header = |name: &str| Some(response.headers().get(name)?.to_str().ok()?.to_owned());
         let wait = retry_after(header, Timestamp::now());
-        let failure = Failure::of_answer(status.as_u16(), &capped(response).await, wait);
+        let failure = ApiFailure::from_response(status.as_u16(), &capped(response).await, wait);
         Err(self.with_next_step(failure))
     }
 
     /// Adds advice to the text of a failure.
-    fn with_next_step(&self, failure: Failure) -> Failure {
+    fn with_next_step(&self, failure: ApiFailure) -> ApiFailure {
         let step = match (failure.class, &self.endpoint.key) {
-            (Class::Auth, Some(key)) => format!(" ({} refused the key in {})", self.endpoint.base, key.variable),
-            (Class::Auth, None) => format!(" ({} takes a key: set RALPH_NATIVE_API_KEY)", self.endpoint.base),
-            (Class::Model, _) => format!(
+            (FailureClass::Auth, Some(key)) => format!(" ({} refused the key in {})", self.endpoint.base, key.variable),
+            (FailureClass::Auth, None) => format!(" ({} takes a key: set RALPH_NATIVE_API_KEY)", self.endpoint.base),
+            (FailureClass::Model, _) => format!(
                 " ({}: `--model` names another model, `native.baseUrl` another server)",
                 self.endpoint.base
             ),
             _ => return failure,
         };
-        Failure {
+        ApiFailure {
             text: failure.text + &step,
             ..failure
         }
@@ -186,12 +190,12 @@ async fn capped(mut response: Response) -> String {
 }
 
 /// A failure of the connection, described by its innermost cause: the outer ones are details of the HTTP client.
-fn network(error: &reqwest::Error) -> Failure {
+fn network(error: &reqwest::Error) -> ApiFailure {
     let mut cause: &dyn Error = error;
     while let Some(source) = cause.source() {
         cause = source;
     }
     let server = error.url().filter(|_| error.is_connect());
     let server = server.map_or_else(String::new, |url| format!(" ({url})"));
-    Failure::new(Class::Network, format!("connection error: {cause}{server}"))
+    ApiFailure::new(FailureClass::Network, format!("connection error: {cause}{server}"))
 }

@@ -19,12 +19,12 @@ pub(super) const INVALID_REQUEST: i64 = -32600;
 
 /// The answer to a permission request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Permission {
+pub(super) enum PermissionOutcome {
     Granted,
     Denied,
 }
 
-pub(super) struct Client {
+pub(super) struct AcpClient {
     session: RefCell<String>,
     requests: Cell<u64>,
     waiting: RefCell<HashMap<u64, oneshot::Sender<Option<Value>>>>,
@@ -38,7 +38,7 @@ pub(super) struct Steered {
     pub(super) text: String,
 }
 
-impl Client {
+impl AcpClient {
     pub(super) fn new() -> Self {
         Self {
             session: RefCell::default(),
@@ -73,7 +73,7 @@ impl Client {
     }
 
     /// Requests permission for `call`.
-    pub(super) async fn ask(&self, call: &Value) -> Permission {
+    pub(super) async fn ask(&self, call: &Value) -> PermissionOutcome {
         let option = |id: &str, kind: &str, name: &str| json!({"optionId": id, "kind": kind, "name": name});
         let options = [
             option("allow", "allow_once", "Allow"),
@@ -86,8 +86,8 @@ impl Client {
         let params = json!({"sessionId": *self.session.borrow(), "toolCall": call, "options": options});
         write(&json_rpc::request(id, "session/request_permission", &params));
         match answered.await {
-            Ok(Some(result)) if result["outcome"]["optionId"] == "allow" => Permission::Granted,
-            Ok(_) | Err(_) => Permission::Denied,
+            Ok(Some(result)) if result["outcome"]["optionId"] == "allow" => PermissionOutcome::Granted,
+            Ok(_) | Err(_) => PermissionOutcome::Denied,
         }
     }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::{
-    message::{Request, Tokens},
+    message::{ModelRequest, TokenUsage},
     wire::Wire,
 };
 
@@ -23,7 +23,7 @@ pub(super) const OWN_KEY: &str = "RALPH_NATIVE_API_KEY";
 
 /// The options of the agent.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Options {
+pub(super) struct AgentOptions {
     pub(super) endpoint: Endpoint,
     /// The model; `None` to ask the endpoint.
     pub(super) model: Option<String>,
@@ -35,7 +35,7 @@ pub(super) struct Options {
     pub(super) max_requests: u32,
     /// Most retries of a failed request.
     pub(super) retries: u32,
-    prices: BTreeMap<String, Price>,
+    prices: BTreeMap<String, ModelPrice>,
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub(super) struct Key {
 
 impl Endpoint {
     /// The body of a request. OpenAI itself uses another name for the limit of an answer than compatible servers.
-    pub(super) fn body(&self, request: Request<'_>) -> Value {
+    pub(super) fn body(&self, request: ModelRequest<'_>) -> Value {
         let mut body = self.wire.body(request);
         if self.base == OPENAI
             && let Some(most) = body.as_object_mut().and_then(|body| body.remove("max_tokens"))
@@ -77,7 +77,7 @@ impl fmt::Debug for Endpoint {
 /// Prices in dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Price {
+struct ModelPrice {
     input: f64,
     output: f64,
     /// The price of cached input; `None` for that of `input`.
@@ -108,7 +108,7 @@ pub(super) enum OptionsError {
     },
 }
 
-impl Options {
+impl AgentOptions {
     /// Reads the options with `variable`, which treats empty variables as unset. `model` is the model named for this
     /// run.
     ///
@@ -155,7 +155,7 @@ impl Options {
     /// The cost of `tokens` in dollars; `None` if the model has no price. The price with the longest name that is a
     /// prefix of the model's name applies.
     #[allow(clippy::cast_precision_loss)] // Such large counts do not occur.
-    pub(super) fn cost(&self, model: &str, tokens: Tokens) -> Option<f64> {
+    pub(super) fn cost(&self, model: &str, tokens: TokenUsage) -> Option<f64> {
         let known = self.prices.iter().filter(|(name, _)| model.starts_with(name.as_str()));
         let (_, price) = known.max_by_key(|(name, _)| name.len())?;
         let cached = tokens.cache_read.min(tokens.input);
@@ -172,7 +172,7 @@ pub fn lacks_tls(variable: impl Fn(&str) -> Option<String>, model: Option<&str>)
 }
 
 fn why_unreachable(variable: impl Fn(&str) -> Option<String>, model: Option<&str>, has_tls: bool) -> Option<String> {
-    match Options::read(variable, model.map(str::to_owned), has_tls) {
+    match AgentOptions::read(variable, model.map(str::to_owned), has_tls) {
         Err(error @ OptionsError::TlsMissing { .. }) => Some(error.to_string()),
         Err(_) | Ok(_) => None,
     }
@@ -205,7 +205,7 @@ impl Endpoint {
         let wire = match (wire, &own) {
             (Some(wire), _) => wire,
             (None, Some((_, base))) => guessed(base),
-            (None, None) => of_variables(variable, model)?,
+            (None, None) => api_from_variables(variable, model)?,
         };
         let (base_variable, key_variable, usual) = match wire {
             Wire::Chat => ("OPENAI_BASE_URL", "OPENAI_API_KEY", OPENAI),
@@ -247,7 +247,7 @@ fn guessed(base: &str) -> Wire {
 }
 
 /// The API with an address or a key in the environment. If both have one, Anthropic's for its own models.
-fn of_variables(variable: &impl Fn(&str) -> Option<String>, model: Option<&str>) -> Result<Wire, OptionsError> {
+fn api_from_variables(variable: &impl Fn(&str) -> Option<String>, model: Option<&str>) -> Result<Wire, OptionsError> {
     let has = |names: [&str; 2]| names.into_iter().any(|name| variable(name).is_some());
     let openai = has(["OPENAI_BASE_URL", "OPENAI_API_KEY"]);
     let anthropic = has(["ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"]);
@@ -296,12 +296,12 @@ fn is_local(base: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn options(variables: &[(&str, &str)], model: Option<&str>) -> Result<Options, OptionsError> {
+    fn options(variables: &[(&str, &str)], model: Option<&str>) -> Result<AgentOptions, OptionsError> {
         let variable = |asked: &str| {
             let found = variables.iter().find(|(name, _)| *name == asked);
             found.map(|(_, value)| (*value).to_owned())
         };
-        Options::read(variable, model.map(str::to_owned), true)
+        AgentOptions::read(variable, model.map(str::to_owned), true)
     }
 
     fn endpoint(variables: &[(&str, &str)], model: Option<&str>) -> (Wire, String, Option<&'static str>) {
@@ -423,7 +423,7 @@ mod tests {
             let error = options(&variables, None).unwrap_err().to_string();
             assert!(error.contains(word), "{error}");
         }
-        let without_tls = Options::read(|name| (name == "OPENAI_API_KEY").then(|| "k".to_owned()), None, false);
+        let without_tls = AgentOptions::read(|name| (name == "OPENAI_API_KEY").then(|| "k".to_owned()), None, false);
         assert!(matches!(without_tls, Err(OptionsError::TlsMissing { .. })));
         let key = |name: &str| (name == "OPENAI_API_KEY").then(|| "k".to_owned());
         let why = why_unreachable(key, None, false).expect("a reason");
@@ -447,7 +447,7 @@ mod tests {
         let prices =
             r#"{"gpt-5": {"input": 1, "output": 10, "cachedInput": 0.5}, "gpt-5-mini": {"input": 0.5, "output": 1}}"#;
         let options = options(&[("OPENAI_API_KEY", "k"), ("RALPH_NATIVE_PRICES", prices)], None).unwrap();
-        let tokens = Tokens {
+        let tokens = TokenUsage {
             input: 1_000_000,
             cache_read: 200_000,
             cache_write: 0,

@@ -11,7 +11,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 const TEXT_CAP_BYTES: usize = 2000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum FailureClass {
     /// The key is missing or refused.
     Auth,
     /// The model does not exist, or the address has no API.
@@ -31,15 +31,15 @@ pub(super) enum Class {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Failure {
-    pub(super) class: Class,
+pub(super) struct ApiFailure {
+    pub(super) class: FailureClass,
     pub(super) text: String,
     /// The wait that the server asks for.
     pub(super) retry_after: Option<Duration>,
 }
 
-impl Failure {
-    pub(super) fn new(class: Class, text: impl Into<String>) -> Self {
+impl ApiFailure {
+    pub(super) fn new(class: FailureClass, text: impl Into<String>) -> Self {
         Self {
             class,
             text: text.into(),
@@ -48,12 +48,12 @@ impl Failure {
     }
 
     /// Classifies a response with an error status.
-    pub(super) fn of_answer(status: u16, body: &str, retry_after: Option<Duration>) -> Self {
+    pub(super) fn from_response(status: u16, body: &str, retry_after: Option<Duration>) -> Self {
         let (names, said) = said(body);
-        let class = of_names(&names)
-            .or_else(|| is_overflow(&said).then_some(Class::Overflow))
-            .or_else(|| of_status(status))
-            .unwrap_or(Class::Refused);
+        let class = class_by_name(&names)
+            .or_else(|| is_overflow(&said).then_some(FailureClass::Overflow))
+            .or_else(|| class_by_status(status))
+            .unwrap_or(FailureClass::Refused);
         let wait = retry_after.map_or_else(String::new, |wait| format!(", retry after {}s", wait.as_secs()));
         let said = if said.is_empty() {
             String::new()
@@ -64,8 +64,8 @@ impl Failure {
             class,
             // The status is left out: the client would classify 429 as a rate limit.
             text: match class {
-                Class::Quota => format!("the quota of the API is exhausted{said}"),
-                Class::Overflow => format!("the conversation does not fit the model's context window{said}"),
+                FailureClass::Quota => format!("the quota of the API is exhausted{said}"),
+                FailureClass::Overflow => format!("the conversation does not fit the model's context window{said}"),
                 _ => format!("status {status}{wait}{said}"),
             },
             retry_after,
@@ -73,19 +73,23 @@ impl Failure {
     }
 
     /// Classifies an error event in a stream.
-    pub(super) fn of_event(body: &Value) -> Self {
+    pub(super) fn from_event(body: &Value) -> Self {
         let (names, said) = said(&body.to_string());
-        let class = of_names(&names)
-            .or_else(|| is_overflow(&said).then_some(Class::Overflow))
-            .unwrap_or(Class::Server);
+        let class = class_by_name(&names)
+            .or_else(|| is_overflow(&said).then_some(FailureClass::Overflow))
+            .unwrap_or(FailureClass::Server);
         Self::new(class, format!("the answer broke off: {said}"))
     }
 
     /// The pause before retry number `attempt`, counted from 0; `None` if the request should not be retried.
     pub(super) fn pause(&self, attempt: u32) -> Option<Duration> {
         match self.class {
-            Class::Limit | Class::Server | Class::Network => {}
-            Class::Auth | Class::Model | Class::Quota | Class::Overflow | Class::Refused => return None,
+            FailureClass::Limit | FailureClass::Server | FailureClass::Network => {}
+            FailureClass::Auth
+            | FailureClass::Model
+            | FailureClass::Quota
+            | FailureClass::Overflow
+            | FailureClass::Refused => return None,
         }
         match self.retry_after {
             Some(wait) if wait > LONGEST_WAIT => None,
@@ -98,13 +102,13 @@ impl Failure {
     /// clients show the text.
     pub(super) fn code(&self) -> i64 {
         match self.class {
-            Class::Auth => 401,
-            Class::Quota => 402,
-            Class::Model => 404,
-            Class::Overflow => 413,
-            Class::Limit => 429,
-            Class::Server => 503,
-            Class::Network | Class::Refused => -32603,
+            FailureClass::Auth => 401,
+            FailureClass::Quota => 402,
+            FailureClass::Model => 404,
+            FailureClass::Overflow => 413,
+            FailureClass::Limit => 429,
+            FailureClass::Server => 503,
+            FailureClass::Network | FailureClass::Refused => -32603,
         }
     }
 }
@@ -145,27 +149,27 @@ fn one_line(text: &str) -> String {
     ralph_core::event::clip(&text, TEXT_CAP_BYTES)
 }
 
-fn of_names(names: &[String]) -> Option<Class> {
+fn class_by_name(names: &[String]) -> Option<FailureClass> {
     names.iter().find_map(|name| {
         Some(match name.as_str() {
-            "invalid_api_key" | "authentication_error" | "permission_error" | "UNAUTHENTICATED" => Class::Auth,
-            "model_not_found" | "not_found_error" => Class::Model,
-            "insufficient_quota" | "billing_error" => Class::Quota,
-            "rate_limit_exceeded" | "rate_limit_error" => Class::Limit,
-            "context_length_exceeded" | "exceed_context_size_error" | "request_too_large" => Class::Overflow,
+            "invalid_api_key" | "authentication_error" | "permission_error" | "UNAUTHENTICATED" => FailureClass::Auth,
+            "model_not_found" | "not_found_error" => FailureClass::Model,
+            "insufficient_quota" | "billing_error" => FailureClass::Quota,
+            "rate_limit_exceeded" | "rate_limit_error" => FailureClass::Limit,
+            "context_length_exceeded" | "exceed_context_size_error" | "request_too_large" => FailureClass::Overflow,
             _ => return None,
         })
     })
 }
 
-fn of_status(status: u16) -> Option<Class> {
+fn class_by_status(status: u16) -> Option<FailureClass> {
     Some(match status {
-        401 | 403 => Class::Auth,
-        402 => Class::Quota,
-        404 => Class::Model,
-        413 => Class::Overflow,
-        429 => Class::Limit,
-        408 | 409 | 425 | 500..=599 => Class::Server,
+        401 | 403 => FailureClass::Auth,
+        402 => FailureClass::Quota,
+        404 => FailureClass::Model,
+        413 => FailureClass::Overflow,
+        429 => FailureClass::Limit,
+        408 | 409 | 425 | 500..=599 => FailureClass::Server,
         _ => return None,
     })
 }
@@ -192,46 +196,50 @@ mod tests {
     #[test]
     fn answers_are_classed_by_names_then_words_then_status() {
         for (status, body, class) in [
-            (401, "", Class::Auth),
-            (403, "nginx", Class::Auth),
+            (401, "", FailureClass::Auth),
+            (403, "nginx", FailureClass::Auth),
             (
                 404,
                 r#"{"error":{"message":"model 'x' not found","type":"api_error"}}"#,
-                Class::Model,
+                FailureClass::Model,
             ),
             (
                 404,
                 r#"{"error":{"type":"not_found_error","message":"model: x"}}"#,
-                Class::Model,
+                FailureClass::Model,
             ),
-            (404, "404 page not found", Class::Model),
+            (404, "404 page not found", FailureClass::Model),
             (
                 429,
                 r#"{"error":{"code":"insufficient_quota","message":"pay"}}"#,
-                Class::Quota,
+                FailureClass::Quota,
             ),
             (
                 429,
                 r#"[{"error":{"code":429,"message":"slow","status":"RESOURCE_EXHAUSTED"}}]"#,
-                Class::Limit,
+                FailureClass::Limit,
             ),
             (
                 400,
                 r#"{"error":{"message":"This model's maximum context length is 8192 tokens"}}"#,
-                Class::Overflow,
+                FailureClass::Overflow,
             ),
             (
                 400,
                 r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9"}}"#,
-                Class::Overflow,
+                FailureClass::Overflow,
             ),
-            (400, r#"{"error":"does not support tools"}"#, Class::Refused),
-            (413, "<html>", Class::Overflow),
-            (529, "{}", Class::Server),
+            (400, r#"{"error":"does not support tools"}"#, FailureClass::Refused),
+            (413, "<html>", FailureClass::Overflow),
+            (529, "{}", FailureClass::Server),
         ] {
-            assert_eq!(Failure::of_answer(status, body, None).class, class, "{status} {body}");
+            assert_eq!(
+                ApiFailure::from_response(status, body, None).class,
+                class,
+                "{status} {body}"
+            );
         }
-        let quota = Failure::of_answer(429, r#"{"error":{"code":"insufficient_quota","message":"pay"}}"#, None);
+        let quota = ApiFailure::from_response(429, r#"{"error":{"code":"insufficient_quota","message":"pay"}}"#, None);
         assert_eq!(quota.text, "the quota of the API is exhausted: pay");
     }
 
@@ -258,16 +266,34 @@ mod tests {
 
     #[test]
     fn only_what_passes_is_tried_again_and_no_long_wait_is_slept_through() {
-        let failure = |class, seconds: Option<u64>| Failure {
+        let failure = |class, seconds: Option<u64>| ApiFailure {
             retry_after: seconds.map(Duration::from_secs),
-            ..Failure::new(class, "")
+            ..ApiFailure::new(class, "")
         };
-        assert_eq!(failure(Class::Limit, None).pause(0), Some(Duration::from_secs(1)));
-        assert_eq!(failure(Class::Server, None).pause(2), Some(Duration::from_secs(4)));
-        assert_eq!(failure(Class::Network, None).pause(99), Some(Duration::from_secs(32)));
-        assert_eq!(failure(Class::Limit, Some(60)).pause(0), Some(Duration::from_secs(60)));
-        assert_eq!(failure(Class::Limit, Some(61)).pause(0), None);
-        for class in [Class::Auth, Class::Model, Class::Quota, Class::Overflow, Class::Refused] {
+        assert_eq!(
+            failure(FailureClass::Limit, None).pause(0),
+            Some(Duration::from_secs(1))
+        );
+        assert_eq!(
+            failure(FailureClass::Server, None).pause(2),
+            Some(Duration::from_secs(4))
+        );
+        assert_eq!(
+            failure(FailureClass::Network, None).pause(99),
+            Some(Duration::from_secs(32))
+        );
+        assert_eq!(
+            failure(FailureClass::Limit, Some(60)).pause(0),
+            Some(Duration::from_secs(60))
+        );
+        assert_eq!(failure(FailureClass::Limit, Some(61)).pause(0), None);
+        for class in [
+            FailureClass::Auth,
+            FailureClass::Model,
+            FailureClass::Quota,
+            FailureClass::Overflow,
+            FailureClass::Refused,
+        ] {
             assert_eq!(failure(class, None).pause(0), None, "{class:?}");
         }
     }

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use super::message::{Answer, Message, Tokens, ToolResult};
+use super::message::{ChatMessage, ModelAnswer, TokenUsage, ToolResult};
 
 const BYTES_PER_TOKEN: u64 = 4;
 /// The estimated size of the JSON around each part of a request.
@@ -32,20 +32,20 @@ const STEPS_LEFT_OUT: &str =
 pub(super) const ARGUMENT_LEFT_OUT: &str = "[left out of the conversation to make room; it was carried out as written]";
 
 #[derive(Debug, Default)]
-pub(super) struct History {
-    messages: Vec<Message>,
+pub(super) struct ChatHistory {
+    messages: Vec<ChatMessage>,
     /// The number of messages and their tokens, as the API last counted them.
     counted: Option<(usize, u64)>,
     /// The tokens of a request without its messages: the instructions and the tools.
     beside: u64,
 }
 
-impl History {
+impl ChatHistory {
     /// Restores a stored conversation. Calls without a result, since the agent was ended, get one.
-    pub(super) fn of(messages: Vec<Message>) -> Self {
+    pub(super) fn restored(messages: Vec<ChatMessage>) -> Self {
         let mut history = Self::default();
         for message in messages {
-            if !matches!(message, Message::Results { .. }) {
+            if !matches!(message, ChatMessage::Results { .. }) {
                 history.repair();
             }
             history.messages.push(message);
@@ -54,17 +54,17 @@ impl History {
         history
     }
 
-    pub(super) fn messages(&self) -> &[Message] {
+    pub(super) fn messages(&self) -> &[ChatMessage] {
         &self.messages
     }
 
-    pub(super) fn push(&mut self, message: Message) {
+    pub(super) fn push(&mut self, message: ChatMessage) {
         self.messages.push(message);
     }
 
     /// Adds a result to calls that will not get one, and returns it: APIs refuse calls without a result.
-    pub(super) fn repair(&mut self) -> Option<&Message> {
-        let Some(Message::Assistant(answer)) = self.messages.last() else {
+    pub(super) fn repair(&mut self) -> Option<&ChatMessage> {
+        let Some(ChatMessage::Assistant(answer)) = self.messages.last() else {
             return None;
         };
         if answer.calls.is_empty() {
@@ -76,12 +76,12 @@ impl History {
             ok: false,
         });
         let results = interrupted.collect();
-        self.messages.push(Message::Results { results });
+        self.messages.push(ChatMessage::Results { results });
         self.messages.last()
     }
 
     /// Records the API's count of a request with all present messages, and of its answer.
-    pub(super) fn count(&mut self, tokens: Tokens) {
+    pub(super) fn count(&mut self, tokens: TokenUsage) {
         if tokens.input > 0 {
             self.counted = Some((self.messages.len() + 1, tokens.input.saturating_add(tokens.output)));
         }
@@ -137,14 +137,14 @@ impl History {
         let mut shortened = 0;
         for message in self.messages.iter_mut().rev() {
             match message {
-                Message::User { .. } => {}
-                Message::Results { results: of_answer } => {
+                ChatMessage::User { .. } => {}
+                ChatMessage::Results { results: of_answer } => {
                     for result in of_answer.iter_mut().rev() {
                         shortened += cut(&mut result.text, results < kept, kept_bytes, LEFT_OUT);
                         results += 1;
                     }
                 }
-                Message::Assistant(answer) => {
+                ChatMessage::Assistant(answer) => {
                     for call in answer.calls.iter_mut().rev() {
                         let most = if calls < kept { kept_bytes } else { SHORT_BYTES };
                         if call.arguments.len() > most {
@@ -177,8 +177,8 @@ impl History {
             .skip(1)
             .rev()
             .filter_map(|message| match message {
-                Message::User { text } => Some(text),
-                Message::Assistant(_) | Message::Results { .. } => None,
+                ChatMessage::User { text } => Some(text),
+                ChatMessage::Assistant(_) | ChatMessage::Results { .. } => None,
             });
         let shortened = old
             .skip(KEPT)
@@ -193,7 +193,7 @@ impl History {
     /// Removes the oldest answers with their results until about `most` tokens are left; `kept` results stay. If only
     /// the API's count is too high, half of the messages are removed. Returns the number of removed messages.
     fn drop_oldest(&mut self, kept: usize, most: u64) -> usize {
-        let is_result = |message: &Message| matches!(message, Message::Results { .. });
+        let is_result = |message: &ChatMessage| matches!(message, ChatMessage::Results { .. });
         let half = if self.counted.is_some() {
             self.messages.len() / 2
         } else {
@@ -213,9 +213,9 @@ impl History {
                 }
             }
             match message {
-                Message::User { .. } => {}
-                Message::Assistant(_) => bytes -= size(message),
-                Message::Results { .. } => {
+                ChatMessage::User { .. } => {}
+                ChatMessage::Assistant(_) => bytes -= size(message),
+                ChatMessage::Results { .. } => {
                     bytes -= size(message);
                     results -= 1;
                 }
@@ -225,15 +225,16 @@ impl History {
         let mut at = 0;
         self.messages.retain(|message| {
             at += 1;
-            at == 1 || at > end || matches!(message, Message::User { .. })
+            at == 1 || at > end || matches!(message, ChatMessage::User { .. })
         });
         let dropped = before - self.messages.len();
         if dropped > 0 {
             self.counted = None;
-            let is_note = |message: &Message| matches!(message, Message::User { text } if text == STEPS_LEFT_OUT);
+            let is_note =
+                |message: &ChatMessage| matches!(message, ChatMessage::User { text } if text == STEPS_LEFT_OUT);
             if !self.messages.iter().any(is_note) {
                 let text = STEPS_LEFT_OUT.to_owned();
-                self.messages.insert(1, Message::User { text });
+                self.messages.insert(1, ChatMessage::User { text });
             }
         }
         dropped
@@ -274,16 +275,16 @@ pub(super) fn tokens_of(bytes: usize) -> u64 {
     bytes as u64 / BYTES_PER_TOKEN
 }
 
-fn estimated(messages: &[Message]) -> u64 {
+fn estimated(messages: &[ChatMessage]) -> u64 {
     tokens_of(messages.iter().map(size).sum())
 }
 
 /// The approximate size of a message in a request.
-fn size(message: &Message) -> usize {
+fn size(message: &ChatMessage) -> usize {
     let parts = match message {
-        Message::User { text } => text.len(),
-        Message::Assistant(answer) => size_of_answer(answer),
-        Message::Results { results } => results
+        ChatMessage::User { text } => text.len(),
+        ChatMessage::Assistant(answer) => size_of_answer(answer),
+        ChatMessage::Results { results } => results
             .iter()
             .map(|result| result.call.len() + result.text.len() + FRAME_BYTES)
             .sum(),
@@ -291,7 +292,7 @@ fn size(message: &Message) -> usize {
     parts + FRAME_BYTES
 }
 
-fn size_of_answer(answer: &Answer) -> usize {
+fn size_of_answer(answer: &ModelAnswer) -> usize {
     let calls = answer.calls.iter();
     let calls = calls.map(|call| call.id.len() + call.name.len() + call.arguments.len() + FRAME_BYTES);
     // Only signed or encrypted thoughts are sent back.
@@ -308,24 +309,24 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::native::message::{Call, Thought};
+    use crate::native::message::{ModelCall, Reasoning};
 
-    fn user(text: &str) -> Message {
-        Message::User { text: text.to_owned() }
+    fn user(text: &str) -> ChatMessage {
+        ChatMessage::User { text: text.to_owned() }
     }
 
-    fn answer(id: &str) -> Message {
-        Message::Assistant(Answer {
-            calls: vec![Call {
+    fn answer(id: &str) -> ChatMessage {
+        ChatMessage::Assistant(ModelAnswer {
+            calls: vec![ModelCall {
                 id: id.to_owned(),
-                ..Call::default()
+                ..ModelCall::default()
             }],
-            ..Answer::default()
+            ..ModelAnswer::default()
         })
     }
 
-    fn results(call: &str, bytes: usize) -> Message {
-        Message::Results {
+    fn results(call: &str, bytes: usize) -> ChatMessage {
+        ChatMessage::Results {
             results: vec![ToolResult {
                 call: call.to_owned(),
                 text: "x".repeat(bytes),
@@ -334,59 +335,59 @@ mod tests {
         }
     }
 
-    fn long() -> History {
+    fn long() -> ChatHistory {
         let calls: Vec<String> = (0..20).map(|number| number.to_string()).collect();
         let said = calls.iter().flat_map(|call| [answer(call), results(call, 4000)]);
-        History::of(std::iter::once(user("Do it.")).chain(said).collect())
+        ChatHistory::restored(std::iter::once(user("Do it.")).chain(said).collect())
     }
 
     #[test]
     fn calls_that_were_interrupted_get_a_result() {
-        let history = History::of(vec![user("a"), answer("1"), user("b"), answer("2")]);
-        let result = |at: usize| matches!(&history.messages()[at], Message::Results { results } if !results[0].ok);
+        let history = ChatHistory::restored(vec![user("a"), answer("1"), user("b"), answer("2")]);
+        let result = |at: usize| matches!(&history.messages()[at], ChatMessage::Results { results } if !results[0].ok);
         assert_eq!(history.messages().len(), 6);
         assert!(result(2) && result(5));
         assert_eq!(
-            History::of(history.messages().to_vec()).messages().len(),
+            ChatHistory::restored(history.messages().to_vec()).messages().len(),
             6,
             "only once"
         );
     }
 
     /// A conversation with `count` uses of `write`, each with a text and thoughts.
-    fn written(count: usize, bytes: usize) -> History {
+    fn written(count: usize, bytes: usize) -> ChatHistory {
         let uses = (0..count).flat_map(|number| {
             let id = number.to_string();
             let arguments = json!({"path": format!("{number}.txt"), "content": "x".repeat(bytes)}).to_string();
-            let answer = Answer {
-                thoughts: vec![Thought {
+            let answer = ModelAnswer {
+                thoughts: vec![Reasoning {
                     text: "Hm. ".repeat(200),
                     signature: "signed".to_owned(),
                     redacted: None,
                 }],
                 text: "I write it. ".repeat(100),
-                calls: vec![Call {
+                calls: vec![ModelCall {
                     id: id.clone(),
                     name: "write".to_owned(),
                     arguments,
                 }],
             };
-            [Message::Assistant(answer), results(&id, 20)]
+            [ChatMessage::Assistant(answer), results(&id, 20)]
         });
-        History::of(std::iter::once(user("Do it.")).chain(uses).collect())
+        ChatHistory::restored(std::iter::once(user("Do it.")).chain(uses).collect())
     }
 
     /// Whether each answer with calls is directly followed by its results, and the task is still present.
-    fn is_whole(history: &History) -> bool {
+    fn is_whole(history: &ChatHistory) -> bool {
         let messages = history.messages();
         let mut pairs = messages.iter().zip(messages.iter().skip(1));
-        let has_results = |(one, next): (&Message, &Message)| match (one, next) {
-            (Message::Assistant(answer), Message::Results { results }) => {
+        let has_results = |(one, next): (&ChatMessage, &ChatMessage)| match (one, next) {
+            (ChatMessage::Assistant(answer), ChatMessage::Results { results }) => {
                 let asked: Vec<_> = answer.calls.iter().map(|call| &call.id).collect();
                 asked == results.iter().map(|result| &result.call).collect::<Vec<_>>()
             }
-            (Message::Assistant(answer), _) => answer.calls.is_empty(),
-            (_, Message::Results { .. }) => false,
+            (ChatMessage::Assistant(answer), _) => answer.calls.is_empty(),
+            (_, ChatMessage::Results { .. }) => false,
             (_, _) => true,
         };
         messages[0] == user("Do it.") && pairs.all(has_results)
@@ -409,7 +410,7 @@ mod tests {
             let mut history = written(0, 0);
             for message in &written(count, bytes).messages()[1..] {
                 history.push(message.clone());
-                if matches!(message, Message::Results { .. }) {
+                if matches!(message, ChatMessage::Results { .. }) {
                     history.fit(16_000, beside);
                     let tokens = history.estimate();
                     assert!(tokens <= 12_800, "{tokens} with {} messages", history.messages().len());
@@ -419,13 +420,13 @@ mod tests {
         }
         let mut history = written(20, 4096);
         history.fit(20_000, 2_000);
-        let Message::Assistant(first) = &history.messages()[1] else {
+        let ChatMessage::Assistant(first) = &history.messages()[1] else {
             panic!("no answer")
         };
         let arguments = json!({"path": "0.txt", "content": ARGUMENT_LEFT_OUT}).to_string();
         assert_eq!((&first.calls[0].arguments, first.thoughts.len()), (&arguments, 0));
         assert_eq!(first.text, TEXT_LEFT_OUT);
-        let Message::Assistant(newest) = &history.messages()[39] else {
+        let ChatMessage::Assistant(newest) = &history.messages()[39] else {
             panic!("no answer")
         };
         assert!(newest.calls[0].arguments.len() > 4096 && newest.thoughts.len() == 1);
@@ -456,7 +457,7 @@ mod tests {
                 results(&number.to_string(), 9),
             ]
         });
-        let mut history = History::of(turns.collect());
+        let mut history = ChatHistory::restored(turns.collect());
         assert!(history.fit(24_000, 0) > 0);
         assert!(history.estimate() <= 19_200, "{}", history.estimate());
         let whole = history.messages().iter().filter(|message| **message == user(&prompt));
@@ -466,10 +467,10 @@ mod tests {
     #[test]
     fn a_server_that_counts_too_little_is_not_believed() {
         let mut history = written(50, 4096);
-        history.count(Tokens {
+        history.count(TokenUsage {
             input: 900,
             output: 5,
-            ..Tokens::default()
+            ..TokenUsage::default()
         });
         assert!(history.fit(16_000, 2_000) > 0);
         assert!(history.estimate() <= 12_800, "{}", history.estimate());
@@ -478,10 +479,10 @@ mod tests {
     #[test]
     fn a_count_of_the_api_stands_for_all_before_it() {
         let mut history = long();
-        history.count(Tokens {
+        history.count(TokenUsage {
             input: 500,
             output: 50,
-            ..Tokens::default()
+            ..TokenUsage::default()
         });
         history.push(answer("x"));
         history.push(results("x", 400));

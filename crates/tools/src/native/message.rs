@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-pub(crate) enum Message {
+pub(crate) enum ChatMessage {
     User {
         text: String,
     },
-    Assistant(Answer),
+    Assistant(ModelAnswer),
     /// The results of the preceding answer's calls, one for each.
     Results {
         results: Vec<ToolResult>,
@@ -19,18 +19,18 @@ pub(crate) enum Message {
 
 /// A model's answer to one request.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct Answer {
+pub(super) struct ModelAnswer {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) thoughts: Vec<Thought>,
+    pub(super) thoughts: Vec<Reasoning>,
     #[serde(default)]
     pub(super) text: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) calls: Vec<Call>,
+    pub(super) calls: Vec<ModelCall>,
 }
 
 /// Reasoning, which some APIs require to be sent back unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct Thought {
+pub(super) struct Reasoning {
     #[serde(default)]
     pub(super) text: String,
     /// A signature that proves its origin; empty if the API has none.
@@ -42,7 +42,7 @@ pub(super) struct Thought {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct Call {
+pub(super) struct ModelCall {
     pub(super) id: String,
     pub(super) name: String,
     /// JSON as the model wrote it; it may be invalid.
@@ -58,7 +58,7 @@ pub(super) struct ToolResult {
 
 /// Token counts of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct Tokens {
+pub(super) struct TokenUsage {
     /// All tokens of the request, including cache reads and writes.
     pub(super) input: u64,
     pub(super) cache_read: u64,
@@ -66,9 +66,9 @@ pub(super) struct Tokens {
     pub(super) output: u64,
 }
 
-impl Tokens {
-    pub(super) fn plus(self, other: Tokens) -> Tokens {
-        Tokens {
+impl TokenUsage {
+    pub(super) fn plus(self, other: TokenUsage) -> TokenUsage {
+        TokenUsage {
             input: self.input.saturating_add(other.input),
             cache_read: self.cache_read.saturating_add(other.cache_read),
             cache_write: self.cache_write.saturating_add(other.cache_write),
@@ -79,14 +79,14 @@ impl Tokens {
 
 /// The description of a tool for a model.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Offer {
+pub(super) struct ToolDescription {
     pub(super) name: Cow<'static, str>,
     pub(super) description: Cow<'static, str>,
     /// The JSON Schema of its arguments.
     pub(super) schema: serde_json::Value,
 }
 
-impl Offer {
+impl ToolDescription {
     /// Its approximate size in a request, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.name.len() + self.description.len() + self.schema.to_string().len()
@@ -95,11 +95,11 @@ impl Offer {
 
 /// The content of one request to a model.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Request<'a> {
+pub(super) struct ModelRequest<'a> {
     pub(super) model: &'a str,
     pub(super) system: &'a str,
-    pub(super) messages: &'a [Message],
-    pub(super) offers: &'a [Offer],
+    pub(super) messages: &'a [ChatMessage],
+    pub(super) offers: &'a [ToolDescription],
     /// Most tokens of the answer; `None` for the default of the API.
     pub(super) answer_tokens: Option<u32>,
 }

@@ -28,10 +28,10 @@ use tokio::{
 };
 
 use super::{
-    message::Offer,
-    tools::{Group, Outcome},
+    message::ToolDescription,
+    tools::{OwnedProcessGroup, ToolOutcome},
 };
-use crate::json_rpc::{self, Line, METHOD_NOT_FOUND, Message};
+use crate::json_rpc::{self, InputLine, JsonRpcMessage, METHOD_NOT_FOUND};
 
 /// The protocol version that is requested. Any other version is accepted, since tools are the same in all of them.
 const VERSION: &str = "2025-11-25";
@@ -58,15 +58,15 @@ const NAME_CHARS: usize = 64;
 
 /// The running servers of a session, with their tools.
 #[derive(Default)]
-pub(super) struct Servers {
-    servers: Vec<Server>,
-    tools: Vec<Tool>,
+pub(super) struct SessionServers {
+    servers: Vec<McpProcess>,
+    tools: Vec<ServerTool>,
 }
 
 /// A tool of a server.
 #[derive(Debug, Clone, PartialEq)]
-struct Tool {
-    offer: Offer,
+struct ServerTool {
+    offer: ToolDescription,
     server: usize,
     /// The server's name of the tool.
     name: String,
@@ -74,20 +74,20 @@ struct Tool {
 
 /// A tool call that is ready to be made.
 #[derive(Debug)]
-pub(super) struct ServerUse {
+pub(super) struct McpToolUse {
     /// A description on one line.
     pub(super) title: String,
     pub(super) arguments: Value,
     tool: usize,
 }
 
-impl Servers {
+impl SessionServers {
     /// Starts the servers in a session's `params`. Returns them, and one line for each that failed.
     pub(super) async fn start(params: &Value, project: &Path, withheld: &[&str]) -> (Self, Vec<String>) {
         let named = params["mcpServers"].as_array().into_iter().flatten().take(SERVERS);
         let begun = join_all(named.map(|described| async move {
             let name = described["name"].as_str().unwrap_or("server").to_owned();
-            let begun = timeout(BEGINNING, Server::begin(described, project, withheld)).await;
+            let begun = timeout(BEGINNING, McpProcess::begin(described, project, withheld)).await;
             let begun = begun.unwrap_or_else(|_| Err(format!("no answer within {} s", BEGINNING.as_secs())));
             (name, begun)
         }))
@@ -107,16 +107,16 @@ impl Servers {
         (servers, troubles)
     }
 
-    pub(super) fn offers(&self) -> impl Iterator<Item = Offer> {
+    pub(super) fn offers(&self) -> impl Iterator<Item = ToolDescription> {
         self.tools.iter().map(|tool| tool.offer.clone())
     }
 
     /// Prepares a call; `None` if no server has such a tool.
-    pub(super) fn prepare(&self, name: &str, written: &str) -> Option<Result<ServerUse, String>> {
+    pub(super) fn prepare(&self, name: &str, written: &str) -> Option<Result<McpToolUse, String>> {
         let tool = self.tools.iter().position(|tool| tool.offer.name == name)?;
         let written = if written.trim().is_empty() { "{}" } else { written };
         Some(match serde_json::from_str::<Map<String, Value>>(written) {
-            Ok(arguments) => Ok(ServerUse {
+            Ok(arguments) => Ok(McpToolUse {
                 title: name.to_owned(),
                 arguments: Value::Object(arguments),
                 tool,
@@ -128,7 +128,7 @@ impl Servers {
     }
 
     /// Calls the tool on its server.
-    pub(super) async fn carry_out(&self, used: ServerUse) -> Outcome {
+    pub(super) async fn carry_out(&self, used: McpToolUse) -> ToolOutcome {
         let tool = &self.tools[used.tool];
         let params = json!({"name": tool.name, "arguments": used.arguments});
         let answered = self.servers[tool.server].asks("tools/call", &params, CALL).await?;
@@ -137,12 +137,12 @@ impl Servers {
 }
 
 /// A tool from a server's list; `None` if it has no name.
-fn described(server: &str, at: usize, listed: &Value, names: &mut BTreeSet<String>) -> Option<Tool> {
+fn described(server: &str, at: usize, listed: &Value, names: &mut BTreeSet<String>) -> Option<ServerTool> {
     let name = listed["name"].as_str().filter(|name| !name.is_empty())?;
     let schema = &listed["inputSchema"];
     let is_schema = schema["type"] == "object" && schema.to_string().len() <= SCHEMA_CAP_BYTES;
-    Some(Tool {
-        offer: Offer {
+    Some(ServerTool {
+        offer: ToolDescription {
             name: unique(&format!("mcp__{}__{}", legal(server), legal(name)), names).into(),
             description: clip(listed["description"].as_str().unwrap_or(name), DESCRIPTION_CAP_BYTES).into(),
             schema: match is_schema {
@@ -176,7 +176,7 @@ fn unique(name: &str, names: &mut BTreeSet<String>) -> String {
 }
 
 /// The outcome of a tool call, from its result.
-fn said(result: &Value) -> Outcome {
+fn said(result: &Value) -> ToolOutcome {
     let contents = result["content"].as_array().into_iter().flatten();
     let texts: Vec<String> = contents
         .map(|content| match content["type"].as_str().unwrap_or_default() {
@@ -204,20 +204,20 @@ fn said(result: &Value) -> Outcome {
     }
 }
 
-type Answered = Result<Value, String>;
+type McpResult = Result<Value, String>;
 
 /// Pending requests; `None` once there will be no more responses.
-type Waiting = Arc<Mutex<Option<HashMap<u64, oneshot::Sender<Answered>>>>>;
+type PendingRequests = Arc<Mutex<Option<HashMap<u64, oneshot::Sender<McpResult>>>>>;
 
 /// A running server. Dropping it ends its process group.
-struct Server {
-    _group: Group,
+struct McpProcess {
+    _group: OwnedProcessGroup,
     stdin: Arc<AsyncMutex<ChildStdin>>,
-    waiting: Waiting,
+    waiting: PendingRequests,
     requests: AtomicU64,
 }
 
-impl Server {
+impl McpProcess {
     /// Starts the program and lists its tools.
     async fn begin(described: &Value, project: &Path, withheld: &[&str]) -> Result<(Self, Vec<Value>), String> {
         let server = Self::spawn(described, project, withheld)?;
@@ -280,7 +280,7 @@ impl Server {
         drop(command);
         let stdin = child.stdin.take().ok_or("it has no stdin")?;
         let server = Self {
-            _group: Group::of(child),
+            _group: OwnedProcessGroup::new(child),
             stdin: Arc::new(AsyncMutex::new(stdin)),
             waiting: Arc::new(Mutex::new(Some(HashMap::new()))),
             requests: AtomicU64::new(0),
@@ -290,25 +290,25 @@ impl Server {
         tokio::spawn(async move {
             while let Some(line) = lines.recv().await {
                 let message = match &line {
-                    Line::Whole(line) => Message::of_line(line),
-                    Line::TooLong => None,
+                    InputLine::Whole(line) => JsonRpcMessage::parse(line),
+                    InputLine::TooLong => None,
                 };
                 match message {
-                    Some(Message::Response { id, outcome }) => {
+                    Some(JsonRpcMessage::Response { id, outcome }) => {
                         let asked = lock(&waiting).as_mut().and_then(|waiting| waiting.remove(&id));
                         if let Some(asked) = asked {
                             _ = asked.send(outcome.map_err(|error| refused(&error))); // the request may have timed out
                         }
                     }
                     // A server without an answer to its request may wait forever.
-                    Some(Message::Request { id, method, .. }) => {
+                    Some(JsonRpcMessage::Request { id, method, .. }) => {
                         let answer = match method.as_str() {
                             "ping" => json_rpc::result(&id, &json!({})),
                             _ => json_rpc::refusal(&id, METHOD_NOT_FOUND, "not supported"),
                         };
                         _ = write(&stdin, &answer).await; // the next request reports that the server has ended
                     }
-                    Some(Message::Notification { .. }) | None => {}
+                    Some(JsonRpcMessage::Notification { .. }) | None => {}
                 }
             }
             // Dropping the senders fails all pending requests.
@@ -318,7 +318,7 @@ impl Server {
     }
 
     /// Sends a request and waits for its response.
-    async fn asks(&self, method: &str, params: &Value, patience: Duration) -> Answered {
+    async fn asks(&self, method: &str, params: &Value, patience: Duration) -> McpResult {
         let id = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
         let (answer, answered) = oneshot::channel();
         let gone = || GONE.to_owned();
@@ -380,12 +380,12 @@ mod tests {
     const HELLO: &str =
         r#"read line; echo 'rubbish'; echo '{"id":1,"result":{"protocolVersion":"2024-11-05"}}'; read line; "#;
 
-    fn start(body: &str) -> (Servers, Vec<String>, tokio::runtime::Runtime) {
+    fn start(body: &str) -> (SessionServers, Vec<String>, tokio::runtime::Runtime) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .unwrap();
-        let (servers, troubles) = runtime.block_on(Servers::start(&scripted(body), Path::new("/"), &["HOME"]));
+        let (servers, troubles) = runtime.block_on(SessionServers::start(&scripted(body), Path::new("/"), &["HOME"]));
         (servers, troubles, runtime)
     }
 

@@ -13,7 +13,7 @@ use std::{
 use ralph_system::files;
 use serde::{Deserialize, Serialize};
 
-use super::message::Message;
+use super::message::ChatMessage;
 
 /// Most bytes of a session that are read.
 const SESSION_CAP_BYTES: u64 = 256 << 20;
@@ -22,9 +22,9 @@ const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-enum Line {
+enum SessionLine {
     Message {
-        message: Message,
+        message: ChatMessage,
     },
     /// The cost of the session so far, in dollars.
     Cost {
@@ -35,15 +35,15 @@ enum Line {
 /// A session that is being written. If it cannot be stored, it is lost when the agent ends; loading it then reports
 /// that.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct SessionFile {
     pub(super) id: String,
     file: Option<File>,
 }
 
 /// The content of a session.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Kept {
-    pub(super) messages: Vec<Message>,
+pub(super) struct StoredSession {
+    pub(super) messages: Vec<ChatMessage>,
     pub(super) cost_usd: f64,
 }
 
@@ -53,7 +53,7 @@ pub(super) fn directory() -> Option<PathBuf> {
     Some(state.join("ralph-native"))
 }
 
-impl Session {
+impl SessionFile {
     pub(super) fn begin(directory: Option<&Path>) -> Self {
         let id = files::secret().unwrap_or_else(|_| format!("{}", std::process::id()));
         let id = id.get(..16).unwrap_or(&id).to_owned();
@@ -69,7 +69,7 @@ impl Session {
     ///
     /// # Errors
     /// A message that the session was not found, or cannot be read.
-    pub(super) fn load(directory: Option<&Path>, id: &str) -> Result<(Self, Kept), String> {
+    pub(super) fn load(directory: Option<&Path>, id: &str) -> Result<(Self, StoredSession), String> {
         let is_name = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         let directory = directory.filter(|_| is_name);
         let missing = || format!("session not found: {id}");
@@ -78,11 +78,11 @@ impl Session {
             true => missing(),
             false => format!("session not found: {}: {error}", path.display()),
         })?;
-        let mut kept = Kept::default();
+        let mut kept = StoredSession::default();
         for line in bytes.split(|byte| *byte == b'\n') {
             match serde_json::from_slice(line) {
-                Ok(Line::Message { message }) => kept.messages.push(message),
-                Ok(Line::Cost { usd }) => kept.cost_usd = usd,
+                Ok(SessionLine::Message { message }) => kept.messages.push(message),
+                Ok(SessionLine::Cost { usd }) => kept.cost_usd = usd,
                 Err(_) => {}
             }
         }
@@ -95,17 +95,17 @@ impl Session {
         Ok((Self { id, file }, kept))
     }
 
-    pub(super) fn keep(&mut self, message: &Message) {
-        self.write(&Line::Message {
+    pub(super) fn keep(&mut self, message: &ChatMessage) {
+        self.write(&SessionLine::Message {
             message: message.clone(),
         });
     }
 
     pub(super) fn keep_cost(&mut self, usd: f64) {
-        self.write(&Line::Cost { usd });
+        self.write(&SessionLine::Cost { usd });
     }
 
-    fn write(&mut self, line: &Line) {
+    fn write(&mut self, line: &SessionLine) {
         let Some(file) = &mut self.file else { return };
         let written = serde_json::to_vec(line).map_err(io::Error::from).and_then(|mut bytes| {
             bytes.push(b'\n');
@@ -139,15 +139,15 @@ fn remove_old(directory: &Path, now: SystemTime) {
 mod tests {
     use super::*;
 
-    fn user(text: &str) -> Message {
-        Message::User { text: text.to_owned() }
+    fn user(text: &str) -> ChatMessage {
+        ChatMessage::User { text: text.to_owned() }
     }
 
     #[test]
     fn a_session_is_there_again_wherever_its_file_was_torn() {
         let directory = tempfile::tempdir().unwrap();
         let at = Some(directory.path());
-        let mut session = Session::begin(at);
+        let mut session = SessionFile::begin(at);
         session.keep(&user("first"));
         session.keep_cost(0.5);
         let whole = fs::read(path(directory.path(), &session.id)).unwrap().len();
@@ -156,14 +156,14 @@ mod tests {
         let bytes = fs::read(&file).unwrap();
         for cut in whole..bytes.len() - 1 {
             fs::write(&file, &bytes[..cut]).unwrap();
-            let (mut again, kept) = Session::load(at, &session.id).unwrap();
+            let (mut again, kept) = SessionFile::load(at, &session.id).unwrap();
             assert_eq!(
                 (kept.messages, kept.cost_usd),
                 (vec![user("first")], 0.5),
                 "cut at {cut}"
             );
             again.keep(&user("third"));
-            let (_, kept) = Session::load(at, &session.id).unwrap();
+            let (_, kept) = SessionFile::load(at, &session.id).unwrap();
             assert_eq!(kept.messages, [user("first"), user("third")], "cut at {cut}");
         }
     }
@@ -172,16 +172,16 @@ mod tests {
     fn only_a_session_that_is_there_is_found() {
         let directory = tempfile::tempdir().unwrap();
         for id in ["", "nothing", "../x", "a/b"] {
-            let missing = Session::load(Some(directory.path()), id).unwrap_err();
+            let missing = SessionFile::load(Some(directory.path()), id).unwrap_err();
             assert!(missing.contains("session not found"), "{missing}");
         }
-        assert!(Session::load(None, "x").is_err());
+        assert!(SessionFile::load(None, "x").is_err());
     }
 
     #[test]
     fn old_sessions_are_removed_when_another_begins() {
         let directory = tempfile::tempdir().unwrap();
-        let session = Session::begin(Some(directory.path()));
+        let session = SessionFile::begin(Some(directory.path()));
         let later = SystemTime::now() + KEPT + Duration::from_secs(60);
         remove_old(directory.path(), SystemTime::now());
         assert!(path(directory.path(), &session.id).exists());

@@ -8,17 +8,17 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::{
-    api::{Api, Listener},
-    client::{Client, Permission},
-    endpoint::{OWN_KEY, Options},
-    failure::{Class, Failure},
-    history::{self, History},
-    message::{Answer, Call, Message, Offer, Request, Tokens, ToolResult},
+    api::{Api, StreamListener},
+    client::{AcpClient, PermissionOutcome},
+    endpoint::{AgentOptions, OWN_KEY},
+    failure::{ApiFailure, FailureClass},
+    history::{self, ChatHistory},
+    message::{ChatMessage, ModelAnswer, ModelCall, ModelRequest, TokenUsage, ToolDescription, ToolResult},
     repeats::{Repeated, Repeats},
-    servers::Servers,
-    session::Session,
-    tools::{self, Action, Use},
-    wire::{Piece, Stop},
+    servers::SessionServers,
+    session::SessionFile,
+    tools::{self, PreparedUse, ToolAction},
+    wire::{AnswerPiece, AnswerStop},
 };
 
 /// How often an answer that reached the length limit is continued.
@@ -32,25 +32,25 @@ const NOT_RUN: &str =
 const DENIED: &str = "denied: it was not done, and must not be done in another way either. Go on without it.";
 
 /// The context of a turn.
-pub(super) struct Turn<'a> {
-    pub(super) client: &'a Rc<Client>,
+pub(super) struct TurnRunner<'a> {
+    pub(super) client: &'a Rc<AcpClient>,
     pub(super) api: &'a Api,
-    pub(super) options: &'a Options,
+    pub(super) options: &'a AgentOptions,
     pub(super) model: &'a str,
     pub(super) system: &'a str,
     pub(super) project: &'a Path,
-    pub(super) offers: &'a [Offer],
-    pub(super) servers: &'a Servers,
-    pub(super) history: &'a mut History,
-    pub(super) session: &'a mut Session,
-    pub(super) spent: &'a mut Spent,
+    pub(super) offers: &'a [ToolDescription],
+    pub(super) servers: &'a SessionServers,
+    pub(super) history: &'a mut ChatHistory,
+    pub(super) session: &'a mut SessionFile,
+    pub(super) spent: &'a mut SessionUsage,
 }
 
 /// The usage of a session.
 #[derive(Debug, Default)]
-pub(super) struct Spent {
+pub(super) struct SessionUsage {
     /// The tokens of the running turn.
-    pub(super) tokens: Tokens,
+    pub(super) tokens: TokenUsage,
     /// The cost of the whole session.
     pub(super) cost_usd: f64,
     /// The number of tool calls.
@@ -59,11 +59,11 @@ pub(super) struct Spent {
     pub(super) answers: u64,
 }
 
-impl Spent {
+impl SessionUsage {
     /// The tokens of the running turn, in the form of the protocol's turn result.
     pub(super) fn usage(&self) -> Value {
         let tokens = self.tokens;
-        if tokens == Tokens::default() {
+        if tokens == TokenUsage::default() {
             // Usage that the API did not count is null, since zero would be a count.
             return Value::Null;
         }
@@ -76,7 +76,7 @@ impl Spent {
 
 /// The outcome of a turn that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum TurnOutcome {
     Done,
     /// The turn has reached the limit of requests.
     Requests,
@@ -84,22 +84,22 @@ pub(super) enum End {
     Refused,
 }
 
-impl Turn<'_> {
+impl TurnRunner<'_> {
     /// Runs the turn until the model is done. Cancel safe: dropping the future ends its processes, and the history can
     /// be repaired.
     ///
     /// # Errors
-    /// The [`Failure`] that ended the turn.
-    pub(crate) async fn run(&mut self) -> Result<End, Failure> {
+    /// The [`ApiFailure`] that ended the turn.
+    pub(crate) async fn run(&mut self) -> Result<TurnOutcome, ApiFailure> {
         let (mut repeats, mut was_nudged, mut continued) = (Repeats::default(), false, 0);
         for _ in 0..self.options.max_requests {
             for text in self.client.take_messages() {
-                self.say(Message::User { text });
+                self.say(ChatMessage::User { text });
             }
             let (answer, stop) = self.asked().await?;
-            self.say(Message::Assistant(answer.clone()));
-            if stop == Stop::Refused {
-                return Ok(End::Refused);
+            self.say(ChatMessage::Assistant(answer.clone()));
+            if stop == AnswerStop::Refused {
+                return Ok(TurnOutcome::Refused);
             }
             if !answer.calls.is_empty() {
                 let results = self.use_tools(&answer.calls).await;
@@ -107,8 +107,8 @@ impl Turn<'_> {
                 continue;
             }
             let more = match stop {
-                Stop::Length if continued == CONTINUATIONS => return Ok(End::Length),
-                Stop::Length => {
+                AnswerStop::Length if continued == CONTINUATIONS => return Ok(TurnOutcome::Length),
+                AnswerStop::Length => {
                     continued += 1;
                     CONTINUE
                 }
@@ -117,22 +117,22 @@ impl Turn<'_> {
                     was_nudged = true;
                     NUDGE
                 }
-                Stop::Done | Stop::Refused => return Ok(End::Done),
+                AnswerStop::Done | AnswerStop::Refused => return Ok(TurnOutcome::Done),
             };
-            self.say(Message::User { text: more.to_owned() });
+            self.say(ChatMessage::User { text: more.to_owned() });
         }
-        Ok(End::Requests)
+        Ok(TurnOutcome::Requests)
     }
 
     /// Adds a message to the conversation, in memory and on disk.
-    fn say(&mut self, message: Message) {
+    fn say(&mut self, message: ChatMessage) {
         self.session.keep(&message);
         self.history.push(message);
     }
 
     /// Sends a request to the model. A conversation that is too long is shortened once.
-    async fn asked(&mut self) -> Result<(Answer, Stop), Failure> {
-        let offers = self.offers.iter().map(Offer::bytes).sum::<usize>();
+    async fn asked(&mut self) -> Result<(ModelAnswer, AnswerStop), ApiFailure> {
+        let offers = self.offers.iter().map(ToolDescription::bytes).sum::<usize>();
         self.history.fit(
             self.options.context_tokens,
             history::tokens_of(self.system.len() + offers),
@@ -140,12 +140,12 @@ impl Turn<'_> {
         let mut has_shortened = false;
         let mut reply = loop {
             self.spent.answers += 1;
-            let mut listener = Heard {
+            let mut listener = StreamToClient {
                 client: self.client,
                 answers: &mut self.spent.answers,
                 retries: self.options.retries,
             };
-            let request = Request {
+            let request = ModelRequest {
                 model: self.model,
                 system: self.system,
                 messages: self.history.messages(),
@@ -153,7 +153,7 @@ impl Turn<'_> {
                 answer_tokens: self.options.answer_tokens,
             };
             match self.api.ask(request, &mut listener).await {
-                Err(failure) if failure.class == Class::Overflow && !has_shortened => {
+                Err(failure) if failure.class == FailureClass::Overflow && !has_shortened => {
                     has_shortened = true;
                     if self.history.make_room() == 0 {
                         return Err(failure);
@@ -172,7 +172,7 @@ impl Turn<'_> {
         Ok((reply.answer, reply.stop))
     }
 
-    fn count(&mut self, tokens: Tokens) {
+    fn count(&mut self, tokens: TokenUsage) {
         self.history.count(tokens);
         self.spent.tokens = self.spent.tokens.plus(tokens);
         // Reported during the turn, so that a limit on tokens can end it.
@@ -191,11 +191,11 @@ impl Turn<'_> {
     /// Carries out the calls of one answer. Calls with side effects run in order until a change of a file fails, since
     /// the model wrote later calls on the assumption that it succeeds. Read-only calls wait only for the changes before
     /// them. Permission for commands is requested at once, so that the user sees all of them.
-    async fn use_tools(&mut self, calls: &[Call]) -> Vec<ToolResult> {
-        let done = watch::Sender::new(Done::default());
+    async fn use_tools(&mut self, calls: &[ModelCall]) -> Vec<ToolResult> {
+        let done = watch::Sender::new(ChangeProgress::default());
         let mut changes = 0;
         let places = calls.iter().map(|call| {
-            let place = Place {
+            let place = CallPosition {
                 id: self.next_call(call),
                 after: changes,
                 changes: !tools::is_read_only(&call.name),
@@ -203,7 +203,7 @@ impl Turn<'_> {
             changes += usize::from(place.changes);
             place
         });
-        let places: Vec<Place> = places.collect();
+        let places: Vec<CallPosition> = places.collect();
         join_all(
             calls
                 .iter()
@@ -214,7 +214,7 @@ impl Turn<'_> {
     }
 
     /// The id of a tool use, which begins with the name of the tool.
-    fn next_call(&mut self, call: &Call) -> String {
+    fn next_call(&mut self, call: &ModelCall) -> String {
         self.spent.calls += 1;
         let name = match call.name.as_str() {
             "" => "tool",
@@ -223,7 +223,12 @@ impl Turn<'_> {
         format!("{name}__{}", self.spent.calls)
     }
 
-    async fn use_tool(&self, call: &Call, place: Place, done: &watch::Sender<Done>) -> ToolResult {
+    async fn use_tool(
+        &self,
+        call: &ModelCall,
+        place: CallPosition,
+        done: &watch::Sender<ChangeProgress>,
+    ) -> ToolResult {
         let its_turn = async || {
             // Waiting fails only if `done` was dropped.
             _ = done.subscribe().wait_for(|done| done.count >= place.after).await;
@@ -272,7 +277,7 @@ impl Turn<'_> {
     }
 
     /// Reports a call that fails before permission is requested.
-    fn tell_failed(&self, call: &Call, id: &str, why: &str) {
+    fn tell_failed(&self, call: &ModelCall, id: &str, why: &str) {
         let input = json!({"arguments": ralph_core::event::clip(&call.arguments, 1000)});
         let told = json!({
             "toolCallId": id, "title": call.name, "kind": "other", "status": "failed", "rawInput": input,
@@ -282,21 +287,21 @@ impl Turn<'_> {
     }
 
     /// Prepares a call and requests permission. Returns its action if it is allowed.
-    async fn asked_for(&self, call: &Call, id: &str) -> Result<Action, String> {
+    async fn asked_for(&self, call: &ModelCall, id: &str) -> Result<ToolAction, String> {
         let wanted = match self.servers.prepare(&call.name, &call.arguments) {
-            Some(used) => used.map(Use::served),
+            Some(used) => used.map(PreparedUse::served),
             None => tools::prepare(&call.name, &call.arguments, self.project),
         };
         let wanted = wanted.inspect_err(|why| self.tell_failed(call, id, why))?;
         let told = match &wanted.action {
             // The list affects nothing outside of the agent, so it needs no permission.
-            Action::Todo(_) => return Ok(wanted.action),
+            ToolAction::Todo(_) => return Ok(wanted.action),
             _ => told(&wanted, id),
         };
         self.client.tell("tool_call", told.clone());
         match self.client.ask(&told).await {
-            Permission::Granted => Ok(wanted.action),
-            Permission::Denied => {
+            PermissionOutcome::Granted => Ok(wanted.action),
+            PermissionOutcome::Denied => {
                 let update = json!({"toolCallId": id, "status": "failed", "content": content(DENIED)});
                 self.client.tell("tool_call_update", update);
                 Err(DENIED.to_owned())
@@ -304,17 +309,16 @@ impl Turn<'_> {
         }
     }
 
-    async fn carry_out(&self, action: Action, id: &str) -> tools::Outcome {
-        if let Action::Todo(entries) = action {
-            let entry =
-                |entry: &tools::Entry| json!({"content": entry.content, "status": entry.status, "priority": "medium"});
+    async fn carry_out(&self, action: ToolAction, id: &str) -> tools::ToolOutcome {
+        if let ToolAction::Todo(entries) = action {
+            let entry = |entry: &tools::TodoEntry| json!({"content": entry.content, "status": entry.status, "priority": "medium"});
             let entries: Vec<Value> = entries.iter().map(entry).collect();
             self.client.tell("plan", json!({"entries": entries}));
             return Ok("The list is kept.".to_owned());
         }
         self.client
             .tell("tool_call_update", json!({"toolCallId": id, "status": "in_progress"}));
-        let is_change = matches!(action, Action::Change(_));
+        let is_change = matches!(action, ToolAction::Change(_));
         let outcome = self.act(action).await;
         let status = if outcome.is_ok() { "completed" } else { "failed" };
         let mut update = json!({"toolCallId": id, "status": status});
@@ -327,14 +331,14 @@ impl Turn<'_> {
         outcome
     }
 
-    async fn act(&self, action: Action) -> tools::Outcome {
+    async fn act(&self, action: ToolAction) -> tools::ToolOutcome {
         match action {
-            Action::Shell(shell) => {
+            ToolAction::Shell(shell) => {
                 let key = self.options.endpoint.key.as_ref().map_or(OWN_KEY, |key| key.variable);
                 shell.carry_out(self.project, &[OWN_KEY, key]).await
             }
-            Action::Change(change) => change.carry_out(),
-            Action::Served(used) => self.servers.carry_out(used).await,
+            ToolAction::Change(change) => change.carry_out(),
+            ToolAction::Served(used) => self.servers.carry_out(used).await,
             action => {
                 let looking = tokio::task::spawn_blocking(move || tools::look(action)).await;
                 looking.unwrap_or_else(|_| Err("it could not be done".to_owned()))
@@ -345,13 +349,13 @@ impl Turn<'_> {
     /// Adds the results to the conversation.
     ///
     /// # Errors
-    /// A [`Failure`] if the model repeats the same call endlessly.
+    /// A [`ApiFailure`] if the model repeats the same call endlessly.
     fn take_results(
         &mut self,
-        calls: &[Call],
+        calls: &[ModelCall],
         mut results: Vec<ToolResult>,
         repeats: &mut Repeats,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ApiFailure> {
         let made: Vec<_> = calls
             .iter()
             .map(|call| (call.name.as_str(), call.arguments.as_str()))
@@ -363,7 +367,7 @@ impl Turn<'_> {
                 "\n[the same call has had the same result {count} times in a row; do something else]"
             ));
         }
-        self.say(Message::Results { results });
+        self.say(ChatMessage::Results { results });
         match repeated {
             Repeated::Endless { count } => {
                 let names: Vec<_> = calls.iter().map(|call| call.name.as_str()).collect();
@@ -371,7 +375,7 @@ impl Turn<'_> {
                     "the model made the same call {count} times in a row ({})",
                     names.join(", ")
                 );
-                Err(Failure::new(Class::Refused, text))
+                Err(ApiFailure::new(FailureClass::Refused, text))
             }
             Repeated::No | Repeated::Tell { .. } => Ok(()),
         }
@@ -379,7 +383,7 @@ impl Turn<'_> {
 }
 
 /// The position of a call in an answer.
-struct Place {
+struct CallPosition {
     /// The id of the use.
     id: String,
     /// The number of preceding changes that it waits for.
@@ -390,20 +394,20 @@ struct Place {
 
 /// The progress of an answer's changes.
 #[derive(Debug, Default)]
-struct Done {
+struct ChangeProgress {
     count: usize,
     /// Whether a change of a file has failed.
     has_failed: bool,
 }
 
 /// A tool use in the form of the protocol, for reports and permission requests.
-fn told(wanted: &Use, id: &str) -> Value {
+fn told(wanted: &PreparedUse, id: &str) -> Value {
     let locations: Vec<Value> = wanted.paths.iter().map(|path| json!({"path": path})).collect();
     let mut told = json!({
         "toolCallId": id, "title": wanted.title, "kind": wanted.kind, "status": "pending", "rawInput": wanted.input,
         "locations": locations,
     });
-    if let Action::Change(change) = &wanted.action {
+    if let ToolAction::Change(change) = &wanted.action {
         told["content"] = json!([{
             "type": "diff", "path": change.path, "oldText": change.before, "newText": change.after,
         }]);
@@ -412,18 +416,18 @@ fn told(wanted: &Use, id: &str) -> Value {
 }
 
 /// Streams an answer to the client.
-struct Heard<'a> {
-    client: &'a Client,
+struct StreamToClient<'a> {
+    client: &'a AcpClient,
     /// The number of the answer: a retried request produces another message.
     answers: &'a mut u64,
     retries: u32,
 }
 
-impl Listener for Heard<'_> {
-    fn hear(&mut self, piece: Piece) {
+impl StreamListener for StreamToClient<'_> {
+    fn hear(&mut self, piece: AnswerPiece) {
         let (kind, text) = match piece {
-            Piece::Text(text) => ("agent_message_chunk", text),
-            Piece::Thought(text) => ("agent_thought_chunk", text),
+            AnswerPiece::Text(text) => ("agent_message_chunk", text),
+            AnswerPiece::Thought(text) => ("agent_thought_chunk", text),
         };
         let content = json!({"type": "text", "text": text});
         self.client.tell(
@@ -432,7 +436,7 @@ impl Listener for Heard<'_> {
         );
     }
 
-    fn again(&mut self, failure: &Failure, attempt: u32, pause: std::time::Duration) {
+    fn again(&mut self, failure: &ApiFailure, attempt: u32, pause: std::time::Duration) {
         *self.answers += 1;
         console::complain(&format!(
             "{}; trying again in {} s ({attempt} of {})",

@@ -7,7 +7,7 @@ use std::{
 
 use ralph_system::files::{self, ReadError};
 
-use super::outcome::Outcome;
+use super::outcome::ToolOutcome;
 
 /// Most bytes of a file that are processed.
 const FILE_CAP_BYTES: u64 = 16 << 20;
@@ -38,7 +38,7 @@ impl Read {
         }
     }
 
-    pub(super) fn carry_out(self) -> Outcome {
+    pub(super) fn carry_out(self) -> ToolOutcome {
         let text = text_of(&self.path)?;
         let total = text.lines().count() as u64;
         if total == 0 {
@@ -68,7 +68,7 @@ impl Read {
 }
 
 /// The sorted names in a directory.
-pub(super) fn list(path: &Path) -> Outcome {
+pub(super) fn list(path: &Path) -> ToolOutcome {
     let wrong = |error: io::Error| format!("{}: {error}", path.display());
     let entries = fs::read_dir(path).map_err(wrong)?;
     let mut names: Vec<String> = entries
@@ -93,14 +93,14 @@ pub(super) fn list(path: &Path) -> Outcome {
 
 /// The planned content of a file, and its content at the time of planning.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::native) struct Change {
+pub(in crate::native) struct FileEdit {
     pub(in crate::native) path: PathBuf,
     /// `None` if the file is new.
     pub(in crate::native) before: Option<String>,
     pub(in crate::native) after: String,
 }
 
-impl Change {
+impl FileEdit {
     pub(super) fn edit(path: &Path, old: &str, new: &str, all: bool) -> Result<Self, String> {
         let shown = path.display();
         let before = text_of(path)?;
@@ -161,7 +161,7 @@ impl Change {
     }
 
     /// Makes the change, unless the file has changed since it was planned.
-    pub(in crate::native) fn carry_out(&self) -> Outcome {
+    pub(in crate::native) fn carry_out(&self) -> ToolOutcome {
         let shown = self.path.display();
         let wrong = |error: io::Error| format!("{shown}: {error}");
         match (&self.before, files::read_text(&self.path, FILE_CAP_BYTES)) {

@@ -9,12 +9,12 @@ const ENTRIES_CAP: usize = 100;
 const ENTRY_CAP_BYTES: usize = 500;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::native) struct Entry {
+pub(in crate::native) struct TodoEntry {
     pub(in crate::native) content: String,
     pub(in crate::native) status: String,
 }
 
-pub(crate) fn read(todos: Option<&Value>) -> Result<Vec<Entry>, String> {
+pub(crate) fn read(todos: Option<&Value>) -> Result<Vec<TodoEntry>, String> {
     let Some(Value::Array(entries)) = todos else {
         return Err("`todo` needs `todos`, a list of objects with `content` and `status`".to_owned());
     };
@@ -25,11 +25,11 @@ pub(crate) fn read(todos: Option<&Value>) -> Result<Vec<Entry>, String> {
             Some("in_progress" | "in-progress") => "in_progress",
             _ => "pending",
         };
-        Some(Entry {
+        Some(TodoEntry {
             content: ralph_core::event::clip(content, ENTRY_CAP_BYTES),
             status: status.to_owned(),
         })
     };
-    let read: Option<Vec<Entry>> = entries.iter().take(ENTRIES_CAP).map(entry).collect();
+    let read: Option<Vec<TodoEntry>> = entries.iter().take(ENTRIES_CAP).map(entry).collect();
     read.ok_or_else(|| "each entry of `todos` needs `content`".to_owned())
 }

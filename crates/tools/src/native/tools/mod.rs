@@ -14,17 +14,17 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{history::ARGUMENT_LEFT_OUT, message::Offer, servers::ServerUse};
+use super::{history::ARGUMENT_LEFT_OUT, message::ToolDescription, servers::McpToolUse};
 
 use arguments::Arguments;
-pub(super) use files::Change;
-pub(super) use list::Entry;
-pub(super) use outcome::Outcome;
+pub(super) use files::FileEdit;
+pub(super) use list::TodoEntry;
+pub(super) use outcome::ToolOutcome;
 use outcome::{RESULT_CAP_BYTES, shown};
-pub(super) use shell::{Group, Shell};
+pub(super) use shell::{OwnedProcessGroup, Shell};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tool {
+pub(super) enum NativeTool {
     Read,
     ListDir,
     Grep,
@@ -37,7 +37,7 @@ pub(super) enum Tool {
 
 /// A tool use that is ready to be carried out.
 #[derive(Debug)]
-pub(super) struct Use {
+pub(super) struct PreparedUse {
     /// The kind of the tool in ACP.
     pub(super) kind: &'static str,
     /// A description on one line.
@@ -46,87 +46,87 @@ pub(super) struct Use {
     pub(super) input: Value,
     /// The files that it concerns.
     pub(super) paths: Vec<PathBuf>,
-    pub(super) action: Action,
+    pub(super) action: ToolAction,
 }
 
 #[derive(Debug)]
-pub(super) enum Action {
+pub(super) enum ToolAction {
     Read(files::Read),
     List(PathBuf),
-    Grep(search::Grep),
-    Glob(search::Glob),
-    Change(Change),
+    Grep(search::GrepSearch),
+    Glob(search::GlobSearch),
+    Change(FileEdit),
     Shell(Shell),
-    Todo(Vec<Entry>),
+    Todo(Vec<TodoEntry>),
     /// A tool of an MCP server.
-    Served(ServerUse),
+    Served(McpToolUse),
 }
 
-impl Tool {
-    const ALL: [Tool; 8] = [
-        Tool::Read,
-        Tool::ListDir,
-        Tool::Grep,
-        Tool::Glob,
-        Tool::Edit,
-        Tool::Write,
-        Tool::Shell,
-        Tool::Todo,
+impl NativeTool {
+    const ALL: [NativeTool; 8] = [
+        NativeTool::Read,
+        NativeTool::ListDir,
+        NativeTool::Grep,
+        NativeTool::Glob,
+        NativeTool::Edit,
+        NativeTool::Write,
+        NativeTool::Shell,
+        NativeTool::Todo,
     ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            Tool::Read => "read",
-            Tool::ListDir => "list_dir",
-            Tool::Grep => "grep",
-            Tool::Glob => "glob",
-            Tool::Edit => "edit",
-            Tool::Write => "write",
-            Tool::Shell => "shell",
-            Tool::Todo => "todo",
+            NativeTool::Read => "read",
+            NativeTool::ListDir => "list_dir",
+            NativeTool::Grep => "grep",
+            NativeTool::Glob => "glob",
+            NativeTool::Edit => "edit",
+            NativeTool::Write => "write",
+            NativeTool::Shell => "shell",
+            NativeTool::Todo => "todo",
         }
     }
 
-    fn named(name: &str) -> Option<Tool> {
-        Tool::ALL.into_iter().find(|tool| tool.name() == name)
+    fn named(name: &str) -> Option<NativeTool> {
+        NativeTool::ALL.into_iter().find(|tool| tool.name() == name)
     }
 
     /// The kind of the tool in ACP.
     fn kind(self) -> &'static str {
         match self {
-            Tool::Read => "read",
-            Tool::ListDir | Tool::Grep | Tool::Glob => "search",
-            Tool::Edit | Tool::Write => "edit",
-            Tool::Shell => "execute",
-            Tool::Todo => "think",
+            NativeTool::Read => "read",
+            NativeTool::ListDir | NativeTool::Grep | NativeTool::Glob => "search",
+            NativeTool::Edit | NativeTool::Write => "edit",
+            NativeTool::Shell => "execute",
+            NativeTool::Todo => "think",
         }
     }
 
     fn is_read_only(self) -> bool {
         match self {
-            Tool::Read | Tool::ListDir | Tool::Grep | Tool::Glob => true,
-            Tool::Edit | Tool::Write | Tool::Shell | Tool::Todo => false,
+            NativeTool::Read | NativeTool::ListDir | NativeTool::Grep | NativeTool::Glob => true,
+            NativeTool::Edit | NativeTool::Write | NativeTool::Shell | NativeTool::Todo => false,
         }
     }
 
     fn description(self) -> &'static str {
         match self {
-            Tool::Read => {
+            NativeTool::Read => {
                 "Reads a text file. Lines are numbered, so leave the numbers out of what you edit. Long files come in parts: `offset` is the first line, `limit` how many."
             }
-            Tool::ListDir => "Lists a directory: names, those of directories with a slash at the end.",
-            Tool::Grep => {
+            NativeTool::ListDir => "Lists a directory: names, those of directories with a slash at the end.",
+            NativeTool::Grep => {
                 "Searches files for a regular expression; answers with path:line: text. Files that git ignores are left out."
             }
-            Tool::Glob => "Finds files by a pattern such as `src/**/*.rs`. Files that git ignores are left out.",
-            Tool::Edit => {
+            NativeTool::Glob => "Finds files by a pattern such as `src/**/*.rs`. Files that git ignores are left out.",
+            NativeTool::Edit => {
                 "Replaces an exact text in a file by another. The old text has to occur once, so take enough of what is around it; with `all` every occurrence is replaced."
             }
-            Tool::Write => "Writes a whole file, new or not. To change a part of a file use `edit`.",
-            Tool::Shell => {
+            NativeTool::Write => "Writes a whole file, new or not. To change a part of a file use `edit`.",
+            NativeTool::Shell => {
                 "Runs a command with a shell in the project and answers with its output and exit code. It reads nothing, so start no editor or pager. What runs longer than `timeout` seconds is ended; send what is to go on into the background with its output in a file."
             }
-            Tool::Todo => {
+            NativeTool::Todo => {
                 "Keeps the list of what is to do, for work of several steps. Each use replaces the whole list."
             }
         }
@@ -135,14 +135,14 @@ impl Tool {
     /// The names of its arguments.
     fn arguments(self) -> &'static [&'static str] {
         match self {
-            Tool::Read => &["path", "offset", "limit"],
-            Tool::ListDir => &["path"],
-            Tool::Grep => &["pattern", "path", "glob", "ignore_case"],
-            Tool::Glob => &["pattern", "path"],
-            Tool::Edit => &["path", "old", "new", "all"],
-            Tool::Write => &["path", "content"],
-            Tool::Shell => &["command", "timeout", "description"],
-            Tool::Todo => &["todos"],
+            NativeTool::Read => &["path", "offset", "limit"],
+            NativeTool::ListDir => &["path"],
+            NativeTool::Grep => &["pattern", "path", "glob", "ignore_case"],
+            NativeTool::Glob => &["pattern", "path"],
+            NativeTool::Edit => &["path", "old", "new", "all"],
+            NativeTool::Write => &["path", "content"],
+            NativeTool::Shell => &["command", "timeout", "description"],
+            NativeTool::Todo => &["todos"],
         }
     }
 
@@ -151,12 +151,12 @@ impl Tool {
         let number = |description: &str| json!({"type": "integer", "minimum": 1, "description": description});
         let path = || text("relative to the project, or absolute");
         let (properties, required) = match self {
-            Tool::Read => (
+            NativeTool::Read => (
                 json!({"path": path(), "offset": number("the first line, from 1"), "limit": number("how many lines")}),
                 json!(["path"]),
             ),
-            Tool::ListDir => (json!({"path": path()}), json!([])),
-            Tool::Grep => (
+            NativeTool::ListDir => (json!({"path": path()}), json!([])),
+            NativeTool::Grep => (
                 json!({
                     "pattern": text("a regular expression"),
                     "path": text("a file or directory to search; the project if it is missing"),
@@ -165,11 +165,11 @@ impl Tool {
                 }),
                 json!(["pattern"]),
             ),
-            Tool::Glob => (
+            NativeTool::Glob => (
                 json!({"pattern": text("such as **/*.toml"), "path": text("the directory to look in")}),
                 json!(["pattern"]),
             ),
-            Tool::Edit => (
+            NativeTool::Edit => (
                 json!({
                     "path": path(),
                     "old": text("the text to replace, exactly as it is in the file"),
@@ -178,11 +178,11 @@ impl Tool {
                 }),
                 json!(["path", "old", "new"]),
             ),
-            Tool::Write => (
+            NativeTool::Write => (
                 json!({"path": path(), "content": text("the whole content")}),
                 json!(["path", "content"]),
             ),
-            Tool::Shell => (
+            NativeTool::Shell => (
                 json!({
                     "command": text("the command"),
                     "timeout": number("seconds it may take; 120 if it is missing, 1800 at most"),
@@ -190,7 +190,7 @@ impl Tool {
                 }),
                 json!(["command"]),
             ),
-            Tool::Todo => {
+            NativeTool::Todo => {
                 let status = json!({"type": "string", "enum": ["pending", "in_progress", "completed"]});
                 let entry = json!({
                     "type": "object",
@@ -206,48 +206,48 @@ impl Tool {
 
 /// Whether uses of a tool may run in parallel with others.
 pub(super) fn is_read_only(name: &str) -> bool {
-    Tool::named(name).is_some_and(Tool::is_read_only)
+    NativeTool::named(name).is_some_and(NativeTool::is_read_only)
 }
 
 /// Whether a tool changes a file.
 pub(super) fn is_edit(name: &str) -> bool {
-    matches!(Tool::named(name), Some(Tool::Edit | Tool::Write))
+    matches!(NativeTool::named(name), Some(NativeTool::Edit | NativeTool::Write))
 }
 
 /// Whether permission is requested before the preceding calls have been carried out.
 pub(super) fn is_asked_early(name: &str) -> bool {
-    Tool::named(name) == Some(Tool::Shell)
+    NativeTool::named(name) == Some(NativeTool::Shell)
 }
 
 /// The descriptions of the tools for a model.
-pub(super) fn offers() -> Vec<Offer> {
-    let offer = |tool: Tool| Offer {
+pub(super) fn offers() -> Vec<ToolDescription> {
+    let offer = |tool: NativeTool| ToolDescription {
         name: tool.name().into(),
         description: tool.description().into(),
         schema: tool.schema(),
     };
-    Tool::ALL.into_iter().map(offer).collect()
+    NativeTool::ALL.into_iter().map(offer).collect()
 }
 
 /// Prepares a call for `project`.
 ///
 /// # Errors
 /// The reason why the call is invalid, as a message for the model.
-pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Use, String> {
-    let Some(tool) = Tool::named(name) else {
-        let names: Vec<_> = Tool::ALL.into_iter().map(Tool::name).collect();
+pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<PreparedUse, String> {
+    let Some(tool) = NativeTool::named(name) else {
+        let names: Vec<_> = NativeTool::ALL.into_iter().map(NativeTool::name).collect();
         return Err(format!("there is no tool `{name}`; the tools are {}", names.join(", ")));
     };
     let arguments = Arguments::read(tool.name(), written)?;
     arguments.refuse_unknown(tool.arguments())?;
-    let usual = Use {
+    let usual = PreparedUse {
         kind: tool.kind(),
         title: String::new(),
         input: Value::Null,
         paths: Vec::new(),
-        action: Action::Todo(Vec::new()),
+        action: ToolAction::Todo(Vec::new()),
     };
-    let of_file = |path: PathBuf, input: Value, action: Action| Use {
+    let of_file = |path: PathBuf, input: Value, action: ToolAction| PreparedUse {
         title: shown(&path, project),
         paths: vec![path],
         input,
@@ -256,76 +256,76 @@ pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Use, 
     };
     let place = |at: &str| project.join(at.strip_prefix("file://").unwrap_or(at));
     match tool {
-        Tool::Read => {
+        NativeTool::Read => {
             let path = place(arguments.text("path")?);
             let (offset, limit) = (arguments.number("offset")?, arguments.number("limit")?);
             let input = json!({"path": shown(&path, project), "offset": offset, "limit": limit});
             let read = files::Read::new(path.clone(), offset, limit);
-            Ok(of_file(path, without_nulls(input), Action::Read(read)))
+            Ok(of_file(path, without_nulls(input), ToolAction::Read(read)))
         }
-        Tool::ListDir => {
+        NativeTool::ListDir => {
             let path = place(arguments.optional("path")?.unwrap_or("."));
             let input = json!({"path": shown(&path, project)});
-            Ok(of_file(path.clone(), input, Action::List(path)))
+            Ok(of_file(path.clone(), input, ToolAction::List(path)))
         }
-        Tool::Grep => {
+        NativeTool::Grep => {
             let pattern = arguments.text("pattern")?;
             let given = arguments.optional("path")?;
             let path = place(given.unwrap_or("."));
             let glob = arguments.optional("glob")?;
             let input = json!({"pattern": pattern, "path": given.map(|_| shown(&path, project)), "glob": glob});
-            let grep = search::Grep::new(project, &path, pattern, glob, arguments.switch("ignore_case")?)?;
-            Ok(Use {
+            let grep = search::GrepSearch::new(project, &path, pattern, glob, arguments.switch("ignore_case")?)?;
+            Ok(PreparedUse {
                 title: pattern.to_owned(),
-                ..of_file(path, without_nulls(input), Action::Grep(grep))
+                ..of_file(path, without_nulls(input), ToolAction::Grep(grep))
             })
         }
-        Tool::Glob => {
+        NativeTool::Glob => {
             let pattern = arguments.text("pattern")?;
             let given = arguments.optional("path")?;
             let path = place(given.unwrap_or("."));
             let input = json!({"pattern": pattern, "path": given.map(|_| shown(&path, project))});
-            let glob = search::Glob::new(project, &path, pattern)?;
-            Ok(Use {
+            let glob = search::GlobSearch::new(project, &path, pattern)?;
+            Ok(PreparedUse {
                 title: pattern.to_owned(),
-                ..of_file(path, without_nulls(input), Action::Glob(glob))
+                ..of_file(path, without_nulls(input), ToolAction::Glob(glob))
             })
         }
-        Tool::Edit => {
+        NativeTool::Edit => {
             let path = place(arguments.text("path")?);
             let (old, new) = (arguments.content("old")?, for_a_file(&arguments, "new")?);
-            let change = Change::edit(&path, old, new, arguments.switch("all")?)?;
+            let change = FileEdit::edit(&path, old, new, arguments.switch("all")?)?;
             Ok(of_file(
                 path.clone(),
                 json!({"path": shown(&path, project)}),
-                Action::Change(change),
+                ToolAction::Change(change),
             ))
         }
-        Tool::Write => {
+        NativeTool::Write => {
             let path = place(arguments.text("path")?);
-            let change = Change::write(&path, for_a_file(&arguments, "content")?)?;
+            let change = FileEdit::write(&path, for_a_file(&arguments, "content")?)?;
             Ok(of_file(
                 path.clone(),
                 json!({"path": shown(&path, project)}),
-                Action::Change(change),
+                ToolAction::Change(change),
             ))
         }
-        Tool::Shell => {
+        NativeTool::Shell => {
             let command = arguments.command()?;
             let description = arguments.optional("description")?;
             let shell = Shell::new(command.clone(), arguments.number("timeout")?);
-            Ok(Use {
+            Ok(PreparedUse {
                 title: command.clone(),
                 input: without_nulls(json!({"command": command, "description": description})),
-                action: Action::Shell(shell),
+                action: ToolAction::Shell(shell),
                 ..usual
             })
         }
-        Tool::Todo => {
+        NativeTool::Todo => {
             let entries = list::read(arguments.get("todos"))?;
-            Ok(Use {
+            Ok(PreparedUse {
                 input: json!({"todos": entries}),
-                action: Action::Todo(entries),
+                action: ToolAction::Todo(entries),
                 ..usual
             })
         }
@@ -344,27 +344,27 @@ fn for_a_file<'a>(arguments: &'a Arguments, name: &str) -> Result<&'a str, Strin
     }
 }
 
-impl Use {
+impl PreparedUse {
     /// A use of an MCP server's tool.
-    pub(super) fn served(used: ServerUse) -> Self {
+    pub(super) fn served(used: McpToolUse) -> Self {
         Self {
             kind: "other",
             title: used.title.clone(),
             input: used.arguments.clone(),
             paths: Vec::new(),
-            action: Action::Served(used),
+            action: ToolAction::Served(used),
         }
     }
 }
 
 /// Carries out an action that only reads files.
-pub(super) fn look(action: Action) -> Outcome {
+pub(super) fn look(action: ToolAction) -> ToolOutcome {
     let found = match action {
-        Action::Read(read) => read.carry_out(),
-        Action::List(path) => files::list(&path),
-        Action::Grep(grep) => grep.carry_out(),
-        Action::Glob(glob) => glob.carry_out(),
-        Action::Change(_) | Action::Shell(_) | Action::Todo(_) | Action::Served(_) => {
+        ToolAction::Read(read) => read.carry_out(),
+        ToolAction::List(path) => files::list(&path),
+        ToolAction::Grep(grep) => grep.carry_out(),
+        ToolAction::Glob(glob) => glob.carry_out(),
+        ToolAction::Change(_) | ToolAction::Shell(_) | ToolAction::Todo(_) | ToolAction::Served(_) => {
             Err("it does more than to look".to_owned())
         }
     };

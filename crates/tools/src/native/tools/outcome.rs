@@ -6,7 +6,7 @@ use std::path::Path;
 pub(super) const RESULT_CAP_BYTES: usize = 30_000;
 
 /// The outcome of a use as a message for the model: its result, or an error.
-pub(in crate::native) type Outcome = Result<String, String>;
+pub(in crate::native) type ToolOutcome = Result<String, String>;
 
 /// A path for display, relative to the project if possible.
 pub(super) fn shown(path: &Path, project: &Path) -> String {

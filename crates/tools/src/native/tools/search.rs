@@ -12,7 +12,7 @@ use std::{
 use ralph_system::files::{self, ReadError};
 use regex_lite::{Regex, RegexBuilder};
 
-use super::outcome::{Outcome, shown};
+use super::outcome::{ToolOutcome, shown};
 
 /// Most bytes of a file that is searched.
 const FILE_CAP_BYTES: u64 = 2 << 20;
@@ -32,29 +32,29 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const MADE: [&str; 6] = ["target", "node_modules", "__pycache__", "dist", "build", "vendor"];
 
 #[derive(Debug)]
-pub(in crate::native) struct Grep {
+pub(in crate::native) struct GrepSearch {
     project: PathBuf,
     place: PathBuf,
     pattern: Regex,
-    glob: Option<Pattern>,
+    glob: Option<NamePattern>,
 }
 
 #[derive(Debug)]
-pub(in crate::native) struct Glob {
+pub(in crate::native) struct GlobSearch {
     project: PathBuf,
     place: PathBuf,
-    pattern: Pattern,
+    pattern: NamePattern,
 }
 
 /// A pattern of file names.
 #[derive(Debug)]
-struct Pattern {
+struct NamePattern {
     regex: Regex,
     /// Whether it applies to the name alone, in any directory.
     is_of_name: bool,
 }
 
-impl Grep {
+impl GrepSearch {
     pub(super) fn new(
         project: &Path,
         place: &Path,
@@ -67,11 +67,11 @@ impl Grep {
             project: project.to_owned(),
             place: place.to_owned(),
             pattern: regex.map_err(|error| format!("`{pattern}` is no regular expression: {error}"))?,
-            glob: glob.map(Pattern::new).transpose()?,
+            glob: glob.map(NamePattern::new).transpose()?,
         })
     }
 
-    pub(super) fn carry_out(self) -> Outcome {
+    pub(super) fn carry_out(self) -> ToolOutcome {
         let deadline = Instant::now() + PATIENCE;
         let (mut found, mut passed_over) = (Vec::new(), PassedOver::default());
         for path in files_below(&self.place)? {
@@ -139,16 +139,16 @@ impl PassedOver {
     }
 }
 
-impl Glob {
+impl GlobSearch {
     pub(super) fn new(project: &Path, place: &Path, pattern: &str) -> Result<Self, String> {
         Ok(Self {
             project: project.to_owned(),
             place: place.to_owned(),
-            pattern: Pattern::new(pattern)?,
+            pattern: NamePattern::new(pattern)?,
         })
     }
 
-    pub(super) fn carry_out(self) -> Outcome {
+    pub(super) fn carry_out(self) -> ToolOutcome {
         let files = files_below(&self.place)?;
         let found = files.iter().filter(|path| self.pattern.matches(path, &self.place));
         let mut found: Vec<String> = found
@@ -166,7 +166,7 @@ impl Glob {
     }
 }
 
-impl Pattern {
+impl NamePattern {
     fn new(glob: &str) -> Result<Self, String> {
         let glob = glob.strip_prefix("./").unwrap_or(glob);
         let regex = Regex::new(&format!("^{}$", in_regex(glob)));
@@ -224,7 +224,7 @@ fn files_below(place: &Path) -> Result<Vec<PathBuf>, String> {
     if !found.is_dir() {
         return Ok(vec![place.to_owned()]);
     }
-    let mut files = match of_git(place) {
+    let mut files = match git_files(place) {
         Some(files) => files,
         None => {
             let mut files = Vec::new();
@@ -238,7 +238,7 @@ fn files_below(place: &Path) -> Result<Vec<PathBuf>, String> {
 }
 
 /// The files that git tracks or does not ignore; `None` outside of a repository.
-fn of_git(place: &Path) -> Option<Vec<PathBuf>> {
+fn git_files(place: &Path) -> Option<Vec<PathBuf>> {
     let mut git = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .current_dir(place)
@@ -306,7 +306,7 @@ mod tests {
             ("a+(b).txt", "/p/a+(b).txt", true),
             ("{", "/p/x", false),
         ] {
-            let pattern = Pattern::new(glob).unwrap();
+            let pattern = NamePattern::new(glob).unwrap();
             assert_eq!(
                 pattern.matches(Path::new(path), Path::new("/p")),
                 matches,

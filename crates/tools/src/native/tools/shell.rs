@@ -23,7 +23,7 @@ use tokio::{
     time::{Instant, timeout, timeout_at},
 };
 
-use super::outcome::Outcome;
+use super::outcome::ToolOutcome;
 
 const TIMEOUT_SECONDS: u64 = 120;
 const TIMEOUT_SECONDS_MOST: u64 = 1800;
@@ -51,7 +51,7 @@ impl Shell {
 
     /// Runs the command in `project` without the variables in `withheld`. Cancel safe: dropping the future ends its
     /// processes.
-    pub(in crate::native) async fn carry_out(self, project: &Path, withheld: &[&str]) -> Outcome {
+    pub(in crate::native) async fn carry_out(self, project: &Path, withheld: &[&str]) -> ToolOutcome {
         let wrong = |error: io::Error| format!("the command was not started: {error}");
         let (reader, writer) = io::pipe().map_err(wrong)?;
         let mut command = Command::new(if which::which("bash").is_ok() { "bash" } else { "sh" });
@@ -73,7 +73,7 @@ impl Shell {
         for name in withheld {
             command.env_remove(name);
         }
-        let mut group = Group::of(command.spawn().map_err(wrong)?);
+        let mut group = OwnedProcessGroup::new(command.spawn().map_err(wrong)?);
         // It holds the writing end of the pipe.
         drop(command);
         let mut output = pipe::Receiver::from_owned_fd(reader.into()).map_err(wrong)?;
@@ -114,13 +114,13 @@ fn in_words(status: ExitStatus) -> String {
 }
 
 /// A process group. It is killed if it is dropped before its first process has ended.
-pub(in crate::native) struct Group {
+pub(in crate::native) struct OwnedProcessGroup {
     child: Child,
     leader: Option<Pid>,
 }
 
-impl Group {
-    pub(in crate::native) fn of(child: Child) -> Self {
+impl OwnedProcessGroup {
+    pub(in crate::native) fn new(child: Child) -> Self {
         let leader = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
         Self { child, leader }
     }
@@ -151,7 +151,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for OwnedProcessGroup {
     fn drop(&mut self) {
         self.signal(Signal::SIGKILL);
     }
@@ -199,7 +199,7 @@ mod tests {
 
     use super::*;
 
-    fn run(command: &str, seconds: u64) -> Outcome {
+    fn run(command: &str, seconds: u64) -> ToolOutcome {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()

@@ -10,13 +10,13 @@ fn project() -> tempfile::TempDir {
     directory
 }
 
-fn looked(project: &Path, name: &str, arguments: Value) -> Outcome {
+fn looked(project: &Path, name: &str, arguments: Value) -> ToolOutcome {
     look(prepare(name, &arguments.to_string(), project)?.action)
 }
 
-fn changed(project: &Path, name: &str, arguments: Value) -> Outcome {
+fn changed(project: &Path, name: &str, arguments: Value) -> ToolOutcome {
     match prepare(name, &arguments.to_string(), project)?.action {
-        Action::Change(change) => change.carry_out(),
+        ToolAction::Change(change) => change.carry_out(),
         other => panic!("{other:?} changes nothing"),
     }
 }
@@ -66,7 +66,7 @@ fn an_argument_that_a_tool_does_not_know_is_told_with_those_that_it_takes() {
     // Other agents' names, explanations and null values are accepted.
     let other = json!({"file_path": "b.txt", "explanation": "to see it", "start_line": null});
     assert!(looked(at, "read", other).is_ok());
-    for tool in Tool::ALL {
+    for tool in NativeTool::ALL {
         let schema = tool.schema();
         let mut known: Vec<&str> = tool.arguments().to_vec();
         known.sort_unstable();
@@ -173,10 +173,10 @@ fn an_edit_replaces_exactly_what_it_names() {
 fn a_change_of_a_file_that_has_changed_meanwhile_is_refused() {
     let project = project();
     let at = project.path();
-    let change = Change::edit(&at.join("b.txt"), "one", "1", false).unwrap();
+    let change = FileEdit::edit(&at.join("b.txt"), "one", "1", false).unwrap();
     fs::write(at.join("b.txt"), "another\n").unwrap();
     assert!(change.carry_out().unwrap_err().contains("changed in the meantime"));
-    let change = Change::write(&at.join("c.txt"), "x").unwrap();
+    let change = FileEdit::write(&at.join("c.txt"), "x").unwrap();
     fs::write(at.join("c.txt"), "another\n").unwrap();
     assert!(change.carry_out().unwrap_err().contains("made in the meantime"));
 }

@@ -4,19 +4,19 @@
 
 use serde_json::{Value, json};
 
-use super::reply::{Partial, Piece, Stop, argue, arguments, number};
+use super::reply::{AnswerPiece, AnswerStop, PartialReply, argue, arguments, number};
 use crate::native::{
-    failure::Failure,
-    message::{Answer, Message, Offer, Request, Thought, ToolResult},
+    failure::ApiFailure,
+    message::{ChatMessage, ModelAnswer, ModelRequest, Reasoning, ToolDescription, ToolResult},
 };
 
-pub(super) fn body(request: Request<'_>) -> Value {
+pub(super) fn body(request: ModelRequest<'_>) -> Value {
     let mut messages: Vec<Value> = Vec::new();
     for message in request.messages {
         let (role, blocks) = match message {
-            Message::User { text } => ("user", vec![json!({"type": "text", "text": text})]),
-            Message::Assistant(answer) => ("assistant", assistant(answer)),
-            Message::Results { results } => {
+            ChatMessage::User { text } => ("user", vec![json!({"type": "text", "text": text})]),
+            ChatMessage::Assistant(answer) => ("assistant", assistant(answer)),
+            ChatMessage::Results { results } => {
                 let block = |result: &ToolResult| {
                     json!({
                         "type": "tool_result", "tool_use_id": result.call, "content": result.text, "is_error": !result.ok,
@@ -62,8 +62,8 @@ fn longest_answer(model: &str) -> u32 {
     known.map_or(16_384, |(_, most)| *most)
 }
 
-fn assistant(answer: &Answer) -> Vec<Value> {
-    let thought = |thought: &Thought| match &thought.redacted {
+fn assistant(answer: &ModelAnswer) -> Vec<Value> {
+    let thought = |thought: &Reasoning| match &thought.redacted {
         Some(data) => Some(json!({"type": "redacted_thinking", "data": data})),
         None if thought.signature.is_empty() => None,
         None => Some(json!({"type": "thinking", "thinking": thought.text, "signature": thought.signature})),
@@ -81,13 +81,13 @@ fn assistant(answer: &Answer) -> Vec<Value> {
     blocks
 }
 
-fn tool(offer: &Offer) -> Value {
+fn tool(offer: &ToolDescription) -> Value {
     json!({"name": offer.name, "description": offer.description, "input_schema": offer.schema})
 }
 
-pub(super) fn take(event: &Value, reply: &mut Partial, pieces: &mut Vec<Piece>) -> Result<(), Failure> {
+pub(super) fn take(event: &Value, reply: &mut PartialReply, pieces: &mut Vec<AnswerPiece>) -> Result<(), ApiFailure> {
     match event["type"].as_str().unwrap_or_default() {
-        "error" => return Err(Failure::of_event(event)),
+        "error" => return Err(ApiFailure::from_event(event)),
         "message_start" => count(&event["message"]["usage"], reply),
         "content_block_start" => begin(event, reply, pieces),
         "content_block_delta" => grow(event, reply, pieces),
@@ -95,9 +95,9 @@ pub(super) fn take(event: &Value, reply: &mut Partial, pieces: &mut Vec<Piece>) 
             count(&event["usage"], reply);
             match event["delta"]["stop_reason"].as_str() {
                 None => {}
-                Some("max_tokens" | "model_context_window_exceeded") => reply.stop = Some(Stop::Length),
-                Some("refusal") => reply.stop = Some(Stop::Refused),
-                Some(_) => reply.stop = Some(Stop::Done),
+                Some("max_tokens" | "model_context_window_exceeded") => reply.stop = Some(AnswerStop::Length),
+                Some("refusal") => reply.stop = Some(AnswerStop::Refused),
+                Some(_) => reply.stop = Some(AnswerStop::Done),
             }
         }
         "message_stop" => reply.is_over = true,
@@ -108,7 +108,7 @@ pub(super) fn take(event: &Value, reply: &mut Partial, pieces: &mut Vec<Piece>) 
 }
 
 /// The API counts the cache separately from the rest of the input.
-fn count(usage: &Value, reply: &mut Partial) {
+fn count(usage: &Value, reply: &mut PartialReply) {
     let tokens = &mut reply.tokens;
     if usage["input_tokens"].is_u64() {
         tokens.cache_read = number(usage, "/cache_read_input_tokens");
@@ -121,18 +121,18 @@ fn count(usage: &Value, reply: &mut Partial) {
     }
 }
 
-fn begin(event: &Value, reply: &mut Partial, pieces: &mut Vec<Piece>) {
+fn begin(event: &Value, reply: &mut PartialReply, pieces: &mut Vec<AnswerPiece>) {
     let block = &event["content_block"];
     let text = |key: &str| block[key].as_str().unwrap_or_default();
     match text("type") {
         "text" => reply.say(text("text"), pieces),
         "thinking" => {
-            reply.answer.thoughts.push(Thought::default());
+            reply.answer.thoughts.push(Reasoning::default());
             reply.think(text("thinking"), pieces);
         }
-        "redacted_thinking" => reply.answer.thoughts.push(Thought {
+        "redacted_thinking" => reply.answer.thoughts.push(Reasoning {
             redacted: Some(text("data").to_owned()),
-            ..Thought::default()
+            ..Reasoning::default()
         }),
         "tool_use" => {
             if let Some(call) = reply.call(number(event, "/index")) {
@@ -148,7 +148,7 @@ fn begin(event: &Value, reply: &mut Partial, pieces: &mut Vec<Piece>) {
     }
 }
 
-fn grow(event: &Value, reply: &mut Partial, pieces: &mut Vec<Piece>) {
+fn grow(event: &Value, reply: &mut PartialReply, pieces: &mut Vec<AnswerPiece>) {
     let delta = &event["delta"];
     let text = |key: &str| delta[key].as_str().unwrap_or_default();
     match text("type") {

@@ -4,21 +4,21 @@
 
 use serde_json::{Value, json};
 
-use super::reply::{Partial, Piece, Stop, argue, arguments, number};
+use super::reply::{AnswerPiece, AnswerStop, PartialReply, argue, arguments, number};
 use crate::native::{
-    failure::Failure,
-    message::{Answer, Call, Message, Offer, Request},
+    failure::ApiFailure,
+    message::{ChatMessage, ModelAnswer, ModelCall, ModelRequest, ToolDescription},
 };
 
-pub(super) fn body(request: Request<'_>) -> Value {
+pub(super) fn body(request: ModelRequest<'_>) -> Value {
     let mut messages = vec![json!({"role": "system", "content": request.system})];
     for message in request.messages {
         match message {
-            Message::User { text } => messages.push(json!({"role": "user", "content": text})),
+            ChatMessage::User { text } => messages.push(json!({"role": "user", "content": text})),
             // Thoughts are not sent back, and some servers refuse an empty answer.
-            Message::Assistant(answer) if answer.text.is_empty() && answer.calls.is_empty() => {}
-            Message::Assistant(answer) => messages.push(assistant(answer)),
-            Message::Results { results } => messages.extend(
+            ChatMessage::Assistant(answer) if answer.text.is_empty() && answer.calls.is_empty() => {}
+            ChatMessage::Assistant(answer) => messages.push(assistant(answer)),
+            ChatMessage::Results { results } => messages.extend(
                 results
                     .iter()
                     .map(|result| json!({"role": "tool", "tool_call_id": result.call, "content": result.text})),
@@ -38,11 +38,11 @@ pub(super) fn body(request: Request<'_>) -> Value {
     body
 }
 
-fn assistant(answer: &Answer) -> Value {
+fn assistant(answer: &ModelAnswer) -> Value {
     let content = Some(&answer.text).filter(|text| !text.is_empty());
     let mut message = json!({"role": "assistant", "content": content});
     if !answer.calls.is_empty() {
-        let call = |call: &Call| {
+        let call = |call: &ModelCall| {
             let function = json!({"name": call.name, "arguments": arguments(call).to_string()});
             json!({"id": call.id, "type": "function", "function": function})
         };
@@ -51,14 +51,14 @@ fn assistant(answer: &Answer) -> Value {
     message
 }
 
-fn tool(offer: &Offer) -> Value {
+fn tool(offer: &ToolDescription) -> Value {
     let function = json!({"name": offer.name, "description": offer.description, "parameters": offer.schema});
     json!({"type": "function", "function": function})
 }
 
-pub(super) fn take(event: &Value, reply: &mut Partial, pieces: &mut Vec<Piece>) -> Result<(), Failure> {
+pub(super) fn take(event: &Value, reply: &mut PartialReply, pieces: &mut Vec<AnswerPiece>) -> Result<(), ApiFailure> {
     if event.get("error").is_some_and(|error| !error.is_null()) {
-        return Err(Failure::of_event(event));
+        return Err(ApiFailure::from_event(event));
     }
     if event["usage"].is_object() {
         reply.tokens.input = number(event, "/usage/prompt_tokens");
@@ -79,14 +79,14 @@ pub(super) fn take(event: &Value, reply: &mut Partial, pieces: &mut Vec<Piece>) 
     }
     match choice["finish_reason"].as_str() {
         None | Some("") => {}
-        Some("length") => reply.stop = Some(Stop::Length),
-        Some("content_filter") => reply.stop = Some(Stop::Refused),
-        Some(_) => reply.stop = Some(Stop::Done),
+        Some("length") => reply.stop = Some(AnswerStop::Length),
+        Some("content_filter") => reply.stop = Some(AnswerStop::Refused),
+        Some(_) => reply.stop = Some(AnswerStop::Done),
     }
     Ok(())
 }
 
-fn take_call(piece: &Value, reply: &mut Partial) {
+fn take_call(piece: &Value, reply: &mut PartialReply) {
     let id = piece["id"].as_str().filter(|id| !id.is_empty());
     // Without an index, a new id begins another call, and a piece without an id continues the last one.
     let last = reply.numbers.last().copied();

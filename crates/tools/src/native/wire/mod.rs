@@ -10,10 +10,10 @@ mod sse;
 
 use serde_json::Value;
 
-use super::{failure::Failure, message::Request};
+use super::{failure::ApiFailure, message::ModelRequest};
 
-pub(super) use reply::{ARGUMENTS_CAP_BYTES, Piece, Reply, Stop};
-use reply::{Partial, broken};
+pub(super) use reply::{ARGUMENTS_CAP_BYTES, AnswerPiece, AnswerStop, ModelReply};
+use reply::{PartialReply, broken};
 use sse::Events;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,36 +34,36 @@ impl Wire {
     }
 
     /// The body of a request with a streamed response.
-    pub(super) fn body(self, request: Request<'_>) -> Value {
+    pub(super) fn body(self, request: ModelRequest<'_>) -> Value {
         match self {
             Wire::Chat => chat::body(request),
             Wire::Anthropic => anthropic::body(request),
         }
     }
 
-    pub(super) fn decoder(self) -> Decoder {
-        Decoder {
+    pub(super) fn decoder(self) -> ResponseDecoder {
+        ResponseDecoder {
             wire: self,
             events: Events::default(),
-            reply: Partial::default(),
+            reply: PartialReply::default(),
         }
     }
 }
 
 /// Decodes one response.
 #[derive(Debug)]
-pub(super) struct Decoder {
+pub(super) struct ResponseDecoder {
     wire: Wire,
     events: Events,
-    reply: Partial,
+    reply: PartialReply,
 }
 
-impl Decoder {
+impl ResponseDecoder {
     /// Takes the next bytes.
     ///
     /// # Errors
     /// An error in the stream, or invalid data.
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Piece>, Failure> {
+    pub(super) fn feed(&mut self, bytes: &[u8]) -> Result<Vec<AnswerPiece>, ApiFailure> {
         let events = self.events.feed(bytes);
         let events = events.map_err(|sse::TooLarge| broken("the server sends an event of more than 8 MiB"))?;
         let mut pieces = Vec::new();
@@ -81,12 +81,12 @@ impl Decoder {
     /// Returns the whole answer after the end of the stream.
     ///
     /// # Errors
-    /// A [`Failure`] if the stream has ended too early.
-    pub(super) fn end(mut self) -> Result<Reply, Failure> {
+    /// A [`ApiFailure`] if the stream has ended too early.
+    pub(super) fn end(mut self) -> Result<ModelReply, ApiFailure> {
         if let Some(event) = self.events.end() {
             self.take(&event, &mut Vec::new())?;
         }
-        let Partial {
+        let PartialReply {
             answer,
             tokens,
             stop,
@@ -95,17 +95,17 @@ impl Decoder {
         } = self.reply;
         // Some servers omit the reason, others the last event: a complete answer has at least one of them.
         match stop {
-            Some(stop) => Ok(Reply { answer, tokens, stop }),
-            None if is_over => Ok(Reply {
+            Some(stop) => Ok(ModelReply { answer, tokens, stop }),
+            None if is_over => Ok(ModelReply {
                 answer,
                 tokens,
-                stop: Stop::Done,
+                stop: AnswerStop::Done,
             }),
             None => Err(broken("the connection was closed in the middle of an answer")),
         }
     }
 
-    fn take(&mut self, event: &str, pieces: &mut Vec<Piece>) -> Result<(), Failure> {
+    fn take(&mut self, event: &str, pieces: &mut Vec<AnswerPiece>) -> Result<(), ApiFailure> {
         if self.reply.is_over {
             return Ok(());
         }

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::native::{
-    failure::{Class, Failure},
-    message::{Answer, Call, Thought, Tokens},
+    failure::{ApiFailure, FailureClass},
+    message::{ModelAnswer, ModelCall, Reasoning, TokenUsage},
 };
 
 /// Most bytes of a call's arguments that are kept. Longer ones are refused when the call is prepared.
@@ -16,22 +16,22 @@ const CALLS_CAP: usize = 128;
 
 /// A piece of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::native) enum Piece {
+pub(in crate::native) enum AnswerPiece {
     Text(String),
     Thought(String),
 }
 
 /// A complete answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::native) struct Reply {
-    pub(in crate::native) answer: Answer,
-    pub(in crate::native) tokens: Tokens,
-    pub(in crate::native) stop: Stop,
+pub(in crate::native) struct ModelReply {
+    pub(in crate::native) answer: ModelAnswer,
+    pub(in crate::native) tokens: TokenUsage,
+    pub(in crate::native) stop: AnswerStop,
 }
 
 /// The reason why the model stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::native) enum Stop {
+pub(in crate::native) enum AnswerStop {
     /// The model is done, or waits for tools.
     Done,
     /// The answer has reached the length limit.
@@ -42,31 +42,31 @@ pub(in crate::native) enum Stop {
 
 /// An incomplete answer.
 #[derive(Debug, Default)]
-pub(super) struct Partial {
-    pub(super) answer: Answer,
-    pub(super) tokens: Tokens,
-    pub(super) stop: Option<Stop>,
+pub(super) struct PartialReply {
+    pub(super) answer: ModelAnswer,
+    pub(super) tokens: TokenUsage,
+    pub(super) stop: Option<AnswerStop>,
     /// The numbers by which pieces refer to calls, in the order of the calls.
     pub(super) numbers: Vec<u64>,
     /// Whether the stream has announced its end.
     pub(super) is_over: bool,
 }
 
-impl Partial {
-    pub(super) fn say(&mut self, text: &str, pieces: &mut Vec<Piece>) {
+impl PartialReply {
+    pub(super) fn say(&mut self, text: &str, pieces: &mut Vec<AnswerPiece>) {
         if !text.is_empty() && self.answer.text.len() < TEXT_CAP_BYTES {
             self.answer.text.push_str(text);
-            pieces.push(Piece::Text(text.to_owned()));
+            pieces.push(AnswerPiece::Text(text.to_owned()));
         }
     }
 
     /// Appends to the current thought.
-    pub(super) fn think(&mut self, text: &str, pieces: &mut Vec<Piece>) {
+    pub(super) fn think(&mut self, text: &str, pieces: &mut Vec<AnswerPiece>) {
         if text.is_empty() {
             return;
         }
         if self.answer.thoughts.is_empty() {
-            self.answer.thoughts.push(Thought::default());
+            self.answer.thoughts.push(Reasoning::default());
         }
         if let Some(thought) = self
             .answer
@@ -75,18 +75,18 @@ impl Partial {
             .filter(|thought| thought.text.len() < TEXT_CAP_BYTES)
         {
             thought.text.push_str(text);
-            pieces.push(Piece::Thought(text.to_owned()));
+            pieces.push(AnswerPiece::Thought(text.to_owned()));
         }
     }
 
     /// The call with this number, added if it is new; `None` if there are too many.
-    pub(super) fn call(&mut self, number: u64) -> Option<&mut Call> {
+    pub(super) fn call(&mut self, number: u64) -> Option<&mut ModelCall> {
         let at = match self.numbers.iter().position(|known| *known == number) {
             Some(at) => at,
             None if self.numbers.len() == CALLS_CAP => return None,
             None => {
                 self.numbers.push(number);
-                self.answer.calls.push(Call::default());
+                self.answer.calls.push(ModelCall::default());
                 self.numbers.len() - 1
             }
         };
@@ -95,21 +95,21 @@ impl Partial {
 }
 
 /// Appends to the arguments of a call. They stop growing beyond the limit, which is then detected by their length.
-pub(super) fn argue(call: &mut Call, piece: &str) {
+pub(super) fn argue(call: &mut ModelCall, piece: &str) {
     if call.arguments.len() <= ARGUMENTS_CAP_BYTES {
         call.arguments.push_str(piece);
     }
 }
 
 /// The arguments of a call as an object, since servers accept nothing else; empty if they are invalid.
-pub(super) fn arguments(call: &Call) -> Value {
+pub(super) fn arguments(call: &ModelCall) -> Value {
     let read = serde_json::from_str(&call.arguments).ok();
     read.filter(Value::is_object)
         .unwrap_or_else(|| Value::Object(serde_json::Map::new()))
 }
 
-pub(super) fn broken(what: &str) -> Failure {
-    Failure::new(Class::Network, format!("connection error: {what}"))
+pub(super) fn broken(what: &str) -> ApiFailure {
+    ApiFailure::new(FailureClass::Network, format!("connection error: {what}"))
 }
 
 pub(super) fn number(value: &Value, pointer: &str) -> u64 {

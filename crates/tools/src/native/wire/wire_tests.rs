@@ -2,8 +2,8 @@ use serde_json::json;
 
 use super::*;
 use crate::native::{
-    failure::Class,
-    message::{Answer, Call, Message, Offer, Thought, ToolResult},
+    failure::FailureClass,
+    message::{ChatMessage, ModelAnswer, ModelCall, Reasoning, ToolDescription, ToolResult},
 };
 
 const CHAT: &str = r#"data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}
@@ -60,8 +60,8 @@ data: {"type":"message_stop"}
 
 "#;
 
-fn call(id: &str, name: &str, arguments: &str) -> Call {
-    Call {
+fn call(id: &str, name: &str, arguments: &str) -> ModelCall {
+    ModelCall {
         id: id.to_owned(),
         name: name.to_owned(),
         arguments: arguments.to_owned(),
@@ -69,13 +69,13 @@ fn call(id: &str, name: &str, arguments: &str) -> Call {
 }
 
 /// Feeds `stream` in two pieces; returns the whole answer, its text and its thoughts as they arrived.
-fn decoded(wire: Wire, stream: &str, cut: usize) -> (Reply, String, String) {
+fn decoded(wire: Wire, stream: &str, cut: usize) -> (ModelReply, String, String) {
     let (mut decoder, mut text, mut thought) = (wire.decoder(), String::new(), String::new());
     for part in [&stream.as_bytes()[..cut], &stream.as_bytes()[cut..]] {
         for piece in decoder.feed(part).unwrap() {
             match piece {
-                Piece::Text(piece) => text.push_str(&piece),
-                Piece::Thought(piece) => thought.push_str(&piece),
+                AnswerPiece::Text(piece) => text.push_str(&piece),
+                AnswerPiece::Thought(piece) => thought.push_str(&piece),
             }
         }
     }
@@ -93,7 +93,7 @@ fn an_answer_is_the_same_wherever_its_stream_is_cut() {
                 ("I look.", "Look fürst."),
                 "cut at {cut}"
             );
-            assert_eq!(reply.stop, Stop::Done);
+            assert_eq!(reply.stop, AnswerStop::Done);
             assert_eq!(
                 reply.answer.calls,
                 [call("c1", "shell", r#"{"command":"ls"}"#), call("c2", "read", second)],
@@ -121,7 +121,7 @@ fn a_stream_that_ends_anywhere_before_its_end_is_broken_or_whole_and_nothing_bet
             let reply = fed.and_then(|_| decoder.end());
             match reply {
                 Ok(reply) => assert!(end > said && reply.answer.calls.len() == 2, "{wire:?} cut at {end}"),
-                Err(failure) => assert_eq!(failure.class, Class::Network, "{wire:?} cut at {end}"),
+                Err(failure) => assert_eq!(failure.class, FailureClass::Network, "{wire:?} cut at {end}"),
             }
         }
     }
@@ -166,19 +166,19 @@ fn what_a_stream_tells_in_place_of_an_answer_has_its_class() {
         (
             Wire::Chat,
             r#"{"error":{"message":"too much","code":"overloaded"}}"#,
-            Class::Server,
+            FailureClass::Server,
         ),
         (
             Wire::Chat,
             r#"{"error":{"message":"slow down","code":"rate_limit_exceeded"}}"#,
-            Class::Limit,
+            FailureClass::Limit,
         ),
         (
             Wire::Anthropic,
             r#"{"type":"error","error":{"type":"overloaded_error","message":"x"}}"#,
-            Class::Server,
+            FailureClass::Server,
         ),
-        (Wire::Anthropic, "no json", Class::Network),
+        (Wire::Anthropic, "no json", FailureClass::Network),
     ] {
         let failure = wire
             .decoder()
@@ -206,16 +206,16 @@ fn endless_arguments_are_cut_where_it_shows() {
 
 #[test]
 fn a_conversation_is_said_in_the_form_of_each_api() {
-    let answer = Answer {
+    let answer = ModelAnswer {
         thoughts: vec![
-            Thought {
+            Reasoning {
                 text: "Signed.".to_owned(),
                 signature: "c2ln".to_owned(),
                 redacted: None,
             },
-            Thought {
+            Reasoning {
                 text: "Unsigned.".to_owned(),
-                ..Thought::default()
+                ..Reasoning::default()
             },
         ],
         text: String::new(),
@@ -230,23 +230,23 @@ fn a_conversation_is_said_in_the_form_of_each_api() {
         ok,
     };
     let messages = [
-        Message::User {
+        ChatMessage::User {
             text: "Do it.".to_owned(),
         },
-        Message::Assistant(answer),
-        Message::Results {
+        ChatMessage::Assistant(answer),
+        ChatMessage::Results {
             results: vec![result("c1", true), result("c2", false)],
         },
-        Message::User {
+        ChatMessage::User {
             text: "Hurry.".to_owned(),
         },
     ];
-    let offers = [Offer {
+    let offers = [ToolDescription {
         name: "shell".into(),
         description: "Runs.".into(),
         schema: json!({"type": "object"}),
     }];
-    let request = Request {
+    let request = ModelRequest {
         model: "m",
         system: "Be good.",
         messages: &messages,
@@ -293,7 +293,7 @@ fn a_conversation_is_said_in_the_form_of_each_api() {
     assert!(chat.get("max_tokens").is_none());
     let answer_tokens = Some(500);
     for wire in [Wire::Chat, Wire::Anthropic] {
-        let body = wire.body(Request {
+        let body = wire.body(ModelRequest {
             answer_tokens,
             ..request
         });
