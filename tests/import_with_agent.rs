@@ -82,7 +82,7 @@ fn what_an_agent_writes_that_is_no_plan_or_loses_a_requirement_is_refused_and_wh
             1,
             "larger than",
         ),
-        (lost, &[], 1, "nothing is said of \"Log out\", \"Dark mode\""),
+        (lost, &[], 1, "missing from the plan: \"Log out\", \"Dark mode\""),
         (
             "\"$FAKE_AGENT\" \"wait-file $HOME/never\"",
             &["--max-time", "1s"],

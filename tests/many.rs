@@ -489,7 +489,7 @@ fn what_is_wrong_is_said_before_anything_starts() {
     sandbox.write("b.md", "---\nafter: [a]\n---\n- [ ] One\n");
     sandbox.write("odd.md", "---\nafter: {a: b}\n---\n- [ ] One\n");
     refused(&sandbox, "", 2, "no plan is named");
-    let misplaced = "`resume` is a command of `ralph many`, and stands before its options";
+    let misplaced = "put `resume` first: `ralph many resume …`";
     refused(&sandbox, "--max-cost-usd 5 resume", 2, misplaced);
     refused(&sandbox, "api.md ./api.md", 2, "api.md is given twice");
     refused(&sandbox, "api.md gone.md", 3, "gone.md: there is no such plan");

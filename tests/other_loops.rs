@@ -62,7 +62,7 @@ const PROJECTS: [Project; 5] = [
     Project {
         name: "ralph-orchestrator",
         plan: "PROMPT.md",
-        tasks: &["PROMPT.md (without a list of tasks)"; 3],
+        tasks: &["PROMPT.md (without a task list)"; 3],
         prompt: &["specs/, .ralph/agent/scratchpad.md."],
         said: &[
             "the plan is PROMPT.md",

@@ -153,11 +153,11 @@ struct BatchConnection {
 impl BatchControl for BatchConnection {
     fn cancel(&self, plan: &PlanName) -> Result<(), String> {
         let asked = many::ask_to_cancel(&self.paths, Some(plan));
-        asked.map_err(|error| format!("the batch cannot be asked: {error}"))
+        asked.map_err(|error| format!("the request cannot be sent to the batch: {error}"))
     }
 
     fn stop(&self) -> Result<(), String> {
-        many::ask_to_stop(&self.paths).map_err(|error| format!("the batch cannot be asked: {error}"))
+        many::ask_to_stop(&self.paths).map_err(|error| format!("the request cannot be sent to the batch: {error}"))
     }
 
     fn answer(&self, plan: &PlanName, command: UserCommand) -> Result<(), String> {

@@ -50,12 +50,12 @@ pub(crate) fn bind(address: SocketAddr, proxied: &[String]) -> Result<TcpListene
         let port = address.port();
         let failure = Failure::new(
             FailureKind::Configuration,
-            format!("{address} can be reached from other machines, and what is sent there is not encrypted"),
+            format!("refusing to listen on {address}: other machines can reach it, and the connection is not encrypted"),
         )
         .hint(format!(
             "listen at 127.0.0.1:{port}; from another machine: `ralph web` here, and `ssh -L` to its socket (docs/guide/web.md)"
         ))
-        .hint("where a proxy encrypts, say under which name: `--behind-proxy ralph.example.org`");
+        .hint("behind an encrypting proxy, give its host name: `--behind-proxy ralph.example.org`");
         return Err(BindFailure::Refused(failure));
     }
     TcpListener::bind(address).map_err(|error| match error.kind() {

@@ -105,7 +105,7 @@ pub(crate) fn prepare_batch(
     let mut notes = Vec::new();
     if !branches.is_clean(branches.root(), true)? {
         notes.push(
-            "changes that are not committed are in no work tree, but for the plans: work begins with the commit"
+            "uncommitted changes (except the plans) are not in the work trees; each plan starts from the commit"
                 .to_owned(),
         );
     }

@@ -17,7 +17,7 @@ const NAMED: usize = 5;
 /// Why an agent's plan is refused.
 #[derive(Debug, PartialEq, Eq, Error)]
 pub(crate) enum PlanRefusal {
-    #[error("nothing is said of {}", named(.0))]
+    #[error("missing from the plan: {}", named(.0))]
     Lost(Vec<String>),
 }
 
@@ -112,7 +112,7 @@ mod tests {
             "R3: why\n- [ ] Sessions (R1, R2)\n",
         ] {
             let refused = check(plan, &["Sessions (R1, R2)"], Some(&found)).unwrap_err();
-            assert_eq!(refused.to_string(), "nothing is said of \"Dark mode\"", "{plan}");
+            assert_eq!(refused.to_string(), "missing from the plan: \"Dark mode\"", "{plan}");
         }
         assert_eq!(check("- [ ] Anything\n", &["Anything"], None), Ok(()));
         let many: Vec<String> = (0..7).map(|n| n.to_string()).collect();

@@ -129,13 +129,13 @@ fn text_of(bytes: &[u8]) -> Result<&str, ImportError> {
         }
         [b'P', b'K', 3, 4, ..] => {
             return not_text(
-                "a document of an office program, or an archive",
+                "an office document or an archive",
                 Some("`pandoc FILE -t gfm -o requirements.md` makes Markdown of a docx or odt"),
             );
         }
         [b'{', b'\\', b'r', b't', b'f', ..] | [0xd0, 0xcf, 0x11, 0xe0, ..] => {
             return not_text(
-                "a document of an office program",
+                "an office document",
                 Some("`pandoc FILE -t gfm -o requirements.md` makes Markdown of it, or save it as text"),
             );
         }

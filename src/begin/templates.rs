@@ -10,8 +10,8 @@ use super::CommandSuggestion;
 /// A plan with these tasks, or with a commented example.
 pub(crate) fn plan(tasks: &[String]) -> String {
     let mut text = "# Plan\n\n\
-         <!-- One task a line, in order. ralph gives the agent the first open one, in a session of its own: make it small enough\n\
-         for one, and say how to tell that it is done. Notes between the tasks are for the agent, too. -->\n\n"
+         <!-- One task per line, in order. Each is done in a fresh session, so keep it small and say how to tell that it is\n\
+         done. The agent also reads the notes between the tasks. -->\n\n"
         .to_owned();
     if tasks.is_empty() {
         text += "<!-- - [ ] Parse the configuration file; a broken one is refused with line and column -->\n";

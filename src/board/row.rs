@@ -75,7 +75,7 @@ impl BoardRow {
         let live = view.filter(|view| is_live && !view.is_over());
         let (tone, state) = match live {
             Some(view) => run_phase_word(view),
-            None if !is_running && batch.end.is_none() && batch.task_for(plan).is_some() => (Tone::Bad, "cut off"),
+            None if !is_running && batch.end.is_none() && batch.task_for(plan).is_some() => (Tone::Bad, "interrupted"),
             None => plan_phase_word(plan, batch.stops(plan)),
         };
         let doing = match (live, seen) {

@@ -34,7 +34,7 @@ pub(super) fn ask_once(sources: &SettingSources, place: &ProjectPlace) -> Result
         complain(&format!("  {}  {:<16} {}", at + 1, candidate.id, candidate.title));
     }
     complain(&format!(
-        "Which one is to be used where none is named? [1 to {}; Enter takes {}]",
+        "Default agent? [1 to {}; Enter takes {}]",
         candidates.len(),
         first.id
     ));
@@ -53,7 +53,7 @@ pub(super) fn remember(place: &ProjectPlace, id: &str) -> Result<(), Failure> {
     chosen::remember(&place.paths, id)
         .map_err(|error| Failure::new(FailureKind::Failed, format!("{}: {error}", file.display())))?;
     complain(&format!(
-        "`{id}` is used where none is named; `ralph adapters use ID` changes that, `--adapter ID` names another for one run"
+        "default agent: `{id}`; `ralph adapters use ID` changes it, `--adapter ID` sets another for one run"
     ));
     Ok(())
 }
@@ -72,7 +72,7 @@ fn answer(candidates: &[AgentCandidate]) -> Result<Option<&str>, Failure> {
         match chosen_by(line.trim(), candidates) {
             Some(candidate) => return Ok(Some(&candidate.id)),
             None => complain(&format!(
-                "a number from 1 to {}, or a name of the list",
+                "enter a number from 1 to {}, or a name from the list",
                 candidates.len()
             )),
         }

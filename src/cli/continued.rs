@@ -162,18 +162,18 @@ fn is_wanted(args: &Args, last: &LastRun) -> Result<bool, Failure> {
         return Ok(false);
     }
     let done = format!("{} of {} tasks done", view.plan.done(), view.plan.tasks.len());
-    let how = format!("the last run, {run}, ended: {} ({done})", stop_in_words(reason));
+    let how = format!("last run, {run}: {} ({done})", stop_in_words(reason));
     if let Some((_, hint)) = used_up(args, view) {
-        complain(&format!("{how}\nhint: {hint}; this is a new run"));
+        complain(&format!("{how}\nhint: {hint}; a new run starts now"));
         return Ok(false);
     }
     if args.show.format == FormatArg::Jsonl || !is_answered() {
         complain(&format!(
-            "{how}\nhint: `ralph continue` continues it; this is a new run"
+            "{how}\nhint: `ralph continue` continues it; a new run starts now"
         ));
         return Ok(false);
     }
-    complain(&format!("{how}\nContinue it? `n` starts a new one. [Y/n]"));
+    complain(&format!("{how}\nContinue it? `n` starts a new run. [Y/n]"));
     is_agreed()
 }
 

@@ -63,12 +63,12 @@ fn leave(paths: &ProjectPaths, message: &DeferredMessage, judge: Option<&dyn Per
         }
         LeaveOutcome::NoRun => Err(Failure::new(
             FailureKind::Failed,
-            "no runs in this project yet, so nothing takes the message",
+            "no runs in this project yet, so the message has no recipient",
         )
         .hint("start one with `ralph`; `--prompt TEXT` gives it instructions from the start")),
         LeaveOutcome::Refused { why } => Err(Failure::new(
             FailureKind::Failed,
-            format!("the message was not taken: {why}"),
+            format!("the message was not accepted: {why}"),
         )),
     }
 }
@@ -197,7 +197,7 @@ pub(super) fn reset_circuit(args: &Args) -> Result<u8, Failure> {
     }
     print(match driver::reset_circuit(&paths)? {
         BreakerReset::Done => "the stuck detector is reset; the interrupted run resumes with it\n",
-        BreakerReset::Nothing => "ralph is not running here, and the next run starts with the stuck detector reset\n",
+        BreakerReset::Nothing => "nothing to reset: no run is active\n",
     });
     Ok(0)
 }

@@ -176,7 +176,7 @@ impl ProjectCheckpoint {
             .collect();
         if !paths.is_empty() {
             complain(&format!(
-                "the agent has changed the project, which is put back: {}",
+                "the agent changed the project; its changes were undone: {}",
                 paths.join(", ")
             ));
         }

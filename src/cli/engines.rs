@@ -45,7 +45,7 @@ fn list(catalog: &EngineCatalog) {
             (None, Some(path)) => TableCell::coloured(path.display().to_string(), "32"),
             (None, None) => TableCell::coloured("not installed", "2"),
         };
-        let tested = engine.verified.as_deref().unwrap_or("unrun");
+        let tested = engine.verified.as_deref().unwrap_or("not tested");
         [
             TableCell::coloured(&engine.id, "1"),
             TableCell::new(&engine.title),
@@ -56,7 +56,7 @@ fn list(catalog: &EngineCatalog) {
     });
     let rows: Vec<_> = [local].into_iter().chain(described).collect();
     print_coloured(&table(
-        ["engine", "what it is", "run with", "from", "program"],
+        ["engine", "what it is", "tested with", "from", "program"],
         &rows,
         style,
     ));

@@ -37,8 +37,8 @@ pub(super) fn run(args: &Args, wish: &AgentImportArgs<'_>, supervisor: &Supervis
     // Refused before the agent's session, which costs money.
     if !wish.yes && !console::is_answered() {
         return Err(
-            Failure::new(FailureKind::Usage, "not a terminal, so nobody can confirm the plan")
-                .hint("`--yes` takes the plan that the agent writes, if it can be read and nothing is lost in it"),
+            Failure::new(FailureKind::Usage, "not a terminal, so the result cannot be confirmed")
+                .hint("`--yes` accepts the plan that the agent writes, if it can be read and nothing is missing from it"),
         );
     }
     let place = trust::place_to_run(args)?;

@@ -93,13 +93,13 @@ pub(super) fn run(args: &Args, wish: InitArgs<'_>, supervisor: &Supervisor) -> R
 /// Refuses before the agent's session, which costs money, if its result could not be used.
 fn check_agent_can_write(project: &Path, yes: bool) -> Result<(), Failure> {
     if let Some(there) = instructions_there(project) {
-        let why = format!("there is {there} already, and nothing is overwritten");
-        let task = format!("`ralph \"Improve {there}: …\"` has the agent work on it");
+        let why = format!("{there} exists already, and nothing is overwritten");
+        let task = format!("`ralph \"Improve {there}: …\"` lets the agent improve it");
         return Err(Failure::new(FailureKind::Usage, why).hint(task));
     }
     if !yes && !console::is_answered() {
-        let why = "not a terminal, so nobody can confirm what the agent writes";
-        return Err(Failure::new(FailureKind::Usage, why).hint("`--yes` takes it"));
+        let why = "not a terminal, so the result cannot be confirmed";
+        return Err(Failure::new(FailureKind::Usage, why).hint("`--yes` accepts it without confirmation"));
     }
     Ok(())
 }
@@ -282,18 +282,18 @@ fn checked(
     supervisor: &Supervisor,
 ) -> Result<Vec<CommandSuggestion>, Failure> {
     if found.is_empty() && !wish.is_new {
-        complain(&format!("note: found nothing that tests this project, {UNVERIFIED}"));
-        complain("hint: `ralph init --goal tests='COMMAND'` names what does");
+        complain(&format!("note: no tests found, {UNVERIFIED}"));
+        complain("hint: `ralph init --goal tests='COMMAND'` adds them");
     }
     if wish.no_check || wish.dry_run || found.is_empty() {
         return Ok(found);
     }
     if !wish.yes && console::is_answered() {
-        complain("These commands verify the work, and would be run once now:");
+        complain("Found these checks:");
         for goal in &found {
             complain(&format!("  {:<8} {}   ({})", goal.name, goal.command, goal.from));
         }
-        complain("Run them? [y/N]");
+        complain("Run each once now? [y/N]");
         if !is_confirmed()? {
             return Ok(found);
         }
@@ -315,7 +315,7 @@ fn checked(
     match &left_out[..] {
         [] => {}
         [..] if kept.is_empty() => complain(&format!(
-            "note: no check is left, {UNVERIFIED}: install what is missing, then `ralph init` again"
+            "note: no check is left, {UNVERIFIED}: install what is missing, then run `ralph init` again"
         )),
         [..] => {
             let goals: Vec<String> = left_out.iter().map(written).collect();
@@ -495,11 +495,11 @@ fn next(project: &Path, tasks: &[String]) {
     let plan = ralph_plan::locate(project, None, Path::exists);
     let plan = plan.map_or_else(|_| "PLAN.md".to_owned(), |plan| shown(project, &plan));
     let first = match tasks {
-        [] => format!("write tasks into {plan}, a line `- [ ] …` each; "),
+        [] => format!("add tasks to {plan}, one per line as `- [ ] …`; "),
         _ => String::new(),
     };
     print(&format!(
-        "next: {first}`ralph doctor` says which agents are there; `ralph` starts\n"
+        "next: {first}`ralph doctor` lists the installed agents; `ralph` starts the run\n"
     ));
 }
 

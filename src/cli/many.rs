@@ -88,7 +88,7 @@ fn start(args: &Args, many: &ManyArgs, command_line: &[OsString], supervisor: &S
     if let Some(command) = many.plans.iter().find_map(|plan| misplaced(plan)) {
         return Err(Failure::new(
             FailureKind::Usage,
-            format!("`{command}` is a command of `ralph many`, and stands before its options"),
+            format!("put `{command}` first: `ralph many {command} …`"),
         )
         .hint(format!("ralph many {command} --help")));
     }
@@ -381,7 +381,7 @@ fn status(args: &Args, json: bool, supervisor: &Supervisor) -> Result<u8, Failur
     let how = match (board.running, board.end) {
         (true, _) => "running",
         (false, Some(_)) => "over",
-        (false, None) => "cut off; `ralph many resume` goes on",
+        (false, None) => "interrupted; `ralph many resume` continues it",
     };
     print(&format!(
         "batch {id}: {how}; {} of {} merged into `{}`\n",
@@ -482,7 +482,7 @@ fn cancel(args: &Args, plan: Option<&str>, supervisor: &Supervisor) -> Result<u8
     }
     if BatchLock::is_held(&place.paths) {
         let refused =
-            |error: std::io::Error| Failure::new(FailureKind::Failed, format!("the batch cannot be asked: {error}"));
+            |error: std::io::Error| Failure::new(FailureKind::Failed, format!("the request cannot be sent to the batch: {error}"));
         many::ask_to_cancel(&paths, plan.as_ref()).map_err(refused)?;
         let deadline = std::time::Instant::now() + PATIENCE;
         while !is_over(&last(&place)?.1) {
@@ -490,7 +490,7 @@ fn cancel(args: &Args, plan: Option<&str>, supervisor: &Supervisor) -> Result<u8
                 // A batch that is resumed later would still carry it out.
                 many::take_back(&paths, plan.as_ref());
                 return Err(
-                    Failure::new(FailureKind::Failed, "the batch has not taken note of the request yet")
+                    Failure::new(FailureKind::Failed, "the batch has not acted on the request yet")
                         .hint("`ralph many status` shows what it does"),
                 );
             }
@@ -573,7 +573,7 @@ fn leave_board(place: &ProjectPlace, began: &BatchBegan) -> Result<u8, Failure> 
     let errors = output.lines().filter(|line| line.starts_with("error: "));
     errors.for_each(complain);
     Err(
-        Failure::new(FailureKind::Failed, "the batch was cut off: its process is gone")
+        Failure::new(FailureKind::Failed, "the batch was interrupted: its process has ended")
             .hint("`ralph many resume` goes on with it"),
     )
 }

@@ -223,7 +223,7 @@ impl BatchReport {
             (false, Some(BatchEnd::Merged)) => "done",
             (false, Some(BatchEnd::Incomplete)) => "over",
             (false, Some(BatchEnd::Stopped { .. })) => "stopped",
-            (false, None) => "cut off",
+            (false, None) => "interrupted",
         };
         let iterations: u32 = self.plans.iter().map(|plan| plan.iterations).sum();
         let plans = counted(self.plans.len() as u64, "plan");

@@ -82,7 +82,7 @@ fn of_an_agent(error: &clap::Error) -> Option<&'static str> {
         | "--dangerously-skip-permissions"
         | "--dangerously-bypass-approvals-and-sandbox"
         | "--skip-permissions" => Some(
-            "ralph's agents ask nobody unless you want it: `--permission-mode auto` is the default; see `ralph permissions --help`",
+            "agents do not ask for permission by default (`--permission-mode auto`); see `ralph permissions --help`",
         ),
         "--approval-mode" | "--ask-for-approval" | "--permissions" => Some(
             "`--permission-mode ask` has you asked, `restricted` denies what no rule allows, `readonly` lets agents only read",

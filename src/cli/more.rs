@@ -61,7 +61,7 @@ pub(super) fn of_running(args: &Args) -> Result<Option<u8>, Failure> {
         max_tokens: limits.max_tokens.filter(|_| is_given(TOKENS)),
     };
     if limits == NewLimits::default() {
-        let why = "a running run has its limits changed, and not taken away: name a number";
+        let why = "limits of a running run can be changed but not removed: give a number";
         return Err(Failure::new(FailureKind::Usage, why));
     }
     let command = UserCommand::SetLimits { limits };

@@ -60,17 +60,17 @@ pub(super) fn run(args: &Args, name: &str, wish: InitArgs<'_>, supervisor: &Supe
     match committed(&directory, name, supervisor) {
         Ok(()) => print(&format!("made {name} with a first commit\n")),
         Err(why) => complain(&format!(
-            "note: {name} is made, and nothing is committed: {}\n\
+            "note: {name} was created, but nothing was committed: {}\n\
              hint: git config --global user.name \"NAME\" && git config --global user.email \"ADDRESS\"\n\
              hint: cd {name} && git add --all && git commit -m \"Begin\"",
             one_line(&why)
         )),
     }
     let tasks = match wish.tasks {
-        [] => ", write tasks into PLAN.md, a line `- [ ] …` each",
+        [] => ", add tasks to PLAN.md, one per line as `- [ ] …`",
         _ => "",
     };
-    print(&format!("next: cd {name}{tasks}; `ralph` starts\n"));
+    print(&format!("next: cd {name}{tasks}; `ralph` starts the run\n"));
     Ok(0)
 }
 

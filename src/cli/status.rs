@@ -96,7 +96,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
 pub(super) fn how_it_runs(status: &RunStatus) -> String {
     match status.over {
         false => format!("running (pid {}): {}", status.pid, status.phase),
-        true => format!("over, on the screen of pid {}: {}", status.pid, status.phase),
+        true => format!("{}; screen still open (pid {})", status.phase, status.pid),
     }
 }
 
@@ -126,7 +126,7 @@ pub(super) fn asks(args: &Args, json: bool) -> Result<u8, Failure> {
         let view = read_view(&paths, &run)?;
         print_json(&pretty_json(&control::asks_json(&view)));
     } else if asks.is_empty() {
-        print("the agent asks nothing\n");
+        print("no open questions\n");
     } else {
         let now_ms = now_ms();
         let lines = asks.iter().map(|ask| {
@@ -159,8 +159,8 @@ fn ask_in_words(ask: &PendingAsk, now_ms: u64) -> String {
             tool => one_line(&asked_in_words(tool, &ask.title)),
         };
         let how = match ask.tool.as_str() {
-            TESTS => "until you say so they count as they were; `ralph confirm` shows the difference",
-            _ => "nobody answered; an answer goes into the next prompt",
+            TESTS => "they count unchanged until you accept them; `ralph confirm` shows the difference",
+            _ => "unanswered; your answer goes into the next prompt",
         };
         return format!("{}: {asked} ({how})", ask.number);
     }

@@ -193,8 +193,8 @@ pub(super) fn refuse_agent(paths: &ProjectPaths, what: UserOnlyAction) -> Result
 fn confirmed(changes: &[OwnFileChange]) -> Result<bool, Failure> {
     let first = changes.iter().all(|change| change.kind == OwnFileChangeKind::New);
     let why = match first {
-        true => "This project brings files of its own that tell ralph what to run and what agents may do:",
-        false => "This project's own files tell ralph what to run, and differ from what you have trusted:",
+        true => "This project contains files that tell ralph what to run and what agents may do:",
+        false => "This project's files that tell ralph what to run have changed since you trusted them:",
     };
     complain(&format!("{why}\n\n{}", in_words(changes, DisplayExtent::Short)));
     complain("Trust them as they are now? ralph asks again when they change. [y/N]");

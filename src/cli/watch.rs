@@ -99,9 +99,9 @@ async fn until_over(paths: &ProjectPaths, shown: &mut StatusDisplay) -> Result<u
         if !is_held && (run.is_some() || said != WatchMessage::Waits) {
             complain(match run.take() {
                 Some(_) => {
-                    "the run was interrupted; `ralph continue` resumes it, and this goes on then (Ctrl-C leaves)"
+                    "the run was interrupted; `ralph continue` resumes it, and this command then continues (Ctrl-C leaves)"
                 }
-                None => "ralph is not running in this project: waiting until it does (Ctrl-C leaves)",
+                None => "no run is active in this project: waiting for one to start (Ctrl-C leaves)",
             });
             (said, shown.lines) = (WatchMessage::Waits, 0);
         }

@@ -42,7 +42,7 @@ pub(super) fn run(
         let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
         print(&format!("{}/#token={}\n", listening.url(), token.secret()));
-        complain("open this in a browser; whoever has it can do what you can do with your runs (Ctrl-C ends this)");
+        complain("open this link in a browser; it gives full control of your runs (Ctrl-C stops the server)");
         let stop = async {
             tokio::select! {
                 _ = interrupt.recv() => {}

@@ -20,7 +20,7 @@ use super::{
 const DONE_FILE: &str = ".ralph-done";
 
 /// First lines of the parts of a prompt about the previous session, and with messages of the user.
-const ABOUT_LAST: &str = "From ralph, about the session before this one:";
+const ABOUT_LAST: &str = "From ralph, about the previous session:";
 const MESSAGES: &str = "From the user, for this session:";
 
 /// File for notes of messages.

@@ -288,8 +288,8 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> ControlReply {
             return done("the run is over; its screen closes");
         }
         UserCommand::Steer { .. } => match state.closed_for_good() {
-            Some(closed) => format!("the message was not taken: {}", closed_in_words(closed)),
-            None => "the message was not taken: the run is over".to_owned(),
+            Some(closed) => format!("the message was not accepted: {}", closed_in_words(closed)),
+            None => "the message was not accepted: the run is over".to_owned(),
         },
         UserCommand::Answer { ask, answer, at } => no_answer_taken(*ask, answer, *at, &state.view),
         _ if state.view.is_over() => "the run is over; a message resumes it".to_owned(),

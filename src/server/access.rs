@@ -241,8 +241,7 @@ impl Authorizer {
         let host = host.ok_or_else(|| {
             ApiProblem::new(
                 StatusCode::MISDIRECTED_REQUEST,
-                "the address in this request is not one of this ralph's: it is reached as 127.0.0.1, as localhost, or as \
-                 `--behind-proxy` says",
+                "this host name is not allowed; use 127.0.0.1, localhost or a name given with `--behind-proxy`",
             )
         })?;
         let foreign = || ApiProblem::forbidden("another page's requests are refused");
@@ -382,7 +381,7 @@ fn admitted(access: &Authorizer, request: &Request, caller: Option<&Caller>) -> 
         ));
     }
     if role == ClientRole::Reader && !looks && request.uri().path() != "/login" {
-        return Err(ApiProblem::forbidden("this token is for looking: it commands nothing"));
+        return Err(ApiProblem::forbidden("this token is read-only and cannot send commands"));
     }
     if caller.is_some_and(|caller| !caller.is_admitted()) {
         return Err(ApiProblem::new(

@@ -100,8 +100,8 @@ async fn answer(
     if matches!(answer, Answer::Allow { remember: Some(_) }) {
         // The project's settings decide about rules, and this server does not read them.
         return Err(ApiProblem::conflict(format!(
-            "nobody works on this run, and rules are not added to it from here: `ralph answer {ask} always` in its project \
-             adds them"
+            "this run is not active, and rules cannot be added to it here: `ralph answer {ask} always` in its project adds \
+             them"
         )));
     }
     let message = DeferredMessage::Answer { ask, answer, at };
@@ -176,7 +176,7 @@ async fn nothing_to_do(kept: StoredRun, method: Method) -> ApiProblem {
             ApiProblem::not_found("no such route of a run that is over; GET /doc lists those there are")
         }
         _ => ApiProblem::conflict(format!(
-            "no ralph works on run {}: it can only be looked at; `ralph` in its project resumes it or starts the next",
+            "run {} is not active (read-only); `ralph` in its project resumes it or starts the next",
             kept.run()
         )),
     }

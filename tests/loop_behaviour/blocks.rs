@@ -152,7 +152,7 @@ async fn each_question_of_a_blocked_run_is_answered_by_its_number_after_the_end_
     assert_eq!(blocked.code(), Some(8), "{blocked:?}");
     let asks = project.ralph(["asks"]).run(SOON).stdout;
     for number in [1, 2] {
-        let line = format!("{number}: Which key do I use? (nobody answered; an answer goes into the next prompt)");
+        let line = format!("{number}: Which key do I use? (unanswered; your answer goes into the next prompt)");
         assert!(asks.contains(&line), "{asks}");
     }
     let unknown = project.ralph(["answer", "3", "blue"]).run(SOON);

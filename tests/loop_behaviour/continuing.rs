@@ -116,7 +116,7 @@ fn a_limit_that_ended_a_run_is_raised_or_the_run_is_not_continued() {
     // The same command starts a new run, and mentions `ralph continue`.
     let new = sandbox.ralph(["--adapter", "script", "-n", "9"]).run(SOON);
     assert_eq!(new.code(), Some(0), "{new:?}");
-    said(&new, "hint: `ralph continue` continues it; this is a new run");
+    said(&new, "hint: `ralph continue` continues it; a new run starts now");
     assert_eq!(runs(&sandbox).len(), 2);
 }
 

@@ -128,10 +128,10 @@ fn ctrl_c_on_the_board_stops_the_runs_and_what_kills_the_batch_is_told() {
     let mut terminal = on_terminal(&many(&sandbox, "resume"), (80, 24));
     terminal.sees("2 running");
     kill(Pid::from_raw(batch_process(&sandbox)), Signal::SIGKILL).expect("a process");
-    terminal.sees("cut off");
+    terminal.sees("interrupted");
     terminal.press("q");
     assert_eq!(terminal.ends(), 1);
-    assert!(terminal.written().contains("the batch was cut off"));
+    assert!(terminal.written().contains("the batch was interrupted"));
 
     sandbox.let_go("go-api");
     sandbox.let_go("go-ui");

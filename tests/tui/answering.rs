@@ -42,7 +42,7 @@ fn a_run_on_whose_end_somebody_looks_is_answered_from_another_terminal() {
     let mut terminal = watching(&sandbox, &Script::terminal(ASKS));
     terminal.sees("needs your answer");
     let status = sandbox.ralph(["status"]).run(SOON).stdout;
-    assert!(status.contains("over, on the screen of pid "), "{status}");
+    assert!(status.contains("; screen still open (pid "), "{status}");
     let steered = sandbox.ralph(["steer", "the blue one"]).run(SOON);
     assert_eq!(steered.code(), Some(0), "{steered:?}");
     assert!(

@@ -54,7 +54,7 @@ fn check(terminal: &mut Terminal, action: KeyAction, key: &str) {
         }
         KeyAction::Answer => {
             terminal.press(key);
-            terminal.sees("the agent asks nothing");
+            terminal.sees("no open questions");
         }
         KeyAction::Type => {
             terminal.press(key);

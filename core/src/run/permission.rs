@@ -154,7 +154,7 @@ impl Ask {
             call: None,
             tool: TESTS.to_owned(),
             kind: ToolKind::Other,
-            title: format!("do they count as changed? {}", paths.join(", ")),
+            title: format!("accept the changed tests? {}", paths.join(", ")),
             reason: (!change.why.is_empty()).then(|| change.why.clone()),
             command: None,
             paths,

@@ -134,8 +134,8 @@ fn task_warnings(task: &PlanTask, source: &str) -> Vec<PlanAdvice> {
     } else if words.len() <= FEW_WORDS
         && let Some(verb) = words.first().filter(|first| ENDLESS.contains(first))
     {
-        let said = format!("`{verb}` has no end by itself");
-        let hint = "say what is to be true when it is done, such as a test that passes or a number";
+        let said = format!("`{verb}` alone has no clear end");
+        let hint = "say what must be true when it is done, such as a passing test or a number";
         all.push(warning(task, source, verb, "vague", said, hint));
     }
     all
@@ -224,7 +224,7 @@ fn almost_a_task(line: &str) -> Option<(&'static str, &'static str, &'static str
         return match text.trim() {
             "" => Some((
                 "empty",
-                "a box without a text asks for nothing",
+                "a box without text is not a task",
                 "say what is to be done, or remove it",
             )),
             _ => None,

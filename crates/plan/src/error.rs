@@ -15,12 +15,12 @@ pub enum PlanError {
     NoTasks { kind: PlanKind },
     #[error("it has no section `{section}` with tasks")]
     NoSection { section: String },
-    #[error("it has {} tasks; ralph takes at most {}", grouped(*.tasks), grouped(TASKS_CAP))]
+    #[error("the plan has {} tasks; the maximum is {}", grouped(*.tasks), grouped(TASKS_CAP))]
     TooMany { tasks: usize },
-    #[error("its tasks have {} KiB of text; ralph takes at most {} KiB", .bytes.div_ceil(1024), ALL_TEXTS_CAP_BYTES >> 10)]
+    #[error("the tasks have {} KiB of text; the maximum is {} KiB", .bytes.div_ceil(1024), ALL_TEXTS_CAP_BYTES >> 10)]
     TooMuchText { bytes: usize },
     #[error(
-        "{} list items begin on the line of another; ralph takes at most {} of these",
+        "{} list items begin on the same line as another; the maximum is {}",
         grouped(*.items), grouped(NESTED_CAP)
     )]
     TooNested { items: usize },
@@ -65,9 +65,9 @@ impl PlanError {
                     r#"write stories as {"userStories": [{"id": "US-001", "title": "what to do", "passes": false}]}"#
                 }
             },
-            PlanError::NoSection { .. } => "`--section` takes the words of a heading that tasks stand below",
+            PlanError::NoSection { .. } => "`--section` takes the text of a heading with tasks below it",
             PlanError::TooMany { .. } | PlanError::TooMuchText { .. } => {
-                "split it into several plans, and name one after the other with `--plan FILE`"
+                "split it into several plans and run them one by one with `--plan FILE`"
             }
             PlanError::TooNested { .. } => "begin each item on a line of its own",
             PlanError::NotUtf8 { utf16: true, .. } => "it looks like UTF-16; save it as UTF-8",

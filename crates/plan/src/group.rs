@@ -42,10 +42,10 @@ impl fmt::Display for GroupMistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             GroupMistake::UnknownKey { key, near: Some(near) } => {
-                write!(f, "a task has no setting `{key}`; did you mean `{near}`?")
+                write!(f, "unknown task setting `{key}`; did you mean `{near}`?")
             }
             GroupMistake::UnknownKey { key, near: None } => {
-                write!(f, "a task has no setting `{key}`; there are: {}", KEYS.join(", "))
+                write!(f, "unknown task setting `{key}`; known settings: {}", KEYS.join(", "))
             }
             GroupMistake::NoValue { key } => write!(f, "`{key}` has no value; write {key}=NAME"),
             GroupMistake::Twice { key } => write!(f, "`{key}` is set twice"),

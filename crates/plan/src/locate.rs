@@ -81,9 +81,9 @@ impl NoPlan {
         match self {
             NoPlan::Missing { has_requirements, .. } => [
                 match has_requirements {
-                    true => format!("`ralph import {REQUIREMENTS}` makes one of the requirements that are there"),
+                    true => format!("`ralph import {REQUIREMENTS}` creates one from the existing requirements"),
                     false => format!(
-                        "`ralph init` begins one; plans are {}, with tasks as `- [ ] …`",
+                        "`ralph init` creates one; plans are {}, with tasks as `- [ ] …`",
                         listed(DEFAULT_PLANS.iter().map(|(name, _)| *name).collect())
                     ),
                 },

@@ -323,7 +323,7 @@ pub fn plan_state_in_words(plan: &BatchPlan, batch: &Batch, is_running: bool) ->
     let phase = plan_phase_in_words(plan);
     match is_running || batch.end.is_some() || batch.task_for(plan).is_none() {
         true => phase,
-        false => format!("cut off: {phase}"),
+        false => format!("interrupted: {phase}"),
     }
 }
 

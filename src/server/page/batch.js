@@ -117,7 +117,7 @@ export function standing({ running, stopping, end }) {
   if (stopping) return { kind: "wait", word: "stopping" };
   if (running) return { kind: "work", word: "running" };
   if (end?.type === "merged") return { kind: "done", word: "merged" };
-  return { kind: "bad", word: end ? "not merged" : "cut off" };
+  return { kind: "bad", word: end ? "not merged" : "interrupted" };
 }
 
 export function figures(board) {

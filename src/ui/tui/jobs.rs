@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(
             tree_after(&resumed, 3),
             Err("There is no checkpoint after iteration 3.".to_owned()),
-            "it was cut off"
+            "it was interrupted"
         );
     }
 

@@ -506,7 +506,7 @@ fn ask_of_loop(model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
         KeyAction::Answer if model.run.permissions.pending.is_empty() && !asks_of_tests => {
             let can_wait = model.run.permissions.unanswered.is_empty() && model.run.blocks.is_empty();
             let why = match can_wait {
-                true => "the agent asks nothing",
+                true => "no open questions",
                 false => "the agent waits for nothing; P lists what you can still answer",
             };
             return refused(model, why);

@@ -30,7 +30,7 @@ pub(super) const END: &str = "---END_RALPH_STATUS---";
 pub(super) const BLOCKED: &str = "RALPH BLOCKED:";
 pub(super) const NOT_DONE: &str = "RALPH NOT DONE:";
 pub(super) const TESTS_CHANGED: &str = "RALPH TESTS CHANGED:";
-const NO_REASON: &str = "it does not say why";
+const NO_REASON: &str = "no reason given";
 
 /// Where statements are searched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -56,7 +56,7 @@ fn write_work(draft: &mut Draft, input: &PromptInput<'_>, brief: &Brief, progres
         Some(task) if input.sent_back => write_sent_back(draft, input, task),
         Some(task) => write_task(draft, input, task),
         None if input.total == 0 => draft.ours(
-            "it is no list of tasks.\n\n1. Read the plan, then look at the tree as it is: keep what is sound of earlier \
+            "the plan describes the work without a task list.\n\n1. Read the plan, then look at the tree as it is: keep what is sound of earlier \
              sessions.\n2. Carry out the next part that is missing, all of it: no stubs, no placeholders. Cover it with \
              tests, and run the project's checks until they pass.\n3. In a git repository, commit what you changed.\n",
         ),

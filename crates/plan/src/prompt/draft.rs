@@ -61,7 +61,7 @@ pub struct RenderedPrompt {
 /// The progress of the plan in words.
 pub(super) fn progress(input: &PromptInput<'_>) -> String {
     if input.total == 0 {
-        return "without a list of tasks".to_owned();
+        return "without a task list".to_owned();
     }
     format!("{} of {} tasks done", input.done, input.total)
 }

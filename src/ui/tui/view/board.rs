@@ -114,7 +114,7 @@ fn standing(board: &Board) -> (Tone, &'static str) {
         (false, Some(BatchEnd::Merged)) => (Tone::Good, "merged"),
         (false, Some(BatchEnd::Incomplete)) => (Tone::Bad, "over"),
         (false, Some(BatchEnd::Stopped { .. })) => (Tone::Warning, "stopped"),
-        (false, None) => (Tone::Bad, "cut off"),
+        (false, None) => (Tone::Bad, "interrupted"),
     }
 }
 
