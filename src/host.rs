@@ -34,7 +34,7 @@ pub(crate) enum HostError {
         #[source]
         source: io::Error,
     },
-    #[error("whoever has started the loop is gone")]
+    #[error("the process that started the loop has ended")]
     Abandoned(#[source] io::Error),
 }
 

@@ -85,7 +85,7 @@ fn an_answer_that_is_remembered_asks_no_more_in_this_run_or_this_project_and_out
     let screen = sandbox.ralph(["--adapter", "claude", "--plan", "PLAN.md"]);
     let mut terminal = Terminal::start(&screen, 100, 30);
     terminal.sees("git tag one");
-    terminal.sees("asked by the rule Bash(git tag *)");
+    terminal.sees("matches your rule Bash(git tag *)");
     terminal.sees("a    allow in this run: Bash(git tag *)");
     // For its first moments a box accepts no key.
     wait_until(SOON, "a line for the rule", || {
@@ -95,7 +95,7 @@ fn an_answer_that_is_remembered_asks_no_more_in_this_run_or_this_project_and_out
     terminal.press("\x15Bsah\r");
     terminal.sees("there is no tool `Bsah`");
     terminal.press("\x15Bash(git tag *)\r");
-    terminal.sees("asked by the rule Bash(rm *)");
+    terminal.sees("matches your rule Bash(rm *)");
     let refused = answer(&sandbox, &["2", "project", "--rule", "Bash(ls)"]);
     assert_eq!(refused.0, Some(1), "{refused:?}");
     assert!(
@@ -112,7 +112,7 @@ fn an_answer_that_is_remembered_asks_no_more_in_this_run_or_this_project_and_out
         said.contains("from now on in this project: Bash(rm precious.txt)"),
         "{said}"
     );
-    terminal.sees("asked by the rule Bash(date *)");
+    terminal.sees("matches your rule Bash(date *)");
     let list = sandbox.ralph(["permissions", "list"]).run(SOON).stdout;
     let kept: Vec<&str> = list.lines().filter(|line| line.starts_with("answer")).collect();
     assert!(

@@ -138,7 +138,7 @@ fn four_plans_in_a_task_spooler_end_in_one_verified_target() {
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     for line in [
         "4 plans, 4 at a time by task-spooler",
-        "task-spooler has it as job 3",
+        "submitted to task-spooler as job 3",
         "its job has begun",
         "done: 4 of 4 plans merged",
     ] {
@@ -155,7 +155,7 @@ fn jobs_of_a_task_spooler_outlive_a_batch_that_is_killed_and_are_cancelled_with_
     let Some(_) = task_spooler(&sandbox) else { return };
     let running = many(&sandbox, "--adapter script --engine task-spooler api.md ui.md docs.md").start();
     wait_for_started(&sandbox, &HUNG, 2);
-    running.wait_for_line(SOON, |line| line.contains("has it as job 2"));
+    running.wait_for_line(SOON, |line| line.contains("as job 2"));
     running.kill();
     running.wait(SOON);
     // Two jobs go on; the third waits for a slot.
@@ -295,7 +295,7 @@ fn four_plans_on_a_busy_node_of_slurm_end_in_one_verified_target() {
     let args = "--adapter script --engine slurm api.md ui.md docs.md tests.md --goal all=true";
     let finished = many(&sandbox, args).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
-    assert!(finished.stdout.contains("slurm has it as job 4"), "{finished:?}");
+    assert!(finished.stdout.contains("submitted to slurm as job 4"), "{finished:?}");
     assert_merged(&sandbox, &plans);
 }
 
@@ -308,18 +308,18 @@ fn a_batch_on_slurm_survives_its_own_end_and_that_of_the_controller_and_leaves_n
     };
     let running = many(&sandbox, "--adapter script --engine slurm api.md ui.md docs.md").start();
     wait_for_started(&sandbox, &HUNG, 2);
-    running.wait_for_line(SOON, |line| line.contains("slurm has it as job 3"));
+    running.wait_for_line(SOON, |line| line.contains("submitted to slurm as job 3"));
     cluster.wait_until_saved(&sandbox);
     running.kill();
     running.wait(SOON);
     cluster.kill_controller();
     let resumed = many(&sandbox, "resume").start();
-    resumed.wait_for_line(SOON, |line| line.contains(": slurm refuses: "));
+    resumed.wait_for_line(SOON, |line| line.contains(": slurm refused the command: "));
     cluster.start_controller(&sandbox);
     // The job is cancelled from outside: it ends with its agent's processes, and its plan is left as it is.
     sandbox.program("scancel").args(["1"]).run(SOON);
     resumed.wait_for_line(SOON, |line| {
-        line.contains("left as it is: its job was cancelled at slurm (CANCELLED)")
+        line.contains("not merged: its job was cancelled at slurm (CANCELLED)")
     });
     wait_for_started(&sandbox, &HUNG, 3);
     resumed.signal(Signal::SIGINT);
@@ -379,13 +379,13 @@ fn what_a_bad_engine_does_is_said_in_one_sentence_and_nothing_is_lost() {
         (
             "echo 'no quota' >&2; exit 1",
             ENDED,
-            "did not run: bad refuses: no quota",
+            "not submitted: bad refused the command: no quota",
             false,
         ),
         (
             "echo 'yes, master'",
             ENDED,
-            "answers with no id of a job: `sh` printed “yes, master”",
+            "reported no job id: `sh` printed “yes, master”",
             false,
         ),
         (
@@ -398,7 +398,7 @@ fn what_a_bad_engine_does_is_said_in_one_sentence_and_nothing_is_lost() {
         (
             &format!("{RUNS} >/dev/null; sleep 1; exit 1"),
             ENDED,
-            "bad has it as a job whose id it did not say",
+            "submitted to bad as a job without a reported id",
             true,
         ),
         // The engine starts every job twice.
@@ -414,19 +414,19 @@ fn what_a_bad_engine_does_is_said_in_one_sentence_and_nothing_is_lost() {
         (
             RUNS,
             "echo perhaps",
-            "bad says “perhaps”, which is in no list of `state.means`",
+            "bad reports state “perhaps”, which `state.means` does not list",
             true,
         ),
         (
             "echo job 7",
             "echo gone",
-            "left as it is: its job was cancelled at bad (gone)",
+            "not merged: its job was cancelled at bad (gone)",
             false,
         ),
         (
             "echo job 7",
             "echo 'no such job' >&2; exit 1",
-            "bad has forgotten its job, which never began",
+            "bad no longer knows its job, which never began",
             false,
         ),
     ];

@@ -117,7 +117,7 @@ fn a_plan_without_tasks_is_taken_with_a_goal_and_refused_without() {
     let finished = sandbox.looping(["--goal", "proof=test -e proof"]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert!(
-        sandbox.prompt(1).contains("it is no list of tasks"),
+        sandbox.prompt(1).contains("the plan describes the work without a task list"),
         "{}",
         sandbox.prompt(1)
     );
@@ -171,7 +171,7 @@ fn a_goal_runs_in_its_workspace_and_one_that_is_off_is_listed_and_left_out() {
     let shown = &checked.stdout;
     assert!(shown.contains("✔ api passed in "), "{shown}");
     assert!(
-        shown.contains(": its workspace `services/web` is no directory of the project\n"),
+        shown.contains(": its workspace `services/web` is not a directory of the project\n"),
         "{shown}"
     );
     assert!(shown.ends_with("1 of 2 goals passed\n"), "{shown}");

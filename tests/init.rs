@@ -118,7 +118,7 @@ fn a_goal_that_is_named_is_written_wherever_it_stands_and_what_is_left_out_says_
     assert_eq!(init.code(), Some(0), "{init:?}");
     for part in [
         "✖ lint: left out, since `no-such-linter` is not installed; `npm install` brings it\n",
-        "note: no check is left, so its runs will end unverified: install what is missing, then `ralph init` again\n",
+        "note: no check is left, so its runs will end unverified: install what is missing, then run `ralph init` again\n",
     ] {
         assert!(init.stderr.contains(part), "{init:?}");
     }

@@ -215,7 +215,7 @@ fn a_phone_answers_what_an_agent_asks_pauses_steers_and_sees_the_end() {
     phone.clicks("Plan");
     phone.sees("Give an example for each option");
     phone.clicks("Log");
-    phone.sees("for the next prompt: Give an example for each option");
+    phone.sees("queued for the next prompt (message 1): Give an example for each option");
 
     phone.clicks("Changes");
     phone.sees("parser.rs");
@@ -355,7 +355,7 @@ fn a_desk_is_used_by_keys_alone_and_hostile_output_stays_on_its_terminal() {
     tab_to("Agent");
     page.presses(&["ArrowRight"]);
     page.waits_for(&format!("{focus} === 'Log'"));
-    page.sees("pausing: asked by the user");
+    page.sees("pausing: requested by the user");
     page.presses(&["ArrowLeft"]);
     page.sees("placed");
     // Neither the terminal nor any other element traps the focus.

@@ -211,7 +211,7 @@ works
     let running = sandbox.looping([] as [&str; 0]).start();
     running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
     let set = permissions(&sandbox, &["mode", "auto"]);
-    let told = "permission mode `auto`: from now on, what no rule names is allowed\n";
+    let told = "permission mode `auto`: requests without a matching rule are now allowed\n";
     assert_eq!((set.code(), set.stdout.as_str()), (Some(0), told), "{set:?}");
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");

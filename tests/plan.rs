@@ -29,7 +29,7 @@ fn a_plan_is_shown_and_checked_and_what_is_no_plan_is_refused_with_its_place() {
     let checked = plan("check");
     assert_eq!(checked.code(), Some(2), "{checked:?}");
     for line in [
-        "PLAN.md:5:7: warning: `improve` has no end by itself",
+        "PLAN.md:5:7: warning: `improve` alone has no clear end",
         "PLAN.md:7:1: error: there is no space between the list marker and the box",
         "PLAN.md: 3 tasks, 2 open · 1 mistake · 1 warning",
     ] {
@@ -51,7 +51,7 @@ fn a_plan_is_shown_and_checked_and_what_is_no_plan_is_refused_with_its_place() {
     assert_eq!(who.code(), Some(2), "{who:?}");
     for line in [
         "who.md:1:11: error: there is no adapter `codx`; did you mean `codex`?",
-        "who.md:3:14: error: a task has no setting `modle`; did you mean `model`?",
+        "who.md:3:14: error: unknown task setting `modle`; did you mean `model`?",
         "who.md: 3 tasks, 2 open · 2 mistakes · 0 warnings",
     ] {
         assert!(who.stdout.contains(line), "{who:?}");

@@ -37,7 +37,7 @@ fn the_report_tells_tasks_iterations_commits_refusals_goals_and_the_end() {
             "ralph: done (passed)\n",
             "2 of 2 tasks done · 2 iterations",
             "Needs your attention\n  nothing\n",
-            "Unverified\n  that tests ran: every goal passed at the end, by its exit code alone\n",
+            "Unverified\n  whether tests ran: all goals passed, by exit code alone\n",
             "✔ Write hello.txt (iteration 1)\n",
             "files passed in ",
             "    1  refused    ",
@@ -63,7 +63,7 @@ fn an_end_without_goals_is_unverified_and_wants_a_look() {
         report["unverified"][0],
         "everything: no goals are configured, so nothing was checked"
     );
-    assert_eq!(report["needsPerson"][0], "a look at the result: it is unverified");
+    assert_eq!(report["needsPerson"][0], "review the result: nothing has verified it");
     assert_eq!(report["iterations"].as_array().map(Vec::len), Some(2));
     assert_eq!(report["iterations"][0]["commits"][0]["subject"], "Work of iteration 1");
     assert_eq!(report["iterations"][0]["usage"]["costUsd"], Value::Null);
@@ -80,7 +80,7 @@ fn a_run_that_a_limit_ended_says_what_is_open_and_which_goal_was_never_run() {
         &text,
         &[
             "decide whether to continue (1 task open)\n",
-            "goal tests was never run\n",
+            "goal tests: not run\n",
             "○ Write world.txt\n",
         ],
     );

@@ -353,11 +353,11 @@ impl<'a> Chooser<'a> {
         let id = &manifest.id;
         greeting::answers(manifest, live, asks, self.project, supervisor).map_err(|why| {
             let what = if asks {
-                "cannot be held to the rules: its"
+                "cannot enforce the rules: its"
             } else {
-                "cannot be talked with: its"
+                "has no live channel: its"
             };
-            let text = format!("adapter `{id}` {what} live channel does not begin ({why})");
+            let text = format!("adapter `{id}` {what} live channel did not start ({why})");
             let hint = Hint::NeedLiveChannel { adapter: id.clone() };
             Failure::new(FailureKind::Configuration, text).hint(hint_in_words(&hint))
         })

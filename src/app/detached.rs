@@ -225,7 +225,7 @@ fn leave(
         (_, None, code) => Err(Failure::new(
             FailureKind::Failed,
             match code {
-                Some(code) => format!("the run was interrupted: its process ended with exit code {code}"),
+                Some(code) => format!("the run was interrupted: its process exited with code {code}"),
                 None => "the run was interrupted: its process is gone".to_owned(),
             },
         )

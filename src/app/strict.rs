@@ -127,10 +127,10 @@ fn sufficient(level: ConfinementLevel) -> Result<i32, Failure> {
     match level {
         ConfinementLevel::Landlock { abi } if abi >= NEEDED => Ok(abi),
         ConfinementLevel::Landlock { abi } => Err(missing(format!(
-            "this kernel has Landlock {abi}, and refusing connections and signals takes version {NEEDED} (Linux 6.12)"
+            "this kernel has Landlock {abi}; refusing connections and signals needs version {NEEDED} (Linux 6.12)"
         ))),
         ConfinementLevel::None => Err(missing(format!(
-            "this system has no Landlock, or forbids it here; it takes version {NEEDED} (Linux 6.12)"
+            "Landlock version {NEEDED} (Linux 6.12) is required and not available here"
         ))),
     }
 }
@@ -140,7 +140,7 @@ fn missing(what: impl Display) -> Failure {
         FailureKind::Configuration,
         format!("the sandbox cannot be strict: {what}"),
     )
-    .hint("`--sandbox on` confines by what there is")
+    .hint("`--sandbox on` uses whatever this kernel supports")
 }
 
 #[cfg(test)]

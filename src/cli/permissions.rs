@@ -132,7 +132,7 @@ fn forget(paths: &ProjectPaths, rule: &str) -> Result<u8, Failure> {
         Err(ControlError::NotRunning) => {
             let why = format!("no answer has added `{rule}`");
             Err(Failure::new(FailureKind::Failed, why)
-                .hint("`ralph permissions list` lists what there is; rules of files are taken out of the file"))
+                .hint("`ralph permissions list` shows the rules; remove a rule of a file from that file"))
         }
         reply => show(reply?),
     }

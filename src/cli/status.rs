@@ -248,7 +248,7 @@ pub(super) fn in_words(status: &RunStatus, how: &str, now_ms: u64, style: Output
             quiet.until_ms.saturating_sub(now_ms),
         );
         let text = format!(
-            "for {}; the iteration is ended in {} unless the agent writes or computes",
+            "for {}; the iteration ends in {} unless the agent writes or computes",
             short_duration(since),
             short_duration(left)
         );

@@ -356,7 +356,7 @@ fn directory(project: &Path, workspace: &str) -> Result<PathBuf, String> {
     };
     match (is_within, path.is_dir()) {
         (false, _) => Err(format!("its workspace `{workspace}` leads out of the project")),
-        (true, false) => Err(format!("its workspace `{workspace}` is no directory of the project")),
+        (true, false) => Err(format!("its workspace `{workspace}` is not a directory of the project")),
         (true, true) => Ok(path),
     }
 }

@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// The loop did not take a message in time: a disk, or one of its own tools, keeps it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("the loop did not take it in {} s; try again", PATIENCE.as_secs())]
+#[error("the loop did not accept it within {} s; try again", PATIENCE.as_secs())]
 pub struct LoopBusy;
 
 /// Reaches the loop from another thread or task. The loop does not depend on it.
@@ -194,7 +194,7 @@ mod tests {
         let refused = handle.send(InboxMessage::CancelTask { number: 1 }, Duration::from_millis(20));
         assert_eq!(
             refused.unwrap_err().to_string(),
-            "the loop did not take it in 5 s; try again"
+            "the loop did not accept it within 5 s; try again"
         );
     }
 }

@@ -14,9 +14,9 @@ use ralph_core::{
 use super::{config::PermissionPolicy, run::Driver};
 
 /// Why no rule can be added for a request that is recorded only in part.
-const CUT: &str = "the request is longer than a record, and a rule must see all of it: allow it once";
+const CUT: &str = "the request is too long to be recorded in full, so no rule can be made from it; allow it once";
 /// Why no rule is added if neither the answer nor the offer names one.
-const NO_OFFER: &str = "no rule can be made from the request: write one";
+const NO_OFFER: &str = "no rule can be made from the request; write one yourself";
 
 impl Driver {
     /// Returns a request of the agent as an input, with the decision of the rules.

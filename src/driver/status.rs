@@ -26,7 +26,7 @@ use super::{
 };
 
 /// The reply to a client with a read-only token that asks for more.
-const READER: &str = "this token is for looking: it commands nothing";
+const READER: &str = "this token is read-only and cannot send commands";
 
 /// Summarises `view` without copying all of it. `quiet` describes the running session.
 pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> RunStatus {
@@ -295,11 +295,11 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> ControlReply {
         _ if state.view.is_over() => "the run is over; a message resumes it".to_owned(),
         UserCommand::Withdraw { id } => format!("no queued message {}", id.0),
         UserCommand::Forget { rule } => {
-            format!("no answer has added `{rule}`; `ralph permissions list` lists what there is")
+            format!("no answer has added `{rule}`; `ralph permissions list` shows the rules")
         }
         UserCommand::SetLimits { limits } => no_new_limits(limits, &state.view),
         UserCommand::SetPermissionMode { .. } if state.view.settings.permission_mode.is_auto() => {
-            "this run started in the mode `auto`, so its agents do not ask before everything that they do; \
+            "this run started in mode `auto`, so its agents do not ask for permission; \
              `ralph stop`, then `ralph continue --permission-mode ask`"
                 .to_owned()
         }
@@ -309,7 +309,7 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> ControlReply {
         UserCommand::WithdrawStop => "no stop is planned".to_owned(),
         UserCommand::Skip => "no iteration is running".to_owned(),
         UserCommand::RetryNow => "not waiting".to_owned(),
-        UserCommand::ResetCircuit => "the stuck detector has counted nothing".to_owned(),
+        UserCommand::ResetCircuit => "nothing to reset: the stuck detector is at zero".to_owned(),
         UserCommand::Stop { .. } => "stopping already".to_owned(),
     };
     ControlReply::Refused { why }
@@ -318,8 +318,8 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> ControlReply {
 /// Why the limits of a run have not changed.
 fn no_new_limits(wanted: &NewLimits, view: &RunView) -> String {
     match view.settings.limits.has_all_of(wanted) {
-        true => "the limits of the run are that already".to_owned(),
-        false => "a limit on cost or tokens is changed where the run started with one, and not added".to_owned(),
+        true => "the run has these limits already".to_owned(),
+        false => "a limit on cost or tokens can only be changed if the run started with one".to_owned(),
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) enum BatchJournalError {
         #[source]
         source: io::Error,
     },
-    #[error("{path}: was deleted, or changed by somebody else, while the batch wrote to it", path = path.display())]
+    #[error("{path}: was deleted or changed by another process while the batch wrote to it", path = path.display())]
     Meddled { path: PathBuf },
     #[error("{path}: cannot be read", path = path.display())]
     Read {

@@ -287,7 +287,7 @@ impl Site {
         self.branches.commit_all(&tree, &message).map_err(git_failure)?;
         if !self.branches.advance_to_head(&tree, &branch).map_err(git_failure)? {
             let tree = tree.display();
-            return Err(format!("{tree} is not on `{branch}` any more, and lacks commits of it"));
+            return Err(format!("{tree} has another branch checked out, without all commits of `{branch}`"));
         }
         let repositories = self.branches.new_repositories(&onto, &branch).map_err(git_failure)?;
         if let Some(path) = repositories.first() {

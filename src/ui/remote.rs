@@ -564,7 +564,7 @@ fn send_order(poster: &mut Poster, order: RemoteOrder, screen: Option<u64>, shar
     };
     let refusal = match poster.post(&format!("{path}{screen}"), content_type, &body) {
         Ok(answered) if answered.status < 400 => return,
-        Ok(answered) => problem_in(&answered.body).unwrap_or_else(|| "the loop did not take it".to_owned()),
+        Ok(answered) => problem_in(&answered.body).unwrap_or_else(|| "the loop refused it".to_owned()),
         Err(error) => format!("the loop does not answer: {error}"),
     };
     shared.wake(Some(refusal));

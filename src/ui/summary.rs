@@ -21,7 +21,7 @@ pub(crate) fn print(files: &RunPaths, style: OutputStyle) {
     _ = write_head(&report, style, &mut out).and_then(|()| match style.hints {
         true => writeln!(
             out,
-            "  recordings: {} (`ralph replay` plays them)",
+            "  recordings: {} (replay with `ralph replay`)",
             recordings.display()
         ),
         false => Ok(()),

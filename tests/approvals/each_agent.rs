@@ -136,13 +136,13 @@ impl Watched {
 
     /// Denies one request with a message and allows another, each by a key.
     fn keys_answer(&mut self) {
-        self.screen.sees("asked by the rule Bash(rm asked.txt)");
+        self.screen.sees("matches your rule Bash(rm asked.txt)");
         self.presses("N", "a line for the words", |run| {
             run.screen.text().contains("deny, and tell the agent:")
         });
         // Repeated key presses may have ended up in the line, so it is cleared first.
         self.screen.press("\x15move it to attic/\r");
-        self.screen.sees("asked by the rule Bash(rm granted.txt)");
+        self.screen.sees("matches your rule Bash(rm granted.txt)");
         self.presses("y", "an answer", |run| decided_by_now(&run.sandbox, 2));
         // A repeated key press may have opened the choice of what to copy, so it is closed.
         self.screen.press("\x1b[27u");
@@ -310,7 +310,7 @@ fn what_nobody_answers_is_not_allowed_and_leaves_nothing_behind(agent: Agent) {
     assert!(decided[0].0.contains("rm unanswered.txt"), "{decided:?}");
     assert_eq!((decided[0].1, &decided[0].2), (false, &Decider::Deadline));
     let report = sandbox.ralph(["report"]).run(SOON).stdout;
-    assert!(report.contains("since nobody answered"), "{report}");
+    assert!(report.contains("by the time limit"), "{report}");
 
     sandbox.write(
         ".ralph/config.json",

@@ -325,7 +325,7 @@ fn a_model_for_an_agent_that_cannot_be_given_one() {
     let sandbox = sandbox();
     for (flag, what) in [("--model", "a model (`opus`)"), ("--agent", "an agent (`opus`)")] {
         let finished = sandbox.looping([flag, "opus"]).run(SOON);
-        let said = ["adapter `script` has no way to be given", what];
+        let said = ["adapter `script` has no option for", what];
         assert_refused(&sandbox, &finished, 3, &said, &format!("leave `{flag}` out"));
         assert!(sandbox.paths().run_ids().is_empty(), "no run began");
     }
@@ -366,7 +366,7 @@ fn a_model_without_the_provider_that_the_agent_wants() {
                    args = [\"{model}\"]\nmodel = [\"{model}\"]\nprompt = \"stdin\"\n";
     sandbox.install_adapter("picky", adapter);
     let finished = sandbox.ralph(["--adapter", "picky", "--model", "gpt-5"]).run(SOON);
-    let said = ["adapter `picky` wants a model as provider/name, not `gpt-5`"];
+    let said = ["adapter `picky` needs the model as `provider/name`, got `gpt-5`"];
     assert_refused(&sandbox, &finished, 3, &said, "--model PROVIDER/gpt-5");
     assert!(sandbox.paths().run_ids().is_empty(), "no run began");
 }
@@ -459,7 +459,7 @@ fn settings_of_tasks_that_are_mistakes_are_refused_with_line_column_and_suggesti
         (
             "{modle=x}",
             3,
-            "line 5, column 14: a task has no setting `modle`",
+            "line 5, column 14: unknown task setting `modle`",
             "in backticks",
         ),
         (
@@ -471,7 +471,7 @@ fn settings_of_tasks_that_are_mistakes_are_refused_with_line_column_and_suggesti
         (
             "{model=x}",
             3,
-            "line 5, column 13: adapter `script` has no way to be given a model",
+            "line 5, column 13: adapter `script` has no option for a model",
             "out of the task",
         ),
         (
@@ -498,7 +498,7 @@ fn settings_of_tasks_that_are_mistakes_are_refused_with_line_column_and_suggesti
     );
     let before = tree(&sandbox);
     let escalating = sandbox.looping([] as [&str; 0]).env("RALPH_ESCALATE", "big");
-    let naming = ["`escalate`, \"big\": adapter `script` has no way to be given a model"];
+    let naming = ["`escalate`, \"big\": adapter `script` has no option for a model"];
     assert_refused(
         &sandbox,
         &escalating.run(SOON),

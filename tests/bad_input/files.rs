@@ -112,7 +112,7 @@ fn a_plan_that_is_no_file_is_refused_by_name() {
 fn a_plan_of_half_a_million_tasks_is_refused_with_their_number() {
     let sandbox = sandbox();
     sandbox.write("PLAN.md", &"- [ ] a\n".repeat(500_000));
-    let naming = ["PLAN.md", "it has 500,000 tasks; ralph takes at most 10,000"];
+    let naming = ["PLAN.md", "the plan has 500,000 tasks; the maximum is 10,000"];
     refused(&sandbox, &[], &naming, "split it");
 }
 
@@ -133,7 +133,7 @@ fn a_plan_that_outgrows_its_bound_during_a_run_ends_it_with_the_way_back() {
     else {
         panic!("{finished:?}");
     };
-    assert!(why.contains("it has 20,002 tasks; ralph takes at most 10,000"), "{why}");
+    assert!(why.contains("the plan has 20,002 tasks; the maximum is 10,000"), "{why}");
     let hints: Vec<String> = hints.iter().map(ralph_words::hint_in_words).collect();
     assert!(hints.iter().any(|hint| hint.contains("ralph restore 1")), "{hints:?}");
     let largest = finished.stdout.lines().map(str::len).max();

@@ -101,7 +101,7 @@ async fn resetting_it_while_a_loop_runs_begins_the_count_anew_and_status_shows_b
     let report = project.ralph(["report"]).run(SOON).stdout;
     for line in [
         "after iteration 3: stuck detector warning: 3 consecutive iterations without changes",
-        "after iteration 4: stuck detector reset: asked by the user",
+        "after iteration 4: stuck detector reset: requested by the user",
         "after iteration 9: stuck detector tripped: 6 consecutive iterations without changes",
     ] {
         assert!(report.contains(line), "{line} is not in {report}");

@@ -64,7 +64,7 @@ fn a_run_that_needs_the_live_channel_does_not_begin_without_it_and_says_what_to_
 fn refused(sandbox: &Sandbox, args: &[&str], told: &str) {
     let finished = sandbox.looping_as("text", args).run(SOON);
     assert_eq!(finished.code(), Some(3), "{finished:?}");
-    let told = format!("{told}its live channel does not begin (error: unexpected argument 'acp' found)");
+    let told = format!("{told}its live channel did not start (error: unexpected argument 'acp' found)");
     assert!(finished.stderr.contains(&told), "{}", finished.stderr);
     let hint = "hint: update the agent (`ralph adapters check script`";
     assert!(finished.stderr.contains(hint), "{}", finished.stderr);

@@ -263,7 +263,7 @@ fn text_for_people_names_every_iteration_and_how_it_ended() {
     let finished = sandbox.ralph(["--adapter", "script"]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     for wanted in [
-        "limits: 50 iterations · 8h in all · 1h each · 10m idle",
+        "limits: 50 iterations · 8h total · 1h per iteration · 10m idle",
         "iteration 1: Write hello.txt",
         "iteration 2: Write world.txt",
         "ralph: done (not verified)",

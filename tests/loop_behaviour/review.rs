@@ -300,7 +300,7 @@ async fn a_reviewer_that_fails_is_not_retried_and_after_three_times_not_asked_ag
     assert_eq!(results(&records), ["failed", "failed", "no answer"]);
     assert_eq!(
         notices(&records),
-        ["3 reviews by second failed in a row: there are no more of them in this run"]
+        ["3 reviews by second failed in a row; reviews are off for the rest of this run"]
     );
     let work = iterations(&records)
         .iter()

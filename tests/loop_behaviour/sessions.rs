@@ -173,7 +173,7 @@ prompt = "stdin"
     let finished = sandbox.looping(["--model", "openai/gpt-5"]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(sandbox.read_home("model").unwrap(), "gpt-5\n");
-    let said = "`script` is given the model `gpt-5`: it takes names without the provider `openai`";
+    let said = "`script` gets the model as `gpt-5` (without the provider `openai`)";
     let records = finished.records();
     assert!(notices(&records).iter().any(|text| text == said), "{finished:?}");
 }

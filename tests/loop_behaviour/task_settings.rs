@@ -143,7 +143,7 @@ async fn mistakes_that_come_into_the_plan_during_the_run_are_told_once_and_the_r
     assert_eq!(
         notices(&records),
         [
-            "the plan, line 3, column 10: a task has no setting `modle`; did you mean `model`?; using the settings of the run",
+            "the plan, line 3, column 10: unknown task setting `modle`; did you mean `model`?; using the settings of the run",
             "the plan, line 2, column 9: the run was started without adapter `gemini`; using the settings of the run",
             "the task asks for script/big",
         ]

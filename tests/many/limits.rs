@@ -46,7 +46,7 @@ tick; tick; touch $plan.txt; over done"#;
     ] {
         assert!(finished.stdout.contains(line), "{line}: {finished:?}");
     }
-    let hint = "hint: `ralph many resume --max-cost-usd USD` goes on with a larger budget";
+    let hint = "hint: `ralph many resume --max-cost-usd USD` continues with a larger budget";
     assert!(finished.stderr.contains(hint), "{finished:?}");
     let table = many(&sandbox, "status").run(SOON);
     assert!(table.stdout.contains("all plans $3.00 of $2.5"), "{table:?}");

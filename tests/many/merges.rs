@@ -168,7 +168,7 @@ fn an_ignored_file_that_no_tool_makes_anew_keeps_its_tree() {
     let finished = batch(&sandbox, &["api.md", "ui.md", "--jobs", "2"]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert!(
-        finished.stdout.contains("api: merged, and its work tree stays"),
+        finished.stdout.contains("api: merged; its work tree is kept"),
         "{finished:?}"
     );
     let trees = sandbox.state().join("ralph/worktrees");

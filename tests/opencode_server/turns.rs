@@ -360,7 +360,7 @@ fn a_question_is_answered_and_the_turn_goes_on(served: &mut Served) {
     assert!(told.contains("Nobody is there to answer. Decide yourself"), "{told}");
     let report = served.sandbox.ralph(["report"]).run(SOON).stdout;
     assert!(
-        report.contains("not answered since nobody answered: Which colour?"),
+        report.contains("not answered by the time limit: Which colour?"),
         "{report}"
     );
 }

@@ -126,7 +126,7 @@ fn a_run_that_was_interrupted_is_continued_by_a_yes_at_the_terminal_and_left_by_
         let sandbox = interrupted();
         let mut terminal = Terminal::start(&screen(&sandbox), 100, 30);
         terminal.sees("ended: interrupted (1 of 3 tasks done)");
-        terminal.sees("Continue it? `n` starts a new one. [Y/n]");
+        terminal.sees("Continue it? `n` starts a new run. [Y/n]");
         terminal.press(answer);
         terminal.sees("3 of 3 tasks");
         terminal.press("q");

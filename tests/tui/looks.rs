@@ -145,7 +145,7 @@ fn who_stops_it_with_a_signal_gets_the_terminal_back_until_it_is_continued() {
     kill(Pid::from_raw(terminal.pid()), Signal::SIGCONT).unwrap();
     terminal.writes("\x1b[?1049h", stopped);
     terminal.sees("ready 1");
-    terminal.sees("the run went on meanwhile");
+    terminal.sees("the run continued");
     terminal.press("qy");
     assert_eq!(terminal.ends(), 130);
 }

@@ -43,7 +43,7 @@ fn a_newcomer_reads_finds_copies_answers_steers_pauses_leaves_returns_and_reads_
         terminal.press("y");
         decided(&sandbox.journal()).first().map(|(allowed, _)| assert!(allowed))
     });
-    terminal.sees_no("asked by the rule");
+    terminal.sees_no("matches your rule");
     // A surplus press opens the choice of what to copy; this closes it.
     terminal.press(ESCAPE);
 

@@ -24,14 +24,14 @@ pub enum AgentError {
         program: String,
         install: Option<String>,
     },
-    #[error("adapter `{id}` has no way to be given {} (`{value}`)", with_article(.what))]
+    #[error("adapter `{id}` has no option for {} (`{value}`)", with_article(.what))]
     NoPlaceFor {
         id: String,
         /// `model` or `agent`, like the flag and the placeholder.
         what: &'static str,
         value: String,
     },
-    #[error("adapter `{id}` wants a model as provider/name, not `{model}`")]
+    #[error("adapter `{id}` needs the model as `provider/name`, got `{model}`")]
     ProviderMissing { id: String, model: String },
     #[error("adapter `{id}`")]
     Server {
@@ -62,7 +62,7 @@ impl AgentError {
             ],
             AgentError::ProviderMissing { model, .. } => vec![format!("type `--model PROVIDER/{}`", bare(model))],
             AgentError::NotInstalled { id, install, .. } => {
-                let config = format!("or set `adapters.{id}.command.program` in the configuration to where it is");
+                let config = format!("or set `adapters.{id}.command.program` to its path");
                 match install {
                     Some(install) => vec![format!("install it: {install}"), config],
                     None => vec!["install it, and make sure that it is on PATH".to_owned(), config],

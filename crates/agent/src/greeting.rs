@@ -137,7 +137,7 @@ fn greet(live: &LiveLaunch, launch: Launch, supervisor: &Supervisor) -> Result<(
 fn lacking(said: &str) -> Result<(), String> {
     let last = said.lines().rev().find(|line| !line.trim().is_empty());
     let Some(last) = last else {
-        return Err("it ended without a word".to_owned());
+        return Err("it exited without output".to_owned());
     };
     // The time of a limit is not used here.
     let clock = ZonedClock {

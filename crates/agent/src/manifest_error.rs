@@ -34,12 +34,12 @@ pub enum ManifestError {
     #[error("{at}: with `transport = \"http\"`, `{{port}}` must be in `command.args`")]
     PortUnused { at: SettingOrigin },
     #[error(
-        "{at}: `capabilities.live_steering` needs `transport = \"http\"`: a program is not told anything while it works"
+        "{at}: `capabilities.live_steering` needs `transport = \"http\"`: a subprocess adapter cannot steer a running turn"
     )]
     NotLive { at: SettingOrigin },
     #[error("{at}: `patterns` are for `dialect = \"terminal\"`: other dialects have a structure of their own")]
     PatternsUnused { at: SettingOrigin },
-    #[error("{at}: `{key}` has no group that says what is what: name one as in `(?<{}>...)`", .names.join(">...)` or `(?<"))]
+    #[error("{at}: `{key}` needs a named group such as `(?<{}>...)`", .names.join(">...)` or `(?<"))]
     NoGroup {
         at: SettingOrigin,
         key: String,

@@ -77,7 +77,7 @@ impl Repository {
             ));
         }
         if self.layout.root.join(".gitmodules").exists() {
-            notes.push("Of submodules, checkpoints hold only which commit is checked out.".to_owned());
+            notes.push("Checkpoints record only the checked-out commit of each submodule.".to_owned());
         }
         Ok(notes)
     }

@@ -57,7 +57,7 @@ pub enum GitError {
     },
     #[error("{path} is gone", path = path.display())]
     Gone { path: PathBuf },
-    #[error("{path} is another repository than at first", path = path.display())]
+    #[error("{path} was replaced by another repository", path = path.display())]
     Replaced { path: PathBuf },
     /// A pipe or a device in the place of a file, which a reader would wait for without end.
     #[error("{path} is not a regular file", path = path.display())]

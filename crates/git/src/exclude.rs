@@ -15,7 +15,7 @@ use super::{GitError, Repository};
 
 /// Far above a list that people keep by hand.
 const CAP_BYTES: u64 = 1 << 20;
-const WHY: &str = "# Messages to ralph, which belong in no commit:";
+const WHY: &str = "# Messages to ralph; do not commit:";
 
 impl Repository {
     /// Has git ignore files of these names, wherever they lie in the repository.

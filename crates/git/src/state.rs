@@ -62,7 +62,7 @@ impl RepositoryState {
         let Some(naming) = self.naming.take() else { return };
         if let Err(error) = naming.join().expect("naming does not panic") {
             self.pending_notices.push(format!(
-                "A checkpoint is kept under one of its two names only: {error}."
+                "A repeated checkpoint could not get its second name: {error}."
             ));
         }
     }

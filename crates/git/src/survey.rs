@@ -64,7 +64,7 @@ impl IndexChanges {
             ),
             OmissionReason::Refused { said } => (
                 "refused by git",
-                format!("{path} is not in the checkpoint as it is: {said}."),
+                format!("{path} is left out of the checkpoint: {said}."),
             ),
         };
         self.left_out.entry(kind).or_default().push(sentence);
@@ -77,7 +77,7 @@ impl IndexChanges {
             let more = sentences.split_off(sentences.len().min(MOST_NAMED)).len();
             notices.append(&mut sentences);
             if more > 0 {
-                notices.push(format!("{more} more are not in the checkpoint as they are: {kind}."));
+                notices.push(format!("{more} more files are left out of the checkpoint: {kind}."));
             }
         }
         notices

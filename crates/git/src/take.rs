@@ -35,7 +35,7 @@ impl Repository {
                         .lines()
                         .filter_map(|line| line.strip_prefix("Ignoring path "));
                     for path in passed_over {
-                        let said = "git takes no file of that name".to_owned();
+                        let said = "git does not accept this file name".to_owned();
                         work.leave_out(OmissionReason::Refused { said }, path.into());
                     }
                 }

@@ -275,11 +275,11 @@ mod tests {
     fn whatever_else_is_in_a_group_is_a_mistake_with_its_place() {
         assert_eq!(
             mistakes("do it {modle=opus}"),
-            ["7: a task has no setting `modle`; did you mean `model`?"]
+            ["7: unknown task setting `modle`; did you mean `model`?"]
         );
         assert_eq!(
             mistakes("do it {model=opus colour=red}"),
-            ["18: a task has no setting `colour`; there are: adapter, model, tests"]
+            ["18: unknown task setting `colour`; known settings: adapter, model, tests"]
         );
         assert_eq!(
             mistakes("do it {adapter=codex gpt}"),

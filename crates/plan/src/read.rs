@@ -206,7 +206,7 @@ mod tests {
         let most = "- [ ] a\n".repeat(TASKS_CAP);
         assert_eq!(parse(PlanKind::Markdown, &most).unwrap().tasks.len(), TASKS_CAP);
         let error = parse(PlanKind::Markdown, &"- [ ] a\n".repeat(500_000)).unwrap_err();
-        assert_eq!(error.to_string(), "it has 500,000 tasks; ralph takes at most 10,000");
+        assert_eq!(error.to_string(), "the plan has 500,000 tasks; the maximum is 10,000");
         assert!(error.hint().contains("split it"), "{}", error.hint());
         let stories = vec![r#"{"title":"a"}"#; TASKS_CAP + 1].join(",");
         let error = parse(PlanKind::Prd, &format!("[{stories}]")).unwrap_err();
@@ -223,7 +223,7 @@ mod tests {
         let error = parse(PlanKind::Markdown, &many).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "99,600 list items begin on the line of another; ralph takes at most 50,000 of these"
+            "99,600 list items begin on the same line as another; the maximum is 50,000"
         );
         let most = parse(PlanKind::Markdown, &("- ".repeat(NESTED_CAP) + "- [ ] deep\n")).unwrap();
         assert_eq!(most.tasks[0].text, "deep");

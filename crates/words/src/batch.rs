@@ -60,8 +60,8 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
         BatchEvent::JobSubmitted { plan, id, .. } => {
             let job = id
                 .as_ref()
-                .map_or_else(|| "a job whose id it did not say".to_owned(), |id| format!("job {id}"));
-            (Tone::Note, format!("{plan}: {} has it as {job}", batch.engine))
+                .map_or_else(|| "a job without a reported id".to_owned(), |id| format!("job {id}"));
+            (Tone::Note, format!("{plan}: submitted to {} as {job}", batch.engine))
         }
         BatchEvent::JobBegan { plan } => (Tone::Note, format!("{plan}: its job has begun")),
         BatchEvent::EngineSilent { plan, why } => (Tone::Warning, format!("{plan}: {} {why}", batch.engine)),
@@ -72,7 +72,7 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
         }
         BatchEvent::PlanStalled { plan, why: None } => (Tone::Note, format!("{plan}: makes progress again")),
         BatchEvent::MergeMade { plan, onto, .. } => {
-            let text = format!("{plan}: merged with {}, and not in the target yet", short(onto));
+            let text = format!("{plan}: merged with {}; not in the target yet", short(onto));
             (Tone::Note, text)
         }
         BatchEvent::MergeRefused { plan, trouble, .. } => {
@@ -110,12 +110,12 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
         BatchEvent::RepositoryChanged { change } => (Tone::Warning, repository_change_in_words(change)),
         BatchEvent::TaskAdded { plan } => {
             let given = batch.plan(plan).map_or(0, |plan| plan.tasks_given);
-            let text = format!("{plan}: its agent is given a task to merge it ({given} of {TASKS_GIVEN})");
+            let text = format!("{plan}: its agent gets a task to resolve the merge ({given} of {TASKS_GIVEN})");
             (Tone::Note, text)
         }
-        BatchEvent::PlanKept { plan, why } => (Tone::Bad, format!("{plan}: left as it is: {}", kept_in_words(why))),
+        BatchEvent::PlanKept { plan, why } => (Tone::Bad, format!("{plan}: not merged: {}", kept_in_words(why))),
         BatchEvent::WorkTreeKept { plan, why } => {
-            (Tone::Warning, format!("{plan}: merged, and its work tree stays: {why}"))
+            (Tone::Warning, format!("{plan}: merged; its work tree is kept: {why}"))
         }
         BatchEvent::StartsHeld { held } => {
             let told_ms = batch
@@ -126,13 +126,13 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
         }
         BatchEvent::BudgetUsedUp { limit } => {
             let text = format!(
-                "{}: runs are ended, and what is done is merged",
+                "{}: ending the runs; finished plans are merged",
                 budget_in_words(*limit)
             );
             (Tone::Warning, text)
         }
         BatchEvent::CancelRequested { plan } => (Tone::Note, format!("{plan}: cancelling")),
-        BatchEvent::StopRequested { .. } => (Tone::Note, "stopping: runs are ended, and can be resumed".to_owned()),
+        BatchEvent::StopRequested { .. } => (Tone::Note, "stopping: ending the runs; they can be resumed".to_owned()),
         BatchEvent::BatchEnded { end } => return Some(end_line(batch, *end)),
         BatchEvent::BatchOpened { .. }
         | BatchEvent::PlanStarted { .. }
@@ -192,16 +192,16 @@ fn job_end_in_words(end: &JobEnd) -> String {
 
 fn engine_end_in_words(engine: &str, end: &EngineEnd) -> String {
     match end {
-        EngineEnd::NotSubmitted { why } => format!("did not run: {engine} {why}"),
+        EngineEnd::NotSubmitted { why } => format!("not submitted: {engine} {why}"),
         EngineEnd::NotStarted { state } => {
-            format!("did not run: {engine} says {state}, and its script never began")
+            format!("did not run: {engine} reports {state}, and its script never began")
         }
         EngineEnd::Withdrawn => "its job was withdrawn before it began".to_owned(),
         EngineEnd::CutOff { state, .. } => format!("cut off by {engine} ({state})"),
         EngineEnd::Cancelled { state } => format!("its job was cancelled at {engine} ({state})"),
-        EngineEnd::Forgotten => format!("{engine} has forgotten its job, which never began"),
+        EngineEnd::Forgotten => format!("{engine} no longer knows its job, which never began"),
         EngineEnd::Vanished { state } => {
-            format!("its run has ended without a word, though {engine} says {state}")
+            format!("its run ended without a result, though {engine} reports {state}")
         }
     }
 }
@@ -301,14 +301,14 @@ pub fn plan_phase_in_words(plan: &BatchPlan) -> String {
         },
         PlanPhase::Finished => "done, waiting for the merge".to_owned(),
         PlanPhase::Merging => "merging".to_owned(),
-        PlanPhase::Verifying { .. } => "merged; the goals run".to_owned(),
+        PlanPhase::Verifying { .. } => "merged; verifying goals".to_owned(),
         PlanPhase::Moving { .. } => "verified; moving the target".to_owned(),
-        PlanPhase::Repairing => "being given a task to merge it".to_owned(),
+        PlanPhase::Repairing => "adding a task to resolve the merge".to_owned(),
         PlanPhase::Merged { commit } => match &plan.merge_proof {
             Some(merge) => format!("merged ({}, {})", short(commit), proof_word(merge.proof)),
             None => format!("merged ({})", short(commit)),
         },
-        PlanPhase::Kept { why } => format!("left as it is: {}", kept_in_words(why)),
+        PlanPhase::Kept { why } => format!("not merged: {}", kept_in_words(why)),
     }
 }
 
@@ -493,9 +493,9 @@ pub fn batch_hints(batch: &Batch, id: &BatchId) -> Vec<String> {
         .filter(|plan| matches!(plan.phase, PlanPhase::Kept { .. }) && plan.work_tree != WorkTree::None);
     let kept = kept.map(|plan| format!("`{}` shows what {} did", log_command(batch, id, &plan.name), plan.name));
     let resume = match batch.spent {
-        None => "`ralph many resume` goes on with what is not merged".to_owned(),
+        None => "run `ralph many resume` to continue the unmerged plans".to_owned(),
         Some(limit) => format!(
-            "`ralph many resume {}` goes on with a larger budget",
+            "`ralph many resume {}` continues with a larger budget",
             raise_option(limit)
         ),
     };

@@ -15,14 +15,14 @@ pub fn plan_phase_word(plan: &BatchPlan, stops: bool) -> (Tone, &'static str) {
         PlanPhase::Kept {
             why: KeptReason::Cancelled,
         } => (Tone::Note, "cancelled"),
-        PlanPhase::Kept { .. } => (Tone::Bad, "left"),
+        PlanPhase::Kept { .. } => (Tone::Bad, "not merged"),
         _ if stops => (Tone::Wait, "stopping"),
         _ if plan.target_in_use.is_some() => (Tone::Wait, "waiting"),
         PlanPhase::Waiting | PlanPhase::Ready => (Tone::Note, "waiting"),
         PlanPhase::Preparing | PlanPhase::Running => (Tone::Start, "starting"),
         PlanPhase::Finished => (Tone::Wait, "done"),
         PlanPhase::Merging | PlanPhase::Moving { .. } => (Tone::Start, "merging"),
-        PlanPhase::Verifying { .. } => (Tone::Start, "goals run"),
+        PlanPhase::Verifying { .. } => (Tone::Start, "verifying"),
         PlanPhase::Repairing => (Tone::Warning, "conflict"),
     }
 }
@@ -30,7 +30,7 @@ pub fn plan_phase_word(plan: &BatchPlan, stops: bool) -> (Tone, &'static str) {
 /// The state of a plan's run.
 pub fn run_phase_word(view: &RunView) -> (Tone, &'static str) {
     if !view.permissions.pending.is_empty() {
-        return (Tone::User, "asks");
+        return (Tone::User, "needs answer");
     }
     match &view.phase {
         RunPhase::Idle | RunPhase::Preparing { .. } => (Tone::Start, "starting"),

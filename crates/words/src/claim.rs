@@ -120,7 +120,7 @@ pub fn missing_in_words(missing: &Missing) -> String {
     }
 }
 
-/// The result of a goal: `tests passed in 26s`, `coverage did not pass in 3.0s: 71 is below 80`.
+/// The result of a goal: `tests passed in 26s`, `coverage failed in 3.0s: 71 is below 80`.
 pub fn goal_in_words(result: &GoalResult) -> String {
     let GoalResult { name, score, why, .. } = result;
     let took = short_duration(result.duration_ms);
@@ -134,8 +134,8 @@ pub fn goal_in_words(result: &GoalResult) -> String {
         return format!("{name} passed{score}{} in {took}", tests.unwrap_or_default());
     }
     match why {
-        Some(why) => format!("{name} did not pass in {took}: {}", goal_failure_in_words(why)),
-        None => format!("{name} did not pass in {took}"),
+        Some(why) => format!("{name} failed in {took}: {}", goal_failure_in_words(why)),
+        None => format!("{name} failed in {took}"),
     }
 }
 

@@ -66,7 +66,7 @@ pub fn breaker_cause_in_words(cause: &BreakerCause) -> String {
         }
         BreakerCause::Progress => "progress was made".to_owned(),
         BreakerCause::OneMoreTry => "one more try after a pause".to_owned(),
-        BreakerCause::ResetByUser => "asked by the user".to_owned(),
+        BreakerCause::ResetByUser => "requested by the user".to_owned(),
         BreakerCause::Text { text } => text.clone(),
     }
 }

@@ -146,10 +146,10 @@ pub fn no_answer(why: &QueryError) -> String {
             )
         }
         QueryError::NoLine { file, lines } => {
-            format!("`{file}` has {}: lines count from 1", counted(*lines as u64, "line"))
+            format!("`{file}` has only {} (numbered from 1)", counted(*lines as u64, "line"))
         }
         QueryError::NoColumn { file, line, columns } => format!(
-            "line {line} of `{file}` has {}: columns count from 1, and `symbol` takes a name instead",
+            "line {line} of `{file}` has only {} (columns are numbered from 1); `symbol` takes a name instead",
             counted(*columns as u64, "character")
         ),
         QueryError::NoPlace => "say where on the line: `symbol`, a name as it is written there, or `column`".to_owned(),

@@ -119,7 +119,7 @@ mod tests {
             ),
             (
                 permission_decided(Some(1), false, Decider::Deadline, None),
-                "question 1 was denied since nobody answered: Bash: git push",
+                "question 1 was denied by the time limit: Bash: git push",
             ),
             (
                 Event::PermissionWithdrawn { iteration: 3, ask: 1 },

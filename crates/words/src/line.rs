@@ -63,7 +63,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
             resume,
             ..
         } => {
-            let task = task.as_deref().unwrap_or("check that everything is done");
+            let task = task.as_deref().unwrap_or("verify the finished plan");
             let resumed = if resume.is_some() { " (session resumed)" } else { "" };
             line(Tone::Start, format!("iteration {iteration}: {task}{resumed}"))
         }
@@ -276,9 +276,9 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
         Event::WaitEnded {
             cause: WaitEnd::Stopped,
         } => None,
-        Event::Paused { by: PausedBy::File } => line(Tone::Wait, "pausing: `.ralph-pause` is there"),
-        Event::Paused { by: PausedBy::User } => line(Tone::Wait, "pausing: asked by the user"),
-        Event::Unpaused { by: PausedBy::File } => line(Tone::User, "resuming: `.ralph-pause` is gone"),
+        Event::Paused { by: PausedBy::File } => line(Tone::Wait, "pausing: `.ralph-pause` exists"),
+        Event::Paused { by: PausedBy::User } => line(Tone::Wait, "pausing: requested by the user"),
+        Event::Unpaused { by: PausedBy::File } => line(Tone::User, "resuming: `.ralph-pause` was removed"),
         Event::Unpaused { by: PausedBy::User } => line(Tone::User, "resuming"),
         Event::Held => line(Tone::Wait, "paused: remove `.ralph-pause` or type `ralph resume`"),
         Event::SteeringQueued {
@@ -295,11 +295,11 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
         ),
         Event::SteeringQueued { id, kind, text, .. } => {
             let when = match kind {
-                SteeringKind::Next => "for the next prompt",
-                SteeringKind::Now => "for now",
-                SteeringKind::Standing => "for every prompt",
+                SteeringKind::Next => "queued for the next prompt",
+                SteeringKind::Now => "sent now",
+                SteeringKind::Standing => "added to every prompt",
             };
-            line(Tone::User, format!("message {} {when}: {text}", id.0))
+            line(Tone::User, format!("{when} (message {}): {text}", id.0))
         }
         Event::SteeringDelivered { id, iteration, how } => {
             let how = match how {

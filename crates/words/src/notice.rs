@@ -19,23 +19,22 @@ use super::{
 pub fn notice_in_words(notice: &Notice) -> String {
     match notice {
         Notice::AdapterChosen { adapter, why } => match why {
-            ChoiceReason::ServerNamed => format!("no adapter is named: using `{adapter}`, since a server is named"),
+            ChoiceReason::ServerNamed => format!("using `{adapter}` because a server is set"),
             ChoiceReason::OpencodeInstalled => {
-                format!("no adapter is named: using `{adapter}`, since opencode is installed")
+                format!("using `{adapter}` because opencode is installed")
             }
-            ChoiceReason::Installed => format!("no adapter is named: using `{adapter}`, which is installed"),
+            ChoiceReason::Installed => format!("using `{adapter}` (installed)"),
             ChoiceReason::OnlyOneInstalled => {
-                format!("no adapter is named: using `{adapter}`, the only one that is installed")
+                format!("using `{adapter}` (the only agent installed)")
             }
             ChoiceReason::OnlyOneLoggedIn => {
-                format!("no adapter is named: using `{adapter}`, the only one that is logged in")
+                format!("using `{adapter}` (the only agent logged in)")
             }
             ChoiceReason::FirstLoggedIn => format!(
-                "no adapter is named: using `{adapter}`, the first of those that are logged in; `ralph adapters use ID` takes \
-                 another for good"
+                "using `{adapter}` (first agent logged in); `ralph adapters use ID` changes the default"
             ),
             ChoiceReason::NoneLoggedIn => {
-                format!("no adapter is named: using `{adapter}`, which is installed; no login was found")
+                format!("using `{adapter}` (installed; no login was found)")
             }
         },
         Notice::SpendingUnreported { adapter, cost, tokens } => {
@@ -45,17 +44,17 @@ pub fn notice_in_words(notice: &Notice) -> String {
                 (false, _) => "tokens",
             };
             let instead = match (cost, tokens) {
-                (true, false) => "one on tokens does (`--max-tokens`)",
-                _ => "`--max-time` and `--max-iterations` do",
+                (true, false) => "`--max-tokens`",
+                _ => "`--max-time` or `--max-iterations`",
             };
-            format!("{adapter} is not known to report {what}, so a limit on that may not hold; {instead}")
+            format!("{adapter} is not known to report {what}, so that limit may have no effect; use {instead}")
         }
         Notice::SpendingReportedLate { adapter } => {
-            format!("{adapter} tells what it used when a turn ends: one turn may go past a limit on tokens or cost")
+            format!("{adapter} reports usage only at the end of a turn: one turn may exceed a limit on tokens or cost")
         }
         Notice::ServersLeftOut { adapter, live: true } => format!(
-            "{adapter} is told of no MCP servers on its one-way channel, so those of `mcp` are left out: \
-             `--channel live` hands them on"
+            "{adapter} gets no MCP servers on its one-way channel, so those of `mcp` are left out: `--channel live` \
+             passes them on"
         ),
         Notice::ServersLeftOut { adapter, live: false } => {
             format!("{adapter} cannot be told of MCP servers, so those of `mcp` in the settings are left out")
@@ -93,12 +92,12 @@ pub fn notice_in_words(notice: &Notice) -> String {
             worker(adapter, model.as_deref())
         ),
         Notice::ReviewerIsAuthor { adapter, model } => format!(
-            "the reviewer is the author itself ({}): `review.adapter` or `review.model` names another",
+            "the reviewer is the author itself ({}): set `review.adapter` or `review.model`",
             worker(adapter, model.as_deref())
         ),
         Notice::ReviewOmitted { adapter, why } => format!("no review: {}", obstacle_in_words(adapter, *why)),
         Notice::ReviewerGivenUp { adapter, reviews } => format!(
-            "{} by {adapter} failed in a row: there are no more of them in this run",
+            "{} by {adapter} failed in a row; reviews are off for the rest of this run",
             counted(u64::from(*reviews), "review")
         ),
         Notice::ReviewChangesUndone { iteration, files, more } => {
@@ -139,7 +138,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
             adapter,
             model,
             provider,
-        } => format!("`{adapter}` is given the model `{model}`: it takes names without the provider `{provider}`"),
+        } => format!("`{adapter}` gets the model as `{model}` (without the provider `{provider}`)"),
         Notice::ServerUnused { adapter } => format!("adapter `{adapter}` uses no server: `server` changes nothing"),
         Notice::PasswordInClear { server } => {
             format!("{server}: the password is sent over the network unencrypted; a tunnel would protect it")
@@ -344,7 +343,7 @@ pub fn command_refusal_in_words(refusal: &CommandRefusal) -> String {
 /// Why a command called by an agent is refused, as told to the agent.
 pub fn agent_command_in_words(command: &str) -> String {
     format!(
-        "`ralph {command}` was called from within the run, and only its user commands it; say in your report what you want"
+        "`ralph {command}` was called from within the run; agents may not call this: say in your report what you need"
     )
 }
 
@@ -435,9 +434,9 @@ mod tests {
         };
         assert_eq!(
             said(true, false),
-            "codex is not known to report a cost, so a limit on that may not hold; one on tokens does (`--max-tokens`)"
+            "codex is not known to report a cost, so that limit may have no effect; use `--max-tokens`"
         );
-        assert!(said(true, true).ends_with("; `--max-time` and `--max-iterations` do"));
+        assert!(said(true, true).ends_with("; use `--max-time` or `--max-iterations`"));
         assert!(said(false, true).contains(" to report tokens, so "));
     }
 

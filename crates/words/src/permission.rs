@@ -67,10 +67,10 @@ pub fn decider_in_words(by: &Decider) -> String {
     match by {
         Decider::Rule { rule, origin } => format!("by `{rule}` ({origin})"),
         Decider::Mode { mode } => format!("by the mode `{}`", mode_word(*mode)),
-        Decider::Unclear => "since its command does not tell what would run".to_owned(),
+        Decider::Unclear => "because it is unclear what its command would run".to_owned(),
         Decider::User { .. } => "by you".to_owned(),
-        Decider::Deadline => "since nobody answered".to_owned(),
-        Decider::TooManyPending => "since too many requests wait for an answer".to_owned(),
+        Decider::Deadline => "by the time limit".to_owned(),
+        Decider::TooManyPending => "because too many requests wait for an answer".to_owned(),
     }
 }
 
@@ -87,12 +87,12 @@ pub fn mode_word(mode: PermissionMode) -> &'static str {
 pub fn mode_in_words(mode: PermissionMode) -> String {
     let how = match mode {
         PermissionMode::Auto => "allowed",
-        PermissionMode::Ask => "asked",
+        PermissionMode::Ask => "put to you",
         PermissionMode::Restricted => "denied",
-        PermissionMode::Readonly => "denied, unless it only reads",
+        PermissionMode::Readonly => "denied, unless they only read",
     };
     format!(
-        "permission mode `{}`: from now on, what no rule names is {how}",
+        "permission mode `{}`: requests without a matching rule are now {how}",
         mode_word(mode)
     )
 }

@@ -25,7 +25,7 @@ pub fn place_in_words(why: ListingReason) -> &'static str {
         ListingReason::Temporary => "temporary files",
         ListingReason::Device => "a terminal or a device that keeps nothing",
         ListingReason::Credentials => "keys and passwords",
-        ListingReason::History => "what was typed",
+        ListingReason::History => "shell history",
         ListingReason::OtherAgent => "the state of another agent",
         ListingReason::RalphState => "ralph's own records",
         ListingReason::Setting => "a setting",

@@ -70,7 +70,7 @@ pub fn role_in_words(role: Role) -> Option<String> {
 pub fn task_in_words(role: Role, task: Option<&str>) -> String {
     match (role_in_words(role), task) {
         (None, Some(task)) => task.to_owned(),
-        (None, None) => "check that everything is done".to_owned(),
+        (None, None) => "verify the finished plan".to_owned(),
         (Some(role), Some(task)) => format!("{role}: {task}"),
         (Some(role), None) => format!("{role} of all that was done"),
     }

@@ -38,23 +38,23 @@ pub enum ToolRefusal {
 pub fn tool_refusal_in_words(why: ToolRefusal) -> String {
     match why {
         ToolRefusal::NoSession => {
-            "no session of the run is at work now: ralph takes this only from its agent".to_owned()
+            "no session of the run is active: only the agent of a run can call this".to_owned()
         }
         ToolRefusal::Reviewing => {
             "this session is a review: say what you found in your last message, which is all that counts".to_owned()
         }
         ToolRefusal::OtherRun => {
-            "this tool belongs to another run than the one that goes on now; nothing was done".to_owned()
+            "this tool belongs to another run, not to the active one; nothing was done".to_owned()
         }
         ToolRefusal::TooMany => {
-            "ralph takes no more of this in this session: go on with the task, and say the rest in your last \
-                            message"
+            "the limit for this tool is reached in this session: continue with the task, and put the rest in your \
+                            last message"
                 .to_owned()
         }
         ToolRefusal::NoSuchTicket { ticket } => format!("there is no ticket {ticket}: call the tool without one"),
         ToolRefusal::Ended => "the session has ended".to_owned(),
         ToolRefusal::ProposalsOff => {
-            "the user takes no proposals in this run: leave a note with the task in the plan instead".to_owned()
+            "proposals are off in this run: leave a note with the task in the plan instead".to_owned()
         }
         ToolRefusal::NoGoals => "this run has no goals that you can have checked".to_owned(),
     }

@@ -52,14 +52,14 @@ impl EngineError {
             EngineError::Unknown { suggestion, known, .. } => {
                 let did_you_mean = suggestion.iter().map(|name| format!("did you mean `{name}`?"));
                 did_you_mean
-                    .chain([format!("there are: {}", known.join(", "))])
+                    .chain([format!("known engines: {}", known.join(", "))])
                     .collect()
             }
             EngineError::Manifest { id, source } => {
                 let show = format!("`ralph engines show {id}` prints each value and its origin");
                 source.hints().into_iter().chain([show]).collect()
             }
-            EngineError::Local => vec!["`ralph many --jobs N` says how many run at a time".to_owned()],
+            EngineError::Local => vec!["`ralph many --jobs N` sets how many run at a time".to_owned()],
             EngineError::NotInstalled { id, install, .. } => {
                 let install = install.iter().map(|install| format!("to install it: {install}"));
                 let elsewhere = format!("or run `ralph many` where `{id}` takes jobs, such as a login node");

@@ -60,7 +60,7 @@ impl EngineCommands {
         let finished = self.run(&self.manifest.submit, subject, input)?;
         succeeded(&self.manifest.submit, &finished)?;
         self.extract(&self.manifest.submitted, subject, &finished)?
-            .ok_or_else(|| unexpected(&self.manifest.submit, "no id of a job", &finished))
+            .ok_or_else(|| unexpected(&self.manifest.submit, "no job id", &finished))
     }
 
     /// Looks for a job by its name. `None` if there is no such job, or if the engine has no command for it.
@@ -95,7 +95,7 @@ impl EngineCommands {
         match self.extract(&self.manifest.stated, subject, &finished)? {
             Some(word) => match self.manifest.meaning(&word) {
                 Some(meaning) => Ok(EngineAnswer::Word { word, meaning }),
-                None => Err(format!("says {}, which is in no list of `state.means`", quoted(&word))),
+                None => Err(format!("reports state {}, which `state.means` does not list", quoted(&word))),
             },
             // Some engines answer with nothing about a job that they do not know.
             None if text(&finished.stdout.bytes).trim().is_empty() => Ok(EngineAnswer::Unknown),
@@ -130,7 +130,7 @@ impl EngineCommands {
                 Some(EnginePlaceholder::Args) => words.extend(self.manifest.args.iter().cloned()),
                 _ => words.push(
                     text.fill(|slot| self.value(slot, subject))
-                        .ok_or("was never heard to say the id of the job")?,
+                        .ok_or("did not report the job's id")?,
                 ),
             }
         }
@@ -147,9 +147,9 @@ impl EngineCommands {
             None => helper,
         };
         helper.run().map_err(|error| match error {
-            HelperError::Start(error) => format!("cannot be asked: `{program}`: {error}"),
+            HelperError::Start(error) => format!("cannot be reached: `{program}`: {error}"),
             error @ HelperError::TimedOut { .. } => format!("does not answer: `{program}`: {error}"),
-            error @ HelperError::GuardLost => format!("cannot be asked: `{program}`: {error}"),
+            error @ HelperError::GuardLost => format!("cannot be reached: `{program}`: {error}"),
         })
     }
 
@@ -188,7 +188,7 @@ impl EngineCommands {
             }
             AnswerFormat::Pointer(pointer) => {
                 let value: Value = serde_json::from_str(output)
-                    .map_err(|error| format!("answers in no JSON: {error}: {}", quoted(output)))?;
+                    .map_err(|error| format!("does not answer in JSON: {error}: {}", quoted(output)))?;
                 match value.pointer(pointer) {
                     Some(Value::String(text)) => Some(text.clone()),
                     Some(Value::Number(number)) => Some(number.to_string()),
@@ -214,15 +214,15 @@ fn succeeded(command: &[CommandTemplate], finished: &HelperOutput) -> Result<(),
         .find_map(|output| output.lines().map(str::trim).rfind(|line| !line.is_empty()));
     let program = program(command);
     Err(match (output, finished.status.code()) {
-        (Some(output), _) => format!("refuses: {}", clipped(output)),
-        (None, Some(code)) => format!("refuses: `{program}` ended with exit code {code} and said nothing"),
+        (Some(output), _) => format!("refused the command: {}", clipped(output)),
+        (None, Some(code)) => format!("refused the command: `{program}` exited with {code} and printed nothing"),
         (None, None) => format!("does not answer: `{program}` was killed"),
     })
 }
 
 fn unexpected(command: &[CommandTemplate], lacking: &str, finished: &HelperOutput) -> CommandFailure {
     let output = quoted(&text(&finished.stdout.bytes));
-    format!("answers with {lacking}: `{}` printed {output}", program(command))
+    format!("reported {lacking}: `{}` printed {output}", program(command))
 }
 
 fn text(bytes: &[u8]) -> String {

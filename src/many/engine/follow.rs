@@ -352,10 +352,10 @@ impl JobFollower {
                 JobDecision::Wait => {}
                 JobDecision::WaitFor { word } => {
                     let what = match &observed.run {
-                        RunState::Working => "and the run of its job goes on",
-                        RunState::Over(_) | RunState::Silent => "and the script of its job has not begun",
+                        RunState::Working => "but the job's run is still active",
+                        RunState::Over(_) | RunState::Silent => "but its script has not begun",
                     };
-                    self.report_problem(format!("says {word}, {what}"));
+                    self.report_problem(format!("reports {word}, {what}"));
                 }
                 JobDecision::Over(reason) => return self.ended(JobEnd::Over { reason }),
                 JobDecision::Ended(end) => {

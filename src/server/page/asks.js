@@ -99,7 +99,7 @@ function isAboutTests(ask) {
 }
 
 function heading(ask) {
-  if (isAboutTests(ask)) return "The agent changed tests: do they count as changed?";
+  if (isAboutTests(ask)) return "The agent changed tests: accept the changes?";
   return ask.questions?.length > 0 || !ask.tool ? "The agent has a question" : `The agent wants to use ${ask.tool}`;
 }
 
@@ -125,7 +125,7 @@ function request({ request: asked, title, cut, askedBy }) {
     paths.length > 0 && h("p", { class: "dim" }, paths.join(" · ")),
     asked?.diff && h("div", { class: "diff" }, diffLines(asked.diff)),
     cut && h("p", { class: "warn" }, "This is not all of it: the request is too long to be shown."),
-    askedBy.length > 0 && h("p", { class: "dim" }, "asked by the rule ", askedBy.map((rule, index) => [index > 0 && ", ", h("code", {}, rule)])));
+    askedBy.length > 0 && h("p", { class: "dim" }, "matches your rule ", askedBy.map((rule, index) => [index > 0 && ", ", h("code", {}, rule)])));
 }
 
 function permissionForm(run, ask, answer) {

@@ -83,7 +83,7 @@ export function head(run) {
       const end = view.phase.end;
       const isLive = run.connection !== "over";
       const until = end ? end.atMs : isLive ? now() : view.clock.nowMs;
-      elapsed.textContent = `${ticking(until - view.clock.startedMs)} in all`;
+      elapsed.textContent = `${ticking(until - view.clock.startedMs)} total`;
       const since = view.phase.startedMs;
       if (end || !isLive) countdown.textContent = "";
       else if (status.untilMs) countdown.textContent = `${ticking(status.untilMs - now())} left, until ${clock(status.untilMs)}`;

@@ -78,7 +78,7 @@ export function outcome(ended) {
 // What an iteration is for.
 export function assignment({ role, task }) {
   if (role) return `review: ${task ?? "all that was done"}`;
-  return task ?? "check that everything is done";
+  return task ?? "verify the finished plan";
 }
 
 // What came of a review.

@@ -309,8 +309,8 @@ pub(crate) fn limits_in_words(limits: &Limits) -> String {
             Some(max) => counted(u64::from(max), "iteration"),
             None => unlimited("iterations"),
         },
-        time(limits.max_time_ms, "in all"),
-        time(limits.iteration_timeout_ms, "each"),
+        time(limits.max_time_ms, "total"),
+        time(limits.iteration_timeout_ms, "per iteration"),
         time(limits.idle_timeout_ms, "idle"),
     ];
     parts.extend(limits.max_cost_usd.map(|max| format!("${max}")));

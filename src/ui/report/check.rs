@@ -14,7 +14,7 @@ use ralph_words::{
 use super::{RunReport, TaskReport};
 
 /// The request to the user if a run merely claims to be done.
-pub(super) const UNVERIFIED: &str = "a look at the result: it is unverified";
+pub(super) const UNVERIFIED: &str = "review the result: nothing has verified it";
 
 /// The last result of each goal with the number of its iteration; 0 for the check before the first one.
 fn last_results(report: &RunReport) -> BTreeMap<&str, (u32, &GoalResult)> {
@@ -43,10 +43,10 @@ pub(super) fn unverified(report: &RunReport) -> Vec<String> {
     let mut found = Vec::new();
     for name in &report.goals {
         match results.get(name.as_str()) {
-            None => found.push(format!("goal {name} was never run")),
+            None => found.push(format!("goal {name}: not run")),
             Some((_, result)) if !result.passed => {
                 let why = result.why.as_ref().map_or_else(String::new, goal_failure_in_words);
-                found.push(format!("goal {name} did not pass when it was last run: {why}"));
+                found.push(format!("goal {name} failed in its last run: {why}"));
             }
             Some((number, _)) if *number < last => {
                 found.push(format!(
@@ -87,7 +87,7 @@ pub(super) fn needs_person(report: &RunReport, view: &RunView) -> Vec<String> {
         needs.extend(unanswered.map(|decided| {
             let text = one_line(&asked_in_words(&decided.tool, &decided.title));
             format!(
-                "nobody answered in iteration {}, so it was denied: {text}",
+                "not answered in time in iteration {}, so it was denied: {text}",
                 decided.iteration
             )
         }));

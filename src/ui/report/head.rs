@@ -62,12 +62,12 @@ pub(super) fn totals_in_words(report: &RunReport) -> Vec<String> {
     parts
 }
 
-/// `3 waits, 12m00s in all`; `None` if the loop never waited.
+/// `3 waits, 12m00s total`; `None` if the loop never waited.
 pub(super) fn waits_in_words(report: &RunReport) -> Option<String> {
     let in_all = report.waits.iter().filter_map(|wait| wait.duration_ms).sum();
     (!report.waits.is_empty()).then(|| {
         format!(
-            "{}, {} in all",
+            "{}, {} total",
             counted(report.waits.len() as u64, "wait"),
             short_duration(in_all)
         )

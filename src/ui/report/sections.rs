@@ -83,8 +83,8 @@ pub(super) fn sections(report: &RunReport, telling: DetailLevel) -> Vec<ReportSe
                 Some(StopReason::Done {
                     proof: Proof::ExitCodes,
                     ..
-                }) => "that tests ran: every goal passed at the end, by its exit code alone",
-                _ => "nothing: every goal passed at the end",
+                }) => "whether tests ran: all goals passed, by exit code alone",
+                _ => "nothing: all goals passed",
             }),
         },
         said("Tasks", tasks(report)),
@@ -102,7 +102,7 @@ pub(super) fn sections(report: &RunReport, telling: DetailLevel) -> Vec<ReportSe
         ),
         said("Background tasks", background(report)),
         said("Permissions", plain(&report.permissions)),
-        said("Breaker and limits", plain(&report.troubles)),
+        said("Stuck detector and limits", plain(&report.troubles)),
         said("Warnings", plain(&report.warnings)),
     ];
     let says = |section: &ReportSection| !section.items.is_empty() || section.if_empty.is_some();
@@ -173,7 +173,7 @@ fn goals(report: &RunReport) -> Vec<SectionItem> {
             Some((*number, result))
         });
         match last {
-            None => SectionItem::new(format!("{name} was never run")),
+            None => SectionItem::new(format!("{name}: not run")),
             Some((0, result)) => SectionItem::with(format!("{}, at the start", goal_in_words(result)), tail(result)),
             Some((number, result)) => SectionItem::with(
                 format!("{}, after iteration {number}", goal_in_words(result)),

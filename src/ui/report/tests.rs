@@ -177,14 +177,14 @@ Needs your attention
   decide whether to continue (1 task open)
 
 Unverified
-  goal tests did not pass when it was last run: exit code 1
+  goal tests failed in its last run: exit code 1
 
 Tasks
   ✔ One (iteration 1)
   ○ Two
 
 Goals
-  tests did not pass in 1.0s: exit code 1, after iteration 1
+  tests failed in 1.0s: exit code 1, after iteration 1
       | first
       | last
 
@@ -194,7 +194,7 @@ Iterations
       900 tokens in, cost unknown
   1: One
       tokens and cost: unknown
-      goal tests did not pass in 1.0s: exit code 1
+      goal tests failed in 1.0s: exit code 1
 
 Waits
   1m00s for a limit to reset, after iteration 1: too many requests
@@ -261,8 +261,8 @@ fn a_goal_is_verified_only_by_its_last_run_after_the_last_iteration() {
     assert_eq!(
         failing.unverified,
         [
-            "goal a did not pass when it was last run: exit code 1",
-            "goal b was never run"
+            "goal a failed in its last run: exit code 1",
+            "goal b: not run"
         ]
     );
 }

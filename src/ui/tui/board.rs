@@ -242,7 +242,7 @@ impl BoardLoop {
             BoardOrder::Stop => match (self.setup.reach.stop(), self.model.board.stopping) {
                 (Ok(()), false) => self.tell(
                     Tone::Wait,
-                    "stopping: runs are ended, and can be resumed · Ctrl-C forces it",
+                    "stopping: ending the runs; they can be resumed · Ctrl-C forces it",
                 ),
                 (Ok(()), true) => self.tell(Tone::Wait, "stopping at once"),
                 (Err(why), _) => self.tell(Tone::Bad, &why),

@@ -430,8 +430,8 @@ impl<'a> FrameLoop<'a> {
         terminal::take(self.setup.mouse)?;
         let away = short_duration(u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX));
         let meanwhile = match &self.setup.reach {
-            Some(reach) if reach.outlives_screen() => "; the run went on meanwhile",
-            Some(_) => "; ralph stood still meanwhile, its agent did not",
+            Some(reach) if reach.outlives_screen() => "; the run continued",
+            Some(_) => "; ralph was suspended, its agent continued",
             None => "",
         };
         let now_ms = self.source.now_ms();

@@ -59,7 +59,7 @@ impl TerminalOwnership {
             return Ok(());
         }
         *reader = TerminalReader::Screen;
-        Err(io::Error::new(io::ErrorKind::TimedOut, "the terminal is still read"))
+        Err(io::Error::new(io::ErrorKind::TimedOut, "another reader still owns the terminal"))
     }
 
     /// Notes that the terminal is ralph's again.

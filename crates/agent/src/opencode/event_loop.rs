@@ -277,7 +277,7 @@ impl SessionTask {
                 Ok(resumed) => {
                     // Reported once: the stream of a server without heartbeats is lost again and again.
                     if !std::mem::replace(&mut self.lost, true) {
-                        let text = format!("the server's stream was lost ({why}) and is back");
+                        let text = format!("the server's event stream was lost ({why}) and is re-established");
                         self.note(Some(text)).await;
                     }
                     return Ok(resumed);
@@ -292,7 +292,7 @@ impl SessionTask {
             if Instant::now() >= deadline {
                 let problem = problem_from_server(&error);
                 let text = format!(
-                    "the server's stream was lost ({why}) and does not come back: {}",
+                    "the server's event stream was lost ({why}) and could not be re-established: {}",
                     problem.text
                 );
                 return Err(Problem { text, ..problem });
@@ -369,7 +369,7 @@ pub(super) async fn connect(client: &OpencodeClient) -> Result<Feed, ServerError
 
 fn answered_by_another() -> Problem {
     let text =
-        "somebody else, the agent itself perhaps, has allowed what it asked for, so it cannot be held to the rules";
+        "another client, possibly the agent itself, answered a permission request, so the rules cannot be enforced";
     Problem::said(ProblemKind::Usage, text.to_owned())
 }
 

@@ -17,7 +17,7 @@ pub struct ServerUrl {
 /// The reason why a text is not the address of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ServerUrlError {
-    #[error("only http:// and https:// are spoken")]
+    #[error("only http:// and https:// are supported")]
     Scheme,
     #[error("this ralph was built without TLS; reach the server through a tunnel, such as `ssh -L`")]
     TlsMissing,

@@ -204,12 +204,12 @@ impl SessionTask {
         let (rules, excluded) = asking_rules(&agents, self.job.prompt_options.agent.as_deref());
         let updated = client.set_rules(session, &rules).await.map_err(failed)?;
         if !updated.permission.ends_with(&rules) {
-            let text = "this version of opencode cannot be held to rules: it takes none for a session";
+            let text = "this version of opencode does not support rules for a session";
             return Err(Problem::said(ProblemKind::Usage, text));
         }
         if !excluded.is_empty() {
             let text = format!(
-                "the agent does without these subagents, whose own settings allow tools without asking: {}",
+                "disabled subagents whose settings allow tools without asking: {}",
                 excluded.join(", ")
             );
             self.note(Some(text)).await;

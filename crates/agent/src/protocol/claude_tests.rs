@@ -205,7 +205,7 @@ impl Session {
 
 #[test]
 fn a_tool_that_was_used_without_asking_ends_the_turn_once() {
-    let told = "claude has used a tool without asking, so it cannot be held to the rules: Bash";
+    let told = "claude used a tool without requesting permission, so the rules cannot be enforced: Bash";
     for (result, failed) in [("", false), ("Exit code 1\nno such file", true)] {
         let mut session = Session::open(true);
         session.uses("other", "Bash", result, failed);

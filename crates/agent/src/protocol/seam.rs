@@ -13,7 +13,7 @@ pub(crate) const PENDING_CAP: usize = 64;
 
 /// The problem that ends a turn if `agent` has used a tool without asking, though rules concern it.
 pub(super) fn used_without_asking(agent: &str, what: &str) -> Problem {
-    let text = format!("{agent} has used a tool without asking, so it cannot be held to the rules: {what}");
+    let text = format!("{agent} used a tool without requesting permission, so the rules cannot be enforced: {what}");
     Problem::said(ProblemKind::Usage, text)
 }
 

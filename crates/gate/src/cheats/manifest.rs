@@ -73,7 +73,7 @@ impl CheatParser<'_> {
         let name = written.name.get_ref();
         let is_plain = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '-';
         if name.is_empty() || !name.chars().all(is_plain) {
-            let message = format!("`name`: `{name}` has more in it than small letters, digits and `-`");
+            let message = format!("`name`: `{name}` may only contain lower-case letters, digits and `-`");
             return Err(self.0.error_at(&written.name, message));
         }
         let what = written.what.get_ref();

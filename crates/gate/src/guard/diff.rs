@@ -28,7 +28,7 @@ impl UnifiedDiff {
         }
         let texts = (shown(before), now.and_then(shown));
         let (Some(old), Some(new)) = texts else {
-            self.text.push_str(&format!("{path}: no text, or too large to show\n"));
+            self.text.push_str(&format!("{path}: not text, or too large to show\n"));
             return;
         };
         let name = |content: Option<&FileContent>, side: &str| match content {
@@ -41,7 +41,7 @@ impl UnifiedDiff {
         let text = unified.to_string();
         if text.is_empty() {
             self.text
-                .push_str(&format!("{path}: may be run by others than before\n"));
+                .push_str(&format!("{path}: executable bit changed\n"));
         }
         self.text.push_str(&text);
         if !self.text.ends_with('\n') {

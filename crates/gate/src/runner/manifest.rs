@@ -219,7 +219,7 @@ impl RunnerParser<'_> {
             let kind = CountKind::ALL.into_iter().find(|kind| kind.name() == name.get_ref());
             let kind = kind.ok_or_else(|| {
                 let message = format!(
-                    "`output.words`: `{}` is nothing to count; write one of {}",
+                    "`output.words`: unknown kind `{}`; use one of {}",
                     name.get_ref(),
                     kinds()
                 );
@@ -237,7 +237,7 @@ impl RunnerParser<'_> {
             for group in pattern.groups().filter(|group| *group != "list") {
                 let kind = CountKind::from_group(group).ok_or_else(|| {
                     let message = format!(
-                        "`{key}`: the group `{group}` is nothing to count; name it {}, or `list`",
+                        "`{key}`: unknown kind `{group}` of a group; use one of {}, or `list`",
                         kinds()
                     );
                     self.0.error_at(text, message)
@@ -262,7 +262,7 @@ impl RunnerParser<'_> {
                     [] => "leave its name out".to_owned(),
                     known => format!("name it `{}`", known.join("` or `")),
                 };
-                let message = format!("`{key}`: the group `{group}` means nothing here; {instead}");
+                let message = format!("`{key}`: the group `{group}` has no meaning here; {instead}");
                 return Err(self.0.error_at(text, message));
             }
             Ok(pattern)

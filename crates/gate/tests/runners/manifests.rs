@@ -65,11 +65,11 @@ fn what_is_wrong_with_a_runner_is_said_with_its_line() {
         ),
         (
             "title = \"x\"\n[output]\nline = ['(?<pased>\\d+) passed']\n",
-            "line 3: `output.line`: the group `pased` is nothing to count; name it `passed`, `failed`",
+            "line 3: `output.line`: unknown kind `pased` of a group; use one of `passed`, `failed`",
         ),
         (
             "title = \"x\"\n[output]\nopen = ['(?<total>\\d+)']\n",
-            "line 3: `output.open`: the group `total` means nothing here; name it `planned`",
+            "line 3: `output.open`: the group `total` has no meaning here; name it `planned`",
         ),
         (
             "title = \"x\"\n[output.test]\npassed = ['^ok']\n",
@@ -77,7 +77,7 @@ fn what_is_wrong_with_a_runner_is_said_with_its_line() {
         ),
         (
             "title = \"x\"\n[output.words]\nokay = \"pass\"\n",
-            "line 3: `output.words`: `pass` is nothing to count; write one of `passed`",
+            "line 3: `output.words`: unknown kind `pass`; use one of `passed`",
         ),
     ] {
         let error = Runner::parse("x", text).unwrap_err().to_string();

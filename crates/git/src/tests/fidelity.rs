@@ -284,7 +284,7 @@ fn many_files_that_git_refuses_cost_only_themselves_and_are_counted() {
     );
     assert_eq!(
         notices[10],
-        "10 more are not in the checkpoint as they are: refused by git."
+        "10 more files are left out of the checkpoint: refused by git."
     );
 }
 

@@ -41,11 +41,11 @@ pub enum RuleError {
     Operator { found: &'static str },
     #[error("quotes are removed before commands are compared, so it can never match; write `{instead}`")]
     Quoted { instead: String },
-    #[error("`:*` is only known at the end; write `*` for what may stand there")]
+    #[error("`:*` is only allowed at the end; use `*` elsewhere")]
     InnerColon,
     #[error("it is a path, and `Bash` is for commands; write `Edit({path})` or `Read({path})`")]
     PathOfCommand { path: String },
-    #[error("`{program}` is looked through to the command that it runs; write the rule for that one")]
+    #[error("rules apply to the command that `{program}` runs; write the rule for that command")]
     LookedThrough { program: String },
     #[error("it is not a host; write `WebFetch(domain:example.org)`")]
     NoDomain,

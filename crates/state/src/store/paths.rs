@@ -93,9 +93,9 @@ impl ProjectPaths {
             return Ok(());
         };
         let why = if entry.uid() != own || dir.uid() != own {
-            "another user's"
+            "owned by another user"
         } else if dir.is_dir() && dir.mode() & 0o022 != 0 {
-            "open to others, who may write there"
+            "writable by other users"
         } else {
             return Ok(());
         };
@@ -523,7 +523,7 @@ mod tests {
         let own = std::os::unix::fs::lchown(&elsewhere, Some(65_534), None).is_err();
         let others = if own { Path::new("/") } else { &elsewhere };
         std::os::unix::fs::symlink(others, paths.state()).unwrap();
-        assert!(refused().contains("another user's"), "{}", refused());
+        assert!(refused().contains("owned by another user"), "{}", refused());
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub enum TokensError {
         #[source]
         source: ReadError,
     },
-    #[error("{path}: others can read it (mode {mode:03o}), so its tokens are no secret any more", path = path.display())]
+    #[error("{path}: readable by others (mode {mode:03o}), so its tokens are no longer secret", path = path.display())]
     Open { path: PathBuf, mode: u32 },
     #[error("{path}: not what ralph has written", path = path.display())]
     Garbled {

@@ -58,7 +58,7 @@ pub(super) fn confinement_level() -> ConfinementLevel {
 /// Calls `start`, unless confinement is required.
 pub(super) fn confined<T: Send>(confinement: &Confinement, start: impl FnOnce() -> T + Send) -> io::Result<T> {
     match confinement.required {
-        true => Err(io::Error::other("this system has none that ralph knows")),
+        true => Err(io::Error::other("confinement is not supported on this system")),
         false => Ok(start()),
     }
 }

@@ -149,7 +149,7 @@ impl ChildOutputReader {
         }
         if !finding.survivors.is_empty() {
             let text = format!(
-                "\r\nralph: these could not be ended: {}\r\n",
+                "\r\nralph: these processes could not be ended: {}\r\n",
                 finding.survivors.join(", ")
             );
             self.output.terminal(text.as_bytes());

@@ -93,7 +93,7 @@ pub(super) enum OptionsError {
     EndpointMissing,
     #[error("not logged in: {base} takes a key; set {variable} or RALPH_NATIVE_API_KEY")]
     KeyMissing { base: &'static str, variable: &'static str },
-    #[error("{variable}: `{value}` is no address of a server; it is such as http://127.0.0.1:11434/v1")]
+    #[error("{variable}: `{value}` is not a server address; expected something like http://127.0.0.1:11434/v1")]
     AddressInvalid { variable: &'static str, value: String },
     #[error(
         "{base}: this ralph was built without TLS and reaches only addresses with http://; install it without \

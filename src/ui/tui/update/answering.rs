@@ -215,7 +215,7 @@ fn leave_for_later(model: &mut Model, answering: &AnswerBox) {
         );
     if is_put_off {
         model.ui.put_off = model.ui.put_off.max(answering.ask);
-        let how = "left for later: a brings it back";
+        let how = "postponed; a opens it again";
         model.ui.toast(Tone::Wait, how, model.now_ms);
     }
 }
@@ -252,7 +252,7 @@ fn begin_rule(model: &mut Model, answering: &mut AnswerBox, scope: RuleScope, su
         return;
     };
     if subject.is_cut() {
-        let why = "it is too long to be shown whole, and so for a rule: y allows it once";
+        let why = "too long to show in full, so no rule can be added; y allows it once";
         model.ui.toast(Tone::Note, why, model.now_ms);
         return;
     }

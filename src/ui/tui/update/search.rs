@@ -102,7 +102,7 @@ fn again(model: &mut Model, direction: SearchDirection) -> Vec<ScreenOrder> {
     if model.ui.search.query.is_empty() {
         model
             .ui
-            .toast(Tone::Note, "nothing was searched for yet; `/` does", model.now_ms);
+            .toast(Tone::Note, "no search yet; press `/`", model.now_ms);
         return Vec::new();
     }
     step(model, direction)

@@ -300,7 +300,7 @@ fn permission_keys(run: &RunView, subject: AnswerSubject<'_>) -> Vec<KeyRow> {
             rules => one_line(&rules.join(", ")),
         };
         keys.push(("a", format!("allow in this run: {rules}").into(), "in this run"));
-        keys.push(("A", "allow in this project, by the same rule".into(), "in this project"));
+        keys.push(("A", "always allow in this project".into(), "in this project"));
         if let Some(rule) = subject.whole_kind() {
             let words = format!("allow everything of this kind in this run: {rule}");
             keys.push(("e", words.into(), "everything"));

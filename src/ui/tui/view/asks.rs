@@ -38,7 +38,7 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         area.x,
         area.y,
         right,
-        "what became of it",
+        "outcome",
         pen.theme.style(TextRole::Dim),
     );
     let chosen = position(model);
@@ -156,8 +156,8 @@ fn decider(by: &Decider) -> String {
             Some(AnswerPlace::Api) => "over HTTP".to_owned(),
             Some(AnswerPlace::Screen) | None => "by you".to_owned(),
         },
-        Decider::Deadline => "by nobody".to_owned(),
-        Decider::TooManyPending => "as one too many".to_owned(),
+        Decider::Deadline => "by the time limit".to_owned(),
+        Decider::TooManyPending => "by the request limit".to_owned(),
     }
 }
 
@@ -185,7 +185,7 @@ pub(crate) fn lines(model: &Model, place: u64) -> Vec<String> {
 fn rows(model: &Model, place: u64, area: Rect) -> Vec<RequestLine> {
     let room = usize::from(area.width.saturating_sub(2)).max(1);
     let Some(entry) = model.asks.at(place) else {
-        return vec![vec![("It is only in the journal by now.".to_owned(), TextRole::Dim)]];
+        return vec![vec![("No longer in memory; see the journal.".to_owned(), TextRole::Dim)]];
     };
     let mut rows = Vec::new();
     let place = match (entry.number, entry.iteration) {
@@ -193,7 +193,7 @@ fn rows(model: &Model, place: u64, area: Rect) -> Vec<RequestLine> {
             format!("question {number}, iteration {iteration}, {}", model.clock(entry.at_ms))
         }
         (Some(number), None) => format!("question {number}, {}", model.clock(entry.at_ms)),
-        (None, _) => format!("asked nobody, {}", model.clock(entry.at_ms)),
+        (None, _) => format!("not put to the user, {}", model.clock(entry.at_ms)),
     };
     rows.extend(paragraph(&format!("{} · {place}", tool(entry)), TextRole::Dim, room));
     rows.push(Vec::new());

@@ -204,7 +204,7 @@ mod tests {
         let mut watched = model(100, 30, running());
         assert!(hinted(&watched).contains(&"type"));
         watched.ui.transcript = true;
-        for absent in ["type", "answer", "retry now", "take back", "open"] {
+        for absent in ["type", "answer", "retry now", "withdraw", "open"] {
             assert!(!hinted(&watched).contains(&absent), "{absent}");
         }
         watched.ui.show(Pane::History);

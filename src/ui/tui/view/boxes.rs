@@ -146,7 +146,7 @@ pub(super) fn search(model: &Model, area: Rect, pen: &mut Pen<'_>) -> Option<Pos
 
 pub(super) fn quit(model: &Model, whole: Rect, pen: &mut Pen<'_>) {
     let question = match model.run.phase {
-        _ if model.run.is_busy() => "An agent is running. Its work so far is kept.",
+        _ if model.run.is_busy() => "An agent is running; its changes are kept.",
         Phase::Paused => "The run is paused.",
         Phase::Waiting { .. } => "The run is waiting.",
         _ => "The run is not over.",
@@ -172,10 +172,10 @@ pub(super) fn quit(model: &Model, whole: Rect, pen: &mut Pen<'_>) {
 pub(super) fn skip(model: &Model, iteration: u32, whole: Rect, pen: &mut Pen<'_>) {
     let since_ms = model.run.phase.running_since_ms().unwrap_or(model.now_ms);
     let question = format!(
-        "It has worked for {}. Its work so far is kept.",
+        "Running for {}; changes are kept.",
         ticking(model.now_ms.saturating_sub(since_ms))
     );
-    let answers = [("y", "end it and start the next"), ("n", "let it work")];
+    let answers = [("y", "end it and start the next"), ("n", "keep it running")];
     ask(&format!("skip iteration {iteration}?"), &question, &answers, whole, pen);
 }
 

@@ -211,7 +211,7 @@ fn tool(model: &Model, pen: &Pen<'_>) -> Option<HeaderFact> {
 
 fn silence(model: &Model) -> Option<HeaderFact> {
     Some(match model.vitals.silence(&model.run, model.now_ms)? {
-        Silence::Quiet { for_ms } => HeaderFact::new(40, format!("quiet {}", ticking(for_ms)), TextRole::Dim),
+        Silence::Quiet { for_ms } => HeaderFact::new(40, format!("no output for {}", ticking(for_ms)), TextRole::Dim),
         Silence::Idle { for_ms, limit_ms } => HeaderFact::new(
             95,
             format!("idle {}/{}", ticking(for_ms), ticking(limit_ms)),

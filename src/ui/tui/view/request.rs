@@ -64,7 +64,7 @@ pub(super) fn rows(request: &PermissionRequest, cut: bool, asked_by: &[String], 
     }
     let notes = [
         cut.then(|| "This is not all of it: it is longer than a record.".to_owned()),
-        (!asked_by.is_empty()).then(|| format!("asked by the rule {}", asked_by.join(", "))),
+        (!asked_by.is_empty()).then(|| format!("matches your rule {}", asked_by.join(", "))),
     ];
     for note in notes.into_iter().flatten() {
         rows.extend(paragraph(&one_line(&note), TextRole::Wait, room));
@@ -122,7 +122,7 @@ pub(super) fn questions(
 
 /// A question that blocks a task.
 pub(super) fn block(task: Option<&str>, question: &str, room: usize) -> Vec<RequestLine> {
-    let task = task.map(|task| format!("keeps this task from being done: {}", one_line(task)));
+    let task = task.map(|task| format!("blocks: {}", one_line(task)));
     let mut rows: Vec<RequestLine> = lines(question, room).collect();
     rows.extend(task.iter().flat_map(|task| paragraph(task, TextRole::Dim, room)));
     rows

@@ -132,7 +132,7 @@ pub(super) fn draw(model: &Model, layout: &ScreenLayout, pen: &mut Pen<'_>) {
         pen,
     );
     if plan.tasks.is_empty() {
-        let words = "a plan without check-boxes";
+        let words = "no tasks in this plan";
         pen.role(area.x + 1, area.y + 1, area.right(), words, TextRole::Dim);
     }
     let current = model.run.task();

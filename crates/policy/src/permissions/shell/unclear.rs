@@ -37,7 +37,7 @@ impl fmt::Display for Unclear {
             Unclear::TooDeep => f.write_str("nested too deeply"),
             Unclear::Character => f.write_str("has a character that shells read differently"),
             Unclear::Name => f.write_str("the program is known only when it runs"),
-            Unclear::Runs { program } => write!(f, "`{program}` runs what cannot be followed"),
+            Unclear::Runs { program } => write!(f, "cannot analyse what `{program}` runs"),
             Unclear::Variable { name } => write!(f, "`{name}` changes what programs run"),
             Unclear::Arithmetic => f.write_str("an expression that could run a command"),
         }

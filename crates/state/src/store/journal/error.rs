@@ -20,7 +20,7 @@ pub enum JournalError {
         #[source]
         source: io::Error,
     },
-    #[error("{path}: was deleted, or changed by somebody else, while the run wrote to it", path = path.display())]
+    #[error("{path}: was deleted or changed by another process while the run wrote to it", path = path.display())]
     ChangedExternally { path: PathBuf },
     #[error("{path}: cannot be read", path = path.display())]
     Read {
@@ -39,11 +39,11 @@ pub enum JournalError {
         #[source]
         source: serde_json::Error,
     },
-    #[error("{path}: line {line} is longer than {} MiB, the most that a record takes", LINE_CAP_BYTES >> 20, path = path.display())]
+    #[error("{path}: line {line} is longer than {} MiB, the limit of a record", LINE_CAP_BYTES >> 20, path = path.display())]
     TooLong { path: PathBuf, line: u64 },
-    #[error("{path}: a record `{name}` of {bytes} bytes is refused, {} MiB are the most", LINE_CAP_BYTES >> 20, path = path.display())]
+    #[error("{path}: record `{name}` has {bytes} bytes; the limit is {} MiB", LINE_CAP_BYTES >> 20, path = path.display())]
     Refused { path: PathBuf, name: String, bytes: usize },
-    #[error("{path}: record {seq} is a `{name}`, which this ralph ({}) does not know: ralph {ralph} wrote it", env!("CARGO_PKG_VERSION"), path = path.display())]
+    #[error("{path}: record {seq} has the type `{name}`, which ralph {} does not know; ralph {ralph} wrote it", env!("CARGO_PKG_VERSION"), path = path.display())]
     Unknown {
         path: PathBuf,
         seq: u64,

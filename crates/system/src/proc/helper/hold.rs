@@ -28,7 +28,7 @@ impl LockedFile {
     fn take_within(path: &Path, helpers: &Helpers, patience: Duration) -> io::Result<LockedFile> {
         let (file, _) = append_private(path)?;
         if !lock_within(&file, patience)? {
-            let why = "what a killed ralph has started still runs";
+            let why = "programs that a killed ralph has started are still running";
             return Err(io::Error::new(io::ErrorKind::TimedOut, why));
         }
         let file = Arc::new(file);

@@ -100,7 +100,7 @@ impl GrepSearch {
                 found.push(format!("{shown}:{}: {line}", number + 1));
             }
             if Instant::now() > deadline {
-                found.push("[not all files were searched: it took too long]".to_owned());
+                found.push("[search timed out, results are incomplete]".to_owned());
                 break;
             }
         }
@@ -171,7 +171,7 @@ impl NamePattern {
         let glob = glob.strip_prefix("./").unwrap_or(glob);
         let regex = Regex::new(&format!("^{}$", in_regex(glob)));
         Ok(Self {
-            regex: regex.map_err(|_| format!("`{glob}` is no pattern of names"))?,
+            regex: regex.map_err(|_| format!("`{glob}` is not a valid glob"))?,
             is_of_name: !glob.contains('/'),
         })
     }

@@ -418,7 +418,7 @@ fn a_line_that_is_typed_as_the_deadline_passes_stays_and_answers_late() {
     let mut untouched = asked(vec![permission_asked(1), permission_asked(2)]);
     record(&mut untouched, overdue(1));
     assert!(matches!(&untouched.ui.mode, InputMode::Answering(answering) if answering.ask == 2));
-    let fate = "P answers it late: question 1 was denied since nobody answered: Bash: git push";
+    let fate = "P answers it late: question 1 was denied by the time limit: Bash: git push";
     assert_eq!(told(&untouched), Some(fate));
 }
 
