@@ -109,8 +109,7 @@ impl From<Mistakes> for Failure {
             return failure.hint("see `ralph --help`");
         }
         if hints.is_empty() {
-            return failure
-                .hint("`ralph config path` names the files that are read, `ralph config schema` what may be in them");
+            return failure.hint("`ralph config path` lists the files, `ralph config schema` shows their format");
         }
         failure.hints(hints)
     }
@@ -210,7 +209,7 @@ impl From<RulesError> for Failure {
         let failure = Failure::of(FailureKind::Failed, &error);
         match error {
             RulesError::Read { .. } | RulesError::Garbled { .. } => {
-                failure.hint("delete it, and what it allowed is asked about again")
+                failure.hint("delete it; ralph then asks again about what it allowed")
             }
             RulesError::Write { .. } => failure.hint("name a writable directory with `--state-dir DIR`"),
         }
@@ -229,8 +228,8 @@ impl From<TrustError> for Failure {
         match error {
             TrustError::Read { .. } | TrustError::Garbled { .. } => failure
                 .hint("`ralph trust --revoke` removes it, and ralph asks again")
-                .hint("`--trust-project` goes without it"),
-            TrustError::TooLarge => failure.hint("`--trust-project` lets them count for one command"),
+                .hint("`--trust-project` does not need it"),
+            TrustError::TooLarge => failure.hint("`--trust-project` trusts them for one command"),
             TrustError::Write { .. } => failure.hint("name a writable directory with `--state-dir DIR`"),
             TrustError::Paths(error) => error.into(),
         }
@@ -242,10 +241,13 @@ impl From<TokensError> for Failure {
         let failure = Failure::of(FailureKind::Failed, &error);
         match &error {
             TokensError::Open { path, .. } => failure
-                .hint("`ralph token --revoke` makes new ones that nobody has read")
-                .hint(format!("or, if nobody can have: chmod 600 {}", path.display())),
+                .hint("`ralph token --revoke` creates new tokens, which nobody has read")
+                .hint(format!(
+                    "or, if nobody can have read them: chmod 600 {}",
+                    path.display()
+                )),
             TokensError::Read { .. } | TokensError::Garbled { .. } => {
-                failure.hint("`ralph token --revoke` makes new ones")
+                failure.hint("`ralph token --revoke` creates new tokens")
             }
             TokensError::Write { .. } => failure.hint("name a writable directory with `--state-dir DIR`"),
         }
@@ -294,9 +296,9 @@ impl From<GitError> for Failure {
     fn from(error: GitError) -> Self {
         let failure = Failure::of(FailureKind::Failed, &error);
         match error {
-            GitError::NoCheckpoint { .. } => failure.hint("`ralph restore` lists the checkpoints there are"),
+            GitError::NoCheckpoint { .. } => failure.hint("`ralph restore` lists the checkpoints"),
             GitError::NothingRestored { .. } => {
-                failure.hint("`ralph restore --undo --run ID` undoes that of another run")
+                failure.hint("`ralph restore --undo --run ID` undoes the restore of another run")
             }
             GitError::Later { since, n } => failure.hint(format!("`ralph diff {since} --since {n}` shows both")),
             _ => failure,
@@ -331,9 +333,7 @@ impl From<NoRepository> for Failure {
             | NoRepository::Bare { .. }
             | NoRepository::InsideGitDirectory { .. }
             | NoRepository::Ignored { .. }
-            | NoRepository::Home { .. } => {
-                failure.hint("checkpoints are made in a git repository: `git init` makes one")
-            }
+            | NoRepository::Home { .. } => failure.hint("checkpoints need a git repository: `git init` creates one"),
         }
     }
 }

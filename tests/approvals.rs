@@ -147,7 +147,7 @@ fn an_answer_that_is_remembered_asks_no_more_in_this_run_or_this_project_and_out
     );
     let report = sandbox.ralph(["report"]).run(SOON).stdout;
     assert!(
-        report.contains("from now on allowed in this project: Bash(rm precious.txt) (question 2)"),
+        report.contains("now allowed in this project: Bash(rm precious.txt) (question 2)"),
         "{report}"
     );
     for (code, words) in [(0, "forgotten: Bash(rm precious.txt)"), (1, "no answer has added")] {
@@ -215,11 +215,11 @@ fn a_rule_for_tools_that_an_agent_does_not_ask_for_refuses_the_run() {
     for (permissions, told) in [
         (
             r#"{ "deny": ["Bash(rm *)", "Read(~/.ssh/**)"] }"#,
-            "adapter `codex` cannot be held to `Read(~/.ssh/**)` of `permissions.deny` (",
+            "adapter `codex` cannot enforce `Read(~/.ssh/**)` of `permissions.deny` (",
         ),
         (
             r#"{ "ask": ["WebFetch", "Task"] }"#,
-            "cannot be held to `WebFetch` of `permissions.ask` (",
+            "cannot enforce `WebFetch` of `permissions.ask` (",
         ),
     ] {
         let refused = with_permissions(Agent::Codex, &sandbox, permissions).run(SOON);
@@ -259,7 +259,7 @@ fn rules_that_an_agent_cannot_be_held_to_refuse_the_run() {
         .run(SOON);
     assert_ne!(finished.code(), Some(0));
     assert!(
-        finished.stderr.contains("`claude` cannot be held to"),
+        finished.stderr.contains("`claude` cannot enforce"),
         "{}",
         finished.stderr
     );

@@ -388,11 +388,7 @@ fn a_screen_whose_network_is_lost_says_so_and_comes_back_without_a_gap_or_a_doub
     };
     let mut refused = attach("not-the-token");
     assert_eq!(refused.ends(), 1);
-    assert!(
-        refused.text().contains("the token is not the right one"),
-        "{}",
-        refused.text()
-    );
+    assert!(refused.text().contains("the token is wrong"), "{}", refused.text());
 
     let mut terminal = attach(&format!("{}\n", token(&sandbox, &[])));
     terminal.sees("ready 1");

@@ -136,7 +136,10 @@ fn without_a_verb_with_a_wrong_value_or_before_the_first_run_it_is_said_what_to_
         .current_dir(sandbox.project().join("odd"))
         .run(SOON);
     assert_eq!(odd.code(), Some(3), "{odd:?}");
-    assert!(odd.stderr.contains("PLAN.md: it is in the place of a plan"), "{odd:?}");
+    assert!(
+        odd.stderr.contains("PLAN.md: not a file, but in the place of a plan"),
+        "{odd:?}"
+    );
 }
 
 #[test]

@@ -194,7 +194,7 @@ fn of_several_agents_with_a_login_one_is_asked_for_once_and_used_wherever_none_i
     // With a choice made, `init` does not ask again.
     let mut terminal = Terminal::start(&sandbox.wary_ralph(["init"]).env("PATH", &path), 100, 30);
     assert_eq!(terminal.ends(), 0);
-    assert!(!terminal.written().contains("Which one"), "{}", terminal.written());
+    assert!(!terminal.written().contains("Default agent"), "{}", terminal.written());
 
     assert_eq!(ralph("adapters use nope").code(), Some(3));
     assert_eq!(ralph("adapters use claude").code(), Some(0));

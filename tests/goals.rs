@@ -117,7 +117,9 @@ fn a_plan_without_tasks_is_taken_with_a_goal_and_refused_without() {
     let finished = sandbox.looping(["--goal", "proof=test -e proof"]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert!(
-        sandbox.prompt(1).contains("the plan describes the work without a task list"),
+        sandbox
+            .prompt(1)
+            .contains("the plan describes the work without a task list"),
         "{}",
         sandbox.prompt(1)
     );
@@ -179,7 +181,7 @@ fn a_goal_runs_in_its_workspace_and_one_that_is_off_is_listed_and_left_out() {
     sandbox.write(".ralph/config.json", leads_out);
     let checked = sandbox.ralph(["goals", "check"]).run(SOON).stdout;
     assert!(
-        checked.contains(": its workspace `out` leads out of the project\n"),
+        checked.contains(": its workspace `out` is outside of the project\n"),
         "{checked}"
     );
 }

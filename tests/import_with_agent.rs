@@ -89,7 +89,12 @@ fn what_an_agent_writes_that_is_no_plan_or_loses_a_requirement_is_refused_and_wh
             6,
             "the agent did not finish the plan",
         ),
-        (&meddles, &[], 0, "the agent changed the project; its changes were undone"),
+        (
+            &meddles,
+            &[],
+            0,
+            "the agent changed the project; its changes were undone",
+        ),
     ] {
         let sandbox = sandbox(writes);
         let done = import(&sandbox, before, &["--yes"]).run(SOON);

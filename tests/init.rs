@@ -76,7 +76,7 @@ fn a_project_gets_a_plan_and_goals_once_and_a_run_is_verified_by_them() {
     assert!(again.stdout.contains("nothing to do"), "{again:?}");
     let more = init(&["--yes", "More"]);
     assert_eq!(more.code(), Some(2), "{more:?}");
-    assert!(more.stderr.contains("there is a plan already: PLAN.md"), "{more:?}");
+    assert!(more.stderr.contains("a plan exists already: PLAN.md"), "{more:?}");
     assert_eq!(sandbox.read("PLAN.md").unwrap(), plan);
     assert_eq!(sandbox.read(".ralph/config.json").unwrap(), config);
 
@@ -117,7 +117,7 @@ fn a_goal_that_is_named_is_written_wherever_it_stands_and_what_is_left_out_says_
     let init = sandbox.wary_ralph(["init", "--yes"]).run(SOON);
     assert_eq!(init.code(), Some(0), "{init:?}");
     for part in [
-        "✖ lint: left out, since `no-such-linter` is not installed; `npm install` brings it\n",
+        "✖ lint: skipped, since `no-such-linter` is not installed; `npm install` installs it\n",
         "note: no check is left, so its runs will end unverified: install what is missing, then run `ralph init` again\n",
     ] {
         assert!(init.stderr.contains(part), "{init:?}");
@@ -245,7 +245,7 @@ fn requirements_of_every_kind_become_a_plan_that_runs_and_what_is_none_is_refuse
     for part in [
         "wrote MAIL.md: 3 tasks, 1 non-goal kept as notes\n",
         "1 passage of ",
-        "was not taken, since nothing says that it is required: line 3\n",
+        "was left out, since nothing marks it as required: line 3\n",
     ] {
         assert!(told.stderr.contains(part), "{told:?}");
     }
@@ -333,7 +333,7 @@ fn a_new_project_is_made_whole_or_not_at_all() {
     fs::write(above.join("file"), "mine\n").unwrap();
     fs::create_dir(above.join("empty")).unwrap();
     for (name, part) in [
-        ("shop", "there already, and not empty"),
+        ("shop", "exists already and is not empty"),
         ("file", "a file of this name"),
         ("a/b", "a path, not a name"),
         ("..", "does not name"),
@@ -399,10 +399,7 @@ sed -i '0,/\[ \]/s//[x]/' "$RALPH_PLAN"; over Written."#;
     };
     let unseen = init(&[]);
     assert_eq!(unseen.code(), Some(2), "{unseen:?}");
-    assert!(
-        unseen.stderr.contains("nobody can confirm what the agent writes"),
-        "{unseen:?}"
-    );
+    assert!(unseen.stderr.contains("the result cannot be confirmed"), "{unseen:?}");
     assert_eq!(sandbox.read_home("assignment"), None, "it costs no session");
 
     let plan = sandbox.read("PLAN.md");

@@ -115,7 +115,7 @@ fn what_the_second_version_noticed_as_text_is_reported_as_it_was_said() {
     let sandbox = left_behind(&fixture("second-steered"));
     let report = printed(&sandbox, &["report"]);
     for said in [
-        "`.ralph-pause` is there: the run starts paused, remove the file to go on",
+        "`.ralph-pause` exists: the run starts paused, remove the file to go on",
         "`.ralph-done` was there before the iteration began: it is removed and claims nothing",
         "the session to continue is not there any more: the next one starts fresh",
         "status 529 (the agent waited in silence until the idle limit)",
@@ -126,7 +126,7 @@ fn what_the_second_version_noticed_as_text_is_reported_as_it_was_said() {
     let sandbox = left_behind(&fixture("second-broken"));
     let report = printed(&sandbox, &["report"]);
     let said =
-        "looking at the result of iteration 2, its checkpoint or plan, took longer than 2 s (`limits.phaseTimeout`)";
+        "examining the result of iteration 2, its checkpoint or plan, took longer than 2 s (`limits.phaseTimeout`)";
     assert!(report.contains(said), "{report}");
 }
 

@@ -153,10 +153,7 @@ fn three_plans_side_by_side_end_in_one_verified_target() {
     ] {
         assert!(finished.stdout.contains(line), "{line}: {finished:?}");
     }
-    assert!(
-        finished.stderr.contains("warning: changes that are not committed"),
-        "{finished:?}"
-    );
+    assert!(finished.stderr.contains("warning: uncommitted changes"), "{finished:?}");
     fs::remove_file(sandbox.project().join("notes.txt")).unwrap();
     assert_verified(&sandbox, goal, &["api", "ui", "docs"]);
     assert_tidy(&sandbox);
@@ -334,8 +331,7 @@ fn a_branch_that_becomes_dirty_is_left_alone_until_its_changes_are_committed() {
     sandbox.write("shared.txt", "mine\n");
     sandbox.let_go("go");
     running.wait_for_line(SOON, |line| {
-        line.contains("api: waits until the target can be moved: ")
-            && line.contains("has changes that are not committed")
+        line.contains("api: waits until the target can be moved: ") && line.contains("has uncommitted changes")
     });
     assert_eq!(sandbox.read("shared.txt").as_deref(), Some("mine\n"));
     running.signal(Signal::SIGINT);
@@ -460,7 +456,7 @@ tick; tick; touch api.txt; over done"#,
     let finished = batch(&sandbox, &["api.md"]).run(SOON);
     let said = sandbox.read_home("said").unwrap();
     assert_eq!(finished.code(), Some(0), "{finished:?}: {said}");
-    let why = "`ralph many` was called from within the run, and only its user commands it";
+    let why = "`ralph many` was called from within the run; agents may not call this";
     assert_eq!(said.matches(why).count(), 12, "{said}");
     for place in ["tree 1", "there 1", "bare 1"] {
         assert_eq!(said.matches(place).count(), 4, "{said}");
@@ -505,7 +501,7 @@ fn what_is_wrong_is_said_before_anything_starts() {
     sandbox.write("later.md", "- [ ] One\n");
     refused(&sandbox, "later.md --into main", 1, "later.md is not committed");
     sandbox.write("shared.txt", "changed\n");
-    refused(&sandbox, "api.md --into main", 1, "with changes that are not committed");
+    refused(&sandbox, "api.md --into main", 1, "with uncommitted changes");
     sandbox.git(["checkout", "--quiet", "shared.txt"]);
     sandbox.git(["branch", "ralph"]);
     refused(&sandbox, "api.md", 1, "a branch is named `ralph`");

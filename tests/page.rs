@@ -138,7 +138,7 @@ fn assert_presses_nothing(watched: &Watched, address: &str) {
     reader.opens(address);
     reader.sees("git push origin parser && rm -rf target/old");
     reader.sees("2 of 4 tasks");
-    reader.sees("Read-only: this token is for looking.");
+    reader.sees("Read-only: this token cannot send commands.");
     assert_eq!(reader.value("document.querySelector('.composer').hidden"), true);
     let pressable = "[...document.querySelectorAll('[data-acts]')].map((button) => !button.disabled)";
     let pressable = reader.value(pressable);

@@ -168,13 +168,13 @@ fn a_run_whose_agent_cannot_be_held_to_the_rules_is_refused() {
     for (rules, told) in [
         (
             r#"{ "deny": ["Bash(git push *)", "Task"] }"#,
-            "cannot be held to `Bash(git push *)` of `permissions.deny` (",
+            "cannot enforce `Bash(git push *)` of `permissions.deny` (",
         ),
         (
             r#"{ "ask": ["WebFetch"] }"#,
-            "cannot be held to `WebFetch` of `permissions.ask` (",
+            "cannot enforce `WebFetch` of `permissions.ask` (",
         ),
-        (r#"{ "mode": "readonly" }"#, "cannot be held to the mode `readonly`"),
+        (r#"{ "mode": "readonly" }"#, "cannot enforce the mode `readonly`"),
     ] {
         let sandbox = with(&format!("{{ \"permissions\": {rules} }}"));
         sandbox.install(&Script::jsonl("work; over Done."));

@@ -106,7 +106,7 @@ fn the_run_that_goes_on_and_those_before_it_are_read_under_their_names_and_only_
     let refused = http.post(&at("/commands"), &steer);
     assert_eq!(refused.status, 409);
     assert!(
-        refused.text().contains("it can only be looked at"),
+        refused.text().contains("is not active (read-only)"),
         "{}",
         refused.text()
     );

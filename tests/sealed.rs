@@ -264,14 +264,14 @@ fn a_run_with_a_sealed_goal_starts_only_where_its_files_are_kept_from_agents() {
     let on = &["--sandbox", "on"][..];
     refused("~/sealed", "", &["--sandbox", "off"], "turn it on with `--sandbox on`");
     refused("~/missing", "", on, "home/missing cannot be used: No such file");
-    refused("~/sealed/held_out/test_held.py", "", on, "is no directory");
+    refused("~/sealed/held_out/test_held.py", "", on, "is not a directory");
     sandbox.write("inside/file", "");
     refused("inside", "", on, "project/inside is in the project");
     std::os::unix::fs::symlink(sandbox.project().join("inside"), sandbox.home().join("link")).unwrap();
     refused("~/link", "", on, "project/inside is in the project");
     refused(".", "", on, "is in the project");
-    refused("..", "", on, "holds the project");
-    refused("$NOWHERE/x", "", on, "begins with what is not set here");
+    refused("..", "", on, "contains the project");
+    refused("$NOWHERE/x", "", on, "begins with a variable that is not set");
     fs::create_dir_all(sandbox.temporary().join("open")).unwrap();
     refused("$TMPDIR/open", "", on, "can be read and written by agents");
     fs::create_dir_all(sandbox.home().join(".ssh/tests")).unwrap();

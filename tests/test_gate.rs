@@ -218,7 +218,7 @@ fn tests_confirmed_while_the_run_goes_on_count_as_changed() {
     assert!(asked.contains(r#""tool": "tests""#), "{asked}");
     let confirmed = sandbox.ralph(["answer", "1", "yes"]).run(SOON);
     assert!(
-        confirmed.stdout.contains("the tests count as they were changed"),
+        confirmed.stdout.contains("the changed tests are accepted"),
         "{confirmed:?}"
     );
     sandbox.write("go", "");

@@ -333,7 +333,7 @@ fn what_is_trusted_counts_until_it_changes_and_the_change_is_told() {
     assert_eq!(refused.code(), Some(3), "{refused:?}");
     assert!(refused.stderr.contains(".ralph/config.json (gone)"), "{refused:?}");
     sandbox.write(".ralph/config.json", &goal("true"));
-    assert!(ralph("trust --revoke").stdout.contains("not trusted any more"));
+    assert!(ralph("trust --revoke").stdout.contains("no longer trusted"));
     assert_eq!(ralph("goals check").code(), Some(3));
 }
 

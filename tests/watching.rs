@@ -29,7 +29,7 @@ fn a_watch_waits_for_a_run_shows_each_change_outlives_a_kill_and_ends_with_the_r
     let plain = sandbox.ralph(["status", "--watch"]).start();
     let json = sandbox.ralph(["status", "--watch", "--json"]).start();
     let terminal = Terminal::start(&sandbox.ralph(["monitor"]), 100, 30);
-    terminal.sees("waiting until it does");
+    terminal.sees("waiting for one to start");
     wait_until(SOON, "both to wait", || {
         [&plain, &json]
             .iter()

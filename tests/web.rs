@@ -223,7 +223,7 @@ fn a_run_that_has_ended_blocked_is_answered_behind_the_token_and_resumed_with_th
     assert_eq!(sandbox.looping([] as [&str; 0]).run(SOON).code(), Some(8));
     let older = http.post(&route, &answer);
     assert!(
-        older.status == 409 && older.text().contains("only the last one is answered"),
+        older.status == 409 && older.text().contains("only the last one accepts answers"),
         "{}",
         older.text()
     );

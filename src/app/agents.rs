@@ -132,27 +132,27 @@ impl<'a> Chooser<'a> {
                 FailureKind::Usage,
                 format!("adapter `{id}` has only a live channel"),
             )
-            .hint("`--channel auto` takes it")),
+            .hint("`--channel auto` uses it")),
             (Channel::OneWay, _) | (Channel::Auto, None) => Ok(false),
             (Channel::Auto, Some(_)) if manifest.dialect.is_none() => Ok(true),
             (Channel::Live, Some(live)) if self.loses_sessions(manifest, live) => Err(Failure::new(
                 FailureKind::Usage,
                 format!("adapter `{id}` cannot continue a session on its live channel"),
             )
-            .hint("`--channel one-way` continues sessions, `--session fresh` does without")),
+            .hint("`--channel one-way` continues sessions, `--session fresh` does not need that")),
             (Channel::Auto, Some(live)) if self.needs_answers(live) && self.loses_sessions(manifest, live) => {
                 Err(Failure::new(
                     FailureKind::Usage,
                     format!("adapter `{id}` cannot continue a session on its live channel, which rules need"),
                 )
-                .hint("`--session fresh` does without"))
+                .hint("`--session fresh` does not need that"))
             }
             (Channel::Live, Some(_)) => Ok(true),
             (Channel::Live, None) => Err(Failure::new(
                 FailureKind::Usage,
                 format!("adapter `{id}` has no live channel"),
             )
-            .hint("`--channel auto` takes the one that there is")
+            .hint("`--channel auto` uses the available one")
             .hint("`ralph adapters list` shows which adapters have one")),
             (Channel::Auto, Some(live))
                 if !(self.needs_answers(live)

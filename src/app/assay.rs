@@ -459,7 +459,7 @@ fn last_line(printed: &[u8]) -> String {
     let text = String::from_utf8_lossy(printed);
     let error = text.lines().find(|line| line.starts_with("error:"));
     let last = error.or_else(|| text.lines().rfind(|line| !line.trim().is_empty()));
-    last.unwrap_or("the run ended without a word").to_owned()
+    last.unwrap_or("the run ended without output").to_owned()
 }
 
 fn write(path: &Path, text: &str) -> Result<(), ProjectCopyError> {

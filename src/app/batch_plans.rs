@@ -36,9 +36,8 @@ pub(super) fn planned(place: &ProjectPlace, paths: &[PathBuf]) -> Result<Vec<Pla
         orders.push(waits_for);
         files.push(file);
     }
-    let names = plan_names(&files).map_err(|error| {
-        Failure::of(FailureKind::Usage, &error).hint("name each plan once: a batch works on a plan once")
-    })?;
+    let names =
+        plan_names(&files).map_err(|error| Failure::of(FailureKind::Usage, &error).hint("name each plan once"))?;
     let plans = files.into_iter().zip(names);
     let plans = plans.map(|(file, name)| Planned {
         name,
@@ -98,7 +97,7 @@ pub(super) fn usable(file: &str, bytes: &[u8]) -> Result<ParsedPlan, Failure> {
 fn file_in_project(project: &Path, path: &Path) -> Result<String, Failure> {
     let outside = || {
         configuration(format!("{}: the plan lies outside of the project", path.display()))
-            .hint("plans of a batch lie in the project, where each run finds its own")
+            .hint("plans of a batch must be inside the project")
     };
     let absolute = project.join(path);
     // The path of a missing file is reported as it was typed.

@@ -113,7 +113,7 @@ fn show(
     started: bool,
 ) -> Result<ClosedBoard, Failure> {
     let failed = |error: &dyn std::error::Error| {
-        Failure::of(FailureKind::Failed, error).hint("`ralph many status` shows what each plan is at")
+        Failure::of(FailureKind::Failed, error).hint("`ralph many status` shows the status of each plan")
     };
     let paths = BatchPaths::new(&site.project, id);
     let mut follower = follow_batch(site, id);
@@ -166,7 +166,7 @@ impl BatchControl for BatchConnection {
         let answered = Poster::new(Address::Socket(state.socket())).post("/commands", "application/json", &body);
         match answered {
             Ok(answered) if answered.status < 400 => Ok(()),
-            Ok(answered) => Err(problem_in(&answered.body).unwrap_or_else(|| "the run did not take it".to_owned())),
+            Ok(answered) => Err(problem_in(&answered.body).unwrap_or_else(|| "the run did not accept it".to_owned())),
             Err(error) => Err(format!("the run does not answer: {error}")),
         }
     }

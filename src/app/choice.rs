@@ -120,21 +120,21 @@ fn choice(candidates: &[AgentCandidate]) -> Result<(&str, ChoiceReason), Failure
     match (&ready[..], candidates) {
         ([], []) => Err(Failure::new(
             FailureKind::AgentUnavailable,
-            "no adapter is named and no agent is installed",
+            "no adapter is set and no agent is installed",
         )
-        .hint("`ralph adapters list` shows the adapters there are, `--adapter ID` names one")
-        .hint("with OPENAI_API_KEY, ANTHROPIC_API_KEY or `native.baseUrl`, the address of a model, ralph's own agent runs")
-        .hint("`ralph demo` shows the loop without any")),
+        .hint("`ralph adapters list` shows all adapters, `--adapter ID` chooses one")
+        .hint("set OPENAI_API_KEY, ANTHROPIC_API_KEY or `native.baseUrl`, the address of a model, to use ralph's own agent")
+        .hint("`ralph demo` shows the loop without an agent")),
         ([], [first, ..]) => Ok((&first.id, ChoiceReason::NoneLoggedIn)),
         ([only], [_]) => Ok((&only.id, ChoiceReason::OnlyOneInstalled)),
         ([only], _) => Ok((&only.id, ChoiceReason::OnlyOneLoggedIn)),
         ([first, ..], _) if first.is_own => {
             let ids: Vec<&str> = ready.iter().map(|candidate| &*candidate.id).collect();
-            let why = format!("no adapter is named, and several are installed: {}", ids.join(", "));
+            let why = format!("no adapter is set, and several are installed: {}", ids.join(", "));
             Err(Failure::new(FailureKind::AgentUnavailable, why)
                 .hint(format!("name one, such as `--adapter {}`", first.id))
                 .hint(format!(
-                    "`ralph adapters use {}` takes it wherever none is named",
+                    "`ralph adapters use {}` makes it the default",
                     first.id
                 )))
         }
@@ -238,11 +238,11 @@ mod tests {
         let own = chosen_of(&[("one", Login::NotAsked), ("two", Login::NotAsked)]);
         assert_eq!(
             own,
-            Err("no adapter is named, and several are installed: one, two".to_owned())
+            Err("no adapter is set, and several are installed: one, two".to_owned())
         );
         assert_eq!(
             chosen_of(&[]),
-            Err("no adapter is named and no agent is installed".to_owned())
+            Err("no adapter is set and no agent is installed".to_owned())
         );
     }
 }

@@ -173,16 +173,17 @@ pub(crate) fn attach_at(
     let run = &visit.run.0;
     match (visit.left, visit.ending) {
         (_, Some(StreamEnd::Ended(code))) => {
-            console::print(&format!("run {run} is over; `ralph report` says more where it ran\n"));
+            console::print(&format!(
+                "run {run} is over; `ralph report` summarizes it on its machine\n"
+            ));
             Ok(code.unwrap_or(1))
         }
         (ScreenExit::Signalled(by), _) => Ok(code_of(by)),
-        (ScreenExit::Over, _) => Err(Failure::new(
-            FailureKind::Failed,
-            format!("run {run} is not there any more"),
-        )),
+        (ScreenExit::Over, _) => Err(Failure::new(FailureKind::Failed, format!("run {run} no longer exists"))),
         (ScreenExit::Seen | ScreenExit::Continued, _) if visit.stopped.is_some() => {
-            console::print(&format!("run {run} is over; `ralph report` says more where it ran\n"));
+            console::print(&format!(
+                "run {run} is over; `ralph report` summarizes it on its machine\n"
+            ));
             Ok(visit.stopped.unwrap_or(1))
         }
         (ScreenExit::Detached | ScreenExit::Seen | ScreenExit::Continued, _) => {
@@ -219,7 +220,7 @@ fn leave(
         (_, Some(reason), None) => Ok(reason.exit_code()),
         (_, None, None) if lock::is_held(paths) => Err(Failure::new(
             FailureKind::Failed,
-            "the loop does not answer any more, but its process is there",
+            "the loop no longer answers, but its process exists",
         )
         .hint(format!("`{}` shows it again, `ralph status` what it does", ways.again))),
         (_, None, code) => Err(Failure::new(

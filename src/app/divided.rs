@@ -46,8 +46,8 @@ pub(super) fn sections_of(place: &ProjectPlace, path: &Path) -> Result<Vec<Plann
         _ => {}
     }
     if let Some(line) = outside {
-        let what = format!("line {line}: the task stands in none of the sections, so no run would work on it");
-        return Err(wrong(what).hint("put it below the heading that it belongs to, or tick it"));
+        let what = format!("line {line}: the task is outside of all sections, so no run would work on it");
+        return Err(wrong(what).hint("move it below the heading that it belongs to, or tick it"));
     }
     let titles: Vec<String> = all.iter().map(|section| section.title.clone()).collect();
     let names = section_plan_names(&titles);
@@ -67,7 +67,7 @@ pub(super) fn sections_of(place: &ProjectPlace, path: &Path) -> Result<Vec<Plann
             let found = names.iter().find(|known| known.is_of(&title)).cloned();
             after.push(found.ok_or_else(|| {
                 wrong(format!(
-                    "`{}` waits for `{title}`, which is none of its sections",
+                    "`{}` waits for `{title}`, which is not a section of the plan",
                     section.title
                 ))
                 .hint(format!("its sections are {}", titles.join(", ")))

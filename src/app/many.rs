@@ -76,7 +76,7 @@ pub(crate) fn prepare_batch(
         None => planned(place, wish.plans)?,
     };
     let head = branches.commit_of("HEAD")?.ok_or_else(|| {
-        failed("the repository has no commit yet, so there is nothing that work trees could begin with")
+        failed("the repository has no commit yet, so work trees have nothing to start from")
             .hint("git add --all && git commit -m Start")
     })?;
     if branches.has_submodules()? {
@@ -110,7 +110,7 @@ pub(crate) fn prepare_batch(
         );
     }
     if config.goals.enabled.is_empty() {
-        notes.push("there are no goals: what merges without conflict is merged, and nothing verifies it".to_owned());
+        notes.push("there are no goals: plans that merge without conflict are merged unverified".to_owned());
     }
     let mut site = site(place, &id, branches, !config.goals.enabled.is_empty());
     site.gate = merge_gate(place, config)?;
@@ -263,7 +263,7 @@ fn check_own_files(place: &ProjectPlace, branches: &Branches, has_config: bool) 
             continue;
         }
         return Err(configuration(format!(
-            "{} is not committed as it is, so the runs of a batch would not see it",
+            "{} has uncommitted changes, so the runs of a batch would not see them",
             file.name
         ))
         .hint(format!(
@@ -294,7 +294,7 @@ fn check_room_for_branches(branches: &Branches) -> Result<(), Failure> {
     match branches.tip("ralph")? {
         None => Ok(()),
         Some(_) => Err(
-            failed("a branch is named `ralph`, and git has no room for branches `ralph/…` beside it")
+            failed("a branch is named `ralph`, so git cannot create branches `ralph/…`")
                 .hint("git branch -m ralph another-name"),
         ),
     }
@@ -316,10 +316,10 @@ fn checked_target(branches: &Branches, into: &str, plans: &[Planned]) -> Result<
     };
     if !branches.is_clean(&tree, false)? {
         return Err(failed(&format!(
-            "`--into {into}`: it is checked out in {} with changes that are not committed",
+            "`--into {into}`: it is checked out in {} with uncommitted changes",
             tree.display()
         ))
-        .hint("commit or stash them, or leave out `--into`: the batch has a branch of its own then"));
+        .hint("commit or stash them, or leave out `--into` to use a new branch"));
     }
     for plan in plans {
         if !branches.is_committed(Path::new(&plan.file))? {
@@ -342,7 +342,7 @@ pub(crate) fn named_plan(plans: &[(PlanName, String)], named: &str) -> Result<Pl
     found.map(|(name, _)| name.clone()).ok_or_else(|| {
         let known: BTreeSet<&str> = plans.iter().map(|(name, _)| name.0.as_str()).collect();
         let known: Vec<&str> = known.into_iter().collect();
-        Failure::new(FailureKind::Usage, format!("`{named}` is no plan of the last batch"))
+        Failure::new(FailureKind::Usage, format!("`{named}` is not a plan of the last batch"))
             .hint(format!("its plans are {}", known.join(", ")))
     })
 }

@@ -193,20 +193,20 @@ pub(super) fn enforceable(agent: &AvailableAgent, policy: &PermissionPolicy) -> 
     };
     let failure = Failure::new(
         FailureKind::Configuration,
-        format!("adapter `{adapter}` cannot be held to {first}{others}"),
+        format!("adapter `{adapter}` cannot enforce {first}{others}"),
     );
     let asks: Vec<_> = capabilities.asks.names().collect();
     Err(match asks[..] {
         [] => {
-            failure.hint("it does not ask ralph before it uses tools; rules need a live channel on which it does (not `--channel one-way`), or a server of its own (not `--server`)")
+            failure.hint("it does not ask ralph before it uses tools; rules need a live channel with permission requests (not `--channel one-way`), or a server that ralph starts (not `--server`)")
         }
         _ => failure.hint(format!(
-            "it asks ralph only before it uses tools of these kinds: {}",
+            "it requests permission only for tools of these kinds: {}",
             asks.join(", ")
         )),
     }
-    .hint("`ralph adapters list` shows what each adapter asks for; `claude` asks for every use of a tool")
-    .hint("else take them out of `permissions`, and put them into the agent's own settings"))
+    .hint("`ralph adapters list` shows what each adapter asks for; `claude` requests permission for every use of a tool")
+    .hint("or move them from `permissions` to the agent's own settings"))
 }
 
 /// Whether the agent asks before the tool calls that a rule is about, or cannot make them.
@@ -235,11 +235,11 @@ pub(super) fn unbypassed(
         Some(file) => Err(Failure::new(
             FailureKind::Configuration,
             format!(
-                "adapter `{adapter}` cannot be held to rules: {} lets it run commands without asking",
+                "adapter `{adapter}` cannot enforce the rules: {} lets it run commands without asking",
                 file.display()
             ),
         )
-        .hint("move the file away for runs with rules, and put what it allows into `permissions.allow`")),
+        .hint("move the file away for runs with rules, and add its rules to `permissions.allow`")),
     }
 }
 

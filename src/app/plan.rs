@@ -137,9 +137,9 @@ pub(super) fn check_confidence(config: &Config, plan: &PlanSnapshot) -> Result<(
     if wanted <= most {
         return Ok(());
     }
-    let why = format!("`completion.minConfidence` is {wanted}, and no claim can reach more than {most} here");
+    let why = format!("`completion.minConfidence` is {wanted}, but no claim can exceed {most} here");
     let hint = if config.goals.enabled.is_empty() {
-        "goals that pass are worth 40: name one with `--goal tests='COMMAND'`, or lower the setting"
+        "passing goals are worth 40: add one with `--goal tests='COMMAND'`, or lower the setting"
     } else {
         "ticked tasks are worth 50: write the plan as `- [ ] …`, or lower the setting"
     };

@@ -55,7 +55,7 @@ pub(crate) fn sealed_goals(
         return Err(Failure::new(
             FailureKind::Configuration,
             format!(
-                "a sealed goal leaves what it prints in {}, which agents may write to and read",
+                "a sealed goal stores its output in {}, which agents may write to and read",
                 state.path.display()
             ),
         )
@@ -118,24 +118,24 @@ fn directory(goal: &Goal, written: &Path, place: &ProjectPlace) -> Result<PathBu
     let Some(path) = expanded_here(written, &place.project) else {
         return Err(refused(
             goal,
-            &format!("{shown} begins with what is not set here"),
+            &format!("{shown} begins with a variable that is not set"),
             HINT,
         ));
     };
     let real = path.canonicalize().map_err(|error| {
-        let hint = "make it, or name one with an absolute path or one that begins with `~/`";
+        let hint = "create it, or use an absolute path or one that begins with `~/`";
         refused(goal, &format!("{} cannot be used: {error}", path.display()), hint)
     })?;
     let project = where_it_leads(&place.project);
     let shown = real.display();
     match (real.is_dir(), real.starts_with(&project), project.starts_with(&real)) {
-        (false, _, _) => Err(refused(goal, &format!("{shown} is no directory"), HINT)),
+        (false, _, _) => Err(refused(goal, &format!("{shown} is not a directory"), HINT)),
         (true, true, _) => Err(refused(
             goal,
             &format!("{shown} is in the project, where agents read and write"),
             HINT,
         )),
-        (true, false, true) => Err(refused(goal, &format!("{shown} holds the project"), HINT)),
+        (true, false, true) => Err(refused(goal, &format!("{shown} contains the project"), HINT)),
         (true, false, false) => Ok(real),
     }
 }
@@ -154,7 +154,11 @@ fn is_kept(goal: &Goal, directory: &Path, project: &Path, policy: &FilePolicy) -
             written.path.display(),
             place_in_words(written.why)
         );
-        return Err(refused(goal, &why, "move it to a place of its own, such as ~/held-out"));
+        return Err(refused(
+            goal,
+            &why,
+            "move it to a separate directory, such as ~/held-out",
+        ));
     }
     let is_other = |place: &&ralph_system::sandbox::ListedPath| match place.why {
         ListingReason::Sealed | ListingReason::Setting => false,
@@ -177,7 +181,11 @@ fn is_kept(goal: &Goal, directory: &Path, project: &Path, policy: &FilePolicy) -
                 other.path.display(),
                 place_in_words(other.why)
             );
-            Err(refused(goal, &why, "move it to a place of its own, such as ~/held-out"))
+            Err(refused(
+                goal,
+                &why,
+                "move it to a separate directory, such as ~/held-out",
+            ))
         }
         None => Ok(()),
     }

@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn an_older_kernel_is_not_enough_for_a_strict_sandbox_and_says_what_is() {
         for (level, word) in [
-            (ConfinementLevel::None, "no Landlock"),
+            (ConfinementLevel::None, "not available here"),
             (ConfinementLevel::Landlock { abi: 5 }, "Landlock 5"),
         ] {
             let failure = sufficient(level).unwrap_err();

@@ -127,9 +127,9 @@ fn add(
     let manifest = chooser.catalog.manifest(&id)?;
     manifest.can_be_given(wanted.model.as_deref(), None).map_err(|error| {
         Failure::of(FailureKind::Configuration, &error)
-            .hint("leave the model out of the task, or name an adapter that takes it")
+            .hint("remove the model from the task, or choose an adapter that supports it")
             .hint(format!(
-                "`ralph adapters show {id}` shows how the adapter is told its model"
+                "`ralph adapters show {id}` shows how the adapter sets its model"
             ))
     })?;
     if agents.agents.iter().any(|agent| agent.adapter.id() == id) {

@@ -60,7 +60,7 @@ impl ImportError {
                  `should`, or any sentence below a heading `Requirements`"
                     .to_owned()
             }
-            ImportError::TooMany { .. } => "split the file: a plan of hundreds of tasks is for several runs".to_owned(),
+            ImportError::TooMany { .. } => "split the file: hundreds of tasks need several runs".to_owned(),
             ImportError::OtherJson => "write it as Markdown, an item of a list for each requirement".to_owned(),
         }
     }
@@ -124,19 +124,19 @@ fn text_of(bytes: &[u8]) -> Result<&str, ImportError> {
         [b'%', b'P', b'D', b'F', ..] => {
             return not_text(
                 "a PDF",
-                Some("`pdftotext -layout FILE requirements.txt` makes text of it"),
+                Some("`pdftotext -layout FILE requirements.txt` converts it to text"),
             );
         }
         [b'P', b'K', 3, 4, ..] => {
             return not_text(
                 "an office document or an archive",
-                Some("`pandoc FILE -t gfm -o requirements.md` makes Markdown of a docx or odt"),
+                Some("`pandoc FILE -t gfm -o requirements.md` converts a docx or odt to Markdown"),
             );
         }
         [b'{', b'\\', b'r', b't', b'f', ..] | [0xd0, 0xcf, 0x11, 0xe0, ..] => {
             return not_text(
                 "an office document",
-                Some("`pandoc FILE -t gfm -o requirements.md` makes Markdown of it, or save it as text"),
+                Some("`pandoc FILE -t gfm -o requirements.md` converts it to Markdown; or save it as text"),
             );
         }
         _ => {}

@@ -107,10 +107,8 @@ fn chosen(mut cheats: Vec<Cheat>, names: &[String]) -> Result<Vec<Cheat>, Failur
             let near = closest(name, cheats.iter().map(|cheat| &cheat.name[..]));
             let failure = Failure::new(FailureKind::Usage, format!("there is no cheat `{name}`"));
             return Err(match near {
-                Some(near) => failure.hint(format!(
-                    "did you mean `{near}`? `ralph goals assay --list` has them all"
-                )),
-                None => failure.hint("`ralph goals assay --list` has them all"),
+                Some(near) => failure.hint(format!("did you mean `{near}`? `ralph goals assay --list` shows all")),
+                None => failure.hint("`ralph goals assay --list` shows all"),
             });
         }
     }
@@ -228,8 +226,8 @@ fn ending(assay: &Assay) -> String {
         Some(AssayRow {
             kind: AttemptKind::Nothing,
             ..
-        }) => text += "it is not known what becomes of a claim, so nothing was found out\n",
-        Some(AssayRow { .. }) => text += "work that is put right is not accepted, so refused cheats prove nothing\n",
+        }) => text += "the fate of a claim is unknown, so the assay found nothing out\n",
+        Some(AssayRow { .. }) => text += "repaired work is not accepted, so refused cheats prove nothing\n",
         None => {
             let tried = of_kind(assay, AttemptKind::Cheat).count();
             let accepted = of_kind(assay, AttemptKind::Cheat)
@@ -242,7 +240,7 @@ fn ending(assay: &Assay) -> String {
             let idle = of_kind(assay, AttemptKind::Cheat).filter(deceives_nobody).count();
             text += &format!("{accepted} of {} accepted", counted(tried as u64, "cheat"));
             if idle > 0 {
-                text += &format!("; the goals fail with {idle} of them, which deceive nobody here");
+                text += &format!("; the goals fail with {idle} of them, which have no effect here");
             }
             if undecided > 0 {
                 text += &format!(", {undecided} undecided");
@@ -256,7 +254,7 @@ fn ending(assay: &Assay) -> String {
 /// The text for an assay in which the goals noticed no change.
 fn unnoticed(tried: usize, first: Option<&Break>, tests: &[TestCounts]) -> String {
     let passed = match tried {
-        0 => "there is no line of work to change, so nothing shows that the goals notice anything".to_owned(),
+        0 => "there is no line of work to change, so nothing shows that the goals notice changes".to_owned(),
         1 => "the goals notice nothing: they pass with the one change of the work that was tried".to_owned(),
         tried => format!("the goals notice nothing: they pass with each of {tried} changes of the work"),
     };

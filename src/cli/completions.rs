@@ -11,7 +11,7 @@ use super::args::Args;
 
 pub(super) fn run(shell: Option<Shell>) -> Result<u8, Failure> {
     let shell = shell.or_else(Shell::from_env).ok_or_else(|| {
-        Failure::new(FailureKind::Usage, "$SHELL names no shell that can be completed")
+        Failure::new(FailureKind::Usage, "$SHELL is not a shell with completions")
             .hint("name it: `ralph completions bash`, or zsh, fish, elvish, powershell")
     })?;
     console::pass_on(&script(shell));

@@ -13,17 +13,19 @@ use super::{args::Args, confirm::is_confirmed, control, run::place};
 
 pub(super) fn run(args: &Args, yes: bool) -> Result<u8, Failure> {
     let Some(TestsQuestion { ask, change }) = driver::tests_question(&place(args)?.paths)? else {
-        let why =
-            "no changed tests wait to be confirmed: no agent of the last run has said that it changed some on purpose";
-        return Err(Failure::new(FailureKind::Failed, why).hint("`ralph report` shows how it went"));
+        let why = "no changed tests to confirm: no agent of the last run said that it changed tests on purpose";
+        return Err(Failure::new(FailureKind::Failed, why).hint("`ralph report` summarizes the run"));
     };
     show(&change);
     if !yes {
         print(&change.diff);
         if !console::is_terminal() {
-            return Err(Failure::new(FailureKind::Failed, "nobody is there to confirm them")
-                .hint("`ralph confirm --yes` confirms them")
-                .hint(format!("`ralph answer {ask} no \"why\"` sends the agent back")));
+            return Err(Failure::new(
+                FailureKind::Failed,
+                "not a terminal, so the changes cannot be confirmed",
+            )
+            .hint("`ralph confirm --yes` confirms them")
+            .hint(format!("`ralph answer {ask} no \"why\"` sends the agent back")));
         }
         complain("confirm these changes? [y/N]");
         if !is_confirmed()? {
@@ -38,7 +40,7 @@ pub(super) fn run(args: &Args, yes: bool) -> Result<u8, Failure> {
 
 fn show(change: &TestsChange) {
     let why = match &change.why[..] {
-        "" => "The agent says nothing of them.".to_owned(),
+        "" => "The agent does not mention them.".to_owned(),
         why => format!("The agent says: {why}"),
     };
     let count = counted(change.changes.len() as u64, "change");

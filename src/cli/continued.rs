@@ -182,7 +182,7 @@ fn continued(args: &mut Args, last: Option<LastRun>, iterations: Option<u32>) ->
     let Some(last) = last else {
         return Err(Failure::new(
             FailureKind::Failed,
-            "no run in this project yet, so there is none to continue",
+            "no run in this project yet, so there is nothing to continue",
         )
         .hint("`ralph` starts one"));
     };
@@ -217,7 +217,7 @@ fn continued(args: &mut Args, last: Option<LastRun>, iterations: Option<u32>) ->
         && !view.messages.iter().any(|message| message.is_queued())
     {
         complain(&format!(
-            "nobody has answered what blocked the run: its tasks are tried again as they are\nhint: {}",
+            "the questions that blocked the run are not answered: its tasks are tried again unchanged\nhint: {}",
             hint_for(&Hint::Answer, view)
         ));
     }
@@ -280,19 +280,19 @@ fn used_up(args: &Args, view: &RunView) -> Option<(String, String)> {
     Some(match reached {
         LimitKind::MaxIterations => {
             let counted = counted(u64::from(view.iterations.counted), "iteration");
-            (format!("has used up its {counted}"), more("allows 10 more"))
+            (format!("has reached its limit of {counted}"), more("allows 10 more"))
         }
         LimitKind::MaxTime => {
-            let why = format!("has used up its time, {}", short_duration(elapsed_ms));
+            let why = format!("has reached its time limit, {}", short_duration(elapsed_ms));
             (why, more("continues it"))
         }
         LimitKind::MaxCost => {
             let cost = view.usage.cost_usd.unwrap_or_default();
-            (format!("has used up its money, ${cost:.2}"), more("continues it"))
+            (format!("has reached its cost limit, ${cost:.2}"), more("continues it"))
         }
-        LimitKind::MaxTokens => ("has used up its tokens".to_owned(), more("continues it")),
+        LimitKind::MaxTokens => ("has reached its token limit".to_owned(), more("continues it")),
         LimitKind::TaskIterations | LimitKind::TaskCost | LimitKind::TaskTokens => (
-            format!("has only tasks left that are at their {} limit", limit_word(reached)),
+            format!("has only open tasks at their {} limit", limit_word(reached)),
             format!("`ralph continue {}` allows each of them more", raise_option(reached)),
         ),
         // Daily limits depend on the date, which is not known here.

@@ -138,7 +138,7 @@ fn read_answer(ask: u32, words: &[String], rules: &[String]) -> Result<Answer, F
         Answer::Allow { .. } if rest.is_some() => {
             let what = "a message goes to the agent with a no, not with a yes";
             let failure = usage(what, format!("ralph answer {ask} yes"));
-            return Err(failure.hint("`ralph steer --now \"…\"` sends a message of its own"));
+            return Err(failure.hint("`ralph steer --now \"…\"` sends a separate message"));
         }
         Answer::Allow { remember: None } | Answer::Deny { .. } | Answer::Words { .. } if !rules.is_empty() => {
             let what = "a rule is added with `always` or `project`";

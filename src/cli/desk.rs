@@ -155,7 +155,7 @@ impl ProjectCheckpoint {
         let repository = taken
             .inspect_err(|why| {
                 complain(&format!(
-                    "note: a change of the agent's to this project could not be undone: {why}"
+                    "note: a change by the agent to this project could not be undone: {why}"
                 ))
             })
             .ok();

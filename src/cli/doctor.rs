@@ -101,7 +101,7 @@ pub(super) fn run(args: &Args, format: DoctorFormatArg, supervisor: &Supervisor)
 /// The finding that the project's own files are not trusted and therefore ignored.
 fn untrusted(left_out: String) -> DoctorFinding {
     DoctorFinding::new("trust", FindingState::Weak, left_out)
-        .todo("`ralph trust --show` shows what they say, `ralph trust` trusts them")
+        .todo("`ralph trust --show` shows their contents, `ralph trust` trusts them")
 }
 
 fn configuration(loaded: &Result<Loaded, Failure>, paths: &str) -> DoctorFinding {

@@ -55,9 +55,9 @@ pub(super) fn list(args: &Args) -> Result<u8, Failure> {
     }
     print(match (goals.enabled.is_empty(), goals.disabled.is_empty()) {
         (true, true) => {
-            "no goals: nothing but the agent's word would end a run. Name one, and ralph verifies:\n  ralph --goal tests='cargo test'\n"
+            "no goals: only the agent's word would end a run. With one, ralph verifies the work:\n  ralph --goal tests='cargo test'\n"
         }
-        (true, false) => "all goals are off (`\"enabled\": false`): nothing but the agent's word would end a run\n",
+        (true, false) => "all goals are off (`\"enabled\": false`): only the agent's word would end a run\n",
         (false, _) => "`ralph goals check` runs them once, `ralph goals assay` tries known cheats on a copy\n",
     });
     Ok(0)

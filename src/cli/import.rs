@@ -83,7 +83,7 @@ pub(super) fn run(args: &Args, wish: ImportArgs<'_>, supervisor: &Supervisor) ->
     complain_if_any(&left_in_words(&imported.left, &file));
     let to = to.display();
     complain(&format!(
-        "next: read it and make each task small enough for one session; `ralph {to}` starts"
+        "next: read it and make each task small enough for one session; `ralph {to}` starts the run"
     ));
     Ok(0)
 }
@@ -114,7 +114,7 @@ fn unreadable(file: &str, error: &ReadError) -> Failure {
         false => with_causes(error),
     };
     Failure::new(FailureKind::Failed, format!("{file}: {why}")).hint(match error {
-        ReadError::TooLarge { .. } => "split it: a plan is for what is to be done next",
+        ReadError::TooLarge { .. } => "split it: a plan contains the next tasks",
         ReadError::NotAFile { .. } | ReadError::NotUtf8 { .. } | ReadError::System(_) => {
             "`ralph import FILE` reads requirements from a file, `ralph import -` from standard input"
         }
@@ -157,7 +157,7 @@ fn left_in_words(left: &[u32], file: &str) -> String {
         (_, _) => ("were", "lines"),
     };
     format!(
-        "{} of {file} {were} not taken, since nothing says that it is required: {line} {}{more}",
+        "{} of {file} {were} left out, since nothing marks it as required: {line} {}{more}",
         counted(left.len() as u64, "passage"),
         shown.join(", ")
     )
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn each_line_of_what_was_not_taken_is_named_once() {
         assert_eq!(left_in_words(&[], "req.md"), "");
-        assert!(left_in_words(&[3], "req.md").starts_with("1 passage of req.md was not taken, "));
+        assert!(left_in_words(&[3], "req.md").starts_with("1 passage of req.md was left out, "));
         assert!(left_in_words(&[3, 18, 18, 20], "req.md").ends_with(": lines 3, 18, 20"));
         let many: Vec<u32> = (1..=50).collect();
         assert!(left_in_words(&many, "req.md").ends_with(", 40 and 10 more"));

@@ -37,8 +37,9 @@ pub(super) fn run(args: &Args, wish: &AgentImportArgs<'_>, supervisor: &Supervis
     // Refused before the agent's session, which costs money.
     if !wish.yes && !console::is_answered() {
         return Err(
-            Failure::new(FailureKind::Usage, "not a terminal, so the result cannot be confirmed")
-                .hint("`--yes` accepts the plan that the agent writes, if it can be read and nothing is missing from it"),
+            Failure::new(FailureKind::Usage, "not a terminal, so the result cannot be confirmed").hint(
+                "`--yes` accepts the plan that the agent writes, if it can be read and nothing is missing from it",
+            ),
         );
     }
     let place = trust::place_to_run(args)?;
@@ -55,7 +56,7 @@ pub(super) fn run(args: &Args, wish: &AgentImportArgs<'_>, supervisor: &Supervis
         code => {
             complain(
                 "the agent did not finish the plan: nothing is written\n\
-                 hint: the same command again asks it once more; without `--with-agent`, structure alone makes a plan",
+                 hint: run the same command again to retry; without `--with-agent`, the plan is made from the structure alone",
             );
             return Ok(code);
         }
@@ -69,7 +70,7 @@ pub(super) fn run(args: &Args, wish: &AgentImportArgs<'_>, supervisor: &Supervis
         supervisor,
     ));
     if before.as_deref() == Some(plan.as_bytes()) {
-        complain("the plan is what it was: nothing is written");
+        complain("the plan is unchanged: nothing is written");
         return Ok(0);
     }
     if !wish.yes {
@@ -101,9 +102,9 @@ fn accepted(path: &Path, found: Option<&Imported>) -> Result<String, Failure> {
     let refused = |why: String| {
         Failure::new(
             FailureKind::Failed,
-            format!("what the agent wrote cannot be the plan: {why}"),
+            format!("the file of the agent is not a valid plan: {why}"),
         )
-        .hint("nothing is written; without `--with-agent`, structure alone makes a plan")
+        .hint("nothing is written; without `--with-agent`, the plan is made from the structure alone")
     };
     let bytes = read_bytes(path, PLAN_CAP_BYTES).map_err(|error| refused(with_causes(&error)))?;
     let read = ralph_plan::read_bytes(PlanKind::Markdown, &bytes).map_err(|error| refused(error.to_string()))?;
@@ -158,9 +159,9 @@ fn write(to: &Path, before: Option<&[u8]>, plan: &str) -> Result<(), Failure> {
         )
     })?;
     if !written {
-        let why = format!("{}: it has changed meanwhile and is left as it is", to.display());
+        let why = format!("{}: the file changed meanwhile and was not overwritten", to.display());
         return Err(Failure::new(FailureKind::Failed, why)
-            .hint("the same command again shows the difference to what is there now"));
+            .hint("run the same command again to see the difference to the current file"));
     }
     Ok(())
 }

@@ -70,11 +70,11 @@ pub(super) fn run(args: &Args, wish: InitArgs<'_>, supervisor: &Supervisor) -> R
     let root = git_root(&place.project);
     match &root {
         Some(root) if *root != place.project => complain(&format!(
-            "note: this is below the repository {}; ralph works in the directory it is started in",
+            "note: this is below the repository {}; ralph works in the directory in which it starts",
             root.display()
         )),
         Some(_) => {}
-        None => complain("note: no git repository: changes cannot be shown or restored; `git init` makes one"),
+        None => complain("note: no git repository: changes cannot be shown or restored; `git init` creates one"),
     }
     if !begin(args, &place, wish, supervisor)? {
         return Ok(0);
@@ -138,7 +138,7 @@ pub(super) fn begin(
         files.extend(instructions.take());
     }
     if files.is_empty() {
-        print("nothing to do: there is a plan, and .ralph/config.json is there or nothing was found for it\n");
+        print("nothing to do: the plan exists, and so does .ralph/config.json, or no goals were found for it\n");
         ask(args, place, wish)?;
         return Ok(true);
     }
@@ -186,7 +186,7 @@ fn named_goals(args: &Args, wish: InitArgs<'_>) -> Result<Vec<CommandSuggestion>
 }
 
 fn config_is_there(goal: &CommandSuggestion) -> Failure {
-    let why = "there is a .ralph/config.json already, and nothing is overwritten";
+    let why = ".ralph/config.json exists already, and nothing is overwritten";
     Failure::new(FailureKind::Usage, why).hint(format!("add the goal to it: {}", written(goal)))
 }
 
@@ -203,8 +203,8 @@ fn instructions(project: &Path, goals: &[CommandSuggestion], wish: InitArgs<'_>)
         false => goals.to_vec(),
     };
     let why_not = match instructions_there(project) {
-        Some(there) => Some(format!("there is {there} already")),
-        None if found.is_empty() => Some("no command was found that it could tell".to_owned()),
+        Some(there) => Some(format!("{there} exists already")),
+        None if found.is_empty() => Some("no commands were found".to_owned()),
         None => None,
     };
     if let Some(why) = why_not {
@@ -223,9 +223,7 @@ fn instructions(project: &Path, goals: &[CommandSuggestion], wish: InitArgs<'_>)
 fn offer(project: &Path, instructions: &NewFile) -> Result<(), Failure> {
     let name = shown(project, &instructions.path);
     print(&format!("\n{name}:\n{}\n", indented(&instructions.text)));
-    complain(&format!(
-        "Write {name} as well, which tells agents these commands? [y/N]"
-    ));
+    complain(&format!("Also write {name}, which tells agents these commands? [y/N]"));
     if is_confirmed()? {
         create(project, instructions)?;
     }
@@ -259,7 +257,7 @@ fn refuse_home(project: &Path) -> Result<(), Failure> {
         Some(_) => return Ok(()),
     };
     let why = format!(
-        "{} is {what}, not a project: agents would work in all of it",
+        "{} is {what}, not a project: agents would have access to all of it",
         project.display()
     );
     Err(Failure::new(FailureKind::Usage, why).hint("change to the directory of your project, and try again"))
@@ -378,14 +376,14 @@ fn not_installed(project: &Path, goal: &CommandSuggestion, program: &str) -> Str
     let has_modules = project.join("node_modules").exists();
     let manager = goal.command.split_whitespace().next().unwrap_or_default();
     let how = match (goal.from, program) {
-        ("package.json", _) if !has_modules && program != manager => format!("`{manager} install` brings it"),
-        (_, "pytest") => "`python3 -m pip install pytest` brings it".to_owned(),
+        ("package.json", _) if !has_modules && program != manager => format!("`{manager} install` installs it"),
+        (_, "pytest") => "`python3 -m pip install pytest` installs it".to_owned(),
         _ => "install it first".to_owned(),
     };
     let what = if goal.from == NAMED {
         "kept, but"
     } else {
-        "left out, since"
+        "skipped, since"
     };
     format!("✖ {}: {what} `{program}` is not installed; {how}", goal.name)
 }
@@ -401,7 +399,7 @@ fn told(goal: &CommandSuggestion, result: &GoalResult) -> String {
         .find(|line| !line.trim().is_empty())
         .unwrap_or_default();
     format!(
-        "✖ {}, so the agent has to fix it: {}",
+        "✖ {}; the agent has to fix it: {}",
         goal_in_words(result),
         one_line(tail)
     )
@@ -416,15 +414,12 @@ fn new_files(
     let mut files = Vec::new();
     match ralph_plan::locate(project, None, Path::exists) {
         Ok(plan) if !tasks.is_empty() => {
-            let why = format!("there is a plan already: {}", shown(project, &plan));
+            let why = format!("a plan exists already: {}", shown(project, &plan));
             let add = |task: &String| format!("`ralph plan add \"{}\"` adds it", sample(task));
             return Err(Failure::new(FailureKind::Usage, why).hints(tasks.iter().map(add)));
         }
         Ok(plan) if !plan.is_file() => {
-            let why = format!(
-                "{}: it is in the place of a plan, and not a file",
-                shown(project, &plan)
-            );
+            let why = format!("{}: not a file, but in the place of a plan", shown(project, &plan));
             return Err(Failure::new(FailureKind::Configuration, why).hint("move it away, and try again"));
         }
         Ok(_) => {}
@@ -451,7 +446,7 @@ fn confirmed(files: &[NewFile], project: &Path, is_new: bool) -> Result<bool, Fa
             "init".to_owned()
         };
         return Err(
-            Failure::new(FailureKind::Usage, "not a terminal, so nobody can confirm it").hint(format!(
+            Failure::new(FailureKind::Usage, "not a terminal, so the result cannot be confirmed").hint(format!(
                 "`ralph {command} --yes` writes this, `ralph {command} --dry-run` only shows it"
             )),
         );
@@ -477,7 +472,7 @@ fn create(project: &Path, new: &NewFile) -> Result<(), Failure> {
     let name = shown(project, &new.path);
     create_new(&new.path, &new.text).map_err(|error| {
         let what = format!("{name}: cannot be written: {error}");
-        Failure::new(FailureKind::Failed, what).hint("what was written before it is kept; nothing is overwritten")
+        Failure::new(FailureKind::Failed, what).hint("files written before are kept; nothing is overwritten")
     })?;
     print(&format!("wrote {name}\n"));
     Ok(())

@@ -65,7 +65,7 @@ pub(super) fn run(
 /// Returns the agent's text if it can be shown as it is.
 fn accepted(file: &Path, name: &str) -> Result<String, Failure> {
     let refused = |why: &str| {
-        let what = format!("what the agent wrote cannot be {name}: {why}");
+        let what = format!("the file of the agent is not a valid {name}: {why}");
         Failure::new(FailureKind::Failed, what).hint("`--agents-md` writes one without an agent")
     };
     let bytes = read_bytes(file, CAP_BYTES).map_err(|error| refused(&with_causes(&error)))?;

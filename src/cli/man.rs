@@ -92,7 +92,7 @@ fn page(command: &Command, name: &str) -> String {
         page += &after_help(&after.to_string());
     }
     if name != "ralph" {
-        page += ".SH SEE ALSO\n.BR ralph (1),\nwhose page has the flags of all commands and the exit codes.\n";
+        page += ".SH SEE ALSO\n.BR ralph (1),\nfor the flags of all commands and the exit codes.\n";
     }
     page
 }

@@ -143,7 +143,7 @@ fn refuse_plan<'f>(mut given: impl Iterator<Item = &'f Flag>, instead: &str) -> 
         false => Ok(()),
         true => Err(
             Failure::new(FailureKind::Usage, "`--plan` names one plan, and a batch has several")
-                .hint(format!("name them without it: `{instead}`")),
+                .hint(format!("leave it out: `{instead}`")),
         ),
     }
 }
@@ -401,7 +401,7 @@ fn status(args: &Args, json: bool, supervisor: &Supervisor) -> Result<u8, Failur
     if !board.asks.is_empty() {
         let asks = counted(board.asks.len() as u64, "question");
         complain(&format!(
-            "hint: {asks} for you: `ralph many attach` shows them, and takes answers"
+            "hint: {asks} for you: `ralph many attach` shows and answers them"
         ));
     }
     if board.end.is_some() {
@@ -477,12 +477,16 @@ fn cancel(args: &Args, plan: Option<&str>, supervisor: &Supervisor) -> Result<u8
             .all(|plan| plan.cancelled || matches!(plan.phase, PlanPhase::Merged { .. } | PlanPhase::Kept { .. }))
     };
     if is_over(&batch) {
-        print("nothing to cancel: it is over\n");
+        print("nothing to cancel: the batch is over\n");
         return Ok(0);
     }
     if BatchLock::is_held(&place.paths) {
-        let refused =
-            |error: std::io::Error| Failure::new(FailureKind::Failed, format!("the request cannot be sent to the batch: {error}"));
+        let refused = |error: std::io::Error| {
+            Failure::new(
+                FailureKind::Failed,
+                format!("the request cannot be sent to the batch: {error}"),
+            )
+        };
         many::ask_to_cancel(&paths, plan.as_ref()).map_err(refused)?;
         let deadline = std::time::Instant::now() + PATIENCE;
         while !is_over(&last(&place)?.1) {
@@ -491,7 +495,7 @@ fn cancel(args: &Args, plan: Option<&str>, supervisor: &Supervisor) -> Result<u8
                 many::take_back(&paths, plan.as_ref());
                 return Err(
                     Failure::new(FailureKind::Failed, "the batch has not acted on the request yet")
-                        .hint("`ralph many status` shows what it does"),
+                        .hint("`ralph many status` shows its state"),
                 );
             }
             std::thread::sleep(PAUSE);
@@ -503,8 +507,8 @@ fn cancel(args: &Args, plan: Option<&str>, supervisor: &Supervisor) -> Result<u8
         cancel_jobs(&place, &id, &batch, plan.as_ref(), supervisor)?;
     }
     print(&match plan {
-        Some(plan) => format!("{plan}: cancelled; its branch `{}` stays\n", id.branch(&plan)),
-        None => format!("batch {id}: cancelled; what is not merged stays on its branches\n"),
+        Some(plan) => format!("{plan}: cancelled; its branch `{}` is kept\n", id.branch(&plan)),
+        None => format!("batch {id}: cancelled; unmerged work is kept on its branches\n"),
     });
     Ok(0)
 }
@@ -528,10 +532,10 @@ fn cancel_jobs(
             let job = known.job.as_ref().and_then(|job| job.id.as_deref()).unwrap_or("?");
             Failure::new(
                 FailureKind::Failed,
-                format!("{}: job {job} may go on: {} {why}", known.name, batch.engine),
+                format!("{}: job {job} may still run: {} {why}", known.name, batch.engine),
             )
             .hint(
-                "cancel it there, or type the same again once it answers; `ralph many resume` would cancel it as well",
+                "cancel it there, or run the same command again once it answers; `ralph many resume` cancels it as well",
             )
         })?;
     }
@@ -574,7 +578,7 @@ fn leave_board(place: &ProjectPlace, began: &BatchBegan) -> Result<u8, Failure> 
     errors.for_each(complain);
     Err(
         Failure::new(FailureKind::Failed, "the batch was interrupted: its process has ended")
-            .hint("`ralph many resume` goes on with it"),
+            .hint("`ralph many resume` continues it"),
     )
 }
 
@@ -596,6 +600,6 @@ fn attach_to(args: &Args, plan: &str, supervisor: &Supervisor) -> Result<u8, Fai
     match paths.latest_run() {
         Some(run) => replay::replay(args, &place, &paths, &run, 1.0, supervisor),
         None => Err(Failure::new(FailureKind::Failed, format!("{plan} has not run yet"))
-            .hint("`ralph many status` shows what each plan is at")),
+            .hint("`ralph many status` shows the status of each plan")),
     }
 }

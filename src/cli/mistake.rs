@@ -85,10 +85,10 @@ fn of_an_agent(error: &clap::Error) -> Option<&'static str> {
             "agents do not ask for permission by default (`--permission-mode auto`); see `ralph permissions --help`",
         ),
         "--approval-mode" | "--ask-for-approval" | "--permissions" => Some(
-            "`--permission-mode ask` has you asked, `restricted` denies what no rule allows, `readonly` lets agents only read",
+            "`--permission-mode ask` asks you, `restricted` denies what no rule allows, `readonly` only allows reading",
         ),
         "--allowedTools" | "--allowed-tools" | "--disallowedTools" | "--disallowed-tools" => {
-            Some("rules say it: \"permissions\": {\"allow\": [\"Bash(npm run *)\"]} in .ralph/config.json")
+            Some("use rules: \"permissions\": {\"allow\": [\"Bash(npm run *)\"]} in .ralph/config.json")
         }
         _ => None,
     }
@@ -208,11 +208,17 @@ mod tests {
     #[test]
     fn what_agents_call_it_is_told_in_ralphs_words() {
         for (flag, hint) in [
-            ("--yolo", "`--permission-mode auto` is the default"),
-            ("--full-auto", "`--permission-mode auto` is the default"),
+            (
+                "--yolo",
+                "do not ask for permission by default (`--permission-mode auto`)",
+            ),
+            (
+                "--full-auto",
+                "do not ask for permission by default (`--permission-mode auto`)",
+            ),
             (
                 "--dangerously-skip-permissions",
-                "`--permission-mode auto` is the default",
+                "do not ask for permission by default (`--permission-mode auto`)",
             ),
             ("--approval-mode=yolo", "`--permission-mode ask`"),
             ("--allowedTools", "\"permissions\""),

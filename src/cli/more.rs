@@ -41,7 +41,7 @@ pub(super) fn of_running(args: &Args) -> Result<Option<u8>, Failure> {
         return Ok(None);
     }
     if let Some(other) = given.iter().find(|flag| !is_limit(flag)) {
-        let why = format!("`{}` cannot be changed while the run goes on", other.name);
+        let why = format!("`{}` cannot be changed while the run is active", other.name);
         return Err(Failure::new(FailureKind::Usage, why).hint("`ralph stop`, then `ralph continue` with it"));
     }
     let is_given = |key: &str| given.iter().any(|flag| flag.key == key);

@@ -78,7 +78,7 @@ pub(super) fn is_task(typed: &str) -> bool {
 /// A [`Failure`] if the text is not a task, or if a plan is named besides.
 pub(super) fn check(args: &Args, task: &str) -> Result<GivenTask, Failure> {
     if args.settings.given.iter().any(|flag| flag.name == "--plan") {
-        let why = "a task and a plan are named: a run is of one of them";
+        let why = "a task and a plan are given: a run works on one of them";
         return Err(Failure::new(FailureKind::Usage, why)
             .hint("leave out `--plan` to run the task alone")
             .hint("or add it to the plan: ralph plan --plan FILE add \"TASK\""));
@@ -147,7 +147,7 @@ impl GivenTask {
 
 /// The error for a task without words.
 pub(super) fn empty() -> Failure {
-    Failure::new(FailureKind::Usage, "the task has no words in it").hint("ralph \"Build a web app\"")
+    Failure::new(FailureKind::Usage, "the task has no words").hint("ralph \"Build a web app\"")
 }
 
 fn read(path: &Path) -> Option<PlanSnapshot> {

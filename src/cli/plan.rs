@@ -100,7 +100,7 @@ impl ProjectPlan {
                 false => failure.message,
             };
             Failure::new(FailureKind::Configuration, format!("{}: {why}", self.name))
-                .hint("`ralph init` begins one, `--plan FILE` names another")
+                .hint("`ralph init` creates one, `--plan FILE` names another")
         })
     }
 
@@ -178,7 +178,7 @@ impl ProjectPlan {
                 position,
                 rule: "adapter",
                 text: format!("there is no adapter `{adapter}`{near}"),
-                hint: "`ralph adapters list` shows those there are",
+                hint: "`ralph adapters list` shows all adapters",
             }
         });
         advice.collect()
@@ -243,11 +243,10 @@ impl ProjectPlan {
                 return Ok(0);
             }
         }
-        Err(Failure::new(
-            FailureKind::Failed,
-            format!("{}: it is changed all the time", self.name),
+        Err(
+            Failure::new(FailureKind::Failed, format!("{}: the file keeps changing", self.name))
+                .hint("try again when the agent is not writing it"),
         )
-        .hint("try again when the agent is not writing it"))
     }
 
     fn not_added(&self, error: &AddError) -> Failure {
@@ -266,7 +265,7 @@ impl ProjectPlan {
             FailureKind::Failed,
             format!("{}: cannot be written: {error}", self.name),
         )
-        .hint("the plan is as it was")
+        .hint("the plan is unchanged")
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) fn replay(
         let recordings = paths.run(run).dir().join("iterations");
         return Err(
             Failure::new(FailureKind::Usage, "a replay needs a terminal").hint(format!(
-                "the recordings are in {}: `asciinema play` shows them, too",
+                "the recordings are in {}: `asciinema play` also shows them",
                 recordings.display()
             )),
         );

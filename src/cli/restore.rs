@@ -149,8 +149,8 @@ fn named_run<'a>(runs: &'a [RunId], named: &str) -> Result<&'a RunId, Failure> {
         [] => Err(unknown()),
         [run] => Ok(run),
         [..] => {
-            let why = format!("`{named}` is a part of the ids of {} runs", meant.len());
-            let hint = format!("type more of one: {}", listed(&mut meant.into_iter().rev()));
+            let why = format!("`{named}` matches the ids of {} runs", meant.len());
+            let hint = format!("type more of the id: {}", listed(&mut meant.into_iter().rev()));
             Err(Failure::new(FailureKind::Usage, why).hint(hint))
         }
     }
@@ -222,7 +222,7 @@ fn list(repository: &Repository, paths: &ProjectPaths, run: &RunId) -> Result<()
         }
     }
     text.push_str(
-        "`ralph restore N` restores the files as they were after iteration N; `--before` as they were before it; `--undo` takes it back\n",
+        "`ralph restore N` restores the files as they were after iteration N; `--before` as they were before it; `--undo` undoes the last restore\n",
     );
     print_coloured(&text);
     Ok(())
@@ -237,7 +237,7 @@ fn confirmed(question: &str) -> Result<bool, Failure> {
         return Err(Failure::new(FailureKind::Usage, "not a terminal").hint("pass `--yes` to confirm"));
     }
     print(&format!(
-        "{question}\nA checkpoint of the present state is made first. [y/N] "
+        "{question}\nA checkpoint of the current state is made first. [y/N] "
     ));
     is_confirmed()
 }
@@ -259,7 +259,7 @@ fn in_words(restored: &RestoreResult, named: Option<&str>) -> String {
     let of = named.map_or_else(String::new, |run| format!(" --run {run}"));
     writeln!(
         text,
-        "{written} written, {} deleted; `ralph restore --undo{of}` brings back what was there before",
+        "{written} written, {} deleted; `ralph restore --undo{of}` restores the previous state",
         restored.deleted.len()
     )
     .expect("a string takes every write");

@@ -156,7 +156,7 @@ fn shown(configured: &str, confiner: &Confiner, policy: &FilePolicy, manifest: O
     for place in policy.exposed() {
         writeln!(
             text,
-            "\nnot hidden: {}, since it lies in a place that may be written",
+            "\nnot hidden: {}, since it is inside a writable place",
             place.path.display()
         )
         .expect(WRITES);
@@ -217,7 +217,7 @@ fn tried(
     if confiner.level() == ConfinementLevel::None {
         return Err(Failure::new(
             FailureKind::Failed,
-            "this system has no Landlock, so that nothing can be confined",
+            "this system has no Landlock, so nothing can be confined",
         )
         .hint("Linux 5.13 or newer has it, unless it is left out of the kernel or of its `lsm=` list"));
     }

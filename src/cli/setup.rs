@@ -36,7 +36,7 @@ pub(super) fn run(args: &Args, name: &str, wish: InitArgs<'_>, supervisor: &Supe
     let directory = above.project.join(name);
     if wish.dry_run {
         let is_new = check_new(&directory)?;
-        let made = if is_new { "would be made" } else { "would be used" };
+        let made = if is_new { "would be created" } else { "would be used" };
         print(&format!(
             "{} {made}, with a repository, a plan and a first commit\n",
             directory.display()
@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args, name: &str, wish: InitArgs<'_>, supervisor: &Supe
     }
     made.keep();
     match committed(&directory, name, supervisor) {
-        Ok(()) => print(&format!("made {name} with a first commit\n")),
+        Ok(()) => print(&format!("created {name} with a first commit\n")),
         Err(why) => complain(&format!(
             "note: {name} was created, but nothing was committed: {}\n\
              hint: git config --global user.name \"NAME\" && git config --global user.email \"ADDRESS\"\n\
@@ -82,15 +82,18 @@ fn check_name(name: &str) -> Result<(), Failure> {
         _ if name.contains('/') => format!("`{name}` is a path, not a name"),
         _ if name.starts_with('-') => format!("`{name}` looks like a flag"),
         _ if name.chars().any(char::is_control) => {
-            format!("`{}` has characters in it that no name has", name.escape_debug())
+            format!(
+                "`{}` has characters that are not allowed in a name",
+                name.escape_debug()
+            )
         }
         _ if name.len() > NAME_CAP_BYTES => format!("the name is longer than {NAME_CAP_BYTES} bytes"),
         _ => return Ok(()),
     };
     let hint = match name.contains('/') {
-        true => "change to the directory above it first: `ralph setup NAME` makes the project there",
+        true => "change to the directory above it first: `ralph setup NAME` creates the project there",
         false => {
-            "`ralph setup my-project` makes the directory my-project; `ralph init` begins in a directory that is there"
+            "`ralph setup my-project` creates the directory my-project; `ralph init` sets up an existing directory"
         }
     };
     Err(Failure::new(FailureKind::Usage, why).hint(hint))
@@ -110,8 +113,8 @@ fn check_new(directory: &Path) -> Result<bool, Failure> {
         Ok(mut entries) => match entries.next() {
             None => Ok(false),
             Some(_) => Err(
-                Failure::new(FailureKind::Usage, format!("{name} is there already, and not empty"))
-                    .hint(format!("`cd {name} && ralph init` begins in a project that is there")),
+                Failure::new(FailureKind::Usage, format!("{name} exists already and is not empty"))
+                    .hint(format!("`cd {name} && ralph init` sets up an existing project")),
             ),
         },
     }
@@ -132,7 +135,7 @@ impl CreatedDirectory {
             fs::create_dir(directory).map_err(|error| {
                 Failure::new(
                     FailureKind::Failed,
-                    format!("{}: cannot be made: {error}", directory.display()),
+                    format!("{}: cannot be created: {error}", directory.display()),
                 )
                 .hint("change to a directory that you can write to")
             })?;

@@ -191,9 +191,9 @@ fn question_in_words(question: &Question) -> String {
         text.push_str(&format!("     {} {line}\n", index + 1));
     }
     let how = match (question.multiple, question.free_text) {
-        (true, true) => "several with commas, or in words of your own",
+        (true, true) => "several with commas, or in your own words",
         (true, false) => "several with commas",
-        (false, true) if !question.choices.is_empty() => "or in words of your own",
+        (false, true) if !question.choices.is_empty() => "or in your own words",
         (false, _) => return text,
     };
     text.push_str(&format!("     {how}\n"));

@@ -59,7 +59,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     ),
     (
         &["login", "auth"],
-        "agents log in by themselves: `ralph doctor` says which have, and what to type",
+        "each agent has its own login: `ralph doctor` shows which are logged in and what to type",
     ),
     (
         &["settings", "set", "get"],
@@ -111,7 +111,7 @@ pub(super) fn resolve(args: &mut Args) -> Result<Option<GivenTask>, Failure> {
             .hint("the plan is a file; ralph works in the directory in which it is started"));
     }
     if args.settings.given.iter().any(|flag| flag.name == "--plan") {
-        let why = format!("the plan is named twice: `{}` and `--plan`", first.display());
+        let why = format!("the plan is given twice: `{}` and `--plan`", first.display());
         return Err(Failure::new(FailureKind::Usage, why).hint("name it once"));
     }
     let Some(plan) = first.to_str() else {
@@ -127,8 +127,8 @@ fn no_command(first: &OsString, rest: &[OsString]) -> Failure {
         return one_task::empty();
     }
     if word == "-" {
-        return Failure::new(FailureKind::Usage, "a task is typed, and not read from stdin")
-            .hint("`ralph \"$(cat FILE)\"` takes it from a file; `ralph import -` makes a plan of what stdin has");
+        return Failure::new(FailureKind::Usage, "a task is an argument and not read from stdin")
+            .hint("`ralph \"$(cat FILE)\"` takes it from a file; `ralph import -` makes a plan from stdin");
     }
     if !rest.is_empty() || is_task(&word) {
         let words: Vec<_> = [first]
@@ -147,11 +147,11 @@ fn no_command(first: &OsString, rest: &[OsString]) -> Failure {
                 "a task is typed in quotes, without a command: ralph \"{}\"",
                 sample(task)
             ))
-            .hint("to tell it to the run that goes on here: ralph steer TEXT");
+            .hint("to send it to the active run: ralph steer TEXT");
     }
     if word.contains(['/', '.']) {
         return Failure::new(FailureKind::Configuration, format!("{word}: there is no such file"))
-            .hint("a plan is a check-list with lines `- [ ] …`: `ralph init` begins one")
+            .hint("a plan is a checklist with lines `- [ ] …`: `ralph init` creates one")
             .hint("a task is a sentence: ralph \"Build a web app\"");
     }
     let mut failure = Failure::new(FailureKind::Usage, format!("`{word}` is not a command"));
@@ -225,7 +225,7 @@ mod tests {
             let missing = said(&[missing]);
             assert!(missing.contains("there is no such file\nhint: a plan is"), "{missing}");
         }
-        assert!(said(&[" "]).starts_with("error: the task has no words in it\nhint: ralph \""));
+        assert!(said(&[" "]).starts_with("error: the task has no words\nhint: ralph \""));
         assert!(said(&["-"]).contains("ralph import -"));
     }
 }

@@ -99,7 +99,7 @@ pub(super) fn place_to_look(args: &Args) -> Result<ProjectPlace, Failure> {
     let (place, left_out) = place_and_what_is_left_out(args)?;
     if let Some(left_out) = left_out {
         warn(&format!(
-            "{left_out}: left out; `ralph trust --show` shows what they say, `ralph trust` trusts them"
+            "{left_out}: left out; `ralph trust --show` shows their contents, `ralph trust` trusts them"
         ));
     }
     Ok(place)
@@ -131,7 +131,7 @@ pub(super) fn run(args: &Args, show: bool, takes_back: bool) -> Result<u8, Failu
     refuse_agent(&own.place.paths, UserOnlyAction::Trust)?;
     if takes_back {
         print(match revoke(&own.place.paths)? {
-            true => "not trusted any more: ralph asks before this project's own files count again\n",
+            true => "no longer trusted: ralph asks before it uses this project's own files again\n",
             false => "nothing of this project was trusted\n",
         });
         return Ok(0);
@@ -142,7 +142,7 @@ pub(super) fn run(args: &Args, show: bool, takes_back: bool) -> Result<u8, Failu
     print(&in_words(&own.changes, DisplayExtent::Whole));
     let all = own.trust()?;
     print(&match all.len() as u64 {
-        0 => "trusted: this project has no files of its own for ralph any more\n".to_owned(),
+        0 => "trusted: this project no longer has files of its own for ralph\n".to_owned(),
         count => format!(
             "trusted: {}; ralph asks again when they change\n",
             counted(count, "file")
@@ -164,7 +164,7 @@ fn shown(own: &TrustedFiles) -> Result<u8, Failure> {
         return Ok(0);
     }
     print(&in_words(&whole, DisplayExtent::Whole));
-    print("all of this is trusted; `ralph trust --revoke` takes it back\n");
+    print("all of this is trusted; `ralph trust --revoke` withdraws the trust\n");
     Ok(0)
 }
 
@@ -203,8 +203,8 @@ fn confirmed(changes: &[OwnFileChange]) -> Result<bool, Failure> {
 
 fn refusal(changes: &[OwnFileChange]) -> Failure {
     Failure::new(FailureKind::Configuration, untrusted(changes))
-        .hint("`ralph trust --show` shows what they say, `ralph trust` trusts them as they are")
-        .hint("`--trust-project` lets them count for one command, whatever they say")
+        .hint("`ralph trust --show` shows their contents, `ralph trust` trusts them in their current state")
+        .hint("`--trust-project` trusts them for one command without asking")
 }
 
 /// Names the files that are not trusted.

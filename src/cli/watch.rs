@@ -81,7 +81,7 @@ async fn until_over(paths: &ProjectPaths, shown: &mut StatusDisplay) -> Result<u
             Err(ControlError::NotRunning) => {}
             Err(ControlError::NoAnswer { source, .. }) if source.kind() == io::ErrorKind::TimedOut => {
                 if said != WatchMessage::Silent {
-                    complain("the running ralph does not answer: waiting until it does (Ctrl-C leaves)");
+                    complain("the running ralph does not answer: waiting for it (Ctrl-C leaves)");
                     said = WatchMessage::Silent;
                 }
             }

@@ -347,7 +347,7 @@ pub(super) fn compiled_python(scratch: &Path) -> PathBuf {
 /// Returns the directory of a project that the relative path `workspace` names.
 ///
 /// # Errors
-/// Why a goal cannot run there: the directory is missing, or a link leads out of the project.
+/// Why a goal cannot run there: the directory is missing, or a link is outside of the project.
 fn directory(project: &Path, workspace: &str) -> Result<PathBuf, String> {
     let path = project.join(workspace);
     let is_within = match (path.canonicalize(), project.canonicalize()) {
@@ -355,7 +355,7 @@ fn directory(project: &Path, workspace: &str) -> Result<PathBuf, String> {
         (Err(_), _) | (_, Err(_)) => true,
     };
     match (is_within, path.is_dir()) {
-        (false, _) => Err(format!("its workspace `{workspace}` leads out of the project")),
+        (false, _) => Err(format!("its workspace `{workspace}` is outside of the project")),
         (true, false) => Err(format!("its workspace `{workspace}` is not a directory of the project")),
         (true, true) => Ok(path),
     }

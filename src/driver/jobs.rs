@@ -355,7 +355,7 @@ impl JobContext {
         }
         self.found_tests(job, why).unwrap_or_else(|error| {
             let why = with_causes(&error);
-            notices.push(Notice::warning(format!("Changed tests cannot be looked at: {why}.")));
+            notices.push(Notice::warning(format!("Changed tests cannot be examined: {why}.")));
             None
         })
     }

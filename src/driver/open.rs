@@ -40,7 +40,7 @@ use super::{
 pub enum OpenError {
     #[error(transparent)]
     Paths(#[from] PathsError),
-    #[error("the tests as they were cannot be compared")]
+    #[error("the tests cannot be compared with the originals")]
     Originals(#[from] GuardError),
     #[error(transparent)]
     Lock(#[from] LockError),

@@ -377,7 +377,7 @@ pub(super) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-const GAVE_UP_LOOKING: &str = "an internal error while the iteration's result was looked at";
+const GAVE_UP_LOOKING: &str = "an internal error while the result of the iteration was examined";
 
 /// Returns the verification for a look that panicked.
 fn nothing_verified() -> Verification {

@@ -305,7 +305,7 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> ControlReply {
         }
         UserCommand::SetPermissionMode { mode } => format!("the mode is `{}` already", mode_word(*mode)),
         UserCommand::Pause => "paused already".to_owned(),
-        UserCommand::Resume => "neither paused nor about to stop".to_owned(),
+        UserCommand::Resume => "the run is neither paused nor about to stop".to_owned(),
         UserCommand::WithdrawStop => "no stop is planned".to_owned(),
         UserCommand::Skip => "no iteration is running".to_owned(),
         UserCommand::RetryNow => "not waiting".to_owned(),
@@ -348,7 +348,7 @@ fn answer_in_words(ask: u32, answer: &Answer, events: &[Event]) -> String {
         (Answer::Allow { .. }, Some(rules)) => format!("question {ask}: allowed, and from now on {rules}"),
         (Answer::Words { .. }, _) => format!("question {ask}: answered"),
         (Answer::Deny { .. }, _) if events.iter().any(is_queued) => {
-            format!("question {ask}: denied; the agent takes no message now: yours goes into the next prompt")
+            format!("question {ask}: denied; the agent accepts no messages now: yours goes into the next prompt")
         }
         (Answer::Deny { .. }, _) => format!("question {ask}: denied"),
     }
@@ -408,7 +408,7 @@ fn message_in_words(kind: SteeringKind, events: &[Event], state: &LoopState) -> 
             )
         }
         (SteeringKind::Now, Phase::Running { .. }, None) => format!("message {id} is sent to the running agent"),
-        (SteeringKind::Standing, ..) => format!("message {id} goes into every prompt from the next on"),
+        (SteeringKind::Standing, ..) => format!("message {id} goes into every prompt, beginning with the next one"),
         (SteeringKind::Now | SteeringKind::Next, ..) => format!("message {id} goes into the next prompt"),
     }
 }

@@ -181,7 +181,7 @@ pub(super) fn recover(record: &Path, project: &Path) -> Option<Notice> {
             ended.put_back.join(", ")
         ))),
         Err(error) => Some(Notice::warning(format!(
-            "Files of the agent's could not be put back after a trial: {}.",
+            "Files of the agent could not be restored after a trial: {}.",
             with_causes(&error)
         ))),
     }
@@ -362,7 +362,7 @@ pub(super) async fn look(
         && let Err(error) = blocking(move || in_place.end()).await
     {
         let why = with_causes(&error);
-        look.trial.get_or_insert_default().problem = Some(format!("the agent's files could not be put back: {why}"));
+        look.trial.get_or_insert_default().problem = Some(format!("the agent's files could not be restored: {why}"));
     }
     look
 }

@@ -46,7 +46,7 @@ pub(crate) enum BatchError {
     Paths(#[from] PathsError),
     #[error("signals cannot be received")]
     Signals(#[source] std::io::Error),
-    #[error("the target cannot be made: {0}")]
+    #[error("the target branch cannot be created: {0}")]
     Target(String),
     #[error("{0}")]
     Lost(String),

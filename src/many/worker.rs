@@ -271,7 +271,7 @@ impl Site {
         if let Some(checked_out) = self.branches.checked_out_in(&batch.target).map_err(git_failure)?
             && !self.branches.is_clean(&checked_out, false).map_err(git_failure)?
         {
-            let why = format!("{} has changes that are not committed", checked_out.display());
+            let why = format!("{} has uncommitted changes", checked_out.display());
             return Ok(TaskResult::TargetInUse { why });
         }
         let onto = self.tip(&batch.target)?;
@@ -287,7 +287,9 @@ impl Site {
         self.branches.commit_all(&tree, &message).map_err(git_failure)?;
         if !self.branches.advance_to_head(&tree, &branch).map_err(git_failure)? {
             let tree = tree.display();
-            return Err(format!("{tree} has another branch checked out, without all commits of `{branch}`"));
+            return Err(format!(
+                "{tree} has another branch checked out, without all commits of `{branch}`"
+            ));
         }
         let repositories = self.branches.new_repositories(&onto, &branch).map_err(git_failure)?;
         if let Some(path) = repositories.first() {
@@ -423,7 +425,7 @@ impl Site {
             let target = self.tip(&batch.target)?;
             let kept = |why: String| Ok(TaskResult::WorkTreeKept { why });
             if !self.branches.is_ancestor(&tip, &target).map_err(git_failure)? {
-                return kept(format!("`{branch}` has commits that `{}` has not", batch.target));
+                return kept(format!("`{branch}` has commits that are not in `{}`", batch.target));
             }
             let has_tree = self.branches.has_tree(&tree).map_err(git_failure)?;
             let is_merged = || -> Result<bool, GitError> {
@@ -434,7 +436,7 @@ impl Site {
             }
             if has_tree && let Some(file) = self.branches.ignored_files(&tree).map_err(git_failure)?.first() {
                 return kept(format!(
-                    "{} has `{file}`, which git ignores and no commit has",
+                    "{} has `{file}`, which git ignores and no commit contains",
                     tree.display()
                 ));
             }
@@ -480,7 +482,7 @@ impl Site {
 
     fn tip(&self, branch: &str) -> Result<String, TaskFailure> {
         let tip = self.branches.tip(branch).map_err(git_failure)?;
-        tip.ok_or_else(|| format!("the branch `{branch}` is gone"))
+        tip.ok_or_else(|| format!("the branch `{branch}` no longer exists"))
     }
 
     pub(super) fn trust(&self, state: &ProjectPaths) -> Result<(), TaskFailure> {

@@ -76,7 +76,7 @@ impl SharedReaders {
         work: impl FnOnce(&RunCache, &Supervisor) -> HttpResult<T> + Send + 'static,
     ) -> HttpResult<(T, OwnedSemaphorePermit)> {
         let permit = Arc::clone(permits).acquire_owned().await;
-        let permit = permit.map_err(|_| ApiProblem::failed("the server ends"))?;
+        let permit = permit.map_err(|_| ApiProblem::failed("the server is stopping"))?;
         let desk = self.clone();
         let done = tokio::task::spawn_blocking(move || work(&desk.shelf, &desk.supervisor)).await;
         let done = done.map_err(|error| ApiProblem::failed(error.to_string()))??;

@@ -138,7 +138,7 @@ async fn not_for_an_agent(Extension(role): Extension<ClientRole>, request: Reque
     match role {
         ClientRole::User | ClientRole::Reader => Ok(next.run(request).await),
         ClientRole::Agent => Err(ApiProblem::forbidden(
-            "the runs of all projects are for their user: an agent looks at its own with `ralph status`",
+            "only the user can see the runs of all projects; an agent sees its own with `ralph status`",
         )),
     }
 }

@@ -94,7 +94,7 @@ async fn answer(
     match role {
         ClientRole::User => {}
         ClientRole::Reader | ClientRole::Agent => {
-            return Err(ApiProblem::forbidden("only the user answers what an agent asks"));
+            return Err(ApiProblem::forbidden("only the user can answer an agent"));
         }
     }
     if matches!(answer, Answer::Allow { remember: Some(_) }) {
@@ -108,7 +108,7 @@ async fn answer(
     let left = kept.read(move |paths, run, _| {
         if paths.latest_run().as_ref() != Some(run) {
             return Err(ApiProblem::conflict(
-                "a later run of this project has taken its place: only the last one is answered",
+                "this project has a later run: only the last one accepts answers",
             ));
         }
         driver::leave(paths, &message, None).map_err(|error| match error {
@@ -172,9 +172,7 @@ async fn events(
 
 async fn nothing_to_do(kept: StoredRun, method: Method) -> ApiProblem {
     match method {
-        Method::GET | Method::HEAD => {
-            ApiProblem::not_found("no such route of a run that is over; GET /doc lists those there are")
-        }
+        Method::GET | Method::HEAD => ApiProblem::not_found("no such route of a past run; GET /doc lists the routes"),
         _ => ApiProblem::conflict(format!(
             "run {} is not active (read-only); `ralph` in its project resumes it or starts the next",
             kept.run()

@@ -140,7 +140,7 @@ async fn a_stream_begins_with_its_hello_ends_with_the_exit_code_and_has_each_rec
     let address = Address::Socket(run.socket());
     let refused = FrameReader::open(&address, StreamPurpose::AsScreen, Some(99)).unwrap_err();
     assert!(
-        with_causes(&refused).contains("there is none before number 99"),
+        with_causes(&refused).contains("no record precedes number 99"),
         "{refused:?}"
     );
     let (opened, open) = mpsc::channel();

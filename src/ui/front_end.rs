@@ -290,8 +290,8 @@ pub(super) fn unfolder(files: RunPaths, project: &Path) -> Unfolder {
             let text = unfolded(&path, what, &project, columns);
             let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
             text.ok_or_else(|| match what {
-                Unfold::Last => format!("Nothing is folded in iteration {iteration}."),
-                Unfold::All => "The agent has reported nothing yet.".to_owned(),
+                Unfold::Last => format!("Iteration {iteration} has no folded output."),
+                Unfold::All => "No output of the agent yet.".to_owned(),
             })
         }
         Overlay::Prompt { iteration } => {
@@ -301,7 +301,7 @@ pub(super) fn unfolder(files: RunPaths, project: &Path) -> Unfolder {
         Overlay::Output { task } => {
             let path = files.background(task);
             let text = task_text(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-            text.ok_or_else(|| format!("Task {task} has written nothing."))
+            text.ok_or_else(|| format!("Task {task} has no output."))
         }
     })
 }

@@ -45,7 +45,7 @@ fn an_agent_starts_a_task_reads_it_in_parts_and_cancels_it_and_not_the_users() {
         "{part}"
     );
     let (rest, _) = ask(&sandbox, "output", json!({"number": 2, "from": 1_u64 << 40}));
-    assert!(rest.contains("nothing behind byte"), "{rest}");
+    assert!(rest.contains("no output after byte"), "{rest}");
 
     let by_user = sandbox.ralph(["tasks", "start", "exec sleep 600"]).run(SOON);
     assert_eq!(by_user.code(), Some(0), "{by_user:?}");

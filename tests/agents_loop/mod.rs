@@ -89,7 +89,7 @@ pub(crate) fn assert_background_task_used(requests: &[Request], records: &[Recor
     for answered in [
         "background task 1 started: exec sleep 301",
         "Task 1 (running for",
-        "It has written nothing",
+        "It has no output yet",
         "background task 1 is being ended",
     ] {
         assert!(read.contains(answered), "`{answered}` is not in {read}");

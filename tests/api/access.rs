@@ -113,7 +113,7 @@ fn over_tcp_only_a_token_from_the_right_place_is_let_in_and_no_further_than_it_g
         "POST /personal/trust",
         "PUT /run",
     ] {
-        refuse(format!("{route} HTTP/1.1\n{own}\n{reads_header}"), 403, "for looking");
+        refuse(format!("{route} HTTP/1.1\n{own}\n{reads_header}"), 403, "read-only");
     }
 
     // A cookie counts only for the page that received it, and differs from the token.
@@ -153,7 +153,7 @@ fn over_tcp_only_a_token_from_the_right_place_is_let_in_and_no_further_than_it_g
     refuse(
         format!("POST /commands HTTP/1.1\n{own}\ncookie: {reader_cookie}\n{page}"),
         403,
-        "for looking",
+        "read-only",
     );
 
     // Requests that are accepted.

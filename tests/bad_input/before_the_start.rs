@@ -472,7 +472,7 @@ fn settings_of_tasks_that_are_mistakes_are_refused_with_line_column_and_suggesti
             "{model=x}",
             3,
             "line 5, column 13: adapter `script` has no option for a model",
-            "out of the task",
+            "from the task",
         ),
         (
             "{adapter=gone}",

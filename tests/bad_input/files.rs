@@ -133,7 +133,10 @@ fn a_plan_that_outgrows_its_bound_during_a_run_ends_it_with_the_way_back() {
     else {
         panic!("{finished:?}");
     };
-    assert!(why.contains("the plan has 20,002 tasks; the maximum is 10,000"), "{why}");
+    assert!(
+        why.contains("the plan has 20,002 tasks; the maximum is 10,000"),
+        "{why}"
+    );
     let hints: Vec<String> = hints.iter().map(ralph_words::hint_in_words).collect();
     assert!(hints.iter().any(|hint| hint.contains("ralph restore 1")), "{hints:?}");
     let largest = finished.stdout.lines().map(str::len).max();

@@ -253,7 +253,7 @@ fn a_state_directory_that_others_may_write_to_is_refused_by_every_command() {
     fs::set_permissions(&state, fs::Permissions::from_mode(0o777)).unwrap();
     for command in [&["status"][..], &["steer", "hello"], &["report"], &["doctor"]] {
         let finished = sandbox.ralph(command).run(SOON);
-        assert_refused(&sandbox, &finished, 1, &["open to others"], "--state-dir DIR");
+        assert_refused(&sandbox, &finished, 1, &["writable by other users"], "--state-dir DIR");
     }
     let finished = sandbox.looping([] as [&str; 0]).run(SOON);
     let close = format!("chmod go-w {}", state.display());

@@ -51,13 +51,13 @@ fn a_run_that_needs_the_live_channel_does_not_begin_without_it_and_says_what_to_
     refused(
         &sandbox,
         &["--channel", "live"],
-        "adapter `script` cannot be talked with: ",
+        "adapter `script` has no live channel: ",
     );
 
     // An agent over ACP has to be configured to ask; this protocol does not need that.
     sandbox.install(&Script::jsonl("work; over Done.").live_over("claude-stream-json", REFUSES));
     sandbox.write(".ralph/config.json", r#"{ "permissions": { "ask": ["Bash(rm *)"] } }"#);
-    refused(&sandbox, &[], "adapter `script` cannot be held to the rules: ");
+    refused(&sandbox, &[], "adapter `script` cannot enforce the rules: ");
 }
 
 #[track_caller]

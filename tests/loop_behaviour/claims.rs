@@ -245,7 +245,7 @@ async fn a_plan_without_tasks_and_goals_is_done_when_the_same_is_claimed_in_two_
     assert_eq!(*reason(&records), StopReason::done(Proof::Nothing));
     let prompt = project.prompt(3);
     assert!(
-        prompt.contains("nothing proves it: if it is true, claim it once more"),
+        prompt.contains("there is no proof: if it is true, claim it once more"),
         "{prompt}"
     );
 }
@@ -388,7 +388,7 @@ fn a_confidence_that_no_claim_can_reach_is_refused_before_the_start() {
     assert!(
         finished
             .stderr
-            .contains("`completion.minConfidence` is 90, and no claim can reach more than 60")
+            .contains("`completion.minConfidence` is 90, but no claim can exceed 60")
             && finished.stderr.contains("hint: "),
         "{finished:?}"
     );

@@ -105,7 +105,7 @@ fn a_limit_that_ended_a_run_is_raised_or_the_run_is_not_continued() {
     assert_eq!(refused.code(), Some(1), "{refused:?}");
     said(
         &refused,
-        "has used up its 1 iteration, so it would end at once\nhint: `ralph continue --iterations 10` allows 10 more",
+        "has reached its limit of 1 iteration, so it would end at once\nhint: `ralph continue --iterations 10` allows 10 more",
     );
     sandbox.write("OTHER.md", "- [ ] Task 1\n");
     let other = sandbox.ralph(["continue", "--plan", "OTHER.md"]).run(SOON);
@@ -135,7 +135,7 @@ fn tasks_at_their_limit_are_allowed_more_or_the_run_is_not_continued() {
     assert_eq!(refused.code(), Some(1), "{refused:?}");
     said(
         &refused,
-        "has only tasks left that are at their per-task iteration limit, so it would end at once\nhint: `ralph continue \
+        "has only open tasks at their per-task iteration limit, so it would end at once\nhint: `ralph continue \
          --max-iterations-per-task N` allows each of them more",
     );
     assert_eq!(iterations(&journal(&sandbox)), [1]);
@@ -159,14 +159,14 @@ fn a_run_that_goes_on_gets_more_of_what_it_may_use_and_nothing_else() {
     running.wait_for_record(SOON, super::said("ready 1"));
     let other = sandbox.ralph(["continue", "-n", "3", "--model", "m"]).run(SOON);
     assert_eq!(other.code(), Some(2), "{other:?}");
-    said(&other, "`--model` cannot be changed while the run goes on");
+    said(&other, "`--model` cannot be changed while the run is active");
     let added = sandbox.ralph(["continue", "--max-tokens", "1000"]).run(SOON);
     assert_eq!(added.code(), Some(1), "{added:?}");
-    said(&added, "changed where the run started with one");
+    said(&added, "can only be changed if the run started with one");
     let plain = sandbox.ralph(["continue"]).run(SOON);
     said(&plain, "has not ended: it is running");
     let more = sandbox.ralph(["continue", "--iterations", "2"]).run(SOON);
-    let told = "the run may use 3 iterations from now on, counted from its beginning\n";
+    let told = "the limit of the run is now 3 iterations, counted from its beginning\n";
     assert_eq!((more.code(), more.stdout.as_str()), (Some(0), told), "{more:?}");
     for n in 1..=3 {
         sandbox.let_go(&format!("go-{n}"));

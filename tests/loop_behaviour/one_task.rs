@@ -38,7 +38,7 @@ fn a_task_is_a_run_of_its_own_beside_the_plan_of_the_project_and_nothing_is_over
     assert_eq!(sandbox.read("PLAN.md"), before);
     assert!(
         notices(&first.records()).contains(&format!(
-            "the plan of this task is {PLAN}; without goals only the agent's claim tells that it is done (`--goal \
+            "the plan of this task is {PLAN}; without goals only the agent's claim shows that it is done (`--goal \
              tests='COMMAND'`)"
         )),
         "{first:?}"
@@ -169,14 +169,14 @@ fn what_cannot_be_run_leaves_no_plan_behind() {
     sandbox.install(&Script::worker());
     let long = "word ".repeat(20_000);
     for (args, code, why) in [
-        (&["Write it", "--plan", "PLAN.md"][..], 2, "a task and a plan are named"),
+        (&["Write it", "--plan", "PLAN.md"][..], 2, "a task and a plan are given"),
         (&["Write it {adaptor=codex}"], 2, "did you mean `adapter`?"),
         (&["Write it {adapter=nobody}"], 3, "there is no adapter `nobody`"),
         (&["Write it", "--max-time", "8"], 3, "no unit"),
         (&["Write it", "--adapter", "nobody"], 3, "nobody"),
         (&[&long, "--max-time", "8"], 3, "no unit"),
         (&["-- "], 2, "unexpected argument"),
-        (&[""], 2, "the task has no words in it"),
+        (&[""], 2, "the task has no words"),
         (&["-"], 2, "not read from stdin"),
         (&["my plan.md"], 3, "my plan.md: there is no such file"),
         (&["write", "it"], 2, "ralph \"write it\""),

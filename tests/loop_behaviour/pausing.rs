@@ -284,9 +284,9 @@ async fn a_task_that_is_taken_out_while_the_loop_is_held_is_given_up_and_named()
     let records = records_of(running).await;
     let said = notices(&records).join("\n");
     assert!(
-        said.contains("taken out of the plan since it was last read") && said.contains("\"Task 2\""),
+        said.contains("removed from the plan since it was last read") && said.contains("\"Task 2\""),
         "{said}"
     );
     let report = project.ralph(["report"]).run(SOON).stdout;
-    assert!(report.contains("taken out of the plan"), "{report}");
+    assert!(report.contains("removed from the plan"), "{report}");
 }

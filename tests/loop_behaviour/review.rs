@@ -231,7 +231,7 @@ async fn nothing_that_a_reviewer_claims_ticks_or_leaves_counts() {
     );
     let undone = notices(&records)
         .iter()
-        .filter(|told| told.contains("is as it was before"))
+        .filter(|told| told.contains("was restored"))
         .count();
     assert_eq!(undone, 2, "the last one had nothing to tick: {:?}", notices(&records));
     assert!(!project.project().join(".ralph-done").exists());

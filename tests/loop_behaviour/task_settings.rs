@@ -203,8 +203,8 @@ async fn a_task_that_iterations_get_nowhere_with_is_handed_on_and_the_next_begin
     assert_eq!(
         notices(&records),
         [
-            "2 iterations got nowhere with this task: handing it to script/big",
-            "4 iterations got nowhere with this task: handing it to second/big",
+            "2 iterations made no progress on this task: handing it to script/big",
+            "4 iterations made no progress on this task: handing it to second/big",
         ]
     );
 }

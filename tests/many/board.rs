@@ -62,7 +62,7 @@ fn a_batch_has_a_board_that_opens_its_runs_and_can_be_left_and_come_back_to() {
     sandbox.let_go("go-api");
     sandbox.let_go("go-docs");
     terminal.sees("2/3 merged");
-    terminal.sees("`ralph many resume` goes on");
+    terminal.sees("run `ralph many resume` to continue");
     // A finished run is replayed.
     terminal.press("g\r");
     terminal.sees("replay");

@@ -98,7 +98,7 @@ fn what_is_on_no_other_branch_stays_and_is_named_with_the_command_that_removes_i
     let resumable = clean(&sandbox, "");
     assert_eq!(resumable.code(), Some(0), "{resumable:?}");
     assert!(
-        resumable.stdout.contains("`ralph many resume` goes on with it"),
+        resumable.stdout.contains("`ralph many resume` continues it"),
         "{resumable:?}"
     );
     assert!(
@@ -116,7 +116,7 @@ fn what_is_on_no_other_branch_stays_and_is_named_with_the_command_that_removes_i
     fs::write(tree.join("note"), "mine").unwrap();
     let changed = clean(&sandbox, "");
     assert!(
-        changed.stdout.contains("ui, which has changes that are not committed"),
+        changed.stdout.contains("ui, which has uncommitted changes"),
         "{changed:?}"
     );
     fs::remove_file(tree.join("note")).unwrap();

@@ -41,7 +41,7 @@ tick; tick; touch $plan.txt; over done"#;
     let finished = batch(&sandbox, &args).run(SOON);
     assert_eq!(finished.code(), Some(6), "{finished:?}");
     for line in [
-        "the plans have used up their money: runs are ended",
+        "the plans have reached their cost limit: ending the runs",
         "stopped: the budget is used up: 1 of 3 plans",
     ] {
         assert!(finished.stdout.contains(line), "{line}: {finished:?}");

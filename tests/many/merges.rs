@@ -105,7 +105,7 @@ fn a_target_that_an_agent_moved_back_or_deleted_is_put_back() {
         let finished = batch(&sandbox, &["api.md", "ui.md", "--jobs", "2"]).run(SOON);
         assert_eq!(finished.code(), Some(0), "{spoil}: {finished:?}");
         assert!(
-            finished.stdout.contains("lacked merges of this batch: put back"),
+            finished.stdout.contains("lacked merges of this batch: reset"),
             "{finished:?}"
         );
         assert_eq!(show(&sandbox, "api.txt"), "api\n", "{spoil}");

@@ -74,7 +74,7 @@ fn what_cannot_be_changed_at_resume_is_refused() {
     batch(&sandbox, &["api.md", "-n", "1"]).run(SOON);
     for (args, code, said) in [
         ("resume --plan ui.md", 2, "`--plan` names one plan"),
-        ("resume nobody", 2, "`nobody` is no plan of the last batch"),
+        ("resume nobody", 2, "`nobody` is not a plan of the last batch"),
         ("resume -n many", 3, "--max-iterations"),
         ("resume --into main", 2, "--into"),
     ] {

@@ -53,7 +53,7 @@ fn a_plan_that_cannot_be_divided_says_why() {
     says("# A\n- [ ] a\n# a\n- [ ] b\n", "two sections are named `a`");
     says(
         "# A\nafter: C\n- [ ] a\n# B\n- [ ] b\n",
-        "`A` waits for `C`, which is none of its sections",
+        "`A` waits for `C`, which is not a section of the plan",
     );
     says("# A\nafter: [B\n- [ ] a\n# B\n- [ ] b\n", "line 2: `after` takes names");
     says(

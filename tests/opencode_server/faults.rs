@@ -121,7 +121,7 @@ fn a_server_that_is_gone_for_good_is_a_failure_and_no_hang() {
     assert_eq!(told.verdict(), (false, None));
     let problem = told.problem().expect("a problem");
     assert_eq!(problem.kind, ProblemKind::Network);
-    assert!(problem.text.contains("does not come back"), "{}", problem.text);
+    assert!(problem.text.contains("could not be re-established"), "{}", problem.text);
 }
 
 #[test]

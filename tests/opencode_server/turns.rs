@@ -142,7 +142,7 @@ fn a_permission_that_nobody_answers_is_denied_and_the_turn_goes_on(served: &mut 
     assert_eq!(served.sandbox.read("x"), None);
     let second = &served.requests()[1];
     assert!(
-        second.tool_results[0].contains("Nobody was there"),
+        second.tool_results[0].contains("No user was available"),
         "{:?}",
         second.tool_results
     );
@@ -176,7 +176,7 @@ fn rules_need_a_server_that_nobody_else_has_told_what_to_ask(served: &mut Served
     let finished = ralph.run(SOON);
     assert_eq!(finished.code(), Some(3), "{}", finished.stderr);
     assert!(
-        finished.stderr.contains("`opencode-server` cannot be held to"),
+        finished.stderr.contains("`opencode-server` cannot enforce"),
         "{}",
         finished.stderr
     );
@@ -357,7 +357,10 @@ fn a_question_is_answered_and_the_turn_goes_on(served: &mut Served) {
     let finished = nobody.env("RALPH_PERMISSIONS_TIMEOUT", "200ms").run(SOON);
     assert_done(&finished, 1, 1);
     let told = &served.requests()[1].tool_results[0];
-    assert!(told.contains("Nobody is there to answer. Decide yourself"), "{told}");
+    assert!(
+        told.contains("No user is available to answer. Decide yourself"),
+        "{told}"
+    );
     let report = served.sandbox.ralph(["report"]).run(SOON).stdout;
     assert!(
         report.contains("not answered by the time limit: Which colour?"),

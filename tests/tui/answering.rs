@@ -90,11 +90,11 @@ fn a_run_that_has_used_up_a_limit_says_so_instead_of_going_on() {
     let mut terminal = Terminal::start(&program, 100, 30);
     terminal.sees("iteration limit reached");
     terminal.press(":");
-    terminal.sees("the run has used up its iterations");
+    terminal.sees("the run has reached its iteration limit");
     let steered = sandbox.ralph(["steer", "go on"]).run(SOON);
     assert_eq!(steered.code(), Some(1), "{steered:?}");
     assert!(
-        steered.stderr.contains("the run has used up its iterations"),
+        steered.stderr.contains("the run has reached its iteration limit"),
         "{steered:?}"
     );
     terminal.press("q");
@@ -125,7 +125,7 @@ fn a_run_that_was_interrupted_is_continued_by_a_yes_at_the_terminal_and_left_by_
     ] {
         let sandbox = interrupted();
         let mut terminal = Terminal::start(&screen(&sandbox), 100, 30);
-        terminal.sees("ended: interrupted (1 of 3 tasks done)");
+        terminal.sees(": interrupted (1 of 3 tasks done)");
         terminal.sees("Continue it? `n` starts a new run. [Y/n]");
         terminal.press(answer);
         terminal.sees("3 of 3 tasks");

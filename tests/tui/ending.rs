@@ -35,7 +35,7 @@ fn every_end_is_a_page_that_says_what_to_type_and_what_nobody_has_checked() {
         (
             works(),
             &["--goal", "tests=true"],
-            &["done (passed)", "every goal passed at the end"],
+            &["done (passed)", "all goals passed"],
             0,
         ),
         (

@@ -83,7 +83,7 @@ fn check(terminal: &mut Terminal, action: KeyAction, key: &str) {
                 Pane::Diff => "new of the agent",
                 Pane::History => "outcome",
                 Pane::Messages => "No messages.",
-                Pane::Asks => "No agent has asked anything.",
+                Pane::Asks => "No questions of the agent.",
                 Pane::Limits => "calls per hour",
                 Pane::Background => "No background tasks.",
                 Pane::Report => "The run is not over.",

@@ -78,7 +78,7 @@ fn a_newcomer_reads_finds_copies_answers_steers_pauses_leaves_returns_and_reads_
     sandbox.let_go("go2");
 
     // The end says what was verified, and stays until a key is pressed.
-    terminal.sees("every goal passed at the end");
+    terminal.sees("all goals passed");
     terminal.press("q");
     assert_eq!(terminal.ends(), 0);
     assert_eq!(reason(&sandbox.journal()), Some(&StopReason::done(Proof::ExitCodes)));

@@ -74,7 +74,7 @@ fn ctrl_z_in_the_editor_leads_to_the_shell_and_back_and_the_plan_is_edited_itsel
     terminal.is_stopped();
     kill(Pid::from_raw(terminal.pid()), Signal::SIGCONT).expect("it is there");
     terminal.press("- [ ] One more task\r");
-    terminal.sees("changes to the plan count from the next iteration");
+    terminal.sees("changes to the plan apply from the next iteration");
     assert!(
         sandbox
             .read("PLAN.md")

@@ -43,7 +43,7 @@ fn a_standing_message_is_in_every_prompt_until_it_is_taken_back() {
     let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
     terminal.sees("ready 1");
     terminal.press(":+Use tabs");
-    terminal.sees("standing: in every prompt until you take it back");
+    terminal.sees("standing: in every prompt until you withdraw it");
     terminal.press("\r");
     terminal.sees("message 1 ");
     for n in ["1", "2"] {
@@ -52,7 +52,7 @@ fn a_standing_message_is_in_every_prompt_until_it_is_taken_back() {
     terminal.sees("ready 3");
     assert!(sandbox.prompt(2).contains("Use tabs") && sandbox.prompt(3).contains("Use tabs"));
     terminal.press("mx");
-    terminal.sees("take standing message 1 back?");
+    terminal.sees("withdraw standing message 1?");
     terminal.press("y");
     terminal.sees("withdrawn");
     sandbox.let_go("go3");
@@ -81,7 +81,7 @@ fn a_message_of_many_lines_is_typed_pasted_and_recalled_in_the_next_run() {
     // The iteration was released already. It may be over by now, and messages are accepted then as well.
     let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
     // The previous run ended with an open task, so it could be continued.
-    terminal.sees("ended: stopped by user (1 of 2 tasks done)");
+    terminal.sees(": stopped by user (1 of 2 tasks done)");
     terminal.sees("Continue it?");
     terminal.press("n\r");
     terminal.sees("─ plan ");

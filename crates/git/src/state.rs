@@ -61,9 +61,8 @@ impl RepositoryState {
     pub(super) fn finish_naming(&mut self) {
         let Some(naming) = self.naming.take() else { return };
         if let Err(error) = naming.join().expect("naming does not panic") {
-            self.pending_notices.push(format!(
-                "A repeated checkpoint could not get its second name: {error}."
-            ));
+            self.pending_notices
+                .push(format!("A repeated checkpoint could not get its second name: {error}."));
         }
     }
 }

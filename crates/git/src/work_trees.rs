@@ -261,7 +261,7 @@ impl Branches {
             });
         };
         if !self.is_clean(&tree, false)? {
-            let why = format!("{} has changes that are not committed", tree.display());
+            let why = format!("{} has uncommitted changes", tree.display());
             return Ok(MoveResult::InUse { why });
         }
         let moved = self

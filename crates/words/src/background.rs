@@ -122,12 +122,12 @@ pub fn background_refusal_in_words(refusal: &BackgroundRefusal) -> String {
         BackgroundRefusal::RunOver => "the run is over, and background tasks do not outlive it".to_owned(),
         BackgroundRefusal::NoCommand => "the command is empty: `ralph tasks start -- COMMAND…`".to_owned(),
         BackgroundRefusal::CommandTooLong { bytes } => format!(
-            "the command has {} KiB, {} are the most: put it into a script",
+            "the command has {} KiB; the maximum is {}: put it into a script",
             bytes.div_ceil(1024),
             BACKGROUND_COMMAND_CAP_BYTES / 1024
         ),
         BackgroundRefusal::UsedUp { limit } => {
-            format!("{limit} background tasks were started already: go on without another one")
+            format!("{limit} background tasks were started already: continue without another one")
         }
         BackgroundRefusal::TooMany { limit } => format!(
             "{} at a time (`background.atOnce`): `ralph tasks` lists them, `ralph tasks cancel N` ends one",
@@ -137,7 +137,7 @@ pub fn background_refusal_in_words(refusal: &BackgroundRefusal) -> String {
             }
         ),
         BackgroundRefusal::NotForAgents => {
-            "background tasks of this run are its user's (`background.agents` is false); say in your report what you want"
+            "only the user may start background tasks in this run (`background.agents` is false); say in your report what you need"
                 .to_owned()
         }
         BackgroundRefusal::Rules { decision, by } => {
@@ -180,7 +180,7 @@ pub fn background_in_prompt(task: &BackgroundTask, now_ms: u64) -> String {
     let after = short_duration(result.duration_ms);
     let head = format!("Task {number}, started by {by}, is over after {after} ({end}): `{command}`");
     match &result.tail[..] {
-        "" => format!("{head}. It wrote nothing."),
+        "" => format!("{head}. It had no output."),
         tail => format!("{head}. It ended with:\n{tail}"),
     }
 }

@@ -94,7 +94,7 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
                 |from| format!("was moved to {}", short(from)),
             );
             let text = format!(
-                "`{}` {was} and lacked merges of this batch: put back to {}",
+                "`{}` {was} and lacked merges of this batch: reset to {}",
                 batch.target,
                 short(to)
             );
@@ -102,7 +102,7 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
         }
         BatchEvent::TrialUndone { files } => {
             let text = format!(
-                "ralph was ended while it tried a merged tree with the tests of one side; its files are back in place: {}",
+                "ralph was killed while it tried a merged tree with the tests of one side; the files are restored: {}",
                 listed(files)
             );
             (Tone::Warning, text)
@@ -257,10 +257,12 @@ pub fn held_in_words(held: &StartHold, now_ms: u64) -> String {
 /// The batch limit that is reached, as a clause.
 pub fn budget_in_words(limit: LimitKind) -> &'static str {
     match limit {
-        LimitKind::MaxTokens | LimitKind::TaskTokens | LimitKind::DayTokens => "the plans have used up their tokens",
-        LimitKind::MaxCost | LimitKind::TaskCost | LimitKind::DayCost => "the plans have used up their money",
-        LimitKind::MaxIterations | LimitKind::TaskIterations => "the plans have used up their iterations",
-        LimitKind::MaxTime => "the plans have used up their time",
+        LimitKind::MaxTokens | LimitKind::TaskTokens | LimitKind::DayTokens => {
+            "the plans have reached their token limit"
+        }
+        LimitKind::MaxCost | LimitKind::TaskCost | LimitKind::DayCost => "the plans have reached their cost limit",
+        LimitKind::MaxIterations | LimitKind::TaskIterations => "the plans have reached their iteration limit",
+        LimitKind::MaxTime => "the plans have reached their time limit",
     }
 }
 
@@ -286,7 +288,7 @@ pub fn plan_phase_in_words(plan: &BatchPlan) -> String {
         PlanPhase::Waiting => {
             format!("waiting for {}", listed_plans(&plan.after))
         }
-        PlanPhase::Preparing => "making its work tree".to_owned(),
+        PlanPhase::Preparing => "creating its work tree".to_owned(),
         PlanPhase::Ready => "waiting to run again".to_owned(),
         PlanPhase::Running => match &plan.job {
             Some(EngineJob {
@@ -357,9 +359,9 @@ pub fn target_lost(target: &str, latest: Option<&str>) -> String {
     let what = format!("`{target}` was moved, and lacks merges of this batch");
     match latest {
         Some(latest) => {
-            format!("{what}: `git branch --force {target} {latest}` puts it back, then `ralph many resume` continues")
+            format!("{what}: `git branch --force {target} {latest}` restores it, then `ralph many resume` continues")
         }
-        None => format!("{what}, which no single commit has any more: `ralph many status` lists them"),
+        None => format!("{what}, which no single commit contains: `ralph many status` lists them"),
     }
 }
 
@@ -456,7 +458,7 @@ pub fn repository_change_in_words(change: &RepositoryChange) -> String {
                     short(to)
                 ),
                 None => format!(
-                    "`{branch}` was deleted, and not by this batch: {unless}, `git update-ref {name} {from}` puts it back"
+                    "`{branch}` was deleted, and not by this batch: {unless}, `git update-ref {name} {from}` restores it"
                 ),
             }
         }
@@ -479,7 +481,7 @@ pub fn confirm_hint(plan: &BatchPlan) -> Option<String> {
     };
     (why.is_unconfirmed() && !plan.tree.is_empty()).then(|| {
         format!(
-            "`cd '{}' && ralph confirm` shows the tests that {} changed, and takes your answer; `ralph many resume` merges it then",
+            "`cd '{}' && ralph confirm` shows the tests that {} changed and asks for your answer; then `ralph many resume` merges it",
             plan.tree, plan.name
         )
     })

@@ -44,7 +44,7 @@ pub fn stop_in_words(reason: &StopReason) -> String {
         StopReason::Interrupted => "interrupted".to_owned(),
         StopReason::Terminated => "terminated".to_owned(),
         StopReason::HungUp => "stopped: the terminal is gone".to_owned(),
-        StopReason::Superseded => "cut off, and followed by another run".to_owned(),
+        StopReason::Superseded => "interrupted, and followed by another run".to_owned(),
     }
 }
 
@@ -82,7 +82,7 @@ fn breakdown_in_words(why: &Breakdown) -> String {
         Breakdown::Internal { work } => match work {
             OwnWork::Preparing { .. } => "an internal error while the iteration was prepared".to_owned(),
             OwnWork::Settling { .. } | OwnWork::Verifying => {
-                "an internal error while the iteration's result was looked at".to_owned()
+                "an internal error while the result of the iteration was examined".to_owned()
             }
         },
         Breakdown::StateUnwritable { why } => why.clone(),
@@ -145,7 +145,7 @@ mod tests {
         let (iteration, role) = (3, Role::Work);
         assert_eq!(
             of(OwnWork::Settling { iteration, role }),
-            "failed: ralph cannot continue (looking at the result of iteration 3, its checkpoint or plan, took longer \
+            "failed: ralph cannot continue (examining the result of iteration 3, its checkpoint or plan, took longer \
              than 10 min (`limits.phaseTimeout`))"
         );
         let role = Role::Review { round: 1 };

@@ -27,14 +27,14 @@ pub fn hint_in_words(hint: &Hint) -> String {
             "`ralph continue` continues this run with the stuck detector reset, `ralph` starts a new one".to_owned()
         }
         Hint::SetGoal => {
-            "no goal was checked: look at the result, or let ralph check it with `--goal tests='COMMAND'`".to_owned()
+            "no goal was checked: review the result, or let ralph check it with `--goal tests='COMMAND'`".to_owned()
         }
         Hint::CountTests => {
             "the exit codes of goals were looked at, and no tests counted: a goal whose output shows its tests \
                              makes the end *verified*"
                 .to_owned()
         }
-        Hint::ConfirmTests => "`ralph confirm` shows how the tests were changed, and takes your answer".to_owned(),
+        Hint::ConfirmTests => "`ralph confirm` shows the changes to tests and asks for your answer".to_owned(),
         Hint::SeeDiff { iteration } => {
             format!("see `ralph diff {iteration}`, then split the task or adjust the prompt")
         }
@@ -71,7 +71,7 @@ pub fn hint_in_words(hint: &Hint) -> String {
                     format!("`ralph continue` continues this run tomorrow, {higher} with a higher limit now")
                 }
                 LimitKind::TaskIterations | LimitKind::TaskCost | LimitKind::TaskTokens => {
-                    format!("{higher} takes its tasks up again with a higher limit")
+                    format!("{higher} resumes its tasks with a higher limit")
                 }
                 LimitKind::MaxIterations | LimitKind::MaxTime | LimitKind::MaxCost | LimitKind::MaxTokens => {
                     format!("{higher} continues this run with a higher limit, `ralph` starts a new one")
@@ -85,7 +85,7 @@ pub fn hint_in_words(hint: &Hint) -> String {
             )
         }
         Hint::MessageExpires { message, text } => format!(
-            "message {} holds for this run only; send it again to include it in the next: {text}",
+            "message {} applies to this run only; send it again to include it in the next: {text}",
             message.0
         ),
         Hint::More { count } => format!("… and {count} more"),

@@ -47,7 +47,7 @@ pub fn wait_cause_in_words(cause: &WaitCause) -> String {
             format!("the {limit} limit is reached; `ralph resume --now` allows as much again")
         }
         WaitCause::Breaker { why } => breaker_cause_in_words(why),
-        WaitCause::BegunBefore => "begun before the restart".to_owned(),
+        WaitCause::BegunBefore => "started before the restart".to_owned(),
         WaitCause::Text { text } => text.clone(),
     }
 }

@@ -20,7 +20,7 @@ pub fn found(found: &LanguageAnswer) -> String {
         LanguageAnswer::References(told) => list(told, "No references found.", place),
         LanguageAnswer::Hover { text, still } => {
             let text = if text.trim().is_empty() {
-                "Nothing is known of this place."
+                "No information about this position."
             } else {
                 text.trim()
             };
@@ -54,7 +54,7 @@ fn still_going(still: &Indexing) -> String {
         .as_ref()
         .map_or_else(String::new, |doing| format!(" ({doing})"));
     format!(
-        "{} is still indexing{doing}: there may be more, ask again later.\n",
+        "{} is still indexing{doing}: there may be more; ask again later.\n",
         still.server
     )
 }
@@ -106,14 +106,14 @@ fn edits(files: &[EditedFile], applied: bool) -> String {
     );
     let mut text = match applied {
         true => format!("Changed {what}:\n"),
-        false => format!("Nothing is changed yet. This would change {what}; with {{\"apply\": true}} it is done:\n"),
+        false => format!("Nothing is changed yet. This would change {what}; {{\"apply\": true}} makes the changes:\n"),
     };
     for file in files {
         for line in &file.lines {
             _ = writeln!(text, "{}:{}\n- {}\n+ {}", file.path, line.line, line.before, line.after);
         }
         if file.lines.len() < file.places {
-            _ = writeln!(text, "{}: {} in all", file.path, counted(file.places as u64, "place"));
+            _ = writeln!(text, "{}: {} in total", file.path, counted(file.places as u64, "place"));
         }
     }
     text
@@ -126,7 +126,7 @@ fn cut(mut text: String) -> String {
             end -= 1;
         }
         text.truncate(text[..end].rfind('\n').unwrap_or(end));
-        text.push_str("\n… the rest is left out: ask about less\n");
+        text.push_str("\n… the rest is left out: narrow the request\n");
     }
     text
 }
@@ -152,7 +152,7 @@ pub fn no_answer(why: &QueryError) -> String {
             "line {line} of `{file}` has only {} (columns are numbered from 1); `symbol` takes a name instead",
             counted(*columns as u64, "character")
         ),
-        QueryError::NoPlace => "say where on the line: `symbol`, a name as it is written there, or `column`".to_owned(),
+        QueryError::NoPlace => "give the position on the line: `symbol`, a name as written there, or `column`".to_owned(),
         QueryError::NoSymbol {
             symbol,
             file,
@@ -172,16 +172,16 @@ pub fn no_answer(why: &QueryError) -> String {
             };
             format!("`{symbol}` is not on line {line} of `{file}`, which {source}.{near}")
         }
-        QueryError::NoQuestion => "name a `file`, or the `name` of a symbol to look for in the project".to_owned(),
+        QueryError::NoQuestion => "give a `file`, or the `name` of a symbol to look for in the project".to_owned(),
         QueryError::NoPattern => "`pattern` is empty: write code, with $A for what may differ".to_owned(),
         QueryError::TooManyMatches => {
-            "there are more matches than are changed at once: nothing was changed, name a `path`".to_owned()
+            "there are too many matches to change at once: nothing was changed; give a `path`".to_owned()
         }
         QueryError::NotStarted { server, why } => format!("`{server}` does not start: {why}"),
         QueryError::GaveUp { server, why } => {
-            format!("`{server}` ended twice and is not started again in this run ({why}): go on without it")
+            format!("`{server}` ended twice and is not started again in this run ({why}): continue without it")
         }
-        QueryError::Ended { server, why } => format!("`{server}` ended while it was asked ({why}): ask again"),
+        QueryError::Ended { server, why } => format!("`{server}` ended during the request ({why}): ask again"),
         QueryError::Late {
             still: Indexing {
                 server,
@@ -189,41 +189,39 @@ pub fn no_answer(why: &QueryError) -> String {
             },
             ..
         } => {
-            format!("`{server}` is still indexing ({doing}): it goes on meanwhile, ask again later")
+            format!("`{server}` is still indexing ({doing}): ask again later")
         }
         QueryError::Late { still, .. } => format!(
-            "`{}` has not answered in time: it goes on meanwhile, ask again later",
+            "`{}` did not answer in time and continues: ask again later",
             still.server
         ),
-        QueryError::Unsupported { server } => format!("`{server}` cannot tell this: look with your own tools"),
+        QueryError::Unsupported { server } => format!("`{server}` does not support this request: use your own tools"),
         QueryError::Refused { server, why } => format!("`{server}` refuses: {why}"),
         QueryError::Garbled { server, what } => format!("`{server}` answered {what}; nothing was changed"),
         QueryError::NoEdits => "there is nothing to change".to_owned(),
         QueryError::MovesFiles { server } => {
-            format!("`{server}` would move files for this, which is not done here: nothing was changed, rename by hand")
+            format!("`{server}` would move files for this, which is not supported: nothing was changed; rename by hand")
         }
         QueryError::EditsOutside { path } => {
-            format!("this would change `{path}`, which is not in the project: nothing was changed")
+            format!("this would change `{path}` outside of the project: nothing was changed")
         }
         QueryError::EditsOverlap { path } => {
             format!("the edits of `{path}` contradict each other: nothing was changed")
         }
         QueryError::EditsDenied { path } => format!(
-            "your user's rules do not let `{path}` be edited without asking: nothing was changed; edit with your own tools, which ask"
+            "the user's rules require permission to edit `{path}`: nothing was changed; edit with your own tools, which request it"
         ),
-        QueryError::ChangedMeanwhile { path } => format!("`{path}` changed meanwhile: nothing was changed, ask again"),
+        QueryError::ChangedMeanwhile { path } => format!("`{path}` changed meanwhile: nothing was changed; ask again"),
         QueryError::NotWritten { path, why } => format!("`{path}` cannot be written: {why}; nothing was changed"),
         QueryError::TooManyFiles { files, most } => {
-            format!(
-                "this would change more than {files} files, and at most {most} are changed at once: nothing was changed"
-            )
+            format!("this would change more than {files} files; the maximum is {most}: nothing was changed")
         }
-        QueryError::Busy { most } => format!("{most} questions are being answered already: ask again when one is"),
+        QueryError::Busy { most } => format!("{most} requests are open already: ask again after one is answered"),
         QueryError::Closed => "the run is over".to_owned(),
     }
 }
 
 /// The answer if a query takes longer than a call may.
 pub fn still_running() -> &'static str {
-    "It takes longer than a call may, and goes on meanwhile: ask again later."
+    "The request takes longer than a call may and continues: ask again later."
 }

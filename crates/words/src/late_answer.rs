@@ -46,15 +46,15 @@ pub fn late_answer_in_words(view: &RunView, ask: u32) -> String {
     });
     if let Some(by) = by {
         let by = place_of_decision(&by);
-        return format!("question {ask} was answered {by}: the tests count as they were changed");
+        return format!("question {ask} was answered {by}: the changed tests are accepted");
     }
     if permissions.withdrawn.iter().any(|withdrawn| *withdrawn == ask) {
-        return format!("question {ask} waits no more: the agent withdrew it");
+        return format!("question {ask} is closed: the agent withdrew it");
     }
     if ask == 0 || ask > permissions.asked {
         return format!("there is no question {ask}");
     }
-    format!("question {ask} is not open any more: its iteration is over, and a message or the next iteration followed")
+    format!("question {ask} is no longer open: its iteration is over, and a message or the next iteration followed")
 }
 
 /// The notice that a message, or an answer that became one, waits for `ralph continue`; `rules` describes the rules
@@ -123,7 +123,7 @@ mod tests {
             ),
             (
                 Event::PermissionWithdrawn { iteration: 3, ask: 1 },
-                "question 1 waits no more: the agent withdrew it",
+                "question 1 is closed: the agent withdrew it",
             ),
         ] {
             assert_eq!(

@@ -22,7 +22,7 @@ pub fn limit_word(limit: LimitKind) -> &'static str {
     }
 }
 
-/// The raised limits of a run: `the run may use 80 iterations, $20.00 from now on, counted from its beginning`.
+/// The raised limits of a run: `the limit of the run is now 80 iterations, $20.00, counted from its beginning`.
 pub fn new_limits_in_words(limits: &NewLimits) -> String {
     let parts = [
         limits.max_iterations.map(|most| counted(u64::from(most), "iteration")),
@@ -32,7 +32,7 @@ pub fn new_limits_in_words(limits: &NewLimits) -> String {
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     format!(
-        "the run may use {} from now on, counted from its beginning",
+        "the limit of the run is now {}, counted from its beginning",
         parts.join(", ")
     )
 }

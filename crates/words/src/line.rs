@@ -53,7 +53,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
             ..
         } => {
             let review = role_in_words(*role).unwrap_or_default();
-            let task = task.as_deref().unwrap_or("all that was done");
+            let task = task.as_deref().unwrap_or("all work");
             let by = worker(adapter, model.as_deref());
             line(Tone::Start, format!("iteration {iteration}, {review} by {by}: {task}"))
         }
@@ -70,7 +70,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
         Event::AgentReported { signal, .. } => narrate_signal(signal, time),
         Event::DetailsOmitted { iteration } => line(
             Tone::Note,
-            format!("iteration {iteration} tells much: the rest of it is in its signal log, not in the journal"),
+            format!("iteration {iteration} reports many details: the rest is in its signal log, not in the journal"),
         ),
         Event::CancelRequested { iteration, reason } => line(
             Tone::Wait,
@@ -95,7 +95,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
             ..
         } => {
             let then = match (undone, progress) {
-                (true, _) => ", put back",
+                (true, _) => ", undone",
                 (false, Some(false)) => ", no progress",
                 (false, Some(true) | None) => "",
             };
@@ -156,7 +156,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
         Event::TestsQuestioned { ask, change, .. } => line(
             Tone::Bad,
             format!(
-                "question {ask}: do the tests count as changed? {}: {}",
+                "question {ask}: accept the changed tests? {}: {}",
                 guarded_changes_in_words(&change.changes),
                 change.why
             ),
@@ -205,7 +205,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
                 format!("the agent asks ({ask}): {asked}; waiting {until}: {how}"),
             )
         }
-        Event::PermissionWithdrawn { ask, .. } => line(Tone::Note, format!("the agent does not ask {ask} any more")),
+        Event::PermissionWithdrawn { ask, .. } => line(Tone::Note, format!("the agent withdrew question {ask}")),
         Event::QuestionAnswered {
             questions,
             answers,
@@ -240,12 +240,12 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
         Event::RulesAdded { ask, scope, rules, .. } => line(
             Tone::User,
             format!(
-                "from now on allowed {} (question {ask}): {}",
+                "now allowed {} (question {ask}): {}",
                 scope_in_words(*scope),
                 rules.join(", ")
             ),
         ),
-        Event::RuleForgotten { rule } => line(Tone::User, format!("not allowed by an answer any more: {rule}")),
+        Event::RuleForgotten { rule } => line(Tone::User, format!("rule of an answer removed: {rule}")),
         Event::LimitsChanged { limits } => line(Tone::User, new_limits_in_words(limits)),
         Event::PermissionModeChanged { mode } => line(Tone::User, mode_in_words(*mode)),
         Event::BreakerMoved { to, why } => {
@@ -430,7 +430,7 @@ fn clock_moved(gap_ms: i64) -> String {
     if gap_ms < 0 {
         format!("the clock was set back by {gap}: waits and limits move with it")
     } else {
-        format!("the computer or ralph was asleep for {gap}: that time counts against no limit")
+        format!("the computer or ralph was asleep for {gap}: that time does not count against limits")
     }
 }
 
@@ -448,7 +448,7 @@ fn stop_request(stop: StopRequest, by: RequestedBy) -> String {
         RequestedBy::Interrupt => "interrupted",
         RequestedBy::Terminate => "terminated",
         RequestedBy::Hangup => "the terminal is gone",
-        RequestedBy::User => "asked to stop",
+        RequestedBy::User => "stop requested",
     };
     let how = match stop {
         StopRequest::AfterIteration => "stopping after this iteration",

@@ -57,7 +57,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
              passes them on"
         ),
         Notice::ServersLeftOut { adapter, live: false } => {
-            format!("{adapter} cannot be told of MCP servers, so those of `mcp` in the settings are left out")
+            format!("{adapter} does not support MCP servers, so those of `mcp` in the settings are left out")
         }
         Notice::PlanChosen {
             plan,
@@ -68,7 +68,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
         } => plan_in_words(plan, *mode, reads, *own_prompt, beside),
         Notice::TaskGiven { plan, has_goals: true } => format!("the plan of this task is {plan}"),
         Notice::TaskGiven { plan, has_goals: false } => format!(
-            "the plan of this task is {plan}; without goals only the agent's claim tells that it is done (`--goal tests='COMMAND'`)"
+            "the plan of this task is {plan}; without goals only the agent's claim shows that it is done (`--goal tests='COMMAND'`)"
         ),
         Notice::OtherLoop {
             file,
@@ -87,7 +87,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
             model,
             attempts,
         } => format!(
-            "{} got nowhere with this task: handing it to {}",
+            "{} made no progress on this task: handing it to {}",
             counted(u64::from(*attempts), "iteration"),
             worker(adapter, model.as_deref())
         ),
@@ -111,18 +111,18 @@ pub fn notice_in_words(notice: &Notice) -> String {
         }
         Notice::ReviewPlanUndone { kept } => match kept {
             Some(kept) => format!(
-                "the plan changed during the review, by the reviewer or by you, and is as it was before; the changed one is {}",
+                "the plan changed during the review, by the reviewer or by you, and was restored; the changed version is {}",
                 shown(kept)
             ),
-            None => "the plan was gone after the review and is as it was before".to_owned(),
+            None => "the plan was missing after the review and was restored".to_owned(),
         },
         Notice::ReviewChangesStay { iteration, why } => {
-            format!("what changed during the review, iteration {iteration}, could not be put back: {why}")
+            format!("the changes during the review, iteration {iteration}, could not be undone: {why}")
         }
         Notice::ReviewMovedHead { from, to } => {
             let id = |commit: &Option<String>| commit.as_deref().map_or("nothing", |commit| commit.get(..12).unwrap_or(commit)).to_owned();
             format!(
-                "HEAD moved during the review from {} to {} and stays there; `git reset --soft {}` takes it back",
+                "HEAD moved during the review from {} to {} and stays there; `git reset --soft {}` undoes that",
                 id(from),
                 id(to),
                 id(from)
@@ -139,7 +139,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
             model,
             provider,
         } => format!("`{adapter}` gets the model as `{model}` (without the provider `{provider}`)"),
-        Notice::ServerUnused { adapter } => format!("adapter `{adapter}` uses no server: `server` changes nothing"),
+        Notice::ServerUnused { adapter } => format!("adapter `{adapter}` uses no server: `server` has no effect"),
         Notice::PasswordInClear { server } => {
             format!("{server}: the password is sent over the network unencrypted; a tunnel would protect it")
         }
@@ -152,9 +152,9 @@ pub fn notice_in_words(notice: &Notice) -> String {
             short_duration(*quiet_ms),
             short_duration(*left_ms)
         ),
-        Notice::AgentActive => "the agent works again".to_owned(),
+        Notice::AgentActive => "the agent is active again".to_owned(),
         Notice::AgentLeftBehind { iteration, after_ms } => format!(
-            "ending iteration {iteration} took longer than {}: whatever of it still runs is left behind",
+            "ending iteration {iteration} took longer than {}: processes of it that still run are left behind",
             whole(*after_ms)
         ),
         Notice::TaskDropped { task } => {
@@ -169,14 +169,14 @@ pub fn notice_in_words(notice: &Notice) -> String {
                 format!(" and {more} more")
             };
             format!(
-                "taken out of the plan since it was last read, presumably by you: {}{more}",
+                "removed from the plan since it was last read, presumably by you: {}{more}",
                 tasks.join(", ")
             )
         }
         Notice::NothingToDo => "nothing to do: the plan has no open task".to_owned(),
         Notice::PlanUnreadable { why } => why.clone(),
         Notice::GoalsChanged => {
-            "the goals differ from those that the run began with: from here on the new ones count".to_owned()
+            "the goals differ from those at the start of the run: the new ones count from now on".to_owned()
         }
         Notice::MessageOutstanding { message } => format!(
             "the work is done, but message {} has not reached the agent: one more iteration",
@@ -186,7 +186,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
             "`.ralph-done` was there before the iteration began: it is removed and does not count as a claim".to_owned()
         }
         Notice::DoneFileStuck { path, why } => {
-            format!("{}: cannot be removed, so it claims nothing: {why}", shown(path))
+            format!("{}: cannot be removed, so it does not count as a claim: {why}", shown(path))
         }
         Notice::NoRepository { why } => format!("no checkpoints, no statistics: {why}"),
         Notice::NoCheckpoint { iteration, moment, why } => match moment {
@@ -195,9 +195,9 @@ pub fn notice_in_words(notice: &Notice) -> String {
         },
         Notice::ChangesUncounted { why } => format!("the changes cannot be counted: {why}"),
         Notice::ProgressUnknown { why } => {
-            format!("no change of files can count as progress, only ticked tasks: {why}")
+            format!("only ticked tasks count as progress, not changes of files: {why}")
         }
-        Notice::Listening { url } => format!("listening at {url}; `ralph token` prints the token that it takes"),
+        Notice::Listening { url } => format!("listening at {url}; `ralph token` prints its token"),
         Notice::SocketUnavailable { path, why } => {
             format!("no steering from other terminals: {}: {why}", shown(path))
         }
@@ -205,27 +205,27 @@ pub fn notice_in_words(notice: &Notice) -> String {
             format!("{server} runs for the agent in {} (after {})", shown(root), short_duration(*after_ms))
         }
         Notice::LanguageServerEnded { server, why, again: true } => {
-            format!("{server} ended ({why}) and is started once more")
+            format!("{server} ended ({why}) and is restarted once")
         }
         Notice::LanguageServerEnded { server, why, again: false } => {
-            format!("{server} does not run ({why}): the agent does without it in this run")
+            format!("{server} does not run ({why}): it is not available to the agent in this run")
         }
-        Notice::RulesNotKept { why } => format!("the rules for this project hold in this run only: {why}"),
+        Notice::RulesNotKept { why } => format!("the rules for this project apply to this run only: {why}"),
         Notice::OldRunKept { why } => why.clone(),
         Notice::JournalTorn { bytes } => {
             format!("the journal's last line was cut off by a crash and is left out ({bytes} bytes)")
         }
         Notice::RunSuperseded { run, plan } => format!(
-            "run {run} of {} was not finished: it is closed, this is a new one",
+            "run {run} of {} was not finished: it is closed, and a new run starts",
             shown(plan)
         ),
         Notice::OrphansEnded { count: 1, first_pid } => {
             format!("ended a process that an earlier run left behind (pid {first_pid})")
         }
         Notice::OrphansEnded { count, .. } => format!("ended {count} processes that an earlier run left behind"),
-        Notice::StartsPaused => "`.ralph-pause` is there: the run starts paused; remove the file to resume".to_owned(),
+        Notice::StartsPaused => "`.ralph-pause` exists: the run starts paused; remove the file to resume".to_owned(),
         Notice::WorkOverdue { work } => {
-            format!("{} did not end soon after the run's time was over", own_work(*work))
+            format!("{} did not end soon after the time limit of the run", own_work(*work))
         }
         Notice::SandboxOn { abi, hidden } => format!(
             "sandbox: on (Landlock {abi}); the agent writes to the project, its own state, caches and /tmp; {hidden} places hidden; network open"
@@ -243,7 +243,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
             lacking_in_words(*abi).join(", ")
         ),
         Notice::SandboxStateUnknown { adapter } => format!(
-            "adapter `{adapter}` does not say where its agent keeps its state, so the sandbox lets it write none: name it with `adapters.{adapter}.sandbox.write`"
+            "adapter `{adapter}` does not name the directory of its agent's state, so the sandbox does not allow writing it: set `adapters.{adapter}.sandbox.write`"
         ),
         Notice::CommitsUnsigned => "commits of the agent are not signed, since the sandbox hides keys; to have them signed: \"sandbox\": { \"show\": [\"~/.gnupg\"], \"write\": [\"~/.gnupg\"] }".to_owned(),
         Notice::SandboxDenied { path, hidden: Some(place) } => format!(
@@ -256,7 +256,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
             shown(path)
         ),
         Notice::ServerUnconfined { server } => {
-            format!("{server} runs outside of the sandbox: what its agent does is not confined")
+            format!("{server} runs outside of the sandbox: its agent is not confined")
         }
         Notice::ConnectionRefused { host, port, address: None } => format!(
             "connection to {host}:{port} refused by the sandbox; to allow it: \"sandbox\": {{ \"hosts\": [\"{}\"] }}",
@@ -308,13 +308,13 @@ fn other_loop_in_words(file: &str, of: &str, flags: &[String], left_out: &[Strin
 }
 
 fn autorun_in_words(path: &Path, by: RunBy, gone: bool) -> String {
-    let what = if gone { "was taken away" } else { "was changed" };
+    let what = if gone { "was deleted" } else { "was changed" };
     let then = match by {
-        RunBy::Git => "your next `git` here runs by what it says",
+        RunBy::Git => "your next `git` here uses it",
         RunBy::Shell => "a shell that you start here may run it",
         RunBy::Editor => "your editor may run it when it opens the project",
-        RunBy::Ralph => "the next `ralph` here asks before it counts",
-        RunBy::Trust => "it says what you have trusted of this project; if it was not you, `ralph trust --revoke`",
+        RunBy::Ralph => "the next `ralph` here asks before it uses it",
+        RunBy::Trust => "it records which files you trust; if it was not you, `ralph trust --revoke`",
     };
     format!("{} {what} during the iteration: {then}", shown(path))
 }
@@ -332,7 +332,7 @@ fn listed_as(host: &str, port: u16) -> String {
 pub fn command_refusal_in_words(refusal: &CommandRefusal) -> String {
     match refusal {
         CommandRefusal::MessageTooLong { bytes } => format!(
-            "the message has {} KiB, {} are the most: put the rest into a file and name it",
+            "the message has {} KiB; the maximum is {}: put the rest into a file and name it",
             bytes.div_ceil(1024),
             MESSAGE_CAP_BYTES / 1024
         ),
@@ -362,15 +362,15 @@ pub fn used_up_in_words(limit: LimitKind) -> String {
         limit => format!("`ralph continue {}` allows more", raise_option(limit)),
     };
     let used_up = match limit {
-        LimitKind::MaxIterations => "the run has used up its iterations",
-        LimitKind::MaxTime => "the run has used up its time",
-        LimitKind::MaxCost => "the run has used up its money",
-        LimitKind::MaxTokens => "the run has used up its tokens",
-        LimitKind::TaskIterations => "the open tasks have used up their iterations",
-        LimitKind::TaskCost => "the open tasks have used up their money",
-        LimitKind::TaskTokens => "the open tasks have used up their tokens",
-        LimitKind::DayCost => "the money of the day is used up",
-        LimitKind::DayTokens => "the tokens of the day are used up",
+        LimitKind::MaxIterations => "the run has reached its iteration limit",
+        LimitKind::MaxTime => "the run has reached its time limit",
+        LimitKind::MaxCost => "the run has reached its cost limit",
+        LimitKind::MaxTokens => "the run has reached its token limit",
+        LimitKind::TaskIterations => "the open tasks have reached their iteration limit",
+        LimitKind::TaskCost => "the open tasks have reached their cost limit",
+        LimitKind::TaskTokens => "the open tasks have reached their token limit",
+        LimitKind::DayCost => "the cost limit of the day is reached",
+        LimitKind::DayTokens => "the token limit of the day is reached",
     };
     format!("{used_up}: {more}")
 }
@@ -383,10 +383,10 @@ pub(super) fn own_work(work: OwnWork) -> String {
             Some(review) => format!("preparing iteration {iteration} ({review}), its checkpoint, patch or prompt,"),
         },
         OwnWork::Settling { iteration, role } => match role_in_words(role) {
-            None => format!("looking at the result of iteration {iteration}, its checkpoint or plan,"),
+            None => format!("examining the result of iteration {iteration}, its checkpoint or plan,"),
             Some(review) => {
                 format!(
-                    "looking at the result of iteration {iteration} ({review}), its checkpoint or the files it changed,"
+                    "examining the result of iteration {iteration} ({review}), its checkpoint or the files it changed,"
                 )
             }
         },
@@ -449,7 +449,7 @@ mod tests {
         assert_eq!(said(true), "the plan of this task is .ralph/plans/build-x.md");
         assert!(
             said(false)
-                .ends_with("; without goals only the agent's claim tells that it is done (`--goal tests='COMMAND'`)")
+                .ends_with("; without goals only the agent's claim shows that it is done (`--goal tests='COMMAND'`)")
         );
     }
 

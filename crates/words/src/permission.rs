@@ -137,12 +137,12 @@ pub(super) fn answered(questions: &[String], answers: &[Vec<String>], by: &Decid
 /// The reply to an agent whose questions get no answer.
 pub fn no_answer(by: &Decider, message: Option<&str>) -> String {
     let why = match by {
-        Decider::User { .. } => "The user does not want to answer.",
+        Decider::User { .. } => "The user declined to answer.",
         Decider::Rule { .. }
         | Decider::Mode { .. }
         | Decider::Unclear
         | Decider::Deadline
-        | Decider::TooManyPending => "Nobody is there to answer.",
+        | Decider::TooManyPending => "No user is available to answer.",
     };
     match message {
         Some(message) => format!("{why} The user says: {message}"),
@@ -182,19 +182,16 @@ pub fn no_answer_in_words(ask: u32, why: &NoAnswer) -> String {
     };
     match why {
         NoAnswer::Count { given, asked } => format!(
-            "question {ask} asks {asked} things, and {}; put each answer into quotes",
+            "question {ask} needs {asked} answers, and {}; put each answer into quotes",
             match given {
                 1 => "1 answer was given".to_owned(),
                 given => format!("{given} answers were given"),
             }
         ),
         NoAnswer::NoChoice { given, choices } => {
-            format!(
-                "`{given}` is none of the choices of question {ask}: {}",
-                listed(choices)
-            )
+            format!("`{given}` is not a choice of question {ask}: {}", listed(choices))
         }
-        NoAnswer::OnlyOne { choices } => format!("question {ask} takes one of its choices: {}", listed(choices)),
+        NoAnswer::OnlyOne { choices } => format!("question {ask} needs one of its choices: {}", listed(choices)),
         NoAnswer::NotAQuestion => format!("question {ask} asks for permission: `yes` or `no`"),
     }
 }
@@ -211,17 +208,19 @@ pub enum DenialAdvice {
 pub fn denial(by: &Decider, message: Option<&str>, advice: DenialAdvice) -> String {
     let why = match by {
         Decider::Rule { rule, .. } => format!("The rule `{rule}` of this project's user forbids this."),
-        Decider::Mode { .. } => "The user of this project allows only what is listed, and this is not.".to_owned(),
+        Decider::Mode { .. } => {
+            "The rules of this project allow only listed requests, and this is not one of them.".to_owned()
+        }
         Decider::Unclear => {
-            "The command does not tell what would run. Write it out: no eval, no computed command names.".to_owned()
+            "It is unclear what this command would run. Write it out: no eval, no computed command names.".to_owned()
         }
         Decider::User { .. } => "The user said no.".to_owned(),
-        Decider::Deadline => "Nobody was there to allow this.".to_owned(),
-        Decider::TooManyPending => "Too many of your requests wait for an answer already.".to_owned(),
+        Decider::Deadline => "No user was available to allow this.".to_owned(),
+        Decider::TooManyPending => "Too many of your requests are open already.".to_owned(),
     };
     let then = match (message, advice) {
         (Some(message), _) => format!("The user says: {message}"),
-        (None, DenialAdvice::FindAnotherWay) => "Go on without it, or find another way.".to_owned(),
+        (None, DenialAdvice::FindAnotherWay) => "Continue without it, or find another way.".to_owned(),
         (None, DenialAdvice::StopTrying) => {
             "Do not try this again. If the task cannot be done without it, say what blocks it and end.".to_owned()
         }

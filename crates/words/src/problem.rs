@@ -37,9 +37,9 @@ fn finding_in_words(finding: Finding) -> String {
         }
         Finding::NoResult { exit: None } => "the agent ended without a result".to_owned(),
         Finding::Idle => "the agent was idle (no output, no CPU) until the idle limit".to_owned(),
-        Finding::NoLiveChannel => "its live channel did not begin".to_owned(),
+        Finding::NoLiveChannel => "its live channel did not start".to_owned(),
         Finding::EndedByRalph { reason } => cancel_reason(reason).to_owned(),
-        Finding::Flooded => "the agent reported permissions, questions, limits or problems endlessly".to_owned(),
+        Finding::Flooded => "the agent reported too many permissions, questions, limits or problems".to_owned(),
     }
 }
 
@@ -50,11 +50,11 @@ pub(super) fn cancel_reason(reason: CancelReason) -> &'static str {
         CancelReason::Steered => "interrupted by an urgent message",
         CancelReason::IterationTimeout => "its time limit is reached",
         CancelReason::IdleTimeout => "idle timeout",
-        CancelReason::LoginRefused => "its login is refused again and again",
+        CancelReason::LoginRefused => "its login is refused repeatedly",
         CancelReason::Limited => "it waits for a limit",
-        CancelReason::Denied => "it needs what it is not allowed",
-        CancelReason::Flooded => "it reports without end",
-        CancelReason::MaxSteps => "it has used as many tools as it may",
+        CancelReason::Denied => "it needs a denied permission",
+        CancelReason::Flooded => "it reports too much",
+        CancelReason::MaxSteps => "the limit on tool calls is reached",
         CancelReason::MaxTime => "the run's time limit is reached",
         CancelReason::MaxCost => "the cost limit is reached",
         CancelReason::MaxTokens => "the token limit is reached",

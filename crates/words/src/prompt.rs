@@ -41,7 +41,7 @@ pub fn feedback(feedback: &Feedback, goals: &[Goal]) -> String {
             "The last session was stopped at its time limit. Work in smaller steps.".to_owned()
         }
         Feedback::TaskAtLimit { task } => {
-            format!("\"{task}\" is set aside: it has used up what one task may. Leave it as it is.")
+            format!("\"{task}\" is set aside: it reached the limits of a task. Leave it as it is.")
         }
         Feedback::TaskSetAside { task, question } => {
             format!("The task \"{task}\" is set aside until the user answers: {question}")
@@ -54,7 +54,7 @@ pub fn feedback(feedback: &Feedback, goals: &[Goal]) -> String {
             let failed: Vec<String> = failed.iter().map(|reason| missing(reason, goals)).collect();
             format!("After the last edits of that session: {}", failed.join("; "))
         }
-        Feedback::Noted { notes } => format!("Its notes on how far it is: {}", notes.join("; ")),
+        Feedback::Noted { notes } => format!("Its notes on its progress: {}", notes.join("; ")),
         Feedback::Reviewed { task, findings } => reviewed(task.as_deref(), findings),
         Feedback::Stuck { why } => format!(
             "{}. Do not repeat what was tried: find out why it made no progress, take another approach, or say what \
@@ -87,7 +87,7 @@ pub(super) fn missing(missing: &Missing, goals: &[Goal]) -> String {
         Missing::TasksOpen { open: 1, next } => format!("one task is still open: {next}"),
         Missing::TasksOpen { open, next } => format!("{open} tasks are still open, the next is: {next}"),
         Missing::TaskVanished { task } => {
-            format!("a task has vanished from the plan, put it back as it was: {task}")
+            format!("a task was removed from the plan; restore it: {task}")
         }
         Missing::PlanUnreadable => "the plan cannot be read".to_owned(),
         Missing::GoalFailed { goal, why, output_tail } => {
@@ -142,14 +142,14 @@ pub(super) fn missing(missing: &Missing, goals: &[Goal]) -> String {
         ),
         Missing::GoalsNotRun => "the goals were not run".to_owned(),
         Missing::NeedsSecondClaim => {
-            "nothing proves it: if it is true, claim it once more at the end of the next session".to_owned()
+            "there is no proof: if it is true, claim it once more at the end of the next session".to_owned()
         }
         Missing::NotSaid => {
             "nothing in your last message says that all is done: if it is true, end it with the promise \
                              line"
                 .to_owned()
         }
-        Missing::Confidence { points, wanted } => format!("the confidence is {points} and has to be {wanted}"),
+        Missing::Confidence { points, wanted } => format!("the confidence is {points}; the minimum is {wanted}"),
         Missing::More { count } => format!("… and {count} more"),
         Missing::Text { text } => text.clone(),
     }
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn a_vanished_task_is_asked_back_of_the_agent() {
         let task = "Write the tests".to_owned();
-        assert!(refused(vec![Missing::TaskVanished { task }]).contains("put it back as it was: Write the tests"));
+        assert!(refused(vec![Missing::TaskVanished { task }]).contains("restore it: Write the tests"));
     }
 
     #[test]

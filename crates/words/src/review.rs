@@ -72,14 +72,14 @@ pub fn task_in_words(role: Role, task: Option<&str>) -> String {
         (None, Some(task)) => task.to_owned(),
         (None, None) => "verify the finished plan".to_owned(),
         (Some(role), Some(task)) => format!("{role}: {task}"),
-        (Some(role), None) => format!("{role} of all that was done"),
+        (Some(role), None) => format!("{role} of all work"),
     }
 }
 
 /// Why there is no review, as a clause.
 pub(super) fn obstacle_in_words(adapter: &str, why: ReviewObstacle) -> String {
     match why {
-        ReviewObstacle::NotConfigured => "the run goes on without a reviewer".to_owned(),
+        ReviewObstacle::NotConfigured => "the run continues without a reviewer".to_owned(),
         ReviewObstacle::Limited { .. } => format!("{adapter} is limited"),
         ReviewObstacle::LimitReached { limit } => format!("the {} limit is reached", limit_word(limit)),
         ReviewObstacle::Failing { reviews } => format!("{} failed in a row", counted(u64::from(reviews), "review")),

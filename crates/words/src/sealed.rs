@@ -35,7 +35,7 @@ pub fn sealed_output_in_words(output: &Path) -> String {
 
 /// Why the counts of a sealed goal are not trusted, without its output.
 pub fn doubt_of_sealed() -> &'static str {
-    "the counts do not agree with each other"
+    "the counts contradict each other"
 }
 
 /// Why a sealed goal could not be run, without naming its files.
@@ -44,7 +44,7 @@ pub fn sealed_not_started() -> &'static str {
 }
 
 pub fn sealed_without_sandbox() -> &'static str {
-    "it is sealed, and there is no sandbox that hides its files from agents"
+    "it is sealed, and no sandbox hides its files from agents"
 }
 
 /// A warning that an agent may know the tests of a sealed goal.
@@ -60,7 +60,7 @@ pub fn sealed_was_readable(directory: &Path, runs: usize) -> String {
 /// A warning that an agent tried to read the tests of a sealed goal.
 pub fn sealed_read_attempt(directory: &Path) -> String {
     format!(
-        "The agent wanted to read {}, which belongs to a sealed goal; the sandbox refused it.",
+        "The agent tried to read {}, which belongs to a sealed goal; the sandbox refused it.",
         directory.display()
     )
 }

@@ -48,14 +48,16 @@ pub fn guarded_changes_in_words(changes: &[GuardedChange]) -> String {
 
 /// The consequence of confirming changed tests.
 pub fn tests_confirmed_in_words() -> &'static str {
-    "confirmed: the tests count as they were changed"
+    "confirmed: the changed tests are accepted"
 }
 
 /// The result of running the goals with the original tests.
 pub fn trial_in_words(trial: &Trial) -> String {
     let changes = guarded_changes_in_words(&trial.changes);
     if let Some(why) = &trial.problem {
-        return format!("what guards the tests has changed ({changes}), and could not be put back for a trial: {why}");
+        return format!(
+            "guarded files changed ({changes}), and the originals could not be restored for a trial: {why}"
+        );
     }
     let failed: Vec<&str> = trial
         .results

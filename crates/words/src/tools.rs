@@ -41,11 +41,9 @@ pub fn tool_refusal_in_words(why: ToolRefusal) -> String {
             "no session of the run is active: only the agent of a run can call this".to_owned()
         }
         ToolRefusal::Reviewing => {
-            "this session is a review: say what you found in your last message, which is all that counts".to_owned()
+            "this session is a review: put your findings into your last message; only that counts".to_owned()
         }
-        ToolRefusal::OtherRun => {
-            "this tool belongs to another run, not to the active one; nothing was done".to_owned()
-        }
+        ToolRefusal::OtherRun => "this tool belongs to another run, not to the active one; nothing was done".to_owned(),
         ToolRefusal::TooMany => {
             "the limit for this tool is reached in this session: continue with the task, and put the rest in your \
                             last message"
@@ -56,7 +54,7 @@ pub fn tool_refusal_in_words(why: ToolRefusal) -> String {
         ToolRefusal::ProposalsOff => {
             "proposals are off in this run: leave a note with the task in the plan instead".to_owned()
         }
-        ToolRefusal::NoGoals => "this run has no goals that you can have checked".to_owned(),
+        ToolRefusal::NoGoals => "this run has no goals that you can check".to_owned(),
     }
 }
 
@@ -85,7 +83,7 @@ pub fn plan_for_agent(path: &str, plan: &PlanSnapshot, missing: &[String], block
         _ = writeln!(text, "{indent}- [{sign}] {}{blocked}", task.text);
     }
     for task in missing {
-        _ = writeln!(text, "Removed from the plan, put it back as it was: {task}");
+        _ = writeln!(text, "Removed from the plan; restore it: {task}");
     }
     text
 }
@@ -115,14 +113,14 @@ pub fn edits_checked(results: &[GoalResult]) -> String {
             (false, false) => writeln!(text, "- goal {}. It ended with:\n{tail}", goal_in_words(result)),
         };
     }
-    text + "This is no new task: go on with yours, and mend what your edits broke. ralph runs these goals again after your next edits."
+    text + "This is not a new task: continue with yours, and fix what your edits broke. ralph runs these goals again after your next edits."
 }
 
 /// The reply if the goals run longer than a call may take.
 pub fn goals_still_running(tool: &str, ticket: u32, running_ms: u64) -> String {
     format!(
-        "The goals have been running for {} and go on. Call `{tool}` again with {{\"ticket\": {ticket}}} for what comes of them; \
-         what you change meanwhile they may not see.",
+        "The goals have been running for {} and continue. Call `{tool}` again with {{\"ticket\": {ticket}}} for the results, \
+         which may not include what you change meanwhile.",
         short_duration(running_ms)
     )
 }
@@ -133,7 +131,7 @@ pub fn claim_recorded(goals: usize) -> String {
         0 => "No task is open".to_owned(),
         goals => format!("No task is open, and {} passed", counted(goals as u64, "goal")),
     };
-    format!("{proof}. Your claim is recorded: end your turn now. ralph checks all of it once more when it has ended.")
+    format!("{proof}. Your claim is recorded: end your turn now. ralph checks everything once more after that.")
 }
 
 /// The reply to a claim that is refused at once.
@@ -143,13 +141,13 @@ pub fn claim_refused(reasons: &[Missing], goals: &[Goal]) -> String {
         .map(|reason| format!("- {}", missing(reason, goals)))
         .collect();
     format!(
-        "Not done:\n{}\nGo on, and claim it again when that is settled.",
+        "Not done:\n{}\nContinue, and claim it again when that is settled.",
         reasons.join("\n")
     )
 }
 
 pub fn blocked_recorded() -> &'static str {
-    "Recorded: the task is set aside, and the user is told why. Leave the tree as you want to find it, and end your turn."
+    "Recorded: the task is set aside, and the user learns the reason. Leave the files in a clean state, and end your turn."
 }
 
 pub fn progress_recorded() -> &'static str {
@@ -157,28 +155,28 @@ pub fn progress_recorded() -> &'static str {
 }
 
 pub fn tests_changed_recorded() -> &'static str {
-    "Recorded: when your turn is over, the user is asked whether the tests count as you changed them. Until then they count as they were."
+    "Recorded: after your turn, the user decides whether to accept the changed tests. Until then the original tests count."
 }
 
 pub fn proposal_recorded() -> &'static str {
-    "Recorded as a proposal: the user decides whether it goes into the plan. Go on with your task."
+    "Recorded as a proposal: the user decides whether it goes into the plan. Continue with your task."
 }
 
 /// The reply to a question that was put to the user.
 pub fn question_recorded(ticket: u32, live: bool) -> String {
     let how = match live {
         true => "An answer reaches you as a message while you work",
-        false => "An answer is in the next session's prompt",
+        false => "An answer comes in the prompt of the next session",
     };
     format!(
-        "The user has been asked; nobody may be there. {how}; `question` with {{\"ticket\": {ticket}}} tells whether there is one. \
-         Go on with what does not depend on it; if nothing is left, call `blocked`."
+        "The question is put to the user, who may be away. {how}; `question` with {{\"ticket\": {ticket}}} checks for it. \
+         Continue with work that does not depend on it; if nothing is left, call `blocked`."
     )
 }
 
 /// The reply while a question is unanswered.
 pub fn question_open(ticket: u32) -> String {
-    format!("Nobody has answered question {ticket} yet. Go on with what does not depend on it.")
+    format!("Question {ticket} is not answered yet. Continue with work that does not depend on it.")
 }
 
 /// The reply with the user's answer.
@@ -214,10 +212,10 @@ pub fn background_for_agent(tasks: &[(&BackgroundTask, String)], now_ms: u64) ->
 pub fn background_output(task: &BackgroundTask, now_ms: u64, shown: Range<u64>, end: u64, written: &str) -> String {
     let head = background_headline(task, now_ms);
     if end == 0 {
-        return format!("{head}. It has written nothing.");
+        return format!("{head}. It has no output yet.");
     }
     if shown.is_empty() {
-        return format!("{head}. It has written nothing behind byte {end}.");
+        return format!("{head}. It has no output after byte {end}.");
     }
     let number = task.number;
     let part = match (shown.start, shown.end) {
@@ -249,8 +247,8 @@ fn background_headline(task: &BackgroundTask, now_ms: u64) -> String {
 /// The reply if an argument of the agent is empty or too long.
 pub fn invalid_argument(name: &str, most_bytes: usize, bytes: usize) -> String {
     match bytes {
-        0 => format!("`{name}` is empty: say it in words"),
-        bytes => format!("`{name}` has {bytes} bytes, and at most {most_bytes} are taken: say it shorter"),
+        0 => format!("`{name}` is empty: fill it in"),
+        bytes => format!("`{name}` has {bytes} bytes; the maximum is {most_bytes}: shorten it"),
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn attach(
 ) -> Result<ClosedBoard, Failure> {
     let Some(screen) = presentation(&args.show, screen(args, place)).screen else {
         return Err(Failure::new(FailureKind::Usage, "a board needs a terminal")
-            .hint("`ralph many status` shows what each plan is at"));
+            .hint("`ralph many status` shows the status of each plan"));
     };
     let site = app::site_of_batch(place, id, false, supervisor)?;
     app::watch_batch(&site, id, screen, opening(args))

@@ -68,7 +68,7 @@ fn retained_in_words(retained: &Retained) -> (String, Option<String>) {
     let remove_tree = |tree: &Path| format!("git worktree remove --force {}", shell_word(tree));
     match retained {
         Retained::Resumable => (
-            "all of it: `ralph many resume` goes on with it".to_owned(),
+            "all of it: `ralph many resume` continues it".to_owned(),
             Some("ralph many cancel && ralph many clean".to_owned()),
         ),
         Retained::Recent => (
@@ -93,11 +93,14 @@ fn retained_in_words(retained: &Retained) -> (String, Option<String>) {
             )),
         ),
         Retained::Changes { tree } => (
-            format!("{}, which has changes that are not committed", tree.display()),
+            format!("{}, which has uncommitted changes", tree.display()),
             Some(remove_tree(tree)),
         ),
         Retained::Ignored { tree, file } => (
-            format!("{} has `{file}`, which git ignores and no commit has", tree.display()),
+            format!(
+                "{} has `{file}`, which git ignores and no commit contains",
+                tree.display()
+            ),
             Some(remove_tree(tree)),
         ),
         Retained::Unknown { tree } => (

@@ -62,7 +62,8 @@ impl EngineError {
             EngineError::Local => vec!["`ralph many --jobs N` sets how many run at a time".to_owned()],
             EngineError::NotInstalled { id, install, .. } => {
                 let install = install.iter().map(|install| format!("to install it: {install}"));
-                let elsewhere = format!("or run `ralph many` where `{id}` takes jobs, such as a login node");
+                let elsewhere =
+                    format!("or run `ralph many` on a machine that submits to `{id}`, such as a login node");
                 install.chain([elsewhere]).collect()
             }
         }
@@ -263,16 +264,19 @@ mod tests {
             ("[find]\ncommand = [\"x\"]", "`find.job` is missing"),
             (
                 "[find]\ncommand = [\"x\"]\njob = '('",
-                "`find.job` is no regular expression",
+                "`find.job` is not a regular expression",
             ),
-            ("[find]\ncommand = [\"x\"]\njob = 'x'", "`find.job` has no group `job`"),
+            (
+                "[find]\ncommand = [\"x\"]\njob = 'x'",
+                "`find.job` needs a group named `job`",
+            ),
             (
                 "[find]\ncommand = [\"x\"]\njob_pointer = 'x'",
-                "`find.job_pointer` is no JSON pointer",
+                "`find.job_pointer` is not a JSON pointer",
             ),
             (
                 "[find]\ncommand = [\"x\"]\njob_pointer = '/x'\njob = '(?<job>.)'",
-                "both say where the same is found",
+                "exclude each other",
             ),
             (
                 "[state.means]\nqueued = [\"A\"]\nended = [\"A\"]",

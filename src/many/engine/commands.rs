@@ -95,7 +95,10 @@ impl EngineCommands {
         match self.extract(&self.manifest.stated, subject, &finished)? {
             Some(word) => match self.manifest.meaning(&word) {
                 Some(meaning) => Ok(EngineAnswer::Word { word, meaning }),
-                None => Err(format!("reports state {}, which `state.means` does not list", quoted(&word))),
+                None => Err(format!(
+                    "reports state {}, which `state.means` does not list",
+                    quoted(&word)
+                )),
             },
             // Some engines answer with nothing about a job that they do not know.
             None if text(&finished.stdout.bytes).trim().is_empty() => Ok(EngineAnswer::Unknown),

@@ -90,7 +90,8 @@ pub(super) fn start(
         prefix: format!("{}-{}", nameable(&site.job_id(&plan.name)), plan.jobs),
         tree: job.cwd.to_owned(),
         log: job.log.to_owned(),
-        program: std::env::current_exe().map_err(|error| format!("ralph does not find itself: {error}"))?,
+        program: std::env::current_exe()
+            .map_err(|error| format!("the path of the ralph program is unknown: {error}"))?,
         args: job.args.clone(),
         before,
         orders,

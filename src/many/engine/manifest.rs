@@ -78,21 +78,21 @@ pub(crate) enum EngineManifestError {
     },
     #[error("{at}: `{{args}}` in `{key}` must be an element of its own: it stands for all of `submit.args`")]
     ArgsNotAlone { at: SettingOrigin, key: &'static str },
-    #[error("{at}: `{key}` is no regular expression: {why}")]
+    #[error("{at}: `{key}` is not a regular expression: {why}")]
     NotARegex {
         at: SettingOrigin,
         key: &'static str,
         why: String,
     },
-    #[error("{at}: `{key}` has no group `{group}`: name it as in `(?<{group}>...)`")]
+    #[error("{at}: `{key}` needs a group named `{group}`, as in `(?<{group}>...)`")]
     NoGroup {
         at: SettingOrigin,
         key: &'static str,
         group: &'static str,
     },
-    #[error("{at}: `{key}` is no JSON pointer: it is empty or begins with `/`, as in \"/0/id\"")]
+    #[error("{at}: `{key}` is not a JSON pointer, which is empty or begins with `/`, as in \"/0/id\"")]
     NotAPointer { at: SettingOrigin, key: &'static str },
-    #[error("{at}: `{key}` and `{pointer}` both say where the same is found; leave out one of them")]
+    #[error("{at}: `{key}` and `{pointer}` exclude each other; leave out one of them")]
     TwoWays {
         at: SettingOrigin,
         key: &'static str,

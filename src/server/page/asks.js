@@ -14,7 +14,7 @@ const AFTER_QUESTION = { ...AFTER, deny: "then the agent decides alone", allow: 
 
 export function asksArea(run) {
   const count = h("p", { class: "dim", hidden: true });
-  const element = h("section", { class: "asks", "aria-label": "What the agent asks", hidden: true }, count);
+  const element = h("section", { class: "asks", "aria-label": "Questions of the agent", hidden: true }, count);
   const cards = new Map();
 
   // The one that somebody is at, then what the agent waits for, then what it no longer waits for.
@@ -105,9 +105,9 @@ function heading(ask) {
 
 // What becomes of an answer that is late.
 function wheretoInWords(run, ask) {
-  if (isAboutTests(ask)) return "Until you say so they count as they were. A no goes to the agent.";
+  if (isAboutTests(ask)) return "Until you accept them, the original tests count. A no goes to the agent.";
   if (run.connection !== "over") return "It no longer waits: your answer goes into its next prompt.";
-  if (run.takesAnswers()) return "The run is over. Your answer waits for it: `ralph continue` in its project goes on with it.";
+  if (run.takesAnswers()) return "The run is over. `ralph continue` in its project delivers your answer.";
   return `The run is over, and takes no answer here: \`ralph answer ${ask.number} "…"\` in its project does.`;
 }
 
@@ -124,7 +124,7 @@ function request({ request: asked, title, cut, askedBy }) {
     h("pre", {}, asked?.command ?? asked?.url ?? title),
     paths.length > 0 && h("p", { class: "dim" }, paths.join(" · ")),
     asked?.diff && h("div", { class: "diff" }, diffLines(asked.diff)),
-    cut && h("p", { class: "warn" }, "This is not all of it: the request is too long to be shown."),
+    cut && h("p", { class: "warn" }, "The request is too long to show in full."),
     askedBy.length > 0 && h("p", { class: "dim" }, "matches your rule ", askedBy.map((rule, index) => [index > 0 && ", ", h("code", {}, rule)])));
 }
 
@@ -140,14 +140,14 @@ function permissionForm(run, ask, answer) {
   const always = (scope, label) => run.act(label, { class: "always" }, () => answer({ type: "allow", remember: { scope, rules: [] } }));
   return h("div", {},
     h("div", { class: "answers" },
-      run.act(isAboutTests(ask) ? "They count" : "Allow once", { class: "primary", ...answers(run) }, () => answer({ type: "allow", remember: null })),
+      run.act(isAboutTests(ask) ? "Accept them" : "Allow once", { class: "primary", ...answers(run) }, () => answer({ type: "allow", remember: null })),
       h("button", { type: "button", class: "danger", "data-acts": "answers", onclick: () => {
         denial.hidden = false;
         why.focus();
       } }, isAboutTests(ask) ? "No…" : "Deny…")),
     ask.rules?.length > 0 && h("details", {},
       h("summary", {}, "Always allow…"),
-      h("p", {}, "From now on allowed: ", ask.rules.map((rule, index) => [index > 0 && ", ", h("code", {}, rule)])),
+      h("p", {}, "Now allowed: ", ask.rules.map((rule, index) => [index > 0 && ", ", h("code", {}, rule)])),
       h("div", { class: "answers" }, always("run", "In this run"), always("project", "In this project"))),
     denial);
 }

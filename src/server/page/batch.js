@@ -12,7 +12,7 @@ const CHIPS = { start: "work", good: "done", bad: "bad", warning: "bad", wait: "
 
 export function batchPage(id, askForToken) {
   document.title = "ralph · batch";
-  const asks = h("section", { class: "asks", "aria-label": "What the agents ask", hidden: true });
+  const asks = h("section", { class: "asks", "aria-label": "Questions of the agents", hidden: true });
   const cards = new Map();
   const list = h("div", {});
   const banner = h("p", { class: "banner", role: "status", hidden: true });

@@ -29,7 +29,7 @@ export function composer(run) {
     const live = run.view?.phase?.liveSteering;
     hint.textContent = isOver ? "The run is over: a message resumes it." : {
       next: "Waits for the next iteration.",
-      now: live ? "Reaches the turn that runs." : "Ends the running iteration; the next one begins with it.",
+      now: live ? "Reaches the running turn." : "Ends the running iteration; the next one begins with it.",
       standing: "In every prompt until you withdraw it.",
     }[kind()];
   };

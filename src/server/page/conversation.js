@@ -15,7 +15,7 @@ const written = (kind, text) => (kind === "said" ? markdown(text) : text);
 // `begun` is called with the first thing that is said or done; `textOf` has the texts of messages from before the records.
 export function conversation(begun, textOf) {
   const list = h("ol", { class: "talk", tabIndex: 0, "aria-label": "Messages of the agent" });
-  const empty = h("p", { class: "empty" }, "The agent has said nothing here yet.");
+  const empty = h("p", { class: "empty" }, "No messages of the agent yet.");
   const element = h("div", { class: "conversation" }, empty, list);
   let shown = 0;
   let isAtEnd = true;

@@ -134,7 +134,7 @@ export function choose(title, text, ways) {
 
 async function skip(run) {
   const { number } = run.view.iterations;
-  const chosen = await choose(`Skip iteration ${number}?`, "The agent is ended. What it has written stays; the next iteration begins.", [
+  const chosen = await choose(`Skip iteration ${number}?`, "The agent is stopped. Its changes are kept; the next iteration begins.", [
     { label: "Skip it", value: "skip", kind: "danger" },
   ]);
   if (chosen !== "skip") return;
@@ -145,9 +145,9 @@ async function skip(run) {
 async function stop(run) {
   const isBusy = run.view.phase.type === "running";
   const chosen = await choose("Stop the run?", "The same command, or a message, resumes it later.", [
-    isBusy && { label: "After this iteration", hint: "The agent finishes what it does.", value: "after-iteration", kind: "primary" },
-    { label: "Now", hint: isBusy ? "The agent is asked to end; what it did is looked at." : "", value: "graceful", kind: "danger" },
-    isBusy && { label: "Kill it", hint: "The agent and all it started end at once.", value: "immediate", kind: "danger" },
+    isBusy && { label: "After this iteration", hint: "The agent finishes its work.", value: "after-iteration", kind: "primary" },
+    { label: "Now", hint: isBusy ? "The agent is asked to end; its result is checked." : "", value: "graceful", kind: "danger" },
+    isBusy && { label: "Kill it", hint: "The agent and all its processes end at once.", value: "immediate", kind: "danger" },
   ].filter(Boolean));
   if (chosen) await run.command({ type: "stop", stop: chosen });
 }

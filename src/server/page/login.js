@@ -28,7 +28,7 @@ export function loginPage(refusal, enter) {
     element: h("main", { class: "login card" },
       h("img", { src: "assets/icon.svg", alt: "", width: 56, height: 56 }),
       h("h1", {}, "ralph"),
-      h("p", {}, sentence("Open the address that `ralph web` has printed, or paste its token.")),
+      h("p", {}, sentence("Open the address that `ralph web` printed, or paste its token.")),
       h("form", { onsubmit: submit },
         h("label", { for: "token" }, "Token"),
         h("div", { class: "row" }, token, button)),

@@ -64,7 +64,7 @@ function goalRow({ name, state }) {
   return h("li", { class: `task ${kind}` },
     h("span", { class: "box", role: "img", "aria-label": word }),
     h("span", { class: "text" }, name, h("small", {}, word, result?.durationMs > 0 && ` in ${duration(result.durationMs)}`),
-      tail && h("details", {}, h("summary", {}, "What it printed"), h("pre", {}, tail))));
+      tail && h("details", {}, h("summary", {}, "Output"), h("pre", {}, tail))));
 }
 
 const KINDS = { next: "in the next prompt", now: "now", standing: "in every prompt" };

@@ -26,7 +26,7 @@ export function runsPage(askForToken, { openTheOnlyOne }) {
       batches.length > 0 && h("ul", { class: "cards" }, batches.map(batchCard)),
       h("h2", {}, "Running"),
       live.length > 0 ? h("ul", { class: "cards" }, live.map(card))
-        : h("p", { class: "empty" }, "Nothing runs at present. A run that is started shows up here."),
+        : h("p", { class: "empty" }, "No active runs. New runs appear here."),
       past.length > 0 && h("h2", {}, "Earlier"),
       past.length > 0 && h("ul", { class: "cards earlier" }, past.map(card)));
     tick();

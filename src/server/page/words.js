@@ -77,7 +77,7 @@ export function outcome(ended) {
 
 // What an iteration is for.
 export function assignment({ role, task }) {
-  if (role) return `review: ${task ?? "all that was done"}`;
+  if (role) return `review: ${task ?? "all work"}`;
   return task ?? "verify the finished plan";
 }
 

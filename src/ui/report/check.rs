@@ -99,7 +99,7 @@ pub(super) fn needs_person(report: &RunReport, view: &RunView) -> Vec<String> {
         }));
         needs.extend(view.permissions.about_tests().map(|asked| {
             format!(
-                "your word on changed tests (`ralph confirm`): {}",
+                "a decision on changed tests (`ralph confirm`): {}",
                 one_line(&asked.request.paths.join(", "))
             )
         }));
@@ -111,7 +111,7 @@ pub(super) fn needs_person(report: &RunReport, view: &RunView) -> Vec<String> {
     }
     for task in in_state(TaskState::Vanished) {
         needs.push(format!(
-            "a look at the plan: the task \"{}\" has vanished from it",
+            "check the plan: the task \"{}\" was removed from it",
             task.text
         ));
     }

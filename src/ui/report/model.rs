@@ -117,7 +117,7 @@ fn permissions_in_words(view: &RunView) -> Vec<String> {
         let waited: u64 = members.iter().map(|decided| decided.waited_ms).sum();
         let waited = match waited {
             0..1_000 => String::new(),
-            _ => format!(", waited for {} in all", short_duration(waited)),
+            _ => format!(", {} waiting in total", short_duration(waited)),
         };
         let times = counted(members.len() as u64, "time");
         format!("{word} {times} {}{waited}: {}", decider_in_words(by), named.join(" · "))
@@ -135,7 +135,7 @@ fn permissions_in_words(view: &RunView) -> Vec<String> {
     let of_run = |added: &&AddedRule| added.run.is_none() || added.run == view.run;
     let added = view.permissions.rules.iter().filter(of_run).map(|added| {
         let scope = scope_in_words(added.scope);
-        format!("from now on allowed {scope}: {} (question {})", added.rule, added.ask)
+        format!("now allowed {scope}: {} (question {})", added.rule, added.ask)
     });
     let answered = view.permissions.answers.iter().map(answered);
     groups.iter().map(line).chain(answered).chain(added).collect()

@@ -332,7 +332,7 @@ fn work_in_words(iteration: &IterationReport, telling: DetailLevel) -> Vec<Strin
     let is_stuck = iteration.progress == Some(false);
     let stuck = match (is_stuck, iteration.undone) {
         (true, _) => ", no progress",
-        (false, true) => ", put back",
+        (false, true) => ", undone",
         (false, false) => "",
     };
     let mut lines = Vec::new();

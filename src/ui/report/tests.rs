@@ -170,7 +170,7 @@ codex · /project/PLAN.md
 
 ralph: stopped: time limit reached
   1 of 2 tasks done · 1 iteration · 1m04s · 900 tokens in
-  1 wait, 1m00s in all
+  1 wait, 1m00s total
 hint: `ralph continue` continues this run, `ralph` starts a new one
 
 Needs your attention
@@ -260,10 +260,7 @@ fn a_goal_is_verified_only_by_its_last_run_after_the_last_iteration() {
     let failing = report([began(&["a", "b"]), started(1, "x"), checked(1, "a", false), done()]);
     assert_eq!(
         failing.unverified,
-        [
-            "goal a failed in its last run: exit code 1",
-            "goal b: not run"
-        ]
+        ["goal a failed in its last run: exit code 1", "goal b: not run"]
     );
 }
 
@@ -300,7 +297,7 @@ fn a_block_that_was_resolved_and_a_task_that_came_back_need_nobody() {
         now.needs_person,
         [
             "an answer for the task \"One\": Which key?",
-            "a look at the plan: the task \"Two\" has vanished from it"
+            "check the plan: the task \"Two\" was removed from it"
         ]
     );
     assert_eq!(now.tasks[0].state, TaskState::Blocked);

@@ -351,7 +351,7 @@ fn window_title(model: &BoardModel) -> String {
 /// Runs a ralph in the foreground. The error is its own message, if it could not show the run.
 fn show(mut command: Command, lent: &TerminalOwnership) -> Result<(), String> {
     lent.call_off()
-        .map_err(|error| format!("the terminal cannot be lent: {error}"))?;
+        .map_err(|error| format!("the terminal cannot be handed over: {error}"))?;
     let said = tempfile::NamedTempFile::new().map_err(|error| format!("no temporary file: {error}"))?;
     let stderr = said.reopen().map_err(|error| format!("no temporary file: {error}"))?;
     let status = lend(command.stderr(stderr)).map_err(|error| format!("ralph cannot be started: {error}"))?;

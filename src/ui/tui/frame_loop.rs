@@ -477,7 +477,7 @@ impl<'a> FrameLoop<'a> {
         match failure {
             Some(why) => self.tell(Tone::Bad, &why),
             None if was_plan && !self.model.run.is_over() => {
-                self.tell(Tone::Note, "changes to the plan count from the next iteration");
+                self.tell(Tone::Note, "changes to the plan apply from the next iteration");
             }
             None => {}
         }

@@ -59,7 +59,10 @@ impl TerminalOwnership {
             return Ok(());
         }
         *reader = TerminalReader::Screen;
-        Err(io::Error::new(io::ErrorKind::TimedOut, "another reader still owns the terminal"))
+        Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            "another reader still owns the terminal",
+        ))
     }
 
     /// Notes that the terminal is ralph's again.

@@ -83,7 +83,7 @@ pub(super) fn paste(model: &mut Model, text: &str) {
 }
 
 pub(super) fn too_long(model: &mut Model) {
-    let why = "a message holds at most 64 KiB, a line of it 16: write a file and name that";
+    let why = "a message has at most 64 KiB, a line of it 16: write a file and name it";
     model.ui.toast(Tone::Bad, why, model.now_ms);
 }
 
@@ -124,7 +124,7 @@ fn replace(model: &mut Model, old: SteeringId, new: Option<(SteeringKind, String
     let Some((kind, text)) = new.filter(|_| !is_same) else {
         model
             .ui
-            .toast(Tone::Note, format!("message {} stays as it was", old.0), model.now_ms);
+            .toast(Tone::Note, format!("message {} is unchanged", old.0), model.now_ms);
         return Vec::new();
     };
     let mut orders = vec![ScreenOrder::by_user(UserCommand::Steer { kind, text })];

@@ -92,7 +92,7 @@ pub(crate) fn reason(event: &Event, view: &RunView) -> Option<Reason> {
         Event::TestsQuestioned { ask, change, .. } => {
             asked_as = Some(*ask);
             let how = "ralph confirm".to_owned();
-            (format!("do changed tests count? {}", change.why), Some(how))
+            (format!("accept the changed tests? {}", change.why), Some(how))
         }
         Event::TaskSetAside { .. } => (narrate(event, |_| String::new())?.text, None),
         _ => return None,

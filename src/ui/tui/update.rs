@@ -133,7 +133,7 @@ fn normal(model: &mut Model, key: KeyEvent) -> Vec<ScreenOrder> {
 /// Shows a folded part of the transcript in place of the pane.
 fn unfold(model: &mut Model, what: Unfold) -> Vec<ScreenOrder> {
     if !model.ui.transcript {
-        return refused(model, "the agent draws its terminal itself: nothing is folded");
+        return refused(model, "the agent draws its own terminal: nothing is folded");
     }
     let Some(iteration) = model.run.iterations.latest().map(|iteration| iteration.number) else {
         return Vec::new();
@@ -507,7 +507,7 @@ fn ask_of_loop(model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
             let can_wait = model.run.permissions.unanswered.is_empty() && model.run.blocks.is_empty();
             let why = match can_wait {
                 true => "no open questions",
-                false => "the agent waits for nothing; P lists what you can still answer",
+                false => "no open questions; P lists what you can still answer",
             };
             return refused(model, why);
         }

@@ -730,7 +730,7 @@ fn a_tool_that_is_used_without_asking_ends_the_turn() {
     let problem = ended(&session).expect("a problem");
     assert_eq!(problem.kind, ProblemKind::Usage);
     assert!(
-        problem.text.contains("without asking") && problem.text.contains("touch x"),
+        problem.text.contains("without requesting permission") && problem.text.contains("touch x"),
         "{}",
         problem.text
     );

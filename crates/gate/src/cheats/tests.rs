@@ -116,7 +116,7 @@ fn a_wrong_file_names_its_line_and_what_may_stand_there() {
         (
             "[[cheat]]\nname = \"X y\"\nwhat = \"It cheats.\"\nedit = []\n".to_owned(),
             2,
-            "small letters",
+            "lower-case letters",
         ),
         (
             "[[cheat]]\nname = \"x\"\nwhat = \"It cheats\"\nedit = []\n".to_owned(),

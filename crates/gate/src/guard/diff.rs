@@ -40,8 +40,7 @@ impl UnifiedDiff {
         unified.header(&name(Some(before), "a"), &name(now, "b"));
         let text = unified.to_string();
         if text.is_empty() {
-            self.text
-                .push_str(&format!("{path}: executable bit changed\n"));
+            self.text.push_str(&format!("{path}: executable bit changed\n"));
         }
         self.text.push_str(&text);
         if !self.text.ends_with('\n') {

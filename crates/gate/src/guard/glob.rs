@@ -113,7 +113,7 @@ fn check(pattern: &str) -> Result<(), &'static str> {
     } else if pattern.starts_with('/') {
         Err("it starts with `/`, but paths are relative to the project")
     } else if pattern.split('/').any(|name| name == "..") {
-        Err("`..` leads out of the project")
+        Err("`..` is outside of the project")
     } else {
         Ok(())
     }

@@ -90,7 +90,7 @@ fn what_is_unusual_is_noted() {
     project.write(".gitmodules", "");
     project.write(".git/MERGE_HEAD", "");
     let (_, notes) = Repository::discover(&project.root, &project.scratch, &Supervisor::default()).unwrap();
-    let expected = ["no commit yet", "A merge is in progress", "Of submodules"];
+    let expected = ["no commit yet", "A merge is in progress", "Checkpoints record only"];
     assert_eq!(notes.len(), expected.len());
     assert!(
         notes.iter().zip(expected).all(|(note, words)| note.contains(words)),

@@ -508,7 +508,7 @@ mod tests {
         let refused = || paths.check_state().unwrap_err().to_string();
         for mode in [0o720, 0o702, 0o777] {
             fs::set_permissions(paths.state(), fs::Permissions::from_mode(mode)).unwrap();
-            assert!(refused().contains("open to others"), "{mode:o}: {}", refused());
+            assert!(refused().contains("writable by other users"), "{mode:o}: {}", refused());
             assert!(paths.create().is_err());
         }
         fs::set_permissions(paths.state(), fs::Permissions::from_mode(0o755)).unwrap();

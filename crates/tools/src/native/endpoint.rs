@@ -409,7 +409,7 @@ mod tests {
                 vec![("RALPH_NATIVE_WIRE", "anthropic")],
                 "set ANTHROPIC_API_KEY or RALPH_NATIVE_API_KEY",
             ),
-            (vec![("RALPH_NATIVE_BASE_URL", "localhost:1")], "such as http://"),
+            (vec![("RALPH_NATIVE_BASE_URL", "localhost:1")], "something like http://"),
             (vec![("RALPH_NATIVE_WIRE", "x")], "auto, openai or anthropic"),
             (
                 vec![("OPENAI_API_KEY", "k"), ("RALPH_NATIVE_RETRIES", "often")],

@@ -12,9 +12,9 @@ pub(crate) enum Portion {
 
 /// The parts with their keys and descriptions.
 pub(crate) const PORTIONS: [(char, Portion, &str); 5] = [
-    ('l', Portion::Line, "the line of the match, or the last one in view"),
+    ('l', Portion::Line, "the line of the match, or the last visible one"),
     ('b', Portion::Block, "the last code block"),
     ('m', Portion::Message, "the agent's last message"),
-    ('s', Portion::Shown, "what is shown"),
-    ('a', Portion::All, "all of it"),
+    ('s', Portion::Shown, "the visible text"),
+    ('a', Portion::All, "everything"),
 ];

@@ -305,7 +305,7 @@ fn writing(model: &mut Model, key: KeyEvent, answering: &mut AnswerBox) -> Vec<S
             model.ui.mode = InputMode::Normal;
             let how = match typed.is_empty() {
                 true => "a answers it later",
-                false => "a answers it later; what you typed is kept: `:` and Up bring it back",
+                false => "a answers it later; your text is kept: `:` and Up restore it",
             };
             model.ui.toast(Tone::Note, how, model.now_ms);
             if !typed.is_empty() {

@@ -73,7 +73,7 @@ pub(in crate::ui::tui) fn take_board(model: &mut BoardModel, board: Board) {
         if !is_meant {
             model.toast(
                 Tone::Wait,
-                "the question is over: it has an answer, or nobody waits for one",
+                "the question is closed: it is answered, or no agent waits for it",
             );
         }
     }
@@ -145,7 +145,7 @@ fn act(model: &mut BoardModel, action: KeyAction) -> Vec<BoardOrder> {
             Some(row) if can_be_cancelled(row) && model.board.running => {
                 model.mode = BoardMode::Cancel(row.plan.clone());
             }
-            Some(_) | None => model.toast(Tone::Note, "there is nothing to cancel: it is over"),
+            Some(_) | None => model.toast(Tone::Note, "nothing to cancel: the batch is over"),
         },
         KeyAction::NextFocus => {
             model.focus = match model.focus {
@@ -200,7 +200,7 @@ fn open(model: &mut BoardModel) -> Vec<BoardOrder> {
 /// Opens the answer box for a question.
 fn open_ask(model: &mut BoardModel, at: usize) {
     let Some(asked) = model.board.asks.get(at) else {
-        return model.toast(Tone::Note, "no run asks anything");
+        return model.toast(Tone::Note, "no open questions");
     };
     let (plan, number) = (asked.plan.clone(), asked.ask.number);
     model.ask = at;

@@ -51,10 +51,7 @@ fn copy(model: &mut Model, part: Portion) -> Vec<ScreenOrder> {
     };
     match said.filter(|_| is_live) {
         Some(text) => vec![ScreenOrder::Copy(text.clone())],
-        None => refused(
-            model,
-            "the agent has said nothing of the kind; `s` copies what is shown",
-        ),
+        None => refused(model, "the agent has no such message; `s` copies what is shown"),
     }
 }
 

@@ -56,7 +56,7 @@ pub(super) fn withdraw(model: &mut Model) -> Vec<ScreenOrder> {
             Vec::new()
         }
         Some(message) => vec![withdrawn(message.id)],
-        None => refused(model, "only a message that waits, or a standing one, can be taken back"),
+        None => refused(model, "only waiting or standing messages can be withdrawn"),
     }
 }
 

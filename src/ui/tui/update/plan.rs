@@ -32,7 +32,7 @@ pub(super) fn clicked(model: &mut Model, layout: &ScreenLayout, row: u16) -> Vec
 
 pub(super) fn fold(model: &mut Model) -> Vec<ScreenOrder> {
     if model.layout().has_strip() {
-        return refused(model, "headings are shown where the plan has more room; `z` zooms it");
+        return refused(model, "headings need a larger plan pane; `z` zooms it");
     }
     let plan = &model.run.plan;
     let task = model.task_at().unwrap_or(0);

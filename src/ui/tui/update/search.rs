@@ -100,9 +100,7 @@ pub(super) fn backward(model: &mut Model) -> Vec<ScreenOrder> {
 
 fn again(model: &mut Model, direction: SearchDirection) -> Vec<ScreenOrder> {
     if model.ui.search.query.is_empty() {
-        model
-            .ui
-            .toast(Tone::Note, "no search yet; press `/`", model.now_ms);
+        model.ui.toast(Tone::Note, "no search yet; press `/`", model.now_ms);
         return Vec::new();
     }
     step(model, direction)

@@ -461,7 +461,7 @@ fn a_run_that_is_over_takes_a_message_unless_a_limit_is_used_up() {
     assert_eq!(over.ui.mode, InputMode::Normal);
     let told = over.ui.toast.as_ref().map(|toast| toast.text.as_str());
     assert!(
-        told.is_some_and(|text| text.contains("used up its iterations")),
+        told.is_some_and(|text| text.contains("reached its iteration limit")),
         "{told:?}"
     );
 }

@@ -33,7 +33,7 @@ const REFUSAL_ROWS: usize = 3;
 /// The notice for an answer for which no agent waits.
 const LATE: &str = "your answer goes into the next prompt";
 /// The state of changed tests until the user has answered.
-const AS_THEY_WERE: &str = "they count as they were until you say so";
+const AS_THEY_WERE: &str = "the original tests count until you decide";
 const RESUMES: &str = "the run resumes with your answer";
 /// Maximum columns of the tool's name in the title.
 const TOOL_COLUMNS: usize = 24;
@@ -81,7 +81,7 @@ impl BoxContent {
                 (vec![row], typed::rows(editor, room).min(TYPED_ROWS))
             }
             AnswerStep::Remembering(scope, editor) => {
-                let words = format!("allow it, and from now on {}:", scope_in_words(*scope));
+                let words = format!("allow it, and add a rule {}:", scope_in_words(*scope));
                 let rows = typed::rows(editor, room).min(TYPED_ROWS);
                 (vec![vec![(words, TextRole::User)]], rows)
             }
@@ -268,8 +268,8 @@ fn keys_of(run: &RunView, subject: AnswerSubject<'_>) -> Vec<KeyRow> {
         }
         AnswerSubject::Waiting(ask) | AnswerSubject::Missed(ask) => question_keys(&ask.request.questions),
         AnswerSubject::Tests(_) => vec![
-            ("y", "the tests count as changed".into(), "yes"),
-            ("n", "no: they count as they were, and the agent is told".into(), "no"),
+            ("y", "accept the changed tests".into(), "accept"),
+            ("n", "no: the original tests count, and the agent is told".into(), "no"),
             ("N", "no, and say why".into(), "say why"),
         ],
         AnswerSubject::Block(_) => vec![
@@ -307,7 +307,7 @@ fn permission_keys(run: &RunView, subject: AnswerSubject<'_>) -> Vec<KeyRow> {
         }
     }
     if offers_all(run, subject) {
-        let words = "allow it, and in this run all that no rule asks about";
+        let words = "allow it, and in this run everything without a rule of `ask`";
         keys.push(("Y", words.into(), "all"));
     }
     keys.push(match late {
@@ -328,7 +328,7 @@ fn question_keys(questions: &[Question]) -> Vec<KeyRow> {
         keys.push(("↑↓", "choose, or the number of a choice".into(), "choose"));
     }
     if choices && are_marked(questions) {
-        keys.push(("Space", "take a choice, or leave it".into(), "take"));
+        keys.push(("Space", "select or deselect a choice".into(), "take"));
     }
     if choices {
         keys.push(("Enter", "answer".into(), "answer"));

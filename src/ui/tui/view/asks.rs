@@ -27,7 +27,7 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         return whole(model, reading, area, pen);
     }
     if model.asks.is_empty() || area.height < 2 {
-        return pen.note(area, "No agent has asked anything.");
+        return pen.note(area, "No questions of the agent.");
     }
     let end = area.right();
     let times = area.width >= TIME_COLS;
@@ -201,7 +201,7 @@ fn rows(model: &Model, place: u64, area: Rect) -> Vec<RequestLine> {
         AskSubject::Request { request, cut, asked_by } => rows.extend(request::rows(request, *cut, asked_by, room)),
         AskSubject::Title { title, .. } => {
             rows.extend(flowed(&[(one_line(title), TextRole::Strong)], room));
-            rows.extend(paragraph("The whole of it is in the journal.", TextRole::Dim, room));
+            rows.extend(paragraph("The journal has the full text.", TextRole::Dim, room));
         }
         AskSubject::Block { task, question } => rows.extend(request::block(task.as_deref(), question, room)),
     }
@@ -272,10 +272,7 @@ fn outcome(model: &Model, entry: &AskEntry) -> Vec<(String, TextRole)> {
     }
     if let Some((scope, rules)) = &entry.rules {
         let rules = one_line(&rules.join(", "));
-        lines.push((
-            format!("from now on allowed {}: {rules}", scope_in_words(*scope)),
-            TextRole::Good,
-        ));
+        lines.push((format!("now allowed {}: {rules}", scope_in_words(*scope)), TextRole::Good));
     }
     if let Some((message, text)) = &entry.late {
         lines.push((

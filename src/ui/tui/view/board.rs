@@ -480,19 +480,16 @@ fn boxed(model: &BoardModel, whole: Rect, pen: &mut Pen<'_>) -> Option<Position>
         BoardMode::Quit => {
             let running = counted(model.board.counts.running as u64, "run");
             let answers = [
-                (
-                    "d",
-                    "detach: the batch continues, and `ralph many attach` shows it again",
-                ),
-                ("y Ctrl-C", "stop all runs; `ralph many resume` goes on"),
+                ("d", "detach: the batch continues; `ralph many attach` shows it again"),
+                ("y Ctrl-C", "stop all runs; `ralph many resume` continues"),
                 ("n", "stay"),
             ];
-            let question = format!("{running} at work. What is done so far is kept.");
+            let question = format!("{running} running. The work so far is kept.");
             boxes::ask("leave the batch?", &question, &answers, whole, pen);
         }
         BoardMode::Cancel(plan) => {
-            let answers = [("y", "cancel it"), ("n", "let it go on")];
-            let question = "It is not merged. Its branch stays, with what is done so far.";
+            let answers = [("y", "cancel it"), ("n", "keep it running")];
+            let question = "It is not merged. Its branch is kept with the work so far.";
             boxes::ask(&format!("cancel {plan}?"), question, &answers, whole, pen);
         }
         BoardMode::Help { top } => {

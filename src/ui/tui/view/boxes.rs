@@ -101,12 +101,12 @@ fn explained(model: &Model) -> String {
         (None, Some('!')) => SteeringKind::Now,
         (None, Some('+')) => SteeringKind::Standing,
         (None, _) => {
-            return "message: in the next prompt · start with ! for now, + for every prompt".to_owned();
+            return "message: in the next prompt · start with ! to send now, + for every prompt".to_owned();
         }
     };
     match kind {
         SteeringKind::Next => "next: in the next prompt, once".to_owned(),
-        SteeringKind::Standing => "standing: in every prompt until you take it back".to_owned(),
+        SteeringKind::Standing => "standing: in every prompt until you withdraw it".to_owned(),
         SteeringKind::Now => match &model.run.phase {
             Phase::Running {
                 live_steering: true, ..
@@ -184,16 +184,16 @@ pub(super) fn more(model: &Model, whole: Rect, pen: &mut Pen<'_>) {
     let option = model::more(&model.run).map(|option| option.join(" "));
     let command = format!("`ralph continue {}`", option.unwrap_or_default());
     let answers = [("y", command.as_str()), ("n", "not now")];
-    ask("continue the run?", "It has used up a limit.", &answers, whole, pen);
+    ask("continue the run?", "It has reached a limit.", &answers, whole, pen);
 }
 
 /// Asks whether to withdraw a standing message.
 pub(super) fn withdraw(model: &Model, id: SteeringId, whole: Rect, pen: &mut Pen<'_>) {
     let message = model.run.messages.iter().find(|message| message.id == id);
     let text = message.map(|message| one_line(&message.text)).unwrap_or_default();
-    let answers = [("y", "leave it out of every prompt from now on"), ("n", "keep it")];
+    let answers = [("y", "leave it out of all further prompts"), ("n", "keep it")];
     ask(
-        &format!("take standing message {} back?", id.0),
+        &format!("withdraw standing message {}?", id.0),
         &text,
         &answers,
         whole,
@@ -216,10 +216,7 @@ pub(super) fn copying(whole: Rect, pen: &mut Pen<'_>) {
 /// Tells how a question was settled that the user was answering.
 pub(super) fn too_late(shown: &SettledMeanwhile, whole: Rect, pen: &mut Pen<'_>) {
     let close = [("Esc", "closes this")];
-    let kept = [
-        ("Esc", "closes this"),
-        (": ↑", "bring back what you typed, as a message"),
-    ];
+    let kept = [("Esc", "closes this"), (": ↑", "restore your text as a message")];
     let keys = if shown.kept { &kept[..] } else { &close[..] };
     ask("too late", &one_line(&shown.fate), keys, whole, pen);
 }

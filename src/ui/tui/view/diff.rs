@@ -24,9 +24,9 @@ const FILES_COLS: u16 = 36;
 pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     match &model.ui.diff.state {
         DiffState::None => pen.note(area, "No iteration has run."),
-        DiffState::Loading => pen.note(area, "Looking at the changes…"),
+        DiffState::Loading => pen.note(area, "Loading the changes…"),
         DiffState::Failed(why) => pen.note(area, why),
-        DiffState::Loaded(patch) if patch.lines.is_empty() => pen.note(area, "Nothing has changed."),
+        DiffState::Loaded(patch) if patch.lines.is_empty() => pen.note(area, "No changes."),
         DiffState::Loaded(patch) => {
             let area = files(patch, model.ui.diff.top, area, pen);
             lines(patch, &model.ui.diff, area, pen);

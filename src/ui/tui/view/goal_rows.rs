@@ -76,6 +76,6 @@ fn failure(result: &GoalResult) -> String {
     match (&result.tests, &result.why) {
         (Some(tests), _) if tests.failed > 0 => format!("{} of {} failed", tests.failed, tests.ran()),
         (_, Some(why)) => goal_failure_in_words(why),
-        (_, None) => "did not pass".to_owned(),
+        (_, None) => "failed".to_owned(),
     }
 }

@@ -190,7 +190,7 @@ fn facts(model: &Model, pen: &Pen<'_>) -> Vec<HeaderFact> {
         SandboxState::Missing => HeaderFact::new(70, "no sandbox", TextRole::Wait),
     }));
     let elapsed = short_duration(run.elapsed_ms(model.now_ms));
-    facts.push(HeaderFact::new(20, format!("{elapsed} in all"), TextRole::Dim));
+    facts.push(HeaderFact::new(20, format!("{elapsed} total"), TextRole::Dim));
     facts
 }
 

@@ -167,9 +167,9 @@ fn sections_of(bindings: &[&'static Binding], mouse: bool) -> Vec<HelpSection> {
     let mut sections: Vec<HelpSection> = BindingGroup::ALL.map(of_group).into();
     let mouse: &[(&str, &'static str)] = match mouse {
         true => &[
-            ("click", "choose a row, a tab, or what has the keys"),
-            ("wheel", "scroll what is under it"),
-            ("Shift-drag", "select text, as in any other program"),
+            ("click", "choose a row, a tab or a pane"),
+            ("wheel", "scroll the pane under it"),
+            ("Shift-drag", "select text as usual"),
         ],
         false => &[("drag", "select text; the mouse is left to the terminal")],
     };

@@ -271,7 +271,7 @@ fn settings(model: &Model) -> Vec<(&'static str, String)> {
             "session",
             match settings.session {
                 SessionMode::Fresh => "fresh in each iteration".to_owned(),
-                SessionMode::Resume => "resumed from one iteration to the next".to_owned(),
+                SessionMode::Resume => "continued across iterations".to_owned(),
             },
         ),
     ];

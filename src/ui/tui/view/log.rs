@@ -17,7 +17,7 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let log = &model.log;
     if log.is_empty() {
         return match log.kind() {
-            LogFilter::All => pen.note(area, "Nothing has happened yet."),
+            LogFilter::All => pen.note(area, "No events yet."),
             kind => pen.note(area, &format!("No {} so far. `f` shows other lines.", kind.name())),
         };
     }

@@ -63,7 +63,7 @@ pub(super) fn rows(request: &PermissionRequest, cut: bool, asked_by: &[String], 
         rows.extend(paragraph(&one_line(reason), TextRole::Dim, room));
     }
     let notes = [
-        cut.then(|| "This is not all of it: it is longer than a record.".to_owned()),
+        cut.then(|| "Truncated: the request is longer than a record.".to_owned()),
         (!asked_by.is_empty()).then(|| format!("matches your rule {}", asked_by.join(", "))),
     ];
     for note in notes.into_iter().flatten() {

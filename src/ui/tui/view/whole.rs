@@ -32,8 +32,8 @@ pub(super) fn draw(model: &Model, playback: &Playback, played: Option<&Screen>, 
             let rows = part_rows(model, playback, area.width);
             if rows.is_empty() {
                 let none = match playback.part {
-                    IterationPart::Messages => "No message of yours was delivered in it.",
-                    _ => "Nothing was claimed, and no goal was run.",
+                    IterationPart::Messages => "No message was delivered in this iteration.",
+                    _ => "No claim, and no goal ran.",
                 };
                 return pen.note(area, none);
             }

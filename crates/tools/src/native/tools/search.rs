@@ -66,7 +66,7 @@ impl GrepSearch {
         Ok(Self {
             project: project.to_owned(),
             place: place.to_owned(),
-            pattern: regex.map_err(|error| format!("`{pattern}` is no regular expression: {error}"))?,
+            pattern: regex.map_err(|error| format!("`{pattern}` is not a regular expression: {error}"))?,
             glob: glob.map(NamePattern::new).transpose()?,
         })
     }

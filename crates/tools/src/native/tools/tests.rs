@@ -43,7 +43,7 @@ fn files_are_read_in_parts_listed_and_found() {
         ("read", json!({"path": "src"}), "`list_dir`"),
         ("read", json!({"path": "b.txt", "offset": 9}), "only 2 lines"),
         ("read", json!({}), "needs `path`"),
-        ("grep", json!({"pattern": "("}), "no regular expression"),
+        ("grep", json!({"pattern": "("}), "not a regular expression"),
         ("glob", json!({"pattern": "*", "path": "nothing"}), "nothing"),
     ] {
         let said = looked(at, tool, arguments).unwrap_err();

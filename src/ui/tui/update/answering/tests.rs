@@ -251,7 +251,7 @@ fn a_box_that_closes_under_ones_fingers_says_who_answered() {
     let mut withdrawn = asked(vec![permission_asked(1), permission_asked(2)]);
     record(&mut withdrawn, Event::PermissionWithdrawn { iteration: 3, ask: 1 });
     assert!(matches!(&withdrawn.ui.mode, InputMode::Answering(answering) if answering.ask == 2));
-    let fate = "question 1 waits no more: the agent withdrew it";
+    let fate = "question 1 is closed: the agent withdrew it";
     assert_eq!(told(&withdrawn), Some(fate));
 
     let mut here = asked(vec![permission_asked(1)]);
@@ -393,7 +393,7 @@ fn words_that_are_no_answer_are_refused_in_the_box_with_what_would_be_one() {
     let mut model = asking_for(|question| question.free_text = false);
     press(&mut model, "ogreen");
     assert_eq!(update(&mut model, key(KeyCode::Enter)), []);
-    let why = "`green` is none of the choices of question 1: 1 red · 2 blue";
+    let why = "`green` is not a choice of question 1: 1 red · 2 blue";
     assert_eq!(refused(&model), Some(why));
     press(&mut model, "x");
     assert_eq!(refused(&model), None);

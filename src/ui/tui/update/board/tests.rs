@@ -113,10 +113,10 @@ fn a_question_that_somebody_else_answers_takes_its_box_away() {
             .as_ref()
             .expect("a word")
             .text
-            .contains("the question is over")
+            .contains("the question is closed")
     );
     assert_eq!(typed(&mut model, "a"), []);
-    assert!(model.toast.as_ref().expect("a word").text.contains("no run asks"));
+    assert!(model.toast.as_ref().expect("a word").text.contains("no open questions"));
 }
 
 #[test]
