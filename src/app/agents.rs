@@ -524,7 +524,7 @@ fn server_options(config: &Config) -> ServerOptions {
 
 /// Returns a notice if the provider is removed from the model's name, because the agent has only one provider.
 fn stripped_model(manifest: &Manifest, model: Option<&str>) -> Option<Notice> {
-    let named = manifest.model_form.of(model?).ok()?;
+    let named = manifest.model_form.apply(model?).ok()?;
     Some(Notice::ProviderStripped {
         adapter: manifest.id.clone(),
         provider: named.stripped?.to_owned(),

@@ -16,7 +16,7 @@ use ralph_words::{because_in_words, mode_word};
 
 use super::{ProjectPlace, place::where_it_leads};
 use crate::{
-    driver::{AvailableAgent, PermissionPolicy},
+    driver::{AvailableAgent, PermissionDecider},
     error::{Failure, FailureKind},
 };
 
@@ -50,7 +50,7 @@ impl PathResolver for PathRoots {
 }
 
 /// Returns the judge that applies `policy` to requests.
-pub(crate) fn judge(place: &ProjectPlace, mut policy: PermissionPolicy) -> Arc<dyn PermissionPolicy> {
+pub(crate) fn judge(place: &ProjectPlace, mut policy: PermissionPolicy) -> Arc<dyn PermissionDecider> {
     let asks = !policy.allows_all();
     if !asks {
         // An agent that asks although no rule requires it does so because of the user's own settings for it. No mode
@@ -104,7 +104,7 @@ pub(crate) fn answer_in_words(added: &AddedRule) -> String {
     }
 }
 
-impl PermissionPolicy for RunRules {
+impl PermissionDecider for RunRules {
     fn asks(&self) -> bool {
         self.asks
     }

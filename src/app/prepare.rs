@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     config::Loaded,
-    driver::{AvailableAgent, DenialScanner, PermissionPolicy},
+    driver::{AvailableAgent, DenialScanner, PermissionDecider},
     error::Failure,
 };
 
@@ -52,7 +52,7 @@ pub(super) struct PreparedRun {
     /// Variables with keys of agents.
     pub(super) keys: Vec<String>,
     /// Applies the permission rules to tool calls.
-    pub(super) judge: Arc<dyn PermissionPolicy>,
+    pub(super) judge: Arc<dyn PermissionDecider>,
     /// The supervisor that starts goals.
     pub(super) goals: Supervisor,
     /// Confines agents and goals as long as it exists.

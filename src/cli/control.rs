@@ -15,7 +15,7 @@ use ralph_words::{command_refusal_in_words, queued_message_in_words, tests_confi
 use crate::{
     app::{ProjectPlace, judge},
     config,
-    driver::{self, BreakerReset, DeferredMessage, LeaveOutcome, PermissionPolicy, read_view},
+    driver::{self, BreakerReset, DeferredMessage, LeaveOutcome, PermissionDecider, read_view},
     error::{Failure, FailureKind},
 };
 
@@ -51,7 +51,11 @@ pub(super) fn steer(args: &Args, now: bool, standing: bool, text: &[String]) -> 
 }
 
 /// Leaves a message or an answer for the last run if no loop is running.
-fn leave(paths: &ProjectPaths, message: &DeferredMessage, judge: Option<&dyn PermissionPolicy>) -> Result<u8, Failure> {
+fn leave(
+    paths: &ProjectPaths,
+    message: &DeferredMessage,
+    judge: Option<&dyn PermissionDecider>,
+) -> Result<u8, Failure> {
     match driver::leave(paths, message, judge)? {
         LeaveOutcome::Queued { id, plan, rules } => {
             print(&format!("{}\n", queued_message_in_words(id, &plan, &rules)));
@@ -114,7 +118,7 @@ pub(super) fn answer(args: &Args, ask: u32, words: &[String], rules: &[String]) 
 }
 
 /// Returns the judge of whether an answer's rules allow the request, as the loop has it.
-fn judge_of(args: &Args, place: &ProjectPlace) -> Result<Arc<dyn PermissionPolicy>, Failure> {
+fn judge_of(args: &Args, place: &ProjectPlace) -> Result<Arc<dyn PermissionDecider>, Failure> {
     let loaded = config::load(&sources(args, place))?;
     Ok(judge(place, loaded.config.permissions.policy()))
 }

@@ -59,7 +59,7 @@ use std::{ffi::OsString, path::Path};
 use clap::FromArgMatches;
 use ralph_system::proc::Supervisor;
 use ralph_text::{
-    OutputFormat,
+    AllowedEscapes,
     console::{self, print},
     escape_controls, pretty_json,
 };
@@ -294,8 +294,8 @@ fn configure(args: &Args, command: &ConfigCommand) -> Result<u8, Failure> {
         ConfigCommand::Show => {
             let style = Presentation::of_stdout(OutputFormat::Text).style;
             let paint = |line: &str, is_set: bool| match is_set {
-                true => escape_controls(line, OutputFormat::Plain),
-                false => style.paint("2", &escape_controls(line, OutputFormat::Plain)),
+                true => escape_controls(line, AllowedEscapes::Plain),
+                false => style.paint("2", &escape_controls(line, AllowedEscapes::Plain)),
             };
             console::print_coloured(&config::show(&config::load(&run::sources(args, &place))?, paint));
             return Ok(0);

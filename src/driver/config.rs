@@ -43,7 +43,7 @@ pub struct RunConfig {
     /// Starts goals.
     pub supervisor: Supervisor,
     /// Applies the rules to uses of tools; without it, the agent's requests are put to the user.
-    pub permission_policy: Option<Arc<dyn PermissionPolicy>>,
+    pub permission_policy: Option<Arc<dyn PermissionDecider>>,
     /// Whether agents that support MCP servers get ralph's own.
     pub agent_tools: bool,
     /// Whether tasks that agents propose for the plan are recorded.
@@ -63,7 +63,7 @@ pub struct RunConfig {
 }
 
 /// Applies the permission rules.
-pub trait PermissionPolicy: Send + Sync {
+pub trait PermissionDecider: Send + Sync {
     /// Whether agents have to ask before every use of a tool.
     fn asks(&self) -> bool;
 

@@ -22,7 +22,7 @@ use ralph_words::{closed_in_words, command_refusal_in_words, late_answer_in_word
 
 use super::{
     clock::now_ms,
-    config::PermissionPolicy,
+    config::PermissionDecider,
     handle::InboxMessage,
     open::{EarlierRun, OpenError, latest},
     ruling::{objection, project_rules},
@@ -149,7 +149,7 @@ pub enum LeaveOutcome {
 pub fn leave(
     paths: &ProjectPaths,
     message: &DeferredMessage,
-    policy: Option<&dyn PermissionPolicy>,
+    policy: Option<&dyn PermissionDecider>,
 ) -> Result<LeaveOutcome, OpenError> {
     if !paths.runs().is_dir() {
         return Ok(LeaveOutcome::NoRun);
@@ -274,7 +274,7 @@ fn answered_late(
     ask: u32,
     answer: &Answer,
     at: AnswerPlace,
-    policy: Option<&dyn PermissionPolicy>,
+    policy: Option<&dyn PermissionDecider>,
 ) -> Result<LateAnswer, String> {
     if let Some(why) = objection(&view.permissions, policy, ask, answer) {
         return Err(command_refusal_in_words(&CommandRefusal::Rule { ask, why }));

@@ -42,7 +42,7 @@ mod unfold;
 mod usage_throttle;
 
 pub use clock::{ClockReading, RunClock, batch_time, now_ms};
-pub use config::{AvailableAgent, DenialScanner, PermissionPolicy, RunConfig};
+pub use config::{AvailableAgent, DenialScanner, PermissionDecider, RunConfig};
 pub use ending::{DeferredMessage, LeaveOutcome, TestsQuestion, leave, tests_question, withdraw};
 pub use goals::{ExecutionContext, check_goals};
 pub use handle::{LoopBusy, LoopHandle};

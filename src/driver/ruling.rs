@@ -11,7 +11,7 @@ use ralph_core::{
     run::{Ask, Permissions},
 };
 
-use super::{config::PermissionPolicy, run::Driver};
+use super::{config::PermissionDecider, run::Driver};
 
 /// Why no rule can be added for a request that is recorded only in part.
 const CUT: &str = "the request is too long to be recorded in full, so no rule can be made from it; allow it once";
@@ -108,7 +108,7 @@ impl Driver {
 /// question that is not open, which the machine reports.
 pub(super) fn objection(
     permissions: &Permissions,
-    policy: Option<&dyn PermissionPolicy>,
+    policy: Option<&dyn PermissionDecider>,
     number: u32,
     answer: &Answer,
 ) -> Option<String> {

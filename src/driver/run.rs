@@ -31,7 +31,7 @@ use super::{
     autorun::Autorun,
     background::{self, BackgroundTasks},
     clock::{LOOK, RunClock, new_promise},
-    config::{AvailableAgent, DenialScanner, PermissionPolicy, RunConfig},
+    config::{AvailableAgent, DenialScanner, PermissionDecider, RunConfig},
     edits::EditWatch,
     goals::GoalRun,
     handle::{Inbox, InboxMessage, LoopHandle},
@@ -69,7 +69,7 @@ pub struct Driver {
     /// Commands that the agent tried to give.
     pub(super) agent_commands: AgentCommands,
     /// Applies the permission rules.
-    pub(super) permission_policy: Option<Arc<dyn PermissionPolicy>>,
+    pub(super) permission_policy: Option<Arc<dyn PermissionDecider>>,
     /// Recognises denials of the sandbox.
     pub(super) denial_scanner: Option<Arc<dyn DenialScanner>>,
     /// The goals that are being run.

@@ -132,7 +132,9 @@ pub(crate) fn prune(site: &Site, spared: Option<&BatchId>, keep: RetentionLimits
         }
         let retained = earlier.clean(&batch, extent).retained.into_iter();
         failures.extend(retained.filter_map(|retained| match retained {
-            Retained::Failed { what, why } => Some(format!("leftovers of batch {id} could not be removed: {what}: {why}")),
+            Retained::Failed { what, why } => {
+                Some(format!("leftovers of batch {id} could not be removed: {what}: {why}"))
+            }
             Retained::Resumable
             | Retained::Recent
             | Retained::Commits { .. }

@@ -381,7 +381,9 @@ fn admitted(access: &Authorizer, request: &Request, caller: Option<&Caller>) -> 
         ));
     }
     if role == ClientRole::Reader && !looks && request.uri().path() != "/login" {
-        return Err(ApiProblem::forbidden("this token is read-only and cannot send commands"));
+        return Err(ApiProblem::forbidden(
+            "this token is read-only and cannot send commands",
+        ));
     }
     if caller.is_some_and(|caller| !caller.is_admitted()) {
         return Err(ApiProblem::new(

@@ -134,7 +134,11 @@ fn routes(root: PathBuf, supervisor: &Supervisor) -> Router {
 }
 
 /// Middleware that refuses agents. A run knows its own agents, but this server shows all runs of the user.
-async fn not_for_an_agent(Extension(role): Extension<ClientRole>, request: Request, next: Next) -> HttpResult<Response> {
+async fn not_for_an_agent(
+    Extension(role): Extension<ClientRole>,
+    request: Request,
+    next: Next,
+) -> HttpResult<Response> {
     match role {
         ClientRole::User | ClientRole::Reader => Ok(next.run(request).await),
         ClientRole::Agent => Err(ApiProblem::forbidden(

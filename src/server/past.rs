@@ -123,7 +123,9 @@ async fn answer(
         })
     });
     match left.await?.0 {
-        LeaveOutcome::Queued { id, plan, rules } => Ok(Json(CommandResult::without_record(queued_message_in_words(id, &plan, &rules)))),
+        LeaveOutcome::Queued { id, plan, rules } => Ok(Json(CommandResult::without_record(queued_message_in_words(
+            id, &plan, &rules,
+        )))),
         LeaveOutcome::Confirmed => Ok(Json(CommandResult::without_record(
             tests_confirmed_in_words().to_owned(),
         ))),

@@ -56,7 +56,10 @@ pub(super) fn routes(served: Arc<ServedRun>, archive: Archive, live: Router) -> 
         .with_state(Arc::new(runs))
 }
 
-async fn list(State(runs): State<Arc<Runs>>, Extension(role): Extension<ClientRole>) -> HttpResult<Json<Vec<RunEntry>>> {
+async fn list(
+    State(runs): State<Arc<Runs>>,
+    Extension(role): Extension<ClientRole>,
+) -> HttpResult<Json<Vec<RunEntry>>> {
     let own = runs.served.entry();
     if role == ClientRole::Agent {
         return Ok(Json(vec![own]));

@@ -129,7 +129,9 @@ impl<'a> AttachedClient<'a> {
         let reach = remote.reach(self.started).map_err(AttachError::Threads)?;
         let unfolder: Unfolder = match self.place {
             RunLocation::Here(paths) => unfolder(paths.run(&hello.run), paths.project()),
-            RunLocation::There(_) => Arc::new(|_, _| Err("This is only available on the machine of the run.".to_owned())),
+            RunLocation::There(_) => {
+                Arc::new(|_, _| Err("This is only available on the machine of the run.".to_owned()))
+            }
         };
         let (differ, recordings) = self.files(&hello, self.scratch.path());
         let setup = Setup {

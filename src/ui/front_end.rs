@@ -16,7 +16,7 @@ use ralph_core::event::{Record, RunId};
 use ralph_git::Differ;
 use ralph_state::store::paths::{ProjectPaths, RunPaths};
 use ralph_system::{diagnostics::inherited, proc::Supervisor};
-use ralph_text::{OutputFormat, console, with_causes};
+use ralph_text::{AllowedEscapes, console, with_causes};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 
@@ -194,7 +194,7 @@ impl FrontEnd {
         let style = self.presentation.style;
         let form = match format {
             OutputFormat::Text => style.form(),
-            OutputFormat::Jsonl => OutputFormat::Json,
+            OutputFormat::Jsonl => AllowedEscapes::Json,
         };
         let mut out = console::stdout(form);
         let mut teller = CommandNotifier::new(self.notifier(running));

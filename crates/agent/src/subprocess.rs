@@ -242,7 +242,7 @@ fn opening(
         named_calls: live.named_calls,
         stays: manifest.mcp.stays && !servers.is_empty(),
         servers,
-        ..Opening::default()
+        ..SessionOpening::default()
     }
 }
 

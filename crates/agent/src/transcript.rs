@@ -130,7 +130,7 @@ impl Transcript {
     fn unfolded(project: &Path, columns: u16) -> Self {
         Self {
             is_unfolded: true,
-            ..Self::of(project, columns)
+            ..Self::new(project, columns)
         }
     }
 

@@ -11,7 +11,7 @@ use std::{
     io::{self, BufWriter, IsTerminal, Write},
 };
 
-use crate::{OutputFilter, OutputFormat, escape_controls};
+use crate::{AllowedEscapes, OutputFilter, escape_controls};
 
 /// Bytes that are collected before they are written, unless flushed.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -28,17 +28,17 @@ pub fn is_answered() -> bool {
 
 /// Writes text to stdout.
 pub fn print(text: &str) {
-    put(text, OutputFormat::Plain);
+    put(text, AllowedEscapes::Plain);
 }
 
 /// Writes text to stdout that may have colours of its own.
 pub fn print_coloured(text: &str) {
-    put(text, OutputFormat::Coloured);
+    put(text, AllowedEscapes::Coloured);
 }
 
 /// Writes serialised JSON to stdout.
 pub fn print_json(text: &str) {
-    put(text, OutputFormat::Json);
+    put(text, AllowedEscapes::Json);
 }
 
 /// Writes text to a terminal over the last `lines` lines.
@@ -48,11 +48,11 @@ pub fn print_over(text: &str, lines: usize) {
         lines => format!("\x1b[{lines}A\x1b[J"),
     };
     let mut out = io::stdout().lock();
-    let written = write!(out, "{back}{}", escape_controls(text, OutputFormat::Plain));
+    let written = write!(out, "{back}{}", escape_controls(text, AllowedEscapes::Plain));
     _ = written.and_then(|()| out.flush());
 }
 
-fn put(text: &str, format: OutputFormat) {
+fn put(text: &str, format: AllowedEscapes) {
     let mut out = io::stdout().lock();
     _ = out
         .write_all(escape_controls(text, format).as_bytes())
@@ -63,7 +63,7 @@ fn put(text: &str, format: OutputFormat) {
 pub fn pass_on(bytes: &[u8]) {
     let mut out = io::stdout().lock();
     if out.is_terminal() {
-        _ = out.write_all(escape_controls(&String::from_utf8_lossy(bytes), OutputFormat::Plain).as_bytes());
+        _ = out.write_all(escape_controls(&String::from_utf8_lossy(bytes), AllowedEscapes::Plain).as_bytes());
     } else {
         _ = out.write_all(bytes);
     }
@@ -77,7 +77,7 @@ pub fn warn(text: &str) {
 /// Writes lines to stderr. On a terminal, a leading word such as `error:` is coloured.
 pub fn complain(text: &str) {
     let text = format!("{}\n", text.trim_end_matches('\n'));
-    let text = escape_controls(&text, OutputFormat::Plain);
+    let text = escape_controls(&text, AllowedEscapes::Plain);
     let text = match io::stderr().is_terminal() && is_colour_wanted() {
         true => with_coloured_marks(&text),
         false => text,
@@ -113,7 +113,7 @@ fn with_coloured_marks(text: &str) -> String {
 }
 
 /// Returns stdout for a writer of many pieces.
-pub fn stdout(format: OutputFormat) -> FilteredStdout {
+pub fn stdout(format: AllowedEscapes) -> FilteredStdout {
     FilteredStdout {
         filter: OutputFilter::new(format),
         text: String::new(),

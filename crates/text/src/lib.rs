@@ -20,7 +20,7 @@ use escapes::{Escapes, Params, Perform, PerformRuns};
 use memchr::memchr;
 
 pub use json::{JSON_WITH_COMMENTS, STRICT_JSON, pretty_json};
-pub use output_filter::{OutputFilter, OutputFormat, escape_controls, escape_name};
+pub use output_filter::{AllowedEscapes, OutputFilter, escape_controls, escape_name};
 pub use position::{LineIndex, Position};
 
 /// Maximum bytes of a line; the rest of a longer line is dropped and the cut is marked.

@@ -11,7 +11,7 @@ use super::{
 
 /// The control characters and sequences that a text may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OutputFormat {
+pub enum AllowedEscapes {
     /// Line ends and tabs.
     Plain,
     /// Also colours and weights (SGR), which are reset at the end of their line.
@@ -21,7 +21,7 @@ pub enum OutputFormat {
 }
 
 /// Makes `text` safe for a terminal.
-pub fn escape_controls(text: &str, format: OutputFormat) -> String {
+pub fn escape_controls(text: &str, format: AllowedEscapes) -> String {
     let mut out = String::with_capacity(text.len());
     let mut filter = OutputFilter::new(format);
     filter.feed(text.as_bytes(), &mut out);
@@ -35,7 +35,7 @@ pub fn escape_name(text: &str) -> String {
     for character in text.chars() {
         match character {
             '\n' | '\t' => out.extend(character.escape_default()),
-            _ => put(character, OutputFormat::Plain, &mut out),
+            _ => put(character, AllowedEscapes::Plain, &mut out),
         }
     }
     out
@@ -44,7 +44,7 @@ pub fn escape_name(text: &str) -> String {
 /// Makes a stream of bytes, cut anywhere, safe for a terminal.
 #[derive(Debug)]
 pub struct OutputFilter {
-    format: OutputFormat,
+    format: AllowedEscapes,
     /// The beginning of an incomplete character or colour.
     partial: Vec<u8>,
     /// Whether a colour is in force.
@@ -52,7 +52,7 @@ pub struct OutputFilter {
 }
 
 impl OutputFilter {
-    pub(crate) fn new(format: OutputFormat) -> Self {
+    pub(crate) fn new(format: AllowedEscapes) -> Self {
         Self {
             format,
             partial: Vec::new(),
@@ -99,7 +99,7 @@ impl OutputFilter {
 
     /// The length of the part of `text` that can be shown now: all except the beginning of a colour.
     fn whole(&self, text: &str) -> usize {
-        if self.format != OutputFormat::Coloured {
+        if self.format != AllowedEscapes::Coloured {
             return text.len();
         }
         match text.rfind('\x1b') {
@@ -118,8 +118,8 @@ impl OutputFilter {
                 continue;
             }
             let colour = match self.format {
-                OutputFormat::Coloured => colour(rest),
-                OutputFormat::Plain | OutputFormat::Json => None,
+                AllowedEscapes::Coloured => colour(rest),
+                AllowedEscapes::Plain | AllowedEscapes::Json => None,
             };
             if let Some(colour) = colour {
                 out.push_str(colour);
@@ -148,12 +148,12 @@ impl OutputFilter {
     }
 }
 
-fn put(character: char, format: OutputFormat, out: &mut String) {
+fn put(character: char, format: AllowedEscapes, out: &mut String) {
     match format {
         _ if !is_dropped(character) => out.push(character),
         // All of them are in the Basic Multilingual Plane, so four digits suffice.
-        OutputFormat::Json => out.push_str(&format!("\\u{:04x}", u32::from(character))),
-        OutputFormat::Plain | OutputFormat::Coloured => out.extend(character.escape_unicode()),
+        AllowedEscapes::Json => out.push_str(&format!("\\u{:04x}", u32::from(character))),
+        AllowedEscapes::Plain | AllowedEscapes::Coloured => out.extend(character.escape_unicode()),
     }
 }
 
@@ -169,17 +169,17 @@ mod tests {
     fn what_could_command_a_terminal_is_shown_as_an_escape_and_nothing_is_dropped() {
         for character in HARMFUL.chars() {
             let text = format!("a{character}b\n\tc");
-            for format in [OutputFormat::Plain, OutputFormat::Coloured] {
+            for format in [AllowedEscapes::Plain, AllowedEscapes::Coloured] {
                 let expected = format!("a\\u{{{:x}}}b\n\tc", u32::from(character));
                 assert_eq!(escape_controls(&text, format), expected);
             }
         }
         assert_eq!(
-            escape_controls("a\x1b]0;never ended", OutputFormat::Plain),
+            escape_controls("a\x1b]0;never ended", AllowedEscapes::Plain),
             "a\\u{1b}]0;never ended"
         );
         assert_eq!(
-            escape_controls("ü 日本語 🎉 \u{200d}", OutputFormat::Plain),
+            escape_controls("ü 日本語 🎉 \u{200d}", AllowedEscapes::Plain),
             "ü 日本語 🎉 \u{200d}"
         );
     }
@@ -188,24 +188,24 @@ mod tests {
     fn colours_pass_only_where_they_are_ones_own_and_end_with_the_line() {
         let text = "\x1b[31mred\nnext\x1b[0m \x1b[2J\x1b[1;4mx\x1b[m\x1b[38:5:1my\x1b";
         assert_eq!(
-            escape_controls(text, OutputFormat::Coloured),
+            escape_controls(text, AllowedEscapes::Coloured),
             "\x1b[31mred\x1b[0m\nnext\x1b[0m \\u{1b}[2J\x1b[1;4mx\x1b[m\x1b[38:5:1my\\u{1b}\x1b[0m"
         );
-        assert!(!escape_controls(text, OutputFormat::Plain).contains('\x1b'));
+        assert!(!escape_controls(text, AllowedEscapes::Plain).contains('\x1b'));
         let long = format!("\x1b[{}m", "1;".repeat(COLOUR_CAP_BYTES));
-        assert!(!escape_controls(&long, OutputFormat::Coloured).contains('\x1b'));
+        assert!(!escape_controls(&long, AllowedEscapes::Coloured).contains('\x1b'));
     }
 
     #[test]
     fn json_keeps_its_value() {
         let value = serde_json::json!({ "text": HARMFUL, "key\u{9b}\u{202e}": "ü\u{1b}" });
         for text in [value.to_string(), format!("{value:#}")] {
-            let shown = escape_controls(&text, OutputFormat::Json);
+            let shown = escape_controls(&text, AllowedEscapes::Json);
             assert!(!shown.contains(|c| c != '\n' && is_dropped(c)), "{shown:?}");
             assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
         }
         assert_eq!(
-            escape_controls("\"\u{9b}\u{202e}\"", OutputFormat::Json),
+            escape_controls("\"\u{9b}\u{202e}\"", AllowedEscapes::Json),
             "\"\\u009b\\u202e\""
         );
     }
@@ -214,7 +214,7 @@ mod tests {
     fn where_the_bytes_are_cut_makes_no_difference() {
         let text = "ä\x1b[31mö\x1b[0m\x1b[2J\u{9b}\n\x1b[1mz\nü\x1b".as_bytes();
         let text = [text, b"\xff\xc3"].concat();
-        for format in [OutputFormat::Plain, OutputFormat::Coloured, OutputFormat::Json] {
+        for format in [AllowedEscapes::Plain, AllowedEscapes::Coloured, AllowedEscapes::Json] {
             let whole = in_pieces(format, &[&text]);
             for at in 0..=text.len() {
                 let (head, tail) = text.split_at(at);
@@ -223,7 +223,7 @@ mod tests {
         }
     }
 
-    fn in_pieces(format: OutputFormat, pieces: &[&[u8]]) -> String {
+    fn in_pieces(format: AllowedEscapes, pieces: &[&[u8]]) -> String {
         let (mut filter, mut out) = (OutputFilter::new(format), String::new());
         pieces.iter().for_each(|piece| filter.feed(piece, &mut out));
         filter.finish(&mut out);

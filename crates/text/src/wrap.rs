@@ -142,7 +142,7 @@ impl Wrapper {
             self.line = WrappedLine {
                 // Without a carriage return, the next line begins at an unknown column.
                 is_left_alone: !returned,
-                ..Line::default()
+                ..WrappedLine::default()
             };
             return;
         }

@@ -152,7 +152,9 @@ pub fn no_answer(why: &QueryError) -> String {
             "line {line} of `{file}` has only {} (columns are numbered from 1); `symbol` takes a name instead",
             counted(*columns as u64, "character")
         ),
-        QueryError::NoPlace => "give the position on the line: `symbol`, a name as written there, or `column`".to_owned(),
+        QueryError::NoPlace => {
+            "give the position on the line: `symbol`, a name as written there, or `column`".to_owned()
+        }
         QueryError::NoSymbol {
             symbol,
             file,

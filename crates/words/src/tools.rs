@@ -37,9 +37,7 @@ pub enum ToolRefusal {
 /// Why a tool call was refused.
 pub fn tool_refusal_in_words(why: ToolRefusal) -> String {
     match why {
-        ToolRefusal::NoSession => {
-            "no session of the run is active: only the agent of a run can call this".to_owned()
-        }
+        ToolRefusal::NoSession => "no session of the run is active: only the agent of a run can call this".to_owned(),
         ToolRefusal::Reviewing => {
             "this session is a review: put your findings into your last message; only that counts".to_owned()
         }

@@ -10,7 +10,7 @@ use ralph_core::{
     run::RunView,
 };
 use ralph_text::{
-    KeptEscapes, OutputFormat, PlainText, RESET, one_line,
+    AllowedEscapes, KeptEscapes, PlainText, RESET, one_line,
     wrap::{UnfinishedWord, Wrapper},
 };
 use ralph_words::{Tone, agent_with_channel, counted, date_ahead, narrate, short_count};
@@ -292,8 +292,8 @@ pub(crate) fn dated_line(at_ms: u64, line: &ralph_words::EventLine, style: Outpu
 
 fn keep(style: OutputStyle) -> KeptEscapes {
     match style.form() {
-        OutputFormat::Coloured => KeptEscapes::Colour,
-        OutputFormat::Plain | OutputFormat::Json => KeptEscapes::Nothing,
+        AllowedEscapes::Coloured => KeptEscapes::Colour,
+        AllowedEscapes::Plain | AllowedEscapes::Json => KeptEscapes::Nothing,
     }
 }
 

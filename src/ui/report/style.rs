@@ -1,6 +1,6 @@
 //! Presentation of text output.
 
-use ralph_text::OutputFormat;
+use ralph_text::AllowedEscapes;
 
 /// Colour and width of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,11 +24,11 @@ impl OutputStyle {
     };
 
     /// The kind of text that this style produces.
-    pub fn form(self) -> OutputFormat {
+    pub fn form(self) -> AllowedEscapes {
         if self.colour {
-            OutputFormat::Coloured
+            AllowedEscapes::Coloured
         } else {
-            OutputFormat::Plain
+            AllowedEscapes::Plain
         }
     }
 

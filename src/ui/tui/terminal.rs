@@ -19,7 +19,7 @@ use nix::{
     poll::{PollFd, PollFlags, PollTimeout, poll},
     sys::termios::{FlushArg, tcflush},
 };
-use ralph_text::{OutputFormat, escape_controls};
+use ralph_text::{AllowedEscapes, escape_controls};
 
 /// Time limit for an unresponsive terminal when it is given back.
 const PATIENCE_MS: u16 = 100;
@@ -142,7 +142,7 @@ impl Drop for TerminalGuard {
     fn drop(&mut self) {
         give_back();
         for message in take_held() {
-            let message = escape_controls(&message, OutputFormat::Plain);
+            let message = escape_controls(&message, AllowedEscapes::Plain);
             _ = rustix::io::write(io::stderr().as_fd(), message.as_bytes()); // no one is left to report an error to
         }
     }

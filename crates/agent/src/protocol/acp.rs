@@ -167,7 +167,9 @@ impl AcpConversation {
                     self.unknown.report(&method, text, out);
                 }
             }
-            Some(JsonRpcMessage::Notification { method, params }) => self.notified(&method, &params, clock, exchange, out),
+            Some(JsonRpcMessage::Notification { method, params }) => {
+                self.notified(&method, &params, clock, exchange, out)
+            }
             Some(JsonRpcMessage::Response { id, outcome }) => {
                 if let Some(sent) = self.sent.remove(&id) {
                     self.answered(sent, outcome, clock, exchange, out);

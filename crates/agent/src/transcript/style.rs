@@ -31,7 +31,7 @@ impl TextStyle {
     pub(super) const THOUGHT: TextStyle = TextStyle {
         dim: true,
         italic: true,
-        ..Face::PLAIN
+        ..TextStyle::PLAIN
     };
 
     pub(super) fn bold(self) -> Self {

@@ -26,7 +26,7 @@ pub struct Runner {
     pub blocks: Option<InlineTests>,
     pub(super) command: Vec<LinePattern>,
     /// `None` for a runner that only starts others, such as `make`.
-    pub(super) output: Option<OutputFormat>,
+    pub(super) output: Option<ResultFormat>,
     /// Its output is only considered if no other runner's is recognised.
     pub(super) fallback: bool,
     /// Command lines with which it prints nothing about passed tests, so that its output cannot be counted.
@@ -43,7 +43,7 @@ pub enum InlineTests {
 
 /// The format of a runner's output.
 #[derive(Debug, Clone)]
-pub(super) enum OutputFormat {
+pub(super) enum ResultFormat {
     Lines(Box<OutputPatterns>),
     Tap,
 }
@@ -182,9 +182,9 @@ struct WrittenTest {
 struct RunnerParser<'t>(DataFile<'t>);
 
 impl RunnerParser<'_> {
-    fn output(&self, written: WrittenOutput) -> Result<OutputFormat, DataFileError> {
+    fn output(&self, written: WrittenOutput) -> Result<ResultFormat, DataFileError> {
         if let Some(OutputForm::Tap) = written.form {
-            return Ok(OutputFormat::Tap);
+            return Ok(ResultFormat::Tap);
         }
         let mut test = Vec::new();
         for (key, kind, patterns) in [
@@ -201,7 +201,7 @@ impl RunnerParser<'_> {
                 test.push((kind, pattern));
             }
         }
-        Ok(OutputFormat::Lines(Box::new(OutputPatterns {
+        Ok(ResultFormat::Lines(Box::new(OutputPatterns {
             open: self.patterns("output.open", &written.open, &["planned"])?,
             line: self.counting("output.line", &written.line)?,
             first: self.counting("output.first", &written.first)?,

@@ -2,7 +2,7 @@
 
 use super::{
     ids::Ids,
-    manifest::{CountSource, OutputFormat, OutputPatterns, Runner},
+    manifest::{CountSource, OutputPatterns, ResultFormat, Runner},
     report::TestReport,
     tally::{CountKind, Figures, Tally, number},
     tap::Tap,
@@ -21,8 +21,8 @@ impl<'r> OutputReader<'r> {
     pub(super) fn new(runners: impl IntoIterator<Item = &'r Runner>) -> OutputReader<'r> {
         let outputs = runners.into_iter().filter_map(|runner| {
             let state = match runner.output.as_ref()? {
-                OutputFormat::Lines(lines) => OutputState::Lines(Box::new(OutputLines::new(lines))),
-                OutputFormat::Tap => OutputState::Tap(Box::default()),
+                ResultFormat::Lines(lines) => OutputState::Lines(Box::new(OutputLines::new(lines))),
+                ResultFormat::Tap => OutputState::Tap(Box::default()),
             };
             Some(RunnerOutput { runner, state })
         });

@@ -21,7 +21,7 @@ use tokio::sync::{mpsc, oneshot};
 
 pub use background::{BackgroundEntry, OUTPUT_END, OUTPUT_FROM, OUTPUT_OVER, StartBackground, StartedBackground};
 pub use client::{ControlClient, ControlError, ask, is_listened_to};
-pub use tools::{SAID_CAP_BYTES, TEXT_CAP_BYTES, ToolCall, ToolRequest};
+pub use tools::{TEXT_CAP_BYTES, ToolAnswer, ToolCall, ToolRequest};
 
 /// A request to the loop.
 #[derive(Debug, Clone, PartialEq)]

@@ -105,8 +105,7 @@ async fn read_head(client: &mut TcpStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
 
 /// Parses a head and connects to the host in it.
 async fn answered(head: &[u8], clients: &ProxyClients) -> Result<(ProxyRequest, TcpStream), ErrorResponse> {
-    let request =
-        head::read(head).ok_or_else(|| ErrorResponse::new("400 Bad Request", "not a proxy request"))?;
+    let request = head::read(head).ok_or_else(|| ErrorResponse::new("400 Bad Request", "not a proxy request"))?;
     let hosts = clients
         .hosts(request.credentials.as_deref())
         .ok_or_else(|| ErrorResponse {

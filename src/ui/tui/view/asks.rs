@@ -34,13 +34,7 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let head = if times { "    #  asked     what" } else { "    #  what" };
     pen.role(area.x, area.y, end, head, TextRole::Dim);
     let right = end.saturating_sub(1);
-    pen.right(
-        area.x,
-        area.y,
-        right,
-        "outcome",
-        pen.theme.style(TextRole::Dim),
-    );
+    pen.right(area.x, area.y, right, "outcome", pen.theme.style(TextRole::Dim));
     let chosen = position(model);
     let first = first_row(area, chosen);
     for (y, (row, entry)) in (area.y + 1..area.bottom()).zip(listed(model).enumerate().skip(first)) {
@@ -185,7 +179,10 @@ pub(crate) fn lines(model: &Model, place: u64) -> Vec<String> {
 fn rows(model: &Model, place: u64, area: Rect) -> Vec<RequestLine> {
     let room = usize::from(area.width.saturating_sub(2)).max(1);
     let Some(entry) = model.asks.at(place) else {
-        return vec![vec![("No longer in memory; see the journal.".to_owned(), TextRole::Dim)]];
+        return vec![vec![(
+            "No longer in memory; see the journal.".to_owned(),
+            TextRole::Dim,
+        )]];
     };
     let mut rows = Vec::new();
     let place = match (entry.number, entry.iteration) {
@@ -272,7 +269,10 @@ fn outcome(model: &Model, entry: &AskEntry) -> Vec<(String, TextRole)> {
     }
     if let Some((scope, rules)) = &entry.rules {
         let rules = one_line(&rules.join(", "));
-        lines.push((format!("now allowed {}: {rules}", scope_in_words(*scope)), TextRole::Good));
+        lines.push((
+            format!("now allowed {}: {rules}", scope_in_words(*scope)),
+            TextRole::Good,
+        ));
     }
     if let Some((message, text)) = &entry.late {
         lines.push((

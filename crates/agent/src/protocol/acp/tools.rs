@@ -88,7 +88,7 @@ impl AcpToolUses {
         let mut tool = self.uses.remove(call).unwrap_or_else(|| AcpToolUse {
             name: named_calls.then(|| name_in(call)).flatten(),
             announced: text(update, "/title").to_owned(),
-            ..Tool::default()
+            ..AcpToolUse::default()
         });
         tool.merge(update);
         if self.uses.len() < TOOLS_CAP {
