@@ -8,7 +8,7 @@ use ralph_core::{
     run::{AddedRule, Permissions},
 };
 use ralph_policy::permissions::{
-    self, PathResolver, PermissionPolicy, PolicyRequest, Rule, RuleList, VerdictReason, offered, with_granted,
+    self, PathResolver, PolicyRequest, Rule, RuleList, RulePolicy, VerdictReason, offered, with_granted,
 };
 use ralph_text::one_line;
 use ralph_tools::mcp::is_own_tool;
@@ -50,7 +50,7 @@ impl PathResolver for PathRoots {
 }
 
 /// Returns the judge that applies `policy` to requests.
-pub(crate) fn judge(place: &ProjectPlace, mut policy: PermissionPolicy) -> Arc<dyn PermissionDecider> {
+pub(crate) fn judge(place: &ProjectPlace, mut policy: RulePolicy) -> Arc<dyn PermissionDecider> {
     let asks = !policy.allows_all();
     if !asks {
         // An agent that asks although no rule requires it does so because of the user's own settings for it. No mode
@@ -72,14 +72,14 @@ fn is_own(request: &PolicyRequest) -> bool {
 
 /// The rules of a run, with the disk that their paths refer to.
 struct RunRules {
-    policy: PermissionPolicy,
+    policy: RulePolicy,
     disk: PathRoots,
     asks: bool,
 }
 
 impl RunRules {
     /// The policy with the rules that answers added in this run, and with the mode that the user has set.
-    fn with(&self, permissions: &Permissions) -> Cow<'_, PermissionPolicy> {
+    fn with(&self, permissions: &Permissions) -> Cow<'_, RulePolicy> {
         let mut policy = Cow::Borrowed(&self.policy);
         if let Some(mode) = permissions.mode {
             policy.to_mut().mode = mode;
@@ -169,7 +169,7 @@ impl PermissionDecider for RunRules {
 ///
 /// # Errors
 /// A [`Failure`] that names the adapter and the rules that would have no effect.
-pub(super) fn enforceable(agent: &AvailableAgent, policy: &PermissionPolicy) -> Result<(), Failure> {
+pub(super) fn enforceable(agent: &AvailableAgent, policy: &RulePolicy) -> Result<(), Failure> {
     let adapter = agent.adapter.id();
     let capabilities = agent.adapter.capabilities();
     let rules = [RuleList::Deny, RuleList::Ask].into_iter().flat_map(|list| {
@@ -250,9 +250,9 @@ mod tests {
 
     #[test]
     fn ralphs_own_tools_need_no_rule_in_any_mode_and_no_others_are_taken_for_them() {
-        let policy = PermissionPolicy {
+        let policy = RulePolicy {
             mode: PermissionMode::Restricted,
-            ..PermissionPolicy::default()
+            ..RulePolicy::default()
         };
         let disk = PathRoots {
             project: "/project".to_owned(),

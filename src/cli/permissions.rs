@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 use ralph_core::event::{Decision, PermissionMode, RuleScope, UserCommand};
 use ralph_policy::{
     permissions::{
-        GrantedRule, PermissionPolicy, PermissionVerdict, PolicyRequest, Rule, RuleList, ToolClass, tool_class,
-        with_granted,
+        GrantedRule, PermissionVerdict, PolicyRequest, Rule, RuleList, RulePolicy, ToolClass, tool_class, with_granted,
     },
     settings::{SettingOrigin, format_duration},
 };
@@ -90,7 +89,7 @@ pub(super) fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, Failu
 }
 
 /// Adds the rules that answers added, for the project and in the current or resumable run, and the mode set there.
-fn with_answers(policy: PermissionPolicy, paths: &ProjectPaths) -> Result<PermissionPolicy, Failure> {
+fn with_answers(policy: RulePolicy, paths: &ProjectPaths) -> Result<RulePolicy, Failure> {
     let run = paths.latest_run().map(|run| read_view(paths, &run)).transpose()?;
     let run = run.filter(|view| !view.is_over()).unwrap_or_default();
     let of_run = run
@@ -214,7 +213,7 @@ fn answered(granted: &GrantedRule) -> (&'static str, String, String) {
     ("answer", one_line(&granted.rule.text), one_line(&origin))
 }
 
-fn listed(policy: &PermissionPolicy, permissions: &config::PermissionSettings) -> String {
+fn listed(policy: &RulePolicy, permissions: &config::PermissionSettings) -> String {
     let rows: Vec<(&str, String, String)> = RuleList::ALL
         .into_iter()
         .flat_map(|list| policy.list(list).iter().map(move |rule| (list, rule)))

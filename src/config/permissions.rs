@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use ralph_core::event::{DenialLimits, PermissionMode, Unanswered};
 use ralph_policy::{
-    permissions::{PermissionPolicy, Rule, RuleList},
+    permissions::{Rule, RuleList, RulePolicy},
     settings,
     settings::{
         Duration, Grammar, Layer, Leaf, Limit, Merged, Mistake, Node, NodeShape, OneOf, PositiveCount, SettingOrigin,
@@ -57,8 +57,8 @@ settings! {
 
 impl PermissionSettings {
     /// The policy that applies the rules.
-    pub fn policy(&self) -> PermissionPolicy {
-        PermissionPolicy {
+    pub fn policy(&self) -> RulePolicy {
+        RulePolicy {
             mode: self.mode,
             deny: self.deny.clone(),
             ask: self.ask.clone(),

@@ -128,7 +128,7 @@ impl Authorizer {
 
     /// Protects `routes` with the token, and adds the login route, which gives a browser its cookie. `public` needs no
     /// token and has no secrets.
-    /// Requests that reach `routes` have their [`Role`] among their extensions.
+    /// Requests that reach `routes` have their [`ClientRole`] among their extensions.
     pub(crate) fn guard(self: &Arc<Self>, routes: Router, public: Router) -> Router {
         let login = Router::new().route("/login", post(login)).with_state(Arc::clone(self));
         let known = routes

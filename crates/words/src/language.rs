@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use ralph_tools::language::{
-    Diagnostic, DiagnosticSeverity, EditedFile, Indexing, LanguageAnswer, OutlineItem, QueryError, Results,
+    ChangedFile, Diagnostic, DiagnosticSeverity, Indexing, LanguageAnswer, OutlineItem, QueryError, Results,
     SourceLocation,
 };
 
@@ -97,7 +97,7 @@ fn message(message: &Diagnostic) -> String {
     format!("{path}:{line}:{column}: {severity}: {text}{source}")
 }
 
-fn edits(files: &[EditedFile], applied: bool) -> String {
+fn edits(files: &[ChangedFile], applied: bool) -> String {
     let places: usize = files.iter().map(|file| file.places).sum();
     let what = format!(
         "{} in {}",

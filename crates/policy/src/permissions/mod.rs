@@ -18,7 +18,7 @@ mod tools;
 mod verdict;
 
 pub use paths::PathResolver;
-pub use policy::PermissionPolicy;
+pub use policy::RulePolicy;
 pub use remember::{offered, with_granted};
 pub use rule::{GrantedRule, Rule, RuleError, RuleList};
 pub use shell::Unclear;

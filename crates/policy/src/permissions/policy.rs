@@ -18,7 +18,7 @@ const HARMLESS: &[&str] = &[
 
 /// The rules for an agent.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct PermissionPolicy {
+pub struct RulePolicy {
     pub mode: PermissionMode,
     pub deny: Vec<Rule>,
     pub ask: Vec<Rule>,
@@ -27,7 +27,7 @@ pub struct PermissionPolicy {
     pub granted: Vec<GrantedRule>,
 }
 
-impl PermissionPolicy {
+impl RulePolicy {
     pub fn list(&self, list: RuleList) -> &[Rule] {
         match list {
             RuleList::Deny => &self.deny,
@@ -68,9 +68,9 @@ impl PermissionPolicy {
     /// The rules of `ask` that ask about a request, or might, including those hidden by other rules.
     pub fn asked_by(&self, request: &PolicyRequest, world: &dyn PathResolver) -> Vec<String> {
         let asks = |rule: &&Rule| {
-            let alone = PermissionPolicy {
+            let alone = RulePolicy {
                 ask: vec![(*rule).clone()],
-                ..PermissionPolicy::default()
+                ..RulePolicy::default()
             };
             let parts = alone.decide(request, world).parts;
             parts.iter().any(|part| part.because.list() == Some(RuleList::Ask))
@@ -110,7 +110,7 @@ impl PermissionPolicy {
 
 /// One request under one policy.
 struct Evaluation<'a> {
-    policy: &'a PermissionPolicy,
+    policy: &'a RulePolicy,
     request: &'a PolicyRequest,
     world: &'a dyn PathResolver,
 }

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use super::{
     paths::PathResolver,
-    policy::PermissionPolicy,
+    policy::RulePolicy,
     rule::{GrantedRule, Rule, RuleError, RuleList},
     shell::{HOLE, PartEffect, parts},
     tools::{ToolClass, rule_name},
@@ -38,7 +38,7 @@ const SUBCOMMANDS: &[(&str, usize)] = &[
 ];
 
 /// The rules that a remembered answer to `request` would add.
-pub fn offered(policy: &PermissionPolicy, request: &PolicyRequest, world: &dyn PathResolver) -> Offer {
+pub fn offered(policy: &RulePolicy, request: &PolicyRequest, world: &dyn PathResolver) -> Offer {
     let asked_by = policy.asked_by(request, world);
     let rules = rule_for(request, world.project());
     let covers = !rules.is_empty()
@@ -55,11 +55,11 @@ pub fn offered(policy: &PermissionPolicy, request: &PolicyRequest, world: &dyn P
 /// # Errors
 /// [`NoRule`] if there are too many, or with the text of one that is invalid.
 pub fn with_granted(
-    policy: &PermissionPolicy,
+    policy: &RulePolicy,
     rules: &[String],
     over: &[String],
     origin: &str,
-) -> Result<PermissionPolicy, NoRule> {
+) -> Result<RulePolicy, NoRule> {
     let mut policy = policy.clone();
     if rules.len() > MOST {
         return Err(NoRule::TooMany);

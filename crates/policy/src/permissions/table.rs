@@ -13,8 +13,8 @@ use ralph_core::{
 };
 
 use super::{
-    PathResolver, PermissionPolicy, PermissionVerdict, PolicyRequest, Rule, RuleList, ToolClass, offered,
-    remember::rule_for, tool_class, with_granted,
+    PathResolver, PermissionVerdict, PolicyRequest, Rule, RuleList, RulePolicy, ToolClass, offered, remember::rule_for,
+    tool_class, with_granted,
 };
 use crate::settings::SettingOrigin;
 
@@ -37,7 +37,7 @@ impl PathResolver for FixedPaths {
     }
 }
 
-fn policy(text: &str) -> PermissionPolicy {
+fn policy(text: &str) -> RulePolicy {
     let mut parts = text.split(';').map(str::trim);
     let mode = match parts.next().unwrap() {
         "auto" => PermissionMode::Auto,
@@ -46,9 +46,9 @@ fn policy(text: &str) -> PermissionPolicy {
         "readonly" => PermissionMode::Readonly,
         other => panic!("{other}"),
     };
-    let mut policy = PermissionPolicy {
+    let mut policy = RulePolicy {
         mode,
-        ..PermissionPolicy::default()
+        ..RulePolicy::default()
     };
     for rule in parts {
         let (list, rule) = rule.split_once(' ').unwrap();
@@ -80,7 +80,7 @@ fn shell(command: &str) -> PolicyRequest {
     }
 }
 
-fn decided(policy: &PermissionPolicy, command: &str) -> PermissionVerdict {
+fn decided(policy: &RulePolicy, command: &str) -> PermissionVerdict {
     policy.decide(&shell(command), &FixedPaths)
 }
 
@@ -106,8 +106,8 @@ fn unescaped(text: &str) -> String {
     out + rest
 }
 
-fn rows() -> Vec<(PermissionPolicy, Decision, String)> {
-    let (mut current, mut rows) = (PermissionPolicy::default(), Vec::new());
+fn rows() -> Vec<(RulePolicy, Decision, String)> {
+    let (mut current, mut rows) = (RulePolicy::default(), Vec::new());
     for line in TABLE.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         if let Some(text) = line.strip_prefix("@ ") {
             current = policy(text);
@@ -163,10 +163,10 @@ fn what_always_adds_allows_the_same_request() {
             Rule::read(rule, RuleList::Allow, &SettingOrigin::Default)
                 .unwrap_or_else(|error| panic!("{command:?}: {rule}: {error}"))
         });
-        let policy = PermissionPolicy {
+        let policy = RulePolicy {
             mode: PermissionMode::Restricted,
             allow: allow.collect(),
-            ..PermissionPolicy::default()
+            ..RulePolicy::default()
         };
         let verdict = policy.decide(&request, &FixedPaths);
         assert_eq!(

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tempfile::NamedTempFile;
 
 use super::{
-    facts::{EditedFile, EditedLine, QueryError},
+    facts::{ChangedFile, EditedLine, QueryError},
     home::{Home, confined},
     places::cut,
     position::{Encoding, IndexedText},
@@ -190,10 +190,10 @@ impl EditPlan {
     }
 
     /// The changes as they are shown to a model.
-    pub(super) fn shown(&self) -> Vec<EditedFile> {
+    pub(super) fn shown(&self) -> Vec<ChangedFile> {
         let files = self.files.iter().map(|file| {
             let after = IndexedText::new(file.after.clone());
-            EditedFile {
+            ChangedFile {
                 path: told(&self.project, &file.path),
                 places: file.places,
                 lines: changed_lines(&file.before.text, &after),

@@ -71,7 +71,7 @@ pub enum LanguageAnswer {
     Diagnostics(Results<Diagnostic>),
     /// Edits that are proposed, or that were made.
     Edits {
-        files: Vec<EditedFile>,
+        files: Vec<ChangedFile>,
         applied: bool,
     },
 }
@@ -138,7 +138,7 @@ pub enum DiagnosticSeverity {
 
 /// A file that is changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EditedFile {
+pub struct ChangedFile {
     pub path: String,
     /// The number of changed places.
     pub places: usize,

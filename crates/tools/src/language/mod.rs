@@ -29,7 +29,7 @@ mod uri;
 mod wire;
 
 pub use facts::{
-    Diagnostic, DiagnosticSeverity, EditedFile, EditedLine, Indexing, LanguageAnswer, LanguageQuery, OutlineItem,
+    ChangedFile, Diagnostic, DiagnosticSeverity, EditedLine, Indexing, LanguageAnswer, LanguageQuery, OutlineItem,
     QueryError, Results, SourceLocation, SymbolPosition, SyntaxPattern,
 };
 pub use home::Home;
