@@ -123,7 +123,7 @@ impl OpenRun {
     ) -> Result<Self, OpenError> {
         paths.create()?;
         let mut lock = match Lock::take(&paths) {
-            Err(LockError::Held { .. }) if closes_shown_end(&paths) => Lock::take_from_leaving(&paths),
+            Err(LockError::Held { .. }) if closes_shown_end(&paths) => Lock::take_from_ending(&paths),
             taken => taken,
         }?;
         lock.describe(&Holder {

@@ -58,7 +58,7 @@ pub enum ManifestError {
 impl ManifestError {
     /// Wraps the mistakes in a written layer, of which there is at least one.
     pub(super) fn written(mistakes: Vec<Mistake>) -> Self {
-        ManifestError::Layer(LayerError::written(mistakes))
+        ManifestError::Layer(LayerError::from_mistakes(mistakes))
     }
 
     /// Further errors, one sentence each.

@@ -101,7 +101,7 @@ pub fn fingerprint(root: &Path, states: &States) -> Result<u64, FingerprintError
     let ignored = IgnorePatterns::in_root(root);
     let is_left_out = |path: &Path| {
         let name = path.file_name().unwrap_or_default();
-        MADE.iter().any(|made| name == *made) || states.hold(path) || ignored.has(path, name)
+        MADE.iter().any(|made| name == *made) || states.contains(path) || ignored.has(path, name)
     };
     let mut hasher = DefaultHasher::new();
     let mut left_bytes = MOST_BYTES;

@@ -126,7 +126,7 @@ impl Repository {
     /// Whether a file, relative to the root, is part of ralph's state.
     fn excludes(&self, path: &Path) -> bool {
         let spared = self.excluded_state.as_ref();
-        spared.is_some_and(|states| states.hold(&self.layout.root.join(path)))
+        spared.is_some_and(|states| states.contains(&self.layout.root.join(path)))
     }
 
     /// Returns git's directory of this work tree, and the common one if that is another.

@@ -206,7 +206,7 @@ impl EngineManifest {
     /// The first error in it.
     pub(crate) fn from_layers(id: &str, merged: &Merged) -> Result<EngineManifest, EngineManifestError> {
         use EnginePlaceholder::{Args, Cores, Job, Log, MemoryMib, Minutes, Name, Script, Seconds, Tree};
-        let written: WrittenEngine = merged.read().map_err(LayerError::written)?;
+        let written: WrittenEngine = merged.read().map_err(LayerError::from_mistakes)?;
         let reader = EngineManifestReader { merged };
         let named = [Name, Cores, MemoryMib, Minutes, Seconds, Log, Script, Tree];
         let submitting = [&named[..], &[Args]].concat();

@@ -51,7 +51,9 @@ pub fn review_answer(text: &str, place: StatusPlace) -> Option<ReviewAnswer> {
 
 /// Parses free-form findings: the text before the first list, and the entries of the list.
 fn free_findings(text: &str) -> Option<ReviewAnswer> {
-    let lines: Vec<&str> = unfenced_lines(text).filter(|line| said(line).is_none()).collect();
+    let lines: Vec<&str> = unfenced_lines(text)
+        .filter(|line| answer_word(line).is_none())
+        .collect();
     let first = lines.iter().position(|line| entry(line.trim()).is_some());
     let (lead, list) = lines.split_at(first.unwrap_or(lines.len()));
     let lead = lead.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
@@ -81,8 +83,8 @@ fn answer_in_form(text: &str, place: StatusPlace) -> Option<ReviewAnswer> {
         StatusPlace::Message => unfenced_lines(text).collect(),
         StatusPlace::LastLines => text.lines().collect(),
     };
-    let at = lines.iter().rposition(|line| said(line).is_some())?;
-    let (word, below) = (said(lines[at])?, &lines[at + 1..]);
+    let at = lines.iter().rposition(|line| answer_word(line).is_some())?;
+    let (word, below) = (answer_word(lines[at])?, &lines[at + 1..]);
     let findings = listed(below);
     if word.eq_ignore_ascii_case("approved") {
         // On a terminal, text below may be a tool's output.
@@ -98,7 +100,7 @@ fn answer_in_form(text: &str, place: StatusPlace) -> Option<ReviewAnswer> {
 }
 
 /// The text after the key on its line, which may be in bold.
-fn said(line: &str) -> Option<&str> {
+fn answer_word(line: &str) -> Option<&str> {
     let bare = |text: &str| text.trim_matches(['*', ' ', '\t', '.']).len();
     let line = line.trim().trim_matches('*');
     let word = line.strip_prefix(KEY)?.trim_start_matches(['*', ' ', '\t']);

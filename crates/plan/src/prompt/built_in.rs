@@ -10,7 +10,7 @@ use crate::PlanKind;
 
 pub(super) fn write(draft: &mut Draft, input: &PromptInput<'_>, brief: &Brief) {
     write_work(draft, input, brief, &progress(input), &input.iteration.to_string());
-    draft.ours("\n");
+    draft.push_own("\n");
     write_last_words(draft, input);
 }
 
@@ -49,28 +49,28 @@ pub(super) fn as_template(kind: PlanKind, brief: &Brief) -> String {
 }
 
 fn write_work(draft: &mut Draft, input: &PromptInput<'_>, brief: &Brief, progress: &str, iteration: &str) {
-    draft.ours("You are one session of a loop that works through the plan in ");
-    draft.ours(input.plan);
-    draft.ours(&format!(" ({progress}). This is session {iteration}; "));
+    draft.push_own("You are one session of a loop that works through the plan in ");
+    draft.push_own(input.plan);
+    draft.push_own(&format!(" ({progress}). This is session {iteration}; "));
     match input.task {
         Some(task) if input.sent_back => write_sent_back(draft, input, task),
         Some(task) => write_task(draft, input, task),
-        None if input.total == 0 => draft.ours(
+        None if input.total == 0 => draft.push_own(
             "the plan describes the work without a task list.\n\n1. Read the plan, then look at the tree as it is: keep what is sound of earlier \
              sessions.\n2. Carry out the next part that is missing, all of it: no stubs, no placeholders. Cover it with \
              tests, and run the project's checks until they pass.\n3. In a git repository, commit what you changed.\n",
         ),
-        None if asks_for_more(input) => draft.ours(
+        None if asks_for_more(input) => draft.push_own(
             "no task is open, but the user has sent the message below. Do what it says, all of it, and run the project's \
              checks until they pass. In a git repository, commit what you changed.\n",
         ),
-        None => draft.ours(
+        None => draft.push_own(
             "no task is open, yet the work was not accepted as done. Find out why, from the plan, the tree and the notes \
              below, and set it right.\n",
         ),
     }
     write_brief(draft, brief);
-    draft.ours(
+    draft.push_own(
         "\nNobody answers while you work: decide for yourself, and leave what others must know as a note with \
          the task. Stop every process you start in the background before you end.\n",
     );
@@ -81,7 +81,7 @@ fn write_work(draft: &mut Draft, input: &PromptInput<'_>, brief: &Brief, progres
 /// A project's files for another loop tool may have rules for that tool, such as a file to tick off or final words. The
 /// prompt overrides them.
 fn write_brief(draft: &mut Draft, brief: &Brief) {
-    draft.ours(match brief.mode {
+    draft.push_own(match brief.mode {
         None => "",
         Some(Mode::Implementation) => "\nLook whether something is there already before you write it.\n",
         Some(Mode::Refactor) => {
@@ -94,9 +94,10 @@ fn write_brief(draft: &mut Draft, brief: &Brief) {
         }
     });
     if !brief.reads.is_empty() {
-        draft.ours("\nRead first what the project says about the work: ");
-        draft.ours(&brief.reads.join(", "));
-        draft.ours(". If that asks for a status block, a word or a file to end with, this prompt counts instead.\n");
+        draft.push_own("\nRead first what the project says about the work: ");
+        draft.push_own(&brief.reads.join(", "));
+        draft
+            .push_own(". If that asks for a status block, a word or a file to end with, this prompt counts instead.\n");
     }
 }
 
@@ -106,29 +107,29 @@ fn asks_for_more(input: &PromptInput<'_>) -> bool {
 }
 
 fn write_task(draft: &mut Draft, input: &PromptInput<'_>, task: &str) {
-    draft.ours("its one task is the first open one:\n\n  ");
-    draft.users(task);
-    draft.ours("\n\n1. Read the plan, then look at the tree as it is: an earlier session may have been cut off halfway. Keep what is sound, finish the rest.\n");
-    draft.ours("2. Do all of this task and only this one: no stubs, no placeholders. Cover it with tests, and run the project's checks until they pass.\n");
-    draft.ours("3. When that is true, and not before, ");
-    draft.ours(match input.kind {
+    draft.push_own("its one task is the first open one:\n\n  ");
+    draft.push_user(task);
+    draft.push_own("\n\n1. Read the plan, then look at the tree as it is: an earlier session may have been cut off halfway. Keep what is sound, finish the rest.\n");
+    draft.push_own("2. Do all of this task and only this one: no stubs, no placeholders. Cover it with tests, and run the project's checks until they pass.\n");
+    draft.push_own("3. When that is true, and not before, ");
+    draft.push_own(match input.kind {
         PlanKind::Markdown => "tick its box in the plan: `[x]`. Leave the other boxes as they are",
         PlanKind::Prd => "set its `passes` to true in the plan. Leave the other stories as they are",
     });
-    draft.ours("; never delete or reword a task. Add one if you find work that is missing.\n");
-    draft.ours("4. In a git repository, commit what you changed, the plan with it.\n");
+    draft.push_own("; never delete or reword a task. Add one if you find work that is missing.\n");
+    draft.push_own("4. In a git repository, commit what you changed, the plan with it.\n");
 }
 
 /// Writes the task of a session that a reviewer sent back.
 fn write_sent_back(draft: &mut Draft, input: &PromptInput<'_>, task: &str) {
-    draft.ours("its one task was reviewed and is not accepted yet:\n\n  ");
-    draft.users(task);
-    draft.ours(
+    draft.push_own("its one task was reviewed and is not accepted yet:\n\n  ");
+    draft.push_user(task);
+    draft.push_own(
         "\n\n1. Read the plan, the tree and what the review found, below. It may be wrong: check each point.\n2. Fix what is right \
          about it, and nothing else. Cover it with tests, and run the project's checks until they pass.\n3. Leave the plan as it \
          is; never delete or reword a task. Say in your last message why, where you leave something as it is.\n",
     );
-    draft.ours(match input.kind {
+    draft.push_own(match input.kind {
         PlanKind::Markdown | PlanKind::Prd => "4. In a git repository, commit what you changed.\n",
     });
 }
@@ -137,7 +138,7 @@ fn write_sent_back(draft: &mut Draft, input: &PromptInput<'_>, task: &str) {
 ///
 /// No line of the prompt begins with one of these phrases, so an agent that repeats its prompt makes no statement.
 pub(super) fn write_last_words(draft: &mut Draft, input: &PromptInput<'_>) {
-    draft.ours(match input.confined {
+    draft.push_own(match input.confined {
         AgentConfinement::No => "",
         AgentConfinement::On => {
             "A sandbox lets you write to this directory, caches and temporary files only: if that is too little, end as \
@@ -149,20 +150,20 @@ pub(super) fn write_last_words(draft: &mut Draft, input: &PromptInput<'_>) {
         }
     });
     if input.has_tools {
-        draft.ours(
+        draft.push_own(
             "Tools of the MCP server `ralph` do this and more: `goals_check` runs what decides whether you are done, `claim_done`, \
              `blocked` and `question` say what the lines below say, `progress` tells how far you are.\n",
         );
     }
-    draft.ours(if input.total == 0 {
+    draft.push_own(if input.total == 0 {
         "Only when everything in "
     } else {
         "Only when every task in "
     });
-    draft.ours(input.plan);
-    draft.ours(" is done, end your last message with this, on a line of its own: ");
+    draft.push_own(input.plan);
+    draft.push_own(" is done, end your last message with this, on a line of its own: ");
     draft.promise(input);
-    draft.ours(
+    draft.push_own(
         "\nIf you cannot go on without an answer that only the user can give, end it with RALPH BLOCKED: and your \
          question, on one line. If something that looks done is not, end it with RALPH NOT DONE: and what is missing.\n",
     );

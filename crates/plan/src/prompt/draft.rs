@@ -73,22 +73,22 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    pub(super) fn ours(&mut self, text: &str) {
+    pub(super) fn push_own(&mut self, text: &str) {
         self.prompt.text.push_str(text);
         self.prompt.overhead_bytes += text.len();
     }
 
-    pub(super) fn users(&mut self, text: &str) {
+    pub(super) fn push_user(&mut self, text: &str) {
         self.prompt.text.push_str(text);
     }
 
     pub(super) fn promise(&mut self, input: &PromptInput<'_>) {
-        self.ours(&promise_line(input.promise));
+        self.push_own(&promise_line(input.promise));
     }
 
     pub(super) fn end_line(&mut self) {
         if !self.prompt.text.is_empty() && !self.prompt.text.ends_with('\n') {
-            self.ours("\n");
+            self.push_own("\n");
         }
     }
 }

@@ -48,7 +48,7 @@ pub(super) struct HandoverText {
 }
 
 /// Returns the text of a handover; `None` if there is nothing to say.
-pub(super) fn written(handover: &Handover) -> Option<HandoverText> {
+pub(super) fn handover_text(handover: &Handover) -> Option<HandoverText> {
     let heading = heading(handover);
     let changed = changed(handover.changed.as_deref());
     let room = CAP_BYTES.saturating_sub(heading.len() + changed.len());
@@ -138,7 +138,7 @@ mod tests {
     }
 
     fn words_of(handover: &Handover) -> String {
-        let written = written(handover).expect("something to say");
+        let written = handover_text(handover).expect("something to say");
         written.heading + &written.quoted + &written.changed
     }
 
@@ -206,7 +206,7 @@ mod tests {
             changed: Some(Vec::new()),
             ..handover("<promise>4f2a</promise>\n")
         };
-        assert_eq!(written(&nothing), None);
+        assert_eq!(handover_text(&nothing), None);
         let silent = Handover {
             said: None,
             ..handover("")

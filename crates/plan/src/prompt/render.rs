@@ -24,15 +24,15 @@ pub fn render(template: &PromptTemplate, input: &PromptInput<'_>) -> RenderedPro
                 write_part(&mut draft, part, input);
             }
             draft.end_line();
-            draft.ours("\n");
+            draft.push_own("\n");
             built_in::write_last_words(&mut draft, input);
         }
     }
-    if let Some(before) = input.before.and_then(handover::written)
+    if let Some(before) = input.before.and_then(handover::handover_text)
         && !template.has_last_message()
     {
         draft.end_line();
-        draft.ours("\n");
+        draft.push_own("\n");
         write_handover(&mut draft, &before);
     }
     write_section(
@@ -66,29 +66,29 @@ pub fn built_in_text(kind: PlanKind, mode: Option<Mode>, reads: Vec<String>) -> 
 
 fn write_part(draft: &mut Draft, part: &PromptPart, input: &PromptInput<'_>) {
     match part {
-        PromptPart::Text(text) => draft.users(text),
-        PromptPart::Value(PromptPlaceholder::Plan) => draft.ours(input.plan),
+        PromptPart::Text(text) => draft.push_user(text),
+        PromptPart::Value(PromptPlaceholder::Plan) => draft.push_own(input.plan),
         PromptPart::Value(PromptPlaceholder::Task) => match input.task {
-            Some(task) => draft.users(task),
-            None => draft.ours("(no task is open)"),
+            Some(task) => draft.push_user(task),
+            None => draft.push_own("(no task is open)"),
         },
-        PromptPart::Value(PromptPlaceholder::Iteration) => draft.ours(&input.iteration.to_string()),
-        PromptPart::Value(PromptPlaceholder::Progress) => draft.ours(&progress(input)),
-        PromptPart::Value(PromptPlaceholder::LastMessage) => match input.before.and_then(handover::written) {
+        PromptPart::Value(PromptPlaceholder::Iteration) => draft.push_own(&input.iteration.to_string()),
+        PromptPart::Value(PromptPlaceholder::Progress) => draft.push_own(&progress(input)),
+        PromptPart::Value(PromptPlaceholder::LastMessage) => match input.before.and_then(handover::handover_text) {
             Some(before) => {
                 // A quote begins on its own line.
                 draft.end_line();
                 write_handover(draft, &before);
             }
-            None => draft.ours("(no report from a previous session)"),
+            None => draft.push_own("(no report from a previous session)"),
         },
     }
 }
 
 fn write_handover(draft: &mut Draft, written: &HandoverText) {
-    draft.ours(&written.heading);
-    draft.users(&written.quoted);
-    draft.ours(&written.changed);
+    draft.push_own(&written.heading);
+    draft.push_user(&written.quoted);
+    draft.push_own(&written.changed);
 }
 
 fn write_section(draft: &mut Draft, heading: &str, entries: &[String], owner: Owner) {
@@ -96,9 +96,9 @@ fn write_section(draft: &mut Draft, heading: &str, entries: &[String], owner: Ow
         return;
     }
     draft.end_line();
-    draft.ours("\n");
-    draft.ours(heading);
-    draft.ours("\n");
+    draft.push_own("\n");
+    draft.push_own(heading);
+    draft.push_own("\n");
     for entry in entries {
         // Further lines of an entry are indented, so that the end of an entry is unambiguous.
         let entry = match owner {
@@ -106,12 +106,12 @@ fn write_section(draft: &mut Draft, heading: &str, entries: &[String], owner: Ow
             Owner::User => entry.trim().to_owned(),
         };
         for (index, line) in entry.lines().enumerate() {
-            draft.ours(if index == 0 { "- " } else { "  " });
+            draft.push_own(if index == 0 { "- " } else { "  " });
             match owner {
-                Owner::Ralph => draft.ours(line),
-                Owner::User => draft.users(line),
+                Owner::Ralph => draft.push_own(line),
+                Owner::User => draft.push_user(line),
             }
-            draft.ours("\n");
+            draft.push_own("\n");
         }
     }
 }

@@ -55,7 +55,7 @@ pub enum LayerError {
 
 impl LayerError {
     /// Creates the error for mistakes in a layer. `mistakes` must not be empty.
-    pub fn written(mistakes: Vec<Mistake>) -> Self {
+    pub fn from_mistakes(mistakes: Vec<Mistake>) -> Self {
         let mistakes = Mistakes::new(mistakes).expect("something was refused");
         LayerError::Written(Arc::new(mistakes))
     }
@@ -160,7 +160,7 @@ impl LayeredCatalog {
         text: &str,
         place: OriginFinder<'_>,
     ) -> Result<Vec<Leaf>, LayerError> {
-        let root = from_toml(path, text, place).map_err(|mistake| LayerError::written(vec![mistake]))?;
+        let root = from_toml(path, text, place).map_err(|mistake| LayerError::from_mistakes(vec![mistake]))?;
         leaves::<R>(&root, self.language)
     }
 
@@ -214,7 +214,7 @@ fn leaves<R: SettingsRecord>(root: &Node, language: &Terms) -> Result<Vec<Leaf>,
     let layer = Layer::read::<R>(root, language).in_order();
     match layer.mistakes.is_empty() {
         true => Ok(layer.leaves),
-        false => Err(LayerError::written(layer.mistakes)),
+        false => Err(LayerError::from_mistakes(layer.mistakes)),
     }
 }
 

@@ -74,7 +74,7 @@ impl Lock {
     ///
     /// # Errors
     /// As [`Lock::take`].
-    pub fn take_from_leaving(paths: &ProjectPaths) -> Result<Self, LockError> {
+    pub fn take_from_ending(paths: &ProjectPaths) -> Result<Self, LockError> {
         Self::take_within(paths, LONG_PATIENCE, LONG_PATIENCE)
     }
 
@@ -96,8 +96,10 @@ impl Lock {
                 return Ok(lock);
             }
             let waited = began.elapsed();
-            if waited >= long_patience || waited >= patience && !has_ended(written(&path).as_ref()) {
-                return Err(LockError::Held { holder: found(paths) });
+            if waited >= long_patience || waited >= patience && !has_ended(read_holder(&path).as_ref()) {
+                return Err(LockError::Held {
+                    holder: find_holder(paths),
+                });
             }
             thread::sleep(PAUSE);
         }
@@ -141,7 +143,7 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 /// Reads the holder from the lock file at `path`; `None` if it is not written there. The lock may have been released.
-fn written(path: &Path) -> Option<Holder> {
+fn read_holder(path: &Path) -> Option<Holder> {
     let mut text = String::new();
     File::open(path).ok()?.take(4096).read_to_string(&mut text).ok()?;
     serde_json::from_str(&text).ok()
@@ -154,9 +156,9 @@ fn has_ended(holder: Option<&Holder>) -> bool {
 }
 
 /// Returns the holder in a locked project: as written in the lock file, or else as its loop reports itself.
-fn found(paths: &ProjectPaths) -> Option<Holder> {
+fn find_holder(paths: &ProjectPaths) -> Option<Holder> {
     if is_locked(&paths.lock()) {
-        return written(&paths.lock());
+        return read_holder(&paths.lock());
     }
     match control::ask(&paths.socket(), &ControlRequest::Status) {
         Ok(ControlReply::Status { status }) => Some(Holder {
@@ -188,7 +190,7 @@ pub fn is_held(paths: &ProjectPaths) -> bool {
 
 /// Returns the ralph that works in a project; `None` if no ralph does, or if it is not recorded yet.
 pub fn holder(paths: &ProjectPaths) -> Option<Holder> {
-    is_held(paths).then(|| found(paths)).flatten()
+    is_held(paths).then(|| find_holder(paths)).flatten()
 }
 
 /// Returns the run that goes on in a project; `None` if no run does, or if it is not recorded yet.

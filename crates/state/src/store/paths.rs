@@ -284,7 +284,7 @@ impl States {
     }
 
     /// Whether a file, by its absolute path, is a part of some project's state.
-    pub fn hold(&self, path: &Path) -> bool {
+    pub fn contains(&self, path: &Path) -> bool {
         let below = path.strip_prefix(&self.root).ok();
         let first = below.and_then(|below| below.components().next());
         first.is_some_and(|name| is_name_of_state(name.as_os_str().as_bytes()))
@@ -467,12 +467,12 @@ mod tests {
         let states = paths.states();
         let other = ProjectPaths::new(Path::new("/b/app"), Some(&root)).unwrap();
         for file in [paths.state().to_owned(), paths.lock(), other.runs().join("any")] {
-            assert!(states.hold(&file), "{}", file.display());
+            assert!(states.contains(&file), "{}", file.display());
         }
         for file in ["notes", "app-0123", "src/main.rs", "app-0123456789ABCDEF/x"] {
-            assert!(!states.hold(&root.join(file)), "{file}");
+            assert!(!states.contains(&root.join(file)), "{file}");
         }
-        assert!(!states.hold(Path::new("/elsewhere/app-0123456789abcdef")));
+        assert!(!states.contains(Path::new("/elsewhere/app-0123456789abcdef")));
     }
 
     #[test]

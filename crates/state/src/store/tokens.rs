@@ -151,7 +151,7 @@ impl TokenFile {
     /// [`TokensError::Write`]; the old tokens stay valid then.
     pub fn renew(&self) -> Result<AccessTokens, TokensError> {
         let tokens = self.made_up()?;
-        replace_file(&self.path, &written(&tokens)).map_err(|source| self.unwritten(source))?;
+        replace_file(&self.path, &to_json(&tokens)).map_err(|source| self.unwritten(source))?;
         Ok(tokens)
     }
 
@@ -171,7 +171,7 @@ impl TokenFile {
         let dir = self.path.parent().expect("a file has a directory");
         // A temporary file is readable by the user alone from the start.
         let mut file = tempfile::NamedTempFile::new_in(dir)?;
-        file.write_all(&written(tokens))?;
+        file.write_all(&to_json(tokens))?;
         file.as_file().sync_all()?;
         file.persist_noclobber(&self.path)?;
         Ok(())
@@ -185,7 +185,7 @@ impl TokenFile {
     }
 }
 
-fn written(tokens: &AccessTokens) -> Vec<u8> {
+fn to_json(tokens: &AccessTokens) -> Vec<u8> {
     pretty_json(tokens).into_bytes()
 }
 

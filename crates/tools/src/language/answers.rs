@@ -11,7 +11,7 @@ use super::{
 };
 
 /// Most items that are reported from an answer.
-const TOLD: usize = 100;
+const RESULTS: usize = 100;
 const DEPTH: u8 = 6;
 
 /// The names of symbol kinds, by their numbers from 1.
@@ -44,14 +44,10 @@ const KINDS: [&str; 26] = [
     "type parameter",
 ];
 
-pub(super) fn told<T>(mut items: Vec<T>, still: Option<Indexing>) -> Results<T> {
-    let more = items.len().saturating_sub(TOLD);
-    items.truncate(TOLD);
-    Results {
-        items,
-        more,
-        indexing: still,
-    }
+pub(super) fn bounded<T>(mut items: Vec<T>, indexing: Option<Indexing>) -> Results<T> {
+    let more = items.len().saturating_sub(RESULTS);
+    items.truncate(RESULTS);
+    Results { items, more, indexing }
 }
 
 /// Parses `Location`, `Location[]` or `LocationLink[]`. Also returns the number of omitted places.
@@ -65,9 +61,9 @@ pub(super) fn places(answer: &Value, lines: &mut LineReader, encoding: Encoding)
         };
         lines.place(address, &range["start"], encoding)
     };
-    let mut places: Vec<SourceLocation> = all.iter().take(TOLD).filter_map(place).collect();
+    let mut places: Vec<SourceLocation> = all.iter().take(RESULTS).filter_map(place).collect();
     places.dedup();
-    (places, all.len().saturating_sub(TOLD))
+    (places, all.len().saturating_sub(RESULTS))
 }
 
 /// Parses `MarkupContent`, `MarkedString` or `MarkedString[]`.
@@ -104,7 +100,7 @@ fn add_symbol(
     lines: &mut LineReader,
     encoding: Encoding,
 ) {
-    if found.len() >= TOLD {
+    if found.len() >= RESULTS {
         *more += 1;
         return;
     }
@@ -156,7 +152,7 @@ pub(super) fn messages(
         .collect();
     items.sort_by_key(|(path, item)| (severity(item), path.as_path(), item["range"]["start"]["line"].as_u64()));
     let all = items.len();
-    let messages = items.into_iter().take(TOLD).filter_map(|(path, item)| {
+    let messages = items.into_iter().take(RESULTS).filter_map(|(path, item)| {
         let code = match &item["code"] {
             Value::String(code) => format!(" {code}"),
             Value::Number(code) => format!(" {code}"),
@@ -169,5 +165,5 @@ pub(super) fn messages(
             place: lines.place(&uri::from_path(path), &item["range"]["start"], encoding)?,
         })
     });
-    (messages.collect(), all.saturating_sub(TOLD))
+    (messages.collect(), all.saturating_sub(RESULTS))
 }

@@ -128,10 +128,10 @@ impl QueryContext<'_> {
         let (mut lines, encoding) = (LineReader::new(self.languages.home()), server.encoding);
         let read = blocking(move || Ok(answers::places(&answer, &mut lines, encoding)));
         let (items, more) = read.await?;
-        let told = answers::told(items, server.still());
+        let results = answers::bounded(items, server.still());
         Ok(Results {
-            more: told.more + more,
-            ..told
+            more: results.more + more,
+            ..results
         })
     }
 
@@ -143,12 +143,12 @@ impl QueryContext<'_> {
             .server
             .answer("textDocument/definition", &params, self.until)
             .await?;
-        let mut told = self.places(&opened.server, answer).await?;
-        if !told.items.is_empty() {
+        let mut results = self.places(&opened.server, answer).await?;
+        if !results.items.is_empty() {
             // Further indexing does not change where a symbol is defined.
-            told.indexing = None;
+            results.indexing = None;
         }
-        Ok(LanguageAnswer::Definitions(told))
+        Ok(LanguageAnswer::Definitions(results))
     }
 
     async fn references(&self, at: &SymbolPosition) -> Result<LanguageAnswer, QueryError> {
@@ -194,10 +194,10 @@ impl QueryContext<'_> {
         let (mut lines, encoding) = (LineReader::new(self.languages.home()), opened.server.encoding);
         let read = blocking(move || Ok(answers::symbols(&answer, Some(&address), &mut lines, encoding)));
         let (items, more) = read.await?;
-        let told = answers::told(items, opened.server.still());
+        let results = answers::bounded(items, opened.server.still());
         Ok(LanguageAnswer::Outline(Results {
-            more: told.more + more,
-            ..told
+            more: results.more + more,
+            ..results
         }))
     }
 
@@ -234,10 +234,10 @@ impl QueryContext<'_> {
         match failed {
             Some(why) if all.is_empty() => Err(why),
             Some(_) | None => {
-                let told = answers::told(all, still);
+                let results = answers::bounded(all, still);
                 Ok(LanguageAnswer::Symbols(Results {
-                    more: told.more + more,
-                    ..told
+                    more: results.more + more,
+                    ..results
                 }))
             }
         }
@@ -318,10 +318,10 @@ impl QueryContext<'_> {
             more += left;
             still = still.or_else(|| server.still());
         }
-        let told = answers::told(all, still);
+        let results = answers::bounded(all, still);
         Ok(LanguageAnswer::Diagnostics(Results {
-            more: told.more + more,
-            ..told
+            more: results.more + more,
+            ..results
         }))
     }
 
@@ -348,7 +348,7 @@ impl QueryContext<'_> {
         let plan = blocking(move || EditPlan::from_workspace_edit(&edit, encoding, &named, &home)).await?;
         // The edits apply only to the texts that the server knows.
         if let Some(path) = server.knows(&plan.stamps()).await {
-            let path = super::source::told(&self.languages.home().project, &path);
+            let path = super::source::display_path(&self.languages.home().project, &path);
             return Err(QueryError::ChangedMeanwhile { path });
         }
         make(self.languages, plan, applies, permitted).await
@@ -362,12 +362,12 @@ async fn make(
     applies: bool,
     permitted: impl Fn(&Path) -> bool + Send + Sync + 'static,
 ) -> Result<LanguageAnswer, QueryError> {
-    let files = plan.shown();
+    let files = plan.summary();
     if applies {
         let home = languages.home().clone();
         blocking(move || {
             if let Some(path) = plan.paths().find(|path| !permitted(path)) {
-                let path = super::source::told(&home.project, path);
+                let path = super::source::display_path(&home.project, path);
                 return Err(QueryError::EditsDenied { path });
             }
             plan.write(&home)

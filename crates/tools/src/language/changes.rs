@@ -30,7 +30,7 @@ const LEFT_OUT: [&str; 8] = [
 pub(super) type FileStamps = BTreeMap<PathBuf, Stamp>;
 
 /// Scans `root`.
-pub(super) fn look(root: &Path, server: &LanguageServer) -> FileStamps {
+pub(super) fn scan(root: &Path, server: &LanguageServer) -> FileStamps {
     let until = Instant::now() + LOOK;
     let (mut seen, mut entries) = (FileStamps::new(), 0);
     let mut directories = vec![root.to_owned()];
@@ -105,13 +105,13 @@ mod tests {
             write(name, "1");
         }
         let rust = &built_in()[0];
-        let before = look(root, rust);
+        let before = scan(root, rust);
         assert_eq!(before.len(), 3, "{before:?}");
         write("src/a.rs", "22");
         write("src/new/e.rs", "");
         write("target/c.rs", "22");
         fs::remove_file(root.join("src/b.rs")).expect("a file that is gone");
-        let found = between(&before, &look(root, rust));
+        let found = between(&before, &scan(root, rust));
         let of = |name: &str, change| (root.join(name), change);
         assert_eq!(
             found,

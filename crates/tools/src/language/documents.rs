@@ -10,7 +10,7 @@ use ralph_system::files::ReadError;
 use serde_json::{Value, json};
 
 use super::{
-    changes::{FileEvent, FileStamps, between, look},
+    changes::{FileEvent, FileStamps, between, scan},
     source::{SourceText, Stamp, read},
     state::ServerLink,
     table::LanguageServer,
@@ -49,14 +49,14 @@ impl Documents {
     pub(super) fn new(root: &Path, server: &LanguageServer) -> Self {
         Self {
             open: BTreeMap::new(),
-            seen: look(root, server),
+            seen: scan(root, server),
             uses: 0,
         }
     }
 
     /// Notifies the server of changes on disk.
     pub(super) fn catch_up(&mut self, link: &ServerLink, root: &Path, server: &LanguageServer) -> Update {
-        let now = look(root, server);
+        let now = scan(root, server);
         let mut changed = between(&self.seen, &now);
         self.seen = now;
         // Also open files outside of the scan, such as generated ones.

@@ -16,7 +16,7 @@ use super::{
     home::{Home, confined},
     places::cut,
     position::{Encoding, IndexedText},
-    source::{MARK, SourceText, Stamp, read, told},
+    source::{MARK, SourceText, Stamp, display_path, read},
     uri,
 };
 
@@ -129,7 +129,7 @@ impl EditPlan {
         let project = &home.project;
         let mut changed = Vec::new();
         for (named, replacements) in files {
-            let shown = told(project, &named);
+            let shown = display_path(project, &named);
             let outside = || QueryError::EditsOutside { path: shown.clone() };
             let found = confined(home, || {
                 Ok::<_, std::io::Error>((fs::canonicalize(&named)?, read(&named)))
@@ -190,11 +190,11 @@ impl EditPlan {
     }
 
     /// The changes as they are shown to a model.
-    pub(super) fn shown(&self) -> Vec<ChangedFile> {
+    pub(super) fn summary(&self) -> Vec<ChangedFile> {
         let files = self.files.iter().map(|file| {
             let after = IndexedText::new(file.after.clone());
             ChangedFile {
-                path: told(&self.project, &file.path),
+                path: display_path(&self.project, &file.path),
                 places: file.places,
                 lines: changed_lines(&file.before.text, &after),
             }
@@ -218,7 +218,7 @@ impl EditPlan {
 
     fn write_here(&self) -> Result<(), QueryError> {
         let failed = |file: &PlannedFile, error: &std::io::Error| QueryError::NotWritten {
-            path: told(&self.project, &file.path),
+            path: display_path(&self.project, &file.path),
             why: with_causes(error),
         };
         let mut staged = Vec::new();
@@ -237,7 +237,7 @@ impl EditPlan {
         let is_other = |file: &&PlannedFile| Stamp::from_path(&file.path) != Some(file.before.stamp);
         if let Some(file) = self.files.iter().find(is_other) {
             return Err(QueryError::ChangedMeanwhile {
-                path: told(&self.project, &file.path),
+                path: display_path(&self.project, &file.path),
             });
         }
         let mut undo: Vec<(&PlannedFile, NamedTempFile)> = Vec::new();

@@ -29,10 +29,10 @@ pub struct Languages {
 }
 
 impl Languages {
-    /// Creates the tools with those servers in `rows` whose programs are installed. Messages for the user go to `news`.
-    pub fn new(rows: Vec<LanguageServer>, home: Home, news: mpsc::Sender<ServerNotice>) -> Self {
+    /// Creates the tools with those servers in `rows` whose programs are installed. Messages for the user go to `notices`.
+    pub fn new(rows: Vec<LanguageServer>, home: Home, notices: mpsc::Sender<ServerNotice>) -> Self {
         Self {
-            servers: ServerPool::new(rows, home, news),
+            servers: ServerPool::new(rows, home, notices),
             questions: Arc::new(Semaphore::new(QUESTIONS)),
         }
     }

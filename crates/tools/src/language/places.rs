@@ -11,7 +11,7 @@ use super::{
     facts::{QueryError, SourceLocation, SymbolPosition},
     home::{Home, confined},
     position::{Encoding, column, position, word_on},
-    source::{self, SourceText, told},
+    source::{self, SourceText, display_path},
     uri,
 };
 
@@ -121,7 +121,7 @@ impl LineReader {
         };
         let text = self.line(&path, line);
         Some(SourceLocation {
-            path: told(&self.home.project, &path),
+            path: display_path(&self.home.project, &path),
             line: number(line + 1),
             column: number(text.as_ref().map_or(units + 1, |text| column(text, units, encoding))),
             source: text.map(|text| cut(text.trim())),

@@ -75,15 +75,15 @@ struct SlotState {
 }
 
 impl ServerPool {
-    /// Creates the pool with those servers in `rows` whose programs are installed. Messages for the user go to `news`.
-    pub(super) fn new(rows: Vec<LanguageServer>, home: Home, news: mpsc::Sender<ServerNotice>) -> Self {
+    /// Creates the pool with those servers in `rows` whose programs are installed. Messages for the user go to `notices`.
+    pub(super) fn new(rows: Vec<LanguageServer>, home: Home, notices: mpsc::Sender<ServerNotice>) -> Self {
         Self(Arc::new(Inner {
             rows,
             home,
             slots: std::sync::Mutex::default(),
             closed: AtomicBool::new(false),
             links: std::sync::Mutex::default(),
-            notices: news,
+            notices,
         }))
     }
 
@@ -99,7 +99,7 @@ impl ServerPool {
             known.sort();
             known.dedup();
             QueryError::NoServer {
-                file: super::source::told(&self.0.home.project, file),
+                file: super::source::display_path(&self.0.home.project, file),
                 known,
             }
         })?;
@@ -214,7 +214,7 @@ impl ServerPool {
             standing.server = None;
             standing.why.clone_from(&why);
             let server = name.clone();
-            self.tell(match standing.starts < STARTS {
+            self.send_notice(match standing.starts < STARTS {
                 true => ServerNotice::Ended { server, why },
                 false => ServerNotice::GaveUp { server, why },
             });
@@ -234,7 +234,7 @@ impl ServerPool {
             match RunningServer::start(row.clone(), root.clone(), self.0.home.clone(), link).await {
                 Ok(server) => {
                     let after_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-                    self.tell(ServerNotice::Started {
+                    self.send_notice(ServerNotice::Started {
                         server: name,
                         root,
                         after_ms,
@@ -250,14 +250,14 @@ impl ServerPool {
                 }
                 Err(why) if standing.starts < STARTS => {
                     standing.why.clone_from(&why);
-                    self.tell(ServerNotice::Ended {
+                    self.send_notice(ServerNotice::Ended {
                         server: name.clone(),
                         why,
                     });
                 }
                 Err(why) => {
                     standing.why.clone_from(&why);
-                    self.tell(ServerNotice::GaveUp {
+                    self.send_notice(ServerNotice::GaveUp {
                         server: name.clone(),
                         why: why.clone(),
                     });
@@ -271,8 +271,8 @@ impl ServerPool {
         })
     }
 
-    fn tell(&self, news: ServerNotice) {
-        _ = self.0.notices.try_send(news); // the run is over, or the queue is full of unread messages
+    fn send_notice(&self, notice: ServerNotice) {
+        _ = self.0.notices.try_send(notice); // the run is over, or the queue is full of unread messages
     }
 
     /// Ends all servers and waits until their processes are gone. No further server is started.

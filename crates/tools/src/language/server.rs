@@ -258,7 +258,7 @@ impl RunningServer {
                 .and_then(|told| told)
                 .map_err(|why| QueryError::Unreadable {
                     file: path
-                        .map(|path| super::source::told(&project, &path))
+                        .map(|path| super::source::display_path(&project, &path))
                         .unwrap_or_default(),
                     why,
                 })

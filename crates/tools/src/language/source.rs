@@ -76,7 +76,7 @@ pub(super) fn resolve(project: &Path, file: &str) -> Result<PathBuf, QueryError>
 }
 
 /// The path for display: relative to the project if it is inside.
-pub(super) fn told(project: &Path, path: &Path) -> String {
+pub(super) fn display_path(project: &Path, path: &Path) -> String {
     path.strip_prefix(project)
         .unwrap_or(path)
         .to_string_lossy()

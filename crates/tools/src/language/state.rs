@@ -210,13 +210,13 @@ impl ServerLink {
             }
             Incoming::Notification { method, params } => {
                 if self.state().take(&method, &params) {
-                    self.tell();
+                    self.notify_watchers();
                 }
             }
         }
     }
 
-    fn tell(&self) {
+    fn notify_watchers(&self) {
         self.news.send_modify(|number| *number += 1);
     }
 }
@@ -288,7 +288,7 @@ impl ServerState {
             Some("end") => _ = self.tasks.remove(&token),
             Some("begin") if self.tasks.len() < TASKS => {
                 let text = words.join(" ");
-                self.tasks.insert(token, shown(text.trim()));
+                self.tasks.insert(token, task_text(text.trim()));
             }
             Some("report") => {
                 let percentage = value["percentage"].as_u64().map(|percent| format!("{percent} %"));
@@ -296,7 +296,7 @@ impl ServerState {
                     && let Some(how_far) = percentage
                 {
                     let title = task.split(" · ").next().unwrap_or_default();
-                    *task = shown(&format!("{title} · {how_far}"));
+                    *task = task_text(&format!("{title} · {how_far}"));
                 }
             }
             Some(_) | None => {}
@@ -305,7 +305,7 @@ impl ServerState {
 }
 
 /// A server's description of a task, as one short line.
-fn shown(text: &str) -> String {
+fn task_text(text: &str) -> String {
     text.chars()
         .filter(|character| !character.is_control())
         .take(80)
@@ -345,7 +345,7 @@ impl OutputSink for ServerOutput {
         state.tasks.clear();
         state.ended = Some(why);
         drop(state);
-        self.link.tell();
+        self.link.notify_watchers();
         if let Some(gone) = self.gone.take() {
             _ = gone.send(()); // the receiver may have been dropped
         }

@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::{sync::oneshot, task::spawn_blocking, time::timeout_at};
 
 use super::{
-    answers::told,
+    answers::bounded,
     edits::{EditPlan, Replacement},
     facts::{Indexing, LanguageAnswer, QueryError, SourceLocation, SyntaxPattern},
     home::{Home, blocking, confined},
@@ -58,12 +58,12 @@ pub(super) async fn search(
     let matches = run(home, pattern, None, until).await?;
     let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let places = matches.into_iter().map(|found| SourceLocation {
-        path: source::told(&home.project, &found.file),
+        path: source::display_path(&home.project, &found.file),
         line: number(found.line + 1),
         column: number(found.column + 1),
         source: Some(cut(found.first_line.trim())),
     });
-    Ok(LanguageAnswer::Matches(told(places.collect(), None)))
+    Ok(LanguageAnswer::Matches(bounded(places.collect(), None)))
 }
 
 /// Plans the edits of a replacement.

@@ -57,7 +57,7 @@ impl ResponseError {
     }
 }
 
-fn said(body: &[u8]) -> Incoming {
+fn parse(body: &[u8]) -> Incoming {
     let Ok(Value::Object(mut message)) = serde_json::from_slice(body) else {
         return Incoming::Rubbish;
     };
@@ -176,7 +176,7 @@ impl Frames {
         if let FrameState::Body { bytes, length } = &self.state
             && bytes.len() == *length
         {
-            take(said(bytes));
+            take(parse(bytes));
             self.state = START;
         }
     }

@@ -78,11 +78,11 @@ impl ToolServer {
                 }
                 None
             }
-            McpMessage::Request { id, method, params } => self.asked(id, &method, params),
+            McpMessage::Request { id, method, params } => self.handle_request(id, &method, params),
         }
     }
 
-    fn asked(&mut self, id: Value, method: &str, params: Value) -> Option<Value> {
+    fn handle_request(&mut self, id: Value, method: &str, params: Value) -> Option<Value> {
         match method {
             "ping" => Some(result(&id, &json!({}))),
             "initialize" => {

@@ -125,7 +125,7 @@ impl NativeAgent {
             "session/load" => {
                 let named = params["sessionId"].as_str().unwrap_or_default();
                 match SessionFile::load(session::directory().as_deref(), named) {
-                    Ok((session, kept)) => self.open(id, params, session, kept).await?,
+                    Ok((session, stored)) => self.open(id, params, session, stored).await?,
                     Err(why) => self.client.refuse(id, INVALID_PARAMS, &why, &Value::Null),
                 }
             }
@@ -155,7 +155,7 @@ impl NativeAgent {
         id: &Value,
         params: &Value,
         session: SessionFile,
-        kept: StoredSession,
+        stored: StoredSession,
     ) -> Result<(), Leave> {
         let project = params["cwd"].as_str().map_or_else(|| PathBuf::from("."), PathBuf::from);
         let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
@@ -186,17 +186,17 @@ impl NativeAgent {
         let key = options.endpoint.key.as_ref().map_or(OWN_KEY, |key| key.variable);
         let (servers, troubles) = SessionServers::start(params, &project, &[OWN_KEY, key]).await;
         troubles.iter().for_each(|why| console::complain(why));
-        self.client.speak_of(&session.id);
-        self.retell(&kept, &options);
+        self.client.set_session(&session.id);
+        self.replay(&stored, &options);
         let models = json!({
             "currentModelId": model, "availableModels": [{"modelId": model, "name": model}],
         });
         self.client
             .respond(id, &json!({"sessionId": session.id, "models": models}));
         self.open = Some(OpenSession {
-            history: ChatHistory::restored(kept.messages),
+            history: ChatHistory::restored(stored.messages),
             spent: SessionUsage {
-                cost_usd: kept.cost_usd,
+                cost_usd: stored.cost_usd,
                 ..SessionUsage::default()
             },
             system: system::instructions(&project),
@@ -212,19 +212,19 @@ impl NativeAgent {
     }
 
     /// Repeats the messages of a continued session, as the protocol requires.
-    fn retell(&self, kept: &StoredSession, options: &AgentOptions) {
-        for message in &kept.messages {
+    fn replay(&self, stored: &StoredSession, options: &AgentOptions) {
+        for message in &stored.messages {
             let (kind, text) = match message {
                 ChatMessage::User { text } => ("user_message_chunk", text),
                 ChatMessage::Assistant(answer) if !answer.text.is_empty() => ("agent_message_chunk", &answer.text),
                 ChatMessage::Assistant(_) | ChatMessage::Results { .. } => continue,
             };
             self.client
-                .tell(kind, json!({"content": {"type": "text", "text": text}}));
+                .send_update(kind, json!({"content": {"type": "text", "text": text}}));
         }
-        if kept.cost_usd > 0.0 {
-            let cost = json!({"amount": kept.cost_usd, "currency": "USD"});
-            self.client.tell(
+        if stored.cost_usd > 0.0 {
+            let cost = json!({"amount": stored.cost_usd, "currency": "USD"});
+            self.client.send_update(
                 "usage_update",
                 json!({"used": 0, "size": options.context_tokens, "cost": cost}),
             );
@@ -240,7 +240,7 @@ impl NativeAgent {
         };
         let ended = self.turn(&mut open, text_of(params), lines).await;
         if let Some(repaired) = open.history.repair() {
-            open.session.keep(repaired);
+            open.session.append(repaired);
         }
         self.client.end_turn();
         let used = open.spent.usage();
@@ -263,7 +263,7 @@ impl NativeAgent {
 
     async fn turn(&self, open: &mut OpenSession, prompt: String, lines: &mut Receiver<InputLine>) -> TurnEnd {
         let message = ChatMessage::User { text: prompt };
-        open.session.keep(&message);
+        open.session.append(&message);
         open.history.push(message);
         open.spent.tokens = TokenUsage::default();
         let mut turn = TurnRunner {
@@ -286,7 +286,7 @@ impl NativeAgent {
                 biased;
                 line = lines.recv() => match line.as_ref().map(incoming) {
                     None => return TurnEnd::Alone,
-                    Some(Some(Incoming::Response { id, outcome })) => self.client.answered(id, outcome.ok()),
+                    Some(Some(Incoming::Response { id, outcome })) => self.client.resolve(id, outcome.ok()),
                     Some(Some(Incoming::Notification { method, .. })) if method == "session/cancel" => return TurnEnd::Cancelled,
                     Some(Some(Incoming::Request { id, method, params })) => self.take_meanwhile(id, &method, &params),
                     Some(Some(Incoming::Notification { .. }) | None) => {}

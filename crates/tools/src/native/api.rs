@@ -34,9 +34,9 @@ pub(super) struct Api {
 /// Observes a request.
 pub(super) trait StreamListener {
     /// A piece of the response has arrived.
-    fn hear(&mut self, piece: AnswerPiece);
+    fn take_piece(&mut self, piece: AnswerPiece);
     /// The request failed and is retried after a pause. The response so far is void.
-    fn again(&mut self, failure: &ApiFailure, attempt: u32, pause: Duration);
+    fn note_retry(&mut self, failure: &ApiFailure, attempt: u32, pause: Duration);
 }
 
 impl Api {
@@ -77,19 +77,22 @@ impl Api {
                 return Err(failure);
             };
             attempt += 1;
-            listener.again(&failure, attempt, pause);
+            listener.note_retry(&failure, attempt, pause);
             tokio::time::sleep(pause).await;
         }
     }
 
     async fn ask_once(&self, body: &Value, listener: &mut impl StreamListener) -> Result<ModelReply, ApiFailure> {
         let request = self.client.post(self.url(self.endpoint.wire.path())).json(body);
-        let mut response = self.answered(request).await?;
+        let mut response = self.send(request).await?;
         let mut decoder = self.endpoint.wire.decoder();
         while !decoder.is_over() {
             match response.chunk().await.map_err(|error| network(&error))? {
                 None => break,
-                Some(bytes) => decoder.feed(&bytes)?.into_iter().for_each(|piece| listener.hear(piece)),
+                Some(bytes) => decoder
+                    .feed(&bytes)?
+                    .into_iter()
+                    .for_each(|piece| listener.take_piece(piece)),
             }
         }
         decoder.end()
@@ -101,7 +104,7 @@ impl Api {
     /// A [`ApiFailure`] that lists the names, if there is not exactly one.
     pub(super) async fn only_model(&self) -> Result<String, ApiFailure> {
         let request = self.client.get(self.url("/models")).timeout(LISTING);
-        let body = capped(self.answered(request).await?).await;
+        let body = capped(self.send(request).await?).await;
         let body: Value = serde_json::from_str(&body).unwrap_or_default();
         let listed = body["data"].as_array().into_iter().flatten();
         let names: Vec<&str> = listed.filter_map(|model| model["id"].as_str()).collect();
@@ -127,7 +130,7 @@ impl Api {
     }
 
     /// Sends a request and returns its response, unless that has an error status.
-    async fn answered(&self, request: RequestBuilder) -> Result<Response, ApiFailure> {
+    async fn send(&self, request: RequestBuilder) -> Result<Response, ApiFailure> {
         let request = match self.endpoint.wire {
             Wire::Chat => request,
             Wire::Anthropic => request.header("anthropic-version", "2023-06-01"),

@@ -49,7 +49,7 @@ impl AcpClient {
     }
 
     /// Sets the session that later notifications concern.
-    pub(super) fn speak_of(&self, session: &str) {
+    pub(super) fn set_session(&self, session: &str) {
         session.clone_into(&mut self.session.borrow_mut());
     }
 
@@ -66,7 +66,7 @@ impl AcpClient {
     }
 
     /// Sends an update of the session.
-    pub(super) fn tell(&self, kind: &str, mut update: Value) {
+    pub(super) fn send_update(&self, kind: &str, mut update: Value) {
         update["sessionUpdate"] = kind.into();
         let params = json!({"sessionId": *self.session.borrow(), "update": update});
         write(&json!({"jsonrpc": "2.0", "method": "session/update", "params": params}));
@@ -92,7 +92,7 @@ impl AcpClient {
     }
 
     /// Passes on the response to a request.
-    pub(super) fn answered(&self, id: u64, result: Option<Value>) {
+    pub(super) fn resolve(&self, id: u64, result: Option<Value>) {
         if let Some(waiting) = self.waiting.borrow_mut().remove(&id) {
             _ = waiting.send(result); // the turn may have been cancelled
         }

@@ -49,7 +49,7 @@ impl ApiFailure {
 
     /// Classifies a response with an error status.
     pub(super) fn from_response(status: u16, body: &str, retry_after: Option<Duration>) -> Self {
-        let (names, said) = said(body);
+        let (names, said) = parse_error(body);
         let class = class_by_name(&names)
             .or_else(|| is_overflow(&said).then_some(FailureClass::Overflow))
             .or_else(|| class_by_status(status))
@@ -74,7 +74,7 @@ impl ApiFailure {
 
     /// Classifies an error event in a stream.
     pub(super) fn from_event(body: &Value) -> Self {
-        let (names, said) = said(&body.to_string());
+        let (names, said) = parse_error(&body.to_string());
         let class = class_by_name(&names)
             .or_else(|| is_overflow(&said).then_some(FailureClass::Overflow))
             .unwrap_or(FailureClass::Server);
@@ -128,7 +128,7 @@ pub(super) fn retry_after(header: impl Fn(&str) -> Option<String>, now: Timestam
 }
 
 /// The error names in `body`, and its message.
-fn said(body: &str) -> (Vec<String>, String) {
+fn parse_error(body: &str) -> (Vec<String>, String) {
     let Ok(body) = serde_json::from_str::<Value>(body) else {
         return (Vec::new(), one_line(body));
     };

@@ -132,7 +132,7 @@ impl SessionServers {
         let tool = &self.tools[used.tool];
         let params = json!({"name": tool.name, "arguments": used.arguments});
         let answered = self.servers[tool.server].asks("tools/call", &params, CALL).await?;
-        said(&answered)
+        tool_outcome(&answered)
     }
 }
 
@@ -176,7 +176,7 @@ fn unique(name: &str, names: &mut BTreeSet<String>) -> String {
 }
 
 /// The outcome of a tool call, from its result.
-fn said(result: &Value) -> ToolOutcome {
+fn tool_outcome(result: &Value) -> ToolOutcome {
     let contents = result["content"].as_array().into_iter().flatten();
     let texts: Vec<String> = contents
         .map(|content| match content["type"].as_str().unwrap_or_default() {

@@ -78,11 +78,11 @@ impl SessionFile {
             true => missing(),
             false => format!("session not found: {}: {error}", path.display()),
         })?;
-        let mut kept = StoredSession::default();
+        let mut stored = StoredSession::default();
         for line in bytes.split(|byte| *byte == b'\n') {
             match serde_json::from_slice(line) {
-                Ok(SessionLine::Message { message }) => kept.messages.push(message),
-                Ok(SessionLine::Cost { usd }) => kept.cost_usd = usd,
+                Ok(SessionLine::Message { message }) => stored.messages.push(message),
+                Ok(SessionLine::Cost { usd }) => stored.cost_usd = usd,
                 Err(_) => {}
             }
         }
@@ -92,16 +92,16 @@ impl SessionFile {
             _ = file.write_all(b"\n");
         }
         let id = id.to_owned();
-        Ok((Self { id, file }, kept))
+        Ok((Self { id, file }, stored))
     }
 
-    pub(super) fn keep(&mut self, message: &ChatMessage) {
+    pub(super) fn append(&mut self, message: &ChatMessage) {
         self.write(&SessionLine::Message {
             message: message.clone(),
         });
     }
 
-    pub(super) fn keep_cost(&mut self, usd: f64) {
+    pub(super) fn append_cost(&mut self, usd: f64) {
         self.write(&SessionLine::Cost { usd });
     }
 
@@ -148,23 +148,23 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let at = Some(directory.path());
         let mut session = SessionFile::begin(at);
-        session.keep(&user("first"));
-        session.keep_cost(0.5);
+        session.append(&user("first"));
+        session.append_cost(0.5);
         let whole = fs::read(path(directory.path(), &session.id)).unwrap().len();
-        session.keep(&user("second"));
+        session.append(&user("second"));
         let file = path(directory.path(), &session.id);
         let bytes = fs::read(&file).unwrap();
         for cut in whole..bytes.len() - 1 {
             fs::write(&file, &bytes[..cut]).unwrap();
-            let (mut again, kept) = SessionFile::load(at, &session.id).unwrap();
+            let (mut again, stored) = SessionFile::load(at, &session.id).unwrap();
             assert_eq!(
-                (kept.messages, kept.cost_usd),
+                (stored.messages, stored.cost_usd),
                 (vec![user("first")], 0.5),
                 "cut at {cut}"
             );
-            again.keep(&user("third"));
-            let (_, kept) = SessionFile::load(at, &session.id).unwrap();
-            assert_eq!(kept.messages, [user("first"), user("third")], "cut at {cut}");
+            again.append(&user("third"));
+            let (_, stored) = SessionFile::load(at, &session.id).unwrap();
+            assert_eq!(stored.messages, [user("first"), user("third")], "cut at {cut}");
         }
     }
 

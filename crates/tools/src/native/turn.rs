@@ -94,10 +94,10 @@ impl TurnRunner<'_> {
         let (mut repeats, mut was_nudged, mut continued) = (Repeats::default(), false, 0);
         for _ in 0..self.options.max_requests {
             for text in self.client.take_messages() {
-                self.say(ChatMessage::User { text });
+                self.record(ChatMessage::User { text });
             }
-            let (answer, stop) = self.asked().await?;
-            self.say(ChatMessage::Assistant(answer.clone()));
+            let (answer, stop) = self.request_answer().await?;
+            self.record(ChatMessage::Assistant(answer.clone()));
             if stop == AnswerStop::Refused {
                 return Ok(TurnOutcome::Refused);
             }
@@ -119,19 +119,19 @@ impl TurnRunner<'_> {
                 }
                 AnswerStop::Done | AnswerStop::Refused => return Ok(TurnOutcome::Done),
             };
-            self.say(ChatMessage::User { text: more.to_owned() });
+            self.record(ChatMessage::User { text: more.to_owned() });
         }
         Ok(TurnOutcome::Requests)
     }
 
     /// Adds a message to the conversation, in memory and on disk.
-    fn say(&mut self, message: ChatMessage) {
-        self.session.keep(&message);
+    fn record(&mut self, message: ChatMessage) {
+        self.session.append(&message);
         self.history.push(message);
     }
 
     /// Sends a request to the model. A conversation that is too long is shortened once.
-    async fn asked(&mut self) -> Result<(ModelAnswer, AnswerStop), ApiFailure> {
+    async fn request_answer(&mut self) -> Result<(ModelAnswer, AnswerStop), ApiFailure> {
         let offers = self.offers.iter().map(ToolDescription::bytes).sum::<usize>();
         self.history.fit(
             self.options.context_tokens,
@@ -182,10 +182,10 @@ impl TurnRunner<'_> {
         });
         if let Some(cost) = self.options.cost(self.model, tokens) {
             self.spent.cost_usd += cost;
-            self.session.keep_cost(self.spent.cost_usd);
+            self.session.append_cost(self.spent.cost_usd);
             update["cost"] = json!({"amount": self.spent.cost_usd, "currency": "USD"});
         }
-        self.client.tell("usage_update", update);
+        self.client.send_update("usage_update", update);
     }
 
     /// Carries out the calls of one answer. Calls with side effects run in order until a change of a file fails, since
@@ -245,7 +245,7 @@ impl TurnRunner<'_> {
                     (Ok(()), Ok(action)) => self.carry_out(action, &place.id).await,
                     (Err(why), Ok(_)) => {
                         let update = json!({"toolCallId": place.id, "status": "failed", "content": content(&why)});
-                        self.client.tell("tool_call_update", update);
+                        self.client.send_update("tool_call_update", update);
                         Err(why)
                     }
                     (_, Err(why)) => Err(why),
@@ -279,11 +279,11 @@ impl TurnRunner<'_> {
     /// Reports a call that fails before permission is requested.
     fn tell_failed(&self, call: &ModelCall, id: &str, why: &str) {
         let input = json!({"arguments": ralph_core::event::clip(&call.arguments, 1000)});
-        let told = json!({
+        let update = json!({
             "toolCallId": id, "title": call.name, "kind": "other", "status": "failed", "rawInput": input,
             "content": content(why),
         });
-        self.client.tell("tool_call", told);
+        self.client.send_update("tool_call", update);
     }
 
     /// Prepares a call and requests permission. Returns its action if it is allowed.
@@ -293,17 +293,17 @@ impl TurnRunner<'_> {
             None => tools::prepare(&call.name, &call.arguments, self.project),
         };
         let wanted = wanted.inspect_err(|why| self.tell_failed(call, id, why))?;
-        let told = match &wanted.action {
+        let update = match &wanted.action {
             // The list affects nothing outside of the agent, so it needs no permission.
             ToolAction::Todo(_) => return Ok(wanted.action),
-            _ => told(&wanted, id),
+            _ => acp_tool_call(&wanted, id),
         };
-        self.client.tell("tool_call", told.clone());
-        match self.client.ask(&told).await {
+        self.client.send_update("tool_call", update.clone());
+        match self.client.ask(&update).await {
             PermissionOutcome::Granted => Ok(wanted.action),
             PermissionOutcome::Denied => {
                 let update = json!({"toolCallId": id, "status": "failed", "content": content(DENIED)});
-                self.client.tell("tool_call_update", update);
+                self.client.send_update("tool_call_update", update);
                 Err(DENIED.to_owned())
             }
         }
@@ -313,11 +313,11 @@ impl TurnRunner<'_> {
         if let ToolAction::Todo(entries) = action {
             let entry = |entry: &tools::TodoEntry| json!({"content": entry.content, "status": entry.status, "priority": "medium"});
             let entries: Vec<Value> = entries.iter().map(entry).collect();
-            self.client.tell("plan", json!({"entries": entries}));
+            self.client.send_update("plan", json!({"entries": entries}));
             return Ok("The list is kept.".to_owned());
         }
         self.client
-            .tell("tool_call_update", json!({"toolCallId": id, "status": "in_progress"}));
+            .send_update("tool_call_update", json!({"toolCallId": id, "status": "in_progress"}));
         let is_change = matches!(action, ToolAction::Change(_));
         let outcome = self.act(action).await;
         let status = if outcome.is_ok() { "completed" } else { "failed" };
@@ -327,7 +327,7 @@ impl TurnRunner<'_> {
             let (Ok(text) | Err(text)) = &outcome;
             update["content"] = content(text);
         }
-        self.client.tell("tool_call_update", update);
+        self.client.send_update("tool_call_update", update);
         outcome
     }
 
@@ -340,7 +340,7 @@ impl TurnRunner<'_> {
             ToolAction::Change(change) => change.carry_out(),
             ToolAction::Served(used) => self.servers.carry_out(used).await,
             action => {
-                let looking = tokio::task::spawn_blocking(move || tools::look(action)).await;
+                let looking = tokio::task::spawn_blocking(move || tools::carry_out_reading(action)).await;
                 looking.unwrap_or_else(|_| Err("it could not be done".to_owned()))
             }
         }
@@ -367,7 +367,7 @@ impl TurnRunner<'_> {
                 "\n[the same call has had the same result {count} times in a row; do something else]"
             ));
         }
-        self.say(ChatMessage::Results { results });
+        self.record(ChatMessage::Results { results });
         match repeated {
             Repeated::Endless { count } => {
                 let names: Vec<_> = calls.iter().map(|call| call.name.as_str()).collect();
@@ -401,18 +401,18 @@ struct ChangeProgress {
 }
 
 /// A tool use in the form of the protocol, for reports and permission requests.
-fn told(wanted: &PreparedUse, id: &str) -> Value {
+fn acp_tool_call(wanted: &PreparedUse, id: &str) -> Value {
     let locations: Vec<Value> = wanted.paths.iter().map(|path| json!({"path": path})).collect();
-    let mut told = json!({
+    let mut call = json!({
         "toolCallId": id, "title": wanted.title, "kind": wanted.kind, "status": "pending", "rawInput": wanted.input,
         "locations": locations,
     });
     if let ToolAction::Change(change) = &wanted.action {
-        told["content"] = json!([{
+        call["content"] = json!([{
             "type": "diff", "path": change.path, "oldText": change.before, "newText": change.after,
         }]);
     }
-    told
+    call
 }
 
 /// Streams an answer to the client.
@@ -424,19 +424,19 @@ struct StreamToClient<'a> {
 }
 
 impl StreamListener for StreamToClient<'_> {
-    fn hear(&mut self, piece: AnswerPiece) {
+    fn take_piece(&mut self, piece: AnswerPiece) {
         let (kind, text) = match piece {
             AnswerPiece::Text(text) => ("agent_message_chunk", text),
             AnswerPiece::Thought(text) => ("agent_thought_chunk", text),
         };
         let content = json!({"type": "text", "text": text});
-        self.client.tell(
+        self.client.send_update(
             kind,
             json!({"messageId": format!("answer-{}", self.answers), "content": content}),
         );
     }
 
-    fn again(&mut self, failure: &ApiFailure, attempt: u32, pause: std::time::Duration) {
+    fn note_retry(&mut self, failure: &ApiFailure, attempt: u32, pause: std::time::Duration) {
         *self.answers += 1;
         console::complain(&format!(
             "{}; trying again in {} s ({attempt} of {})",

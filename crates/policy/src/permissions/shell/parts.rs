@@ -70,13 +70,13 @@ pub(in crate::permissions) fn parts(text: &str) -> Vec<ScriptPart> {
         _ => parts.script(text, 0),
     }
     if parts.changes_directory {
-        parts.found.iter_mut().for_each(somewhere);
+        parts.found.iter_mut().for_each(mark_unresolved);
     }
     parts.found
 }
 
 /// Marks the place of a relative path as unknown, since the directory was changed.
-fn somewhere(part: &mut ScriptPart) {
+fn mark_unresolved(part: &mut ScriptPart) {
     if let PartEffect::Write(path) | PartEffect::Read(path) = &mut part.effect
         && !path.starts_with(['/', '~'])
     {

@@ -20,7 +20,7 @@ use arguments::Arguments;
 pub(super) use files::FileEdit;
 pub(super) use list::TodoEntry;
 pub(super) use outcome::ToolOutcome;
-use outcome::{RESULT_CAP_BYTES, shown};
+use outcome::{RESULT_CAP_BYTES, display_path};
 pub(super) use shell::{OwnedProcessGroup, Shell};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -248,7 +248,7 @@ pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Prepa
         action: ToolAction::Todo(Vec::new()),
     };
     let of_file = |path: PathBuf, input: Value, action: ToolAction| PreparedUse {
-        title: shown(&path, project),
+        title: display_path(&path, project),
         paths: vec![path],
         input,
         action,
@@ -259,13 +259,13 @@ pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Prepa
         NativeTool::Read => {
             let path = place(arguments.text("path")?);
             let (offset, limit) = (arguments.number("offset")?, arguments.number("limit")?);
-            let input = json!({"path": shown(&path, project), "offset": offset, "limit": limit});
+            let input = json!({"path": display_path(&path, project), "offset": offset, "limit": limit});
             let read = files::Read::new(path.clone(), offset, limit);
             Ok(of_file(path, without_nulls(input), ToolAction::Read(read)))
         }
         NativeTool::ListDir => {
             let path = place(arguments.optional("path")?.unwrap_or("."));
-            let input = json!({"path": shown(&path, project)});
+            let input = json!({"path": display_path(&path, project)});
             Ok(of_file(path.clone(), input, ToolAction::List(path)))
         }
         NativeTool::Grep => {
@@ -273,7 +273,7 @@ pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Prepa
             let given = arguments.optional("path")?;
             let path = place(given.unwrap_or("."));
             let glob = arguments.optional("glob")?;
-            let input = json!({"pattern": pattern, "path": given.map(|_| shown(&path, project)), "glob": glob});
+            let input = json!({"pattern": pattern, "path": given.map(|_| display_path(&path, project)), "glob": glob});
             let grep = search::GrepSearch::new(project, &path, pattern, glob, arguments.switch("ignore_case")?)?;
             Ok(PreparedUse {
                 title: pattern.to_owned(),
@@ -284,7 +284,7 @@ pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Prepa
             let pattern = arguments.text("pattern")?;
             let given = arguments.optional("path")?;
             let path = place(given.unwrap_or("."));
-            let input = json!({"pattern": pattern, "path": given.map(|_| shown(&path, project))});
+            let input = json!({"pattern": pattern, "path": given.map(|_| display_path(&path, project))});
             let glob = search::GlobSearch::new(project, &path, pattern)?;
             Ok(PreparedUse {
                 title: pattern.to_owned(),
@@ -297,7 +297,7 @@ pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Prepa
             let change = FileEdit::edit(&path, old, new, arguments.switch("all")?)?;
             Ok(of_file(
                 path.clone(),
-                json!({"path": shown(&path, project)}),
+                json!({"path": display_path(&path, project)}),
                 ToolAction::Change(change),
             ))
         }
@@ -306,7 +306,7 @@ pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Prepa
             let change = FileEdit::write(&path, for_a_file(&arguments, "content")?)?;
             Ok(of_file(
                 path.clone(),
-                json!({"path": shown(&path, project)}),
+                json!({"path": display_path(&path, project)}),
                 ToolAction::Change(change),
             ))
         }
@@ -358,7 +358,7 @@ impl PreparedUse {
 }
 
 /// Carries out an action that only reads files.
-pub(super) fn look(action: ToolAction) -> ToolOutcome {
+pub(super) fn carry_out_reading(action: ToolAction) -> ToolOutcome {
     let found = match action {
         ToolAction::Read(read) => read.carry_out(),
         ToolAction::List(path) => files::list(&path),

@@ -9,7 +9,7 @@ pub(super) const RESULT_CAP_BYTES: usize = 30_000;
 pub(in crate::native) type ToolOutcome = Result<String, String>;
 
 /// A path for display, relative to the project if possible.
-pub(super) fn shown(path: &Path, project: &Path) -> String {
+pub(super) fn display_path(path: &Path, project: &Path) -> String {
     let below = path.strip_prefix(project).unwrap_or(path);
     match below.to_string_lossy() {
         name if name.is_empty() => ".".to_owned(),

@@ -12,7 +12,7 @@ use std::{
 use ralph_system::files::{self, ReadError};
 use regex_lite::{Regex, RegexBuilder};
 
-use super::outcome::{ToolOutcome, shown};
+use super::outcome::{ToolOutcome, display_path};
 
 /// Most bytes of a file that is searched.
 const FILE_CAP_BYTES: u64 = 2 << 20;
@@ -78,7 +78,7 @@ impl GrepSearch {
             if self.glob.as_ref().is_some_and(|glob| !glob.matches(&path, &self.place)) {
                 continue;
             }
-            let shown = shown(&path, &self.project);
+            let shown = display_path(&path, &self.project);
             let bytes = match files::read_bytes(&path, FILE_CAP_BYTES) {
                 Ok(bytes) => bytes,
                 Err(error) => {
@@ -153,7 +153,7 @@ impl GlobSearch {
         let found = files.iter().filter(|path| self.pattern.matches(path, &self.place));
         let mut found: Vec<String> = found
             .take(FOUND_CAP + 1)
-            .map(|path| shown(path, &self.project))
+            .map(|path| display_path(path, &self.project))
             .collect();
         if found.len() > FOUND_CAP {
             found.truncate(FOUND_CAP);

@@ -11,7 +11,7 @@ fn project() -> tempfile::TempDir {
 }
 
 fn looked(project: &Path, name: &str, arguments: Value) -> ToolOutcome {
-    look(prepare(name, &arguments.to_string(), project)?.action)
+    carry_out_reading(prepare(name, &arguments.to_string(), project)?.action)
 }
 
 fn changed(project: &Path, name: &str, arguments: Value) -> ToolOutcome {

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::reply::{AnswerPiece, AnswerStop, PartialReply, argue, arguments, number};
+use super::reply::{AnswerPiece, AnswerStop, PartialReply, arguments, number, push_arguments};
 use crate::native::{
     failure::ApiFailure,
     message::{ChatMessage, ModelAnswer, ModelRequest, Reasoning, ToolDescription, ToolResult},
@@ -125,10 +125,10 @@ fn begin(event: &Value, reply: &mut PartialReply, pieces: &mut Vec<AnswerPiece>)
     let block = &event["content_block"];
     let text = |key: &str| block[key].as_str().unwrap_or_default();
     match text("type") {
-        "text" => reply.say(text("text"), pieces),
+        "text" => reply.push_text(text("text"), pieces),
         "thinking" => {
             reply.answer.thoughts.push(Reasoning::default());
-            reply.think(text("thinking"), pieces);
+            reply.push_thought(text("thinking"), pieces);
         }
         "redacted_thinking" => reply.answer.thoughts.push(Reasoning {
             redacted: Some(text("data").to_owned()),
@@ -140,7 +140,7 @@ fn begin(event: &Value, reply: &mut PartialReply, pieces: &mut Vec<AnswerPiece>)
                 text("name").clone_into(&mut call.name);
                 // Some servers send the whole input here.
                 if block["input"].as_object().is_some_and(|input| !input.is_empty()) {
-                    argue(call, &block["input"].to_string());
+                    push_arguments(call, &block["input"].to_string());
                 }
             }
         }
@@ -152,8 +152,8 @@ fn grow(event: &Value, reply: &mut PartialReply, pieces: &mut Vec<AnswerPiece>) 
     let delta = &event["delta"];
     let text = |key: &str| delta[key].as_str().unwrap_or_default();
     match text("type") {
-        "text_delta" => reply.say(text("text"), pieces),
-        "thinking_delta" => reply.think(text("thinking"), pieces),
+        "text_delta" => reply.push_text(text("text"), pieces),
+        "thinking_delta" => reply.push_thought(text("thinking"), pieces),
         "signature_delta" => {
             if let Some(thought) = reply.answer.thoughts.last_mut() {
                 thought.signature.push_str(text("signature"));
@@ -161,7 +161,7 @@ fn grow(event: &Value, reply: &mut PartialReply, pieces: &mut Vec<AnswerPiece>) 
         }
         "input_json_delta" => {
             if let Some(call) = reply.call(number(event, "/index")) {
-                argue(call, text("partial_json"));
+                push_arguments(call, text("partial_json"));
             }
         }
         _ => {}

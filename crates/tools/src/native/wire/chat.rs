@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::reply::{AnswerPiece, AnswerStop, PartialReply, argue, arguments, number};
+use super::reply::{AnswerPiece, AnswerStop, PartialReply, arguments, number, push_arguments};
 use crate::native::{
     failure::ApiFailure,
     message::{ChatMessage, ModelAnswer, ModelCall, ModelRequest, ToolDescription},
@@ -69,11 +69,11 @@ pub(super) fn take(event: &Value, reply: &mut PartialReply, pieces: &mut Vec<Ans
     let delta = &choice["delta"];
     for key in ["reasoning_content", "reasoning"] {
         if let Some(thought) = delta[key].as_str() {
-            reply.think(thought, pieces);
+            reply.push_thought(thought, pieces);
             break;
         }
     }
-    reply.say(delta["content"].as_str().unwrap_or_default(), pieces);
+    reply.push_text(delta["content"].as_str().unwrap_or_default(), pieces);
     for piece in delta["tool_calls"].as_array().into_iter().flatten() {
         take_call(piece, reply);
     }
@@ -104,9 +104,9 @@ fn take_call(piece: &Value, reply: &mut PartialReply) {
             .push_str(piece["function"]["name"].as_str().unwrap_or_default());
     }
     match &piece["function"]["arguments"] {
-        Value::String(text) => argue(call, text),
+        Value::String(text) => push_arguments(call, text),
         Value::Null => {}
         // A complete object instead of text.
-        other => argue(call, &other.to_string()),
+        other => push_arguments(call, &other.to_string()),
     }
 }

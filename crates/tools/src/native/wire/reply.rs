@@ -53,7 +53,7 @@ pub(super) struct PartialReply {
 }
 
 impl PartialReply {
-    pub(super) fn say(&mut self, text: &str, pieces: &mut Vec<AnswerPiece>) {
+    pub(super) fn push_text(&mut self, text: &str, pieces: &mut Vec<AnswerPiece>) {
         if !text.is_empty() && self.answer.text.len() < TEXT_CAP_BYTES {
             self.answer.text.push_str(text);
             pieces.push(AnswerPiece::Text(text.to_owned()));
@@ -61,7 +61,7 @@ impl PartialReply {
     }
 
     /// Appends to the current thought.
-    pub(super) fn think(&mut self, text: &str, pieces: &mut Vec<AnswerPiece>) {
+    pub(super) fn push_thought(&mut self, text: &str, pieces: &mut Vec<AnswerPiece>) {
         if text.is_empty() {
             return;
         }
@@ -95,7 +95,7 @@ impl PartialReply {
 }
 
 /// Appends to the arguments of a call. They stop growing beyond the limit, which is then detected by their length.
-pub(super) fn argue(call: &mut ModelCall, piece: &str) {
+pub(super) fn push_arguments(call: &mut ModelCall, piece: &str) {
     if call.arguments.len() <= ARGUMENTS_CAP_BYTES {
         call.arguments.push_str(piece);
     }
