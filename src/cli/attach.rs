@@ -157,7 +157,7 @@ fn await_end(paths: &ProjectPaths, mut run: Option<RunId>) -> Result<(RunId, Opt
 fn followed(paths: &ProjectPaths) -> Result<(RunId, Option<Option<u8>>), AttachError> {
     let (hello, mut frames) = greeted(FrameReader::open(
         &Address::Socket(paths.socket()),
-        StreamPurpose::Aside,
+        StreamPurpose::Records,
         None,
     )?)?;
     // The stream begins after the records that are already in the journal.

@@ -138,7 +138,7 @@ async fn a_stream_begins_with_its_hello_ends_with_the_exit_code_and_has_each_rec
     let mut run = Run::new();
     run.record();
     let address = Address::Socket(run.socket());
-    let refused = FrameReader::open(&address, StreamPurpose::AsScreen, Some(99)).unwrap_err();
+    let refused = FrameReader::open(&address, StreamPurpose::Screen, Some(99)).unwrap_err();
     assert!(
         with_causes(&refused).contains("no record precedes number 99"),
         "{refused:?}"
@@ -163,8 +163,8 @@ async fn a_stream_begins_with_its_hello_ends_with_the_exit_code_and_has_each_rec
             }
         })
     };
-    let from_the_beginning = follow(StreamPurpose::Aside, Some(0));
-    let in_the_middle = follow(StreamPurpose::AsText, Some(1));
+    let from_the_beginning = follow(StreamPurpose::Records, Some(0));
+    let in_the_middle = follow(StreamPurpose::Text, Some(1));
     // After the end, a client could not connect.
     (0..2).for_each(|_| open.recv_timeout(SOON).unwrap());
     run.record();

@@ -123,7 +123,7 @@ impl<'a> AttachedClient<'a> {
     /// # Errors
     /// [`AttachError`] if no loop runs, or a thread cannot be started.
     pub(crate) fn show(&self, attached: impl FnOnce()) -> Result<AttachResult, AttachError> {
-        let (hello, mut remote) = self.open(StreamPurpose::AsScreen, None)?;
+        let (hello, mut remote) = self.open(StreamPurpose::Screen, None)?;
         attached();
         let run = hello.run.clone();
         let reach = remote.reach(self.started).map_err(AttachError::Threads)?;
@@ -192,7 +192,7 @@ impl<'a> AttachedClient<'a> {
     fn show_text(&self, run: RunId, screen: Remote) -> Result<AttachResult, AttachError> {
         let next = screen.next_seq();
         drop(screen);
-        let rest = self.open(StreamPurpose::AsText, Some(next)).map(|(_, rest)| rest);
+        let rest = self.open(StreamPurpose::Text, Some(next)).map(|(_, rest)| rest);
         shown_as_text(run, rest, |rest| {
             let style = self.presentation.style;
             let mut out = console::stdout(style.form());

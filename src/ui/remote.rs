@@ -430,7 +430,7 @@ impl Remote {
     /// Requests the records before the first event from the loop. Missing ones are skipped.
     fn past_of_the_stream(&self, take: &mut dyn FnMut(&Record)) {
         let mut seq = 0;
-        let Ok(mut frames) = FrameReader::open(&self.address, StreamPurpose::Aside, Some(0)) else {
+        let Ok(mut frames) = FrameReader::open(&self.address, StreamPurpose::Records, Some(0)) else {
             return;
         };
         while seq < self.first

@@ -193,11 +193,11 @@ impl Write for Connection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamPurpose {
     /// A screen: the loop stays while it is connected, and the agent waits for it.
-    AsScreen,
+    Screen,
     /// Text output: the agent waits for it, too, but the loop does not stay after the end.
-    AsText,
+    Text,
     /// A reader that waits for the end: it only needs records.
-    Aside,
+    Records,
 }
 
 /// The frames of a run.
@@ -214,9 +214,9 @@ impl FrameReader {
     /// [`ControlError::NotRunning`] if no loop listens, the others if the answer is not a stream.
     pub fn open(address: &Address, purpose: StreamPurpose, from: Option<u64>) -> Result<Self, ControlError> {
         let mut query = match purpose {
-            StreamPurpose::AsScreen => "screen=true&hold=true".to_owned(),
-            StreamPurpose::AsText => "hold=true".to_owned(),
-            StreamPurpose::Aside => "records=true".to_owned(),
+            StreamPurpose::Screen => "screen=true&hold=true".to_owned(),
+            StreamPurpose::Text => "hold=true".to_owned(),
+            StreamPurpose::Records => "records=true".to_owned(),
         };
         if let Some(from) = from {
             query += &format!("&from={from}");

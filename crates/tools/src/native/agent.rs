@@ -84,14 +84,14 @@ struct OpenSession {
 }
 
 /// Ends the agent with this exit code.
-struct Leave(u8);
+struct AgentExit(u8);
 
 /// The reason why a turn ended.
 enum TurnEnd {
-    By(Result<TurnOutcome, ApiFailure>),
+    Finished(Result<TurnOutcome, ApiFailure>),
     Cancelled,
     /// The client has disconnected.
-    Alone,
+    Disconnected,
 }
 
 impl NativeAgent {
@@ -102,7 +102,7 @@ impl NativeAgent {
                 // No turn is running and no request is pending, so these have no effect.
                 Some(Incoming::Notification { .. } | Incoming::Response { .. }) | None => Ok(()),
             };
-            if let Err(Leave(code)) = handled {
+            if let Err(AgentExit(code)) = handled {
                 return code;
             }
         }
@@ -115,7 +115,7 @@ impl NativeAgent {
         method: &str,
         params: &Value,
         lines: &mut Receiver<InputLine>,
-    ) -> Result<(), Leave> {
+    ) -> Result<(), AgentExit> {
         match method {
             "initialize" => self.client.respond(id, &greeting()),
             "session/new" => {
@@ -156,13 +156,13 @@ impl NativeAgent {
         params: &Value,
         session: SessionFile,
         stored: StoredSession,
-    ) -> Result<(), Leave> {
+    ) -> Result<(), AgentExit> {
         let project = params["cwd"].as_str().map_or_else(|| PathBuf::from("."), PathBuf::from);
         let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         let options = AgentOptions::read(variable, self.model.clone(), HAS_TLS).map_err(|error| {
             // The exit code is that of a wrong command line, since another try would fail the same way.
             console::complain(&format!("error: {error}"));
-            Leave(match error {
+            AgentExit(match error {
                 OptionsError::EndpointMissing | OptionsError::KeyMissing { .. } => 1,
                 OptionsError::AddressInvalid { .. }
                 | OptionsError::TlsMissing { .. }
@@ -232,7 +232,7 @@ impl NativeAgent {
     }
 
     /// Runs a turn while reading further messages.
-    async fn converse(&mut self, id: &Value, params: &Value, lines: &mut Receiver<InputLine>) -> Result<(), Leave> {
+    async fn converse(&mut self, id: &Value, params: &Value, lines: &mut Receiver<InputLine>) -> Result<(), AgentExit> {
         let Some(mut open) = self.open.take() else {
             self.client
                 .refuse(id, INVALID_REQUEST, "there is no session", &Value::Null);
@@ -246,16 +246,16 @@ impl NativeAgent {
         let used = open.spent.usage();
         let stop = |reason: &str| self.client.respond(id, &json!({"stopReason": reason, "usage": used}));
         match ended {
-            TurnEnd::By(Ok(TurnOutcome::Done)) => stop("end_turn"),
-            TurnEnd::By(Ok(TurnOutcome::Requests)) => stop("max_turn_requests"),
-            TurnEnd::By(Ok(TurnOutcome::Length)) => stop("max_tokens"),
-            TurnEnd::By(Ok(TurnOutcome::Refused)) => stop("refusal"),
-            TurnEnd::By(Err(failure)) => {
+            TurnEnd::Finished(Ok(TurnOutcome::Done)) => stop("end_turn"),
+            TurnEnd::Finished(Ok(TurnOutcome::Requests)) => stop("max_turn_requests"),
+            TurnEnd::Finished(Ok(TurnOutcome::Length)) => stop("max_tokens"),
+            TurnEnd::Finished(Ok(TurnOutcome::Refused)) => stop("refusal"),
+            TurnEnd::Finished(Err(failure)) => {
                 self.client
                     .refuse(id, failure.code(), &failure.text, &json!({"usage": used}));
             }
             TurnEnd::Cancelled => stop("cancelled"),
-            TurnEnd::Alone => return Err(Leave(0)),
+            TurnEnd::Disconnected => return Err(AgentExit(0)),
         }
         self.open = Some(open);
         Ok(())
@@ -285,13 +285,13 @@ impl NativeAgent {
                 // Messages that arrive before the end of the turn become part of it.
                 biased;
                 line = lines.recv() => match line.as_ref().map(incoming) {
-                    None => return TurnEnd::Alone,
+                    None => return TurnEnd::Disconnected,
                     Some(Some(Incoming::Response { id, outcome })) => self.client.resolve(id, outcome.ok()),
                     Some(Some(Incoming::Notification { method, .. })) if method == "session/cancel" => return TurnEnd::Cancelled,
                     Some(Some(Incoming::Request { id, method, params })) => self.take_meanwhile(id, &method, &params),
                     Some(Some(Incoming::Notification { .. }) | None) => {}
                 },
-                ended = &mut running => return TurnEnd::By(ended),
+                ended = &mut running => return TurnEnd::Finished(ended),
             }
         }
     }

@@ -28,12 +28,12 @@ pub(super) struct AcpClient {
     session: RefCell<String>,
     requests: Cell<u64>,
     waiting: RefCell<HashMap<u64, oneshot::Sender<Option<Value>>>>,
-    messages: RefCell<VecDeque<Steered>>,
+    messages: RefCell<VecDeque<QueuedMessage>>,
 }
 
 /// A message for the running turn that is not answered yet.
 #[derive(Debug)]
-pub(super) struct Steered {
+pub(super) struct QueuedMessage {
     pub(super) id: Value,
     pub(super) text: String,
 }
@@ -100,7 +100,7 @@ impl AcpClient {
 
     /// Queues a message for the running turn.
     pub(super) fn steer(&self, id: Value, text: String) {
-        self.messages.borrow_mut().push_back(Steered { id, text });
+        self.messages.borrow_mut().push_back(QueuedMessage { id, text });
     }
 
     pub(super) fn has_messages(&self) -> bool {

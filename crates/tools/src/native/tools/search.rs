@@ -73,7 +73,7 @@ impl GrepSearch {
 
     pub(super) fn carry_out(self) -> ToolOutcome {
         let deadline = Instant::now() + PATIENCE;
-        let (mut found, mut passed_over) = (Vec::new(), PassedOver::default());
+        let (mut found, mut skipped) = (Vec::new(), SkippedFiles::default());
         for path in files_below(&self.place)? {
             if self.glob.as_ref().is_some_and(|glob| !glob.matches(&path, &self.place)) {
                 continue;
@@ -83,12 +83,12 @@ impl GrepSearch {
                 Ok(bytes) => bytes,
                 Err(error) => {
                     let is_large = matches!(error, ReadError::TooLarge { .. });
-                    passed_over.large.extend(is_large.then_some(shown));
+                    skipped.large.extend(is_large.then_some(shown));
                     continue;
                 }
             };
             let Ok(text) = std::str::from_utf8(&bytes) else {
-                passed_over.no_text.push(shown);
+                skipped.no_text.push(shown);
                 continue;
             };
             for (number, line) in text.lines().enumerate().filter(|(_, line)| self.pattern.is_match(line)) {
@@ -107,19 +107,19 @@ impl GrepSearch {
         if found.is_empty() {
             found.push("(nothing is found)".to_owned());
         }
-        found.extend(passed_over.in_words());
+        found.extend(skipped.in_words());
         Ok(found.join("\n"))
     }
 }
 
 /// Files that were not searched.
 #[derive(Debug, Default)]
-struct PassedOver {
+struct SkippedFiles {
     large: Vec<String>,
     no_text: Vec<String>,
 }
 
-impl PassedOver {
+impl SkippedFiles {
     /// Formats a note such as `[not searched: 1 file above 2 MiB (a.log); 2 files of no UTF-8 text (b.png, c.png)]`.
     fn in_words(&self) -> Option<String> {
         let kinds = [

@@ -77,7 +77,7 @@ impl Shell {
         // It holds the writing end of the pipe.
         drop(command);
         let mut output = pipe::Receiver::from_owned_fd(reader.into()).map_err(wrong)?;
-        let mut kept = Ends::default();
+        let mut kept = HeadAndTail::default();
         let deadline = Instant::now() + self.timeout;
         let status = timeout_at(deadline, group.ended(&mut output, &mut kept)).await;
         let said = match status {
@@ -126,7 +126,7 @@ impl OwnedProcessGroup {
     }
 
     /// Reads the output until the first process has ended.
-    async fn ended(&mut self, output: &mut pipe::Receiver, kept: &mut Ends) -> io::Result<ExitStatus> {
+    async fn ended(&mut self, output: &mut pipe::Receiver, kept: &mut HeadAndTail) -> io::Result<ExitStatus> {
         let status = tokio::select! {
             status = self.child.wait() => status,
             () = kept.read(output) => self.child.wait().await,
@@ -159,13 +159,13 @@ impl Drop for OwnedProcessGroup {
 
 /// The beginning and the end of an output.
 #[derive(Default)]
-struct Ends {
+struct HeadAndTail {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     left_out: usize,
 }
 
-impl Ends {
+impl HeadAndTail {
     /// Reads until all writers have closed the pipe.
     async fn read(&mut self, output: &mut pipe::Receiver) {
         let mut buffer = vec![0; 16 * 1024];
