@@ -21,8 +21,8 @@ macro_rules! routes {
 
         /// Describes the routes.
         #[cfg(test)]
-        pub(super) fn describe(document: &mut super::rows::document::Document) {
-            use super::rows::document::Reply;
+        pub(super) fn describe(document: &mut super::rows::document::OpenApiDocument) {
+            use super::rows::document::ReplyKind;
             $(
                 let mut operation = document.operation(stringify!($method), $path, &[$($about),+]);
                 $(operation.parameter::<$parameter>();)?
@@ -34,9 +34,9 @@ macro_rules! routes {
             )+
         }
     };
-    (@answer $operation:ident json ($type:ty)) => { Reply::Json($operation.schema_of::<$type>()) };
-    (@answer $operation:ident bytes ($kind:literal)) => { Reply::Bytes($kind) };
-    (@answer $operation:ident nothing) => { Reply::Nothing };
+    (@answer $operation:ident json ($type:ty)) => { ReplyKind::Json($operation.schema_of::<$type>()) };
+    (@answer $operation:ident bytes ($kind:literal)) => { ReplyKind::Bytes($kind) };
+    (@answer $operation:ident nothing) => { ReplyKind::Nothing };
 }
 
 pub(super) use routes;
