@@ -193,7 +193,7 @@ fn logged_run(
         watched: presentation.screen.is_some(),
         permission_policy: Some(prepared.judge),
         repository,
-        heard: Some(prepared.heard),
+        heard: Some(prepared.received_notices),
         denial_scanner: prepared.warden,
         confined: prepared.confined,
         clock: RunClock::system(),

@@ -194,7 +194,9 @@ fn serve(
     let archive = Archive::new(paths.clone(), SharedReaders::new(driver.supervisor()));
     RunServer::start(
         &paths.socket(),
-        archive.kept_of(shown.run.clone()).including(shown.show.include.clone()),
+        archive
+            .stored_run(shown.run.clone())
+            .including(shown.show.include.clone()),
         driver.handle(),
         driver.hub(),
         shown,

@@ -620,9 +620,9 @@ const BESIDES_THE_VIEW: &[(&str, &str)] = &[
         "which ends of background tasks no prompt has told of",
     ),
     ("ui/tui/model", "the time that is shown and the notice at hand"),
-    ("board/seen", "the last line that an agent said, for its row"),
+    ("board/plan_runs", "the last line that an agent said, for its row"),
     (
-        "ui/tui/model/vitals",
+        "ui/tui/model/agent_activity",
         "how long the agent has been silent for this screen",
     ),
     ("ui/headless/text", "nothing: it writes lines"),

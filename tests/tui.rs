@@ -37,7 +37,7 @@ pub fn screen(sandbox: &Sandbox) -> crate::harness::Program {
 
 /// The size of the agent's terminal on a screen of this size, over the plan of a new sandbox.
 pub fn pane(cols: u16, rows: u16) -> Size {
-    ScreenLayout::of(cols, rows, 2).pane()
+    ScreenLayout::new(cols, rows, 2).pane()
 }
 
 fn reason(records: &[Record]) -> Option<&StopReason> {

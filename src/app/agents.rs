@@ -50,7 +50,7 @@ pub(super) struct Agents {
 }
 
 /// The inputs of the choice of agents.
-pub(super) struct Chooser<'a> {
+pub(super) struct AgentChooser<'a> {
     /// `None` if no agent is started.
     pub(super) confiner: Option<&'a Confiner>,
     pub(super) catalog: &'a Catalog,
@@ -67,7 +67,7 @@ pub(super) struct Chooser<'a> {
     pub(super) socket: Option<&'a Path>,
 }
 
-impl<'a> Chooser<'a> {
+impl<'a> AgentChooser<'a> {
     /// Creates a chooser that only determines which agents a run would use.
     fn looking(
         catalog: &'a Catalog,
@@ -395,7 +395,7 @@ pub(crate) fn chosen_adapter(
     project: &Path,
     supervisor: &Supervisor,
 ) -> Result<String, Failure> {
-    let chooser = Chooser::looking(catalog, config, remembered, project, supervisor);
+    let chooser = AgentChooser::looking(catalog, config, remembered, project, supervisor);
     chooser.choose(&mut Vec::new()).map(|chosen| chosen.id)
 }
 
@@ -406,7 +406,7 @@ pub(crate) fn chosen_adapter(
 /// The [`Failure`] that such a run would end with.
 pub(crate) fn check_limits_hold(place: &ProjectPlace, config: &Config, supervisor: &Supervisor) -> Result<(), Failure> {
     let catalog = catalog(place, config);
-    let chooser = Chooser::looking(&catalog, config, false, &place.project, supervisor);
+    let chooser = AgentChooser::looking(&catalog, config, false, &place.project, supervisor);
     let chosen = chooser.choose(&mut Vec::new());
     let agents = chosen.map(|chosen| chosen.agents).unwrap_or_default();
     agents
@@ -442,7 +442,7 @@ pub(crate) fn catalog(place: &ProjectPlace, config: &Config) -> Catalog {
     Catalog::load(&AdapterSources {
         directories: user.into_iter().collect(),
         project: place.own.adapters.clone(),
-        config: [of_native(&config.native)]
+        config: [native_adapter_settings(&config.native)]
             .into_iter()
             .chain(config.adapters.clone())
             .collect(),
@@ -450,7 +450,7 @@ pub(crate) fn catalog(place: &ProjectPlace, config: &Config) -> Catalog {
 }
 
 /// The adapter settings that follow from the settings of the native agent.
-fn of_native(native: &Native) -> Node {
+fn native_adapter_settings(native: &Native) -> Node {
     let env: Map<String, Value> = native
         .variables()
         .into_iter()

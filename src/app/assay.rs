@@ -27,7 +27,7 @@ use crate::{
         AssayAgent, AssayRow, AttemptKind, Break, BrokenWork, GateVerdict, PLAN, ProjectCopy, ProjectCopyError,
         ProjectFiles, breaks, examine,
     },
-    config::{Loaded, of_verification},
+    config::{Loaded, verification_settings},
     error::{Failure, FailureKind},
 };
 
@@ -99,10 +99,10 @@ pub(crate) fn assay(
     let plan = copy.project().join(PLAN);
     write(&plan, AssayAgent::OPEN)?;
     copy.begin_repository()?;
-    let mut trying = Workbench {
+    let mut bench = Workbench {
         place: ProjectPlace {
             own: place.own.clone(),
-            ..ProjectPlace::of(copy.project(), Some(&copy.beside("state")))?
+            ..ProjectPlace::for_project(copy.project(), Some(&copy.beside("state")))?
         },
         copy,
         loaded,
@@ -111,8 +111,8 @@ pub(crate) fn assay(
         took: Duration::ZERO,
     };
     tell(AssayProgress::Checking);
-    let results = trying.check()?;
-    let mut files = trying.files()?;
+    let results = bench.check()?;
+    let mut files = bench.files()?;
     let tests: Vec<TestCounts> = results.iter().filter_map(|result| result.tests.clone()).collect();
     files.scene.count = tests.iter().map(TestCounts::ran).max().unwrap_or(0);
     files
@@ -120,7 +120,7 @@ pub(crate) fn assay(
         .runners
         .extend(tests.iter().map(|tests| tests.runner.clone()));
     tell(AssayProgress::Breaking);
-    let broken = trying.break_work(&results, &files)?;
+    let broken = bench.break_work(&results, &files)?;
     files.scene.work = match &broken {
         BrokenWork::By(by) => vec![by.mutant.path.clone()],
         BrokenWork::Already { .. } | BrokenWork::Unnoticed { .. } => files.ranked.iter().take(1).cloned().collect(),
@@ -132,19 +132,19 @@ pub(crate) fn assay(
         rows: Vec::new(),
         inapplicable: Vec::new(),
     };
-    trying.copy.commit()?;
-    let tries = trying.tries(&mut assay, &files, cheats);
+    bench.copy.commit()?;
+    let tries = bench.tries(&mut assay, &files, cheats);
     let rows = tries.len();
-    let one = trying.took * 2 + RUN_OVERHEAD;
+    let one = bench.took * 2 + RUN_OVERHEAD;
     let estimate = one * u32::try_from(rows).unwrap_or(u32::MAX);
     tell(AssayProgress::Begun {
         assay: &assay,
         rows,
         estimate,
     });
-    let originals = trying.guarded()?;
+    let originals = bench.guarded()?;
     for tried in tries {
-        let row = trying.row(tried, originals.as_ref())?;
+        let row = bench.row(tried, originals.as_ref())?;
         tell(AssayProgress::Row {
             row: &row,
             settings: &assay.settings,
@@ -393,7 +393,7 @@ impl Workbench<'_> {
             "tools": { "enabled": false },
             "limits": { "maxIterations": 1, "maxTime": seconds(limit) },
         });
-        of_verification(self.loaded, more)
+        verification_settings(self.loaded, more)
     }
 }
 

@@ -75,7 +75,7 @@ pub(crate) fn run_detached(
         Failure::new(FailureKind::Failed, what).hint("`ralph --foreground` runs it in this one")
     };
     // Missing prerequisites are reported before any process starts.
-    let mut visitor = AttachedClient::new(
+    let mut client = AttachedClient::new(
         attached::RunLocation::Here(&place.paths),
         presentation,
         screen,
@@ -86,10 +86,10 @@ pub(crate) fn run_detached(
         LoopStart::Ready { run } => RunId(run),
         LoopStart::Ended(status) => return Ok(DetachedEnd::Ended(exit_code(status))),
     };
-    visitor.has_started(detached.pid());
+    client.has_started(detached.pid());
     let _terminal = tui::terminal::TerminalGuard;
-    let visit = match visitor.show(|| detached.attached()) {
-        Ok(visit) => visit,
+    let attached_result = match client.show(|| detached.attached()) {
+        Ok(attached_result) => attached_result,
         Err(error) => {
             // A signal may have stopped the loop before its screen was shown.
             let Some(status) = detached.wait(LEAVING) else {
@@ -101,15 +101,15 @@ pub(crate) fn run_detached(
             return Ok(DetachedEnd::Ended(exit_code(status)));
         }
     };
-    let status = status_of(&visit, &mut detached);
-    if visit.left == ScreenExit::Continued
-        && let Some(option) = more(&place.paths, &visit.run)
+    let status = status_of(&attached_result, &mut detached);
+    if attached_result.left == ScreenExit::Continued
+        && let Some(option) = more(&place.paths, &attached_result.run)
     {
         return Ok(DetachedEnd::Continued(option));
     }
     let code = leave(
         &place.paths,
-        &visit,
+        &attached_result,
         presentation,
         &FollowUpCommands::here(),
         status.map(exit_code),
@@ -127,8 +127,8 @@ fn more(paths: &ProjectPaths, run: &RunId) -> Option<[String; 2]> {
 }
 
 /// Waits for the exit of the loop's process, if it is about to end.
-fn status_of(visit: &AttachResult, detached: &mut DetachedLoop) -> Option<ExitStatus> {
-    match (visit.left, visit.ending) {
+fn status_of(attached_result: &AttachResult, detached: &mut DetachedLoop) -> Option<ExitStatus> {
+    match (attached_result.left, attached_result.ending) {
         (_, Some(_)) => detached.wait(ENDING),
         // Other screens may still show the run.
         (ScreenExit::Seen | ScreenExit::Continued, None) => {
@@ -147,13 +147,13 @@ pub(crate) fn attach(
     paths: &ProjectPaths,
     presentation: Presentation,
     screen: ScreenOptions,
-    ways: &FollowUpCommands,
+    commands: &FollowUpCommands,
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
-    let visitor = AttachedClient::new(attached::RunLocation::Here(paths), presentation, screen, supervisor)?;
+    let client = AttachedClient::new(attached::RunLocation::Here(paths), presentation, screen, supervisor)?;
     let _terminal = tui::terminal::TerminalGuard;
-    let visit = visitor.show(|| ())?;
-    leave(paths, &visit, presentation, ways, None)
+    let attached_result = client.show(|| ())?;
+    leave(paths, &attached_result, presentation, commands, None)
 }
 
 /// Shows the run at `address` on this terminal until it is over or the user leaves. Returns the exit code.
@@ -166,12 +166,12 @@ pub(crate) fn attach_at(
     screen: ScreenOptions,
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
-    let visitor = AttachedClient::new(attached::RunLocation::There(address), presentation, screen, supervisor)?;
+    let client = AttachedClient::new(attached::RunLocation::There(address), presentation, screen, supervisor)?;
     let terminal = tui::terminal::TerminalGuard;
-    let visit = visitor.show(|| ())?;
+    let attached_result = client.show(|| ())?;
     drop(terminal);
-    let run = &visit.run.0;
-    match (visit.left, visit.ending) {
+    let run = &attached_result.run.0;
+    match (attached_result.left, attached_result.ending) {
         (_, Some(StreamEnd::Ended(code))) => {
             console::print(&format!(
                 "run {run} is over; `ralph report` summarizes it on its machine\n"
@@ -180,11 +180,11 @@ pub(crate) fn attach_at(
         }
         (ScreenExit::Signalled(by), _) => Ok(code_of(by)),
         (ScreenExit::Over, _) => Err(Failure::new(FailureKind::Failed, format!("run {run} no longer exists"))),
-        (ScreenExit::Seen | ScreenExit::Continued, _) if visit.stopped.is_some() => {
+        (ScreenExit::Seen | ScreenExit::Continued, _) if attached_result.stopped.is_some() => {
             console::print(&format!(
                 "run {run} is over; `ralph report` summarizes it on its machine\n"
             ));
-            Ok(visit.stopped.unwrap_or(1))
+            Ok(attached_result.stopped.unwrap_or(1))
         }
         (ScreenExit::Detached | ScreenExit::Seen | ScreenExit::Continued, _) => {
             console::print(&format!("detached: run {run} continues without this screen\n"));
@@ -197,32 +197,35 @@ pub(crate) fn attach_at(
 /// known.
 fn leave(
     paths: &ProjectPaths,
-    visit: &AttachResult,
+    attached_result: &AttachResult,
     presentation: Presentation,
-    ways: &FollowUpCommands,
+    commands: &FollowUpCommands,
     code: Option<u8>,
 ) -> Result<u8, Failure> {
-    match (visit.left, visit.ending) {
+    match (attached_result.left, attached_result.ending) {
         (ScreenExit::Detached, None) => {
             console::print(&format!(
                 "detached: the run continues · `{}` shows it again, `{}` stops it\n",
-                ways.again, ways.stop
+                commands.again, commands.stop
             ));
             return Ok(0);
         }
         (ScreenExit::Signalled(by), None) => return Ok(code_of(by)),
         (_, Some(_)) | (ScreenExit::Over | ScreenExit::Seen | ScreenExit::Continued, None) => {}
     }
-    summary::print(&paths.run(&visit.run), presentation.style);
-    let reason = reason(paths, &visit.run);
-    match (visit.ending, reason, code) {
+    summary::print(&paths.run(&attached_result.run), presentation.style);
+    let reason = reason(paths, &attached_result.run);
+    match (attached_result.ending, reason, code) {
         (Some(StreamEnd::Ended(Some(code))), _, _) | (_, Some(_), Some(code)) => Ok(code),
         (_, Some(reason), None) => Ok(reason.exit_code()),
         (_, None, None) if lock::is_held(paths) => Err(Failure::new(
             FailureKind::Failed,
             "the loop no longer answers, but its process exists",
         )
-        .hint(format!("`{}` shows it again, `ralph status` what it does", ways.again))),
+        .hint(format!(
+            "`{}` shows it again, `ralph status` what it does",
+            commands.again
+        ))),
         (_, None, code) => Err(Failure::new(
             FailureKind::Failed,
             match code {
@@ -230,7 +233,7 @@ fn leave(
                 None => "the run was interrupted: its process is gone".to_owned(),
             },
         )
-        .hint(format!("`{}` resumes it", ways.resume))),
+        .hint(format!("`{}` resumes it", commands.resume))),
     }
 }
 

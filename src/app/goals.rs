@@ -63,7 +63,11 @@ pub(crate) fn check_goals(
             let outputs = place.paths.sealed_outputs();
             // Outputs of an earlier check would be mistaken for those of this one.
             _ = std::fs::remove_dir_all(&outputs);
-            Some(SealedPlace::new(&place.paths, outputs, confiner.of_sealed_goals()?))
+            Some(SealedPlace::new(
+                &place.paths,
+                outputs,
+                confiner.sealed_goal_confinement()?,
+            ))
         }
         Some(_) | None => None,
     };

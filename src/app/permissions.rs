@@ -27,7 +27,7 @@ pub(crate) struct PathRoots {
 }
 
 impl PathRoots {
-    pub(crate) fn of(place: &ProjectPlace) -> Self {
+    pub(crate) fn for_place(place: &ProjectPlace) -> Self {
         PathRoots {
             project: place.project.to_string_lossy().into_owned(),
             home: dirs::home_dir().and_then(|home| home.into_os_string().into_string().ok()),
@@ -57,7 +57,7 @@ pub(crate) fn judge(place: &ProjectPlace, mut policy: RulePolicy) -> Arc<dyn Per
         // may answer that.
         policy.mode = PermissionMode::Ask;
     }
-    let disk = PathRoots::of(place);
+    let disk = PathRoots::for_place(place);
     Arc::new(RunRules { policy, disk, asks })
 }
 

@@ -35,14 +35,14 @@ impl ProjectPlace {
                 )
                 .hint("change to the directory of your project, and try again")
             })?;
-        Self::of(project, state_dir)
+        Self::for_project(project, state_dir)
     }
 
     /// Takes `project`, which is canonical.
     ///
     /// # Errors
     /// A [`Failure`] if its path is not UTF-8, or if there is no place for state that is the user's own.
-    pub(crate) fn of(project: PathBuf, state_dir: Option<&Path>) -> Result<Self, Failure> {
+    pub(crate) fn for_project(project: PathBuf, state_dir: Option<&Path>) -> Result<Self, Failure> {
         // Journals, prompts and reports contain the path, and all of them are text.
         if let Some(odd) = not_utf8(&project) {
             return Err(Failure::new(

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 use super::{
     Confiner, ProjectPlace,
-    agents::{Agents, Chooser, catalog, check_model_is_reached, withheld_from_goals},
+    agents::{AgentChooser, Agents, catalog, check_model_is_reached, withheld_from_goals},
     denials::Denials,
     gate::{gate_settings, guard, known_runners},
     permissions::{enforceable, judge},
@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// Capacity of the notice channel; far above the number of notices ever queued.
-const HEARD: usize = 64;
+const NOTICE_CAPACITY: usize = 64;
 
 /// The result of all checks before a run.
 pub(super) struct PreparedRun {
@@ -61,7 +61,7 @@ pub(super) struct PreparedRun {
     pub(super) warden: Option<Arc<dyn DenialScanner>>,
     pub(super) confined: AgentConfinement,
     /// Notices to record while the run is in progress.
-    pub(super) heard: mpsc::Receiver<Notice>,
+    pub(super) received_notices: mpsc::Receiver<Notice>,
     /// Whether agents get ralph's own tools.
     pub(super) has_tools: bool,
     /// The language servers that are installed.
@@ -86,12 +86,12 @@ pub(super) fn prepare(
     check_confidence(config, &reading.plan)?;
     let catalog = catalog(place, config);
     notices.extend(catalog.notices().iter().map(Notice::warning));
-    let (tell, heard) = mpsc::channel(HEARD);
+    let (tell, received_notices) = mpsc::channel(NOTICE_CAPACITY);
     let on_refused = move |refused| _ = tell.try_send(connection_refused(refused)); // the channel has room
     let confiner = Confiner::wanted(place, config, &catalog, supervisor, on_refused)?;
     let goals = sealed_goals(place, config, &catalog, confiner.as_ref())?;
     let socket = place.paths.socket();
-    let chooser = Chooser {
+    let chooser = AgentChooser {
         confiner: confiner.as_ref(),
         catalog: &catalog,
         config,
@@ -180,7 +180,7 @@ pub(super) fn prepare(
         sealed: confiner
             .as_ref()
             .filter(|confiner| !confiner.sealed().is_empty())
-            .map(Confiner::of_sealed_goals)
+            .map(Confiner::sealed_goal_confinement)
             .transpose()?,
         sealed_directories: confiner
             .as_ref()
@@ -189,7 +189,7 @@ pub(super) fn prepare(
         confiner,
         warden,
         confined,
-        heard,
+        received_notices,
         has_tools,
         languages,
         notices,

@@ -129,7 +129,7 @@ impl Confiner {
     ///
     /// # Errors
     /// As [`Confiner::confinement`].
-    pub(super) fn of_sealed_goals(&self) -> Result<Confinement, Failure> {
+    pub(super) fn sealed_goal_confinement(&self) -> Result<Confinement, Failure> {
         let policy = self.policy(None).writing_only([]);
         self.held_to(&policy, None)
     }

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, path::Path};
 use ralph_core::event::{Escalation, Notice, ReviewSettings, TaskSettings, Worker};
 use ralph_plan::ParsedPlan;
 
-use super::agents::{Agents, Chooser};
+use super::agents::{AgentChooser, Agents};
 use crate::error::{Failure, FailureKind};
 
 /// Adds the agents that open tasks of the plan ask for, under the same permissions and in the same sandbox.
@@ -15,7 +15,7 @@ use crate::error::{Failure, FailureKind};
 /// A [`Failure`] with the position in the plan, if an agent is unknown, broken or not installed, or does not accept its
 /// model.
 pub(super) fn add_asked_for(
-    chooser: &Chooser<'_>,
+    chooser: &AgentChooser<'_>,
     agents: &mut Agents,
     plan: (&Path, &ParsedPlan),
     notices: &mut Vec<Notice>,
@@ -52,7 +52,7 @@ pub(super) fn add_asked_for(
 /// # Errors
 /// As [`add_asked_for`].
 pub(super) fn add_escalation(
-    chooser: &Chooser<'_>,
+    chooser: &AgentChooser<'_>,
     agents: &mut Agents,
     notices: &mut Vec<Notice>,
 ) -> Result<Escalation, Failure> {
@@ -87,7 +87,7 @@ pub(super) fn add_escalation(
 /// # Errors
 /// As [`add_asked_for`].
 pub(super) fn add_reviewer(
-    chooser: &Chooser<'_>,
+    chooser: &AgentChooser<'_>,
     agents: &mut Agents,
     notices: &mut Vec<Notice>,
 ) -> Result<Option<ReviewSettings>, Failure> {
@@ -118,7 +118,7 @@ pub(super) fn add_reviewer(
 
 /// Adds the agent that `wanted` names, unless `agents` has it already.
 fn add(
-    chooser: &Chooser<'_>,
+    chooser: &AgentChooser<'_>,
     agents: &mut Agents,
     wanted: &TaskSettings,
     notices: &mut Vec<Notice>,

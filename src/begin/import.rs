@@ -161,16 +161,16 @@ fn from_json(json: &Value) -> Option<RequirementsDocument> {
         (None, one) if one["title"].is_string() => vec![one.clone()],
         (None, _) => return None,
     };
-    let tasks: Option<Vec<Requirement>> = entries.iter().map(of_entry).collect();
+    let tasks: Option<Vec<Requirement>> = entries.iter().map(parse_entry).collect();
     Some(RequirementsDocument {
         title: json["project"].as_str().map(str::to_owned),
-        sections: vec![RequirementsSection::of_tasks(by_priority(tasks?))],
+        sections: vec![RequirementsSection::from_tasks(by_priority(tasks?))],
         excluded: 0,
         left: Vec::new(),
     })
 }
 
-fn of_entry(entry: &Value) -> Option<Requirement> {
+fn parse_entry(entry: &Value) -> Option<Requirement> {
     let title = words_of(entry["title"].as_str()?);
     let number = entry["number"]
         .as_u64()
@@ -192,8 +192,8 @@ fn of_entry(entry: &Value) -> Option<Requirement> {
     let mut labels = labels.filter_map(|label| label["name"].as_str().or_else(|| label.as_str()));
     let priority = match &entry["priority"] {
         Value::Number(number) => number.as_u64().and_then(|number| u8::try_from(number).ok()),
-        Value::String(word) => priority::of_label(word),
-        _ => labels.find_map(priority::of_label),
+        Value::String(word) => priority::parse_label(word),
+        _ => labels.find_map(priority::parse_label),
     };
     let is_closed = entry["state"]
         .as_str()

@@ -30,8 +30,8 @@ pub(crate) fn other_loop(project: &Path) -> Option<OtherLoop> {
     let read = |file: &'static str| read_text(&project.join(file), CAP_BYTES).ok();
     let of_file = |file, found| OtherLoop { file, ..found };
     match (read(RALPHRC), read(RALPH_YML)) {
-        (Some(text), _) => Some(of_file(RALPHRC, of_ralphrc(&text))),
-        (None, Some(text)) => Some(of_file(RALPH_YML, of_ralph_yml(&text))),
+        (Some(text), _) => Some(of_file(RALPHRC, parse_ralphrc(&text))),
+        (None, Some(text)) => Some(of_file(RALPH_YML, parse_ralph_yml(&text))),
         (None, None) => None,
     }
 }
@@ -73,7 +73,7 @@ fn is_harmless(value: &str) -> bool {
 }
 
 /// Reads the configuration of ralph-claude-code: lines `KEY=VALUE`.
-fn of_ralphrc(text: &str) -> OtherLoop {
+fn parse_ralphrc(text: &str) -> OtherLoop {
     let lines = text.lines().map(|line| line.trim().trim_start_matches("export "));
     let entries = lines.filter(|line| !line.starts_with('#')).filter_map(|line| {
         let (key, value) = line.split_once('=')?;
@@ -107,7 +107,7 @@ fn of_ralphrc(text: &str) -> OtherLoop {
 }
 
 /// Reads the configuration of ralph-orchestrator: YAML, of which only plain values up to one section deep matter here.
-fn of_ralph_yml(text: &str) -> OtherLoop {
+fn parse_ralph_yml(text: &str) -> OtherLoop {
     taken("ralph-orchestrator", &plain_yaml(text), |key, value| {
         let (section, name) = key.split_once('.').unwrap_or(("event_loop", key));
         Some(match (section, name) {
@@ -181,7 +181,7 @@ mod tests {
     fn the_configuration_of_another_loop_is_told_as_flags_of_this_one() {
         let ralphrc = "# .ralphrc\nPROJECT_NAME=\"shop\"\nMAX_CALLS_PER_HOUR=50 # an hour\nexport CLAUDE_TIMEOUT_MINUTES=20\n\
                        ALLOWED_TOOLS=\"Read,Bash(git *)\"\nSESSION_CONTINUITY=true\nCB_NO_PROGRESS_THRESHOLD=2\n";
-        let found = of_ralphrc(ralphrc);
+        let found = parse_ralphrc(ralphrc);
         assert_eq!(
             found.flags,
             [
@@ -195,7 +195,7 @@ mod tests {
         let yaml = "# ralph\nevent_loop:\n  completion_promise: \"LOOP_COMPLETE\"\n  max_iterations: 20   # enough\n  prompt_file: TASK.md\n\
                     cli:\n  backend: 'codex'\ncore:\n  guardrails:\n    - \"a: b\"\n  specs_dir: ./specs/\nhats:\n  builder:\n    name: \"Builder\"\n\
                     max_cost: 5\n";
-        let found = of_ralph_yml(yaml);
+        let found = parse_ralph_yml(yaml);
         assert_eq!(
             found.flags,
             [
@@ -221,16 +221,16 @@ mod tests {
             "x|y",
             &"a".repeat(81),
         ] {
-            let found = of_ralphrc(&format!("CLAUDE_MODEL={value}\n"));
+            let found = parse_ralphrc(&format!("CLAUDE_MODEL={value}\n"));
             assert_eq!(found.flags, ["--adapter claude"], "{value}");
-            let found = of_ralph_yml(&format!(
+            let found = parse_ralph_yml(&format!(
                 "cli:\n  backend: {value}\nevent_loop:\n  prompt_file: \"{value}\"\n"
             ));
             assert_eq!(found.flags, [""; 0], "{value}");
         }
         for text in ["", "\0\0", ":::\n - a\n", "a:\n\t\tb:\n", "=\n= =\n"] {
-            assert_eq!(of_ralph_yml(text).flags, [""; 0]);
-            assert_eq!(of_ralphrc(text).left_out, [""; 0]);
+            assert_eq!(parse_ralph_yml(text).flags, [""; 0]);
+            assert_eq!(parse_ralphrc(text).left_out, [""; 0]);
         }
     }
 }

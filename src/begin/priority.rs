@@ -64,7 +64,7 @@ pub(super) fn without_priority(text: &str) -> (Option<u8>, String) {
 }
 
 /// The priority of an issue's label.
-pub(super) fn of_label(label: &str) -> Option<u8> {
+pub(super) fn parse_label(label: &str) -> Option<u8> {
     let label = label.rsplit(['/', ':']).next().unwrap_or(label);
     rank(label)
 }
@@ -92,7 +92,7 @@ mod tests {
         ] {
             assert_eq!(without_priority(text), (rank, rest.to_owned()), "{text}");
         }
-        assert_eq!(of_label("priority/high"), Some(1));
-        assert_eq!(of_label("bug"), None);
+        assert_eq!(parse_label("priority/high"), Some(1));
+        assert_eq!(parse_label("bug"), None);
     }
 }

@@ -70,7 +70,7 @@ pub(super) struct RequirementsSection {
 
 impl RequirementsSection {
     /// Tasks without a heading.
-    pub(super) fn of_tasks(tasks: Vec<Requirement>) -> Self {
+    pub(super) fn from_tasks(tasks: Vec<Requirement>) -> Self {
         Self {
             tasks,
             ..Self::default()

@@ -3,8 +3,8 @@
 //!
 //! A [`Board`] holds no clock: countdowns are given as their end time, so a board only changes with a record.
 
+mod plan_runs;
 mod row;
-mod seen;
 
 use ralph_core::{
     event::{Proof, Usage},
@@ -16,8 +16,8 @@ use ralph_words::{
 };
 use serde::Serialize;
 
+pub use plan_runs::PlanRuns;
 pub use row::{BoardRow, TaskProgress};
-pub use seen::PlanRuns;
 
 /// The state of a batch for display.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -80,7 +80,7 @@ pub struct PlanAsk {
 impl Board {
     /// Creates the board of `batch`, whose first and last records were written at `times_ms`. `seen` returns the run of
     /// a plan.
-    pub fn of<'s>(
+    pub fn new<'s>(
         batch: &Batch,
         times_ms: (u64, u64),
         running: bool,
@@ -92,7 +92,7 @@ impl Board {
         let mut plans = Vec::new();
         for plan in &batch.plans {
             let seen = seen(&plan.name);
-            *counts.of(&plan.phase) += 1;
+            *counts.entry(&plan.phase) += 1;
             usage = seen.map_or(usage, |seen| usage.plus(seen.usage()));
             let works = running && batch.includes(plan);
             let is_live = works && plan.phase == PlanPhase::Running;
@@ -102,7 +102,7 @@ impl Board {
                     ask: ask.clone(),
                 }));
             }
-            plans.push(BoardRow::of(batch, plan, seen, works));
+            plans.push(BoardRow::new(batch, plan, seen, works));
         }
         asks.sort_by_key(|asked| asked.ask.asked_ms);
         let in_queue = batch.plans.iter().find(|plan| is_being_merged(&plan.phase));
@@ -153,7 +153,7 @@ impl Board {
 }
 
 impl PlanCounts {
-    fn of(&mut self, phase: &PlanPhase) -> &mut usize {
+    fn entry(&mut self, phase: &PlanPhase) -> &mut usize {
         match phase {
             PlanPhase::Merged { .. } => &mut self.merged,
             PlanPhase::Preparing | PlanPhase::Running => &mut self.running,

@@ -68,7 +68,7 @@ impl BoardRow {
     /// Creates the row of `plan`; `seen` has its runs.
     ///
     /// `is_running` tells whether a process is working on the plan.
-    pub(super) fn of(batch: &Batch, plan: &BatchPlan, seen: Option<&PlanRuns>, is_running: bool) -> BoardRow {
+    pub(super) fn new(batch: &Batch, plan: &BatchPlan, seen: Option<&PlanRuns>, is_running: bool) -> BoardRow {
         let is_live = is_running && plan.phase == PlanPhase::Running;
         let view = seen.map(|seen| &seen.view);
         // While the next run starts, an ended run is still the previous one.

@@ -89,7 +89,7 @@ pub(super) fn run(args: &Args, command: &AdaptersCommand, supervisor: &Superviso
 }
 
 fn list(catalog: &Catalog, project: &Path) {
-    let style = Presentation::of_stdout(OutputFormat::Text).style;
+    let style = Presentation::for_stdout(OutputFormat::Text).style;
     let rows: Vec<_> = catalog
         .list(project)
         .into_iter()

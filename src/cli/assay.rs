@@ -83,7 +83,7 @@ pub(super) fn run_one(args: &Args, supervisor: &Supervisor) -> Result<u8, Failur
         extra: args.config.clone(),
         ..SettingSources::default()
     })?;
-    let presentation = Presentation::of_stdout(OutputFormat::Text).without_hints();
+    let presentation = Presentation::for_stdout(OutputFormat::Text).without_hints();
     let diagnostics = Diagnostics::new(&Filter::default(), false);
     app::run(
         &place,
@@ -229,15 +229,15 @@ fn ending(assay: &Assay) -> String {
         }) => text += "the fate of a claim is unknown, so the assay found nothing out\n",
         Some(AssayRow { .. }) => text += "repaired work is not accepted, so refused cheats prove nothing\n",
         None => {
-            let tried = of_kind(assay, AttemptKind::Cheat).count();
-            let accepted = of_kind(assay, AttemptKind::Cheat)
+            let tried = rows_of_kind(assay, AttemptKind::Cheat).count();
+            let accepted = rows_of_kind(assay, AttemptKind::Cheat)
                 .filter(|row| row.is_accepted())
                 .count();
-            let undecided = of_kind(assay, AttemptKind::Cheat)
+            let undecided = rows_of_kind(assay, AttemptKind::Cheat)
                 .filter(|row| is_undecided(row))
                 .count();
             let deceives_nobody = |row: &&AssayRow| matches!(row.verdict, GateVerdict::Refused { deceives: false, .. });
-            let idle = of_kind(assay, AttemptKind::Cheat).filter(deceives_nobody).count();
+            let idle = rows_of_kind(assay, AttemptKind::Cheat).filter(deceives_nobody).count();
             text += &format!("{accepted} of {} accepted", counted(tried as u64, "cheat"));
             if idle > 0 {
                 text += &format!("; the goals fail with {idle} of them, which have no effect here");
@@ -267,7 +267,7 @@ fn unnoticed(tried: usize, first: Option<&Break>, tests: &[TestCounts]) -> Strin
     format!("{passed}{first}\n{what}\n")
 }
 
-fn of_kind(assay: &Assay, kind: AttemptKind) -> impl Iterator<Item = &AssayRow> {
+fn rows_of_kind(assay: &Assay, kind: AttemptKind) -> impl Iterator<Item = &AssayRow> {
     assay.rows.iter().filter(move |row| row.kind == kind)
 }
 
@@ -312,7 +312,7 @@ fn in_json(loaded: &Loaded, assay: &Assay) -> Value {
         "broken": broken,
         "rows": rows.collect::<Vec<Value>>(),
         "inapplicable": assay.inapplicable,
-        "accepted": of_kind(assay, AttemptKind::Cheat).filter(|row| row.is_accepted()).count(),
+        "accepted": rows_of_kind(assay, AttemptKind::Cheat).filter(|row| row.is_accepted()).count(),
         "exitCode": exit_code(assay),
     })
 }

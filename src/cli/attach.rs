@@ -45,7 +45,7 @@ pub(super) fn attach_to(
     args: &Args,
     paths: &ProjectPaths,
     run: Option<&str>,
-    ways: &FollowUpCommands,
+    commands: &FollowUpCommands,
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
     let run = run.map(|run| which_run(paths, Some(run))).transpose()?;
@@ -58,7 +58,7 @@ pub(super) fn attach_to(
         );
     }
     let look = screen(args, &place(args)?);
-    app::attach(paths, on_terminal(args, look)?, look, ways, supervisor)
+    app::attach(paths, on_terminal(args, look)?, look, commands, supervisor)
 }
 
 /// Shows the run at `url`. `token` is the file with the token.

@@ -56,12 +56,12 @@ pub(super) fn resolve(args: &mut Args, given: &mut Vec<OsString>) -> Result<(), 
         args.show = show;
         args.continues = true;
         refuse_running(args)?;
-        let last = LastRun::of(args)?;
+        let last = LastRun::read(args)?;
         return continued(args, last, iterations);
     }
     let starts = args.command.is_none() && !args.status && !args.reset_circuit;
     if starts && args.continues {
-        let last = LastRun::of(args)?;
+        let last = LastRun::read(args)?;
         return continued(args, last, None);
     }
     if !starts || args.behind_screen {
@@ -71,7 +71,7 @@ pub(super) fn resolve(args: &mut Args, given: &mut Vec<OsString>) -> Result<(), 
     if !can_start(args) {
         return Ok(());
     }
-    let Ok(Some(last)) = LastRun::of(args) else {
+    let Ok(Some(last)) = LastRun::read(args) else {
         return Ok(());
     };
     if is_wanted(args, &last)? {
@@ -111,7 +111,7 @@ pub(super) struct LastRun {
 
 impl LastRun {
     /// Returns `None` if the project has no run, or if the last one never began.
-    pub(super) fn of(args: &Args) -> Result<Option<Self>, Failure> {
+    pub(super) fn read(args: &Args) -> Result<Option<Self>, Failure> {
         let ProjectPlace { project, paths, .. } = place(args)?;
         let Some(run) = paths.latest_run().filter(|run| paths.run(run).journal().exists()) else {
             return Ok(None);

@@ -36,7 +36,7 @@ pub(super) fn run(args: &Args, show: &ShowFlags, supervisor: &Supervisor) -> Res
         .canonicalize()
         .map_err(|error| Failure::new(FailureKind::Failed, format!("{}: {error}", project.display())))?;
     let state = args.state_dir.clone().unwrap_or_else(|| scratch.join("state"));
-    let place = ProjectPlace::of(project.clone(), Some(&state))?;
+    let place = ProjectPlace::for_project(project.clone(), Some(&state))?;
     let loaded = config::load(&SettingSources {
         flags: [
             vec![

@@ -41,7 +41,7 @@ pub(super) fn run(
             Failure::new(FailureKind::Failed, what).hint("`ralph runs` lists the runs, `--run ID` names another")
         );
     }
-    let style = Presentation::of_stdout(OutputFormat::Text).style;
+    let style = Presentation::for_stdout(OutputFormat::Text).style;
     let is_shown = console::is_terminal();
     // Git may colour the list of files only: it quotes unusual file names.
     let is_painted_by_git = is_shown && stat && style.colour;

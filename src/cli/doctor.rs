@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args, format: DoctorFormatArg, supervisor: &Supervisor)
             .max()
             .unwrap_or_default()
             .max(LONGEST_NAME.len()),
-        style: Presentation::of_stdout(OutputFormat::Text).style,
+        style: Presentation::for_stdout(OutputFormat::Text).style,
     });
     let say = |line: &dyn Fn(&CheckupText) -> String| {
         if let Some(text) = &text {

@@ -31,7 +31,7 @@ pub(super) fn run(args: &Args, command: &EnginesCommand) -> Result<u8, Failure> 
 }
 
 fn list(catalog: &EngineCatalog) {
-    let style = Presentation::of_stdout(OutputFormat::Text).style;
+    let style = Presentation::for_stdout(OutputFormat::Text).style;
     let local = [
         TableCell::coloured(LOCAL, "1"),
         TableCell::new("processes of this machine"),

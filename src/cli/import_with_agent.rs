@@ -18,7 +18,7 @@ use crate::{
     error::{Failure, FailureKind},
 };
 
-use super::{args::Args, confirm::is_confirmed, desk::ScratchProject, trust};
+use super::{args::Args, confirm::is_confirmed, scratch_project::ScratchProject, trust};
 
 /// Files in the agent's directory: the plan that it writes, and the requirements.
 const WRITTEN: &str = "PLAN.md";
@@ -44,11 +44,11 @@ pub(super) fn run(args: &Args, wish: &AgentImportArgs<'_>, supervisor: &Supervis
     }
     let place = trust::place_to_run(args)?;
     let before = existing(wish.to)?;
-    let desk = ScratchProject::new("ralph-import-")?;
+    let scratch_project = ScratchProject::new("ralph-import-")?;
     let project = place.project.display().to_string();
-    desk.lay(SPEC, wish.spec)?;
+    scratch_project.write(SPEC, wish.spec)?;
     let assignment = begin::assignment(WRITTEN, SPEC, &project, wish.found);
-    let code = desk.has_written(WRITTEN, &assignment, args, &place, supervisor)?;
+    let code = scratch_project.run_agent(WRITTEN, &assignment, args, &place, supervisor)?;
     match code {
         0 => {}
         // The user interrupted the run and needs no explanation.
@@ -61,11 +61,11 @@ pub(super) fn run(args: &Args, wish: &AgentImportArgs<'_>, supervisor: &Supervis
             return Ok(code);
         }
     }
-    let plan = accepted(&desk.file(WRITTEN), wish.found)?;
+    let plan = accepted(&scratch_project.file(WRITTEN), wish.found)?;
     print(&difference(
         before.as_deref(),
         &plan,
-        desk.scratch(),
+        scratch_project.scratch(),
         wish.to,
         supervisor,
     ));

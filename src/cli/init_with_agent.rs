@@ -17,7 +17,7 @@ use crate::{
     error::{Failure, FailureKind},
 };
 
-use super::{args::Args, confirm::is_confirmed, desk::ScratchProject, trust};
+use super::{args::Args, confirm::is_confirmed, scratch_project::ScratchProject, trust};
 
 /// Maximum size. Longer instructions cost every session more than they help.
 const CAP_BYTES: u64 = 32 * 1024;
@@ -31,10 +31,10 @@ pub(super) fn run(
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
     let place = trust::place_to_run(args)?;
-    let desk = ScratchProject::new("ralph-init-")?;
+    let scratch_project = ScratchProject::new("ralph-init-")?;
     let project = place.project.display().to_string();
     let assignment = begin::instructions_assignment(name, &project, commands);
-    match desk.has_written(name, &assignment, args, &place, supervisor)? {
+    match scratch_project.run_agent(name, &assignment, args, &place, supervisor)? {
         0 => {}
         // The user interrupted the run and needs no explanation.
         code @ (129 | 130 | 143) => return Ok(code),
@@ -46,7 +46,7 @@ pub(super) fn run(
             return Ok(code);
         }
     }
-    let text = accepted(&desk.file(name), name)?;
+    let text = accepted(&scratch_project.file(name), name)?;
     let shown: String = text.lines().map(|line| format!("    {line}\n")).collect();
     print(&format!("\n{name}:\n{shown}\n"));
     if !yes {

@@ -123,7 +123,7 @@ fn start(args: &Args, many: &ManyArgs, command_line: &[OsString], supervisor: &S
     }
     adopt(supervisor, &prepared.engine);
     let paths = prepared.site.paths.clone();
-    let mut told = teller(starter.as_ref(), paths);
+    let mut told = record_printer(starter.as_ref(), paths);
     let PreparedBatch {
         id,
         start,
@@ -238,7 +238,7 @@ fn resume(args: &Args, resuming: &Resuming, command_line: &[OsString], superviso
     let site = app::site_to_resume(&place, &id, &config, supervisor)?;
     let engine = app::engine(&place, &batch.engine)?;
     adopt(supervisor, &engine);
-    let mut told = teller(starter.as_ref(), site.paths.clone());
+    let mut told = record_printer(starter.as_ref(), site.paths.clone());
     let end = many::resume(engine, site, changes, supervisor, &mut told)?;
     Ok(end.exit_code())
 }
@@ -312,8 +312,8 @@ fn own_screen(args: &Args, is_headless: bool, place: &ProjectPlace) -> Option<Sc
 }
 
 /// Prints records of the batch; to a file once the batch works behind the screen of a `starter`.
-fn teller(starter: Option<&Starter>, paths: BatchPaths) -> impl FnMut(&BatchRecord, &Batch) {
-    let style = Presentation::of_stdout(OutputFormat::Text).style;
+fn record_printer(starter: Option<&Starter>, paths: BatchPaths) -> impl FnMut(&BatchRecord, &Batch) {
+    let style = Presentation::for_stdout(OutputFormat::Text).style;
     let mut waiting = starter;
     move |record, batch| {
         // Before this event there is no batch to show.
@@ -350,7 +350,7 @@ fn print_line(record: &BatchRecord, batch: &Batch, style: OutputStyle) {
 
 /// Prints how a batch ended: the same last line as without a screen.
 fn print_end(place: &ProjectPlace, id: &BatchId) {
-    let style = Presentation::of_stdout(OutputFormat::Text).style;
+    let style = Presentation::for_stdout(OutputFormat::Text).style;
     let records = many::read(&BatchPaths::new(&place.paths, id).journal()).unwrap_or_default();
     if let (Some(batch), Some(last)) = (Batch::from_records(&records), records.last()) {
         print_line(last, &batch, style);
@@ -377,7 +377,7 @@ fn status(args: &Args, json: bool, supervisor: &Supervisor) -> Result<u8, Failur
         print_json(&pretty_json(&value));
         return Ok(0);
     }
-    let style = Presentation::of_stdout(OutputFormat::Text).style;
+    let style = Presentation::for_stdout(OutputFormat::Text).style;
     let how = match (board.running, board.end) {
         (true, _) => "running",
         (false, Some(_)) => "over",
@@ -590,12 +590,12 @@ fn attach_to(args: &Args, plan: &str, supervisor: &Supervisor) -> Result<u8, Fai
     let site = app::site_of_batch(&place, &id, false, supervisor)?;
     let paths = many::job_state(&site, &plan).map_err(|why| Failure::new(FailureKind::Failed, why))?;
     if lock::is_held(&paths) {
-        let ways = FollowUpCommands {
+        let commands = FollowUpCommands {
             again: format!("ralph many attach {plan}"),
             stop: format!("ralph many cancel {plan}"),
             resume: "ralph many resume".to_owned(),
         };
-        return attach::attach_to(args, &paths, None, &ways, supervisor);
+        return attach::attach_to(args, &paths, None, &commands, supervisor);
     }
     match paths.latest_run() {
         Some(run) => replay::replay(args, &place, &paths, &run, 1.0, supervisor),

@@ -126,7 +126,7 @@ pub(super) fn report(
         plans: plans.collect(),
     };
     let style = match out {
-        None => Presentation::of_stdout(OutputFormat::Text).style,
+        None => Presentation::for_stdout(OutputFormat::Text).style,
         Some(_) => OutputStyle::PLAIN,
     };
     let text = match format {

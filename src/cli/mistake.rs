@@ -42,8 +42,8 @@ pub(super) fn failure(error: &clap::Error, args: &[OsString]) -> Failure {
         Some(odd) if error.kind() == ErrorKind::InvalidUtf8 => not_utf8(odd),
         Some(_) | None => {
             let command = command_of(args);
-            let failure = of_text(&error.to_string(), command.clone());
-            if let Some(hint) = of_an_agent(error) {
+            let failure = usage_failure(&error.to_string(), command.clone());
+            if let Some(hint) = agent_flag_hint(error) {
                 let hints = vec![hint.to_owned()];
                 return Failure { hints, ..failure }.hint(format!("see `{command} --help`"));
             }
@@ -72,7 +72,7 @@ pub(super) fn not_utf8(arg: &OsString) -> Failure {
 }
 
 /// The hint for a permission flag of an agent's own command line.
-fn of_an_agent(error: &clap::Error) -> Option<&'static str> {
+fn agent_flag_hint(error: &clap::Error) -> Option<&'static str> {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
@@ -118,7 +118,7 @@ fn command_of(args: &[OsString]) -> String {
     named.map_or_else(|| "ralph".to_owned(), |name| format!("ralph {name}"))
 }
 
-fn of_text(text: &str, mut command: String) -> Failure {
+fn usage_failure(text: &str, mut command: String) -> Failure {
     let mut paragraphs = text.split("\n\n");
     let what = joined(paragraphs.next().unwrap_or_default());
     let what = what.replace("invalid digit found in string", "expected a whole number");
@@ -158,7 +158,7 @@ mod tests {
         let text = "error: unexpected argument '--max-tiem' found\n\n  tip: a similar argument exists: '--max-time'\n\n\
                     Usage: ralph --max-time <TIME>\n\nFor more information, try '--help'.\n";
         assert_eq!(
-            of_text(text, "ralph".to_owned()).to_string(),
+            usage_failure(text, "ralph".to_owned()).to_string(),
             "error: unexpected argument '--max-tiem' found\nhint: a similar argument exists: '--max-time'\n\
              hint: see `ralph --help`"
         );
@@ -235,7 +235,7 @@ mod tests {
         let text = "error: the following required arguments were not provided:\n  <TEXT>...\n\n\
                     Usage: ralph steer <TEXT>...\n\nFor more information, try '--help'.\n";
         assert_eq!(
-            of_text(text, "ralph".to_owned()).to_string(),
+            usage_failure(text, "ralph".to_owned()).to_string(),
             "error: the following required arguments were not provided: <TEXT>...\n\
              hint: see `ralph steer --help`"
         );

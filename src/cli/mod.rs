@@ -14,7 +14,6 @@ mod confirm_tests;
 mod continued;
 mod control;
 mod demo;
-mod desk;
 mod diff;
 mod doctor;
 mod engines;
@@ -43,6 +42,7 @@ mod report;
 mod restore;
 mod run;
 mod sandbox;
+mod scratch_project;
 mod setting_flags;
 mod setup;
 mod status;
@@ -80,7 +80,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, supervisor: &Supervisor) -
     let result = match parse(&mut args) {
         Ok(mut parsed) => target::resolve(&mut parsed).and_then(|task| {
             let new_plan = task.map_or(Ok(None), |task| task.write_plan(&mut parsed))?;
-            let result = match more::of_running(&parsed) {
+            let result = match more::change_limits(&parsed) {
                 Ok(None) => {
                     continued::resolve(&mut parsed, &mut args).and_then(|()| dispatch(&parsed, &args, supervisor))
                 }
@@ -95,7 +95,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, supervisor: &Supervisor) -
         Err(error) if error.use_stderr() => Err(mistake::failure(&error, &args)),
         Err(help_or_version) => {
             let text = help_or_version.render();
-            match Presentation::of_stdout(OutputFormat::Text).style.colour {
+            match Presentation::for_stdout(OutputFormat::Text).style.colour {
                 true => console::print_coloured(&format!("{}\n", text.ansi().to_string().trim_end())),
                 false => console::print(&format!("{}\n", text.to_string().trim_end())),
             }
@@ -292,7 +292,7 @@ fn configure(args: &Args, command: &ConfigCommand) -> Result<u8, Failure> {
     };
     let text = match command {
         ConfigCommand::Show => {
-            let style = Presentation::of_stdout(OutputFormat::Text).style;
+            let style = Presentation::for_stdout(OutputFormat::Text).style;
             let paint = |line: &str, is_set: bool| match is_set {
                 true => escape_controls(line, AllowedEscapes::Plain),
                 false => style.paint("2", &escape_controls(line, AllowedEscapes::Plain)),

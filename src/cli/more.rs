@@ -24,7 +24,7 @@ const TOKENS: &str = "limits.maxTokens";
 ///
 /// # Errors
 /// A [`Failure`] if other options were typed as well, or if the run refuses the limits.
-pub(super) fn of_running(args: &Args) -> Result<Option<u8>, Failure> {
+pub(super) fn change_limits(args: &Args) -> Result<Option<u8>, Failure> {
     let Some(CliCommand::Continue(continuing)) = &args.command else {
         return Ok(None);
     };

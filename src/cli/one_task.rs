@@ -48,7 +48,7 @@ impl NewPlan {
     /// Removes the plan again if no run of it began: the user was told why, and may word the next attempt differently.
     pub(super) fn remove_unless_begun(self, args: &Args) {
         let Self(path) = self;
-        let began = LastRun::of(args).ok().flatten().is_some_and(|last| last.is_of(&path));
+        let began = LastRun::read(args).ok().flatten().is_some_and(|last| last.is_of(&path));
         if began || fs::remove_file(&path).is_err() {
             return;
         }
@@ -109,7 +109,7 @@ impl GivenTask {
     /// A [`Failure`] if the plan cannot be written.
     pub(super) fn write_plan(self, args: &mut Args) -> Result<Option<NewPlan>, Failure> {
         let project = place(args)?.project;
-        let last = LastRun::of(args).ok().flatten();
+        let last = LastRun::read(args).ok().flatten();
         let mut number = 1;
         let (name, is_new) = loop {
             let name = match number {

@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, Failu
             json,
         } => {
             let request = request(shell.as_deref(), tool.as_deref(), path, url.as_deref())?;
-            let verdict = policy.decide(&request, &PathRoots::of(&place));
+            let verdict = policy.decide(&request, &PathRoots::for_place(&place));
             match json {
                 true => print_json(&pretty_json(&verdict)),
                 false => print(&in_words(&verdict)),

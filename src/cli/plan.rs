@@ -54,7 +54,7 @@ pub(super) fn run(
     command: &PlanCommand,
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
-    let plan = ProjectPlan::of(args, named)?;
+    let plan = ProjectPlan::locate(args, named)?;
     match command {
         PlanCommand::Show { json } => plan.show(*json),
         PlanCommand::Next { json } => plan.next(*json),
@@ -72,7 +72,7 @@ pub(super) fn run(
 }
 
 impl ProjectPlan {
-    fn of(args: &Args, named: Option<&Path>) -> Result<Self, Failure> {
+    fn locate(args: &Args, named: Option<&Path>) -> Result<Self, Failure> {
         let place = trust::place_to_look(args)?;
         let mut sources = sources(args, &place);
         if let Some(named) = named {
@@ -124,7 +124,7 @@ impl ProjectPlan {
             false => print_coloured(&listed(
                 &self.name,
                 &tasks,
-                Presentation::of_stdout(OutputFormat::Text).style,
+                Presentation::for_stdout(OutputFormat::Text).style,
             )),
         }
         Ok(0)
@@ -154,7 +154,7 @@ impl ProjectPlan {
         let tasks = &reading.plan;
         match json {
             true => print_value(&self.check_json(tasks, &found)),
-            false => print_coloured(&self.checked(tasks, &found, Presentation::of_stdout(OutputFormat::Text).style)),
+            false => print_coloured(&self.checked(tasks, &found, Presentation::for_stdout(OutputFormat::Text).style)),
         }
         let is_mistaken = found.iter().any(|advice| advice.severity == AdviceSeverity::Mistake);
         Ok(if is_mistaken { FailureKind::Usage.exit_code() } else { 0 })

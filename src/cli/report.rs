@@ -31,7 +31,7 @@ pub(super) fn run(
     let report = review::report(&place.paths, &run, supervisor)?;
     match format {
         ReportFormatArg::Text => {
-            let style = Presentation::of_stdout(OutputFormat::Text).style;
+            let style = Presentation::for_stdout(OutputFormat::Text).style;
             let mut out = console::stdout(style.form());
             // An error means that the reader closed the pipe.
             _ = report::write_text(&report, style, date_time, &mut out);
@@ -50,7 +50,7 @@ pub(super) fn runs(args: &Args, all: bool) -> Result<u8, Failure> {
     if place.paths.run_ids().is_empty() {
         return Err(no_runs());
     }
-    let style = Presentation::of_stdout(OutputFormat::Text).style;
+    let style = Presentation::for_stdout(OutputFormat::Text).style;
     let rows: Vec<_> = RunCache::default()
         .runs(&place.paths)
         .iter()
@@ -94,7 +94,11 @@ fn runs_of_all(place: &ProjectPlace) -> Result<u8, Failure> {
         " time",
         "state",
     ];
-    print_coloured(&table(titles, &rows, Presentation::of_stdout(OutputFormat::Text).style));
+    print_coloured(&table(
+        titles,
+        &rows,
+        Presentation::for_stdout(OutputFormat::Text).style,
+    ));
     Ok(0)
 }
 

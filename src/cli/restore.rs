@@ -178,7 +178,7 @@ fn that_worked(paths: &ProjectPaths, latest: &RunId, runs: &[RunId]) -> Option<R
 
 /// Lists the checkpoints: a line for each iteration with its changes, then those taken before files were restored.
 fn list(repository: &Repository, paths: &ProjectPaths, run: &RunId) -> Result<(), Failure> {
-    let style = Presentation::of_stdout(OutputFormat::Text).style;
+    let style = Presentation::for_stdout(OutputFormat::Text).style;
     let saved = repository.list(run)?;
     let view = read_view(paths, run)?;
     let commit = |wanted: Position| {

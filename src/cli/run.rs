@@ -110,7 +110,7 @@ pub(super) fn diagnostics(show: &ShowFlags, presentation: Presentation) -> Diagn
 }
 
 pub(super) fn presentation(show: &ShowFlags, screen: ScreenOptions) -> Presentation {
-    let presentation = Presentation::of_stdout(match show.format {
+    let presentation = Presentation::for_stdout(match show.format {
         FormatArg::Text => OutputFormat::Text,
         FormatArg::Jsonl => OutputFormat::Jsonl,
     });
@@ -139,7 +139,7 @@ pub(super) fn place(args: &Args) -> Result<ProjectPlace, Failure> {
 
 /// All sources of settings, including this command line. The project's file counts as far as `place` has it.
 pub(super) fn sources(args: &Args, place: &ProjectPlace) -> SettingSources {
-    let mut sources = SettingSources::of_project(place.own.config.clone());
+    let mut sources = SettingSources::for_project(place.own.config.clone());
     sources.remembered = Some(chosen::file(&place.paths));
     sources.extra = args.config.as_deref().map(absolute);
     sources.flags = [&args.settings.given[..], &args.screen_flags()].concat();

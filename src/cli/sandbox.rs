@@ -49,7 +49,7 @@ pub(super) fn run(args: &Args, command: &SandboxCommand, supervisor: &Supervisor
         None => None,
     };
     let policy = confiner.policy(manifest.as_ref());
-    let keys = KeyVariables::of(&catalog, &loaded.config, manifest.as_ref());
+    let keys = KeyVariables::collect(&catalog, &loaded.config, manifest.as_ref());
     match command {
         SandboxCommand::Show { json: true } => {
             let places = |places: &[ListedPath]| {
@@ -74,7 +74,7 @@ pub(super) fn run(args: &Args, command: &SandboxCommand, supervisor: &Supervisor
             Ok(0)
         }
         SandboxCommand::Explain { path } => {
-            print(&explained(&policy, &PathRoots::of(&place), path)?);
+            print(&explained(&policy, &PathRoots::for_place(&place), path)?);
             Ok(0)
         }
         SandboxCommand::Run { command } => tried(confiner, &place, manifest.as_ref(), &keys, command),
@@ -89,7 +89,7 @@ struct KeyVariables {
 
 impl KeyVariables {
     /// The keys for the agent of `manifest`, or for goals without one.
-    fn of(catalog: &Catalog, config: &Config, manifest: Option<&Manifest>) -> Self {
+    fn collect(catalog: &Catalog, config: &Config, manifest: Option<&Manifest>) -> Self {
         let withheld = match manifest {
             Some(manifest) => withheld_from_agent(catalog, manifest, config),
             None => withheld_from_goals(catalog, config),

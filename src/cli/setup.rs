@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args, name: &str, wish: InitArgs<'_>, supervisor: &Supe
     let made = CreatedDirectory::at(&directory)?;
     git(&directory, &["init", "--quiet"], supervisor)
         .map_err(|why| Failure::new(FailureKind::Failed, why).hint("`ralph doctor` says whether git can be used"))?;
-    let place = ProjectPlace::of(directory.clone(), args.state_dir.as_deref())?;
+    let place = ProjectPlace::for_project(directory.clone(), args.state_dir.as_deref())?;
     if !init::begin(args, &place, wish, supervisor)? {
         return Ok(0);
     }

@@ -47,7 +47,7 @@ fn print_last(view: RunView, json: bool) {
     if json {
         return print_whole(view, 0, None, None);
     }
-    let style = Presentation::of_stdout(OutputFormat::Text).style;
+    let style = Presentation::for_stdout(OutputFormat::Text).style;
     let how = match view.stop_reason() {
         Some(reason) => format!("not running; the last run: {}", stop_in_words(reason)),
         None => "not running; `ralph continue` resumes the last run".to_owned(),
@@ -67,7 +67,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
             Ok(0)
         }
         Ok(ControlReply::Status { mut status }) => {
-            let style = Presentation::of_stdout(OutputFormat::Text).style;
+            let style = Presentation::for_stdout(OutputFormat::Text).style;
             // The short form works without a readable journal.
             status.view = read_view(&place.paths, &status.run).ok().map(Box::new);
             print_coloured(&in_words(&status, &how_it_runs(&status), now_ms(), style));
@@ -467,7 +467,7 @@ mod tests {
         assert_eq!(lines(&view), ["adapter   claude", "reviewer  codex/sharp"]);
         view.apply_event(1, &iteration_ended(1));
         view.apply_event(1, &by(2, "codex", Role::Review { round: 1 }));
-        let listed = RunEntry::of(&RunId("one".to_owned()), &view, true);
+        let listed = RunEntry::from_view(&RunId("one".to_owned()), &view, true);
         assert_eq!(listed.adapter, "claude", "in a list of runs, too");
         assert_eq!(lines(&view), ["adapter   claude", "reviewer  codex/sharp, reviews now"]);
         view.apply_event(2, &iteration_ended(2));

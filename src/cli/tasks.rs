@@ -68,7 +68,7 @@ fn list(socket: &Path, json: bool) -> Result<u8, Failure> {
     } else if tasks.is_empty() {
         print("no background tasks; `ralph tasks start -- COMMAND…` starts one\n");
     } else {
-        let style = Presentation::of_stdout(OutputFormat::Text).style;
+        let style = Presentation::for_stdout(OutputFormat::Text).style;
         ralph_text::console::print_coloured(&listed(&tasks, style));
     }
     Ok(0)

@@ -40,7 +40,7 @@ struct TrustedFiles {
 }
 
 impl TrustedFiles {
-    fn of(args: &Args) -> Result<Self, Failure> {
+    fn read(args: &Args) -> Result<Self, Failure> {
         let place = ProjectPlace::current(args.state_dir.as_deref())?;
         let files = OwnFiles::read(&place.project);
         let changes = match args.trust_project {
@@ -70,12 +70,12 @@ impl TrustedFiles {
 /// # Errors
 /// A [`Failure`] if the files are not trusted, and there is no user to ask or the answer was no.
 pub(super) fn place_to_run(args: &Args) -> Result<ProjectPlace, Failure> {
-    let own = TrustedFiles::of(args)?;
+    let own = TrustedFiles::read(args)?;
     if own.changes.is_empty() {
         return Ok(own.trusted());
     }
-    let somebody = console::is_answered() && !is_below_a_run();
-    if !somebody || !confirmed(&own.changes)? {
+    let is_interactive = console::is_answered() && !is_below_a_run();
+    if !is_interactive || !confirmed(&own.changes)? {
         return Err(refusal(&own.changes));
     }
     own.trust()?;
@@ -107,7 +107,7 @@ pub(super) fn place_to_look(args: &Args) -> Result<ProjectPlace, Failure> {
 
 /// As [`place_to_look`], but returns the warning instead of printing it.
 pub(super) fn place_and_what_is_left_out(args: &Args) -> Result<(ProjectPlace, Option<String>), Failure> {
-    let own = TrustedFiles::of(args)?;
+    let own = TrustedFiles::read(args)?;
     if own.changes.is_empty() {
         return Ok((own.trusted(), None));
     }
@@ -124,7 +124,7 @@ pub(super) fn place_and_what_is_left_out(args: &Args) -> Result<(ProjectPlace, O
 
 /// Carries out `ralph trust`.
 pub(super) fn run(args: &Args, show: bool, takes_back: bool) -> Result<u8, Failure> {
-    let own = TrustedFiles::of(args)?;
+    let own = TrustedFiles::read(args)?;
     if show {
         return shown(&own);
     }

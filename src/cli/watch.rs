@@ -208,7 +208,7 @@ impl StatusDisplay {
         Self {
             json,
             is_terminal: console::is_terminal() && !json,
-            columns: Presentation::of_stdout(OutputFormat::Text).style.columns,
+            columns: Presentation::for_stdout(OutputFormat::Text).style.columns,
             last: String::new(),
             lines: 0,
         }

@@ -33,7 +33,7 @@ pub(super) fn read(path: &Path) -> Result<String, Mistake> {
 }
 
 /// The text of the project's file, as it was read before. `None` if it is missing or not trusted.
-pub(super) fn of_project(file: &ProjectFile) -> Result<Option<String>, Mistake> {
+pub(super) fn project_text(file: &ProjectFile) -> Result<Option<String>, Mistake> {
     match &file.content {
         ProjectContent::Missing | ProjectContent::Untrusted => Ok(None),
         ProjectContent::Text(text) => Ok(Some(text.clone())),

@@ -37,7 +37,7 @@ pub fn load(sources: &SettingSources) -> Result<Loaded, Mistakes> {
     let mut mistakes = Vec::new();
     let texts = file_texts(sources, &mut mistakes);
     let files = texts.iter().map(|(path, text)| file::layer(path, text));
-    let rest = [env::read(&sources.env), of_flags(&sources.flags)];
+    let rest = [env::read(&sources.env), flag_layer(&sources.flags)];
     let project = sources.project.as_ref().map(|file| &*file.path);
     let mut merged = Merged::defaults::<Config>();
     let (mut notices, mut adapters) = (Vec::new(), Vec::new());
@@ -91,7 +91,7 @@ fn is_of(origin: &SettingOrigin, file: Option<&Path>) -> bool {
 fn file_texts(sources: &SettingSources, mistakes: &mut Vec<Mistake>) -> Vec<(PathBuf, String)> {
     let remembered = sources.remembered.iter().chain(&sources.user);
     let user = remembered.map(|path| (path, file::read_if_there(path)));
-    let project = sources.project.iter().map(|own| (&own.path, file::of_project(own)));
+    let project = sources.project.iter().map(|own| (&own.path, file::project_text(own)));
     let extra = sources.extra.iter().map(|path| (path, file::read(path).map(Some)));
     let mut texts = Vec::new();
     for (path, text) in user.chain(project).chain(extra) {
@@ -104,7 +104,7 @@ fn file_texts(sources: &SettingSources, mistakes: &mut Vec<Mistake>) -> Vec<(Pat
     texts
 }
 
-fn of_flags(flags: &[Flag]) -> Layer {
+fn flag_layer(flags: &[Flag]) -> Layer {
     let keys = SettingKeys::for_record::<Config>();
     let mut layer = Layer::default();
     for flag in flags {
@@ -123,7 +123,7 @@ fn of_flags(flags: &[Flag]) -> Layer {
         of_flag.take(field, &flag.key, Node::from_value(value, &origin));
         let mistakes = of_flag.mistakes.into_iter();
         match flag.key.as_str() {
-            "goals" => layer.mistakes.extend(mistakes.map(of_a_goal).take(1)),
+            "goals" => layer.mistakes.extend(mistakes.map(flag_goal_mistake).take(1)),
             _ => layer.mistakes.extend(mistakes),
         }
         layer.leaves.extend(of_flag.leaves);
@@ -132,7 +132,7 @@ fn of_flags(flags: &[Flag]) -> Layer {
 }
 
 /// Rewrites a mistake about a goal of the command line for its syntax there, which differs from that in a file.
-fn of_a_goal(mistake: Mistake) -> Mistake {
+fn flag_goal_mistake(mistake: Mistake) -> Mistake {
     match mistake {
         Mistake::IllTyped { origin, key, found, .. } => Mistake::IllTyped {
             origin,

@@ -36,7 +36,7 @@ fn width<'t>(texts: impl Iterator<Item = &'t String>) -> usize {
 
 /// Returns the settings that decide how goals run and how claims are verified, together with `more`, in the syntax of a
 /// file.
-pub(crate) fn of_verification(loaded: &Loaded, more: Value) -> Value {
+pub(crate) fn verification_settings(loaded: &Loaded, more: Value) -> Value {
     let mut settings = match more {
         Value::Object(settings) => settings,
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),

@@ -24,7 +24,7 @@ pub struct SettingSources {
 impl SettingSources {
     /// The usual sources: `ralph/config.json` in the user's configuration directory, the project's file, and the
     /// environment of this process.
-    pub fn of_project(project: ProjectFile) -> Self {
+    pub fn for_project(project: ProjectFile) -> Self {
         SettingSources {
             remembered: None,
             user: dirs::config_dir().map(|directory| directory.join("ralph").join("config.json")),

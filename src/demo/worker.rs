@@ -41,7 +41,7 @@ pub(super) fn work<W: Write>(stage: &mut DemoStage<W>, prompt: &str, plan: &Path
         return set_right(stage, prompt, cwd);
     };
     stage.headline(&task.text)?;
-    let heard = hear(stage, prompt, cwd)?;
+    let heard = read_user_messages(stage, prompt, cwd)?;
     let done = match recipes::recipe_for(&task.text) {
         Some(recipe) => follow(stage, recipe, cwd)?,
         None => note_down(stage, &task, cwd)?,
@@ -78,7 +78,7 @@ fn set_right<W: Write>(stage: &mut DemoStage<W>, prompt: &str, cwd: &Path) -> io
     for line in section(prompt, ABOUT_LAST) {
         stage.note(line)?;
     }
-    if let Some(notes) = hear(stage, prompt, cwd)? {
+    if let Some(notes) = read_user_messages(stage, prompt, cwd)? {
         commit(stage, "Note down a message", &[notes], cwd)?;
     }
     let path = cwd.join(REPAIR.path);
@@ -95,7 +95,7 @@ fn set_right<W: Write>(stage: &mut DemoStage<W>, prompt: &str, cwd: &Path) -> io
 
 /// Notes down the messages in the prompt, which is all that is possible without a model. Returns the file with the
 /// notes.
-fn hear<W: Write>(stage: &mut DemoStage<W>, prompt: &str, cwd: &Path) -> io::Result<Option<PathBuf>> {
+fn read_user_messages<W: Write>(stage: &mut DemoStage<W>, prompt: &str, cwd: &Path) -> io::Result<Option<PathBuf>> {
     let messages: Vec<&str> = section(prompt, MESSAGES).collect();
     if messages.is_empty() {
         return Ok(None);

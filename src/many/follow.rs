@@ -84,7 +84,7 @@ impl BatchFollower {
         // A batch that has ended is not running, even while its process still exists.
         let is_running = batch.end.is_none() && self.paths.is_at_work();
         let seen = |plan: &PlanName| self.runs.get(plan).map(|followed| &followed.seen);
-        Some(Board::of(batch, self.times_ms, is_running, seen))
+        Some(Board::new(batch, self.times_ms, is_running, seen))
     }
 
     fn read_batch(&mut self) {

@@ -57,7 +57,7 @@ pub(crate) enum RunStanding {
 
 impl RunEntry {
     /// The entry of `run` from its `view`; `live` if a ralph serves the run.
-    pub(crate) fn of(run: &RunId, view: &RunView, live: bool) -> Self {
+    pub(crate) fn from_view(run: &RunId, view: &RunView, live: bool) -> Self {
         let totals = view.end().map_or_else(|| view.totals(), |end| end.totals.clone());
         let (standing, state) = match view.stop_reason() {
             Some(reason) => (RunStanding::Over, stop_in_words(reason)),
@@ -106,7 +106,7 @@ impl RunEntry {
         Self {
             standing: RunStanding::Unreadable,
             state: why,
-            ..Self::of(run, &RunView::default(), false)
+            ..Self::from_view(run, &RunView::default(), false)
         }
     }
 }
@@ -122,7 +122,7 @@ mod tests {
     fn entry(events: &[Event], live: bool) -> RunEntry {
         let mut view = RunView::default();
         events.iter().for_each(|event| view.apply_event(1, event));
-        RunEntry::of(&RunId("one".to_owned()), &view, live)
+        RunEntry::from_view(&RunId("one".to_owned()), &view, live)
     }
 
     #[test]

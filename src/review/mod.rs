@@ -9,11 +9,11 @@ mod entry;
 mod local_time;
 mod projects;
 mod report;
-mod shelf;
+mod run_cache;
 
 pub(crate) use difference::{DifferenceError, DifferenceRequest, difference};
 pub(crate) use entry::{RunEntry, RunStanding};
 pub(crate) use local_time::date_time;
 pub(crate) use projects::Projects;
 pub(crate) use report::{ReportFormat, report, report_of_records, written};
-pub(crate) use shelf::RunCache;
+pub(crate) use run_cache::RunCache;

@@ -41,18 +41,18 @@ impl Projects {
     }
 
     /// The live or else the latest run of each project: live runs first, then by start time, newest first.
-    pub(crate) fn runs(&self, shelf: &RunCache) -> Vec<RunEntry> {
+    pub(crate) fn runs(&self, cache: &RunCache) -> Vec<RunEntry> {
         let mut entries = Vec::new();
         let mut past = Vec::new();
         for paths in self.all() {
             match lock::running(&paths) {
-                Some(run) => entries.push(shelf.run(&paths, &run, true)),
+                Some(run) => entries.push(cache.run(&paths, &run, true)),
                 None => past.extend(paths.latest_run().map(|run| (changed(&paths), paths, run))),
             }
         }
         past.sort_by_key(|(changed, ..)| std::cmp::Reverse(*changed));
         let past = past.into_iter().take(LISTED);
-        entries.extend(past.map(|(_, paths, run)| shelf.run(&paths, &run, false)));
+        entries.extend(past.map(|(_, paths, run)| cache.run(&paths, &run, false)));
         entries.sort_by_key(|entry| std::cmp::Reverse((entry.live, entry.started_ms)));
         entries
     }

@@ -30,8 +30,8 @@ pub(crate) fn report(paths: &ProjectPaths, run: &RunId, supervisor: &Supervisor)
     let is_running = lock::running(paths).as_ref() == Some(run);
     let view = read_view(paths, run)?;
     let mut report = match is_running && !view.is_over() {
-        true => RunReport::of_running(&view, now_ms()),
-        false => RunReport::of(&view),
+        true => RunReport::from_running(&view, now_ms()),
+        false => RunReport::from_view(&view),
     };
     add_commits(paths, &mut report, supervisor);
     Ok(report)
@@ -39,7 +39,7 @@ pub(crate) fn report(paths: &ProjectPaths, run: &RunId, supervisor: &Supervisor)
 
 /// The report of a run from its records alone, without commit ids and subjects, which only git has.
 pub(crate) fn report_of_records(view: &RunView) -> RunReport {
-    RunReport::of(view)
+    RunReport::from_view(view)
 }
 
 /// Renders a report without colours.

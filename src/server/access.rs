@@ -36,7 +36,7 @@ use tracing::warn;
 use super::{
     json::Json,
     problem::{ApiProblem, HttpResult},
-    tcp::Caller,
+    tcp::TcpClient,
 };
 
 /// Headers of every answer, unless a route sets its own.
@@ -335,7 +335,7 @@ async fn only_from_here(State(access): State<Arc<Authorizer>>, request: Request,
 
 /// Middleware that accepts requests with a token, within the rights of the token.
 async fn only_known(State(access): State<Arc<Authorizer>>, mut request: Request, next: Next) -> Response {
-    let caller = request.extensions().get::<Arc<Caller>>().map(Arc::clone);
+    let caller = request.extensions().get::<Arc<TcpClient>>().map(Arc::clone);
     match admitted(&access, &request, caller.as_deref()) {
         Ok(role) => {
             let role = match caller {
@@ -364,7 +364,7 @@ async fn only_known(State(access): State<Arc<Authorizer>>, mut request: Request,
     }
 }
 
-fn admitted(access: &Authorizer, request: &Request, caller: Option<&Caller>) -> HttpResult<ClientRole> {
+fn admitted(access: &Authorizer, request: &Request, caller: Option<&TcpClient>) -> HttpResult<ClientRole> {
     let headers = request.headers();
     let (role, proof) = access.identify(headers)?;
     let looks = is_looking(request.method());

@@ -29,7 +29,7 @@ pub(super) fn answer_of(
 ) -> HttpResult<(u32, Answer, AnswerPlace)> {
     let Path(ask) = ask.map_err(|why| ApiProblem::new(why.status(), why.body_text()))?;
     let Query(AnswerQuery { at }) = answering.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
-    let Json(answer) = body.map_err(|why| ApiProblem::of_body(&why))?;
+    let Json(answer) = body.map_err(|why| ApiProblem::invalid_body(&why))?;
     Ok((ask, answer, at))
 }
 

@@ -29,14 +29,14 @@ const PIECE_BYTES: usize = 64 * 1024;
 #[derive(Debug, Clone)]
 pub(crate) struct Archive {
     pub(super) paths: ProjectPaths,
-    desk: SharedReaders,
+    readers: SharedReaders,
 }
 
 /// The resources shared by archives of several projects.
 #[derive(Debug, Clone)]
 pub(crate) struct SharedReaders {
     supervisor: Supervisor,
-    shelf: Arc<RunCache>,
+    cache: Arc<RunCache>,
     free: Arc<Semaphore>,
     /// Permits for short lookups, which wait for no client. Every command begins with one.
     looking: Arc<Semaphore>,
@@ -46,7 +46,7 @@ impl SharedReaders {
     pub(crate) fn new(supervisor: &Supervisor) -> Self {
         Self {
             supervisor: supervisor.clone(),
-            shelf: Arc::default(),
+            cache: Arc::default(),
             free: Arc::new(Semaphore::new(READERS)),
             looking: Arc::new(Semaphore::new(LOOKERS)),
         }
@@ -57,7 +57,7 @@ impl SharedReaders {
         &self,
         work: impl FnOnce(&RunCache) -> T + Send + 'static,
     ) -> HttpResult<T> {
-        let work = move |shelf: &RunCache, _: &Supervisor| Ok(work(shelf));
+        let work = move |cache: &RunCache, _: &Supervisor| Ok(work(cache));
         self.work(&self.looking, work).await.map(|(done, _)| done)
     }
 
@@ -77,32 +77,32 @@ impl SharedReaders {
     ) -> HttpResult<(T, OwnedSemaphorePermit)> {
         let permit = Arc::clone(permits).acquire_owned().await;
         let permit = permit.map_err(|_| ApiProblem::failed("the server is stopping"))?;
-        let desk = self.clone();
-        let done = tokio::task::spawn_blocking(move || work(&desk.shelf, &desk.supervisor)).await;
+        let readers = self.clone();
+        let done = tokio::task::spawn_blocking(move || work(&readers.cache, &readers.supervisor)).await;
         let done = done.map_err(|error| ApiProblem::failed(error.to_string()))??;
         Ok((done, permit))
     }
 }
 
 impl Archive {
-    pub(crate) fn new(paths: ProjectPaths, desk: SharedReaders) -> Self {
-        Self { paths, desk }
+    pub(crate) fn new(paths: ProjectPaths, readers: SharedReaders) -> Self {
+        Self { paths, readers }
     }
 
     /// All runs, the latest first.
     pub(super) async fn runs(&self) -> HttpResult<Vec<RunEntry>> {
         let paths = self.paths.clone();
-        self.desk.look(move |shelf| shelf.runs(&paths)).await
+        self.readers.look(move |cache| cache.runs(&paths)).await
     }
 
     /// Returns the run of this name, if it exists. The name is compared and never becomes part of a path.
     pub(super) fn find(&self, name: &str) -> Option<StoredRun> {
         let runs = self.paths.run_ids();
         let run = runs.into_iter().find(|run| run.0 == name)?;
-        Some(self.kept_of(run))
+        Some(self.stored_run(run))
     }
 
-    pub(crate) fn kept_of(&self, run: RunId) -> StoredRun {
+    pub(crate) fn stored_run(&self, run: RunId) -> StoredRun {
         StoredRun {
             archive: self.clone(),
             run,
@@ -150,8 +150,8 @@ impl StoredRun {
     /// The run's entry in a list. `live` says whether a ralph serves the run.
     pub(super) async fn entry(&self, live: bool) -> HttpResult<RunEntry> {
         let (paths, run) = (self.archive.paths.clone(), self.run.clone());
-        let looked = move |shelf: &RunCache| shelf.run(&paths, &run, live);
-        self.archive.desk.look(looked).await
+        let looked = move |cache: &RunCache| cache.run(&paths, &run, live);
+        self.archive.readers.look(looked).await
     }
 
     /// Does `work` on a thread for blocking work.
@@ -161,7 +161,7 @@ impl StoredRun {
     ) -> HttpResult<(T, OwnedSemaphorePermit)> {
         let (paths, run) = (self.archive.paths.clone(), self.run.clone());
         let read = move |_: &RunCache, supervisor: &Supervisor| work(&paths, &run, supervisor);
-        self.archive.desk.read(read).await
+        self.archive.readers.read(read).await
     }
 }
 
@@ -178,7 +178,7 @@ pub(super) fn in_pieces(bytes: Vec<u8>, permit: OwnedSemaphorePermit) -> Body {
 }
 
 /// Turns the error of reading a journal into an answer.
-pub(super) fn of_journal(error: &JournalError) -> ApiProblem {
+pub(super) fn journal_problem(error: &JournalError) -> ApiProblem {
     match error {
         JournalError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
             ApiProblem::not_found("there is no journal of this run")
@@ -193,12 +193,12 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_looks_waits_for_no_client_that_takes_its_time() {
-        let desk = SharedReaders::new(&Supervisor::default());
+        let readers = SharedReaders::new(&Supervisor::default());
         let mut taking = Vec::new();
         for _ in 0..READERS {
-            let (_, permit) = desk.read(|_, _| Ok(())).await.unwrap();
+            let (_, permit) = readers.read(|_, _| Ok(())).await.unwrap();
             taking.push(permit);
         }
-        assert_eq!(desk.look(|_| 7).await, Ok(7));
+        assert_eq!(readers.look(|_| 7).await, Ok(7));
     }
 }

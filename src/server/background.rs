@@ -57,10 +57,10 @@ pub(super) struct OutputQuery {
 
 pub(super) async fn list(
     State(served): State<Arc<ServedRun>>,
-    Extension(kept): Extension<StoredRun>,
+    Extension(stored): Extension<StoredRun>,
 ) -> HttpResult<Json<Vec<BackgroundEntry>>> {
     let tasks = served.background();
-    let entries = kept.read(move |paths, run, _| {
+    let entries = stored.read(move |paths, run, _| {
         let now_ms = now_ms();
         Ok(tasks.iter().map(|task| entry(paths, run, task, now_ms)).collect())
     });
@@ -78,7 +78,7 @@ pub(super) async fn start(
             "programs are started on the run's own socket alone: `ralph tasks start -- COMMAND…` in the project",
         ));
     }
-    let Json(StartBackground { command }) = body.map_err(|why| ApiProblem::of_body(&why))?;
+    let Json(StartBackground { command }) = body.map_err(|why| ApiProblem::invalid_body(&why))?;
     let (number, text) = served.start_background(command, role).await?;
     Ok(Json(StartedBackground { number, text }))
 }
@@ -94,17 +94,17 @@ pub(super) async fn cancel(
 
 pub(super) async fn output(
     State(served): State<Arc<ServedRun>>,
-    Extension(kept): Extension<StoredRun>,
+    Extension(stored): Extension<StoredRun>,
     number: Result<Path<u32>, PathRejection>,
-    wanted: Result<Query<OutputQuery>, QueryRejection>,
+    query: Result<Query<OutputQuery>, QueryRejection>,
 ) -> HttpResult<Response> {
     let Path(number) = number.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
-    let Query(OutputQuery { from, last }) = wanted.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
+    let Query(OutputQuery { from, last }) = query.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
     let unknown = || ApiProblem::not_found(format!("there is no background task {number}; GET /tasks lists them"));
     let mut tasks = served.background().into_iter();
     // The state is read before the output: if the task has ended by then, the output is complete.
     let task = tasks.find(|task| task.number == number).ok_or_else(unknown)?;
-    let read = kept.read(move |paths, run, _| {
+    let read = stored.read(move |paths, run, _| {
         let dir = paths.run(run).background(number);
         let from = match last {
             Some(last) => task_output::tail_start(&dir, last),

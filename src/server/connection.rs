@@ -52,22 +52,22 @@ pub(super) struct Timeouts {
 }
 
 impl Timeouts {
-    pub(super) fn of_this_process() -> Self {
-        let patience = Self {
+    pub(super) fn from_env() -> Self {
+        let timeouts = Self {
             headers: Duration::from_secs(10),
             body: Duration::from_secs(10),
             reading: Duration::from_secs(60),
         };
         match env::var("RALPH_TEST_SERVER_PATIENCE_MS") {
             Ok(ms) if cfg!(debug_assertions) => {
-                let all = ms.parse().map(Duration::from_millis).unwrap_or(patience.headers);
+                let all = ms.parse().map(Duration::from_millis).unwrap_or(timeouts.headers);
                 Self {
                     headers: all,
                     body: all,
                     reading: all,
                 }
             }
-            Ok(_) | Err(_) => patience,
+            Ok(_) | Err(_) => timeouts,
         }
     }
 }
@@ -77,12 +77,12 @@ impl Timeouts {
 pub(super) async fn serve_connection(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     routes: Router,
-    patience: Timeouts,
+    timeouts: Timeouts,
     mut stages: watch::Receiver<ServerStage>,
 ) {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(patience.headers)
+        .header_read_timeout(timeouts.headers)
         .max_buf_size(HEADERS_CAP_BYTES)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
     let mut connection = pin!(connection);
@@ -95,13 +95,13 @@ pub(super) async fn serve_connection(
 }
 
 /// Middleware that reads the whole request body, within its size limit and in time, before a route sees it.
-pub(super) async fn take_body(State(patience): State<Timeouts>, request: Request, next: Next) -> Response {
+pub(super) async fn take_body(State(timeouts): State<Timeouts>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
-    let problem = match timeout(patience.body, whole(body)).await {
+    let problem = match timeout(timeouts.body, whole(body)).await {
         Ok(Ok(body)) => return next.run(Request::from_parts(parts, Body::from(body))).await,
         Ok(Err(problem)) => problem,
         Err(_) => {
-            let detail = format!("the body of the request took longer than {} s", patience.body.as_secs());
+            let detail = format!("the body of the request took longer than {} s", timeouts.body.as_secs());
             ApiProblem::new(StatusCode::REQUEST_TIMEOUT, detail)
         }
     };
@@ -131,16 +131,16 @@ async fn whole(body: Body) -> Result<Bytes, ApiProblem> {
 #[derive(Debug)]
 pub(super) struct WriteTimeout<S> {
     stream: S,
-    patience: Duration,
+    timeout: Duration,
     /// Runs while writing is blocked.
     waits: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> WriteTimeout<S> {
-    pub(super) fn new(stream: S, patience: Duration) -> Self {
+    pub(super) fn new(stream: S, timeout: Duration) -> Self {
         Self {
             stream,
-            patience,
+            timeout,
             waits: None,
         }
     }
@@ -151,8 +151,8 @@ impl<S> WriteTimeout<S> {
             self.waits = None;
             return written;
         }
-        let patience = self.patience;
-        let waits = self.waits.get_or_insert_with(|| Box::pin(sleep(patience)));
+        let timeout = self.timeout;
+        let waits = self.waits.get_or_insert_with(|| Box::pin(sleep(timeout)));
         ready!(waits.as_mut().poll(context));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }

@@ -70,10 +70,10 @@ pub(super) async fn events(
     State(served): State<Arc<ServedRun>>,
     Extension(role): Extension<ClientRole>,
     headers: HeaderMap,
-    wanted: Result<Query<EventsQuery>, QueryRejection>,
+    query: Result<Query<EventsQuery>, QueryRejection>,
 ) -> HttpResult<Response> {
-    let Query(wanted) = wanted.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
-    let (first, snapshot) = match first_record(&wanted, &headers, served.records())? {
+    let Query(query) = query.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
+    let (first, snapshot) = match first_record(&query, &headers, served.records())? {
         Some(first) => (first, None),
         None => {
             let status = served.whole_status(role).await?;
@@ -81,8 +81,8 @@ pub(super) async fn events(
             (records, Some(snapshot(&status)?))
         }
     };
-    let subscription = served.subscribe(first, wanted.terminal);
-    let events = stream::iter(snapshot).chain(follow(served, subscription, wanted));
+    let subscription = served.subscribe(first, query.terminal);
+    let events = stream::iter(snapshot).chain(follow(served, subscription, query));
     Ok(Sse::new(events.map(Ok::<_, Infallible>))
         .keep_alive(heartbeat())
         .into_response())
@@ -116,8 +116,8 @@ pub(super) fn over(exit: Option<u8>) -> Event {
 ///
 /// # Errors
 /// If the number is beyond the next record.
-pub(super) fn first_record(wanted: &EventsQuery, headers: &HeaderMap, records: u64) -> HttpResult<Option<u64>> {
-    let first = said(wanted, headers)?;
+pub(super) fn first_record(query: &EventsQuery, headers: &HeaderMap, records: u64) -> HttpResult<Option<u64>> {
+    let first = said(query, headers)?;
     match first.filter(|first| *first > records) {
         Some(first) => Err(ApiProblem::bad_request(format!(
             "the run has {records} records so far: there is none before number {first}"
@@ -126,7 +126,7 @@ pub(super) fn first_record(wanted: &EventsQuery, headers: &HeaderMap, records: u
     }
 }
 
-fn said(wanted: &EventsQuery, headers: &HeaderMap) -> HttpResult<Option<u64>> {
+fn said(query: &EventsQuery, headers: &HeaderMap) -> HttpResult<Option<u64>> {
     let after = |seq: u64| {
         let next = seq.checked_add(1);
         next.ok_or_else(|| ApiProblem::bad_request("there is no record after that number"))
@@ -137,7 +137,7 @@ fn said(wanted: &EventsQuery, headers: &HeaderMap) -> HttpResult<Option<u64>> {
         let seq = seq.ok_or_else(|| ApiProblem::bad_request("Last-Event-ID is not the number of a record"))?;
         return after(seq).map(Some);
     }
-    match (wanted.after, wanted.from) {
+    match (query.after, query.from) {
         (Some(_), Some(_)) => Err(ApiProblem::bad_request("`after` and `from` exclude each other")),
         (Some(seq), None) => after(seq).map(Some),
         (None, from) => Ok(from),
@@ -145,7 +145,7 @@ fn said(wanted: &EventsQuery, headers: &HeaderMap) -> HttpResult<Option<u64>> {
 }
 
 /// Streams the events of `subscription` to the end of the run.
-fn follow(served: Arc<ServedRun>, subscription: Subscription, wanted: EventsQuery) -> impl Stream<Item = Event> {
+fn follow(served: Arc<ServedRun>, subscription: Subscription, query: EventsQuery) -> impl Stream<Item = Event> {
     let state = (Some(subscription), served);
     let pieces = stream::unfold(state, move |(subscription, served)| async move {
         let mut subscription = subscription?;
@@ -153,9 +153,9 @@ fn follow(served: Arc<ServedRun>, subscription: Subscription, wanted: EventsQuer
             // A fast client must not starve the others.
             tokio::task::consume_budget().await;
             let Some(event) = subscription.next_event().await else {
-                return Some((end(&served, wanted), (None, served)));
+                return Some((end(&served, query), (None, served)));
             };
-            if let Some(event) = written(&event, wanted) {
+            if let Some(event) = written(&event, query) {
                 return Some((vec![event], (Some(subscription), served)));
             }
         }
@@ -164,9 +164,9 @@ fn follow(served: Arc<ServedRun>, subscription: Subscription, wanted: EventsQuer
 }
 
 /// The events at the end of a stream.
-fn end(served: &ServedRun, wanted: EventsQuery) -> Vec<Event> {
+fn end(served: &ServedRun, query: EventsQuery) -> Vec<Event> {
     let mut events = Vec::new();
-    if wanted.last {
+    if query.last {
         let status = served.last_status();
         events.extend(snapshot(&status));
         let report = status.view.as_deref().map(review::report_of_records);
@@ -178,10 +178,10 @@ fn end(served: &ServedRun, wanted: EventsQuery) -> Vec<Event> {
 }
 
 /// Formats an event for sending; `None` if the client does not want it.
-fn written(event: &UiEvent, wanted: EventsQuery) -> Option<Event> {
+fn written(event: &UiEvent, query: EventsQuery) -> Option<Event> {
     match event {
-        UiEvent::Record(record) => Some(of_record(record, wanted.words)),
-        UiEvent::Detail(detail) if wanted.details => {
+        UiEvent::Record(record) => Some(record_event(record, query.words)),
+        UiEvent::Detail(detail) if query.details => {
             let data = json!({
                 "atMs": detail.at_ms,
                 "iteration": detail.iteration,
@@ -208,7 +208,7 @@ pub(super) fn skipped(bytes: u64) -> Event {
     Event::default().event("skipped").data(data.to_string())
 }
 
-pub(super) fn of_record(record: &Record, words: bool) -> Event {
+pub(super) fn record_event(record: &Record, words: bool) -> Event {
     let narrated = NarratedRecord {
         seq: record.seq,
         at_ms: record.at_ms,

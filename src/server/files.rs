@@ -26,7 +26,7 @@ use serde::Deserialize;
 use crate::review::{self, DifferenceError, DifferenceRequest, ReportFormat, difference, written};
 
 use super::{
-    archive::{StoredRun, in_pieces, of_journal},
+    archive::{StoredRun, in_pieces, journal_problem},
     problem::{ApiProblem, HttpResult},
 };
 
@@ -55,8 +55,8 @@ impl<S: Sync> FromRequestParts<S> for StoredRun {
                 "an agent is shown how its run stands, not what is kept of runs",
             ));
         }
-        let kept = parts.extensions.get().cloned();
-        kept.ok_or_else(|| ApiProblem::not_found("there is no such run"))
+        let stored = parts.extensions.get().cloned();
+        stored.ok_or_else(|| ApiProblem::not_found("there is no such run"))
     }
 }
 
@@ -73,12 +73,12 @@ pub(super) struct DiffQuery {
 }
 
 pub(super) async fn diff(
-    kept: StoredRun,
+    stored: StoredRun,
     n: Result<Path<u32>, PathRejection>,
-    wanted: Result<Query<DiffQuery>, QueryRejection>,
+    query: Result<Query<DiffQuery>, QueryRejection>,
 ) -> HttpResult<Response> {
     let Path(n) = n.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
-    let Query(DiffQuery { stat, since }) = wanted.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
+    let Query(DiffQuery { stat, since }) = query.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
     let detail = match stat {
         true => DiffDetail::Stat { columns: COLUMNS },
         false => DiffDetail::Patch,
@@ -88,9 +88,9 @@ pub(super) async fn diff(
         since,
         detail,
         colour: DiffColour::No,
-        include: kept.include().to_vec(),
+        include: stored.include().to_vec(),
     };
-    let made = kept.read(move |paths, run, supervisor| {
+    let made = stored.read(move |paths, run, supervisor| {
         difference(paths, run, request, supervisor).map_err(|error| match error {
             DifferenceError::Git(GitError::NoCheckpoint { .. }) | DifferenceError::NoRepository(_) => {
                 ApiProblem::not_found(with_causes(&error))
@@ -105,7 +105,7 @@ pub(super) async fn diff(
     } else {
         "text/x-diff"
     };
-    let mut response = of_kind(kind, in_pieces(made.bytes, permit));
+    let mut response = with_content_type(kind, in_pieces(made.bytes, permit));
     if let Some(whole) = made.whole.and_then(|whole| HeaderValue::from_str(&whole).ok()) {
         response.headers_mut().insert(TRUNCATED, whole);
     }
@@ -133,32 +133,32 @@ enum ReportQueryFormat {
 }
 
 pub(super) async fn report(
-    kept: StoredRun,
-    wanted: Result<Query<ReportQuery>, QueryRejection>,
+    stored: StoredRun,
+    query: Result<Query<ReportQuery>, QueryRejection>,
 ) -> HttpResult<Response> {
-    let Query(ReportQuery { format }) = wanted.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
+    let Query(ReportQuery { format }) = query.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
     let (format, kind) = match format {
         ReportQueryFormat::Text => (ReportFormat::Text, "text/plain; charset=utf-8"),
         ReportQueryFormat::Markdown => (ReportFormat::Markdown, "text/markdown; charset=utf-8"),
         ReportQueryFormat::Json => (ReportFormat::Json, "application/json"),
     };
-    let made = kept.read(move |paths, run, supervisor| {
-        let report = review::report(paths, run, supervisor).map_err(|error| of_journal(&error))?;
+    let made = stored.read(move |paths, run, supervisor| {
+        let report = review::report(paths, run, supervisor).map_err(|error| journal_problem(&error))?;
         Ok(written(&report, format).into_bytes())
     });
     let (made, permit) = made.await?;
-    Ok(of_kind(kind, in_pieces(made, permit)))
+    Ok(with_content_type(kind, in_pieces(made, permit)))
 }
 
-pub(super) async fn cast(kept: StoredRun, n: Result<Path<u32>, PathRejection>) -> HttpResult<Response> {
+pub(super) async fn cast(stored: StoredRun, n: Result<Path<u32>, PathRejection>) -> HttpResult<Response> {
     let Path(n) = n.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
-    let path = kept.recording(n);
-    let opened = kept.read(move |_, _, _| {
+    let path = stored.recording(n);
+    let opened = stored.read(move |_, _, _| {
         recording::open(&path).map_err(|_| ApiProblem::not_found(format!("there is no recording of iteration {n}")))
     });
     let (file, _) = opened.await?;
-    let chunks = stream::try_unfold((kept, file), |(kept, file)| async move {
-        let (read, _) = kept
+    let chunks = stream::try_unfold((stored, file), |(stored, file)| async move {
+        let (read, _) = stored
             .read(move |_, _, _| {
                 let mut chunk = Vec::new();
                 let read = (&file).take(CHUNK_BYTES).read_to_end(&mut chunk);
@@ -168,11 +168,11 @@ pub(super) async fn cast(kept: StoredRun, n: Result<Path<u32>, PathRejection>) -
             .await
             .map_err(|_| std::io::Error::other("the recording cannot be read"))?;
         let (chunk, file) = read;
-        Ok::<_, std::io::Error>((!chunk.is_empty()).then(|| (Bytes::from(chunk), (kept, file))))
+        Ok::<_, std::io::Error>((!chunk.is_empty()).then(|| (Bytes::from(chunk), (stored, file))))
     });
-    Ok(of_kind("application/x-asciicast", Body::from_stream(chunks)))
+    Ok(with_content_type("application/x-asciicast", Body::from_stream(chunks)))
 }
 
-fn of_kind(kind: &'static str, body: Body) -> Response {
+fn with_content_type(kind: &'static str, body: Body) -> Response {
     ([(CONTENT_TYPE, kind)], body).into_response()
 }

@@ -57,13 +57,13 @@ const PASSED_BACK: [HeaderName; 4] = [CONTENT_TYPE, ETAG, CACHE_CONTROL, TRUNCAT
 struct Gateway {
     projects: Arc<Projects>,
     batches: Arc<Batches>,
-    desk: SharedReaders,
+    readers: SharedReaders,
     past: Router,
 }
 
 /// A run that was found.
 struct LocatedRun {
-    kept: StoredRun,
+    stored: StoredRun,
     /// The socket of the ralph that serves the run, if any.
     socket: Option<PathBuf>,
 }
@@ -81,16 +81,16 @@ pub(crate) async fn serve(
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let Listening { listener, access } = listening;
-    let patience = Timeouts::of_this_process();
-    let routes = routes(root, supervisor).layer(from_fn_with_state(patience, take_body));
+    let timeouts = Timeouts::from_env();
+    let routes = routes(root, supervisor).layer(from_fn_with_state(timeouts, take_body));
     let routes = access.guard(routes, page::routes());
     let (stage, stages) = watch::channel(ServerStage::Open);
     let socket = Socket::bind(socket).inspect_err(|error| warn!(path = %socket.display(), %error, "no socket"));
     let mut serving = pin!(async {
-        let over_tcp = serve_tcp(listener, routes.clone(), patience, stages.clone());
+        let over_tcp = serve_tcp(listener, routes.clone(), timeouts, stages.clone());
         let over_socket = async {
             if let Ok(socket) = socket {
-                socket.serve(routes.clone(), Box::new(role_of), patience, stages).await;
+                socket.serve(routes.clone(), Box::new(role_of), timeouts, stages).await;
             }
         };
         tokio::join!(over_tcp, over_socket).0
@@ -118,7 +118,7 @@ fn routes(root: PathBuf, supervisor: &Supervisor) -> Router {
     let gateway = Gateway {
         batches: Arc::new(Batches::below(root, Arc::clone(&projects))),
         projects,
-        desk: SharedReaders::new(supervisor),
+        readers: SharedReaders::new(supervisor),
         past: past::routes(),
     };
     Router::new()
@@ -149,25 +149,25 @@ async fn not_for_an_agent(
 
 async fn list(State(gateway): State<Arc<Gateway>>) -> HttpResult<Json<Vec<RunEntry>>> {
     let projects = Arc::clone(&gateway.projects);
-    let runs = gateway.desk.look(move |shelf| projects.runs(shelf)).await?;
+    let runs = gateway.readers.look(move |cache| projects.runs(cache)).await?;
     Ok(Json(runs))
 }
 
 async fn batches(State(gateway): State<Arc<Gateway>>) -> HttpResult<Json<Vec<BatchEntry>>> {
     let batches = Arc::clone(&gateway.batches);
-    Ok(Json(gateway.desk.look(move |_| batches.list()).await?))
+    Ok(Json(gateway.readers.look(move |_| batches.list()).await?))
 }
 
 async fn batch(State(gateway): State<Arc<Gateway>>, Path(id): Path<String>) -> HttpResult<Json<BatchEntry>> {
     let batches = Arc::clone(&gateway.batches);
-    let found = gateway.desk.look(move |_| batches.find(&id).ok_or(id)).await?;
+    let found = gateway.readers.look(move |_| batches.find(&id).ok_or(id)).await?;
     let missing = |id| ApiProblem::not_found(format!("there is no batch `{id}`; GET /batches lists them"));
     found.map(Json).map_err(missing)
 }
 
 async fn one(State(gateway): State<Arc<Gateway>>, Path(id): Path<String>) -> HttpResult<Json<RunEntry>> {
-    let LocatedRun { kept, socket } = gateway.find(id).await?;
-    Ok(Json(kept.entry(socket.is_some()).await?))
+    let LocatedRun { stored, socket } = gateway.find(id).await?;
+    Ok(Json(stored.entry(socket.is_some()).await?))
 }
 
 async fn pass_on(
@@ -176,9 +176,9 @@ async fn pass_on(
     Path((id, _)): Path<(String, String)>,
     request: Request,
 ) -> HttpResult<Response> {
-    let LocatedRun { kept, socket } = gateway.find(id).await?;
+    let LocatedRun { stored, socket } = gateway.find(id).await?;
     let Some(socket) = socket else {
-        return handed_on(&gateway.past, role, Some(kept), request).await;
+        return handed_on(&gateway.past, role, Some(stored), request).await;
     };
     let route = route_of_run(request.uri().path_and_query().map_or("", |path| path.as_str()));
     let route = route.ok_or_else(no_route_of_run)?.to_owned();
@@ -201,7 +201,7 @@ async fn pass_on(
         // The run has ended since it was found.
         Err(ControlError::NotRunning) => {
             let request = Request::from_parts(parts, Body::from(body));
-            handed_on(&gateway.past, role, Some(kept), request).await
+            handed_on(&gateway.past, role, Some(stored), request).await
         }
         Err(error) => Err(ApiProblem::new(StatusCode::BAD_GATEWAY, error.to_string())),
     }
@@ -224,12 +224,12 @@ impl Gateway {
     /// Finds a run. The name is compared and never becomes part of a path.
     async fn find(&self, id: String) -> HttpResult<LocatedRun> {
         let projects = Arc::clone(&self.projects);
-        let found = self.desk.look(move |_| projects.find(&id).ok_or(id)).await?;
+        let found = self.readers.look(move |_| projects.find(&id).ok_or(id)).await?;
         let (paths, run, is_live) =
             found.map_err(|id| ApiProblem::not_found(format!("there is no run `{id}`; GET /runs lists them")))?;
         Ok(LocatedRun {
             socket: is_live.then(|| paths.socket()),
-            kept: Archive::new(paths, self.desk.clone()).kept_of(run),
+            stored: Archive::new(paths, self.readers.clone()).stored_run(run),
         })
     }
 }

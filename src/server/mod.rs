@@ -127,12 +127,12 @@ impl RunServer {
         };
         let (stage, stages) = watch::channel(ServerStage::Open);
         let (serving, served_out) = mpsc::channel(1);
-        let patience = Timeouts::of_this_process();
-        let routes = routes::router(Arc::clone(&served), run).layer(from_fn_with_state(patience, take_body));
+        let timeouts = Timeouts::from_env();
+        let routes = routes::router(Arc::clone(&served), run).layer(from_fn_with_state(timeouts, take_body));
         let serve = move || {
             runtime.block_on(async {
-                let over_tcp = over_tcp(listening, routes.clone(), patience, stages.clone());
-                let over_socket = socket.serve(routes.merge(page::routes()), role_of, patience, stages);
+                let over_tcp = over_tcp(listening, routes.clone(), timeouts, stages.clone());
+                let over_socket = socket.serve(routes.merge(page::routes()), role_of, timeouts, stages);
                 tokio::join!(over_tcp, over_socket);
             });
             drop(serving);
@@ -167,14 +167,14 @@ impl RunServer {
 async fn over_tcp(
     listening: Option<Listening>,
     routes: Router,
-    patience: Timeouts,
+    timeouts: Timeouts,
     stages: watch::Receiver<ServerStage>,
 ) {
     let Some(Listening { listener, access }) = listening else {
         return;
     };
     let routes = access.guard(routes, page::routes());
-    if let Err(error) = serve_tcp(listener, routes, patience, stages).await {
+    if let Err(error) = serve_tcp(listener, routes, timeouts, stages).await {
         warn!(address = %access.address(), %error, "nothing can be served at this address");
     }
 }

@@ -106,7 +106,7 @@ static FILES: &[PageFile] = &[
 
 /// The routes of the page and its files, which contain no data of runs.
 pub(super) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
-    let assets: Arc<[Asset]> = FILES.iter().map(Asset::of).collect();
+    let assets: Arc<[Asset]> = FILES.iter().map(Asset::new).collect();
     let page = Arc::clone(&assets);
     let index = move |headers: HeaderMap| async move { page[0].answer(&headers) };
     let asset = move |Path(name): Path<String>, headers: HeaderMap| async move {
@@ -118,7 +118,7 @@ pub(super) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
 }
 
 impl Asset {
-    fn of(file: &'static PageFile) -> Self {
+    fn new(file: &'static PageFile) -> Self {
         Self {
             file,
             served: OnceLock::new(),
@@ -126,7 +126,7 @@ impl Asset {
     }
 
     fn answer(&self, asked: &HeaderMap) -> Response {
-        let served = self.served.get_or_init(|| EncodedFile::of(self.file));
+        let served = self.served.get_or_init(|| EncodedFile::encode(self.file));
         let headers: [(HeaderName, HeaderValue); 6] = [
             (ETAG, served.tag.clone()),
             // The browser revalidates every time, since a newer ralph may serve this address next; the answer is 304 if
@@ -155,7 +155,7 @@ fn takes_deflate(asked: &HeaderMap) -> bool {
 }
 
 impl EncodedFile {
-    fn of(file: &PageFile) -> Self {
+    fn encode(file: &PageFile) -> Self {
         let mut hasher = DefaultHasher::new();
         file.bytes.hash(&mut hasher);
         let tag = format!("\"{:016x}\"", hasher.finish());
@@ -204,7 +204,10 @@ mod tests {
     fn every_file_of_the_page_is_served_and_all_of_them_are_small() {
         let served: BTreeSet<String> = FILES.iter().map(|file| file.name.to_owned()).collect();
         assert_eq!(served, files_on_disk());
-        let bytes: usize = FILES.iter().map(|file| EncodedFile::of(file).compressed.len()).sum();
+        let bytes: usize = FILES
+            .iter()
+            .map(|file| EncodedFile::encode(file).compressed.len())
+            .sum();
         assert!(bytes <= MOST_BYTES, "{bytes} bytes");
     }
 

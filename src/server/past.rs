@@ -28,8 +28,8 @@ use crate::driver::{self, DeferredMessage, LeaveOutcome, OpenError, read_view, s
 
 use super::{
     answering::{AnswerQuery, answer_of},
-    archive::{StoredRun, of_journal},
-    events::{EventsQuery, first_record, of_record, over, snapshot},
+    archive::{StoredRun, journal_problem},
+    events::{EventsQuery, first_record, over, record_event, snapshot},
     files,
     json::Json,
     problem::{ApiProblem, HttpResult},
@@ -49,14 +49,14 @@ pub(super) fn routes() -> Router {
         .route("/asks", get(asks))
         .route("/asks/{id}", post(answer))
         .route("/events", get(events))
-        .route("/terminal", get(terminal::of_past))
+        .route("/terminal", get(terminal::past_terminal))
         .merge(files::routes())
         .fallback(nothing_to_do)
         .method_not_allowed_fallback(nothing_to_do)
 }
 
-async fn view(kept: &StoredRun) -> HttpResult<RunView> {
-    let read = kept.read(|paths, run, _| read_view(paths, run).map_err(|error| of_journal(&error)));
+async fn view(stored: &StoredRun) -> HttpResult<RunView> {
+    let read = stored.read(|paths, run, _| read_view(paths, run).map_err(|error| journal_problem(&error)));
     read.await.map(|(view, _)| view)
 }
 
@@ -66,25 +66,25 @@ fn whole(view: RunView) -> RunStatus {
     status
 }
 
-async fn run(kept: StoredRun, headers: HeaderMap) -> HttpResult<Response> {
-    Ok(tagged(&headers, &whole(view(&kept).await?)))
+async fn run(stored: StoredRun, headers: HeaderMap) -> HttpResult<Response> {
+    Ok(tagged(&headers, &whole(view(&stored).await?)))
 }
 
-async fn status(kept: StoredRun) -> HttpResult<Json<RunStatus>> {
-    Ok(Json(status_of(&view(&kept).await?, 0, None)))
+async fn status(stored: StoredRun) -> HttpResult<Json<RunStatus>> {
+    Ok(Json(status_of(&view(&stored).await?, 0, None)))
 }
 
-async fn plan(kept: StoredRun) -> HttpResult<Json<Value>> {
-    Ok(Json(plan_json(&view(&kept).await?)))
+async fn plan(stored: StoredRun) -> HttpResult<Json<Value>> {
+    Ok(Json(plan_json(&view(&stored).await?)))
 }
 
-async fn asks(kept: StoredRun) -> HttpResult<Json<Value>> {
-    Ok(Json(asks_json(&view(&kept).await?)))
+async fn asks(stored: StoredRun) -> HttpResult<Json<Value>> {
+    Ok(Json(asks_json(&view(&stored).await?)))
 }
 
 /// Stores the answer for the `ralph continue` that delivers it, as `ralph answer` does.
 async fn answer(
-    kept: StoredRun,
+    stored: StoredRun,
     Extension(role): Extension<ClientRole>,
     ask: Result<Path<u32>, PathRejection>,
     answering: Result<Query<AnswerQuery>, QueryRejection>,
@@ -105,7 +105,7 @@ async fn answer(
         )));
     }
     let message = DeferredMessage::Answer { ask, answer, at };
-    let left = kept.read(move |paths, run, _| {
+    let left = stored.read(move |paths, run, _| {
         if paths.latest_run().as_ref() != Some(run) {
             return Err(ApiProblem::conflict(
                 "this project has a later run: only the last one accepts answers",
@@ -135,36 +135,36 @@ async fn answer(
 }
 
 async fn events(
-    kept: StoredRun,
+    stored: StoredRun,
     headers: HeaderMap,
-    wanted: Result<Query<EventsQuery>, QueryRejection>,
+    query: Result<Query<EventsQuery>, QueryRejection>,
 ) -> HttpResult<Response> {
-    let Query(wanted) = wanted.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
-    let view = view(&kept).await?;
+    let Query(query) = query.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
+    let view = view(&stored).await?;
     let (records, exit) = (view.records, view.stop_reason().map(|reason| reason.exit_code()));
     let state = snapshot(&whole(view))?;
-    let (first, snapshot) = match first_record(&wanted, &headers, records)? {
+    let (first, snapshot) = match first_record(&query, &headers, records)? {
         Some(first) => (first, None),
         None => (records, Some(state.clone())),
     };
-    let end = wanted.last.then_some(state).into_iter().chain([over(exit)]);
-    let reader = JournalReader::open(&kept.journal()).map_err(|error| of_journal(&error))?;
-    let recorded = stream::unfold((kept, Some(reader)), move |(kept, reader)| async move {
+    let end = query.last.then_some(state).into_iter().chain([over(exit)]);
+    let reader = JournalReader::open(&stored.journal()).map_err(|error| journal_problem(&error))?;
+    let recorded = stream::unfold((stored, Some(reader)), move |(stored, reader)| async move {
         let mut reader = reader?;
-        let read = kept.read(move |_, _, _| {
+        let read = stored.read(move |_, _, _| {
             let mut events = Vec::new();
             while events.len() < RECORDS
                 && reader.next_seq() < records
                 && let Ok(Some(record)) = reader.next_record()
             {
-                events.extend((record.seq >= first).then(|| of_record(&record, wanted.words)));
+                events.extend((record.seq >= first).then(|| record_event(&record, query.words)));
             }
             // The end of the journal, or an unreadable record.
             let goes_on = events.len() == RECORDS;
             Ok((events, goes_on.then_some(reader)))
         });
         let ((events, reader), _) = read.await.ok()?;
-        Some((stream::iter(events), (kept, reader)))
+        Some((stream::iter(events), (stored, reader)))
     });
     let events = stream::iter(snapshot)
         .chain(recorded.flatten())
@@ -172,12 +172,12 @@ async fn events(
     Ok(Sse::new(events.map(Ok::<_, Infallible>)).into_response())
 }
 
-async fn nothing_to_do(kept: StoredRun, method: Method) -> ApiProblem {
+async fn nothing_to_do(stored: StoredRun, method: Method) -> ApiProblem {
     match method {
         Method::GET | Method::HEAD => ApiProblem::not_found("no such route of a past run; GET /doc lists the routes"),
         _ => ApiProblem::conflict(format!(
             "run {} is not active (read-only); `ralph` in its project resumes it or starts the next",
-            kept.run()
+            stored.run()
         )),
     }
 }

@@ -31,7 +31,7 @@ pub(super) struct Body<'a> {
 
 impl ApiProblem {
     /// The body of the request does not fit the route.
-    pub(super) fn of_body(why: &JsonRejection) -> Self {
+    pub(super) fn invalid_body(why: &JsonRejection) -> Self {
         Self::new(why.status(), why.body_text())
     }
 

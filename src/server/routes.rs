@@ -49,7 +49,7 @@ routes! { Arc<ServedRun>;
     get "/stream" query stream::StreamQuery, => bytes("application/octet-stream"), stream::stream;
     /// What the terminal of an iteration shows, as server-sent events, live or from its recording. An id is the count of bytes up to
     /// there.
-    get "/terminal" query terminal::TerminalQuery, => bytes("text/event-stream"), terminal::of_run;
+    get "/terminal" query terminal::TerminalQuery, => bytes("text/event-stream"), terminal::current_terminal;
     /// Types bytes into the agent's terminal.
     post "/terminal/input" query stream::ScreenQuery, raw "application/octet-stream", => nothing, stream::input;
     /// Tells the size of the pane in which the agent's terminal is shown.
@@ -92,16 +92,16 @@ routes! { Arc<ServedRun>;
 }
 
 /// All routes of the current run, and of the earlier runs of its project.
-pub(super) fn router(served: Arc<ServedRun>, kept: StoredRun) -> Router {
-    let archive = kept.archive().clone();
-    let live = of_run(Arc::clone(&served)).layer(Extension(kept));
+pub(super) fn router(served: Arc<ServedRun>, stored: StoredRun) -> Router {
+    let archive = stored.archive().clone();
+    let live = current_run_routes(Arc::clone(&served)).layer(Extension(stored));
     let runs = runs::routes(served, archive, live.clone());
     // Another layer has limited the bodies already.
     live.merge(runs).layer(DefaultBodyLimit::disable())
 }
 
 /// The routes of the current run.
-fn of_run(served: Arc<ServedRun>) -> Router {
+fn current_run_routes(served: Arc<ServedRun>) -> Router {
     rows()
         .fallback(no_such_route)
         .method_not_allowed_fallback(no_such_method)
@@ -153,7 +153,7 @@ async fn command(
     Extension(role): Extension<ClientRole>,
     body: Result<Json<UserCommand>, JsonRejection>,
 ) -> HttpResult<Json<CommandResult>> {
-    let Json(command) = body.map_err(|why| ApiProblem::of_body(&why))?;
+    let Json(command) = body.map_err(|why| ApiProblem::invalid_body(&why))?;
     Ok(Json(served.command(command, role).await?))
 }
 
@@ -171,7 +171,7 @@ async fn prompt(
     Extension(role): Extension<ClientRole>,
     body: Result<Json<PromptRequest>, JsonRejection>,
 ) -> HttpResult<Json<CommandResult>> {
-    let Json(PromptRequest { text, kind }) = body.map_err(|why| ApiProblem::of_body(&why))?;
+    let Json(PromptRequest { text, kind }) = body.map_err(|why| ApiProblem::invalid_body(&why))?;
     Ok(Json(served.command(UserCommand::Steer { kind, text }, role).await?))
 }
 
@@ -197,7 +197,7 @@ async fn tool(
     Extension(role): Extension<ClientRole>,
     body: Result<Json<ToolRequest>, JsonRejection>,
 ) -> HttpResult<Json<ToolAnswer>> {
-    let Json(called) = body.map_err(|why| ApiProblem::of_body(&why))?;
+    let Json(called) = body.map_err(|why| ApiProblem::invalid_body(&why))?;
     Ok(Json(served.tool(called, role).await?))
 }
 

@@ -81,8 +81,8 @@ async fn one(
     if own.run.0 == *id {
         return Ok(Json(own));
     }
-    let kept = find(&runs.archive, role, &id)?;
-    Ok(Json(kept.entry(false).await?))
+    let stored = find(&runs.archive, role, &id)?;
+    Ok(Json(stored.entry(false).await?))
 }
 
 async fn pass_on(
@@ -94,8 +94,8 @@ async fn pass_on(
     if runs.served.run().0 == id {
         return handed_on(&runs.live, role, None, request).await;
     }
-    let kept = find(&runs.archive, role, &id)?;
-    handed_on(&runs.past, role, Some(kept), request).await
+    let stored = find(&runs.archive, role, &id)?;
+    handed_on(&runs.past, role, Some(stored), request).await
 }
 
 /// Finds a past run. Agents are refused, so that they do not learn which runs exist.
@@ -111,7 +111,7 @@ fn find(archive: &Archive, role: ClientRole, id: &str) -> HttpResult<StoredRun> 
 pub(super) async fn handed_on(
     routes: &Router,
     role: ClientRole,
-    kept: Option<StoredRun>,
+    stored: Option<StoredRun>,
     request: Request,
 ) -> HttpResult<Response> {
     let (parts, body) = request.into_parts();
@@ -126,8 +126,8 @@ pub(super) async fn handed_on(
     if let Some(on_socket) = parts.extensions.get::<DirectRequest>() {
         inner.extensions_mut().insert(*on_socket);
     }
-    if let Some(kept) = kept {
-        inner.extensions_mut().insert(kept);
+    if let Some(stored) = stored {
+        inner.extensions_mut().insert(stored);
     }
     let answered = TowerToHyperService::new(routes.clone()).call(inner).await;
     Ok(answered.into_response())

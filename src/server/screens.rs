@@ -148,12 +148,12 @@ mod tests {
     #[test]
     fn a_visitor_has_to_type_before_the_loops_own_screen_gives_way() {
         let mut screens = ScreenTable::new(true);
-        let visitor = screens.add();
-        screens.measured(visitor, size(120));
+        let other = screens.add();
+        screens.measured(other, size(120));
         assert_eq!(screens.size(), None);
-        screens.typed(visitor);
+        screens.typed(other);
         assert_eq!(screens.size(), Some(size(120)));
-        screens.remove(visitor);
+        screens.remove(other);
         assert_eq!(screens.size(), None);
     }
 }

@@ -87,7 +87,7 @@ pub(super) struct RunFold {
 }
 
 impl RunFold {
-    pub(super) fn of(hub: &Hub) -> Self {
+    pub(super) fn from_hub(hub: &Hub) -> Self {
         Self {
             records: hub.follow(0, StreamMode::NoOutput),
             view: RunView::default(),
@@ -110,7 +110,7 @@ impl ServedRun {
             run,
             handle,
             screens: RunScreens::new(shown),
-            fold: Mutex::new(RunFold::of(&hub)),
+            fold: Mutex::new(RunFold::from_hub(&hub)),
             hub,
             exit: OnceLock::new(),
             listen,
@@ -174,7 +174,7 @@ impl ServedRun {
 
     /// The entry of the run in a list of runs.
     pub(super) fn entry(&self) -> RunEntry {
-        self.seen(|view| RunEntry::of(&self.run, view, true))
+        self.seen(|view| RunEntry::from_view(&self.run, view, true))
     }
 
     /// Returns the number of the latest iteration, the number of the running one, and the number of records.

@@ -72,7 +72,7 @@ impl Socket {
         mut self,
         routes: Router,
         role_of: RoleLookup,
-        patience: Timeouts,
+        timeouts: Timeouts,
         mut stages: watch::Receiver<ServerStage>,
     ) {
         let (of_user, of_run) = (
@@ -111,10 +111,10 @@ impl Socket {
             connections.spawn(async move {
                 match role {
                     // A suspended screen reads nothing, and resumes later, so it has no timeout.
-                    ClientRole::User => serve_connection(stream, routes, patience, stages).await,
+                    ClientRole::User => serve_connection(stream, routes, timeouts, stages).await,
                     ClientRole::Reader | ClientRole::Agent => {
-                        let stream = WriteTimeout::new(stream, patience.reading);
-                        serve_connection(stream, routes, patience, stages).await;
+                        let stream = WriteTimeout::new(stream, timeouts.reading);
+                        serve_connection(stream, routes, timeouts, stages).await;
                     }
                 }
                 drop(permit);

@@ -51,24 +51,24 @@ pub(super) struct StreamQuery {
 pub(super) async fn stream(
     State(served): State<Arc<ServedRun>>,
     Extension(role): Extension<ClientRole>,
-    wanted: Result<Query<StreamQuery>, QueryRejection>,
+    query: Result<Query<StreamQuery>, QueryRejection>,
 ) -> HttpResult<Response> {
-    let Query(wanted) = wanted.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
-    if wanted.screen || wanted.hold {
+    let Query(query) = query.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
+    if query.screen || query.hold {
         refuse_agent(role)?;
     }
     let published = served.hub().published();
-    let first = wanted.from.unwrap_or(published);
+    let first = query.from.unwrap_or(published);
     if first > published {
         let detail = format!("the run has {published} records so far: there is none before number {first}");
         return Err(ApiProblem::bad_request(detail));
     }
-    let subscription = match (wanted.records, wanted.hold) {
+    let subscription = match (query.records, query.hold) {
         (true, _) => served.hub().follow(first, StreamMode::NoOutput),
         (false, true) => served.hub().subscribe(first, LagPolicy::HoldAgentBriefly),
         (false, false) => served.hub().subscribe(first, LagPolicy::Skip),
     };
-    let screen = match wanted.screen {
+    let screen = match query.screen {
         true => Some(CountedScreen::open(&served).await),
         false => None,
     };
@@ -85,7 +85,7 @@ pub(super) async fn stream(
         subscription,
         sizes,
         served,
-        records_only: wanted.records,
+        records_only: query.records,
         _screen: screen,
     };
     let frames = stream::iter([bytes_of(&hello)]).chain(follower.frames());

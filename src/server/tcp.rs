@@ -25,9 +25,9 @@ use super::{
 };
 
 /// Maximum number of connections that have shown no token yet.
-const STRANGERS: usize = 64;
+const MAX_UNAUTHENTICATED: usize = 64;
 /// Maximum number of connections that have shown a token.
-const KNOWN: usize = 192;
+const MAX_AUTHENTICATED: usize = 192;
 
 /// Serves `routes` on `listener` until `stages` stops new connections, and then until the existing ones end.
 ///
@@ -36,12 +36,15 @@ const KNOWN: usize = 192;
 pub(super) async fn serve_tcp(
     listener: Bound,
     routes: Router,
-    patience: Timeouts,
+    timeouts: Timeouts,
     mut stages: watch::Receiver<ServerStage>,
 ) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let listener = TcpListener::from_std(listener)?;
-    let (free, strangers) = (Arc::new(Semaphore::new(KNOWN)), Arc::new(Unauthenticated::default()));
+    let (free, unauthenticated) = (
+        Arc::new(Semaphore::new(MAX_AUTHENTICATED)),
+        Arc::new(Unauthenticated::default()),
+    );
     let seen = stages.clone();
     let mut connections = JoinSet::new();
     loop {
@@ -55,10 +58,10 @@ pub(super) async fn serve_tcp(
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        bound_silence(&stream, patience.reading);
-        let caller = Arc::new(Caller {
-            number: strangers.next_number(),
-            strangers: Arc::clone(&strangers),
+        bound_silence(&stream, timeouts.reading);
+        let caller = Arc::new(TcpClient {
+            number: unauthenticated.next_number(),
+            unauthenticated: Arc::clone(&unauthenticated),
             free: Arc::clone(&free),
             permit: OnceLock::new(),
             ends: stream.local_addr().ok().map(|server| (client, server)),
@@ -67,10 +70,10 @@ pub(super) async fn serve_tcp(
         let (routes, stages) = (routes.clone().layer(Extension(Arc::clone(&caller))), seen.clone());
         let number = caller.number;
         let task = connections.spawn(async move {
-            serve_connection(WriteTimeout::new(stream, patience.reading), routes, patience, stages).await;
-            caller.strangers.forget(caller.number);
+            serve_connection(WriteTimeout::new(stream, timeouts.reading), routes, timeouts, stages).await;
+            caller.unauthenticated.forget(caller.number);
         });
-        strangers.came(number, task);
+        unauthenticated.came(number, task);
     }
     drop(listener);
     while connections.join_next().await.is_some() {}
@@ -91,9 +94,9 @@ fn bound_silence(stream: &TcpStream, patience: Duration) {
 
 /// The client of a connection.
 #[derive(Debug)]
-pub(super) struct Caller {
+pub(super) struct TcpClient {
     number: u64,
-    strangers: Arc<Unauthenticated>,
+    unauthenticated: Arc<Unauthenticated>,
     free: Arc<Semaphore>,
     /// Set once a token was shown.
     permit: OnceLock<OwnedSemaphorePermit>,
@@ -103,7 +106,7 @@ pub(super) struct Caller {
     origin: OnceLock<ProcessOrigin>,
 }
 
-impl Caller {
+impl TcpClient {
     /// The origin of the client's process: an agent that has found a token stays an agent.
     pub(super) async fn origin(&self) -> ProcessOrigin {
         match (self.origin.get(), self.ends) {
@@ -131,7 +134,7 @@ impl Caller {
                 return false;
             };
             _ = self.permit.set(permit); // another request of the same connection was first
-            self.strangers.forget(self.number);
+            self.unauthenticated.forget(self.number);
         }
         true
     }
@@ -161,7 +164,7 @@ impl Unauthenticated {
             return;
         }
         waiting.connections.push_back((number, task));
-        if waiting.connections.len() > STRANGERS
+        if waiting.connections.len() > MAX_UNAUTHENTICATED
             && let Some((_, oldest)) = waiting.connections.pop_front()
         {
             oldest.abort();

@@ -49,9 +49,9 @@ pub(super) struct TerminalQuery {
 }
 
 /// The terminal of an iteration of the current run.
-pub(super) async fn of_run(
+pub(super) async fn current_terminal(
     State(served): State<Arc<ServedRun>>,
-    kept: StoredRun,
+    stored: StoredRun,
     headers: HeaderMap,
     wanted: Result<Query<TerminalQuery>, QueryRejection>,
 ) -> HttpResult<Response> {
@@ -59,7 +59,7 @@ pub(super) async fn of_run(
     let (latest, runs, records) = served.at_work();
     let iteration = found(wanted.iteration, latest)?;
     let Some(terminal) = served.terminal(iteration, from, records) else {
-        return of_recording(&kept, iteration, from).await;
+        return recorded_terminal(&stored, iteration, from).await;
     };
     if from > terminal.end {
         return Err(ApiProblem::bad_request(format!(
@@ -67,7 +67,7 @@ pub(super) async fn of_run(
             terminal.end
         )));
     }
-    let past = recorded(&kept, iteration, from, Some(terminal.start)).await.ok();
+    let past = recorded(&stored, iteration, from, Some(terminal.start)).await.ok();
     let past = stream::iter(past).flatten();
     let mut subscription = terminal.subscription;
     let at = terminal.start;
@@ -81,14 +81,14 @@ pub(super) async fn of_run(
 }
 
 /// The terminal of an iteration of a past run.
-pub(super) async fn of_past(
-    kept: StoredRun,
+pub(super) async fn past_terminal(
+    stored: StoredRun,
     headers: HeaderMap,
     wanted: Result<Query<TerminalQuery>, QueryRejection>,
 ) -> HttpResult<Response> {
     let (wanted, from) = understood(wanted, &headers)?;
-    let iteration = found(wanted.iteration, kept.entry(false).await?.iterations)?;
-    of_recording(&kept, iteration, from).await
+    let iteration = found(wanted.iteration, stored.entry(false).await?.iterations)?;
+    recorded_terminal(&stored, iteration, from).await
 }
 
 fn understood(
@@ -116,8 +116,8 @@ fn found(wanted: Option<u32>, latest: u32) -> HttpResult<u32> {
     }
 }
 
-async fn of_recording(kept: &StoredRun, iteration: u32, from: u64) -> HttpResult<Response> {
-    let recorded = recorded(kept, iteration, from, None).await?;
+async fn recorded_terminal(stored: &StoredRun, iteration: u32, from: u64) -> HttpResult<Response> {
+    let recorded = recorded(stored, iteration, from, None).await?;
     Ok(sent(recorded.chain(stream::iter([over()]))))
 }
 
@@ -140,13 +140,13 @@ struct Recorded {
 
 /// The recorded output of an iteration between two byte positions.
 async fn recorded(
-    kept: &StoredRun,
+    stored: &StoredRun,
     iteration: u32,
     from: u64,
     to: Option<u64>,
 ) -> HttpResult<impl Stream<Item = Event> + Send + 'static + use<>> {
-    let path = kept.recording(iteration);
-    let opened = kept.read(move |_, _, _| {
+    let path = stored.recording(iteration);
+    let opened = stored.read(move |_, _, _| {
         let file = recording::open(&path);
         file.map_err(|_| ApiProblem::not_found(format!("there is no recording of iteration {iteration}")))
     });
@@ -158,11 +158,11 @@ async fn recorded(
         to,
         begun: false,
     };
-    let batches = stream::unfold((kept.clone(), Some(recorded)), |(kept, recorded)| async move {
+    let batches = stream::unfold((stored.clone(), Some(recorded)), |(stored, recorded)| async move {
         let recorded = recorded?;
-        let (read, _) = kept.read(move |_, _, _| Ok(recorded.batch())).await.ok()?;
+        let (read, _) = stored.read(move |_, _, _| Ok(recorded.batch())).await.ok()?;
         let (events, recorded) = read;
-        Some((stream::iter(events), (kept, recorded)))
+        Some((stream::iter(events), (stored, recorded)))
     });
     Ok(batches.flatten())
 }

@@ -43,10 +43,10 @@ impl Run {
             here: false,
         };
         let paths = ProjectPaths::new(dir.path(), Some(dir.path())).unwrap();
-        let kept = Archive::new(paths, SharedReaders::new(&Supervisor::default())).kept_of(RunId("r".to_owned()));
+        let stored = Archive::new(paths, SharedReaders::new(&Supervisor::default())).stored_run(RunId("r".to_owned()));
         let server = RunServer::start(
             &socket,
-            kept,
+            stored,
             LoopHandle::disconnected(),
             hub.clone(),
             shown,

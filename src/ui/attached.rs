@@ -171,7 +171,7 @@ impl<'a> AttachedClient<'a> {
                 return self.show_text(run, remote);
             }
             Err(_) => {
-                tui::terminal::take_held()
+                tui::terminal::take_panic_messages()
                     .iter()
                     .for_each(|what| console::complain(what));
                 console::warn("the screen broke; the run continues as text");
@@ -302,8 +302,8 @@ mod tests {
         let run = || RunId("20261120-102835-4f2a".to_owned());
         let nothing = |_: &mut Remote| panic!("there is nothing to show");
         for gone in [AttachError::Control(ControlError::NotRunning), AttachError::NoHello] {
-            let visit = shown_as_text(run(), Err(gone), nothing).expect("a visit");
-            assert_eq!((visit.left, visit.ending), (ScreenExit::Over, Some(StreamEnd::Lost)));
+            let result = shown_as_text(run(), Err(gone), nothing).expect("a visit");
+            assert_eq!((result.left, result.ending), (ScreenExit::Over, Some(StreamEnd::Lost)));
         }
         let no_thread = AttachError::Threads(io::ErrorKind::WouldBlock.into());
         assert!(shown_as_text(run(), Err(no_thread), nothing).is_err());

@@ -51,7 +51,7 @@ pub(crate) enum ScreenHost {
 /// A user interface of a run, not shown yet.
 pub(crate) struct FrontEnd {
     presentation: Presentation,
-    seat: ScreenHost,
+    host: ScreenHost,
     paths: ProjectPaths,
     files: RunPaths,
     /// The first record that is not in the journal yet.
@@ -100,7 +100,7 @@ impl FrontEnd {
     pub(crate) fn new(
         open: &OpenRun,
         presentation: Presentation,
-        seat: ScreenHost,
+        host: ScreenHost,
         terminals: Vec<String>,
         config: &Config,
         keys: Vec<String>,
@@ -108,7 +108,7 @@ impl FrontEnd {
     ) -> Self {
         Self {
             presentation,
-            seat,
+            host,
             paths: open.paths.clone(),
             files: open.files.clone(),
             next_seq: open.next_seq,
@@ -134,7 +134,7 @@ impl FrontEnd {
         // Text of a new run includes the first records of its journal; the past of a resumed run was printed earlier. A
         // screen reads the past before it draws.
         let first = if screen || self.recovered { self.next_seq } else { 0 };
-        let when_slow = match self.seat {
+        let when_slow = match self.host {
             ScreenHost::Here => LagPolicy::HoldAgentBack,
             ScreenHost::Elsewhere => LagPolicy::Skip,
         };
@@ -152,7 +152,7 @@ impl FrontEnd {
 
     fn show(self, mut events: Subscription, handle: LoopHandle, running: mpsc::Sender<Infallible>) {
         let Presentation { format, screen, .. } = self.presentation;
-        if self.seat == ScreenHost::Elsewhere {
+        if self.host == ScreenHost::Elsewhere {
             return self.tell(events, running);
         }
         if let Some(options) = screen {
@@ -164,7 +164,7 @@ impl FrontEnd {
                 Ok(Ok(_)) => return leaving.leave(),
                 Ok(Err(error)) => console::warn(&format!("no screen: {}", with_causes(&error))),
                 Err(_) => {
-                    tui::terminal::take_held()
+                    tui::terminal::take_panic_messages()
                         .iter()
                         .for_each(|what| console::complain(what));
                     console::warn("the screen broke; the run continues as text");
@@ -179,13 +179,13 @@ impl FrontEnd {
     /// Shows nothing and only runs the user's notification command. Screens do not run it: several may be attached, or
     /// none.
     fn tell(&self, mut events: Subscription, running: mpsc::Sender<Infallible>) {
-        let Some(mut teller) = CommandNotifier::new(self.notifier(running)) else {
+        let Some(mut command) = CommandNotifier::new(self.notifier(running)) else {
             return;
         };
-        events.past(&mut |record| teller.remember(record));
+        events.past(&mut |record| command.apply_past(record));
         for event in events {
             if let UiEvent::Record(record) = event {
-                teller.tell(&record);
+                command.notify(&record);
             }
         }
     }
@@ -197,13 +197,13 @@ impl FrontEnd {
             OutputFormat::Jsonl => AllowedEscapes::Json,
         };
         let mut out = console::stdout(form);
-        let mut teller = CommandNotifier::new(self.notifier(running));
-        if let Some(teller) = &mut teller {
-            events.past(&mut |record| teller.remember(record));
+        let mut command = CommandNotifier::new(self.notifier(running));
+        if let Some(command) = &mut command {
+            events.past(&mut |record| command.apply_past(record));
         }
         let events = events.inspect(|event| {
-            if let (UiEvent::Record(record), Some(teller)) = (event, &mut teller) {
-                teller.tell(record);
+            if let (UiEvent::Record(record), Some(command)) = (event, &mut command) {
+                command.notify(record);
             }
         });
         headless::show(events, format, style, terminal::pace(), &mut out);

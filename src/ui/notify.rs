@@ -73,12 +73,12 @@ impl CommandNotifier {
     }
 
     /// Applies a record of the past without a notification.
-    pub(super) fn remember(&mut self, record: &Record) {
+    pub(super) fn apply_past(&mut self, record: &Record) {
         self.view.apply(record);
     }
 
     /// Applies `record` and runs the command if the record gives a reason for it.
-    pub(super) fn tell(&mut self, record: &Record) {
+    pub(super) fn notify(&mut self, record: &Record) {
         self.view.apply(record);
         if let Some(reason) = reason(&record.event, &self.view) {
             (self.call)(reason);

@@ -49,7 +49,7 @@ impl From<&ScreenSettings> for ScreenOptions {
 
 impl Presentation {
     /// Text without a screen; coloured if stdout is a terminal and `NO_COLOR` is not set.
-    pub fn of_stdout(format: OutputFormat) -> Self {
+    pub fn for_stdout(format: OutputFormat) -> Self {
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Self {
             format,

@@ -51,9 +51,9 @@ impl TerminalSignals {
         let listen = async move {
             loop {
                 tokio::select! {
-                    _ = interrupt.recv() => heard.hear(RequestedBy::Interrupt, Signal::SIGINT),
-                    _ = terminate.recv() => heard.hear(RequestedBy::Terminate, Signal::SIGTERM),
-                    _ = hangup.recv() => heard.hear(RequestedBy::Hangup, Signal::SIGHUP),
+                    _ = interrupt.recv() => heard.receive(RequestedBy::Interrupt, Signal::SIGINT),
+                    _ = terminate.recv() => heard.receive(RequestedBy::Terminate, Signal::SIGTERM),
+                    _ = hangup.recv() => heard.receive(RequestedBy::Hangup, Signal::SIGHUP),
                 }
             }
         };
@@ -68,7 +68,7 @@ impl TerminalSignals {
         *self.lock() = meaning;
     }
 
-    fn hear(&self, by: RequestedBy, signal: Signal) {
+    fn receive(&self, by: RequestedBy, signal: Signal) {
         let meaning = *self.lock();
         match meaning {
             SignalEffect::OfScreen => {}

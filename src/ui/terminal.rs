@@ -33,7 +33,7 @@ pub(crate) fn agent_size() -> Size {
 /// The size of an agent's terminal on a screen: that of the pane that shows it, in a run of `tasks` tasks.
 pub(crate) fn pane_size(tasks: usize) -> Size {
     let (cols, rows) = crossterm::terminal::size().unwrap_or((NO_TERMINAL.cols, NO_TERMINAL.rows));
-    ScreenLayout::of(cols, rows, tasks).pane()
+    ScreenLayout::new(cols, rows, tasks).pane()
 }
 
 /// When to write lines of a transcript: piecewise only on a terminal. Not in CI, where a terminal may exist although no

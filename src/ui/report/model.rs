@@ -16,12 +16,12 @@ use super::{EndReport, IterationReport, MessageReport, RunReport, TaskReport, ch
 
 impl RunReport {
     /// Reports a run that no process works on.
-    pub(crate) fn of(view: &RunView) -> Self {
+    pub(crate) fn from_view(view: &RunView) -> Self {
         Self::drawn_up(view, None)
     }
 
     /// Reports a run that a ralph works on at `now_ms`.
-    pub(crate) fn of_running(view: &RunView, now_ms: u64) -> Self {
+    pub(crate) fn from_running(view: &RunView, now_ms: u64) -> Self {
         Self::drawn_up(view, Some(now_ms))
     }
 
@@ -37,7 +37,7 @@ impl RunReport {
             model: view.settings.model.clone(),
             started_ms: view.clock.started_ms,
             last_ms: view.clock.now_ms,
-            end: view.end().map(|end| EndReport::of(end, view)),
+            end: view.end().map(|end| EndReport::from_end(end, view)),
             totals: view.end().map_or_else(|| view.totals(), |end| end.totals.clone()),
             tasks: view.tasks().into_iter().map(TaskReport::from).collect(),
             at_start: view.iterations.at_start.clone(),
@@ -163,7 +163,7 @@ fn trouble_in_words(trouble: &Trouble) -> String {
 }
 
 impl EndReport {
-    fn of(end: &run::End, view: &RunView) -> Self {
+    fn from_end(end: &run::End, view: &RunView) -> Self {
         Self {
             reason: end.reason.clone(),
             exit_code: end.reason.exit_code(),

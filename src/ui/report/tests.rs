@@ -95,7 +95,7 @@ fn stopped(reason: StopReason) -> Event {
 }
 
 fn report_of(records: &[Record]) -> RunReport {
-    RunReport::of(&RunView::of(records))
+    RunReport::from_view(&RunView::of(records))
 }
 
 fn report(events: impl IntoIterator<Item = Event>) -> RunReport {
@@ -342,7 +342,7 @@ fn while_a_run_goes_on_its_messages_are_queued_and_its_iteration_runs() {
         },
     ];
     let view = RunView::of(&records((1_000..).zip(events)));
-    let running = RunReport::of_running(&view, 43_001);
+    let running = RunReport::from_running(&view, 43_001);
     assert_eq!(running.needs_person, [] as [&str; 0]);
     let mut text = Vec::new();
     write_text(&running, OutputStyle::PLAIN, |_| String::new(), &mut text).expect("memory takes every write");
@@ -356,7 +356,7 @@ fn while_a_run_goes_on_its_messages_are_queued_and_its_iteration_runs() {
         assert!(text.contains(expected), "{expected}: {text}");
     }
 
-    let cut_off = RunReport::of(&view);
+    let cut_off = RunReport::from_view(&view);
     assert_eq!(cut_off.needs_person, ["message 1 was not delivered: use tabs"]);
     assert_eq!(super::head::outcome_cell(&cut_off, &cut_off.iterations[0]), "cut off");
 }

@@ -27,7 +27,7 @@ pub struct BackgroundColour {
 
 impl BackgroundColour {
     #[cfg(test)]
-    pub(super) const fn of((red, green, blue): (u8, u8, u8)) -> Self {
+    pub(super) const fn from_rgb((red, green, blue): (u8, u8, u8)) -> Self {
         Self { red, green, blue }
     }
 
@@ -87,12 +87,12 @@ pub(super) struct TerminalInputParser {
 impl TerminalInputParser {
     pub(super) fn take(&mut self, bytes: &[u8]) -> Vec<TerminalInput> {
         self.bytes.extend_from_slice(bytes);
-        let mut heard = Vec::new();
+        let mut inputs = Vec::new();
         while let Some((found, length)) = next(&self.bytes) {
-            heard.extend(found);
+            inputs.extend(found);
             self.bytes.drain(..length);
         }
-        heard
+        inputs
     }
 
     /// Whether an incomplete sequence is buffered.
@@ -131,13 +131,13 @@ fn next(bytes: &[u8]) -> Option<(Option<TerminalInput>, usize)> {
             let Some(at) = at else {
                 return (rest.len() > ANSWER_BYTES).then_some((None, bytes.len()));
             };
-            let heard = match (rest[at], &rest[..at]) {
+            let inputs = match (rest[at], &rest[..at]) {
                 (b'c', [b'?', ..]) => Some(TerminalInput::Last),
                 (end, []) => moved(end),
                 // Other keys have no effect on a screen that shows nothing yet.
                 _ => None,
             };
-            Some((heard, at + 3))
+            Some((inputs, at + 3))
         }
         [0x1b, b'O', end, ..] => Some((moved(*end), 3)),
         [0x1b, b'O'] => None,
@@ -260,7 +260,7 @@ impl LateReplyFilter {
 mod tests {
     use super::*;
 
-    const DARK: BackgroundColour = BackgroundColour::of((30, 30, 46));
+    const DARK: BackgroundColour = BackgroundColour::from_rgb((30, 30, 46));
 
     fn char(character: char, modifiers: KeyModifiers) -> Event {
         Event::Key(KeyEvent::new(KeyCode::Char(character), modifiers))
@@ -277,7 +277,7 @@ mod tests {
         }
         assert_eq!(
             BackgroundColour::read("11;rgb:f/f/f"),
-            Some(BackgroundColour::of((255, 255, 255)))
+            Some(BackgroundColour::from_rgb((255, 255, 255)))
         );
         for other in [
             "",
@@ -313,15 +313,15 @@ mod tests {
             code(KeyCode::Char('l')),
         ];
         for cut in 0..=sent.len() {
-            let mut listener = TerminalInputParser::default();
+            let mut parser = TerminalInputParser::default();
             let (before, after) = sent.as_bytes().split_at(cut);
-            let heard = [listener.take(before), listener.take(after)].concat();
-            assert_eq!(heard, expected, "cut at {cut}");
-            assert!(!listener.is_midway());
+            let inputs = [parser.take(before), parser.take(after)].concat();
+            assert_eq!(inputs, expected, "cut at {cut}");
+            assert!(!parser.is_midway());
         }
-        let mut listener = TerminalInputParser::default();
-        assert_eq!(listener.take(b"\x1b"), []);
-        assert_eq!(listener.finish(), Some(code(KeyCode::Esc)));
+        let mut parser = TerminalInputParser::default();
+        assert_eq!(parser.take(b"\x1b"), []);
+        assert_eq!(parser.finish(), Some(code(KeyCode::Esc)));
         assert_eq!(
             TerminalInputParser::default().take(b"\x1b]11;rgb:1e/1e/2e\x07"),
             [TerminalInput::Background(DARK)]
@@ -330,12 +330,12 @@ mod tests {
 
     #[test]
     fn nothing_that_a_terminal_sends_is_waited_for_without_end() {
-        let mut listener = TerminalInputParser::default();
-        listener.take(b"\x1b]");
-        listener.take(&[b'x'; 200]);
-        assert!(!listener.is_midway());
-        assert_eq!(listener.take(b"q"), [key(KeyCode::Char('q'))]);
-        assert_eq!(listener.take(b"\xffq"), [key(KeyCode::Char('q'))], "no UTF-8");
+        let mut parser = TerminalInputParser::default();
+        parser.take(b"\x1b]");
+        parser.take(&[b'x'; 200]);
+        assert!(!parser.is_midway());
+        assert_eq!(parser.take(b"q"), [key(KeyCode::Char('q'))]);
+        assert_eq!(parser.take(b"\xffq"), [key(KeyCode::Char('q'))], "no UTF-8");
     }
 
     #[test]

@@ -25,13 +25,13 @@ use crate::{board::Board, driver::now_ms};
 
 use super::{
     ScreenError, ScreenExit,
-    beside::beside,
     frame_loop::{FrameBytes, utc_offset_s},
     inputs::{Mailbox, ScreenInput},
-    lending::{TerminalOwnership, lend},
     model::BoardModel,
-    taken::ScreenTerminal,
+    screen_terminal::ScreenTerminal,
+    spawn::spawn_or_run,
     terminal,
+    terminal_ownership::{TerminalOwnership, run_in_foreground},
     theme::Theme,
     update::{BoardOrder, ScreenEvent, take_board, update_board},
     view,
@@ -103,8 +103,8 @@ pub fn run(
         arrivals,
         size,
         first_frame,
-        lent,
-    } = ScreenTerminal::of(wake, &setup.theme, setup.mouse)?;
+        ownership,
+    } = ScreenTerminal::take(wake, &setup.theme, setup.mouse)?;
     let mut model = BoardModel::new(first, size, now_ms());
     model.mouse = setup.mouse;
     model.utc_offset_s = utc_offset_s();
@@ -119,7 +119,7 @@ pub fn run(
         arrivals,
         terminal: shown,
         frame,
-        lent,
+        ownership,
         away: false,
         dirty: true,
         due: first_frame,
@@ -140,7 +140,7 @@ struct BoardLoop {
     arrivals: Receiver<ScreenInput>,
     terminal: Terminal<CrosstermBackend<FrameBytes>>,
     frame: FrameBytes,
-    lent: TerminalOwnership,
+    ownership: TerminalOwnership,
     /// Whether another ralph has the terminal.
     away: bool,
     dirty: bool,
@@ -212,7 +212,7 @@ impl BoardLoop {
             }
             ScreenInput::Returned(failure) => {
                 terminal::take(self.setup.mouse)?;
-                self.lent.end();
+                self.ownership.take_back();
                 self.away = false;
                 if let Some(why) = failure {
                     self.tell(Tone::Bad, &why);
@@ -272,7 +272,7 @@ impl BoardLoop {
     fn answer(&mut self, plan: PlanName, command: UserCommand) {
         let (reach, sender) = (Arc::clone(&self.setup.reach), self.sender.clone());
         // The run may take a while to respond.
-        beside(move || {
+        spawn_or_run(move || {
             if let Err(why) = reach.answer(&plan, command) {
                 _ = sender.send(BoardNews::Refused(format!("{plan}: {why}"))); // the board may be gone
             }
@@ -284,9 +284,9 @@ impl BoardLoop {
         terminal::give_back();
         self.away = true;
         let command = self.setup.reach.opening(plan);
-        let (lent, mailbox) = (self.lent.clone(), self.mailbox.clone());
-        beside(move || {
-            let returned = ScreenInput::Returned(show(command, &lent).err());
+        let (ownership, mailbox) = (self.ownership.clone(), self.mailbox.clone());
+        spawn_or_run(move || {
+            let returned = ScreenInput::Returned(show(command, &ownership).err());
             _ = mailbox.send(returned); // if the board is gone, the terminal has been given back
         });
     }
@@ -349,12 +349,14 @@ fn window_title(model: &BoardModel) -> String {
 }
 
 /// Runs a ralph in the foreground. The error is its own message, if it could not show the run.
-fn show(mut command: Command, lent: &TerminalOwnership) -> Result<(), String> {
-    lent.call_off()
+fn show(mut command: Command, ownership: &TerminalOwnership) -> Result<(), String> {
+    ownership
+        .stop_key_reader()
         .map_err(|error| format!("the terminal cannot be handed over: {error}"))?;
     let said = tempfile::NamedTempFile::new().map_err(|error| format!("no temporary file: {error}"))?;
     let stderr = said.reopen().map_err(|error| format!("no temporary file: {error}"))?;
-    let status = lend(command.stderr(stderr)).map_err(|error| format!("ralph cannot be started: {error}"))?;
+    let status =
+        run_in_foreground(command.stderr(stderr)).map_err(|error| format!("ralph cannot be started: {error}"))?;
     // A run that failed also gives a non-zero exit code, so only an `error:` line counts as a failure to show it.
     let text = files::read_text(said.path(), COMPLAINT_CAP_BYTES).unwrap_or_default();
     let complaint = text.lines().find_map(|line| line.strip_prefix("error: "));

@@ -26,7 +26,7 @@ pub(super) struct Clip {
 impl Clip {
     /// Prepares `text`; `None` if there is nothing to copy. Control sequences are removed: they could act as commands
     /// where the text is pasted.
-    pub(super) fn of(text: &str, keep: KeptEnd) -> Option<Self> {
+    pub(super) fn new(text: &str, keep: KeptEnd) -> Option<Self> {
         let text = sanitized(text.trim_end());
         if text.trim().is_empty() {
             return None;
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn what_is_copied_leaves_in_letters_only_and_is_told() {
-        let clip = Clip::of("one\x1b]52;c;evil\x07\x1b[31m two\nthree\n\n", KeptEnd::Beginning).unwrap();
+        let clip = Clip::new("one\x1b]52;c;evil\x07\x1b[31m two\nthree\n\n", KeptEnd::Beginning).unwrap();
         let sent = String::from_utf8(clip.sequence()).unwrap();
         let inside = sent
             .strip_prefix("\x1b]52;c;")
@@ -77,14 +77,14 @@ mod tests {
         let text = STANDARD.decode(inside.unwrap()).unwrap();
         assert_eq!(String::from_utf8(text).unwrap(), "one two\nthree");
         assert_eq!(clip.in_words(), "copied 2 lines");
-        assert_eq!(Clip::of(" \n", KeptEnd::End), None);
+        assert_eq!(Clip::new(" \n", KeptEnd::End), None);
     }
 
     #[test]
     fn a_long_text_is_cut_between_characters_at_the_end_that_matters_less() {
         let text = format!("first\n{}last", "ü\n".repeat(CAP_BYTES));
-        let beginning = Clip::of(&text, KeptEnd::Beginning).unwrap();
-        let end = Clip::of(&text, KeptEnd::End).unwrap();
+        let beginning = Clip::new(&text, KeptEnd::Beginning).unwrap();
+        let end = Clip::new(&text, KeptEnd::End).unwrap();
         assert!(beginning.text.starts_with("first") && beginning.text.len() <= CAP_BYTES);
         assert!(end.text.ends_with("last") && end.text.len() <= CAP_BYTES);
         assert_eq!(

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use ralph_text::{LINE_CAP_BYTES, sanitized};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::needle::SearchQuery;
+use super::search_query::SearchQuery;
 
 /// Maximum bytes of a text; the rest of a longer paste is dropped.
 const CAP_BYTES: usize = 64 * 1024;
@@ -21,7 +21,7 @@ pub struct Editor {
 }
 
 impl Editor {
-    pub fn of(text: &str) -> Self {
+    pub fn with_text(text: &str) -> Self {
         let mut editor = Self::default();
         editor.insert(text);
         editor
@@ -194,7 +194,7 @@ pub struct Recall {
 }
 
 impl Recall {
-    pub fn of(texts: impl IntoIterator<Item = String>) -> Self {
+    pub fn new(texts: impl IntoIterator<Item = String>) -> Self {
         let mut recall = Self::default();
         texts.into_iter().for_each(|text| recall.push(text));
         recall
@@ -227,8 +227,8 @@ impl Recall {
         }
         self.back -= 1;
         *editor = match self.back {
-            0 => Editor::of(&self.draft),
-            back => Editor::of(&self.texts[self.texts.len() - back]),
+            0 => Editor::with_text(&self.draft),
+            back => Editor::with_text(&self.texts[self.texts.len() - back]),
         };
     }
 
@@ -248,7 +248,7 @@ impl Recall {
             self.draft = editor.text().to_owned();
         }
         self.back = steps;
-        *editor = Editor::of(&self.texts[at]);
+        *editor = Editor::with_text(&self.texts[at]);
     }
 
     /// Returns to the draft, the position after the newest.
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_character_is_what_a_person_takes_for_one() {
-        let mut editor = Editor::of("a👩‍👩‍👧e\u{301}b");
+        let mut editor = Editor::with_text("a👩‍👩‍👧e\u{301}b");
         editor.left();
         editor.backspace();
         assert_eq!(shown(&editor), "a👩‍👩‍👧|b");
@@ -279,22 +279,22 @@ mod tests {
 
     #[test]
     fn what_is_pasted_is_made_safe() {
-        let editor = Editor::of("one\r\ntwo\tthree\x1b[31m\x07\rfour");
+        let editor = Editor::with_text("one\r\ntwo\tthree\x1b[31m\x07\rfour");
         assert_eq!(editor.text(), "one\ntwo    three\nfour");
     }
 
     #[test]
     fn a_text_has_an_upper_size_and_is_cut_between_characters() {
-        let editor = Editor::of(&"x\n".repeat(CAP_BYTES));
+        let editor = Editor::with_text(&"x\n".repeat(CAP_BYTES));
         assert_eq!(editor.text().len(), CAP_BYTES);
-        let mut editor = Editor::of(&format!("{}x", "x\n".repeat(CAP_BYTES / 2 - 1)));
+        let mut editor = Editor::with_text(&format!("{}x", "x\n".repeat(CAP_BYTES / 2 - 1)));
         editor.insert("ü");
         assert_eq!(editor.text().len(), CAP_BYTES - 1);
     }
 
     #[test]
     fn the_cursor_keeps_its_column_from_line_to_line() {
-        let mut editor = Editor::of("first\nab\nthird");
+        let mut editor = Editor::with_text("first\nab\nthird");
         assert!(editor.up());
         assert_eq!(shown(&editor), "first\nab|\nthird");
         assert!(editor.up());
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn words_and_lines_are_killed() {
-        let mut editor = Editor::of("one two\nthree four");
+        let mut editor = Editor::with_text("one two\nthree four");
         editor.kill_word();
         assert_eq!(shown(&editor), "one two\nthree |");
         editor.kill_to_start();
@@ -323,8 +323,8 @@ mod tests {
 
     #[test]
     fn recalling_leads_back_to_what_was_being_written() {
-        let mut recall = Recall::of(["old", "new"].map(str::to_owned));
-        let mut editor = Editor::of("draft");
+        let mut recall = Recall::new(["old", "new"].map(str::to_owned));
+        let mut editor = Editor::with_text("draft");
         recall.older(&mut editor);
         assert_eq!(editor.text(), "new");
         recall.older(&mut editor);
@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn a_hundred_texts_are_remembered_each_once() {
-        let mut recall = Recall::of((0..150).map(|n| n.to_string()));
+        let mut recall = Recall::new((0..150).map(|n| n.to_string()));
         recall.push("120".to_owned());
         let texts: Vec<&str> = recall.texts().collect();
         assert_eq!((texts.len(), texts[0], texts[99]), (RECALLED, "50", "120"));

@@ -21,18 +21,19 @@ use super::{
     AfterSignal, Setup,
     clipboard::{Clip, KeptEnd},
     editor::Recall,
-    find::{self, TerminalSearch},
+    external_editor::{EditorDocument, EditorHandover},
     inputs::{Mailbox, ScreenInput},
     jobs::Jobs,
     memory,
-    model::{InputMode, Model, Pane, Portion},
-    needle::{LineMatch, SearchQuery},
+    model::{CopyPortion, InputMode, Model, Pane},
     notify::{self, NotifyChannel, Progress},
-    opening::{EditorDocument, EditorHandover},
+    screen_terminal::{ScreenError, ScreenTerminal},
     screens::LiveScreen,
+    search_query::{LineMatch, SearchQuery},
     source::EventSource,
-    taken::{ScreenError, ScreenTerminal},
-    terminal, typing,
+    terminal,
+    terminal_search::{self, TerminalSearch},
+    typing,
     update::{
         EditTarget, MatchTarget, ScreenEvent, ScreenOrder, Scroll, refresh_report, show_end, show_question, update,
     },
@@ -66,7 +67,7 @@ pub enum ScreenExit {
 /// # Errors
 /// [`ScreenError`] if the terminal cannot be used, or fails later.
 pub fn run(setup: Setup, source: &mut dyn EventSource) -> Result<ScreenExit, ScreenError> {
-    let taken = ScreenTerminal::of(source.waker(), &setup.theme, setup.mouse)?;
+    let taken = ScreenTerminal::take(source.waker(), &setup.theme, setup.mouse)?;
     let result = FrameLoop::new(setup, source, taken).and_then(FrameLoop::run);
     terminal::give_back();
     result.map_err(ScreenError::Terminal)
@@ -126,7 +127,7 @@ struct FrameLoop<'a> {
     /// Whether the source has ended.
     over: bool,
     jobs: Jobs,
-    loan: EditorHandover,
+    handover: EditorHandover,
     title: String,
     progress: Progress,
     pane: Size,
@@ -141,7 +142,7 @@ impl<'a> FrameLoop<'a> {
             arrivals,
             size: (cols, rows),
             first_frame,
-            lent,
+            ownership,
         } = taken;
         let frame = FrameBytes::default();
         let terminal = Terminal::new(CrosstermBackend::new(frame.clone()))?;
@@ -156,7 +157,7 @@ impl<'a> FrameLoop<'a> {
         model.ui.timeline = source.timeline();
         model.ui.continues = setup.continues;
         model.ui.detaches = setup.reach.as_ref().is_some_and(|reach| reach.outlives_screen());
-        model.ui.recall = Recall::of(setup.remembered.as_deref().map(memory::read).unwrap_or_default());
+        model.ui.recall = Recall::new(setup.remembered.as_deref().map(memory::read).unwrap_or_default());
         source.past(&mut |record| model.apply(record));
         model.ui.transcript = is_transcript(&model, &setup.terminals, &*source);
         model.ui.toast = None;
@@ -182,7 +183,7 @@ impl<'a> FrameLoop<'a> {
             version: 0,
             over: false,
             jobs,
-            loan: EditorHandover::of(lent),
+            handover: EditorHandover::new(ownership),
             title: String::new(),
             progress: Progress::None,
             pane,
@@ -212,7 +213,7 @@ impl<'a> FrameLoop<'a> {
             }
         }
         let now = Instant::now();
-        if self.dirty && self.due() <= now && !self.loan.is_out() {
+        if self.dirty && self.due() <= now && !self.handover.is_open() {
             self.draw()?;
         }
         if self.processed < self.pending.len() {
@@ -232,7 +233,7 @@ impl<'a> FrameLoop<'a> {
             PollResult::Over => {
                 self.over = true;
                 // A replay stays open. A run's loop stays until its end was acknowledged.
-                if self.model.ui.replay.is_none() && !self.loan.is_out() {
+                if self.model.ui.replay.is_none() && !self.handover.is_open() {
                     return Ok(FrameStep::Leave(ScreenExit::Over));
                 }
             }
@@ -247,7 +248,7 @@ impl<'a> FrameLoop<'a> {
 
     /// The time of the next redraw if no message arrives.
     fn deadline(&self) -> Option<Instant> {
-        if self.loan.is_out() {
+        if self.handover.is_open() {
             return None;
         }
         if self.dirty {
@@ -293,7 +294,9 @@ impl<'a> FrameLoop<'a> {
     fn take(&mut self, arrived: ScreenInput) -> io::Result<FrameStep> {
         match arrived {
             // Typed ahead, and meant for the program that has the terminal now.
-            ScreenInput::Ui(ScreenEvent::Input(input)) if self.loan.is_out() && !matches!(input, Input::Resize(..)) => {
+            ScreenInput::Ui(ScreenEvent::Input(input))
+                if self.handover.is_open() && !matches!(input, Input::Resize(..)) =>
+            {
                 Ok(FrameStep::Next)
             }
             ScreenInput::Ui(event) => {
@@ -337,7 +340,7 @@ impl<'a> FrameLoop<'a> {
             }
             ScreenInput::Returned(failure) => self.take_back(failure),
             // The program that has the terminal was stopped and continued.
-            ScreenInput::Stop | ScreenInput::Continued if self.loan.is_out() => Ok(FrameStep::Next),
+            ScreenInput::Stop | ScreenInput::Continued if self.handover.is_open() => Ok(FrameStep::Next),
             ScreenInput::Stop => self.suspend(),
             ScreenInput::Continued => {
                 // The terminal's settings may have changed while this process was stopped.
@@ -448,17 +451,17 @@ impl<'a> FrameLoop<'a> {
                 Some(project) => Ok(EditorDocument::Real(project.join(&self.model.run.settings.plan))),
                 None => return self.tell(Tone::Note, "the plan is on the machine of the run: edit it there"),
             },
-            EditTarget::Text { name, text } => EditorDocument::of(name, &text),
+            EditTarget::Text { name, text } => EditorDocument::temporary(name, &text),
             EditTarget::Terminal => {
-                let text = self.shown_screen().map(find::text);
+                let text = self.shown_screen().map(terminal_search::text);
                 self.live.fold();
-                EditorDocument::of("transcript.txt", &text.unwrap_or_default())
+                EditorDocument::temporary("transcript.txt", &text.unwrap_or_default())
             }
         };
         match document {
             Ok(document) => {
                 terminal::give_back();
-                self.loan.begin(document, self.mailbox.clone());
+                self.handover.begin(document, self.mailbox.clone());
             }
             Err(error) => self.tell(Tone::Bad, &format!("no temporary file: {error}")),
         }
@@ -470,7 +473,7 @@ impl<'a> FrameLoop<'a> {
         if !is_left {
             terminal::take(self.setup.mouse)?;
         }
-        let was_plan = self.loan.end();
+        let was_plan = self.handover.end();
         if is_left {
             return Ok(FrameStep::Leave(ScreenExit::Over));
         }
@@ -536,7 +539,7 @@ impl<'a> FrameLoop<'a> {
     }
 
     fn write_progress(&mut self) -> io::Result<()> {
-        let progress = Progress::of(&self.model.run);
+        let progress = Progress::from_view(&self.model.run);
         if self.setup.shows_progress && progress != self.progress {
             terminal::shows_progress();
             write!(self.frame, "{}", progress.sequence())?;
@@ -549,7 +552,7 @@ impl<'a> FrameLoop<'a> {
         match event {
             UiEvent::Record(record) => self.take_record(&record),
             UiEvent::Output(bytes) => {
-                self.model.vitals.hear(self.source.now_ms());
+                self.model.activity.note_output(self.source.now_ms());
                 (self.pending, self.processed) = (bytes, 0);
             }
             UiEvent::Resized(size) => {
@@ -693,7 +696,7 @@ impl<'a> FrameLoop<'a> {
     }
 
     fn find(&mut self, wanted: MatchTarget) -> Option<LineMatch> {
-        let needle = SearchQuery::of(self.model.ui.search.query.text())?;
+        let needle = SearchQuery::parse(self.model.ui.search.query.text())?;
         let (version, pane) = (self.version, self.model.ui.pane);
         let finder = self.finder.take().filter(|(of, _)| *of == pane);
         let screen = self.shown_screen()?;
@@ -706,7 +709,7 @@ impl<'a> FrameLoop<'a> {
     fn copy(&mut self, text: &str, keep: KeptEnd) {
         let now_ms = self.source.now_ms();
         self.dirty = true;
-        let Some(clip) = Clip::of(text, keep) else {
+        let Some(clip) = Clip::new(text, keep) else {
             return self.model.ui.toast(Tone::Note, "there is nothing to copy", now_ms);
         };
         // Written with the next frame, so that there is a single writer.
@@ -714,16 +717,16 @@ impl<'a> FrameLoop<'a> {
         self.model.ui.toast(Tone::User, clip.in_words(), now_ms);
     }
 
-    fn copy_from(&mut self, part: Portion) {
+    fn copy_from(&mut self, part: CopyPortion) {
         let finder = self.finder.take();
         let text = self.shown_screen().map(|screen| match part {
-            Portion::All => find::text(screen),
-            Portion::Line => find::line(screen, finder.as_ref().map(|(_, finder)| finder)),
-            Portion::Shown | Portion::Block | Portion::Message => find::shown(screen),
+            CopyPortion::All => terminal_search::text(screen),
+            CopyPortion::Line => terminal_search::line(screen, finder.as_ref().map(|(_, finder)| finder)),
+            CopyPortion::Shown | CopyPortion::Block | CopyPortion::Message => terminal_search::shown(screen),
         });
         self.finder = finder;
         self.live.fold();
-        let keep = if part == Portion::All {
+        let keep = if part == CopyPortion::All {
             KeptEnd::End
         } else {
             KeptEnd::Beginning
@@ -744,7 +747,7 @@ impl<'a> FrameLoop<'a> {
             // A failure is ignored: the messages themselves are in the journal.
             && let Ok(texts) = memory::add(path, newest)
         {
-            *recall = Recall::of(texts);
+            *recall = Recall::new(texts);
         }
     }
 }

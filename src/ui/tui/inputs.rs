@@ -20,10 +20,10 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::{
     background::{BackgroundColour, FilterResult, LateReplyFilter, QUESTION, TerminalInput, TerminalInputParser},
-    lending::{TerminalOwnership, stop_group},
     model::Overlay,
     source::WakeCallback,
     terminal,
+    terminal_ownership::{TerminalOwnership, stop_group},
     update::ScreenEvent,
 };
 
@@ -106,17 +106,17 @@ pub(super) fn can_be_asked() -> bool {
 ///
 /// # Errors
 /// If the thread cannot be started.
-pub(super) fn read_keys(mailbox: Mailbox, asks: bool, lent: TerminalOwnership) -> io::Result<()> {
+pub(super) fn read_keys(mailbox: Mailbox, asks: bool, ownership: TerminalOwnership) -> io::Result<()> {
     let keys = move || match asks {
-        true => _ = ask_and_read(&mailbox, &lent),
-        false => while read_own(&lent).is_ok_and(|event| send_input(&mailbox, event)) {},
+        true => _ = ask_and_read(&mailbox, &ownership),
+        false => while read_own(&ownership).is_ok_and(|event| send_input(&mailbox, event)) {},
     };
     thread::Builder::new().name("keys".to_owned()).spawn(keys).map(drop)
 }
 
 /// Reads the next event, but not while the terminal is lent.
-fn read_own(lent: &TerminalOwnership) -> io::Result<Event> {
-    lent.wait_while_lent();
+fn read_own(ownership: &TerminalOwnership) -> io::Result<Event> {
+    ownership.wait_until_owned();
     read()
 }
 
@@ -127,7 +127,7 @@ fn send_input(mailbox: &Mailbox, event: Event) -> bool {
 }
 
 /// Asks for the background, then reads keys until the terminal or the screen is gone.
-fn ask_and_read(mailbox: &Mailbox, lent: &TerminalOwnership) -> io::Result<()> {
+fn ask_and_read(mailbox: &Mailbox, ownership: &TerminalOwnership) -> io::Result<()> {
     // Keys typed before come first. From here on crossterm also reports resizes.
     while poll(Duration::ZERO)? {
         if !send_input(mailbox, read()?) {
@@ -135,15 +135,15 @@ fn ask_and_read(mailbox: &Mailbox, lent: &TerminalOwnership) -> io::Result<()> {
         }
     }
     terminal::ask(QUESTION)?;
-    let found = hear(mailbox)?;
+    let found = read_answers(mailbox)?;
     mailbox.send(ScreenInput::Background(found));
     let mut late = LateReplyFilter::default();
     loop {
-        let sifted = match late.is_midway() && !poll(REST_OF_ANSWER)? {
+        let filtered = match late.is_midway() && !poll(REST_OF_ANSWER)? {
             true => late.give_up(None),
-            false => late.take(read_own(lent)?),
+            false => late.take(read_own(ownership)?),
         };
-        match sifted {
+        match filtered {
             FilterResult::Held => {}
             FilterResult::Background(background) => {
                 terminal::answered();
@@ -159,9 +159,9 @@ fn ask_and_read(mailbox: &Mailbox, lent: &TerminalOwnership) -> io::Result<()> {
 }
 
 /// Reads the terminal's answers to [`QUESTION`] until the last one or the time limit. Keys typed meanwhile are sent on.
-fn hear(mailbox: &Mailbox) -> io::Result<Option<BackgroundColour>> {
+fn read_answers(mailbox: &Mailbox) -> io::Result<Option<BackgroundColour>> {
     let stdin = io::stdin();
-    let (mut listener, mut found) = (TerminalInputParser::default(), None);
+    let (mut parser, mut found) = (TerminalInputParser::default(), None);
     let mut until = Instant::now() + ANSWER;
     let mut bytes = [0; 1024];
     loop {
@@ -180,8 +180,8 @@ fn hear(mailbox: &Mailbox) -> io::Result<Option<BackgroundColour>> {
             Err(errno) => return Err(errno.into()),
         };
         let mut is_last = false;
-        for heard in listener.take(&bytes[..count]) {
-            match heard {
+        for input in parser.take(&bytes[..count]) {
+            match input {
                 TerminalInput::Background(background) => found = Some(background),
                 TerminalInput::Last => is_last = true,
                 TerminalInput::Key(key) => _ = send_input(mailbox, Event::Key(key)),
@@ -193,11 +193,11 @@ fn hear(mailbox: &Mailbox) -> io::Result<Option<BackgroundColour>> {
             break;
         }
         // The rest of a sequence would be read as keys.
-        if listener.is_midway() {
+        if parser.is_midway() {
             until = until.max(Instant::now() + REST_OF_ANSWER);
         }
     }
-    if let Some(TerminalInput::Key(key)) = listener.finish() {
+    if let Some(TerminalInput::Key(key)) = parser.finish() {
         send_input(mailbox, Event::Key(key));
     }
     Ok(found)

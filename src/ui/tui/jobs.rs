@@ -9,13 +9,12 @@ use std::{
 use ralph_system::proc::Size;
 
 use super::{
-    DiffRequest, PatchSource, Recordings, Setup, Unfolder,
-    beside::beside,
-    cast,
+    DiffRequest, PatchSource, Recordings, Setup, Unfolder, cast,
     inputs::{Mailbox, ScreenInput},
     model::{DiffState, Model, Overlay},
     patch::Patch,
     screens,
+    spawn::spawn_or_run,
     update::ScreenEvent,
 };
 
@@ -66,7 +65,7 @@ impl Jobs {
             return;
         }
         let (differ, mailbox) = (Arc::clone(&self.differ), self.mailbox.clone());
-        beside(move || {
+        spawn_or_run(move || {
             let patch = differ(&request).map(|text| Patch::parse(&text));
             let loaded = ScreenEvent::DiffLoaded {
                 since,
@@ -95,7 +94,7 @@ impl Jobs {
             rows: pane.rows.saturating_sub(1).max(1),
             ..pane
         };
-        beside(move || {
+        spawn_or_run(move || {
             let path = recordings(iteration);
             let screen = File::open(&path)
                 .map_err(|error| format!("{}: {error}", path.display()))
@@ -116,9 +115,9 @@ impl Jobs {
 
     pub(super) fn unfold(&self, overlay: Overlay, pane: Size) {
         let (unfolder, mailbox) = (Arc::clone(&self.unfolder), self.mailbox.clone());
-        beside(move || {
+        spawn_or_run(move || {
             let text = unfolder(overlay, pane.cols);
-            let screen = text.map(|text| Box::new(screens::of_transcript(&text, pane)));
+            let screen = text.map(|text| Box::new(screens::finished_transcript(&text, pane)));
             _ = mailbox.send(ScreenInput::Unfolded { overlay, screen }); // the screen may be gone
         });
     }

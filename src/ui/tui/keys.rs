@@ -125,21 +125,21 @@ const NO_SIDES: &[KeyFocus] = &[
 /// The state that selects the applicable bindings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BindingContext {
-    pub place: KeyFocus,
+    pub focus: KeyFocus,
     pub replay: bool,
 }
 
 impl BindingContext {
-    pub fn of(ui: &Ui) -> Self {
+    pub fn from_ui(ui: &Ui) -> Self {
         Self {
-            place: KeyFocus::of(ui),
+            focus: KeyFocus::from_ui(ui),
             replay: ui.replay.is_some(),
         }
     }
 }
 
 impl KeyFocus {
-    pub fn of(ui: &Ui) -> Self {
+    pub fn from_ui(ui: &Ui) -> Self {
         match ui.focus {
             Focus::Plan => KeyFocus::Plan,
             Focus::Main => KeyFocus::View(ui.pane),
@@ -357,7 +357,7 @@ pub fn bindings(here: BindingContext) -> impl Iterator<Item = &'static Binding> 
             BindingScope::Live => !here.replay,
             BindingScope::Replay => here.replay,
         };
-        is_now && (binding.places.is_empty() || binding.places.contains(&here.place))
+        is_now && (binding.places.is_empty() || binding.places.contains(&here.focus))
     })
 }
 
@@ -415,7 +415,7 @@ mod tests {
     fn no_key_means_two_things_in_any_place() {
         for place in PLACES {
             for replay in [false, true] {
-                let here = BindingContext { place, replay };
+                let here = BindingContext { focus: place, replay };
                 let keys: Vec<Chord> = bindings(here).flat_map(|binding| binding.keys).copied().collect();
                 for (at, key) in keys.iter().enumerate() {
                     assert!(!keys[..at].contains(key), "{} twice in {place:?}", key.name());
@@ -483,7 +483,7 @@ mod tests {
     fn a_shifted_letter_is_that_letter() {
         let chord = Chord::new(KeyCode::Char('G'), KeyModifiers::SHIFT);
         let here = BindingContext {
-            place: KeyFocus::View(Pane::Terminal),
+            focus: KeyFocus::View(Pane::Terminal),
             replay: false,
         };
         assert_eq!(action(chord, here), Some(KeyAction::Bottom));

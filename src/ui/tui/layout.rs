@@ -47,7 +47,7 @@ pub struct ScreenLayout {
 }
 
 impl ScreenLayout {
-    pub fn of(cols: u16, rows: u16, tasks: usize) -> Self {
+    pub fn new(cols: u16, rows: u16, tasks: usize) -> Self {
         let whole = Rect::new(0, 0, cols, rows);
         let bars = match rows {
             0..=2 => 0,
@@ -152,7 +152,7 @@ mod tests {
         for cols in 0..=260 {
             for rows in 0..=130 {
                 for (tasks, zoomed) in [(0, None), (3, Some(Focus::Main)), (9, Some(Focus::Plan)), (200, None)] {
-                    let layout = ScreenLayout::of(cols, rows, tasks);
+                    let layout = ScreenLayout::new(cols, rows, tasks);
                     let layout = zoomed.map_or(layout, |focus| layout.zoomed(focus));
                     let parts = [
                         layout.header,
@@ -177,16 +177,16 @@ mod tests {
 
     #[test]
     fn a_tiny_terminal_still_shows_the_agent() {
-        let layout = ScreenLayout::of(20, 6, 9);
+        let layout = ScreenLayout::new(20, 6, 9);
         assert_eq!((layout.main.width, layout.main.height), (20, 4));
         assert!(layout.tasks.is_empty());
     }
 
     #[test]
     fn a_usual_terminal_has_a_strip_and_a_wide_one_a_side_bar() {
-        let usual = ScreenLayout::of(80, 24, 4);
+        let usual = ScreenLayout::new(80, 24, 4);
         assert!(!usual.has_side_bar() && usual.tasks.height == 5 && usual.main.height == 14);
-        let wide = ScreenLayout::of(200, 60, 4);
+        let wide = ScreenLayout::new(200, 60, 4);
         assert!(wide.has_side_bar() && wide.main.width == 147);
     }
 }

@@ -8,7 +8,7 @@ use crate::ui::tui::editor::Editor;
 
 use super::{
     model::{InputMode, Model, Recalling},
-    needle::SearchQuery,
+    search_query::SearchQuery,
     update::ScreenOrder,
 };
 
@@ -141,7 +141,7 @@ fn replace(model: &mut Model, old: SteeringId, new: Option<(SteeringKind, String
 /// Handles a key in the search through sent messages.
 pub(super) fn recalling(model: &mut Model, key: KeyEvent, mut shown: Recalling) {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
-    let needle = SearchQuery::of(shown.query.text());
+    let needle = SearchQuery::parse(shown.query.text());
     let recall = &mut model.ui.recall;
     let found: Vec<usize> = recall.found(needle.as_ref()).map(|(steps, _)| steps).collect();
     let is_older = key.code == KeyCode::Up || control && key.code == KeyCode::Char('r');

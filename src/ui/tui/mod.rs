@@ -4,33 +4,33 @@
 //! `frame_loop` is the thread around them: it owns the terminal's cells and draws only after a change, at most every 33
 //! ms. Keys are checked between slices of output, so that a flood does not delay them.
 
+mod append_only;
 mod background;
-mod beside;
 pub mod board;
 mod cast;
 mod clipboard;
 pub(crate) mod editor;
-mod find;
+mod external_editor;
 mod frame_loop;
 mod inputs;
 mod jobs;
 pub mod keys;
 pub(crate) mod layout;
-mod lending;
 mod lines;
 mod memory;
 pub mod model;
-mod needle;
 mod notify;
 mod offers;
-mod opening;
 pub mod patch;
 mod player;
+mod screen_terminal;
 mod screens;
-mod skim;
+mod search_query;
 mod source;
-mod taken;
+mod spawn;
 pub(crate) mod terminal;
+mod terminal_ownership;
+mod terminal_search;
 #[cfg(test)]
 mod testing;
 pub(crate) mod theme;
@@ -49,8 +49,8 @@ pub use model::{Overlay, more};
 pub use notify::{NotifyChannel, shows_progress};
 pub(super) use notify::{Reason, reason};
 pub use player::Player;
+pub use screen_terminal::ScreenError;
 pub use source::{EventSource, LiveSource, WakeCallback};
-pub use taken::ScreenError;
 
 /// The two trees whose difference is the patch of one iteration or several in a row. Without a tree after them, the
 /// current files are compared.

@@ -142,7 +142,7 @@ pub(super) enum Progress {
 }
 
 impl Progress {
-    pub(super) fn of(view: &RunView) -> Self {
+    pub(super) fn from_view(view: &RunView) -> Self {
         let (done, all) = (view.plan.done(), view.plan.tasks.len());
         let share = (done * 100).checked_div(all).and_then(|share| u8::try_from(share).ok());
         match (&view.phase, share) {
@@ -277,9 +277,9 @@ mod tests {
         ]));
         assert!(!shown(&[]) && !shown(&[("TMUX", "x"), ghostty]));
         let mut view = RunView::default();
-        assert_eq!(Progress::of(&view).sequence(), "\x1b]9;4;3\x1b\\");
+        assert_eq!(Progress::from_view(&view).sequence(), "\x1b]9;4;3\x1b\\");
         view.apply_event(1, &stopped(StopReason::Interrupted));
-        assert_eq!(Progress::of(&view), Progress::None);
+        assert_eq!(Progress::from_view(&view), Progress::None);
     }
 
     #[test]

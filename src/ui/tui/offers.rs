@@ -12,7 +12,7 @@ use super::{
 
 /// The bindings that have an effect at the current focus, in the order of the table.
 pub(super) fn offered(model: &Model) -> impl Iterator<Item = &'static Binding> + '_ {
-    keys::bindings(BindingContext::of(&model.ui)).filter(|binding| works(binding, model))
+    keys::bindings(BindingContext::from_ui(&model.ui)).filter(|binding| works(binding, model))
 }
 
 fn works(binding: &Binding, model: &Model) -> bool {

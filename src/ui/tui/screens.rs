@@ -6,7 +6,7 @@ use ralph_system::proc::{
 };
 use ralph_text::wrap::{UnfinishedWord, Wrapper};
 
-use super::skim::{self, AppendOnlyScanner};
+use super::append_only::{self, AppendOnlyScanner};
 
 /// Maximum rows of history.
 pub(super) const SCROLLBACK_ROWS: usize = 10_000;
@@ -31,7 +31,7 @@ pub(super) struct LiveScreen {
     /// Whether the beginning of the session's output was dropped from `kept`.
     cut: bool,
     transcript: bool,
-    skimmer: AppendOnlyScanner,
+    scanner: AppendOnlyScanner,
     history: HistoryRows,
 }
 
@@ -75,7 +75,7 @@ impl TerminalPage {
 }
 
 /// A terminal with a finished transcript.
-pub(super) fn of_transcript(text: &[u8], size: Size) -> Screen {
+pub(super) fn finished_transcript(text: &[u8], size: Size) -> Screen {
     let mut page = TerminalPage::new(size, Scrollback::Text(SCROLLBACK_ROWS), true);
     page.process(text);
     page.screen
@@ -97,7 +97,7 @@ impl LiveScreen {
             drawn: 0,
             cut: false,
             transcript,
-            skimmer: AppendOnlyScanner::default(),
+            scanner: AppendOnlyScanner::default(),
             history: HistoryRows::Folded,
         }
     }
@@ -114,7 +114,7 @@ impl LiveScreen {
 
     /// Processes output; most of it is drawn later by [`Self::catch_up`].
     pub(super) fn process(&mut self, bytes: &[u8]) {
-        let only_adds = self.skimmer.take(bytes);
+        let only_adds = self.scanner.take(bytes);
         self.kept.extend_from_slice(bytes);
         if !only_adds || self.history == HistoryRows::Drawn {
             self.unfold();
@@ -138,10 +138,10 @@ impl LiveScreen {
         let new = &self.kept[self.drawn..];
         let rows = self.page.screen.size().rows;
         match self.history {
-            HistoryRows::Folded => match skim::unseen(new, rows) {
+            HistoryRows::Folded => match append_only::skippable(new, rows) {
                 Some(unseen) => {
                     self.page.process(&new[..unseen.start]);
-                    self.page.process(&skim::lasting(&new[unseen.clone()]));
+                    self.page.process(&append_only::lasting(&new[unseen.clone()]));
                     self.page.process(&new[unseen.end..]);
                 }
                 None => self.page.process(new),
@@ -162,7 +162,7 @@ impl LiveScreen {
 
     /// Drops the drawn history once the view is at the end again.
     pub(super) fn fold(&mut self) {
-        let only_adds = self.skimmer.take(&[]);
+        let only_adds = self.scanner.take(&[]);
         if only_adds && self.history == HistoryRows::Drawn && self.page.screen.scrollback() == 0 {
             self.draw_anew(self.page.screen.size(), HistoryRows::Folded);
         }
@@ -204,12 +204,12 @@ impl LiveScreen {
             HistoryRows::Folded => TerminalPage::new(size, Scrollback::NONE, self.transcript),
             HistoryRows::Drawn => {
                 let rows = SCROLLBACK_ROWS + usize::from(size.rows);
-                let only_adds = self.skimmer.take(&[]);
+                let only_adds = self.scanner.take(&[]);
                 let mut page = TerminalPage::new(size, scrollback(size, only_adds), self.transcript);
-                if let Some(seen) = skim::last_lines(&self.kept, rows).filter(|seen| *seen > start)
+                if let Some(seen) = append_only::last_lines(&self.kept, rows).filter(|seen| *seen > start)
                     && only_adds
                 {
-                    page.process(&skim::lasting(&self.kept[start..seen]));
+                    page.process(&append_only::lasting(&self.kept[start..seen]));
                     // After the line end.
                     start = seen + 2;
                 }

@@ -141,7 +141,7 @@ pub(crate) struct TerminalGuard;
 impl Drop for TerminalGuard {
     fn drop(&mut self) {
         give_back();
-        for message in take_held() {
+        for message in take_panic_messages() {
             let message = escape_controls(&message, AllowedEscapes::Plain);
             _ = rustix::io::write(io::stderr().as_fd(), message.as_bytes()); // no one is left to report an error to
         }
@@ -149,7 +149,7 @@ impl Drop for TerminalGuard {
 }
 
 /// Takes the panic messages that were held back while the terminal was taken.
-pub(crate) fn take_held() -> Vec<String> {
+pub(crate) fn take_panic_messages() -> Vec<String> {
     std::mem::take(&mut HELD.lock().unwrap_or_else(PoisonError::into_inner))
 }
 

@@ -385,7 +385,7 @@ pub(super) fn busy_board() -> Board {
     ];
     let batch = batch(&PLANS, events.concat());
     let times_ms = (START_MS, START_MS + 60_000);
-    Board::of(&batch, times_ms, true, |plan| {
+    Board::new(&batch, times_ms, true, |plan| {
         let run = runs.iter().find(|(name, _)| *name == plan.0);
         run.map(|(_, seen)| seen)
     })

@@ -366,7 +366,7 @@ impl Theme {
             (Depth::Indexed, colour) => colour,
             (Depth::Sixteen, Color::Rgb(red, green, blue)) => Color::Indexed(sixteenth(red, green, blue)),
             (Depth::Sixteen, Color::Indexed(index @ 16..)) => {
-                let (red, green, blue) = of_index(index);
+                let (red, green, blue) = indexed_rgb(index);
                 Color::Indexed(sixteenth(red, green, blue))
             }
             (Depth::Sixteen, colour) => colour,
@@ -418,7 +418,7 @@ fn cube(red: u8, green: u8, blue: u8) -> u8 {
     16 + 36 * step(red) + 6 * step(green) + step(blue)
 }
 
-fn of_index(index: u8) -> (u8, u8, u8) {
+fn indexed_rgb(index: u8) -> (u8, u8, u8) {
     if index >= 232 {
         let grey = 8 + (index - 232) * 10;
         return (grey, grey, grey);
@@ -472,7 +472,7 @@ mod tests {
 
     #[test]
     fn the_background_decides_unless_the_user_has() {
-        let [dark, light, between] = [(30, 30, 46), (253, 246, 227), (110, 110, 110)].map(BackgroundColour::of);
+        let [dark, light, between] = [(30, 30, 46), (253, 246, 227), (110, 110, 110)].map(BackgroundColour::from_rgb);
         let auto = Theme::suiting(&around("xterm-256color", "", "0;15", "C.UTF-8"), None, None);
         assert!(auto.goes_by_background());
         assert_eq!(

@@ -124,7 +124,7 @@ fn key_pressed(model: &mut Model, key: KeyEvent) -> Vec<ScreenOrder> {
 
 fn normal(model: &mut Model, key: KeyEvent) -> Vec<ScreenOrder> {
     let chord = Chord::new(key.code, key.modifiers);
-    match keys::action(chord, BindingContext::of(&model.ui)) {
+    match keys::action(chord, BindingContext::from_ui(&model.ui)) {
         Some(action) => act(model, action),
         None => Vec::new(),
     }
@@ -174,11 +174,11 @@ fn help(model: &mut Model, key: KeyEvent, top: usize) -> Vec<ScreenOrder> {
     let chord = Chord::new(key.code, key.modifiers);
     let page = usize::from(model.ui.rows).saturating_sub(6).max(1);
     let last = super::view::last_line_of_help(model);
-    let action = keys::action(chord, BindingContext::of(&model.ui));
+    let action = keys::action(chord, BindingContext::from_ui(&model.ui));
     if let Some(action @ (KeyAction::Interrupt | KeyAction::Suspend | KeyAction::Redraw)) = action {
         return act(model, action);
     }
-    model.ui.mode = match action.and_then(|action| Scroll::of(action, page)) {
+    model.ui.mode = match action.and_then(|action| Scroll::from_action(action, page)) {
         Some(scroll) => InputMode::Help {
             top: scroll.downwards(top, last),
         },
@@ -364,7 +364,7 @@ fn act(model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
         | KeyAction::PageDown
         | KeyAction::Top
         | KeyAction::Bottom => {
-            if let Some(by) = Scroll::of(action, page(model)) {
+            if let Some(by) = Scroll::from_action(action, page(model)) {
                 return scroll(model, model.ui.focus, by);
             }
         }

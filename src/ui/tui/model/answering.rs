@@ -21,14 +21,14 @@ pub struct AnswerBox {
     /// First visible line of the question.
     pub top: usize,
     pub step: AnswerStep,
-    pub choice: Choosing,
+    pub choice: ChoiceSelection,
     /// The loop's reason for refusing the answer.
     pub refused: Option<String>,
 }
 
 /// The cursor and the selection among the choices.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Choosing {
+pub struct ChoiceSelection {
     /// Index among the choices of all questions.
     pub cursor: usize,
     /// Selected choices, as indices of question and choice.
@@ -79,7 +79,7 @@ impl AnswerBox {
             late: false,
             top: 0,
             step: AnswerStep::Choosing,
-            choice: Choosing::default(),
+            choice: ChoiceSelection::default(),
             refused: None,
         }
     }
@@ -109,7 +109,7 @@ impl AnswerStep {
 
 impl<'r> AnswerSubject<'r> {
     /// The open question with this number; `None` if it is answered or cannot be answered any more.
-    pub fn of(run: &'r RunView, number: u32) -> Option<Self> {
+    pub fn find(run: &'r RunView, number: u32) -> Option<Self> {
         let permissions = &run.permissions;
         let waiting = permissions.pending.iter().find(|ask| ask.number == number);
         let missed = || permissions.unanswered.iter().find(|ask| ask.number == number);

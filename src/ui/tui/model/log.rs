@@ -95,7 +95,7 @@ pub struct EventLog {
 
 impl EventLog {
     /// An empty log with the filter `kind`.
-    pub fn of(kind: LogFilter) -> Self {
+    pub fn with_filter(kind: LogFilter) -> Self {
         Self {
             kind,
             ..Self::default()

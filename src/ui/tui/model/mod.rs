@@ -3,6 +3,8 @@
 //! The state of the run is its [`RunView`], so a resumed run and a replay look like the original. The log belongs to
 //! the screen.
 
+mod agent_activity;
+mod agent_text;
 mod answering;
 mod asks;
 mod background;
@@ -12,11 +14,11 @@ mod log;
 mod messages;
 mod outline;
 mod parts;
-mod spoken;
 mod ui;
-mod vitals;
 
-pub use answering::{AnswerBox, AnswerStep, AnswerSubject, Choosing, SettledMeanwhile, are_marked, choices};
+pub use agent_activity::{AgentActivity, SandboxState, Silence};
+pub use agent_text::AgentText;
+pub use answering::{AnswerBox, AnswerStep, AnswerSubject, ChoiceSelection, SettledMeanwhile, are_marked, choices};
 pub use asks::{AskList, ExpandedAsk, ask_in_words, is_missed, listed, position, select};
 pub use background::background_at;
 pub use board::{BoardFocus, BoardLayout, BoardMode, BoardModel};
@@ -24,20 +26,18 @@ pub use estimate::{estimate_ms, more, used_up};
 pub use log::{EventLog, LogFilter, LogLine, LogLineKind};
 pub use messages::{Editing, ReadMessage, Recalling, can_be_edited, message_at};
 pub use outline::{PlanRow, has_sections, heading_of};
-pub(crate) use parts::{PORTIONS, Portion};
+pub(crate) use parts::{CopyPortion, PORTIONS};
 use ralph_core::{
     event::{CommandRefusal, Event, Notice, Record},
     run::{Asks, Phase, RunView},
 };
 use ralph_system::proc::Size;
 use ralph_words::date_ahead;
-pub use spoken::AgentText;
 pub(crate) use ui::SearchPosition;
 pub use ui::{
     ActionSearch, Confirmation, DiffState, DiffView, HistoryView, InputMode, IterationPart, OpenOverlay, Overlay, Pane,
     Playback, PlaybackState, ReplayState, ReportPage, ReportRow, Search, Timeline, Toast, Ui,
 };
-pub use vitals::{AgentActivity, SandboxState, Silence};
 
 use crate::driver::SignalDetail;
 
@@ -51,9 +51,9 @@ use super::{
 pub struct Model {
     pub run: RunView,
     pub log: EventLog,
-    pub spoken: AgentText,
+    pub agent_text: AgentText,
     pub asks: Asks,
-    pub vitals: AgentActivity,
+    pub activity: AgentActivity,
     pub ui: Ui,
     /// The time that durations and countdowns refer to, in milliseconds since the Unix epoch.
     pub now_ms: u64,
@@ -74,9 +74,9 @@ impl Model {
         let clock = |at_ms| moment(at_ms, now_ms, offset_s);
         self.run.apply(record);
         self.asks.apply(record, &self.run);
-        self.vitals.apply(record);
+        self.activity.apply(record);
         if let Event::AgentReported { signal, .. } = &record.event {
-            self.spoken.hear(signal);
+            self.agent_text.note_signal(signal);
         }
         let settled = match &record.event {
             Event::IterationSettled { iteration, .. } => self.run.iterations.numbered(*iteration),
@@ -129,9 +129,9 @@ impl Model {
 
     /// Applies a detail, which is not a record.
     pub(crate) fn tell(&mut self, detail: &SignalDetail) {
-        self.vitals.hear(detail.at_ms);
+        self.activity.note_output(detail.at_ms);
         self.log.tell(detail);
-        self.spoken.hear(&detail.signal);
+        self.agent_text.note_signal(&detail.signal);
     }
 
     pub fn layout(&self) -> ScreenLayout {
@@ -145,7 +145,7 @@ impl Model {
 
     /// The layout without zoom.
     fn shared_layout(&self) -> ScreenLayout {
-        ScreenLayout::of(self.ui.cols, self.ui.rows, self.run.plan.tasks.len())
+        ScreenLayout::new(self.ui.cols, self.ui.rows, self.run.plan.tasks.len())
     }
 
     /// The size of the agent's terminal. It does not change while a zoomed plan hides the terminal.
@@ -192,10 +192,10 @@ impl Model {
     /// Resets the run and its log, to be applied again from the beginning.
     pub fn forget_run(&mut self) {
         self.run = RunView::default();
-        self.log = EventLog::of(self.log.kind());
-        self.spoken = AgentText::default();
+        self.log = EventLog::with_filter(self.log.kind());
+        self.agent_text = AgentText::default();
         self.asks = Asks::default();
-        self.vitals = AgentActivity::default();
+        self.activity = AgentActivity::default();
         self.ui.reading = None;
     }
 

@@ -2,7 +2,7 @@
 
 /// A part of a terminal to copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Portion {
+pub(crate) enum CopyPortion {
     Line,
     Block,
     Message,
@@ -11,10 +11,10 @@ pub(crate) enum Portion {
 }
 
 /// The parts with their keys and descriptions.
-pub(crate) const PORTIONS: [(char, Portion, &str); 5] = [
-    ('l', Portion::Line, "the line of the match, or the last visible one"),
-    ('b', Portion::Block, "the last code block"),
-    ('m', Portion::Message, "the agent's last message"),
-    ('s', Portion::Shown, "the visible text"),
-    ('a', Portion::All, "everything"),
+pub(crate) const PORTIONS: [(char, CopyPortion, &str); 5] = [
+    ('l', CopyPortion::Line, "the line of the match, or the last visible one"),
+    ('b', CopyPortion::Block, "the last code block"),
+    ('m', CopyPortion::Message, "the agent's last message"),
+    ('s', CopyPortion::Shown, "the visible text"),
+    ('a', CopyPortion::All, "everything"),
 ];

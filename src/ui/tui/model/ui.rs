@@ -16,8 +16,8 @@ use crate::{
     ui::tui::{
         editor::{Editor, Recall},
         layout::Focus,
-        needle::LineMatch,
         patch::Patch,
+        search_query::LineMatch,
         theme::TextRole,
     },
 };

@@ -56,7 +56,7 @@ fn ratio(one: f64, other: f64) -> f64 {
 /// The luminance of a colour; `None` if it is the terminal's default.
 fn own(colour: Option<Color>) -> Option<f64> {
     match colour {
-        Some(Color::Indexed(index @ 16..)) => Some(luminance(of_index(index))),
+        Some(Color::Indexed(index @ 16..)) => Some(luminance(indexed_rgb(index))),
         None | Some(Color::Reset) => None,
         Some(other) => panic!("{other:?}: its looks are the terminal's"),
     }

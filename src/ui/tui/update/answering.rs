@@ -47,7 +47,7 @@ pub(in crate::ui::tui) fn show_question(model: &mut Model) {
 /// Closes the box if the question is settled. A question that has timed out can still be answered: a text being typed
 /// stays and becomes a message.
 fn follow(model: &mut Model, mut answering: AnswerBox) {
-    let is_late = match AnswerSubject::of(&model.run, answering.ask) {
+    let is_late = match AnswerSubject::find(&model.run, answering.ask) {
         Some(subject) => subject.is_late(),
         None => return close(model, answering),
     };
@@ -148,7 +148,7 @@ fn choosing(model: &mut Model, key: KeyEvent, answering: &mut AnswerBox) -> Vec<
         return questions::interrupt(model);
     }
     let is_new = model.now_ms.saturating_sub(answering.shown_ms) < UNSEEN_MS;
-    let Some(subject) = AnswerSubject::of(&model.run, answering.ask).filter(|_| !is_new) else {
+    let Some(subject) = AnswerSubject::find(&model.run, answering.ask).filter(|_| !is_new) else {
         scroll(model, chord, answering);
         return Vec::new();
     };
@@ -210,7 +210,7 @@ fn leave_for_later(model: &mut Model, answering: &AnswerBox) {
     model.ui.mode = InputMode::Normal;
     let is_put_off = !answering.late
         || matches!(
-            AnswerSubject::of(&model.run, answering.ask),
+            AnswerSubject::find(&model.run, answering.ask),
             Some(AnswerSubject::Tests(_))
         );
     if is_put_off {
@@ -248,7 +248,7 @@ enum RuleDraft {
 
 /// Opens the editor with the rules that an approval would add.
 fn begin_rule(model: &mut Model, answering: &mut AnswerBox, scope: RuleScope, suggestion: RuleDraft) {
-    let Some(subject) = AnswerSubject::of(&model.run, answering.ask) else {
+    let Some(subject) = AnswerSubject::find(&model.run, answering.ask) else {
         return;
     };
     if subject.is_cut() {
@@ -262,14 +262,14 @@ fn begin_rule(model: &mut Model, answering: &mut AnswerBox, scope: RuleScope, su
         (RuleDraft::WholeKind, None) => return,
     };
     answering.refused = None;
-    answering.step = AnswerStep::Remembering(scope, Editor::of(&rules));
+    answering.step = AnswerStep::Remembering(scope, Editor::with_text(&rules));
 }
 
 /// Scrolls the question.
 fn scroll(model: &Model, chord: Chord, answering: &mut AnswerBox) {
     let (_, page) = view::extent_of_question(model, answering);
-    if let Some(by) =
-        keys::action(chord, keys::BindingContext::of(&model.ui)).and_then(|action| Scroll::of(action, page))
+    if let Some(by) = keys::action(chord, keys::BindingContext::from_ui(&model.ui))
+        .and_then(|action| Scroll::from_action(action, page))
     {
         scroll_by(model, by, answering);
     }
@@ -374,7 +374,7 @@ fn all_allowed(model: &Model, answering: &mut AnswerBox) -> Vec<ScreenOrder> {
 /// Sends an answer if it is valid.
 fn answered(model: &Model, answering: &mut AnswerBox, answer: Answer) -> Vec<ScreenOrder> {
     let ask = answering.ask;
-    let questions = AnswerSubject::of(&model.run, ask).map_or(&[][..], AnswerSubject::questions);
+    let questions = AnswerSubject::find(&model.run, ask).map_or(&[][..], AnswerSubject::questions);
     answering.refused = not_an_answer_in_words(ask, questions, &answer);
     if answering.refused.is_some() {
         return Vec::new();

@@ -29,7 +29,7 @@ pub(super) fn open(model: &mut Model) {
         return;
     };
     let (place, number) = (entry.place, entry.number.unwrap_or_default());
-    let subject = AnswerSubject::of(&model.run, number).filter(|_| model.ui.replay.is_none());
+    let subject = AnswerSubject::find(&model.run, number).filter(|_| model.ui.replay.is_none());
     let Some(subject) = subject else {
         model.ui.asks.reading = Some(ExpandedAsk { place, top: 0 });
         return;

@@ -164,7 +164,7 @@ fn act(model: &mut BoardModel, action: KeyAction) -> Vec<BoardOrder> {
                 BoardFocus::Plans => model.page(),
                 BoardFocus::Asks => model.ask_page(),
             };
-            if let Some(by) = Scroll::of(action, page) {
+            if let Some(by) = Scroll::from_action(action, page) {
                 scroll(model, model.focus, by);
             }
         }
@@ -294,7 +294,7 @@ fn helped(model: &mut BoardModel, chord: Chord, top: usize) -> Vec<BoardOrder> {
     if let Some(action @ (KeyAction::Interrupt | KeyAction::Suspend | KeyAction::Redraw)) = action {
         return act(model, action);
     }
-    model.mode = match action.and_then(|action| Scroll::of(action, page)) {
+    model.mode = match action.and_then(|action| Scroll::from_action(action, page)) {
         Some(by) => BoardMode::Help {
             top: by.downwards(top, last),
         },

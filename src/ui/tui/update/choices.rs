@@ -6,7 +6,7 @@ use ralph_core::event::{Answer, Question};
 use crate::ui::tui::{
     editor::Editor,
     keys::Chord,
-    model::{AnswerBox, AnswerStep, Choosing, are_marked, choices},
+    model::{AnswerBox, AnswerStep, ChoiceSelection, are_marked, choices},
 };
 
 /// The effect of a key on the choices.
@@ -45,7 +45,7 @@ pub(super) fn key(questions: &[Question], chord: Chord, answering: &mut AnswerBo
     ChoiceEffect::Moved
 }
 
-fn toggle(questions: &[Question], choice: &mut Choosing, at: (usize, usize)) {
+fn toggle(questions: &[Question], choice: &mut ChoiceSelection, at: (usize, usize)) {
     if !are_marked(questions) {
         return;
     }
@@ -61,7 +61,7 @@ fn toggle(questions: &[Question], choice: &mut Choosing, at: (usize, usize)) {
 fn entered(questions: &[Question], all: &[(usize, usize)], answering: &mut AnswerBox) -> ChoiceEffect {
     let choice = &mut answering.choice;
     let (here, _) = all[choice.cursor];
-    let has_answer = |choice: &Choosing, question: usize| choice.taken.iter().any(|(of, _)| *of == question);
+    let has_answer = |choice: &ChoiceSelection, question: usize| choice.taken.iter().any(|(of, _)| *of == question);
     // The choice at the cursor counts, unless several can be selected and some were.
     if !questions[here].multiple {
         choice.taken.retain(|(question, _)| *question != here);
@@ -86,7 +86,7 @@ fn entered(questions: &[Question], all: &[(usize, usize)], answering: &mut Answe
         .collect();
     if words.iter().any(String::is_empty) {
         // The remaining questions need typed answers; the selected ones are filled in.
-        answering.step = AnswerStep::Wording(Editor::of(&words.join("\n")));
+        answering.step = AnswerStep::Wording(Editor::with_text(&words.join("\n")));
         return ChoiceEffect::Moved;
     }
     ChoiceEffect::Answered(Answer::Words { words })

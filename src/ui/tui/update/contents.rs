@@ -9,8 +9,8 @@ use crate::ui::tui::{
         DiffState, IterationPart, Model, Pane, ReportRow, ask_in_words, background_at, listed, message_at, position,
         select,
     },
-    needle::SearchDirection,
     patch::Patch,
+    search_query::SearchDirection,
     view,
 };
 
@@ -44,7 +44,7 @@ pub(super) trait PaneContent {
 
 /// The lines of the focused pane; `None` for terminals.
 pub(super) fn lines(model: &Model) -> Option<&'static dyn PaneContent> {
-    Some(match KeyFocus::of(&model.ui) {
+    Some(match KeyFocus::from_ui(&model.ui) {
         KeyFocus::Plan => &PlanContent,
         KeyFocus::View(Pane::Log) => &LogContent,
         KeyFocus::View(Pane::Diff) => &DiffContent,
@@ -73,7 +73,7 @@ pub(super) fn chosen(model: &Model) -> Option<String> {
 /// The content of the focused pane with a file name for it. For messages and questions, only the selected one.
 pub(super) fn document(model: &Model) -> Option<(&'static str, String)> {
     let lines = lines(model)?;
-    let place = KeyFocus::of(&model.ui);
+    let place = KeyFocus::from_ui(&model.ui);
     let text = match place {
         KeyFocus::View(Pane::Messages) | KeyFocus::View(Pane::Asks) => lines.chosen(model)?,
         _ => whole(lines, model),

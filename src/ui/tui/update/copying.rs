@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::ui::tui::{
     keys::Chord,
-    model::{InputMode, Model, PORTIONS, Portion},
+    model::{CopyPortion, InputMode, Model, PORTIONS},
 };
 
 use super::{
@@ -41,13 +41,13 @@ pub(super) fn choose(model: &mut Model, key: KeyEvent) -> Vec<ScreenOrder> {
     Vec::new()
 }
 
-fn copy(model: &mut Model, part: Portion) -> Vec<ScreenOrder> {
+fn copy(model: &mut Model, part: CopyPortion) -> Vec<ScreenOrder> {
     // For a past iteration, only the screen has its output.
     let is_live = model.ui.history.open.is_none();
     let said = match part {
-        Portion::Block => model.spoken.block.as_ref(),
-        Portion::Message => model.spoken.message.as_ref(),
-        Portion::Line | Portion::Shown | Portion::All => return vec![ScreenOrder::CopyFrom(part)],
+        CopyPortion::Block => model.agent_text.block.as_ref(),
+        CopyPortion::Message => model.agent_text.message.as_ref(),
+        CopyPortion::Line | CopyPortion::Shown | CopyPortion::All => return vec![ScreenOrder::CopyFrom(part)],
     };
     match said.filter(|_| is_live) {
         Some(text) => vec![ScreenOrder::Copy(text.clone())],
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn of_a_terminal_it_is_asked_what_is_meant() {
         let mut model = model(100, 30, running());
-        assert_eq!(press(&mut model, "yxs"), [ScreenOrder::CopyFrom(Portion::Shown)]);
+        assert_eq!(press(&mut model, "yxs"), [ScreenOrder::CopyFrom(CopyPortion::Shown)]);
         assert_eq!(press(&mut model, "ym"), [], "nothing was said");
         assert!(model.ui.toast.is_some());
         let text = "Run this:\n```sh\ncargo test\n```".to_owned();

@@ -25,7 +25,7 @@ pub(super) fn open(model: &mut Model) {
         SteeringKind::Now => "!",
         SteeringKind::Standing => "+",
     };
-    let edited = Editor::of(&format!("{sign}{}", message.text));
+    let edited = Editor::with_text(&format!("{sign}{}", message.text));
     let draft = std::mem::replace(&mut model.ui.steering, edited);
     model.ui.editing = Some(Editing { id, draft });
     model.ui.recall.rewind();
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn a_queued_message_is_edited_and_the_old_one_goes_when_the_new_one_is_sent() {
         let mut model = watching();
-        model.ui.steering = Editor::of("a draft");
+        model.ui.steering = Editor::with_text("a draft");
         assert_eq!(update(&mut model, key(KeyCode::Enter)), []);
         assert_eq!(model.ui.steering.text(), "Use SQLite");
         press(&mut model, " 3");

@@ -6,9 +6,9 @@ use ralph_words::Tone;
 
 use crate::ui::tui::{
     keys::KeyAction,
-    model::{Model, Overlay, Portion},
-    needle::{LineMatch, SearchDirection},
+    model::{CopyPortion, Model, Overlay},
     patch::Patch,
+    search_query::{LineMatch, SearchDirection},
 };
 
 /// An event for the screen.
@@ -67,7 +67,7 @@ pub(crate) enum ScreenOrder {
     /// Copy a text to the user's clipboard.
     Copy(String),
     /// Copy a part of the shown terminal.
-    CopyFrom(Portion),
+    CopyFrom(CopyPortion),
     /// Store the messages for later runs.
     RememberMessages,
     Replay(Replay),
@@ -106,7 +106,7 @@ pub(crate) enum Scroll {
 
 impl Scroll {
     /// The scrolling of a key, for pages of `page` lines; `None` for other keys.
-    pub(super) fn of(action: KeyAction, page: usize) -> Option<Self> {
+    pub(super) fn from_action(action: KeyAction, page: usize) -> Option<Self> {
         Some(match action {
             KeyAction::LineUp => Scroll::Up(1),
             KeyAction::LineDown => Scroll::Down(1),

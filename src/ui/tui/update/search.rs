@@ -7,7 +7,7 @@ use crate::ui::tui::{
     layout::Focus,
     lines::edit,
     model::{InputMode, Model, Search, SearchPosition},
-    needle::{self, LineMatch, SearchDirection, SearchQuery, SearchStart},
+    search_query::{self, LineMatch, SearchDirection, SearchQuery, SearchStart},
 };
 
 use super::{
@@ -142,7 +142,7 @@ fn tell(model: &mut Model) {
 
 /// Goes to a match in a pane with its own lines.
 fn in_lines(model: &mut Model, wanted: MatchTarget) -> Option<LineMatch> {
-    let (lines, needle) = (lines(model)?, SearchQuery::of(model.ui.search.query.text())?);
+    let (lines, needle) = (lines(model)?, SearchQuery::parse(model.ui.search.query.text())?);
     let (mut matching, mut count) = (Vec::new(), 0);
     lines.each(model, &mut |line| {
         if needle.is_in(line) {
@@ -159,7 +159,7 @@ fn in_lines(model: &mut Model, wanted: MatchTarget) -> Option<LineMatch> {
         (MatchTarget::Next(direction), None) if lines.chooses() => (SearchStart::Behind(at), direction),
         (MatchTarget::Next(direction), None) => (SearchStart::At(at), direction),
     };
-    let found = needle::next(&matching, from, direction)?;
+    let found = search_query::next(&matching, from, direction)?;
     go(lines, model, found.line);
     model.ui.search.landed = Some(SearchPosition {
         pane,

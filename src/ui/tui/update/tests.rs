@@ -10,8 +10,8 @@ use super::*;
 use crate::ui::tui::{
     keys::KeyFocus,
     model::{DiffState, IterationPart, ReplayState},
-    needle::SearchDirection,
     patch::Patch,
+    search_query::SearchDirection,
     testing::{START_MS, begun, model, queued, running, stopped},
 };
 
@@ -499,7 +499,7 @@ fn the_plan_takes_the_keys_and_gives_them_back() {
     let mut model = watching();
     let current = model.task_at().unwrap();
     assert_eq!(update(&mut model, key(KeyCode::Tab)), []);
-    assert_eq!(KeyFocus::of(&model.ui), KeyFocus::Plan);
+    assert_eq!(KeyFocus::from_ui(&model.ui), KeyFocus::Plan);
     assert_eq!(press(&mut model, "jjjjjjjj"), [], "nothing of the terminal is scrolled");
     assert_eq!(model.ui.task, Some(model.run.plan.tasks.len() - 1));
     press(&mut model, "g");
@@ -515,7 +515,7 @@ fn the_plan_takes_the_keys_and_gives_them_back() {
     assert_eq!(model.layout(), shared);
     update(&mut model, key(KeyCode::Esc));
     assert_eq!(
-        (KeyFocus::of(&model.ui), model.task_at()),
+        (KeyFocus::from_ui(&model.ui), model.task_at()),
         (KeyFocus::View(Pane::Terminal), Some(current))
     );
     // If the plan has no room of its own, it is zoomed.
@@ -524,7 +524,7 @@ fn the_plan_takes_the_keys_and_gives_them_back() {
     assert!(model.layout().tasks.height > 3);
     press(&mut model, "t");
     assert_eq!(
-        (KeyFocus::of(&model.ui), model.ui.zoomed),
+        (KeyFocus::from_ui(&model.ui), model.ui.zoomed),
         (KeyFocus::View(Pane::Terminal), true)
     );
     // The wheel scrolls the area under the pointer, and a click focuses it.

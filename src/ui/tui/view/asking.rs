@@ -54,7 +54,7 @@ struct BoxContent {
 }
 
 impl BoxContent {
-    fn of(run: &RunView, subject: AnswerSubject<'_>, answering: &AnswerBox, whole: Rect) -> Self {
+    fn new(run: &RunView, subject: AnswerSubject<'_>, answering: &AnswerBox, whole: Rect) -> Self {
         let width = whole
             .width
             .saturating_sub(if whole.width > 60 { 4 } else { 0 })
@@ -161,15 +161,15 @@ fn place(model: &Model, subject: AnswerSubject<'_>) -> Rect {
 }
 
 fn sheet(model: &Model, answering: &AnswerBox) -> Option<BoxContent> {
-    let subject = AnswerSubject::of(&model.run, answering.ask)?;
-    Some(BoxContent::of(&model.run, subject, answering, place(model, subject)))
+    let subject = AnswerSubject::find(&model.run, answering.ask)?;
+    Some(BoxContent::new(&model.run, subject, answering, place(model, subject)))
 }
 
 /// Draws the box. Returns the cursor position in the input line, if there is one.
 pub(super) fn draw(model: &Model, answering: &AnswerBox, pen: &mut Pen<'_>) -> Option<Position> {
-    let subject = AnswerSubject::of(&model.run, answering.ask)?;
+    let subject = AnswerSubject::find(&model.run, answering.ask)?;
     let whole = place(model, subject);
-    let sheet = BoxContent::of(&model.run, subject, answering, whole);
+    let sheet = BoxContent::new(&model.run, subject, answering, whole);
     let title = title(model, subject, pen.theme.glyphs.more);
     let inner = match is_at_end(model, subject) {
         false => centred(whole, sheet.width, sheet.height, &title, pen)?,

@@ -11,7 +11,7 @@ use ratatui::layout::{Position, Rect};
 use crate::ui::tui::{
     lines,
     model::{self, Model, PORTIONS, Recalling, SettledMeanwhile},
-    needle::SearchQuery,
+    search_query::SearchQuery,
     theme::TextRole,
 };
 
@@ -50,7 +50,7 @@ pub(super) fn recall(model: &Model, recalling: &Recalling, area: Rect, pen: &mut
         return None;
     }
     let query = recalling.query.text();
-    let needle = SearchQuery::of(query);
+    let needle = SearchQuery::parse(query);
     let found: Vec<&str> = model.ui.recall.found(needle.as_ref()).map(|(_, text)| text).collect();
     let text = found.get(recalling.nth).copied().unwrap_or_default();
     let rows = typed::broken(text, usize::from(area.width) - 4);

@@ -184,7 +184,7 @@ fn facts(model: &Model, pen: &Pen<'_>) -> Vec<HeaderFact> {
         BreakerState::HalfOpen => Some(HeaderFact::new(92, "stuck detector: warning", TextRole::Wait)),
         BreakerState::Open => Some(HeaderFact::new(92, "stuck detector: tripped", TextRole::Bad)),
     });
-    facts.extend(model.vitals.sandbox.map(|sandbox| match sandbox {
+    facts.extend(model.activity.sandbox.map(|sandbox| match sandbox {
         SandboxState::On => HeaderFact::new(30, "sandbox", TextRole::Dim),
         SandboxState::Strict => HeaderFact::new(30, "sandbox: strict", TextRole::Dim),
         SandboxState::Missing => HeaderFact::new(70, "no sandbox", TextRole::Wait),
@@ -210,7 +210,7 @@ fn tool(model: &Model, pen: &Pen<'_>) -> Option<HeaderFact> {
 }
 
 fn silence(model: &Model) -> Option<HeaderFact> {
-    Some(match model.vitals.silence(&model.run, model.now_ms)? {
+    Some(match model.activity.silence(&model.run, model.now_ms)? {
         Silence::Quiet { for_ms } => HeaderFact::new(40, format!("no output for {}", ticking(for_ms)), TextRole::Dim),
         Silence::Idle { for_ms, limit_ms } => HeaderFact::new(
             95,

@@ -103,7 +103,7 @@ const COLUMNS: &[HistoryColumn] = &[
     wide(HistoryColumn {
         is_left: true,
         ..column("outcome", |_, iteration| {
-            IterationVerdict::of(iteration).word(iteration)
+            IterationVerdict::from_iteration(iteration).word(iteration)
         })
     }),
     column("time", |model, iteration| match iteration.outcome {
@@ -159,7 +159,7 @@ enum IterationVerdict {
 }
 
 impl IterationVerdict {
-    fn of(iteration: &Iteration) -> Self {
+    fn from_iteration(iteration: &Iteration) -> Self {
         let look = &iteration.look;
         let passed = !look.goals.is_empty() && look.goals.iter().all(|result| result.passed);
         match &iteration.outcome {
@@ -200,7 +200,7 @@ impl IterationVerdict {
 /// The sign of an iteration's result. Green only for closed tasks and verified claims.
 pub(super) fn sign(iteration: &Iteration, theme: &Theme) -> (&'static str, Style) {
     let glyphs = theme.glyphs;
-    let (sign, role) = match IterationVerdict::of(iteration) {
+    let (sign, role) = match IterationVerdict::from_iteration(iteration) {
         IterationVerdict::Running => (glyphs.current, TextRole::Accent),
         IterationVerdict::Verified | IterationVerdict::Closed => (glyphs.good, TextRole::Good),
         IterationVerdict::Claimed => (glyphs.good, TextRole::Wait),
@@ -242,7 +242,7 @@ mod tests {
             change(&mut iteration);
             (
                 sign(&iteration, &theme),
-                IterationVerdict::of(&iteration).word(&iteration),
+                IterationVerdict::from_iteration(&iteration).word(&iteration),
             )
         };
         let shown = |sign, role, word: &str| ((sign, theme.style(role)), word.to_owned());

@@ -33,7 +33,7 @@ use ratatui::Frame;
 use super::{
     layout::{Focus, ScreenLayout},
     model::{Confirmation, InputMode, Model, Pane, PlaybackState},
-    needle::SearchQuery,
+    search_query::SearchQuery,
     theme::{TextRole, Theme},
 };
 
@@ -69,7 +69,7 @@ pub(crate) fn draw(model: &Model, screens: &ShownTerminals<'_>, theme: &Theme, f
         Focus::Main => layout.main,
     };
     if matches!(model.ui.mode, InputMode::Searching | InputMode::Normal)
-        && let Some(needle) = SearchQuery::of(model.ui.search.query.text())
+        && let Some(needle) = SearchQuery::parse(model.ui.search.query.text())
     {
         pen.mark(searched, &needle);
     }

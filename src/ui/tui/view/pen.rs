@@ -12,7 +12,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use crate::ui::tui::{
-    needle::SearchQuery,
+    search_query::SearchQuery,
     theme::{TextRole, Theme},
 };
 

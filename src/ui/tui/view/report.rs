@@ -22,8 +22,8 @@ const WIDEST: u16 = 110;
 /// Renders the report, wrapped for `width` columns.
 pub(crate) fn report_rows(model: &Model, width: u16) -> Vec<ReportRow> {
     let report = match model.run.is_over() || model.ui.replay.is_some() {
-        true => RunReport::of(&model.run),
-        false => RunReport::of_running(&model.run, model.now_ms),
+        true => RunReport::from_view(&model.run),
+        false => RunReport::from_running(&model.run, model.now_ms),
     };
     let lines = report::page(&report, |at_ms| model.clock(at_ms));
     broken(lines, width)

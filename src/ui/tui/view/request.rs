@@ -8,7 +8,7 @@ use ralph_words::counted;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::ui::tui::{
-    model::{Choosing, are_marked, choices},
+    model::{ChoiceSelection, are_marked, choices},
     theme::TextRole,
 };
 
@@ -76,7 +76,7 @@ pub(super) fn rows(request: &PermissionRequest, cut: bool, asked_by: &[String], 
 /// question. With `choosing`, the cursor and the selection are marked.
 pub(super) fn questions(
     questions: &[Question],
-    choosing: Option<&Choosing>,
+    choosing: Option<&ChoiceSelection>,
     room: usize,
 ) -> (Vec<RequestLine>, Vec<Range<usize>>) {
     let (mut rows, mut places) = (Vec::new(), Vec::new());

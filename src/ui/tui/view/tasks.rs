@@ -44,7 +44,7 @@ struct SideBarAreas {
 }
 
 impl SideBarAreas {
-    fn of(model: &Model, layout: &ScreenLayout) -> Self {
+    fn new(model: &Model, layout: &ScreenLayout) -> Self {
         let (mut plan, none) = (layout.tasks, Rect::default());
         let (mut messages, mut goals, mut iterations) = (none, none, none);
         if layout.has_side_bar() && plan.height >= ROOMY_ROWS {
@@ -91,7 +91,7 @@ enum PlanLine {
 
 impl VisibleLines {
     /// The first row of `part` is its title.
-    fn of(model: &Model, layout: &ScreenLayout, part: Rect) -> Self {
+    fn new(model: &Model, layout: &ScreenLayout, part: Rect) -> Self {
         // One column next to the divider stays free.
         let margin = u16::from(layout.has_side_bar());
         let area = Rect::new(part.x, part.y + 1, part.width - margin, part.height - 1);
@@ -118,7 +118,7 @@ pub(super) fn draw(model: &Model, layout: &ScreenLayout, pen: &mut Pen<'_>) {
     if layout.tasks.is_empty() {
         return;
     }
-    let parts = SideBarAreas::of(model, layout);
+    let parts = SideBarAreas::new(model, layout);
     iterations(model, parts.iterations, pen);
     messages(model, parts.messages, pen);
     goals(model, parts.goals, pen);
@@ -137,7 +137,7 @@ pub(super) fn draw(model: &Model, layout: &ScreenLayout, pen: &mut Pen<'_>) {
     }
     let current = model.run.task();
     let chosen = chosen(model);
-    for (area, line) in VisibleLines::of(model, layout, area).0 {
+    for (area, line) in VisibleLines::new(model, layout, area).0 {
         match &line {
             PlanLine::Row(PlanRow::Task(at)) => task(&plan.tasks[*at], current, model, area, pen),
             PlanLine::Row(PlanRow::Heading { tasks, is_folded }) => {
@@ -162,8 +162,8 @@ pub(super) fn draw(model: &Model, layout: &ScreenLayout, pen: &mut Pen<'_>) {
 
 /// The row of the plan at a row of the screen. For the line that counts hidden tasks, the nearest of them.
 pub(crate) fn plan_row_at(model: &Model, layout: &ScreenLayout, row: u16) -> Option<PlanRow> {
-    let part = SideBarAreas::of(model, layout).plan;
-    let mut lines = VisibleLines::of(model, layout, part).0.into_iter();
+    let part = SideBarAreas::new(model, layout).plan;
+    let mut lines = VisibleLines::new(model, layout, part).0.into_iter();
     lines
         .find(|(area, _)| (area.top()..area.bottom()).contains(&row))
         .map(|(_, line)| match line {
@@ -555,7 +555,7 @@ mod tests {
         let mut model = model(160, 50, events);
         model.ui.focus = Focus::Plan;
         model.ui.task = Some(0);
-        let parts = |model: &Model| SideBarAreas::of(model, &model.layout());
+        let parts = |model: &Model| SideBarAreas::new(model, &model.layout());
         let (part, lines) = parts(&model).details;
         let words = |at: usize| (lines[at].0.as_str(), lines[at].1);
         assert_eq!(words(0), ("3 iterations · 1m24s · $0.42", TextRole::Dim));

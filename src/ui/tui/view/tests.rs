@@ -44,7 +44,7 @@ const DARK: Theme = Theme::new(Palette::Dark, Depth::True, false);
 /// A terminal of the size of its pane that shows `output`.
 fn live(model: &Model, output: &str) -> Screen {
     let mut screen = Screen::new(
-        ScreenLayout::of(model.ui.cols, model.ui.rows, 4).pane(),
+        ScreenLayout::new(model.ui.cols, model.ui.rows, 4).pane(),
         Scrollback::Cells(100),
     );
     screen.process(output.as_bytes());
@@ -363,7 +363,7 @@ fn the_help() {
 fn the_palette() {
     let model = with(model(80, 24, running()), |model| {
         model.ui.mode = InputMode::Palette(ActionSearch {
-            query: Editor::of("it"),
+            query: Editor::with_text("it"),
             chosen: 1,
         });
     });
@@ -415,7 +415,7 @@ fn the_rule_of_an_answer_is_edited_where_its_mistake_is_said() {
     let model = with(asking(80, 24), |model| {
         let rules = model.run.permissions.pending[0].offer.rules.join("\n");
         model.ui.mode = InputMode::Answering(AnswerBox {
-            step: AnswerStep::Remembering(RuleScope::Run, Editor::of(&rules)),
+            step: AnswerStep::Remembering(RuleScope::Run, Editor::with_text(&rules)),
             refused: Some("Bash(git add *) does not allow `git push origin main` (no rule; mode `ask`)".to_owned()),
             ..AnswerBox::new(1, START_MS)
         });
@@ -448,7 +448,7 @@ fn a_paused_run_is_not_said_to_continue_without_its_screen() {
 fn the_steering_line_says_what_becomes_of_the_message() {
     let model = with(model(80, 24, running()), |model| {
         model.ui.mode = InputMode::Steering;
-        model.ui.steering = Editor::of("!Stop that,\nand this");
+        model.ui.steering = Editor::with_text("!Stop that,\nand this");
     });
     assert_snapshot!(drawn(&model));
 }
@@ -457,7 +457,7 @@ fn the_steering_line_says_what_becomes_of_the_message() {
 fn a_search_marks_what_it_finds() {
     let model = with(model(80, 24, running()), |model| {
         model.ui.mode = InputMode::Searching;
-        model.ui.search.query = Editor::of("tests");
+        model.ui.search.query = Editor::with_text("tests");
     });
     let screen = live(&model, "I will run the \x1b[2mTests.\r\n");
     let buffer = buffer(&model, &screen, &DARK);
@@ -783,8 +783,8 @@ fn whatever_agents_write_and_whatever_the_size_every_cell_stays_in_its_place() {
             },
             _ => InputMode::Normal,
         };
-        model.ui.steering = Editor::of(&evil);
-        model.ui.search.query = Editor::of(&evil.replace('\n', ""));
+        model.ui.steering = Editor::with_text(&evil);
+        model.ui.search.query = Editor::with_text(&evil.replace('\n', ""));
         model.ui.diff.state = DiffState::Loaded(Patch::parse(&format!("diff --git {evil}\n{evil}\n")));
         let size = Size {
             cols: 2 + dice.roll(140) as u16,

@@ -33,7 +33,7 @@ fn messages_are_read_whole_found_again_and_taken_back_after_a_question() {
         top: 0,
     };
     let recalling = Recalling {
-        query: Editor::of("use"),
+        query: Editor::with_text("use"),
         nth: 0,
     };
     let question = Confirmation::Withdraw { id: SteeringId(2) };

@@ -253,10 +253,10 @@ fn state(name: &str, cols: u16, rows: u16) -> Model {
         "waiting" => at(waiting()),
         "question" => with(asking(cols, rows), |_| {}),
         "message" => with(mode(InputMode::Steering, at_work()), |model| {
-            model.ui.steering = Editor::of("!Stop that,\nand this");
+            model.ui.steering = Editor::with_text("!Stop that,\nand this");
         }),
         "search" => with(mode(InputMode::Searching, at_work()), |model| {
-            model.ui.search.query = Editor::of("tests");
+            model.ui.search.query = Editor::with_text("tests");
         }),
         "leaving" => mode(InputMode::Asking(Confirmation::Quit), at_work()),
         "help" => mode(InputMode::Help { top: 0 }, at_work()),

@@ -10,9 +10,9 @@ use std::{
 use tempfile::TempPath;
 
 use super::{
-    beside::beside,
     inputs::{Mailbox, ScreenInput},
-    lending::{TerminalOwnership, lend},
+    spawn::spawn_or_run,
+    terminal_ownership::{TerminalOwnership, run_in_foreground},
 };
 
 /// Variables that name an editor, in order, and the programs to try if none is set.
@@ -32,7 +32,7 @@ impl EditorDocument {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub(super) fn of(name: &str, text: &str) -> io::Result<Self> {
+    pub(super) fn temporary(name: &str, text: &str) -> io::Result<Self> {
         let suffix = format!("-{name}");
         let mut file = tempfile::Builder::new().prefix("ralph-").suffix(&suffix).tempfile()?;
         file.write_all(text.as_bytes())?;
@@ -49,36 +49,39 @@ impl EditorDocument {
 
 /// The handover of the terminal to an editor.
 pub(super) struct EditorHandover {
-    lent: TerminalOwnership,
+    ownership: TerminalOwnership,
     /// The open file. Not owned by the editor's thread: if the screen is closed meanwhile, the file must still be
     /// deleted.
     document: Option<EditorDocument>,
 }
 
 impl EditorHandover {
-    pub(super) fn of(lent: TerminalOwnership) -> Self {
-        Self { lent, document: None }
+    pub(super) fn new(ownership: TerminalOwnership) -> Self {
+        Self {
+            ownership,
+            document: None,
+        }
     }
 
-    pub(super) fn is_out(&self) -> bool {
+    pub(super) fn is_open(&self) -> bool {
         self.document.is_some()
     }
 
     /// Opens a document on a new thread, which sends [`ScreenInput::Returned`] at the end.
     pub(super) fn begin(&mut self, document: EditorDocument, mailbox: Mailbox) {
-        let lent = self.lent.clone();
+        let ownership = self.ownership.clone();
         let path = document.path().to_owned();
         let program = program(matches!(document, EditorDocument::Real(_)));
         self.document = Some(document);
-        beside(move || {
-            let returned = ScreenInput::Returned(run(&program, &path, &lent).err());
+        spawn_or_run(move || {
+            let returned = ScreenInput::Returned(run(&program, &path, &ownership).err());
             _ = mailbox.send(returned); // if the screen is gone, the terminal has been given back
         });
     }
 
     /// Takes the terminal back. Returns whether a real file was open.
     pub(super) fn end(&mut self) -> bool {
-        self.lent.end();
+        self.ownership.take_back();
         matches!(self.document.take(), Some(EditorDocument::Real(_)))
     }
 }
@@ -100,11 +103,13 @@ fn program(edits: bool) -> String {
 }
 
 /// Runs `program` in the foreground. The error is a sentence.
-fn run(program: &str, path: &Path, lent: &TerminalOwnership) -> Result<(), String> {
-    lent.call_off().map_err(|error| format!("no editor: {error}"))?;
+fn run(program: &str, path: &Path, ownership: &TerminalOwnership) -> Result<(), String> {
+    ownership
+        .stop_key_reader()
+        .map_err(|error| format!("no editor: {error}"))?;
     // Run by a shell, since the variable may contain arguments, as with git.
     let line = format!("{program} \"$1\"");
-    match lend(Command::new("sh").args(["-c", &line, "sh"]).arg(path)) {
+    match run_in_foreground(Command::new("sh").args(["-c", &line, "sh"]).arg(path)) {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("{program}: {status}; set EDITOR to your editor")),
         Err(error) => Err(format!("no editor could be started: {error}")),

@@ -10,9 +10,9 @@ use thiserror::Error;
 
 use super::{
     inputs::{self, Mailbox, ScreenInput},
-    lending::TerminalOwnership,
     source::WakeCallback,
     terminal,
+    terminal_ownership::TerminalOwnership,
     theme::Theme,
 };
 
@@ -33,7 +33,7 @@ pub(super) struct ScreenTerminal {
     pub(super) size: (u16, u16),
     /// The latest time of the first frame.
     pub(super) first_frame: Instant,
-    pub(super) lent: TerminalOwnership,
+    pub(super) ownership: TerminalOwnership,
 }
 
 impl ScreenTerminal {
@@ -41,14 +41,14 @@ impl ScreenTerminal {
     ///
     /// # Errors
     /// [`ScreenError`] if the terminal cannot be used.
-    pub(super) fn of(wake: WakeCallback, theme: &Theme, mouse: bool) -> Result<ScreenTerminal, ScreenError> {
+    pub(super) fn take(wake: WakeCallback, theme: &Theme, mouse: bool) -> Result<ScreenTerminal, ScreenError> {
         let (mailbox, arrivals) = Mailbox::new(wake);
         let size = crossterm::terminal::size().map_err(ScreenError::Terminal)?;
         inputs::watch_signals(mailbox.clone()).map_err(ScreenError::Inputs)?;
         terminal::take(mouse).map_err(ScreenError::Terminal)?;
-        let lent = TerminalOwnership::default();
+        let ownership = TerminalOwnership::default();
         let asks = theme.goes_by_background() && inputs::can_be_asked();
-        inputs::read_keys(mailbox.clone(), asks, lent.clone()).map_err(ScreenError::Inputs)?;
+        inputs::read_keys(mailbox.clone(), asks, ownership.clone()).map_err(ScreenError::Inputs)?;
         // A user who sees a frame may press any key, and until the terminal has answered only some keys are recognised.
         // The key thread reports the end of that time.
         let first_frame = Instant::now() + if asks { inputs::ANSWER_PATIENCE } else { Duration::ZERO };
@@ -57,7 +57,7 @@ impl ScreenTerminal {
             arrivals,
             size,
             first_frame,
-            lent,
+            ownership,
         })
     }
 }

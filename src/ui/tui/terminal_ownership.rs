@@ -45,7 +45,7 @@ impl TerminalOwnership {
     ///
     /// # Errors
     /// If the reader does not stop in time.
-    pub(super) fn call_off(&self) -> io::Result<()> {
+    pub(super) fn stop_key_reader(&self) -> io::Result<()> {
         let mut reader = self.lock();
         *reader = TerminalReader::CalledOff;
         // The signal that announces a resize ends the reader's wait for a key.
@@ -66,13 +66,13 @@ impl TerminalOwnership {
     }
 
     /// Notes that the terminal is ralph's again.
-    pub(super) fn end(&self) {
+    pub(super) fn take_back(&self) {
         *self.lock() = TerminalReader::Screen;
         self.0.1.notify_all();
     }
 
     /// Called by the key reader; returns once the terminal is not lent.
-    pub(super) fn wait_while_lent(&self) {
+    pub(super) fn wait_until_owned(&self) {
         let mut reader = self.lock();
         while *reader != TerminalReader::Screen {
             *reader = TerminalReader::Another;
@@ -102,7 +102,7 @@ pub(super) fn stop_group() -> io::Result<()> {
 ///
 /// # Errors
 /// If the command cannot be started, or there is no terminal.
-pub(super) fn lend(command: &mut Command) -> io::Result<ExitStatus> {
+pub(super) fn run_in_foreground(command: &mut Command) -> io::Result<ExitStatus> {
     let terminal = File::options().read(true).write(true).open("/dev/tty")?;
     let child = command.stdin(terminal.try_clone()?).process_group(0).spawn()?;
     // This process will be in the background when it takes the terminal back, which would raise SIGTTOU. Blocked after

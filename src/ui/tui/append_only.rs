@@ -101,7 +101,7 @@ impl AppendOnlyScanner {
 /// The range of `new` that need not be drawn on a screen of `rows` rows, as it will have scrolled off.
 ///
 /// The range begins after a line end, outside of any sequence, and ends before another line end.
-pub(super) fn unseen(new: &[u8], rows: u16) -> Option<Range<usize>> {
+pub(super) fn skippable(new: &[u8], rows: u16) -> Option<Range<usize>> {
     let start = memchr(b'\n', new)? + 1;
     let end = last_lines(new, usize::from(rows) + 2)?;
     (start < end).then_some(start..end)
@@ -161,9 +161,9 @@ mod tests {
     fn only_adds(output: &[u8]) -> bool {
         let whole = AppendOnlyScanner::default().take(output);
         for at in 0..=output.len() {
-            let mut skimmer = AppendOnlyScanner::default();
-            skimmer.take(&output[..at]);
-            assert_eq!(skimmer.take(&output[at..]), whole, "cut at {at}");
+            let mut scanner = AppendOnlyScanner::default();
+            scanner.take(&output[..at]);
+            assert_eq!(scanner.take(&output[at..]), whole, "cut at {at}");
         }
         whole
     }
@@ -304,10 +304,10 @@ mod tests {
     #[test]
     fn of_many_lines_all_but_the_last_screenful_are_unseen() {
         let output = "a\r\n".repeat(20);
-        assert_eq!(unseen(output.as_bytes(), 4), Some(3..43));
-        assert_eq!(unseen(output.as_bytes(), 18), None);
+        assert_eq!(skippable(output.as_bytes(), 4), Some(3..43));
+        assert_eq!(skippable(output.as_bytes(), 18), None);
         assert_eq!(
-            unseen(&b"a\n".repeat(20), 4),
+            skippable(&b"a\n".repeat(20), 4),
             None,
             "such lines begin where the last one ended"
         );

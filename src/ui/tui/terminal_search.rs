@@ -3,7 +3,7 @@
 use ralph_system::proc::screen::Screen;
 
 use super::{
-    needle::{self, LineMatch, SearchDirection, SearchQuery, SearchStart},
+    search_query::{self, LineMatch, SearchDirection, SearchQuery, SearchStart},
     update::MatchTarget,
 };
 
@@ -60,7 +60,7 @@ impl TerminalSearch {
         let lines: Vec<usize> = (0..self.rows.len())
             .filter(|at| needle.is_in(&self.rows[*at]))
             .collect();
-        let found = needle::next(&lines, from, direction)?;
+        let found = search_query::next(&lines, from, direction)?;
         // Centres the match.
         go(screen, found.line.saturating_sub(height / 2));
         self.at = Some(found.line);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     fn needle() -> SearchQuery {
-        SearchQuery::of("needle").unwrap()
+        SearchQuery::parse("needle").unwrap()
     }
 
     #[test]
@@ -237,11 +237,11 @@ mod tests {
             let mut finder = TerminalSearch::new(&screen);
             finder.seek(&mut screen, 1, &needle(), MatchTarget::First).unwrap();
             let at = screen.scrollback();
-            let nowhere = SearchQuery::of("nowhere").unwrap();
+            let nowhere = SearchQuery::parse("nowhere").unwrap();
             assert_eq!(finder.seek(&mut screen, 1, &nowhere, MatchTarget::First), None);
             assert_eq!(screen.scrollback(), at);
             screen.process(b"more\r\n");
-            finder.seek(&mut screen, 2, &SearchQuery::of("more").unwrap(), MatchTarget::First);
+            finder.seek(&mut screen, 2, &SearchQuery::parse("more").unwrap(), MatchTarget::First);
             finder.go_back(&mut screen);
             assert_eq!(screen.scrollback(), if origin == 0 { 0 } else { origin + 1 });
         }

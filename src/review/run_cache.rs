@@ -48,7 +48,7 @@ impl RunCache {
         let mut entry = match read(known.remove(&journal), &journal, run, live) {
             Ok(read) => {
                 let entry = match &read {
-                    CachedJournal::Open { view, .. } => RunEntry::of(run, view, live),
+                    CachedJournal::Open { view, .. } => RunEntry::from_view(run, view, live),
                     CachedJournal::Closed { entry, .. } => RunEntry {
                         live,
                         ..RunEntry::clone(entry)
@@ -85,7 +85,7 @@ fn read(known: Option<CachedJournal>, journal: &Path, run: &RunId, live: bool) -
     Ok(match live && !view.is_over() {
         true => CachedJournal::Open { reader, view },
         false => CachedJournal::Closed {
-            entry: Box::new(RunEntry::of(run, &view, false)),
+            entry: Box::new(RunEntry::from_view(run, &view, false)),
             bytes,
         },
     })

@@ -44,7 +44,7 @@ impl LineMatch {
 
 impl SearchQuery {
     /// `None` if `query` is empty.
-    pub(crate) fn of(query: &str) -> Option<Self> {
+    pub(crate) fn parse(query: &str) -> Option<Self> {
         let folds = !query.chars().any(char::is_uppercase);
         (!query.is_empty()).then(|| Self {
             text: query.to_owned(),
@@ -105,12 +105,12 @@ mod tests {
 
     #[test]
     fn case_counts_where_the_query_has_a_capital_letter() {
-        let is_in = |query, text| SearchQuery::of(query).unwrap().is_in(text);
+        let is_in = |query, text| SearchQuery::parse(query).unwrap().is_in(text);
         assert!(is_in("needle", "a NEEDLE here") && is_in("Needle", "a Needle here"));
         assert!(!is_in("Needle", "a needle here"));
         assert!(is_in("größe", "GRÖSSE Größe") && !is_in("Größe", "größe"));
         assert!(!is_in("longer than the text", "text"));
-        assert_eq!(SearchQuery::of(""), None);
+        assert_eq!(SearchQuery::parse(""), None);
     }
 
     #[test]

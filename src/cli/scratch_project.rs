@@ -53,7 +53,7 @@ impl ScratchProject {
     }
 
     /// Writes a file there for the agent to read.
-    pub(super) fn lay(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+    pub(super) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
         let file = self.file(name);
         fs::write(&file, bytes).map_err(|error| failed(&file, &error))
     }
@@ -69,7 +69,7 @@ impl ScratchProject {
 
     /// Has the agent carry out an assignment: a plan of one task that asks for the file `written`. Returns the exit
     /// code of that run.
-    pub(super) fn has_written(
+    pub(super) fn run_agent(
         &self,
         written: &str,
         assignment: &str,
@@ -77,8 +77,8 @@ impl ScratchProject {
         place: &ProjectPlace,
         supervisor: &Supervisor,
     ) -> Result<u8, Failure> {
-        self.lay(ASSIGNMENT, assignment.as_bytes())?;
-        let guard = ProjectCheckpoint::of(place, self.scratch(), supervisor);
+        self.write(ASSIGNMENT, assignment.as_bytes())?;
+        let guard = ProjectCheckpoint::take(place, self.scratch(), supervisor);
         let state = self.scratch().join("state");
         let code = work(args, place, &self.directory, written, &state, supervisor);
         guard.restore()?;
@@ -90,28 +90,36 @@ fn failed(path: &Path, error: &io::Error) -> Failure {
     Failure::new(FailureKind::Failed, format!("{}: {error}", path.display()))
 }
 
-/// Runs the agent in the desk directory, and returns the exit code of that run.
+/// Runs the agent in `directory`, and returns the exit code of that run.
 fn work(
     args: &Args,
     place: &ProjectPlace,
-    desk: &Path,
+    directory: &Path,
     written: &str,
     state: &Path,
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
     let mut loaded = config::load(&sources(args, place))?;
     assign(&mut loaded, written);
-    let at_desk = ProjectPlace {
+    let scratch_place = ProjectPlace {
         own: place.own.clone(),
-        ..ProjectPlace::of(desk.to_owned(), Some(state))?
+        ..ProjectPlace::for_project(directory.to_owned(), Some(state))?
     };
-    // The run is deleted with its desk, so it cannot be continued.
-    let presentation = Presentation::of_stdout(OutputFormat::Text)
+    // The run is deleted with the scratch project, so it cannot be continued.
+    let presentation = Presentation::for_stdout(OutputFormat::Text)
         .suiting(screen(args, place))
         .without_hints();
     let diagnostics = diagnostics(&args.show, presentation);
     let opening = RunChoice::AsFound;
-    app::run(&at_desk, &loaded, presentation, &diagnostics, supervisor, None, opening)
+    app::run(
+        &scratch_place,
+        &loaded,
+        presentation,
+        &diagnostics,
+        supervisor,
+        None,
+        opening,
+    )
 }
 
 /// Turns the user's settings into those of the assignment: how agents are run is kept, what concerns the project's own
@@ -143,7 +151,7 @@ struct ProjectCheckpoint {
 }
 
 impl ProjectCheckpoint {
-    fn of(place: &ProjectPlace, scratch: &Path, supervisor: &Supervisor) -> Self {
+    fn take(place: &ProjectPlace, scratch: &Path, supervisor: &Supervisor) -> Self {
         let run = RunId(format!("desk-{}", std::process::id()));
         let found = Repository::discover(&place.project, scratch, supervisor);
         let taken = found.map_err(|error| with_causes(&error)).and_then(|(repository, _)| {

@@ -17,13 +17,13 @@ const ENDING_MS: u64 = 60_000;
 pub struct AgentActivity {
     /// Time of the agent's last output.
     heard_ms: u64,
-    idle: Option<Idle>,
+    idle: Option<IdleReport>,
     pub sandbox: Option<SandboxState>,
 }
 
 /// The loop's report of an idle agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Idle {
+struct IdleReport {
     told_ms: u64,
     since_ms: u64,
     until_ms: u64,
@@ -56,7 +56,7 @@ pub enum Silence {
 
 impl AgentActivity {
     /// Notes output of the agent.
-    pub fn hear(&mut self, at_ms: u64) {
+    pub fn note_output(&mut self, at_ms: u64) {
         self.heard_ms = self.heard_ms.max(at_ms);
     }
 
@@ -68,7 +68,7 @@ impl AgentActivity {
                 self.idle = None;
             }
             Event::AgentReported { .. } | Event::PermissionDecided { .. } | Event::QuestionAnswered { .. } => {
-                self.hear(record.at_ms);
+                self.note_output(record.at_ms);
             }
             Event::Noticed { notice } => self.noticed(notice, record.at_ms),
             _ => {}
@@ -78,7 +78,7 @@ impl AgentActivity {
     fn noticed(&mut self, notice: &Notice, at_ms: u64) {
         match notice {
             Notice::AgentIdle { quiet_ms, left_ms } => {
-                self.idle = Some(Idle {
+                self.idle = Some(IdleReport {
                     told_ms: at_ms,
                     since_ms: at_ms.saturating_sub(*quiet_ms),
                     until_ms: at_ms + left_ms,
@@ -86,7 +86,7 @@ impl AgentActivity {
             }
             Notice::AgentActive => {
                 self.idle = None;
-                self.hear(at_ms);
+                self.note_output(at_ms);
             }
             Notice::SandboxOn { .. } => self.sandbox = Some(SandboxState::On),
             Notice::SandboxStrict { .. } => self.sandbox = Some(SandboxState::Strict),
@@ -133,7 +133,7 @@ mod tests {
         };
         let mut watched = model(80, 24, [running(), vec![idle.clone()]].concat());
         let told_ms = watched.now_ms;
-        let after = |model: &crate::ui::tui::model::Model, ms| model.vitals.silence(&model.run, told_ms + ms);
+        let after = |model: &crate::ui::tui::model::Model, ms| model.activity.silence(&model.run, told_ms + ms);
         let limit_ms = 600_000;
         assert_eq!(
             after(&watched, 12_000),
@@ -143,7 +143,7 @@ mod tests {
             })
         );
         assert_eq!(after(&watched, 292_000), Some(Silence::Ending { left_ms: 8_000 }));
-        watched.vitals.hear(told_ms + 20_000);
+        watched.activity.note_output(told_ms + 20_000);
         assert_eq!(after(&watched, 25_000), None);
         assert_eq!(after(&watched, 50_000), Some(Silence::Quiet { for_ms: 30_000 }));
         let active = Event::Noticed {

@@ -15,7 +15,7 @@ pub struct AgentText {
 }
 
 impl AgentText {
-    pub(super) fn hear(&mut self, signal: &AgentSignal) {
+    pub(super) fn note_signal(&mut self, signal: &AgentSignal) {
         let AgentSignal::Said { text } = signal else { return };
         let end = (0..=CAP_BYTES.min(text.len())).rfind(|at| text.is_char_boundary(*at));
         let text = &text[..end.unwrap_or(0)];
@@ -60,14 +60,14 @@ mod tests {
     #[test]
     fn the_last_message_and_the_last_block_of_any_are_kept() {
         let mut spoken = AgentText::default();
-        spoken.hear(&said("First:\n```sh\nls\n```\nthen\n````\n```\nrm x\n````\ndone"));
+        spoken.note_signal(&said("First:\n```sh\nls\n```\nthen\n````\n```\nrm x\n````\ndone"));
         assert_eq!(spoken.block.as_deref(), Some("```\nrm x\n"));
-        spoken.hear(&said("No code."));
+        spoken.note_signal(&said("No code."));
         assert_eq!(spoken.message.as_deref(), Some("No code."));
         assert_eq!(spoken.block.as_deref(), Some("```\nrm x\n"));
-        spoken.hear(&said("```\nopen"));
+        spoken.note_signal(&said("```\nopen"));
         assert_eq!(spoken.block.as_deref(), Some("open\n"));
-        spoken.hear(&said(&"ü".repeat(CAP_BYTES)));
+        spoken.note_signal(&said(&"ü".repeat(CAP_BYTES)));
         assert_eq!(spoken.message.map(|text| text.len()), Some(CAP_BYTES));
     }
 }

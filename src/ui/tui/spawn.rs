@@ -3,7 +3,7 @@
 use std::{sync::mpsc, thread};
 
 /// Runs `work` on a new thread. If no thread can be started, runs it here, and the screen waits.
-pub(super) fn beside<Work: FnOnce() + Send + 'static>(work: Work) {
+pub(super) fn spawn_or_run<Work: FnOnce() + Send + 'static>(work: Work) {
     let (sender, works) = mpsc::channel::<Work>();
     let there = thread::Builder::new().spawn(move || {
         if let Ok(work) = works.recv() {
