@@ -103,12 +103,12 @@ async fn check_merged(
     let (results, trials) = driver::check_merged(goals, parallel, place, stores, &files.record()).await;
     let side_of = |store: &Path| sides.iter().find(|(_, known)| known == store).map(|(side, _)| *side);
     let trials = trials.into_iter();
-    let look = MergedResults {
+    let merged = MergedResults {
         results,
         trials: trials
             .filter_map(|(store, trial)| Some((side_of(&store)?, trial)))
             .collect(),
     };
-    files.write(&look)?;
-    Ok(look.results)
+    files.write(&merged)?;
+    Ok(merged.results)
 }

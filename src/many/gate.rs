@@ -52,7 +52,7 @@ impl JudgingFiles {
     }
 
     /// Returns the file of the goals' results.
-    fn look(&self) -> PathBuf {
+    fn results_path(&self) -> PathBuf {
         self.directory.join("look.json")
     }
 
@@ -60,8 +60,8 @@ impl JudgingFiles {
     ///
     /// # Errors
     /// The error of the file system.
-    pub(crate) fn write(&self, look: &MergedResults) -> io::Result<()> {
-        fs::write(self.look(), serde_json::to_vec(look)?)
+    pub(crate) fn write(&self, merged: &MergedResults) -> io::Result<()> {
+        fs::write(self.results_path(), serde_json::to_vec(merged)?)
     }
 
     /// Reads the results of the goals.
@@ -69,7 +69,7 @@ impl JudgingFiles {
     /// # Errors
     /// The reason why they cannot be read, in words.
     pub(super) fn read(&self) -> Result<MergedResults, String> {
-        let path = self.look();
+        let path = self.results_path();
         let bytes = files::read_bytes(&path, LOOK_CAP_BYTES).map_err(|error| with_causes(&error))?;
         serde_json::from_slice(&bytes).map_err(|error| format!("{}: {error}", path.display()))
     }

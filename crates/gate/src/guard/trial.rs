@@ -1,7 +1,7 @@
 //! A trial: original guarded files are in place until it is ended.
 //!
 //! The agent's files are saved in the record before the first of them is replaced, so [`OpenTrial::recover`] can restore
-//! them after any interruption. Restored files get a new time (`project_dir`), so that build tools notice the change.
+//! them after any interruption. Restored files get a new time ([`super::project_dir`]), so that build tools notice the change.
 
 use std::{
     collections::BTreeSet,

@@ -1,7 +1,7 @@
 use super::*;
 
 /// Makes a project in which an agent changed guarded files in every possible way.
-fn left_by_an_agent() -> (GuardSandbox, Originals) {
+fn changed_by_an_agent() -> (GuardSandbox, Originals) {
     let sandbox = GuardSandbox::new(&[
         ("test_changed.py", "original"),
         ("test_run.py", "original"),
@@ -47,7 +47,7 @@ fn assert_in_trial(sandbox: &GuardSandbox) {
 
 #[test]
 fn the_originals_are_in_place_until_the_end() {
-    let (sandbox, originals) = left_by_an_agent();
+    let (sandbox, originals) = changed_by_an_agent();
     let before = sandbox.tree();
     let trial = sandbox.begin(&originals);
     assert_in_trial(&sandbox);
@@ -73,7 +73,7 @@ fn whole_trial(sandbox: &GuardSandbox, originals: &Originals) -> Result<(), supe
 
 #[test]
 fn a_kill_at_any_step_loses_nothing() {
-    let (sandbox, originals) = left_by_an_agent();
+    let (sandbox, originals) = changed_by_an_agent();
     let before = sandbox.tree();
     let mut stopped = 0;
     while stops::after(stopped, || whole_trial(&sandbox, &originals)).is_err() {
@@ -93,7 +93,7 @@ fn a_kill_at_any_step_loses_nothing() {
 
 #[test]
 fn a_kill_of_the_recovery_loses_nothing_either() {
-    let (sandbox, originals) = left_by_an_agent();
+    let (sandbox, originals) = changed_by_an_agent();
     let before = sandbox.tree();
     let mut stopped = 0;
     loop {
@@ -112,7 +112,7 @@ fn a_kill_of_the_recovery_loses_nothing_either() {
 
 #[test]
 fn a_new_trial_recovers_the_one_before() {
-    let (sandbox, originals) = left_by_an_agent();
+    let (sandbox, originals) = changed_by_an_agent();
     let before = sandbox.tree();
     drop(sandbox.begin(&originals));
     let trial = sandbox.begin(&originals);
@@ -123,7 +123,7 @@ fn a_new_trial_recovers_the_one_before() {
 
 #[test]
 fn what_is_written_meanwhile_gives_way_to_the_agents_and_is_told() {
-    let (sandbox, originals) = left_by_an_agent();
+    let (sandbox, originals) = changed_by_an_agent();
     let before = sandbox.tree();
     let trial = sandbox.begin(&originals);
     sandbox.write("test_changed.py", "of a goal");
@@ -139,7 +139,7 @@ fn what_is_written_meanwhile_gives_way_to_the_agents_and_is_told() {
 
 #[test]
 fn a_directory_of_the_trial_with_something_of_a_goal_is_left() {
-    let (sandbox, originals) = left_by_an_agent();
+    let (sandbox, originals) = changed_by_an_agent();
     let trial = sandbox.begin(&originals);
     sandbox.write("tests/gone/report.txt", "of a goal");
     let ended = trial.end().unwrap();
@@ -150,7 +150,7 @@ fn a_directory_of_the_trial_with_something_of_a_goal_is_left() {
 
 #[test]
 fn what_is_blocked_stays_in_the_record() {
-    let (sandbox, originals) = left_by_an_agent();
+    let (sandbox, originals) = changed_by_an_agent();
     let before = sandbox.tree();
     let trial = sandbox.begin(&originals);
     sandbox.remove("test_changed.py");
@@ -191,7 +191,7 @@ fn nothing_is_written_through_a_symlink() {
 
 #[test]
 fn a_link_put_in_the_way_during_a_trial_leads_nowhere() {
-    let (sandbox, originals) = left_by_an_agent();
+    let (sandbox, originals) = changed_by_an_agent();
     let outside = TempDir::new().unwrap();
     let trial = sandbox.begin(&originals);
     fs::rename(sandbox.path("tests"), outside.path().join("moved")).unwrap();
