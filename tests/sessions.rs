@@ -100,7 +100,7 @@ fn adapter(id: &str, settings: serde_json::Value) -> SubprocessAdapter {
     let config = vec![Node::from_value(adapters, &SettingOrigin::Default)];
     let catalog = Catalog::load(&AdapterSources {
         config,
-        ..Sources::default()
+        ..AdapterSources::default()
     });
     catalog
         .adapter(id, &Supervisor::default())

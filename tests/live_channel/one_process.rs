@@ -73,7 +73,7 @@ impl Served {
             cwd: self.cwd.clone(),
             seed: first.to_string(),
             steering: Steering::Prompt,
-            ..Opening::default()
+            ..SessionOpening::default()
         };
         let (mut answers, mut next) = (Vec::new(), first);
         let mut exchange = Exchange::default();

@@ -29,7 +29,7 @@ fn options(url: &str) -> ServerOptions {
         patience: ServerTimeouts {
             reconnect: BRIEFLY,
             abort: BRIEFLY,
-            ..Patience::default()
+            ..ServerTimeouts::default()
         },
         ..ServerOptions::default()
     }

@@ -52,7 +52,7 @@ impl Live {
         let adapters = serde_json::json!({ "opencode-server": changes });
         let catalog = Catalog::load(&AdapterSources {
             config: vec![Node::from_value(adapters, &SettingOrigin::Default)],
-            ..Sources::default()
+            ..AdapterSources::default()
         });
         let manifest = catalog.manifest("opencode-server").expect("a manifest");
         let (running, stop) = tokio::sync::oneshot::channel::<()>();

@@ -47,7 +47,7 @@ impl Home {
                 .map(|layer| self.dir.path().join(layer))
                 .to_vec(),
             config: self.config.clone(),
-            ..Sources::default()
+            ..AdapterSources::default()
         })
     }
 

@@ -229,7 +229,7 @@ mod tests {
         let config = vec![Node::from_value(json!({ "codex": codex }), &SettingOrigin::Default)];
         let catalog = Catalog::load(&AdapterSources {
             config,
-            ..Sources::default()
+            ..AdapterSources::default()
         });
         check_within(
             &catalog.manifest("codex").expect("a manifest"),

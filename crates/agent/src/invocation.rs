@@ -245,7 +245,7 @@ mod tests {
         let config = vec![Node::from_value(adapters, &SettingOrigin::Default)];
         Catalog::load(&AdapterSources {
             config,
-            ..Sources::default()
+            ..AdapterSources::default()
         })
         .manifest(id)
         .expect("a manifest")

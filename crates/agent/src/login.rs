@@ -89,7 +89,7 @@ mod tests {
             env: vec!["RALPH_TEST_NO_SUCH_KEY".to_owned()],
             files: vec!["$RALPH_TEST_NO_SUCH_DIR/x".to_owned(), file.display().to_string()],
             hint: Some("log in".to_owned()),
-            ..Credentials::default()
+            ..CredentialSources::default()
         };
         let hint = Some("log in".to_owned());
         assert_eq!(credentials.look(iter::empty()), Login::NotFound { hint });

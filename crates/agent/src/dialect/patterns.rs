@@ -150,7 +150,7 @@ mod tests {
     fn a_pattern_takes_no_more_time_than_its_text_is_long() {
         let patterns = LinePatterns {
             asks: Some(LinePattern::new("^(a+)+$").expect("a pattern")),
-            ..Patterns::default()
+            ..LinePatterns::default()
         };
         let lines = vec![format!("{}b", "a".repeat(100_000))];
         assert_eq!(patterns.question(&lines), None);

@@ -201,7 +201,7 @@ mod tests {
                 ),
             ],
             after: pattern("^Done with "),
-            ..Patterns::default()
+            ..LinePatterns::default()
         };
         let out = read_with(
             patterns.clone(),
@@ -234,7 +234,7 @@ mod tests {
             cost: pattern(r"Cost: \$(?<cost>[\d.,]+) message"),
             asks: pattern(r"\(Y/n\)"),
             message: pattern("^> "),
-            ..Patterns::default()
+            ..LinePatterns::default()
         };
         let line = "Tokens: 2.3k sent, 1k cache hit, 112 received. Cost: $0.0012 message, $0.01 session.";
         let shown = format!("> first\r\n{line}\r\n> second\r\n{line}\r\nRun it? (Y/n)\r\n");

@@ -181,7 +181,7 @@ mod tests {
         WirePermission {
             id: id.to_owned(),
             session: session.to_owned(),
-            ..Permission::default()
+            ..WirePermission::default()
         }
     }
 

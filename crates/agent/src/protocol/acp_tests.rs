@@ -92,14 +92,14 @@ impl Session {
 fn asking() -> SessionOpening {
     SessionOpening {
         asks: ToolKinds::ALL,
-        ..Opening::default()
+        ..SessionOpening::default()
     }
 }
 
 fn steered_by(steering: Steering) -> SessionOpening {
     SessionOpening {
         steering,
-        ..Opening::default()
+        ..SessionOpening::default()
     }
 }
 
@@ -223,7 +223,7 @@ fn model_and_agent_are_set_before_the_prompt_or_the_turn_fails() {
     let opening = SessionOpening {
         model: Some("p/m".to_owned()),
         agent: Some("plan".to_owned()),
-        ..Opening::default()
+        ..SessionOpening::default()
     };
     let options = json!({"sessionId": "s", "configOptions": [
         {"id": "model", "category": "model", "currentValue": "p/other"},
@@ -274,7 +274,7 @@ fn model_and_agent_are_set_before_the_prompt_or_the_turn_fails() {
 fn a_session_is_resumed_or_loaded_as_the_agent_can_and_its_past_is_not_told_again() {
     let opening = SessionOpening {
         resume: Some(SessionId("s".to_owned())),
-        ..Opening::default()
+        ..SessionOpening::default()
     };
     let both = json!({"loadSession": true, "sessionCapabilities": {"resume": {}}});
     for (can, method) in [(both, "session/resume"), (json!({"loadSession": true}), "session/load")] {
@@ -600,7 +600,7 @@ fn tokens_are_those_of_the_whole_turn_with_the_cache_counted_once() {
     );
     let without_tokens = SessionOpening {
         without_tokens: true,
-        ..Opening::default()
+        ..SessionOpening::default()
     };
     assert_eq!(used(without_tokens, beside), None);
 }
@@ -751,7 +751,7 @@ fn a_tool_that_is_used_without_asking_ends_the_turn() {
     let call = |id: &str, kind: &str, status: &str| json!({"sessionUpdate": "tool_call_update", "toolCallId": id, "kind": kind, "status": status, "title": "touch x"});
     let opening = SessionOpening {
         asks: ToolKinds::from_kinds(&[ToolKind::Shell]),
-        ..Opening::default()
+        ..SessionOpening::default()
     };
     let mut session = Session::open(opening);
     session.ask(

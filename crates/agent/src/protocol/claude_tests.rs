@@ -11,7 +11,7 @@ impl Session {
             prompt: "Do the work".to_owned(),
             seed: "run/1".to_owned(),
             asks: if asks { ToolKinds::ALL } else { ToolKinds::NONE },
-            ..Opening::default()
+            ..SessionOpening::default()
         };
         Self::begin(opening)
     }

@@ -113,7 +113,7 @@ fn opening(asks: bool) -> SessionOpening {
         cwd: "/repo".to_owned(),
         seed: "run/1".to_owned(),
         asks: if asks { COMMANDS_AND_CHANGES } else { ToolKinds::NONE },
-        ..Opening::default()
+        ..SessionOpening::default()
     }
 }
 
