@@ -33,7 +33,7 @@ pub(super) struct Args {
     #[command(subcommand)]
     pub(super) command: Option<CliCommand>,
 
-    /// The plan, as with `--plan`; or a task in quotes, which is run alone, with a plan of its own below .ralph/plans
+    /// The plan, as with `--plan`; or a task in quotes, which runs alone with a plan of its own below .ralph/plans
     #[arg(value_name = "PLAN | TASK")]
     pub(super) target: Vec<OsString>,
 
@@ -43,22 +43,22 @@ pub(super) struct Args {
     #[command(flatten)]
     pub(super) show: ShowFlags,
 
-    /// The colours of the screen [default: `screen.theme`; what suits the terminal; none where NO_COLOR is set]
+    /// The colours of the screen [default: `screen.theme`; chosen for the terminal; none if NO_COLOR is set]
     #[arg(long, value_enum, global = true)]
     pub(super) theme: Option<ThemeArg>,
-    /// Draw without Unicode [default: `screen.glyphs`; where the locale has none]
+    /// Draw without Unicode [default: `screen.glyphs`; if the locale has no Unicode]
     #[arg(long, global = true)]
     pub(super) ascii: bool,
     /// Leave the mouse to the terminal, so that it can select text [default: `screen.mouse`]
     #[arg(long, global = true)]
     pub(super) no_mouse: bool,
-    /// Read one more configuration file, which overrides the user's and the project's
+    /// Read an additional configuration file, which overrides those of the user and the project
     #[arg(long, short, value_name = "FILE", global = true)]
     pub(super) config: Option<PathBuf>,
     /// Keep journals and recordings below this directory [default: ralph in the user's state directory]
     #[arg(long, value_name = "DIR", env = "RALPH_STATE_DIR", global = true)]
     pub(super) state_dir: Option<PathBuf>,
-    /// Let the project's own files count for this command, whatever they say; `ralph trust` says what they are
+    /// Trust the project's own files for this command without asking; `ralph trust` lists them
     #[arg(long, global = true)]
     pub(super) trust_project: bool,
     /// Started as the loop behind a screen: by ralph itself
@@ -70,13 +70,13 @@ pub(super) struct Args {
     /// Files that a merge has left in conflict, so that what they are now is no yardstick: by ralph itself
     #[arg(long = "__in-conflict", hide = true, value_name = "PATH")]
     pub(super) in_conflict: Vec<String>,
-    /// The same as `ralph status`
+    /// Alias of `ralph status`
     #[arg(long, hide = true)]
     pub(super) status: bool,
-    /// Show the run on the screen, as is done on a terminal anyway
+    /// Show the run on the screen, which is the default on a terminal
     #[arg(long, hide = true, conflicts_with = "headless")]
     pub(super) monitor: bool,
-    /// The same as `ralph reset-circuit`
+    /// Alias of `ralph reset-circuit`
     #[arg(long, hide = true)]
     pub(super) reset_circuit: bool,
 }
@@ -104,16 +104,16 @@ pub(super) struct Continuing {
 pub(super) struct ManyArgs {
     #[command(subcommand)]
     pub(super) command: Option<ManyCommand>,
-    /// The plans, which lie in the project
+    /// The plans, which are files of the project
     #[arg(value_name = "PLAN")]
     pub(super) plans: Vec<PathBuf>,
     /// Run each section of this plan as a plan of its own
     #[arg(long, value_name = "PLAN", conflicts_with = "plans")]
     pub(super) each_section: Option<PathBuf>,
-    /// Run N plans at a time [default: half of the cores; all, where an engine has a queue]
+    /// Run N plans at a time [default: half of the cores; all plans if an engine has a queue]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub(super) jobs: Option<u32>,
-    /// What runs the plans: processes of this machine (`local`), or an engine of `ralph engines`
+    /// The engine that runs the plans: `local` (processes of this machine) or one of `ralph engines`
     #[arg(long, value_name = "ENGINE", default_value = "local")]
     pub(super) engine: String,
     /// Merge into this branch [default: a new branch of the batch, from HEAD]
@@ -128,13 +128,13 @@ pub(super) struct ManyArgs {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ManyCommand {
-    /// Show what each plan of the last batch is at
+    /// Show the status of each plan of the last batch
     Status {
-        /// As one JSON object
+        /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Summarize the last batch: what each plan did, what is merged, and what is not and why
+    /// Summarize the last batch: the work of each plan, what is merged, and why the rest is not
     Report {
         #[arg(
             long,
@@ -149,7 +149,7 @@ pub(super) enum ManyCommand {
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
-    /// Cancel a plan, or all that are not merged; their branches stay
+    /// Cancel a plan, or all plans that are not merged; their branches are kept
     Cancel {
         /// The plan, by its name or its file
         #[arg(value_name = "PLAN")]
@@ -158,12 +158,12 @@ pub(super) enum ManyCommand {
     Clean(CleanFlags),
     /// Show the board of the last batch on this terminal, or the run of one of its plans
     Attach {
-        /// The plan, by its name or its file [default: the board of all of them]
+        /// The plan, by its name or its file [default: the board of all plans]
         #[arg(value_name = "PLAN")]
         plan: Option<String>,
     },
-    /// Go on with the last batch: with what was cut off, and with every plan that was left as it was; options of `ralph` that are
-    /// typed here replace those of the batch
+    /// Resume the last batch: interrupted plans and plans that were not merged; options of `ralph` that are typed here
+    /// replace those of the batch
     Resume(Box<Resuming>),
 }
 
@@ -176,13 +176,13 @@ pub(super) struct ShowFlags {
     /// Run the loop in the process of its screen: closing the terminal stops the run
     #[arg(long)]
     pub(super) foreground: bool,
-    /// What goes to stdout: text for people, or the records of the journal as JSON lines
+    /// The output on stdout: text for people, or the records of the journal as JSON lines
     #[arg(long, value_enum, default_value = "text")]
     pub(super) format: FormatArg,
     /// Log in detail to ralph.log in the run's directory and, without a screen, to stderr
     #[arg(long, short)]
     pub(super) verbose: bool,
-    /// Which events ralph.log gets: off, error, warn, info, debug, trace, or MODULE=LEVEL, separated by commas
+    /// The events written to ralph.log: off, error, warn, info, debug, trace, or MODULE=LEVEL, separated by commas
     /// [default: info]
     #[arg(
         long = "log",
@@ -202,7 +202,7 @@ pub(super) enum FormatArg {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum ThemeArg {
-    /// What suits the terminal
+    /// Chosen for the terminal
     Auto,
     Dark,
     Light,
@@ -239,26 +239,27 @@ pub(super) enum CliCommand {
         /// Tasks for the plan
         #[arg(value_name = "TASK")]
         tasks: Vec<String>,
-        /// A goal of yours, in the place of one of that name that is found; can be repeated
+        /// A goal of your own, which replaces a detected goal of the same name; can be repeated
         #[arg(long = "goal", short = 'g', id = "named-goals", value_name = "NAME=COMMAND")]
         goals: Vec<String>,
-        /// Do not ask
+        /// Do not ask for confirmation
         #[arg(long, short)]
         yes: bool,
-        /// Show what would be written, and write nothing
+        /// Show what would be written without writing it
         #[arg(long)]
         dry_run: bool,
-        /// Do not run the commands that are found
+        /// Do not run the detected commands
         #[arg(long)]
         no_check: bool,
-        /// Write an AGENTS.md, too, which tells agents the commands that are found; without this it is asked at a terminal
+        /// Also write an AGENTS.md that tells agents the detected commands; without this option, ralph asks at a
+        /// terminal
         #[arg(long)]
         agents_md: bool,
-        /// Have the agent read the project and write an AGENTS.md, which is shown before it is taken
+        /// Have the agent read the project and write an AGENTS.md, which is shown before it is accepted
         #[arg(long, conflicts_with_all = ["agents_md", "dry_run"])]
         with_agent: bool,
     },
-    /// Make a new project: a directory with a repository, a plan and a first commit
+    /// Create a new project: a directory with a repository, a plan and a first commit
     Setup {
         /// The name of the directory
         #[arg(value_name = "NAME")]
@@ -266,10 +267,10 @@ pub(super) enum CliCommand {
         /// Tasks for the plan
         #[arg(value_name = "TASK")]
         tasks: Vec<String>,
-        /// Do not ask
+        /// Do not ask for confirmation
         #[arg(long, short)]
         yes: bool,
-        /// Show what would be made, and make nothing
+        /// Show what would be created without creating it
         #[arg(long)]
         dry_run: bool,
     },
@@ -282,30 +283,31 @@ pub(super) enum CliCommand {
         /// The plan's title [default: that of the document, or the file's name]
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
-        /// Where the plan is written; `-` prints it. A file that is there is not overwritten
+        /// The file for the plan; `-` prints the plan. An existing file is not overwritten
         #[arg(long, value_name = "FILE", default_value = "PLAN.md")]
         to: PathBuf,
         /// Have the agent write the plan; it is checked, and shown as a diff, before it is written
         #[arg(long)]
         with_agent: bool,
-        /// With `--with-agent`: do not ask
+        /// With `--with-agent`: do not ask for confirmation
         #[arg(long, short, requires = "with_agent")]
         yes: bool,
     },
     /// Show the plan, check it, add a task: `ralph plan add "Write the parser"`
     Plan {
-        /// The plan [default: the one that a run would take]
+        /// The plan [default: the one that a run would use]
         #[arg(id = "plan-file", long = "plan", short = 'p', value_name = "FILE", global = true)]
         plan: Option<PathBuf>,
         #[command(subcommand)]
         command: Option<PlanCommand>,
     },
-    /// Continue the last run where it ended, after Ctrl-C, a limit or a block: with its counts, its session and your messages, and
-    /// with the settings it was started with; options of `ralph` that are typed here replace them. Beside a run that goes on, limits that
-    /// are typed here become its limits
+    /// Continue the last run where it ended, after Ctrl-C, a limit or a block: with its counts, its session, your
+    /// messages and the settings that it was started with; options of `ralph` that are typed here replace these
+    /// settings. While the run is active, limits that are typed here become its limits
     Continue(Box<Continuing>),
-    /// Run several plans side by side, each on a branch of its own, and merge what is done: `ralph many api.md ui.md`. A merge counts
-    /// once the goals pass on the merged tree; options of `ralph` that are typed here are those of every run
+    /// Run several plans side by side, each on a branch of its own, and merge finished plans: `ralph many api.md
+    /// ui.md`. A merge counts once the goals pass on the merged tree; options of `ralph` that are typed here apply to
+    /// every run
     Many(Box<ManyArgs>),
     /// Watch the loop work in a scratch repository, with a built-in agent that needs no model
     Demo {
@@ -314,23 +316,23 @@ pub(super) enum CliCommand {
     },
     /// Show what the running loop is doing, or how the last run ended
     Status {
-        /// As one JSON object; with --watch, one a line at every change
+        /// Print one JSON object; with --watch, one line at every change
         #[arg(long)]
         json: bool,
-        /// Show it again at every change, until the run is over, and exit with its exit code; waits for a run if there
-        /// is none
+        /// Repeat the status at every change until the run is over, and exit with its exit code; without a run, wait
+        /// for one
         #[arg(long)]
         watch: bool,
     },
-    /// The same as `ralph status --watch`
+    /// Alias of `ralph status --watch`
     #[command(hide = true)]
     Monitor,
-    /// Show the running loop on this terminal, too; leave it with `q` then `d`
+    /// Show the running loop on this terminal as well; leave it with `q` then `d`
     Attach {
-        /// The run [default: the one that works in this project]
+        /// The run [default: the active one of this project]
         #[arg(value_name = "RUN", conflicts_with = "url")]
         run: Option<String>,
-        /// Reach the run over HTTP: what its ralph printed when it was told to listen
+        /// Connect over HTTP to the URL that ralph printed when the run began to listen
         #[arg(long, value_name = "URL")]
         url: Option<String>,
         /// Read the token for the URL from this file
@@ -339,7 +341,7 @@ pub(super) enum CliCommand {
     },
     /// Wait for the end of the running loop, and exit with its exit code
     Wait {
-        /// The run [default: the one that works in this project]
+        /// The run [default: the active one of this project]
         #[arg(value_name = "RUN")]
         run: Option<String>,
     },
@@ -348,41 +350,42 @@ pub(super) enum CliCommand {
         /// Deliver it now: live if the agent can take it, else by interrupting the current iteration
         #[arg(long, conflicts_with = "standing")]
         now: bool,
-        /// Put it into every prompt from the next one on
+        /// Put it into every prompt, beginning with the next one
         #[arg(long)]
         standing: bool,
         /// The message
         #[arg(required = true, value_name = "TEXT")]
         text: Vec<String>,
     },
-    /// Withdraw a message that was not delivered yet, or a standing one
+    /// Withdraw a message that is not delivered yet, or a standing one
     Withdraw {
-        /// Its number, as `ralph status` shows it
+        /// The number of the message, as `ralph status` shows it
         id: u32,
     },
-    /// Show how the agent changed tests, and confirm it: a run that ended for want of that is then verified
+    /// Show how the agent changed tests, and confirm the changes: a run that ended only because of them is then
+    /// verified
     Confirm {
         /// Confirm without asking
         #[arg(long)]
         yes: bool,
     },
-    /// List what the agent asks: permissions and questions
+    /// List open permission requests and questions of the agent
     Asks {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Answer what the agent asks: `ralph answer 3 yes`, `ralph answer 3 always`, `ralph answer 3 no "use the test database"`,
-    /// `ralph answer 4 2`
+    /// Answer a permission request or a question of the agent: `ralph answer 3 yes`, `ralph answer 3 always`, `ralph
+    /// answer 3 no "use the test database"`, `ralph answer 4 2`
     Answer {
-        /// Its number, as `ralph asks` shows it
+        /// The number of the request, as `ralph asks` shows it
         ask: u32,
-        /// `yes`; `always` to allow in this run what the rule says that `ralph asks` shows, `project` in every run of this
-        /// project; `no` and what the agent is told with it; to a question the number of a choice, its name, or words of your
-        /// own, and several answers in quotes where several questions are asked
+        /// `yes`; `always`: allow by the shown rule for the rest of this run; `project`: allow by it in every run of
+        /// this project; `no` and a text for the agent; for a question, the number or name of a choice or your own
+        /// words, and several answers in quotes for several questions
         #[arg(required = true, value_name = "ANSWER")]
         words: Vec<String>,
-        /// With `always` or `project`: the rule that is added instead of the one that is shown
+        /// With `always` or `project`: the rule to add instead of the shown one
         #[arg(long = "rule", value_name = "RULE")]
         rules: Vec<String>,
     },
@@ -390,11 +393,11 @@ pub(super) enum CliCommand {
     Pause,
     /// Resume a paused run
     Resume {
-        /// Also end a wait and try again at once
+        /// Also end a wait and retry at once
         #[arg(long)]
         now: bool,
     },
-    /// Skip to the next iteration: end the current one at once, without asking
+    /// Skip to the next iteration: end the current one at once, without confirmation
     Skip,
     /// Stop the run gracefully, keeping the agent's work; closes the screen of a run that has ended
     Stop {
@@ -409,7 +412,7 @@ pub(super) enum CliCommand {
     ResetCircuit,
     /// List and start background tasks: commands that outlive an iteration and end with the run, such as a development server
     Tasks {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
         #[command(subcommand)]
@@ -425,7 +428,7 @@ pub(super) enum CliCommand {
         #[command(subcommand)]
         command: Option<PermissionsCommand>,
     },
-    /// Show what agents and goals may do on this machine; explain it, and try it
+    /// Show and try what agents and goals may do on this machine
     Sandbox {
         #[command(subcommand)]
         command: Option<SandboxCommand>,
@@ -435,7 +438,7 @@ pub(super) enum CliCommand {
         /// The run, by its ID or a part of it; -1 is the latest [default: the latest that worked]
         #[arg(value_name = "RUN", allow_negative_numbers = true)]
         run: Option<String>,
-        /// For people, for a pull request, or for programs
+        /// The format: for people, for a pull request, or for programs
         #[arg(
             long = "format",
             id = "report-format",
@@ -447,7 +450,7 @@ pub(super) enum CliCommand {
     },
     /// List the runs in this project, the latest first
     Runs {
-        /// List the latest run of each project of yours, and of each work tree of a batch
+        /// List the latest run of each of your projects and of each work tree of a batch
         #[arg(long)]
         all: bool,
     },
@@ -469,16 +472,16 @@ pub(super) enum CliCommand {
     Restore {
         /// The iteration
         n: Option<u32>,
-        /// Restore them as they were before the iteration
+        /// Restore the files as they were before the iteration
         #[arg(long)]
         before: bool,
-        /// Restore them as they were before the last restore; again, to take that back
+        /// Undo the last restore; again, to redo it
         #[arg(long, conflicts_with_all = ["n", "before"])]
         undo: bool,
         /// The run, by its ID or a part of it; -1 is the latest [default: the latest that worked]
         #[arg(long, value_name = "ID", allow_hyphen_values = true)]
         run: Option<String>,
-        /// Do not ask
+        /// Do not ask for confirmation
         #[arg(long, short)]
         yes: bool,
     },
@@ -491,19 +494,19 @@ pub(super) enum CliCommand {
         #[arg(long, value_name = "N", default_value_t = 1.0)]
         speed: f64,
     },
-    /// Show and check the agents ralph can run
+    /// Show and check the agents that ralph can run
     Adapters {
         #[command(subcommand)]
         command: Option<AdaptersCommand>,
     },
-    /// Show the engines that `ralph many` can hand its plans to
+    /// Show the engines that can run the plans of `ralph many`
     Engines {
         #[command(subcommand)]
         command: Option<EnginesCommand>,
     },
-    /// Check whether ralph can run here (agents, machine, project) and how to fix what is missing
+    /// Check whether ralph can run here (agents, machine, project), and show how to fix problems
     Doctor {
-        /// For people or for programs
+        /// The format: for people or for programs
         #[arg(
             long = "format",
             id = "doctor-format",
@@ -518,58 +521,59 @@ pub(super) enum CliCommand {
         #[command(subcommand)]
         command: Option<ConfigCommand>,
     },
-    /// Trust this project's own files for ralph: settings, adapters and prompt, as they are now
+    /// Trust the current contents of this project's files for ralph: settings, adapters and prompt
     Trust {
-        /// Show what they say and whether it is trusted; exit code 1 if it is not
+        /// Show the contents of these files and whether they are trusted; exit code 1 if not
         #[arg(long, conflicts_with = "revoke")]
         show: bool,
         /// Withdraw the trust
         #[arg(long)]
         revoke: bool,
     },
-    /// Print the token of this project's API, for programs and browsers where a run listens (`--listen`)
+    /// Print the token of this project's API, for programs and browsers that connect to a listening run (`--listen`)
     Token {
-        /// Print the read-only token, which shows a run and cannot command it
+        /// Print the read-only token, which can view a run but not send commands
         #[arg(long)]
         read_only: bool,
-        /// Print the token of `ralph web`, which is for the runs of all projects
+        /// Print the token of `ralph web`, which is valid for the runs of all projects
         #[arg(long)]
         web: bool,
-        /// Make new ones first, so that the old ones stop working
+        /// Replace the tokens first, so that the old ones stop working
         #[arg(long)]
         revoke: bool,
     },
-    /// Serve the runs of all your projects on one page, for this machine's browser or, through a tunnel, your phone's
+    /// Serve the runs of all your projects on one page, for a browser on this machine or, through a tunnel, on your
+    /// phone
     Web {
-        /// Where to listen [default: 127.0.0.1:7257]
+        /// The address to listen on [default: 127.0.0.1:7257]
         #[arg(long, value_name = "ADDRESS", value_parser = listen_address)]
         listen: Option<SocketAddr>,
-        /// Names under which an encrypting proxy passes requests on to that address, separated by commas
+        /// Host names of an encrypting proxy that forwards requests to that address, separated by commas
         #[arg(long, value_name = "HOSTS", value_delimiter = ',', value_parser = proxy_host)]
         behind_proxy: Vec<String>,
     },
     /// Serve ralph's own tools to the agent that starts it, as an MCP server on stdin and stdout
     Mcp {
-        /// Where the run listens [default: the run of this project]
+        /// The socket of the run [default: the run of this project]
         #[arg(long, value_name = "PATH")]
         socket: Option<PathBuf>,
-        /// The run whose tools they are; another one refuses them [default: the one that goes on]
+        /// The run that the tools belong to; other runs refuse them [default: the active one]
         #[arg(long, value_name = "ID")]
         run: Option<String>,
-        /// A tool that is not offered; can be repeated
+        /// A tool to leave out; can be repeated
         #[arg(long, value_name = "TOOL")]
         without: Vec<String>,
     },
     /// Print completions for your shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {
-        /// The shell [default: that of $SHELL]
+        /// The shell [default: from $SHELL]
         #[arg(value_name = "SHELL", value_enum)]
         shell: Option<Shell>,
     },
     /// Print the manual page, or write the pages of all commands
     Man {
-        /// Where `ralph.1` and the pages of all commands are written
+        /// The directory for `ralph.1` and the pages of all commands
         #[arg(value_name = "DIR")]
         directory: Option<PathBuf>,
     },
@@ -606,25 +610,26 @@ pub(super) enum DoctorFormatArg {
 pub(super) enum PlanCommand {
     /// Show every task with its state
     Show {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
     /// Print the task that the next iteration works on; exit code 1 if every task is done
     Next {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
     /// Print the prompt that the next iteration would get
     Prompt {
-        /// The built-in instructions instead, with placeholders: the beginning of a .ralph/prompt.md of your own
+        /// Print the built-in instructions with placeholders, as a start for your own .ralph/prompt.md
         #[arg(long)]
         built_in: bool,
     },
-    /// Report mistakes with line and column, and tasks that are too big or too vague; exit code 2 if there are mistakes
+    /// Report mistakes with line and column, and tasks that are too big or too vague; exit code 2 if the plan has
+    /// mistakes
     Check {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -633,7 +638,7 @@ pub(super) enum PlanCommand {
         /// The task
         #[arg(required = true, value_name = "TASK")]
         task: Vec<String>,
-        /// After the last task below this heading, which is added at the end if it is not there
+        /// Add it after the last task below this heading; a missing heading is added at the end
         #[arg(long, short, value_name = "HEADING")]
         section: Option<String>,
     },
@@ -643,7 +648,7 @@ pub(super) enum PlanCommand {
 pub(super) enum TasksCommand {
     /// Start a command in the project: `ralph tasks start -- npm run dev`, or a line of shell in quotes
     Start {
-        /// As one JSON object, with its number
+        /// Print one JSON object with the number of the task
         #[arg(long)]
         json: bool,
         /// The command
@@ -655,21 +660,21 @@ pub(super) enum TasksCommand {
         )]
         command: Vec<String>,
     },
-    /// Print what a task has written, without escape sequences
+    /// Print the output of a task without escape sequences
     Output {
-        /// Its number, as `ralph tasks` shows it
+        /// The number of the task, as `ralph tasks` shows it
         #[arg(value_name = "N")]
         number: u32,
-        /// Go on until the task is over
+        /// Follow the output until the task is over
         #[arg(long, short)]
         follow: bool,
-        /// So many bytes of the end
+        /// Print only this many bytes of the end
         #[arg(long, value_name = "N", default_value_t = 16_384)]
         bytes: u64,
     },
-    /// End a task, and all that it started
+    /// End a task and everything it started
     Cancel {
-        /// Its number, as `ralph tasks` shows it
+        /// The number of the task, as `ralph tasks` shows it
         #[arg(value_name = "N")]
         number: u32,
     },
@@ -685,8 +690,8 @@ pub(super) enum GoalsCommand {
         #[arg(long = "__merged", hide = true, value_name = "DIR")]
         merged: Option<PathBuf>,
     },
-    /// Attack the goals: try known cheats on a copy of the project, and show which of them would be accepted as done. Needs no model;
-    /// exit code 1 if one is accepted
+    /// Attack the goals: try known cheats on a copy of the project, and show which ones would be accepted as done.
+    /// Needs no model; exit code 1 if one is accepted
     Assay {
         /// Try only the cheats of this name; may be given more than once
         #[arg(long = "cheat", value_name = "NAME", conflicts_with = "list")]
@@ -694,7 +699,7 @@ pub(super) enum GoalsCommand {
         /// List the known cheats
         #[arg(long)]
         list: bool,
-        /// As one JSON object
+        /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
@@ -702,37 +707,37 @@ pub(super) enum GoalsCommand {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PermissionsCommand {
-    /// Show what the rules decide about a command, part by part; exit code 0 if it is allowed, 1 if denied, 8 if asked
+    /// Show the decision of the rules on a command, part by part; exit code 0 if allowed, 1 if denied, 8 if asked
     #[command(after_help = TEST_EXAMPLES)]
     Test {
-        /// What a shell would run
+        /// The command, as a shell would run it
         #[arg(value_name = "COMMAND")]
         shell: Option<String>,
         /// The tool, by any of its names [default: Bash for a command, Edit for a path, WebFetch for an address]
         #[arg(long, value_name = "NAME")]
         tool: Option<String>,
-        /// A file that the tool is given
+        /// The file that the tool gets
         #[arg(long, value_name = "FILE")]
         path: Vec<String>,
-        /// An address that the tool is given
+        /// The address that the tool gets
         #[arg(long, value_name = "URL")]
         url: Option<String>,
-        /// As one JSON object
+        /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
     /// List the rules in effect, and where each is written
     List {
-        /// As one JSON object
+        /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Remove a rule that an answer has added, for this run or for this project
+    /// Remove a rule that an answer added for this run or for this project
     Forget {
-        /// As `ralph permissions list` shows it
+        /// The rule, as `ralph permissions list` shows it
         rule: String,
     },
-    /// Set the mode of the running run, until it ends or is resumed: what happens to what no rule matches
+    /// Set the mode of the active run until it ends or is resumed: the decision on requests that no rule matches
     Mode {
         #[arg(value_parser = super::permission_mode::mode_parser())]
         mode: PermissionMode,
@@ -741,18 +746,18 @@ pub(super) enum PermissionsCommand {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SandboxCommand {
-    /// List what may be written, what cannot be read, and which variables with keys are passed on
+    /// List writable paths, unreadable paths, and the variables with keys that are passed on
     Show {
-        /// As one JSON object
+        /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Show what may be done with a path, and why
+    /// Show how a path may be used, and why
     Explain {
         #[arg(value_name = "PATH")]
         path: PathBuf,
     },
-    /// Run a command as an agent would run it, whatever `sandbox.mode` says
+    /// Run a command in the sandbox of an agent, regardless of `sandbox.mode`
     Run {
         #[arg(
             required = true,

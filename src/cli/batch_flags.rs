@@ -19,9 +19,9 @@ pub(super) struct CleanFlags {
 #[derive(Debug, clap::Args)]
 #[command(
     mut_args(setting_flags::hide_listed),
-    mut_arg("max-cost-usd", |arg| arg.hide(false).help_heading(None::<&str>).help("The plans together may cost this from now on, or \"unlimited\" [default: as before]")),
-    mut_arg("max-tokens", |arg| arg.hide(false).help_heading(None::<&str>).help("The plans together may use so many tokens from now on, or \"unlimited\" [default: as before]")),
-    mut_arg("calls-per-hour", |arg| arg.hide(false).help_heading(None::<&str>).help("The plans together may start so many iterations an hour from now on, or \"unlimited\" [default: as before]"))
+    mut_arg("max-cost-usd", |arg| arg.hide(false).help_heading(None::<&str>).help("New cost limit of all plans together, or \"unlimited\" [default: as before]")),
+    mut_arg("max-tokens", |arg| arg.hide(false).help_heading(None::<&str>).help("New token limit of all plans together, or \"unlimited\" [default: as before]")),
+    mut_arg("calls-per-hour", |arg| arg.hide(false).help_heading(None::<&str>).help("New limit of iterations per hour of all plans together, or \"unlimited\" [default: as before]"))
 )]
 pub(super) struct Resuming {
     /// Plans to go on with alone, by their names or files; also those that were cancelled [default: all that are not merged]

@@ -10,29 +10,30 @@ use ralph_policy::{
 use serde_json::{Value, json};
 
 settings! {
-    /// A command that has to succeed before a claim is believed.
+    /// A command that must succeed before a claim is accepted.
     pub struct WrittenGoal {
-        /// What it is called.
+        /// The name of the goal.
         name("name"): GoalName,
-        /// What `sh -c` is given.
+        /// The command, as a text for `sh -c`.
         command("command"): GoalCommand,
-        /// What the last number of the output has to reach.
+        /// The minimum for the last number of the output.
         target("target"): GoalTarget,
-        /// Time it may take.
+        /// Maximum time of the command.
         timeout_ms("timeout"): Duration = "15m",
-        /// Whether it is also run after edits, while the agent works.
+        /// Whether the goal also runs after edits, while the agent works.
         on_edit("onEdit"): Switch = false,
-        /// Directory of the project in which the goal runs, such as "services/api"; without it, the project itself.
+        /// The directory of the project in which the goal runs, such as "services/api"; by default the project itself.
         workspace("workspace"): Maybe<Workspace>,
-        /// File in which its test runner reports what ran, as JUnit XML or TAP, such as "target/junit.xml"; without it, the output
-        /// tells. It is removed before the goal runs.
+        /// The file with the report of the test runner, as JUnit XML or TAP, such as "target/junit.xml"; by default the
+        /// output is read. It is removed before the goal runs.
         report("report"): Maybe<ReportFile>,
         /// The purpose of the goal. `ralph goals` shows it, and an agent whose claim the goal refuses reads it.
         description("description"): Maybe<SingleLine>,
-        /// Directory outside of the project whose files are laid over a copy of it in which the goal runs, such as
-        /// "~/held-out/api": agents can neither read nor write them, and hear the number of tests that pass alone. It needs the sandbox.
+        /// A directory outside of the project whose files are laid over a copy of the project in which the goal runs,
+        /// such as "~/held-out/api". Agents can neither read nor write these files, and learn only the number of tests
+        /// that pass. Needs the sandbox.
         sealed("sealed"): Maybe<SealedDirectory>,
-        /// Whether the goal is run.
+        /// Whether the goal is enabled.
         enabled("enabled"): Switch = true,
     }
 }

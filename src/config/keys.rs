@@ -6,10 +6,10 @@ use ralph_policy::{
 };
 
 settings! {
-    /// Variables with keys. An agent gets its own, as its adapter says (`login.env` and `login.keys`), and none of other agents';
-    /// goals, `notify` and what ralph runs for itself get none. `ralph sandbox show` lists them.
+    /// Variables with keys. An agent gets those that its adapter names (`login.env` and `login.keys`), and none of
+    /// other agents; goals, `notify` and ralph's own commands get none. `ralph sandbox show` lists them.
     pub struct SharedKeys {
-        /// Variables that every agent gets, whoever's they are: ["OPENAI_API_KEY"].
+        /// Variables that every agent gets: ["OPENAI_API_KEY"].
         agents("agents"): NameList<Variables> = [],
         /// Variables that goals get: ["OPENAI_API_KEY"].
         goals("goals"): NameList<Variables> = [],

@@ -10,21 +10,21 @@ use ralph_tools::language::{LanguageServer, built_in};
 use serde_json::{Value, json};
 
 settings! {
-    /// A language server, or what is different about one that is known.
+    /// A language server: a new one, or changes to a known one.
     struct LanguageServerSettings {
-        /// Whether it is used.
+        /// Whether the server is used.
         enabled("enabled"): Maybe<Switch>,
-        /// A name on `PATH`, or a path. Of a new one it is its name.
+        /// The program: a name on `PATH`, or a path. A new server defaults to its own name.
         command("command"): Maybe<SingleLine>,
-        /// Arguments, none of which passes through a shell.
+        /// Arguments, passed without a shell.
         args("args"): Maybe<TextList>,
-        /// Of the files that it is asked about: ["nix"].
+        /// Extensions of the files that the server handles: ["nix"].
         extensions("extensions"): Maybe<TextList>,
-        /// Files of which the root of a workspace has one: ["flake.nix"]. Where none has, the project is the root.
+        /// Files that mark the root of a workspace: ["flake.nix"]. Without one, the project is the root.
         roots("roots"): Maybe<TextList>,
-        /// What the protocol calls the language of its files, where that is not the extension.
+        /// The language id of the protocol, if it is not the extension.
         language("language"): Maybe<SingleLine>,
-        /// `initializationOptions`, as the server has them.
+        /// The `initializationOptions` of the server.
         options("options"): Maybe<InitializationOptions>,
     }
 }

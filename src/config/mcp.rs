@@ -17,11 +17,11 @@ const NAME_BYTES: usize = 32;
 settings! {
     /// A program that serves tools to agents.
     struct McpServerSettings {
-        /// A name on `PATH`, or a path.
+        /// The program: a name on `PATH`, or a path.
         command("command"): SingleLine,
-        /// Arguments, none of which passes through a shell.
+        /// Arguments, passed without a shell.
         args("args"): TextList = [],
-        /// Variables for it, beside those that the agent gives it.
+        /// Variables in addition to those that the agent passes on.
         env("env"): OpenGroup<AnyText>,
     }
 }

@@ -10,41 +10,43 @@ use ralph_policy::{
 use serde_json::{Map, Value, json};
 
 settings! {
-    /// ralph's own agent, the adapter `native`: which model it asks, and how. Its key comes from RALPH_NATIVE_API_KEY, else from
-    /// OPENAI_API_KEY or ANTHROPIC_API_KEY, and is in no file.
+    /// ralph's own agent, the adapter `native`: its model and API. The key comes from RALPH_NATIVE_API_KEY, else from
+    /// OPENAI_API_KEY or ANTHROPIC_API_KEY, and is never stored in a file.
     pub struct Native {
-        /// Where the model's API is, such as `http://127.0.0.1:11434/v1` (Ollama) or `https://openrouter.ai/api/v1`. null goes by
-        /// OPENAI_BASE_URL and ANTHROPIC_BASE_URL, then by the key that is set.
+        /// The address of the API of the model, such as `http://127.0.0.1:11434/v1` (Ollama) or
+        /// `https://openrouter.ai/api/v1`. null uses OPENAI_BASE_URL and ANTHROPIC_BASE_URL, then the default of the
+        /// key that is set.
         base_url("baseUrl"): Option<ApiAddress> = null,
-        /// The API that is spoken there: "openai" is chat completions, which most servers have, "anthropic" is messages. "auto" goes by
-        /// the address.
+        /// The API at that address: "openai" is chat completions, which most servers have, "anthropic" is messages.
+        /// "auto" derives it from the address.
         wire("wire"): OneOf<NativeWire> = "auto",
-        /// The model where `model` names none. null asks the server, which has to have just one then.
+        /// The model if `model` is not set. null asks the server, which must have exactly one then.
         model("model"): Option<SingleLine> = null,
-        /// Tokens that a conversation may have, which is the model's context window or less: old results of tools are left out before
-        /// it is full.
+        /// Maximum tokens of a conversation, at most the context window of the model. Old results of tools are dropped
+        /// before it is full.
         context_tokens("contextTokens"): WholeNumber<2000, 10_000_000> = 128000,
-        /// Most tokens of one answer of the model, its thoughts included; a longer one is cut off and continued, three times at most.
-        /// null leaves it to the server, and asks Anthropic's API for 16,384, or as many as an older model has.
+        /// Maximum tokens of one answer of the model, thoughts included; a longer answer is cut off and continued,
+        /// three times at most. null leaves it to the server, and asks Anthropic's API for 16,384, or the maximum of an
+        /// older model.
         answer_tokens("answerTokens"): Option<WholeNumber<16, 10_000_000>> = null,
-        /// Requests to the model in one iteration.
+        /// Maximum requests to the model in one iteration.
         max_requests("maxRequests"): PositiveCount = 200,
-        /// How often a request that failed is repeated, if that may help.
+        /// Maximum retries of a failed request, if a retry may help.
         retries("retries"): WholeNumber<0, 20> = 4,
-        /// Dollars for a million tokens, by the beginning of a model's name: {"gpt-5": {"input": 1.25, "output": 10,
-        /// "cachedInput": 0.125}}. Without a price, no cost is told.
+        /// Prices in dollars per million tokens, by prefix of the model's name: {"gpt-5": {"input": 1.25, "output": 10,
+        /// "cachedInput": 0.125}}. Without a price, no cost is reported.
         prices("prices"): Prices = {},
     }
 }
 
 settings! {
-    /// Dollars for a million tokens.
+    /// Prices in dollars per million tokens.
     pub struct TokenPrices {
-        /// Of what the model reads.
+        /// The price of input tokens.
         input("input"): NotNegative,
-        /// Of what it writes.
+        /// The price of output tokens.
         output("output"): NotNegative,
-        /// Of what it reads from a cache; as `input` if it is missing.
+        /// The price of input tokens read from a cache; by default the price of `input`.
         cached_input("cachedInput"): Maybe<NotNegative>,
     }
 }

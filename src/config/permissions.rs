@@ -16,41 +16,42 @@ use ralph_policy::{
 use serde_json::{Value, json};
 
 settings! {
-    /// What an agent may do, in the words of Claude's rules: "Bash(git push *)", "Edit(src/**)", "Read(~/.ssh/**)",
-    /// "WebFetch(domain:example.org)", "mcp__server__tool", or a tool's name alone. A rule of `deny` decides before one of `ask`,
-    /// that before one of `allow`, and then the mode. The lists of all files add up. `ralph permissions test 'git push && ls'`
-    /// says which part of a command is decided by which rule. Rules see what an agent says it runs; they are no sandbox.
+    /// Rules on what an agent may do, in the syntax of Claude Code: "Bash(git push *)", "Edit(src/**)",
+    /// "Read(~/.ssh/**)", "WebFetch(domain:example.org)", "mcp__server__tool", or a tool's name alone. Rules of `deny`
+    /// win over rules of `ask`, these over rules of `allow`, and these over the mode. The lists of all files add up.
+    /// `ralph permissions test 'git push && ls'` shows which rule decides on which part of a command. Rules see what an
+    /// agent reports; they are not a sandbox.
     pub struct PermissionSettings {
-        /// What decides where no rule does. "auto": it is allowed. "ask": it is asked. "restricted": it is denied. "readonly": only
-        /// tools that read are allowed.
-        #[flag("--permission-mode", "MODE", "What decides where no rule does: auto, ask, restricted or readonly [default: auto]")]
+        /// The decision on requests without a matching rule. "auto": allowed. "ask": put to the user. "restricted":
+        /// denied. "readonly": allowed for tools that only read.
+        #[flag("--permission-mode", "MODE", "The decision on requests without a matching rule: auto, ask, restricted or readonly [default: auto]")]
         mode("mode"): OneOf<PermissionMode> = "auto",
-        /// What is denied: ["Bash(git push *)", "Read(~/.ssh/**)"].
+        /// Denied requests: ["Bash(git push *)", "Read(~/.ssh/**)"].
         deny("deny"): RuleListSyntax<DenyRules> = [],
-        /// What somebody is asked about: ["WebFetch", "Bash(npm publish *)"].
+        /// Requests that are put to the user: ["WebFetch", "Bash(npm publish *)"].
         ask("ask"): RuleListSyntax<AskRules> = [],
-        /// What is allowed without asking: ["Bash(npm run test *)", "Edit(src/**)"].
+        /// Allowed requests: ["Bash(npm run test *)", "Edit(src/**)"].
         allow("allow"): RuleListSyntax<AllowRules> = [],
-        /// Time a question waits for an answer.
+        /// Maximum time that a request waits for an answer.
         timeout_ms("timeout"): Duration = "5m",
-        /// What becomes of a question that nobody answers: "deny", with an explanation, and the agent continues without; "allow";
-        /// "pause", which holds the run; or "block", which sets the task aside.
+        /// The decision on a request without an answer in time: "deny", with an explanation, and the agent continues
+        /// without it; "allow"; "pause", which pauses the run; or "block", which sets the task aside.
         unanswered("onTimeout"): OneOf<Unanswered> = "deny",
         denials("limits"): SettingsSection<DenialSettings>,
     }
 }
 
 settings! {
-    /// What becomes of an agent that is denied something again and again, and of one that asks too much. "unlimited" gives
-    /// one of the first three up.
+    /// Limits for agents that are denied again and again, or that ask too much. "unlimited" turns one of the first
+    /// three off.
     pub struct DenialSettings for DenialLimits {
-        /// Denials of the same thing in one iteration after which the agent is told to stop trying.
+        /// Denials of the same request in one iteration after which the agent is told to stop trying.
         warn_after("warnAfter"): Limit<PositiveCount> = 3,
-        /// Denials of the same thing after which the iteration ends, and its task is set aside as blocked.
+        /// Denials of the same request after which the iteration ends and its task is set aside as blocked.
         same("denials"): Limit<PositiveCount> = 5,
-        /// Denials of anything, with nothing allowed in between, after which it ends as well. They are counted over the run.
+        /// Consecutive denials of any requests after which it ends as well. They are counted over the run.
         in_a_row("inARow"): Limit<PositiveCount> = 20,
-        /// Questions that may wait for an answer at once, at most 64; a request on top of them is denied.
+        /// Maximum open requests at once, at most 64; further requests are denied.
         pending("pending"): WholeNumber<1, 64> = 16,
     }
 }

@@ -12,21 +12,22 @@ use ralph_system::sandbox::hosts::AllowedHost;
 use serde_json::{Value, json};
 
 settings! {
-    /// What an agent, the goals and everything that they start may do on this machine, held by the kernel (Landlock, Linux 5.13
-    /// and newer). Paths begin with ~/, with $NAME/, with / or in the project. Not for a project's own file: only yours.
+    /// The sandbox of agents, goals and everything they start, enforced by the kernel (Landlock, Linux 5.13 and newer).
+    /// Paths begin with ~/, $NAME/ or /, or are relative to the project. Allowed only in your own file, not in one of a
+    /// project.
     pub struct SandboxSettings {
-        /// "on": writes only to the project, its git directory, the agent's own state, caches and /tmp; keys, other agents' state
-        /// and ralph's own cannot be read. "strict": besides, it has a temporary directory and caches of its own, and connects only
-        /// to its model and to `hosts`, over HTTP. "off": an agent may do all that you may.
-        #[flag("--sandbox", "MODE", "What the agent and goals may do on this machine: on, strict or off [default: off]")]
+        /// "on": an agent writes only to the project, its git directory, its own state, caches and /tmp; it cannot read
+        /// keys, the state of other agents and that of ralph. "strict": it also gets its own temporary directory and
+        /// caches, and connects only to its model and to `hosts`, over HTTP. "off": an agent may do all that you may.
+        #[flag("--sandbox", "MODE", "The sandbox of the agent and the goals: on, strict or off [default: off]")]
         mode("mode"): OneOf<SandboxMode> = "off",
-        /// Further places to write: ["~/.cache/foo"].
+        /// Additional writable paths: ["~/.cache/foo"].
         write("write"): NameList<SandboxPaths> = [],
-        /// Further places that cannot be read: ["~/work/other-client"].
+        /// Additional unreadable paths: ["~/work/other-client"].
         hide("hide"): NameList<SandboxPaths> = [],
-        /// Places that can be read although they are hidden otherwise: ["~/.npmrc"].
+        /// Readable paths that would be hidden otherwise: ["~/.npmrc"].
         show("show"): NameList<SandboxPaths> = [],
-        /// Further hosts to connect to where the mode is "strict": ["*.example.org", "10.0.0.7:8080"]. Without a port, 443 and 80.
+        /// Additional hosts for the mode "strict": ["*.example.org", "10.0.0.7:8080"]. Without a port, 443 and 80.
         hosts("hosts"): HostNames = [],
     }
 }

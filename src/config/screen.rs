@@ -8,14 +8,15 @@ use ralph_policy::{
 settings! {
     /// How runs are shown in your terminal.
     pub struct ScreenSettings {
-        /// "dark" and "light" are for backgrounds of that kind, "16" is the terminal's own sixteen colours, "none" leaves only weights;
-        /// "auto" asks the terminal for its background. `--theme` sets it for one command; NO_COLOR means "none".
+        /// "dark" and "light" suit such backgrounds, "16" uses the terminal's own sixteen colours, "none" only font
+        /// weights; "auto" asks the terminal for its background. `--theme` sets it for one command; NO_COLOR means
+        /// "none".
         theme("theme"): OneOf<ScreenTheme> = "auto",
-        /// "ascii" draws without Unicode, headless as well; "auto" does so in a terminal whose locale has none. `--ascii` sets it for one
-        /// command.
+        /// "ascii" draws without Unicode, also headless; "auto" does so if the locale of the terminal has no Unicode.
+        /// `--ascii` sets it for one command.
         glyphs("glyphs"): OneOf<Signs> = "auto",
-        /// Whether clicks and the wheel are for the screen; false leaves them to the terminal, so that it can select text. `--no-mouse`
-        /// sets that for one command.
+        /// Whether the screen handles clicks and the wheel; false leaves them to the terminal, so that it can select
+        /// text. `--no-mouse` sets that for one command.
         mouse("mouse"): Switch = true,
     }
 }

@@ -147,11 +147,11 @@ impl Authorizer {
             .ok_or_else(|| unauthorized("the tokens of this ralph cannot be read"))?;
         if let Some(shown) = headers.get(AUTHORIZATION) {
             let shown = shown.to_str().ok().and_then(bearer);
-            let shown = shown.ok_or_else(|| unauthorized("the token goes into `Authorization: Bearer TOKEN`"))?;
+            let shown = shown.ok_or_else(|| unauthorized("the token must be in `Authorization: Bearer TOKEN`"))?;
             return match (tokens.full.is(shown), tokens.read_only.is(shown)) {
                 (true, _) => Ok((ClientRole::User, TokenSource::Header)),
                 (false, true) => Ok((ClientRole::Reader, TokenSource::Header)),
-                (false, false) => Err(unauthorized("the token is not the right one; `ralph token` prints it")),
+                (false, false) => Err(unauthorized("the token is wrong; `ralph token` prints the right one")),
             };
         }
         let sessions: Vec<&str> = self.sessions(headers).collect();
@@ -165,7 +165,7 @@ impl Authorizer {
             (true, _) => Ok((ClientRole::User, TokenSource::Cookie)),
             (false, true) => Ok((ClientRole::Reader, TokenSource::Cookie)),
             (false, false) => Err(unauthorized(
-                "this browser is not logged in any more: open the link with a token again",
+                "this browser is no longer logged in: open the link with a token again",
             )),
         }
     }
@@ -179,7 +179,7 @@ impl Authorizer {
             ProcessOrigin::Elsewhere => Ok(role),
             ProcessOrigin::OtherUser if !self.proxied.is_empty() => Ok(role),
             ProcessOrigin::OtherUser => Err(ApiProblem::forbidden(
-                "this connection is of another user of this machine; a proxy of another user is named with `--behind-proxy`",
+                "this connection belongs to another user of this machine; set `--behind-proxy` for a proxy of another user",
             )),
             ProcessOrigin::Run | ProcessOrigin::Unknown => Ok(ClientRole::Agent),
         }
@@ -377,7 +377,7 @@ fn admitted(access: &Authorizer, request: &Request, caller: Option<&TcpClient>) 
     }
     if proof == TokenSource::Cookie && !looks && !headers.contains_key(ORIGIN) {
         return Err(ApiProblem::forbidden(
-            "a browser that commands says which page it is on (`Origin`); a program uses the token",
+            "commands from a browser need the header `Origin`; a program uses the token",
         ));
     }
     if role == ClientRole::Reader && !looks && request.uri().path() != "/login" {
@@ -404,12 +404,12 @@ async fn only_looking(State(access): State<Arc<Authorizer>>, request: Request, n
     problem.into_response()
 }
 
-/// What a browser is told when it is logged in.
+/// The answer to a browser that logged in.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LoggedIn {
-    /// Whether it may look and not command.
+    /// Whether the token is read-only.
     read_only: bool,
 }
 

@@ -16,7 +16,7 @@ use super::{
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct AnswerQuery {
-    /// What the user answers at.
+    /// The place at which the user answers.
     #[serde(default = "over_http")]
     at: AnswerPlace,
 }

@@ -47,10 +47,10 @@ const PIECE_BYTES: u64 = 1 << 20;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct OutputQuery {
-    /// The byte that the part begins with.
+    /// The offset to read from.
     #[serde(default)]
     from: u64,
-    /// So many bytes of the end, in place of `from`.
+    /// The number of bytes of the end to read, instead of `from`.
     #[serde(default)]
     last: Option<u64>,
 }
@@ -75,7 +75,7 @@ pub(super) async fn start(
 ) -> HttpResult<Json<StartedBackground>> {
     if on_socket.is_none() {
         return Err(ApiProblem::forbidden(
-            "programs are started on the run's own socket alone: `ralph tasks start -- COMMAND…` in the project",
+            "background tasks can only be started on the run's own socket: `ralph tasks start -- COMMAND…` in the project",
         ));
     }
     let Json(StartBackground { command }) = body.map_err(|why| ApiProblem::invalid_body(&why))?;

@@ -37,20 +37,20 @@ use super::{
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct EventsQuery {
-    /// The last record that is known already.
+    /// The last record that the client has.
     after: Option<u64>,
-    /// The first record that is wanted.
+    /// The first record to send.
     from: Option<u64>,
-    /// What agents report beyond the journal, too.
+    /// Whether to include details of agents that are not in the journal.
     #[serde(default)]
     details: bool,
-    /// The output of the agent's terminal, too.
+    /// Whether to include the output of the agent's terminal.
     #[serde(default)]
     terminal: bool,
-    /// Each record with the line that a person reads of it, too.
+    /// Whether each record includes its line of text for people.
     #[serde(default)]
     pub(super) words: bool,
-    /// A snapshot and a report before the stream is over, too: whoever serves it may be gone a moment later.
+    /// Whether a snapshot and a report precede the end of the stream, since the server may end right after it.
     #[serde(default)]
     pub(super) last: bool,
 }
@@ -120,7 +120,7 @@ pub(super) fn first_record(query: &EventsQuery, headers: &HeaderMap, records: u6
     let first = said(query, headers)?;
     match first.filter(|first| *first > records) {
         Some(first) => Err(ApiProblem::bad_request(format!(
-            "the run has {records} records so far: there is none before number {first}"
+            "the run has {records} records so far: no record precedes number {first}"
         ))),
         None => Ok(first),
     }

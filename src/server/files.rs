@@ -52,7 +52,7 @@ impl<S: Sync> FromRequestParts<S> for StoredRun {
         // The sandbox may hide the state directory from an agent, so the API does not show its content either.
         if parts.extensions.get() == Some(&ClientRole::Agent) {
             return Err(ApiProblem::forbidden(
-                "an agent is shown how its run stands, not what is kept of runs",
+                "an agent can see the state of its run, but not past runs",
             ));
         }
         let stored = parts.extensions.get().cloned();
@@ -64,10 +64,10 @@ impl<S: Sync> FromRequestParts<S> for StoredRun {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct DiffQuery {
-    /// Only the files, with counts of lines.
+    /// Whether to list only the files, with line counts.
     #[serde(default)]
     stat: bool,
-    /// With what all iterations from this one on have changed.
+    /// Includes the changes of all iterations from this one on.
     #[serde(default)]
     since: Option<u32>,
 }
@@ -116,7 +116,7 @@ pub(super) async fn diff(
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReportQuery {
-    /// For people, for a pull request, or for programs, as which it is without this.
+    /// For people, for a pull request, or for programs (the default).
     #[serde(default)]
     format: ReportQueryFormat,
 }

@@ -32,60 +32,61 @@ use super::{
 const DOCUMENT: &str = include_str!("../../docs/openapi.json");
 
 routes! { Arc<ServedRun>;
-    /// How the run stands, with all that its records say: what `ralph status --json` prints. The entity tag is the number of
-    /// records; `If-None-Match` with it is answered 304 while there are no more.
+    /// The state of the run with the view of its records: what `ralph status --json` prints. The entity tag is the
+    /// number of records; a request with it in `If-None-Match` is answered 304 while there are no more.
     get "/run" => json(RunStatus), run;
-    /// How the run stands, in short: without `view`.
+    /// The state of the run without `view`.
     get "/status" => json(RunStatus), status;
-    /// The tasks of the plan, as they were last read.
+    /// The tasks of the plan as last read.
     get "/plan" => json(Value), plan;
-    /// What happens, as server-sent events. The id of a record is its number (`seq`), so that a client that was cut off goes on
-    /// with `Last-Event-ID` or `after`, without loss and without doubles. Without a place to begin with, the first event is
-    /// `snapshot`, the body of `/run`. A record has the type of its event as its name and the journal's line as its data. Besides:
-    /// `detail`, `output` and `skipped` where they are asked for, `heartbeat` every ten seconds, and `over` with the exit code at the
-    /// end.
+    /// The events of the run, as server-sent events. The id of a record is its number (`seq`), so that a client that
+    /// was cut off continues with `Last-Event-ID` or `after`, without loss or duplicates. Without a starting point, the
+    /// first event is `snapshot`, the body of `/run`. A record has the type of its event as its name and the journal's
+    /// line as its data. Further events: `detail`, `output` and `skipped` on request, `heartbeat` every ten seconds,
+    /// and `over` with the exit code at the end.
     get "/events" query events::EventsQuery, => bytes("text/event-stream"), events::events;
     /// The run in frames, for ralph's own screens.
     get "/stream" query stream::StreamQuery, => bytes("application/octet-stream"), stream::stream;
-    /// What the terminal of an iteration shows, as server-sent events, live or from its recording. An id is the count of bytes up to
-    /// there.
+    /// The terminal output of an iteration, as server-sent events, live or from its recording. An id is the number of
+    /// bytes up to there.
     get "/terminal" query terminal::TerminalQuery, => bytes("text/event-stream"), terminal::current_terminal;
     /// Types bytes into the agent's terminal.
     post "/terminal/input" query stream::ScreenQuery, raw "application/octet-stream", => nothing, stream::input;
-    /// Tells the size of the pane in which the agent's terminal is shown.
+    /// Sets the size of the pane that shows the agent's terminal.
     post "/terminal/size" query stream::ScreenQuery, body stream::PaneSize, => nothing, stream::size;
-    /// What the agent asks and nobody has answered: what `ralph asks --json` prints.
+    /// The open requests and questions of the agent: what `ralph asks --json` prints.
     get "/asks" => json(Vec<Value>), asks;
-    /// Answers what the agent asks, by its number. 409 if it is answered already, with who was first. Of the last run of a project,
-    /// after its end, too: `ralph continue` delivers the answer.
+    /// Answers a request or question of the agent, by its number. 409 if it is answered already; the problem names the
+    /// first answer. Also works for the last run of a project after its end: `ralph continue` delivers the answer.
     post "/asks/{id}" in u32, query AnswerQuery, body Answer, => json(CommandResult), answer;
-    /// Tells the loop to do something. 409 if it means nothing now, with why.
+    /// Sends a command to the loop. 409 with the reason if the command does not apply now.
     post "/commands" body UserCommand, => json(CommandResult), command;
     /// Sends the agent a message: the command `steer`.
     post "/prompt" body PromptRequest, => json(CommandResult), prompt;
-    /// Ends the running iteration, and begins the next: the command `skip`.
+    /// Ends the running iteration and begins the next one: the command `skip`.
     post "/cancel" => json(CommandResult), cancel;
-    /// The background tasks of the run, in the order in which they were started: what `ralph tasks --json` prints.
+    /// The background tasks of the run, in the order of their starts: what `ralph tasks --json` prints.
     get "/tasks" => json(Vec<background::BackgroundEntry>), background::list;
-    /// Starts a background task, for the user or for an agent of the run. On the run's own socket alone: 403 over TCP. 409 if there
-    /// can be none now, with why.
+    /// Starts a background task, for the user or for an agent of the run. Only on the run's own socket: 403 over TCP.
+    /// 409 with the reason if none can start now.
     post "/tasks" body background::StartBackground, => json(background::StartedBackground), background::start;
-    /// What background task `n` has written, as it wrote it, 1 MiB at most: from the byte `from` on, or of the end. `ralph-from` says
-    /// where the answer begins, which is later than asked where the middle of a long output is not kept, `ralph-end` where the output
-    /// ends by now, and `ralph-over` whether nothing more comes.
+    /// The raw output of background task `n`, 1 MiB at most: from byte `from` on, or the end. `ralph-from` is the
+    /// offset of the answer, which is later than requested if the middle of a long output is not kept; `ralph-end` is
+    /// the current end of the output, and `ralph-over` says whether it is complete.
     get "/tasks/{n}/output" in u32, query background::OutputQuery, => bytes("application/octet-stream"), background::output;
     /// Ends background task `n`. 409 if it is over.
     post "/tasks/{n}/cancel" in u32, => json(CommandResult), background::cancel;
-    /// Asks whether somebody may do what only the user does: 403 for what the run itself has started, of which the user is told.
+    /// Checks whether the client may do what only the user may: 403 for processes that the run itself started, with a
+    /// notice to the user.
     post "/personal/{what}" in UserOnlyAction, => nothing, personal;
-    /// Carries out a tool of ralph's for the agent, as `ralph mcp` asks for it: a tool of another run is
-    /// refused, and so is all that makes no sense now, in the answer.
+    /// Runs a tool of ralph for the agent, as `ralph mcp` requests it. The answer refuses tools of another run and
+    /// calls that do not apply now.
     post "/tools" body ToolRequest, => json(ToolAnswer), tool;
-    /// What iteration `n` has changed: what `ralph diff` prints.
+    /// The changes of iteration `n`: what `ralph diff` prints.
     get "/diff/{n}" in u32, query files::DiffQuery, => bytes("text/x-diff"), files::diff;
-    /// What the run has done, and why it ended: what `ralph report` prints.
+    /// The report of the run, with the reason of its end: what `ralph report` prints.
     get "/report" query files::ReportQuery, => json(Value), files::report;
-    /// What the terminal of iteration `n` has shown, as an asciicast.
+    /// The terminal output of iteration `n`, as an asciicast.
     get "/recording/{n}" in u32, => bytes("application/x-asciicast"), files::cast;
     /// This document.
     get "/doc" => json(Value), doc;
@@ -202,12 +203,12 @@ async fn tool(
 }
 
 async fn no_such_route() -> ApiProblem {
-    ApiProblem::not_found("no such route; GET /doc lists those there are")
+    ApiProblem::not_found("no such route; GET /doc lists the routes")
 }
 
 async fn no_such_method() -> ApiProblem {
     ApiProblem::new(
         StatusCode::METHOD_NOT_ALLOWED,
-        "no such method on this route; GET /doc lists those there are",
+        "no such method on this route; GET /doc lists the methods",
     )
 }

@@ -27,10 +27,10 @@ use super::{
 pub(super) const RUNS: &str = "/runs/";
 
 routes! { Arc<Runs>;
-    /// The runs of this project, the latest first. Of `ralph web`, those of all projects.
+    /// The runs of this project, the latest first; in `ralph web`, the runs of all projects.
     get "/runs" => json(Vec<RunEntry>), list;
-    /// One of them. Every route of a run is below its name as well (`/runs/{id}/events`), which for a run of the past reads what was
-    /// recorded.
+    /// One run. Every route of a run also exists below its name (`/runs/{id}/events`); for a past run, it reads the
+    /// records.
     get "/runs/{id}" in String, => json(RunEntry), one;
 }
 

@@ -63,12 +63,12 @@ pub(super) struct ServedRun {
     listen: Option<String>,
 }
 
-/// What a command did.
+/// The effect of a command.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Done"))]
 pub(super) struct CommandResult {
     text: String,
-    /// The first record of it; none if it changed nothing.
+    /// The first record of the effect; `None` if nothing changed.
     seq: Option<u64>,
 }
 
@@ -327,5 +327,5 @@ pub(super) fn tagged(headers: &HeaderMap, status: &RunStatus) -> Response {
 }
 
 fn misunderstood() -> ApiProblem {
-    ApiProblem::failed("the loop has answered something else")
+    ApiProblem::failed("unexpected answer of the loop")
 }

@@ -38,13 +38,13 @@ use super::{
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct StreamQuery {
-    /// The first record; what comes from now on without it.
+    /// The first record; by default, the next one.
     from: Option<u64>,
-    /// Somebody looks at a screen, for whom the loop stays after the end.
+    /// Whether the client is a screen with a user, which the loop waits for after the end.
     screen: bool,
-    /// The agent waits for whoever reads this.
+    /// Whether the agent waits for the reader of this stream.
     hold: bool,
-    /// Records, and nothing of the agent's terminal.
+    /// Only records, without the agent's terminal.
     records: bool,
 }
 
@@ -60,7 +60,7 @@ pub(super) async fn stream(
     let published = served.hub().published();
     let first = query.from.unwrap_or(published);
     if first > published {
-        let detail = format!("the run has {published} records so far: there is none before number {first}");
+        let detail = format!("the run has {published} records so far: no record precedes number {first}");
         return Err(ApiProblem::bad_request(detail));
     }
     let subscription = match (query.records, query.hold) {
@@ -272,8 +272,8 @@ fn refuse_agent(role: ClientRole) -> HttpResult<()> {
     match role {
         ClientRole::User => Ok(()),
         ClientRole::Reader => Err(ApiProblem::forbidden(
-            "this token is for looking, and a screen does more: `GET /events` tells what happens",
+            "this token is read-only, and a screen needs more: use `GET /events`",
         )),
-        ClientRole::Agent => Err(ApiProblem::forbidden("a screen is for the user, and not for an agent")),
+        ClientRole::Agent => Err(ApiProblem::forbidden("only the user can open a screen, not an agent")),
     }
 }

@@ -41,9 +41,9 @@ const BATCH_BYTES: usize = 256 * 1024;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct TerminalQuery {
-    /// The latest if none is named.
+    /// The iteration; by default the latest.
     iteration: Option<u32>,
-    /// So many bytes of it are known already.
+    /// The number of bytes that the client has already.
     #[serde(default)]
     from: u64,
 }

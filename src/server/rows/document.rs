@@ -94,16 +94,16 @@ impl OpenApiDocument {
             "components": {
                 "responses": {
                     "Problem": {
-                        "description": "It was not done, and why (RFC 9457).",
+                        "description": "The reason why the request was refused (RFC 9457).",
                         "content": { "application/problem+json": { "schema": problem } },
                     },
                 },
                 "schemas": schemas,
                 "securitySchemes": {
-                    "token": { "type": "http", "scheme": "bearer", "description": "What `ralph token` prints." },
+                    "token": { "type": "http", "scheme": "bearer", "description": "The token that `ralph token` prints." },
                     "session": {
                         "type": "apiKey", "in": "cookie", "name": "ralph-4180",
-                        "description": "What `POST /login` gives a browser; its name ends with the port. A command needs `Origin`, too.",
+                        "description": "The cookie of `POST /login` for a browser; its name ends with the port. Commands also need `Origin`.",
                     },
                 },
             },
@@ -164,10 +164,10 @@ impl Operation<'_> {
         let (code, good) = match reply {
             ReplyKind::Json(schema) => (
                 "200",
-                json!({ "description": "It is so.", "content": { "application/json": { "schema": schema } } }),
+                json!({ "description": "The result.", "content": { "application/json": { "schema": schema } } }),
             ),
             ReplyKind::Bytes(kind) => ("200", json!({ "description": "It follows.", "content": { kind: {} } })),
-            ReplyKind::Nothing => ("204", json!({ "description": "It is done." })),
+            ReplyKind::Nothing => ("204", json!({ "description": "Done." })),
         };
         self.object["responses"] = json!({ code: good, "default": { "$ref": "#/components/responses/Problem" } });
         let path = self.document.paths.entry(self.path).or_insert(json!({}));

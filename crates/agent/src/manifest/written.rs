@@ -30,17 +30,17 @@ pub(crate) const LANGUAGE: Terms = Terms {
 };
 
 settings! {
-    /// An adapter as it is written, its layers merged.
+    /// An adapter as written, with its layers merged.
     pub(crate) struct WrittenAdapter {
-        /// Has to agree with the name of the file.
+        /// The id, which must equal the name of the file.
         id("id"): Maybe<AnyText>,
-        /// What people call it.
+        /// The name for people.
         title("title"): Maybe<AnyText>,
-        /// The version it was tested with.
+        /// The version of the agent that the adapter was tested with.
         verified("verified"): Maybe<AnyText>,
         /// Whether the agent is a program with a terminal or a server.
         transport("transport"): OneOf<Transport> = "pty",
-        /// How its output is understood.
+        /// The format of the output.
         dialect("dialect"): Maybe<OneOf<DialectKind>>,
         command("command"): SettingsSection<WrittenCommand>,
         live("live"): SettingsSection<WrittenLive>,
@@ -60,42 +60,42 @@ settings! {
 settings! {
     /// The command line of one session.
     pub(crate) struct WrittenCommand {
-        /// A name on `PATH`, or a path.
+        /// The program: a name on `PATH`, or a path.
         program("program"): Maybe<AnyText>,
-        /// Arguments, none of which passes through a shell.
+        /// Arguments, passed without a shell.
         args("args"): Maybe<TextList>,
-        /// What `{model}` in `args` stands for when a model is set.
+        /// The arguments for `{model}` in `args` if a model is set.
         model("model"): Maybe<TextList>,
-        /// What `{agent}` in `args` stands for when an agent is named.
+        /// The arguments for `{agent}` in `args` if an agent is set.
         agent("agent"): Maybe<TextList>,
-        /// What `{resume}` in `args` stands for when a session is continued.
+        /// The arguments for `{resume}` in `args` if a session is continued.
         resume("resume"): Maybe<TextList>,
-        /// What carries the prompt.
+        /// How the prompt is passed.
         prompt("prompt"): Maybe<OneOf<PromptBy>>,
-        /// Variables for the agent, beside those of ralph's own environment.
+        /// Variables for the agent, in addition to those of ralph's environment.
         env("env"): OpenGroup<AnyText>,
-        /// Variables the agent does not get, wherever they are set.
+        /// Variables that are always removed from the agent's environment.
         env_remove("env_remove"): TextList = [],
-        /// The variable that says where it unpacks libraries of its own at each start, and leaves them: it names a directory
-        /// that is removed with the program.
+        /// The variable for the directory to which the agent unpacks its libraries at each start and leaves them. It
+        /// names a directory that is removed with the program.
         unpacks_to("unpacks_to"): Maybe<AnyText>,
-        /// Its tools do not see the user's git configuration.
+        /// Whether the agent's tools do not see the user's git configuration.
         git_identity("git_identity"): Switch = false,
     }
 }
 
 settings! {
-    /// The channel on which it can be told something while it works.
+    /// The live channel, which carries messages to the running agent.
     pub(crate) struct WrittenLive {
-        /// What is spoken on it.
+        /// The protocol of the channel.
         protocol("protocol"): Maybe<OneOf<LiveKind>>,
-        /// Arguments for it, in place of those of the command.
+        /// Arguments that replace those of the command.
         args("args"): Maybe<TextList>,
         /// How a message reaches the running turn.
         steering("steering"): OneOf<Steering> = "protocol",
-        /// Whether a session can be continued on it.
+        /// Whether a session can be continued on the channel.
         resume("resume"): Switch = true,
-        /// Whether it tells there how many tokens a whole turn used.
+        /// Whether the agent reports the tokens of a whole turn on the channel.
         usage("usage"): Switch = true,
         /// Whether the name of each use of a tool begins with the tool's own name.
         named_calls("named_calls"): Switch = false,
@@ -104,47 +104,48 @@ settings! {
 }
 
 settings! {
-    /// What makes it ask before it uses a tool, where a run has rules.
+    /// How the agent is made to request permission before it uses a tool, for runs with rules.
     pub(crate) struct WrittenAsking {
-        /// The kinds of tools before every use of which it asks.
+        /// The kinds of tools that the agent requests permission for at every use.
         kinds("kinds"): Maybe<SomeOf<ToolKind>>,
         /// Arguments in addition to those of the channel.
         args("args"): TextList = [],
         /// Variables in addition to those of the command.
         env("env"): OpenGroup<AnyText>,
-        /// The text of a file that the others name.
+        /// The text of a file that the other settings refer to.
         file("file"): Maybe<AnyText>,
-        /// Files in which its user allows it to run commands without asking.
+        /// Files in which the user can allow the agent to run commands without asking.
         bypass("bypass"): TextList = [],
     }
 }
 
 settings! {
-    /// How it is given MCP servers; over ACP it needs nothing of this.
+    /// How the agent gets MCP servers; not needed over ACP.
     pub(crate) struct WrittenMcp {
-        /// How the servers are written where `{mcp_servers}` stands.
+        /// The format of the servers in place of `{mcp_servers}`.
         form("form"): OneOf<McpForm> = "json",
         /// Arguments in addition to those of the command, or of the live channel.
         args("args"): TextList = [],
-        /// Variables in addition to those of the command. A JSON object joins one that is there.
+        /// Variables in addition to those of the command. A JSON object is merged with an existing one.
         env("env"): OpenGroup<AnyText>,
-        /// On its live channel it goes on after its turn as long as its servers do, so that it has to be stopped.
+        /// Whether the agent on its live channel keeps running after its turn while its servers run, and must be
+        /// stopped.
         stays("stays"): Switch = false,
     }
 }
 
 settings! {
-    /// How models are named.
+    /// The form of model names.
     pub(crate) struct WrittenModel {
-        /// With their provider or without.
+        /// Names with or without the provider.
         form("form"): OneOf<ModelForm> = "name",
     }
 }
 
 settings! {
-    /// What the agent says about usage.
+    /// The meaning of reported usage.
     pub(crate) struct WrittenUsage {
-        /// Whether a continued session tells what the turn used, or the sum so far.
+        /// Whether a continued session reports the usage of the turn or the sum so far.
         counts("counts"): Maybe<OneOf<UsageScope>>,
     }
 }
@@ -152,88 +153,88 @@ settings! {
 settings! {
     /// How the agent is stopped.
     pub(crate) struct WrittenStop {
-        /// The signal that makes it clean up best.
+        /// The first signal, with which the agent cleans up best.
         first("first"): OneOf<StopSignal> = "terminate",
-        /// How long it may take after each, in milliseconds.
+        /// The grace period after each signal, in milliseconds.
         grace_ms("grace_ms"): WholeNumber<0, 60_000> = 3000,
     }
 }
 
 settings! {
-    /// How its version is found out.
+    /// How the version is determined.
     pub(crate) struct WrittenProbe {
-        /// Arguments that make it print its version.
+        /// Arguments that print the version.
         args("args"): Maybe<TextList>,
     }
 }
 
 settings! {
-    /// What it needs to reach its model.
+    /// The credentials of the agent.
     pub(crate) struct WrittenLogin {
-        /// Variables, each of which is enough.
+        /// Variables with a credential; each is enough.
         env("env"): TextList = [],
-        /// Further variables with keys that it may use.
+        /// Additional variables with keys that the agent may use.
         keys("keys"): TextList = [],
-        /// Files, each of which is enough.
+        /// Files with a credential; each is enough.
         files("files"): TextList = [],
-        /// What to type to log in.
+        /// The command to log in.
         hint("hint"): Maybe<AnyText>,
     }
 }
 
 settings! {
-    /// What it has to be given where it is confined.
+    /// Access that the agent needs in the sandbox.
     pub(crate) struct WrittenSandbox {
-        /// Directories that it keeps its own state in.
+        /// Directories with the agent's own state.
         write("write"): TextList = [],
-        /// Files of its own state beside them.
+        /// Files with the agent's own state outside of them.
         write_files("write_files"): TextList = [],
-        /// Hosts that it connects to, its model's first of all.
+        /// Hosts that the agent connects to, its model's first.
         hosts("hosts"): TextList = [],
     }
 }
 
 settings! {
-    /// Where it comes from.
+    /// How to get the agent.
     pub(crate) struct WrittenInstall {
-        /// What to type to install it.
+        /// The command to install the agent.
         hint("hint"): Maybe<AnyText>,
     }
 }
 
 settings! {
-    /// What it can do beyond running a prompt to its end.
+    /// Capabilities beyond running a prompt to its end.
     pub(crate) struct WrittenCapabilities {
-        /// It takes text while it works.
+        /// The agent accepts text while it works.
         live_steering("live_steering"): Switch = false,
-        /// It tells how many tokens it used.
+        /// The agent reports used tokens.
         usage("usage"): Switch = false,
-        /// It tells what that cost.
+        /// The agent reports the cost.
         cost("cost"): Switch = false,
-        /// It tells that while its turn goes on.
+        /// The agent reports usage during its turn.
         usage_in_turn("usage_in_turn"): Maybe<Switch>,
     }
 }
 
 settings! {
-    /// What its words mean, where it says them to a person only.
+    /// The meaning of output that the agent writes only for people.
     pub(crate) struct WrittenPatterns {
-        /// How much one request used.
+        /// The usage of one request.
         usage("usage"): Maybe<Expression>,
-        /// What it cost.
+        /// The cost of one request.
         cost("cost"): Maybe<Expression>,
-        /// It asks its user something.
+        /// A question to the user.
         asks("asks"): Maybe<Expression>,
-        /// Its last message begins.
+        /// The beginning of the last message.
         message("message"): Maybe<Expression>,
-        /// It got on: what stands before that matters no more.
+        /// A sign of progress; earlier output is ignored.
         after("after"): Maybe<Expression>,
         problem("problem"): SettingsSection<WrittenProblems>,
     }
 }
 
 settings! {
-    /// What failures are known by.
+    /// The signs of failures.
     pub(crate) struct WrittenProblems {
         auth("auth"): Maybe<Expression>,
         model_unknown("model-unknown"): Maybe<Expression>,

@@ -346,7 +346,7 @@ mod tests {
             ("", "empty"),
             ("!a", "`!`"),
             ("/a", "relative"),
-            ("a/../b", "leads out"),
+            ("a/../b", "outside of the project"),
             ("a//b", "empty"),
             ("{a,b", "without its `}`"),
             ("a}", "without its `{`"),

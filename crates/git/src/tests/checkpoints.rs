@@ -371,7 +371,7 @@ fn a_file_that_git_cannot_take_costs_only_itself() {
     let taken = before(&project.open(), 1);
     assert_eq!(files(&project, &taken.checkpoint).len(), 3 + 9);
     assert!(
-        taken.notices.len() == 1 && taken.notices[0].starts_with("dir/git~1 is not in"),
+        taken.notices.len() == 1 && taken.notices[0].starts_with("dir/git~1 is left out of"),
         "{:?}",
         taken.notices
     );

@@ -99,7 +99,7 @@ fn a_record_that_no_reader_would_take_is_refused_by_its_name_and_leaves_the_jour
     .len();
     let longest = LINE_CAP_BYTES - envelope - 1;
     let refused = journal.append(2, notice(&"x".repeat(longest + 1))).unwrap_err();
-    assert!(refused.to_string().contains("a record `noticed` of"), "{refused}");
+    assert!(refused.to_string().contains("record `noticed` has"), "{refused}");
     journal.append(2, notice(&"x".repeat(longest))).unwrap();
     journal.append(3, notice("after it")).unwrap();
     let (records, note) = read(&path).unwrap();
