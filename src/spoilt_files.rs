@@ -153,9 +153,9 @@ fn settings_and_adapters() {
             }],
             notice: None,
         };
-        let catalog = Catalog::load(&catalog::Sources {
+        let catalog = Catalog::load(&catalog::AdapterSources {
             project,
-            ..catalog::Sources::default()
+            ..catalog::AdapterSources::default()
         });
         if let Err(error) = catalog.manifest("own") {
             assert!(!error.to_string().is_empty());

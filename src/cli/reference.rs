@@ -179,7 +179,7 @@ fn void_limit(command: &str, catalog: &Catalog) -> Option<String> {
 
 #[test]
 fn no_command_that_the_guide_shows_limits_a_cost_that_its_agent_does_not_report() {
-    let catalog = Catalog::load(&catalog::Sources::default());
+    let catalog = Catalog::load(&catalog::AdapterSources::default());
     let all: Vec<ShownCommand> = pages().iter().flat_map(|(_, page)| shown(page)).collect();
     let void = all.iter().filter_map(|shown| match shown {
         ShownCommand::Whole(command) => void_limit(command, &catalog),

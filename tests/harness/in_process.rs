@@ -85,8 +85,8 @@ impl Clocks {
         }
     }
 
-    fn of_a_dialect(self) -> dialect::Clock {
-        dialect::Clock {
+    fn of_a_dialect(self) -> dialect::ZonedClock {
+        dialect::ZonedClock {
             now_ms: self.read().wall_ms,
             zone: TimeZone::UTC,
             named: |_| None,

@@ -13,19 +13,19 @@ use std::{
 };
 
 use ralph_core::event::Exit;
-use ralph_system::proc::{self, End, Ladder, Launch, Output, Size, Stdin, Stdout, StopSignal, Supervisor};
+use ralph_system::proc::{self, ChildEnd, Ladder, Launch, OutputSink, Size, Stdin, StdoutMode, StopSignal, Supervisor};
 
 /// Copies the terminal to stdout, and sends the end.
-struct Copy(Sender<End>);
+struct Copy(Sender<ChildEnd>);
 
-impl Output for Copy {
+impl OutputSink for Copy {
     fn terminal(&mut self, bytes: &[u8]) {
         _ = stdout().write_all(bytes); // a reader that has gone misses the rest
     }
 
     fn stdout(&mut self, _: &[u8]) {}
 
-    fn ended(&mut self, end: End) {
+    fn ended(&mut self, end: ChildEnd) {
         _ = self.0.send(end); // `main` has failed already
     }
 }
@@ -48,7 +48,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         env: Vec::new(),
         env_remove: Vec::new(),
         stdin: Stdin::Terminal,
-        stdout: Stdout::Terminal,
+        stdout: StdoutMode::Terminal,
         size: Size { cols: 80, rows: 24 },
         ladder: Ladder {
             first: StopSignal::Terminate,
@@ -64,7 +64,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let end = ended.recv()?;
     drop(child);
     match end {
-        End::Exited(Exit::Code { code }) => Ok(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))),
+        ChildEnd::Exited(Exit::Code { code }) => Ok(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))),
         other => Err(format!("{other:?}").into()),
     }
 }
