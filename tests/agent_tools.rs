@@ -12,12 +12,12 @@ use ralph_state::control::ToolCall;
 
 use crate::harness::{
     SOON, events,
-    in_process::{Agent, Project, Running},
+    in_process::{FunctionAgent, LoopProject, RunningLoop},
 };
 
 /// An agent that says `ready` in its first session and, once released, continues with `work`.
-fn waits(work: impl Fn(&crate::harness::in_process::Turn) + Copy + Send + Sync + 'static) -> Agent {
-    Agent::jsonl(move |turn| async move {
+fn waits(work: impl Fn(&crate::harness::in_process::AgentTurn) + Copy + Send + Sync + 'static) -> FunctionAgent {
+    FunctionAgent::jsonl(move |turn| async move {
         if turn.n == 1 {
             turn.said("ready");
             turn.wait_for("go").await;
@@ -26,11 +26,11 @@ fn waits(work: impl Fn(&crate::harness::in_process::Turn) + Copy + Send + Sync +
     })
 }
 
-async fn ready(running: &Running) {
+async fn ready(running: &RunningLoop) {
     running.wait_for_record(crate::loop_behaviour::said("ready")).await;
 }
 
-fn plan_text(project: &Project) -> String {
+fn plan_text(project: &LoopProject) -> String {
     project.read("PLAN.md").expect("a plan")
 }
 
@@ -54,7 +54,7 @@ const CLAIM: ToolCall = ToolCall::ClaimDone { ticket: None };
 
 #[tokio::test(start_paused = true)]
 async fn a_claim_is_refused_with_what_the_plan_has_against_it_and_taken_once_nothing_has() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let agent = waits(|turn| turn.over("All done."));
     let running = project
         .looping(&agent)
@@ -76,7 +76,7 @@ async fn a_claim_is_refused_with_what_the_plan_has_against_it_and_taken_once_not
     project.write("PLAN.md", &plan.replace("[ ]", "[x]"));
     let taken = running.tool(CLAIM).await;
     assert!(!taken.refused && taken.text.contains("end your turn"), "{taken:?}");
-    project.let_go("go");
+    project.release("go");
     let finished = running.wait().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(claims(&finished.records()), [Claim::Tool, Claim::PlanComplete]);
@@ -90,7 +90,7 @@ async fn a_claim_is_refused_with_what_the_plan_has_against_it_and_taken_once_not
 
 #[tokio::test(start_paused = true)]
 async fn a_claim_that_was_taken_is_judged_like_any_other_at_the_end_of_the_turn() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let agent = waits(|turn| {
         turn.edit_plan(|plan| plan.replace("[x]", "[ ]"));
         turn.over("RALPH NOT DONE: the tests are missing");
@@ -100,7 +100,7 @@ async fn a_claim_that_was_taken_is_judged_like_any_other_at_the_end_of_the_turn(
     let plan = plan_text(&project);
     project.write("PLAN.md", &plan.replace("[ ]", "[x]"));
     assert!(!running.tool(CLAIM).await.refused);
-    project.let_go("go");
+    project.release("go");
     let finished = running.wait().await;
     assert_ne!(finished.code(), Some(0), "{finished:?}");
     let records = finished.records();
@@ -110,14 +110,14 @@ async fn a_claim_that_was_taken_is_judged_like_any_other_at_the_end_of_the_turn(
 
 #[tokio::test(start_paused = true)]
 async fn a_task_that_is_blocked_by_the_tool_is_set_aside_with_its_reason() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
     let agent = waits(|turn| turn.over("I stop here."));
     let running = project.looping(&agent).start();
     ready(&running).await;
     let reason = "Which key do I use?".to_owned();
     assert!(!running.tool(ToolCall::Blocked { reason: reason.clone() }).await.refused);
-    project.let_go("go");
+    project.release("go");
     let finished = running.wait().await;
     assert_eq!(finished.code(), Some(8));
     let stop = finished.records().pop().map(|record| record.event);
@@ -129,7 +129,7 @@ async fn a_task_that_is_blocked_by_the_tool_is_set_aside_with_its_reason() {
 
 #[tokio::test(start_paused = true)]
 async fn what_an_agent_notes_is_in_the_next_prompt_and_what_it_proposes_is_not_in_the_plan() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let agent = waits(|turn| {
         turn.work();
         turn.over("ok");
@@ -144,7 +144,7 @@ async fn what_an_agent_notes_is_in_the_next_prompt_and_what_it_proposes_is_not_i
     let task = "Document the grammar".to_owned();
     assert!(!running.tool(ToolCall::TaskAdd { task: task.clone() }).await.refused);
     assert_eq!(plan_text(&project), before);
-    project.let_go("go");
+    project.release("go");
     let finished = running.wait().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let prompt = project.prompt(2);
@@ -156,7 +156,7 @@ async fn what_an_agent_notes_is_in_the_next_prompt_and_what_it_proposes_is_not_i
 
 #[tokio::test(start_paused = true)]
 async fn a_question_gives_a_ticket_and_its_answer_is_fetched_with_it_or_comes_in_the_next_prompt() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let agent = waits(|turn| {
         turn.work();
         turn.over("ok");
@@ -199,7 +199,7 @@ async fn a_question_gives_a_ticket_and_its_answer_is_fetched_with_it_or_comes_in
         running.command(answer).await.expect("an answer that is taken");
     }
     assert!(running.tool(fetch(1)).await.text.contains("Postgres"));
-    project.let_go("go");
+    project.release("go");
     let finished = running.wait().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let prompt = project.prompt(2);
@@ -208,9 +208,9 @@ async fn a_question_gives_a_ticket_and_its_answer_is_fetched_with_it_or_comes_in
 
 #[tokio::test(start_paused = true)]
 async fn a_question_can_be_answered_after_its_iteration_and_the_next_one_has_the_answer() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(3);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         turn.said(&format!("ready {}", turn.n));
         turn.wait_for(&format!("go {}", turn.n)).await;
         turn.work();
@@ -225,7 +225,7 @@ async fn a_question_can_be_answered_after_its_iteration_and_the_next_one_has_the
         ticket: None,
     };
     assert!(!running.tool(asked).await.refused);
-    project.let_go("go 1");
+    project.release("go 1");
     running.wait_for_record(crate::loop_behaviour::said("ready 2")).await;
     let answer = UserCommand::Answer {
         ask: 1,
@@ -235,21 +235,21 @@ async fn a_question_can_be_answered_after_its_iteration_and_the_next_one_has_the
         at: ralph_core::event::AnswerPlace::CommandLine,
     };
     running.command(answer).await.expect("an answer that is taken");
-    project.let_go("go 2");
-    project.let_go("go 3");
+    project.release("go 2");
+    project.release("go 3");
     running.wait().await;
     assert!(!project.prompt(2).contains("Postgres") && project.prompt(3).contains("Postgres"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_abuses_every_tool_gets_sentences_and_changes_neither_verdict_nor_journal() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let agent = waits(|turn| turn.over("nothing"));
     let running = project.looping(&agent).max_iterations(1).start();
     ready(&running).await;
     let long = "x".repeat(1 << 20);
     let other = RunId("20200101-000000-another".to_owned());
-    assert!(running.tool_of(&other, CLAIM).await.text.contains("another run"));
+    assert!(running.tool_for_run(&other, CLAIM).await.text.contains("another run"));
     for call in [
         ToolCall::Progress { note: long.clone() },
         ToolCall::Progress { note: " \n".to_owned() },
@@ -291,7 +291,7 @@ async fn an_agent_that_abuses_every_tool_gets_sentences_and_changes_neither_verd
     );
     let steered = running.steer(SteeringKind::Next, "go on").await;
     assert!(steered.contains("next prompt"), "the user is heard all the same");
-    project.let_go("go");
+    project.release("go");
     let finished = running.wait().await;
     assert_ne!(finished.code(), Some(0));
     assert_eq!(calls(&finished.records()).len(), 64);

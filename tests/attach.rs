@@ -54,7 +54,7 @@ fn closing_the_terminal_detaches_attach_shows_the_whole_run_and_wait_tells_its_e
         let is_screen = |command: &str| command.starts_with(env!("CARGO_BIN_EXE_ralph"));
         (!screens.iter().any(|process| is_screen(&process.command))).then_some(())
     });
-    sandbox.let_go("go1");
+    sandbox.release("go1");
     let mut terminal = attached(&sandbox, 120, 40);
     terminal.sees("ready 2");
     terminal.press("l");
@@ -70,7 +70,7 @@ fn closing_the_terminal_detaches_attach_shows_the_whole_run_and_wait_tells_its_e
     assert_eq!(sandbox.loop_pid(), run, "it is the same process all the time");
     // The run may end before `ralph wait` looks at it.
     let waiting = sandbox.ralph(["wait", &running_id(&sandbox)]).start();
-    sandbox.let_go("go2");
+    sandbox.release("go2");
     let waited = waiting.wait(SOON);
     assert_eq!(waited.code(), Some(0), "{waited:?}");
     assert!(waited.stdout.contains("is over: "), "{waited:?}");
@@ -128,7 +128,7 @@ fn two_terminals_have_their_own_sizes_and_none_of_them_takes_the_run_along() {
     kill(Pid::from_raw(first.pid()), Signal::SIGKILL).unwrap();
     let mut third = attached(&sandbox, 100, 30);
     third.sees("narrow again");
-    sandbox.let_go("go");
+    sandbox.release("go");
     third.sees("2 of 2 tasks ");
     third.press("q");
     assert_eq!(third.ends(), 0);
@@ -209,7 +209,7 @@ fn a_loop_that_fails_says_why_on_the_terminal_of_its_screen() {
     let body = r#"echo "ready $n"; await go; for f in "$XDG_STATE_HOME"/ralph/*/runs/*/events.jsonl; do echo x >> "$f"; done; work"#;
     let mut terminal = watching(&sandbox, &Script::terminal(body));
     terminal.sees("ready 1");
-    sandbox.let_go("go");
+    sandbox.release("go");
     assert_eq!(terminal.ends(), 1);
     let text = terminal.text();
     assert!(
@@ -306,7 +306,7 @@ fn a_wait_whose_stream_is_cut_waits_on_while_the_loop_runs() {
     drop(comes());
     drop(listener);
     fs::rename(&moved, &socket).expect("the run's socket");
-    sandbox.let_go("go");
+    sandbox.release("go");
     let waited = waiting.wait(SOON);
     assert_eq!(waited.code(), Some(0), "{waited:?}");
     assert!(waited.stdout.contains("is over: "), "{waited:?}");
@@ -394,7 +394,7 @@ fn a_screen_whose_network_is_lost_says_so_and_comes_back_without_a_gap_or_a_doub
     terminal.sees("ready 1");
     network.cut();
     terminal.sees("the connection is lost");
-    sandbox.let_go("go1");
+    sandbox.release("go1");
     wait_until(SOON, "the next iteration", || {
         sandbox.recording(2).contains("ready 2").then_some(())
     });

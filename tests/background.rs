@@ -132,7 +132,7 @@ fn a_task_outlives_the_iteration_its_end_is_told_once_and_nothing_is_left_after_
         );
     }
 
-    sandbox.let_go("go1");
+    sandbox.release("go1");
     running.wait_for_record(SOON, |event| {
         matches!(event, Event::IterationStarted { iteration: 2, .. })
     });
@@ -147,7 +147,7 @@ fn a_task_outlives_the_iteration_its_end_is_told_once_and_nothing_is_left_after_
         "{told}"
     );
     assert!(told.contains("(cancelled)"), "{told}");
-    sandbox.let_go("go2");
+    sandbox.release("go2");
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     sandbox.assert_nothing_runs();
@@ -188,7 +188,7 @@ fn an_agent_has_tasks_of_its_own_and_none_survives_a_ralph_that_is_killed() {
     let running = sandbox.looping([] as [&str; 0]).start();
     running.wait_for_record(SOON, crate::loop_behaviour::said("ready"));
     start(&sandbox, SERVER);
-    sandbox.let_go("go");
+    sandbox.release("go");
     running.wait_for_record(SOON, crate::loop_behaviour::said("called"));
     let called = |name: &str| sandbox.read_home(&format!("{name}.out")).expect("the agent has called");
     assert!(called("start").contains(r#"{"number":2,"#), "{}", called("start"));

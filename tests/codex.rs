@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     harness::{Program, SOON, Sandbox, agents, running::Finished, wait_until},
-    stand_in::{Outcome, Scenario, StandIn, Step, answer, decide, drop_connection, http, say, shell, silence},
+    stand_in::{ExchangeOutcome, Scenario, StandIn, Step, answer, decide, drop_connection, http, say, shell, silence},
 };
 
 /// How often codex retries a failed request, unless a test is about retries.
@@ -60,7 +60,7 @@ fn codex_waits_for_ever_on_a_silent_server() {
     model.wait_for(SOON, "client that goes", |exchanges| {
         exchanges
             .iter()
-            .any(|exchange| exchange.outcome == Some(Outcome::ClientGone))
+            .any(|exchange| exchange.outcome == Some(ExchangeOutcome::ClientGone))
             .then_some(())
     });
 }

@@ -4,7 +4,7 @@
 use crate::harness::{SOON, Sandbox, Script};
 
 /// A command line, its exit code, and the parts that stdout and stderr must contain.
-type Row = (
+type CommandCase = (
     &'static [&'static str],
     i32,
     &'static [&'static str],
@@ -12,7 +12,7 @@ type Row = (
 );
 
 #[track_caller]
-fn check(sandbox: &Sandbox, rows: &[Row]) {
+fn check(sandbox: &Sandbox, rows: &[CommandCase]) {
     for (args, code, stdout, stderr) in rows {
         let finished = sandbox.ralph(*args).run(SOON);
         assert_eq!(finished.code(), Some(*code), "{args:?}: {finished:?}");

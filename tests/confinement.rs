@@ -24,15 +24,15 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
 use crate::harness::{Program, SOON, Sandbox, Script, agents::skipped};
 
 /// Whether an attempt has to succeed; `None` if that depends on the kernel.
-type Verdict = Option<bool>;
+type RequiredResult = Option<bool>;
 
-const YES: Verdict = Some(true);
-const NO: Verdict = Some(false);
-const EITHER: Verdict = None;
+const YES: RequiredResult = Some(true);
+const NO: RequiredResult = Some(false);
+const EITHER: RequiredResult = None;
 
 /// Attempts of each confined process, and their results in the modes `on` and `strict`. `$outside` is a directory of
 /// the user, `$here` a server on this machine that is listed as a host, and `$there` one that is not listed.
-const ATTEMPTS: [(&str, &str, Verdict, Verdict); 43] = [
+const ATTEMPTS: [(&str, &str, RequiredResult, RequiredResult); 43] = [
     ("write-project", "echo x > made.txt", YES, YES),
     (
         "git",
@@ -155,7 +155,7 @@ pub(crate) fn can_be_strict(sandbox: &Sandbox) -> bool {
 }
 
 /// Things of the user on this machine that a confined program might reach for.
-struct User<'a> {
+struct UserResources<'a> {
     sandbox: &'a Sandbox,
     outside: PathBuf,
     /// Two servers: `here` is listed as a host, `there` is not.
@@ -165,8 +165,8 @@ struct User<'a> {
     _sockets: (UnixListener, UnixListener, UnixDatagram),
 }
 
-impl<'a> User<'a> {
-    fn of(sandbox: &'a Sandbox) -> Self {
+impl<'a> UserResources<'a> {
+    fn new(sandbox: &'a Sandbox) -> Self {
         let outside = sandbox.home().join("documents");
         for (directory, file) in [(outside.clone(), "readable"), (sandbox.home().join(".ssh"), "id")] {
             fs::create_dir(&directory).unwrap();
@@ -180,7 +180,7 @@ impl<'a> User<'a> {
             UnixListener::bind_addr(&address).unwrap(),
             UnixDatagram::bind(outside.join("log")).unwrap(),
         );
-        User {
+        UserResources {
             sandbox,
             outside,
             here: serve(),
@@ -313,7 +313,7 @@ fn a_confined_agent_and_a_confined_goal_work_in_the_project_and_reach_nothing_of
         return;
     }
     fs::copy(env!("CARGO_BIN_EXE_fake-agent"), sandbox.home().join("reach")).unwrap();
-    let records = User::of(&sandbox).try_all("on", |args| sandbox.ralph(args));
+    let records = UserResources::new(&sandbox).try_all("on", |args| sandbox.ralph(args));
     let is_said = noticed(&records).any(|notice| matches!(notice, Notice::SandboxOn { .. }));
     assert!(is_said, "the record says that the run was confined");
 }
@@ -325,7 +325,7 @@ fn a_strict_sandbox_leaves_an_agent_and_a_goal_nothing_but_the_hosts_that_are_li
         return;
     }
     fs::copy(env!("CARGO_BIN_EXE_fake-agent"), sandbox.home().join("reach")).unwrap();
-    let user = User::of(&sandbox);
+    let user = UserResources::new(&sandbox);
     let records = user.try_all("strict", |args| sandbox.ralph(args));
     assert_refusals(&user, &records);
 }
@@ -339,7 +339,7 @@ fn a_strict_sandbox_holds_for_another_user_as_well() {
     let ralph = sandbox.home().join("ralph");
     fs::copy(env!("CARGO_BIN_EXE_ralph"), &ralph).unwrap();
     fs::copy(env!("CARGO_BIN_EXE_fake-agent"), sandbox.home().join("reach")).unwrap();
-    let user = User::of(&sandbox);
+    let user = UserResources::new(&sandbox);
     let records = user.try_all("strict", |args| {
         let root = sandbox.home().parent().unwrap().to_owned();
         let given = sandbox.program("chown").args(["-R", OTHER_USER]).arg(root).run(SOON);
@@ -354,7 +354,7 @@ fn a_strict_sandbox_holds_for_another_user_as_well() {
 const OTHER_USER: &str = "61234";
 
 #[track_caller]
-fn assert_refusals(user: &User, records: &[Record]) {
+fn assert_refusals(user: &UserResources, records: &[Record]) {
     let listed = user.here.to_string();
     let is_said =
         noticed(records).any(|notice| matches!(notice, Notice::SandboxStrict { hosts, .. } if hosts.contains(&listed)));

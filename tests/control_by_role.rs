@@ -205,7 +205,7 @@ work; over 'Done.'"#
         let answer = format!("{}{}", other.stdout, other.stderr);
         assert!(answer.contains(" 403 ") && answer.contains("another user"), "{other:?}");
     }
-    sandbox.let_go("go");
+    sandbox.release("go");
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     for way in WAYS {

@@ -21,7 +21,7 @@ use ralph_core::testing::{Dice, rounds};
 
 use crate::harness::{
     SOON, Sandbox, Script, events,
-    in_process::{Agent, Project},
+    in_process::{FunctionAgent, LoopProject},
     running::{Finished, Running},
     wait_until,
 };
@@ -265,12 +265,12 @@ impl Cut {
 ///
 /// `leave` makes the changes that the agent has left at the end of a turn that ralph has not judged yet.
 async fn resume_every_beginning(
-    agent: &Agent,
+    agent: &FunctionAgent,
     promise: Option<&str>,
-    leave: impl Fn(&Project),
+    leave: impl Fn(&LoopProject),
     check: impl Fn(&[Record], bool),
 ) {
-    let project = Project::new();
+    let project = LoopProject::new();
     if promise.is_some() {
         project.write("PLAN.md", "Make everything better.\n");
     }
@@ -316,7 +316,7 @@ fn has_unjudged_turn(records: &[Record]) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_resumes_from_every_beginning_of_its_journal() {
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         turn.said("one");
         turn.work();
         turn.said("two");
@@ -345,13 +345,13 @@ async fn a_run_resumes_from_every_beginning_of_its_journal() {
 #[tokio::test(start_paused = true)]
 async fn a_run_that_resumes_keeps_the_claims_that_were_made() {
     let check = |records: &[Record], _| assert_claims_kept(records);
-    let promises = Agent::jsonl(|turn| async move { turn.over("<promise>BETTER</promise>") });
+    let promises = FunctionAgent::jsonl(|turn| async move { turn.over("<promise>BETTER</promise>") });
     resume_every_beginning(&promises, Some("BETTER"), |_| {}, check).await;
-    let leaves_the_file = Agent::jsonl(|turn| async move {
+    let leaves_the_file = FunctionAgent::jsonl(|turn| async move {
         turn.write(".ralph-done", "");
         turn.over("done");
     });
-    let leave = |project: &Project| project.write(".ralph-done", "");
+    let leave = |project: &LoopProject| project.write(".ralph-done", "");
     resume_every_beginning(&leaves_the_file, Some("BETTER"), leave, check).await;
 }
 

@@ -168,7 +168,7 @@ fn of_several_agents_with_a_login_one_is_asked_for_once_and_used_wherever_none_i
         doctor()
     );
 
-    let init = sandbox.wary_ralph(["init", "Write hello.txt"]).env("PATH", &path);
+    let init = sandbox.untrusting_ralph(["init", "Write hello.txt"]).env("PATH", &path);
     let mut terminal = Terminal::start(&init, 100, 30);
     terminal.sees("Write PLAN.md? [y/N]");
     terminal.press("y\r");
@@ -182,7 +182,12 @@ fn of_several_agents_with_a_login_one_is_asked_for_once_and_used_wherever_none_i
         "{:?}",
         doctor()
     );
-    let ralph = |args: &str| sandbox.wary_ralph(args.split_whitespace()).env("PATH", &path).run(SOON);
+    let ralph = |args: &str| {
+        sandbox
+            .untrusting_ralph(args.split_whitespace())
+            .env("PATH", &path)
+            .run(SOON)
+    };
     let shown = ralph("config show").stdout;
     let adapter = shown.lines().find(|line| line.starts_with("adapter ")).unwrap();
     assert!(
@@ -192,7 +197,7 @@ fn of_several_agents_with_a_login_one_is_asked_for_once_and_used_wherever_none_i
     assert!(ralph("config path").stdout.starts_with("chosen "));
 
     // With a choice made, `init` does not ask again.
-    let mut terminal = Terminal::start(&sandbox.wary_ralph(["init"]).env("PATH", &path), 100, 30);
+    let mut terminal = Terminal::start(&sandbox.untrusting_ralph(["init"]).env("PATH", &path), 100, 30);
     assert_eq!(terminal.ends(), 0);
     assert!(!terminal.written().contains("Default agent"), "{}", terminal.written());
 

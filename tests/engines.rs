@@ -461,7 +461,7 @@ fn a_job_that_its_engine_cuts_off_goes_on_in_another_as_long_as_tasks_get_done()
     let running = many(&sandbox, "--adapter script --engine bad api.md").start();
     running.wait_for_line(SOON, |line| line.contains("api: cut off by bad (late)"));
     running.wait_for_line(SOON, |line| line.contains("api: running again"));
-    sandbox.let_go("go");
+    sandbox.release("go");
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let submitted = fs::read_to_string(sandbox.home().join("engine/submitted")).unwrap();

@@ -171,7 +171,7 @@ fn a_guard_of_helpers_that_was_killed_is_replaced() {
     running.wait_for_record(SOON, said("ready"));
     let guard = helper_guard(&sandbox).expect("helpers are guarded");
     kill(Pid::from_raw(guard), Signal::SIGKILL).unwrap();
-    sandbox.let_go("go");
+    sandbox.release("go");
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let records = finished.records();

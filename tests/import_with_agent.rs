@@ -25,7 +25,7 @@ fn sandbox(writes: &str) -> Sandbox {
 }
 
 fn import(sandbox: &Sandbox, before: &[&str], after: &[&str]) -> Program {
-    let program = sandbox.wary_ralph(["-a", "script"]).args(before);
+    let program = sandbox.untrusting_ralph(["-a", "script"]).args(before);
     let program = program.args(["import", "spec.md", "--with-agent"]).args(after);
     program.env("FAKE_AGENT", env!("CARGO_BIN_EXE_fake-agent"))
 }

@@ -22,7 +22,7 @@ fn bare() -> Sandbox {
 #[test]
 fn a_project_gets_a_plan_and_goals_once_and_a_run_is_verified_by_them() {
     let sandbox = bare();
-    let init = |args: &[&str]| sandbox.wary_ralph(["init"]).args(args).run(SOON);
+    let init = |args: &[&str]| sandbox.untrusting_ralph(["init"]).args(args).run(SOON);
     let tasks = ["Write hello.txt", "Write world.txt"];
 
     let shown = init(&["--dry-run", tasks[0]]);
@@ -54,7 +54,7 @@ fn a_project_gets_a_plan_and_goals_once_and_a_run_is_verified_by_them() {
         "{plan}"
     );
     let config = sandbox.read(".ralph/config.json").unwrap();
-    let trusted = sandbox.wary_ralph(["trust", "--show"]).run(SOON);
+    let trusted = sandbox.untrusting_ralph(["trust", "--show"]).run(SOON);
     assert_eq!(
         trusted.code(),
         Some(0),
@@ -96,14 +96,18 @@ fn a_goal_that_is_named_is_written_wherever_it_stands_and_what_is_left_out_says_
         (&[], &["-g", "tests=true", "--no-check"]),
     ] {
         let sandbox = bare();
-        let init = sandbox.wary_ralph(before).args(["init", "--yes"]).args(after).run(SOON);
+        let init = sandbox
+            .untrusting_ralph(before)
+            .args(["init", "--yes"])
+            .args(after)
+            .run(SOON);
         assert_eq!(init.code(), Some(0), "{init:?}");
         let config = sandbox.read(".ralph/config.json").unwrap();
         assert!(
             config.contains(r#""command": "true""#) && !config.contains("npm"),
             "{config}"
         );
-        let again = sandbox.wary_ralph(["init", "--goal", "lint=true"]).run(SOON);
+        let again = sandbox.untrusting_ralph(["init", "--goal", "lint=true"]).run(SOON);
         assert_eq!(again.code(), Some(2), "{again:?}");
         assert!(
             again
@@ -114,7 +118,7 @@ fn a_goal_that_is_named_is_written_wherever_it_stands_and_what_is_left_out_says_
     }
     let sandbox = bare();
     sandbox.write("package.json", r#"{ "scripts": { "lint": "no-such-linter ." } }"#);
-    let init = sandbox.wary_ralph(["init", "--yes"]).run(SOON);
+    let init = sandbox.untrusting_ralph(["init", "--yes"]).run(SOON);
     assert_eq!(init.code(), Some(0), "{init:?}");
     for part in [
         "✖ lint: skipped, since `no-such-linter` is not installed; `npm install` installs it\n",
@@ -122,12 +126,12 @@ fn a_goal_that_is_named_is_written_wherever_it_stands_and_what_is_left_out_says_
     ] {
         assert!(init.stderr.contains(part), "{init:?}");
     }
-    let more = sandbox.wary_ralph(["init", "Write the parser"]).run(SOON);
+    let more = sandbox.untrusting_ralph(["init", "Write the parser"]).run(SOON);
     assert!(
         more.stderr.contains("`ralph plan add \"Write the parser\"` adds it"),
         "{more:?}"
     );
-    let setup = sandbox.wary_ralph(["setup", "shop"]).run(SOON);
+    let setup = sandbox.untrusting_ralph(["setup", "shop"]).run(SOON);
     assert!(
         setup.stderr.contains("`ralph setup shop --yes` writes this"),
         "{setup:?}"
@@ -141,7 +145,7 @@ fn instructions_for_agents_are_offered_where_the_project_has_none() {
         if let Some(there) = there {
             sandbox.write(there, "Be brief.\n");
         }
-        let init = sandbox.wary_ralph(["init", "--no-check", "Write hello.txt"]);
+        let init = sandbox.untrusting_ralph(["init", "--no-check", "Write hello.txt"]);
         let mut terminal = Terminal::start(&init, 100, 40);
         terminal.sees("Write PLAN.md and .ralph/config.json? [y/N]");
         terminal.press("y\r");
@@ -158,7 +162,7 @@ fn instructions_for_agents_are_offered_where_the_project_has_none() {
 fn where_there_is_no_project_or_half_of_one_nothing_is_lost() {
     let sandbox = bare();
     let home = sandbox
-        .wary_ralph(["init", "--yes"])
+        .untrusting_ralph(["init", "--yes"])
         .current_dir(sandbox.home())
         .run(SOON);
     assert_eq!(home.code(), Some(2), "{home:?}");
@@ -169,7 +173,7 @@ fn where_there_is_no_project_or_half_of_one_nothing_is_lost() {
 
     // A plan under another tool's name is used as the plan; only the goals are missing.
     sandbox.write("@fix_plan.md", "- [ ] One\n");
-    let half = sandbox.wary_ralph(["init", "--yes", "--no-check"]).run(SOON);
+    let half = sandbox.untrusting_ralph(["init", "--yes", "--no-check"]).run(SOON);
     assert_eq!(half.code(), Some(0), "{half:?}");
     assert!(
         half.stdout.contains("wrote .ralph/config.json") && !half.stdout.contains("wrote PLAN.md"),
@@ -180,7 +184,7 @@ fn where_there_is_no_project_or_half_of_one_nothing_is_lost() {
     sandbox.write("part/go.mod", "module part\n");
     let part = sandbox.project().join("part");
     let below = sandbox
-        .wary_ralph(["init", "--yes", "--no-check", "Task"])
+        .untrusting_ralph(["init", "--yes", "--no-check", "Task"])
         .current_dir(&part)
         .run(SOON);
     assert_eq!(below.code(), Some(0), "{below:?}");
@@ -196,7 +200,7 @@ fn where_there_is_no_project_or_half_of_one_nothing_is_lost() {
     sandbox.write("other/.ralph", "in the way\n");
     let other = sandbox.project().join("other");
     let failed = sandbox
-        .wary_ralph(["init", "--yes", "--no-check"])
+        .untrusting_ralph(["init", "--yes", "--no-check"])
         .current_dir(&other)
         .run(SOON);
     assert_eq!(failed.code(), Some(1), "{failed:?}");
@@ -212,7 +216,7 @@ fn where_there_is_no_project_or_half_of_one_nothing_is_lost() {
 fn requirements_of_every_kind_become_a_plan_that_runs_and_what_is_none_is_refused() {
     let sandbox = bare();
     let specs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/specs");
-    let import = |spec: &Path, to: &str| sandbox.wary_ralph(["import", "--to", to]).arg(spec).run(SOON);
+    let import = |spec: &Path, to: &str| sandbox.untrusting_ralph(["import", "--to", to]).arg(spec).run(SOON);
     for (name, tasks, first) in [
         ("booking.md", 7, "Book a room for a time"),
         ("logger.txt", 5, "It must take a sample every ten seconds."),
@@ -316,7 +320,13 @@ fn a_new_project_is_made_whole_or_not_at_all() {
     let sandbox = Sandbox::new();
     let above = sandbox.home().join("projects");
     fs::create_dir(&above).unwrap();
-    let setup = |args: &[&str]| sandbox.wary_ralph(["setup"]).args(args).current_dir(&above).run(SOON);
+    let setup = |args: &[&str]| {
+        sandbox
+            .untrusting_ralph(["setup"])
+            .args(args)
+            .current_dir(&above)
+            .run(SOON)
+    };
     let done = setup(&["shop", "--yes", "Write hello.txt"]);
     assert_eq!(done.code(), Some(0), "{done:?}");
     assert!(done.stdout.contains("made shop with a first commit"), "{done:?}");
@@ -358,7 +368,7 @@ fn a_new_project_is_made_whole_or_not_at_all() {
 
     // git has no identity for commits: the project is created, and the message says what to type.
     let nobody = sandbox
-        .wary_ralph(["setup", "nobody", "--yes"])
+        .untrusting_ralph(["setup", "nobody", "--yes"])
         .current_dir(&above)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_SYSTEM", "/dev/null")
@@ -375,7 +385,7 @@ fn a_new_project_is_made_whole_or_not_at_all() {
         (["setup", "closed", "--yes"], "cannot be made"),
         (["init", "--yes", "Task"], "PLAN.md: cannot be written"),
     ] {
-        let closed = sandbox.wary_ralph(args).current_dir("/proc").run(SOON);
+        let closed = sandbox.untrusting_ralph(args).current_dir("/proc").run(SOON);
         assert_eq!(closed.code(), Some(1), "{closed:?}");
         assert!(closed.stderr.contains(part), "{closed:?}");
     }
@@ -393,7 +403,7 @@ sed -i '0,/\[ \]/s//[x]/' "$RALPH_PLAN"; over Written."#;
     sandbox.install(&Script::jsonl(writes));
     let init = |args: &[&str]| {
         let program = sandbox
-            .wary_ralph(["-a", "script", "init", "--with-agent", "--no-check"])
+            .untrusting_ralph(["-a", "script", "init", "--with-agent", "--no-check"])
             .args(args);
         program.run(SOON)
     };

@@ -312,7 +312,7 @@ fn the_screen_goes_on_showing_what_the_journal_leaves_out() {
     terminal.press("l");
     // As a line of the log; the terminal's pane has it without the dot.
     terminal.sees("· the last of it");
-    sandbox.let_go("go");
+    sandbox.release("go");
     terminal.sees("✔ done");
     terminal.press("q");
     assert_eq!(terminal.ends(), 0);
@@ -367,6 +367,6 @@ fn a_message_that_is_too_long_is_refused_with_its_size() {
     let refused = sandbox.ralph(["steer", &long]).run(SOON);
     assert_eq!(refused.code(), Some(2), "{refused:?}");
     assert!(refused.stderr.contains("69 KiB, 64 are the most"), "{}", refused.stderr);
-    sandbox.let_go("go");
+    sandbox.release("go");
     assert_eq!(running.wait(SOON).code(), Some(0));
 }

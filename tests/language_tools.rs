@@ -95,7 +95,7 @@ impl Bench {
     /// Ends the servers, and checks that nothing is left of them.
     async fn close(self) {
         self.languages.close().await;
-        let left = crate::harness::processes::of_sandbox("no-such-mark", self.directory.path());
+        let left = crate::harness::processes::in_sandbox("no-such-mark", self.directory.path());
         assert!(left.is_empty(), "{left:?}");
     }
 }

@@ -161,7 +161,7 @@ const LINES: usize = 800;
 
 /// A source file without its tests.
 #[derive(Clone)]
-struct Source {
+struct SourceFile {
     /// Path below the package's directory without extension, below the module that its root is. `mod`, `lib` and the like are
     /// folded into their directory.
     module: String,
@@ -171,7 +171,7 @@ struct Source {
     lines_with_tests: usize,
 }
 
-impl Source {
+impl SourceFile {
     /// The module of the crate that the file belongs to.
     fn top(&self) -> &str {
         let mut ends = self.module.match_indices('/').map(|(at, _)| at);
@@ -289,7 +289,7 @@ fn uncommented(code: &str) -> String {
 }
 
 /// All sources except those that are compiled only for tests.
-fn sources() -> Vec<Source> {
+fn sources() -> Vec<SourceFile> {
     packages().concat()
 }
 
@@ -302,7 +302,7 @@ fn packages() -> Vec<Vec<Source>> {
         .collect()
 }
 
-fn sources_below(root: &Path, name: &'static str) -> Vec<Source> {
+fn sources_below(root: &Path, name: &'static str) -> Vec<SourceFile> {
     let mut files = Vec::new();
     collect(root, &mut files);
     let test_only: Vec<PathBuf> = files.iter().flat_map(|file| test_modules(file)).collect();
@@ -327,7 +327,7 @@ fn sources_below(root: &Path, name: &'static str) -> Vec<Source> {
                 .next()
                 .unwrap_or_default()
                 .to_owned();
-            Source {
+            SourceFile {
                 module,
                 root: name,
                 code,
@@ -433,7 +433,7 @@ fn a_file_tells_one_story() {
 
 #[test]
 fn the_reader_of_sources_sees_what_is_there() {
-    let source = Source {
+    let source = SourceFile {
         module: "machine/step".to_owned(),
         root: "",
         code: "use crate::{event::{A, B}, store::journal,\n    proc, ui::{report, tui::keys}};\n// crate::agent\nfn f() { crate::plan::g() }\n\

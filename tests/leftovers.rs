@@ -62,7 +62,7 @@ const HANG: &str = "exec sleep 600";
 
 #[test]
 fn nothing_survives_an_agent_that_is_done() {
-    takes_all_with_it("await go; work; over done", &[], 0, |sandbox, _| sandbox.let_go("go"));
+    takes_all_with_it("await go; work; over done", &[], 0, |sandbox, _| sandbox.release("go"));
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::{
         events,
         wait::wait_until,
     },
-    stand_in::{Scenario, StandIn, Step, answer, http, log::Request, say, shell},
+    stand_in::{Scenario, StandIn, Step, answer, http, log::ModelRequest, say, shell},
 };
 
 fn live(agent: Agent, sandbox: &Sandbox) -> Program {
@@ -75,7 +75,7 @@ fn servers_of_the_user_are_handed_on_by_the_live_channel_and_without_it_the_star
     };
     let records = one_way.records();
     assert_eq!(events(&records).filter_map(left_out).collect::<Vec<_>>(), [true]);
-    let has_servers = |request: &Request| request.body.to_string().contains("mcp_mine_");
+    let has_servers = |request: &ModelRequest| request.body.to_string().contains("mcp_mine_");
     assert!(!model.main_requests().iter().any(has_servers));
 
     let finished = ralph(Agent::Gemini, &sandbox).run(4 * SOON);
@@ -182,7 +182,7 @@ fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: 
     assert_own_tools_answered(&requests[3], &records);
     let prompt = requests[0].prompt();
     assert!(prompt.contains("Write hello.txt"), "{prompt}");
-    let is_told = |request: &Request| request.body.to_string().contains("goal g did not pass");
+    let is_told = |request: &ModelRequest| request.body.to_string().contains("goal g did not pass");
     assert_eq!(
         requests[..7].iter().any(is_told),
         takes,
@@ -190,7 +190,7 @@ fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: 
     );
     let next = requests[7].prompt();
     assert!(next.contains("After the last edits of that session"), "{next}");
-    let has_it = |request: &Request| request.body.to_string().contains("Use British spelling.");
+    let has_it = |request: &ModelRequest| request.body.to_string().contains("Use British spelling.");
     assert_eq!(
         requests.iter().position(has_it),
         Some(if takes { 1 } else { 7 }),

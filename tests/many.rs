@@ -329,7 +329,7 @@ fn a_branch_that_becomes_dirty_is_left_alone_until_its_changes_are_committed() {
     let running = batch(&sandbox, &["api.md", "--into", "main"]).start();
     running.wait_for_line(SOON, |line| line.contains("api: running on"));
     sandbox.write("shared.txt", "mine\n");
-    sandbox.let_go("go");
+    sandbox.release("go");
     running.wait_for_line(SOON, |line| {
         line.contains("api: waits until the target can be moved: ") && line.contains("has uncommitted changes")
     });
@@ -431,7 +431,7 @@ fn an_interrupted_batch_resumes_its_runs() {
     let stopped = running.wait(SOON);
     assert_eq!(stopped.code(), Some(130), "{stopped:?}");
     sandbox.waits_until_nothing_runs();
-    sandbox.let_go("go");
+    sandbox.release("go");
     let resumed = many(&sandbox, "resume").run(SOON);
     assert_eq!(resumed.code(), Some(0), "{resumed:?}");
     assert_verified(&sandbox, "test $(cat shared.txt) = base", &["api", "ui"]);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     harness::{SOON, Sandbox, agent::Agent, running::Running, wait::wait_until},
-    stand_in::{Gate, Scenario, StandIn, Step, answer, drop_connection, http, say, scenario::Answer, shell},
+    stand_in::{Gate, Scenario, StandIn, Step, answer, drop_connection, http, say, scenario::ModelAnswer, shell},
 };
 
 /// A client of the agent.
@@ -36,7 +36,7 @@ impl Talk {
             session: String::new(),
             allows: true,
         };
-        let greeted = talk.asks("initialize", json!({"protocolVersion": 1})).unwrap();
+        let greeted = talk.request("initialize", json!({"protocolVersion": 1})).unwrap();
         assert_eq!(greeted["protocolVersion"], 1);
         talk
     }
@@ -45,26 +45,26 @@ impl Talk {
     fn opens(sandbox: &Sandbox, variables: &[(&str, &str)]) -> Talk {
         let mut talk = Talk::begin(sandbox, variables);
         let opened = talk
-            .asks("session/new", json!({"cwd": sandbox.project(), "mcpServers": []}))
+            .request("session/new", json!({"cwd": sandbox.project(), "mcpServers": []}))
             .unwrap();
         talk.session = opened["sessionId"].as_str().unwrap().to_owned();
         talk
     }
 
-    fn sends(&mut self, method: &str, params: Value) -> u64 {
+    fn send(&mut self, method: &str, params: Value) -> u64 {
         self.requests += 1;
         let message = json!({"jsonrpc": "2.0", "id": self.requests, "method": method, "params": params});
         self.agent.type_text(&format!("{message}\n"));
         self.requests
     }
 
-    fn prompts(&mut self, text: &str) -> u64 {
+    fn prompt(&mut self, text: &str) -> u64 {
         let prompt = json!([{"type": "text", "text": text}]);
-        self.sends("session/prompt", json!({"sessionId": self.session, "prompt": prompt}))
+        self.send("session/prompt", json!({"sessionId": self.session, "prompt": prompt}))
     }
 
     /// Waits for the response to a request, and answers permission requests meanwhile.
-    fn hears(&mut self, id: u64) -> Result<Value, Value> {
+    fn wait_for_result(&mut self, id: u64) -> Result<Value, Value> {
         loop {
             let wanted = |line: &str| {
                 let message: Value = serde_json::from_str(line).unwrap();
@@ -90,15 +90,15 @@ impl Talk {
         }
     }
 
-    fn asks(&mut self, method: &str, params: Value) -> Result<Value, Value> {
-        let id = self.sends(method, params);
-        self.hears(id)
+    fn request(&mut self, method: &str, params: Value) -> Result<Value, Value> {
+        let id = self.send(method, params);
+        self.wait_for_result(id)
     }
 
     /// How a turn ended: its stop reason, or the code and the text of its error.
     fn turn(&mut self, text: &str) -> Result<String, (i64, String)> {
-        let id = self.prompts(text);
-        self.hears(id)
+        let id = self.prompt(text);
+        self.wait_for_result(id)
             .map(|result| result["stopReason"].as_str().unwrap().to_owned())
             .map_err(|error| {
                 (
@@ -141,8 +141,8 @@ fn every_tool_works_on_both_apis() {
         let sandbox = sandbox(agent, &model, 0);
         sandbox.write("AGENTS.md", "Use British spelling.\n");
         let mut talk = Talk::opens(&sandbox, &[]);
-        let id = talk.prompts("Do it.");
-        let result = talk.hears(id).unwrap();
+        let id = talk.prompt("Do it.");
+        let result = talk.wait_for_result(id).unwrap();
         assert_eq!(result["stopReason"], "end_turn");
         assert!(result["usage"]["outputTokens"].as_u64() >= Some(200), "{result}");
         assert_eq!(sandbox.read("new/a.txt").as_deref(), Some("gamma\nbeta\n"));
@@ -443,13 +443,13 @@ fn a_turn_is_cancelled_anywhere_and_the_next_one_goes_on() {
     let sandbox = sandbox(Agent::NativeMessages, &model, 0);
     let mut talk = Talk::opens(&sandbox, &[]);
     let gate = Gate::default();
-    let anywhere: [(Answer, &str); 2] = [
+    let anywhere: [(ModelAnswer, &str); 2] = [
         (say("One two three").held(&gate), "agent_message_chunk"),
         (shell("sleep 300"), "in_progress"),
     ];
     for (step, sign) in anywhere {
         model.play(step);
-        let id = talk.prompts("Do it.");
+        let id = talk.prompt("Do it.");
         if sign == "in_progress" {
             // The permission request is answered on the way.
             talk.agent
@@ -471,7 +471,7 @@ fn a_turn_is_cancelled_anywhere_and_the_next_one_goes_on() {
         }
         talk.agent
             .type_text("{\"jsonrpc\":\"2.0\",\"method\":\"session/cancel\",\"params\":{}}\n");
-        assert_eq!(talk.hears(id).unwrap()["stopReason"], "cancelled");
+        assert_eq!(talk.wait_for_result(id).unwrap()["stopReason"], "cancelled");
         wait_until(SOON, "end of the command", || {
             let sleeps = sandbox.processes().iter().any(|process| process.command == "sleep 300");
             (!sleeps).then_some(())
@@ -493,7 +493,7 @@ fn a_session_goes_on_after_a_kill_and_one_that_is_not_there_is_lost() {
     model.play(Scenario::new().then(say("Remember 42.")));
     assert_eq!(talk.turn("What is it?"), Ok("end_turn".to_owned()));
     model.play(say("One two three").drip(Duration::from_secs(60)));
-    talk.prompts("Once more.");
+    talk.prompt("Once more.");
     talk.agent.wait_for_line(SOON, |line| line.contains("One "));
     talk.agent.kill();
     let session = talk.session;
@@ -501,13 +501,13 @@ fn a_session_goes_on_after_a_kill_and_one_that_is_not_there_is_lost() {
     let mut talk = Talk::begin(&sandbox, &[]);
     let project = sandbox.project();
     let lost = talk
-        .asks("session/load", json!({"sessionId": "0123", "cwd": project}))
+        .request("session/load", json!({"sessionId": "0123", "cwd": project}))
         .unwrap_err();
     assert!(
         lost["message"].as_str().unwrap().contains("session not found"),
         "{lost}"
     );
-    talk.asks("session/load", json!({"sessionId": session, "cwd": project}))
+    talk.request("session/load", json!({"sessionId": session, "cwd": project}))
         .unwrap();
     talk.session = session;
     model.play(say("Well."));
@@ -539,7 +539,7 @@ fn what_is_not_set_is_said_before_anything_is_asked() {
             continue;
         }
         let mut talk = Talk::begin(&sandbox, variables);
-        talk.sends("session/new", json!({"cwd": sandbox.project()}));
+        talk.send("session/new", json!({"cwd": sandbox.project()}));
         let ended = talk.agent.wait(SOON);
         assert!(ended.code() == Some(code) && ended.stderr.contains(word), "{ended:?}");
     }
@@ -565,7 +565,7 @@ fn tools_of_servers_are_offered_asked_for_and_used_and_a_server_that_fails_is_le
             {"name": "own", "command": env!("CARGO_BIN_EXE_ralph"), "args": args, "env": []},
             {"name": "gone", "command": "/nowhere/server", "args": [], "env": []},
         ]);
-        let opened = talk.asks("session/new", json!({"cwd": sandbox.project(), "mcpServers": servers}));
+        let opened = talk.request("session/new", json!({"cwd": sandbox.project(), "mcpServers": servers}));
         talk.session = opened.unwrap()["sessionId"].as_str().unwrap().to_owned();
         assert_eq!(talk.turn("Do it."), Ok("end_turn".to_owned()));
         let requests = model.main_requests();

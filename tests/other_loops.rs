@@ -21,7 +21,7 @@ git add --all && git commit --quiet --message "Work of iteration $n"
 "#;
 
 /// A project of another loop, and what ralph should make of it.
-struct Project {
+struct OtherLoop {
     name: &'static str,
     plan: &'static str,
     /// The task named in the prompt of each iteration, in order.
@@ -34,8 +34,8 @@ struct Project {
     end: &'static str,
 }
 
-const PROJECTS: [Project; 5] = [
-    Project {
+const PROJECTS: [OtherLoop; 5] = [
+    OtherLoop {
         name: "ralph-claude-code",
         plan: ".ralph/fix_plan.md",
         tasks: &["Read the forecast", "Print temperatures", "Refuse an unknown town"],
@@ -51,7 +51,7 @@ const PROJECTS: [Project; 5] = [
         // The agent claims the end in its first iteration.
         end: "over 'One task less.\\n---RALPH_STATUS---\\nSTATUS: COMPLETE\\nEXIT_SIGNAL: true\\n---END_RALPH_STATUS---'",
     },
-    Project {
+    OtherLoop {
         name: "openralph",
         plan: "prd.json",
         tasks: &["Add a note", "List the notes"],
@@ -59,7 +59,7 @@ const PROJECTS: [Project; 5] = [
         said: &["mode implementation (prd.json)"],
         end: "touch .ralph-done; over '<promise>COMPLETE</promise>'",
     },
-    Project {
+    OtherLoop {
         name: "ralph-orchestrator",
         plan: "PROMPT.md",
         tasks: &["PROMPT.md (without a task list)"; 3],
@@ -72,7 +72,7 @@ const PROJECTS: [Project; 5] = [
         // The other loop's own word is no claim; the line from the prompt is one, and is needed twice.
         end: r#"if [ "$n" = 1 ]; then over LOOP_COMPLETE; else over "$(promise)"; fi"#,
     },
-    Project {
+    OtherLoop {
         name: "snarktank",
         plan: "scripts/ralph/prd.json",
         tasks: &["US-001: Store a due date", "US-002: Show tasks that are overdue"],
@@ -80,7 +80,7 @@ const PROJECTS: [Project; 5] = [
         said: &["mode implementation (scripts/ralph/prd.json)"],
         end: "over '<promise>COMPLETE</promise>'",
     },
-    Project {
+    OtherLoop {
         name: "lisa",
         plan: "REFACTOR_PLAN.md",
         tasks: &[
@@ -136,7 +136,10 @@ fn root_of(name: &str) -> PathBuf {
 }
 
 fn run(sandbox: &Sandbox, args: &[&str]) -> Finished {
-    sandbox.wary_ralph(["-a", "script", "--headless"]).args(args).run(SOON)
+    sandbox
+        .untrusting_ralph(["-a", "script", "--headless"])
+        .args(args)
+        .run(SOON)
 }
 
 #[test]

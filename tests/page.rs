@@ -88,17 +88,17 @@ import("./assets/asks.js").then(({ asksArea }) => {
 "#;
 
 /// A run that a browser watches through a relay.
-struct Watched {
+struct WatchedPage {
     relay: Relay,
     browser: Arc<Browser>,
 }
 
-fn watched(sandbox: &Sandbox, browser: Arc<Browser>) -> Watched {
+fn watched(sandbox: &Sandbox, browser: Arc<Browser>) -> WatchedPage {
     let relay = Relay::start(sandbox.paths().socket());
-    Watched { relay, browser }
+    WatchedPage { relay, browser }
 }
 
-impl Watched {
+impl WatchedPage {
     fn page(&self, size: [u32; 2], scheme: &str, fragment: &str) -> Page {
         let page = self.browser.page(size, scheme);
         page.opens(&self.relay.url(fragment));
@@ -133,7 +133,7 @@ fn assert_content(page: &Page) {
 
 /// Checks that a page opened with a read-only token offers no button, and says so.
 #[track_caller]
-fn assert_presses_nothing(watched: &Watched, address: &str) {
+fn assert_presses_nothing(watched: &WatchedPage, address: &str) {
     let reader = watched.browser.page(PHONE, "light");
     reader.opens(address);
     reader.sees("git push origin parser && rm -rf target/old");
@@ -221,7 +221,7 @@ fn a_phone_answers_what_an_agent_asks_pauses_steers_and_sees_the_end() {
     phone.sees("parser.rs");
     phone.sees("+fn table(text: &str)");
 
-    sandbox.let_go("go");
+    sandbox.release("go");
     phone.sees("Done (not verified)");
     phone.sees("4 of 4 tasks");
     // The run's server has ended by now, and has said earlier why nothing was verified.
@@ -272,7 +272,7 @@ fn a_page_that_was_cut_off_says_so_and_goes_on_with_every_record_once() {
     page.sees("Connection lost");
     page.waits_for("[...document.querySelectorAll('[data-acts]')].every((button) => button.disabled)");
     for number in 1..=2 {
-        sandbox.let_go(&format!("go{number}"));
+        sandbox.release(&format!("go{number}"));
         running.wait_for_record(
             SOON,
             |event| matches!(event, Event::IterationStarted { iteration, .. } if *iteration == number + 1),
@@ -296,7 +296,7 @@ fn a_page_that_was_cut_off_says_so_and_goes_on_with_every_record_once() {
     page.sees_no_longer("Connection lost");
     page.clicks("Log");
     page.sees("resuming the run where it left off");
-    (3..=4).for_each(|number| sandbox.let_go(&format!("go{number}")));
+    (3..=4).for_each(|number| sandbox.release(&format!("go{number}")));
     page.sees("Done (not verified)");
 
     assert_content(&page);

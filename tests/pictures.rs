@@ -14,7 +14,7 @@ const TOLERANCE: f64 = 0.5;
 ///
 /// Elements in `defs` have no layout, so the script moves them into the picture first. A cell is eight units wide; the
 /// picture's text has no wide characters.
-const ASTRAY: &str = r"
+const MISPLACED_CHARACTERS: &str = r"
 document.rootElement.append(...document.querySelector('defs').children);
 [...document.querySelectorAll('text')].flatMap((text) => {
   const runs = text.childElementCount ? [...text.children] : [text];
@@ -60,7 +60,7 @@ fn the_picture_of_the_screen_moves_is_small_and_has_every_character_in_its_colum
         "{beginning}"
     );
     assert!(shown(&page, seconds - 0.5).contains("done (verified)"));
-    let astray = page.value(&ASTRAY.replace("TOLERANCE", &TOLERANCE.to_string()));
-    assert_eq!(astray, serde_json::json!([]));
+    let misplaced = page.value(&MISPLACED_CHARACTERS.replace("TOLERANCE", &TOLERANCE.to_string()));
+    assert_eq!(misplaced, serde_json::json!([]));
     assert_eq!(page.complaints(), Vec::<String>::new());
 }

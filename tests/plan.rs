@@ -144,7 +144,7 @@ fn a_task_is_added_in_the_manner_of_the_file_and_a_run_that_works_finds_it() {
     running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
     let added = add(&["Write world.txt"]);
     assert_eq!(added.code(), Some(0), "{added:?}");
-    sandbox.let_go("added");
+    sandbox.release("added");
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let plan = sandbox.read("PLAN.md").unwrap();
@@ -183,8 +183,8 @@ fn the_next_prompt_is_shown_as_the_agent_gets_it_and_the_built_in_one_as_a_templ
         next.contains("This is session 2") && next.contains("Use SQLite"),
         "{next}"
     );
-    sandbox.let_go("go1");
-    sandbox.let_go("go2");
+    sandbox.release("go1");
+    sandbox.release("go2");
     running.wait(SOON);
     assert!(sandbox.prompt(2).contains("Use SQLite"));
 

@@ -43,15 +43,15 @@ const STUBBORN: [&str; 9] = [
 ];
 
 /// A working directory whose name is in the command line of every process that these tests start.
-struct Sandbox {
+struct ProcessSandbox {
     dir: TempDir,
 }
 
-impl Sandbox {
-    fn new() -> Sandbox {
+impl ProcessSandbox {
+    fn new() -> ProcessSandbox {
         let dir = tempfile::Builder::new().prefix("ralph-proc-").tempdir().unwrap();
         fs::create_dir(dir.path().join("scratch")).unwrap();
-        Sandbox { dir }
+        ProcessSandbox { dir }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -95,13 +95,13 @@ impl Sandbox {
         }
     }
 
-    fn start(&self, launch: Launch) -> Session {
+    fn start(&self, launch: Launch) -> ChildSession {
         let (sender, events) = mpsc::channel();
         let output = Recorder {
             sender,
             sandbox: self.path(""),
         };
-        Session {
+        ChildSession {
             child: Some(Supervisor::default().spawn(launch, Box::new(output)).unwrap()),
             events,
             terminal: String::new(),
@@ -109,7 +109,7 @@ impl Sandbox {
         }
     }
 
-    fn run(&self, steps: &[&str]) -> Ended {
+    fn run(&self, steps: &[&str]) -> EndedChild {
         self.start(self.launch(steps)).end()
     }
 
@@ -128,7 +128,7 @@ fn wait_until(what: &str, mut there: impl FnMut() -> bool) {
     }
 }
 
-enum Event {
+enum ChildEvent {
     Terminal(Vec<u8>),
     Stdout(Vec<u8>),
     /// The end, and everything that still ran at that moment.
@@ -136,50 +136,50 @@ enum Event {
 }
 
 struct Recorder {
-    sender: Sender<Event>,
+    sender: Sender<ChildEvent>,
     sandbox: PathBuf,
 }
 
 impl OutputSink for Recorder {
     fn terminal(&mut self, bytes: &[u8]) {
-        _ = self.sender.send(Event::Terminal(bytes.to_vec()));
+        _ = self.sender.send(ChildEvent::Terminal(bytes.to_vec()));
     }
 
     fn stdout(&mut self, bytes: &[u8]) {
-        _ = self.sender.send(Event::Stdout(bytes.to_vec()));
+        _ = self.sender.send(ChildEvent::Stdout(bytes.to_vec()));
     }
 
     fn ended(&mut self, end: ChildEnd) {
-        _ = self.sender.send(Event::Ended(end, alive_in(&self.sandbox)));
+        _ = self.sender.send(ChildEvent::Ended(end, alive_in(&self.sandbox)));
     }
 }
 
 /// A running child of a test.
-struct Session {
+struct ChildSession {
     child: Option<Child>,
-    events: Receiver<Event>,
+    events: Receiver<ChildEvent>,
     terminal: String,
     stdout: Vec<u8>,
 }
 
 /// An ended child and its output.
 #[derive(Debug)]
-struct Ended {
+struct EndedChild {
     end: ChildEnd,
     terminal: String,
     stdout: Vec<u8>,
 }
 
-impl Session {
+impl ChildSession {
     fn child(&self) -> &Child {
         self.child.as_ref().expect("the test has not dropped it")
     }
 
     fn next(&mut self) -> Option<(ChildEnd, Vec<String>)> {
         match self.events.recv_timeout(DEADLINE) {
-            Ok(Event::Terminal(bytes)) => self.terminal.push_str(&String::from_utf8_lossy(&bytes)),
-            Ok(Event::Stdout(bytes)) => self.stdout.extend(bytes),
-            Ok(Event::Ended(end, alive)) => return Some((end, alive)),
+            Ok(ChildEvent::Terminal(bytes)) => self.terminal.push_str(&String::from_utf8_lossy(&bytes)),
+            Ok(ChildEvent::Stdout(bytes)) => self.stdout.extend(bytes),
+            Ok(ChildEvent::Ended(end, alive)) => return Some((end, alive)),
             Err(RecvTimeoutError::Timeout) => panic!("nothing happens any more after {:?}", self.terminal),
             Err(RecvTimeoutError::Disconnected) => panic!("no end after {:?}", self.terminal),
         }
@@ -195,7 +195,7 @@ impl Session {
     }
 
     /// Waits for the end. Checks that nothing runs at that moment and nothing arrives after it.
-    fn end(mut self) -> Ended {
+    fn end(mut self) -> EndedChild {
         let (end, alive) = loop {
             if let Some(ended) = self.next() {
                 break ended;
@@ -207,7 +207,7 @@ impl Session {
                 .recv_timeout(DEADLINE)
                 .is_err_and(|error| error == RecvTimeoutError::Disconnected)
         );
-        Ended {
+        EndedChild {
             end,
             terminal: self.terminal,
             stdout: self.stdout,

@@ -8,7 +8,7 @@ use crate::{
         SOON,
         agent::{Agent, each_agent},
     },
-    stand_in::{Kind, Outcome, Scenario, StandIn, answer, http, say},
+    stand_in::{ExchangeOutcome, RequestKind, Scenario, StandIn, answer, http, say},
 };
 
 mod every_tool_works {
@@ -72,7 +72,7 @@ mod every_tool_works {
         let beside: &[_] = match agent {
             Agent::Codex | Agent::Claude | Agent::Gemini | Agent::Native | Agent::NativeMessages => &[],
             // A request for the session's title.
-            Agent::Opencode | Agent::OpencodeServer => &[(Kind::Side, "/v1/chat/completions")],
+            Agent::Opencode | Agent::OpencodeServer => &[(RequestKind::Side, "/v1/chat/completions")],
         };
         assert_answered_beside_steps(&model, beside);
         sandbox.waits_until_nothing_runs();
@@ -124,7 +124,7 @@ mod an_error_within_the_stream_is_repeated {
 
 /// Checks that every request was answered, and that `expected` are the requests besides those that take a step.
 #[track_caller]
-fn assert_answered_beside_steps(model: &StandIn, expected: &[(Kind, &str)]) {
+fn assert_answered_beside_steps(model: &StandIn, expected: &[(RequestKind, &str)]) {
     // The agent may exit before the server has noted the outcome of its last request.
     let exchanges = model.wait_for(SOON, "end of every request", |exchanges| {
         exchanges
@@ -134,12 +134,12 @@ fn assert_answered_beside_steps(model: &StandIn, expected: &[(Kind, &str)]) {
     });
     let unanswered = exchanges
         .iter()
-        .find(|exchange| exchange.outcome != Some(Outcome::Answered));
+        .find(|exchange| exchange.outcome != Some(ExchangeOutcome::Answered));
     assert!(unanswered.is_none(), "{unanswered:?}");
     let beside: Vec<_> = exchanges
         .iter()
         .map(|exchange| (exchange.request.kind, exchange.request.path.as_str()))
-        .filter(|(kind, _)| *kind != Kind::Main)
+        .filter(|(kind, _)| *kind != RequestKind::Main)
         .collect();
     assert_eq!(beside, expected);
 }

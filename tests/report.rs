@@ -150,7 +150,7 @@ fn messages_are_reported_with_what_became_of_them() {
     assert_eq!(sent.code(), Some(0), "{sent:?}");
     let text = report(&sandbox, "text");
     assert_has(&text, &["ralph: still running\n", "running for "]);
-    sandbox.let_go("go");
+    sandbox.release("go");
     running.wait(SOON);
     assert_has(
         &report(&sandbox, "text"),

@@ -29,13 +29,13 @@ fn the_run_that_goes_on_and_those_before_it_are_read_under_their_names_and_only_
     let past = sandbox.the_run();
     let old = sandbox.paths().run_ids().remove(0).0;
     let records = sandbox.journal().len();
-    sandbox.let_go("past");
+    sandbox.release("past");
     sandbox.plan(1);
     let running = sandbox.looping::<[&str; 0]>([]).start();
     running.wait_for_record(SOON, |event| {
         matches!(event, ralph_core::event::Event::IterationStarted { .. })
     });
-    let http = Http::of_socket(&sandbox.paths().socket());
+    let http = Http::for_socket(&sandbox.paths().socket());
 
     let runs = http.get("/runs").json();
     let new = runs[0]["run"].as_str().expect("a name").to_owned();
@@ -127,7 +127,7 @@ fn the_run_that_goes_on_and_those_before_it_are_read_under_their_names_and_only_
         assert_eq!(http.get(&at(route)).status, 400, "{route}");
     }
 
-    sandbox.let_go("go");
+    sandbox.release("go");
     let shown = shown(&terminal.rest());
     assert!(shown.contains("second"), "{shown}");
     assert_eq!(running.wait(SOON).code(), Some(0));
@@ -144,7 +144,7 @@ fn of_the_iteration_that_runs_one_sees_what_it_has_changed_so_far_and_that_it_ru
     sandbox.write("kept.o", "there before\n");
     let running = sandbox.looping::<[&str; 0]>([]).start();
     running.wait_for_record(SOON, said("ready"));
-    let http = Http::of_socket(&sandbox.paths().socket());
+    let http = Http::for_socket(&sandbox.paths().socket());
     let print = |args: &[&str]| sandbox.ralph(args).run(SOON).stdout;
 
     let diff = http.get("/diff/1");
@@ -164,7 +164,7 @@ fn of_the_iteration_that_runs_one_sees_what_it_has_changed_so_far_and_that_it_ru
     assert!(!report.contains("not delivered"), "{report}");
     assert_eq!(http.get("/report").json()["running"], true);
 
-    sandbox.let_go("go");
+    sandbox.release("go");
     assert_eq!(running.wait(SOON).code(), Some(0));
     assert!(!print(&["report"]).contains("still running"));
 }

@@ -59,13 +59,13 @@ const ATTEMPTS: [(&str, &str); 15] = [
     ),
 ];
 
-struct Project {
+struct SealedProject {
     sandbox: Sandbox,
     sealed: PathBuf,
 }
 
 /// A project with one visible test and three held-out ones; `script` is its agent's work.
-fn project(script: &str) -> Project {
+fn project(script: &str) -> SealedProject {
     let sandbox = Sandbox::outside_of_tmp();
     sandbox.plan(1);
     sandbox.write("calc.py", "add = None\n");
@@ -89,10 +89,10 @@ fn project(script: &str) -> Project {
     sandbox.set_variable("SOCKET", socket);
     sandbox.set_variable("SEALED", sealed.clone());
     sandbox.install(&Script::jsonl(script));
-    Project { sandbox, sealed }
+    SealedProject { sandbox, sealed }
 }
 
-impl Project {
+impl SealedProject {
     /// Defines the goals in the user's settings, with `more` fields for the sealed one.
     fn goals(&self, sealed: &str, more: &str) {
         let goals = format!(

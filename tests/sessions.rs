@@ -27,15 +27,15 @@ use crate::harness::write_program;
 const DEADLINE: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Default)]
-struct Shown(Arc<Mutex<Vec<u8>>>);
+struct CapturedDisplay(Arc<Mutex<Vec<u8>>>);
 
-impl Display for Shown {
+impl Display for CapturedDisplay {
     fn show(&mut self, bytes: &[u8]) {
         self.0.lock().expect("unpoisoned").extend_from_slice(bytes);
     }
 }
 
-impl Shown {
+impl CapturedDisplay {
     fn clear(&self) {
         self.0.lock().expect("unpoisoned").clear();
     }
@@ -46,18 +46,18 @@ impl Shown {
 }
 
 /// A project directory with room for one session's files.
-struct Place {
+struct SessionProject {
     dir: tempfile::TempDir,
-    shown: Shown,
+    shown: CapturedDisplay,
 }
 
-impl Place {
+impl SessionProject {
     fn new() -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         fs::create_dir(dir.path().join("scratch")).expect("a directory");
         Self {
             dir,
-            shown: Shown::default(),
+            shown: CapturedDisplay::default(),
         }
     }
 
@@ -191,7 +191,7 @@ const OK: Exit = Exit::Code { code: 0 };
 
 #[tokio::test]
 async fn a_structured_agent_reads_its_prompt_and_reports_signals() {
-    let place = Place::new();
+    let place = SessionProject::new();
     let agent = script(
         "ralph-jsonl",
         r#"read -r line; echo "on stderr" >&2
@@ -219,7 +219,7 @@ async fn a_structured_agent_reads_its_prompt_and_reports_signals() {
 
 #[tokio::test]
 async fn a_recording_of_codex_passes_through_a_real_process() {
-    let place = Place::new();
+    let place = SessionProject::new();
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/codex/success.jsonl");
     let agent = script("codex-json", &format!("cat '{}'", fixture.display()));
     let signals = ran(&agent, place.request("")).await;
@@ -231,7 +231,7 @@ async fn a_recording_of_codex_passes_through_a_real_process() {
 
 #[tokio::test]
 async fn an_agent_that_ends_without_a_verdict_failed_and_its_stderr_says_why() {
-    let place = Place::new();
+    let place = SessionProject::new();
     let agent = script(
         "codex-json",
         "echo 'Error: no rollout found for thread id x' >&2; exit 1",
@@ -244,7 +244,7 @@ async fn an_agent_that_ends_without_a_verdict_failed_and_its_stderr_says_why() {
 
 #[tokio::test]
 async fn a_program_that_would_repeat_itself_for_ever_is_ended() {
-    let place = Place::new();
+    let place = SessionProject::new();
     let overflow = r#"{"type":"error","error":{"name":"ContextOverflowError","data":{"message":"too long"}}}"#;
     let agent = script(
         "opencode-json",
@@ -258,7 +258,7 @@ async fn a_program_that_would_repeat_itself_for_ever_is_ended() {
 
 #[tokio::test]
 async fn what_an_agent_says_beside_its_signals_is_heard_while_it_works() {
-    let place = Place::new();
+    let place = SessionProject::new();
     let says = "echo 'Attempt 1 failed with status 429. Retrying with backoff...' >&2";
     let agent = script("gemini-stream-json", &format!("{says}; read -r line </dev/tty"));
     let (out, mut signals) = mpsc::channel(4);
@@ -273,7 +273,7 @@ async fn what_an_agent_says_beside_its_signals_is_heard_while_it_works() {
 
 #[tokio::test]
 async fn what_was_left_without_a_line_end_is_not_run_into() {
-    let place = Place::new();
+    let place = SessionProject::new();
     let say = r#"printf 'Progress 1%%' >/dev/tty; echo '{"type":"said","text":"hello"}'"#;
     ran(&script("ralph-jsonl", &format!("{say}; {say}")), place.request("")).await;
     let shown = place.shown.text();
@@ -282,7 +282,7 @@ async fn what_was_left_without_a_line_end_is_not_run_into() {
 
 #[tokio::test]
 async fn any_program_will_do_for_the_terminal_dialect() {
-    let place = Place::new();
+    let place = SessionProject::new();
     let agent = script("terminal", r"printf '\033[32mgreen\033[0m\n'; cat; exit 0");
     let signals = ran(&agent, place.request("last line")).await;
     assert_eq!(verdict(&signals), Some((true, Some("green\nlast line"))));
@@ -299,7 +299,7 @@ async fn any_program_will_do_for_the_terminal_dialect() {
 
 #[tokio::test]
 async fn a_program_that_asks_its_terminal_gets_an_answer() {
-    let place = Place::new();
+    let place = SessionProject::new();
     let asks =
         r"exec </dev/tty; stty -echo -icanon min 1; printf 'abc\033[6n'; dd bs=1 count=6 2>/dev/null | od -An -c";
     let signals = ran(&script("terminal", asks), place.request("")).await;
@@ -312,7 +312,7 @@ async fn a_program_that_asks_its_terminal_gets_an_answer() {
 
 #[tokio::test]
 async fn a_missing_program_is_reported_like_any_other_end() {
-    let place = Place::new();
+    let place = SessionProject::new();
     let agent = adapter("codex", json!({"command": {"program": "no-such-agent"}}));
     let hints = agent.check(place.path()).expect_err("it is missing").hints();
     assert!(hints[0].contains("npm install -g @openai/codex"), "{hints:?}");
@@ -323,7 +323,7 @@ async fn a_missing_program_is_reported_like_any_other_end() {
 
 #[tokio::test]
 async fn a_program_that_cannot_be_executed_is_reported_like_any_other_end() {
-    let place = Place::new();
+    let place = SessionProject::new();
     place.program("agent", "#!/no/such/interpreter\n");
     let agent = adapter("codex", json!({"command": {"program": "./agent"}}));
     let signals = ran(&agent, place.request("")).await;
@@ -332,7 +332,7 @@ async fn a_program_that_cannot_be_executed_is_reported_like_any_other_end() {
 
 #[tokio::test]
 async fn a_stop_gets_through_while_nobody_takes_the_signals() {
-    let place = Place::new();
+    let place = SessionProject::new();
     let agent = script(
         "ralph-jsonl",
         r#"while :; do echo '{"type":"said","text":"more"}'; done"#,
@@ -351,7 +351,7 @@ async fn a_stop_gets_through_while_nobody_takes_the_signals() {
 
 #[tokio::test]
 async fn an_end_that_ralph_makes_is_told_and_shown_with_its_reason_and_is_no_crash() {
-    let place = Place::new();
+    let place = SessionProject::new();
     let agent = script(
         "ralph-jsonl",
         r#"echo '{"type":"said","text":"busy"}'; exec sleep 1000"#,
@@ -378,7 +378,7 @@ async fn an_end_that_ralph_makes_is_told_and_shown_with_its_reason_and_is_no_cra
 
 #[tokio::test]
 async fn an_agent_that_ignores_the_first_signals_is_ended_all_the_same() {
-    let place = Place::new();
+    let place = SessionProject::new();
     for (dialect, ready) in [
         ("ralph-jsonl", r#"{"type":"said","text":"deaf"}"#),
         ("terminal", "deaf"),
@@ -402,7 +402,7 @@ async fn an_agent_that_ignores_the_first_signals_is_ended_all_the_same() {
 
 #[tokio::test]
 async fn a_session_that_is_stopped_while_it_starts_ends_like_any_other() {
-    let place = Place::new();
+    let place = SessionProject::new();
     for stop in [StopSpeed::Graceful, StopSpeed::Immediate] {
         let agent = script("ralph-jsonl", "sleep 1000");
         let (out, signals) = mpsc::channel(4);
@@ -415,7 +415,7 @@ async fn a_session_that_is_stopped_while_it_starts_ends_like_any_other() {
 
 #[tokio::test]
 async fn a_session_is_stopped_although_its_guard_ignored_the_signals_while_it_started() {
-    let place = Place::new();
+    let place = SessionProject::new();
     for (stop, name) in [(StopSpeed::Graceful, "graceful"), (StopSpeed::Immediate, "immediate")] {
         let [starts, go] = ["starts", "go"].map(|file| place.path().join(format!("{name}-{file}")));
         let wrapper = format!(
@@ -438,7 +438,7 @@ async fn a_session_is_stopped_although_its_guard_ignored_the_signals_while_it_st
 
 #[tokio::test]
 async fn a_turn_that_was_said_to_be_over_counts_whatever_comes_after_it() {
-    let place = Place::new();
+    let place = SessionProject::new();
     let over = r#"{"type":"turn-ended","ok":true,"message":"over"}"#;
     let signals = ran(
         &script(
@@ -455,7 +455,7 @@ async fn a_turn_that_was_said_to_be_over_counts_whatever_comes_after_it() {
 
 #[tokio::test]
 async fn a_flood_is_shown_whole_and_its_end_is_kept() {
-    let place = Place::new();
+    let place = SessionProject::new();
     let signals = ran(
         &script("terminal", "yes 0123456789 | head -n 200000; echo the end"),
         place.request(""),
@@ -471,7 +471,7 @@ async fn a_flood_is_shown_whole_and_its_end_is_kept() {
 
 #[tokio::test]
 async fn the_turns_of_a_continued_session_are_counted_one_by_one() {
-    let place = Place::new();
+    let place = SessionProject::new();
     let agent = script(
         "codex-json",
         r#"n=$(cat total 2>/dev/null || echo 0); n=$((n + 100)); echo $n >total
@@ -490,7 +490,7 @@ async fn the_turns_of_a_continued_session_are_counted_one_by_one() {
 
 #[tokio::test]
 async fn dropping_a_session_ends_the_agent_and_a_dropped_receiver_harms_nobody() {
-    let place = Place::new();
+    let place = SessionProject::new();
     let agent = script("ralph-jsonl", r#"echo '{"type":"said","text":"on it"}'; sleep 1000"#);
     let (out, mut signals) = mpsc::channel(1);
     let session = agent.start(place.request(""), out);
@@ -516,7 +516,7 @@ async fn a_display_that_panics_ends_the_session_like_any_other() {
             panic!("on purpose");
         }
     }
-    let place = Place::new();
+    let place = SessionProject::new();
     let agent = script("terminal", "echo x; sleep 1000");
     let signals = ran(
         &agent,
@@ -531,7 +531,7 @@ async fn a_display_that_panics_ends_the_session_like_any_other() {
 
 #[tokio::test]
 async fn broken_bytes_and_lines_without_end_stop_nothing() {
-    let place = Place::new();
+    let place = SessionProject::new();
     let agent = script(
         "ralph-jsonl",
         r#"printf '\0\377\n'; head -c 20000000 /dev/zero | tr '\0' 'x'
@@ -548,7 +548,7 @@ async fn broken_bytes_and_lines_without_end_stop_nothing() {
 
 #[tokio::test]
 async fn the_demo_agent_works_under_a_terminal_of_its_own() {
-    let place = Place::new();
+    let place = SessionProject::new();
     fs::write(place.path().join("PLAN.md"), "- [ ] Write `greet.sh`\n").expect("a plan");
     let agent = adapter(
         "demo",

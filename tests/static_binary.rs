@@ -23,7 +23,7 @@ exec chroot \"$root\" /bin/sh -c '
   unset HOME TMPDIR XDG_CONFIG_HOME XDG_STATE_HOME XDG_DATA_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR RALPH_STATE_DIR TERM LANG
   PATH=/bin RALPH_DEMO_SPEED=0 exec /bin/ralph demo --headless'";
 /// A fallback for systems that forbid `ENTER`: only the `PATH` is confined to the root.
-const NEARLY: &str = "PATH=$1/bin RALPH_DEMO_SPEED=0 exec \"$1/bin/ralph\" demo --headless";
+const PATH_ONLY: &str = "PATH=$1/bin RALPH_DEMO_SPEED=0 exec \"$1/bin/ralph\" demo --headless";
 
 /// The types of the program headers of a 64-bit little-endian ELF file.
 fn program_headers(elf: &[u8]) -> Vec<u32> {
@@ -59,16 +59,22 @@ fn bring(sandbox: &Sandbox, root: &Path, name: &str) {
 
 /// The command prefix for a separate mount namespace; `None` if this machine permits none.
 fn unshared(sandbox: &Sandbox) -> Option<&'static [&'static str]> {
-    const WAYS: [&[&str]; 3] = [
+    const PREFIXES: [&[&str]; 3] = [
         &["unshare", "--mount"],
         &["unshare", "--map-root-user", "--mount"],
         &["sudo", "-n", "unshare", "--mount"],
     ];
-    let permits = |way: &&&[&str]| {
+    let permits = |prefix: &&&[&str]| {
         let tried = ["sh", "-c", "mount -t tmpfs none /mnt"];
-        sandbox.program(way[0]).args(&way[1..]).args(tried).run(SOON).code() == Some(0)
+        sandbox
+            .program(prefix[0])
+            .args(&prefix[1..])
+            .args(tried)
+            .run(SOON)
+            .code()
+            == Some(0)
     };
-    WAYS.iter().find(permits).copied()
+    PREFIXES.iter().find(permits).copied()
 }
 
 #[test]
@@ -94,14 +100,17 @@ fn the_static_binary_runs_the_demo_in_a_root_that_holds_only_git_and_a_shell() {
         bring(&sandbox, &root, name);
     }
     fs::copy(&binary, root.join("bin/ralph")).expect("the binary");
-    let (way, script): (&[&str], _) = match unshared(&sandbox) {
-        Some(way) => (way, ENTER),
+    let (prefix, script): (&[&str], _) = match unshared(&sandbox) {
+        Some(prefix) => (prefix, ENTER),
         None => {
             skipped("a root of its own: namespaces are refused on this machine, so only PATH is emptied");
-            (&["env"], NEARLY)
+            (&["env"], PATH_ONLY)
         }
     };
-    let program = sandbox.program(way[0]).args(&way[1..]).args(["sh", "-c", script, "sh"]);
+    let program = sandbox
+        .program(prefix[0])
+        .args(&prefix[1..])
+        .args(["sh", "-c", script, "sh"]);
     let finished = program.arg(&root).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert!(finished.stdout.contains("ralph: done (verified)"), "{finished:?}");

@@ -99,7 +99,7 @@ fn the_schema_describes_the_status_of_a_run_that_runs_and_of_one_that_is_over() 
     running.wait_for_line(SOON, |line| line.contains("ready"));
     assert_eq!(sandbox.ralph(["steer", "use tabs"]).run(SOON).code(), Some(0));
     assert_described(&sandbox, "a run that runs");
-    sandbox.let_go("go");
+    sandbox.release("go");
     assert_eq!(running.wait(SOON).code(), Some(0));
     assert_described(&sandbox, "a run that is over");
 }

@@ -96,7 +96,7 @@ const RUNS: &[&str] = &[
 /// The commands listed by the help, including nested ones.
 fn commands(sandbox: &Sandbox, above: &str) -> BTreeSet<String> {
     let help = sandbox
-        .wary_ralph(above.split_whitespace())
+        .untrusting_ralph(above.split_whitespace())
         .arg("--help")
         .run(SOON)
         .stdout;
@@ -233,7 +233,7 @@ fn no_command_starts_what_a_fresh_clone_names_before_it_is_trusted() {
     for (command, endings) in CALLS {
         for ending in *endings {
             let args = format!("{command} {ending}");
-            let ralph = sandbox.wary_ralph(args.split_whitespace());
+            let ralph = sandbox.untrusting_ralph(args.split_whitespace());
             let finished = ralph.env("RALPH_DEMO_SPEED", "0").run(SOON);
             started(&args, &finished);
             if *command == "restore" {
@@ -242,7 +242,7 @@ fn no_command_starts_what_a_fresh_clone_names_before_it_is_trusted() {
         }
     }
     for args in RUNS {
-        let finished = sandbox.wary_ralph(args.split_whitespace()).run(SOON);
+        let finished = sandbox.untrusting_ralph(args.split_whitespace()).run(SOON);
         assert_eq!(finished.code(), Some(3), "ralph {args}: {finished:?}");
         assert!(
             finished
@@ -269,7 +269,7 @@ fn no_command_starts_what_a_fresh_clone_names_before_it_is_trusted() {
 fn looking_goes_without_what_is_not_trusted_and_says_so() {
     let sandbox = Sandbox::new();
     sandbox.write(".ralph/config.json", r#"{ "model": "theirs", "notify": "touch x" }"#);
-    let looks = |args: &str| sandbox.wary_ralph(args.split_whitespace()).run(SOON);
+    let looks = |args: &str| sandbox.untrusting_ralph(args.split_whitespace()).run(SOON);
     let shown = looks("config show");
     assert_eq!(shown.code(), Some(0));
     assert!(
@@ -300,7 +300,7 @@ fn what_is_trusted_counts_until_it_changes_and_the_change_is_told() {
     let sandbox = Sandbox::new();
     sandbox.plan(1);
     sandbox.install(&Script::worker());
-    let ralph = |args: &str| sandbox.wary_ralph(args.split_whitespace()).run(SOON);
+    let ralph = |args: &str| sandbox.untrusting_ralph(args.split_whitespace()).run(SOON);
     assert!(ralph("trust --show").stdout.contains("there is nothing to trust"));
     let goal = |command: &str| format!(r#"{{ "goals": [{{ "name": "tests", "command": "{command}" }}] }}"#);
     sandbox.write(".ralph/config.json", &goal("true"));
@@ -348,10 +348,10 @@ echo '{ "goals": [{ "name": "judge", "command": "touch \"$HOME/judged\"" }] }' >
 echo 'Obey.' > .ralph/prompt.md
 work; over 'Done.'"#,
     ));
-    assert_eq!(sandbox.wary_ralph(["trust"]).run(SOON).code(), Some(0));
+    assert_eq!(sandbox.untrusting_ralph(["trust"]).run(SOON).code(), Some(0));
     let run = |limit: &str| {
         let args = ["--adapter", "script", "--headless", "--max-iterations", limit];
-        sandbox.wary_ralph(args).run(SOON)
+        sandbox.untrusting_ralph(args).run(SOON)
     };
     assert_eq!(run("1").code(), Some(6));
     // Resuming needs trust like any start.
@@ -396,7 +396,10 @@ work; over 'Done.'"#,
     assert_eq!(said.matches("code 1").count(), 3, "{said}");
     assert_eq!(said.matches("are not trusted: .ralph/config.json").count(), 3, "{said}");
     assert!(!said.contains("[y/N]"), "{said}");
-    let shown = sandbox.wary_ralph(["trust", "--show"]).current_dir(&other).run(SOON);
+    let shown = sandbox
+        .untrusting_ralph(["trust", "--show"])
+        .current_dir(&other)
+        .run(SOON);
     assert_eq!(shown.code(), Some(1), "{shown:?}");
 }
 
@@ -410,7 +413,7 @@ fn on_a_terminal_the_question_is_asked_once_with_what_matters() {
         r#"{ "notify": "touch x", "goals": [{ "name": "tests", "command": "make -s test" }] }"#,
     );
     sandbox.write("Makefile", "test:\n");
-    let ralph = || sandbox.wary_ralph(["--adapter", "script", "--headless"]);
+    let ralph = || sandbox.untrusting_ralph(["--adapter", "script", "--headless"]);
     let mut terminal = Terminal::start(&ralph(), 100, 30);
     terminal.sees("goals[0].command = \"make -s test\"");
     terminal.sees("notify = \"touch x\"");
@@ -444,7 +447,7 @@ over 'Done.'"#,
     ));
     let finished = sandbox.looping_as("text", [] as [&str; 0]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
-    let report = sandbox.wary_ralph(["report"]).run(SOON).stdout;
+    let report = sandbox.untrusting_ralph(["report"]).run(SOON).stdout;
     for text in [&finished.stdout, &report] {
         assert!(
             text.contains(".git/hooks/post-merge was changed during the iteration: your next `git` here"),

@@ -28,7 +28,7 @@ const WORKERS: usize = 4;
 const JOURNAL_CAP_BYTES: u64 = 2 << 20;
 
 /// An agent and the required end of its run.
-struct Scenario {
+struct VandalScenario {
     name: &'static str,
     script: Script,
     /// `PLAN.md` at the start of the run.
@@ -57,30 +57,30 @@ enum Reported {
 }
 
 /// The result of one scenario.
-struct Row {
+struct ScenarioResult {
     name: &'static str,
     required: String,
-    came: String,
+    actual: String,
     iterations: u32,
     seconds: f32,
     faults: Vec<String>,
 }
 
-impl Scenario {
+impl VandalScenario {
     /// Runs the scenario. A panic, such as a run without an end, fails this row and not the whole table.
-    fn run_to_a_row(&self) -> Row {
+    fn run_to_result(&self) -> ScenarioResult {
         let started = Instant::now();
-        std::panic::catch_unwind(|| self.run(started)).unwrap_or_else(|_| Row {
+        std::panic::catch_unwind(|| self.run(started)).unwrap_or_else(|_| ScenarioResult {
             name: self.name,
             required: self.because.to_owned(),
-            came: "panicked".to_owned(),
+            actual: "panicked".to_owned(),
             iterations: 0,
             seconds: started.elapsed().as_secs_f32(),
             faults: vec!["panicked: see above".to_owned()],
         })
     }
 
-    fn run(&self, started: Instant) -> Row {
+    fn run(&self, started: Instant) -> ScenarioResult {
         let sandbox = self.sandbox();
         let mut program = sandbox.looping(self.args);
         if let Some(blocks) = self.quota_blocks {
@@ -123,10 +123,10 @@ impl Scenario {
         faults.extend(self.overgrown(&sandbox));
         faults.extend(left_running(&sandbox, code));
         let word = |code: Option<i32>| code.map_or_else(|| "-".to_owned(), |code| code.to_string());
-        Row {
+        ScenarioResult {
             name: self.name,
             required: format!("{} {}", word(self.code), self.because),
-            came: format!(
+            actual: format!(
                 "{} {}",
                 word(code),
                 reason.as_ref().map(ralph_words::stop_in_words).unwrap_or_default()
@@ -220,47 +220,47 @@ fn left_running(sandbox: &Sandbox, code: Option<i32>) -> Option<String> {
 
 #[test]
 fn every_agent_that_lies_stalls_or_vandalises_comes_to_its_end() {
-    let scenarios: Vec<Scenario> = [scenarios::all(), tricks::all(), tools::all(), state::all()]
+    let scenarios: Vec<VandalScenario> = [scenarios::all(), tricks::all(), tools::all(), state::all()]
         .into_iter()
         .flatten()
         .collect();
     let next = AtomicUsize::new(0);
-    let rows = Mutex::new(Vec::new());
+    let results = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..WORKERS {
             scope.spawn(|| {
                 while let Some(scenario) = scenarios.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let row = scenario.run_to_a_row();
-                    rows.lock().expect("no scenario panics with the lock").push(row);
+                    let result = scenario.run_to_result();
+                    results.lock().expect("no scenario panics with the lock").push(result);
                 }
             });
         }
     });
-    let mut rows = rows.into_inner().expect("no scenario panics with the lock");
-    rows.sort_by_key(|row| scenarios.iter().position(|scenario| scenario.name == row.name));
-    let table = table(&rows);
+    let mut results = results.into_inner().expect("no scenario panics with the lock");
+    results.sort_by_key(|result| scenarios.iter().position(|scenario| scenario.name == result.name));
+    let table = table(&results);
     #[allow(clippy::print_stderr)] // shown by `--nocapture`, and when it fails
     {
         eprintln!("{table}");
     }
-    assert_eq!(rows.len(), scenarios.len(), "every scenario was run");
-    assert!(rows.iter().all(|row| row.faults.is_empty()), "{table}");
+    assert_eq!(results.len(), scenarios.len(), "every scenario was run");
+    assert!(results.iter().all(|result| result.faults.is_empty()), "{table}");
 }
 
-fn table(rows: &[Row]) -> String {
+fn table(results: &[ScenarioResult]) -> String {
     let mut text = format!(
         "{:<46} {:<24} {:<60} {:>5} {:>6}\n",
         "scenario", "required", "what happened", "iter", "s"
     );
-    for row in rows {
-        let came: String = row.came.chars().take(60).collect();
+    for result in results {
+        let actual: String = result.actual.chars().take(60).collect();
         writeln!(
             text,
-            "{:<46} {:<24} {came:<60} {:>5} {:>6.1}",
-            row.name, row.required, row.iterations, row.seconds
+            "{:<46} {:<24} {actual:<60} {:>5} {:>6.1}",
+            result.name, result.required, result.iterations, result.seconds
         )
         .expect("a string takes every write");
-        for fault in &row.faults {
+        for fault in &result.faults {
             writeln!(text, "    FAULT {fault}").expect("a string takes every write");
         }
     }

@@ -58,7 +58,7 @@ fn a_watch_waits_for_a_run_shows_each_change_outlives_a_kill_and_ends_with_the_r
     let of_resumed = format!(r#""pid":{},"#, resumed.pid());
     json.wait_for_line(SOON, |line| line.contains(&of_resumed));
     plain.wait_for_line(SOON, |line| line.starts_with("running iteration 3"));
-    sandbox.let_go("go-3");
+    sandbox.release("go-3");
     assert_eq!(resumed.wait(SOON).code(), Some(6));
     let (plain, json) = (plain.wait(SOON), json.wait(SOON));
     assert_eq!((plain.code(), json.code()), (Some(6), Some(6)), "{plain:?} {json:?}");
@@ -146,7 +146,7 @@ fn a_watch_says_that_a_stopped_ralph_does_not_answer() {
     });
     kill(pid, Signal::SIGCONT).expect("it is there");
     watch.wait_for_line(SOON, |line| line.contains("0 of 1 tasks"));
-    sandbox.let_go("go");
+    sandbox.release("go");
     assert_eq!(running.wait(SOON).code(), Some(0));
     assert_eq!(watch.wait(SOON).code(), Some(0));
 }

@@ -84,7 +84,7 @@ fn the_runs_of_all_projects_are_listed_followed_and_answered_behind_one_token_wh
         .start();
     let url = web.wait_for_line(SOON, |line| line.contains("/#token="));
     let (base, token) = url.split_once("/#token=").expect("a token");
-    let http = Http::of_address(base, token);
+    let http = Http::for_address(base, token);
     assert_eq!(http.get("/runs").json(), json!([]));
     let port = base.rsplit_once(':').expect("a port").1;
     let socket = std::path::Path::new(state).join(format!("web-{port}.sock"));
@@ -117,7 +117,7 @@ fn the_runs_of_all_projects_are_listed_followed_and_answered_behind_one_token_wh
     let looks = asking
         .ralph(["token", "--web", "--read-only", "--state-dir", state])
         .run(SOON);
-    let looking = Http::of_address(base, looks.stdout.trim());
+    let looking = Http::for_address(base, looks.stdout.trim());
     assert_eq!(looking.get(&at(&first, "/asks")).json()[0]["number"], 1);
     let yes = json!({"type": "allow", "remember": null});
     assert_eq!(looking.post(&at(&first, "/asks/1"), &yes).status, 403);
@@ -185,14 +185,14 @@ fn a_run_that_has_ended_blocked_is_answered_behind_the_token_and_resumed_with_th
     let web = sandbox.ralph(["web", "--listen", "127.0.0.1:0"]).start();
     let url = web.wait_for_line(SOON, |line| line.contains("/#token="));
     let (base, full) = url.split_once("/#token=").expect("a token");
-    let http = Http::of_address(base, full);
+    let http = Http::for_address(base, full);
     let looks = sandbox.ralph(["token", "--web", "--read-only"]).run(SOON);
     let run = sandbox.paths().run_ids().remove(0).0;
     let ask = http.get(&format!("/runs/{run}/asks")).json()[0]["number"].clone();
     let route = format!("/runs/{run}/asks/{ask}");
 
     let answer = json!({"type": "words", "words": ["the blue one"]});
-    let looking = Http::of_address(base, looks.stdout.trim());
+    let looking = Http::for_address(base, looks.stdout.trim());
     assert_eq!(looking.post(&route, &answer).status, 403);
     let always = json!({"type": "allow", "remember": {"scope": "run", "rules": []}});
     let refused = http.post(&route, &always);

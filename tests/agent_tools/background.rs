@@ -72,7 +72,7 @@ fn an_agent_starts_a_task_reads_it_in_parts_and_cancels_it_and_not_the_users() {
     assert!(!ask(&sandbox, "cancel", json!({"number": 1})).1);
     running.wait_for_record(SOON, ended(1));
     assert!(ask(&sandbox, "cancel", json!({"number": 1})).1);
-    sandbox.let_go("go");
+    sandbox.release("go");
     let finished = running.wait(SOON);
     let records = finished.records();
     let of_agent = |event: &&Event| {
@@ -97,6 +97,6 @@ fn tasks_that_are_the_users_alone_are_read_by_an_agent_and_not_started() {
     let (why, refused) = ask(&sandbox, "start", json!({"command": "true"}));
     assert!(refused && why.contains("background.agents"), "{why}");
     assert!(!ask(&sandbox, "status", json!({})).1);
-    sandbox.let_go("go");
+    sandbox.release("go");
     running.wait(SOON);
 }

@@ -68,7 +68,7 @@ fn goals_run_for_the_agent_and_for_the_gate_never_at_once_and_a_ticket_has_what_
     let cut = begin(&sandbox, "cut", &[check()]);
     let is_there = |path: &Path| path.exists().then_some(());
     wait_until(SOON, "a goal", || is_there(&begun));
-    sandbox.let_go("go");
+    sandbox.release("go");
     let cut = answers(cut);
     assert!(cut[0].1 && cut[0].0.contains("session has ended"), "{cut:?}");
     fs::remove_file(sandbox.project().join("hold")).expect("the hold");

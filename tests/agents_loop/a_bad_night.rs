@@ -9,7 +9,7 @@ use crate::{
         Program, Sandbox,
         agent::{Agent, each_agent},
     },
-    stand_in::{StandIn, http, log::Request, say, shell, silence},
+    stand_in::{StandIn, http, log::ModelRequest, say, shell, silence},
 };
 
 const SCRIBE: &str = "You are the scribe of the sandbox.";
@@ -93,7 +93,7 @@ fn is_of_opencode(agent: Agent) -> bool {
 }
 
 #[track_caller]
-fn assert_named(agent: Agent, request: &Request) {
+fn assert_named(agent: Agent, request: &ModelRequest) {
     let model = match agent {
         Agent::Gemini => request.path.contains("/models/stand-in:"),
         // Servers of the native agent name models as they like.

@@ -22,7 +22,9 @@ fn first_hour(agent: Agent, files: &[(&str, &str)], goal: &str, proof: Proof) {
     for (name, text) in files {
         sandbox.write(name, text);
     }
-    let init = sandbox.wary_ralph(["init", "--yes", "Write hello.txt"]).run(PATIENCE);
+    let init = sandbox
+        .untrusting_ralph(["init", "--yes", "Write hello.txt"])
+        .run(PATIENCE);
     assert_eq!(init.code(), Some(0), "{init:?}");
     assert!(
         init.stderr.contains("✖ tests did not pass"),
@@ -33,7 +35,7 @@ fn first_hour(agent: Agent, files: &[(&str, &str)], goal: &str, proof: Proof) {
     sandbox.git(["add", "--all"]);
     sandbox.git(["commit", "--quiet", "--message", "Begin"]);
     let finished = sandbox
-        .wary_ralph(["-a", agent.adapter(), "--headless", "--format", "jsonl"])
+        .untrusting_ralph(["-a", agent.adapter(), "--headless", "--format", "jsonl"])
         .run(PATIENCE);
     let (reason, _, totals) = stopped(&finished);
     assert_eq!(reason, StopReason::done(proof), "{}", finished.stdout);
@@ -105,7 +107,7 @@ fn a_task_on_the_command_line_is_done_by_codex_beside_the_plan_of_the_project() 
     };
     let before = sandbox.read("PLAN.md");
     let finished = sandbox
-        .wary_ralph(["-a", "codex", "--headless", "--format", "jsonl"])
+        .untrusting_ralph(["-a", "codex", "--headless", "--format", "jsonl"])
         .args(["-g", "tests=test -e hello.txt", "Write hello.txt"])
         .run(PATIENCE);
     let (reason, _, totals) = stopped(&finished);

@@ -23,7 +23,7 @@ use serde_json::json;
 
 use crate::{
     harness::{Program, Sandbox, agent::Agent, running::Finished},
-    stand_in::{Scenario, Step, answer, log::Request, say, shell},
+    stand_in::{Scenario, Step, answer, log::ModelRequest, say, shell},
 };
 
 /// Longest time for a run that normally takes seconds. Some agents need ten seconds to start, and far more on a busy
@@ -84,7 +84,7 @@ pub(crate) fn use_a_background_task(agent: Agent, scenario: Scenario) -> Scenari
 
 /// Checks that the model has read the result of each call, and that the records show the cancellation.
 #[track_caller]
-pub(crate) fn assert_background_task_used(requests: &[Request], records: &[Record]) {
+pub(crate) fn assert_background_task_used(requests: &[ModelRequest], records: &[Record]) {
     let read = requests.last().expect("requests").body.to_string();
     for answered in [
         "background task 1 started: exec sleep 301",
@@ -104,7 +104,7 @@ pub(crate) fn assert_background_task_used(requests: &[Request], records: &[Recor
 /// Checks that the model has read the tools' answers in `request`, and that `records` show them: none of two tasks is
 /// done, and the goal `true` passes.
 #[track_caller]
-pub(crate) fn assert_own_tools_answered(request: &Request, records: &[Record]) {
+pub(crate) fn assert_own_tools_answered(request: &ModelRequest, records: &[Record]) {
     let read = request.body.to_string();
     for answered in [
         "0 of 2 tasks done",

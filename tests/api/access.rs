@@ -2,11 +2,11 @@
 
 use std::net::TcpListener;
 
-use super::http::{Answer, address, send, token};
+use super::http::{RawAnswer, address, send, token};
 use crate::harness::{SOON, Sandbox, Script};
 
 /// The cookie that an answer sets, as `NAME=VALUE`.
-fn cookie(answer: &Answer) -> String {
+fn cookie(answer: &RawAnswer) -> String {
     let cookie = answer.header("set-cookie").expect("a cookie");
     cookie.split(';').next().expect("a cookie has a value").to_owned()
 }
@@ -248,7 +248,7 @@ fn over_tcp_only_a_token_from_the_right_place_is_let_in_and_no_further_than_it_g
         "",
     );
 
-    sandbox.let_go("go");
+    sandbox.release("go");
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let log = std::fs::read_to_string(sandbox.the_run().log()).expect("the log");

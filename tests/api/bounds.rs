@@ -103,7 +103,7 @@ fn what_is_too_large_too_slow_or_never_said_costs_a_client_its_connection_and_no
         .expect("it is taken");
     assert_eq!(answer(&mut idle).status, 200);
 
-    sandbox.let_go("go");
+    sandbox.release("go");
     assert_eq!(running.wait(SOON).code(), Some(0));
 }
 
@@ -140,7 +140,7 @@ fn a_thousand_connections_that_hang_keep_nobody_out_and_a_reader_that_reads_noth
     wait_until(SOON, "a socket", || UnixStream::connect(&socket).ok());
     assert_eq!(sandbox.ralph(["steer", "use spaces"]).run(SOON).code(), Some(0));
 
-    sandbox.let_go("go");
+    sandbox.release("go");
     assert_eq!(running.wait(SOON).code(), Some(0));
     assert!(TcpStream::connect(at).is_err(), "nobody listens after the end");
 }
@@ -225,6 +225,6 @@ fn what_is_no_number_no_run_or_no_path_of_the_api_is_refused_by_name() {
     }
     let paused = send(at, &format!("POST /commands HTTP/1.1\n{known}"), r#"{"type":"resume"}"#);
     assert!(paused.detail().contains("neither paused"), "{paused:?}");
-    sandbox.let_go("go");
+    sandbox.release("go");
     assert_eq!(running.wait(SOON).code(), Some(0));
 }

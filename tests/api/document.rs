@@ -114,7 +114,7 @@ fn every_route_of_the_document_is_there_and_answers_as_it_says() {
     );
     let (method, path, described) = last.expect("it is described");
     assert_eq!(called(at, &known, &document, method, path, described), 200);
-    sandbox.let_go("go");
+    sandbox.release("go");
     assert_eq!(sandbox.ralph(["stop"]).run(SOON).code(), Some(0));
     running.wait(SOON);
 }

@@ -12,14 +12,14 @@ use crate::harness::{SOON, Sandbox, running::Running};
 
 /// A complete answer.
 #[derive(Debug)]
-pub struct Answer {
+pub struct RawAnswer {
     pub status: u16,
     /// Status line and headers, in lower case.
     pub head: String,
     pub body: String,
 }
 
-impl Answer {
+impl RawAnswer {
     /// The detail of a problem answer.
     pub fn detail(&self) -> String {
         let problem: Value = serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"));
@@ -41,7 +41,7 @@ pub fn connect(address: SocketAddr) -> TcpStream {
 
 /// Sends a request with these lines as its head, and waits for the answer and the end of the connection.
 #[track_caller]
-pub fn send(address: SocketAddr, head: &str, body: &str) -> Answer {
+pub fn send(address: SocketAddr, head: &str, body: &str) -> RawAnswer {
     let lines: Vec<&str> = head.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let head = lines.join("\r\n");
     let request = format!(
@@ -69,7 +69,7 @@ pub fn answer_head(stream: &mut TcpStream, head: &str) -> String {
 
 /// Reads the rest of the connection as an answer.
 #[track_caller]
-pub fn answer(stream: &mut impl Read) -> Answer {
+pub fn answer(stream: &mut impl Read) -> RawAnswer {
     let mut bytes = Vec::new();
     // A server that stops reading resets the connection after its answer.
     _ = stream.read_to_end(&mut bytes);
@@ -79,7 +79,7 @@ pub fn answer(stream: &mut impl Read) -> Answer {
         .unwrap_or_else(|| panic!("no answer: {text:?}"));
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
     let head = head.to_lowercase();
-    Answer {
+    RawAnswer {
         status: status.expect("a status"),
         body: match head.contains("transfer-encoding: chunked") {
             true => joined(body),

@@ -12,7 +12,7 @@ use crate::{
         events,
         wait::wait_until,
     },
-    stand_in::{Gate, StandIn, Step, answer as model_answer, log::Request, say, shell},
+    stand_in::{Gate, StandIn, Step, answer as model_answer, log::ModelRequest, say, shell},
     tui::Terminal,
 };
 
@@ -33,7 +33,7 @@ fn question() -> Step {
 }
 
 /// A run on a screen, whose agent first tries to remove files of the user, then writes, then works.
-struct Watched {
+struct WatchedAgent {
     agent: Agent,
     model: StandIn,
     sandbox: Sandbox,
@@ -42,8 +42,8 @@ struct Watched {
     gate: Gate,
 }
 
-impl Watched {
-    fn start(agent: Agent) -> Option<Watched> {
+impl WatchedAgent {
+    fn start(agent: Agent) -> Option<WatchedAgent> {
         let gate = Gate::default();
         let mut steps: Vec<Step> = FILES.map(|file| shell(&format!("rm {file}")).into()).to_vec();
         // claude makes changes one after the other, but reads several files at once.
@@ -74,7 +74,7 @@ impl Watched {
         sandbox.write(".ralph/config.json", &format!("{{ \"permissions\": {RULES} }}"));
         let program = sandbox.ralph(["--adapter", agent.adapter(), "--plan", "PLAN.md"]);
         let screen = Terminal::start(&program, 100, 30);
-        Some(Watched {
+        Some(WatchedAgent {
             agent,
             model,
             sandbox,
@@ -120,7 +120,7 @@ impl Watched {
     }
 
     /// Presses a key until its effect is seen: for its first moments a box accepts no key.
-    fn presses(&mut self, key: &str, what: &str, seen: impl Fn(&Watched) -> bool) {
+    fn presses(&mut self, key: &str, what: &str, seen: impl Fn(&WatchedAgent) -> bool) {
         wait_until(SOON, what, || {
             self.screen.press(key);
             seen(self).then_some(())
@@ -130,7 +130,7 @@ impl Watched {
     /// The index of the first request that contains `text`.
     fn first_with(&self, text: &str) -> Option<usize> {
         let requests = self.model.main_requests();
-        let has_it = |request: &Request| request.body.to_string().contains(text);
+        let has_it = |request: &ModelRequest| request.body.to_string().contains(text);
         requests.iter().position(has_it)
     }
 
@@ -216,7 +216,9 @@ impl Watched {
 }
 
 fn rules_keys_and_answers_from_elsewhere_decide_and_the_agent_goes_on(agent: Agent) {
-    let Some(mut run) = Watched::start(agent) else { return };
+    let Some(mut run) = WatchedAgent::start(agent) else {
+        return;
+    };
     run.keys_answer();
     run.two_at_once();
     run.codex_has_a_question();

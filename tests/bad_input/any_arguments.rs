@@ -141,7 +141,7 @@ fn no_command_line_makes_the_program_panic_hang_or_end_in_a_way_that_is_not_docu
                 _ => line.push(values[random.below(values.len())].clone()),
             }
         }
-        let finished = sandbox.wary_ralph(&line).run(SOON);
+        let finished = sandbox.untrusting_ralph(&line).run(SOON);
         let code = finished.code();
         assert!(
             code.is_some_and(|code| DOCUMENTED.contains(&code)),

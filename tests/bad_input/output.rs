@@ -117,7 +117,7 @@ fn sequences_in_a_message_or_a_plan_never_reach_stdout_raw() {
     sandbox.ralph(["steer", "a\u{1b}]0;x\u{7}b"]).run(SOON);
     let status = sandbox.ralph(["status"]).run(SOON).stdout;
     assert_harmless(&status);
-    sandbox.let_go("go");
+    sandbox.release("go");
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_harmless(&finished.stdout);

@@ -236,7 +236,7 @@ fn a_lock_that_was_deleted_does_not_let_a_second_ralph_in() {
         let restore = sandbox.ralph(["restore", "1", "--yes"]).run(SOON);
         assert_eq!(restore.code(), Some(5), "{restore:?}");
     }
-    sandbox.let_go("go");
+    sandbox.release("go");
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(0), "its agent works on: {finished:?}");
     let next = sandbox.looping([] as [&str; 0]).run(SOON);

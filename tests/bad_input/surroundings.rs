@@ -120,7 +120,7 @@ fn a_second_ralph_is_told_who_is_there_and_how_to_look_at_it() {
     let run = sandbox.paths().latest_run().unwrap();
     assert_complains(&second, &["another ralph", &pid, &run.0], "ralph status");
     assert_eq!(second.stdout, "");
-    sandbox.let_go("go");
+    sandbox.release("go");
     assert_eq!(first.wait(SOON).code(), Some(0), "the first one is not disturbed");
 }
 
@@ -134,7 +134,7 @@ fn two_projects_with_one_state_directory_do_not_meet() {
         .looping(["--state-dir", one.state().join("ralph").to_str().unwrap()])
         .run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
-    one.let_go("go");
+    one.release("go");
     assert_eq!(first.wait(SOON).code(), Some(0));
 }
 

@@ -48,7 +48,7 @@ const SEQUENCE: &[u8] = b"\x1b]52;c;b3duZWQ=\x07\x1b[2J\xc2\x9b31m\xe2\x80\xae";
 const HUGE: u64 = 1 << 40;
 
 #[derive(Debug, Clone, Copy)]
-enum Shape {
+enum StrikeShape {
     Pipe,
     Device,
     LinkToDevice,
@@ -69,25 +69,25 @@ enum Shape {
     OddName,
 }
 
-const SHAPES: [Shape; 14] = [
-    Shape::Pipe,
-    Shape::Device,
-    Shape::LinkToDevice,
-    Shape::LinkToItself,
-    Shape::LinkToNothing,
-    Shape::LinkToHome,
-    Shape::Directory,
-    Shape::Huge,
-    Shape::Torn,
-    Shape::Damaged,
-    Shape::Sequences,
-    Shape::Empty,
-    Shape::Gone,
-    Shape::OddName,
+const SHAPES: [StrikeShape; 14] = [
+    StrikeShape::Pipe,
+    StrikeShape::Device,
+    StrikeShape::LinkToDevice,
+    StrikeShape::LinkToItself,
+    StrikeShape::LinkToNothing,
+    StrikeShape::LinkToHome,
+    StrikeShape::Directory,
+    StrikeShape::Huge,
+    StrikeShape::Torn,
+    StrikeShape::Damaged,
+    StrikeShape::Sequences,
+    StrikeShape::Empty,
+    StrikeShape::Gone,
+    StrikeShape::OddName,
 ];
 
 #[derive(Debug)]
-enum Target {
+enum StrikeTarget {
     Named(&'static str),
     /// One of the existing files, chosen by this number.
     Any(usize),
@@ -97,8 +97,8 @@ enum Target {
 pub(super) struct Strike {
     /// Number of lines that ralph has printed before; 0 is before it starts.
     pub(super) after: usize,
-    target: Target,
-    shape: Shape,
+    target: StrikeTarget,
+    shape: StrikeShape,
     number: u64,
 }
 
@@ -111,8 +111,8 @@ impl fmt::Display for Strike {
 impl Strike {
     pub(super) fn choose(random: &mut Random) -> Strike {
         let target = match random.below(3) {
-            0 => Target::Any(random.below(1 << 20)),
-            _ => Target::Named(random.of(&NAMED)),
+            0 => StrikeTarget::Any(random.below(1 << 20)),
+            _ => StrikeTarget::Named(random.of(&NAMED)),
         };
         Strike {
             after: random.below(30).saturating_sub(5),
@@ -123,15 +123,15 @@ impl Strike {
     }
 
     pub(super) fn may_hit_the_plan(&self) -> bool {
-        matches!(self.target, Target::Any(_) | Target::Named("PLAN.md"))
+        matches!(self.target, StrikeTarget::Any(_) | StrikeTarget::Named("PLAN.md"))
     }
 
     /// Replaces the file. Does nothing if an earlier strike hit its directory.
     pub(super) fn hit(&self, sandbox: &Sandbox) {
         let project = sandbox.project();
         let path = match self.target {
-            Target::Named(name) => project.join(name),
-            Target::Any(number) => {
+            StrikeTarget::Named(name) => project.join(name),
+            StrikeTarget::Any(number) => {
                 let mut files = Vec::new();
                 collect(&project, &mut files);
                 files.sort();
@@ -146,9 +146,9 @@ impl Strike {
 
     fn replace(&self, path: &Path, sandbox: &Sandbox) -> io::Result<()> {
         match self.shape {
-            Shape::Torn => return tear(path),
-            Shape::Damaged => return damage(path, self.number),
-            Shape::OddName => {
+            StrikeShape::Torn => return tear(path),
+            StrikeShape::Damaged => return damage(path, self.number),
+            StrikeShape::OddName => {
                 let name = String::from_utf8_lossy(SEQUENCE).into_owned();
                 return fs::write(path.with_file_name(format!("{}-{name}", self.number)), SEQUENCE);
             }
@@ -159,20 +159,20 @@ impl Strike {
         }
         remove(path)?;
         match self.shape {
-            Shape::Pipe => mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR)?,
+            StrikeShape::Pipe => mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR)?,
             // Only root may create a device; a link to one is just as endless.
-            Shape::Device => mknod(path, SFlag::S_IFCHR, Mode::S_IRUSR, makedev(1, 5))
+            StrikeShape::Device => mknod(path, SFlag::S_IFCHR, Mode::S_IRUSR, makedev(1, 5))
                 .map_err(io::Error::from)
                 .or_else(|_| symlink("/dev/zero", path))?,
-            Shape::LinkToDevice => symlink("/dev/zero", path)?,
-            Shape::LinkToItself => symlink(path, path)?,
-            Shape::LinkToNothing => symlink("nowhere/at/all", path)?,
-            Shape::LinkToHome => symlink(sandbox.home(), path)?,
-            Shape::Directory => fs::create_dir(path)?,
-            Shape::Huge => File::create(path)?.set_len(HUGE)?,
-            Shape::Sequences => fs::write(path, SEQUENCE.repeat(64))?,
-            Shape::Empty => drop(File::create(path)?),
-            Shape::Gone | Shape::Torn | Shape::Damaged | Shape::OddName => {}
+            StrikeShape::LinkToDevice => symlink("/dev/zero", path)?,
+            StrikeShape::LinkToItself => symlink(path, path)?,
+            StrikeShape::LinkToNothing => symlink("nowhere/at/all", path)?,
+            StrikeShape::LinkToHome => symlink(sandbox.home(), path)?,
+            StrikeShape::Directory => fs::create_dir(path)?,
+            StrikeShape::Huge => File::create(path)?.set_len(HUGE)?,
+            StrikeShape::Sequences => fs::write(path, SEQUENCE.repeat(64))?,
+            StrikeShape::Empty => drop(File::create(path)?),
+            StrikeShape::Gone | StrikeShape::Torn | StrikeShape::Damaged | StrikeShape::OddName => {}
         }
         Ok(())
     }

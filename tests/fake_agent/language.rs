@@ -29,7 +29,7 @@ use serde_json::{Value, json};
 use super::Outcome;
 
 pub(super) fn serve(troubles: &[String]) -> Outcome<()> {
-    let mut server = Server {
+    let mut server = FakeLanguageServer {
         troubles: troubles.to_vec(),
         root: PathBuf::new(),
         open: BTreeMap::new(),
@@ -56,13 +56,13 @@ pub(super) fn serve(troubles: &[String]) -> Outcome<()> {
     }
 }
 
-struct Server {
+struct FakeLanguageServer {
     troubles: Vec<String>,
     root: PathBuf,
     open: BTreeMap<String, String>,
 }
 
-impl Server {
+impl FakeLanguageServer {
     fn trouble(&self, name: &str, words: usize) -> Option<&[String]> {
         let at = self.troubles.iter().position(|trouble| trouble == name)?;
         self.troubles.get(at + 1..=at + words)

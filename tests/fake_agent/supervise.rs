@@ -22,12 +22,12 @@ use ralph_system::proc::{
 
 use crate::Outcome;
 
-struct Report {
+struct SlowOutput {
     /// Held until the guard was announced: a program that ends at once must not be reported before.
     named: Arc<Mutex<()>>,
 }
 
-impl OutputSink for Report {
+impl OutputSink for SlowOutput {
     fn terminal(&mut self, _: &[u8]) {
         // Slower than any program writes, so that `peak-kb` shows the largest buffer that is needed.
         thread::sleep(Duration::from_micros(20));
@@ -70,7 +70,7 @@ pub fn run(args: &[String]) -> Outcome<()> {
     };
     let start = || {
         let named = Arc::new(Mutex::new(()));
-        let report = Report { named: named.clone() };
+        let report = SlowOutput { named: named.clone() };
         let _until_named = named.lock();
         let child = supervisor
             .spawn(launch.clone(), Box::new(report))

@@ -39,13 +39,13 @@ pub struct Http {
 
 /// The answer to a request.
 #[derive(Debug)]
-pub struct Answer {
+pub struct HttpAnswer {
     pub status: u16,
     pub kind: String,
     pub body: Vec<u8>,
 }
 
-impl Answer {
+impl HttpAnswer {
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
@@ -70,12 +70,12 @@ pub fn plain(client: reqwest::ClientBuilder) -> reqwest::Client {
 
 impl Http {
     /// A client of the server at a socket.
-    pub fn of_socket(socket: &Path) -> Http {
+    pub fn for_socket(socket: &Path) -> Http {
         Http::new(reqwest::Client::builder().unix_socket(socket), "http://ralph", None)
     }
 
     /// A client of the server at an address, with a token.
-    pub fn of_address(base: &str, token: &str) -> Http {
+    pub fn for_address(base: &str, token: &str) -> Http {
         Http::new(reqwest::Client::builder(), base, Some(token.to_owned()))
     }
 
@@ -102,11 +102,11 @@ impl Http {
             .unwrap_or_else(|error| panic!("{route}: {error:?}"))
     }
 
-    fn answer(&self, method: Method, route: &str, body: Option<&Value>) -> Answer {
+    fn answer(&self, method: Method, route: &str, body: Option<&Value>) -> HttpAnswer {
         self.within(SOON, async {
             let response = self.sent(method, route, body).await;
             let kind = response.headers().get("content-type");
-            Answer {
+            HttpAnswer {
                 status: response.status().as_u16(),
                 kind: kind.map_or_else(String::new, |kind| kind.to_str().expect("a kind").to_owned()),
                 body: response.bytes().await.expect("a body").to_vec(),
@@ -121,11 +121,11 @@ impl Http {
         done.expect("an answer in time")
     }
 
-    pub fn get(&self, route: &str) -> Answer {
+    pub fn get(&self, route: &str) -> HttpAnswer {
         self.answer(Method::GET, route, None)
     }
 
-    pub fn post(&self, route: &str, body: &Value) -> Answer {
+    pub fn post(&self, route: &str, body: &Value) -> HttpAnswer {
         self.answer(Method::POST, route, Some(body))
     }
 

@@ -55,7 +55,7 @@ const LONGEST_LOOK: Duration = Duration::from_secs(1);
 const LOOKS: u32 = 20_000;
 
 /// A project outside of any repository, and the clocks of the loops in it.
-pub struct Project {
+pub struct LoopProject {
     sandbox: Sandbox,
     gates: Arc<watch::Sender<BTreeSet<String>>>,
     clocks: Clocks,
@@ -85,7 +85,7 @@ impl Clocks {
         }
     }
 
-    fn of_a_dialect(self) -> dialect::ZonedClock {
+    fn dialect_clock(self) -> dialect::ZonedClock {
         dialect::ZonedClock {
             now_ms: self.read().wall_ms,
             zone: TimeZone::UTC,
@@ -94,7 +94,7 @@ impl Clocks {
     }
 }
 
-impl Deref for Project {
+impl Deref for LoopProject {
     type Target = Sandbox;
 
     fn deref(&self) -> &Sandbox {
@@ -102,10 +102,10 @@ impl Deref for Project {
     }
 }
 
-impl Project {
+impl LoopProject {
     /// Makes a project with two open tasks in `PLAN.md`.
-    pub fn new() -> Project {
-        Project {
+    pub fn new() -> LoopProject {
+        LoopProject {
             sandbox: Sandbox::without_git(),
             gates: Arc::default(),
             clocks: Clocks::start(),
@@ -118,8 +118,8 @@ impl Project {
         self.write("PLAN.md", &tasks);
     }
 
-    /// Releases agents that wait with [`Turn::wait_for`].
-    pub fn let_go(&self, gate: &str) {
+    /// Releases agents that wait with [`AgentTurn::wait_for`].
+    pub fn release(&self, gate: &str) {
         self.gates.send_modify(|gates| _ = gates.insert(gate.to_owned()));
     }
 
@@ -129,7 +129,7 @@ impl Project {
     }
 
     /// A loop over `PLAN.md` with `agent`, and short waits after failures.
-    pub fn looping(&self, agent: &Agent) -> Looping<'_> {
+    pub fn looping(&self, agent: &FunctionAgent) -> Looping<'_> {
         let config = Config::default();
         let settings = Settings {
             adapter: agent.id.to_owned(),
@@ -155,10 +155,10 @@ impl Project {
 
 /// A loop that is being configured.
 pub struct Looping<'a> {
-    project: &'a Project,
+    project: &'a LoopProject,
     settings: Settings,
     promise: Option<String>,
-    agents: Vec<Agent>,
+    agents: Vec<FunctionAgent>,
 }
 
 impl Looping<'_> {
@@ -182,7 +182,7 @@ impl Looping<'_> {
 
     /// Adds `agent` as a stand-in while those before it are limited.
     #[must_use]
-    pub fn standing_in(mut self, agent: &Agent) -> Self {
+    pub fn standing_in(mut self, agent: &FunctionAgent) -> Self {
         self.settings.fallback.push(agent.id.to_owned());
         self.agents.push(agent.clone());
         self
@@ -190,16 +190,16 @@ impl Looping<'_> {
 
     /// Makes `agent` available to tasks that ask for it.
     #[must_use]
-    pub fn with_agent(mut self, agent: &Agent) -> Self {
+    pub fn with_agent(mut self, agent: &FunctionAgent) -> Self {
         self.agents.push(agent.clone());
         self
     }
 
-    pub async fn run(self) -> Finished {
+    pub async fn run(self) -> FinishedLoop {
         self.start().wait().await
     }
 
-    pub fn start(self) -> Running {
+    pub fn start(self) -> RunningLoop {
         let Looping {
             project,
             settings,
@@ -213,7 +213,7 @@ impl Looping<'_> {
         let run = open.run.clone();
         let adapter = |agent| driver::AvailableAgent {
             last_line_claims: agent_is_terminal(&agent),
-            adapter: Arc::new(InProcess {
+            adapter: Arc::new(InProcessAdapter {
                 agent,
                 gates: Arc::clone(&project.gates),
                 clocks: project.clocks,
@@ -250,7 +250,7 @@ impl Looping<'_> {
         };
         let hub = Hub::new(&journal, open.next_seq);
         let mut driver = Driver::new(open, config, hub);
-        Running {
+        RunningLoop {
             handle: driver.handle(),
             journal: journal.clone(),
             run,
@@ -261,7 +261,7 @@ impl Looping<'_> {
     }
 }
 
-fn agent_is_terminal(agent: &Agent) -> bool {
+fn agent_is_terminal(agent: &FunctionAgent) -> bool {
     !agent.dialect.is_structured()
 }
 
@@ -278,7 +278,7 @@ pub async fn while_time_stands<T: Send + 'static>(
 }
 
 /// A running loop.
-pub struct Running {
+pub struct RunningLoop {
     handle: LoopHandle,
     journal: PathBuf,
     run: RunId,
@@ -289,7 +289,7 @@ pub struct Running {
     task: JoinHandle<Result<StopReason, DriverError>>,
 }
 
-impl Running {
+impl RunningLoop {
     /// Waits for a record; those already written count.
     ///
     /// # Panics
@@ -335,9 +335,9 @@ impl Running {
     }
 
     /// Waits for the end of the loop.
-    pub async fn wait(mut self) -> Finished {
+    pub async fn wait(mut self) -> FinishedLoop {
         let reason = (&mut self.task).await.expect("a loop that does not panic");
-        Finished {
+        FinishedLoop {
             reason: reason.expect("a journal that can be kept"),
             records: self.records(),
         }
@@ -366,11 +366,11 @@ impl Running {
 
     /// Calls a tool of ralph, as the agent does.
     pub async fn tool(&self, call: ToolCall) -> ToolAnswer {
-        self.tool_of(&self.run, call).await
+        self.tool_for_run(&self.run, call).await
     }
 
-    /// As [`Running::tool`], with a tool that was given to the agent of `run`.
-    pub async fn tool_of(&self, run: &RunId, call: ToolCall) -> ToolAnswer {
+    /// As [`RunningLoop::tool`], with a tool that was given to the agent of `run`.
+    pub async fn tool_for_run(&self, run: &RunId, call: ToolCall) -> ToolAnswer {
         let run = run.clone();
         let called = ToolRequest { run, call };
         match self
@@ -421,12 +421,12 @@ impl Running {
 
 /// A loop that has ended.
 #[derive(Debug)]
-pub struct Finished {
+pub struct FinishedLoop {
     reason: StopReason,
     records: Vec<Record>,
 }
 
-impl Finished {
+impl FinishedLoop {
     /// The exit code of ralph for this end.
     pub fn code(&self) -> Option<i32> {
         Some(self.reason.exit_code().into())
@@ -437,21 +437,23 @@ impl Finished {
     }
 }
 
-type Playing = Pin<Box<dyn Future<Output = ()> + Send>>;
+type AgentFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// An agent that is a function, which plays one session.
 #[derive(Clone)]
-pub struct Agent {
+pub struct FunctionAgent {
     id: &'static str,
     dialect: DialectKind,
     is_live: bool,
-    play: Arc<dyn Fn(Turn) -> Playing + Send + Sync>,
+    play: Arc<dyn Fn(AgentTurn) -> AgentFuture + Send + Sync>,
 }
 
-impl Agent {
+impl FunctionAgent {
     /// An agent that speaks `ralph-jsonl`.
-    pub fn jsonl<F: Future<Output = ()> + Send + 'static>(play: impl Fn(Turn) -> F + Send + Sync + 'static) -> Agent {
-        Agent {
+    pub fn jsonl<F: Future<Output = ()> + Send + 'static>(
+        play: impl Fn(AgentTurn) -> F + Send + Sync + 'static,
+    ) -> FunctionAgent {
+        FunctionAgent {
             id: "script",
             dialect: DialectKind::RalphJsonl,
             is_live: false,
@@ -461,17 +463,17 @@ impl Agent {
 
     /// An agent that is known only by its terminal output.
     pub fn terminal<F: Future<Output = ()> + Send + 'static>(
-        play: impl Fn(Turn) -> F + Send + Sync + 'static,
-    ) -> Agent {
-        Agent {
+        play: impl Fn(AgentTurn) -> F + Send + Sync + 'static,
+    ) -> FunctionAgent {
+        FunctionAgent {
             dialect: DialectKind::Terminal,
-            ..Agent::jsonl(play)
+            ..FunctionAgent::jsonl(play)
         }
     }
 
     /// An agent that finishes one task in each iteration.
-    pub fn worker() -> Agent {
-        Agent::jsonl(|turn| async move {
+    pub fn worker() -> FunctionAgent {
+        FunctionAgent::jsonl(|turn| async move {
             turn.said("working");
             turn.work();
             turn.over("One task less.");
@@ -480,19 +482,19 @@ impl Agent {
 
     /// Makes the agent accept messages while it works.
     #[must_use]
-    pub fn live(self) -> Agent {
-        Agent { is_live: true, ..self }
+    pub fn live(self) -> FunctionAgent {
+        FunctionAgent { is_live: true, ..self }
     }
 
     #[must_use]
-    pub fn called(self, id: &'static str) -> Agent {
-        Agent { id, ..self }
+    pub fn called(self, id: &'static str) -> FunctionAgent {
+        FunctionAgent { id, ..self }
     }
 }
 
 /// One session of an agent.
 #[derive(Clone)]
-pub struct Turn {
+pub struct AgentTurn {
     /// The number of the iteration.
     pub n: u32,
     pub prompt: String,
@@ -503,13 +505,13 @@ pub struct Turn {
     project: PathBuf,
     plan: PathBuf,
     gates: watch::Receiver<BTreeSet<String>>,
-    heard: watch::Receiver<Vec<String>>,
+    messages: watch::Receiver<Vec<String>>,
     clocks: Clocks,
-    voice: Arc<Mutex<Voice>>,
+    output: Arc<Mutex<SessionOutput>>,
 }
 
 /// The output side of a session.
-struct Voice {
+struct SessionOutput {
     dialect: Box<dyn Dialect>,
     display: Box<dyn Display>,
     is_structured: bool,
@@ -518,21 +520,21 @@ struct Voice {
     exit: Exit,
 }
 
-impl Turn {
+impl AgentTurn {
     /// Prints text unchanged, to the terminal or as lines of the dialect.
     pub fn print(&self, text: &str) {
-        let mut voice = self.voice();
-        let voice = &mut *voice;
-        voice.activity.output_bytes += text.len() as u64;
-        if !voice.is_structured {
-            voice.display.show(text.as_bytes());
+        let mut output = self.output();
+        let output = &mut *output;
+        output.activity.output_bytes += text.len() as u64;
+        if !output.is_structured {
+            output.display.show(text.as_bytes());
         }
         let mut signals = Vec::new();
-        voice
+        output
             .dialect
-            .feed(text.as_bytes(), &self.clocks.of_a_dialect(), &mut signals);
+            .feed(text.as_bytes(), &self.clocks.dialect_clock(), &mut signals);
         for signal in signals {
-            voice.out.try_send(signal).expect("a loop that listens");
+            output.out.try_send(signal).expect("a loop that listens");
         }
     }
 
@@ -596,7 +598,7 @@ impl Turn {
 
     /// Sets the program's exit at the end of the script; the default is code 0.
     pub fn exits(&self, exit: Exit) {
-        self.voice().exit = exit;
+        self.output().exit = exit;
     }
 
     /// Uses the CPU for `time`.
@@ -606,12 +608,12 @@ impl Turn {
         while !left.is_zero() {
             let slice = left.min(SLICE);
             tokio::time::sleep(slice).await;
-            self.voice().activity.cpu += slice;
+            self.output().activity.cpu += slice;
             left -= slice;
         }
     }
 
-    /// Waits until the test calls [`Project::let_go`] for this gate.
+    /// Waits until the test calls [`LoopProject::release`] for this gate.
     pub async fn wait_for(&self, gate: &str) {
         let mut gates = self.gates.clone();
         let opened = gates.wait_for(|gates| gates.contains(gate)).await;
@@ -619,10 +621,10 @@ impl Turn {
     }
 
     /// Waits until `count` messages have arrived, and returns the last of them.
-    pub async fn hears(&self, count: usize) -> String {
-        let mut heard = self.heard.clone();
-        let heard = heard.wait_for(|heard| heard.len() >= count).await;
-        heard.expect("a session")[count - 1].clone()
+    pub async fn wait_for_messages(&self, count: usize) -> String {
+        let mut messages = self.messages.clone();
+        let messages = messages.wait_for(|received| received.len() >= count).await;
+        messages.expect("a session")[count - 1].clone()
     }
 
     /// Does nothing until the session is ended.
@@ -630,39 +632,41 @@ impl Turn {
         std::future::pending().await
     }
 
-    fn voice(&self) -> MutexGuard<'_, Voice> {
-        self.voice.lock().unwrap_or_else(PoisonError::into_inner)
+    fn output(&self) -> MutexGuard<'_, SessionOutput> {
+        self.output.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reports the dialect's last signals and then the end.
     fn end(&self, exit: Option<Exit>) {
-        let mut voice = self.voice();
-        let voice = &mut *voice;
-        let exit = exit.unwrap_or(voice.exit);
+        let mut output = self.output();
+        let output = &mut *output;
+        let exit = exit.unwrap_or(output.exit);
         let mut signals = Vec::new();
         let finish = Finish {
             exit: Some(exit),
             stderr: "",
         };
-        voice.dialect.finish(finish, &self.clocks.of_a_dialect(), &mut signals);
+        output
+            .dialect
+            .finish(finish, &self.clocks.dialect_clock(), &mut signals);
         signals.push(AgentSignal::Ended {
             exit: Some(exit),
-            output_bytes: voice.activity.output_bytes,
+            output_bytes: output.activity.output_bytes,
         });
         for signal in signals {
-            _ = voice.out.try_send(signal); // the loop was killed
+            _ = output.out.try_send(signal); // the loop was killed
         }
     }
 }
 
-/// Runs sessions of an [`Agent`].
-struct InProcess {
-    agent: Agent,
+/// Runs sessions of a [`FunctionAgent`].
+struct InProcessAdapter {
+    agent: FunctionAgent,
     gates: Arc<watch::Sender<BTreeSet<String>>>,
     clocks: Clocks,
 }
 
-impl AgentAdapter for InProcess {
+impl AgentAdapter for InProcessAdapter {
     fn id(&self) -> &str {
         self.agent.id
     }
@@ -684,7 +688,7 @@ impl AgentAdapter for InProcess {
 
     fn start(&self, request: SessionRequest, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session> {
         let plan = request.env.iter().find(|(name, _)| name == "RALPH_PLAN");
-        let voice = Arc::new(Mutex::new(Voice {
+        let output = Arc::new(Mutex::new(SessionOutput {
             dialect: self.agent.dialect.parser(),
             display: request.display,
             is_structured: self.agent.dialect.is_structured(),
@@ -692,9 +696,9 @@ impl AgentAdapter for InProcess {
             activity: Activity::default(),
             exit: Exit::Code { code: 0 },
         }));
-        let (messages, heard) = watch::channel(Vec::new());
-        let turn = Turn {
-            heard,
+        let (sender, messages) = watch::channel(Vec::new());
+        let turn = AgentTurn {
+            messages,
             n: request.iteration,
             prompt: fs::read_to_string(&request.prompt).expect("a prompt"),
             resume: request.resume.map(|SessionId(id)| id),
@@ -703,7 +707,7 @@ impl AgentAdapter for InProcess {
             plan: plan.expect("the plan is named").1.clone().into(),
             gates: self.gates.subscribe(),
             clocks: self.clocks,
-            voice: Arc::clone(&voice),
+            output: Arc::clone(&output),
         };
         let (stop, mut stopped) = watch::channel(false);
         let play = Arc::clone(&self.agent.play);
@@ -715,24 +719,24 @@ impl AgentAdapter for InProcess {
             };
             ended.end(exit);
         });
-        Box::new(Played {
+        Box::new(InProcessSession {
             stop,
-            voice,
-            messages: self.agent.is_live.then_some(messages),
+            output,
+            messages: self.agent.is_live.then_some(sender),
             playing: playing.abort_handle(),
         })
     }
 }
 
-struct Played {
+struct InProcessSession {
     stop: watch::Sender<bool>,
-    voice: Arc<Mutex<Voice>>,
+    output: Arc<Mutex<SessionOutput>>,
     /// `None` for an agent that accepts no messages.
     messages: Option<watch::Sender<Vec<String>>>,
     playing: AbortHandle,
 }
 
-impl Session for Played {
+impl Session for InProcessSession {
     fn stop(&self, _stop: StopSpeed) {
         self.stop.send_replace(true);
     }
@@ -745,22 +749,22 @@ impl Session for Played {
         let (Some(messages), SessionCommand::Steer { id, text }) = (&self.messages, command) else {
             return Err(NotLive);
         };
-        messages.send_modify(|heard| heard.push(text.clone()));
-        let voice = self.voice.lock().unwrap_or_else(PoisonError::into_inner);
+        messages.send_modify(|sent| sent.push(text.clone()));
+        let output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         let answered = AgentSignal::MessageAnswered {
             id,
             taken: true,
             text: Some(text),
         };
-        voice.out.try_send(answered).map_err(|_| NotLive)
+        output.out.try_send(answered).map_err(|_| NotLive)
     }
 
     fn activity(&self) -> Activity {
-        self.voice.lock().unwrap_or_else(PoisonError::into_inner).activity
+        self.output.lock().unwrap_or_else(PoisonError::into_inner).activity
     }
 }
 
-impl Drop for Played {
+impl Drop for InProcessSession {
     fn drop(&mut self) {
         self.playing.abort();
     }

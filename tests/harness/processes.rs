@@ -29,7 +29,7 @@ impl Process {
 /// Finds every process whose environment has `mark` or whose working directory is below `root`.
 ///
 /// Zombies are left out: they no longer run.
-pub fn of_sandbox(mark: &str, root: &Path) -> Vec<Process> {
+pub fn in_sandbox(mark: &str, root: &Path) -> Vec<Process> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
     };
@@ -62,7 +62,7 @@ pub fn of_sandbox(mark: &str, root: &Path) -> Vec<Process> {
 /// Kills every process of the sandbox until none is left.
 pub fn end_sandbox(mark: &str, root: &Path) {
     wait_until(SOON, "end of the sandbox's processes", || {
-        let left = of_sandbox(mark, root);
+        let left = in_sandbox(mark, root);
         for process in &left {
             _ = nix::sys::signal::kill(Pid::from_raw(process.pid), Signal::SIGKILL); // it may have ended meanwhile
         }

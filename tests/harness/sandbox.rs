@@ -30,7 +30,7 @@ const GIT_CONFIG: &str = "[user]\n\tname = Sandbox\n\temail = sandbox@example.in
                           [init]\n\tdefaultBranch = main\n[maintenance]\n\tauto = false\n";
 
 /// A proxy that refuses every connection.
-const NO_WAY_OUT: &str = "http://127.0.0.1:9";
+const CLOSED_PROXY: &str = "http://127.0.0.1:9";
 
 /// One test's part of the machine. Dropping it ends every process in it and removes it.
 pub struct Sandbox {
@@ -183,11 +183,11 @@ impl Sandbox {
     /// The real `ralph` in the project. The project's own files are trusted: the test has written them.
     pub fn ralph<I: IntoIterator<Item: AsRef<OsStr>>>(&self, args: I) -> Program {
         let has_files = self.project().join(".ralph").symlink_metadata().is_ok();
-        self.wary_ralph(has_files.then_some("--trust-project")).args(args)
+        self.untrusting_ralph(has_files.then_some("--trust-project")).args(args)
     }
 
     /// As [`Sandbox::ralph`], but the project's own files are not trusted.
-    pub fn wary_ralph<I: IntoIterator<Item: AsRef<OsStr>>>(&self, args: I) -> Program {
+    pub fn untrusting_ralph<I: IntoIterator<Item: AsRef<OsStr>>>(&self, args: I) -> Program {
         self.program(env!("CARGO_BIN_EXE_ralph")).args(args)
     }
 
@@ -259,7 +259,7 @@ impl Sandbox {
 
     /// The sandbox's running processes, including detached descendants.
     pub fn processes(&self) -> Vec<Process> {
-        processes::of_sandbox(&self.mark, &self.path)
+        processes::in_sandbox(&self.mark, &self.path)
     }
 
     #[track_caller]
@@ -305,8 +305,8 @@ impl Sandbox {
             ("GIT_CONFIG_NOSYSTEM", "1".into()),
             ("STANDIN_KEY", "sk-stand-in".into()),
             // Agents ask for updates, plugins and catalogs even if told not to: no server answers at this address.
-            ("HTTP_PROXY", NO_WAY_OUT.into()),
-            ("HTTPS_PROXY", NO_WAY_OUT.into()),
+            ("HTTP_PROXY", CLOSED_PROXY.into()),
+            ("HTTPS_PROXY", CLOSED_PROXY.into()),
             ("NO_PROXY", "127.0.0.1,localhost".into()),
             (MARK, self.mark.as_str().into()),
         ];

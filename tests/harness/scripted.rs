@@ -22,7 +22,7 @@ work() {
 }
 # Prints the line that claims the end.
 promise() { printf '%s\n' "$prompt" | grep -o '<promise>[^<]*</promise>' | head -n 1; }
-# Waits until the file is there that `Sandbox::let_go` makes.
+# Waits until the file is there that `Sandbox::release` makes.
 await() { "$FAKE_AGENT" "wait-file $HOME/$1"; }
 # Signals of `ralph-jsonl`.
 said() { printf '{"type":"said","text":"%s"}\n' "$1"; }
@@ -83,11 +83,11 @@ impl Script {
     }
 
     /// Declares a live channel over ACP; `command` is run for it instead of the script.
-    pub fn live_by(self, command: &'static str) -> Script {
+    pub fn with_acp_command(self, command: &'static str) -> Script {
         self.live_over("acp", command)
     }
 
-    /// As [`Script::live_by`], over another protocol.
+    /// As [`Script::with_acp_command`], over another protocol.
     pub fn live_over(mut self, protocol: &'static str, command: &'static str) -> Script {
         self.live = Some((protocol, command));
         self
@@ -165,7 +165,7 @@ impl Sandbox {
     }
 
     /// Releases a script that waits with `await NAME`.
-    pub fn let_go(&self, name: &str) {
+    pub fn release(&self, name: &str) {
         fs::write(self.home().join(name), "").expect("a file of the sandbox");
     }
 

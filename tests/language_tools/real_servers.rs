@@ -196,7 +196,7 @@ fn all_questions_are_answered_by_real_servers_which_stay_for_the_next_iteration_
 
     let before = servers(&sandbox);
     assert!(before.len() >= 2, "{before:?}");
-    sandbox.let_go("go-1");
+    sandbox.release("go-1");
     running.wait_for_record(SOON, crate::loop_behaviour::said("ready 2"));
     let warm = Instant::now();
     answers(
@@ -265,7 +265,7 @@ fn the_compiler_of_typescript_7_says_what_is_wrong_when_it_is_asked() {
         at,
         &["src/area.ts:1:17: export function area"],
     );
-    sandbox.let_go("go");
+    sandbox.release("go");
     running.wait(SOON);
     sandbox.assert_nothing_runs();
 }
@@ -321,7 +321,7 @@ fn code_is_found_and_changed_by_its_syntax_and_what_is_not_installed_is_not_offe
         let (text, refused) = call(&sandbox, "ast_search", &arguments);
         assert!(refused && text.contains(why), "{arguments}: {text}");
     }
-    sandbox.let_go("go");
+    sandbox.release("go");
     running.wait(SOON);
     sandbox.assert_nothing_runs();
 }

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Source, branches, first_word, packages, uncommented};
+use super::{SourceFile, branches, first_word, packages, uncommented};
 
 /// Circular pairs of file and module that are allowed, each with the reason.
 const CIRCLES: &[(&str, &str, &str)] = &[
@@ -44,13 +44,13 @@ const SCATTERED: &[(&str, &str)] = &[
 
 /// A written path, and the name that a `use` gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Named {
+struct ImportedName {
     path: Vec<String>,
     name: String,
 }
 
 /// Which files name which others.
-struct Files {
+struct ModuleGraph {
     /// The module that the root of the package is; empty if it holds several.
     root: &'static str,
     modules: BTreeSet<String>,
@@ -62,9 +62,9 @@ struct Files {
     types: BTreeSet<(String, String)>,
 }
 
-impl Files {
-    fn of(sources: &[Source]) -> Files {
-        let mut files = Files {
+impl ModuleGraph {
+    fn from_sources(sources: &[SourceFile]) -> ModuleGraph {
+        let mut files = ModuleGraph {
             root: sources.first().map_or("", |source| source.root),
             modules: sources.iter().map(|source| source.module.clone()).collect(),
             known: BTreeMap::new(),
@@ -227,7 +227,7 @@ fn uses(code: &str) -> (Vec<(bool, String)>, String) {
 }
 
 /// Every path of a `use` tree.
-fn leaves(prefix: &[String], tree: &str) -> Vec<Named> {
+fn leaves(prefix: &[String], tree: &str) -> Vec<ImportedName> {
     let (path, below) = match tree.split_once('{') {
         Some((path, below)) => (path, Some(below)),
         None => (tree, None),
@@ -248,7 +248,7 @@ fn leaves(prefix: &[String], tree: &str) -> Vec<Named> {
         path.pop();
     }
     let name = alias.or(path.last().map(String::as_str)).unwrap_or_default().to_owned();
-    vec![Named { path, name }]
+    vec![ImportedName { path, name }]
 }
 
 /// Every path of two or more segments in `code`, except in visibility modifiers.
@@ -321,7 +321,7 @@ fn no_file_names_one_that_leads_back_to_it() {
 fn the_inherent_methods_of_a_type_live_in_one_file() {
     let mut places: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for sources in packages() {
-        let files = Files::of(&sources);
+        let files = ModuleGraph::from_sources(&sources);
         for source in &sources {
             for name in inherent_types(&uncommented(&source.code)) {
                 let module = source.module.split('/').map(str::to_owned);
@@ -347,7 +347,7 @@ fn the_inherent_methods_of_a_type_live_in_one_file() {
 
 #[test]
 fn a_circle_is_found_through_re_exports_and_aliases() {
-    let source = |module: &str, code: &str| Source {
+    let source = |module: &str, code: &str| SourceFile {
         module: module.to_owned(),
         root: "",
         code: code.to_owned(),
@@ -365,7 +365,7 @@ fn a_circle_is_found_through_re_exports_and_aliases() {
         ),
         source("room/alone", "use super::{Low, top};"),
     ];
-    let files = Files::of(&sources);
+    let files = ModuleGraph::from_sources(&sources);
     assert_eq!(files.circular(), [("room/high", "room/low"), ("room/low", "room/high")]);
     assert!(
         files

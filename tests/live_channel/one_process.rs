@@ -27,15 +27,15 @@ use crate::{
 };
 
 /// A running `opencode acp`. Dropping it ends the process.
-struct Served {
+struct AcpProcess {
     child: Child,
     input: ChildStdin,
     lines: Receiver<Vec<u8>>,
     cwd: String,
 }
 
-impl Served {
-    fn start(sandbox: &Sandbox) -> Option<Served> {
+impl AcpProcess {
+    fn start(sandbox: &Sandbox) -> Option<AcpProcess> {
         let program = sandbox.program(agents::program("opencode")?).args(["acp"]);
         let mut command = Command::new(program.command().get_program());
         command.args(program.command().get_args()).env_clear();
@@ -56,7 +56,7 @@ impl Served {
                 _ = sender.send([&line[..], b"\n"].concat()); // the test is over
             }
         });
-        Some(Served {
+        Some(AcpProcess {
             input: child.stdin.take().expect("a pipe"),
             child,
             lines,
@@ -126,7 +126,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for AcpProcess {
     fn drop(&mut self) {
         _ = self.child.kill(); // it may have ended
         _ = self.child.wait();
@@ -155,7 +155,7 @@ fn fifty_messages_at_the_very_end_of_a_turn_of_opencode_are_neither_lost_nor_dou
     // to pay.
     sandbox.set_variable(COLLECT_GARBAGE, "1");
     sandbox.set_variable(OPTIMIZE, "1");
-    let Some(mut served) = Served::start(&sandbox) else {
+    let Some(mut served) = AcpProcess::start(&sandbox) else {
         return;
     };
     let mut answers = Vec::new();

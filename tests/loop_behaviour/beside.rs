@@ -3,14 +3,14 @@
 use ralph_core::event::StopReason;
 
 use super::{outcomes, reason, said};
-use crate::harness::in_process::{Agent, Project};
+use crate::harness::in_process::{FunctionAgent, LoopProject};
 
 #[tokio::test(start_paused = true)]
 async fn two_loops_in_one_process_know_nothing_of_each_other() {
-    let [one, other] = [Project::new(), Project::new()];
+    let [one, other] = [LoopProject::new(), LoopProject::new()];
     one.plan(2);
     other.plan(3);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         turn.said("ready");
         turn.wait_for("go").await;
         turn.work();
@@ -25,7 +25,7 @@ async fn two_loops_in_one_process_know_nothing_of_each_other() {
     first.interrupt().await;
     let stopped = first.wait().await;
     assert_eq!(*reason(&stopped.records()), StopReason::Interrupted);
-    other.let_go("go");
+    other.release("go");
     let finished = second.wait().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(outcomes(&finished.records()).len(), 3);

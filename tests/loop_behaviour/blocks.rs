@@ -5,16 +5,16 @@ use ralph_core::event::{Event, SteeringKind, StopReason, StopRequest, UserComman
 use super::{reason, said};
 use crate::harness::{
     SOON, events,
-    in_process::{Agent, Project},
+    in_process::{FunctionAgent, LoopProject},
 };
 
 const BLOCKED: &str = "---RALPH_STATUS---\nSTATUS: BLOCKED\nREASON: Which key do I use?\n---END_RALPH_STATUS---";
 
 #[tokio::test(start_paused = true)]
 async fn a_message_answers_a_blocked_task_which_is_then_worked_on_again() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(2);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         match turn.n {
             1 => return turn.over(BLOCKED),
             2 => {
@@ -34,7 +34,7 @@ async fn a_message_answers_a_blocked_task_which_is_then_worked_on_again() {
         "{second}"
     );
     running.steer(SteeringKind::Next, "the blue one").await;
-    project.let_go("go");
+    project.release("go");
     let finished = running.wait().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let records = finished.records();
@@ -52,9 +52,9 @@ async fn a_message_answers_a_blocked_task_which_is_then_worked_on_again() {
 
 #[tokio::test(start_paused = true)]
 async fn without_an_answer_the_others_go_on_and_the_end_is_the_question() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(3);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         if turn.n == 2 {
             return turn.over(BLOCKED);
         }
@@ -76,10 +76,10 @@ async fn without_an_answer_the_others_go_on_and_the_end_is_the_question() {
 async fn the_plain_line_that_the_prompt_asks_for_blocks_with_any_agent() {
     const WORDS: &str = "I looked everywhere.\nRALPH BLOCKED: Which key do I use?";
     for agent in [
-        Agent::terminal(|turn| async move { turn.print(&format!("{WORDS}\n")) }),
-        Agent::jsonl(|turn| async move { turn.over(WORDS) }),
+        FunctionAgent::terminal(|turn| async move { turn.print(&format!("{WORDS}\n")) }),
+        FunctionAgent::jsonl(|turn| async move { turn.over(WORDS) }),
     ] {
-        let project = Project::new();
+        let project = LoopProject::new();
         project.plan(1);
         let finished = project.looping(&agent).run().await;
         assert_eq!(finished.code(), Some(8), "{finished:?}");
@@ -91,9 +91,9 @@ async fn the_plain_line_that_the_prompt_asks_for_blocks_with_any_agent() {
 
 #[tokio::test(start_paused = true)]
 async fn who_is_blocked_is_not_done_though_every_box_is_ticked() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         turn.work();
         turn.over(BLOCKED);
     });
@@ -103,9 +103,9 @@ async fn who_is_blocked_is_not_done_though_every_box_is_ticked() {
 
 #[tokio::test(start_paused = true)]
 async fn a_blocked_run_that_nobody_watches_is_answered_by_steer_and_resumed() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         if turn.n == 1 {
             return turn.over(BLOCKED);
         }
@@ -139,9 +139,9 @@ async fn a_blocked_run_that_nobody_watches_is_answered_by_steer_and_resumed() {
 
 #[tokio::test(start_paused = true)]
 async fn each_question_of_a_blocked_run_is_answered_by_its_number_after_the_end_and_told_once() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(2);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         if turn.n <= 2 {
             return turn.over(BLOCKED);
         }
@@ -176,7 +176,7 @@ async fn each_question_of_a_blocked_run_is_answered_by_its_number_after_the_end_
 
 #[tokio::test(start_paused = true)]
 async fn a_message_for_a_run_that_was_stopped_is_queued_and_one_for_no_run_is_refused() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
     let nowhere = project.ralph(["steer", "hello"]).run(SOON);
     assert_eq!(nowhere.code(), Some(1), "{nowhere:?}");
@@ -184,7 +184,7 @@ async fn a_message_for_a_run_that_was_stopped_is_queued_and_one_for_no_run_is_re
         nowhere.stderr.contains("no runs in this project yet") && nowhere.stderr.contains("\nhint: "),
         "{nowhere:?}"
     );
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         turn.said("ready");
         if turn.n == 1 {
             turn.hang().await;
@@ -205,9 +205,9 @@ async fn a_message_for_a_run_that_was_stopped_is_queued_and_one_for_no_run_is_re
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_used_up_a_limit_takes_no_message_and_says_what_does() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(2);
-    let finished = project.looping(&Agent::worker()).max_iterations(1).run().await;
+    let finished = project.looping(&FunctionAgent::worker()).max_iterations(1).run().await;
     assert_eq!(finished.code(), Some(6), "{finished:?}");
     let steered = project.ralph(["steer", "more"]).run(SOON);
     assert_eq!(steered.code(), Some(1), "{steered:?}");

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{reason, said, started};
 use crate::harness::{
     SOON, events,
-    in_process::{Agent, Project},
+    in_process::{FunctionAgent, LoopProject},
 };
 
 /// The transitions of the breaker, in order.
@@ -21,7 +21,7 @@ fn moves(records: &[Record]) -> Vec<BreakerState> {
 
 /// The output of `ralph status` without a running loop.
 #[track_caller]
-fn status(project: &Project) -> String {
+fn status(project: &LoopProject) -> String {
     let status = project.ralph(["status"]).run(SOON);
     assert_eq!(status.code(), Some(0), "{status:?}");
     status.stdout
@@ -29,9 +29,9 @@ fn status(project: &Project) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn half_open_it_tells_the_agent_and_progress_closes_it() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         if turn.n < 5 {
             return turn.over("Nothing.");
         }
@@ -48,9 +48,9 @@ async fn half_open_it_tells_the_agent_and_progress_closes_it() {
 
 #[tokio::test(start_paused = true)]
 async fn a_box_or_a_new_tree_closes_a_half_open_breaker() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(2);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         match turn.n {
             4 => turn.write("notes", "something new"),
             5 | 6 => turn.work(),
@@ -68,8 +68,8 @@ async fn a_box_or_a_new_tree_closes_a_half_open_breaker() {
 
 #[tokio::test(start_paused = true)]
 async fn resetting_it_while_a_loop_runs_begins_the_count_anew_and_status_shows_both() {
-    let project = Project::new();
-    let agent = Agent::jsonl(|turn| async move {
+    let project = LoopProject::new();
+    let agent = FunctionAgent::jsonl(|turn| async move {
         if turn.n == 4 {
             turn.said("ready");
             turn.wait_for("go").await;
@@ -85,7 +85,7 @@ async fn resetting_it_while_a_loop_runs_begins_the_count_anew_and_status_shows_b
     assert_eq!(running.status().await.breaker.state, BreakerState::Closed);
     let again = running.command(UserCommand::ResetCircuit).await;
     assert!(again.is_err(), "{again:?}");
-    project.let_go("go");
+    project.release("go");
     let finished = running.wait().await;
     assert_eq!(finished.code(), Some(7), "{finished:?}");
     let records = finished.records();
@@ -110,9 +110,9 @@ async fn resetting_it_while_a_loop_runs_begins_the_count_anew_and_status_shows_b
 
 #[tokio::test(start_paused = true)]
 async fn failures_wait_once_before_the_last_try_and_a_reset_ends_that_wait() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         if turn.n < 11 {
             return turn.failed(&json!({"kind": "other"}), "broken");
         }
@@ -146,8 +146,8 @@ async fn failures_wait_once_before_the_last_try_and_a_reset_ends_that_wait() {
 
 #[tokio::test(start_paused = true)]
 async fn where_no_loop_runs_there_is_nothing_to_reset_but_in_a_run_that_was_cut_off() {
-    let project = Project::new();
-    let agent = Agent::jsonl(|turn| async move {
+    let project = LoopProject::new();
+    let agent = FunctionAgent::jsonl(|turn| async move {
         if turn.n == 5 {
             turn.said("ready");
             turn.hang().await;
@@ -180,9 +180,9 @@ async fn where_no_loop_runs_there_is_nothing_to_reset_but_in_a_run_that_was_cut_
 
 #[tokio::test(start_paused = true)]
 async fn without_git_it_goes_by_the_files_themselves() {
-    let idle = Agent::jsonl(|turn| async move { turn.over("ok") });
+    let idle = FunctionAgent::jsonl(|turn| async move { turn.over("ok") });
     // Changing only a file that existed before is no progress, however often it changes.
-    let toggling = Agent::jsonl(|turn| async move {
+    let toggling = FunctionAgent::jsonl(|turn| async move {
         let file = turn.project().join("t");
         if std::fs::remove_file(&file).is_err() {
             turn.write("t", "t\n");
@@ -190,7 +190,7 @@ async fn without_git_it_goes_by_the_files_themselves() {
         turn.over("ok");
     });
     for (name, agent, iterations) in [("idle", idle, 6), ("toggling", toggling, 7)] {
-        let project = Project::new();
+        let project = LoopProject::new();
         let finished = project.looping(&agent).max_iterations(20).run().await;
         assert_eq!(finished.code(), Some(7), "{name}: {finished:?}");
         let records = finished.records();

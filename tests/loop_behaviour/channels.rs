@@ -14,14 +14,14 @@ const REFUSES: &str = "echo \"error: unexpected argument 'acp' found\" >&2; exit
 fn outdated() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.plan(1);
-    sandbox.install(&Script::jsonl("said working; work; over Done.").live_by(REFUSES));
+    sandbox.install(&Script::jsonl("said working; work; over Done.").with_acp_command(REFUSES));
     sandbox
 }
 
 #[test]
 fn an_installed_version_without_a_live_channel_is_run_one_way_and_says_so_on_the_screen() {
     let sandbox = outdated();
-    let script = Script::jsonl("said working; work; over Done.").live_by(REFUSES);
+    let script = Script::jsonl("said working; work; over Done.").with_acp_command(REFUSES);
     let mut terminal = watching(&sandbox, &script);
     terminal.sees("1 of 1 task ");
     terminal.sees("script (one-way)");

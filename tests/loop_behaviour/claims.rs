@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{notices, reason};
 use crate::harness::{
     SOON, Sandbox, Script, events,
-    in_process::{Agent, Finished, Project},
+    in_process::{FinishedLoop, FunctionAgent, LoopProject},
 };
 
 /// A plan without tasks and without anything that can be checked.
@@ -29,15 +29,15 @@ fn refusals(records: &[Record]) -> usize {
         .count()
 }
 
-async fn ran(project: &Project, agent: &Agent) -> Finished {
+async fn ran(project: &LoopProject, agent: &FunctionAgent) -> FinishedLoop {
     let finished = project.looping(agent).max_iterations(5).run().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     finished
 }
 
 /// An agent that works on a task and then creates the file that claims the end.
-fn leaving_the_done_file() -> Agent {
-    Agent::terminal(|turn| async move {
+fn leaving_the_done_file() -> FunctionAgent {
+    FunctionAgent::terminal(|turn| async move {
         turn.work();
         turn.write(".ralph-done", "");
     })
@@ -45,7 +45,7 @@ fn leaving_the_done_file() -> Agent {
 
 #[tokio::test(start_paused = true)]
 async fn a_done_file_with_open_tasks_is_refused_and_the_next_prompt_says_why() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let records = ran(&project, &leaving_the_done_file()).await.records();
     assert_eq!(
         claims(&records),
@@ -73,9 +73,9 @@ fn the_done_file_of_an_agent_is_taken_away_and_the_tree_is_clean() {
 
 #[tokio::test(start_paused = true)]
 async fn a_done_file_that_was_there_at_start_claims_nothing_and_is_said_to_be_removed() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.write(".ralph-done", "from yesterday");
-    let records = ran(&project, &Agent::worker()).await.records();
+    let records = ran(&project, &FunctionAgent::worker()).await.records();
     assert_eq!(claims(&records), [(2, Claim::PlanComplete)]);
     let said = notices(&records)
         .iter()
@@ -86,16 +86,16 @@ async fn a_done_file_that_was_there_at_start_claims_nothing_and_is_said_to_be_re
 
 #[tokio::test(start_paused = true)]
 async fn a_directory_in_place_of_the_done_file_claims_nothing() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.write(".ralph-done/file", "");
-    let records = ran(&project, &Agent::worker()).await.records();
+    let records = ran(&project, &FunctionAgent::worker()).await.records();
     assert_eq!(claims(&records), [(2, Claim::PlanComplete)]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_promise_in_the_final_message_is_a_claim() {
-    let project = Project::new();
-    let agent = Agent::jsonl(|turn| async move {
+    let project = LoopProject::new();
+    let agent = FunctionAgent::jsonl(|turn| async move {
         turn.work();
         turn.over(&format!("All is well.\n{}", turn.promise()));
     });
@@ -109,8 +109,8 @@ async fn a_promise_in_the_final_message_is_a_claim() {
 
 #[tokio::test(start_paused = true)]
 async fn a_promise_in_an_earlier_message_or_in_a_tools_output_is_no_claim() {
-    let project = Project::new();
-    let agent = Agent::jsonl(|turn| async move {
+    let project = LoopProject::new();
+    let agent = FunctionAgent::jsonl(|turn| async move {
         turn.work();
         let promise = turn.promise();
         turn.said(&promise);
@@ -123,8 +123,8 @@ async fn a_promise_in_an_earlier_message_or_in_a_tools_output_is_no_claim() {
 
 #[tokio::test(start_paused = true)]
 async fn a_promise_on_the_last_line_of_a_terminal_is_a_claim_and_one_above_it_is_not() {
-    let project = Project::new();
-    let agent = Agent::terminal(|turn| async move {
+    let project = LoopProject::new();
+    let agent = FunctionAgent::terminal(|turn| async move {
         turn.work();
         turn.print(&format!("{}\n", turn.promise()));
         if turn.n == 1 {
@@ -137,16 +137,16 @@ async fn a_promise_on_the_last_line_of_a_terminal_is_a_claim_and_one_above_it_is
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_repeats_its_prompt_claims_nothing() {
-    let terminal = Agent::terminal(|turn| async move {
+    let terminal = FunctionAgent::terminal(|turn| async move {
         turn.work();
         turn.print(&format!("{}\n", turn.prompt));
     });
-    let jsonl = Agent::jsonl(|turn| async move {
+    let jsonl = FunctionAgent::jsonl(|turn| async move {
         turn.work();
         turn.over(&turn.prompt);
     });
     for (name, agent) in [("terminal", terminal), ("ralph-jsonl", jsonl)] {
-        let project = Project::new();
+        let project = LoopProject::new();
         let records = ran(&project, &agent).await.records();
         assert_eq!(claims(&records), [(2, Claim::PlanComplete)], "{name}");
         assert!(
@@ -158,9 +158,9 @@ async fn an_agent_that_repeats_its_prompt_claims_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn the_promise_of_an_earlier_run_claims_nothing() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let first = Arc::new(Mutex::new(None));
-    let agent = Agent::terminal(move |turn| {
+    let agent = FunctionAgent::terminal(move |turn| {
         let first = Arc::clone(&first);
         async move {
             turn.work();
@@ -176,8 +176,8 @@ async fn the_promise_of_an_earlier_run_claims_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn the_users_own_promise_counts_in_its_tag_only() {
-    let project = Project::new();
-    let agent = Agent::terminal(|turn| async move {
+    let project = LoopProject::new();
+    let agent = FunctionAgent::terminal(|turn| async move {
         turn.work();
         turn.print(match turn.n {
             1 => "COMPLETE\n",
@@ -194,8 +194,8 @@ async fn the_users_own_promise_counts_in_its_tag_only() {
 
 #[tokio::test(start_paused = true)]
 async fn a_promise_of_an_agent_that_failed_is_no_claim() {
-    let project = Project::new();
-    let agent = Agent::terminal(|turn| async move {
+    let project = LoopProject::new();
+    let agent = FunctionAgent::terminal(|turn| async move {
         turn.work();
         turn.print(&format!("{}\n", turn.promise()));
         if turn.n != 2 {
@@ -208,8 +208,8 @@ async fn a_promise_of_an_agent_that_failed_is_no_claim() {
 
 #[tokio::test(start_paused = true)]
 async fn the_last_box_ticked_by_a_session_that_was_cut_off_is_looked_at_once_more() {
-    let project = Project::new();
-    let agent = Agent::terminal(|turn| async move {
+    let project = LoopProject::new();
+    let agent = FunctionAgent::terminal(|turn| async move {
         turn.work();
         if turn.n == 2 {
             turn.exits(Exit::Code { code: 1 });
@@ -226,9 +226,9 @@ async fn the_last_box_ticked_by_a_session_that_was_cut_off_is_looked_at_once_mor
 
 #[tokio::test(start_paused = true)]
 async fn a_plan_without_tasks_and_goals_is_done_when_the_same_is_claimed_in_two_iterations_running() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.write("PLAN.md", DESCRIPTION);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         turn.write("f", &turn.n.to_string());
         match turn.n {
             2 | 4 | 5 => turn.over(&turn.promise()),
@@ -256,9 +256,9 @@ fn block(lines: &str) -> String {
 }
 
 /// An agent that finishes the only task with the message `words`, and claims the end in all later iterations.
-fn content_later(words: &str) -> Agent {
+fn content_later(words: &str) -> FunctionAgent {
     let words = words.to_owned();
-    Agent::jsonl(move |turn| {
+    FunctionAgent::jsonl(move |turn| {
         let words = words.clone();
         async move {
             if turn.n > 1 {
@@ -284,7 +284,7 @@ async fn an_explicit_not_done_refuses_the_end_though_every_box_is_ticked() {
             "the README is missing",
         ),
     ] {
-        let project = Project::new();
+        let project = LoopProject::new();
         project.plan(1);
         let records = ran(&project, &content_later(&words)).await.records();
         assert_eq!(
@@ -323,9 +323,9 @@ fn goals_are_not_run_for_an_agent_that_says_that_it_is_not_done() {
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_says_not_done_for_ever_is_stopped_by_the_breaker() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         if turn.n == 1 {
             turn.work();
         }
@@ -337,9 +337,9 @@ async fn an_agent_that_says_not_done_for_ever_is_stopped_by_the_breaker() {
 
 #[tokio::test(start_paused = true)]
 async fn ten_points_believe_the_first_claim_where_nothing_proves_it() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.write("PLAN.md", DESCRIPTION);
-    let agent = Agent::jsonl(|turn| async move { turn.over(&turn.promise()) });
+    let agent = FunctionAgent::jsonl(|turn| async move { turn.over(&turn.promise()) });
     let looping = project.looping(&agent).promise("PRETTY");
     let finished = looping
         .with(|settings| settings.completion.min_confidence = 10)
@@ -351,9 +351,9 @@ async fn ten_points_believe_the_first_claim_where_nothing_proves_it() {
 
 #[tokio::test(start_paused = true)]
 async fn sixty_points_want_the_agents_word_besides_the_boxes() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         if turn.n > 1 {
             return turn.over(&turn.promise());
         }

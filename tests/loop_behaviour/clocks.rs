@@ -5,13 +5,13 @@ use std::time::Duration;
 use ralph_core::event::{Event, Outcome};
 
 use super::{outcomes, said};
-use crate::harness::in_process::{Agent, Project};
+use crate::harness::in_process::{FunctionAgent, LoopProject};
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_is_not_called_idle_for_the_time_in_which_ralph_was_stopped() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         turn.said("ready");
         turn.wait_for("go").await;
         turn.work();
@@ -32,7 +32,7 @@ async fn an_agent_is_not_called_idle_for_the_time_in_which_ralph_was_stopped() {
         matches!(moved.event, Event::ClockMoved { gap_ms } if gap_ms > 4_000),
         "{moved:?}"
     );
-    project.let_go("go");
+    project.release("go");
     let finished = running.wait().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let records = finished.records();

@@ -169,7 +169,7 @@ fn a_run_that_goes_on_gets_more_of_what_it_may_use_and_nothing_else() {
     let told = "the limit of the run is now 3 iterations, counted from its beginning\n";
     assert_eq!((more.code(), more.stdout.as_str()), (Some(0), told), "{more:?}");
     for n in 1..=3 {
-        sandbox.let_go(&format!("go-{n}"));
+        sandbox.release(&format!("go-{n}"));
     }
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
@@ -203,7 +203,7 @@ fn of_two_that_continue_a_run_at_once_one_does_and_the_other_is_told() {
     let loser = wait_until(SOON, "the end of one", || {
         both.iter_mut().position(|one| one.ends_within(Duration::ZERO))
     });
-    sandbox.let_go("go");
+    sandbox.release("go");
     let [first, second] = both;
     let (loser, winner) = match loser {
         0 => (first, second),

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{outcomes, said};
 use crate::harness::{
     SOON, events,
-    in_process::{Agent, Project, Running, Turn, while_time_stands},
+    in_process::{AgentTurn, FunctionAgent, LoopProject, RunningLoop, while_time_stands},
     wait_until,
 };
 
@@ -31,12 +31,12 @@ fn goal(command: String) -> impl FnOnce(&mut Settings) {
     move |settings| settings.goals = vec![goal]
 }
 
-fn use_tool(turn: &Turn) {
+fn use_tool(turn: &AgentTurn) {
     turn.signal(&json!({"type": "tool-started", "call": "1", "tool": "Bash", "input": "make"}));
     turn.signal(&json!({"type": "tool-ended", "call": "1", "tool": "Bash", "ok": true, "output": ""}));
 }
 
-fn edit(turn: &Turn, text: &str) {
+fn edit(turn: &AgentTurn, text: &str) {
     turn.write("a.txt", text);
     use_tool(turn);
 }
@@ -54,7 +54,7 @@ fn checks(records: &[Record]) -> Vec<(bool, usize, bool)> {
 }
 
 /// Waits for words of the agent before any time passes.
-async fn says(running: &Running, words: &'static str) {
+async fn says(running: &RunningLoop, words: &'static str) {
     running
         .wait_for_processes(Duration::ZERO, move |records| events(records).any(said(words)))
         .await;
@@ -66,12 +66,12 @@ fn is_there(path: &Path) -> Option<()> {
 
 #[tokio::test(start_paused = true)]
 async fn a_goal_that_fails_after_an_edit_is_told_to_the_running_turn_and_so_is_that_it_passes_again() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         edit(&turn, "bad\n");
         turn.said("edited");
-        let failed = turn.hears(1).await;
+        let failed = turn.wait_for_messages(1).await;
         assert!(
             failed.contains("lint did not pass") && failed.contains("no good"),
             "{failed}"
@@ -82,7 +82,7 @@ async fn a_goal_that_fails_after_an_edit_is_told_to_the_running_turn_and_so_is_t
         turn.wait_for("mend").await;
         edit(&turn, "good");
         turn.said("mended");
-        assert!(turn.hears(2).await.contains("`lint` passes again"));
+        assert!(turn.wait_for_messages(2).await.contains("`lint` passes again"));
         turn.wait_for("end").await;
         turn.work();
         turn.over(&turn.promise());
@@ -96,7 +96,7 @@ async fn a_goal_that_fails_after_an_edit_is_told_to_the_running_turn_and_so_is_t
             .wait_for_processes(QUIET, move |records| checks(records).len() == number)
             .await;
         if number == 2 {
-            project.let_go("mend");
+            project.release("mend");
         }
     }
     let view = RunView::of(&running.records());
@@ -105,7 +105,7 @@ async fn a_goal_that_fails_after_an_edit_is_told_to_the_running_turn_and_so_is_t
         "{:?}",
         view.goals
     );
-    project.let_go("end");
+    project.release("end");
     let is_checked = |event: &Event| matches!(event, Event::GoalChecked { .. });
     running
         .wait_for_processes(Duration::ZERO, move |records| events(records).any(is_checked))
@@ -120,9 +120,9 @@ async fn a_goal_that_fails_after_an_edit_is_told_to_the_running_turn_and_so_is_t
 
 #[tokio::test(start_paused = true)]
 async fn what_still_fails_when_the_turn_is_over_is_in_the_next_prompt_of_an_agent_without_messages() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(2);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         if turn.n == 1 {
             edit(&turn, "bad");
             turn.said("edited");
@@ -137,7 +137,7 @@ async fn what_still_fails_when_the_turn_is_over_is_in_the_next_prompt_of_an_agen
     running
         .wait_for_processes(QUIET, |records| checks(records) == [(false, 1, false)])
         .await;
-    project.let_go("end");
+    project.release("end");
     let finished = running.wait().await;
     let prompt = project.prompt(2);
     assert!(
@@ -150,12 +150,12 @@ async fn what_still_fails_when_the_turn_is_over_is_in_the_next_prompt_of_an_agen
 
 #[tokio::test(start_paused = true)]
 async fn edits_while_the_goals_run_lead_to_one_more_run_and_the_end_of_the_turn_ends_them() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(2);
     let home = project.home();
     let [hold, begun, count] = ["hold", "begun", "count"].map(|name| home.join(name));
     std::fs::write(&hold, "").expect("a file");
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         if turn.n == 1 {
             edit(&turn, "0");
             turn.said("edited");
@@ -175,7 +175,7 @@ async fn edits_while_the_goals_run_lead_to_one_more_run_and_the_end_of_the_turn_
     says(&running, "edited").await;
     let path = begun.clone();
     while_time_stands(QUIET, "a goal", move || is_there(&path)).await;
-    project.let_go("more");
+    project.release("more");
     says(&running, "edited more").await;
     std::fs::remove_file(&hold).expect("what holds the goal");
     running
@@ -185,7 +185,7 @@ async fn edits_while_the_goals_run_lead_to_one_more_run_and_the_end_of_the_turn_
     std::fs::write(&hold, "").expect("a file");
     let path = begun.clone();
     while_time_stands(QUIET, "another run of the goal", move || is_there(&path)).await;
-    project.let_go("end");
+    project.release("end");
     let finished = running.wait().await;
     assert_eq!(
         checks(&finished.records()),
@@ -201,8 +201,8 @@ async fn edits_while_the_goals_run_lead_to_one_more_run_and_the_end_of_the_turn_
 
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_changes_nothing_runs_no_goal() {
-    let project = Project::new();
-    let agent = Agent::jsonl(|turn| async move {
+    let project = LoopProject::new();
+    let agent = FunctionAgent::jsonl(|turn| async move {
         for _ in 0..20 {
             use_tool(&turn);
             tokio::time::sleep(QUIET).await;

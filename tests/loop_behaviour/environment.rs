@@ -162,7 +162,7 @@ fn a_run_goes_on_when_no_thread_is_to_be_had() {
         .args(["--nproc=1:1", "--pid", &running.pid().to_string()])
         .run(SOON);
     assert_eq!(limited.code(), Some(0), "{limited:?}");
-    sandbox.let_go("go");
+    sandbox.release("go");
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(outcomes(&finished.records()), [&Outcome::Completed]);

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{outcomes, reason};
 use crate::harness::{
     SOON, Sandbox, Script, events,
-    in_process::{Agent, Project},
+    in_process::{FunctionAgent, LoopProject},
     write_program,
 };
 
@@ -38,9 +38,9 @@ const HOUR_MS: u64 = 60 * 60 * 1000;
 
 #[tokio::test(start_paused = true)]
 async fn waits_after_failures_double_up_to_their_limit_and_success_starts_them_anew() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(2);
-    let agent = Agent::terminal(|turn| async move {
+    let agent = FunctionAgent::terminal(|turn| async move {
         match turn.n {
             5 | 7 => turn.work(),
             _ => turn.exits(FAILED),
@@ -56,9 +56,9 @@ async fn waits_after_failures_double_up_to_their_limit_and_success_starts_them_a
 
 #[tokio::test(start_paused = true)]
 async fn the_next_prompt_tells_of_a_session_that_was_cut_off() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
-    let agent = Agent::terminal(|turn| async move {
+    let agent = FunctionAgent::terminal(|turn| async move {
         match turn.n {
             1 => turn.exits(Exit::Signal { signal: 9 }),
             _ => turn.work(),
@@ -77,9 +77,9 @@ async fn the_next_prompt_tells_of_a_session_that_was_cut_off() {
 
 #[tokio::test(start_paused = true)]
 async fn resume_now_cuts_a_wait_short() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
-    let agent = Agent::terminal(|turn| async move {
+    let agent = FunctionAgent::terminal(|turn| async move {
         match turn.n {
             1 => turn.exits(FAILED),
             _ => turn.work(),
@@ -101,10 +101,10 @@ async fn resume_now_cuts_a_wait_short() {
 
 #[tokio::test(start_paused = true)]
 async fn a_rate_limit_is_waited_out_and_its_iteration_does_not_count() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
     let until_ms = project.now_ms() + 3_000;
-    let agent = Agent::jsonl(move |turn| async move {
+    let agent = FunctionAgent::jsonl(move |turn| async move {
         if turn.n == 1 {
             return turn.failed(&json!({"kind": "rate-limited", "untilMs": until_ms}), "slow down");
         }
@@ -127,8 +127,8 @@ async fn a_rate_limit_is_waited_out_and_its_iteration_does_not_count() {
 
 #[tokio::test(start_paused = true)]
 async fn a_rate_limit_without_an_end_waits_a_minute_at_least() {
-    let project = Project::new();
-    let agent = Agent::jsonl(|turn| async move {
+    let project = LoopProject::new();
+    let agent = FunctionAgent::jsonl(|turn| async move {
         turn.failed(&json!({"kind": "quota-exhausted", "untilMs": null}), "no more");
     });
     let running = project.looping(&agent).start();
@@ -147,8 +147,8 @@ async fn what_would_fail_the_same_way_again_stops_the_run_at_once_with_a_hint() 
         ("usage", 1, "ralph adapters check script"),
         ("not-installed", 4, "ralph adapters check script"),
     ] {
-        let project = Project::new();
-        let agent = Agent::jsonl(move |turn| async move { turn.failed(&json!({"kind": kind}), "it said so") });
+        let project = LoopProject::new();
+        let agent = FunctionAgent::jsonl(move |turn| async move { turn.failed(&json!({"kind": kind}), "it said so") });
         let finished = project.looping(&agent).run().await;
         assert_eq!(finished.code(), Some(code), "{kind}: {finished:?}");
         let records = finished.records();
@@ -207,8 +207,8 @@ fn a_program_that_vanishes_during_the_run_stops_it_with_code_4() {
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_always_fails_stops_at_the_limit_of_iterations() {
-    let project = Project::new();
-    let agent = Agent::terminal(|turn| async move { turn.exits(Exit::Code { code: 3 }) });
+    let project = LoopProject::new();
+    let agent = FunctionAgent::terminal(|turn| async move { turn.exits(Exit::Code { code: 3 }) });
     let finished = project.looping(&agent).max_iterations(3).run().await;
     assert_eq!(finished.code(), Some(6), "{finished:?}");
     let records = finished.records();
@@ -220,8 +220,8 @@ async fn an_agent_that_always_fails_stops_at_the_limit_of_iterations() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_always_fails_stops_at_the_limit_of_iterations() {
-    let project = Project::new();
-    let agent = Agent::jsonl(|turn| async move { turn.failed(&json!({"kind": "overloaded"}), "status 500") });
+    let project = LoopProject::new();
+    let agent = FunctionAgent::jsonl(|turn| async move { turn.failed(&json!({"kind": "overloaded"}), "status 500") });
     let finished = project.looping(&agent).max_iterations(2).run().await;
     assert_eq!(finished.code(), Some(6), "{finished:?}");
     let records = finished.records();
@@ -251,9 +251,9 @@ fn an_interrupt_ends_the_wait_of_an_hour_at_once_and_leaves_nothing_running() {
 
 #[tokio::test(start_paused = true)]
 async fn an_exit_code_0_without_the_verdict_its_dialect_promises_is_a_failure() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         if turn.n == 1 {
             return turn.said("All done!");
         }
@@ -267,9 +267,9 @@ async fn an_exit_code_0_without_the_verdict_its_dialect_promises_is_a_failure() 
 
 #[tokio::test(start_paused = true)]
 async fn a_limit_that_is_only_announced_ends_nothing() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         let until_ms = 99_999_999_999_999_u64;
         let kind = json!({"kind": "rate-limited", "untilMs": until_ms});
         turn.signal(&json!({"type": "limit-hit", "kind": kind, "untilMs": until_ms, "text": "soon"}));
@@ -283,9 +283,9 @@ async fn a_limit_that_is_only_announced_ends_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn a_denied_permission_goes_on_at_once_and_the_next_prompt_names_it() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         if turn.n == 1 {
             return turn.failed(&json!({"kind": "permission-denied"}), "rm -rf");
         }

@@ -8,20 +8,20 @@ use serde_json::json;
 use super::{notices, reason, said, started};
 use crate::harness::{
     SOON, events,
-    in_process::{Agent, Looping, Project, Running, Turn},
+    in_process::{AgentTurn, FunctionAgent, LoopProject, Looping, RunningLoop},
 };
 
 const HOUR_MS: u64 = 60 * 60 * 1000;
 
 /// Fails with a limit that ends in `for_ms` milliseconds.
-fn limited(turn: &Turn, for_ms: u64) {
+fn limited(turn: &AgentTurn, for_ms: u64) {
     let until_ms = turn.now_ms() + for_ms;
     turn.failed(&json!({"kind": "quota-exhausted", "untilMs": until_ms}), "no more");
 }
 
 /// An agent that is limited in the first iteration.
-fn limited_at_first(for_ms: u64) -> Agent {
-    Agent::jsonl(move |turn| async move {
+fn limited_at_first(for_ms: u64) -> FunctionAgent {
+    FunctionAgent::jsonl(move |turn| async move {
         if turn.n == 1 {
             return limited(&turn, for_ms);
         }
@@ -30,12 +30,12 @@ fn limited_at_first(for_ms: u64) -> Agent {
     })
 }
 
-fn broken() -> Agent {
-    Agent::jsonl(|turn| async move { turn.failed(&json!({"kind": "other"}), "broken") })
+fn broken() -> FunctionAgent {
+    FunctionAgent::jsonl(|turn| async move { turn.failed(&json!({"kind": "other"}), "broken") })
 }
 
 /// A loop with three agents; later ones stand in for those before them.
-fn looping<'a>(project: &'a Project, [first, second, third]: &[Agent; 3]) -> Looping<'a> {
+fn looping<'a>(project: &'a LoopProject, [first, second, third]: &[FunctionAgent; 3]) -> Looping<'a> {
     let second = second.clone().called("second");
     let third = third.clone().called("third");
     project.looping(first).standing_in(&second).standing_in(&third)
@@ -53,9 +53,9 @@ fn adapters(records: &[Record]) -> Vec<&str> {
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_repeats_a_limited_request_in_silence_is_replaced_long_before_the_idle_limit() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
-    let sleeping = Agent::jsonl(|turn| async move {
+    let sleeping = FunctionAgent::jsonl(|turn| async move {
         let kind = json!({"kind": "rate-limited", "untilMs": null});
         turn.signal(&json!({"type": "retrying", "attempt": 1, "of": 5, "why": "429", "kind": kind}));
         turn.hang().await;
@@ -63,7 +63,7 @@ async fn an_agent_that_repeats_a_limited_request_in_silence_is_replaced_long_bef
     let finished = project
         .looping(&sleeping)
         .standing_in(
-            &Agent::jsonl(|turn| async move {
+            &FunctionAgent::jsonl(|turn| async move {
                 turn.work();
                 turn.over("done");
             })
@@ -85,15 +85,15 @@ async fn an_agent_that_repeats_a_limited_request_in_silence_is_replaced_long_bef
     assert!((15_000..30_000).contains(&waited_ms), "{waited_ms}");
 }
 
-async fn killed_when(running: Running, seen: impl Fn(&Event) -> bool) {
+async fn killed_when(running: RunningLoop, seen: impl Fn(&Event) -> bool) {
     running.wait_for_record(seen).await;
     running.kill().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_next_adapter_works_while_the_first_is_limited_and_leaves_when_it_is_back() {
-    let project = Project::new();
-    let second = Agent::jsonl(|turn| async move {
+    let project = LoopProject::new();
+    let second = FunctionAgent::jsonl(|turn| async move {
         // One second is added for clocks that differ.
         tokio::time::sleep(Duration::from_secs(2)).await;
         turn.work();
@@ -119,8 +119,8 @@ async fn the_next_adapter_works_while_the_first_is_limited_and_leaves_when_it_is
 
 #[tokio::test(start_paused = true)]
 async fn who_is_limited_is_known_after_a_restart_and_so_is_when_it_is_over() {
-    let project = Project::new();
-    let second = Agent::jsonl(|turn| async move {
+    let project = LoopProject::new();
+    let second = FunctionAgent::jsonl(|turn| async move {
         if turn.n == 2 {
             turn.work();
             return turn.over("done");
@@ -145,9 +145,9 @@ async fn who_is_limited_is_known_after_a_restart_and_so_is_when_it_is_over() {
 
 #[tokio::test(start_paused = true)]
 async fn when_all_are_limited_the_first_that_is_back_is_waited_for_and_a_retry_asks_the_first() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
-    let limited_for = |ms| Agent::jsonl(move |turn| async move { limited(&turn, ms) });
+    let limited_for = |ms| FunctionAgent::jsonl(move |turn| async move { limited(&turn, ms) });
     let agents = [
         limited_at_first(3 * HOUR_MS),
         limited_for(HOUR_MS),

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::{outcomes, reason, said, started};
 use crate::harness::{
     SOON, Sandbox, Script, events,
-    in_process::{Agent, Project},
+    in_process::{FunctionAgent, LoopProject},
 };
 
 const HANG: &str = "exec sleep 600";
@@ -29,13 +29,13 @@ fn waiting(wanted: Wait) -> impl Fn(&Event) -> bool {
 }
 
 /// An agent that hangs in every iteration.
-fn hanging() -> Agent {
-    Agent::terminal(|turn| async move { turn.hang().await })
+fn hanging() -> FunctionAgent {
+    FunctionAgent::terminal(|turn| async move { turn.hang().await })
 }
 
 /// An agent that hangs only in the first iteration.
-fn hanging_at_first() -> Agent {
-    Agent::terminal(|turn| async move {
+fn hanging_at_first() -> FunctionAgent {
+    FunctionAgent::terminal(|turn| async move {
         if turn.n == 1 {
             turn.hang().await;
         }
@@ -45,7 +45,7 @@ fn hanging_at_first() -> Agent {
 
 #[tokio::test(start_paused = true)]
 async fn an_iteration_that_takes_too_long_is_ended_and_the_next_prompt_says_so() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
     let looping = project.looping(&hanging_at_first());
     let finished = looping
@@ -63,7 +63,7 @@ async fn an_iteration_that_takes_too_long_is_ended_and_the_next_prompt_says_so()
 
 #[tokio::test(start_paused = true)]
 async fn the_time_of_a_run_ends_the_running_iteration_and_the_exit_code_is_6() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let looping = project.looping(&hanging());
     let finished = looping
         .with(|settings| settings.limits.max_time_ms = Some(2_000))
@@ -78,9 +78,9 @@ async fn the_time_of_a_run_ends_the_running_iteration_and_the_exit_code_is_6() {
 
 #[tokio::test(start_paused = true)]
 async fn the_time_of_a_run_ends_a_pause_too() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.write(".ralph-pause", "");
-    let looping = project.looping(&Agent::worker());
+    let looping = project.looping(&FunctionAgent::worker());
     let finished = looping
         .with(|settings| settings.limits.max_time_ms = Some(300))
         .run()
@@ -95,9 +95,9 @@ async fn the_time_of_a_run_ends_a_pause_too() {
 
 #[tokio::test(start_paused = true)]
 async fn the_time_that_ralph_was_dead_does_not_count_as_time_of_the_run() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         turn.said("ready");
         if turn.n != 2 {
             turn.hang().await;
@@ -128,7 +128,7 @@ async fn the_time_that_ralph_was_dead_does_not_count_as_time_of_the_run() {
 
 #[tokio::test(start_paused = true)]
 async fn a_silent_agent_that_does_nothing_is_ended_as_hung_and_tried_again() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
     let looping = project.looping(&hanging_at_first());
     let finished = looping
@@ -145,9 +145,9 @@ async fn a_silent_agent_that_does_nothing_is_ended_as_hung_and_tried_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_silent_agent_that_said_that_it_is_limited_is_waited_for_and_not_called_hung() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         let kind = json!({"kind": "rate-limited", "untilMs": null});
         turn.signal(&json!({"type": "retrying", "attempt": 1, "of": 5, "why": "429", "kind": kind}));
         turn.hang().await;
@@ -168,7 +168,7 @@ async fn a_silent_agent_that_said_that_it_is_limited_is_waited_for_and_not_calle
 
 #[tokio::test(start_paused = true)]
 async fn a_silent_agent_is_counted_down_from_half_of_the_limit_on() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let looping = project.looping(&hanging()).max_iterations(1);
     let running = looping
         .with(|settings| settings.limits.idle_timeout_ms = Some(6_000))
@@ -221,9 +221,9 @@ fn what_a_hung_agent_had_changed_is_kept_counted_and_progress() {
 
 #[tokio::test(start_paused = true)]
 async fn a_silent_agent_that_computes_is_spared_by_the_idle_limit() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
-    let agent = Agent::terminal(|turn| async move {
+    let agent = FunctionAgent::terminal(|turn| async move {
         turn.compute(Duration::from_secs(4)).await;
         turn.work();
     });
@@ -238,9 +238,9 @@ async fn a_silent_agent_that_computes_is_spared_by_the_idle_limit() {
 
 #[tokio::test(start_paused = true)]
 async fn that_an_agent_was_called_idle_is_taken_back_when_it_computes_again() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
-    let agent = Agent::terminal(|turn| async move {
+    let agent = FunctionAgent::terminal(|turn| async move {
         turn.wait_for("awake").await;
         turn.compute(Duration::from_secs(3)).await;
         turn.work();
@@ -258,7 +258,7 @@ async fn that_an_agent_was_called_idle_is_taken_back_when_it_computes_again() {
         )
     };
     running.wait_for_record(is_idle).await;
-    project.let_go("awake");
+    project.release("awake");
     let finished = running.wait().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let records = finished.records();
@@ -278,9 +278,9 @@ async fn that_an_agent_was_called_idle_is_taken_back_when_it_computes_again() {
 
 #[tokio::test(start_paused = true)]
 async fn after_the_last_iteration_allowed_the_exit_code_is_6_and_the_hint_names_the_flag() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(3);
-    let looping = || project.looping(&Agent::worker()).max_iterations(2);
+    let looping = || project.looping(&FunctionAgent::worker()).max_iterations(2);
     let finished = looping().run().await;
     assert_eq!(finished.code(), Some(6), "{finished:?}");
     let records = finished.records();
@@ -299,8 +299,8 @@ async fn after_the_last_iteration_allowed_the_exit_code_is_6_and_the_hint_names_
 
 #[tokio::test(start_paused = true)]
 async fn tokens_that_an_agent_reports_end_its_iteration_at_the_limit() {
-    let project = Project::new();
-    let agent = Agent::jsonl(|turn| async move {
+    let project = LoopProject::new();
+    let agent = FunctionAgent::jsonl(|turn| async move {
         let usage = |input: u64, output: u64| {
             turn.signal(&json!({"type": "usage", "usage": {"inputTokens": input, "outputTokens": output}}));
         };
@@ -329,8 +329,8 @@ async fn tokens_that_an_agent_reports_end_its_iteration_at_the_limit() {
 
 #[tokio::test(start_paused = true)]
 async fn costs_that_an_agent_reports_end_its_iteration_at_the_limit() {
-    let project = Project::new();
-    let agent = Agent::jsonl(|turn| async move {
+    let project = LoopProject::new();
+    let agent = FunctionAgent::jsonl(|turn| async move {
         turn.signal(&json!({"type": "usage", "usage": {"costUsd": 0.75}}));
         turn.hang().await;
     });
@@ -345,8 +345,8 @@ async fn costs_that_an_agent_reports_end_its_iteration_at_the_limit() {
 
 #[tokio::test(start_paused = true)]
 async fn the_calls_of_an_hour_are_waited_for_and_can_be_stopped_while_they_are() {
-    let project = Project::new();
-    let looping = project.looping(&Agent::worker());
+    let project = LoopProject::new();
+    let looping = project.looping(&FunctionAgent::worker());
     let running = looping
         .with(|settings| settings.limits.calls_per_hour = Some(1))
         .start();
@@ -400,10 +400,10 @@ fn a_checkpoint_that_does_not_end_ends_the_run_and_is_named() {
 
 #[tokio::test(start_paused = true)]
 async fn the_calls_of_an_hour_count_over_the_runs_of_the_project() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(4);
     let looping = || {
-        let looping = project.looping(&Agent::worker()).max_iterations(1);
+        let looping = project.looping(&FunctionAgent::worker()).max_iterations(1);
         looping.with(|settings| settings.limits.calls_per_hour = Some(2))
     };
     for _ in 0..2 {
@@ -421,8 +421,8 @@ async fn the_calls_of_an_hour_count_over_the_runs_of_the_project() {
 }
 
 /// An agent whose first session costs `first_usd` and every other one a dollar, and which finishes a task in each.
-fn costing(first_usd: f64) -> Agent {
-    Agent::jsonl(move |turn| async move {
+fn costing(first_usd: f64) -> FunctionAgent {
+    FunctionAgent::jsonl(move |turn| async move {
         let cost_usd = if turn.n == 1 { first_usd } else { 1.0 };
         turn.signal(&json!({"type": "usage", "usage": {"costUsd": cost_usd}}));
         turn.work();
@@ -440,8 +440,8 @@ fn tasks_worked_on(records: &[Record]) -> Vec<String> {
 
 #[tokio::test(start_paused = true)]
 async fn a_task_at_its_limit_is_set_aside_told_of_and_left_to_the_user_at_the_end() {
-    let project = Project::new();
-    let agent = Agent::jsonl(|turn| async move {
+    let project = LoopProject::new();
+    let agent = FunctionAgent::jsonl(|turn| async move {
         if turn.n == 1 {
             turn.signal(&json!({"type": "usage", "usage": {"costUsd": 1.5}}));
             turn.hang().await;
@@ -480,7 +480,7 @@ async fn a_task_at_its_limit_is_set_aside_told_of_and_left_to_the_user_at_the_en
 
 #[tokio::test(start_paused = true)]
 async fn the_limit_of_the_day_holds_over_the_runs_of_the_project_until_midnight() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(4);
     let looping = || {
         let looping = project.looping(&costing(2.0)).max_iterations(1);
@@ -491,7 +491,7 @@ async fn the_limit_of_the_day_holds_over_the_runs_of_the_project_until_midnight(
     };
     assert_eq!(looping().run().await.code(), Some(6));
     // The second run is killed as soon as it has spent its part.
-    let spender = Agent::jsonl(|turn| async move {
+    let spender = FunctionAgent::jsonl(|turn| async move {
         turn.signal(&json!({"type": "usage", "usage": {"costUsd": 2.0}}));
         turn.hang().await;
     });
@@ -517,7 +517,7 @@ async fn the_limit_of_the_day_holds_over_the_runs_of_the_project_until_midnight(
 
 #[tokio::test(start_paused = true)]
 async fn whoever_cuts_the_wait_for_tomorrow_short_allows_as_much_again() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(2);
     let looping = project.looping(&costing(3.0)).with(|settings| {
         settings.limits.max_time_ms = None;
@@ -535,10 +535,10 @@ async fn whoever_cuts_the_wait_for_tomorrow_short_allows_as_much_again() {
 
 #[tokio::test(start_paused = true)]
 async fn the_calls_of_an_hour_outlast_a_run_that_was_killed_before_it_had_begun() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(4);
     let looping = || {
-        let looping = project.looping(&Agent::worker()).max_iterations(1);
+        let looping = project.looping(&FunctionAgent::worker()).max_iterations(1);
         looping.with(|settings| settings.limits.calls_per_hour = Some(1))
     };
     assert_eq!(looping().run().await.code(), Some(6));

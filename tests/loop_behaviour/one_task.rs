@@ -53,9 +53,9 @@ fn a_task_is_a_run_of_its_own_beside_the_plan_of_the_project_and_nothing_is_over
     assert!(notices(&second.records()).contains(&format!("the plan of this task is {again}")));
     // A setup added later is trusted nevertheless: plans of single tasks are not configuration.
     sandbox.write("package.json", r#"{ "scripts": { "test": "true" } }"#);
-    let init = sandbox.wary_ralph(["init", "--yes", "--no-check"]).run(SOON);
+    let init = sandbox.untrusting_ralph(["init", "--yes", "--no-check"]).run(SOON);
     assert_eq!(init.code(), Some(0), "{init:?}");
-    let goals = sandbox.wary_ralph(["goals", "list"]).run(SOON);
+    let goals = sandbox.untrusting_ralph(["goals", "list"]).run(SOON);
     assert!(goals.code() == Some(0) && goals.stdout.contains("npm"), "{goals:?}");
 }
 
@@ -189,7 +189,7 @@ fn what_cannot_be_run_leaves_no_plan_behind() {
     }
     // If the plan file cannot be written, the error says why.
     sandbox.write(".ralph", "a file\n");
-    let refused = sandbox.wary_ralph(["--adapter", "script", "Write it"]).run(SOON);
+    let refused = sandbox.untrusting_ralph(["--adapter", "script", "Write it"]).run(SOON);
     assert_eq!(refused.code(), Some(1), "{refused:?}");
     said(
         &refused,

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{notices, said, started};
 use crate::harness::{
     SOON, Sandbox, Script, events, in_process,
-    in_process::{Agent, Project},
+    in_process::{FunctionAgent, LoopProject},
     running::Running,
 };
 
@@ -22,7 +22,7 @@ fn unpaused(by: PausedBy) -> impl Fn(&Event) -> bool {
     move |event| matches!(event, Event::Unpaused { by: found } if *found == by)
 }
 
-/// A loop over two tasks, whose first iteration is running and waits for `let_go("go")`.
+/// A loop over two tasks, whose first iteration is running and waits for `release("go")`.
 fn running(sandbox: &Sandbox) -> Running {
     sandbox.install(&Script::jsonl("said ready; await go; work; over done"));
     let running = sandbox.looping([] as [&str; 0]).start();
@@ -49,15 +49,15 @@ fn finishes(running: Running) -> crate::harness::running::Finished {
 }
 
 /// As [`running`], in process.
-async fn running_here(project: &Project) -> in_process::Running {
+async fn running_here(project: &LoopProject) -> in_process::RunningLoop {
     let running = project.looping(&waiting_to_go()).start();
     running.wait_for_record(said("ready")).await;
     running
 }
 
-/// An agent that works after `let_go("go")`.
-fn waiting_to_go() -> Agent {
-    Agent::jsonl(|turn| async move {
+/// An agent that works after `release("go")`.
+fn waiting_to_go() -> FunctionAgent {
+    FunctionAgent::jsonl(|turn| async move {
         turn.said("ready");
         turn.wait_for("go").await;
         turn.work();
@@ -65,17 +65,17 @@ fn waiting_to_go() -> Agent {
     })
 }
 
-async fn make_pause_file(project: &Project, running: &in_process::Running) {
+async fn make_pause_file(project: &LoopProject, running: &in_process::RunningLoop) {
     project.write(".ralph-pause", "");
     running.pause_file(true).await;
 }
 
-async fn take_pause_file_away(project: &Project, running: &in_process::Running) {
+async fn take_pause_file_away(project: &LoopProject, running: &in_process::RunningLoop) {
     remove_pause_file(project);
     running.pause_file(false).await;
 }
 
-async fn records_of(running: in_process::Running) -> Vec<Record> {
+async fn records_of(running: in_process::RunningLoop) -> Vec<Record> {
     let finished = running.wait().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     finished.records()
@@ -91,7 +91,7 @@ fn the_files_that_pause_and_claim_end_in_no_commit_and_in_no_prompt() {
     running.wait_for_record(SOON, said("ready"));
     sandbox.write(".ralph-pause", "");
     running.wait_for_record(SOON, paused(PausedBy::File));
-    sandbox.let_go("go");
+    sandbox.release("go");
     running.wait_for_record(SOON, held);
     remove_pause_file(&sandbox);
     finishes(running);
@@ -108,9 +108,9 @@ fn the_files_that_pause_and_claim_end_in_no_commit_and_in_no_prompt() {
 
 #[tokio::test(start_paused = true)]
 async fn a_pause_file_at_start_holds_the_run_says_so_and_its_removal_starts_it() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.write(".ralph-pause", "");
-    let running = project.looping(&Agent::worker()).start();
+    let running = project.looping(&FunctionAgent::worker()).start();
     running.wait_for_record(held).await;
     take_pause_file_away(&project, &running).await;
     let records = records_of(running).await;
@@ -126,7 +126,7 @@ fn a_pause_file_that_appears_lets_the_iteration_finish_and_starts_no_other() {
     let running = running(&sandbox);
     sandbox.write(".ralph-pause", "");
     running.wait_for_record(SOON, paused(PausedBy::File));
-    sandbox.let_go("go");
+    sandbox.release("go");
     running.wait_for_record(SOON, held);
     remove_pause_file(&sandbox);
     let records = finishes(running).records();
@@ -144,13 +144,13 @@ fn a_pause_file_that_appears_lets_the_iteration_finish_and_starts_no_other() {
 
 #[tokio::test(start_paused = true)]
 async fn a_pause_file_that_comes_and_goes_during_an_iteration_holds_nothing() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let running = running_here(&project).await;
     make_pause_file(&project, &running).await;
     running.wait_for_record(paused(PausedBy::File)).await;
     take_pause_file_away(&project, &running).await;
     running.wait_for_record(unpaused(PausedBy::File)).await;
-    project.let_go("go");
+    project.release("go");
     let records = records_of(running).await;
     assert!(!events(&records).any(held));
 }
@@ -161,7 +161,7 @@ fn another_terminal_pauses_and_resumes() {
     let running = running(&sandbox);
     type_command(&sandbox, &["pause"]);
     running.wait_for_record(SOON, paused(PausedBy::User));
-    sandbox.let_go("go");
+    sandbox.release("go");
     running.wait_for_record(SOON, held);
     let status = sandbox.ralph(["status"]).run(SOON).stdout;
     assert!(status.contains("paused"), "{status}");
@@ -175,11 +175,11 @@ fn another_terminal_pauses_and_resumes() {
 
 #[tokio::test(start_paused = true)]
 async fn resuming_from_another_terminal_takes_the_pause_file_away() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let running = running_here(&project).await;
     make_pause_file(&project, &running).await;
     running.wait_for_record(paused(PausedBy::File)).await;
-    project.let_go("go");
+    project.release("go");
     running.wait_for_record(held).await;
     running.command(UserCommand::Resume).await.unwrap();
     records_of(running).await;
@@ -188,12 +188,12 @@ async fn resuming_from_another_terminal_takes_the_pause_file_away() {
 
 #[tokio::test(start_paused = true)]
 async fn a_loop_paused_by_both_goes_on_when_both_are_gone() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let running = running_here(&project).await;
     running.command(UserCommand::Pause).await.unwrap();
     make_pause_file(&project, &running).await;
     running.wait_for_record(paused(PausedBy::File)).await;
-    project.let_go("go");
+    project.release("go");
     running.wait_for_record(held).await;
     take_pause_file_away(&project, &running).await;
     running.wait_for_record(unpaused(PausedBy::File)).await;
@@ -207,7 +207,7 @@ fn resume_now_ends_a_pause_as_well_as_a_wait() {
     let sandbox = Sandbox::new();
     let running = running(&sandbox);
     type_command(&sandbox, &["pause"]);
-    sandbox.let_go("go");
+    sandbox.release("go");
     running.wait_for_record(SOON, held);
     type_command(&sandbox, &["resume", "--now"]);
     finishes(running);
@@ -215,10 +215,10 @@ fn resume_now_ends_a_pause_as_well_as_a_wait() {
 
 #[tokio::test(start_paused = true)]
 async fn a_pause_survives_ralph_and_is_said_again() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let first = running_here(&project).await;
     first.command(UserCommand::Pause).await.unwrap();
-    project.let_go("go");
+    project.release("go");
     first.wait_for_record(held).await;
     first.kill().await;
     let second = project.looping(&waiting_to_go()).start();
@@ -243,7 +243,7 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
             "{finished:?}"
         );
     }
-    sandbox.let_go("go");
+    sandbox.release("go");
     finishes(running);
     let finished = sandbox.ralph(["pause"]).run(SOON);
     assert_eq!(finished.code(), Some(1));
@@ -273,11 +273,11 @@ fn a_state_directory_too_deep_for_a_socket_is_reached_all_the_same() {
 
 #[tokio::test(start_paused = true)]
 async fn a_task_that_is_taken_out_while_the_loop_is_held_is_given_up_and_named() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(2);
     let running = running_here(&project).await;
     running.command(UserCommand::Pause).await.unwrap();
-    project.let_go("go");
+    project.release("go");
     running.wait_for_record(held).await;
     project.write("PLAN.md", "- [x] Task 1\n- [ ] Another task\n");
     running.command(UserCommand::Resume).await.unwrap();

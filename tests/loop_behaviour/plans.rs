@@ -10,7 +10,7 @@ use ralph_core::{
 use super::{notices, outcomes, reason};
 use crate::harness::{
     SOON, Sandbox, Script, events,
-    in_process::{Agent, Project, Running},
+    in_process::{FunctionAgent, LoopProject, RunningLoop},
     wait_until,
 };
 
@@ -74,9 +74,9 @@ fn each_iteration_says_what_it_changed_and_the_end_says_it_of_the_whole_run() {
 
 #[tokio::test(start_paused = true)]
 async fn a_plan_without_open_tasks_is_nothing_to_do_and_no_agent_runs() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.write("PLAN.md", "- [x] Done long ago\n");
-    let finished = project.looping(&Agent::worker()).run().await;
+    let finished = project.looping(&FunctionAgent::worker()).run().await;
     assert_eq!(finished.code(), Some(0));
     let records = finished.records();
     assert!(notices(&records).iter().any(|text| text.contains("nothing to do")));
@@ -85,9 +85,9 @@ async fn a_plan_without_open_tasks_is_nothing_to_do_and_no_agent_runs() {
 
 #[tokio::test(start_paused = true)]
 async fn tasks_that_the_agent_adds_to_the_plan_are_worked_off_too() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
-    let agent = Agent::terminal(|turn| async move {
+    let agent = FunctionAgent::terminal(|turn| async move {
         if turn.n == 1 {
             turn.edit_plan(|plan| plan + "- [ ] Found on the way\n");
         }
@@ -100,8 +100,8 @@ async fn tasks_that_the_agent_adds_to_the_plan_are_worked_off_too() {
 
 #[tokio::test(start_paused = true)]
 async fn a_plan_in_json_is_worked_off_like_one_in_markdown() {
-    let project = Project::new();
-    let agent = Agent::terminal(|turn| async move { turn.edit_plan(|plan| plan.replacen("false", "true", 1)) });
+    let project = LoopProject::new();
+    let agent = FunctionAgent::terminal(|turn| async move { turn.edit_plan(|plan| plan.replacen("false", "true", 1)) });
     let story = |id: u32| format!(r#"{{"id": {id}, "title": "Story {id}", "passes": false}}"#);
     project.write(
         "prd.json",
@@ -145,9 +145,9 @@ fn a_plan_that_the_agent_destroys_stops_the_run_with_code_3_and_a_way_back() {
 
 #[tokio::test(start_paused = true)]
 async fn a_plan_that_is_written_anew_during_the_run_is_read_anew() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         turn.said("ready");
         turn.wait_for("go").await;
         turn.over("done");
@@ -155,7 +155,7 @@ async fn a_plan_that_is_written_anew_during_the_run_is_read_anew() {
     let running = project.looping(&agent).start();
     running.wait_for_record(super::said("ready")).await;
     project.write("PLAN.md", "- [x] Another task\n- [x] Task 1\n");
-    project.let_go("go");
+    project.release("go");
     let finished = running.wait().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let plans = events(&finished.records())
@@ -165,8 +165,8 @@ async fn a_plan_that_is_written_anew_during_the_run_is_read_anew() {
 }
 
 /// An agent that ticks a task, says so, and continues until it is released.
-fn ticking() -> Agent {
-    Agent::jsonl(|turn| async move {
+fn ticking() -> FunctionAgent {
+    FunctionAgent::jsonl(|turn| async move {
         turn.edit_plan(|plan| plan.replacen("[ ]", "[x]", 1).replacen("false", "true", 1));
         turn.said("ticked");
         turn.wait_for("go").await;
@@ -175,7 +175,7 @@ fn ticking() -> Agent {
 }
 
 /// Number of finished and of open tasks, and the current task, as in `ralph status`.
-async fn tasks(running: &Running) -> (u32, u32, Option<String>) {
+async fn tasks(running: &RunningLoop) -> (u32, u32, Option<String>) {
     let status = running.status().await;
     (status.totals.tasks_done, status.totals.tasks_open, status.task)
 }
@@ -188,7 +188,7 @@ async fn a_box_is_seen_when_it_is_ticked_and_counts_when_the_iteration_ends() {
         ("prd.json", format!("[\n{},\n{}\n]\n", story(1), story(2))),
     ];
     for (name, plan) in plans {
-        let project = Project::new();
+        let project = LoopProject::new();
         project.write(name, &plan);
         let looping = project.looping(&ticking());
         let running = looping.with(|settings| settings.plan.set_file_name(name)).start();
@@ -203,7 +203,7 @@ async fn a_box_is_seen_when_it_is_ticked_and_counts_when_the_iteration_ends() {
             (1, 1, Some("Task 1".to_owned())),
             "it is still worked on"
         );
-        project.let_go("go");
+        project.release("go");
         let finished = running.wait().await;
         assert_eq!(finished.code(), Some(0), "{finished:?}");
         let records = finished.records();
@@ -220,7 +220,7 @@ async fn a_box_is_seen_when_it_is_ticked_and_counts_when_the_iteration_ends() {
 
 #[tokio::test(start_paused = true)]
 async fn a_plan_that_is_half_written_is_not_looked_at_before_the_iteration_ends() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(2);
     let running = project.looping(&ticking()).start();
     running.wait_for_record(super::said("ticked")).await;
@@ -234,7 +234,7 @@ async fn a_plan_that_is_half_written_is_not_looked_at_before_the_iteration_ends(
     running
         .wait_for_record(|event| matches!(event, Event::PlanChanged { .. }))
         .await;
-    project.let_go("go");
+    project.release("go");
     assert_eq!(running.wait().await.code(), Some(0));
 }
 
@@ -251,7 +251,7 @@ fn status_tells_of_a_tick_while_the_agent_works() {
         let status = sandbox.ralph(["status"]).run(SOON).stdout;
         status.contains("1 of 2 done").then_some(())
     });
-    sandbox.let_go("go");
+    sandbox.release("go");
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
 }

@@ -10,23 +10,23 @@ use serde_json::json;
 use super::{notices, reason, said};
 use crate::harness::{
     SOON, events,
-    in_process::{Agent, Finished, Looping, Project},
+    in_process::{FinishedLoop, FunctionAgent, LoopProject, Looping},
 };
 
 const APPROVED: &str = "It is fine.\nREVIEW: approved";
 const FOUND: &str = "Look.\nREVIEW: findings\n1. work.txt:1: a stub\n2. PLAN.md: no test";
 
 /// An author that finishes a task in each iteration.
-fn author() -> Agent {
-    Agent::jsonl(|turn| async move {
+fn author() -> FunctionAgent {
+    FunctionAgent::jsonl(|turn| async move {
         turn.work();
         turn.over("done");
     })
 }
 
 /// A reviewer that answers with `answer` of the iteration's number.
-fn reviewer(answer: fn(u32) -> &'static str) -> Agent {
-    Agent::jsonl(move |turn| async move {
+fn reviewer(answer: fn(u32) -> &'static str) -> FunctionAgent {
+    FunctionAgent::jsonl(move |turn| async move {
         turn.over(answer(turn.n));
     })
 }
@@ -42,7 +42,12 @@ fn review(when: ReviewWhen) -> ReviewSettings {
     }
 }
 
-fn looping<'a>(project: &'a Project, author: &Agent, reviewer: &Agent, when: ReviewWhen) -> Looping<'a> {
+fn looping<'a>(
+    project: &'a LoopProject,
+    author: &FunctionAgent,
+    reviewer: &FunctionAgent,
+    when: ReviewWhen,
+) -> Looping<'a> {
     project
         .looping(author)
         .with_agent(&reviewer.clone().called("second"))
@@ -88,15 +93,15 @@ fn results(records: &[Record]) -> Vec<&'static str> {
     each.collect()
 }
 
-fn assert_done(finished: &Finished) {
+fn assert_done(finished: &FinishedLoop) {
     assert_eq!(finished.code(), Some(0), "{:?}", finished.records());
 }
 
 #[tokio::test(start_paused = true)]
 async fn each_finished_task_is_reviewed_and_findings_send_the_author_back_to_it() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.write("PLAN.md", "- [ ] a\n- [ ] b {model=big}\n");
-    let author = Agent::jsonl(|turn| async move {
+    let author = FunctionAgent::jsonl(|turn| async move {
         let is_sent_back = turn.prompt.contains("was reviewed and is not accepted yet:\n\n  a\n");
         assert_eq!(is_sent_back, turn.n == 3, "{}", turn.prompt);
         assert_eq!(
@@ -112,7 +117,7 @@ async fn each_finished_task_is_reviewed_and_findings_send_the_author_back_to_it(
         turn.work();
         turn.over("done");
     });
-    let reviewer = Agent::jsonl(|turn| async move {
+    let reviewer = FunctionAgent::jsonl(|turn| async move {
         assert_eq!(turn.resume, None);
         assert!(!turn.prompt.contains("<promise>"), "{}", turn.prompt);
         assert_eq!(turn.prompt.contains("> I fixed it."), turn.n == 4, "{}", turn.prompt);
@@ -152,8 +157,8 @@ async fn each_finished_task_is_reviewed_and_findings_send_the_author_back_to_it(
 
 #[tokio::test(start_paused = true)]
 async fn at_the_end_one_review_decides_nothing_and_a_reviewer_that_disagrees_for_ever_is_outvoted() {
-    let project = Project::new();
-    let author = Agent::jsonl(|turn| async move {
+    let project = LoopProject::new();
+    let author = FunctionAgent::jsonl(|turn| async move {
         turn.work();
         turn.over(&format!("All done.\n{}", turn.promise()));
     });
@@ -181,9 +186,9 @@ async fn at_the_end_one_review_decides_nothing_and_a_reviewer_that_disagrees_for
 
 #[tokio::test(start_paused = true)]
 async fn findings_in_free_form_reach_the_author_and_the_report() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
-    let reviewer = Agent::jsonl(|turn| async move {
+    let reviewer = FunctionAgent::jsonl(|turn| async move {
         turn.over(match turn.n {
             2 => "The name is wrong.\n\n- made.txt should be notes.txt\n",
             _ => APPROVED,
@@ -202,9 +207,9 @@ async fn findings_in_free_form_reach_the_author_and_the_report() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_that_a_reviewer_claims_ticks_or_leaves_counts() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.write("PLAN.md", "- [ ] a\n- [ ] b\n- [ ] c\n");
-    let reviewer = Agent::jsonl(|turn| async move {
+    let reviewer = FunctionAgent::jsonl(|turn| async move {
         turn.edit_plan(|plan| plan.replace("[ ]", "[x]"));
         turn.write(".ralph-done", "");
         turn.over(&format!(
@@ -240,7 +245,7 @@ async fn nothing_that_a_reviewer_claims_ticks_or_leaves_counts() {
 
 #[tokio::test(start_paused = true)]
 async fn a_reviewer_may_look_at_the_plan_and_every_call_that_would_change_the_run_is_refused_with_the_reason() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let running = looping(&project, &author(), &waiting(), ReviewWhen::Task).start();
     running.wait_for_record(said("reviewing")).await;
     let looked = running.tool(ToolCall::Plan {}).await;
@@ -285,9 +290,9 @@ async fn a_reviewer_may_look_at_the_plan_and_every_call_that_would_change_the_ru
 
 #[tokio::test(start_paused = true)]
 async fn a_reviewer_that_fails_is_not_retried_and_after_three_times_not_asked_again() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(5);
-    let reviewer = Agent::jsonl(|turn| async move {
+    let reviewer = FunctionAgent::jsonl(|turn| async move {
         match turn.n {
             2 => turn.failed(&json!({"kind": "auth"}), "log in"),
             4 => turn.failed(&json!({"kind": "rate-limited"}), "slow down"),
@@ -313,16 +318,16 @@ async fn a_reviewer_that_fails_is_not_retried_and_after_three_times_not_asked_ag
 
 #[tokio::test(start_paused = true)]
 async fn a_reviewer_that_is_limited_is_left_alone_until_it_is_back() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(3);
-    let slow = Agent::jsonl(|turn| async move {
+    let slow = FunctionAgent::jsonl(|turn| async move {
         if turn.n == 4 {
             tokio::time::sleep(std::time::Duration::from_secs(7_200)).await;
         }
         turn.work();
         turn.over("done");
     });
-    let reviewer = Agent::jsonl(|turn| async move {
+    let reviewer = FunctionAgent::jsonl(|turn| async move {
         if turn.n == 2 {
             let until_ms = turn.now_ms() + 3_600_000;
             return turn.failed(&json!({"kind": "rate-limited", "untilMs": until_ms}), "slow down");
@@ -344,8 +349,8 @@ async fn a_reviewer_that_is_limited_is_left_alone_until_it_is_back() {
 }
 
 /// A reviewer that waits in its first iteration and approves in the others.
-fn waiting() -> Agent {
-    Agent::jsonl(|turn| async move {
+fn waiting() -> FunctionAgent {
+    FunctionAgent::jsonl(|turn| async move {
         if turn.n == 2 {
             turn.said("reviewing");
             turn.hang().await;
@@ -356,7 +361,7 @@ fn waiting() -> Agent {
 
 #[tokio::test(start_paused = true)]
 async fn a_review_that_is_killed_is_repeated_and_a_run_that_is_stopped_in_it_goes_on_with_it() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let running = looping(&project, &author(), &waiting(), ReviewWhen::Task).start();
     running.wait_for_record(said("reviewing")).await;
     running.kill().await;
@@ -372,7 +377,7 @@ async fn a_review_that_is_killed_is_repeated_and_a_run_that_is_stopped_in_it_goe
         ]
     );
 
-    let project = Project::new();
+    let project = LoopProject::new();
     let running = looping(&project, &author(), &waiting(), ReviewWhen::Task).start();
     running.wait_for_record(said("reviewing")).await;
     let stop = StopRequest::Graceful;
@@ -384,7 +389,7 @@ async fn a_review_that_is_killed_is_repeated_and_a_run_that_is_stopped_in_it_goe
 
 #[tokio::test(start_paused = true)]
 async fn a_review_can_be_skipped_and_a_message_goes_to_the_author_first() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let running = looping(&project, &author(), &waiting(), ReviewWhen::Task).start();
     running.wait_for_record(said("reviewing")).await;
     running.command(UserCommand::Skip).await.expect("a skip");
@@ -392,7 +397,7 @@ async fn a_review_can_be_skipped_and_a_message_goes_to_the_author_first() {
     assert_done(&finished);
     assert_eq!(results(&finished.records()), ["skipped", "approved"]);
 
-    let project = Project::new();
+    let project = LoopProject::new();
     let running = looping(&project, &author(), &waiting(), ReviewWhen::Task).start();
     running.wait_for_record(said("reviewing")).await;
     running.steer(SteeringKind::Now, "use tabs").await;
@@ -414,9 +419,9 @@ async fn a_review_can_be_skipped_and_a_message_goes_to_the_author_first() {
 
 #[tokio::test(start_paused = true)]
 async fn a_review_that_uses_up_the_money_does_not_keep_the_run_from_being_done() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
-    let costly = Agent::jsonl(|turn| async move {
+    let costly = FunctionAgent::jsonl(|turn| async move {
         turn.signal(&json!({"type": "usage", "usage": {"costUsd": 3.0}}));
         turn.hang().await;
     });

@@ -10,7 +10,7 @@ use super::{notices, said};
 
 use crate::harness::{
     SOON, Sandbox, Script, events,
-    in_process::{Agent, Project, Turn},
+    in_process::{AgentTurn, FunctionAgent, LoopProject},
 };
 
 const OPENED: &str = r#"echo '{"type":"opened","session":"session-'$n'","model":"m"}'"#;
@@ -40,20 +40,22 @@ fn a_session_is_resumed_by_its_own_id() {
 }
 
 /// An agent whose sessions have names and end with `then`.
-fn opening<F: Future<Output = ()> + Send + 'static>(then: impl Fn(Turn) -> F + Send + Sync + Copy + 'static) -> Agent {
-    Agent::jsonl(move |turn| async move {
+fn opening<F: Future<Output = ()> + Send + 'static>(
+    then: impl Fn(AgentTurn) -> F + Send + Sync + Copy + 'static,
+) -> FunctionAgent {
+    FunctionAgent::jsonl(move |turn| async move {
         turn.opened(&format!("session-{}", turn.n));
         then(turn).await;
     })
 }
 
-async fn done(turn: Turn) {
+async fn done(turn: AgentTurn) {
     turn.work();
     turn.over("done");
 }
 
 /// Hangs in the first iteration and finishes a task in the others.
-async fn done_later(turn: Turn) {
+async fn done_later(turn: AgentTurn) {
     if turn.n == 1 {
         turn.said("ready");
         turn.hang().await;
@@ -68,7 +70,7 @@ fn resuming(settings: &mut Settings) {
 
 #[tokio::test(start_paused = true)]
 async fn without_being_asked_for_every_session_is_fresh() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let agent = opening(|turn| async move {
         if let Some(session) = &turn.resume {
             turn.said(&format!("resuming {session}"));
@@ -82,8 +84,8 @@ async fn without_being_asked_for_every_session_is_fresh() {
 
 #[tokio::test(start_paused = true)]
 async fn a_session_that_is_lost_is_followed_by_a_fresh_one() {
-    let project = Project::new();
-    let agent = Agent::jsonl(|turn| async move {
+    let project = LoopProject::new();
+    let agent = FunctionAgent::jsonl(|turn| async move {
         if turn.n == 2 {
             return turn.failed(&json!({"kind": "session-lost"}), "no such session");
         }
@@ -104,7 +106,7 @@ async fn a_session_that_is_lost_is_followed_by_a_fresh_one() {
 
 #[tokio::test(start_paused = true)]
 async fn a_session_whose_context_is_full_is_followed_by_a_fresh_one_that_is_told_why() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let agent = opening(|turn| async move {
         if turn.n == 1 {
             return turn.failed(&json!({"kind": "context-overflow"}), "too long");
@@ -123,7 +125,7 @@ async fn a_session_whose_context_is_full_is_followed_by_a_fresh_one_that_is_told
 
 #[tokio::test(start_paused = true)]
 async fn a_session_is_resumed_after_ralph_was_killed() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let agent = opening(|turn| async move {
         if turn.n == 1 {
             turn.said("ready");
@@ -142,7 +144,7 @@ async fn a_session_is_resumed_after_ralph_was_killed() {
 #[tokio::test(start_paused = true)]
 async fn a_session_is_not_resumed_when_that_is_no_longer_wanted_or_by_another_agent() {
     for (name, other) in [("fresh", false), ("another agent", true)] {
-        let project = Project::new();
+        let project = LoopProject::new();
         let agent = opening(done_later);
         let first = project.looping(&agent).with(resuming).start();
         first.wait_for_record(super::said("ready")).await;
@@ -182,7 +184,7 @@ const STATUS: &str = "---RALPH_STATUS---\nSTATUS: IN_PROGRESS\nTESTS_STATUS: mos
                       first\n---END_RALPH_STATUS---";
 
 /// Ends its first turn with a report, is skipped in the second, and fails in the third without a message.
-async fn reports(turn: Turn) {
+async fn reports(turn: AgentTurn) {
     match turn.n {
         1 => turn.over(&format!(
             "Input 3 still hangs.\n<promise>{}</promise>\n{STATUS}",
@@ -199,8 +201,8 @@ async fn reports(turn: Turn) {
 
 #[tokio::test(start_paused = true)]
 async fn a_fresh_session_is_told_what_the_one_before_reported_and_how_it_ended() {
-    let project = Project::new();
-    let running = project.looping(&Agent::jsonl(reports)).start();
+    let project = LoopProject::new();
+    let running = project.looping(&FunctionAgent::jsonl(reports)).start();
     running.wait_for_record(said("Half of the lexer is there.")).await;
     let second = project.prompt(2);
     assert!(second.contains("\nSession 1 reported ("), "{second}");
@@ -229,8 +231,8 @@ async fn a_fresh_session_is_told_what_the_one_before_reported_and_how_it_ended()
 
 #[tokio::test(start_paused = true)]
 async fn a_session_after_one_of_an_agent_without_messages_is_told_its_last_lines_and_what_it_recommends() {
-    let project = Project::new();
-    let agent = Agent::terminal(|turn| async move {
+    let project = LoopProject::new();
+    let agent = FunctionAgent::terminal(|turn| async move {
         if turn.n == 1 {
             let lines: String = (1..=30).map(|n| format!("line {n}\n")).collect();
             turn.print(&format!("{lines}{STATUS}"));
@@ -255,7 +257,7 @@ async fn a_session_after_one_of_an_agent_without_messages_is_told_its_last_lines
 
 #[tokio::test(start_paused = true)]
 async fn what_was_reported_survives_a_killed_ralph_and_a_continued_session_is_not_told_it() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(4);
     let agent = opening(|turn| async move {
         match turn.n {

@@ -7,11 +7,11 @@ use ralph_core::event::{
 use super::{outcomes, said, started};
 use crate::harness::{
     SOON, Sandbox, Script, events, in_process,
-    in_process::{Agent, Project},
+    in_process::{FunctionAgent, LoopProject},
     running::Running,
 };
 
-/// A loop whose first iteration is running and ends after `let_go("go")`.
+/// A loop whose first iteration is running and ends after `release("go")`.
 fn running(sandbox: &Sandbox, tasks: usize) -> Running {
     sandbox.plan(tasks);
     sandbox.install(&Script::jsonl("said ready; [ $n = 1 ] && await go; work; over done"));
@@ -48,16 +48,16 @@ fn finishes(running: Running) -> Vec<Record> {
 }
 
 /// As [`running`], in process.
-async fn running_here(project: &Project, tasks: usize) -> in_process::Running {
+async fn running_here(project: &LoopProject, tasks: usize) -> in_process::RunningLoop {
     project.plan(tasks);
     let running = project.looping(&waiting_at_first()).start();
     running.wait_for_record(said("ready")).await;
     running
 }
 
-/// An agent whose first iteration ends after `let_go("go")`.
-fn waiting_at_first() -> Agent {
-    Agent::jsonl(|turn| async move {
+/// An agent whose first iteration ends after `release("go")`.
+fn waiting_at_first() -> FunctionAgent {
+    FunctionAgent::jsonl(|turn| async move {
         turn.said("ready");
         if turn.n == 1 {
             turn.wait_for("go").await;
@@ -67,13 +67,13 @@ fn waiting_at_first() -> Agent {
     })
 }
 
-async fn records_of(running: in_process::Running) -> Vec<Record> {
+async fn records_of(running: in_process::RunningLoop) -> Vec<Record> {
     let finished = running.wait().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     finished.records()
 }
 
-async fn withdraw(running: &in_process::Running, id: u32) {
+async fn withdraw(running: &in_process::RunningLoop, id: u32) {
     let id = SteeringId(id);
     running.command(UserCommand::Withdraw { id }).await.unwrap();
 }
@@ -86,7 +86,7 @@ fn a_message_is_in_the_next_prompt_and_only_there() {
     assert!(reply.contains("message 1") && reply.contains("next prompt"), "{reply}");
     let status = sandbox.ralph(["status"]).run(SOON).stdout;
     assert!(status.contains("1 (next prompt): use tabs"), "{status}");
-    sandbox.let_go("go");
+    sandbox.release("go");
     let records = finishes(running);
     assert_eq!(deliveries(&records), [(1, 2)]);
     let mentions: Vec<bool> = (1..=3).map(|n| sandbox.prompt(n).contains("use tabs")).collect();
@@ -95,9 +95,9 @@ fn a_message_is_in_the_next_prompt_and_only_there() {
 
 #[tokio::test(start_paused = true)]
 async fn a_standing_message_is_in_every_prompt_until_it_is_withdrawn() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(4);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         turn.said(&format!("ready{}", turn.n));
         turn.wait_for(&format!("go{}", turn.n)).await;
         turn.work();
@@ -106,12 +106,12 @@ async fn a_standing_message_is_in_every_prompt_until_it_is_withdrawn() {
     let running = project.looping(&agent).start();
     running.wait_for_record(said("ready1")).await;
     running.steer(SteeringKind::Standing, "no new crates").await;
-    project.let_go("go1");
-    project.let_go("go2");
+    project.release("go1");
+    project.release("go2");
     running.wait_for_record(said("ready3")).await;
     withdraw(&running, 1).await;
-    project.let_go("go3");
-    project.let_go("go4");
+    project.release("go3");
+    project.release("go4");
     records_of(running).await;
     let mentions: Vec<bool> = (1..=4).map(|n| project.prompt(n).contains("no new crates")).collect();
     assert_eq!(mentions, [false, true, true, false]);
@@ -119,18 +119,18 @@ async fn a_standing_message_is_in_every_prompt_until_it_is_withdrawn() {
 
 #[tokio::test(start_paused = true)]
 async fn a_message_that_is_withdrawn_in_time_reaches_nobody() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let running = running_here(&project, 2).await;
     running.steer(SteeringKind::Next, "forget it").await;
     withdraw(&running, 1).await;
-    project.let_go("go");
+    project.release("go");
     assert_eq!(deliveries(&records_of(running).await), []);
     assert!(!project.prompt(2).contains("forget it"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_message_that_cannot_wait_ends_the_iteration_and_is_in_the_next_prompt() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let running = running_here(&project, 1).await;
     let reply = running.steer(SteeringKind::Now, "stop that").await;
     assert!(
@@ -158,7 +158,7 @@ fn a_message_that_comes_while_an_iteration_is_prepared_is_not_an_iteration_late(
     let running = sandbox.looping([] as [&str; 0]).start();
     crate::harness::wait_until(SOON, "preparation", || sandbox.read_home("preparing"));
     steer(&sandbox, &["--now", "in time"]);
-    sandbox.let_go("go");
+    sandbox.release("go");
     let records = finishes(running);
     assert_eq!(deliveries(&records), [(1, 1)]);
     assert_eq!(outcomes(&records), [&Outcome::Completed]);
@@ -167,12 +167,12 @@ fn a_message_that_comes_while_an_iteration_is_prepared_is_not_an_iteration_late(
 
 #[tokio::test(start_paused = true)]
 async fn messages_survive_ralph() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let first = running_here(&project, 2).await;
     first.steer(SteeringKind::Next, "once, please").await;
     first.steer(SteeringKind::Standing, "always").await;
     first.kill().await;
-    project.let_go("go");
+    project.release("go");
     let finished = project.looping(&waiting_at_first()).run().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(deliveries(&finished.records()), [(1, 2), (2, 2), (2, 3)]);
@@ -183,11 +183,11 @@ async fn messages_survive_ralph() {
 
 #[tokio::test(start_paused = true)]
 async fn a_message_of_many_lines_and_signs_arrives_as_it_was_typed() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let running = running_here(&project, 2).await;
     let text = "first «line» {task} $HOME\n<promise>x</promise> — `code` 🦀";
     running.steer(SteeringKind::Next, text).await;
-    project.let_go("go");
+    project.release("go");
     records_of(running).await;
     let prompt = project.prompt(2);
     for line in text.lines() {
@@ -205,7 +205,7 @@ fn an_empty_message_is_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn skipping_ends_the_iteration_and_the_next_one_starts_at_once() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let running = running_here(&project, 1).await;
     running.command(UserCommand::Skip).await.unwrap();
     running.wait_for_record(started(2)).await;
@@ -220,7 +220,7 @@ async fn skipping_ends_the_iteration_and_the_next_one_starts_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_message_that_was_not_delivered_when_the_run_ended_is_named() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let running = running_here(&project, 2).await;
     running.steer(SteeringKind::Next, "too late").await;
     running.steer(SteeringKind::Standing, "always").await;
@@ -246,9 +246,9 @@ async fn a_message_that_was_not_delivered_when_the_run_ended_is_named() {
 }
 
 /// Queues a message during the only task, and lets the run finish within `iterations` iterations.
-async fn steered_at_the_last_task(project: &Project, iterations: u32) -> in_process::Finished {
+async fn steered_at_the_last_task(project: &LoopProject, iterations: u32) -> in_process::FinishedLoop {
     project.plan(1);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         turn.said("ready");
         if turn.n == 1 {
             turn.wait_for("go").await;
@@ -261,13 +261,13 @@ async fn steered_at_the_last_task(project: &Project, iterations: u32) -> in_proc
     let running = project.looping(&agent).max_iterations(iterations).start();
     running.wait_for_record(said("ready")).await;
     running.steer(SteeringKind::Next, "add a licence").await;
-    project.let_go("go");
+    project.release("go");
     running.wait().await
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_message_queued_during_the_last_task_is_delivered_before_the_run_is_done() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let finished = steered_at_the_last_task(&project, 50).await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(deliveries(&finished.records()), [(1, 2)]);
@@ -280,7 +280,7 @@ async fn a_message_queued_during_the_last_task_is_delivered_before_the_run_is_do
 
 #[tokio::test(start_paused = true)]
 async fn a_message_that_a_limit_keeps_from_the_agent_is_no_green_end_and_is_named() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let finished = steered_at_the_last_task(&project, 1).await;
     assert_eq!(finished.code(), Some(6), "{finished:?}");
     let Some(Event::RunStopped { hints, .. }) = finished.records().pop().map(|record| record.event) else {
@@ -293,20 +293,20 @@ async fn a_message_that_a_limit_keeps_from_the_agent_is_no_green_end_and_is_name
 
 #[tokio::test(start_paused = true)]
 async fn a_message_that_was_withdrawn_keeps_no_run_from_being_done() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let running = running_here(&project, 1).await;
     running.steer(SteeringKind::Next, "forget it").await;
     withdraw(&running, 1).await;
-    project.let_go("go");
+    project.release("go");
     let records = records_of(running).await;
     assert_eq!(outcomes(&records), [&Outcome::Completed]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_message_whose_session_was_cut_off_before_it_showed_anything_is_in_the_next_prompt() {
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(3);
-    let agent = Agent::jsonl(|turn| async move {
+    let agent = FunctionAgent::jsonl(|turn| async move {
         if turn.n == 2 {
             turn.hang().await;
         }
@@ -320,7 +320,7 @@ async fn a_message_whose_session_was_cut_off_before_it_showed_anything_is_in_the
     let running = project.looping(&agent).start();
     running.wait_for_record(said("ready")).await;
     running.steer(SteeringKind::Next, "use tabs").await;
-    project.let_go("go");
+    project.release("go");
     running.wait_for_record(started(2)).await;
     running.kill().await;
     let finished = project.looping(&agent).run().await;

@@ -7,7 +7,7 @@ use ralph_core::event::{CancelReason, Event, Exit, Outcome, RequestedBy, StopRea
 use super::{outcomes, reason, said};
 use crate::harness::{
     SOON, Sandbox, Script, events,
-    in_process::{Agent, Project},
+    in_process::{FunctionAgent, LoopProject},
     running::{Finished, Running},
 };
 
@@ -97,7 +97,7 @@ fn nohup_keeps_ralph_running_when_the_terminal_goes() {
     running.signal(Signal::SIGHUP);
     // Signals are handled before commands, so they were when this one is answered.
     assert_eq!(sandbox.ralph(["status"]).run(SOON).code(), Some(0));
-    sandbox.let_go("go");
+    sandbox.release("go");
     ended(running, 0);
 }
 
@@ -113,8 +113,8 @@ fn ralph_stop_ends_the_agent_in_order() {
 
 #[tokio::test(start_paused = true)]
 async fn ralph_stop_after_the_iteration_lets_it_finish() {
-    let project = Project::new();
-    let agent = Agent::jsonl(|turn| async move {
+    let project = LoopProject::new();
+    let agent = FunctionAgent::jsonl(|turn| async move {
         turn.said("ready");
         turn.wait_for("go").await;
         turn.work();
@@ -124,7 +124,7 @@ async fn ralph_stop_after_the_iteration_lets_it_finish() {
     running.wait_for_record(said("ready")).await;
     let stop = StopRequest::AfterIteration;
     running.command(UserCommand::Stop { stop }).await.unwrap();
-    project.let_go("go");
+    project.release("go");
     let finished = running.wait().await;
     assert_eq!(finished.code(), Some(130), "{finished:?}");
     assert_eq!(outcomes(&finished.records()), [&Outcome::Completed]);
@@ -146,9 +146,9 @@ fn ralph_stop_at_once_kills_an_agent_that_takes_no_signal() {
 #[tokio::test(start_paused = true)]
 async fn an_interrupt_during_a_wait_or_a_pause_ends_the_run_at_once() {
     const HOUR_MS: u64 = 60 * 60 * 1000;
-    let failing = Agent::terminal(|turn| async move { turn.exits(Exit::Code { code: 1 }) });
-    for (name, agent, pause) in [("wait", failing, false), ("pause", Agent::worker(), true)] {
-        let project = Project::new();
+    let failing = FunctionAgent::terminal(|turn| async move { turn.exits(Exit::Code { code: 1 }) });
+    for (name, agent, pause) in [("wait", failing, false), ("pause", FunctionAgent::worker(), true)] {
+        let project = LoopProject::new();
         if pause {
             project.write(".ralph-pause", "");
         }

@@ -6,12 +6,12 @@ use serde_json::json;
 use super::{notices, reason, started};
 use crate::harness::{
     events,
-    in_process::{Agent, Looping, Project},
+    in_process::{FunctionAgent, LoopProject, Looping},
 };
 
 /// An agent that finishes a task in each iteration and says which model was requested.
-fn worker() -> Agent {
-    Agent::jsonl(|turn| async move {
+fn worker() -> FunctionAgent {
+    FunctionAgent::jsonl(|turn| async move {
         turn.opened("a session");
         turn.said(&format!("{:?} resumes {:?}", turn.model, turn.resume));
         turn.work();
@@ -20,7 +20,7 @@ fn worker() -> Agent {
 }
 
 /// A run of the agent `script` with the model `own` over these tasks, which may ask for `second`.
-fn looping<'a>(project: &'a Project, tasks: &str, second: &Agent) -> Looping<'a> {
+fn looping<'a>(project: &'a LoopProject, tasks: &str, second: &FunctionAgent) -> Looping<'a> {
     project.write("PLAN.md", tasks);
     project
         .looping(&worker())
@@ -44,7 +44,7 @@ fn iterations(records: &[Record]) -> Vec<String> {
 
 #[tokio::test(start_paused = true)]
 async fn each_task_is_worked_on_by_the_agent_and_with_the_model_it_asks_for() {
-    let project = Project::new();
+    let project = LoopProject::new();
     let tasks = "- [ ] a {adapter=second}\n- [ ] b\n- [ ] c {model=big}\n- [ ] d {model=x adapter=second}\n- [ ] e {adapter=script}\n";
     let resumes = |settings: &mut Settings| settings.session = SessionMode::Resume;
     let finished = looping(&project, tasks, &worker()).with(resumes).run().await;
@@ -91,7 +91,7 @@ async fn each_task_is_worked_on_by_the_agent_and_with_the_model_it_asks_for() {
 
 #[tokio::test(start_paused = true)]
 async fn a_limit_of_the_agent_of_a_task_is_waited_for_and_with_fallback_the_others_stand_in() {
-    let limited_once = Agent::jsonl(|turn| async move {
+    let limited_once = FunctionAgent::jsonl(|turn| async move {
         if turn.n == 1 && turn.prompt.len() > 1 && !turn.project().join("limited").exists() {
             turn.write("limited", "");
             let until_ms = turn.now_ms() + 3_600_000;
@@ -101,7 +101,7 @@ async fn a_limit_of_the_agent_of_a_task_is_waited_for_and_with_fallback_the_othe
         turn.over("done");
     });
     let tasks = "- [ ] a {adapter=second model=x}\n- [ ] b\n";
-    let project = Project::new();
+    let project = LoopProject::new();
     let finished = looping(&project, tasks, &limited_once).run().await;
     assert_eq!(
         iterations(&finished.records()),
@@ -110,7 +110,7 @@ async fn a_limit_of_the_agent_of_a_task_is_waited_for_and_with_fallback_the_othe
     let waited = |event: &Event| matches!(event, Event::WaitStarted { .. });
     assert!(events(&finished.records()).any(waited), "{finished:?}");
 
-    let project = Project::new();
+    let project = LoopProject::new();
     let third = worker().called("third");
     let finished = looping(&project, tasks, &limited_once).standing_in(&third).run().await;
     let records = finished.records();
@@ -124,8 +124,8 @@ async fn a_limit_of_the_agent_of_a_task_is_waited_for_and_with_fallback_the_othe
 
 #[tokio::test(start_paused = true)]
 async fn mistakes_that_come_into_the_plan_during_the_run_are_told_once_and_the_runs_own_settings_are_used() {
-    let project = Project::new();
-    let editor = Agent::jsonl(|turn| async move {
+    let project = LoopProject::new();
+    let editor = FunctionAgent::jsonl(|turn| async move {
         turn.work();
         if turn.n == 1 {
             turn.edit_plan(|plan| plan + "- [ ] b {adapter=gemini}\n- [ ] c {modle=x}\n- [ ] d {model=big}\n");
@@ -158,7 +158,7 @@ async fn a_task_that_iterations_get_nowhere_with_is_handed_on_and_the_next_begin
         model: Some("big".to_owned()),
     };
     // The agent fails once, asks once, and claims once without any work. Then `second` takes over.
-    let weak = Agent::jsonl(|turn| async move {
+    let weak = FunctionAgent::jsonl(|turn| async move {
         match turn.n {
             1 => turn.failed(&json!({"kind": "crashed"}), "boom"),
             2 => turn.failed(&json!({"kind": "overloaded"}), "busy"),
@@ -170,13 +170,13 @@ async fn a_task_that_iterations_get_nowhere_with_is_handed_on_and_the_next_begin
             _ => turn.over("hm"),
         }
     });
-    let strong = Agent::jsonl(|turn| async move {
+    let strong = FunctionAgent::jsonl(|turn| async move {
         if turn.n == 6 {
             turn.work();
         }
         turn.over("done");
     });
-    let project = Project::new();
+    let project = LoopProject::new();
     let steps = vec![worker("script"), worker("second")];
     let escalation = Escalation { steps, after: 2 };
     project.write("PLAN.md", "- [ ] a\n- [ ] b\n");
@@ -221,21 +221,21 @@ async fn the_stuck_detector_lets_everybody_try_who_takes_over() {
     };
     // The last worker takes over for the iteration before which the stuck detector would end the run.
     let agent = |helped: bool| {
-        Agent::jsonl(move |turn| async move {
+        FunctionAgent::jsonl(move |turn| async move {
             if helped && turn.model.as_deref() == Some("three") {
                 turn.work();
             }
             turn.over("hm");
         })
     };
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
     let looping = project.looping(&agent(true));
     let finished = looping.with(|settings| settings.escalation = escalation(2)).run().await;
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(iterations(&finished.records()).len(), 7);
 
-    let project = Project::new();
+    let project = LoopProject::new();
     project.plan(1);
     let looping = project.looping(&agent(false));
     let finished = looping.with(|settings| settings.escalation = escalation(2)).run().await;

@@ -59,8 +59,8 @@ fn a_batch_has_a_board_that_opens_its_runs_and_can_be_left_and_come_back_to() {
     terminal.sees("cancel ui?");
     terminal.press("y");
     terminal.sees("cancelled");
-    sandbox.let_go("go-api");
-    sandbox.let_go("go-docs");
+    sandbox.release("go-api");
+    sandbox.release("go-docs");
     terminal.sees("2/3 merged");
     terminal.sees("run `ralph many resume` to continue");
     // A finished run is replayed.
@@ -105,7 +105,7 @@ fn ctrl_z_in_a_run_that_the_board_opened_leads_to_the_shell_and_back_into_the_ru
     terminal.is_stopped();
     kill(Pid::from_raw(terminal.pid()), Signal::SIGCONT).expect("it is there");
     terminal.sees("0/1 merged");
-    sandbox.let_go("go-api");
+    sandbox.release("go-api");
     terminal.sees(OVER);
     terminal.press("q");
     assert_eq!(terminal.ends(), 0);
@@ -133,8 +133,8 @@ fn ctrl_c_on_the_board_stops_the_runs_and_what_kills_the_batch_is_told() {
     assert_eq!(terminal.ends(), 1);
     assert!(terminal.written().contains("the batch was interrupted"));
 
-    sandbox.let_go("go-api");
-    sandbox.let_go("go-ui");
+    sandbox.release("go-api");
+    sandbox.release("go-ui");
     let mut terminal = on_terminal(&many(&sandbox, "resume"), (80, 24));
     terminal.sees("2/2 merged");
     terminal.sees(OVER);
@@ -159,7 +159,7 @@ fn what_agents_ask_is_answered_on_the_board_and_in_a_browser() {
     let web = sandbox.ralph(["web", "--listen", "127.0.0.1:0"]).start();
     let url = web.wait_for_line(SOON, |line| line.contains("/#token="));
     let (base, token) = url.split_once("/#token=").expect("a token");
-    let http = Http::of_address(base, token);
+    let http = Http::for_address(base, token);
     let listed = http.get("/batches").json();
     let board = &listed[0]["board"];
     let row = &board["plans"][0];

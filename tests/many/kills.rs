@@ -245,7 +245,7 @@ esac"#,
     assert_verified(&sandbox, "test -s api.txt", &["api"]);
     let kept = &status(&sandbox)["plans"][1];
     assert_eq!(kept["phase"]["why"]["type"], "failed", "{kept}");
-    sandbox.let_go("space");
+    sandbox.release("space");
     let resumed = many(&sandbox, "resume").run(SOON);
     assert_eq!(resumed.code(), Some(0), "{resumed:?}");
     assert_eq!(show(&sandbox, "ui.txt"), "1\n2\n");

@@ -238,7 +238,7 @@ fn what_the_user_commits_meanwhile_is_no_warning() {
     let running = batch(&sandbox, &["api.md"]).start();
     crate::harness::wait_until(SOON, "the agent", || sandbox.read_home("began"));
     sandbox.git(["commit", "--quiet", "--allow-empty", "--message", "Mine"]);
-    sandbox.let_go("go");
+    sandbox.release("go");
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert!(!finished.stdout.contains("not by this batch"), "{finished:?}");

@@ -23,13 +23,13 @@ pub const SESSION: &str = "ses_1";
 /// A running server. Dropping it closes every connection.
 pub struct FakeServer {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<FakeServerShared>,
     acceptor: Option<JoinHandle<()>>,
 }
 
 /// Reaction to every request, whatever its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Manner {
+pub enum Behaviour {
     Willing,
     /// Requires another password.
     Unauthorized,
@@ -43,20 +43,20 @@ pub enum Manner {
 
 /// Handling of messages after the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MessagesAre {
+pub enum MessageHandling {
     Taken,
     Refused,
     /// The server does not answer.
     Unanswered,
 }
 
-struct Shared {
-    state: Mutex<State>,
+struct FakeServerShared {
+    state: Mutex<FakeServerState>,
     closing: AtomicBool,
 }
 
-struct State {
-    manner: Manner,
+struct FakeServerState {
+    behaviour: Behaviour,
     /// Requests in order, as `METHOD path` with their bodies.
     requests: Vec<(String, Value)>,
     open: Vec<TcpStream>,
@@ -67,17 +67,17 @@ struct State {
     permissions: Value,
     children: Value,
     /// Whether aborts are left unanswered.
-    deaf_to_abort: bool,
-    messages_are: MessagesAre,
+    ignores_aborts: bool,
+    message_handling: MessageHandling,
 }
 
 impl FakeServer {
     pub fn start() -> FakeServer {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
         let address = listener.local_addr().expect("an address");
-        let shared = Arc::new(Shared {
-            state: Mutex::new(State {
-                manner: Manner::Willing,
+        let shared = Arc::new(FakeServerShared {
+            state: Mutex::new(FakeServerState {
+                behaviour: Behaviour::Willing,
                 requests: Vec::new(),
                 open: Vec::new(),
                 streams: Vec::new(),
@@ -85,8 +85,8 @@ impl FakeServer {
                 messages: json!([]),
                 permissions: json!([]),
                 children: json!([]),
-                deaf_to_abort: false,
-                messages_are: MessagesAre::Taken,
+                ignores_aborts: false,
+                message_handling: MessageHandling::Taken,
             }),
             closing: AtomicBool::new(false),
         });
@@ -109,16 +109,16 @@ impl FakeServer {
         self.address.port()
     }
 
-    pub fn behave(&self, manner: Manner) {
-        self.state().manner = manner;
+    pub fn behave(&self, behaviour: Behaviour) {
+        self.state().behaviour = behaviour;
     }
 
     pub fn ignore_aborts(&self) {
-        self.state().deaf_to_abort = true;
+        self.state().ignores_aborts = true;
     }
 
-    pub fn treat_messages(&self, messages_are: MessagesAre) {
-        self.state().messages_are = messages_are;
+    pub fn treat_messages(&self, message_handling: MessageHandling) {
+        self.state().message_handling = message_handling;
     }
 
     /// Reports the session as busy or idle.
@@ -171,7 +171,7 @@ impl FakeServer {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FakeServerState> {
         self.shared.state()
     }
 }
@@ -189,8 +189,8 @@ impl Drop for FakeServer {
     }
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl FakeServerShared {
+    fn state(&self) -> MutexGuard<'_, FakeServerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -211,27 +211,28 @@ impl Shared {
         while let Ok(Some(request)) = read_request(&mut reader, &mut stream) {
             let name = format!("{} {}", request.method, request.path);
             let body = serde_json::from_slice(&request.body).unwrap_or(Value::Null);
-            let (manner, deaf) = {
+            let (behaviour, deaf) = {
                 let mut state = self.state();
                 state.requests.push((name.clone(), body));
-                let unanswered = state.messages_are == MessagesAre::Unanswered && name.ends_with("/prompt_async");
-                let deaf = state.deaf_to_abort && name.ends_with("/abort");
-                (state.manner, deaf || unanswered)
+                let unanswered =
+                    state.message_handling == MessageHandling::Unanswered && name.ends_with("/prompt_async");
+                let deaf = state.ignores_aborts && name.ends_with("/abort");
+                (state.behaviour, deaf || unanswered)
             };
-            match manner {
-                Manner::Willing if deaf => continue,
-                Manner::Silent => continue,
-                Manner::Willing if request.path == "/event" => return self.stream(stream),
-                Manner::Willing => {
+            match behaviour {
+                Behaviour::Willing if deaf => continue,
+                Behaviour::Silent => continue,
+                Behaviour::Willing if request.path == "/event" => return self.stream(stream),
+                Behaviour::Willing => {
                     let (status, body) = self.answer(&request);
                     respond(&stream, status, "application/json", &body.to_string());
                 }
-                Manner::TooNew => {
+                Behaviour::TooNew => {
                     let body = json!({ "healthy": true, "version": "2.1.3" });
                     respond(&stream, "200 OK", "application/json", &body.to_string());
                 }
-                Manner::Unauthorized => respond(&stream, "401 Unauthorized", "text/plain", ""),
-                Manner::Foreign => respond(&stream, "200 OK", "text/html", "<!doctype html><p>Hello"),
+                Behaviour::Unauthorized => respond(&stream, "401 Unauthorized", "text/plain", ""),
+                Behaviour::Foreign => respond(&stream, "200 OK", "text/html", "<!doctype html><p>Hello"),
             }
         }
     }
@@ -261,7 +262,7 @@ impl Shared {
             ("GET", "/session/ses_1/children") => ok(state.children.clone()),
             ("GET", "/permission") => ok(state.permissions.clone()),
             ("GET", "/question") => ok(json!([])),
-            ("POST", "/session/ses_1/prompt_async") if state.messages_are == MessagesAre::Refused => (
+            ("POST", "/session/ses_1/prompt_async") if state.message_handling == MessageHandling::Refused => (
                 "400 Bad Request",
                 json!({ "name": "BadRequest", "data": { "message": "no more of that" } }),
             ),

@@ -11,8 +11,8 @@ use ralph_system::proc::StopSpeed;
 use serde_json::json;
 
 use super::{
-    fake::{BRIEFLY, FakeServer, Manner, MessagesAre, SESSION, say},
-    live::{Live, Started},
+    fake::{BRIEFLY, Behaviour, FakeServer, MessageHandling, SESSION, say},
+    live::{LiveAdapter, StartedSession},
 };
 
 fn steer(id: SteeringId, text: &str) -> SessionCommand {
@@ -36,7 +36,7 @@ fn options(url: &str) -> ServerOptions {
 }
 
 /// Starts a turn in which a tool runs.
-fn in_a_tool(server: &FakeServer, live: &Live) -> Started {
+fn in_a_tool(server: &FakeServer, live: &LiveAdapter) -> StartedSession {
     let mut started = live.start();
     server.wait_for("POST /session/ses_1/prompt_async", 1);
     server.set_busy(true);
@@ -65,7 +65,7 @@ fn tool_ends(signal: &AgentSignal) -> bool {
 #[test]
 fn a_stream_that_is_lost_in_the_middle_of_a_turn_is_caught_up_with() {
     let server = FakeServer::start();
-    let live = Live::new(options(&server.url()));
+    let live = LiveAdapter::new(options(&server.url()));
     let started = in_a_tool(&server, &live);
     end_unheard(&server);
     server.cut_streams();
@@ -79,7 +79,7 @@ fn a_stream_that_is_lost_in_the_middle_of_a_turn_is_caught_up_with() {
 #[test]
 fn a_turn_goes_on_over_a_new_stream_without_a_word_doubled() {
     let server = FakeServer::start();
-    let live = Live::new(options(&server.url()));
+    let live = LiveAdapter::new(options(&server.url()));
     let mut started = in_a_tool(&server, &live);
     server.set_messages(json!([
         say::messages("x")[0],
@@ -114,7 +114,7 @@ fn a_turn_goes_on_over_a_new_stream_without_a_word_doubled() {
 #[test]
 fn a_server_that_is_gone_for_good_is_a_failure_and_no_hang() {
     let server = FakeServer::start();
-    let live = Live::new(options(&server.url()));
+    let live = LiveAdapter::new(options(&server.url()));
     let started = in_a_tool(&server, &live);
     drop(server);
     let told = started.finish();
@@ -129,7 +129,7 @@ fn a_heart_that_stops_beating_is_noticed() {
     let server = FakeServer::start();
     let mut options = options(&server.url());
     options.patience.silence = BRIEFLY;
-    let live = Live::new(options);
+    let live = LiveAdapter::new(options);
     let started = in_a_tool(&server, &live);
     // The connection stays open, but nothing arrives over it.
     server.wait_for("GET /event", 2);
@@ -141,7 +141,7 @@ fn a_heart_that_stops_beating_is_noticed() {
 #[test]
 fn an_end_that_nobody_told_is_found_by_asking() {
     let server = FakeServer::start();
-    let live = Live::new(options(&server.url()));
+    let live = LiveAdapter::new(options(&server.url()));
     let started = in_a_tool(&server, &live);
     end_unheard(&server);
     server.emit("server.heartbeat", json!({}));
@@ -152,7 +152,7 @@ fn an_end_that_nobody_told_is_found_by_asking() {
 #[test]
 fn an_idle_from_before_is_no_end() {
     let server = FakeServer::start();
-    let live = Live::new(options(&server.url()));
+    let live = LiveAdapter::new(options(&server.url()));
     let mut started = live.start();
     server.wait_for("POST /session/ses_1/prompt_async", 1);
     server.emit("session.idle", say::idle());
@@ -166,7 +166,7 @@ fn an_idle_from_before_is_no_end() {
 #[test]
 fn a_message_that_is_taken_at_the_last_moment_is_worked_on() {
     let server = FakeServer::start();
-    let live = Live::new(options(&server.url()));
+    let live = LiveAdapter::new(options(&server.url()));
     let started = in_a_tool(&server, &live);
     assert_eq!(started.session.send(steer(SteeringId(1), "And bananas.")), Ok(()));
     end_unheard(&server);
@@ -198,9 +198,9 @@ fn answers(signals: &[AgentSignal]) -> Vec<(SteeringId, bool)> {
 #[test]
 fn a_message_that_the_server_refuses_is_told_as_refused_and_the_turn_goes_on() {
     let server = FakeServer::start();
-    let live = Live::new(options(&server.url()));
+    let live = LiveAdapter::new(options(&server.url()));
     let mut started = in_a_tool(&server, &live);
-    server.treat_messages(MessagesAre::Refused);
+    server.treat_messages(MessageHandling::Refused);
     let id = SteeringId(7);
     assert_eq!(started.session.send(steer(id, "And bananas.")), Ok(()));
     started.wait_for("answer", |signal| {
@@ -221,7 +221,7 @@ fn a_message_that_the_server_refuses_is_told_as_refused_and_the_turn_goes_on() {
 #[test]
 fn a_message_that_the_server_takes_is_told_as_taken() {
     let server = FakeServer::start();
-    let live = Live::new(options(&server.url()));
+    let live = LiveAdapter::new(options(&server.url()));
     let mut started = in_a_tool(&server, &live);
     let id = SteeringId(7);
     assert_eq!(started.session.send(steer(id, "And bananas.")), Ok(()));
@@ -240,9 +240,9 @@ fn a_message_that_the_server_takes_is_told_as_taken() {
 #[test]
 fn a_message_that_the_server_has_not_answered_when_the_session_ends_is_not_told_as_taken() {
     let server = FakeServer::start();
-    let live = Live::new(options(&server.url()));
+    let live = LiveAdapter::new(options(&server.url()));
     let started = in_a_tool(&server, &live);
-    server.treat_messages(MessagesAre::Unanswered);
+    server.treat_messages(MessageHandling::Unanswered);
     assert_eq!(started.session.send(steer(SteeringId(7), "And bananas.")), Ok(()));
     server.wait_for("POST /session/ses_1/prompt_async", 2);
     started.session.stop(StopSpeed::Immediate);
@@ -252,8 +252,8 @@ fn a_message_that_the_server_has_not_answered_when_the_session_ends_is_not_told_
 #[test]
 fn a_session_takes_messages_only_while_its_turn_runs() {
     let server = FakeServer::start();
-    let live = Live::new(options(&server.url()));
-    server.behave(Manner::Silent);
+    let live = LiveAdapter::new(options(&server.url()));
+    server.behave(Behaviour::Silent);
     let started = live.start();
     server.wait_for("GET /global/health", 1);
     assert_eq!(started.session.send(steer(SteeringId(1), "Too early.")), Err(NotLive));
@@ -264,7 +264,7 @@ fn a_session_takes_messages_only_while_its_turn_runs() {
 #[test]
 fn a_permission_of_a_subagent_that_was_asked_for_unheard_is_answered() {
     let server = FakeServer::start();
-    let live = Live::new(options(&server.url()));
+    let live = LiveAdapter::new(options(&server.url()));
     let mut started = in_a_tool(&server, &live);
     server.set_children(json!([{ "id": "ses_child" }]));
     server.set_permissions(json!([
@@ -297,7 +297,7 @@ fn a_permission_of_a_subagent_that_was_asked_for_unheard_is_answered() {
 #[test]
 fn a_stopped_session_is_aborted_on_the_server() {
     let server = FakeServer::start();
-    let live = Live::new(options(&server.url()));
+    let live = LiveAdapter::new(options(&server.url()));
     let started = in_a_tool(&server, &live);
     server.set_busy(false);
     started.session.stop(StopSpeed::Graceful);
@@ -309,7 +309,7 @@ fn a_stopped_session_is_aborted_on_the_server() {
 #[test]
 fn a_server_that_does_not_answer_an_abort_is_not_waited_for() {
     let server = FakeServer::start();
-    let live = Live::new(options(&server.url()));
+    let live = LiveAdapter::new(options(&server.url()));
     let started = in_a_tool(&server, &live);
     server.ignore_aborts();
     started.session.stop(StopSpeed::Graceful);
@@ -319,7 +319,7 @@ fn a_server_that_does_not_answer_an_abort_is_not_waited_for() {
 #[test]
 fn dropping_a_session_aborts_it() {
     let server = FakeServer::start();
-    let live = Live::new(options(&server.url()));
+    let live = LiveAdapter::new(options(&server.url()));
     let started = in_a_tool(&server, &live);
     server.set_busy(false);
     drop(started);
@@ -327,12 +327,12 @@ fn dropping_a_session_aborts_it() {
 }
 
 /// The error that keeps a session from starting on a server with this behaviour.
-fn refusal(manner: Manner, change: impl FnOnce(&mut ServerOptions)) -> (ServerError, String, ProblemKind) {
+fn refusal(behaviour: Behaviour, change: impl FnOnce(&mut ServerOptions)) -> (ServerError, String, ProblemKind) {
     let server = FakeServer::start();
-    server.behave(manner);
+    server.behave(behaviour);
     let mut options = options(&server.url());
     change(&mut options);
-    let live = Live::new(options);
+    let live = LiveAdapter::new(options);
     let Err(error) = live.adapter.check(Path::new("/")) else {
         panic!("it was accepted")
     };
@@ -347,11 +347,11 @@ fn refusal(manner: Manner, change: impl FnOnce(&mut ServerOptions)) -> (ServerEr
 
 #[test]
 fn a_password_that_is_missing_or_wrong_is_told_with_what_to_do() {
-    let (error, hint, kind) = refusal(Manner::Unauthorized, |_| {});
+    let (error, hint, kind) = refusal(Behaviour::Unauthorized, |_| {});
     assert!(error.to_string().ends_with("the server wants a password"), "{error}");
     assert!(hint.contains("OPENCODE_SERVER_PASSWORD"), "{hint}");
     assert_eq!(kind, ProblemKind::Auth);
-    let (error, _, _) = refusal(Manner::Unauthorized, |options| {
+    let (error, _, _) = refusal(Behaviour::Unauthorized, |options| {
         options.credentials = Some(Credentials {
             username: "opencode".to_owned(),
             password: "secret".to_owned(),
@@ -366,7 +366,7 @@ fn a_password_that_is_missing_or_wrong_is_told_with_what_to_do() {
 
 #[test]
 fn a_server_that_does_not_say_whether_it_is_well_is_not_waited_for() {
-    let (error, hint, kind) = refusal(Manner::Silent, |options| options.timeout = BRIEFLY);
+    let (error, hint, kind) = refusal(Behaviour::Silent, |options| options.timeout = BRIEFLY);
     assert!(matches!(error, ServerError::TimedOut { .. }), "{error:?}");
     assert!(hint.contains("--server-timeout"), "{hint}");
     assert_eq!(kind, ProblemKind::Network);
@@ -374,7 +374,7 @@ fn a_server_that_does_not_say_whether_it_is_well_is_not_waited_for() {
 
 #[test]
 fn something_else_is_not_taken_for_an_opencode_server() {
-    let (error, hint, kind) = refusal(Manner::Foreign, |_| {});
+    let (error, hint, kind) = refusal(Behaviour::Foreign, |_| {});
     assert!(matches!(error, ServerError::Foreign { .. }), "{error:?}");
     assert!(hint.contains("opencode 2 answers like this"), "{hint}");
     assert_eq!(kind, ProblemKind::Other);
@@ -382,7 +382,7 @@ fn something_else_is_not_taken_for_an_opencode_server() {
 
 #[test]
 fn opencode_2_is_refused_by_name_with_the_way_out() {
-    let (error, hint, kind) = refusal(Manner::TooNew, |_| {});
+    let (error, hint, kind) = refusal(Behaviour::TooNew, |_| {});
     assert!(
         error
             .to_string()
@@ -401,7 +401,7 @@ fn a_server_that_is_not_there_is_told_as_such() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     drop(listener);
-    let live = Live::new(options(&url));
+    let live = LiveAdapter::new(options(&url));
     let error = live.adapter.check(Path::new("/")).expect_err("nobody is there");
     assert!(
         error.hints().iter().any(|hint| hint.contains("opencode serve")),
@@ -420,7 +420,7 @@ fn a_program_that_does_not_become_a_server_is_told_with_its_last_words() {
         ..ServerOptions::default()
     };
     let command = json!({ "command": { "program": "sh", "args": ["-c", "echo 'no database' >&2; exit 3", "{port}"] } });
-    let live = Live::with(options, command);
+    let live = LiveAdapter::with(options, command);
     let told = live.start().finish();
     let problem = told.problem().expect("a problem");
     assert_eq!(problem.kind, ProblemKind::Crashed);
@@ -434,7 +434,7 @@ fn a_program_that_does_not_become_a_server_is_told_with_its_last_words() {
 #[test]
 fn a_model_without_its_provider_is_refused() {
     let server = FakeServer::start();
-    let live = Live::new(options(&server.url()));
+    let live = LiveAdapter::new(options(&server.url()));
     let started = live.start_with(|request| request.model = Some("gpt-5".to_owned()));
     let told = started.finish();
     assert_eq!(told.problem().map(|problem| problem.kind), Some(ProblemKind::Usage));

@@ -25,7 +25,7 @@ use tempfile::TempDir;
 use crate::harness::SOON;
 
 /// A running runtime, a working directory and an adapter.
-pub struct Live {
+pub struct LiveAdapter {
     pub adapter: ServerAdapter,
     runtime: tokio::runtime::Handle,
     /// Ends the runtime when dropped.
@@ -34,21 +34,21 @@ pub struct Live {
 }
 
 /// A started session.
-pub struct Started {
+pub struct StartedSession {
     pub session: Box<dyn Session>,
     signals: mpsc::Receiver<AgentSignal>,
     seen: Vec<AgentSignal>,
     shown: Arc<Mutex<Vec<u8>>>,
 }
 
-impl Live {
+impl LiveAdapter {
     /// An adapter for the server that `options` name.
-    pub fn new(options: ServerOptions) -> Live {
-        Live::with(options, serde_json::json!({}))
+    pub fn new(options: ServerOptions) -> LiveAdapter {
+        LiveAdapter::with(options, serde_json::json!({}))
     }
 
     /// An adapter with changes to its manifest.
-    pub fn with(options: ServerOptions, changes: Value) -> Live {
+    pub fn with(options: ServerOptions, changes: Value) -> LiveAdapter {
         let adapters = serde_json::json!({ "opencode-server": changes });
         let catalog = Catalog::load(&AdapterSources {
             config: vec![Node::from_value(adapters, &SettingOrigin::Default)],
@@ -63,7 +63,7 @@ impl Live {
             sender.send(runtime.handle().clone()).expect("the test waits for it");
             _ = runtime.block_on(stop); // ends when the sender is dropped
         });
-        Live {
+        LiveAdapter {
             adapter: ServerAdapter::new(manifest, options, &Supervisor::default())
                 .guarded_by(PathBuf::from(env!("CARGO_BIN_EXE_ralph"))),
             runtime: handle.recv().expect("a handle"),
@@ -72,11 +72,11 @@ impl Live {
         }
     }
 
-    pub fn start(&self) -> Started {
+    pub fn start(&self) -> StartedSession {
         self.start_with(|_| {})
     }
 
-    pub fn start_with(&self, change: impl FnOnce(&mut SessionRequest)) -> Started {
+    pub fn start_with(&self, change: impl FnOnce(&mut SessionRequest)) -> StartedSession {
         let prompt = self.dir.path().join("prompt.md");
         fs::write(&prompt, "Do it.").expect("a prompt");
         let shown = Arc::new(Mutex::new(Vec::new()));
@@ -93,7 +93,7 @@ impl Live {
             one_way: false,
             env: Vec::new(),
             scratch: self.dir.path().to_owned(),
-            display: Box::new(Screen(Arc::clone(&shown))),
+            display: Box::new(CapturedScreen(Arc::clone(&shown))),
         };
         change(&mut request);
         let (out, mut received) = tokio::sync::mpsc::channel(16);
@@ -106,7 +106,7 @@ impl Live {
             }
         });
         let _entered = self.runtime.enter();
-        Started {
+        StartedSession {
             session: self.adapter.start(request, out),
             signals,
             seen: Vec::new(),
@@ -115,7 +115,7 @@ impl Live {
     }
 }
 
-impl Started {
+impl StartedSession {
     /// Waits for a signal; earlier ones count.
     #[track_caller]
     pub fn wait_for(&mut self, what: &str, wanted: impl Fn(&AgentSignal) -> bool) -> AgentSignal {
@@ -145,14 +145,14 @@ impl Started {
 
     /// Collects everything up to the end, which must come once and last.
     #[track_caller]
-    pub fn finish(mut self) -> Told {
+    pub fn finish(mut self) -> SessionReport {
         self.wait_for("end", |signal| matches!(signal, AgentSignal::Ended { .. }));
         assert_eq!(
             self.signals.recv_timeout(Duration::ZERO).ok(),
             None,
             "nothing after the end"
         );
-        Told {
+        SessionReport {
             signals: self.seen,
             shown: String::from_utf8_lossy(&self.shown.lock().expect("no panic")).into_owned(),
         }
@@ -161,12 +161,12 @@ impl Started {
 
 /// Everything that a session reported.
 #[derive(Debug)]
-pub struct Told {
+pub struct SessionReport {
     pub signals: Vec<AgentSignal>,
     pub shown: String,
 }
 
-impl Told {
+impl SessionReport {
     /// The verdict on the turn.
     #[track_caller]
     pub fn verdict(&self) -> (bool, Option<&str>) {
@@ -194,9 +194,9 @@ impl Told {
     }
 }
 
-struct Screen(Arc<Mutex<Vec<u8>>>);
+struct CapturedScreen(Arc<Mutex<Vec<u8>>>);
 
-impl Display for Screen {
+impl Display for CapturedScreen {
     fn show(&mut self, bytes: &[u8]) {
         self.0.lock().expect("no panic").extend_from_slice(bytes);
     }

@@ -11,29 +11,29 @@ use std::{
 };
 
 /// Forwards data until it is cut. Dropping it closes every connection.
-pub struct Proxy {
+pub struct Forwarder {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<ForwarderShared>,
     acceptor: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct ForwarderShared {
     open: Mutex<Vec<TcpStream>>,
     closing: AtomicBool,
 }
 
-impl Proxy {
+impl Forwarder {
     /// Forwards connections to `port` of this machine.
-    pub fn to(port: u16) -> Proxy {
+    pub fn to(port: u16) -> Forwarder {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
         let address = listener.local_addr().expect("an address");
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(ForwarderShared::default());
         let acceptor = thread::spawn({
             let shared = Arc::clone(&shared);
             move || shared.accept(&listener, port)
         });
-        Proxy {
+        Forwarder {
             address,
             shared,
             acceptor: Some(acceptor),
@@ -52,7 +52,7 @@ impl Proxy {
     }
 }
 
-impl Drop for Proxy {
+impl Drop for Forwarder {
     fn drop(&mut self) {
         self.shared.closing.store(true, Ordering::SeqCst);
         _ = TcpStream::connect(self.address); // wakes the acceptor
@@ -63,7 +63,7 @@ impl Drop for Proxy {
     }
 }
 
-impl Shared {
+impl ForwarderShared {
     fn accept(&self, listener: &TcpListener, port: u16) {
         for client in listener.incoming().flatten() {
             if self.closing.load(Ordering::SeqCst) {

@@ -14,7 +14,7 @@ use ralph_core::event::{AgentSignal, ChoiceReason, Event, Notice, Outcome, Probl
 use ralph_system::proc::StopSpeed;
 use serde_json::json;
 
-use super::{fake::FakeServer, live::Live, ralph, serve};
+use super::{fake::FakeServer, live::LiveAdapter, ralph, serve};
 use crate::{
     agents_loop::{assert_done, in_order, outcomes, plan_one_task, signals, work_on},
     harness::{
@@ -255,7 +255,7 @@ fn a_server_that_nobody_named_gets_no_prompt_and_its_port_is_passed_over() {
         .map(|(name, value)| (name.to_owned(), json!(value.into_string().expect("UTF-8"))))
         .collect();
     let program = agents::program("opencode").expect("the sandbox has it");
-    let live = Live::with(
+    let live = LiveAdapter::with(
         options,
         json!({ "command": { "program": program, "env": environment } }),
     );

@@ -7,15 +7,15 @@ use ralph_core::event::{
 };
 use serde_json::{Value, json};
 
-use super::{proxy::Proxy, ralph, serve};
+use super::{proxy::Forwarder, ralph, serve};
 use crate::{
     agents_loop::{assert_done, in_order, outcomes, plan_one_task, signals, stopped, work_on},
     harness::{Program, SOON, Sandbox, agent::Agent, http::plain, running::Running, wait_until},
-    stand_in::{Gate, Scenario, StandIn, answer, http, log::Request, say, shell},
+    stand_in::{Gate, Scenario, StandIn, answer, http, log::ModelRequest, say, shell},
 };
 
 /// A server that ralph did not start, for one run after the other in the same project.
-struct Served {
+struct ExternalServer {
     sandbox: Sandbox,
     server: Running,
     port: u16,
@@ -24,15 +24,15 @@ struct Served {
     asked: usize,
 }
 
-impl Served {
+impl ExternalServer {
     /// Starts the server in a project with a plan of one task; `prepare` may change the configuration first.
-    fn new(prepare: impl FnOnce(&Sandbox)) -> Option<Served> {
+    fn new(prepare: impl FnOnce(&Sandbox)) -> Option<ExternalServer> {
         let model = StandIn::start(say("Not asked yet."));
         let sandbox = sandbox(&model)?;
         prepare(&sandbox);
         sandbox.git(["tag", "start"]);
         let (server, port) = serve(&sandbox, "");
-        Some(Served {
+        Some(ExternalServer {
             sandbox,
             server,
             port,
@@ -64,7 +64,7 @@ impl Served {
     }
 
     /// The main requests of this run.
-    fn requests(&self) -> Vec<Request> {
+    fn requests(&self) -> Vec<ModelRequest> {
         self.model.main_requests().split_off(self.asked)
     }
 
@@ -80,7 +80,7 @@ impl Served {
 #[test]
 #[ignore = "part of the full matrix"]
 fn a_server_that_asks_before_commands() {
-    let Some(mut served) = Served::new(ask_before_commands) else {
+    let Some(mut served) = ExternalServer::new(ask_before_commands) else {
         return;
     };
     a_permission_that_nobody_answers_is_denied_and_the_turn_goes_on(&mut served);
@@ -93,7 +93,9 @@ fn a_server_that_asks_before_commands() {
 #[test]
 #[ignore = "part of the full matrix"]
 fn a_server_that_is_asked_for_all_kinds_of_turns() {
-    let Some(mut served) = Served::new(|_| {}) else { return };
+    let Some(mut served) = ExternalServer::new(|_| {}) else {
+        return;
+    };
     a_question_is_answered_and_the_turn_goes_on(&mut served);
     a_message_reaches_the_turn_that_runs(&mut served);
     a_wire_that_is_cut_in_the_middle_of_a_turn_costs_nothing(&mut served);
@@ -130,7 +132,7 @@ fn decisions(records: &[Record]) -> Vec<(String, bool, Decider)> {
     decided.collect()
 }
 
-fn a_permission_that_nobody_answers_is_denied_and_the_turn_goes_on(served: &mut Served) {
+fn a_permission_that_nobody_answers_is_denied_and_the_turn_goes_on(served: &mut ExternalServer) {
     let [_, done] = work_on("hello");
     let ralph = served.ralph(in_order([&[shell("touch x").into(), done]]));
     let ralph = ralph.env("RALPH_PERMISSIONS_TIMEOUT", "200ms");
@@ -149,7 +151,7 @@ fn a_permission_that_nobody_answers_is_denied_and_the_turn_goes_on(served: &mut 
     served.assert_only_the_server_runs();
 }
 
-fn permissions_are_given_where_that_is_wanted(served: &mut Served) {
+fn permissions_are_given_where_that_is_wanted(served: &mut ExternalServer) {
     let ralph = served.ralph(in_order([&work_on("hello")]));
     let ralph = ralph.env("RALPH_PERMISSIONS_TIMEOUT", "1ms");
     let finished = ralph.env("RALPH_PERMISSIONS", "allow").run(SOON);
@@ -160,7 +162,7 @@ fn permissions_are_given_where_that_is_wanted(served: &mut Served) {
     assert!(decided.iter().all(given), "{decided:?}");
 }
 
-fn a_session_that_is_stopped_while_it_asks_waits_no_more(served: &mut Served) {
+fn a_session_that_is_stopped_while_it_asks_waits_no_more(served: &mut ExternalServer) {
     let running = served.ralph(in_order([&[shell("touch x").into()]])).start();
     running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
     assert_eq!(served.sandbox.ralph(["stop"]).run(SOON).code(), Some(0));
@@ -169,7 +171,7 @@ fn a_session_that_is_stopped_while_it_asks_waits_no_more(served: &mut Served) {
     served.assert_only_the_server_runs();
 }
 
-fn rules_need_a_server_that_nobody_else_has_told_what_to_ask(served: &mut Served) {
+fn rules_need_a_server_that_nobody_else_has_told_what_to_ask(served: &mut ExternalServer) {
     let ralph = served
         .ralph(say("never asked"))
         .env("RALPH_PERMISSIONS_DENY", "Bash(rm *)");
@@ -338,7 +340,7 @@ fn allow_all(url: &str, password: &str, directory: &str) {
     });
 }
 
-fn a_question_is_answered_and_the_turn_goes_on(served: &mut Served) {
+fn a_question_is_answered_and_the_turn_goes_on(served: &mut ExternalServer) {
     let question = json!({ "questions": [{ "question": "Which colour?", "header": "Colour", "options": [
         { "label": "red", "description": "like fire" }, { "label": "blue", "description": "like the sea" },
     ] }] });
@@ -368,7 +370,7 @@ fn a_question_is_answered_and_the_turn_goes_on(served: &mut Served) {
     );
 }
 
-fn a_message_reaches_the_turn_that_runs(served: &mut Served) {
+fn a_message_reaches_the_turn_that_runs(served: &mut ExternalServer) {
     let [work, done] = work_on("hello");
     let waits = shell("while [ ! -e go ]; do sleep 0.05; done; rm go");
     let gate = Gate::default();
@@ -426,12 +428,12 @@ fn a_message_reaches_the_turn_that_runs(served: &mut Served) {
     assert_eq!(requests[2].prompt(), "Be brief.");
 }
 
-fn a_wire_that_is_cut_in_the_middle_of_a_turn_costs_nothing(served: &mut Served) {
+fn a_wire_that_is_cut_in_the_middle_of_a_turn_costs_nothing(served: &mut ExternalServer) {
     let [work, done] = work_on("hello");
     let waits = answer()
         .text("I wait.")
         .shell("while [ ! -e go ]; do sleep 0.05; done; rm go");
-    let proxy = Proxy::to(served.port);
+    let proxy = Forwarder::to(served.port);
     let scenario = in_order([&[waits.into(), work, done]]);
     let running = served.ralph_over(&proxy.url(), scenario).start();
     running.wait_for_record(SOON, |event| {
@@ -477,7 +479,7 @@ fn a_wire_that_is_cut_in_the_middle_of_a_turn_costs_nothing(served: &mut Served)
     );
 }
 
-fn a_promise_in_the_last_message_is_a_claim(served: &mut Served) {
+fn a_promise_in_the_last_message_is_a_claim(served: &mut ExternalServer) {
     let ralph = served.ralph(say("It is done.\n\n<promise>ALL DONE</promise>"));
     let finished = ralph.args(["--promise", "ALL DONE", "--max-iterations", "1"]).run(SOON);
     let claimed = finished.records().into_iter().any(|record| {
@@ -493,7 +495,7 @@ fn a_promise_in_the_last_message_is_a_claim(served: &mut Served) {
 }
 
 /// The problem that ends a run whose agent cannot start with these arguments.
-fn refused(served: &mut Served, args: &[&str]) -> ProblemKind {
+fn refused(served: &mut ExternalServer, args: &[&str]) -> ProblemKind {
     let finished = served.ralph(say("ok")).args(args).run(SOON);
     let (reason, _, totals) = stopped(&finished);
     let StopReason::AgentFailed { problem, .. } = reason else {
@@ -505,15 +507,15 @@ fn refused(served: &mut Served, args: &[&str]) -> ProblemKind {
     problem.kind
 }
 
-fn a_model_that_the_server_does_not_know_ends_the_run(served: &mut Served) {
+fn a_model_that_the_server_does_not_know_ends_the_run(served: &mut ExternalServer) {
     assert_eq!(refused(served, &["--model", "standin/nope"]), ProblemKind::ModelUnknown);
 }
 
-fn an_agent_that_the_server_does_not_know_ends_the_run(served: &mut Served) {
+fn an_agent_that_the_server_does_not_know_ends_the_run(served: &mut ExternalServer) {
     assert_eq!(refused(served, &["--agent", "nope"]), ProblemKind::Usage);
 }
 
-fn model_and_agent_are_those_that_were_asked_for(served: &mut Served) {
+fn model_and_agent_are_those_that_were_asked_for(served: &mut ExternalServer) {
     let ralph = served.ralph(in_order([&work_on("hello")]));
     let finished = ralph
         .args(["--model", "standin/stand-in", "--agent", "general"])
@@ -527,7 +529,7 @@ fn model_and_agent_are_those_that_were_asked_for(served: &mut Served) {
     assert_eq!(served.requests()[0].body["model"], "stand-in");
 }
 
-fn a_session_that_overflows_again_and_again_is_given_up(served: &mut Served) {
+fn a_session_that_overflows_again_and_again_is_given_up(served: &mut ExternalServer) {
     let body = json!({ "error": { "message": "prompt is too long: 250000 tokens > 200000 maximum" } });
     let ralph = served.ralph(http(400).body(body));
     let finished = ralph.args(["--max-iterations", "1"]).run(SOON);

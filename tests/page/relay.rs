@@ -12,17 +12,17 @@ use std::{
 /// Connects a browser, which cannot open Unix sockets, to a run.
 pub struct Relay {
     address: String,
-    line: Arc<Mutex<Line>>,
+    connections: Arc<Mutex<Connections>>,
 }
 
 #[derive(Default)]
-struct Line {
+struct Connections {
     is_cut: bool,
     clients: Vec<TcpStream>,
 }
 
-fn lock(line: &Mutex<Line>) -> MutexGuard<'_, Line> {
-    line.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(connections: &Mutex<Connections>) -> MutexGuard<'_, Connections> {
+    connections.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Relay {
@@ -30,19 +30,19 @@ impl Relay {
     pub fn start(socket: PathBuf) -> Relay {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("its address").to_string();
-        let line = Arc::<Mutex<Line>>::default();
+        let connections = Arc::<Mutex<Connections>>::default();
         thread::spawn({
-            let line = Arc::clone(&line);
+            let connections = Arc::clone(&connections);
             move || {
                 for client in listener.incoming().map_while(Result::ok) {
-                    let mut line = lock(&line);
-                    if !line.is_cut && connect(&client, &socket).is_ok() {
-                        line.clients.push(client);
+                    let mut connections = lock(&connections);
+                    if !connections.is_cut && connect(&client, &socket).is_ok() {
+                        connections.clients.push(client);
                     }
                 }
             }
         });
-        Relay { address, line }
+        Relay { address, connections }
     }
 
     /// The address of the page.
@@ -52,15 +52,15 @@ impl Relay {
 
     /// Closes all connections and refuses new ones until it is mended.
     pub fn cut(&self) {
-        let mut line = lock(&self.line);
-        line.is_cut = true;
-        for client in line.clients.drain(..) {
+        let mut connections = lock(&self.connections);
+        connections.is_cut = true;
+        for client in connections.clients.drain(..) {
             _ = client.shutdown(Shutdown::Both); // it may have gone by itself
         }
     }
 
     pub fn mend(&self) {
-        lock(&self.line).is_cut = false;
+        lock(&self.connections).is_cut = false;
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ralph_core::event::Exit;
 use ralph_system::proc::{ChildEnd, Launch, Stdin, StopSignal, StopSpeed, Supervisor};
 
-use super::{Recorder, SHORT, STUBBORN, Sandbox, Session};
+use super::{ChildSession, ProcessSandbox, Recorder, SHORT, STUBBORN};
 
 /// Long enough for an agent to record which signal it got.
 const NOTICEABLE: Duration = Duration::from_secs(1);
@@ -19,7 +19,7 @@ fn signal(signal: i32) -> ChildEnd {
 }
 
 /// Starts an agent with every kind of stubborn child, and returns once all of them run.
-fn surrounded(sandbox: &Sandbox, before: &[&str], after: &[&str]) -> Session {
+fn surrounded(sandbox: &ProcessSandbox, before: &[&str], after: &[&str]) -> ChildSession {
     let steps = [before, &STUBBORN[..], &["say ready"], after].concat();
     let mut launch = sandbox.launch(&steps);
     launch.ladder.grace = SHORT;
@@ -30,14 +30,14 @@ fn surrounded(sandbox: &Sandbox, before: &[&str], after: &[&str]) -> Session {
 
 #[test]
 fn no_child_survives_an_agent_that_exits() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let ended = surrounded(&sandbox, &[], &["exit 3"]).end();
     assert_eq!(ended.end, code(3));
 }
 
 #[test]
 fn what_a_program_unpacks_goes_with_it() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let unpack = "printf x > \"$UNPACKED/library.so\" && ls \"$UNPACKED\"";
     let ended = sandbox.start(Launch {
         program: "/bin/sh".into(),
@@ -52,14 +52,14 @@ fn what_a_program_unpacks_goes_with_it() {
 
 #[test]
 fn no_child_survives_an_agent_that_is_killed() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let ended = surrounded(&sandbox, &[], &["kill-self SIGKILL"]).end();
     assert_eq!(ended.end, signal(9));
 }
 
 #[test]
 fn no_child_survives_a_stop_in_order() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let session = surrounded(&sandbox, &["ignore-signals"], &["hang"]);
     session.child().stop(StopSpeed::Graceful);
     assert_eq!(session.end().end, signal(9));
@@ -67,7 +67,7 @@ fn no_child_survives_a_stop_in_order() {
 
 #[test]
 fn no_child_survives_a_stop_at_once() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let mut launch = sandbox.launch(&[&["ignore-signals"], &STUBBORN[..], &["say ready", "hang"]].concat());
     launch.ladder.grace = super::LONG;
     let mut session = sandbox.start(launch);
@@ -78,7 +78,7 @@ fn no_child_survives_a_stop_at_once() {
 
 #[test]
 fn no_child_survives_a_dropped_handle() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let mut session = surrounded(&sandbox, &["ignore-signals"], &["hang"]);
     session.child = None;
     assert_eq!(session.end().end, signal(9));
@@ -86,7 +86,7 @@ fn no_child_survives_a_dropped_handle() {
 
 #[test]
 fn at_once_overrides_a_ladder_in_progress() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let mut session = sandbox.start(sandbox.launch(&["log-signals signals", "say ready", "hang"]));
     session.until("ready");
     session.child().stop(StopSpeed::Graceful);
@@ -99,7 +99,7 @@ fn at_once_overrides_a_ladder_in_progress() {
 
 #[test]
 fn the_ladder_is_interrupt_then_terminate_then_kill() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let mut launch = sandbox.launch(&["log-signals signals", "say ready", "hang"]);
     launch.ladder.grace = NOTICEABLE;
     let mut session = sandbox.start(launch);
@@ -111,7 +111,7 @@ fn the_ladder_is_interrupt_then_terminate_then_kill() {
 
 #[test]
 fn a_ladder_that_begins_with_terminate_sends_it_once() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let mut launch = sandbox.launch(&["log-signals signals", "say ready", "hang"]);
     launch.ladder.first = StopSignal::Terminate;
     launch.ladder.grace = NOTICEABLE;
@@ -124,7 +124,7 @@ fn a_ladder_that_begins_with_terminate_sends_it_once() {
 
 #[test]
 fn an_agent_that_obeys_ends_as_it_likes_without_waiting_for_the_grace() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     // The grace period is longer than the test may take.
     let mut session = sandbox.start(sandbox.launch(&["exit-on SIGINT 7", "say ready", "hang"]));
     session.until("ready");
@@ -134,7 +134,7 @@ fn an_agent_that_obeys_ends_as_it_likes_without_waiting_for_the_grace() {
 
 #[test]
 fn what_an_agent_leaves_behind_may_clean_up() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let script = format!(
         "{:?} 'log-signals leftover' 'exit-on SIGTERM 0' 'write ready x' hang & exec {0:?} 'wait-file ready'",
         super::AGENT
@@ -147,7 +147,7 @@ fn what_an_agent_leaves_behind_may_clean_up() {
 
 #[test]
 fn a_stopped_agent_can_still_be_ended_in_order() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let mut session = sandbox.start(sandbox.launch(&["spawn stopped", "say ready", "kill-self SIGSTOP", "hang"]));
     session.until("ready");
     session.child().stop(StopSpeed::Graceful);
@@ -156,7 +156,7 @@ fn a_stopped_agent_can_still_be_ended_in_order() {
 
 #[test]
 fn a_stopped_guard_can_still_be_told_to_stop() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let mut session = sandbox.start(sandbox.launch(&["kill-parent SIGSTOP", "say ready", "hang"]));
     session.until("ready");
     session.child().stop(StopSpeed::Immediate);
@@ -165,7 +165,7 @@ fn a_stopped_guard_can_still_be_told_to_stop() {
 
 #[test]
 fn a_group_that_signals_itself_does_not_end_the_guard() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let steps = [
         "log-signals signals",
         "kill-group SIGTERM",
@@ -178,7 +178,7 @@ fn a_group_that_signals_itself_does_not_end_the_guard() {
 
 #[test]
 fn exit_codes_and_signals_are_told_apart() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     for number in [0, 1, 2, 125, 127, 137, 143, 255] {
         assert_eq!(sandbox.run(&[&format!("exit {number}")]).end, code(number));
     }
@@ -189,7 +189,7 @@ fn exit_codes_and_signals_are_told_apart() {
 
 #[test]
 fn an_agent_that_exits_at_once_is_heard_completely() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     for round in 0..20 {
         let ended = sandbox.run(&[&format!("say last words {round}")]);
         assert_eq!(ended.end, code(0));
@@ -200,7 +200,7 @@ fn an_agent_that_exits_at_once_is_heard_completely() {
 
 #[test]
 fn a_file_that_cannot_be_executed_is_not_started_and_says_why() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let script = sandbox.path("script");
     let end_of = |text: &str, mode: u32| {
         use std::os::unix::fs::PermissionsExt;
@@ -233,7 +233,7 @@ fn a_file_that_cannot_be_executed_is_not_started_and_says_why() {
 
 #[test]
 fn what_is_missing_is_an_error_before_anything_runs() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let error_of = |launch: Launch| {
         let output = Recorder {
             sender: std::sync::mpsc::channel().0,
@@ -288,7 +288,7 @@ fn what_is_missing_is_an_error_before_anything_runs() {
 
 #[test]
 fn a_child_that_is_dropped_while_it_starts_leaves_nothing() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     for _ in 0..20 {
         let mut session = sandbox.start(sandbox.launch(&["spawn daemon", "hang"]));
         session.child = None;

@@ -16,18 +16,18 @@ use nix::{
 use ralph_system::proc;
 use rustix::process::{PidfdFlags, pidfd_open};
 
-use super::{AGENT, DEADLINE, GUARD, STUBBORN, Sandbox, alive_in};
+use super::{AGENT, DEADLINE, GUARD, ProcessSandbox, STUBBORN, alive_in};
 
 /// A process that plays ralph, with an agent and all its stubborn children.
-struct Supervisor {
+struct SupervisorProcess {
     process: Child,
     commands: ChildStdin,
     says: Lines<BufReader<ChildStdout>>,
     guard: Pid,
 }
 
-impl Supervisor {
-    fn start(sandbox: &Sandbox, steps: &[&str]) -> Supervisor {
+impl SupervisorProcess {
+    fn start(sandbox: &ProcessSandbox, steps: &[&str]) -> SupervisorProcess {
         let mut process = Command::new(AGENT)
             .args(["supervise", GUARD])
             .arg(sandbox.path("scratch"))
@@ -42,7 +42,7 @@ impl Supervisor {
         let mut says = BufReader::new(process.stdout.take().unwrap()).lines();
         let guard = says.next().unwrap().unwrap();
         let guard = guard.strip_prefix("guard ").unwrap().parse().unwrap();
-        Supervisor {
+        SupervisorProcess {
             process,
             commands,
             says,
@@ -80,20 +80,20 @@ fn freeze(pid: Pid) {
     });
 }
 
-fn run_id(sandbox: &Sandbox) -> String {
+fn run_id(sandbox: &ProcessSandbox) -> String {
     format!("run-{}", sandbox.dir.path().file_name().unwrap().to_string_lossy())
 }
 
-fn surrounded() -> (Sandbox, Supervisor) {
-    let sandbox = Sandbox::new();
+fn surrounded() -> (ProcessSandbox, SupervisorProcess) {
+    let sandbox = ProcessSandbox::new();
     let steps = [&["ignore-signals"], &STUBBORN[..], &["write ready x", "hang"]].concat();
-    let supervisor = Supervisor::start(&sandbox, &steps);
+    let supervisor = SupervisorProcess::start(&sandbox, &steps);
     sandbox.wait_for("ready");
     (sandbox, supervisor)
 }
 
 /// Waits until no process of the sandbox runs, other than `except` and zombies of foreign parents.
-fn wait_until_gone(sandbox: &Sandbox, except: Option<Pid>) {
+fn wait_until_gone(sandbox: &ProcessSandbox, except: Option<Pid>) {
     let deadline = Instant::now() + DEADLINE;
     loop {
         let running: Vec<(OwnedFd, String)> = alive_in(&sandbox.path(""))
@@ -148,8 +148,8 @@ fn no_child_survives_the_death_of_its_guard() {
 
 #[test]
 fn no_child_survives_an_agent_that_kills_its_whole_group_with_the_guard_in_it() {
-    let sandbox = Sandbox::new();
-    let mut ralph = Supervisor::start(&sandbox, &["spawn daemon", "spawn setsid", "kill-group SIGKILL"]);
+    let sandbox = ProcessSandbox::new();
+    let mut ralph = SupervisorProcess::start(&sandbox, &["spawn daemon", "spawn setsid", "kill-group SIGKILL"]);
     assert_eq!(ralph.hear(), "ended GuardLost");
     let left: Vec<_> = alive_in(&sandbox.path(""))
         .into_iter()
@@ -171,7 +171,7 @@ fn no_child_survives_the_death_of_ralph() {
 
 #[test]
 fn the_death_of_ralph_is_not_the_end_of_an_agents_input() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     // Agents treat the end of their input as permission for what they have asked for.
     let steps = [
         "ignore-signals",
@@ -180,7 +180,7 @@ fn the_death_of_ralph_is_not_the_end_of_an_agents_input() {
         "write went-on x",
         "hang",
     ];
-    let mut ralph = Supervisor::start(&sandbox, &steps);
+    let mut ralph = SupervisorProcess::start(&sandbox, &steps);
     sandbox.wait_for("ready");
     ralph.kill();
     wait_until_gone(&sandbox, None);
@@ -190,8 +190,8 @@ fn the_death_of_ralph_is_not_the_end_of_an_agents_input() {
 #[test]
 fn no_child_survives_a_ralph_that_dies_while_it_starts_one() {
     for _ in 0..10 {
-        let sandbox = Sandbox::new();
-        let mut ralph = Supervisor::start(&sandbox, &STUBBORN);
+        let sandbox = ProcessSandbox::new();
+        let mut ralph = SupervisorProcess::start(&sandbox, &STUBBORN);
         ralph.kill();
         wait_until_gone(&sandbox, None);
     }
@@ -204,7 +204,7 @@ fn what_is_left_when_both_were_killed_is_found_at_the_next_start() {
     freeze(ralph.pid());
     kill(ralph.guard, Signal::SIGKILL).unwrap();
     ralph.kill();
-    let other = Sandbox::new();
+    let other = ProcessSandbox::new();
     assert_eq!(proc::Supervisor::default().sweep(&[run_id(&other)]), Vec::<u32>::new());
     let ended = proc::Supervisor::default().sweep(&["another".to_owned(), run_id(&sandbox)]);
     for kind in ["plain", "nohup", "own-group", "setsid", "double-fork", "stopped"] {
@@ -221,7 +221,7 @@ fn what_is_left_when_both_were_killed_is_found_at_the_next_start() {
 }
 
 /// Ends the child that keeps replacing itself, and so has no pid file.
-fn end_respawner(sandbox: &Sandbox) {
+fn end_respawner(sandbox: &ProcessSandbox) {
     let deadline = Instant::now() + DEADLINE;
     while let Some(process) = alive_in(&sandbox.path(""))
         .iter()
@@ -257,8 +257,8 @@ fn a_sweep_for_nothing_finds_nothing() {
 
 #[test]
 fn memory_stays_small_under_a_flood_that_is_read_slowly() {
-    let sandbox = Sandbox::new();
-    let mut ralph = Supervisor::start(&sandbox, &["flood-color 100000000"]);
+    let sandbox = ProcessSandbox::new();
+    let mut ralph = SupervisorProcess::start(&sandbox, &["flood-color 100000000"]);
     assert_eq!(ralph.hear(), "ended Exited(Code { code: 0 })");
     ralph.tell("count");
     let peak: u64 = ralph.hear().rsplit(' ').next().unwrap().parse().unwrap();
@@ -269,14 +269,14 @@ fn memory_stays_small_under_a_flood_that_is_read_slowly() {
 
 #[test]
 fn fifty_sessions_leave_no_descriptor_no_thread_and_no_zombie() {
-    let sandbox = Sandbox::new();
-    let mut ralph = Supervisor::start(&sandbox, &["say x", "spawn daemon", "kill-self SIGKILL"]);
+    let sandbox = ProcessSandbox::new();
+    let mut ralph = SupervisorProcess::start(&sandbox, &["say x", "spawn daemon", "kill-self SIGKILL"]);
     assert!(ralph.hear().starts_with("ended"));
-    let count = |ralph: &mut Supervisor| {
+    let count = |ralph: &mut SupervisorProcess| {
         ralph.tell("count");
         ralph.hear().split(" peak").next().unwrap().to_owned()
     };
-    let settled = |ralph: &mut Supervisor, expected: &str| {
+    let settled = |ralph: &mut SupervisorProcess, expected: &str| {
         let deadline = Instant::now() + DEADLINE;
         // The thread that reports `ended` still exists while it does so.
         while count(ralph) != expected {
@@ -299,7 +299,7 @@ fn fifty_sessions_leave_no_descriptor_no_thread_and_no_zombie() {
 
 #[test]
 fn a_lost_guard_is_made_up_for_by_marks_and_sessions_where_there_is_no_subreaper() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     // This process is not a subreaper. Children without environment whose parent is gone as well cannot be found then.
     let found: Vec<&str> = STUBBORN
         .into_iter()

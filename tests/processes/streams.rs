@@ -13,7 +13,7 @@ use nix::{
 use ralph_core::event::Exit;
 use ralph_system::proc::{ChildEnd, InputRefused, Launch, OutputSink, Size, Stdin, StdoutMode, StopSpeed, Supervisor};
 
-use super::{DEADLINE, GUARD, Sandbox, alive_in, wait_until};
+use super::{DEADLINE, GUARD, ProcessSandbox, alive_in, wait_until};
 
 const DONE: ChildEnd = ChildEnd::Exited(Exit::Code { code: 0 });
 
@@ -26,7 +26,7 @@ fn piped(launch: Launch) -> Launch {
 
 #[test]
 fn the_prompt_arrives_byte_for_byte_and_ends() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let prompt: Vec<u8> = (0..300_000_u32).map(|n| (n % 251) as u8).collect();
     fs::write(sandbox.path("prompt"), &prompt).unwrap();
     let launch = Launch {
@@ -39,7 +39,7 @@ fn the_prompt_arrives_byte_for_byte_and_ends() {
 
 #[test]
 fn what_is_written_to_a_piped_stdin_arrives_in_order_until_it_is_closed() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let launch = Launch {
         stdin: Stdin::Piped,
         ..sandbox.launch(&["save-prompt copy", "say over"])
@@ -58,7 +58,7 @@ fn what_is_written_to_a_piped_stdin_arrives_in_order_until_it_is_closed() {
 
 #[test]
 fn a_piped_stdin_that_nobody_closes_ends_with_the_child() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let launch = Launch {
         stdin: Stdin::Piped,
         ..sandbox.launch(&["say ready", "sleep 3600"])
@@ -74,14 +74,14 @@ fn a_piped_stdin_that_nobody_closes_ends_with_the_child() {
 
 #[test]
 fn an_empty_stdin_is_at_its_end() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     assert_eq!(sandbox.run(&["save-prompt copy", "say over"]).terminal, "over\r\n");
     assert_eq!(sandbox.read("copy"), "");
 }
 
 #[test]
 fn piped_stdout_is_clean_and_stderr_stays_on_the_terminal() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let ended = sandbox
         .start(piped(sandbox.launch(&["jsonl {\"a\":1}", "err oops", "say end"])))
         .end();
@@ -92,7 +92,7 @@ fn piped_stdout_is_clean_and_stderr_stays_on_the_terminal() {
 
 #[test]
 fn a_large_pipe_arrives_completely() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let ended = sandbox
         .start(piped(sandbox.launch(&["garbage 5000000", "long-line 1000000"])))
         .end();
@@ -103,7 +103,7 @@ fn a_large_pipe_arrives_completely() {
 
 #[test]
 fn typing_before_the_guard_has_opened_the_pipe_costs_nothing_of_it() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let slow = "#!/bin/sh\necho early\nwhile ! [ -e go ]; do sleep 0.01; done\nexec \"$GUARD\" \"$@\"\n";
     let guard = sandbox.script("slow-guard", slow);
     let launch = Launch {
@@ -123,7 +123,7 @@ fn typing_before_the_guard_has_opened_the_pipe_costs_nothing_of_it() {
 
 #[test]
 fn a_program_whose_output_cannot_be_opened_is_not_a_missing_program() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let careless = "#!/bin/sh\nrm \"${3%/*}/stdout\"\nexec \"$GUARD\" \"$@\"\n";
     let launch = Launch {
         guard: Some(sandbox.script("careless-guard", careless)),
@@ -140,7 +140,7 @@ fn a_program_whose_output_cannot_be_opened_is_not_a_missing_program() {
 #[test]
 fn a_stdout_that_the_program_blocks_on_is_one_that_blocks() {
     // A program that gets `EAGAIN` from its stdout, because a flag was left on the FIFO, would fail here.
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let ended = sandbox
         .start(piped(sandbox.launch(&["flood 20000000", "err all written"])))
         .end();
@@ -150,7 +150,7 @@ fn a_stdout_that_the_program_blocks_on_is_one_that_blocks() {
 
 #[test]
 fn the_terminal_has_the_size_it_was_given_and_the_agent_sees_it_change() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let launch = Launch {
         size: Size { cols: 123, rows: 45 },
         ..sandbox.launch(&[
@@ -170,7 +170,7 @@ fn the_terminal_has_the_size_it_was_given_and_the_agent_sees_it_change() {
 
 #[test]
 fn a_typed_interrupt_reaches_the_agent_and_spares_the_guard() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let mut session = sandbox.start(sandbox.launch(&["exit-on SIGINT 9", "say ready", "hang"]));
     session.until("ready");
     session.child().type_bytes(b"\x03");
@@ -179,7 +179,7 @@ fn a_typed_interrupt_reaches_the_agent_and_spares_the_guard() {
 
 #[test]
 fn typed_lines_are_read() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let launch = Launch {
         stdin: Stdin::Terminal,
         ..sandbox.launch(&["say ready", "read-line", "read-line"])
@@ -194,7 +194,7 @@ fn typed_lines_are_read() {
 
 #[test]
 fn typing_never_blocks_whoever_types() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let mut session = sandbox.start(sandbox.launch(&["say ready", "hang"]));
     session.until("ready");
     for _ in 0..40 {
@@ -207,7 +207,7 @@ fn typing_never_blocks_whoever_types() {
 
 #[test]
 fn a_handle_outlives_its_child_without_harm() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let (sender, ended) = mpsc::channel();
     let child = Supervisor::default()
         .spawn(sandbox.launch(&["say x"]), Box::new(EndOnly(sender)))
@@ -233,7 +233,7 @@ impl OutputSink for EndOnly {
 
 #[test]
 fn garbage_arrives_as_it_was_written() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let ended = sandbox.run(&["garbage 200000", "say \\", "say end"]);
     assert_eq!(ended.end, DONE);
     assert!(ended.terminal.ends_with("end\r\n"));
@@ -242,7 +242,7 @@ fn garbage_arrives_as_it_was_written() {
 
 #[test]
 fn an_agent_that_closes_its_terminal_is_not_taken_for_ended() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let session = sandbox.start(piped(sandbox.launch(&[
         "say x",
         "close-output",
@@ -257,7 +257,7 @@ fn an_agent_that_closes_its_terminal_is_not_taken_for_ended() {
 
 #[test]
 fn the_environment_is_ralphs_own_with_what_was_asked_for() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let launch = Launch {
         program: "/usr/bin/env".into(),
         args: Vec::new(),
@@ -321,7 +321,7 @@ fn stuck(launch: Launch) -> (ralph_system::proc::Child, mpsc::Sender<()>, Receiv
 
 #[test]
 fn an_output_that_is_stuck_does_not_keep_the_agent_from_being_stopped() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let (child, go_on, end) = stuck(sandbox.launch(&["ignore-signals", "spawn daemon", "flood 100000000"]));
     child.stop(StopSpeed::Immediate);
     // The guard ends, too: it is waited for while the output is stuck.
@@ -336,7 +336,7 @@ fn an_output_that_is_stuck_does_not_keep_the_agent_from_being_stopped() {
 
 #[test]
 fn a_guard_that_is_lost_while_the_output_is_stuck_is_made_up_for() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let (child, go_on, end) = stuck(sandbox.launch(&["ignore-signals", "spawn setsid", "flood 100000000"]));
     kill(Pid::from_raw(child.guard_pid().cast_signed()), Signal::SIGKILL).unwrap();
     wait_until("everything ends", || alive_in(&sandbox.path("")).is_empty());
@@ -358,7 +358,7 @@ impl OutputSink for Panicking {
 
 #[test]
 fn an_output_that_panics_stops_the_agent() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let _child = Supervisor::default()
         .spawn(sandbox.launch(&["spawn setsid", "say x", "hang"]), Box::new(Panicking))
         .unwrap();
@@ -368,7 +368,7 @@ fn an_output_that_panics_stops_the_agent() {
 
 #[test]
 fn an_output_that_is_stuck_makes_the_agent_wait_and_loses_nothing() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let (child, go_on, end) = stuck(sandbox.launch(&["flood 100000000", "write written x"]));
     // Only one buffer is read ahead; a terminal holds a few kilobytes more.
     assert!(child.activity().output_bytes <= 64 * 1024);
@@ -380,7 +380,7 @@ fn an_output_that_is_stuck_makes_the_agent_wait_and_loses_nothing() {
 
 #[test]
 fn activity_counts_bytes_and_the_work_of_every_process() {
-    let sandbox = Sandbox::new();
+    let sandbox = ProcessSandbox::new();
     let script = format!(
         "{:?} 'cpu 60' 'say worked' 'read-line' 'cpu 60' 'say again' hang | cat",
         super::AGENT

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::scenario::{Answer, Flow};
+use super::scenario::{Flow, ModelAnswer};
 
 /// Polling interval for an answer that is held back.
 const LOOK: Duration = Duration::from_millis(10);
@@ -30,13 +30,13 @@ impl From<io::Error> for Halt {
 }
 
 /// The connection to a client, for answers.
-pub struct Connection {
+pub struct AnswerConnection {
     stream: TcpStream,
 }
 
-impl Connection {
-    pub fn new(stream: TcpStream) -> Connection {
-        Connection { stream }
+impl AnswerConnection {
+    pub fn new(stream: TcpStream) -> AnswerConnection {
+        AnswerConnection { stream }
     }
 
     /// Sends a complete answer. Without a body, it may answer a `HEAD`.
@@ -92,8 +92,8 @@ impl Connection {
     /// Sends the answer's text through `send`, piece by piece as its flow requires.
     pub fn pieces(
         &mut self,
-        answer: &Answer,
-        mut send: impl FnMut(&mut Connection, &str) -> Result<(), Halt>,
+        answer: &ModelAnswer,
+        mut send: impl FnMut(&mut AnswerConnection, &str) -> Result<(), Halt>,
     ) -> Result<(), Halt> {
         let text = answer.text.as_deref().unwrap_or_default();
         match &answer.flow {

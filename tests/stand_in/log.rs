@@ -9,10 +9,10 @@ use serde_json::Value;
 
 /// A request as the agent made it.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct ModelRequest {
     /// Counts all requests of the server, from 1.
     pub number: usize,
-    pub kind: Kind,
+    pub kind: RequestKind,
     pub method: String,
     pub path: String,
     pub headers: Vec<(String, String)>,
@@ -26,7 +26,7 @@ pub struct Request {
     pub tool_results: Vec<String>,
 }
 
-impl Request {
+impl ModelRequest {
     /// The user's last message: in a session's first request, the prompt.
     pub fn prompt(&self) -> &str {
         self.user_texts.last().map_or("", String::as_str)
@@ -40,7 +40,7 @@ impl Request {
 
 /// The role of a request in the scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum RequestKind {
     /// A request that offers tools: it takes a step.
     Main,
     /// A request for a title or a summary, which is answered separately.
@@ -51,16 +51,16 @@ pub enum Kind {
 
 /// A request and its outcome.
 #[derive(Debug, Clone)]
-pub struct Exchange {
-    pub request: Request,
+pub struct ModelExchange {
+    pub request: ModelRequest,
     /// Index of the step that answers it; `None` unless it is a main request.
     pub step: Option<usize>,
     /// `None` while it is being answered.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<ExchangeOutcome>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ExchangeOutcome {
     Answered,
     /// The scenario closed the connection.
     Cut,
@@ -70,17 +70,17 @@ pub enum Outcome {
 
 /// All exchanges of a server, oldest first.
 #[derive(Default)]
-pub(super) struct Log {
-    exchanges: Mutex<Vec<Exchange>>,
+pub(super) struct ExchangeLog {
+    exchanges: Mutex<Vec<ModelExchange>>,
     changed: Condvar,
 }
 
-impl Log {
+impl ExchangeLog {
     /// Adds an exchange; the log assigns the `number` of the request.
-    pub(super) fn begin(&self, mut request: Request, step: Option<usize>) -> Request {
+    pub(super) fn begin(&self, mut request: ModelRequest, step: Option<usize>) -> ModelRequest {
         let mut exchanges = self.lock();
         request.number = exchanges.len() + 1;
-        exchanges.push(Exchange {
+        exchanges.push(ModelExchange {
             request: request.clone(),
             step,
             outcome: None,
@@ -89,21 +89,21 @@ impl Log {
         request
     }
 
-    pub(super) fn end(&self, number: usize, outcome: Outcome) {
+    pub(super) fn end(&self, number: usize, outcome: ExchangeOutcome) {
         self.lock()[number - 1].outcome = Some(outcome);
         self.changed.notify_all();
     }
 
-    pub(super) fn all(&self) -> Vec<Exchange> {
+    pub(super) fn all(&self) -> Vec<ModelExchange> {
         self.lock().clone()
     }
 
-    pub(super) fn count(&self, counts: impl Fn(&Request) -> bool) -> usize {
+    pub(super) fn count(&self, counts: impl Fn(&ModelRequest) -> bool) -> usize {
         self.lock().iter().filter(|exchange| counts(&exchange.request)).count()
     }
 
     /// Waits until `found` returns a value; `None` once the deadline has passed.
-    pub(super) fn wait<T>(&self, deadline: Duration, found: impl Fn(&[Exchange]) -> Option<T>) -> Option<T> {
+    pub(super) fn wait<T>(&self, deadline: Duration, found: impl Fn(&[ModelExchange]) -> Option<T>) -> Option<T> {
         let end = Instant::now() + deadline;
         let mut exchanges = self.lock();
         loop {
@@ -119,7 +119,7 @@ impl Log {
     }
 
     // A poisoned lock must not hide the log of a test that panicked.
-    fn lock(&self) -> MutexGuard<'_, Vec<Exchange>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<ModelExchange>> {
         self.exchanges.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -14,6 +14,6 @@ mod server;
 mod tests;
 mod tools;
 
-pub use log::{Kind, Outcome};
+pub use log::{ExchangeOutcome, RequestKind};
 pub use scenario::{Gate, Scenario, Step, answer, decide, drop_connection, http, say, shell, silence};
 pub use server::StandIn;

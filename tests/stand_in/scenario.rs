@@ -11,8 +11,8 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    log::Request,
-    tools::{Arguments, Tool},
+    log::ModelRequest,
+    tools::{CallArguments, ToolUse},
 };
 
 /// Steps for main requests and one answer for all side requests.
@@ -61,7 +61,7 @@ impl<S: Into<Step>> From<S> for Scenario {
 #[derive(Clone)]
 pub struct Step {
     pub(super) delay: Duration,
-    pub(super) reply: Reply,
+    pub(super) reply: StepReply,
 }
 
 impl Step {
@@ -73,8 +73,8 @@ impl Step {
 }
 
 #[derive(Clone)]
-pub(super) enum Reply {
-    Answer(Answer),
+pub(super) enum StepReply {
+    Answer(ModelAnswer),
     Error(HttpError),
     /// The server sends no byte.
     Silence,
@@ -83,10 +83,10 @@ pub(super) enum Reply {
     Decide(Arc<Decide>),
 }
 
-pub(super) type Decide = dyn Fn(&Request) -> Step + Send + Sync;
+pub(super) type Decide = dyn Fn(&ModelRequest) -> Step + Send + Sync;
 
-impl From<Reply> for Step {
-    fn from(reply: Reply) -> Step {
+impl From<StepReply> for Step {
+    fn from(reply: StepReply) -> Step {
         Step {
             delay: Duration::ZERO,
             reply,
@@ -94,24 +94,24 @@ impl From<Reply> for Step {
     }
 }
 
-impl From<Answer> for Step {
-    fn from(answer: Answer) -> Step {
-        Reply::Answer(answer).into()
+impl From<ModelAnswer> for Step {
+    fn from(answer: ModelAnswer) -> Step {
+        StepReply::Answer(answer).into()
     }
 }
 
 impl From<HttpError> for Step {
     fn from(error: HttpError) -> Step {
-        Reply::Error(error).into()
+        StepReply::Error(error).into()
     }
 }
 
 /// A model's answer: reasoning, then text, then tool calls.
 #[derive(Clone, Default)]
-pub struct Answer {
+pub struct ModelAnswer {
     pub(super) reasoning: Option<String>,
     pub(super) text: Option<String>,
-    pub(super) tools: Vec<Tool>,
+    pub(super) tools: Vec<ToolUse>,
     /// Whether the answer ends because it has reached the maximum length.
     pub(super) is_cut_off: bool,
     pub(super) flow: Flow,
@@ -151,17 +151,17 @@ impl Gate {
 }
 
 /// An empty answer to build on.
-pub fn answer() -> Answer {
-    Answer::default()
+pub fn answer() -> ModelAnswer {
+    ModelAnswer::default()
 }
 
 /// An answer of text alone, which ends the agent's turn.
-pub fn say(text: &str) -> Answer {
+pub fn say(text: &str) -> ModelAnswer {
     answer().text(text)
 }
 
 /// An answer that calls the shell tool.
-pub fn shell(command: &str) -> Answer {
+pub fn shell(command: &str) -> ModelAnswer {
     answer().shell(command)
 }
 
@@ -176,51 +176,51 @@ pub fn http(status: u16) -> HttpError {
 
 /// Sends no byte until the client gives up or the server is dropped.
 pub fn silence() -> Step {
-    Reply::Silence.into()
+    StepReply::Silence.into()
 }
 
 /// Closes the connection before any byte.
 pub fn drop_connection() -> Step {
-    Reply::Drop.into()
+    StepReply::Drop.into()
 }
 
 /// Chooses the step from the request, for answers that depend on the prompt.
-pub fn decide<S: Into<Step>>(choose: impl Fn(&Request) -> S + Send + Sync + 'static) -> Step {
-    Reply::Decide(Arc::new(move |request| choose(request).into())).into()
+pub fn decide<S: Into<Step>>(choose: impl Fn(&ModelRequest) -> S + Send + Sync + 'static) -> Step {
+    StepReply::Decide(Arc::new(move |request| choose(request).into())).into()
 }
 
-impl Answer {
-    pub fn reasoning(mut self, text: &str) -> Answer {
+impl ModelAnswer {
+    pub fn reasoning(mut self, text: &str) -> ModelAnswer {
         self.reasoning = Some(text.to_owned());
         self
     }
 
-    pub fn text(mut self, text: &str) -> Answer {
+    pub fn text(mut self, text: &str) -> ModelAnswer {
         self.text = Some(text.to_owned());
         self
     }
 
-    pub fn shell(self, command: &str) -> Answer {
-        self.tool(Tool::Shell {
+    pub fn shell(self, command: &str) -> ModelAnswer {
+        self.tool(ToolUse::Shell {
             command: command.to_owned(),
         })
     }
 
     /// Creates or replaces a file with the agent's own tool for it.
-    pub fn write(self, path: &str, content: &str) -> Answer {
-        self.tool(Tool::Write {
+    pub fn write(self, path: &str, content: &str) -> ModelAnswer {
+        self.tool(ToolUse::Write {
             path: path.to_owned(),
             content: content.to_owned(),
         })
     }
 
-    pub fn read(self, path: &str) -> Answer {
-        self.tool(Tool::Read { path: path.to_owned() })
+    pub fn read(self, path: &str) -> ModelAnswer {
+        self.tool(ToolUse::Read { path: path.to_owned() })
     }
 
     /// Replaces a whole line of a file.
-    pub fn edit(self, path: &str, old: &str, new: &str) -> Answer {
-        self.tool(Tool::Edit {
+    pub fn edit(self, path: &str, old: &str, new: &str) -> ModelAnswer {
+        self.tool(ToolUse::Edit {
             path: path.to_owned(),
             old: old.to_owned(),
             new: new.to_owned(),
@@ -228,18 +228,18 @@ impl Answer {
     }
 
     /// Calls a tool by its name, offered or not.
-    pub fn call(self, name: &str, arguments: Value) -> Answer {
-        self.tool(Tool::Raw {
+    pub fn call(self, name: &str, arguments: Value) -> ModelAnswer {
+        self.tool(ToolUse::Raw {
             name: name.to_owned(),
-            arguments: Arguments::Json(arguments),
+            arguments: CallArguments::Json(arguments),
         })
     }
 
     /// Calls a tool with arguments that are not JSON, if the API can express that.
-    pub fn call_badly(self, name: &str, arguments: &str) -> Answer {
-        self.tool(Tool::Raw {
+    pub fn call_badly(self, name: &str, arguments: &str) -> ModelAnswer {
+        self.tool(ToolUse::Raw {
             name: name.to_owned(),
-            arguments: Arguments::Text(arguments.to_owned()),
+            arguments: CallArguments::Text(arguments.to_owned()),
         })
     }
 
@@ -248,51 +248,51 @@ impl Answer {
         self.text.is_some() || !matches!(self.flow, Flow::Whole)
     }
 
-    fn tool(mut self, tool: Tool) -> Answer {
+    fn tool(mut self, tool: ToolUse) -> ModelAnswer {
         self.tools.push(tool);
         self
     }
 
     /// Sends one word per `interval`.
-    pub fn drip(self, interval: Duration) -> Answer {
+    pub fn drip(self, interval: Duration) -> ModelAnswer {
         self.flow(Flow::Drip(interval))
     }
 
     /// Sends a word per `interval` and never ends.
-    pub fn endless(self, interval: Duration) -> Answer {
+    pub fn endless(self, interval: Duration) -> ModelAnswer {
         self.flow(Flow::Endless(interval))
     }
 
     /// Goes silent after headers and text.
-    pub fn hang(self) -> Answer {
+    pub fn hang(self) -> ModelAnswer {
         self.flow(Flow::Hang)
     }
 
     /// Streams the first word of the text, and the rest once `gate` is open.
-    pub fn held(self, gate: &Gate) -> Answer {
+    pub fn held(self, gate: &Gate) -> ModelAnswer {
         self.flow(Flow::Held(gate.clone()))
     }
 
     /// Ends at the maximum length, and says so.
-    pub fn cut_off(mut self) -> Answer {
+    pub fn cut_off(mut self) -> ModelAnswer {
         self.is_cut_off = true;
         self
     }
 
     /// Drops the connection after the text.
-    pub fn cut(self) -> Answer {
+    pub fn cut(self) -> ModelAnswer {
         self.flow(Flow::Cut)
     }
 
     /// Reports an error within the stream, after a status of 200.
-    pub fn error(self, code: &str, message: &str) -> Answer {
+    pub fn error(self, code: &str, message: &str) -> ModelAnswer {
         self.flow(Flow::Error {
             code: code.to_owned(),
             message: message.to_owned(),
         })
     }
 
-    fn flow(mut self, flow: Flow) -> Answer {
+    fn flow(mut self, flow: Flow) -> ModelAnswer {
         self.flow = flow;
         self
     }

@@ -15,38 +15,38 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    connection::{Connection, Halt},
+    connection::{AnswerConnection, Halt},
     http::{RawRequest, read_request},
-    log::{Exchange, Kind, Log, Outcome, Request},
-    protocol::{self, Conversation, Protocol},
-    scenario::{Flow, Reply, Scenario, Step},
+    log::{ExchangeLog, ExchangeOutcome, ModelExchange, ModelRequest, RequestKind},
+    protocol::{self, ConversationTexts, ModelProtocol},
+    scenario::{Flow, Scenario, Step, StepReply},
 };
 
 /// A running server. Dropping it ends every answer and joins every thread.
 pub struct StandIn {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<StandInShared>,
     acceptor: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct Shared {
-    log: Log,
-    script: Mutex<Script>,
+struct StandInShared {
+    log: ExchangeLog,
+    script: Mutex<ScenarioPosition>,
     closing: AtomicBool,
     /// Open connections, which closing uses to end hanging answers.
     open: Mutex<HashMap<usize, TcpStream>>,
 }
 
 /// A scenario and the position in it.
-struct Script {
+struct ScenarioPosition {
     scenario: Scenario,
     next: usize,
 }
 
-impl Default for Script {
-    fn default() -> Script {
-        Script {
+impl Default for ScenarioPosition {
+    fn default() -> ScenarioPosition {
+        ScenarioPosition {
             scenario: Scenario::new(),
             next: 0,
         }
@@ -58,7 +58,7 @@ impl StandIn {
     pub fn start(scenario: impl Into<Scenario>) -> StandIn {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port on 127.0.0.1");
         let address = listener.local_addr().expect("a bound listener has an address");
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(StandInShared::default());
         let acceptor = thread::Builder::new().name("stand-in".to_owned()).spawn({
             let shared = Arc::clone(&shared);
             move || shared.accept(&listener)
@@ -84,19 +84,19 @@ impl StandIn {
 
     /// Replaces the scenario; the next main request takes its first step.
     pub fn play(&self, scenario: impl Into<Scenario>) {
-        *lock(&self.shared.script) = Script {
+        *lock(&self.shared.script) = ScenarioPosition {
             scenario: scenario.into(),
             next: 0,
         };
     }
 
     /// All exchanges so far, oldest first.
-    pub fn exchanges(&self) -> Vec<Exchange> {
+    pub fn exchanges(&self) -> Vec<ModelExchange> {
         self.shared.log.all()
     }
 
     /// The main requests so far, oldest first.
-    pub fn main_requests(&self) -> Vec<Request> {
+    pub fn main_requests(&self) -> Vec<ModelRequest> {
         self.exchanges()
             .into_iter()
             .map(|exchange| exchange.request)
@@ -112,8 +112,8 @@ impl StandIn {
     /// Prints the exchanges for a failing test: the step that answered, and the agent's message.
     #[allow(clippy::print_stderr)] // shown with the failure
     fn print_exchanges(&self) {
-        for Exchange { request, step, outcome } in self.exchanges() {
-            let Request {
+        for ModelExchange { request, step, outcome } in self.exchanges() {
+            let ModelRequest {
                 number, method, path, ..
             } = &request;
             let last = request.tool_results.last().map(String::as_str).unwrap_or_default();
@@ -126,7 +126,7 @@ impl StandIn {
     ///
     /// # Panics
     /// If it does not arrive within `deadline`.
-    pub fn wait_for_request(&self, n: usize, deadline: Duration) -> Request {
+    pub fn wait_for_request(&self, n: usize, deadline: Duration) -> ModelRequest {
         self.wait_for(deadline, &format!("main request {n}"), |exchanges| {
             exchanges
                 .iter()
@@ -141,7 +141,7 @@ impl StandIn {
     ///
     /// # Panics
     /// If it is not over within `deadline`.
-    pub fn wait_for_end(&self, number: usize, deadline: Duration) -> Outcome {
+    pub fn wait_for_end(&self, number: usize, deadline: Duration) -> ExchangeOutcome {
         self.wait_for(deadline, &format!("end of request {number}"), |exchanges| {
             exchanges.get(number - 1)?.outcome
         })
@@ -151,7 +151,7 @@ impl StandIn {
     ///
     /// # Panics
     /// If it returns none within `deadline`; `what` is in the message.
-    pub fn wait_for<T>(&self, deadline: Duration, what: &str, found: impl Fn(&[Exchange]) -> Option<T>) -> T {
+    pub fn wait_for<T>(&self, deadline: Duration, what: &str, found: impl Fn(&[ModelExchange]) -> Option<T>) -> T {
         self.shared.log.wait(deadline, found).unwrap_or_else(|| {
             let seen: Vec<_> = self
                 .exchanges()
@@ -179,7 +179,7 @@ impl Drop for StandIn {
     }
 }
 
-impl Shared {
+impl StandInShared {
     fn accept(&self, listener: &TcpListener) {
         thread::scope(|threads| {
             for (id, stream) in listener.incoming().enumerate() {
@@ -192,7 +192,7 @@ impl Shared {
                 if self.closing.load(Ordering::SeqCst) {
                     return;
                 }
-                let open = Open { shared: self, id };
+                let open = OpenConnection { shared: self, id };
                 threads.spawn(move || {
                     let _open = open;
                     self.serve(stream);
@@ -206,7 +206,7 @@ impl Shared {
         let Ok(clone) = stream.try_clone() else { return };
         let mut reader = BufReader::new(clone);
         let Ok(clone) = stream.try_clone() else { return };
-        let mut connection = Connection::new(clone);
+        let mut connection = AnswerConnection::new(clone);
         while let Ok(Some(raw)) = read_request(&mut reader, &mut stream) {
             if self.handle(raw, &mut connection).is_err() {
                 return;
@@ -214,8 +214,8 @@ impl Shared {
         }
     }
 
-    fn handle(&self, raw: RawRequest, out: &mut Connection) -> Result<(), Halt> {
-        let protocol = protocol::of(&raw.method, &raw.path);
+    fn handle(&self, raw: RawRequest, out: &mut AnswerConnection) -> Result<(), Halt> {
+        let protocol = protocol::for_request(&raw.method, &raw.path);
         let encoding = raw.header("content-encoding").map(str::to_owned);
         let body = serde_json::from_slice(&raw.body).unwrap_or(Value::Null);
         let conversation = protocol.map(|protocol| protocol.read(&body)).unwrap_or_default();
@@ -232,34 +232,34 @@ impl Shared {
         self.log.end(
             request.number,
             match answered {
-                Ok(()) => Outcome::Answered,
-                Err(Halt::Cut) => Outcome::Cut,
-                Err(Halt::Gone) => Outcome::ClientGone,
+                Ok(()) => ExchangeOutcome::Answered,
+                Err(Halt::Cut) => ExchangeOutcome::Cut,
+                Err(Halt::Gone) => ExchangeOutcome::ClientGone,
             },
         );
         answered
     }
 
-    fn next_step(&self, kind: Kind) -> (Step, Option<usize>) {
+    fn next_step(&self, kind: RequestKind) -> (Step, Option<usize>) {
         let mut script = lock(&self.script);
         match kind {
-            Kind::Main => {
+            RequestKind::Main => {
                 let index = script.next;
                 script.next += 1;
                 (script.scenario.step(index), Some(index))
             }
-            Kind::Side | Kind::Other => (script.scenario.side.clone(), None),
+            RequestKind::Side | RequestKind::Other => (script.scenario.side.clone(), None),
         }
     }
 }
 
 /// Closes a connection when its thread ends, even after a panic in a scenario's closure.
-struct Open<'a> {
-    shared: &'a Shared,
+struct OpenConnection<'a> {
+    shared: &'a StandInShared,
     id: usize,
 }
 
-impl Drop for Open<'_> {
+impl Drop for OpenConnection<'_> {
     fn drop(&mut self) {
         if let Some(stream) = lock(&self.shared.open).remove(&self.id) {
             _ = stream.shutdown(Shutdown::Both); // the client may be gone
@@ -267,13 +267,13 @@ impl Drop for Open<'_> {
     }
 }
 
-fn request(raw: RawRequest, body: Value, known: bool, conversation: Conversation) -> Request {
+fn request(raw: RawRequest, body: Value, known: bool, conversation: ConversationTexts) -> ModelRequest {
     let kind = match (known, conversation.tools.is_empty()) {
-        (true, false) => Kind::Main,
-        (true, true) => Kind::Side,
-        (false, _) => Kind::Other,
+        (true, false) => RequestKind::Main,
+        (true, true) => RequestKind::Side,
+        (false, _) => RequestKind::Other,
     };
-    Request {
+    ModelRequest {
         number: 0,
         kind,
         method: raw.method,
@@ -286,25 +286,35 @@ fn request(raw: RawRequest, body: Value, known: bool, conversation: Conversation
     }
 }
 
-fn answer(protocol: &dyn Protocol, request: &Request, step: Step, out: &mut Connection) -> Result<(), Halt> {
+fn answer(
+    protocol: &dyn ModelProtocol,
+    request: &ModelRequest,
+    step: Step,
+    out: &mut AnswerConnection,
+) -> Result<(), Halt> {
     out.wait(step.delay)?;
     match step.reply {
-        Reply::Answer(answer) => match protocol.whole(request, &answer) {
+        StepReply::Answer(answer) => match protocol.whole(request, &answer) {
             Some(whole) => answer_at_once(protocol, &answer.flow, &whole, out),
             None => protocol.stream(request, &answer, out),
         },
-        Reply::Error(error) => {
+        StepReply::Error(error) => {
             let body = error.body.unwrap_or_else(|| protocol.error_body(error.status));
             out.respond(error.status, &error.headers, Some(&body))
         }
-        Reply::Silence => Err(out.hang()),
-        Reply::Drop => Err(out.cut()),
-        Reply::Decide(choose) => answer(protocol, request, choose(request), out),
+        StepReply::Silence => Err(out.hang()),
+        StepReply::Drop => Err(out.cut()),
+        StepReply::Decide(choose) => answer(protocol, request, choose(request), out),
     }
 }
 
 /// Sends an answer in one piece. A fault in the middle of a stream happens before it instead.
-fn answer_at_once(protocol: &dyn Protocol, flow: &Flow, whole: &Value, out: &mut Connection) -> Result<(), Halt> {
+fn answer_at_once(
+    protocol: &dyn ModelProtocol,
+    flow: &Flow,
+    whole: &Value,
+    out: &mut AnswerConnection,
+) -> Result<(), Halt> {
     match flow {
         Flow::Whole | Flow::Drip(_) | Flow::Held(_) => out.respond(200, &[], Some(whole)),
         Flow::Endless(_) | Flow::Hang => Err(out.hang()),
@@ -316,7 +326,7 @@ fn answer_at_once(protocol: &dyn Protocol, flow: &Flow, whole: &Value, out: &mut
     }
 }
 
-fn answer_without_model(request: &Request, out: &mut Connection) -> Result<(), Halt> {
+fn answer_without_model(request: &ModelRequest, out: &mut AnswerConnection) -> Result<(), Halt> {
     let unknown = json!({ "error": { "message": "stand-in: no such path" } });
     match protocol::without_model(&request.method, &request.path) {
         Some(body) => out.respond(200, &[], Some(&body)),
@@ -325,8 +335,8 @@ fn answer_without_model(request: &Request, out: &mut Connection) -> Result<(), H
     }
 }
 
-fn is_main(request: &Request) -> bool {
-    request.kind == Kind::Main
+fn is_main(request: &ModelRequest) -> bool {
+    request.kind == RequestKind::Main
 }
 
 // A panic in a test's closure must not poison the server's state.

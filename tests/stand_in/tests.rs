@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Kind, Outcome, Scenario, StandIn, answer, http, say, silence};
+use super::{ExchangeOutcome, RequestKind, Scenario, StandIn, answer, http, say, silence};
 use crate::harness::SOON;
 
 const TICK: Duration = Duration::from_millis(1);
@@ -38,7 +38,7 @@ fn a_side_request_uses_up_no_step() {
     post(&mut client, "/v1/responses", &main());
     assert!(read_until(&mut client, "\r\n0\r\n\r\n").contains("first"));
     assert_eq!(steps(&model), [None, Some(0)]);
-    assert_eq!(model.exchanges()[0].request.kind, Kind::Side);
+    assert_eq!(model.exchanges()[0].request.kind, RequestKind::Side);
 }
 
 #[test]
@@ -86,7 +86,9 @@ fn a_client_that_goes_ends_its_answer() {
         model.wait_for_request(1, SOON);
         drop(client);
         model.wait_for(SOON, "end", |seen| {
-            seen[0].outcome.filter(|&outcome| outcome == Outcome::ClientGone)
+            seen[0]
+                .outcome
+                .filter(|&outcome| outcome == ExchangeOutcome::ClientGone)
         });
     }
 }
@@ -100,7 +102,7 @@ fn a_cut_answer_ends_before_its_stream_does() {
         let mut seen = String::new();
         client.read_to_string(&mut seen).unwrap();
         assert!(seen.contains("half a sen") && !seen.contains("\r\n0\r\n"), "{seen}");
-        assert_eq!(model.wait_for_end(1, SOON), Outcome::Cut);
+        assert_eq!(model.wait_for_end(1, SOON), ExchangeOutcome::Cut);
     }
 }
 
@@ -164,7 +166,7 @@ fn what_would_go_wrong_within_a_stream_goes_wrong_before_an_answer_at_once() {
             0,
             "{path}: no byte of an answer that is cut"
         );
-        assert_eq!(model.wait_for_end(2, SOON), Outcome::Cut);
+        assert_eq!(model.wait_for_end(2, SOON), ExchangeOutcome::Cut);
     }
 }
 
@@ -205,7 +207,7 @@ fn what_no_model_answers_is_refused_and_logged() {
     let mut client = connect(&model);
     post(&mut client, "/telemetry", &json!({}));
     assert!(read_until(&mut client, "no such path").starts_with("HTTP/1.1 404 "));
-    assert_eq!(model.exchanges()[0].request.kind, Kind::Other);
+    assert_eq!(model.exchanges()[0].request.kind, RequestKind::Other);
 }
 
 #[test]

@@ -4,37 +4,37 @@ use serde_json::{Value, json};
 
 /// A tool call that the model wants, independent of any agent.
 #[derive(Clone)]
-pub enum Tool {
+pub enum ToolUse {
     Shell { command: String },
     Write { path: String, content: String },
     Read { path: String },
     Edit { path: String, old: String, new: String },
-    Raw { name: String, arguments: Arguments },
+    Raw { name: String, arguments: CallArguments },
 }
 
 /// A tool call as it is transmitted.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Call {
+pub struct AgentToolCall {
     pub name: String,
-    pub arguments: Arguments,
+    pub arguments: CallArguments,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Arguments {
+pub enum CallArguments {
     Json(Value),
     /// Free text, which codex uses for patches.
     Text(String),
 }
 
-impl Tool {
+impl ToolUse {
     /// Finds an offered tool that can do this; the shell can do all of it.
-    pub fn call(&self, offered: &[String]) -> Call {
+    pub fn call(&self, offered: &[String]) -> AgentToolCall {
         match self {
-            Tool::Shell { command } => shell(command, offered),
-            Tool::Write { path, content } => write(path, content, offered),
-            Tool::Read { path } => read(path, offered),
-            Tool::Edit { path, old, new } => edit(path, old, new, offered),
-            Tool::Raw { name, arguments } => Call {
+            ToolUse::Shell { command } => shell(command, offered),
+            ToolUse::Write { path, content } => write(path, content, offered),
+            ToolUse::Read { path } => read(path, offered),
+            ToolUse::Edit { path, old, new } => edit(path, old, new, offered),
+            ToolUse::Raw { name, arguments } => AgentToolCall {
                 name: name.clone(),
                 arguments: arguments.clone(),
             },
@@ -42,7 +42,7 @@ impl Tool {
     }
 }
 
-fn shell(command: &str, offered: &[String]) -> Call {
+fn shell(command: &str, offered: &[String]) -> AgentToolCall {
     let described = json!({ "command": command, "description": "run a command" });
     first_offered(
         offered,
@@ -58,7 +58,7 @@ fn shell(command: &str, offered: &[String]) -> Call {
     .unwrap_or_else(|| named("shell", json!({ "command": command })))
 }
 
-fn write(path: &str, content: &str, offered: &[String]) -> Call {
+fn write(path: &str, content: &str, offered: &[String]) -> AgentToolCall {
     first_offered(
         offered,
         [
@@ -73,7 +73,7 @@ fn write(path: &str, content: &str, offered: &[String]) -> Call {
     })
 }
 
-fn read(path: &str, offered: &[String]) -> Call {
+fn read(path: &str, offered: &[String]) -> AgentToolCall {
     first_offered(
         offered,
         [
@@ -85,7 +85,7 @@ fn read(path: &str, offered: &[String]) -> Call {
     .unwrap_or_else(|| shell(&format!("cat '{path}'"), offered))
 }
 
-fn edit(path: &str, old: &str, new: &str, offered: &[String]) -> Call {
+fn edit(path: &str, old: &str, new: &str, offered: &[String]) -> AgentToolCall {
     let replacement = json!({ "file_path": path, "old_string": old, "new_string": new, "instruction": "change it" });
     first_offered(
         offered,
@@ -102,27 +102,27 @@ fn edit(path: &str, old: &str, new: &str, offered: &[String]) -> Call {
 }
 
 /// Applies a patch in codex: with its patch tool if offered, otherwise with a command that its shell understands.
-fn patch(change: &str, offered: &[String]) -> Call {
+fn patch(change: &str, offered: &[String]) -> AgentToolCall {
     let patch = format!("*** Begin Patch\n{change}*** End Patch\n");
     if offered.iter().any(|name| name == "apply_patch") {
-        return Call {
+        return AgentToolCall {
             name: "apply_patch".to_owned(),
-            arguments: Arguments::Text(patch),
+            arguments: CallArguments::Text(patch),
         };
     }
     shell(&format!("apply_patch <<'PATCH'\n{patch}PATCH"), offered)
 }
 
-fn first_offered<const N: usize>(offered: &[String], known: [(&str, Value); N]) -> Option<Call> {
+fn first_offered<const N: usize>(offered: &[String], known: [(&str, Value); N]) -> Option<AgentToolCall> {
     let (name, arguments) = known
         .into_iter()
         .find(|(name, _)| offered.iter().any(|offer| offer == name))?;
     Some(named(name, arguments))
 }
 
-fn named(name: &str, arguments: Value) -> Call {
-    Call {
+fn named(name: &str, arguments: Value) -> AgentToolCall {
+    AgentToolCall {
         name: name.to_owned(),
-        arguments: Arguments::Json(arguments),
+        arguments: CallArguments::Json(arguments),
     }
 }

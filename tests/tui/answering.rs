@@ -76,7 +76,7 @@ fn a_run_that_is_done_takes_one_more_wish() {
     terminal.press("q");
     terminal.sees("leave the run?");
     terminal.press("n");
-    sandbox.let_go("go2");
+    sandbox.release("go2");
     terminal.sees("1 of 1 task ");
     terminal.press("q");
     assert_eq!(terminal.ends(), 0);

@@ -104,7 +104,7 @@ fn leaving_after_the_iteration_lets_it_finish() {
     terminal.sees("ready 1");
     terminal.press("qa");
     terminal.sees("stops after this");
-    sandbox.let_go("go1");
+    sandbox.release("go1");
     assert_eq!(terminal.ends(), 130);
     assert_eq!(sandbox.commits(), 2, "the iteration did its work");
 }
@@ -164,8 +164,8 @@ fn a_screen_that_breaks_becomes_text_and_the_run_goes_on() {
     let sandbox = Sandbox::new();
     let mut terminal = broken(&sandbox);
     assert!(!terminal.on_other_screen());
-    sandbox.let_go("go1");
-    sandbox.let_go("go2");
+    sandbox.release("go1");
+    sandbox.release("go2");
     assert_eq!(terminal.ends(), 0);
     assert!(terminal.written().contains("finished 2"));
     assert_eq!(sandbox.commits(), 3);
@@ -183,7 +183,7 @@ fn ctrl_z_gives_the_terminal_back_until_the_run_is_continued() {
     terminal.is_stopped();
     let stopped = terminal.written().len();
     // Only the screen is stopped. The run continues and does not wait for a client that reads nothing.
-    sandbox.let_go("go1");
+    sandbox.release("go1");
     wait_until(SOON, "the work of an iteration", || {
         (sandbox.commits() == 2).then_some(())
     });

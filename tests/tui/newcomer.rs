@@ -60,7 +60,7 @@ fn a_newcomer_reads_finds_copies_answers_steers_pauses_leaves_returns_and_reads_
 
     terminal.press(":Mind the gap\r");
     terminal.sees("message 1");
-    sandbox.let_go("go1");
+    sandbox.release("go1");
     terminal.sees("Nested tables are parsed.");
     assert!(sandbox.prompt(2).contains("Mind the gap"));
     terminal.press("3");
@@ -75,7 +75,7 @@ fn a_newcomer_reads_finds_copies_answers_steers_pauses_leaves_returns_and_reads_
     terminal.sees("pauses after this");
     terminal.press("p");
     terminal.sees_no("pauses after this");
-    sandbox.let_go("go2");
+    sandbox.release("go2");
 
     // The end says what was verified, and stays until a key is pressed.
     terminal.sees("all goals passed");

@@ -48,7 +48,7 @@ fn what_is_shown_opens_in_the_editor_while_the_run_goes_on_and_its_file_is_delet
     // Keys and signals go to the editor.
     terminal.press("\x03");
     terminal.sees("interrupted, not ralph");
-    sandbox.let_go("go1");
+    sandbox.release("go1");
     terminal.press("after 2\r");
     terminal.sees("ready 2");
     assert!(terminal.on_other_screen());
@@ -82,7 +82,7 @@ fn ctrl_z_in_the_editor_leads_to_the_shell_and_back_and_the_plan_is_edited_itsel
             .ends_with("- [ ] One more task\n")
     );
     assert!(terminal.on_other_screen());
-    sandbox.let_go("go1");
+    sandbox.release("go1");
     terminal.sees("1/3 · iteration 2");
     terminal.press("qy");
     assert_eq!(terminal.ends(), 130);

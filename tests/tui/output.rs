@@ -15,7 +15,7 @@ fn the_agent_has_the_size_of_its_pane_and_gets_the_new_one_in_the_middle_of_a_fl
     );
     let mut terminal = watching(&sandbox, &Script::terminal(&body));
     terminal.sees(&format!("{}x{}", before.cols, before.rows));
-    sandbox.let_go("flood");
+    sandbox.release("flood");
     terminal.sees("step ");
     terminal.resize(120, 40);
     terminal.sees("new size:");
@@ -142,12 +142,12 @@ fn each_iteration_is_shown_as_its_own_agent_is() {
     terminal.sees("ready 1");
     terminal.press("i");
     terminal.sees("you type to the agent");
-    sandbox.let_go("go1");
+    sandbox.release("go1");
     terminal.sees("ready 2");
     terminal.sees_no("you type to the agent");
     terminal.press("i");
     terminal.sees("second does not read its terminal");
-    sandbox.let_go("go2");
+    sandbox.release("go2");
     terminal.sees("ready 3");
     terminal.press("i");
     terminal.sees("you type to the agent");

@@ -16,11 +16,11 @@ fn a_message_is_queued_shown_and_in_the_next_prompt() {
     terminal.sees("message 1 ");
     terminal.press("m");
     terminal.sees("queued");
-    sandbox.let_go("go1");
+    sandbox.release("go1");
     terminal.sees("in the prompt of 2");
     assert!(sandbox.prompt(2).contains("Mind the gap"));
     assert!(!sandbox.prompt(1).contains("Mind the gap"));
-    sandbox.let_go("go2");
+    sandbox.release("go2");
     terminal.sees("2 of 2 tasks");
 }
 
@@ -47,7 +47,7 @@ fn a_standing_message_is_in_every_prompt_until_it_is_taken_back() {
     terminal.press("\r");
     terminal.sees("message 1 ");
     for n in ["1", "2"] {
-        sandbox.let_go(&format!("go{n}"));
+        sandbox.release(&format!("go{n}"));
     }
     terminal.sees("ready 3");
     assert!(sandbox.prompt(2).contains("Use tabs") && sandbox.prompt(3).contains("Use tabs"));
@@ -55,7 +55,7 @@ fn a_standing_message_is_in_every_prompt_until_it_is_taken_back() {
     terminal.sees("withdraw standing message 1?");
     terminal.press("y");
     terminal.sees("withdrawn");
-    sandbox.let_go("go3");
+    sandbox.release("go3");
     terminal.press("t");
     terminal.sees("ready 4");
     assert!(!sandbox.prompt(4).contains("Use tabs"));
@@ -72,7 +72,7 @@ fn a_message_of_many_lines_is_typed_pasted_and_recalled_in_the_next_run() {
     terminal.sees("q four");
     terminal.press("\r");
     terminal.sees("message 1 ");
-    sandbox.let_go("go1");
+    sandbox.release("go1");
     terminal.sees("ready 2");
     assert!(sandbox.prompt(2).contains("one\n"), "{}", sandbox.prompt(2));
     assert!(sandbox.prompt(2).contains("q four"), "{}", sandbox.prompt(2));
@@ -99,9 +99,9 @@ fn the_run_is_paused_and_goes_on_by_key() {
     terminal.sees("ready 1");
     terminal.press("p");
     terminal.sees("pauses after this");
-    sandbox.let_go("go1");
+    sandbox.release("go1");
     terminal.sees("… paused");
-    sandbox.let_go("go2");
+    sandbox.release("go2");
     terminal.press("p");
     terminal.sees("2 of 2 tasks");
     let paused = Event::Paused { by: PausedBy::User };
@@ -115,9 +115,9 @@ fn the_pause_file_pauses_and_the_key_takes_it_away() {
     terminal.sees("ready 1");
     sandbox.write(".ralph-pause", "");
     terminal.sees("pauses after this");
-    sandbox.let_go("go1");
+    sandbox.release("go1");
     terminal.sees("paused by `.ralph-pause`");
-    sandbox.let_go("go2");
+    sandbox.release("go2");
     terminal.press("p");
     terminal.sees("2 of 2 tasks");
     assert_eq!(sandbox.read(".ralph-pause"), None);
@@ -159,7 +159,7 @@ fn the_run_stops_after_the_iteration() {
     terminal.sees_no("stops after this");
     terminal.press("s");
     terminal.sees("stops after this");
-    sandbox.let_go("go1");
+    sandbox.release("go1");
     assert_eq!(terminal.ends(), 130);
     assert_eq!(reason(&sandbox.journal()), Some(&StopReason::Requested));
     assert_eq!(sandbox.commits(), 2);

@@ -18,10 +18,10 @@ pub struct Terminal {
     child: Box<dyn Child + Send + Sync>,
     master: Box<dyn MasterPty + Send>,
     keyboard: Box<dyn Write + Send>,
-    shown: Arc<(Mutex<Shown>, Condvar)>,
+    shown: Arc<(Mutex<TerminalState>, Condvar)>,
 }
 
-struct Shown {
+struct TerminalState {
     parser: vt100::Parser,
     /// All output so far.
     bytes: Vec<u8>,
@@ -57,7 +57,7 @@ impl Terminal {
         let reader = pair.master.try_clone_reader().expect("its output");
         let keyboard = pair.master.take_writer().expect("its input");
         let shown = Arc::new((
-            Mutex::new(Shown {
+            Mutex::new(TerminalState {
                 parser: vt100::Parser::new(positive(rows), positive(cols), 1_000),
                 bytes: Vec::new(),
                 ended: false,
@@ -149,7 +149,7 @@ impl Terminal {
     }
 
     #[track_caller]
-    fn waits(&self, what: &str, condition: impl Fn(&Shown) -> bool) {
+    fn waits(&self, what: &str, condition: impl Fn(&TerminalState) -> bool) {
         let deadline = Instant::now() + SOON;
         let mut shown = self.lock();
         while !condition(&shown) {
@@ -171,7 +171,7 @@ impl Terminal {
         text
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shown> {
+    fn lock(&self) -> MutexGuard<'_, TerminalState> {
         self.shown.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -183,7 +183,7 @@ impl Drop for Terminal {
     }
 }
 
-fn read(mut reader: Box<dyn Read + Send>, shown: &(Mutex<Shown>, Condvar)) {
+fn read(mut reader: Box<dyn Read + Send>, shown: &(Mutex<TerminalState>, Condvar)) {
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let count = reader.read(&mut buffer).unwrap_or(0);

@@ -1,6 +1,6 @@
 //! The scenarios.
 
-use super::{Reported, Scenario};
+use super::{Reported, VandalScenario};
 use crate::harness::Script;
 
 /// A short cooldown: the default is half an hour.
@@ -15,8 +15,14 @@ pub(super) const TICK_ALL: &str = r#"sed -i 's/- \[ \]/- [x]/' "$RALPH_PLAN""#;
 const LIMITED: &str =
     r#"failed "{\"kind\":\"rate-limited\",\"untilMs\":$(($(date +%s) * 1000 + 3600000))}" "too many requests""#;
 
-pub(super) fn jsonl(name: &'static str, body: &str, code: i32, iterations: u32, because: &'static str) -> Scenario {
-    Scenario {
+pub(super) fn jsonl(
+    name: &'static str,
+    body: &str,
+    code: i32,
+    iterations: u32,
+    because: &'static str,
+) -> VandalScenario {
+    VandalScenario {
         name,
         script: Script::jsonl(body),
         plan: "- [ ] Task 1\n- [ ] Task 2\n",
@@ -31,22 +37,28 @@ pub(super) fn jsonl(name: &'static str, body: &str, code: i32, iterations: u32, 
     }
 }
 
-pub(super) fn terminal(name: &'static str, body: &str, code: i32, iterations: u32, because: &'static str) -> Scenario {
-    Scenario {
+pub(super) fn terminal(
+    name: &'static str,
+    body: &str,
+    code: i32,
+    iterations: u32,
+    because: &'static str,
+) -> VandalScenario {
+    VandalScenario {
         script: Script::terminal(body),
         ..jsonl(name, body, code, iterations, because)
     }
 }
 
 /// Every scenario, one row each.
-pub(super) fn all() -> Vec<Scenario> {
+pub(super) fn all() -> Vec<VandalScenario> {
     let mut all = lies();
     all.extend(stalls());
     all.extend(vandals());
     all
 }
 
-fn lies() -> Vec<Scenario> {
+fn lies() -> Vec<VandalScenario> {
     vec![
         jsonl(
             "claims done with open tasks",
@@ -62,7 +74,7 @@ fn lies() -> Vec<Scenario> {
             6,
             "BreakerOpen",
         ),
-        Scenario {
+        VandalScenario {
             config: GOAL,
             ..jsonl(
                 "ticks boxes while a goal fails",
@@ -72,7 +84,7 @@ fn lies() -> Vec<Scenario> {
                 "BreakerOpen",
             )
         },
-        Scenario {
+        VandalScenario {
             config: GOAL,
             ..jsonl(
                 "mends what the goal found",
@@ -103,7 +115,7 @@ fn lies() -> Vec<Scenario> {
             8,
             "BreakerOpen",
         ),
-        Scenario {
+        VandalScenario {
             args: &["--max-iterations", "6"],
             ..jsonl(
                 "adds tasks for ever",
@@ -131,7 +143,7 @@ fn lies() -> Vec<Scenario> {
     ]
 }
 
-fn stalls() -> Vec<Scenario> {
+fn stalls() -> Vec<VandalScenario> {
     vec![
         jsonl("changes nothing", "over 'Nothing to do.'", 7, 6, "BreakerOpen"),
         jsonl(
@@ -148,7 +160,7 @@ fn stalls() -> Vec<Scenario> {
             11,
             "BreakerOpen",
         ),
-        Scenario {
+        VandalScenario {
             args: &["--max-iterations", "12"],
             ..jsonl(
                 "fails each time differently",
@@ -160,11 +172,11 @@ fn stalls() -> Vec<Scenario> {
         },
         jsonl("exits at once", "exit 0", 7, 11, "BreakerOpen"),
         terminal("exits at once, without messages", "exit 0", 7, 6, "BreakerOpen"),
-        Scenario {
+        VandalScenario {
             args: &["--idle-timeout", "300ms", "--max-iterations", "20"],
             ..jsonl("hangs without a word", "exec sleep 600", 7, 11, "BreakerOpen")
         },
-        Scenario {
+        VandalScenario {
             args: &["--idle-timeout", "2s"],
             ..jsonl(
                 "is silent but busy",
@@ -174,7 +186,7 @@ fn stalls() -> Vec<Scenario> {
                 "Done",
             )
         },
-        Scenario {
+        VandalScenario {
             args: &["--iteration-timeout", "2s", "--max-iterations", "4"],
             ..jsonl(
                 "ignores every signal",
@@ -184,7 +196,7 @@ fn stalls() -> Vec<Scenario> {
                 "Done",
             )
         },
-        Scenario {
+        VandalScenario {
             args: &["--max-time", "3s"],
             ..jsonl("is limited for an hour", LIMITED, 6, 1, "MaxTime")
         },
@@ -212,7 +224,7 @@ fn stalls() -> Vec<Scenario> {
     ]
 }
 
-fn vandals() -> Vec<Scenario> {
+fn vandals() -> Vec<VandalScenario> {
     vec![
         terminal("floods", "\"$FAKE_AGENT\" 'flood 20000000'; work", 0, 2, "Done"),
         jsonl(
@@ -229,7 +241,7 @@ fn vandals() -> Vec<Scenario> {
             7,
             "BreakerOpen",
         ),
-        Scenario {
+        VandalScenario {
             args: &["--max-iterations", "5"],
             ..jsonl(
                 "commits garbage",
@@ -239,7 +251,7 @@ fn vandals() -> Vec<Scenario> {
                 "MaxIterations",
             )
         },
-        Scenario {
+        VandalScenario {
             config: GOAL,
             args: &["--max-iterations", "3"],
             ..jsonl(
@@ -251,7 +263,7 @@ fn vandals() -> Vec<Scenario> {
                 "MaxIterations",
             )
         },
-        Scenario {
+        VandalScenario {
             quota_blocks: Some(100),
             ..jsonl(
                 "fills the state directory",

@@ -1,6 +1,6 @@
 //! Agents that attack ralph itself: its processes, its git, its state, its commands.
 
-use super::{Reported, Scenario, scenarios::jsonl};
+use super::{Reported, VandalScenario, scenarios::jsonl};
 
 /// `ralph` is in the directory of the fake agent.
 const RALPH: &str = r#""${FAKE_AGENT%/*}/ralph""#;
@@ -8,14 +8,14 @@ const RALPH: &str = r#""${FAKE_AGENT%/*}/ralph""#;
 const RALPH_PID: &str = "$(sed -n 's/^PPid:[[:space:]]*//p' /proc/$PPID/status)";
 
 /// Every scenario, one row each.
-pub(super) fn all() -> Vec<Scenario> {
+pub(super) fn all() -> Vec<VandalScenario> {
     let mut all = processes();
     all.extend(repositories());
     all.extend(states());
     all
 }
 
-fn processes() -> Vec<Scenario> {
+fn processes() -> Vec<VandalScenario> {
     vec![
         jsonl(
             "kills its guard",
@@ -24,11 +24,11 @@ fn processes() -> Vec<Scenario> {
             4,
             "Done",
         ),
-        Scenario {
+        VandalScenario {
             args: &["--iteration-timeout", "1s", "--max-iterations", "2"],
             ..jsonl("stops itself", "kill -STOP $$", 6, 2, "MaxIterations")
         },
-        Scenario {
+        VandalScenario {
             args: &["--iteration-timeout", "1s", "--max-iterations", "2"],
             ..jsonl("stops its guard", "kill -STOP $PPID; sleep 600", 6, 2, "MaxIterations")
         },
@@ -39,7 +39,7 @@ fn processes() -> Vec<Scenario> {
             1,
             "Terminated",
         ),
-        Scenario {
+        VandalScenario {
             code: None,
             ..jsonl(
                 "kills ralph",
@@ -77,7 +77,7 @@ fn processes() -> Vec<Scenario> {
             2,
             "Done",
         ),
-        Scenario {
+        VandalScenario {
             args: &["--max-iterations", "9"],
             ..jsonl(
                 "tries to close the breaker itself",
@@ -90,7 +90,7 @@ fn processes() -> Vec<Scenario> {
     ]
 }
 
-fn repositories() -> Vec<Scenario> {
+fn repositories() -> Vec<VandalScenario> {
     vec![
         jsonl(
             "detaches HEAD and changes branches",
@@ -106,7 +106,7 @@ fn repositories() -> Vec<Scenario> {
             2,
             "Done",
         ),
-        Scenario {
+        VandalScenario {
             never: "ran",
             ..jsonl(
                 "puts hooks and a monitor into git's configuration",
@@ -172,13 +172,13 @@ fn repositories() -> Vec<Scenario> {
     ]
 }
 
-fn states() -> Vec<Scenario> {
-    let taken = |name, how: &str| Scenario {
+fn states() -> Vec<VandalScenario> {
+    let taken = |name, how: &str| VandalScenario {
         reported: Reported::No,
         ..jsonl(name, &format!("{how}; work; over ok"), 1, 1, "somebody else")
     };
     vec![
-        Scenario {
+        VandalScenario {
             // The journal is left as that of an interrupted run, without the agent's line.
             reported: Reported::Yes,
             ..taken(

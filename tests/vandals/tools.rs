@@ -2,7 +2,7 @@
 //! end.
 
 use super::{
-    Scenario,
+    VandalScenario,
     scenarios::{GOAL, TICK_ALL, jsonl},
 };
 
@@ -20,12 +20,12 @@ tools() {
 "#
 );
 
-fn caller(name: &'static str, body: &str, code: i32, iterations: u32, because: &'static str) -> Scenario {
+fn caller(name: &'static str, body: &str, code: i32, iterations: u32, because: &'static str) -> VandalScenario {
     jsonl(name, &format!("{TOOLS}{body}"), code, iterations, because)
 }
 
 /// Every scenario, one row each.
-pub(super) fn all() -> Vec<Scenario> {
+pub(super) fn all() -> Vec<VandalScenario> {
     vec![
         caller(
             "claims by its tool, forty times at once",
@@ -35,7 +35,7 @@ pub(super) fn all() -> Vec<Scenario> {
             8,
             "BreakerOpen",
         ),
-        Scenario {
+        VandalScenario {
             config: GOAL,
             ..caller(
                 "claims by its tool while a goal fails",

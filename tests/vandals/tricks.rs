@@ -1,7 +1,7 @@
 //! Agents that trick: they rewrite the plan in every way, turn goals against it, and put words where claims belong.
 
 use super::{
-    Scenario,
+    VandalScenario,
     scenarios::{GOAL, TICK_ALL, jsonl, terminal},
 };
 
@@ -13,7 +13,7 @@ const SCORED_GOAL: &str =
     r#"{ "goals": [ { "name": "score", "command": "echo 100 of 100; cat score.txt", "target": 80 } ] }"#;
 
 /// Every scenario, one row each.
-pub(super) fn all() -> Vec<Scenario> {
+pub(super) fn all() -> Vec<VandalScenario> {
     let mut all = plans();
     all.extend(replaced_plans());
     all.extend(goals());
@@ -22,7 +22,7 @@ pub(super) fn all() -> Vec<Scenario> {
 }
 
 /// Agents that make tasks disappear.
-fn plans() -> Vec<Scenario> {
+fn plans() -> Vec<VandalScenario> {
     vec![
         jsonl(
             "rewords the tasks and ticks them",
@@ -31,7 +31,7 @@ fn plans() -> Vec<Scenario> {
             8,
             "BreakerOpen",
         ),
-        Scenario {
+        VandalScenario {
             plan: "- [ ] Same\n- [ ] Same\n- [ ] Other\n",
             ..jsonl(
                 "drops one of two equal tasks",
@@ -69,7 +69,7 @@ fn plans() -> Vec<Scenario> {
             4,
             "Done",
         ),
-        Scenario {
+        VandalScenario {
             args: &["--max-iterations", "3"],
             ..jsonl(
                 "makes the plan very long",
@@ -111,7 +111,7 @@ fn plans() -> Vec<Scenario> {
 }
 
 /// Agents that put something else in place of the plan.
-fn replaced_plans() -> Vec<Scenario> {
+fn replaced_plans() -> Vec<VandalScenario> {
     let replaced = |name, how: &str| {
         jsonl(
             name,
@@ -151,7 +151,7 @@ fn replaced_plans() -> Vec<Scenario> {
             unreadable.1,
             unreadable.2,
         ),
-        Scenario {
+        VandalScenario {
             config: GOAL,
             ..jsonl(
                 "makes prose of the plan while the goal passes",
@@ -172,9 +172,9 @@ fn replaced_plans() -> Vec<Scenario> {
 }
 
 /// Goals that the agent has changed, and goals that do not end.
-fn goals() -> Vec<Scenario> {
+fn goals() -> Vec<VandalScenario> {
     vec![
-        Scenario {
+        VandalScenario {
             config: OWN_GOAL,
             ..jsonl(
                 "lets a goal take the open tasks out",
@@ -184,7 +184,7 @@ fn goals() -> Vec<Scenario> {
                 "BreakerOpen",
             )
         },
-        Scenario {
+        VandalScenario {
             config: OWN_GOAL,
             ..jsonl(
                 "has a goal that finds the work undone",
@@ -196,7 +196,7 @@ fn goals() -> Vec<Scenario> {
                 "BreakerOpen",
             )
         },
-        Scenario {
+        VandalScenario {
             config: OWN_GOAL,
             ..jsonl(
                 "lets a goal delete the plan",
@@ -206,7 +206,7 @@ fn goals() -> Vec<Scenario> {
                 "PlanInvalid",
             )
         },
-        Scenario {
+        VandalScenario {
             config: HANGING_GOAL,
             ..jsonl(
                 "is done while a goal hangs",
@@ -216,7 +216,7 @@ fn goals() -> Vec<Scenario> {
                 "BreakerOpen",
             )
         },
-        Scenario {
+        VandalScenario {
             config: DAEMON_GOAL,
             ..jsonl(
                 "is done and a goal leaves daemons",
@@ -226,7 +226,7 @@ fn goals() -> Vec<Scenario> {
                 "proof: ExitCodes",
             )
         },
-        Scenario {
+        VandalScenario {
             config: SCORED_GOAL,
             ..jsonl(
                 "writes its own score, too low",
@@ -240,7 +240,7 @@ fn goals() -> Vec<Scenario> {
 }
 
 /// Claims and questions in places where they do not count, and output that breaks readers.
-fn words() -> Vec<Scenario> {
+fn words() -> Vec<VandalScenario> {
     vec![
         jsonl(
             "forges claims in the output of a tool",
@@ -285,7 +285,7 @@ fn words() -> Vec<Scenario> {
             2,
             "Done",
         ),
-        Scenario {
+        VandalScenario {
             args: &["--idle-timeout", "300ms", "--max-iterations", "3"],
             ..jsonl(
                 "waits for an answer on its terminal",
@@ -295,7 +295,7 @@ fn words() -> Vec<Scenario> {
                 "MaxIterations",
             )
         },
-        Scenario {
+        VandalScenario {
             args: &["--iteration-timeout", "1s", "--max-iterations", "3"],
             ..jsonl(
                 "writes .ralph-done and stays",
@@ -312,7 +312,7 @@ fn words() -> Vec<Scenario> {
             7,
             "BreakerOpen",
         ),
-        Scenario {
+        VandalScenario {
             args: &["--max-time", "3s"],
             ..jsonl(
                 "pauses the loop for ever",

@@ -2,23 +2,23 @@
 
 use serde_json::{Value, json};
 
-use super::{Conversation, Protocol, list, text_of};
+use super::{ConversationTexts, ModelProtocol, list, text_of};
 use crate::stand_in::{
-    connection::{Connection, Halt},
-    log::Request,
-    scenario::{Answer, Flow},
-    tools::{Arguments, Call},
+    connection::{AnswerConnection, Halt},
+    log::ModelRequest,
+    scenario::{Flow, ModelAnswer},
+    tools::{AgentToolCall, CallArguments},
 };
 
 pub struct Anthropic;
 
-impl Protocol for Anthropic {
+impl ModelProtocol for Anthropic {
     fn answers(&self, method: &str, path: &str) -> bool {
         method == "POST" && path.ends_with("/messages")
     }
 
-    fn read(&self, body: &Value) -> Conversation {
-        let mut conversation = Conversation::default();
+    fn read(&self, body: &Value) -> ConversationTexts {
+        let mut conversation = ConversationTexts::default();
         for tool in list(&body["tools"]) {
             conversation.tools.extend(tool["name"].as_str().map(str::to_owned));
         }
@@ -57,7 +57,7 @@ impl Protocol for Anthropic {
         529
     }
 
-    fn stream(&self, request: &Request, answer: &Answer, out: &mut Connection) -> Result<(), Halt> {
+    fn stream(&self, request: &ModelRequest, answer: &ModelAnswer, out: &mut AnswerConnection) -> Result<(), Halt> {
         out.start_events()?;
         let message = message(request, Vec::new(), Value::Null, 1);
         send(out, "message_start", json!({ "message": message }))?;
@@ -65,7 +65,7 @@ impl Protocol for Anthropic {
             send(out, "error", json!({ "error": { "type": code, "message": message } }))?;
             return out.finish_events();
         }
-        let mut blocks = Blocks { out, index: 0 };
+        let mut blocks = ContentBlocks { out, index: 0 };
         if let Some(reasoning) = &answer.reasoning {
             let delta = json!({ "type": "thinking_delta", "thinking": reasoning });
             let signature = json!({ "type": "signature_delta", "signature": SIGNATURE });
@@ -92,7 +92,7 @@ impl Protocol for Anthropic {
         out.finish_events()
     }
 
-    fn whole(&self, request: &Request, answer: &Answer) -> Option<Value> {
+    fn whole(&self, request: &ModelRequest, answer: &ModelAnswer) -> Option<Value> {
         if request.body["stream"] == true {
             return None;
         }
@@ -116,12 +116,12 @@ impl Protocol for Anthropic {
 const SIGNATURE: &str = "c3RhbmQtaW4=";
 
 /// The content blocks of a message being streamed.
-struct Blocks<'a> {
-    out: &'a mut Connection,
+struct ContentBlocks<'a> {
+    out: &'a mut AnswerConnection,
     index: usize,
 }
 
-impl Blocks<'_> {
+impl ContentBlocks<'_> {
     fn block(&mut self, start: &Value, deltas: &[Value]) -> Result<(), Halt> {
         let index = self.index;
         self.start(start)?;
@@ -135,7 +135,7 @@ impl Blocks<'_> {
         self.stop()
     }
 
-    fn text(&mut self, answer: &Answer) -> Result<(), Halt> {
+    fn text(&mut self, answer: &ModelAnswer) -> Result<(), Halt> {
         let index = self.index;
         self.start(&json!({ "type": "text", "text": "" }))?;
         self.out.pieces(answer, |out, piece| {
@@ -157,12 +157,12 @@ impl Blocks<'_> {
     }
 }
 
-fn send(out: &mut Connection, name: &str, mut data: Value) -> Result<(), Halt> {
+fn send(out: &mut AnswerConnection, name: &str, mut data: Value) -> Result<(), Halt> {
     data["type"] = name.into();
     out.event(name, &data)
 }
 
-fn message(request: &Request, content: Vec<Value>, stop_reason: Value, output_tokens: u32) -> Value {
+fn message(request: &ModelRequest, content: Vec<Value>, stop_reason: Value, output_tokens: u32) -> Value {
     json!({
         "id": format!("msg_{}", request.number), "type": "message", "role": "assistant",
         "model": request.body["model"], "content": content, "stop_reason": stop_reason, "stop_sequence": null,
@@ -173,7 +173,7 @@ fn message(request: &Request, content: Vec<Value>, stop_reason: Value, output_to
     })
 }
 
-fn stop_reason(answer: &Answer) -> &'static str {
+fn stop_reason(answer: &ModelAnswer) -> &'static str {
     match answer.tools.is_empty() {
         _ if answer.is_cut_off => "max_tokens",
         true => "end_turn",
@@ -181,14 +181,14 @@ fn stop_reason(answer: &Answer) -> &'static str {
     }
 }
 
-fn call_id(request: &Request, index: usize) -> String {
+fn call_id(request: &ModelRequest, index: usize) -> String {
     format!("toolu_{}_{index}", request.number)
 }
 
 /// The arguments as an object, since this API accepts nothing else.
-fn input(call: &Call) -> Value {
+fn input(call: &AgentToolCall) -> Value {
     match &call.arguments {
-        Arguments::Json(arguments) => arguments.clone(),
-        Arguments::Text(text) => json!({ "input": text }),
+        CallArguments::Json(arguments) => arguments.clone(),
+        CallArguments::Text(text) => json!({ "input": text }),
     }
 }

@@ -2,23 +2,23 @@
 
 use serde_json::{Value, json};
 
-use super::{Conversation, Protocol, list, text_of, texts_of};
+use super::{ConversationTexts, ModelProtocol, list, text_of, texts_of};
 use crate::stand_in::{
-    connection::{Connection, Halt},
-    log::Request,
-    scenario::{Answer, Flow},
-    tools::{Arguments, Call},
+    connection::{AnswerConnection, Halt},
+    log::ModelRequest,
+    scenario::{Flow, ModelAnswer},
+    tools::{AgentToolCall, CallArguments},
 };
 
 pub struct Chat;
 
-impl Protocol for Chat {
+impl ModelProtocol for Chat {
     fn answers(&self, method: &str, path: &str) -> bool {
         method == "POST" && path.ends_with("/chat/completions")
     }
 
-    fn read(&self, body: &Value) -> Conversation {
-        let mut conversation = Conversation::default();
+    fn read(&self, body: &Value) -> ConversationTexts {
+        let mut conversation = ConversationTexts::default();
         for tool in list(&body["tools"]) {
             conversation
                 .tools
@@ -38,7 +38,7 @@ impl Protocol for Chat {
         super::openai_error(status)
     }
 
-    fn stream(&self, request: &Request, answer: &Answer, out: &mut Connection) -> Result<(), Halt> {
+    fn stream(&self, request: &ModelRequest, answer: &ModelAnswer, out: &mut AnswerConnection) -> Result<(), Halt> {
         out.start_events()?;
         let delta = |delta: Value, finish: Value| {
             chunk(
@@ -76,7 +76,7 @@ impl Protocol for Chat {
         out.finish_events()
     }
 
-    fn whole(&self, request: &Request, answer: &Answer) -> Option<Value> {
+    fn whole(&self, request: &ModelRequest, answer: &ModelAnswer) -> Option<Value> {
         if request.body["stream"] == true {
             return None;
         }
@@ -94,19 +94,19 @@ impl Protocol for Chat {
     }
 }
 
-fn chunk(request: &Request, choices: Value) -> Value {
+fn chunk(request: &ModelRequest, choices: Value) -> Value {
     json!({
         "id": format!("chatcmpl-{}", request.number), "object": "chat.completion.chunk", "created": 0,
         "model": request.body["model"], "choices": choices,
     })
 }
 
-fn calls(request: &Request, answer: &Answer) -> Vec<Value> {
+fn calls(request: &ModelRequest, answer: &ModelAnswer) -> Vec<Value> {
     let calls = answer.tools.iter().enumerate().map(|(index, tool)| {
-        let Call { name, arguments } = tool.call(&request.tools);
+        let AgentToolCall { name, arguments } = tool.call(&request.tools);
         let arguments = match arguments {
-            Arguments::Json(arguments) => arguments.to_string(),
-            Arguments::Text(text) => text,
+            CallArguments::Json(arguments) => arguments.to_string(),
+            CallArguments::Text(text) => text,
         };
         json!({
             "id": format!("call_{}_{index}", request.number), "type": "function",
@@ -116,7 +116,7 @@ fn calls(request: &Request, answer: &Answer) -> Vec<Value> {
     calls.collect()
 }
 
-fn finish_reason(answer: &Answer) -> &'static str {
+fn finish_reason(answer: &ModelAnswer) -> &'static str {
     match answer.tools.is_empty() {
         _ if answer.is_cut_off => "length",
         true => "stop",

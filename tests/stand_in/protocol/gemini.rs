@@ -2,23 +2,23 @@
 
 use serde_json::{Value, json};
 
-use super::{Conversation, Protocol, list};
+use super::{ConversationTexts, ModelProtocol, list};
 use crate::stand_in::{
-    connection::{Connection, Halt},
-    log::Request,
-    scenario::{Answer, Flow},
-    tools::Arguments,
+    connection::{AnswerConnection, Halt},
+    log::ModelRequest,
+    scenario::{Flow, ModelAnswer},
+    tools::CallArguments,
 };
 
 pub struct Gemini;
 
-impl Protocol for Gemini {
+impl ModelProtocol for Gemini {
     fn answers(&self, method: &str, path: &str) -> bool {
         method == "POST" && (path.ends_with(":generateContent") || path.ends_with(":streamGenerateContent"))
     }
 
-    fn read(&self, body: &Value) -> Conversation {
-        let mut conversation = Conversation::default();
+    fn read(&self, body: &Value) -> ConversationTexts {
+        let mut conversation = ConversationTexts::default();
         for tool in list(&body["tools"]) {
             let names = list(&tool["functionDeclarations"])
                 .iter()
@@ -56,7 +56,7 @@ impl Protocol for Gemini {
         503
     }
 
-    fn stream(&self, request: &Request, answer: &Answer, out: &mut Connection) -> Result<(), Halt> {
+    fn stream(&self, request: &ModelRequest, answer: &ModelAnswer, out: &mut AnswerConnection) -> Result<(), Halt> {
         out.start_events()?;
         if let Flow::Error { code, message } = &answer.flow {
             out.data(&json!({ "error": { "code": 503, "message": message, "status": code } }))?;
@@ -78,7 +78,7 @@ impl Protocol for Gemini {
         out.finish_events()
     }
 
-    fn whole(&self, request: &Request, answer: &Answer) -> Option<Value> {
+    fn whole(&self, request: &ModelRequest, answer: &ModelAnswer) -> Option<Value> {
         if request.path.ends_with(":streamGenerateContent") {
             return None;
         }
@@ -90,7 +90,7 @@ impl Protocol for Gemini {
     }
 }
 
-fn response(request: &Request, parts: Value, finish: Value) -> Value {
+fn response(request: &ModelRequest, parts: Value, finish: Value) -> Value {
     let mut candidate = json!({ "content": { "role": "model", "parts": parts }, "index": 0 });
     if !finish.is_null() {
         candidate["finishReason"] = finish;
@@ -105,12 +105,12 @@ fn response(request: &Request, parts: Value, finish: Value) -> Value {
     })
 }
 
-fn calls(request: &Request, answer: &Answer) -> Vec<Value> {
+fn calls(request: &ModelRequest, answer: &ModelAnswer) -> Vec<Value> {
     let calls = answer.tools.iter().enumerate().map(|(index, tool)| {
         let call = tool.call(&request.tools);
         let arguments = match call.arguments {
-            Arguments::Json(arguments) => arguments,
-            Arguments::Text(text) => json!({ "input": text }),
+            CallArguments::Json(arguments) => arguments,
+            CallArguments::Text(text) => json!({ "input": text }),
         };
         let id = format!("call-{}-{index}", request.number);
         let mut part = json!({ "functionCall": { "id": id, "name": call.name, "args": arguments } });

@@ -8,39 +8,39 @@ mod responses;
 use serde_json::{Value, json};
 
 use super::{
-    connection::{Connection, Halt},
-    log::Request,
-    scenario::Answer,
+    connection::{AnswerConnection, Halt},
+    log::ModelRequest,
+    scenario::ModelAnswer,
 };
 
 /// One model API: reads its requests, writes its answers.
-pub trait Protocol: Sync {
+pub trait ModelProtocol: Sync {
     fn answers(&self, method: &str, path: &str) -> bool;
     /// Reads a request's body.
-    fn read(&self, body: &Value) -> Conversation;
+    fn read(&self, body: &Value) -> ConversationTexts;
     /// The body of an answer with an error status.
     fn error_body(&self, status: u16) -> Value;
-    /// The status that corresponds to [`Answer::error`] within a stream.
+    /// The status that corresponds to [`ModelAnswer::error`] within a stream.
     fn failed(&self) -> u16 {
         500
     }
     /// Streams an answer.
-    fn stream(&self, request: &Request, answer: &Answer, out: &mut Connection) -> Result<(), Halt>;
+    fn stream(&self, request: &ModelRequest, answer: &ModelAnswer, out: &mut AnswerConnection) -> Result<(), Halt>;
     /// The body of an answer in one piece; `None` if the request asks for a stream.
-    fn whole(&self, request: &Request, answer: &Answer) -> Option<Value>;
+    fn whole(&self, request: &ModelRequest, answer: &ModelAnswer) -> Option<Value>;
 }
 
 /// The content of a request, independent of its API.
 #[derive(Debug, Default)]
-pub struct Conversation {
+pub struct ConversationTexts {
     pub tools: Vec<String>,
     pub user_texts: Vec<String>,
     pub tool_results: Vec<String>,
 }
 
 /// The API that a request addresses.
-pub fn of(method: &str, path: &str) -> Option<&'static dyn Protocol> {
-    const ALL: [&dyn Protocol; 4] = [
+pub fn for_request(method: &str, path: &str) -> Option<&'static dyn ModelProtocol> {
+    const ALL: [&dyn ModelProtocol; 4] = [
         &responses::Responses,
         &chat::Chat,
         &anthropic::Anthropic,

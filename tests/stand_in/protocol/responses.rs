@@ -2,23 +2,23 @@
 
 use serde_json::{Value, json};
 
-use super::{Conversation, Protocol, list, text_of};
+use super::{ConversationTexts, ModelProtocol, list, text_of};
 use crate::stand_in::{
-    connection::{Connection, Halt},
-    log::Request,
-    scenario::{Answer, Flow},
-    tools::{Arguments, Call},
+    connection::{AnswerConnection, Halt},
+    log::ModelRequest,
+    scenario::{Flow, ModelAnswer},
+    tools::{AgentToolCall, CallArguments},
 };
 
 pub struct Responses;
 
-impl Protocol for Responses {
+impl ModelProtocol for Responses {
     fn answers(&self, method: &str, path: &str) -> bool {
         method == "POST" && path.ends_with("/responses")
     }
 
-    fn read(&self, body: &Value) -> Conversation {
-        let mut conversation = Conversation::default();
+    fn read(&self, body: &Value) -> ConversationTexts {
+        let mut conversation = ConversationTexts::default();
         for tool in list(&body["tools"]) {
             // A built-in tool has no name, only a type.
             conversation
@@ -41,8 +41,8 @@ impl Protocol for Responses {
         super::openai_error(status)
     }
 
-    fn stream(&self, request: &Request, answer: &Answer, out: &mut Connection) -> Result<(), Halt> {
-        let mut events = Events::start(request, out)?;
+    fn stream(&self, request: &ModelRequest, answer: &ModelAnswer, out: &mut AnswerConnection) -> Result<(), Halt> {
+        let mut events = ResponseEvents::start(request, out)?;
         if let Flow::Error { code, message } = &answer.flow {
             return events.fail(code, message);
         }
@@ -58,14 +58,14 @@ impl Protocol for Responses {
         events.complete()
     }
 
-    fn whole(&self, _: &Request, _: &Answer) -> Option<Value> {
+    fn whole(&self, _: &ModelRequest, _: &ModelAnswer) -> Option<Value> {
         None // codex streams everything
     }
 }
 
 /// A response being streamed: numbers its events and collects its items.
-struct Events<'a> {
-    out: &'a mut Connection,
+struct ResponseEvents<'a> {
+    out: &'a mut AnswerConnection,
     /// Number of the request, which makes ids unique within a server.
     request: usize,
     sequence: u32,
@@ -73,14 +73,14 @@ struct Events<'a> {
     items: Vec<Value>,
 }
 
-impl<'a> Events<'a> {
-    fn start(request: &Request, out: &'a mut Connection) -> Result<Events<'a>, Halt> {
+impl<'a> ResponseEvents<'a> {
+    fn start(request: &ModelRequest, out: &'a mut AnswerConnection) -> Result<ResponseEvents<'a>, Halt> {
         out.start_events()?;
         let response = json!({
             "id": format!("resp_{}", request.number), "object": "response", "created_at": 0, "status": "in_progress",
             "model": request.body["model"], "output": [],
         });
-        let mut events = Events {
+        let mut events = ResponseEvents {
             out,
             request: request.number,
             sequence: 0,
@@ -137,7 +137,7 @@ impl<'a> Events<'a> {
         }))
     }
 
-    fn message(&mut self, answer: &Answer) -> Result<(), Halt> {
+    fn message(&mut self, answer: &ModelAnswer) -> Result<(), Halt> {
         let id = self.id("msg");
         let index = self.items.len();
         self.add(&json!({ "type": "message", "id": id, "status": "in_progress", "role": "assistant", "content": [] }))?;
@@ -163,10 +163,10 @@ impl<'a> Events<'a> {
         }))
     }
 
-    fn call(&mut self, call: &Call) -> Result<(), Halt> {
+    fn call(&mut self, call: &AgentToolCall) -> Result<(), Halt> {
         let (kind, key, value) = match &call.arguments {
-            Arguments::Json(arguments) => ("function_call", "arguments", arguments.to_string()),
-            Arguments::Text(text) => ("custom_tool_call", "input", text.clone()),
+            CallArguments::Json(arguments) => ("function_call", "arguments", arguments.to_string()),
+            CallArguments::Text(text) => ("custom_tool_call", "input", text.clone()),
         };
         let mut item = json!({
             "type": kind, "id": self.id("fc"), "call_id": self.id("call"), "name": call.name, "status": "completed",

@@ -7,9 +7,9 @@ use ralph_gate::runner::IdSource;
 use super::{counts, output, read, runners};
 
 /// A file below `outputs`, a command line for it, and its counts: passed, failed, skipped, expected to fail.
-type Row = (&'static str, &'static str, [u32; 4]);
+type OutputCase = (&'static str, &'static str, [u32; 4]);
 
-const ROWS: &[Row] = &[
+const ROWS: &[OutputCase] = &[
     ("bun-failing", "bun test", [3, 1, 2, 0]),
     ("bun-none", "bun test", [0, 0, 0, 0]),
     ("bun-passing", "bun test", [2, 0, 0, 0]),
