@@ -70,7 +70,7 @@ async fn a_claim_is_refused_with_what_the_plan_has_against_it_and_taken_once_not
     project.write("PLAN.md", "- [x] another\n");
     let refused = running.tool(CLAIM).await;
     assert!(
-        refused.refused && refused.text.contains("vanished from the plan"),
+        refused.refused && refused.text.contains("was removed from the plan"),
         "{refused:?}"
     );
     project.write("PLAN.md", &plan.replace("[ ]", "[x]"));

@@ -182,7 +182,7 @@ fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: 
     assert_own_tools_answered(&requests[3], &records);
     let prompt = requests[0].prompt();
     assert!(prompt.contains("Write hello.txt"), "{prompt}");
-    let is_told = |request: &ModelRequest| request.body.to_string().contains("goal g did not pass");
+    let is_told = |request: &ModelRequest| request.body.to_string().contains("goal g failed");
     assert_eq!(
         requests[..7].iter().any(is_told),
         takes,

@@ -391,7 +391,7 @@ fn a_run_that_ended_blocked_is_answered_on_the_page_which_says_what_resumes_it()
     phone.sees("Needs you");
     phone.value(&format!("location.hash = '#/runs/{run}'"));
     phone.sees("Which key do I use?");
-    phone.sees("ralph continue in its project goes on with it");
+    phone.sees("ralph continue in its project delivers your answer");
     assert!(!phone.text().contains("on the screen"), "{}", phone.text());
     phone.clicks("Your answer");
     phone.types("the blue one");

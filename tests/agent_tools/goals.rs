@@ -45,7 +45,7 @@ fn goals_run_for_the_agent_and_for_the_gate_never_at_once_and_a_ticket_has_what_
     running.wait_for_line(SOON, |line| line.contains("ready"));
     let check = || ("goals_check", json!({}));
     let failed = answers(begin(&sandbox, "failed", &[check()]));
-    assert!(failed[0].0.contains("g did not pass") && !failed[0].1, "{failed:?}");
+    assert!(failed[0].0.contains("g failed") && !failed[0].1, "{failed:?}");
     let again = answers(begin(
         &sandbox,
         "again",

@@ -27,7 +27,7 @@ fn first_hour(agent: Agent, files: &[(&str, &str)], goal: &str, proof: Proof) {
         .run(PATIENCE);
     assert_eq!(init.code(), Some(0), "{init:?}");
     assert!(
-        init.stderr.contains("✖ tests did not pass"),
+        init.stderr.contains("✖ tests failed"),
         "there is work to do: {init:?}"
     );
     let config = sandbox.read(".ralph/config.json").unwrap_or_default();

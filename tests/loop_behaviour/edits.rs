@@ -73,7 +73,7 @@ async fn a_goal_that_fails_after_an_edit_is_told_to_the_running_turn_and_so_is_t
         turn.said("edited");
         let failed = turn.wait_for_messages(1).await;
         assert!(
-            failed.contains("lint did not pass") && failed.contains("no good"),
+            failed.contains("lint failed") && failed.contains("no good"),
             "{failed}"
         );
         // The output differs only in a number, which is not news.

@@ -165,7 +165,7 @@ fn what_agents_ask_is_answered_on_the_board_and_in_a_browser() {
     let row = &board["plans"][0];
     assert_eq!(
         (&row["plan"], &row["state"], &row["asks"], &board["running"]),
-        (&json!("plan"), &json!("asks"), &json!(1), &json!(true)),
+        (&json!("plan"), &json!("needs answer"), &json!(1), &json!(true)),
         "{listed}"
     );
     let ask = &board["asks"][0];
