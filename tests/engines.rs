@@ -498,7 +498,7 @@ fn an_engine_that_is_not_there_or_not_trusted_is_named_before_anything_starts() 
     tune(&sandbox, "half", "[submit]\ncommand = [\"x\"]\n");
     refused("--adapter script --engine half api.md", 3, "`submit.job` is missing");
     let listed = sandbox.ralph(["engines"]).run(SOON);
-    for word in ["local", "slurm", "22.05.8", "unrun", "broken: "] {
+    for word in ["local", "slurm", "22.05.8", "not tested", "broken: "] {
         assert!(listed.stdout.contains(word), "{word}: {listed:?}");
     }
 }

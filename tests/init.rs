@@ -68,7 +68,7 @@ fn a_project_gets_a_plan_and_goals_once_and_a_run_is_verified_by_them() {
     let instructions = sandbox.read("AGENTS.md").unwrap();
     assert!(instructions.contains("    npm run test "), "{instructions}");
     let twice = init(&["--yes", "--agents-md"]);
-    assert!(twice.stderr.contains("there is AGENTS.md already"), "{twice:?}");
+    assert!(twice.stderr.contains("AGENTS.md exists already"), "{twice:?}");
 
     // A second call changes nothing and lists what exists.
     let again = init(&["--yes"]);
@@ -150,7 +150,7 @@ fn instructions_for_agents_are_offered_where_the_project_has_none() {
         terminal.sees("Write PLAN.md and .ralph/config.json? [y/N]");
         terminal.press("y\r");
         if there.is_none() {
-            terminal.sees("Write AGENTS.md as well");
+            terminal.sees("Also write AGENTS.md");
             terminal.press(&format!("{answer}\r"));
         }
         assert_eq!(terminal.ends(), 0);
@@ -329,7 +329,7 @@ fn a_new_project_is_made_whole_or_not_at_all() {
     };
     let done = setup(&["shop", "--yes", "Write hello.txt"]);
     assert_eq!(done.code(), Some(0), "{done:?}");
-    assert!(done.stdout.contains("made shop with a first commit"), "{done:?}");
+    assert!(done.stdout.contains("created shop with a first commit"), "{done:?}");
     let shop = above.join("shop");
     let plan = fs::read_to_string(shop.join("PLAN.md")).unwrap();
     assert!(plan.ends_with("- [ ] Write hello.txt\n"), "{plan}");
@@ -432,6 +432,6 @@ sed -i '0,/\[ \]/s//[x]/' "$RALPH_PLAN"; over Written."#;
     }
     let again = init(&["--yes"]);
     assert_eq!(again.code(), Some(2), "{again:?}");
-    assert!(again.stderr.contains("there is AGENTS.md already"), "{again:?}");
+    assert!(again.stderr.contains("AGENTS.md exists already"), "{again:?}");
     sandbox.assert_nothing_runs();
 }

@@ -115,7 +115,7 @@ fn what_the_second_version_noticed_as_text_is_reported_as_it_was_said() {
     let sandbox = left_behind(&fixture("second-steered"));
     let report = printed(&sandbox, &["report"]);
     for said in [
-        "`.ralph-pause` exists: the run starts paused, remove the file to go on",
+        "`.ralph-pause` is there: the run starts paused, remove the file to go on",
         "`.ralph-done` was there before the iteration began: it is removed and claims nothing",
         "the session to continue is not there any more: the next one starts fresh",
         "status 529 (the agent waited in silence until the idle limit)",
@@ -126,7 +126,7 @@ fn what_the_second_version_noticed_as_text_is_reported_as_it_was_said() {
     let sandbox = left_behind(&fixture("second-broken"));
     let report = printed(&sandbox, &["report"]);
     let said =
-        "examining the result of iteration 2, its checkpoint or plan, took longer than 2 s (`limits.phaseTimeout`)";
+        "looking at the result of iteration 2, its checkpoint or plan, took longer than 2 s (`limits.phaseTimeout`)";
     assert!(report.contains(said), "{report}");
 }
 
@@ -366,7 +366,7 @@ fn a_message_that_is_too_long_is_refused_with_its_size() {
     let long = "word ".repeat(14_000);
     let refused = sandbox.ralph(["steer", &long]).run(SOON);
     assert_eq!(refused.code(), Some(2), "{refused:?}");
-    assert!(refused.stderr.contains("69 KiB, 64 are the most"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("69 KiB; the maximum is 64"), "{}", refused.stderr);
     sandbox.release("go");
     assert_eq!(running.wait(SOON).code(), Some(0));
 }
