@@ -277,7 +277,11 @@ fn a_restore_is_undone_and_done_again() {
     assert!(nothing.stderr.contains("so there is nothing to undo"), "{nothing:?}");
     let back = restore(&["1"]);
     assert_eq!(back.code(), Some(0), "{back:?}");
-    assert!(back.stdout.contains("`ralph restore --undo` restores the previous state"), "{back:?}");
+    assert!(
+        back.stdout
+            .contains("`ralph restore --undo` restores the previous state"),
+        "{back:?}"
+    );
     assert_eq!(sandbox.read("work-2.txt"), None);
     for expected in [&worked, &None, &worked] {
         let undone = restore(&["--undo"]);

@@ -366,7 +366,11 @@ fn a_message_that_is_too_long_is_refused_with_its_size() {
     let long = "word ".repeat(14_000);
     let refused = sandbox.ralph(["steer", &long]).run(SOON);
     assert_eq!(refused.code(), Some(2), "{refused:?}");
-    assert!(refused.stderr.contains("69 KiB; the maximum is 64"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("69 KiB; the maximum is 64"),
+        "{}",
+        refused.stderr
+    );
     sandbox.release("go");
     assert_eq!(running.wait(SOON).code(), Some(0));
 }

@@ -294,7 +294,7 @@ fn sources() -> Vec<SourceFile> {
 }
 
 /// The sources of each package.
-fn packages() -> Vec<Vec<Source>> {
+fn packages() -> Vec<Vec<SourceFile>> {
     let project = Path::new(env!("CARGO_MANIFEST_DIR"));
     PACKAGES
         .iter()

@@ -26,10 +26,7 @@ fn first_hour(agent: Agent, files: &[(&str, &str)], goal: &str, proof: Proof) {
         .untrusting_ralph(["init", "--yes", "Write hello.txt"])
         .run(PATIENCE);
     assert_eq!(init.code(), Some(0), "{init:?}");
-    assert!(
-        init.stderr.contains("✖ tests failed"),
-        "there is work to do: {init:?}"
-    );
+    assert!(init.stderr.contains("✖ tests failed"), "there is work to do: {init:?}");
     let config = sandbox.read(".ralph/config.json").unwrap_or_default();
     assert!(config.contains(goal), "{config}");
     sandbox.git(["add", "--all"]);

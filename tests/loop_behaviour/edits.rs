@@ -72,10 +72,7 @@ async fn a_goal_that_fails_after_an_edit_is_told_to_the_running_turn_and_so_is_t
         edit(&turn, "bad\n");
         turn.said("edited");
         let failed = turn.wait_for_messages(1).await;
-        assert!(
-            failed.contains("lint failed") && failed.contains("no good"),
-            "{failed}"
-        );
+        assert!(failed.contains("lint failed") && failed.contains("no good"), "{failed}");
         // The output differs only in a number, which is not news.
         edit(&turn, "bad 2\n");
         turn.said("edited again");
