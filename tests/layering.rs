@@ -97,7 +97,7 @@ const PURE: &[&str] = &[
     "language/table",
     "language/uri",
     "language/wire",
-    "many/engine/judge",
+    "many/engine/decision",
     "mcp/protocol",
     "native/endpoint",
     "native/failure",
