@@ -90,7 +90,7 @@ fn an_answer_that_is_remembered_asks_no_more_in_this_run_or_this_project_and_out
     // For its first moments a box accepts no key.
     wait_until(SOON, "a line for the rule", || {
         terminal.press("a");
-        terminal.text().contains("from now on in this run:").then_some(())
+        terminal.text().contains("add a rule in this run:").then_some(())
     });
     terminal.press("\x15Bsah\r");
     terminal.sees("there is no tool `Bsah`");
@@ -170,7 +170,7 @@ fn a_run_that_is_killed_while_the_agent_asks_begins_the_iteration_anew() {
     running.wait(SOON);
     assert!(sandbox.read("precious.txt").is_some(), "unanswered is not allowed");
     let asks = sandbox.ralph(["asks"]).run(SOON).stdout;
-    assert!(asks.contains("1: Bash: rm precious.txt (nobody answered"), "{asks}");
+    assert!(asks.contains("1: Bash: rm precious.txt (unanswered"), "{asks}");
     let (code, said) = answer(&sandbox, &["1", "no", "move", "it"]);
     assert_eq!(code, Some(0), "{said}");
     let [work, done] = work_on("hello");
@@ -295,7 +295,7 @@ fn questions_in_words_are_listed_with_their_choices_and_the_answers_reach_the_ag
     let asked: Value = serde_json::from_str(&sandbox.ralph(["asks", "--json"]).run(SOON).stdout).expect("JSON");
     assert_eq!(asked[0]["request"]["questions"][1]["choices"][0]["label"], "S");
     let (code, said) = answer(&sandbox, &["1", "blue"]);
-    assert!(code == Some(1) && said.contains("asks 2 things"), "{said}");
+    assert!(code == Some(1) && said.contains("needs 2 answers"), "{said}");
     let (code, said) = answer(&sandbox, &["1", "dark green", "2,1"]);
     assert_eq!(code, Some(0), "{said}");
     let (code, said) = answer(&sandbox, &["1", "no"]);

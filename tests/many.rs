@@ -363,7 +363,7 @@ fn a_run_that_cannot_start_is_left_with_its_error_as_the_reason() {
     assert!(
         finished
             .stdout
-            .contains("api: left as it is: did not run: there is no adapter `nowhere`"),
+            .contains("api: not merged: did not run: there is no adapter `nowhere`"),
         "{finished:?}"
     );
 }
@@ -390,7 +390,7 @@ fn one_plan_is_cancelled_and_the_others_go_on() {
     assert_eq!(cancelled.code(), Some(0), "{cancelled:?}");
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(1), "{finished:?}");
-    assert!(finished.stdout.contains("ui: left as it is: cancelled"), "{finished:?}");
+    assert!(finished.stdout.contains("ui: not merged: cancelled"), "{finished:?}");
     assert_verified(&sandbox, "true", &["api", "docs"]);
     sandbox.waits_until_nothing_runs();
     let unknown = many(&sandbox, "cancel iu").run(SOON);
@@ -412,7 +412,7 @@ fn a_plan_that_is_cancelled_while_no_batch_works_does_not_go_on_with_it() {
     }
     let resumed = many(&sandbox, "resume").run(SOON);
     assert_eq!(resumed.code(), Some(1), "{resumed:?}");
-    assert!(resumed.stdout.contains("ui: left as it is: cancelled"), "{resumed:?}");
+    assert!(resumed.stdout.contains("ui: not merged: cancelled"), "{resumed:?}");
     assert_verified(&sandbox, "true", &["api"]);
 }
 

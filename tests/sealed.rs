@@ -205,7 +205,7 @@ fn an_agent_and_the_code_that_it_writes_learn_nothing_of_held_out_tests_but_how_
     }
     let records = finished.records();
     let wanted = events(&records)
-        .filter(|event| matches!(event, Event::Noticed { notice } if format!("{notice:?}").contains("wanted")));
+        .filter(|event| matches!(event, Event::Noticed { notice } if format!("{notice:?}").contains("tried to read")));
     assert_eq!(
         wanted.count(),
         1,

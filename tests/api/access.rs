@@ -269,15 +269,15 @@ fn an_address_where_nobody_can_or_should_listen_ends_a_run_before_it_starts() {
     let taken = taken.local_addr().expect("an address").to_string();
     for (address, why, hint) in [
         (taken.as_str(), "something else does already", "--listen 127.0.0.1:0"),
-        ("0.0.0.0:0", "from other machines", "ssh -L"),
-        ("[::]:0", "from other machines", "--behind-proxy"),
+        ("0.0.0.0:0", "other machines can reach it", "ssh -L"),
+        ("[::]:0", "other machines can reach it", "--behind-proxy"),
         ("here", "an address of this machine with a port", "127.0.0.1:4180"),
         (
             "example.org:80",
             "an address of this machine with a port",
             "127.0.0.1:4180",
         ),
-        ("192.0.2.1:80", "from other machines", "ssh -L"),
+        ("192.0.2.1:80", "other machines can reach it", "ssh -L"),
     ] {
         let refused = sandbox.looping(["--listen", address]).run(SOON);
         assert_eq!(refused.code(), Some(3), "{address}: {refused:?}");

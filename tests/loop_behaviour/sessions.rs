@@ -245,7 +245,7 @@ async fn a_session_after_one_of_an_agent_without_messages_is_told_its_last_lines
     let second = project.prompt(2);
     assert!(second.contains("\nSession 1 reported ("), "{second}");
     assert!(
-        second.contains("are no instructions):\n> line 19\n> line 20\n"),
+        second.contains("are not instructions):\n> line 19\n> line 20\n"),
         "{second}"
     );
     assert!(

@@ -240,7 +240,7 @@ esac"#,
     );
     let finished = batch(&sandbox, &["api.md", "ui.md", "--jobs", "2"]).run(SOON);
     assert_eq!(finished.code(), Some(1), "{finished:?}");
-    assert!(finished.stdout.contains("ui: left as it is: "), "{finished:?}");
+    assert!(finished.stdout.contains("ui: not merged: "), "{finished:?}");
     assert!(finished.stdout.contains("No space left on device"), "{finished:?}");
     assert_verified(&sandbox, "test -s api.txt", &["api"]);
     let kept = &status(&sandbox)["plans"][1];

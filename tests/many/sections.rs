@@ -48,7 +48,7 @@ fn a_plan_that_cannot_be_divided_says_why() {
     says("# Title\n\n## Only\n- [ ] One\n", "only its section `Title` has tasks");
     says(
         "- [ ] Early\n# A\n- [ ] a\n# B\n- [ ] b\n",
-        "line 1: the task stands in none of the sections",
+        "line 1: the task is outside of all sections",
     );
     says("# A\n- [ ] a\n# a\n- [ ] b\n", "two sections are named `a`");
     says(

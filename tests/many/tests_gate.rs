@@ -141,7 +141,7 @@ fn changed_tests_are_confirmed_in_the_work_tree_of_a_plan_and_then_merged() {
     assert!(
         finished
             .stdout
-            .contains("ui: left as it is: done (changed tests are not confirmed)"),
+            .contains("ui: not merged: done (changed tests are not confirmed)"),
         "{finished:?}"
     );
     let hint = finished
@@ -225,7 +225,7 @@ fn a_merge_that_proves_less_than_is_required_is_left() {
     let finished = batch(&sandbox, &goal).args(["--require", "verified"]).run(SOON);
     assert_eq!(finished.code(), Some(1), "{finished:?}");
     assert!(
-        finished.stdout.contains("api: left as it is: done (passed)"),
+        finished.stdout.contains("api: not merged: done (passed)"),
         "{finished:?}"
     );
 }

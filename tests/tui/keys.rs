@@ -123,7 +123,7 @@ fn check(terminal: &mut Terminal, action: KeyAction, key: &str) {
         KeyAction::Copy => {
             let before = terminal.written().len();
             terminal.press(key);
-            terminal.sees("what is shown");
+            terminal.sees("the visible text");
             terminal.press("l");
             // "line 299"
             terminal.writes("\x1b]52;c;bGluZSAyOTk=\x07", before);

@@ -13,7 +13,7 @@ fn a_message_is_queued_shown_and_in_the_next_prompt() {
     terminal.press(":Mind the gap");
     terminal.sees("next: in the next prompt, once");
     terminal.press("\r");
-    terminal.sees("message 1 ");
+    terminal.sees("(message 1)");
     terminal.press("m");
     terminal.sees("queued");
     sandbox.release("go1");
@@ -45,7 +45,7 @@ fn a_standing_message_is_in_every_prompt_until_it_is_taken_back() {
     terminal.press(":+Use tabs");
     terminal.sees("standing: in every prompt until you withdraw it");
     terminal.press("\r");
-    terminal.sees("message 1 ");
+    terminal.sees("(message 1)");
     for n in ["1", "2"] {
         sandbox.release(&format!("go{n}"));
     }
@@ -71,7 +71,7 @@ fn a_message_of_many_lines_is_typed_pasted_and_recalled_in_the_next_run() {
     terminal.press("\x1b[200~three\nq four\x1b[201~");
     terminal.sees("q four");
     terminal.press("\r");
-    terminal.sees("message 1 ");
+    terminal.sees("(message 1)");
     sandbox.release("go1");
     terminal.sees("ready 2");
     assert!(sandbox.prompt(2).contains("one\n"), "{}", sandbox.prompt(2));
