@@ -375,14 +375,14 @@ fn a_new_project_is_made_whole_or_not_at_all() {
         .run(SOON);
     assert_eq!(nobody.code(), Some(0), "{nobody:?}");
     assert!(
-        nobody.stderr.contains("nothing is committed") && nobody.stderr.contains("git config --global user.name"),
+        nobody.stderr.contains("nothing was committed") && nobody.stderr.contains("git config --global user.name"),
         "{nobody:?}"
     );
     assert!(above.join("nobody/PLAN.md").exists());
 
     // No user can create files there, not even root.
     for (args, part) in [
-        (["setup", "closed", "--yes"], "cannot be made"),
+        (["setup", "closed", "--yes"], "cannot be created"),
         (["init", "--yes", "Task"], "PLAN.md: cannot be written"),
     ] {
         let closed = sandbox.untrusting_ralph(args).current_dir("/proc").run(SOON);

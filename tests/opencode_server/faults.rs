@@ -72,7 +72,7 @@ fn a_stream_that_is_lost_in_the_middle_of_a_turn_is_caught_up_with() {
     let told = started.finish();
     assert_eq!(told.verdict(), (true, Some("All done.")));
     assert_eq!(told.count(tool_ends), 1);
-    assert!(told.shown.contains("is back"), "{}", told.shown);
+    assert!(told.shown.contains("is re-established"), "{}", told.shown);
     assert_eq!(server.requests("GET /event").len(), 2);
 }
 

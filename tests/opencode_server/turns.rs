@@ -473,7 +473,7 @@ fn a_wire_that_is_cut_in_the_middle_of_a_turn_costs_nothing(served: &mut Externa
         "{told:#?}"
     );
     assert_eq!(
-        count(&|signal| matches!(signal, AgentSignal::Unknown { text } if text.ends_with("is back"))),
+        count(&|signal| matches!(signal, AgentSignal::Unknown { text } if text.ends_with("is re-established"))),
         1,
         "{told:#?}"
     );
