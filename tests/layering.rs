@@ -508,7 +508,7 @@ fn text_leaves_by_one_module_alone() {
 /// Modules with process-wide state, each with the reason: the process itself asks for it.
 const PROCESS_WIDE: &[(&str, &str)] = &[
     (
-        "gate/guard/place",
+        "gate/guard/project_dir",
         "its tests end the work of this thread after any number of steps",
     ),
     (

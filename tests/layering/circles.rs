@@ -15,7 +15,7 @@ const CIRCLES: &[(&str, &str, &str)] = &[
     ),
     ("gate/cheats/manifest", "gate/cheats", ITS_PARENT),
     ("gate/guard/glob", "gate/guard", ITS_PARENT),
-    ("gate/guard/taking", "gate/guard/originals", ITS_PARENT),
+    ("gate/guard/store_writer", "gate/guard/originals", ITS_PARENT),
     ("gate/mutants/assertions", "gate/mutants", ITS_PARENT),
     ("gate/mutants/candidate", "gate/mutants", ITS_PARENT),
     ("gate/mutants/work", "gate/mutants", ITS_PARENT),
