@@ -1,6 +1,6 @@
 //! The worth of passing tests: an agent may change the work, but never what measures it.
 
-use ralph_core::event::{ConfirmedBy, Event, Missing, MutantOutcome, Proof, StopReason};
+use ralph_core::event::{ConfirmedBy, Event, Missing, MutantOutcome, MutantTarget, Proof, StopReason, TriedMutant};
 
 use crate::harness::{SOON, Sandbox, Script, events, running::Finished, wait_until};
 
@@ -61,6 +61,24 @@ fn refusals(finished: &Finished) -> Vec<Missing> {
     refused.flatten().collect()
 }
 
+/// Returns the mutants of the last claim.
+fn mutants(finished: &Finished) -> Vec<TriedMutant> {
+    let records = finished.records();
+    let tried = events(&records).filter_map(|event| match event {
+        Event::MutantsTried { mutants, .. } => Some(mutants.clone()),
+        _ => None,
+    });
+    tried.last().unwrap_or_default()
+}
+
+/// Returns the files of the work that was taken out, and the result of the goals.
+fn without_work(mutants: &[TriedMutant]) -> Option<(&str, MutantOutcome)> {
+    let mut whole = mutants
+        .iter()
+        .filter(|tried| tried.mutant.target == MutantTarget::Whole);
+    whole.next().map(|tried| (tried.mutant.before.as_str(), tried.outcome))
+}
+
 #[test]
 fn work_that_passes_tests_which_measure_is_verified() {
     let sandbox = project(DONE, "ok");
@@ -78,17 +96,92 @@ fn work_that_passes_tests_which_measure_is_verified() {
         })
         .collect();
     assert_eq!(counts, [(0, 0), (1, 3)]);
-    let mutants = events(&records).find_map(|event| match event {
-        Event::MutantsTried { mutants, .. } => Some(mutants.clone()),
-        _ => None,
-    });
-    let mutants = mutants.expect("expectations were altered");
+    let mutants = mutants(&finished);
     assert!(mutants.len() >= 3, "{mutants:?}");
+    assert_eq!(
+        without_work(&mutants),
+        Some(("add.js, work-1.txt", MutantOutcome::Noticed))
+    );
     let missed = mutants.iter().find(|tried| tried.outcome == MutantOutcome::Missed);
     assert_eq!(missed, None);
     assert_eq!(sandbox.read("add.test.js").as_deref(), Some(TESTS));
     let report = sandbox.ralph(["report"]).run(SOON).stdout;
     assert!(report.contains("done (verified)"), "{report}");
+}
+
+/// Makes the project of [`project`] with its work done.
+fn done_project(work: &str, bite: &str) -> Sandbox {
+    let sandbox = project(work, "ok");
+    sandbox.write("add.js", "exports.add = (a, b) => a + b\n");
+    let config = format!(r#"{{ "gate": {{ "bite": "{bite}" }} }}"#);
+    sandbox.write(".ralph/config.json", &config);
+    sandbox
+}
+
+const REFACTORED: &str = "echo 'exports.add = function (a, b) { return b + a }' > add.js; rm -f old.js";
+
+#[test]
+fn a_refactoring_passes_without_the_work_and_is_verified_unless_that_is_required_otherwise() {
+    for (bite, is_verified) in [("refuse", true), ("require", false)] {
+        let sandbox = done_project(REFACTORED, bite);
+        sandbox.write("old.js", "");
+        let finished = run(&sandbox, &[]);
+        let tried = mutants(&finished);
+        assert_eq!(
+            without_work(&tried),
+            Some(("add.js, old.js, work-1.txt", MutantOutcome::Missed)),
+            "{finished:?}"
+        );
+        assert_eq!(
+            proof(&finished) == Some(Proof::Tests),
+            is_verified,
+            "{bite}: {finished:?}"
+        );
+        assert_eq!(sandbox.read("old.js"), None);
+        let report = sandbox.ralph(["report"]).run(SOON).stdout;
+        for text in [
+            "they pass without the work, too",
+            "not noticed: all of the work taken out: add.js, old.js",
+        ] {
+            assert!(report.contains(text), "{text}: {report}");
+        }
+        if !is_verified {
+            assert!(
+                matches!(&refusals(&finished)[0], Missing::TestsNoticeNothing { mutants } if mutants.len() == 1),
+                "{finished:?}"
+            );
+            let prompt = sandbox.prompt(2);
+            assert!(prompt.contains("the goals pass without your work, too"), "{prompt}");
+        }
+    }
+}
+
+#[test]
+fn tests_that_cannot_be_loaded_without_the_work_give_no_verdict_and_tests_alone_need_none() {
+    let test = "const test = require('node:test'); const assert = require('node:assert'); \
+                const { mul } = require('./mul.js'); test('mul', () => assert.strictEqual(mul(2, 3), 6));";
+    let work = format!("echo 'exports.mul = (a, b) => a * b' > mul.js; echo \"{test}\" > mul.test.js");
+    let finished = run(&done_project(&work, "require"), &[]);
+    let tried = mutants(&finished);
+    assert_eq!(
+        without_work(&tried),
+        Some(("mul.js, work-1.txt", MutantOutcome::NoVerdict)),
+        "{finished:?}"
+    );
+    assert_eq!(proof(&finished), Some(Proof::Tests), "{finished:?}");
+    for (agent, bite) in [
+        (
+            "sed 's/small/more/' add.test.js > more.test.js; sed -i 's/ ]/x]/' PLAN.md; over ok",
+            "require",
+        ),
+        (&format!("{REFACTORED}; work; over ok"), "off"),
+    ] {
+        let sandbox = done_project("", bite);
+        sandbox.install(&Script::jsonl(agent));
+        let finished = run(&sandbox, &[]);
+        assert_eq!(without_work(&mutants(&finished)), None, "{finished:?}");
+        assert_eq!(proof(&finished), Some(Proof::Tests), "{finished:?}");
+    }
 }
 
 #[test]
@@ -346,6 +439,43 @@ fn what_a_trial_had_in_place_is_put_back_after_a_kill() {
             .contains("The agent's files are back in place: add.test.js"),
         "{}",
         resumed.stdout
+    );
+}
+
+#[test]
+fn work_that_was_taken_out_is_put_back_after_a_kill() {
+    let sandbox = project(&format!("{DONE}; echo more > more.js; rm -f old.js"), "ok");
+    sandbox.write("old.js", "old");
+    // The first run without the finished work leaves a file and waits.
+    let goal = "tests=if grep -q undefined add.js; then if [ -e $HOME/claimed ] && [ ! -e $HOME/tried ]; then \
+                : > $HOME/tried; exec sleep 600; fi; else : > $HOME/claimed; fi; node --test";
+    let start = || sandbox.looping(["--goal", goal, "--max-iterations", "1"]).start();
+    let running = start();
+    wait_until(SOON, "the goal without the work", || sandbox.read_home("tried"));
+    assert_eq!(sandbox.read("more.js"), None);
+    assert_eq!(sandbox.read("old.js").as_deref(), Some("old"));
+    running.kill();
+    sandbox.waits_until_nothing_runs();
+    let resumed = start().wait(SOON);
+    assert_eq!(
+        sandbox.read("add.js").as_deref(),
+        Some("exports.add = (a, b) => a + b\n"),
+        "{resumed:?}"
+    );
+    assert_eq!(sandbox.read("more.js").as_deref(), Some("more\n"));
+    assert_eq!(sandbox.read("old.js"), None);
+    assert!(
+        resumed
+            .stdout
+            .contains("The agent's files are back in place: add.js, more.js, old.js"),
+        "{}",
+        resumed.stdout
+    );
+    assert_eq!(proof(&resumed), Some(Proof::Tests), "{resumed:?}");
+    let tried = mutants(&resumed);
+    assert!(
+        matches!(without_work(&tried), Some((_, MutantOutcome::Noticed))),
+        "{tried:?}"
     );
 }
 

@@ -290,12 +290,12 @@ settings! {
         rerun("rerun"): Switch = true,
         /// Whether goals that pass after changes to guarded files must also pass with the original files.
         trial("trial"): Switch = true,
-        /// Whether ralph tries small changes that tests should notice, and the consequence: "off"; "report" tells how
-        /// many were noticed; "refuse" refuses a claim if none of at least three altered expectations was; "require" if
-        /// no expectation or no line was.
+        /// Whether ralph tries small changes that tests should notice and runs the goals once without the work, and the
+        /// consequence: "off"; "report" tells what was noticed; "refuse" refuses a claim if none of at least three altered
+        /// expectations was; "require" if no expectation or no line was, or if all tests pass without the work.
         bite("bite"): OneOf<Bite> = "refuse",
         /// Maximum changes that are tried at a claim, half of them to expectations of tests. None starts later than
-        /// three times the duration of the goals, or a minute.
+        /// three times the duration of the goals, or about a minute.
         mutants("mutants"): PositiveCount = 6,
         /// The minimum evidence for exit code 0: "any", "passed" (goals passed) or "verified" (goals ran tests that
         /// were counted, guarded and seen to notice changes). A run with less ends with 9.

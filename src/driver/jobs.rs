@@ -17,9 +17,9 @@ use ralph_core::{
     machine::{FoundTests, LoopState, Preparation, Refusal, Settlement, Statement, Verification},
     run::Phase,
 };
-use ralph_gate::guard::GuardError;
+use ralph_gate::guard::{FileContent, GuardError};
 use ralph_git::{
-    Moment, Repository,
+    EarlierContent, Moment, Repository,
     fingerprint::{FingerprintHistory, fingerprint},
 };
 use ralph_plan::{
@@ -37,7 +37,7 @@ use super::{
     handover::LastSession,
     plan_file::{TaskRules, Taskless, read_plan},
     review::{ReviewContext, ReviewScope},
-    test_gate::{ChangedLines, Look, TestGate, added_lines},
+    test_gate::{Look, TestGate, Work, added_lines},
 };
 
 /// Most reads of the plan: an editor or an agent may be between emptying and writing it.
@@ -468,13 +468,23 @@ impl JobContext {
         }
     }
 
-    /// Returns the lines that the run has added or changed; empty without checkpoints.
-    pub(super) fn changed_lines(&self, from: Option<&Checkpoint>, to: Option<&Checkpoint>) -> ChangedLines {
+    /// Returns the work of the run; empty without checkpoints.
+    pub(super) fn work(&self, from: Option<&Checkpoint>, to: Option<&Checkpoint>) -> Work {
         let (Some(repository), Some(from), Some(to)) = (&self.repository, from, to) else {
-            return Vec::new();
+            return Work::default();
         };
         let patch = repository.patch(from, Some(to));
-        patch.map(|patch| added_lines(&patch)).unwrap_or_default()
+        let files = repository.earlier(from, to).ok().flatten().unwrap_or_default();
+        let before = files.into_iter().filter_map(|(path, earlier)| {
+            let path = repository.root().join(path);
+            let below = path.strip_prefix(self.paths.project()).ok()?;
+            let is_work = path != self.plan && !below.starts_with(".ralph");
+            Some((below.to_str().filter(|_| is_work)?.to_owned(), content(earlier)))
+        });
+        Work {
+            lines: patch.map(|patch| added_lines(&patch)).unwrap_or_default(),
+            before: before.collect(),
+        }
     }
 
     /// Whether the agent has left the file that claims the end.
@@ -572,6 +582,17 @@ impl JobContext {
                 None
             }
         }
+    }
+}
+
+fn content(earlier: EarlierContent) -> FileContent {
+    match earlier {
+        EarlierContent::Nothing => FileContent::Nothing,
+        EarlierContent::Link(target) => FileContent::Link(target),
+        EarlierContent::File { bytes, executable } => FileContent::File {
+            bytes,
+            mode: if executable { 0o755 } else { 0o644 },
+        },
     }
 }
 

@@ -232,7 +232,7 @@ impl Driver {
         self.goals = Some(GoalRun::spawn(async move {
             let changed = {
                 let jobs = Arc::clone(&jobs);
-                move || jobs.changed_lines(from.as_ref(), to.as_ref())
+                move || jobs.work(from.as_ref(), to.as_ref())
             };
             let look = test_gate::look(goals, parallel, context, closer, changed).await;
             // Reads files: not on the loop's thread.

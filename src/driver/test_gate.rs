@@ -2,11 +2,12 @@
 //!
 //! Everything that is put in place for that is written to a record ahead, so that the agent's files are put back whatever happens.
 
+mod in_place;
 mod merged;
+mod without_work;
 
 use std::{
     collections::HashSet,
-    ops::RangeInclusive,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
@@ -21,23 +22,27 @@ use ralph_gate::{
     runner::Runners,
 };
 use ralph_state::store::paths::{ProjectPaths, RunPaths};
-use ralph_system::{diagnostics::inherited, files::read_bytes};
+use ralph_system::files::read_bytes;
 use ralph_text::{is_part_of_word, whole_words, with_causes};
-use tokio::task::spawn_blocking;
-use tracing::debug;
+
+use in_place::{InPlace, blocking, substituted};
 
 pub use merged::check_merged;
+pub(super) use without_work::Work;
+use without_work::{ChangedLines, WithWork};
 
 use super::{
     goals::{CheckedGoal, ExecutionContext, check_all, compiled_python},
     reruns::check_for_claim,
 };
 
-/// Mutants are tried for so long at least, and for so many times as long as the goals took.
-const MUTANTS_TIME: Duration = Duration::from_secs(60);
-const MUTANTS_FACTOR: u32 = 3;
-/// One mutant may take so long at least.
+/// Mutants and the goals without the work begin within this time at least, or within this many times the duration of the
+/// goals. The last of these durations is kept for the goals without the work.
+const BITE_TIME: Duration = Duration::from_secs(60);
+const BITE_FACTOR: u32 = 4;
+/// One run of the goals with a mutant may take this long at least, or this many times the duration of the goals.
 const MUTANT_TIME: Duration = Duration::from_secs(10);
+const MUTANT_FACTOR: u32 = 3;
 /// Of the mutants so many are altered expectations, which are tried first.
 const EXPECTATIONS: usize = 3;
 /// Most source files in which mutants are looked for.
@@ -59,9 +64,6 @@ pub(super) struct TestGate {
     /// What is written ahead of a trial.
     record: PathBuf,
 }
-
-/// Lines of files, counted from 1.
-pub(super) type ChangedLines = Vec<(String, Vec<RangeInclusive<u32>>)>;
 
 /// The findings of one look at the goals.
 #[derive(Debug, Default)]
@@ -177,7 +179,7 @@ pub(super) fn recover(record: &Path, project: &Path) -> Option<Notice> {
     match OpenTrial::recover(record, project) {
         Ok(None) => None,
         Ok(Some(ended)) => Some(Notice::warning(format!(
-            "ralph was ended while it tried the tests as they had been. The agent's files are back in place: {}.",
+            "ralph was ended while it had other files in place to try the tests. The agent's files are back in place: {}.",
             ended.put_back.join(", ")
         ))),
         Err(error) => Some(Notice::warning(format!(
@@ -185,72 +187,6 @@ pub(super) fn recover(record: &Path, project: &Path) -> Option<Notice> {
             with_causes(&error)
         ))),
     }
-}
-
-/// Guarded files as they were, in place of the agent's as long as this is there.
-struct InPlace {
-    trial: Option<OpenTrial>,
-}
-
-impl InPlace {
-    async fn begin(originals: &Arc<Originals>, project: &Path, record: &Path) -> Result<Self, GuardError> {
-        let (originals, project, record) = (Arc::clone(originals), project.to_owned(), record.to_owned());
-        // Given up meanwhile, it is ended where it was begun.
-        let begin = move || {
-            let trial = OpenTrial::begin(&originals, &project, &record)?;
-            Ok(Self { trial: Some(trial) })
-        };
-        blocking(begin).await
-    }
-
-    /// Why not everything is in place that has to be; none if it is.
-    fn refused(&self) -> Option<String> {
-        let trial = self.trial.as_ref().expect("it is in place until it is dropped");
-        let refused = trial.refused();
-        (!refused.is_empty()).then(|| format!("something is in the way of {}", refused.join(", ")))
-    }
-
-    /// Takes test files away that were not there before, and says whether there were any.
-    fn without_new_tests(mut self, originals: &Originals, project: &Path) -> Result<(Self, bool), GuardError> {
-        let new = originals.new_tests(project)?;
-        let trial = self.trial.as_mut().expect("it is in place until it is dropped");
-        for path in &new {
-            trial.remove(path)?;
-        }
-        Ok((self, !new.is_empty()))
-    }
-
-    fn substitute(&mut self, path: &str, bytes: &[u8]) -> Result<(), GuardError> {
-        let trial = self.trial.as_mut().expect("it is in place until it is dropped");
-        trial.substitute(path, bytes)
-    }
-
-    fn end(mut self) -> Result<(), GuardError> {
-        let trial = self.trial.take().expect("it is in place until it is dropped");
-        trial.end().map(drop)
-    }
-}
-
-impl Drop for InPlace {
-    fn drop(&mut self) {
-        if let Some(trial) = self.trial.take() {
-            // The goals were given up. What fails here is tried again at the next start.
-            _ = trial.end();
-        }
-    }
-}
-
-/// Runs blocking work off the loop; a panic of it is an error of the trial.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, GuardError> + Send + 'static,
-) -> Result<T, GuardError> {
-    let done = spawn_blocking(inherited(work)).await;
-    done.unwrap_or_else(|error| {
-        Err(GuardError::File {
-            path: PathBuf::new(),
-            source: std::io::Error::other(error),
-        })
-    })
 }
 
 /// The settings of a closer look.
@@ -267,7 +203,7 @@ pub(super) async fn look(
     parallel: bool,
     place: ExecutionContext,
     closer: Option<Closer>,
-    changed: impl FnOnce() -> ChangedLines + Send + 'static,
+    changed: impl FnOnce() -> Work + Send + 'static,
 ) -> Look {
     let began = Instant::now();
     let place = Arc::new(place);
@@ -295,14 +231,14 @@ pub(super) async fn look(
         }
     };
     let tries = settings.trial && !changes.is_empty();
-    let mut counted: Vec<Goal> = goals
+    let (mut counted, with_work): (Vec<Goal>, Vec<WithWork>) = goals
         .iter()
         .zip(&checked)
         .filter(|(_, checked)| checked.result.tests.as_ref().is_some_and(|tests| tests.ran() > 0))
         // Tests of the project are altered, and a sealed goal runs its own.
         .filter(|(goal, _)| goal.sealed.is_none())
-        .map(|(goal, _)| goal.clone())
-        .collect();
+        .map(|(goal, checked)| (goal.clone(), WithWork::of(checked)))
+        .unzip();
     let bites = settings.bite != Bite::Off && !counted.is_empty();
     if !tries && !bites {
         return look;
@@ -331,13 +267,15 @@ pub(super) async fn look(
     }
     let passed = report.iter().all(|checked| checked.result.passed);
     let mut in_place = Some(in_place);
+    let mut whole = None;
     if bites && passed {
+        let until = Instant::now() + BITE_TIME.max(took.saturating_mul(BITE_FACTOR));
         let limits = Limits {
             mutants: usize::try_from(settings.mutants).unwrap_or(usize::MAX),
-            until: Instant::now() + MUTANTS_TIME.max(took.saturating_mul(MUTANTS_FACTOR)),
+            until: until - took,
         };
         // A mutant may never end.
-        let patience = MUTANT_TIME.max(took.saturating_mul(MUTANTS_FACTOR));
+        let patience = MUTANT_TIME.max(took.saturating_mul(MUTANT_FACTOR));
         let patience_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
         for goal in &mut counted {
             goal.timeout_ms = goal.timeout_ms.min(patience_ms);
@@ -348,19 +286,39 @@ pub(super) async fn look(
             let (originals, gate) = (Arc::clone(&originals), Arc::clone(&gate));
             move || expectations(&originals, &gate.project, &reached)
         };
-        let work = move || {
-            let mut lines = changed();
-            let is_test = |path: &String| originals.test_files().any(|test| test == path);
-            lines.retain(|(path, _)| is_code(path) && (!is_test(path) || path.ends_with(".rs")));
-            work(&gate.project, lines)
+        let Work { mut lines, before } = blocking(|| Ok(changed())).await.unwrap_or_default();
+        let work = {
+            let (originals, gate) = (Arc::clone(&originals), Arc::clone(&gate));
+            move || {
+                let is_test = |path: &String| originals.test_files().any(|test| test == path);
+                lines.retain(|(path, _)| is_code(path) && (!is_test(path) || path.ends_with(".rs")));
+                work(&gate.project, lines)
+            }
         };
         let held = in_place.take().expect("it was put in place");
-        let (held, mutants) = bite(held, counted, parallel, place, limits, tests, work).await;
+        let (goals, place_of_mutants) = (counted.clone(), Arc::clone(&place));
+        let (held, mutants) = bite(held, goals, parallel, place_of_mutants, limits, tests, work).await;
         (in_place, look.mutants) = (held, mutants);
+        let has_time = in_place.is_some() && Instant::now() < until;
+        whole = has_time.then_some(before);
     }
-    if let Some(in_place) = in_place
-        && let Err(error) = blocking(move || in_place.end()).await
-    {
+    let mut ended = match in_place {
+        Some(in_place) => blocking(move || in_place.end()).await,
+        None => Ok(()),
+    };
+    if let (Ok(()), Some(before)) = (&ended, whole) {
+        let tried = without_work::tried(
+            gate.record.clone(),
+            originals,
+            before,
+            counted,
+            &with_work,
+            parallel,
+            place,
+        );
+        ended = tried.await.map(|tried| look.mutants.extend(tried));
+    }
+    if let Err(error) = ended {
         let why = with_causes(&error);
         look.trial.get_or_insert_default().problem = Some(format!("the agent's files could not be restored: {why}"));
     }
@@ -402,22 +360,6 @@ async fn with_originals<Running: Future<Output = Vec<CheckedGoal>>>(
         Ok((in_place, false)) => (report, Ok(in_place)),
         Err(error) => (report, Err(error)),
     }
-}
-
-/// Has `bytes` in place of a file. None if that fails: the agent's files are back then.
-async fn substituted(mut held: InPlace, path: String, bytes: Vec<u8>) -> Option<InPlace> {
-    let put = blocking(move || {
-        held.substitute(&path, &bytes)?;
-        Ok(held)
-    });
-    put.await
-        .inspect_err(|error| {
-            debug!(
-                error = with_causes(error),
-                "a mutant could not be put in place or taken back"
-            )
-        })
-        .ok()
 }
 
 /// How many mutants are tried, and until when they may begin.

@@ -161,7 +161,9 @@ pub struct Mutant {
     pub path: String,
     /// Line number, from 1.
     pub line: u32,
+    /// The original line; for the target `whole`, the paths of the changed files.
     pub before: String,
+    /// The altered line; for the target `whole`, empty.
     pub after: String,
     pub target: MutantTarget,
 }
@@ -174,6 +176,8 @@ pub enum MutantTarget {
     Work,
     /// An expectation in a test. Code that computes its results fails it.
     Test,
+    /// The whole work of the run except its tests, taken out. The path is that of the first file.
+    Whole,
 }
 
 /// The result of the goals with a mutant applied.

@@ -39,11 +39,11 @@ fn bound_ms(state: &LoopState) -> Option<u64> {
             let settings = &state.view.settings;
             let timeouts = settings.goals.iter().map(|goal| goal.timeout_ms);
             let once_ms = timeouts.fold(0, u64::saturating_add);
-            // With the files as they are, with the original tests, and with each mutant.
+            // With the files as they are, with the original tests, with each mutant, and without the work.
             let runs = match (settings.gate.trial, settings.gate.bite) {
                 (false, Bite::Off) => 1,
                 (true, Bite::Off) => 2,
-                (_, Bite::Report | Bite::Refuse | Bite::Require) => 2 + u64::from(settings.gate.mutants),
+                (_, Bite::Report | Bite::Refuse | Bite::Require) => 3 + u64::from(settings.gate.mutants),
             };
             Some(once_ms.saturating_mul(runs).saturating_add(GOALS_MARGIN_MS))
         }

@@ -256,16 +256,22 @@ fn bite_reason(state: &LoopState) -> Option<Missing> {
     let bite = state.view.settings.gate.bite;
     let tried = &state.view.iterations.latest_assessment().mutants;
     let tried = tried.iter().filter(|tried| tried.outcome != MutantOutcome::NoVerdict);
-    let (tests, work): (Vec<_>, Vec<_>) = tried.partition(|tried| tried.mutant.target == MutantTarget::Test);
+    let of = |target| -> Vec<&TriedMutant> {
+        let tried = tried.clone();
+        tried.filter(move |tried| tried.mutant.target == target).collect()
+    };
+    let (tests, work, whole) = (of(MutantTarget::Test), of(MutantTarget::Work), of(MutantTarget::Whole));
     let missed = |mutants: &[&TriedMutant], enough: usize| {
         let all_missed = mutants.iter().all(|tried| tried.outcome == MutantOutcome::Missed);
         (mutants.len() >= enough && all_missed).then(|| mutants.iter().map(|tried| tried.mutant.clone()).collect())
     };
     let mutants = match bite {
         Bite::Off | Bite::Report => None,
-        // Tests need not cover every change: messages, logging, unrequested work.
+        // Tests need not cover every change: messages, logging, unrequested work. A refactoring changes no result.
         Bite::Refuse => missed(&tests, MUTANTS_ENOUGH),
-        Bite::Require => missed(&tests, 1).or_else(|| missed(&work, 1)),
+        Bite::Require => missed(&tests, 1)
+            .or_else(|| missed(&whole, 1))
+            .or_else(|| missed(&work, 1)),
     }?;
     Some(Missing::TestsNoticeNothing { mutants })
 }

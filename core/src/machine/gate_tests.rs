@@ -289,7 +289,7 @@ fn an_agent_that_says_why_tests_changed_leaves_them_to_the_user() {
 #[test]
 fn tests_that_notice_nothing_refuse_a_claim() {
     use MutantOutcome::{Missed, NoVerdict, Noticed};
-    use MutantTarget::{Test, Work};
+    use MutantTarget::{Test, Whole, Work};
     let outcome = |bite: Bite, mutants: &[(MutantTarget, MutantOutcome)]| {
         let mut settings = settings();
         settings.gate.bite = bite;
@@ -327,6 +327,15 @@ fn tests_that_notice_nothing_refuse_a_claim() {
     let untested = [(Test, Noticed), (Work, Missed), (Work, Missed), (Work, Missed)];
     assert_eq!(outcome(Bite::Refuse, &untested), accepted);
     assert_eq!(outcome(Bite::Require, &untested), refused);
+    // A refactoring passes without the work; tests that fail without it do not excuse what they miss otherwise.
+    let refactoring = [(Test, Noticed), (Work, Noticed), (Whole, Missed)];
+    assert_eq!(outcome(Bite::Refuse, &refactoring), accepted);
+    assert_eq!(outcome(Bite::Require, &refactoring), refused);
+    assert_eq!(outcome(Bite::Require, &[(Test, Noticed), (Whole, NoVerdict)]), accepted);
+    let excused = [missed[0], missed[1], missed[2], (Whole, Noticed)];
+    assert_eq!(outcome(Bite::Refuse, &excused), refused);
+    let excused = [(Test, Noticed), (Work, Missed), (Whole, Noticed)];
+    assert_eq!(outcome(Bite::Require, &excused), refused);
 }
 
 #[test]

@@ -33,6 +33,7 @@ use thiserror::Error;
 use self::glob::{PathGlob, PathGlobs};
 pub use self::{
     originals::Originals,
+    project_dir::FileContent,
     trial::{EndedTrial, OpenTrial},
     walk::UnguardedPath,
 };

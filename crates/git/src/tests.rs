@@ -25,7 +25,7 @@ use ralph_core::event::{Changes, Checkpoint, RunId};
 use ralph_system::proc::Supervisor;
 use tempfile::TempDir;
 
-use super::{GitError, Moment, NewCheckpoint, NoRepository, Repository};
+use super::{EarlierContent, GitError, Moment, NewCheckpoint, NoRepository, Repository};
 
 /// A temporary repository.
 struct Project {

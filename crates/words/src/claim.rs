@@ -4,7 +4,7 @@ use ralph_core::event::{AgentStatus, Claim, ConfidencePart, Evidence, Flaky, Goa
 
 use super::{
     counted, exit_in_words, guarded_changes_in_words, mutant_in_words, short_duration, tests_in_words,
-    tests_run::fewer_in_words,
+    tests_run::{fewer_in_words, is_whole},
 };
 
 /// A claim, as a clause.
@@ -98,6 +98,10 @@ pub fn missing_in_words(missing: &Missing) -> String {
         Missing::NoTrial { why, changes } => format!(
             "the tests could not be tried as they were ({why}); changed: {}",
             guarded_changes_in_words(changes)
+        ),
+        Missing::TestsNoticeNothing { mutants } if is_whole(mutants) => format!(
+            "the goals pass without the work, too ({} as when the run began)",
+            mutants[0].before
         ),
         Missing::TestsNoticeNothing { mutants } => {
             let first = mutants

@@ -2,7 +2,7 @@
 
 use ralph_core::event::{
     AgentCall, AgentSignal, BreakerState, Claim, ConfirmedBy, Decider, Delivery, Denial, Event, GoalResult, Level,
-    MutantOutcome, PausedBy, RequestedBy, Role, SteeringKind, StopRequest, TriedMutant, WaitEnd,
+    PausedBy, RequestedBy, Role, SteeringKind, StopRequest, WaitEnd,
 };
 use serde::Serialize;
 
@@ -13,11 +13,11 @@ use super::{
     limit::set_aside_in_words,
     missing_in_words, mutants_in_words, new_limits_in_words,
     notice::worker,
-    notice_in_words, outcome_in_words,
+    notice_in_words, noticed_mutants, outcome_in_words,
     permission::{answered, asked_in_words, decided, mode_in_words, scope_in_words},
     problem::cancel_reason,
     review::logged_review,
-    role_in_words, short_duration, status_in_words, trial_in_words,
+    role_in_words, short_duration, status_in_words, trial_in_words, without_work,
 };
 
 /// One event in words, without its time.
@@ -175,11 +175,9 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
             ),
         },
         Event::MutantsTried { mutants, .. } => {
-            let noticed = |tried: &TriedMutant| tried.outcome == MutantOutcome::Noticed;
-            let tone = if mutants.iter().any(noticed) {
-                Tone::Note
-            } else {
-                Tone::Bad
+            let tone = match (noticed_mutants(mutants), without_work(mutants)) {
+                ((1.., _), _) | ((0, 0), Some(_)) => Tone::Note,
+                ((0, _), _) => Tone::Bad,
             };
             line(tone, mutants_in_words(mutants))
         }

@@ -7,7 +7,7 @@ use ralph_core::{
 
 use super::{
     counted, findings_in_words, goal_failure_in_words, guarded_changes_in_words, sealed_goal_failed,
-    tests_run::{fewer_in_words, mutants_listed},
+    tests_run::{fewer_in_words, is_whole, mutants_listed},
 };
 
 /// The plan's name for the agent. In a divided plan, only its section: the others belong to other agents.
@@ -134,6 +134,11 @@ pub(super) fn missing(missing: &Missing, goals: &[Goal]) -> String {
             "the tests or their configuration changed ({}), and could not be tried as they were: {why}. Put them back. \
              {MAY_BE_CONFIRMED}",
             guarded_changes_in_words(changes)
+        ),
+        Missing::TestsNoticeNothing { mutants } if is_whole(mutants) => format!(
+            "the goals pass without your work, too, so they do not show that it is done: no test fails with these files as they were \
+             when the run began: {}. Add tests that fail without the work",
+            mutants[0].before
         ),
         Missing::TestsNoticeNothing { mutants } => format!(
             "the goals pass although the code or the tests were altered, so they prove nothing. Each of these alone was not \

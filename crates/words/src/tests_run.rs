@@ -74,11 +74,42 @@ pub fn trial_in_words(trial: &Trial) -> String {
     }
 }
 
-/// `the tests noticed 4 of 5 small changes`. Mutants without a verdict are left out.
+/// `the tests noticed 4 of 5 small changes; they fail without the work`. Mutants without a verdict are left out of the
+/// numbers.
 pub fn mutants_in_words(mutants: &[TriedMutant]) -> String {
-    let with = |outcome| mutants.iter().filter(|tried| tried.outcome == outcome).count();
+    let small = |tried: &TriedMutant| tried.mutant.target != MutantTarget::Whole;
+    let few = mutants.iter().any(small).then(|| {
+        let (noticed, of) = noticed_mutants(mutants);
+        format!("the tests noticed {noticed} of {of} small changes")
+    });
+    let whole = without_work(mutants).map(|outcome| match outcome {
+        MutantOutcome::Noticed => "fail without the work",
+        MutantOutcome::Missed => "pass without the work, too",
+        MutantOutcome::NoVerdict => "give no verdict without the work",
+    });
+    match (few, whole) {
+        (Some(few), Some(whole)) => format!("{few}; they {whole}"),
+        (None, Some(whole)) => format!("the tests {whole}"),
+        (few, None) => few.unwrap_or_default(),
+    }
+}
+
+/// Returns the number of noticed small changes, and of those with a verdict.
+pub fn noticed_mutants(mutants: &[TriedMutant]) -> (usize, usize) {
+    let small = mutants
+        .iter()
+        .filter(|tried| tried.mutant.target != MutantTarget::Whole);
+    let with = |outcome| small.clone().filter(|tried| tried.outcome == outcome).count();
     let (noticed, missed) = (with(MutantOutcome::Noticed), with(MutantOutcome::Missed));
-    format!("the tests noticed {noticed} of {} small changes", noticed + missed)
+    (noticed, noticed + missed)
+}
+
+/// Returns the result of the goals without the work, if they ran so.
+pub fn without_work(mutants: &[TriedMutant]) -> Option<MutantOutcome> {
+    let mut whole = mutants
+        .iter()
+        .filter(|tried| tried.mutant.target == MutantTarget::Whole);
+    whole.next().map(|tried| tried.outcome)
 }
 
 /// ``tests/a.py:12, what a test expects: `assert x == 4` instead of `assert x == 3` ``.
@@ -87,12 +118,18 @@ pub fn mutant_in_words(mutant: &Mutant) -> String {
     let what = match mutant.target {
         MutantTarget::Work => "the code",
         MutantTarget::Test => "what a test expects",
+        MutantTarget::Whole => return format!("all of the work taken out: {}", mutant.before),
     };
     format!(
         "{path}:{line}, {what}: `{}` instead of `{}`",
         mutant.after.trim(),
         mutant.before.trim()
     )
+}
+
+/// Whether the only mutant is the whole work, taken out.
+pub(super) fn is_whole(mutants: &[Mutant]) -> bool {
+    matches!(mutants, [mutant] if mutant.target == MutantTarget::Whole)
 }
 
 /// The first mutants, one per line.
@@ -116,6 +153,30 @@ pub(super) fn fewer_in_words(before: &TestCounts, now: Option<&TestCounts>) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_noticed_is_told_apart_from_the_work_as_a_whole() {
+        let tried = |target, outcome| TriedMutant {
+            mutant: Mutant {
+                path: "a.js".to_owned(),
+                line: 1,
+                before: "a.js, b.js".to_owned(),
+                after: String::new(),
+                target,
+            },
+            outcome,
+        };
+        let small = tried(MutantTarget::Test, MutantOutcome::Noticed);
+        let whole = tried(MutantTarget::Whole, MutantOutcome::Missed);
+        let both = [small.clone(), whole.clone()];
+        assert_eq!(
+            mutants_in_words(&both),
+            "the tests noticed 1 of 1 small changes; they pass without the work, too"
+        );
+        assert_eq!(mutants_in_words(&both[..1]), "the tests noticed 1 of 1 small changes");
+        assert_eq!(mutants_in_words(&both[1..]), "the tests pass without the work, too");
+        assert_eq!(mutant_in_words(&whole.mutant), "all of the work taken out: a.js, b.js");
+    }
 
     fn counts(passed: u32, skipped: u32) -> TestCounts {
         TestCounts {

@@ -301,6 +301,51 @@ impl Originals {
         Ok(new)
     }
 
+    /// Returns the files of the work as they were `before`, each with its path. Files that are still as before and guarded
+    /// files are left out. In a file with guarded parts, these parts keep their present text.
+    ///
+    /// # Errors
+    /// [`GuardError`] if the project cannot be read.
+    pub fn without_work(
+        &self,
+        project: &Path,
+        before: Vec<(String, FileContent)>,
+    ) -> Result<Vec<(String, FileContent)>, GuardError> {
+        let project_dir = ProjectDir::open(project).map_err(GuardError::file(project))?;
+        let files = before.into_iter().filter_map(|(path, before)| {
+            // A trial refuses what cannot be read, since it could not be restored.
+            let now = project_dir.read(&path).unwrap_or(None);
+            let put = self.with_guarded_parts(&path, before, now.as_ref())?;
+            (now.as_ref() != Some(&put)).then_some((path, put))
+        });
+        Ok(files.collect())
+    }
+
+    /// Returns a file as it was `before`, with the present text of its guarded parts; `None` if the whole file is guarded or
+    /// its parts cannot be found.
+    fn with_guarded_parts(&self, path: &str, before: FileContent, now: Option<&FileContent>) -> Option<FileContent> {
+        let kind = match self.guard.kind_of_new(path) {
+            Some(GuardedKind::Test | GuardedKind::Named | GuardedKind::Config | GuardedKind::Shadow) => return None,
+            Some(kind @ (GuardedKind::Sections | GuardedKind::Rust)) => kind,
+            None => return Some(before),
+        };
+        let Some(FileContent::File { bytes: now, mode }) = now else {
+            return Some(before);
+        };
+        let (was, mode) = match &before {
+            FileContent::File { bytes, mode } => (Some(&bytes[..]), *mode),
+            FileContent::Nothing => (None, *mode),
+            FileContent::Link(_) => return None,
+        };
+        let parts = match (kind, was) {
+            (GuardedKind::Sections, was) => sections::compare(path, &self.guard.section_names(path), Some(now), was)?,
+            // The file is new: without it, its tests have nothing to test.
+            (_, None) => return Some(before),
+            (_, Some(was)) => rust::compare(str::from_utf8(now).ok()?, str::from_utf8(was).ok()?, |_| false),
+        };
+        Some(parts.put.map_or(before, |bytes| FileContent::File { bytes, mode }))
+    }
+
     pub(super) fn differences(&self, project: &Path) -> Result<Vec<GuardedDifference>, GuardError> {
         let project_dir = ProjectDir::open(project).map_err(GuardError::file(project))?;
         let now = self.now(project, &project_dir)?;

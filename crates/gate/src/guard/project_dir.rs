@@ -55,9 +55,14 @@ pub(super) struct FileMetadata {
 
 /// The present or future content of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum FileContent {
+pub enum FileContent {
     Nothing,
-    File { bytes: Vec<u8>, mode: u32 },
+    /// `mode` has the permissions, such as 0o644.
+    File {
+        bytes: Vec<u8>,
+        mode: u32,
+    },
+    /// The target of a symlink.
     Link(Vec<u8>),
 }
 

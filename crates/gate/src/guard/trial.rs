@@ -50,6 +50,21 @@ impl OpenTrial {
     /// [`GuardError`] if files cannot be read or replaced. Files that were already replaced are restored.
     pub fn begin(originals: &Originals, project: &Path, record: &Path) -> Result<OpenTrial, GuardError> {
         OpenTrial::recover(record, project)?;
+        let differences = originals.differences(project)?.into_iter();
+        let puts = differences.filter_map(|difference| Some((difference.path, difference.put?)));
+        OpenTrial::put(puts.collect(), project, record)
+    }
+
+    /// Replaces files with `files`, each with its path, as [`OpenTrial::begin`] does with guarded files.
+    ///
+    /// # Errors
+    /// As [`OpenTrial::begin`].
+    pub fn of_files(files: Vec<(String, FileContent)>, project: &Path, record: &Path) -> Result<OpenTrial, GuardError> {
+        OpenTrial::recover(record, project)?;
+        OpenTrial::put(files, project, record)
+    }
+
+    fn put(files: Vec<(String, FileContent)>, project: &Path, record: &Path) -> Result<OpenTrial, GuardError> {
         let project_dir = ProjectDir::open(project).map_err(GuardError::file(project))?;
         let mut trial = OpenTrial {
             project: project.to_owned(),
@@ -58,14 +73,11 @@ impl OpenTrial {
             refused: Vec::new(),
         };
         let mut puts = Vec::new();
-        for difference in originals.differences(project)? {
-            let Some(put) = difference.put else {
-                continue;
-            };
-            if trial.add(&difference.path, &put)? {
+        for (path, put) in files {
+            if trial.add(&path, &put)? {
                 puts.push(put);
             } else {
-                trial.refused.push(difference.path);
+                trial.refused.push(path);
             }
         }
         trial.record.save()?;

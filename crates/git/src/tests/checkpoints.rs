@@ -720,3 +720,41 @@ fn the_commits_of_many_iterations_are_found_at_once_as_they_are_one_by_one() {
         assert_eq!(commits.map(|commits| commits.len()), Some(1), "no other git is asked");
     }
 }
+
+#[test]
+fn files_are_read_as_they_were_at_an_earlier_checkpoint() {
+    let project = Project::new();
+    project.write("bin/tool", "#!");
+    fs::set_permissions(project.root.join("bin/tool"), fs::Permissions::from_mode(0o755)).unwrap();
+    project.write("gone", "one\n\0two");
+    project.write("same", "same");
+    symlink("same", project.root.join("link")).unwrap();
+    project.commit_all("More");
+    let repository = project.open();
+    let from = before(&repository, 1).checkpoint;
+    assert_eq!(repository.earlier(&from, &from).unwrap(), Some(Vec::new()));
+    project.write("bin/tool", "#!/bin/sh");
+    fs::remove_file(project.root.join("gone")).unwrap();
+    fs::remove_file(project.root.join("link")).unwrap();
+    project.write("link", "no link");
+    project.write("new dir/née", "new");
+    let to = after(&repository, 1).checkpoint;
+    let file = |bytes: &str, executable| EarlierContent::File {
+        bytes: bytes.into(),
+        executable,
+    };
+    let expected = [
+        ("bin/tool", file("#!", true)),
+        ("gone", file("one\n\0two", false)),
+        ("link", EarlierContent::Link(b"same".to_vec())),
+        ("new dir/née", EarlierContent::Nothing),
+    ];
+    let expected = expected.map(|(path, was)| (PathBuf::from(path), was));
+    assert_eq!(repository.earlier(&from, &to).unwrap().unwrap(), expected);
+    // More than a claim should wait for.
+    for n in 0..600 {
+        project.write(format!("many/{n}"), "");
+    }
+    let to = after(&repository, 2).checkpoint;
+    assert_eq!(repository.earlier(&from, &to).unwrap(), None);
+}

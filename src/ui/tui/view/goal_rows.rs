@@ -5,7 +5,7 @@ use ralph_core::{
     run::{GoalState, RunView},
 };
 use ralph_text::one_line;
-use ralph_words::{goal_failure_in_words, short_duration};
+use ralph_words::{goal_failure_in_words, noticed_mutants, short_duration, without_work};
 use ratatui::layout::Rect;
 
 use crate::ui::tui::{model::Model, theme::TextRole};
@@ -62,10 +62,12 @@ fn verdict(result: &GoalResult, run: &RunView) -> String {
             (false, false) => "fail as they were".to_owned(),
         });
     }
-    let with = |outcome| look.mutants.iter().filter(|tried| tried.outcome == outcome).count();
-    let (noticed, missed) = (with(MutantOutcome::Noticed), with(MutantOutcome::Missed));
-    if noticed + missed > 0 {
-        parts.push(format!("bites {noticed}/{}", noticed + missed));
+    let (noticed, of) = noticed_mutants(&look.mutants);
+    if of > 0 {
+        parts.push(format!("bites {noticed}/{of}"));
+    }
+    if without_work(&look.mutants) == Some(MutantOutcome::Missed) {
+        parts.push("pass without the work".to_owned());
     }
     parts.push(took);
     parts.join(" · ")

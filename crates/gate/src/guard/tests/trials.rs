@@ -1,4 +1,4 @@
-use super::*;
+use super::{super::FileContent, *};
 
 /// Makes a project in which an agent changed guarded files in every possible way.
 fn changed_by_an_agent() -> (GuardSandbox, Originals) {
@@ -74,9 +74,14 @@ fn whole_trial(sandbox: &GuardSandbox, originals: &Originals) -> Result<(), supe
 #[test]
 fn a_kill_at_any_step_loses_nothing() {
     let (sandbox, originals) = changed_by_an_agent();
+    assert!(steps_of(&sandbox, || whole_trial(&sandbox, &originals)) > 60);
+}
+
+/// Stops a trial at each of its steps, which must leave the project as it was; returns how many steps it has.
+fn steps_of(sandbox: &GuardSandbox, trial: impl Fn() -> Result<(), super::super::GuardError>) -> usize {
     let before = sandbox.tree();
     let mut stopped = 0;
-    while stops::after(stopped, || whole_trial(&sandbox, &originals)).is_err() {
+    while stops::after(stopped, &trial).is_err() {
         let ended = OpenTrial::recover(&sandbox.record, &sandbox.project).unwrap();
         assert_eq!(sandbox.tree(), before, "stopped after {stopped} steps");
         assert!(!sandbox.record.exists());
@@ -88,7 +93,65 @@ fn a_kill_at_any_step_loses_nothing() {
         stopped += 1;
     }
     assert_eq!(sandbox.tree(), before);
-    assert!(stopped > 60, "{stopped}");
+    stopped
+}
+
+fn file(text: &str) -> FileContent {
+    FileContent::File {
+        bytes: text.into(),
+        mode: 0o644,
+    }
+}
+
+#[test]
+fn the_work_is_taken_out_and_its_tests_stay() {
+    let library = "pub fn add() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {}\n}\n";
+    let was = "pub fn none() {}\n";
+    let sandbox = GuardSandbox::new(&[("src/work.py", "work"), ("test_old.py", "old"), ("src/lib.rs", was)]);
+    let originals = sandbox.taken_with(GuardRules {
+        rust_blocks: true,
+        ..rules()
+    });
+    sandbox.write("src/work.py", "done");
+    sandbox.write("src/new/more.py", "more");
+    sandbox.write("src/lib.rs", library);
+    sandbox.write("test_old.py", "changed");
+    sandbox.write("test_new.py", "new");
+    sandbox.write("conftest.py", "new");
+    let before = || {
+        let files = [
+            ("deep/gone.py", file("gone")),
+            ("src/lib.rs", file(was)),
+            ("src/new/more.py", FileContent::Nothing),
+            ("src/same.py", FileContent::Nothing),
+            ("src/work.py", file("work")),
+            ("test_old.py", file("old")),
+            ("test_new.py", FileContent::Nothing),
+            ("conftest.py", FileContent::Nothing),
+        ];
+        files.map(|(path, content)| (path.to_owned(), content)).to_vec()
+    };
+    let without = || originals.without_work(&sandbox.project, before());
+    let paths: Vec<String> = without().unwrap().into_iter().map(|(path, _)| path).collect();
+    assert_eq!(paths, ["deep/gone.py", "src/lib.rs", "src/new/more.py", "src/work.py"]);
+    let trial = OpenTrial::of_files(without().unwrap(), &sandbox.project, &sandbox.record).unwrap();
+    assert_eq!(sandbox.read("src/work.py"), "work");
+    assert_eq!(sandbox.read("deep/gone.py"), "gone");
+    assert!(!sandbox.path("src/new/more.py").exists());
+    let text = sandbox.read("src/lib.rs");
+    assert!(
+        text.starts_with(was) && text.contains("fn adds()") && !text.contains("fn add()"),
+        "{text}"
+    );
+    assert_eq!(sandbox.read("test_old.py"), "changed");
+    assert_eq!(sandbox.read("test_new.py"), "new");
+    trial.end().unwrap();
+    let steps = steps_of(&sandbox, || {
+        OpenTrial::of_files(without()?, &sandbox.project, &sandbox.record)?
+            .end()
+            .map(drop)
+    });
+    assert!(steps > 30, "{steps}");
 }
 
 #[test]
