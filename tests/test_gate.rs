@@ -276,6 +276,24 @@ fn tests_that_the_task_changes_wait_for_their_user() {
     assert_eq!(sandbox.ralph(["confirm"]).run(SOON).code(), Some(1));
 }
 
+#[test]
+fn a_difference_of_tests_that_is_too_long_to_be_shown_says_so_and_what_shows_it() {
+    let work = "for i in $(seq 2000); do echo \"// line $i of what is new\"; done >> .soft; cp .soft add.test.js";
+    let sandbox = project(work, "RALPH TESTS CHANGED: adding is gone");
+    let finished = run(&sandbox, &[]);
+    assert_eq!(proof(&finished), Some(Proof::Unconfirmed), "{finished:?}");
+    let last = "+// line 2000 of what is new";
+    for command in ["asks", "confirm"] {
+        let shown = sandbox.ralph([command]).run(SOON).stdout;
+        assert!(shown.contains("`ralph diff --since 1`"), "{command}: {shown}");
+        assert!(!shown.contains(last), "{command}: {shown}");
+    }
+    let whole = sandbox.ralph(["diff", "--since", "1"]).run(SOON).stdout;
+    assert!(whole.contains(last), "{whole}");
+    let status = sandbox.ralph(["status", "--json"]).run(SOON).stdout;
+    assert!(status.contains(r#""cut": true"#), "{status}");
+}
+
 /// A project with two tasks: the first changes the tests, and the second waits for a file in the project.
 fn two_tasks(plan: &str) -> Sandbox {
     let sandbox = project("", "");

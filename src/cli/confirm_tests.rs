@@ -2,7 +2,7 @@
 
 use ralph_core::event::TestsChange;
 use ralph_text::console::{self, complain, print};
-use ralph_words::{counted, guarded_change_in_words};
+use ralph_words::{changed_tests_are_cut, counted, guarded_change_in_words};
 
 use crate::{
     driver::{self, TestsQuestion},
@@ -19,6 +19,9 @@ pub(super) fn run(args: &Args, yes: bool) -> Result<u8, Failure> {
     show(&change);
     if !yes {
         print(&change.diff);
+        if change.cut {
+            print(&format!("\n{}\n", changed_tests_are_cut()));
+        }
         if !console::is_terminal() {
             return Err(Failure::new(
                 FailureKind::Failed,

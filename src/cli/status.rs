@@ -159,6 +159,10 @@ fn ask_in_words(ask: &PendingAsk, now_ms: u64) -> String {
             tool => one_line(&asked_in_words(tool, &ask.title)),
         };
         let how = match ask.tool.as_str() {
+            TESTS if ask.cut => {
+                "they count unchanged until you accept them; `ralph confirm` shows the beginning of the difference, \
+                 `ralph diff --since 1` all of it"
+            }
             TESTS => "they count unchanged until you accept them; `ralph confirm` shows the difference",
             _ => "unanswered; your answer goes into the next prompt",
         };

@@ -253,6 +253,7 @@ pub fn tests_question(paths: &ProjectPaths) -> Result<Option<TestsQuestion>, Ope
             why: asked.request.reason.clone().unwrap_or_default(),
             changes: view.changed_tests.asked.clone(),
             diff: asked.request.diff.clone().unwrap_or_default(),
+            cut: asked.cut,
         },
     });
     Ok(question)

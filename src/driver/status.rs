@@ -101,6 +101,7 @@ pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> RunStatus {
                 until_ms: open.waits.as_ref().and_then(|ask| ask.until_ms),
                 missed: open.waits.is_none(),
                 rules: open.rules,
+                cut: open.cut,
             })
             .collect(),
         listen: None,

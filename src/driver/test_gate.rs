@@ -142,6 +142,7 @@ impl TestGate {
             why: String::new(),
             changes,
             diff: originals.diff(&self.project)?,
+            cut: false,
         };
         Ok(change.bounded())
     }

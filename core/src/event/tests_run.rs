@@ -89,6 +89,9 @@ pub struct TestsChange {
     pub changes: Vec<GuardedChange>,
     /// The diff, at most 32 KiB.
     pub diff: String,
+    /// Whether the diff is truncated.
+    #[serde(default)]
+    pub cut: bool,
 }
 
 /// The authority for accepting changed tests.
@@ -123,6 +126,7 @@ impl TestsChange {
         TestsChange {
             why: cut(&self.why),
             changes: bounded_changes(self.changes),
+            cut: self.cut || self.diff.len() > DIFF_BYTES,
             diff: clip(&self.diff, DIFF_BYTES),
         }
     }

@@ -161,7 +161,7 @@ impl Asks {
                 if let Some(asked) = asked {
                     let what = AskSubject::Request {
                         request: Box::new(asked.request.clone()),
-                        cut: false,
+                        cut: asked.cut,
                         asked_by: Vec::new(),
                     };
                     self.push(record.at_ms, Some(*ask), Some(*iteration), what, Some(AskEnd::Unanswered));

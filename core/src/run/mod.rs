@@ -47,7 +47,9 @@ pub use incident::{ChannelQuestion, Incidents, Noticed, Trouble, Waited};
 pub use iteration::{Assessment, Iteration};
 pub use iterations::Iterations;
 pub use message::{Delivered, Message, MessageState};
-pub use permission::{AddedRule, AnsweredQuestions, Ask, Decided, DeniedThing, OpenAsk, Permissions, TESTS};
+pub use permission::{
+    AddedRule, AnsweredQuestions, Ask, Decided, DeniedThing, OpenAsk, Permissions, TESTS, is_about_tests,
+};
 pub use phase::{End, Phase};
 pub use recent::Recent;
 pub use shared::Shared;

@@ -111,6 +111,8 @@ pub struct OpenAsk {
     pub waits: Option<Ask>,
     /// Whether it asks to accept changed tests.
     pub about_tests: bool,
+    /// Whether the text of the request is truncated.
+    pub cut: bool,
 }
 
 impl Ask {
@@ -162,17 +164,25 @@ impl Ask {
             diff: Some(change.diff.clone()),
             questions: Vec::new(),
         };
-        Self::ticket(number, iteration, asked_ms, request)
+        Self {
+            cut: change.cut,
+            ..Self::ticket(number, iteration, asked_ms, request)
+        }
     }
 
     /// Whether it asks to accept changed tests.
     pub fn is_about_tests(&self) -> bool {
-        self.request.id.0.starts_with(OF_TESTS)
+        is_about_tests(&self.request)
     }
 
     fn outlives_its_iteration(&self) -> bool {
         self.request.id.0.starts_with(TICKET)
     }
+}
+
+/// Whether a request asks to accept changed tests.
+pub fn is_about_tests(request: &PermissionRequest) -> bool {
+    request.id.0.starts_with(OF_TESTS)
 }
 
 impl OpenAsk {
@@ -196,6 +206,7 @@ impl OpenAsk {
             },
             waits: waits.then(|| ask.clone()),
             about_tests: ask.is_about_tests(),
+            cut: ask.cut,
         }
     }
 }

@@ -554,6 +554,7 @@ impl RunView {
             rules: Vec::new(),
             waits: None,
             about_tests: false,
+            cut: false,
         });
         let missed = self
             .permissions

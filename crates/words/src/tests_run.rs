@@ -51,6 +51,11 @@ pub fn tests_confirmed_in_words() -> &'static str {
     "confirmed: the changed tests are accepted"
 }
 
+/// The note below a truncated diff of changed tests, with the command that shows it in full.
+pub fn changed_tests_are_cut() -> &'static str {
+    "Truncated: `ralph diff --since 1` shows everything that the run has changed."
+}
+
 /// The result of running the goals with the original tests.
 pub fn trial_in_words(trial: &Trial) -> String {
     let changes = guarded_changes_in_words(&trial.changes);

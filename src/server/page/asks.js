@@ -124,7 +124,9 @@ function request({ request: asked, title, cut, askedBy }) {
     h("pre", {}, asked?.command ?? asked?.url ?? title),
     paths.length > 0 && h("p", { class: "dim" }, paths.join(" · ")),
     asked?.diff && h("div", { class: "diff" }, diffLines(asked.diff)),
-    cut && h("p", { class: "warn" }, "The request is too long to show in full."),
+    cut && h("p", { class: "warn" }, asked?.id?.startsWith("ticket/tests/")
+      ? ["Truncated: ", h("code", {}, "ralph diff --since 1"), " shows everything that the run has changed."]
+      : "The request is too long to show in full."),
     askedBy.length > 0 && h("p", { class: "dim" }, "matches your rule ", askedBy.map((rule, index) => [index > 0 && ", ", h("code", {}, rule)])));
 }
 

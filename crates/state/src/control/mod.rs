@@ -231,6 +231,9 @@ pub struct PendingAsk {
     /// The rules that the answer `always` adds.
     #[serde(default)]
     pub rules: Vec<String>,
+    /// Whether the text of the request is truncated.
+    #[serde(default)]
+    pub cut: bool,
 }
 
 /// Sends `request` to the loop over the channel `asked`, and waits for the reply.

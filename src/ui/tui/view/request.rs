@@ -2,9 +2,12 @@
 
 use std::ops::Range;
 
-use ralph_core::event::{PermissionRequest, Question};
+use ralph_core::{
+    event::{PermissionRequest, Question},
+    run::is_about_tests,
+};
 use ralph_text::{one_line, sanitized};
-use ralph_words::counted;
+use ralph_words::{changed_tests_are_cut, counted};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::ui::tui::{
@@ -63,7 +66,10 @@ pub(super) fn rows(request: &PermissionRequest, cut: bool, asked_by: &[String], 
         rows.extend(paragraph(&one_line(reason), TextRole::Dim, room));
     }
     let notes = [
-        cut.then(|| "Truncated: the request is longer than a record.".to_owned()),
+        cut.then(|| match is_about_tests(request) {
+            true => changed_tests_are_cut().to_owned(),
+            false => "Truncated: the request is longer than a record.".to_owned(),
+        }),
         (!asked_by.is_empty()).then(|| format!("matches your rule {}", asked_by.join(", "))),
     ];
     for note in notes.into_iter().flatten() {
