@@ -98,7 +98,11 @@ fn in_words(results: &[GoalResult]) -> String {
     let mut text = String::new();
     for result in results {
         let sign = if result.passed { '✔' } else { '✖' };
-        writeln!(text, "{sign} {}", one_line(&goal_in_words(result))).expect("a string takes every write");
+        let proves = match (result.passed, &result.tests) {
+            (true, None) => " (exit code only)",
+            (true, Some(_)) | (false, _) => "",
+        };
+        writeln!(text, "{sign} {}{proves}", one_line(&goal_in_words(result))).expect("a string takes every write");
         if !result.passed {
             let lines: Vec<&str> = result.tail.trim_end().lines().collect();
             for line in &lines[lines.len().saturating_sub(TAIL_LINES)..] {

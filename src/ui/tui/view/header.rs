@@ -122,13 +122,12 @@ fn gauge(model: &Model, area: Rect, pen: &mut Pen<'_>) -> u16 {
     let width = usize::from(area.width);
     let full = (width * plan.done()).checked_div(plan.tasks.len()).unwrap_or(0);
     let glyphs = pen.theme.glyphs;
-    let x = pen.role(
-        area.x,
-        area.y,
-        area.right(),
-        &glyphs.full.repeat(full),
-        TextRole::GaugeDone,
-    );
+    // Checked tasks are not done while a goal fails.
+    let done = match failing(model).next() {
+        Some(_) => TextRole::Wait,
+        None => TextRole::GaugeDone,
+    };
+    let x = pen.role(area.x, area.y, area.right(), &glyphs.full.repeat(full), done);
     pen.role(
         x,
         area.y,
@@ -266,6 +265,12 @@ fn budgets(model: &Model) -> Vec<HeaderFact> {
     facts
 }
 
+/// Goals that failed at the last check.
+fn failing(model: &Model) -> impl Iterator<Item = &GoalStatus> {
+    let goals = model.run.goals.iter();
+    goals.filter(|goal| matches!(&goal.state, GoalState::Checked { result } if !result.passed))
+}
+
 /// Number of goals that passed and failed at the last check.
 fn goals(model: &Model, pen: &Pen<'_>) -> Option<HeaderFact> {
     let count = |is: fn(&GoalState) -> bool| model.run.goals.iter().filter(|goal| is(&goal.state)).count();
@@ -276,19 +281,14 @@ fn goals(model: &Model, pen: &Pen<'_>) -> Option<HeaderFact> {
             glyphs.good,
             TextRole::Good,
         ),
-        (
-            count(|goal| matches!(goal, GoalState::Checked { result } if !result.passed)),
-            glyphs.bad,
-            TextRole::Bad,
-        ),
+        (failing(model).count(), glyphs.bad, TextRole::Bad),
         (count(|goal| *goal == GoalState::Running), glyphs.wait, TextRole::Wait),
         (count(|goal| *goal == GoalState::Unknown), glyphs.open, TextRole::Dim),
     ];
     let counts = counts.into_iter().filter(|(count, ..)| *count > 0);
     let mut pieces = vec![("goals".to_owned(), TextRole::Dim)];
     // A goal that fails alone is named.
-    let failing = |goal: &&GoalStatus| matches!(&goal.state, GoalState::Checked { result } if !result.passed);
-    let failing = model.run.goals.iter().find(failing);
+    let failing = failing(model).next();
     pieces.extend(counts.map(|(count, sign, role)| match failing {
         Some(goal) if role == TextRole::Bad && count == 1 => (format!(" {sign} {}", one_line(&goal.name)), role),
         _ => (format!(" {sign}{count}"), role),
