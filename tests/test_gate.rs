@@ -185,6 +185,60 @@ fn tests_that_cannot_be_loaded_without_the_work_give_no_verdict_and_tests_alone_
 }
 
 #[test]
+fn tests_that_failed_before_the_run_are_forgiven_if_the_settings_say_so() {
+    let adds = "echo 'exports.add = (a, b) => b + a' > add.js";
+    let breaks = "echo 'exports.add = (a, b) => a' > add.js";
+    let deletes = "rm known.test.js";
+    for (setting, work, is_verified) in [
+        ("forgive", adds, true),
+        ("block", adds, false),
+        ("forgive", breaks, false),
+        ("forgive", deletes, false),
+    ] {
+        let sandbox = done_project(work, "refuse");
+        let config = format!(r#"{{ "gate": {{ "knownFailures": "{setting}" }} }}"#);
+        sandbox.write(".ralph/config.json", &config);
+        let known = "require('node:test')('known', () => { throw new Error('as ever') });\n";
+        sandbox.write("known.test.js", known);
+        let finished = run(&sandbox, &[]);
+        let end = proof(&finished) == Some(Proof::Tests);
+        assert_eq!(end, is_verified, "{setting}, {work}: {finished:?}");
+        let is_told = sandbox
+            .prompt(1)
+            .contains("failed before the first session and may fail as before: known.");
+        assert_eq!(is_told, setting == "forgive", "{}", sandbox.prompt(1));
+        if is_verified {
+            let report = sandbox.ralph(["report"]).run(SOON).stdout;
+            for text in [
+                "but for failures from before the run",
+                "failed before the first iteration, too: known",
+            ] {
+                assert!(report.contains(text), "{text}: {report}");
+            }
+        }
+    }
+}
+
+#[test]
+fn tests_that_fail_without_names_or_with_none_that_passes_are_not_forgiven() {
+    // A runner that is known by its counts alone, and one of whose tests none passes.
+    let unnamed = "tests=: pytest; echo '1 failed, 1 passed in 0.01s'; exit 1";
+    let alone = "tests=: pytest; echo 'FAILED t.py::known - as ever'; echo '1 failed in 0.01s'; exit 1";
+    for goal in [unnamed, alone] {
+        let sandbox = done_project("echo > new.txt", "refuse");
+        sandbox.write(
+            ".ralph/config.json",
+            r#"{ "gate": { "baseline": "on", "knownFailures": "forgive" } }"#,
+        );
+        let finished = sandbox.looping(["--goal", goal, "--max-iterations", "1"]).run(SOON);
+        assert!(
+            matches!(refusals(&finished)[..], [Missing::GoalFailed { .. }]),
+            "{goal}: {finished:?}"
+        );
+    }
+}
+
+#[test]
 fn softened_tests_refuse_a_claim_and_stay_as_the_agent_left_them() {
     let sandbox = project("cp .soft add.test.js", "ok");
     let finished = run(&sandbox, &[]);

@@ -80,5 +80,6 @@ pub(super) fn gate_settings(runners: &Runners, config: &Config) -> GateSettings 
         bite: gate.bite,
         mutants: gate.mutants,
         require: gate.require,
+        known_failures: gate.known_failures,
     }
 }

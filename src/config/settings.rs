@@ -6,8 +6,8 @@
 
 use ralph_agent::Channel;
 use ralph_core::event::{
-    BackgroundLimits, Backoff, Bite, BreakerLimits, DayLimits, GoalsWhen, Limits, Mode, OnDayLimit, Proof, ReviewWhen,
-    SessionMode, TaskLimits,
+    BackgroundLimits, Backoff, Bite, BreakerLimits, DayLimits, GoalsWhen, KnownFailures, Limits, Mode, OnDayLimit,
+    Proof, ReviewWhen, SessionMode, TaskLimits,
 };
 use ralph_policy::{
     settings,
@@ -288,6 +288,9 @@ settings! {
         /// Whether goals whose tests failed at a claim run once more. A test that then passes is flaky, and the goal
         /// has to pass twice in a row.
         rerun("rerun"): Switch = true,
+        /// The result of a goal whose failing tests all failed before the first iteration: "block", it fails; "forgive", it passes
+        /// if its runner names each failing test and other tests pass.
+        known_failures("knownFailures"): OneOf<KnownFailures> = "block",
         /// Whether goals that pass after changes to guarded files must also pass with the original files.
         trial("trial"): Switch = true,
         /// Whether ralph tries small changes that tests should notice and runs the goals once without the work, and the
@@ -535,6 +538,7 @@ mod tests {
                 "goalsWhen" => "both",
                 "gate.baseline" => "on",
                 "gate.bite" => "off",
+                "gate.knownFailures" => "forgive",
                 "gate.require" => "verified",
                 "gate.rerun" => "false",
                 "gate.trial" => "false",

@@ -138,6 +138,7 @@ impl PrepareJob {
     ) -> Self {
         let due = state.view.messages.iter().filter(|steering| steering.is_due());
         let feedback = state.prompt_feedback();
+        let known_failures = state.view.known_failures();
         Self {
             iteration,
             untouched,
@@ -148,6 +149,11 @@ impl PrepareJob {
             feedback: feedback
                 .iter()
                 .map(|feedback| ralph_words::prompt::feedback(feedback, &state.view.settings.goals))
+                .chain(
+                    known_failures
+                        .iter()
+                        .map(|(goal, tests)| ralph_words::prompt::known_failures(goal, tests)),
+                )
                 .collect(),
             background: state
                 .background_for_prompt()

@@ -268,6 +268,7 @@ impl Driver {
             turn: Arc::clone(&self.goals_turn),
             runners: self.jobs.gate.runners,
             sealed: self.sealed.clone(),
+            known_failures: Arc::new(self.state().view.known_failures()),
             kept_bytes: goals::TAIL_BYTES,
             copy: None,
         }

@@ -69,8 +69,8 @@ pub use settings::{
 pub use spending::{Day, Spent};
 pub use stop::{Breakdown, EndKind, LimitKind, OwnWork, RequestedBy, StopReason, StopRequest};
 pub use tests_run::{
-    Bite, ConfirmedBy, GuardedChange, GuardedChangeKind, Mutant, MutantOutcome, MutantTarget, TestCounts, TestsChange,
-    TriedMutant,
+    Bite, ConfirmedBy, GuardedChange, GuardedChangeKind, KnownFailures, Mutant, MutantOutcome, MutantTarget,
+    TestCounts, TestsChange, TriedMutant,
 };
 pub use trial::Trial;
 pub use wait::{Wait, WaitCause, WaitEnd};

@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BackgroundLimits, Bite, DenialLimits, Goal, GoalsWhen, Limits, PermissionMode, Proof, RememberedRule, Waiting,
+    BackgroundLimits, Bite, DenialLimits, Goal, GoalsWhen, KnownFailures, Limits, PermissionMode, Proof,
+    RememberedRule, Waiting,
 };
 
 /// The settings of a run, fixed at its start: an agent that edits the configuration does not change them.
@@ -168,6 +169,8 @@ pub struct GateSettings {
     pub mutants: u32,
     /// The minimum proof that counts as success.
     pub require: Proof,
+    #[serde(default)]
+    pub known_failures: KnownFailures,
 }
 
 impl Default for Completion {

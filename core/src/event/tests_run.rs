@@ -156,6 +156,18 @@ pub enum Bite {
     Require,
 }
 
+/// The result of a goal whose failing tests already failed before the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum KnownFailures {
+    /// It fails.
+    #[default]
+    Block,
+    /// It passes.
+    Forgive,
+}
+
 /// A small mutation that tests should detect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]

@@ -6,7 +6,7 @@
 
 use crate::event::{
     Bite, Changes, Claim, ConfidencePart, Denial, Evidence, GoalResult, Missing, MutantOutcome, MutantTarget, Outcome,
-    PlanSnapshot, Proof, StopReason, TestCounts, TriedMutant,
+    PlanSnapshot, Proof, StopReason, TriedMutant,
 };
 
 use super::state::LoopState;
@@ -197,8 +197,11 @@ fn proof(state: &LoopState) -> Proof {
     if look.goals.is_empty() || is_untouched {
         return Proof::Nothing;
     }
-    let mut tests = look.goals.iter().filter_map(|goal| goal.tests.as_ref());
-    let has_tests = tests.any(TestCounts::all_passed);
+    let counts = |goal: &GoalResult| {
+        let tests = goal.tests.as_ref();
+        tests.is_some_and(|tests| tests.all_passed() || goal.is_forgiven())
+    };
+    let has_tests = look.goals.iter().any(counts);
     if has_tests { Proof::Tests } else { Proof::ExitCodes }
 }
 

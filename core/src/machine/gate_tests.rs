@@ -1,8 +1,9 @@
 //! Tests of the proof that passing goals provide, depending on the tests that they ran.
 
 use crate::event::{
-    AgentSignal, Bite, Event, Exit, GateSettings, Goal, GoalResult, GuardedChange, GuardedChangeKind, Hint, Missing,
-    Mutant, MutantOutcome, MutantTarget, PlanSnapshot, Proof, Settings, StopReason, TestCounts, Trial, TriedMutant,
+    AgentSignal, Bite, Event, Exit, GateSettings, Goal, GoalResult, GuardedChange, GuardedChangeKind, Hint,
+    KnownFailures, Missing, Mutant, MutantOutcome, MutantTarget, PlanSnapshot, Proof, Settings, StopReason, TestCounts,
+    Trial, TriedMutant,
 };
 
 use super::{Effect, Input, LoopState, Settlement, Statement, Verification, step, testing};
@@ -22,6 +23,7 @@ pub(super) fn settings() -> Settings {
             bite: Bite::Refuse,
             mutants: 5,
             require: Proof::Nothing,
+            known_failures: KnownFailures::Block,
         },
         ..Settings::default()
     }
@@ -202,6 +204,27 @@ fn goals_prove_as_much_as_they_show() {
         without_tests.outcome(found(goal(true, None), true)),
         Ok(Proof::ExitCodes)
     );
+}
+
+#[test]
+fn a_goal_that_is_forgiven_its_known_failures_proves_as_much_and_has_to_run_as_many_tests() {
+    let forgiven = |passed, failed| {
+        let tests = counts(passed, 0).map(|tests| TestCounts { failed, ..tests });
+        let exit = Some(Exit::Code { code: 1 });
+        found(
+            GoalResult {
+                exit,
+                ..goal(true, tests)
+            },
+            true,
+        )
+    };
+    assert_eq!(judged(forgiven(18, 2)), Ok(Proof::Tests));
+    let reasons = judged(forgiven(17, 2)).unwrap_err();
+    assert!(matches!(reasons[..], [Missing::FewerTests { .. }]), "{reasons:?}");
+    // An exit code of 0 beside failed tests proves no more than that.
+    let tests = counts(18, 0).map(|tests| TestCounts { failed: 2, ..tests });
+    assert_eq!(judged(found(goal(true, tests), true)), Ok(Proof::ExitCodes));
 }
 
 #[test]

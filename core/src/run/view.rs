@@ -10,8 +10,9 @@ use super::{
     Work, task::tasks, tool,
 };
 use crate::event::{
-    AgentSignal, Changes, ChannelKind, Event, GoalResult, Hint, LimitKind, Outcome, PausedBy, PermissionMode,
-    PlanSnapshot, PlanTask, Proof, Record, Role, RunId, Settings, SteeringId, StopReason, Totals, Usage, Wait, WaitEnd,
+    AgentSignal, Changes, ChannelKind, Event, GoalResult, Hint, KnownFailures, LimitKind, Outcome, PausedBy,
+    PermissionMode, PlanSnapshot, PlanTask, Proof, Record, Role, RunId, Settings, SteeringId, StopReason, Totals,
+    Usage, Wait, WaitEnd,
 };
 
 /// The public state of a run.
@@ -76,6 +77,21 @@ pub struct RunView {
 }
 
 impl RunView {
+    /// Tests that may fail, by the names of their goals. They are those that failed before the first iteration, if the
+    /// settings forgive that.
+    pub fn known_failures(&self) -> BTreeMap<String, Vec<String>> {
+        let goals = match self.settings.gate.known_failures {
+            KnownFailures::Block => &[],
+            KnownFailures::Forgive => &self.iterations.at_start.goals[..],
+        };
+        let failed = goals
+            .iter()
+            .filter(|result| result.doubt.is_none() && !result.failed_tests.is_empty());
+        failed
+            .map(|result| (result.name.clone(), result.failed_tests.clone()))
+            .collect()
+    }
+
     /// The mode that decides requests without a matching rule.
     pub fn permission_mode(&self) -> PermissionMode {
         self.permissions.mode.unwrap_or(self.settings.permission_mode)

@@ -135,7 +135,12 @@ pub fn goal_in_words(result: &GoalResult) -> String {
             .tests
             .as_ref()
             .map(|tests| format!(" ({})", tests_in_words(tests)));
-        return format!("{name} passed{score}{} in {took}", tests.unwrap_or_default());
+        let known = if result.is_forgiven() {
+            " but for failures from before the run"
+        } else {
+            ""
+        };
+        return format!("{name} passed{score}{}{known} in {took}", tests.unwrap_or_default());
     }
     match why {
         Some(why) => format!("{name} failed in {took}: {}", goal_failure_in_words(why)),

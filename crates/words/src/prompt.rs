@@ -64,6 +64,20 @@ pub fn feedback(feedback: &Feedback, goals: &[Goal]) -> String {
     }
 }
 
+/// Names the first tests that failed before the run and may still fail.
+pub fn known_failures(goal: &str, tests: &[String]) -> String {
+    const NAMED: usize = 20;
+    let named: Vec<&str> = tests.iter().take(NAMED).map(String::as_str).collect();
+    let more = match tests.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "These tests of goal `{goal}` failed before the first session and may fail as before: {}{more}. All others have to pass.",
+        named.join(", ")
+    )
+}
+
 fn reviewed(task: Option<&str>, findings: &Findings) -> String {
     let what = match task {
         Some(task) => format!("the task \"{task}\""),

@@ -35,6 +35,8 @@ pub(super) struct WithWork {
     ran: u32,
     /// The names of passed tests; empty if the runner prints no names.
     passed: HashSet<String>,
+    /// The names of tests that failed nevertheless.
+    failed: Vec<String>,
 }
 
 impl WithWork {
@@ -43,13 +45,14 @@ impl WithWork {
         Self {
             ran: ran(checked),
             passed: report.map_or_else(HashSet::new, |report| report.passed.iter().cloned().collect()),
+            failed: report.map_or_else(Vec::new, |report| report.failed.clone()),
         }
     }
 
     /// Whether a named test fails `without` the work and passes with it.
     fn is_noticed_in(&self, without: &CheckedGoal) -> bool {
         let failed = without.report.iter().flat_map(|report| &report.failed);
-        let mut failed = failed.filter(|name| !name.contains(NOT_LOADED));
+        let mut failed = failed.filter(|name| !name.contains(NOT_LOADED) && !self.failed.contains(name));
         failed.any(|name| self.passed.is_empty() || self.passed.contains(name))
     }
 }

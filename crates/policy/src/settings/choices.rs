@@ -1,7 +1,8 @@
 //! Names of the vocabulary's choices, as settings and manifests spell them.
 
 use ralph_core::event::{
-    Bite, GoalsWhen, Mode, OnDayLimit, PermissionMode, Proof, ReviewWhen, SessionMode, ToolKind, Unanswered,
+    Bite, GoalsWhen, KnownFailures, Mode, OnDayLimit, PermissionMode, Proof, ReviewWhen, SessionMode, ToolKind,
+    Unanswered,
 };
 use ralph_system::proc::StopSignal;
 
@@ -25,6 +26,11 @@ impl NamedChoice for Mode {
         ("refactor", Mode::Refactor),
         ("fix", Mode::Fix),
     ];
+}
+
+impl NamedChoice for KnownFailures {
+    const CHOICES: &'static [(&'static str, Self)] =
+        &[("block", KnownFailures::Block), ("forgive", KnownFailures::Forgive)];
 }
 
 impl NamedChoice for Bite {

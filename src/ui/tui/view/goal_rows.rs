@@ -40,6 +40,9 @@ fn verdict(result: &GoalResult, run: &RunView) -> String {
         return format!("exit code only · {took}");
     };
     let mut parts = vec![format!("{} ran", tests.ran())];
+    if result.is_forgiven() {
+        parts.push(format!("{} failed before, too", tests.failed));
+    }
     if tests.skipped > 0 {
         parts.push(format!("{} skipped", tests.skipped));
     }
