@@ -116,9 +116,11 @@ fn a_target_that_an_agent_moved_back_or_deleted_is_put_back() {
 
 #[test]
 fn a_target_with_other_commits_in_place_of_a_merge_is_no_success() {
-    let spoil = "target=$(git for-each-ref --format='%(refname:lstrip=2)' 'refs/heads/ralph/*/target'); \
-                 git update-ref refs/heads/$target $(git commit-tree -m other -p main HEAD^{tree}); echo ui > ui.txt";
-    let sandbox = two(LAZY, "echo api > api.txt", spoil);
+    let spoil = format!(
+        "target=$(git for-each-ref --format='%(refname:lstrip=2)' 'refs/heads/ralph/*/target'); {GONE}; \
+         git update-ref refs/heads/$target $(git commit-tree -m other -p main main^{{tree}}); echo ui > ui.txt"
+    );
+    let sandbox = two(LAZY, "echo api > api.txt", &spoil);
     let finished = batch(&sandbox, &["api.md", "ui.md", "--jobs", "2"]).run(SOON);
     assert_eq!(finished.code(), Some(1), "{finished:?}");
     assert!(finished.stderr.contains("lacks merges of this batch"), "{finished:?}");

@@ -175,7 +175,7 @@ fn repositories() -> Vec<VandalScenario> {
 fn states() -> Vec<VandalScenario> {
     let taken = |name, how: &str| VandalScenario {
         reported: Reported::No,
-        ..jsonl(name, &format!("{how}; work; over ok"), 1, 1, "somebody else")
+        ..jsonl(name, &format!("{how}; work; over ok"), 1, 1, "another process")
     };
     vec![
         VandalScenario {
