@@ -309,7 +309,7 @@ fn an_agent_that_allows_itself_what_it_asks_for_ends_the_run() {
     assert_eq!(finished.code(), Some(1), "{finished:?}");
     let (reason, ..) = stopped(&finished);
     assert!(
-        matches!(&reason, StopReason::AgentFailed { problem, .. } if problem.text.contains("somebody else")),
+        matches!(&reason, StopReason::AgentFailed { problem, .. } if problem.text.contains("another client")),
         "{reason:?}"
     );
     sandbox.assert_nothing_runs();
