@@ -1,8 +1,9 @@
 //! ralph runs a coding agent again and again against a plan until the work is verifiably done.
 //!
-//! The loop itself is [`machine`]: pure decisions over the vocabulary of [`event`]. [`driver`] feeds it inputs, writes
-//! its decisions to the journal ([`store`]) and carries out its effects with [`agent`], [`proc`] and [`git`].
-//! Everything the user sees comes from the same records, folded by [`run`] and put into words by [`words`].
+//! The loop itself is [`ralph_core::machine`]: pure decisions over the vocabulary of [`ralph_core::event`]. [`driver`] feeds it
+//! inputs, writes its decisions to the journal ([`ralph_state::store`]) and carries out its effects with [`ralph_agent`],
+//! [`ralph_system::proc`] and [`ralph_git`]. Everything the user sees comes from the same records, folded by
+//! [`ralph_core::run`] and put into words by [`ralph_words`].
 //!
 //! `ARCHITECTURE.md` shows the modules and a tour through them; [`glossary`] has the terms.
 

@@ -4,7 +4,7 @@
 //! flags. They are merged key by key, once, when ralph starts, so that an agent that edits a file or its environment
 //! changes nothing. Every layer is checked by itself, so a mistake is an error even if a stronger layer overrides it.
 //!
-//! A setting is one row in `settings`. The engine in [`ralph_policy::settings`] derives everything else from that row.
+//! A setting is one row in `settings`. The engine in [`ralph_policy::settings`](mod@ralph_policy::settings) derives everything else from that row.
 
 mod env;
 mod file;

@@ -2,7 +2,7 @@
 //!
 //! Pure: text in, values out. The caller reads the files and adds the plan's path to an error.
 //!
-//! Tasks are recognised in one place ([`read`]). Counting, listing, the gate and the prompt all use the resulting
+//! Tasks are recognised in one place (`read`). Counting, listing, the gate and the prompt all use the resulting
 //! [`PlanSnapshot`](ralph_core::event::PlanSnapshot), so that they cannot disagree.
 
 #![deny(unreachable_pub)]

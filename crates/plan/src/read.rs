@@ -22,7 +22,7 @@ const AROUND_SETTING_BYTES: usize = r#","settings":{"adapter":""}"#.len();
 /// Parses the bytes of a plan; a UTF-8 byte order mark is skipped.
 ///
 /// # Errors
-/// [`PlanError::NotUtf8`], and those of [`read`].
+/// [`PlanError::NotUtf8`], and those of `read`.
 pub fn read_bytes(kind: PlanKind, bytes: &[u8]) -> Result<ParsedPlan, PlanError> {
     match std::str::from_utf8(bytes) {
         Ok(text) => read(kind, text),

@@ -1,7 +1,7 @@
 //! The grammar of escape sequences for all of ralph: [`vte`]'s, which the screen itself uses.
 //!
 //! The parser needs one or two kilobytes for any input; of a longer string it keeps the beginning. It does not give up
-//! a sequence that never ends; see [`CANCEL`].
+//! a sequence that never ends; see `CANCEL`.
 
 use std::{fmt, str};
 

@@ -39,7 +39,7 @@ pub struct CommandTemplate {
     pub git_identity: bool,
 }
 
-/// The launch of a live session: the program of [`CommandTemplate`] with other arguments and an open standard input.
+/// The launch of a live session: the program of `CommandTemplate` with other arguments and an open standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveLaunch {
     pub protocol: LiveKind,

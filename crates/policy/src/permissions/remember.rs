@@ -53,7 +53,7 @@ pub fn offered(policy: &RulePolicy, request: &PolicyRequest, world: &dyn PathRes
 /// A copy of the policy with rules that answers have added; `origin` is their source, for display.
 ///
 /// # Errors
-/// [`NoRule`] if there are too many, or with the text of one that is invalid.
+/// `NoRule` if there are too many, or with the text of one that is invalid.
 pub fn with_granted(
     policy: &RulePolicy,
     rules: &[String],

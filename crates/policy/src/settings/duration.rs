@@ -36,7 +36,7 @@ pub enum DurationError {
 /// The result is from 1 ms to 3650 days.
 ///
 /// # Errors
-/// A [`DurationError`] that says which part is wrong.
+/// A `DurationError` that says which part is wrong.
 pub fn parse_duration(text: &str) -> Result<u64, DurationError> {
     let mut rest = text;
     let mut total_ms: u64 = 0;

@@ -83,7 +83,7 @@ impl Child {
         self.shared.report_input_end();
     }
 
-    /// Makes the reader thread call [`Output::woken`](super::Output) soon.
+    /// Makes the reader thread call [`OutputSink::woken`](super::OutputSink) soon.
     pub fn wake(&self) {
         self.shared.ask_reader();
     }

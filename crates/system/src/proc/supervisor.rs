@@ -72,7 +72,7 @@ impl Supervisor {
     /// Starts `launch` under a guard; one named reader thread hands its output to `output`.
     ///
     /// Returns as soon as the guard runs. A program that cannot be executed is often noticed only then, and reported as
-    /// [`super::End::NotStarted`].
+    /// [`super::ChildEnd::NotStarted`].
     ///
     /// # Errors
     /// [`SpawnError`] if a file or the terminal cannot be prepared or the guard cannot start. `output` is dropped
