@@ -127,7 +127,7 @@ fn add(rules: &mut GuardRules, runner: &Runner) {
     rules.rust_blocks |= runner.blocks == Some(InlineTests::Rust);
 }
 
-/// Programs that run the file that is their first argument.
+/// Programs that run the file that is their first argument after options.
 const INTERPRETERS: [&str; 12] = [
     "sh", "bash", "dash", "zsh", "python", "python3", "node", "ruby", "perl", "php", "source", ".",
 ];
@@ -155,14 +155,44 @@ fn script(command: &str) -> Option<&str> {
     let is_assignment = |word: &&str| word.contains('=');
     let program = words.find(|word| !is_assignment(word) && *word != "exec" && *word != "env")?;
     let path = if INTERPRETERS.contains(&program) {
-        // After an option there may be code (`-c`) or a module (`-m`) instead of a file.
-        words.next().filter(|word| !word.starts_with('-'))?
+        interpreted(program, words)?
     } else {
         Some(program).filter(|program| program.contains('/'))?
     };
     let path = path.trim_start_matches("./");
     let leads_elsewhere = path.starts_with(['/', '~', '$']) || path.split('/').any(|part| part == "..");
     (!path.is_empty() && !leads_elsewhere && !path.contains(['*', '?', '[', '{'])).then_some(path)
+}
+
+/// The file that an interpreter runs: its first argument, unless an option before it is followed by a module (`-m`) or code (`-c`).
+fn interpreted<'a>(interpreter: &str, mut words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let is_shell = ["sh", "bash", "dash", "zsh"].contains(&interpreter);
+    let (code, with_value): (&[char], &[char]) = match interpreter {
+        _ if is_shell => (&['c'], &['o', 'O']),
+        "node" => (&['e', 'p'], &['r']),
+        "perl" => (&['e', 'E'], &['I']),
+        "php" => (&['r'], &['d']),
+        "ruby" => (&['e'], &['I', 'r']),
+        _ => (&['c', 'm'], &['W', 'X']),
+    };
+    loop {
+        let word = words.next()?;
+        let Some(option) = word.strip_prefix('-').filter(|option| !option.is_empty()) else {
+            match is_shell && word.starts_with('+') {
+                true => continue,
+                false => return Some(word),
+            }
+        };
+        match option.strip_prefix('-') {
+            Some("eval" | "print" | "run") => return None,
+            Some("require" | "import") => _ = words.next(),
+            Some(_) => {}
+            // The code of a shell begins with a program.
+            None if option.contains(code) => return words.next().filter(|word| is_shell && word.contains('/')),
+            None if option.ends_with(with_value) => _ = words.next(),
+            None => {}
+        }
+    }
 }
 
 #[cfg(test)]
@@ -186,6 +216,13 @@ mod tests {
             ("./check.sh --fast", vec!["check.sh"]),
             ("bash scripts/test.sh && echo ok", vec!["scripts/test.sh"]),
             ("python3 run_tests.py", vec!["run_tests.py"]),
+            ("bash -euo pipefail check.sh", vec!["check.sh"]),
+            ("sh -x ./check.sh", vec!["check.sh"]),
+            ("bash -lc './check.sh --all'", vec!["check.sh"]),
+            ("python3 -W ignore -B run_tests.py", vec!["run_tests.py"]),
+            ("node --test --import ./setup.mjs test.js", vec!["test.js"]),
+            ("perl -Ilib t/all.pl", vec!["t/all.pl"]),
+            ("node -e 1", vec![]),
             ("cargo test", vec![]),
             ("python3 -m pytest -q", vec![]),
             ("/usr/bin/true", vec![]),
