@@ -18,9 +18,9 @@ use ralph_system::{
     proc::{LockedFile, Supervisor},
 };
 
-/// The scratch work tree of the merge queue. Names of plans have no underscores.
 use super::journal::has_begun;
 
+/// The scratch work tree of the merge queue. Names of plans have no underscores.
 const SCRATCH_TREE: &str = "_merge";
 
 const JOURNAL: &str = "events.jsonl";

@@ -95,7 +95,6 @@ pub enum Channel {
     Live,
 }
 
-/// The input of one session.
 impl ralph_policy::settings::NamedChoice for Channel {
     const CHOICES: &'static [(&'static str, Self)] = &[
         ("auto", Channel::Auto),
@@ -104,6 +103,7 @@ impl ralph_policy::settings::NamedChoice for Channel {
     ];
 }
 
+/// The input of one session.
 pub struct SessionRequest {
     pub run: RunId,
     pub iteration: u32,

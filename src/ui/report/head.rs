@@ -9,9 +9,9 @@ use ralph_words::{
     usage_in_words,
 };
 
-/// Maximum number of iterations in the table: the most recent ones.
 use super::{IterationReport, OutputStyle, RunReport};
 
+/// Maximum number of iterations in the table: the most recent ones.
 const ROWS: usize = 40;
 /// Columns of a row before its task; columns of the task if the width is unknown; minimum columns of the task.
 const ROW_COLUMNS: usize = 59;

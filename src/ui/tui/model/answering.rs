@@ -7,9 +7,9 @@ use ralph_core::{
     run::{Ask, Block, RunView},
 };
 
-/// A question that is shown, with the state of its answer.
 use crate::ui::tui::editor::Editor;
 
+/// A question that is shown, with the state of its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnswerBox {
     /// The question's number.
