@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use ralph_system::files;
 
-use super::process::nul_separated;
+use super::process::{nul_separated, raw_changes};
 
 /// The mode of an entry that is a nested repository.
 const GITLINK: &str = "160000";
@@ -112,18 +112,11 @@ fn moved_aside(tree: &Path, file: &str) -> Vec<String> {
 
 /// Returns the paths that become nested repositories, from the output of `git diff --raw -z`.
 pub(super) fn repositories_added(printed: &[u8]) -> Vec<String> {
-    let mut fields = nul_separated(printed);
-    let mut added = Vec::new();
-    // `:100644 160000 OLD NEW M`, then the path.
-    while let (Some(change), Some(path)) = (fields.next(), fields.next()) {
-        let modes = String::from_utf8_lossy(change);
-        let mut modes = modes.trim_start_matches(':').split(' ');
-        let (before, after) = (modes.next(), modes.next());
-        if before != Some(GITLINK) && after == Some(GITLINK) {
-            added.push(String::from_utf8_lossy(path).into_owned());
-        }
-    }
-    added
+    raw_changes(printed)
+        .flatten()
+        .filter(|change| change.modes[0] != GITLINK && change.modes[1] == GITLINK)
+        .map(|change| String::from_utf8_lossy(change.path).into_owned())
+        .collect()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use ralph_core::event::Checkpoint;
 
 use super::{
     GitError, Repository,
-    process::{self, nul_separated},
+    process::{self, RawChange, raw_changes},
 };
 
 /// Most files that are read, and most bytes of all of them.
@@ -48,12 +48,12 @@ impl Repository {
         }
         let git = self.git().args(["diff-tree", "-r", "-z", "--raw", "--no-renames"]);
         let output = git.output_cap(LIST_BYTES).args([&from.tree, &to.tree]).run()?;
-        let files = listed(&output.stdout).ok_or_else(|| output.unexpected())?;
+        let files = changed_files(&output.stdout).ok_or_else(|| output.unexpected())?;
         if output.cut || files.len() > MOST_FILES {
             return Ok(None);
         }
-        let names = files.iter().filter(|file| file.mode != NOTHING).map(|file| file.blob);
-        let asked: String = names.map(|name| format!("{name}\n")).collect();
+        let present = files.iter().filter(|file| file.modes[0] != NOTHING);
+        let asked: String = present.map(|file| format!("{}\n", file.blob_before)).collect();
         let git = self.git().args(["cat-file", "--batch"]).input(asked.into_bytes());
         let blobs = git.output_cap(MOST_BYTES).run()?;
         if blobs.cut {
@@ -62,49 +62,35 @@ impl Repository {
         let mut rest = &blobs.stdout[..];
         let read = files
             .iter()
-            .map(|file| Some((process::path(file.path), file.content(&mut rest)?)));
+            .map(|file| Some((process::path(file.path), content(file.modes[0], &mut rest)?)));
         let read: Option<Vec<_>> = read.collect();
         read.map(Some).ok_or_else(|| blobs.unexpected())
     }
 }
 
-/// A changed file, as the earlier checkpoint has it.
-struct ChangedFile<'a> {
-    mode: &'a str,
-    blob: &'a str,
-    path: &'a [u8],
+/// Takes the content of a file with `mode` from the blobs.
+fn content(mode: &str, blobs: &mut &[u8]) -> Option<EarlierContent> {
+    if mode == NOTHING {
+        return Some(EarlierContent::Nothing);
+    }
+    let bytes = take_blob(blobs)?;
+    Some(match mode {
+        LINK => EarlierContent::Link(bytes),
+        mode => EarlierContent::File {
+            bytes,
+            executable: mode == EXECUTABLE,
+        },
+    })
 }
 
-impl ChangedFile<'_> {
-    fn content(&self, blobs: &mut &[u8]) -> Option<EarlierContent> {
-        if self.mode == NOTHING {
-            return Some(EarlierContent::Nothing);
-        }
-        let bytes = take_blob(blobs)?;
-        Some(match self.mode {
-            LINK => EarlierContent::Link(bytes),
-            mode => EarlierContent::File {
-                bytes,
-                executable: mode == EXECUTABLE,
-            },
-        })
-    }
-}
-
-/// Reads `:MODE MODE BLOB BLOB STATUS NUL PATH NUL` for each file.
-fn listed(output: &[u8]) -> Option<Vec<ChangedFile<'_>>> {
-    let mut files = Vec::new();
-    let mut items = nul_separated(output);
-    while let (Some(about), Some(path)) = (items.next(), items.next()) {
-        let about = str::from_utf8(about).ok()?.strip_prefix(':')?;
-        let mut words = about.split(' ');
-        let (mode, now, blob) = (words.next()?, words.next()?, words.next()?);
-        let is_file = |mode| matches!(mode, NOTHING | REGULAR | EXECUTABLE | LINK);
-        if is_file(mode) && is_file(now) {
-            files.push(ChangedFile { mode, blob, path });
-        }
-    }
-    Some(files)
+/// The changed files that are a file or a link at both checkpoints, or absent at one.
+fn changed_files(output: &[u8]) -> Option<Vec<RawChange<'_>>> {
+    let changes: Option<Vec<_>> = raw_changes(output).collect();
+    let is_file = |mode: &str| matches!(mode, NOTHING | REGULAR | EXECUTABLE | LINK);
+    let files = changes?
+        .into_iter()
+        .filter(|change| change.modes.into_iter().all(is_file));
+    Some(files.collect())
 }
 
 /// Takes `NAME blob SIZE`, a line end, SIZE bytes and a line end.
@@ -134,9 +120,9 @@ mod tests {
     #[test]
     fn what_is_no_file_on_either_side_is_left_out() {
         let output = b":100755 000000 1f 00 D\0gone\0:000000 100644 00 2e A\0new\0:160000 160000 3d 4c M\0inner\0";
-        let files = listed(output).unwrap();
-        let files: Vec<_> = files.iter().map(|file| (file.mode, file.path)).collect();
+        let files = changed_files(output).unwrap();
+        let files: Vec<_> = files.iter().map(|file| (file.modes[0], file.path)).collect();
         assert_eq!(files, [(EXECUTABLE, &b"gone"[..]), (NOTHING, b"new")]);
-        assert!(listed(b"new\0file\0").is_none());
+        assert!(changed_files(b"new\0file\0").is_none());
     }
 }

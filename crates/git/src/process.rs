@@ -3,7 +3,7 @@
 use std::{
     env,
     ffi::OsStr,
-    io,
+    io, iter,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     process::ExitStatus,
@@ -225,6 +225,32 @@ fn is_foreign(name: &OsStr) -> bool {
 /// Splits output with a NUL after each item.
 pub(super) fn nul_separated(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split(|&byte| byte == 0).filter(|item| !item.is_empty())
+}
+
+/// A changed file in the output of `git diff --raw -z`, with its modes and blobs before and after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct RawChange<'a> {
+    pub(super) modes: [&'a str; 2],
+    pub(super) blob_before: &'a str,
+    pub(super) path: &'a [u8],
+}
+
+/// Parses `:MODE MODE BLOB BLOB STATUS NUL PATH NUL` for each changed file; `None` for an entry of another form.
+pub(super) fn raw_changes(output: &[u8]) -> impl Iterator<Item = Option<RawChange<'_>>> {
+    let mut items = nul_separated(output);
+    iter::from_fn(move || {
+        let (about, path) = (items.next()?, items.next()?);
+        Some(raw_change(about, path))
+    })
+}
+
+fn raw_change<'a>(about: &'a [u8], path: &'a [u8]) -> Option<RawChange<'a>> {
+    let mut words = str::from_utf8(about).ok()?.strip_prefix(':')?.split(' ');
+    Some(RawChange {
+        modes: [words.next()?, words.next()?],
+        blob_before: words.next()?,
+        path,
+    })
 }
 
 /// Converts a path from git's output.
