@@ -62,7 +62,7 @@ function open({ status, view, connection }) {
   return status.asks.map((ask) => {
     const known = [...view.permissions.pending, ...(view.permissions.unanswered ?? [])];
     const whole = known.find((pending) => pending.number === ask.number);
-    return { ...ask, key: `${ask.number}${ask.missed ? " late" : ""}`, request: whole?.request, askedBy: whole?.offer?.askedBy ?? [], cut: whole?.cut };
+    return { ...ask, key: `${ask.number}${ask.missed ? " late" : ""}`, request: whole?.request, askedBy: whole?.offer?.askedBy ?? [] };
   });
 }
 
@@ -117,14 +117,15 @@ function answers(run) {
 }
 
 // What it wants to do, all of it.
-function request({ request: asked, title, cut, askedBy }) {
+function request(ask) {
+  const { request: asked, title, cut, askedBy } = ask;
   const paths = asked?.paths?.filter((path) => path !== title && path !== asked.command) ?? [];
   return h("div", { class: "request" },
     asked?.reason && h("p", {}, asked.reason),
     h("pre", {}, asked?.command ?? asked?.url ?? title),
     paths.length > 0 && h("p", { class: "dim" }, paths.join(" · ")),
     asked?.diff && h("div", { class: "diff" }, diffLines(asked.diff)),
-    cut && h("p", { class: "warn" }, asked?.id?.startsWith("ticket/tests/")
+    cut && h("p", { class: "warn" }, isAboutTests(ask)
       ? ["Truncated: ", h("code", {}, "ralph diff --since 1"), " shows everything that the run has changed."]
       : "The request is too long to show in full."),
     askedBy.length > 0 && h("p", { class: "dim" }, "matches your rule ", askedBy.map((rule, index) => [index > 0 && ", ", h("code", {}, rule)])));
