@@ -1,6 +1,6 @@
-//! Checks of passing goals: whether they pass with the tests as they were, and whether these notice a change.
+//! Checks of passing goals: whether they pass with the original tests, and whether these notice a change.
 //!
-//! Everything that is put in place for that is written to a record ahead, so that the agent's files are put back whatever happens.
+//! A record is written before any file is replaced, so that the agent's files can be restored after a crash.
 
 mod in_place;
 mod merged;
@@ -43,11 +43,11 @@ const BITE_FACTOR: u32 = 4;
 /// One run of the goals with a mutant may take this long at least, or this many times the duration of the goals.
 const MUTANT_TIME: Duration = Duration::from_secs(10);
 const MUTANT_FACTOR: u32 = 3;
-/// Of the mutants so many are altered expectations, which are tried first.
+/// Maximum number of altered expectations among the mutants. They are tried first.
 const EXPECTATIONS: usize = 3;
-/// Most source files in which mutants are looked for.
+/// Maximum number of source files searched for mutants.
 const FILES: usize = 60;
-/// A test begins so many lines above what it expects at most.
+/// Maximum number of lines between the start of a test and its expectation.
 const LINES_OF_A_TEST: usize = 60;
 /// Longer files are not mutated.
 const FILE_BYTES: u64 = 1 << 20;
@@ -56,12 +56,12 @@ const FILE_BYTES: u64 = 1 << 20;
 #[derive(Debug)]
 pub(super) struct TestGate {
     pub(super) runners: &'static Runners,
-    /// None where nothing is guarded.
+    /// `None` if no goal has guarded files.
     guard: Option<FileGuard>,
     project: PathBuf,
-    /// Where the originals are.
+    /// The files of the run, which hold the originals.
     files: RunPaths,
-    /// What is written ahead of a trial.
+    /// The directory of the record of a trial.
     record: PathBuf,
 }
 
@@ -89,7 +89,7 @@ impl TestGate {
         }
     }
 
-    /// Copies what is guarded, unless that was done before.
+    /// Copies the guarded files, unless the run has copies already.
     pub(super) fn keep_originals(&self) -> Vec<Notice> {
         let Some(guard) = &self.guard else { return Vec::new() };
         let store = self.files.originals(None);
@@ -109,7 +109,7 @@ impl TestGate {
         }
     }
 
-    /// The originals, and what is not as they are. They are those `from` an iteration whose changes were confirmed.
+    /// The originals and the changes since. `from` is the iteration whose changed tests were confirmed as originals.
     fn changes(&self, from: Option<u32>) -> Result<Option<(Originals, Vec<GuardedChange>)>, GuardError> {
         if self.guard.is_none() {
             return Ok(None);
@@ -125,12 +125,12 @@ impl TestGate {
         Ok(Some((originals, changes)))
     }
 
-    /// Whether nothing guarded has changed.
+    /// Whether all guarded files are unchanged.
     pub(super) fn is_unchanged(&self, from: Option<u32>) -> bool {
         matches!(self.changes(from), Ok(Some((_, changes))) if changes.is_empty())
     }
 
-    /// Shows what of the tests has changed by now; nothing may have.
+    /// Returns the changes of the tests so far, which may be empty.
     pub(super) fn changed(&self, from: Option<u32>) -> Result<TestsChange, GuardError> {
         let Some((originals, changes)) = self.changes(from)? else {
             return Ok(TestsChange::default());
@@ -147,7 +147,7 @@ impl TestGate {
         Ok(change.bounded())
     }
 
-    /// Copies what is guarded as it is after `iteration`, for the case that it is confirmed.
+    /// Copies the guarded files as they are after `iteration`, in case the user confirms them.
     pub(super) fn keep_changed(&self, iteration: u32) -> Result<(), GuardError> {
         let store = self.files.originals(Some(iteration));
         let kept = self.guard.as_ref().map(|guard| guard.take(&self.project, &store));
@@ -155,7 +155,7 @@ impl TestGate {
     }
 }
 
-/// Notices about what is guarded.
+/// Notices about patterns without a match and files that could not be guarded.
 fn notices(originals: &Originals) -> Vec<Notice> {
     let unmatched = originals
         .unmatched()
@@ -175,7 +175,7 @@ fn notices(originals: &Originals) -> Vec<Notice> {
     unmatched.chain(first).collect()
 }
 
-/// Puts back what a trial had in place when ralph was killed.
+/// Restores the files that a trial had replaced when ralph was killed.
 pub(super) fn recover(record: &Path, project: &Path) -> Option<Notice> {
     match OpenTrial::recover(record, project) {
         Ok(None) => None,
@@ -190,15 +190,15 @@ pub(super) fn recover(record: &Path, project: &Path) -> Option<Notice> {
     }
 }
 
-/// The settings of a closer look.
+/// The gate and its settings, for goals that decide a claim.
 pub(super) struct Closer {
     pub(super) gate: Arc<TestGate>,
     pub(super) settings: GateSettings,
-    /// The iteration whose tests count; none for those of the start of the run.
+    /// The iteration whose tests count; `None` for the tests at the start of the run.
     pub(super) from: Option<u32>,
 }
 
-/// Runs the goals, and looks closer if they pass and decide a claim.
+/// Runs the goals. If they pass and decide a claim, also runs the trial, the mutants and the goals without the work.
 pub(super) async fn look(
     goals: Vec<Goal>,
     parallel: bool,
@@ -236,9 +236,9 @@ pub(super) async fn look(
         .iter()
         .zip(&checked)
         .filter(|(_, checked)| checked.result.tests.as_ref().is_some_and(|tests| tests.ran() > 0))
-        // Tests of the project are altered, and a sealed goal runs its own.
+        // Mutants are made of the project's tests; a sealed goal runs others.
         .filter(|(goal, _)| goal.sealed.is_none())
-        .map(|(goal, checked)| (goal.clone(), WithWork::of(checked)))
+        .map(|(goal, checked)| (goal.clone(), WithWork::from_checked(checked)))
         .unzip();
     let bites = settings.bite != Bite::Off && !counted.is_empty();
     if !tries && !bites {
@@ -330,7 +330,7 @@ fn results(checked: &[CheckedGoal]) -> Vec<GoalResult> {
     checked.iter().map(|checked| checked.result.clone()).collect()
 }
 
-/// A trial of `changes` that could not be made.
+/// The result of a trial of `changes` that could not run.
 fn untried(changes: Vec<GuardedChange>, error: &GuardError) -> Trial {
     Trial {
         changes,
@@ -339,11 +339,11 @@ fn untried(changes: Vec<GuardedChange>, error: &GuardError) -> Trial {
     }
 }
 
-/// Runs the goals with the originals in place. If they fail, new tests are taken away and the goals run once more: new tests may need
-/// what changed with them, such as a fixture, and what was there before must pass without it.
+/// Runs the goals with the originals in place. If they fail, runs them once more without new test files: new tests may
+/// need a fixture that changed with them, and the older tests must pass without it.
 ///
 /// # Errors
-/// [`GuardError`] beside the results if the new tests cannot be taken away. Nothing is in place then.
+/// [`GuardError`] beside the results if the new tests cannot be removed. The agent's files are restored then.
 async fn with_originals<Running: Future<Output = Vec<CheckedGoal>>>(
     in_place: InPlace,
     goals: Vec<Goal>,
@@ -363,7 +363,7 @@ async fn with_originals<Running: Future<Output = Vec<CheckedGoal>>>(
     }
 }
 
-/// How many mutants are tried, and until when they may begin.
+/// Maximum number of mutants, and the time after which none begins.
 struct Limits {
     mutants: usize,
     until: Instant,
@@ -424,23 +424,23 @@ fn outcome(results: &[CheckedGoal]) -> MutantOutcome {
     }
 }
 
-/// A mutant, and what its file is without it.
+/// A mutant, with the original content of its file.
 struct Candidate {
     mutation: Mutation,
     before: Vec<u8>,
 }
 
-/// Signs by which a test is known to run: a goal may run only some of the tests there are.
+/// Evidence of which tests run: a goal may run only some of the project's tests.
 struct Reached {
-    /// The names of tests that passed, without what they stand in: `adds` of `tests::adds`. Those that are one word.
+    /// Names of passed tests that are one word, without their modules: `adds` for `tests::adds`.
     names: HashSet<String>,
-    /// The names of tests that passed and are more than one word.
+    /// Names of passed tests that are more than one word.
     odd_names: Vec<String>,
     /// The words of the goals' commands, without quotes and slashes at their ends.
     words: Vec<String>,
-    /// The ends of what the goals printed.
+    /// The ends of the goals' outputs.
     tails: Vec<String>,
-    /// Where Python keeps what goals compiled, by the path of its source.
+    /// The directory of Python files that goals compiled, by the path of their source.
     compiled: PathBuf,
 }
 
@@ -498,10 +498,10 @@ impl Reached {
     }
 }
 
-/// Mutants of what tests expect: those of tests that are known to run first, altered literals before negated assertions, and one of
-/// each file before a second. New tests come after those that were there.
+/// Returns mutants of expectations. Tests that are known to run come first, altered literals come before negated assertions,
+/// and each file has one before any has a second. New tests come after older ones.
 ///
-/// The files are read as the trial has put them.
+/// The files are read with the originals in place.
 fn expectations(originals: &Originals, project: &Path, reached: &Reached) -> Vec<Candidate> {
     let new = originals.new_tests(project).unwrap_or_default();
     let known = originals.test_files().map(|path| (false, path));
@@ -541,18 +541,18 @@ fn contains_word(line: &str, word: &str) -> bool {
     whole_words(line, word).next().is_some()
 }
 
-/// Files in which a changed character is no mistake of a program.
+/// Extensions of files that hold prose or data instead of code.
 const PROSE: [&str; 14] = [
     "adoc", "css", "csv", "html", "ini", "json", "lock", "md", "rst", "svg", "toml", "txt", "yaml", "yml",
 ];
 
-/// Whether the file may have code in it that tests should cover.
+/// Whether the file may hold code that tests should cover.
 fn is_code(path: &str) -> bool {
     let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
     extension.is_some_and(|extension| !PROSE.contains(&extension))
 }
 
-/// Mutants of lines that the run changed, one of each file before a second.
+/// Returns mutants of lines that the run changed. Each file has one before any has a second.
 fn work(project: &Path, changed: ChangedLines) -> Vec<Candidate> {
     let mut ranked = Vec::new();
     for (path, lines) in changed.into_iter().take(FILES) {
@@ -573,7 +573,7 @@ fn work(project: &Path, changed: ChangedLines) -> Vec<Candidate> {
     ranked.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
-/// The lines that a patch adds, in files that it does not take away.
+/// The lines that a patch adds, in files that it does not delete.
 pub(super) fn added_lines(patch: &str) -> ChangedLines {
     let mut files: ChangedLines = Vec::new();
     let mut next = 0;
@@ -626,7 +626,7 @@ mod tests {
         };
         let originals = FileGuard::new(rules).unwrap();
         let originals = originals.take(&project, &dir.path().join("store")).unwrap();
-        // New tests come after those that were there.
+        // New tests come after older ones.
         let new = project.join("tests/new/test_c.py");
         std::fs::create_dir_all(new.parent().unwrap()).unwrap();
         std::fs::write(&new, "from x import f\n\n\ndef test_new():\n    assert f() == 3\n").unwrap();

@@ -49,7 +49,7 @@ struct ImportedName {
     name: String,
 }
 
-/// Which files name which others.
+/// The modules of a package and the arrows between them.
 struct ModuleGraph {
     /// The module that the root of the package is; empty if it holds several.
     root: &'static str,

@@ -36,7 +36,7 @@ pub struct Mutation {
     pub text: String,
 }
 
-/// What a mutant changes.
+/// The kind of code that a mutant changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MutationKind {
     /// An expected value, or the expected type of an error.

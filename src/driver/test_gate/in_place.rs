@@ -19,7 +19,7 @@ pub(super) struct InPlace {
 impl InPlace {
     pub(super) async fn begin(originals: &Arc<Originals>, project: &Path, record: &Path) -> Result<Self, GuardError> {
         let (originals, project, record) = (Arc::clone(originals), project.to_owned(), record.to_owned());
-        // Given up meanwhile, it is ended where it was begun.
+        // If the caller gives up meanwhile, the trial is dropped, and so ended, on the thread that began it.
         let begin = move || {
             let trial = OpenTrial::begin(&originals, &project, &record)?;
             Ok(Self { trial: Some(trial) })
@@ -28,23 +28,23 @@ impl InPlace {
     }
 
     /// Replaces files with `files`, each with its path.
-    pub(super) fn of_files(
+    pub(super) fn replacing(
         files: Vec<(String, FileContent)>,
         project: &Path,
         record: &Path,
     ) -> Result<Self, GuardError> {
-        let trial = OpenTrial::of_files(files, project, record)?;
+        let trial = OpenTrial::replacing(files, project, record)?;
         Ok(Self { trial: Some(trial) })
     }
 
-    /// Why not everything is in place that has to be; none if it is.
+    /// The reason why a file could not be replaced; `None` if all were.
     pub(super) fn refused(&self) -> Option<String> {
         let trial = self.trial.as_ref().expect("it is in place until it is dropped");
         let refused = trial.refused();
         (!refused.is_empty()).then(|| format!("something is in the way of {}", refused.join(", ")))
     }
 
-    /// Takes test files away that were not there before, and says whether there were any.
+    /// Removes new test files, and returns whether there were any.
     pub(super) fn without_new_tests(
         mut self,
         originals: &Originals,
@@ -91,7 +91,7 @@ pub(super) async fn blocking<T: Send + 'static>(
     })
 }
 
-/// Has `bytes` in place of a file. None if that fails: the agent's files are back then.
+/// Replaces a file with `bytes`. Returns `None` if that fails; the agent's files are restored then.
 pub(super) async fn substituted(mut held: InPlace, path: String, bytes: Vec<u8>) -> Option<InPlace> {
     let put = blocking(move || {
         held.substitute(&path, &bytes)?;

@@ -5,8 +5,8 @@ use super::{
     results, untried, with_causes, with_originals,
 };
 
-/// Runs the goals, and if they pass once more with the tests of each of `stores` that the tree has otherwise. `record` is what is
-/// written ahead of a trial.
+/// Runs the goals. If they pass, runs them once more with the tests of each of `stores` that differ from the tree's. `record` is
+/// the directory of the trial's record.
 ///
 /// Returns the results, and a trial for each store with differences.
 pub async fn check_merged(
@@ -30,7 +30,7 @@ pub async fn check_merged(
     (found, trials)
 }
 
-/// Runs the goals with the tests of a store in place; none where the tree has these, or nothing was kept.
+/// Runs the goals with the tests of a store in place. Returns `None` if the store is empty or equal to the tree.
 async fn tried(
     goals: Vec<Goal>,
     parallel: bool,

@@ -40,7 +40,7 @@ pub(super) struct WithWork {
 }
 
 impl WithWork {
-    pub(super) fn of(checked: &CheckedGoal) -> Self {
+    pub(super) fn from_checked(checked: &CheckedGoal) -> Self {
         let report = checked.report.as_ref();
         Self {
             ran: ran(checked),
@@ -101,7 +101,7 @@ pub(super) async fn tried(
                 after: String::new(),
                 target: MutantTarget::Whole,
             };
-            Ok(Some((InPlace::of_files(files, &project, &record)?, mutant)))
+            Ok(Some((InPlace::replacing(files, &project, &record)?, mutant)))
         })
     };
     let (in_place, mutant) = match begun.await {

@@ -59,7 +59,11 @@ impl OpenTrial {
     ///
     /// # Errors
     /// As [`OpenTrial::begin`].
-    pub fn of_files(files: Vec<(String, FileContent)>, project: &Path, record: &Path) -> Result<OpenTrial, GuardError> {
+    pub fn replacing(
+        files: Vec<(String, FileContent)>,
+        project: &Path,
+        record: &Path,
+    ) -> Result<OpenTrial, GuardError> {
         OpenTrial::recover(record, project)?;
         OpenTrial::put(files, project, record)
     }

@@ -32,7 +32,7 @@ pub(super) const NOT_DONE: &str = "RALPH NOT DONE:";
 pub(super) const TESTS_CHANGED: &str = "RALPH TESTS CHANGED:";
 const NO_REASON: &str = "no reason given";
 
-/// Where statements are searched for.
+/// The part of an output that is searched for statements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusPlace {
     /// Anywhere in a final message, outside of fenced code. The last one counts.

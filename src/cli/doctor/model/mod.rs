@@ -35,7 +35,7 @@ pub(super) struct DoctorFinding {
     pub name: String,
     pub state: FindingState,
     pub text: String,
-    /// What to do: a sentence or a command each.
+    /// The next steps: a sentence or a command each.
     pub todo: Vec<String>,
     /// Further details, for programs.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

@@ -134,7 +134,7 @@ fn the_work_is_taken_out_and_its_tests_stay() {
     let without = || originals.without_work(&sandbox.project, before());
     let paths: Vec<String> = without().unwrap().into_iter().map(|(path, _)| path).collect();
     assert_eq!(paths, ["deep/gone.py", "src/lib.rs", "src/new/more.py", "src/work.py"]);
-    let trial = OpenTrial::of_files(without().unwrap(), &sandbox.project, &sandbox.record).unwrap();
+    let trial = OpenTrial::replacing(without().unwrap(), &sandbox.project, &sandbox.record).unwrap();
     assert_eq!(sandbox.read("src/work.py"), "work");
     assert_eq!(sandbox.read("deep/gone.py"), "gone");
     assert!(!sandbox.path("src/new/more.py").exists());
@@ -147,7 +147,7 @@ fn the_work_is_taken_out_and_its_tests_stay() {
     assert_eq!(sandbox.read("test_new.py"), "new");
     trial.end().unwrap();
     let steps = steps_of(&sandbox, || {
-        OpenTrial::of_files(without()?, &sandbox.project, &sandbox.record)?
+        OpenTrial::replacing(without()?, &sandbox.project, &sandbox.record)?
             .end()
             .map(drop)
     });
