@@ -41,4 +41,4 @@ fn scenario(agent: Agent) {
 
 // gemini reports usage only at the end of a turn, as codex does one-way. opencode reports no tokens on its live
 // channel.
-each_agent!(scenario: claude Claude, codex Codex, native Native, native_messages NativeMessages; opencode Opencode, opencode_server OpencodeServer);
+each_agent!(scenario: claude Claude, native Native; codex Codex, native_messages NativeMessages, opencode Opencode, opencode_server OpencodeServer);

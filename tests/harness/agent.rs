@@ -130,13 +130,14 @@ impl Agent {
 
 /// Makes a test of a scenario for each real agent: `each_agent!(scenario)` with `fn scenario(agent: Agent)`.
 ///
-/// The agents after the semicolon belong to the full matrix: they share protocol and dialect with an agent before it,
-/// or another scenario covers those. Their tests are ignored unless `.ci/run` finds changed agent code.
+/// The agents after the semicolon belong to the full matrix: the loop's part of the scenario is the same with each agent.
+/// Their tests are ignored unless `.ci/run` finds changed agent code.
 macro_rules! each_agent {
     ($scenario:ident) => {
         $crate::harness::agent::each_agent!(
-            $scenario: codex Codex, claude Claude, native Native;
-            gemini Gemini, opencode Opencode, opencode_server OpencodeServer, native_messages NativeMessages
+            $scenario: native Native;
+            codex Codex, claude Claude, gemini Gemini, opencode Opencode, opencode_server OpencodeServer,
+            native_messages NativeMessages
         );
     };
     ($scenario:ident: $($name:ident $agent:ident),* $(; $($more:ident $other:ident),+)?) => {
@@ -160,8 +161,8 @@ macro_rules! each_agent {
 macro_rules! each_live_agent {
     ($scenario:ident) => {
         $crate::harness::agent::each_live_agent!(
-            $scenario: claude Claude, codex Codex, native Native;
-            gemini Gemini, opencode Opencode, native_messages NativeMessages
+            $scenario: claude Claude, native Native;
+            codex Codex, gemini Gemini, opencode Opencode, native_messages NativeMessages
         );
     };
     ($scenario:ident: $($name:ident $agent:ident),+ $(; $($more:ident $other:ident),+)?) => {

@@ -317,7 +317,7 @@ struct WalkStart {
     steps: usize,
 }
 
-/// The last start has most of the states. It is only used if `RALPH_TEST_ROUNDS` is above the default.
+/// The first starts have few states. The others are only used if `RALPH_TEST_ROUNDS` says so, as in `.ci/nightly`.
 const STARTS: [WalkStart; 4] = [
     WalkStart {
         settings: frugal_settings,
@@ -342,7 +342,7 @@ const STARTS: [WalkStart; 4] = [
 ];
 
 fn starts() -> &'static [WalkStart] {
-    &STARTS[..rounds(3).min(STARTS.len())]
+    &STARTS[..rounds(2).min(STARTS.len())]
 }
 
 /// Shared by all tests that examine every state, since the walk is most of their cost.
@@ -430,14 +430,14 @@ fn every_reachable_state_keeps_the_promises_of_the_machine() {
         .collect();
     if starts().len() == STARTS.len() {
         assert_eq!(phases.len(), 8, "every phase but the idle one is reached");
+        let mut ends = WALK.reached.iter().filter_map(|(state, _)| state.view.stop_reason());
+        assert!(ends.any(|reason| matches!(
+            reason,
+            StopReason::BreakerOpen {
+                why: BreakerCause::SameGoalFailure { .. }
+            }
+        )));
     }
-    let mut ends = WALK.reached.iter().filter_map(|(state, _)| state.view.stop_reason());
-    assert!(ends.any(|reason| matches!(
-        reason,
-        StopReason::BreakerOpen {
-            why: BreakerCause::SameGoalFailure { .. }
-        }
-    )));
     let mut ends = WALK.reached.iter().filter_map(|(state, _)| state.view.stop_reason());
     assert!(ends.any(|reason| matches!(reason, StopReason::TaskLimitReached { .. })));
     let mut waits = WALK.reached.iter().map(|(state, _)| &state.view.phase);
