@@ -1,8 +1,10 @@
 //! Manifests of runners: the command lines that they match, and the errors in invalid ones.
 
-use ralph_gate::runner::Runner;
+use std::{fs, path::Path};
 
-use super::runners;
+use ralph_gate::runner::{Runner, Runners};
+
+use super::{counts, read, runners};
 
 #[test]
 fn a_command_line_leads_to_its_runners() {
@@ -83,4 +85,39 @@ fn what_is_wrong_with_a_runner_is_said_with_its_line() {
         let error = Runner::parse("x", text).unwrap_err().to_string();
         assert!(error.starts_with("runner `x`") && error.contains(expected), "{error}");
     }
+}
+
+fn reference() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/runner.md");
+    fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn the_reference_has_every_key() {
+    let page = reference();
+    let first_cells: String = page.lines().filter_map(|line| line.split('|').nth(1)).collect();
+    for section in ["", "[output]\n", "[output.test]\n"] {
+        let text = format!("title = \"x\"\n{section}unknown = 1\n");
+        let error = Runner::parse("x", &text).unwrap_err().to_string();
+        let (_, keys) = error.split_once("expected one of ").unwrap();
+        for key in keys.split(", ").filter(|key| !["`output`", "`test`"].contains(key)) {
+            assert!(first_cells.contains(key), "{key}");
+        }
+    }
+}
+
+#[test]
+fn the_example_of_the_reference_counts_the_tests_of_its_runner() {
+    let page = reference();
+    let (_, example) = page.split_once("```toml\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    let runners = Runners::new(vec![Runner::parse("checkit", example).unwrap()]);
+    let report = read(
+        &runners,
+        "checkit --all",
+        "checkit 3\nok one\nok two\nbad three\n2 ok, 1 bad\n",
+    )
+    .unwrap();
+    assert_eq!(counts(&report), [2, 1, 0, 0]);
+    assert_eq!(report.inconsistent, None);
 }
