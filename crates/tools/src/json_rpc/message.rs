@@ -2,11 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
-/// The error code for an unknown method.
+/// Error codes.
+pub(crate) const PARSE_ERROR: i64 = -32700;
+pub(crate) const INVALID_REQUEST: i64 = -32600;
 pub const METHOD_NOT_FOUND: i64 = -32601;
+pub(crate) const INVALID_PARAMS: i64 = -32602;
 
 /// A message from the other side.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum JsonRpcMessage {
     /// A request, which must be answered under its id (a number or a string).
     Request {
@@ -26,9 +29,9 @@ pub enum JsonRpcMessage {
 }
 
 impl JsonRpcMessage {
-    /// Parses a line; `None` if it is not a message.
-    pub(crate) fn parse(line: &[u8]) -> Option<Self> {
-        Self::from_object(serde_json::from_slice(line).ok()?)
+    /// Parses the text of a message; `None` if it is not a message.
+    pub(crate) fn parse(text: &[u8]) -> Option<Self> {
+        Self::from_object(serde_json::from_slice(text).ok()?)
     }
 
     /// Parses an object; `None` if it is not a message.
@@ -60,6 +63,10 @@ fn number(id: &Value) -> Option<u64> {
 
 pub fn request(id: u64, method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+pub(crate) fn notification(method: &str, params: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "method": method, "params": params})
 }
 
 pub fn result(id: &Value, result: &Value) -> Value {

@@ -26,7 +26,6 @@ mod state;
 mod table;
 mod trees;
 mod uri;
-mod wire;
 
 pub use facts::{
     ChangedFile, Diagnostic, DiagnosticSeverity, EditedLine, Indexing, LanguageAnswer, LanguageQuery, OutlineItem,

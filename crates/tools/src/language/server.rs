@@ -24,11 +24,11 @@ use super::{
     home::{Home, blocking, confined},
     position::Encoding,
     source::SourceText,
-    state::{RequestError, ServerLink, ServerOutput},
+    state::{ServerLink, ServerOutput},
     table::{LanguageServer, TSC},
     uri,
-    wire::Frames,
 };
+use crate::json_rpc::{Frames, RequestError};
 
 /// The time limit of the answer to `initialize`.
 const GREETING: Duration = Duration::from_secs(30);
@@ -38,6 +38,9 @@ const GRACE: Duration = Duration::from_secs(2);
 const SETTLED: Duration = Duration::from_millis(800);
 /// The pause between two requests to a busy server.
 const ANEW: Duration = Duration::from_millis(400);
+/// Error codes after which a request is repeated, since files changed while it was processed: `ContentModified` and
+/// `ServerCancelled`.
+const PASSING: [i64; 2] = [-32801, -32802];
 
 #[derive(Debug)]
 pub(super) struct RunningServer {
@@ -99,7 +102,7 @@ impl RunningServer {
         };
         let greeting = greeting(&server.row, &server.root);
         let until = Instant::now() + GREETING;
-        match server.request("initialize", &greeting, until).await {
+        match server.link.request("initialize", &greeting, until).await {
             Ok(mut answer) => {
                 server.capabilities = answer["capabilities"].take();
                 server.encoding = Encoding::chosen(&server.capabilities);
@@ -110,7 +113,7 @@ impl RunningServer {
                 server.end().await;
                 Err(match failed {
                     RequestError::Ended(why) => why,
-                    RequestError::Refused(refusal) => refusal.message,
+                    RequestError::Refused { message, .. } => message,
                     RequestError::Late => format!("it has not greeted within {} s", GREETING.as_secs()),
                 })
             }
@@ -133,19 +136,6 @@ impl RunningServer {
         self.documents.lock().await.opened()
     }
 
-    /// Sends one request and waits for its response.
-    pub(crate) async fn request(&self, method: &str, params: &Value, until: Instant) -> Result<Value, RequestError> {
-        let (id, answer) = self.link.ask(method, params);
-        match timeout_at(until.into(), answer).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(_)) => Err(RequestError::Ended("it was ended".to_owned())),
-            Err(_) => {
-                self.link.forget(id);
-                Err(RequestError::Late)
-            }
-        }
-    }
-
     /// Sends a request until it has an answer: an empty one is requested again while the server is not done with the
     /// project.
     ///
@@ -154,18 +144,18 @@ impl RunningServer {
     pub(super) async fn answer(&self, method: &str, params: &Value, until: Instant) -> Result<Value, QueryError> {
         let begun = Instant::now();
         loop {
-            let answered = self.request(method, params, until).await;
+            let answered = self.link.request(method, params, until).await;
             let is_done = self.is_settled() || Instant::now() >= until;
             match answered {
                 Ok(Value::Array(items)) if items.is_empty() && !is_done => {}
                 Ok(Value::Null) if !is_done => {}
                 Ok(answer) => return Ok(answer),
-                Err(RequestError::Refused(refusal)) if (refusal.is_passing() || !is_done) && Instant::now() < until => {
-                }
-                Err(RequestError::Refused(refusal)) => {
+                Err(RequestError::Refused { code, .. })
+                    if (PASSING.contains(&code) || !is_done) && Instant::now() < until => {}
+                Err(RequestError::Refused { message, .. }) => {
                     return Err(QueryError::Refused {
                         server: self.row.name.clone(),
-                        why: refusal.message.chars().take(500).collect(),
+                        why: message.chars().take(500).collect(),
                     });
                 }
                 Err(RequestError::Late) => return Err(self.late(begun)),

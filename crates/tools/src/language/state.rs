@@ -1,7 +1,7 @@
 //! The state of a server, collected by its reader thread for pending requests.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     path::PathBuf,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Instant,
@@ -10,12 +10,13 @@ use std::{
 use ralph_core::event::Exit;
 use ralph_system::proc::{Child, ChildEnd, OutputSink, StopSpeed};
 use serde_json::{Value, json};
-use tokio::sync::{oneshot, watch};
-
-use super::{
-    uri,
-    wire::{Frames, Incoming, ResponseError, framed, notification, request},
+use tokio::{
+    sync::{oneshot, watch},
+    time::timeout_at,
 };
+
+use super::uri;
+use crate::json_rpc::{self, Frames, JsonRpcMessage, METHOD_NOT_FOUND, Peer, RequestError, framed};
 
 /// Most files whose diagnostics are stored, and most diagnostics of one file.
 const FILES: usize = 2000;
@@ -25,21 +26,11 @@ const TASKS: usize = 64;
 /// Most bytes of its stderr that are kept, to explain its end.
 const SAID_BYTES: usize = 4 << 10;
 
-/// The reason why a request has no response.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum RequestError {
-    /// The server has ended, with the reason.
-    Ended(String),
-    Refused(ResponseError),
-    Late,
-}
-
-type ResponseSender = oneshot::Sender<Result<Value, RequestError>>;
-
 /// The connection to a server.
 #[derive(Debug)]
 pub(super) struct ServerLink {
     child: Mutex<Option<Child>>,
+    peer: Peer,
     state: Mutex<ServerState>,
     /// Incremented with every message about the server's state.
     news: watch::Sender<u64>,
@@ -48,8 +39,6 @@ pub(super) struct ServerLink {
 
 #[derive(Debug)]
 struct ServerState {
-    next: i64,
-    waiting: HashMap<i64, ResponseSender>,
     /// The latest diagnostics of each file.
     diagnostics: BTreeMap<PathBuf, PublishedDiagnostics>,
     /// Running tasks by their tokens.
@@ -58,7 +47,6 @@ struct ServerState {
     quiescent: Option<bool>,
     latest: Instant,
     stderr: String,
-    ended: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -81,15 +69,13 @@ impl ServerLink {
     pub(super) fn new(root: PathBuf) -> Self {
         Self {
             child: Mutex::default(),
+            peer: Peer::default(),
             state: Mutex::new(ServerState {
-                next: 1,
-                waiting: HashMap::new(),
                 diagnostics: BTreeMap::new(),
                 tasks: BTreeMap::new(),
                 quiescent: None,
                 latest: Instant::now(),
                 stderr: String::new(),
-                ended: None,
             }),
             news: watch::Sender::new(0),
             root,
@@ -120,35 +106,21 @@ impl ServerLink {
 
     pub(super) fn notify(&self, method: &str, params: &Value) {
         // If the server has ended, the next request reports it.
-        _ = self.write(&notification(method, params));
+        _ = self.write(&json_rpc::notification(method, params));
     }
 
-    /// Sends a request. Returns its id and the receiver of the response.
-    pub(super) fn ask(&self, method: &str, params: &Value) -> (i64, oneshot::Receiver<Result<Value, RequestError>>) {
-        let (answer, answered) = oneshot::channel();
-        let id = {
-            let mut state = self.state();
-            let id = state.next;
-            state.next += 1;
-            match &state.ended {
-                Some(why) => _ = answer.send(Err(RequestError::Ended(why.clone()))), // the receiver is returned below
-                None => _ = state.waiting.insert(id, answer),
-            }
-            id
-        };
-        if !self.write(&request(id, method, params))
-            && let Some(answer) = self.state().waiting.remove(&id)
-        {
-            _ = answer.send(Err(RequestError::Ended("it takes no input".to_owned()))); // the receiver is in scope
+    /// Sends a request and waits for its response.
+    pub(super) async fn request(&self, method: &str, params: &Value, until: Instant) -> Result<Value, RequestError> {
+        let (message, sent) = self.peer.request(method, params)?;
+        if !self.write(&message) {
+            let why = self.ended().unwrap_or_else(|| "it takes no input".to_owned());
+            return Err(RequestError::Ended(why));
         }
-        (id, answered)
-    }
-
-    /// Cancels a request.
-    pub(super) fn forget(&self, id: i64) {
-        if self.state().waiting.remove(&id).is_some() {
-            self.notify("$/cancelRequest", &json!({"id": id}));
-        }
+        let answer = timeout_at(until.into(), sent.answer()).await;
+        answer.unwrap_or_else(|_| {
+            self.notify("$/cancelRequest", &json!({"id": message["id"]}));
+            Err(RequestError::Late)
+        })
     }
 
     pub(super) fn news(&self) -> watch::Receiver<u64> {
@@ -176,7 +148,7 @@ impl ServerLink {
     }
 
     pub(super) fn ended(&self) -> Option<String> {
-        self.state().ended.clone()
+        self.peer.ended()
     }
 
     pub(super) fn published(&self, path: &std::path::Path) -> Option<PublishedDiagnostics> {
@@ -192,23 +164,17 @@ impl ServerLink {
             .collect()
     }
 
-    fn take(&self, said: Incoming) {
-        match said {
-            Incoming::Rubbish => {}
-            Incoming::Response { id, result } => {
-                // A response after its deadline is dropped.
-                if let Some(answer) = self.state().waiting.remove(&id) {
-                    _ = answer.send(result.map_err(RequestError::Refused)); // the request may have been dropped
-                }
-            }
-            Incoming::Request { id, method, params } => {
+    fn take(&self, message: JsonRpcMessage) {
+        match message {
+            JsonRpcMessage::Response { id, outcome } => self.peer.resolve(id, outcome),
+            JsonRpcMessage::Request { id, method, params } => {
                 let answer = match reply(&method, &params, &self.root) {
-                    Some(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
-                    None => json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "not supported"}}),
+                    Some(result) => json_rpc::result(&id, &result),
+                    None => json_rpc::refusal(&id, METHOD_NOT_FOUND, "not supported"),
                 };
                 _ = self.write(&answer); // the server may have ended
             }
-            Incoming::Notification { method, params } => {
+            JsonRpcMessage::Notification { method, params } => {
                 if self.state().take(&method, &params) {
                     self.notify_watchers();
                 }
@@ -333,18 +299,17 @@ impl OutputSink for ServerOutput {
 
     fn stdout(&mut self, bytes: &[u8]) {
         let link = &self.link;
-        self.frames.feed(bytes, |said| link.take(said));
+        self.frames.feed(bytes, |message| {
+            message.into_iter().for_each(|message| link.take(message))
+        });
     }
 
     fn ended(&mut self, end: ChildEnd) {
         let mut state = self.link.state();
         let why = why_it_ended(&end, &state.stderr);
-        for (_, answer) in state.waiting.drain() {
-            _ = answer.send(Err(RequestError::Ended(why.clone()))); // the request may have been dropped
-        }
         state.tasks.clear();
-        state.ended = Some(why);
         drop(state);
+        self.link.peer.end(&why);
         self.link.notify_watchers();
         if let Some(gone) = self.gone.take() {
             _ = gone.send(()); // the receiver may have been dropped

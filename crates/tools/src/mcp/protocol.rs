@@ -1,8 +1,8 @@
 //! The part of the Model Context Protocol that a server with tools needs: JSON-RPC 2.0 in lines. Pure.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::json_rpc;
+use crate::json_rpc::{INVALID_REQUEST, JsonRpcMessage, PARSE_ERROR, refusal};
 
 /// The supported versions, the latest first. They do not differ for tools that answer with text.
 const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
@@ -10,67 +10,43 @@ const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-
 /// Most messages of one batch.
 const BATCH: usize = 64;
 
-/// Error codes of JSON-RPC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ErrorCode {
-    Parse = -32700,
-    InvalidRequest = -32600,
-    MethodNotFound = json_rpc::METHOD_NOT_FOUND as isize,
-    InvalidParams = -32602,
-}
-
-/// A message from the client.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum McpMessage {
-    Request {
-        id: Value,
-        method: String,
-        params: Value,
-    },
-    Notification {
-        method: String,
-        params: Value,
-    },
-    /// An invalid message, with the error response to it.
-    Broken(Value),
-}
+/// A message from the client, or the error response to an invalid one.
+pub(crate) type ClientMessage = Result<JsonRpcMessage, Value>;
 
 /// Parses a line; a batch contains several messages. Responses are dropped, since the server sends no requests.
-pub(crate) fn read(line: &[u8]) -> Vec<McpMessage> {
+pub(crate) fn read(line: &[u8]) -> Vec<ClientMessage> {
     if line.iter().all(u8::is_ascii_whitespace) {
         return Vec::new();
     }
     match serde_json::from_slice(line) {
-        Ok(Value::Array(batch)) if batch.is_empty() || batch.len() > BATCH => vec![McpMessage::Broken(error(
-            &Value::Null,
-            ErrorCode::InvalidRequest,
-            &format!("a batch has 1 to {BATCH} messages"),
-        ))],
+        Ok(Value::Array(batch)) if batch.is_empty() || batch.len() > BATCH => {
+            vec![broken(&Value::Null, &format!("a batch has 1 to {BATCH} messages"))]
+        }
         Ok(Value::Array(batch)) => batch.into_iter().filter_map(message).collect(),
         Ok(value) => message(value).into_iter().collect(),
-        Err(why) => vec![McpMessage::Broken(error(
+        Err(why) => vec![Err(refusal(
             &Value::Null,
-            ErrorCode::Parse,
+            PARSE_ERROR,
             &format!("the line is no JSON: {why}"),
         ))],
     }
 }
 
-fn message(value: Value) -> Option<McpMessage> {
-    let broken = |id: &Value, why: &str| Some(McpMessage::Broken(error(id, ErrorCode::InvalidRequest, why)));
-    let Value::Object(mut object) = value else {
-        return broken(&Value::Null, "a message is an object");
+fn broken(id: &Value, why: &str) -> ClientMessage {
+    Err(refusal(id, INVALID_REQUEST, why))
+}
+
+fn message(value: Value) -> Option<ClientMessage> {
+    let Value::Object(object) = value else {
+        return Some(broken(&Value::Null, "a message is an object"));
     };
-    let id = object.remove("id");
-    let params = object.remove("params").unwrap_or_else(|| Value::Object(Map::new()));
-    match (object.remove("method"), id) {
+    match (object.get("method"), object.get("id")) {
         (None, Some(_)) if object.contains_key("result") || object.contains_key("error") => None,
-        (Some(Value::String(method)), None) => Some(McpMessage::Notification { method, params }),
-        (Some(Value::String(method)), Some(id @ (Value::String(_) | Value::Number(_)))) => {
-            Some(McpMessage::Request { id, method, params })
+        (Some(Value::String(_)), None | Some(Value::String(_) | Value::Number(_))) => {
+            JsonRpcMessage::from_object(object).map(Ok)
         }
-        (Some(Value::String(_)), Some(_)) => broken(&Value::Null, "the id of a request is a string or a number"),
-        (_, id) => broken(&id.unwrap_or(Value::Null), "a message names a method"),
+        (Some(Value::String(_)), Some(_)) => Some(broken(&Value::Null, "the id of a request is a string or a number")),
+        (_, id) => Some(broken(id.unwrap_or(&Value::Null), "a message names a method")),
     }
 }
 
@@ -82,15 +58,8 @@ pub(super) fn version(wanted: &Value) -> &'static str {
 
 /// The error response to a line that exceeds the limit.
 pub(super) fn too_long(most_bytes: usize) -> Value {
-    error(
-        &Value::Null,
-        ErrorCode::InvalidRequest,
-        &format!("the line is longer than {most_bytes} bytes, and was left out"),
-    )
-}
-
-pub(super) fn error(id: &Value, code: ErrorCode, why: &str) -> Value {
-    json_rpc::refusal(id, code as i64, why)
+    let why = format!("the line is longer than {most_bytes} bytes, and was left out");
+    refusal(&Value::Null, INVALID_REQUEST, &why)
 }
 
 /// The result of a tool. Refusals are results as well, since models do not see JSON-RPC errors.
@@ -104,7 +73,7 @@ mod tests {
 
     fn code(line: &[u8]) -> i64 {
         match &read(line)[..] {
-            [McpMessage::Broken(answer)] => answer["error"]["code"].as_i64().expect("a code"),
+            [Err(answer)] => answer["error"]["code"].as_i64().expect("a code"),
             other => panic!("{other:?}"),
         }
     }
@@ -144,9 +113,9 @@ mod tests {
             matches!(
                 &batch[..],
                 [
-                    McpMessage::Notification { .. },
-                    McpMessage::Request { .. },
-                    McpMessage::Broken(_)
+                    Ok(JsonRpcMessage::Notification { .. }),
+                    Ok(JsonRpcMessage::Request { .. }),
+                    Err(_)
                 ]
             ),
             "{batch:?}"

@@ -8,10 +8,10 @@ use tokio::{
     task::{AbortHandle, JoinSet},
 };
 
-use crate::json_rpc::{InputLine, result};
+use crate::json_rpc::{INVALID_PARAMS, INVALID_REQUEST, InputLine, JsonRpcMessage, METHOD_NOT_FOUND, refusal, result};
 
 use super::{
-    protocol::{self, ErrorCode, McpMessage, error, tool_result},
+    protocol::{self, ClientMessage, tool_result},
     tools::{McpTool, ToolProvider},
 };
 
@@ -69,16 +69,17 @@ struct ToolServer {
 
 impl ToolServer {
     /// Takes a message, and returns the immediate response, if any.
-    fn take(&mut self, message: McpMessage) -> Option<Value> {
+    fn take(&mut self, message: ClientMessage) -> Option<Value> {
         match message {
-            McpMessage::Broken(answer) => Some(answer),
-            McpMessage::Notification { method, params } => {
+            Err(answer) => Some(answer),
+            Ok(JsonRpcMessage::Request { id, method, params }) => self.handle_request(id, &method, params),
+            Ok(JsonRpcMessage::Notification { method, params }) => {
                 if method == "notifications/cancelled" {
                     self.cancel(&params["requestId"]);
                 }
                 None
             }
-            McpMessage::Request { id, method, params } => self.handle_request(id, &method, params),
+            Ok(JsonRpcMessage::Response { .. }) => None,
         }
     }
 
@@ -98,7 +99,7 @@ impl ToolServer {
             }
             _ if !self.greeted => {
                 let why = format!("`{method}` comes before `initialize`");
-                Some(error(&id, ErrorCode::InvalidRequest, &why))
+                Some(refusal(&id, INVALID_REQUEST, &why))
             }
             "tools/list" => {
                 let offered = self.providers.iter().flat_map(|provider| provider.tools());
@@ -106,17 +107,16 @@ impl ToolServer {
                 Some(result(&id, &json!({"tools": tools})))
             }
             "tools/call" => self.call(id, params),
-            _ => Some(error(
-                &id,
-                ErrorCode::MethodNotFound,
-                &format!("there is no method `{method}`: ralph has tools only"),
-            )),
+            _ => {
+                let why = format!("there is no method `{method}`: ralph has tools only");
+                Some(refusal(&id, METHOD_NOT_FOUND, &why))
+            }
         }
     }
 
     /// Starts a call. Its response follows later, unless the call is invalid.
     fn call(&mut self, id: Value, mut params: Value) -> Option<Value> {
-        let refused = |why: &str| Some(error(&id, ErrorCode::InvalidParams, why));
+        let refused = |why: &str| Some(refusal(&id, INVALID_PARAMS, why));
         let Some(name) = params["name"].as_str().map(str::to_owned) else {
             return refused("`name` is the name of a tool");
         };
@@ -135,7 +135,7 @@ impl ToolServer {
             return refused(&format!("there is no such tool; there are {}", known.join(", ")));
         };
         if self.running.contains_key(&id.to_string()) {
-            return Some(error(&id, ErrorCode::InvalidRequest, "a call with this id goes on"));
+            return Some(refusal(&id, INVALID_REQUEST, "a call with this id goes on"));
         }
         if self.running.len() >= CALLS {
             let why = format!("{CALLS} calls go on already: wait for an answer");

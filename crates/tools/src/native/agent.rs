@@ -14,7 +14,7 @@ use tokio::{runtime::Builder, sync::mpsc::Receiver};
 
 use super::{
     api::Api,
-    client::{AcpClient, INVALID_PARAMS, INVALID_REQUEST, text_of},
+    client::{AcpClient, text_of},
     endpoint::{AgentOptions, OWN_KEY, OptionsError},
     failure::ApiFailure,
     history::ChatHistory,
@@ -24,7 +24,7 @@ use super::{
     system, tools,
     turn::{SessionUsage, TurnOutcome, TurnRunner},
 };
-use crate::json_rpc::{self, InputLine, JsonRpcMessage as Incoming, METHOD_NOT_FOUND};
+use crate::json_rpc::{self, INVALID_PARAMS, INVALID_REQUEST, InputLine, JsonRpcMessage as Incoming, METHOD_NOT_FOUND};
 
 /// The supported protocol version.
 const VERSION: u64 = 1;
@@ -52,7 +52,7 @@ pub fn run(model: Option<String>) -> u8 {
         }
     };
     let agent = NativeAgent {
-        client: Rc::new(AcpClient::new()),
+        client: Rc::default(),
         model,
         open: None,
     };
@@ -286,7 +286,7 @@ impl NativeAgent {
                 biased;
                 line = lines.recv() => match line.as_ref().map(incoming) {
                     None => return TurnEnd::Disconnected,
-                    Some(Some(Incoming::Response { id, outcome })) => self.client.resolve(id, outcome.ok()),
+                    Some(Some(Incoming::Response { id, outcome })) => self.client.peer.resolve(id, outcome),
                     Some(Some(Incoming::Notification { method, .. })) if method == "session/cancel" => return TurnEnd::Cancelled,
                     Some(Some(Incoming::Request { id, method, params })) => self.take_meanwhile(id, &method, &params),
                     Some(Some(Incoming::Notification { .. }) | None) => {}

@@ -4,18 +4,14 @@
 //! once they are part of a request to the model.
 
 use std::{
-    cell::{Cell, RefCell},
-    collections::{HashMap, VecDeque},
+    cell::RefCell,
+    collections::VecDeque,
     io::{self, Write},
 };
 
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
 
-use crate::json_rpc;
-
-pub(super) const INVALID_PARAMS: i64 = -32602;
-pub(super) const INVALID_REQUEST: i64 = -32600;
+use crate::json_rpc::{self, Peer};
 
 /// The answer to a permission request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,10 +20,10 @@ pub(super) enum PermissionOutcome {
     Denied,
 }
 
+#[derive(Default)]
 pub(super) struct AcpClient {
     session: RefCell<String>,
-    requests: Cell<u64>,
-    waiting: RefCell<HashMap<u64, oneshot::Sender<Option<Value>>>>,
+    pub(super) peer: Peer,
     messages: RefCell<VecDeque<QueuedMessage>>,
 }
 
@@ -39,15 +35,6 @@ pub(super) struct QueuedMessage {
 }
 
 impl AcpClient {
-    pub(super) fn new() -> Self {
-        Self {
-            session: RefCell::default(),
-            requests: Cell::new(0),
-            waiting: RefCell::default(),
-            messages: RefCell::default(),
-        }
-    }
-
     /// Sets the session that later notifications concern.
     pub(super) fn set_session(&self, session: &str) {
         session.clone_into(&mut self.session.borrow_mut());
@@ -69,7 +56,7 @@ impl AcpClient {
     pub(super) fn send_update(&self, kind: &str, mut update: Value) {
         update["sessionUpdate"] = kind.into();
         let params = json!({"sessionId": *self.session.borrow(), "update": update});
-        write(&json!({"jsonrpc": "2.0", "method": "session/update", "params": params}));
+        write(&json_rpc::notification("session/update", &params));
     }
 
     /// Requests permission for `call`.
@@ -79,22 +66,14 @@ impl AcpClient {
             option("allow", "allow_once", "Allow"),
             option("reject", "reject_once", "Reject"),
         ];
-        let id = self.requests.get() + 1;
-        self.requests.set(id);
-        let (answer, answered) = oneshot::channel();
-        self.waiting.borrow_mut().insert(id, answer);
         let params = json!({"sessionId": *self.session.borrow(), "toolCall": call, "options": options});
-        write(&json_rpc::request(id, "session/request_permission", &params));
-        match answered.await {
-            Ok(Some(result)) if result["outcome"]["optionId"] == "allow" => PermissionOutcome::Granted,
+        let Ok((message, sent)) = self.peer.request("session/request_permission", &params) else {
+            return PermissionOutcome::Denied;
+        };
+        write(&message);
+        match sent.answer().await {
+            Ok(result) if result["outcome"]["optionId"] == "allow" => PermissionOutcome::Granted,
             Ok(_) | Err(_) => PermissionOutcome::Denied,
-        }
-    }
-
-    /// Passes on the response to a request.
-    pub(super) fn resolve(&self, id: u64, result: Option<Value>) {
-        if let Some(waiting) = self.waiting.borrow_mut().remove(&id) {
-            _ = waiting.send(result); // the turn may have been cancelled
         }
     }
 
@@ -117,12 +96,11 @@ impl AcpClient {
         taken.collect()
     }
 
-    /// Returns messages that come too late, and drops pending requests.
+    /// Returns messages that come too late.
     pub(super) fn end_turn(&self) {
         for message in std::mem::take(&mut *self.messages.borrow_mut()) {
             self.leave(&message.id);
         }
-        self.waiting.borrow_mut().clear();
     }
 
     /// Answers a message as not injected.

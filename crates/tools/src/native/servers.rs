@@ -5,17 +5,7 @@
 //! names are made valid for models. A server that misbehaves is left out, or its calls fail with an error that the
 //! model reads.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    io,
-    path::Path,
-    process::Stdio,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{collections::BTreeSet, io, path::Path, process::Stdio, sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 use ralph_core::event::{clip, clip_middle};
@@ -23,7 +13,7 @@ use serde_json::{Map, Value, json};
 use tokio::{
     io::AsyncWriteExt,
     process::{ChildStdin, Command},
-    sync::{Mutex as AsyncMutex, oneshot},
+    sync::Mutex,
     time::timeout,
 };
 
@@ -31,7 +21,7 @@ use super::{
     message::ToolDescription,
     tools::{OwnedProcessGroup, ToolOutcome},
 };
-use crate::json_rpc::{self, InputLine, JsonRpcMessage, METHOD_NOT_FOUND};
+use crate::json_rpc::{self, InputLine, JsonRpcMessage, METHOD_NOT_FOUND, Peer, RequestError};
 
 /// The protocol version that is requested. Any other version is accepted, since tools are the same in all of them.
 const VERSION: &str = "2025-11-25";
@@ -206,15 +196,11 @@ fn tool_outcome(result: &Value) -> ToolOutcome {
 
 type McpResult = Result<Value, String>;
 
-/// Pending requests; `None` once there will be no more responses.
-type PendingRequests = Arc<Mutex<Option<HashMap<u64, oneshot::Sender<McpResult>>>>>;
-
 /// A running server. Dropping it ends its process group.
 struct McpProcess {
     _group: OwnedProcessGroup,
-    stdin: Arc<AsyncMutex<ChildStdin>>,
-    waiting: PendingRequests,
-    requests: AtomicU64,
+    stdin: Arc<Mutex<ChildStdin>>,
+    peer: Arc<Peer>,
 }
 
 impl McpProcess {
@@ -227,9 +213,8 @@ impl McpProcess {
         if greeted["protocolVersion"].as_str().is_none() {
             return Err("it names no version of the protocol".to_owned());
         }
-        server
-            .write(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
-            .await?;
+        let initialized = json_rpc::notification("notifications/initialized", &json!({}));
+        server.write(&initialized).await.map_err(|_| GONE.to_owned())?;
         let (mut tools, mut cursor) = (Vec::new(), Value::Null);
         for _ in 0..PAGES {
             let params = match cursor.is_null() {
@@ -281,12 +266,11 @@ impl McpProcess {
         let stdin = child.stdin.take().ok_or("it has no stdin")?;
         let server = Self {
             _group: OwnedProcessGroup::new(child),
-            stdin: Arc::new(AsyncMutex::new(stdin)),
-            waiting: Arc::new(Mutex::new(Some(HashMap::new()))),
-            requests: AtomicU64::new(0),
+            stdin: Arc::new(Mutex::new(stdin)),
+            peer: Arc::default(),
         };
         let mut lines = json_rpc::read(output, LINE_CAP_BYTES).map_err(wrong)?;
-        let (waiting, stdin) = (Arc::clone(&server.waiting), Arc::clone(&server.stdin));
+        let (peer, stdin) = (Arc::clone(&server.peer), Arc::clone(&server.stdin));
         tokio::spawn(async move {
             while let Some(line) = lines.recv().await {
                 let message = match &line {
@@ -294,12 +278,7 @@ impl McpProcess {
                     InputLine::TooLong => None,
                 };
                 match message {
-                    Some(JsonRpcMessage::Response { id, outcome }) => {
-                        let asked = lock(&waiting).as_mut().and_then(|waiting| waiting.remove(&id));
-                        if let Some(asked) = asked {
-                            _ = asked.send(outcome.map_err(|error| refused(&error))); // the request may have timed out
-                        }
-                    }
+                    Some(JsonRpcMessage::Response { id, outcome }) => peer.resolve(id, outcome),
                     // A server without an answer to its request may wait forever.
                     Some(JsonRpcMessage::Request { id, method, .. }) => {
                         let answer = match method.as_str() {
@@ -311,61 +290,49 @@ impl McpProcess {
                     Some(JsonRpcMessage::Notification { .. }) | None => {}
                 }
             }
-            // Dropping the senders fails all pending requests.
-            lock(&waiting).take();
+            peer.end(GONE);
         });
         Ok(server)
     }
 
     /// Sends a request and waits for its response.
     async fn asks(&self, method: &str, params: &Value, patience: Duration) -> McpResult {
-        let id = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
-        let (answer, answered) = oneshot::channel();
-        let gone = || GONE.to_owned();
-        lock(&self.waiting).as_mut().ok_or_else(gone)?.insert(id, answer);
-        self.write(&json_rpc::request(id, method, params)).await?;
-        let answered = timeout(patience, answered).await;
-        if answered.is_err() {
-            if let Some(waiting) = lock(&self.waiting).as_mut() {
-                waiting.remove(&id);
-            }
-            let params = json!({"requestId": id, "reason": "timeout"});
-            let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
-            self.write(&cancel).await?;
-        }
-        match answered {
-            Ok(answered) => answered.map_err(|_| gone())?,
-            Err(_) => Err(format!("the server has not answered within {} s", patience.as_secs())),
-        }
+        let answered = async {
+            let (message, sent) = self.peer.request(method, params)?;
+            self.write(&message).await?;
+            let Ok(answer) = timeout(patience, sent.answer()).await else {
+                let params = json!({"requestId": message["id"], "reason": "timeout"});
+                self.write(&json_rpc::notification("notifications/cancelled", &params))
+                    .await?;
+                return Err(RequestError::Late);
+            };
+            answer
+        };
+        answered.await.map_err(|error| match error {
+            RequestError::Ended(why) => why,
+            RequestError::Refused { message, .. } => format!("the server refused: {}", clip(&message, 1000)),
+            RequestError::Late => format!("the server has not answered within {} s", patience.as_secs()),
+        })
     }
 
     /// Writes a message. A server that does not read is given up, since it would misread everything after half a
     /// message.
-    async fn write(&self, message: &Value) -> Result<(), String> {
+    async fn write(&self, message: &Value) -> Result<(), RequestError> {
         let why = match timeout(READING, write(&self.stdin, message)).await {
             Ok(Ok(())) => return Ok(()),
             // A broken pipe may be noticed before the server's last line was read.
             Ok(Err(_)) => GONE,
             Err(_) => "the server reads no more, and its tools are gone",
         };
-        lock(&self.waiting).take();
-        Err(why.to_owned())
+        self.peer.end(why);
+        Err(RequestError::Ended(why.to_owned()))
     }
 }
 
-async fn write(stdin: &AsyncMutex<ChildStdin>, message: &Value) -> io::Result<()> {
+async fn write(stdin: &Mutex<ChildStdin>, message: &Value) -> io::Result<()> {
     let mut stdin = stdin.lock().await;
     stdin.write_all(format!("{message}\n").as_bytes()).await?;
     stdin.flush().await
-}
-
-fn refused(error: &Value) -> String {
-    let text = error["message"].as_str().unwrap_or("an error without a message");
-    format!("the server refused: {}", clip(text, 1000))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
