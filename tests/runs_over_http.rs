@@ -1,7 +1,7 @@
 //! The output of the commands over HTTP, for the current run and earlier ones.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use eventsource_stream::Event;
+use ralph_state::http_client::SentEvent;
 use serde_json::{Value, json};
 
 use crate::{
@@ -10,8 +10,8 @@ use crate::{
 };
 
 /// The terminal bytes carried by the events.
-fn shown(events: &[Event]) -> String {
-    let data = |event: &Event| {
+fn shown(events: &[SentEvent]) -> String {
+    let data = |event: &SentEvent| {
         let data: Value = serde_json::from_str(&event.data).expect("JSON");
         STANDARD.decode(data["data"].as_str().expect("bytes")).expect("base64")
     };

@@ -3,9 +3,8 @@
 //! Without a run, it waits for one: it may be started before the loop, and it survives a ralph that is killed and
 //! started again.
 
-use std::{io, time::Duration};
+use std::{io, pin::pin, time::Duration};
 
-use eventsource_stream::{Event as Sent, Eventsource};
 use futures_util::StreamExt;
 use ralph_core::{
     event::{Record, RunId},
@@ -13,6 +12,7 @@ use ralph_core::{
 };
 use ralph_state::{
     control::{ControlClient, ControlError, RunStatus},
+    http_client::{SentEvent, events},
     store::{lock, paths::ProjectPaths},
 };
 use ralph_text::{
@@ -125,7 +125,7 @@ async fn follow(
 ) -> Result<WatchEnd, ControlError> {
     let client = ControlClient::for_socket(&paths.socket())?;
     let response = client.open("/events").await?;
-    let mut events = response.bytes_stream().eventsource();
+    let mut events = pin!(events(response.bytes_stream()));
     let mut watched = None;
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -169,7 +169,7 @@ struct WatchedRun {
 /// Applies an event. Returns whether there is something to show.
 ///
 /// Parsed from bytes, as everywhere else: parsing from text would instantiate the same code a second time.
-fn take(watched: &mut Option<WatchedRun>, sent: &Sent) -> bool {
+fn take(watched: &mut Option<WatchedRun>, sent: &SentEvent) -> bool {
     match (sent.event.as_str(), watched) {
         ("snapshot", watched) => {
             let status = serde_json::from_slice::<RunStatus>(sent.data.as_bytes()).ok();

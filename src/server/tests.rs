@@ -1,6 +1,5 @@
-use std::{path::PathBuf, sync::mpsc, thread};
+use std::{path::PathBuf, pin::pin, sync::mpsc, thread};
 
-use eventsource_stream::Eventsource;
 use futures_util::StreamExt;
 use ralph_core::event::{Event, Notice, RunId};
 use ralph_state::{
@@ -9,6 +8,7 @@ use ralph_state::{
         frames::{Frame, Show},
         stream::{Address, FrameReader, StreamPurpose},
     },
+    http_client::events,
     store::{journal::Journal, paths::ProjectPaths},
 };
 use ralph_system::proc::Supervisor;
@@ -108,7 +108,7 @@ async fn every_record_of_a_flood_comes_once_though_the_connection_is_cut_a_hundr
         if cuts == CUTS {
             cut_off.send(()).unwrap();
         }
-        let mut events = response.bytes_stream().eventsource();
+        let mut events = pin!(events(response.bytes_stream()));
         let mut left = varied(&mut state, RECORDS / CUTS);
         let ended = loop {
             let event = tokio::time::timeout(SOON, events.next()).await.expect("events come");

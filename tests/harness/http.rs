@@ -7,8 +7,8 @@ use std::{
     time::Duration,
 };
 
-use eventsource_stream::{Event, Eventsource};
 use futures_util::{Stream, StreamExt};
+use ralph_state::http_client::{SentEvent, events};
 use reqwest::{Method, Response};
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
@@ -133,13 +133,9 @@ impl Http {
     pub fn events(&self, route: &str) -> Events<'_> {
         let response = self.within(SOON, self.sent(Method::GET, route, None));
         assert_eq!(response.status().as_u16(), 200, "{route}");
-        let events = response
-            .bytes_stream()
-            .eventsource()
-            .map(|event| event.map_err(|error| error.to_string()));
         Events {
             http: self,
-            events: Box::new(Box::pin(events)),
+            events: Box::new(Box::pin(events(response.bytes_stream()))),
         }
     }
 }
@@ -147,7 +143,7 @@ impl Http {
 /// A stream of events.
 pub struct Events<'a> {
     http: &'a Http,
-    events: Box<dyn Stream<Item = Result<Event, String>> + Unpin>,
+    events: Box<dyn Stream<Item = Result<SentEvent, String>> + Unpin>,
 }
 
 impl Events<'_> {
@@ -156,7 +152,7 @@ impl Events<'_> {
     /// # Panics
     /// If none arrives, or the stream ends or breaks before.
     #[track_caller]
-    pub fn wait_for(&mut self, wanted: impl Fn(&Event) -> bool) -> Event {
+    pub fn wait_for(&mut self, wanted: impl Fn(&SentEvent) -> bool) -> SentEvent {
         let (http, events) = (self.http, &mut self.events);
         http.within(SOON, async {
             loop {
@@ -170,7 +166,7 @@ impl Events<'_> {
 
     /// All remaining events up to the end of the stream.
     #[track_caller]
-    pub fn rest(self) -> Vec<Event> {
+    pub fn rest(self) -> Vec<SentEvent> {
         let Self { http, events } = self;
         http.within(SOON, events.map(|event| event.expect("a whole event")).collect())
     }

@@ -1,9 +1,13 @@
-//! HTTP clients, with TLS if this build has it (feature `tls`).
+//! HTTP clients, with TLS if this build has it (feature `tls`), and the events that servers send.
 //!
 //! A client with TLS reads the system's certificates when it is made, and fails if the system has no
 //! certificates. Clients for sockets and plain addresses are therefore made without TLS.
 
+mod events;
+
 use reqwest::{Client, ClientBuilder};
+
+pub use events::{EventReader, EventTooLarge, SentEvent, events};
 
 /// Whether this build can reach addresses with https.
 pub const HAS_TLS: bool = cfg!(feature = "tls");

@@ -1,23 +1,16 @@
 //! The stream of events on one connection.
 
-use std::{
-    pin::Pin,
-    sync::Arc,
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::{error::Error, pin::Pin};
 
-use eventsource_stream::{EventStreamError, Eventsource};
 use futures_util::{Stream, StreamExt};
+use ralph_state::http_client::{SentEvent, events};
 use reqwest::Response;
 
 use super::wire::{self, ServerEvent};
 
-/// Most bytes of one event; the parser buffers it up to its end.
-const EVENT_CAP_BYTES: usize = 64 * 1024 * 1024;
-
 /// The events of one connection, in order.
 pub(super) struct Feed {
-    events: Pin<Box<dyn Stream<Item = Result<String, String>> + Send>>,
+    events: Pin<Box<dyn Stream<Item = Result<SentEvent, String>> + Send>>,
 }
 
 impl Feed {
@@ -33,30 +26,10 @@ impl Feed {
     pub(super) fn from_bytes<B, E>(bytes: impl Stream<Item = Result<B, E>> + Send + 'static) -> Self
     where
         B: AsRef<[u8]> + Send + 'static,
-        E: std::error::Error + Send + Sync + 'static,
+        E: Error + Send + 'static,
     {
-        let unfinished = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&unfinished);
-        let bytes = bytes.map(move |chunk| match chunk {
-            Ok(chunk) => {
-                let before = counted.fetch_add(chunk.as_ref().len(), Ordering::Relaxed);
-                match before > EVENT_CAP_BYTES {
-                    true => Err(format!("an event of more than {EVENT_CAP_BYTES} bytes")),
-                    false => Ok(chunk),
-                }
-            }
-            Err(error) => Err(ralph_text::with_causes(&error)),
-        });
-        let events = bytes.eventsource().map(move |event| {
-            unfinished.store(0, Ordering::Relaxed);
-            match event {
-                Ok(event) => Ok(event.data),
-                Err(EventStreamError::Transport(why)) => Err(why),
-                Err(error) => Err(error.to_string()),
-            }
-        });
         Self {
-            events: Box::pin(events),
+            events: Box::pin(events(bytes)),
         }
     }
 
@@ -70,7 +43,7 @@ impl Feed {
     pub(super) async fn next(&mut self) -> Result<(ServerEvent, usize), String> {
         loop {
             let data = match self.events.next().await {
-                Some(data) => data?,
+                Some(event) => event?.data,
                 None => return Err("the connection was closed".to_owned()),
             };
             // Data that is not an event is ignored.

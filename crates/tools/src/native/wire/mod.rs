@@ -6,15 +6,17 @@
 mod anthropic;
 mod chat;
 mod reply;
-mod sse;
 
+use ralph_state::http_client::{EventReader, EventTooLarge};
 use serde_json::Value;
 
 use super::{failure::ApiFailure, message::ModelRequest};
 
 pub(super) use reply::{ARGUMENTS_CAP_BYTES, AnswerPiece, AnswerStop, ModelReply};
 use reply::{PartialReply, broken};
-use sse::Events;
+
+/// Most bytes of one event. Long arguments are spread over many events.
+const EVENT_CAP_BYTES: usize = 8 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wire {
@@ -44,7 +46,7 @@ impl Wire {
     pub(super) fn decoder(self) -> ResponseDecoder {
         ResponseDecoder {
             wire: self,
-            events: Events::default(),
+            events: EventReader::new(EVENT_CAP_BYTES),
             reply: PartialReply::default(),
         }
     }
@@ -54,7 +56,7 @@ impl Wire {
 #[derive(Debug)]
 pub(super) struct ResponseDecoder {
     wire: Wire,
-    events: Events,
+    events: EventReader,
     reply: PartialReply,
 }
 
@@ -65,10 +67,10 @@ impl ResponseDecoder {
     /// An error in the stream, or invalid data.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> Result<Vec<AnswerPiece>, ApiFailure> {
         let events = self.events.feed(bytes);
-        let events = events.map_err(|sse::TooLarge| broken("the server sends an event of more than 8 MiB"))?;
+        let events = events.map_err(|EventTooLarge { .. }| broken("the server sends an event of more than 8 MiB"))?;
         let mut pieces = Vec::new();
         for event in events {
-            self.take(&event, &mut pieces)?;
+            self.take(&event.data, &mut pieces)?;
         }
         Ok(pieces)
     }
@@ -84,7 +86,7 @@ impl ResponseDecoder {
     /// A [`ApiFailure`] if the stream has ended too early.
     pub(super) fn end(mut self) -> Result<ModelReply, ApiFailure> {
         if let Some(event) = self.events.end() {
-            self.take(&event, &mut Vec::new())?;
+            self.take(&event.data, &mut Vec::new())?;
         }
         let PartialReply {
             answer,
