@@ -2,6 +2,8 @@
 //!
 //! The forwarded head is written from the parsed one, so that no server can read it in another way than the proxy did.
 
+use base64::{Engine, engine::general_purpose::STANDARD};
+
 use crate::sandbox::hosts::{address, authority, is_name};
 
 /// A request to a proxy.
@@ -58,7 +60,7 @@ pub(super) fn read(head: &[u8]) -> Option<ProxyRequest> {
 
 /// Returns the credentials that a client sends for a user and a password.
 pub(super) fn credentials(user: &str, password: &str) -> String {
-    format!("Basic {}", base64(format!("{user}:{password}").as_bytes()))
+    format!("Basic {}", STANDARD.encode(format!("{user}:{password}")))
 }
 
 /// Returns the head for the host itself, without headers for the connection to the proxy. The connection is closed
@@ -106,27 +108,6 @@ fn is_token(text: &str) -> bool {
 fn value<'a>(fields: &[(&str, &'a str)], wanted: &str) -> Option<&'a str> {
     let found = fields.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
     found.map(|(_, value)| *value)
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for chunk in bytes.chunks(3) {
-        let bits = chunk
-            .iter()
-            .chain(&[0, 0])
-            .take(3)
-            .fold(0_usize, |bits, byte| bits << 8 | usize::from(*byte));
-        for digit in 0..4 {
-            let is_there = digit <= chunk.len();
-            text.push(if is_there {
-                char::from(DIGITS[bits >> (18 - 6 * digit) & 0x3f])
-            } else {
-                '='
-            });
-        }
-    }
-    text
 }
 
 #[cfg(test)]
