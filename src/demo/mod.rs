@@ -4,7 +4,6 @@
 //! and the environment tell every agent. Its files, commands and commits are real; its words come from a script.
 
 mod checklist;
-mod diff;
 mod recipes;
 mod stage;
 mod worker;

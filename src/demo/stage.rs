@@ -6,9 +6,8 @@ use std::{
     time::Duration,
 };
 
+use similar::{ChangeTag, TextDiff};
 use unicode_width::UnicodeWidthStr;
-
-use super::diff::{self, DiffLine};
 
 /// Unchanged lines shown around a change.
 const CONTEXT_LINES: usize = 2;
@@ -72,25 +71,28 @@ impl<W: Write> DemoStage<W> {
 
     /// Shows the changes of a file. Long unchanged parts are left out.
     pub(super) fn diff(&mut self, before: &str, after: &str) -> io::Result<()> {
-        let changes = diff::lines(before, after);
-        let kept = |at: usize| matches!(changes.get(at), Some(DiffLine::Kept(_)) | None);
-        let near = |at: usize| (at.saturating_sub(CONTEXT_LINES)..=at + CONTEXT_LINES).any(|at| !kept(at));
-        let mut skipped = false;
-        for (at, change) in changes.iter().enumerate() {
-            let (colour, mark, line) = match change {
-                DiffLine::Kept(_) if !near(at) => {
-                    if !std::mem::replace(&mut skipped, true) {
-                        self.note("  ⋮")?;
-                    }
-                    continue;
+        let (old, new): (Vec<_>, Vec<_>) = (before.lines().collect(), after.lines().collect());
+        let diff = TextDiff::from_slices(&old, &new);
+        let mut shown = 0;
+        for group in diff.grouped_ops(CONTEXT_LINES) {
+            for op in group {
+                if op.old_range().start > shown {
+                    self.note("  ⋮")?;
                 }
-                DiffLine::Kept(line) => ("2", ' ', line),
-                DiffLine::Removed(line) => ("31", '-', line),
-                DiffLine::Added(line) => ("32", '+', line),
-            };
-            skipped = false;
-            writeln!(self.out, "  \x1b[{colour}m{mark} {line}\x1b[0m")?;
-            self.pause(DIFF_LINE)?;
+                shown = op.old_range().end;
+                for change in diff.iter_changes(&op) {
+                    let colour = match change.tag() {
+                        ChangeTag::Equal => "2",
+                        ChangeTag::Delete => "31",
+                        ChangeTag::Insert => "32",
+                    };
+                    writeln!(self.out, "  \x1b[{colour}m{} {}\x1b[0m", change.tag(), change.value())?;
+                    self.pause(DIFF_LINE)?;
+                }
+            }
+        }
+        if shown < old.len() {
+            self.note("  ⋮")?;
         }
         Ok(())
     }
