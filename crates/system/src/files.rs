@@ -22,6 +22,7 @@ use nix::fcntl::OFlag;
 pub use ralph_text::Position;
 use tempfile::NamedTempFile;
 use thiserror::Error;
+use walkdir::{DirEntry, WalkDir};
 
 /// Most bytes of a configuration file.
 pub const CONFIG_CAP_BYTES: u64 = 1 << 20;
@@ -36,6 +37,18 @@ pub const PLAN_CAP_BYTES: u64 = 4 << 20;
 const FILES_CAP: usize = 256;
 /// Most entries of a directory that are looked at.
 const ENTRIES_CAP: usize = 4096;
+
+/// Directories with dependencies or build output.
+const MADE: [&str; 8] = [
+    "node_modules",
+    "target",
+    "__pycache__",
+    "dist",
+    "build",
+    "out",
+    "vendor",
+    "venv",
+];
 
 /// How long to wait before a lock is tried again.
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
@@ -333,6 +346,16 @@ fn written_beside(path: &Path, bytes: &[u8], permissions: Permissions) -> io::Re
     // The new name may reach the disk before the content does.
     file.as_file().sync_all()?;
     Ok(file)
+}
+
+/// The entries below `root` except for hidden directories and those with dependencies or build output. Links are not
+/// followed, and unreadable directories are left out.
+pub fn source_entries(root: &Path) -> impl Iterator<Item = DirEntry> {
+    let is_source = |entry: &DirEntry| {
+        let name = entry.file_name().to_string_lossy();
+        entry.depth() == 0 || !entry.file_type().is_dir() || !(name.starts_with('.') || MADE.contains(&&*name))
+    };
+    WalkDir::new(root).into_iter().filter_entry(is_source).flatten()
 }
 
 /// Whether two absolute paths lead to one file.

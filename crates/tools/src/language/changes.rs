@@ -2,10 +2,11 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
+
+use ralph_system::files::source_entries;
 
 use super::{source::Stamp, table::LanguageServer};
 
@@ -14,48 +15,25 @@ const FILES: usize = 20_000;
 const ENTRIES: usize = 200_000;
 const LOOK: Duration = Duration::from_secs(2);
 
-/// Directories with dependencies or build output.
-const LEFT_OUT: [&str; 8] = [
-    "node_modules",
-    "target",
-    "__pycache__",
-    "dist",
-    "build",
-    "out",
-    "vendor",
-    "venv",
-];
-
 /// The files of a workspace that concern its server, with their stamps.
 pub(super) type FileStamps = BTreeMap<PathBuf, Stamp>;
 
 /// Scans `root`.
 pub(super) fn scan(root: &Path, server: &LanguageServer) -> FileStamps {
     let until = Instant::now() + LOOK;
-    let (mut seen, mut entries) = (FileStamps::new(), 0);
-    let mut directories = vec![root.to_owned()];
-    while let Some(directory) = directories.pop() {
-        // The server cannot read an unreadable directory either.
-        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
-            entries += 1;
-            if seen.len() >= FILES || entries >= ENTRIES || Instant::now() > until {
-                return seen;
-            }
-            let (path, name) = (entry.path(), entry.file_name());
-            let name = name.to_string_lossy();
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => {
-                    if !name.starts_with('.') && !LEFT_OUT.contains(&&*name) {
-                        directories.push(path);
-                    }
-                }
-                Ok(_) if server.is_for(&path) || server.roots.iter().any(|root| *root == name) => {
-                    if let Some(stamp) = Stamp::from_path(&path) {
-                        seen.insert(path, stamp);
-                    }
-                }
-                Ok(_) | Err(_) => {}
-            }
+    let mut seen = FileStamps::new();
+    // The server cannot read an unreadable directory either.
+    for entry in source_entries(root).take(ENTRIES) {
+        if seen.len() >= FILES || Instant::now() > until {
+            break;
+        }
+        let marks_root = |name: &String| entry.file_name() == name.as_str();
+        let is_watched = server.is_for(entry.path()) || server.roots.iter().any(marks_root);
+        if is_watched
+            && !entry.file_type().is_dir()
+            && let Some(stamp) = Stamp::from_path(entry.path())
+        {
+            seen.insert(entry.into_path(), stamp);
         }
     }
     seen
@@ -82,6 +60,8 @@ pub(super) fn between(before: &FileStamps, now: &FileStamps) -> Vec<(PathBuf, Fi
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::language::built_in;
 

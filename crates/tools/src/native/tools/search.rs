@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph_system::files::{self, ReadError};
+use ralph_system::files::{self, ReadError, source_entries};
 use regex_lite::{Regex, RegexBuilder};
 
 use super::outcome::{ToolOutcome, display_path};
@@ -28,8 +28,6 @@ const NAMED: usize = 5;
 const LINE_CAP_BYTES: usize = 300;
 /// The time limit of a search.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Directories that are skipped outside of git repositories.
-const MADE: [&str; 6] = ["target", "node_modules", "__pycache__", "dist", "build", "vendor"];
 
 #[derive(Debug)]
 pub(in crate::native) struct GrepSearch {
@@ -227,9 +225,8 @@ fn files_below(place: &Path) -> Result<Vec<PathBuf>, String> {
     let mut files = match git_files(place) {
         Some(files) => files,
         None => {
-            let mut files = Vec::new();
-            walk(place, &mut files, 0);
-            files
+            let files = source_entries(place).filter(|entry| entry.file_type().is_file());
+            files.take(FILES_CAP).map(|entry| entry.into_path()).collect()
         }
     };
     files.sort();
@@ -266,25 +263,6 @@ fn git_files(place: &Path) -> Option<Vec<PathBuf>> {
         .map(|name| place.join(String::from_utf8_lossy(name).as_ref()));
     // Deleted files are still in the index.
     Some(paths.filter(|path| path.is_file()).collect())
-}
-
-fn walk(directory: &Path, files: &mut Vec<PathBuf>, depth: u32) {
-    let Ok(entries) = fs::read_dir(directory) else { return };
-    for entry in entries.flatten() {
-        if files.len() >= FILES_CAP || depth > 64 {
-            return;
-        }
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        // Links are not followed, since they may form cycles.
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() && !name.starts_with('.') && !MADE.contains(&&*name) => {
-                walk(&entry.path(), files, depth + 1);
-            }
-            Ok(kind) if kind.is_file() => files.push(entry.path()),
-            _ => {}
-        }
-    }
 }
 
 #[cfg(test)]
