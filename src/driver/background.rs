@@ -16,9 +16,9 @@ use ralph_core::{
 use ralph_state::store::task_output::TaskOutput;
 use ralph_system::{
     diagnostics::inherited,
-    proc::{Child, ChildEnd, OutputSink, StopSpeed},
+    proc::{Child, ChildEnd, Printed, StopSpeed, collector},
 };
-use ralph_text::{KeptEscapes, PlainText, with_causes};
+use ralph_text::with_causes;
 use tokio::{
     sync::{mpsc, oneshot, watch},
     task::{JoinSet, spawn_blocking},
@@ -128,20 +128,24 @@ async fn attend(
 ) -> BackgroundResult {
     let started = Instant::now();
     let printed = Arc::new(Mutex::new(TaskOutputSummary::default()));
-    let (sender, mut ended) = oneshot::channel();
-    let cap_bytes = u64::from(task.limits.output_mib) << 20;
-    let collector = TaskOutputCollector {
-        plain: PlainText::new(KeptEscapes::Nothing),
-        output: TaskOutput::new(task.output, cap_bytes),
-        printed: Arc::clone(&printed),
-        sender: Some(sender),
-    };
+    let mut output = TaskOutput::new(task.output, u64::from(task.limits.output_mib) << 20);
+    let collected = Arc::clone(&printed);
+    let (sink, mut ended) = collector(move |piece| {
+        let mut printed = collected.lock().unwrap_or_else(PoisonError::into_inner);
+        match piece {
+            Printed::Terminal(bytes) | Printed::Stdout(bytes) => {
+                output.write(bytes);
+                printed.bytes += bytes.len() as u64;
+            }
+            Printed::Line(line) => printed.line(line),
+        }
+    });
     let time = task.limits.timeout_ms.map(Duration::from_millis);
     let launch = launch(&task.command, &task.context);
     debug!(number = task.number, "background task started");
     // Starting forks and writes files: not on the loop's thread.
     let supervisor = task.context.supervisor;
-    let spawn = inherited(move || supervisor.spawn(launch, Box::new(collector)));
+    let spawn = inherited(move || supervisor.spawn(launch, sink));
     let end = match spawn_blocking(spawn).await {
         Ok(Ok(child)) => {
             let progress = report(task.number, &printed, inputs);
@@ -257,37 +261,6 @@ impl TaskOutputSummary {
     fn tail(&self) -> String {
         let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
         lines.join("\n")
-    }
-}
-
-/// Collects output on the child's reader thread, and reports the child's end.
-struct TaskOutputCollector {
-    plain: PlainText,
-    output: TaskOutput,
-    printed: Arc<Mutex<TaskOutputSummary>>,
-    sender: Option<oneshot::Sender<ChildEnd>>,
-}
-
-impl OutputSink for TaskOutputCollector {
-    fn terminal(&mut self, bytes: &[u8]) {
-        self.output.write(bytes);
-        let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
-        printed.bytes += bytes.len() as u64;
-        self.plain.feed(bytes, |line| printed.line(line));
-    }
-
-    fn stdout(&mut self, bytes: &[u8]) {
-        self.terminal(bytes);
-    }
-
-    fn ended(&mut self, end: ChildEnd) {
-        {
-            let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
-            self.plain.finish(|line| printed.line(line));
-        }
-        if let Some(sender) = self.sender.take() {
-            _ = sender.send(end); // the run was given up
-        }
     }
 }
 

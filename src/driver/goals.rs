@@ -14,12 +14,12 @@ use ralph_gate::runner::{OutputReader, Runners, TestReport, read_report};
 use ralph_system::{
     diagnostics::inherited,
     files::read_bytes,
-    proc::{ChildEnd, Ladder, Launch, OutputSink, Size, Stdin, StdoutMode, StopSignal, StopSpeed, Supervisor},
+    proc::{ChildEnd, Ladder, Launch, Printed, Size, Stdin, StdoutMode, StopSignal, StopSpeed, Supervisor, collector},
     tree_copy::TreeCopy,
 };
-use ralph_text::{KeptEscapes, PlainText, with_causes};
+use ralph_text::with_causes;
 use tokio::{
-    sync::{Mutex, OwnedMutexGuard, mpsc, oneshot},
+    sync::{Mutex, OwnedMutexGuard, mpsc},
     task::{JoinHandle, JoinSet, spawn_blocking},
 };
 use tracing::debug;
@@ -181,14 +181,14 @@ async fn run_in(goal: Goal, context: Arc<ExecutionContext>, turn: GoalTurn) -> C
     let started = Instant::now();
     let reader = context.runners.reader(&goal.command);
     let printed = Arc::new(StdMutex::new(GoalOutput::read_by(reader, context.kept_bytes)));
-    let (sender, mut ended) = oneshot::channel();
-    let collector = GoalOutputCollector {
-        plain: PlainText::new(KeptEscapes::Nothing),
-        printed: Arc::clone(&printed),
-        sender: Some(sender),
-        _turn: turn,
-        _copy: context.copy.clone(),
-    };
+    let (held, collected) = ((turn, context.copy.clone()), Arc::clone(&printed));
+    let (sink, mut ended) = collector(move |output| {
+        // The turn and the copy are kept until the process has ended, even if its end is no longer awaited.
+        let _ = &held;
+        if let Printed::Line(line) = output {
+            collected.lock().unwrap_or_else(PoisonError::into_inner).line(line);
+        }
+    });
     let launch = launch(&goal.command, &context);
     let workspace = goal.workspace.clone();
     // Starting looks at directories, forks and writes files: not on the loop's thread.
@@ -200,7 +200,7 @@ async fn run_in(goal: Goal, context: Arc<ExecutionContext>, turn: GoalTurn) -> C
         if let Some(stale) = stale {
             remove_stale(&stale)?;
         }
-        let child = context.supervisor.spawn(Launch { cwd, ..launch }, Box::new(collector));
+        let child = context.supervisor.spawn(Launch { cwd, ..launch }, sink);
         child.map_err(|error| with_causes(&error))
     };
     debug!(goal = goal.name, "goal started");
@@ -486,37 +486,6 @@ fn last_number(line: &str) -> Option<f64> {
     line.split(|c| !digits(c))
         .rev()
         .find_map(|word| word.trim_end_matches(['.', '-']).parse().ok())
-}
-
-/// Collects output on the child's reader thread, and reports the child's end.
-struct GoalOutputCollector {
-    plain: PlainText,
-    printed: Arc<StdMutex<GoalOutput>>,
-    sender: Option<oneshot::Sender<ChildEnd>>,
-    // Dropped when the process has ended, even if its end is no longer awaited.
-    _turn: GoalTurn,
-    _copy: Option<Arc<TreeCopy>>,
-}
-
-impl OutputSink for GoalOutputCollector {
-    fn terminal(&mut self, bytes: &[u8]) {
-        let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
-        self.plain.feed(bytes, |line| printed.line(line));
-    }
-
-    fn stdout(&mut self, bytes: &[u8]) {
-        self.terminal(bytes);
-    }
-
-    fn ended(&mut self, end: ChildEnd) {
-        {
-            let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
-            self.plain.finish(|line| printed.line(line));
-        }
-        if let Some(sender) = self.sender.take() {
-            _ = sender.send(end); // the run was given up
-        }
-    }
 }
 
 #[cfg(test)]

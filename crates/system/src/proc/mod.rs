@@ -10,6 +10,7 @@
 //! sub-reapers: there, a process escapes if it leaves its parents, its session and its environment behind.
 
 mod child;
+mod collector;
 #[cfg(target_os = "linux")]
 mod confine;
 mod detached;
@@ -47,6 +48,7 @@ use linux as system;
 use portable as system;
 
 pub use child::{Child, InputRefused};
+pub use collector::{Printed, collector};
 pub use detached::{DetachedLoop, LoopStart, Starter, replace_process, signal_loop};
 pub use helper::LockedFile;
 pub use launch::{

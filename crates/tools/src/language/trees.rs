@@ -3,18 +3,18 @@
 use std::{
     collections::BTreeMap,
     path::PathBuf,
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
 use ralph_core::event::Exit;
 use ralph_system::{
     diagnostics::inherited,
-    proc::{ChildEnd, OutputSink, StopSpeed},
+    proc::{ChildEnd, Printed, StopSpeed, collector},
 };
-use ralph_text::{KeptEscapes, PlainText, with_causes};
+use ralph_text::with_causes;
 use serde_json::Value;
-use tokio::{sync::oneshot, task::spawn_blocking, time::timeout_at};
+use tokio::{task::spawn_blocking, time::timeout_at};
 
 use super::{
     answers::bounded,
@@ -127,14 +127,14 @@ async fn run(
         })
     });
     args.push(path.await?.to_string_lossy().into_owned());
-    let printed = printed(home, args, until).await?;
+    let (printed, end) = printed(home, args, until).await?;
     let matches = printed
         .stdout
         .split(|byte| *byte == b'\n')
         .filter_map(|line| read(home, line));
     let matches: Vec<SyntaxMatch> = matches.take(MATCHES).collect();
     let is_cut = printed.stdout.len() >= OUTPUT_BYTES;
-    match (&printed.end, matches.is_empty()) {
+    match (&end, matches.is_empty()) {
         // Edits are made at all places or at none.
         _ if is_cut && rewrite.is_some() => Err(QueryError::TooManyMatches),
         // As with grep, exit code 1 means no match. Code 0 without a match comes with a warning about the pattern.
@@ -143,9 +143,7 @@ async fn run(
         }
         (ChildEnd::Exited(Exit::Code { code: 0 | 1 }), _) => Ok(matches),
         (_, false) if is_cut => Ok(matches),
-        (_, _) => Err(refused(
-            printed.complaint().unwrap_or_else(|| format!("{:?}", printed.end)),
-        )),
+        (_, _) => Err(refused(printed.complaint().unwrap_or_else(|| format!("{end:?}")))),
     }
 }
 
@@ -176,13 +174,27 @@ fn read(home: &Home, line: &[u8]) -> Option<SyntaxMatch> {
     })
 }
 
+#[derive(Default)]
 struct AstGrepOutput {
     stdout: Vec<u8>,
     stderr: String,
-    end: ChildEnd,
 }
 
 impl AstGrepOutput {
+    fn take(&mut self, printed: Printed<'_>) {
+        match printed {
+            Printed::Stdout(bytes) => {
+                let room = OUTPUT_BYTES.saturating_sub(self.stdout.len());
+                self.stdout.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            }
+            Printed::Line(line) if self.stderr.len() < STDERR_BYTES => {
+                self.stderr.push_str(line);
+                self.stderr.push('\n');
+            }
+            Printed::Line(_) | Printed::Terminal(_) => {}
+        }
+    }
+
     /// The program's error message.
     fn complaint(&self) -> Option<String> {
         // Earlier lines concern its installation.
@@ -202,24 +214,22 @@ impl AstGrepOutput {
     }
 }
 
-async fn printed(home: &Home, args: Vec<String>, until: Instant) -> Result<AstGrepOutput, QueryError> {
+async fn printed(home: &Home, args: Vec<String>, until: Instant) -> Result<(AstGrepOutput, ChildEnd), QueryError> {
     let not_started = |why: String| QueryError::NotStarted {
         server: AST_GREP.to_owned(),
         why,
     };
-    let (told, ended) = oneshot::channel();
-    let collector = AstGrepCollector {
-        stdout: Vec::new(),
-        stderr: String::new(),
-        plain: PlainText::new(KeptEscapes::Nothing),
-        told: Some(told),
-    };
+    let output = Arc::new(Mutex::new(AstGrepOutput::default()));
+    let collected = Arc::clone(&output);
+    let (sink, ended) = collector(move |printed| {
+        collected.lock().unwrap_or_else(PoisonError::into_inner).take(printed);
+    });
     let home = home.clone();
     let starting = inherited(move || {
         let program = which::which_in(AST_GREP, std::env::var_os("PATH"), &home.project);
         let program = program.map_err(|_| format!("`{AST_GREP}` is not on PATH"))?;
         let launch = home.launch(program, &args, GRACE);
-        let child = home.supervisor.spawn(launch, Box::new(collector));
+        let child = home.supervisor.spawn(launch, sink);
         child.map(Arc::new).map_err(|error| with_causes(&error))
     });
     let child = spawn_blocking(starting)
@@ -227,7 +237,10 @@ async fn printed(home: &Home, args: Vec<String>, until: Instant) -> Result<AstGr
         .map_err(|error| not_started(error.to_string()))?;
     let child = child.map_err(not_started)?;
     match timeout_at(until.into(), ended).await {
-        Ok(Ok(printed)) => Ok(printed),
+        Ok(Ok(end)) => Ok((
+            std::mem::take(&mut *output.lock().unwrap_or_else(PoisonError::into_inner)),
+            end,
+        )),
         Ok(Err(_)) => Err(QueryError::Closed),
         Err(_) => {
             child.stop(StopSpeed::Immediate);
@@ -238,43 +251,6 @@ async fn printed(home: &Home, args: Vec<String>, until: Instant) -> Result<AstGr
                 },
                 after_ms: 0,
             })
-        }
-    }
-}
-
-struct AstGrepCollector {
-    stdout: Vec<u8>,
-    stderr: String,
-    plain: PlainText,
-    told: Option<oneshot::Sender<AstGrepOutput>>,
-}
-
-impl OutputSink for AstGrepCollector {
-    fn terminal(&mut self, bytes: &[u8]) {
-        let stderr = &mut self.stderr;
-        self.plain.feed(bytes, |line| {
-            if stderr.len() < STDERR_BYTES {
-                stderr.push_str(line);
-                stderr.push('\n');
-            }
-        });
-    }
-
-    fn stdout(&mut self, bytes: &[u8]) {
-        let room = OUTPUT_BYTES.saturating_sub(self.stdout.len());
-        self.stdout.extend_from_slice(&bytes[..bytes.len().min(room)]);
-    }
-
-    fn ended(&mut self, end: ChildEnd) {
-        let stderr = &mut self.stderr;
-        self.plain.finish(|line| stderr.push_str(line));
-        if let Some(told) = self.told.take() {
-            let printed = AstGrepOutput {
-                stdout: std::mem::take(&mut self.stdout),
-                stderr: std::mem::take(&mut self.stderr),
-                end,
-            };
-            _ = told.send(printed); // the receiver may have been dropped
         }
     }
 }
