@@ -73,7 +73,7 @@ impl LineSplitter {
     }
 }
 
-/// Parses JSON objects, one per line, from a stream that may contain other text.
+/// Parses JSON objects, one per line, from a stream that may contain other text, which is reported.
 #[derive(Debug, Default)]
 pub(crate) struct JsonLineParser {
     lines: LineSplitter,
@@ -81,37 +81,37 @@ pub(crate) struct JsonLineParser {
 }
 
 impl JsonLineParser {
-    pub(crate) fn feed(
+    pub(crate) fn feed<S: AsMut<Vec<AgentSignal>>>(
         &mut self,
         bytes: &[u8],
-        out: &mut Vec<AgentSignal>,
-        mut each: impl FnMut(Map<String, Value>, &mut Vec<AgentSignal>),
+        out: &mut S,
+        mut each: impl FnMut(Map<String, Value>, &mut S),
     ) {
         let Self { lines, unknown } = self;
         lines.feed(bytes, |line| take(line, unknown, out, &mut each));
     }
 
-    pub(crate) fn finish(
+    pub(crate) fn finish<S: AsMut<Vec<AgentSignal>>>(
         &mut self,
-        out: &mut Vec<AgentSignal>,
-        mut each: impl FnMut(Map<String, Value>, &mut Vec<AgentSignal>),
+        out: &mut S,
+        mut each: impl FnMut(Map<String, Value>, &mut S),
     ) {
         let Self { lines, unknown } = self;
         lines.finish(|line| take(line, unknown, out, &mut each));
     }
 }
 
-fn take(
+fn take<S: AsMut<Vec<AgentSignal>>>(
     line: SplitLine<'_>,
     unknown: &mut UnknownReports,
-    out: &mut Vec<AgentSignal>,
-    each: &mut impl FnMut(Map<String, Value>, &mut Vec<AgentSignal>),
+    out: &mut S,
+    each: &mut impl FnMut(Map<String, Value>, &mut S),
 ) {
     let bytes = match line {
         SplitLine::Whole(bytes) => bytes,
         SplitLine::Oversized { bytes } => {
             let text = format!("a line of {bytes} bytes was dropped: longer than {LINE_CAP_BYTES}");
-            return unknown.report("oversized line", || text, out);
+            return unknown.report("oversized line", || text, out.as_mut());
         }
     };
     let text = String::from_utf8_lossy(bytes);
@@ -122,7 +122,7 @@ fn take(
     }
     match serde_json::from_str(text) {
         Ok(Value::Object(object)) => each(object, out),
-        Ok(_) | Err(_) => unknown.report("not an object", || format!("not an event: {text}"), out),
+        Ok(_) | Err(_) => unknown.report("not an object", || format!("not an event: {text}"), out.as_mut()),
     }
 }
 

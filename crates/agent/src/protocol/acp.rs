@@ -101,12 +101,9 @@ impl Protocol for AcpLive {
 
     fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, exchange: &mut Exchange) {
         let Self { objects, conversation } = self;
-        let mut signals = std::mem::take(&mut exchange.signals);
-        objects.feed(bytes, &mut signals, |object, out| {
-            conversation.take(object, clock, exchange, out);
+        objects.feed(bytes, exchange, |object, exchange| {
+            conversation.take(object, clock, exchange);
         });
-        signals.append(&mut exchange.signals);
-        exchange.signals = signals;
     }
 
     fn command(&mut self, command: SessionCommand, exchange: &mut Exchange) {
@@ -122,38 +119,29 @@ impl Protocol for AcpLive {
 
     fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, exchange: &mut Exchange) {
         let Self { objects, conversation } = self;
-        let mut signals = std::mem::take(&mut exchange.signals);
-        objects.finish(&mut signals, |object, out| {
-            conversation.take(object, clock, exchange, out);
+        objects.finish(exchange, |object, exchange| {
+            conversation.take(object, clock, exchange);
         });
         if conversation.stage != AcpStage::Closed {
             conversation.stage = AcpStage::Closed;
-            let message = conversation.updates.end(&Value::Null, &mut signals);
-            without_verdict(finish, message, clock, &mut signals);
+            let message = conversation.updates.end(&Value::Null, &mut exchange.signals);
+            without_verdict(finish, message, clock, &mut exchange.signals);
         }
-        signals.append(&mut exchange.signals);
-        exchange.signals = signals;
     }
 }
 
 impl AcpConversation {
-    fn take(
-        &mut self,
-        object: Map<String, Value>,
-        clock: &ZonedClock,
-        exchange: &mut Exchange,
-        out: &mut Vec<AgentSignal>,
-    ) {
+    fn take(&mut self, object: Map<String, Value>, clock: &ZonedClock, exchange: &mut Exchange) {
         match JsonRpcMessage::from_object(object) {
             Some(JsonRpcMessage::Request { id, method, params }) if method == "session/request_permission" => {
-                self.asked(id, &params, clock, exchange, out);
+                self.asked(id, &params, clock, exchange);
             }
             // A form for the user. No tested agent sends one, and none should, since clients that show forms announce
             // that. After a decline the turn continues.
             Some(JsonRpcMessage::Request { id, method, .. }) if method == "elicitation/create" => {
                 exchange.write(&json_rpc::result(&id, &json!({"action": "decline"})));
                 let text = || "the agent has a form for its user, which was declined".to_owned();
-                self.unknown.report(&method, text, out);
+                self.unknown.report(&method, text, &mut exchange.signals);
             }
             Some(JsonRpcMessage::Request { id, method, .. }) => {
                 exchange.write(&json_rpc::refusal(
@@ -164,51 +152,46 @@ impl AcpConversation {
                 // opencode also writes files this way, even though the client declares no such capability.
                 if !method.starts_with("fs/") && !method.starts_with("terminal/") {
                     let text = || format!("the agent asks for {method}, which is not known");
-                    self.unknown.report(&method, text, out);
+                    self.unknown.report(&method, text, &mut exchange.signals);
                 }
             }
-            Some(JsonRpcMessage::Notification { method, params }) => {
-                self.notified(&method, &params, clock, exchange, out)
-            }
+            Some(JsonRpcMessage::Notification { method, params }) => self.notified(&method, &params, clock, exchange),
             Some(JsonRpcMessage::Response { id, outcome }) => {
                 if let Some(sent) = self.sent.remove(&id) {
-                    self.answered(sent, outcome, clock, exchange, out);
+                    self.answered(sent, outcome, clock, exchange);
                 }
             }
-            None => self
-                .unknown
-                .report("no message", || "a line is no message of ACP".to_owned(), out),
+            None => self.unknown.report(
+                "no message",
+                || "a line is no message of ACP".to_owned(),
+                &mut exchange.signals,
+            ),
         }
     }
 
-    fn notified(
-        &mut self,
-        method: &str,
-        params: &Value,
-        clock: &ZonedClock,
-        exchange: &mut Exchange,
-        out: &mut Vec<AgentSignal>,
-    ) {
+    fn notified(&mut self, method: &str, params: &Value, clock: &ZonedClock, exchange: &mut Exchange) {
         match (method, self.stage) {
             // Updates before the prompt are the history of a loaded session.
             ("session/update", AcpStage::Opening) => self.updates.take_before(&params["update"]),
             ("session/update", AcpStage::Working) if text(params, "/sessionId") == self.session => {
                 let update = &params["update"];
-                self.updates.take(update, clock, out);
+                self.updates.take(update, clock, &mut exchange.signals);
                 if matches!(text(update, "/status"), "completed" | "failed") {
                     let ended = self.asks.take_for_call(text(update, "/toolCallId"));
-                    out.extend(ended.into_iter().map(|id| AgentSignal::PermissionWithdrawn { id }));
+                    exchange
+                        .signals
+                        .extend(ended.into_iter().map(|id| AgentSignal::PermissionWithdrawn { id }));
                     self.send_due_denials(exchange);
                 }
                 if let Some(tool) = self.updates.tools.unasked_use(self.opening.asks) {
-                    self.fail(used_without_asking("the agent", &tool), exchange, out);
+                    self.fail(used_without_asking("the agent", &tool), exchange);
                 }
             }
             ("session/update", AcpStage::Working | AcpStage::Closed) => {}
             ("$/cancel_request", _) => {
                 let id = asks::name(&params["requestId"]);
                 if self.asks.take(&id).is_some() {
-                    out.push(AgentSignal::PermissionWithdrawn { id });
+                    exchange.signals.push(AgentSignal::PermissionWithdrawn { id });
                     self.send_due_denials(exchange);
                 }
             }
@@ -216,7 +199,7 @@ impl AcpConversation {
             (other, _) if !other.starts_with("session/") => {}
             (other, _) => {
                 let text = || format!("the agent tells {other}, which is not known");
-                self.unknown.report(other, text, out);
+                self.unknown.report(other, text, &mut exchange.signals);
             }
         }
     }
@@ -227,59 +210,54 @@ impl AcpConversation {
         outcome: Result<Value, Value>,
         clock: &ZonedClock,
         exchange: &mut Exchange,
-        out: &mut Vec<AgentSignal>,
     ) {
         match (sent, outcome) {
-            (SentRequest::Initialize, Ok(result)) => self.initialized(&result, exchange, out),
-            (SentRequest::Session, Ok(result)) => self.opened(&result, exchange, out),
+            (SentRequest::Initialize, Ok(result)) => self.initialized(&result, exchange),
+            (SentRequest::Session, Ok(result)) => self.opened(&result, exchange),
             (SentRequest::Model | SentRequest::Mode { .. }, Ok(_)) | (SentRequest::Mode { wanted: false }, Err(_)) => {
                 self.prompt(exchange)
             }
-            (SentRequest::Prompt, Ok(result)) => self.stopped(result, exchange, out),
+            (SentRequest::Prompt, Ok(result)) => self.stopped(result, exchange),
             (SentRequest::Message { id, is_prompt: true }, Ok(result)) => {
-                answer_message(id, text(&result, "/stopReason") != "cancelled", out);
-                self.stopped(result, exchange, out);
+                exchange.answer_message(id, text(&result, "/stopReason") != "cancelled");
+                self.stopped(result, exchange);
             }
             (SentRequest::Message { id, is_prompt: false }, Ok(result)) => {
                 // A turn that the agent begins for the message would end with the program.
-                answer_message(id, text(&result, "/outcome") == "injected", out);
+                exchange.answer_message(id, text(&result, "/outcome") == "injected");
             }
             (SentRequest::Message { id, is_prompt }, Err(_)) => {
-                answer_message(id, false, out);
+                exchange.answer_message(id, false);
                 // A refused message does not change how the turn ended.
                 if let Some(result) = self.result.take().filter(|_| is_prompt) {
-                    self.stopped(result, exchange, out);
+                    self.stopped(result, exchange);
                 }
             }
             (SentRequest::Session, Err(error)) if self.opening.resume.is_some() => {
                 let problem = or_else(failure::problem_from_error(&error, clock), ProblemKind::SessionLost);
-                self.fail(problem, exchange, out);
+                self.fail(problem, exchange);
             }
             (SentRequest::Model, Err(error)) => {
                 let problem = or_else(failure::problem_from_error(&error, clock), ProblemKind::ModelUnknown);
-                self.fail(problem, exchange, out);
+                self.fail(problem, exchange);
             }
             (SentRequest::Mode { wanted: true }, Err(error)) => {
                 let problem = or_else(failure::problem_from_error(&error, clock), ProblemKind::Usage);
-                self.fail(problem, exchange, out);
+                self.fail(problem, exchange);
             }
             // Some agents report the usage of the turn with the error.
             (SentRequest::Initialize | SentRequest::Session | SentRequest::Prompt, Err(error)) => {
-                self.close(
-                    &error["data"],
-                    Some(failure::problem_from_error(&error, clock)),
-                    exchange,
-                    out,
-                );
+                let problem = failure::problem_from_error(&error, clock);
+                self.close(&error["data"], Some(problem), exchange);
             }
         }
     }
 
-    fn initialized(&mut self, result: &Value, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+    fn initialized(&mut self, result: &Value, exchange: &mut Exchange) {
         let version = &result["protocolVersion"];
         if version.as_u64() != Some(VERSION) {
             let text = format!("the agent speaks version {version} of ACP, and ralph version {VERSION}");
-            return self.fail(Problem::said(ProblemKind::Usage, text), exchange, out);
+            return self.fail(Problem::said(ProblemKind::Usage, text), exchange);
         }
         self.is_steerable = ["/_meta", "/agentCapabilities/_meta"]
             .iter()
@@ -297,7 +275,7 @@ impl AcpConversation {
             "session/load"
         } else {
             let text = "the agent cannot continue a session".to_owned();
-            return self.fail(Problem::said(ProblemKind::SessionLost, text), exchange, out);
+            return self.fail(Problem::said(ProblemKind::SessionLost, text), exchange);
         };
         let params = json!({"sessionId": session, "cwd": cwd, "mcpServers": servers});
         self.session = session;
@@ -305,7 +283,7 @@ impl AcpConversation {
     }
 
     /// Configures the opened session, then sends the prompt.
-    fn opened(&mut self, result: &Value, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+    fn opened(&mut self, result: &Value, exchange: &mut Exchange) {
         let named = text(result, "/sessionId");
         if !named.is_empty() {
             named.clone_into(&mut self.session);
@@ -316,14 +294,14 @@ impl AcpConversation {
             |option| text(option, "/currentValue"),
         );
         let current = Some(current.to_owned()).filter(|current| !current.is_empty());
-        out.push(AgentSignal::Opened {
+        exchange.signals.push(AgentSignal::Opened {
             session: Some(SessionId(self.session.clone())),
             model: self.opening.model.clone().or(current),
         });
         if let Some(model) = self.opening.model.clone() {
             if models.is_none() && result["models"].is_null() {
                 let text = "the agent takes no model over ACP".to_owned();
-                return self.fail(Problem::said(ProblemKind::Usage, text), exchange, out);
+                return self.fail(Problem::said(ProblemKind::Usage, text), exchange);
             }
             self.set(
                 SentRequest::Model,
@@ -345,7 +323,7 @@ impl AcpConversation {
             (Some(agent), _) if offered.contains(&agent.as_str()) => (true, Some(agent.clone())),
             (Some(agent), _) => {
                 let text = format!("the agent has no mode `{agent}`; it has: {}", offered.join(", "));
-                return self.fail(Problem::said(ProblemKind::Usage, text), exchange, out);
+                return self.fail(Problem::said(ProblemKind::Usage, text), exchange);
             }
             (None, Some(mode)) if self.opening.asks.is_empty() => (false, Some((*mode).to_owned())),
             (None, _) => (false, None),
@@ -397,13 +375,13 @@ impl AcpConversation {
     }
 
     /// Takes the answer to a prompt; the turn is over if it was the last.
-    fn stopped(&mut self, result: Value, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+    fn stopped(&mut self, result: Value, exchange: &mut Exchange) {
         if self.waits_for_prompts() {
             self.result = Some(result);
             return;
         }
         let problem = failure::problem_from_stop(text(&result, "/stopReason"));
-        self.close(&result, problem, exchange, out);
+        self.close(&result, problem, exchange);
     }
 
     fn waits_for_prompts(&self) -> bool {
@@ -412,37 +390,34 @@ impl AcpConversation {
         self.sent.values().any(is_prompt)
     }
 
-    fn fail(&mut self, problem: Problem, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
-        self.close(&Value::Null, Some(problem), exchange, out);
+    fn fail(&mut self, problem: Problem, exchange: &mut Exchange) {
+        self.close(&Value::Null, Some(problem), exchange);
     }
 
-    fn close(&mut self, result: &Value, problem: Option<Problem>, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+    fn close(&mut self, result: &Value, problem: Option<Problem>, exchange: &mut Exchange) {
         if std::mem::replace(&mut self.stage, AcpStage::Closed) == AcpStage::Closed {
             return;
         }
         for (id, _) in std::mem::take(&mut self.early) {
-            answer_message(Some(id), false, out);
+            exchange.answer_message(id, false);
         }
-        let message = self.updates.end(result, out);
+        let message = self.updates.end(result, &mut exchange.signals);
         let ok = problem.is_none();
-        out.extend(problem.map(|problem| AgentSignal::Problem { problem }));
-        out.push(AgentSignal::TurnEnded { ok, message });
+        exchange
+            .signals
+            .extend(problem.map(|problem| AgentSignal::Problem { problem }));
+        exchange.signals.push(AgentSignal::TurnEnded { ok, message });
         exchange.close = true;
     }
 
-    fn asked(
-        &mut self,
-        id: Value,
-        params: &Value,
-        clock: &ZonedClock,
-        exchange: &mut Exchange,
-        out: &mut Vec<AgentSignal>,
-    ) {
+    fn asked(&mut self, id: Value, params: &Value, clock: &ZonedClock, exchange: &mut Exchange) {
         let name = asks::name(&id);
         let ask = AcpAsk::from_params(id, params);
         let tool = self.updates.tools.ask(&params["toolCall"]);
         if self.opening.asks.is_empty() {
-            self.updates.tools.start(&ask.call, Some(clock.now_ms), out);
+            self.updates
+                .tools
+                .start(&ask.call, Some(clock.now_ms), &mut exchange.signals);
             return exchange.write(&json_rpc::result(&ask.id, &ask.allowed()));
         }
         if !self.asks.keep(&name, &ask) {
@@ -450,7 +425,7 @@ impl AcpConversation {
             let denied = ask.answered(&PermissionAnswer::Deny { message });
             return exchange.write(&json_rpc::result(&ask.id, &denied));
         }
-        out.push(AgentSignal::PermissionRequested {
+        exchange.signals.push(AgentSignal::PermissionRequested {
             request: Box::new(asks::request(name, &ask, &tool)),
         });
     }
@@ -483,7 +458,7 @@ impl AcpConversation {
         match self.stage {
             AcpStage::Opening => self.early.push((id, text)),
             AcpStage::Working => self.say(Some(id), &text, exchange),
-            AcpStage::Closed => answer_message(Some(id), false, &mut exchange.signals),
+            AcpStage::Closed => exchange.answer_message(id, false),
         }
     }
 
@@ -496,7 +471,7 @@ impl AcpConversation {
                 params["_meta"] = json!({"steering": {"idleBehavior": "promptRequired"}});
                 ("_session/steering", false)
             }
-            Steering::Protocol | Steering::Never => return answer_message(id, false, &mut exchange.signals),
+            Steering::Protocol | Steering::Never => return exchange.answer_message(id, false),
         };
         self.request(SentRequest::Message { id, is_prompt }, method, &params, exchange);
     }
@@ -510,10 +485,6 @@ impl AcpConversation {
         exchange.write(&json_rpc::request(self.requests, method, params));
         self.sent.insert(self.requests, sent);
     }
-}
-
-fn answer_message(id: Option<SteeringId>, taken: bool, out: &mut Vec<AgentSignal>) {
-    out.extend(id.map(|id| AgentSignal::MessageAnswered { id, taken, text: None }));
 }
 
 /// The session's configuration option with this category.

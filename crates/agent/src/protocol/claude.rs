@@ -84,11 +84,9 @@ impl Protocol for ClaudeLive {
 
     fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, exchange: &mut Exchange) {
         let Self { objects, conversation } = self;
-        let mut signals = std::mem::take(&mut exchange.signals);
-        objects.feed(bytes, &mut signals, |event, out| {
-            conversation.take(&Value::Object(event), clock, exchange, out);
+        objects.feed(bytes, exchange, |event, exchange| {
+            conversation.take(&Value::Object(event), clock, exchange);
         });
-        exchange.signals = signals;
     }
 
     fn command(&mut self, command: SessionCommand, exchange: &mut Exchange) {
@@ -101,49 +99,43 @@ impl Protocol for ClaudeLive {
 
     fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, exchange: &mut Exchange) {
         let Self { objects, conversation } = self;
-        let mut signals = std::mem::take(&mut exchange.signals);
-        objects.finish(&mut signals, |event, out| {
-            conversation.take(&Value::Object(event), clock, exchange, out);
+        objects.finish(exchange, |event, exchange| {
+            conversation.take(&Value::Object(event), clock, exchange);
         });
-        conversation.turn.finish(finish, clock, &mut signals);
-        exchange.signals = signals;
+        conversation.turn.finish(finish, clock, &mut exchange.signals);
     }
 }
 
 impl ClaudeConversation {
-    fn take(&mut self, event: &Value, clock: &ZonedClock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+    fn take(&mut self, event: &Value, clock: &ZonedClock, exchange: &mut Exchange) {
         let kind = event.get("type").and_then(Value::as_str);
         match kind {
             // The process is being ended. Requests that are not answered wait until then.
             Some("control_request" | "result") if self.stuck => {}
-            Some("control_request") => self.asked(event, exchange, out),
+            Some("control_request") => self.asked(event, exchange),
             Some("control_cancel_request") => {
                 let id = AskId(name(event, "/request_id"));
                 if self.pending.remove(&id).is_some() {
-                    out.push(AgentSignal::PermissionWithdrawn { id });
+                    exchange.signals.push(AgentSignal::PermissionWithdrawn { id });
                 }
             }
             // Responses to ralph's own requests, and repetitions of ralph's answers.
             Some("control_response") => {}
             Some("user") if event.get("isReplay") == Some(&Value::Bool(true)) => {
                 if let Some(Some(id)) = self.sent.remove(&name(event, "/uuid")) {
-                    out.push(AgentSignal::MessageAnswered {
-                        id,
-                        taken: true,
-                        text: None,
-                    });
+                    exchange.answer_message(id, true);
                 }
             }
-            Some("result") => self.result(event, clock, exchange, out),
+            Some("result") => self.result(event, clock, exchange),
             _ => {
-                let told = out.len();
-                self.turn.take(event, clock, out);
-                let unasked: Vec<Problem> = out[told..]
+                let told = exchange.signals.len();
+                self.turn.take(event, clock, &mut exchange.signals);
+                let unasked: Vec<Problem> = exchange.signals[told..]
                     .iter()
                     .filter_map(|signal| self.unasked_use(signal))
                     .collect();
                 if let Some(problem) = unasked.into_iter().next() {
-                    self.fail(problem, out);
+                    self.fail(problem, &mut exchange.signals);
                 }
             }
         }
@@ -175,7 +167,7 @@ impl ClaudeConversation {
         self.closed = true;
     }
 
-    fn result(&mut self, event: &Value, clock: &ZonedClock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+    fn result(&mut self, event: &Value, clock: &ZonedClock, exchange: &mut Exchange) {
         let failed = event.get("is_error").and_then(Value::as_bool) != Some(false);
         let waiting = self.sent.values().any(Option::is_some);
         if waiting && !failed && !self.closed {
@@ -183,7 +175,7 @@ impl ClaudeConversation {
             self.turn.passes(event);
             return;
         }
-        self.turn.take(event, clock, out);
+        self.turn.take(event, clock, &mut exchange.signals);
         self.stuck = waiting;
         self.closed = true;
         // Closing the input would allow pending requests.
@@ -195,7 +187,7 @@ impl ClaudeConversation {
         exchange.close = true;
     }
 
-    fn asked(&mut self, event: &Value, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+    fn asked(&mut self, event: &Value, exchange: &mut Exchange) {
         let id = AskId(name(event, "/request_id"));
         let request = &event["request"];
         let (asked, tool, input, call) = match request["subtype"].as_str() {
@@ -220,8 +212,11 @@ impl ClaudeConversation {
                 let refusal =
                     json!({"subtype": "error", "request_id": id.0, "error": format!("{what} is not supported")});
                 exchange.write(&json!({"type": "control_response", "response": refusal}));
-                self.unknown
-                    .report(&what, || format!("claude asks for {what}, which is not known"), out);
+                self.unknown.report(
+                    &what,
+                    || format!("claude asks for {what}, which is not known"),
+                    &mut exchange.signals,
+                );
                 return;
             }
         };
@@ -251,7 +246,7 @@ impl ClaudeConversation {
             let message = "too many requests wait for an answer".to_owned();
             return self.answer(&id, &PermissionAnswer::Deny { message }, exchange);
         }
-        out.push(AgentSignal::PermissionRequested {
+        exchange.signals.push(AgentSignal::PermissionRequested {
             request: Box::new(request),
         });
     }
@@ -259,11 +254,7 @@ impl ClaudeConversation {
     fn command(&mut self, command: SessionCommand, exchange: &mut Exchange) {
         match command {
             SessionCommand::Steer { id, .. } if self.closed => {
-                exchange.signals.push(AgentSignal::MessageAnswered {
-                    id,
-                    taken: false,
-                    text: None,
-                });
+                exchange.answer_message(id, false);
             }
             SessionCommand::Steer { id, text } => self.say(Some(id), &text, exchange),
             SessionCommand::Answer { id, answer } => self.answer(&id, &answer, exchange),

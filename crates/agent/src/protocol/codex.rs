@@ -10,6 +10,7 @@
 //! background.
 
 use ralph_core::event::{AgentSignal, AskId, PermissionAnswer, Problem, ProblemKind, SessionId, ToolKind, Usage};
+use ralph_tools::json_rpc::METHOD_NOT_FOUND;
 use serde_json::{Value, json};
 
 use super::{
@@ -22,9 +23,6 @@ use crate::dialect::{
     CodexTurn, Finish, JsonLineParser, UNEXPLAINED_BY_CODEX, UnknownReports, ZonedClock, attempts, classify, one_line,
     repeated,
 };
-
-/// The JSON-RPC error code for an unknown method.
-const METHOD_NOT_FOUND: i32 = -32601;
 
 #[derive(Debug, Default)]
 pub(super) struct CodexLive {
@@ -64,22 +62,16 @@ impl Protocol for CodexLive {
 
     fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, exchange: &mut Exchange) {
         let Self { objects, conversation } = self;
-        let mut signals = std::mem::take(&mut exchange.signals);
-        objects.feed(bytes, &mut signals, |message, out| {
-            conversation.take(&Value::Object(message), clock, exchange, out);
+        objects.feed(bytes, exchange, |message, exchange| {
+            conversation.take(&Value::Object(message), clock, exchange);
         });
-        exchange.signals = signals;
     }
 
     fn command(&mut self, command: SessionCommand, exchange: &mut Exchange) {
         let conversation = &mut self.conversation;
         match command {
             SessionCommand::Steer { id, .. } if conversation.closed => {
-                exchange.signals.push(AgentSignal::MessageAnswered {
-                    id,
-                    taken: false,
-                    text: None,
-                });
+                exchange.answer_message(id, false);
             }
             SessionCommand::Steer { id, text } => {
                 conversation.steering.add(id, text);
@@ -91,35 +83,35 @@ impl Protocol for CodexLive {
 
     fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, exchange: &mut Exchange) {
         let Self { objects, conversation } = self;
-        let mut signals = std::mem::take(&mut exchange.signals);
-        objects.finish(&mut signals, |message, out| {
-            conversation.take(&Value::Object(message), clock, exchange, out);
+        objects.finish(exchange, |message, exchange| {
+            conversation.take(&Value::Object(message), clock, exchange);
         });
-        conversation.steering.give_up(&mut signals);
+        conversation.steering.give_up(exchange);
         match conversation.error.take() {
-            Some(problem) => conversation.turn.fail_with(problem, &mut signals),
-            None => conversation.turn.finish(finish, clock, &mut signals),
+            Some(problem) => conversation.turn.fail_with(problem, &mut exchange.signals),
+            None => conversation.turn.finish(finish, clock, &mut exchange.signals),
         }
-        exchange.signals = signals;
     }
 }
 
 impl CodexConversation {
-    fn take(&mut self, message: &Value, clock: &ZonedClock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+    fn take(&mut self, message: &Value, clock: &ZonedClock, exchange: &mut Exchange) {
         if self.closed {
             return;
         }
         let params = &message["params"];
         match (message["method"].as_str(), message.get("id")) {
-            (Some(method), Some(id)) => self.asked(method, id, params, exchange, out),
-            (Some(method), None) if self.is_ours(params) => self.notified(method, params, clock, exchange, out),
+            (Some(method), Some(id)) => self.asked(method, id, params, exchange),
+            (Some(method), None) if self.is_ours(params) => self.notified(method, params, clock, exchange),
             // Events of threads of sub-agents, which request permission here as well.
             (Some("item/started"), None) => self.asks.item_started(&params["item"]),
             (Some(_), None) => {}
-            (None, Some(id)) => self.answered(id.as_str().unwrap_or_default(), message, clock, exchange, out),
-            (None, None) => self
-                .unknown
-                .report("neither", || format!("unknown message {message}"), out),
+            (None, Some(id)) => self.answered(id.as_str().unwrap_or_default(), message, clock, exchange),
+            (None, None) => self.unknown.report(
+                "neither",
+                || format!("unknown message {message}"),
+                &mut exchange.signals,
+            ),
         }
     }
 
@@ -131,24 +123,17 @@ impl CodexConversation {
     }
 
     /// Takes the response to a request of ralph.
-    fn answered(
-        &mut self,
-        id: &str,
-        message: &Value,
-        clock: &ZonedClock,
-        exchange: &mut Exchange,
-        out: &mut Vec<AgentSignal>,
-    ) {
+    fn answered(&mut self, id: &str, message: &Value, clock: &ZonedClock, exchange: &mut Exchange) {
         let refused = message.get("error").is_some();
         if id.starts_with("steer/") {
             if refused {
-                self.steering.refused(id, out);
+                self.steering.refused(id, exchange);
             }
             return;
         }
         if refused {
             let problem = classify(message["error"]["message"].as_str().unwrap_or_default(), clock);
-            return self.close(Some(problem), exchange, out);
+            return self.close(Some(problem), exchange);
         }
         let result = &message["result"];
         match id {
@@ -164,7 +149,7 @@ impl CodexConversation {
                 }
             }
             "config" => self.open_thread(&result["config"]["mcp_servers"], exchange),
-            "thread" => self.thread_opened(result, exchange, out),
+            "thread" => self.thread_opened(result, exchange),
             "turn" => self.turn_began(&result["turn"], exchange),
             _ => {}
         }
@@ -210,9 +195,9 @@ impl CodexConversation {
         exchange.write(&json!({"id": "thread", "method": method, "params": params}));
     }
 
-    fn thread_opened(&mut self, result: &Value, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+    fn thread_opened(&mut self, result: &Value, exchange: &mut Exchange) {
         let thread = result["thread"]["id"].as_str().unwrap_or_default().to_owned();
-        out.push(AgentSignal::Opened {
+        exchange.signals.push(AgentSignal::Opened {
             session: Some(SessionId(thread.clone())),
             model: result["model"].as_str().map(str::to_owned),
         });
@@ -236,67 +221,60 @@ impl CodexConversation {
         }
     }
 
-    fn notified(
-        &mut self,
-        method: &str,
-        params: &Value,
-        clock: &ZonedClock,
-        exchange: &mut Exchange,
-        out: &mut Vec<AgentSignal>,
-    ) {
+    fn notified(&mut self, method: &str, params: &Value, clock: &ZonedClock, exchange: &mut Exchange) {
         let text = |field: &str| params[field].as_str().unwrap_or_default().to_owned();
         match method {
             "turn/started" => self.turn_began(&params["turn"], exchange),
-            "turn/completed" => self.completed(&params["turn"], clock, exchange, out),
-            "item/started" => self.item_started(&params["item"], clock, out),
-            "item/completed" => self.item_completed(&params["item"], clock, exchange, out),
-            "item/agentMessage/delta" => out.push(AgentSignal::TextDelta { text: text("delta") }),
+            "turn/completed" => self.completed(&params["turn"], clock, exchange),
+            "item/started" => self.item_started(&params["item"], clock, exchange),
+            "item/completed" => self.item_completed(&params["item"], clock, exchange),
+            "item/agentMessage/delta" => exchange.signals.push(AgentSignal::TextDelta { text: text("delta") }),
             "item/reasoning/summaryTextDelta" | "item/reasoning/textDelta" => {
-                out.push(AgentSignal::ThoughtDelta { text: text("delta") });
+                exchange.signals.push(AgentSignal::ThoughtDelta { text: text("delta") });
             }
             // The parts of a thought are separate lines of the whole thought.
             "item/reasoning/summaryPartAdded" if params["summaryIndex"].as_u64() > Some(0) => {
-                out.push(AgentSignal::ThoughtDelta { text: "\n".to_owned() });
+                exchange
+                    .signals
+                    .push(AgentSignal::ThoughtDelta { text: "\n".to_owned() });
             }
-            "item/commandExecution/outputDelta" => out.push(AgentSignal::ToolOutput {
+            "item/commandExecution/outputDelta" => exchange.signals.push(AgentSignal::ToolOutput {
                 call: text("itemId"),
                 text: text("delta"),
             }),
-            "turn/plan/updated" => self.turn.plan_updated(&params["plan"], out),
-            "thread/tokenUsage/updated" => self.usage(params, out),
+            "turn/plan/updated" => self.turn.plan_updated(&params["plan"], &mut exchange.signals),
+            "thread/tokenUsage/updated" => self.usage(params, &mut exchange.signals),
             "account/rateLimits/updated" => self.limits.update(&params["rateLimits"]),
-            "error" => self.failed(params, clock, out),
-            "warning" | "guardianWarning" => out.push(AgentSignal::Unknown {
+            "error" => self.failed(params, clock, &mut exchange.signals),
+            "warning" | "guardianWarning" => exchange.signals.push(AgentSignal::Unknown {
                 text: format!("warning: {}", one_line(&text("message"))),
             }),
-            "serverRequest/resolved" => self.asks.resolved(&params["requestId"], out),
+            "serverRequest/resolved" => self.asks.resolved(&params["requestId"], &mut exchange.signals),
             other if is_beside_the_turn(other) => {}
-            other => self
-                .unknown
-                .report(other, || format!("unknown event {other} {params}"), out),
+            other => self.unknown.report(
+                other,
+                || format!("unknown event {other} {params}"),
+                &mut exchange.signals,
+            ),
         }
     }
 
-    fn item_started(&mut self, item: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+    fn item_started(&mut self, item: &Value, clock: &ZonedClock, exchange: &mut Exchange) {
         self.asks.item_started(item);
         match item["type"].as_str() {
-            Some("userMessage") => self.steering.taken(item["clientId"].as_str().unwrap_or_default(), out),
+            Some("userMessage") => self
+                .steering
+                .taken(item["clientId"].as_str().unwrap_or_default(), exchange),
             Some("fileChange") => {}
-            _ => self.item("item.started", item, clock, out),
+            _ => self.item("item.started", item, clock, &mut exchange.signals),
         }
     }
 
-    fn item_completed(
-        &mut self,
-        item: &Value,
-        clock: &ZonedClock,
-        exchange: &mut Exchange,
-        out: &mut Vec<AgentSignal>,
-    ) {
+    fn item_completed(&mut self, item: &Value, clock: &ZonedClock, exchange: &mut Exchange) {
         let unasked = self.asks.item_completed(item, self.opening.asks);
-        self.item("item.completed", item, clock, out);
+        self.item("item.completed", item, clock, &mut exchange.signals);
         if unasked.is_some() {
-            self.close(unasked, exchange, out);
+            self.close(unasked, exchange);
         }
     }
 
@@ -341,7 +319,7 @@ impl CodexConversation {
         });
     }
 
-    fn completed(&mut self, turn: &Value, clock: &ZonedClock, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+    fn completed(&mut self, turn: &Value, clock: &ZonedClock, exchange: &mut Exchange) {
         let other = |ours: &String| turn["id"].as_str() != Some(ours);
         if self.turn_id.as_ref().is_some_and(other) {
             return;
@@ -350,7 +328,7 @@ impl CodexConversation {
         let problem = match turn["status"].as_str() {
             Some("completed") => {
                 // The turn went on after that error, so the error did not end it.
-                out.extend(reported.map(|error| AgentSignal::Unknown {
+                exchange.signals.extend(reported.map(|error| AgentSignal::Unknown {
                     text: format!("warning: {}", error.text),
                 }));
                 None
@@ -364,33 +342,33 @@ impl CodexConversation {
                 Some(Problem::said(ProblemKind::Other, why))
             }),
         };
-        self.close(problem, exchange, out);
+        self.close(problem, exchange);
     }
 
     /// Reports the verdict on the turn, and closes codex's input so that it ends.
-    fn close(&mut self, problem: Option<Problem>, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
+    fn close(&mut self, problem: Option<Problem>, exchange: &mut Exchange) {
         self.closed = true;
         exchange.close = true;
-        self.steering.give_up(out);
+        self.steering.give_up(exchange);
         match problem {
-            None => self.turn.end(true, out),
-            Some(problem) => self.turn.fail_with(problem, out),
+            None => self.turn.end(true, &mut exchange.signals),
+            Some(problem) => self.turn.fail_with(problem, &mut exchange.signals),
         }
     }
 
     /// Answers a request of codex.
-    fn asked(&mut self, method: &str, id: &Value, params: &Value, exchange: &mut Exchange, out: &mut Vec<AgentSignal>) {
-        if self.asks.asked(method, id, params, exchange, out).is_err() {
+    fn asked(&mut self, method: &str, id: &Value, params: &Value, exchange: &mut Exchange) {
+        if self.asks.asked(method, id, params, exchange).is_err() {
             // A form of an MCP server for the user: after a decline, the server's tool continues.
             if method == "mcpServer/elicitation/request" {
                 exchange.write(&json!({"id": id, "result": {"action": "decline"}}));
                 let text = || "an MCP server has a form for the user, which was declined".to_owned();
-                return self.unknown.report(method, text, out);
+                return self.unknown.report(method, text, &mut exchange.signals);
             }
             let error = json!({"code": METHOD_NOT_FOUND, "message": format!("{method} is not supported")});
             exchange.write(&json!({"id": id, "error": error}));
             let text = || format!("codex asks for {method}, which is not known");
-            self.unknown.report(method, text, out);
+            self.unknown.report(method, text, &mut exchange.signals);
         }
     }
 

@@ -95,7 +95,6 @@ impl CodexAsks {
         id: &Value,
         params: &Value,
         exchange: &mut Exchange,
-        out: &mut Vec<AgentSignal>,
     ) -> Result<(), ()> {
         let ask = ask_id(id);
         let (form, request) = match method {
@@ -125,7 +124,7 @@ impl CodexAsks {
             form,
         };
         self.pending.insert(request.id.clone(), pending);
-        out.push(AgentSignal::PermissionRequested {
+        exchange.signals.push(AgentSignal::PermissionRequested {
             request: Box::new(request),
         });
         Ok(())

@@ -1,6 +1,6 @@
 //! Messages for the running turn of codex. The outcome of each is reported exactly once.
 
-use ralph_core::event::{AgentSignal, SteeringId};
+use ralph_core::event::SteeringId;
 use serde_json::json;
 
 use super::Exchange;
@@ -52,32 +52,27 @@ impl SteeringQueue {
     }
 
     /// Reports the message with id `name` as delivered.
-    pub(super) fn taken(&mut self, name: &str, out: &mut Vec<AgentSignal>) {
+    pub(super) fn taken(&mut self, name: &str, exchange: &mut Exchange) {
         let Self { seed, waiting, .. } = self;
-        let sent = |line: u64| name_of(seed, line) == name;
-        settle(waiting, sent, true, out);
+        settle(waiting, |line| name_of(seed, line) == name, true, exchange);
     }
 
     /// Reports a message as not delivered because codex refused `request`: the turn has ended, or accepts no messages.
-    pub(super) fn refused(&mut self, request: &str, out: &mut Vec<AgentSignal>) {
-        settle(&mut self.waiting, |line| request_of(line) == request, false, out);
+    pub(super) fn refused(&mut self, request: &str, exchange: &mut Exchange) {
+        settle(&mut self.waiting, |line| request_of(line) == request, false, exchange);
     }
 
     /// Reports all remaining messages as not delivered.
-    pub(super) fn give_up(&mut self, out: &mut Vec<AgentSignal>) {
-        let left = self.waiting.drain(..);
-        out.extend(left.map(|WaitingMessage { id, .. }| AgentSignal::MessageAnswered {
-            id,
-            taken: false,
-            text: None,
-        }));
+    pub(super) fn give_up(&mut self, exchange: &mut Exchange) {
+        for message in self.waiting.drain(..) {
+            exchange.answer_message(message.id, false);
+        }
     }
 }
 
-fn settle(waiting: &mut Vec<WaitingMessage>, is_it: impl Fn(u64) -> bool, taken: bool, out: &mut Vec<AgentSignal>) {
+fn settle(waiting: &mut Vec<WaitingMessage>, is_it: impl Fn(u64) -> bool, taken: bool, exchange: &mut Exchange) {
     if let Some(at) = waiting.iter().position(|message| message.line.is_some_and(&is_it)) {
-        let WaitingMessage { id, .. } = waiting.remove(at);
-        out.push(AgentSignal::MessageAnswered { id, taken, text: None });
+        exchange.answer_message(waiting.remove(at).id, taken);
     }
 }
 

@@ -14,7 +14,7 @@ mod seam;
 #[cfg(test)]
 mod testing;
 
-use ralph_core::event::{AgentSignal, ToolKinds};
+use ralph_core::event::ToolKinds;
 use ralph_text::one_line;
 use serde_json::Value;
 
@@ -158,11 +158,7 @@ impl Protocol for OneWay {
     fn command(&mut self, command: SessionCommand, exchange: &mut Exchange) {
         match command {
             SessionCommand::Steer { id, .. } => {
-                exchange.signals.push(AgentSignal::MessageAnswered {
-                    id,
-                    taken: false,
-                    text: None,
-                });
+                exchange.answer_message(id, false);
             }
             // A one-way agent asks nothing.
             SessionCommand::Answer { .. } => {}

@@ -89,6 +89,20 @@ impl Exchange {
         self.input.extend_from_slice(message.to_string().as_bytes());
         self.input.push(b'\n');
     }
+
+    /// Reports whether the agent has taken a message for the running turn. A message of ralph itself has no id.
+    pub(super) fn answer_message(&mut self, id: impl Into<Option<SteeringId>>, taken: bool) {
+        let answered = id
+            .into()
+            .map(|id| AgentSignal::MessageAnswered { id, taken, text: None });
+        self.signals.extend(answered);
+    }
+}
+
+impl AsMut<Vec<AgentSignal>> for Exchange {
+    fn as_mut(&mut self) -> &mut Vec<AgentSignal> {
+        &mut self.signals
+    }
 }
 
 /// One session's conversation with its agent.
