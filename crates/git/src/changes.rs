@@ -1,26 +1,17 @@
-//! Counts the changes between checkpoints; each pair of trees is compared once.
+//! Counts the changes between checkpoints.
 
-use std::{
-    sync::{Mutex, PoisonError, mpsc},
-    thread,
-};
+use std::thread;
 
 use ralph_core::event::{Changes, Checkpoint};
 
-use super::{
-    CountedChanges, GitError, Repository,
-    counts::{CommitCount, DiffCounts, LineCounts, Point, find_commits},
-    scoped_task::ScopedTask,
-    without_git,
-};
+use super::{CountedChanges, GitError, Repository, scoped_task::ScopedTask};
 
-/// Sends the name of the current tree to the thread that counts lines.
-pub(super) struct CurrentTreeSender(mpsc::Sender<String>);
-
-impl CurrentTreeSender {
-    pub(super) fn send(self, tree: &str) {
-        _ = self.0.send(tree.to_owned()); // if no thread was started, the tree is received later
-    }
+/// The files and lines that differ between two trees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct LineCounts {
+    from: String,
+    to: String,
+    changes: Changes,
 }
 
 impl Repository {
@@ -32,123 +23,44 @@ impl Repository {
     /// # Errors
     /// [`GitError::Refused`] when a checkpoint is gone.
     pub fn changes(&self, from: &Checkpoint, to: &Checkpoint) -> Result<Changes, GitError> {
-        let (since, to) = ([Point::from_checkpoint(from)], Point::from_checkpoint(to));
-        let make = |now: CurrentTreeSender| {
-            now.send(to.tree);
-            Ok((to.tree.to_owned(), ()))
-        };
-        let counts = &mut DiffCounts::default();
-        let ((), counted) = self.count_in_parallel(counts, &since, to.head, make)?;
-        counted.map(|changes| changes.into_iter().next().unwrap_or_default())
+        let counted = self.count_changes(&[from], &to.tree, to.head.as_deref())?;
+        Ok(counted.into_iter().next().unwrap_or_default())
     }
 
-    /// Runs `make`, which determines the current tree, and counts the changes since some points in parallel.
+    /// Counts the changes from each of several checkpoints to a tree and a HEAD.
     ///
     /// # Errors
-    /// The outer error is that of `make`; the inner one is as for [`Repository::changes`].
-    pub(super) fn count_in_parallel<T>(
-        &self,
-        counts: &mut DiffCounts,
-        since: &[Point],
-        head: Option<&str>,
-        make: impl FnOnce(CurrentTreeSender) -> Result<(String, T), GitError>,
-    ) -> Result<(T, CountedChanges), GitError> {
-        let (sender, tree) = mpsc::channel::<String>();
-        let tree = Mutex::new(tree);
-        let count_commits = || self.count_commits(&counts.commits, since, head);
-        let count_lines = || match tree.lock().unwrap_or_else(PoisonError::into_inner).recv() {
-            Ok(tree) => self.count_lines(counts, since, &tree),
-            Err(_) => Ok(Vec::new()), // `make` failed
+    /// As [`Repository::changes`].
+    pub(super) fn count_changes(&self, since: &[&Checkpoint], tree: &str, head: Option<&str>) -> CountedChanges {
+        let count_commits = || {
+            let commits = since.iter().map(|from| self.count_commits(from.head.as_deref(), head));
+            commits.collect::<Result<Vec<u32>, _>>()
         };
-        let ((tree, made), lines, commits) = thread::scope(|threads| {
+        let (lines, commits) = thread::scope(|threads| {
             let commits = ScopedTask::start(threads, &count_commits);
-            let lines = ScopedTask::start(threads, &count_lines);
-            let made = make(CurrentTreeSender(sender))?;
-            Ok((made, lines.result(), commits.result()))
-        })?;
-        let counted = lines.and_then(|lines| {
-            counts.lines.extend(lines);
-            counts.commits = commits?;
-            since
-                .iter()
-                .map(|from| counts.changes(*from, Point { tree: &tree, head }))
-                .collect()
+            (self.count_lines(since, tree), commits.result())
         });
-        counts.keep(&tree, head);
-        Ok((made, counted))
+        let each = lines?.into_iter().zip(commits?);
+        Ok(each.map(|(lines, commits)| Changes { commits, ..lines }).collect())
     }
 
-    /// Adds the commit counts since some points to the known ones.
-    fn count_commits(
-        &self,
-        known: &[CommitCount],
-        since: &[Point],
-        head: Option<&str>,
-    ) -> Result<Vec<CommitCount>, GitError> {
-        let mut known = known.to_vec();
-        // An orphan branch has no HEAD commit, so there can be no new commits.
-        let Some(head) = head else { return Ok(known) };
-        for from in since.iter().filter(|from| from.head != Some(head)) {
-            let commits = match find_commits(&known, from.head, head) {
-                Some(commits) => commits,
-                None => self.commits(from.head, head)?,
-            };
-            if !known.contains(&commits) {
-                known.push(commits);
-            }
-        }
-        Ok(known)
-    }
-
-    fn commits(&self, from: Option<&str>, to: &str) -> Result<CommitCount, GitError> {
-        if let Some(count) = from.and_then(|from| self.loose()?.commits_between(from, to)) {
-            return Ok(CommitCount {
-                from: from.map(str::to_owned),
-                to: to.to_owned(),
-                count,
-                is_onward: true,
-            });
-        }
-        let git = self.git().args(["rev-list", "--count"]);
-        let git = match from {
-            Some(from) => git.args(["--left-right".to_owned(), format!("{from}...{to}")]),
-            None => git.args([to]),
+    /// Counts the commits that `to` reaches and `from` does not. An orphan branch has no commit.
+    fn count_commits(&self, from: Option<&str>, to: Option<&str>) -> Result<u32, GitError> {
+        let Some(to) = to.filter(|_| from != to) else {
+            return Ok(0);
         };
-        let output = git.run()?;
-        let line = output.line()?;
-        let (lost, count) = line.split_once('\t').unwrap_or(("0", &line));
-        Ok(CommitCount {
-            from: from.map(str::to_owned),
-            to: to.to_owned(),
-            count: count.parse().map_err(|_| output.unexpected())?,
-            is_onward: lost == "0",
-        })
+        let range = from.map_or_else(|| to.to_owned(), |from| format!("{from}..{to}"));
+        let output = self.git().args(["rev-list", "--count", &range]).run()?;
+        output.line()?.parse().map_err(|_| output.unexpected())
     }
 
-    /// Compares the trees of some points with `tree`, except those that were compared before.
-    fn count_lines(&self, counts: &DiffCounts, since: &[Point], tree: &str) -> Result<Vec<LineCounts>, GitError> {
-        let (mut all, mut pairs) = (Vec::new(), String::new());
-        for from in since.iter().filter(|from| counts.lines(from.tree, tree).is_none()) {
-            let counted = self
-                .loose()
-                .and_then(|loose| without_git::changes(loose, &self.layout, from.tree, tree));
-            match counted {
-                Some(changes) => all.push(LineCounts {
-                    from: from.tree.to_owned(),
-                    to: tree.to_owned(),
-                    changes,
-                }),
-                None => pairs.extend([from.tree, " ", tree, "\n"]),
-            }
+    /// Counts the differences between the trees of some checkpoints and `tree`.
+    fn count_lines(&self, since: &[&Checkpoint], tree: &str) -> Result<Vec<Changes>, GitError> {
+        let differing = since.iter().filter(|from| from.tree != tree);
+        let pairs: String = differing.map(|from| format!("{} {tree}\n", from.tree)).collect();
+        if pairs.is_empty() {
+            return Ok(vec![Changes::default(); since.len()]);
         }
-        if !pairs.is_empty() {
-            all.extend(self.count_lines_by_git(pairs)?);
-        }
-        Ok(all)
-    }
-
-    /// Has git compare pairs of trees; each line of `pairs` has two names.
-    fn count_lines_by_git(&self, pairs: String) -> Result<Vec<LineCounts>, GitError> {
         let args = [
             "diff-tree",
             "--stdin",
@@ -160,7 +72,18 @@ impl Repository {
             "--no-textconv",
         ];
         let output = self.git().args(args).input(pairs.into_bytes()).run()?;
-        read_lines(&output.stdout).ok_or_else(|| output.unexpected())
+        let counted = read_lines(&output.stdout).ok_or_else(|| output.unexpected())?;
+        let changes_from = |from: &&Checkpoint| {
+            if from.tree == tree {
+                return Ok(Changes::default());
+            }
+            let lines = counted.iter().find(|lines| lines.from == from.tree && lines.to == tree);
+            lines.map(|lines| lines.changes).ok_or_else(|| GitError::Refused {
+                command: format!("git diff-tree {} {tree}", from.tree),
+                said: "one of them cannot be read".to_owned(),
+            })
+        };
+        since.iter().map(changes_from).collect()
     }
 }
 

@@ -9,14 +9,8 @@ use std::{
 use ralph_core::event::{Checkpoint, RunId};
 
 use super::{
-    CountedChanges, GitError, Moment, NewCheckpoint, Repository,
-    counts::{DiffCounts, Point},
-    index::IndexUpdate,
-    known_settings::KnownSettings,
-    loose::LooseObjects,
-    process::Git,
+    CountedChanges, GitError, Moment, NewCheckpoint, Repository, process::Git, scoped_task::ScopedTask,
     state::RepositoryState,
-    table::IndexTable,
 };
 
 /// The author and committer of checkpoints.
@@ -31,6 +25,15 @@ const ATTEMPTS: u32 = 3;
 pub(super) struct CheckpointName<'a> {
     pub(super) reference: &'a str,
     pub(super) message: &'a str,
+}
+
+/// The present files, as ralph's index has them.
+#[derive(Debug)]
+pub(super) struct RecordedFiles {
+    head: Option<String>,
+    /// Whether ralph's index may differ from the previous checkpoint.
+    is_changed: bool,
+    notices: Vec<String>,
 }
 
 impl Repository {
@@ -76,13 +79,7 @@ impl Repository {
             state.add_notice(format!("No checkpoint {moment} iteration {n}: {error}."));
             return;
         }
-        if self
-            .loose()
-            .is_some_and(|loose| loose.set_reference(&name, &checkpoint.commit))
-        {
-            return;
-        }
-        let git = self.git_set_reference(&name, &checkpoint.commit);
+        let git = self.set_reference(&name, &checkpoint.commit);
         // If no thread can be started, the checkpoint keeps only its first name.
         state.naming = thread::Builder::new().spawn(move || git.run().map(drop)).ok();
     }
@@ -103,10 +100,7 @@ impl Repository {
                 taken = taken.and_then(|taken| self.kept_whole(&mut state, name, taken));
             }
             if taken.is_err() {
-                // A process that was killed may have left a lock; the next checkpoint starts from the user's index.
-                state.origin = None;
-                state.forget();
-                _ = self.forget_index(); // the earlier error says more
+                self.start_over(&mut state);
             }
             let is_spoilt = may_be_collected && matches!(taken, Err(GitError::Refused { .. }));
             if !is_spoilt || attempts == ATTEMPTS {
@@ -145,107 +139,100 @@ impl Repository {
     ) -> Result<(NewCheckpoint, CountedChanges), GitError> {
         state.finish_naming();
         self.verify(state)?;
-        let copied = self.follow_index(state, IndexUpdate::Changed)?;
-        let found = match self.find_without_git(state) {
-            Some(found) => found,
-            None => self.find_by_git(state, copied)?,
-        };
-        let last = state.last.take().filter(|_| found.unchanged);
-        let table = &mut state.table;
-        let (checkpoint, counted) = self.keep(&mut state.counts, table, last, found.head, name, since)?;
-        if let Some((ignored, rules)) = found.ignoring {
-            state.table = self.read_table(ignored, rules, &checkpoint.tree);
-        }
+        let files = self.record_files(state)?;
+        let (checkpoint, counted) = self.keep(state.last.take(), &files, name, since)?;
         state.latest_reference = Some((name.reference.to_owned(), checkpoint.commit.clone()));
         state.last = Some(checkpoint.clone());
         let pending = mem::take(&mut state.pending_notices);
-        let notices = found.notices.into_iter().chain(pending);
+        let notices = files.notices.into_iter().chain(pending);
         let notices = notices
             .filter(|notice| state.announced.insert(notice.clone()))
             .collect();
         Ok((NewCheckpoint { checkpoint, notices }, counted))
     }
 
+    /// Brings ralph's index to the state of the present files.
+    pub(super) fn record_files(&self, state: &mut RepositoryState) -> Result<RecordedFiles, GitError> {
+        let mut is_changed = self.follow_index(state)?;
+        let (mut status, mut warnings) = self.scan()?;
+        if status.changes_ignoring() && self.drop_ignored(state)? {
+            is_changed = true;
+            (status, warnings) = self.scan()?;
+        }
+        let head = status.head.take();
+        let mut work = self.sort(status, state.origin.as_ref());
+        is_changed |= !work.is_empty();
+        self.update_index(&mut work)?;
+        let mut notices = work.notices();
+        notices.append(&mut warnings);
+        Ok(RecordedFiles {
+            head,
+            is_changed,
+            notices,
+        })
+    }
+
     /// Names the content of ralph's index with a commit, and counts changes in parallel. The commit is `last` if
     /// neither tree nor HEAD changed.
     fn keep(
         &self,
-        counts: &mut DiffCounts,
-        table: &mut Option<IndexTable>,
         last: Option<Checkpoint>,
-        head: Option<String>,
+        files: &RecordedFiles,
         name: CheckpointName,
         since: &[&Checkpoint],
     ) -> Result<(Checkpoint, CountedChanges), GitError> {
-        // A commit of a tree that another process removed would be broken; git verifies that all of it exists.
-        let last = last.filter(|last| last.head == head || self.loose().is_none_or(|loose| loose.has(&last.tree)));
-        let known = last.as_ref().map(|last| last.tree.clone());
-        let same = last.filter(|last| last.head == head);
-        let since: Vec<Point> = since.iter().map(|from| Point::from_checkpoint(from)).collect();
-        self.count_in_parallel(counts, &since, head.as_deref(), |now| {
-            let tree = match &known {
-                Some(tree) => tree.clone(),
-                None => self.write_trees(table)?,
-            };
-            now.send(&tree);
-            // Attributes are needed in ralph's index now; the rest of it is written only when git works on it.
-            if let Some(table) = table.as_mut().filter(|table| table.has_other_attributes) {
-                self.write_table(table)?;
-            }
-            let here = Point {
-                tree: &tree,
-                head: head.as_deref(),
-            };
+        let tree = match &last {
+            Some(last) if !files.is_changed => last.tree.clone(),
+            Some(_) | None => self.write_tree()?,
+        };
+        let head = files.head.as_deref();
+        let count = || self.count_changes(since, &tree, head);
+        thread::scope(|threads| {
+            let counted = ScopedTask::start(threads, &count);
+            let same = last.filter(|last| last.tree == tree && last.head.as_deref() == head);
             let checkpoint = match same {
                 Some(same) => same,
-                None => self.commit(here, name.message)?,
+                None => self.commit(&tree, head, name.message)?,
             };
-            self.set_reference(name.reference, &checkpoint.commit)?;
-            Ok((tree, checkpoint))
+            self.set_reference(name.reference, &checkpoint.commit).run()?;
+            Ok((checkpoint, counted.result()))
         })
     }
 
-    /// Writes a commit of the current tree and HEAD.
-    fn commit(&self, here: Point, message: &str) -> Result<Checkpoint, GitError> {
-        let written = self
-            .loose()
-            .and_then(|loose| loose.write_commit(&text_of(here, message)));
-        let commit = match written {
-            Some(commit) => commit,
-            None => self.commit_by_git(here, message)?,
-        };
-        Ok(Checkpoint {
-            commit,
-            tree: here.tree.to_owned(),
-            head: here.head.map(str::to_owned),
-        })
+    /// Writes the tree of ralph's index and returns its name.
+    pub(super) fn write_tree(&self) -> Result<String, GitError> {
+        self.own_index_git().args(["write-tree"]).run()?.line()
     }
 
-    fn commit_by_git(&self, here: Point, message: &str) -> Result<String, GitError> {
-        let mut git = self
-            .git()
-            .args(["commit-tree", "--no-gpg-sign", "-m", message, here.tree]);
+    /// Writes a commit of a tree on HEAD.
+    fn commit(&self, tree: &str, head: Option<&str>, message: &str) -> Result<Checkpoint, GitError> {
+        let mut git = self.git().args(["commit-tree", "--no-gpg-sign", "-m", message, tree]);
         for person in ["AUTHOR", "COMMITTER"] {
             git = git
                 .env(&format!("GIT_{person}_NAME"), NAME)
                 .env(&format!("GIT_{person}_EMAIL"), EMAIL);
         }
-        if let Some(head) = here.head {
+        if let Some(head) = head {
             git = git.args(["-p", head]);
         }
-        git.run()?.line()
+        Ok(Checkpoint {
+            commit: git.run()?.line()?,
+            tree: tree.to_owned(),
+            head: head.map(str::to_owned),
+        })
     }
 
-    fn set_reference(&self, reference: &str, commit: &str) -> Result<(), GitError> {
-        if self.loose().is_some_and(|loose| loose.set_reference(reference, commit)) {
-            return Ok(());
-        }
-        self.git_set_reference(reference, commit).run().map(drop)
-    }
-
-    /// Has git set a reference itself: a symbolic reference may have been made to lead to one of the user's.
-    fn git_set_reference(&self, reference: &str, commit: &str) -> Git {
+    /// Returns the command that sets a reference itself: a symbolic reference may have been made to lead to one of the
+    /// user's.
+    fn set_reference(&self, reference: &str, commit: &str) -> Git {
         self.git().args(["update-ref", "--no-deref", reference, commit])
+    }
+
+    /// Forgets ralph's index after an error: a process that was killed may have left a lock.
+    pub(super) fn start_over(&self, state: &mut RepositoryState) {
+        state.origin = None;
+        state.last = None;
+        _ = self.forget_index(); // the earlier error says more
     }
 
     /// Checks that git can be run on the repository safely, and that the repository was not replaced.
@@ -286,48 +273,10 @@ impl Repository {
             .env("GIT_INDEX_FILE", &self.index)
     }
 
-    /// Returns git's present settings; `None` if they cannot be read, where git's own error says more.
-    pub(super) fn settings(&self) -> Option<KnownSettings> {
-        let list = || {
-            let listed = self.git().args(["config", "--list", "--show-origin", "-z"]).run();
-            listed.ok().map(|listed| listed.stdout)
-        };
-        let mut known = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
-        if !known.as_ref().is_some_and(|known| known.still_holds(&self.layout)) {
-            *known = KnownSettings::found(&self.layout, list);
-        }
-        known.clone()
-    }
-
-    /// Returns the writer of objects and references without git; `None` if git might write them differently.
-    pub(super) fn loose(&self) -> Option<&LooseObjects> {
-        let found = || LooseObjects::found(&self.settings()?.settings, &self.layout, self.id_bytes);
-        self.loose.get_or_init(found).as_ref()
-    }
-
     pub(super) fn lock(&self) -> MutexGuard<'_, RepositoryState> {
         // The state is forgotten with each error, so a state that a panic left behind is at worst stale.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Returns the content of a point's commit object.
-fn text_of(here: Point, message: &str) -> String {
-    let now = jiff::Zoned::now();
-    let minutes = now.offset().seconds() / 60;
-    let (sign, minutes) = (if minutes < 0 { '-' } else { '+' }, minutes.abs());
-    let time = format!(
-        "{} {sign}{:02}{:02}",
-        now.timestamp().as_second(),
-        minutes / 60,
-        minutes % 60
-    );
-    let parent = here.head.map_or_else(String::new, |head| format!("parent {head}\n"));
-    let person = format!("{NAME} <{EMAIL}> {time}");
-    format!(
-        "tree {}\n{parent}author {person}\ncommitter {person}\n\n{message}\n",
-        here.tree
-    )
 }
 
 /// Returns the reference of an iteration's checkpoint.

@@ -3,7 +3,7 @@
 use std::{
     env, fs, io,
     path::{Path, PathBuf},
-    sync::{Mutex, OnceLock},
+    sync::Mutex,
 };
 
 use ralph_system::{files::open_unfollowed, proc::Supervisor};
@@ -40,8 +40,6 @@ impl Repository {
             index: scratch.join("git-index"),
             attribute_free_dir: scratch.join("git-plain"),
             deadline: DEADLINE,
-            settings: Mutex::new(None),
-            loose: OnceLock::new(),
             include: Vec::new(),
             excluded_state: None,
             state: Mutex::new(RepositoryState::new(identities)),
@@ -64,11 +62,9 @@ impl Repository {
                 self.layout.root.display()
             ));
         }
-        let head = || {
-            let git = self.git().deadline(DISCOVERY_DEADLINE);
-            git.args(["rev-parse", "--verify", "--quiet", "HEAD"]).run_any()
-        };
-        if self.head_without_git().is_none() && !head().map_err(NoRepository::Unreadable)?.success() {
+        let git = self.git().deadline(DISCOVERY_DEADLINE);
+        let head = git.args(["rev-parse", "--verify", "--quiet", "HEAD"]).run_any();
+        if !head.map_err(NoRepository::Unreadable)?.success() {
             notes.push("The repository has no commit yet; checkpoints work all the same.".to_owned());
         }
         if let Some(operation) = self.operation() {

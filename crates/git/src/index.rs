@@ -1,297 +1,235 @@
 //! ralph's own index: tracked and untracked files with their bytes as they are, not as git would store them. It is kept
 //! between checkpoints.
+//!
+//! git writes it. What the user's index has reaches it as names and modes only, so git reads each of those files once
+//! before it trusts the entry: the user's index may hold converted content.
 
 use std::{
-    collections::{HashMap, HashSet},
-    fs::{self, File, Metadata},
-    io::{self, Read},
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
+    collections::HashSet,
+    fs::{self, Metadata},
+    io,
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
+    path::PathBuf,
 };
 
 use ralph_system::files::open_unfollowed;
 
 use super::{
     GitError, Repository,
-    entries::{self, IndexEntry},
-    file_identity::FileIdentity,
-    known_settings::IgnoreRuleFiles,
-    process,
+    process::{self, nul_separated},
     state::RepositoryState,
-    table::IndexTable,
+    take::listed,
 };
 
-/// A larger index is not plausible: git needs about a hundred bytes for each file.
-const CAP_BYTES: u64 = 512 << 20;
+/// A larger index is not plausible: git needs about a hundred bytes for each file. The list of its files is shorter.
+const CAP_BYTES: usize = 512 << 20;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum IndexCopied {
-    Yes,
-    No,
+/// The user's index when ralph's was last updated from it.
+#[derive(Debug)]
+pub(super) struct UserIndex {
+    identity: IndexIdentity,
+    /// The output of `git ls-files -t --stage -z`.
+    listed: Vec<u8>,
 }
 
+/// The identity of the user's index file: git never writes an index in place, so a new version is another file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum IndexUpdate {
-    /// Only if the user's index was replaced.
-    Changed,
-    /// In any case: files in ralph's index and not in the user's may be ignored by now.
-    Always,
-}
-
-/// The user's index file.
-enum UserIndex {
+enum IndexIdentity {
     Missing,
     /// A file that git would not leave there, or a huge one.
     Odd,
-    File(File, Metadata),
+    File {
+        inode: u64,
+        bytes: u64,
+        modified: (i64, i64),
+    },
 }
 
-/// The second in which an index was written; files of the same second or later may have changed since they were read.
-#[derive(Debug, Clone, Copy, Default)]
-struct IndexWriteTime(u32);
-
-impl IndexWriteTime {
-    fn from_metadata(metadata: &Metadata) -> IndexWriteTime {
-        IndexWriteTime(u32::try_from(metadata.mtime()).unwrap_or(0))
+impl IndexIdentity {
+    fn from_metadata(metadata: &Metadata) -> IndexIdentity {
+        IndexIdentity::File {
+            inode: metadata.ino(),
+            bytes: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+        }
     }
 }
 
-/// Returns the entry in a form that is safe in a later index.
-fn settled(entry: IndexEntry, written: IndexWriteTime) -> IndexEntry {
-    if entry.is_racy(written.0) {
-        entry.unread()
-    } else {
-        entry
+/// A file of the user's index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ListedFile<'a> {
+    /// The item of the list.
+    item: &'a [u8],
+    /// The file should not be in the work tree (`skip-worktree`).
+    is_skipped: bool,
+    /// `MODE OBJECT`.
+    content: &'a str,
+    path: &'a [u8],
+}
+
+impl<'a> ListedFile<'a> {
+    /// Parses `TAG MODE OBJECT STAGE<TAB>PATH`.
+    fn parse(item: &'a [u8]) -> Option<ListedFile<'a>> {
+        let tab = item.iter().position(|&byte| byte == b'\t')?;
+        let (tag, rest) = str::from_utf8(&item[..tab]).ok()?.split_once(' ')?;
+        Some(ListedFile {
+            item,
+            is_skipped: tag == "S",
+            content: rest.rsplit_once(' ')?.0,
+            path: &item[tab + 1..],
+        })
+    }
+
+    /// Whether a work tree can have the path: no `..`, `.git` or empty part. An agent can write any path into an index.
+    fn is_possible(&self) -> bool {
+        let is_part = |part: &[u8]| !matches!(part, b"" | b"." | b".." | b".git");
+        self.path.split(|&byte| byte == b'/').all(is_part)
+    }
+
+    /// Formats the file for `git update-index --index-info`. A file in conflict is listed with each of its sides; the
+    /// last one stands for it.
+    fn entry(&self) -> Vec<u8> {
+        [self.content.as_bytes(), b" 0\t", self.path, b"\0"].concat()
+    }
+}
+
+impl UserIndex {
+    fn files(&self) -> impl Iterator<Item = ListedFile<'_>> {
+        let files = nul_separated(&self.listed).filter_map(ListedFile::parse);
+        files.filter(ListedFile::is_possible)
+    }
+
+    /// Returns those of the paths that the user's index has; ralph's also has untracked ones.
+    pub(super) fn tracked(&self, paths: &[PathBuf]) -> HashSet<PathBuf> {
+        if paths.is_empty() {
+            return HashSet::new();
+        }
+        let paths: HashSet<&[u8]> = paths.iter().map(|path| path.as_os_str().as_bytes()).collect();
+        let tracked = self.files().filter(|file| paths.contains(file.path));
+        tracked.map(|file| process::path(file.path)).collect()
     }
 }
 
 impl Repository {
-    /// Updates ralph's index from the user's, unless the user's is the same as the last time.
+    /// Updates ralph's index from the user's, unless the user's is the same as the last time. Returns whether ralph's
+    /// may have changed.
     ///
-    /// The user's index tells which ignored files are tracked, and at first it saves reading files that it knows to be
-    /// unchanged. ralph's own entries take precedence, because the user's can differ from the files.
-    pub(super) fn follow_index(&self, state: &mut RepositoryState, when: IndexUpdate) -> Result<IndexCopied, GitError> {
+    /// The user's index tells which ignored files are tracked. Only its differences from the last time are taken,
+    /// because ralph knows the other files better.
+    pub(super) fn follow_index(&self, state: &mut RepositoryState) -> Result<bool, GitError> {
         self.make_attribute_free()?;
-        let identity = match self.open_user_index()? {
-            UserIndex::Missing => FileIdentity::Missing,
-            UserIndex::Odd => FileIdentity::Odd,
-            UserIndex::File(_, metadata) => FileIdentity::from_metadata(&metadata),
-        };
-        let is_known = state.origin == Some(identity) && !self.any_appeared(&state.absent);
-        if is_known && when == IndexUpdate::Changed {
-            return Ok(IndexCopied::No);
+        let identity = self.user_index_identity()?;
+        let is_known = state.origin.as_ref().is_some_and(|origin| origin.identity == identity);
+        if is_known && !state.absent.iter().any(|path| self.is_there(path)) {
+            return Ok(false);
         }
-        if let Some(mut table) = state.table.take().filter(|_| when == IndexUpdate::Changed) {
-            let (mut theirs, _) = self.read_user_index()?;
-            theirs.retain(|entry| !self.excludes(&process::path(&entry.path)));
-            if table.follow(&self.layout.root, &theirs) {
-                state.table = Some(table);
-                state.origin = Some(identity);
-                return Ok(IndexCopied::No);
-            }
-            self.write_table(&mut table)?;
+        let user_index = self.list_user_index(identity)?;
+        let last = state.origin.take();
+        let entries = self.differences(last.as_ref(), &user_index, &mut state.absent);
+        let is_changed = !entries.is_empty();
+        if is_changed {
+            let add = ["update-index", "-z", "--index-info"];
+            self.own_index_git().args(add).input(entries).run()?;
         }
-        let ours = match state.origin.take() {
-            Some(_) => self.read_own_index(),
-            None => None,
-        };
-        state.last = None;
-        let (theirs, written) = self.read_user_index()?;
-        let merged = self.merge(theirs, written, ours);
-        self.write_own_index(&merged)?;
-        if identity == FileIdentity::Odd {
+        if last.is_none() && !state.absent.is_empty() {
+            let skip = ["update-index", "--skip-worktree", "-z", "--stdin"];
+            let absent = state.absent.join(&0);
+            self.own_index_git().args(skip).input(absent).run()?;
+        }
+        if identity == IndexIdentity::Odd {
             state.add_notice(format!(
                 "{} is not a regular file of at most {} MiB: checkpoints are made without it, and hold no ignored files.",
                 self.user_index_path().display(),
                 CAP_BYTES >> 20
             ));
         }
-        let absent = merged.iter().filter(|entry| entry.absent);
-        state.absent = absent.map(|entry| process::path(&entry.path)).collect();
-        state.origin = Some(identity);
-        Ok(IndexCopied::Yes)
+        state.origin = Some(user_index);
+        Ok(is_changed)
     }
 
-    /// Returns the files that the user's index has; ralph's also has untracked ones.
-    pub(super) fn tracked(&self, paths: &[PathBuf]) -> Result<HashSet<PathBuf>, GitError> {
-        if paths.is_empty() {
-            return Ok(HashSet::new());
+    /// Returns what differs between two versions of the user's index, for `git update-index --index-info`. Only the first
+    /// version can add absent files: one that gets `skip-worktree` later is not there because it was deleted.
+    fn differences(&self, last: Option<&UserIndex>, now: &UserIndex, absent: &mut Vec<Vec<u8>>) -> Vec<u8> {
+        let before = || last.into_iter().flat_map(UserIndex::files);
+        let known: HashSet<&[u8]> = before().map(|file| file.item).collect();
+        let was_absent: HashSet<Vec<u8>> = absent.drain(..).collect();
+        let (mut entries, mut paths) = (Vec::new(), HashSet::new());
+        for file in now.files() {
+            paths.insert(file.path);
+            if self.excludes(&process::path(file.path)) {
+                continue;
+            }
+            let was_absent = was_absent.contains(file.path);
+            let is_absent = file.is_skipped && !self.is_there(file.path);
+            if is_absent && (was_absent || last.is_none()) {
+                absent.push(file.path.to_owned());
+            }
+            let is_news = was_absent || !known.contains(file.item);
+            if is_news && (!is_absent || last.is_none()) {
+                entries.extend(file.entry());
+            }
         }
-        let paths: HashSet<&Path> = paths.iter().map(PathBuf::as_path).collect();
-        let (theirs, _) = self.read_user_index()?;
-        let theirs = theirs.into_iter().map(|entry| process::path(&entry.path));
-        Ok(theirs.filter(|path| paths.contains(path.as_path())).collect())
+        for file in before().filter(|file| !paths.contains(file.path)) {
+            // Mode 0 removes.
+            let nothing = format!("0 {}\t", "0".repeat(2 * self.id_bytes));
+            entries.extend([nothing.as_bytes(), file.path, b"\0"].concat());
+        }
+        entries
+    }
+
+    /// Removes untracked files that are ignored by now from ralph's index; returns whether there were any.
+    pub(super) fn drop_ignored(&self, state: &RepositoryState) -> Result<bool, GitError> {
+        let list = ["ls-files", "-z", "--cached", "--ignored", "--exclude-standard"];
+        let output = self.own_index_git().args(list).run()?;
+        let mut ignored: Vec<PathBuf> = nul_separated(&output.stdout).map(process::path).collect();
+        let tracked = state.origin.as_ref().map(|index| index.tracked(&ignored));
+        ignored.retain(|path| !tracked.as_ref().is_some_and(|tracked| tracked.contains(path)));
+        if ignored.is_empty() {
+            return Ok(false);
+        }
+        let remove = ["update-index", "--force-remove", "-z", "--stdin"];
+        self.own_index_git().args(remove).input(listed(&ignored)).run()?;
+        Ok(true)
     }
 
     fn user_index_path(&self) -> PathBuf {
         self.layout.git_dir.join("index")
     }
 
-    fn open_user_index(&self) -> Result<UserIndex, GitError> {
+    fn user_index_identity(&self) -> Result<IndexIdentity, GitError> {
         let path = self.user_index_path();
         match open_unfollowed(&path) {
-            Ok(Some((file, metadata))) if metadata.len() <= CAP_BYTES => Ok(UserIndex::File(file, metadata)),
-            Ok(_) => Ok(UserIndex::Odd),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(UserIndex::Missing),
+            Ok(Some((_, metadata))) if metadata.len() <= CAP_BYTES as u64 => {
+                Ok(IndexIdentity::from_metadata(&metadata))
+            }
+            Ok(_) => Ok(IndexIdentity::Odd),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(IndexIdentity::Missing),
             Err(source) => Err(GitError::File { path, source }),
         }
     }
 
-    /// Reads the user's index, and when it was written.
-    fn read_user_index(&self) -> Result<(Vec<IndexEntry>, IndexWriteTime), GitError> {
-        let UserIndex::File(file, metadata) = self.open_user_index()? else {
-            return Ok((Vec::new(), IndexWriteTime::default()));
-        };
-        let mut bytes = Vec::new();
-        let read = file.take(CAP_BYTES).read_to_end(&mut bytes);
-        read.map_err(|source| GitError::File {
-            path: self.user_index_path(),
-            source,
-        })?;
-        if let Some(entries) = entries::read(&bytes, self.id_bytes) {
-            return Ok((entries, IndexWriteTime::from_metadata(&metadata)));
-        }
-        let git = self.git().env("GIT_INDEX_FILE", self.user_index_path());
-        let output = git.args(["ls-files", "-t", "--stage", "-z"]).run()?;
-        let listed = entries::read_listed(&output.stdout).ok_or_else(|| output.unexpected())?;
-        Ok((listed, IndexWriteTime::default()))
-    }
-
-    /// Reads ralph's index, by path; `None` if it cannot be read.
-    fn read_own_index(&self) -> Option<HashMap<Vec<u8>, IndexEntry>> {
-        let (file, metadata) = open_unfollowed(&self.index).ok()??;
-        let mut bytes = Vec::new();
-        file.take(CAP_BYTES).read_to_end(&mut bytes).ok()?;
-        let written = IndexWriteTime::from_metadata(&metadata);
-        let entries = entries::read(&bytes, self.id_bytes)?.into_iter();
-        let whole = entries.filter(|entry| entry.stage == 0);
-        Some(
-            whole
-                .map(|entry| (entry.path.clone(), settled(entry, written)))
-                .collect(),
-        )
-    }
-
-    /// Writes the table to ralph's index, unless it is written already.
-    pub(super) fn write_table(&self, table: &mut IndexTable) -> Result<(), GitError> {
-        if !table.is_written {
-            self.write_own_index(&table.entries())?;
-            (table.is_written, table.has_other_attributes) = (true, false);
-        }
-        Ok(())
-    }
-
-    /// Gives up the table: git works on ralph's index from here on. If the index cannot be written, the next checkpoint
-    /// starts from the user's.
-    pub(super) fn give_up_table(&self, state: &mut RepositoryState) -> Result<(), GitError> {
-        match state.table.take() {
-            Some(mut table) => self.write_table(&mut table).inspect_err(|_| state.origin = None),
-            None => Ok(()),
-        }
-    }
-
-    /// Reads ralph's index into a table, so that the next checkpoint needs no git. `None` if the repository is unusual,
-    /// or if the index does not have the tree that git wrote.
-    pub(super) fn read_table(
-        &self,
-        ignored: HashSet<Vec<u8>>,
-        rules: IgnoreRuleFiles,
-        tree: &str,
-    ) -> Option<IndexTable> {
-        if self.loose().is_none() || !self.include.is_empty() {
-            return None;
-        }
-        let (theirs, _) = self.read_user_index().ok()?;
-        let tracked = theirs.into_iter().map(|entry| entry.path);
-        let tracked = tracked.filter(|path| !self.excludes(&process::path(path))).collect();
-        let (file, metadata) = open_unfollowed(&self.index).ok()??;
-        let mut bytes = Vec::new();
-        file.take(CAP_BYTES).read_to_end(&mut bytes).ok()?;
-        let written = IndexWriteTime::from_metadata(&metadata);
-        let entries = entries::read(&bytes, self.id_bytes)?.into_iter().map(|entry| {
-            let is_suspect = entry.is_racy(written.0);
-            (entry, is_suspect)
-        });
-        let mut table = IndexTable::new(entries.collect(), tracked, ignored, rules)?;
-        table.is_of(tree).then_some(table)
-    }
-
-    fn write_own_index(&self, entries: &[IndexEntry]) -> Result<(), GitError> {
-        let failed = |source| GitError::File {
-            path: self.index.clone(),
-            source,
-        };
-        self.forget_index()?;
-        // Renamed into place: a git that counts lines at the same time reads attributes from it and rejects half an
-        // index.
-        let unfinished = self.index.with_extension("new");
-        fs::write(&unfinished, entries::write(entries, self.id_bytes))
-            .and_then(|()| fs::rename(&unfinished, &self.index))
-            .map_err(failed)
-    }
-
-    /// Combines the user's entries with ralph's knowledge of their files, which takes precedence.
-    fn merge(
-        &self,
-        mut theirs: Vec<IndexEntry>,
-        written: IndexWriteTime,
-        ours: Option<HashMap<Vec<u8>, IndexEntry>>,
-    ) -> Vec<IndexEntry> {
-        theirs.retain(|entry| !self.excludes(&process::path(&entry.path)));
-        theirs.sort_by(|a, b| (&a.path, a.stage).cmp(&(&b.path, b.stage)));
-        let Some(ours) = ours else {
-            let converts = self.converts(&theirs);
-            let first = |entry: IndexEntry| {
-                let absent = entry.absent && !self.is_there(&entry.path);
-                let is_news = converts || entry.absent != absent;
-                let mut entry = if is_news {
-                    entry.unread()
-                } else {
-                    settled(entry, written)
-                };
-                entry.absent = absent;
-                entry
-            };
-            return theirs.into_iter().map(first).collect();
-        };
-        let mut merged: Vec<IndexEntry> = Vec::with_capacity(theirs.len());
-        for entry in theirs {
-            let known = ours.get(&entry.path).filter(|known| known.is_link() == entry.is_link());
-            let absent = entry.absent && !self.is_there(&entry.path);
-            match known {
-                Some(known) if merged.last().is_some_and(|last| last.path == known.path) => {} // a side of a conflict
-                Some(known) if known.absent == absent || absent => merged.push(known.clone()),
-                // Marked as outside the work tree after its file was deleted.
-                None if absent => {}
-                Some(_) | None => {
-                    let mut entry = entry.unread();
-                    entry.absent = absent;
-                    merged.push(entry);
+    fn list_user_index(&self, identity: IndexIdentity) -> Result<UserIndex, GitError> {
+        let listed = match identity {
+            IndexIdentity::Missing | IndexIdentity::Odd => Vec::new(),
+            IndexIdentity::File { .. } => {
+                let git = self.git().env("GIT_INDEX_FILE", self.user_index_path());
+                let list = ["ls-files", "-t", "--stage", "-z"];
+                let output = git.output_cap(CAP_BYTES).args(list).run()?;
+                match output.cut {
+                    true => return Err(output.unexpected()),
+                    false => output.stdout,
                 }
             }
-        }
-        merged
+        };
+        Ok(UserIndex { identity, listed })
     }
 
-    fn is_there(&self, path: &[u8]) -> bool {
-        fs::symlink_metadata(self.layout.root.join(process::path(path))).is_ok()
+    fn is_there(&self, path: impl AsRef<[u8]>) -> bool {
+        let path = self.layout.root.join(process::path(path.as_ref()));
+        fs::symlink_metadata(path).is_ok()
     }
 
-    /// Whether one of the files exists that should not be in the work tree.
-    fn any_appeared(&self, absent: &[PathBuf]) -> bool {
-        let mut directory: Option<(&Path, bool)> = None;
-        absent.iter().any(|path| {
-            let parent = path.parent().unwrap_or(Path::new(""));
-            let is_there = match directory {
-                Some((known, is_there)) if known == parent => is_there,
-                Some(_) | None => self.layout.root.join(parent).is_dir(),
-            };
-            directory = Some((parent, is_there));
-            is_there && fs::symlink_metadata(self.layout.root.join(path)).is_ok()
-        })
-    }
-
-    /// Removes the index; the next checkpoint copies the user's again.
+    /// Removes ralph's index; the next checkpoint begins from the user's again.
     pub(super) fn forget_index(&self) -> Result<(), GitError> {
         for path in [self.index.clone(), self.index.with_extension("lock")] {
             match fs::remove_file(&path) {
@@ -307,5 +245,36 @@ impl Drop for Repository {
     fn drop(&mut self) {
         self.lock().finish_naming();
         _ = self.forget_index(); // a copy, of no use to the next run
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listing_is_read_and_names_that_lead_elsewhere_are_nobodys_files() {
+        let of = |tag: &str, stage: &str, path: &str| format!("{tag} 100644 07 {stage}\t{path}\0");
+        let listed = [
+            of("H", "0", "a b"),
+            of("S", "0", "gone"),
+            of("M", "3", "both"),
+            of("H", "0", "../up"),
+            of("H", "0", "a/../b"),
+            of("H", "0", "/absolute"),
+            of("H", "0", ".git/config"),
+            of("H", "0", "a//b"),
+            "no listing\0".to_owned(),
+        ];
+        let index = UserIndex {
+            identity: IndexIdentity::Missing,
+            listed: listed.concat().into_bytes(),
+        };
+        let files: Vec<_> = index.files().map(|file| (file.is_skipped, file.entry())).collect();
+        let entry = |path: &str| format!("100644 07 0\t{path}\0").into_bytes();
+        assert_eq!(
+            files,
+            [(false, entry("a b")), (true, entry("gone")), (false, entry("both"))]
+        );
     }
 }

@@ -4,7 +4,6 @@
 //! place of this one would receive its checkpoints.
 
 use std::{
-    env,
     fs::{self, Metadata},
     io::{self, Read},
     os::unix::fs::MetadataExt,
@@ -16,10 +15,8 @@ use ralph_system::files::open_unfollowed;
 
 use super::{GitError, process};
 
-/// Files that assign attributes to other files.
-pub(super) const GITATTRIBUTES: &str = ".gitattributes";
 /// Files that every git command reads, in the work tree's root and in git's own directories.
-const OF_THE_ROOT: [&str; 3] = [".gitignore", GITATTRIBUTES, ".gitmodules"];
+const OF_THE_ROOT: [&str; 3] = [".gitignore", ".gitattributes", ".gitmodules"];
 const OF_THE_WORK_TREE: [&str; 4] = ["HEAD", "config.worktree", "commondir", "info/sparse-checkout"];
 const OF_ALL_WORK_TREES: [&str; 7] = [
     "config",
@@ -184,12 +181,4 @@ pub(super) fn read_small(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(GITFILE_BYTES).read_to_end(&mut bytes).ok()?;
     Some(bytes)
-}
-
-/// Returns the user's configuration directory.
-pub(super) fn config_home() -> Option<PathBuf> {
-    let named = env::var_os("XDG_CONFIG_HOME").filter(|path| !path.is_empty());
-    named
-        .map(PathBuf::from)
-        .or_else(|| Some(env::home_dir()?.join(".config")))
 }

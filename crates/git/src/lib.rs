@@ -1,7 +1,7 @@
 //! Checkpoints of the work tree, and the changes between them, with the git command line.
 //!
 //! A checkpoint is a commit object under `refs/ralph/<run>/`, with the user's HEAD as its parent. The user's index,
-//! HEAD, branch, reflog and files are only read: git works on an index of ralph's own, which starts as a copy of the
+//! HEAD, branch, reflog and files are only read: git works on an index of ralph's own, which begins with the names in the
 //! user's and is kept between checkpoints, so that unchanged files are not read again. It holds the files byte for
 //! byte: no filter runs, no line end is converted, and files that the user's index marks as `skip-worktree` or
 //! `assume-unchanged` are looked at.
@@ -16,22 +16,14 @@ mod checkpoint;
 mod collection;
 mod committer_identity;
 mod conflict;
-mod counts;
 mod differ;
-mod directory_contents;
 mod discover;
 mod earlier;
-mod entries;
 mod error;
 mod exclude;
-mod file_identity;
-mod find;
 pub mod fingerprint;
-mod head;
 mod index;
-mod known_settings;
 mod layout;
-mod loose;
 mod overlay;
 mod own_references;
 mod patch;
@@ -39,25 +31,20 @@ mod process;
 mod restore;
 mod scan;
 mod scoped_task;
-mod settings;
-mod sha1;
 mod shared;
 mod show;
 mod state;
 mod status;
 mod survey;
-mod table;
 mod take;
 #[cfg(test)]
 mod tests;
-mod tree;
-mod without_git;
 mod work_trees;
 
 use std::{
     fmt,
     path::{Path, PathBuf},
-    sync::{Mutex, OnceLock},
+    sync::Mutex,
     time::Duration,
 };
 
@@ -65,9 +52,7 @@ use ralph_core::event::{Changes, Checkpoint};
 use ralph_state::store::paths::States;
 use ralph_system::proc::Supervisor;
 
-use known_settings::KnownSettings;
 use layout::RepositoryLayout;
-use loose::LooseObjects;
 use state::RepositoryState;
 
 pub use committer_identity::{CommitterIdentity, signs_commits};
@@ -98,11 +83,6 @@ pub struct Repository {
     attribute_free_dir: PathBuf,
     deadline: Duration,
     supervisor: Supervisor,
-    /// git's settings, once they were read.
-    settings: Mutex<Option<KnownSettings>>,
-    /// Writer of objects and references without git; `None` inside if git has to write them. Set by the first
-    /// checkpoint.
-    loose: OnceLock<Option<LooseObjects>>,
     /// Patterns, as in `.gitignore`, of ignored files that checkpoints include.
     include: Vec<String>,
     /// ralph's own state, which is in no checkpoint and is never restored.

@@ -2,7 +2,7 @@
 
 use ralph_core::event::Checkpoint;
 
-use super::{GitError, Repository, index::IndexUpdate};
+use super::{GitError, Repository};
 
 /// Most bytes of a patch: more than a person reads on a screen.
 const CAP_BYTES: usize = 1024 * 1024;
@@ -54,17 +54,10 @@ impl Repository {
         let mut state = self.lock();
         let verified = self.verify(&mut state);
         let tree = verified
-            .and_then(|()| self.give_up_table(&mut state))
-            .and_then(|()| self.follow_index(&mut state, IndexUpdate::Changed))
-            .and_then(|_| {
-                let (status, _) = self.scan()?;
-                let mut work = self.sort(status)?;
-                self.update_index(&mut work)?;
-                self.own_index_git().args(["write-tree"]).run()?.line()
-            });
+            .and_then(|()| self.record_files(&mut state))
+            .and_then(|_| self.write_tree());
         if tree.is_err() {
-            state.origin = None;
-            _ = self.forget_index(); // the earlier error says more
+            self.start_over(&mut state);
         }
         state.last = None;
         tree

@@ -158,8 +158,6 @@ impl Repository {
             reference: &saved.reference(run),
             message: &format!("ralph {run}: before {what}"),
         };
-        // git needs an index that it wrote itself: it does not touch files that it has not found unchanged.
-        self.give_up_table(&mut self.lock())?;
         let (now, _) = self.checkpoint_as(name, &[])?;
         let (written, deleted) = self.replace(&now.checkpoint.tree, &target.checkpoint.tree)?;
         Ok(RestoreResult {
@@ -173,7 +171,7 @@ impl Repository {
     /// Replaces the files of one tree, which ralph's index holds, with those of another.
     fn replace(&self, from: &str, to: &str) -> Result<(Vec<PathBuf>, Vec<PathBuf>), GitError> {
         // From here on ralph's index may hold either tree.
-        self.lock().forget();
+        self.lock().last = None;
         let args = ["diff-tree", "-r", "-z", "--name-status", "--no-renames", from, to];
         let output = self.git().args(args).run()?;
         let (mut added, mut written, mut deleted) = (Vec::new(), Vec::new(), Vec::new());

@@ -37,7 +37,6 @@ impl Repository {
             "--branch",
             "-z",
             "--untracked-files=all",
-            "--ignored=matching",
             "--no-renames",
         ];
         let git = self

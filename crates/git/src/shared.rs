@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use ralph_system::files;
 
-use super::{GitError, head::is_on, work_trees::Branches};
+use super::{GitError, work_trees::Branches};
 
 /// A larger configuration is not compared.
 const CONFIG_CAP_BYTES: u64 = 4 << 20;
@@ -45,7 +45,8 @@ pub fn is_moved_in_root(branches: &Branches, reference: &str, object: &str) -> R
     let log = files::read_end(&git_dir.join("logs/HEAD"), 0, ENTRY_CAP_BYTES).unwrap_or_default();
     let log = String::from_utf8_lossy(&log).into_owned();
     let last = log.lines().next_back().and_then(|line| line.split(' ').nth(1));
-    Ok(is_on(&git_dir, reference) == Some(true) && last == Some(object))
+    let head = branches.git().args(["symbolic-ref", "--quiet", "HEAD"]).run_any()?;
+    Ok(head.line().is_ok_and(|head| head == reference) && last == Some(object))
 }
 
 /// Returns the path of the configuration that all work trees share.

@@ -6,10 +6,8 @@ use ralph_core::event::{Checkpoint, RunId};
 
 use super::{
     CheckpointPosition, GitError, Moment, Repository,
-    loose::is_name,
     process::{Git, nul_separated},
     restore::no_checkpoint,
-    without_git,
 };
 
 /// Most commits that are listed for one iteration.
@@ -217,18 +215,12 @@ impl Repository {
         if from.tree == to.tree {
             return Ok(Vec::new());
         }
-        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
-        if let Some(names) = self
-            .loose()
-            .and_then(|loose| without_git::names(loose, &from.tree, &to.tree))
-        {
-            return Ok(names.iter().map(|name| text(name)).collect());
-        }
         let git = self
             .git()
             .args(["diff-tree", "-r", "-z", "--name-only", "--no-renames"]);
         let output = git.output_cap(NAMES_BYTES).args([&from.tree, &to.tree]).run()?;
-        Ok(nul_separated(&output.stdout).map(text).collect())
+        let names = nul_separated(&output.stdout);
+        Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
     }
 
     /// Lists the commits that HEAD reached at `to` and did not at `from`, oldest first; at most the latest 50.
@@ -292,6 +284,11 @@ impl Repository {
             .run()?;
         delete_references(self.git(), output.stdout)
     }
+}
+
+/// Whether `name` is the full name of an object: git would take other lines for options or revisions.
+fn is_name(name: &str) -> bool {
+    matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Deletes references, each given as a line `delete NAME`. A symbolic reference is deleted itself, not its target: an

@@ -1,10 +1,10 @@
 //! The state of a repository that is kept in memory between checkpoints.
 
-use std::{collections::HashSet, path::PathBuf, thread::JoinHandle};
+use std::{collections::HashSet, thread::JoinHandle};
 
 use ralph_core::event::Checkpoint;
 
-use super::{GitError, counts::DiffCounts, file_identity::FileIdentity, layout::DirectoryIdentity, table::IndexTable};
+use super::{GitError, index::UserIndex, layout::DirectoryIdentity};
 
 /// The state after the latest checkpoint.
 #[derive(Debug)]
@@ -14,12 +14,9 @@ pub(super) struct RepositoryState {
     /// The latest reference that was set, and its commit, which identify the repository.
     pub(super) latest_reference: Option<(String, String)>,
     /// The user's index that ralph's was updated from; `None` while ralph's is empty.
-    pub(super) origin: Option<FileIdentity>,
+    pub(super) origin: Option<UserIndex>,
     /// Tracked files that should not be in the work tree, and are not.
-    pub(super) absent: Vec<PathBuf>,
-    pub(super) counts: DiffCounts,
-    /// The content of ralph's index, if ralph can continue from it without git.
-    pub(super) table: Option<IndexTable>,
+    pub(super) absent: Vec<Vec<u8>>,
     /// The checkpoint whose tree ralph's index holds; `None` if unknown.
     pub(super) last: Option<Checkpoint>,
     /// The thread that gives a repeated checkpoint its second name.
@@ -37,19 +34,11 @@ impl RepositoryState {
             latest_reference: None,
             origin: None,
             absent: Vec::new(),
-            counts: DiffCounts::default(),
-            table: None,
             last: None,
             naming: None,
             pending_notices: Vec::new(),
             announced: HashSet::new(),
         }
-    }
-
-    /// Forgets the content of ralph's index.
-    pub(super) fn forget(&mut self) {
-        self.table = None;
-        self.last = None;
     }
 
     /// Keeps a notice for the user until the next checkpoint.

@@ -1,7 +1,6 @@
-//! Parses `git status --porcelain=v2 --branch --ignored -z`: the commit of HEAD, and the files that differ from the
-//! index.
+//! Parses `git status --porcelain=v2 --branch -z`: the commit of HEAD, and the files that differ from the index.
 
-use std::{collections::HashSet, ffi::OsStr, path::PathBuf};
+use std::{ffi::OsStr, path::PathBuf};
 
 use super::process::{nul_separated, path};
 
@@ -15,8 +14,6 @@ pub(super) struct WorkTreeStatus {
     pub(super) untracked: Vec<PathBuf>,
     /// Untracked directories that are repositories themselves.
     pub(super) nested: Vec<PathBuf>,
-    /// Untracked files and directories that are ignored; a directory ends with a slash and stands for all below it.
-    pub(super) ignored: HashSet<Vec<u8>>,
 }
 
 impl WorkTreeStatus {
@@ -48,9 +45,6 @@ pub(super) fn parse(output: &[u8]) -> Option<WorkTreeStatus> {
                 Some(directory) => status.nested.push(path(directory)),
                 None => status.untracked.push(path(rest)),
             },
-            b'!' => {
-                status.ignored.insert(rest.to_vec());
-            }
             _ => return None,
         }
     }
@@ -73,13 +67,12 @@ mod tests {
             1 .M N... 100644 100644 100644 1 2 a b\0\
             1 AD N... 000000 100644 000000 1 2 gone\0\
             u UU N... 100644 100644 100644 100644 1 2 3 merged\0\
-            ? new\xff\0? inner/\0! built/\0! a.log\0";
+            ? new\xff\0? inner/\0";
         let status = parse(output).unwrap();
         assert_eq!(status.head.as_deref(), Some("abc"));
         assert_eq!(status.changed, ["a b", "gone", "merged"].map(PathBuf::from));
         assert_eq!(status.untracked, [path(b"new\xff")]);
         assert_eq!(status.nested, [PathBuf::from("inner")]);
-        assert_eq!(status.ignored, HashSet::from([b"built/".to_vec(), b"a.log".to_vec()]));
     }
 
     #[test]

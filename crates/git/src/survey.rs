@@ -9,7 +9,7 @@ use std::{
 
 use rustix::fs::{Access, access};
 
-use super::{GitError, Repository, UNTRACKED_CAP_BYTES, status::WorkTreeStatus};
+use super::{Repository, UNTRACKED_CAP_BYTES, index::UserIndex, status::WorkTreeStatus};
 
 /// Files that are named for each reason; the rest is counted.
 const MOST_NAMED: usize = 10;
@@ -35,9 +35,9 @@ pub(super) enum OmissionReason {
 }
 
 impl IndexChanges {
-    /// Whether no file is left out.
-    pub(super) fn is_whole(&self) -> bool {
-        self.left_out.is_empty()
+    /// Whether the index stays as it is.
+    pub(super) fn is_empty(&self) -> bool {
+        self.add.is_empty() && self.remove.is_empty()
     }
 
     pub(super) fn leave_out(&mut self, why: OmissionReason, path: PathBuf) {
@@ -85,8 +85,8 @@ impl IndexChanges {
 }
 
 impl Repository {
-    /// Decides what to do with each file that differs from the index.
-    pub(super) fn sort(&self, status: WorkTreeStatus) -> Result<IndexChanges, GitError> {
+    /// Decides what to do with each file that differs from ralph's index.
+    pub(super) fn sort(&self, status: WorkTreeStatus, user_index: Option<&UserIndex>) -> IndexChanges {
         let mut work = IndexChanges::default();
         let mut large = Vec::new();
         for path in status.changed {
@@ -102,7 +102,7 @@ impl Repository {
                 Ok(_) | Err(_) => work.add.push(path),
             }
         }
-        let tracked = self.tracked(&large)?;
+        let tracked = user_index.map(|index| index.tracked(&large)).unwrap_or_default();
         for path in large {
             if tracked.contains(&path) {
                 work.add.push(path);
@@ -124,7 +124,7 @@ impl Repository {
         for path in status.nested {
             work.leave_out(OmissionReason::Nested, path);
         }
-        Ok(work)
+        work
     }
 
     fn is_readable(&self, path: &Path) -> bool {

@@ -1,13 +1,12 @@
 //! Checkpoints of real repositories, with the git that is installed.
 
 mod checkpoints;
-mod counting;
 mod discovery;
 mod fidelity;
-mod known;
+mod references;
 mod restoring;
 mod selection;
-mod unaided;
+mod steps;
 
 use std::{
     collections::BTreeMap,

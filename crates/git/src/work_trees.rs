@@ -18,7 +18,6 @@ use super::{
     GitError, NoRepository,
     conflict::{FileConflict, is_resolved, marked, repositories_added},
     fingerprint,
-    head::{branch_in, head_in, is_on},
     layout::inspect_above,
     process::{self, Git},
     show::{Commit, LOG, oldest_first},
@@ -143,11 +142,7 @@ impl Branches {
     /// # Errors
     /// As [`Branches::commit_of`].
     pub fn tip(&self, branch: &str) -> Result<Option<String>, GitError> {
-        let branch = full(branch);
-        match branch_in(&self.common_dir, &branch) {
-            Some(tip) => Ok(Some(tip)),
-            None => self.commit_of(&branch),
-        }
+        self.commit_of(&full(branch))
     }
 
     /// Returns the commits that `to` contains and `from` does not, oldest first; at most the latest 50.
@@ -284,9 +279,6 @@ impl Branches {
     /// # Errors
     /// [`GitError`] if git cannot be asked.
     pub fn checked_out_in(&self, branch: &str) -> Result<Option<PathBuf>, GitError> {
-        if self.is_nowhere(branch) == Some(true) {
-            return Ok(None);
-        }
         let output = self.git().args(["worktree", "list", "--porcelain"]).run()?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let wanted = format!("branch {}", full(branch));
@@ -295,18 +287,6 @@ impl Branches {
             .find(|entry| entry.lines().any(|line| line == wanted));
         let tree = found.and_then(|entry| entry.lines().next()?.strip_prefix("worktree "));
         Ok(tree.map(PathBuf::from))
-    }
-
-    /// Whether no work tree has the branch checked out; `None` if git has to be asked.
-    fn is_nowhere(&self, branch: &str) -> Option<bool> {
-        let entries = self.entries().ok()?;
-        let branch = full(branch);
-        for git_dir in entries.iter().chain([&self.common_dir]) {
-            if is_on(git_dir, &branch)? {
-                return Some(false);
-            }
-        }
-        Some(true)
     }
 
     /// Adds a work tree of a branch, which is created at `base` if it does not exist. Leftovers of an interrupted
@@ -722,10 +702,6 @@ impl Branches {
     }
 
     pub(super) fn head_of(&self, tree: &Path) -> Result<String, GitError> {
-        let head = self.entry_of(tree).and_then(|admin| head_in(&admin, &self.common_dir));
-        if let Some(head) = head {
-            return Ok(head);
-        }
         self.at(tree).args(["rev-parse", "--verify", "HEAD"]).run()?.line()
     }
 

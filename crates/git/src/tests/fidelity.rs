@@ -270,7 +270,7 @@ fn many_files_that_git_refuses_cost_only_themselves_and_are_counted() {
     let id = project.git(["hash-object", "bad00"]);
     project.write(format!(".git/objects/{}", &id[..2]), "");
     let (status, _) = repository.scan().unwrap();
-    let mut work = repository.sort(status).unwrap();
+    let mut work = repository.sort(status, None);
     repository.update_index(&mut work).unwrap();
     let listed = repository.own_index_git().args(["ls-files"]).run().unwrap();
     let listed = String::from_utf8(listed.stdout).unwrap();

@@ -1,4 +1,4 @@
-//! Commits and references that are written without git are as git would write them; otherwise git writes them.
+//! Commits and references of checkpoints, in repositories that are cleared, packed or led elsewhere meanwhile.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn assert_sound(project: &Project, checkpoint: &Checkpoint, place: &str) {
     project.git(["fsck", "--strict", "--no-dangling"]);
 }
 
-/// Makes the first checkpoint, which determines whether ralph can write objects, and changes a file.
+/// Makes the first checkpoint, and changes a file.
 fn begun(project: &Project) -> Repository {
     let repository = project.open();
     before(&repository, 1);
@@ -23,19 +23,11 @@ fn begun(project: &Project) -> Repository {
     repository
 }
 
-/// Whether ralph wrote the commit: git would have compressed it.
-fn is_stored(project: &Project, checkpoint: &Checkpoint) -> bool {
-    let (directory, file) = checkpoint.commit.split_at(2);
-    let bytes = fs::read(project.root.join(".git/objects").join(directory).join(file)).unwrap();
-    bytes.windows(5).any(|window| window == b"tree ")
-}
-
 #[test]
 fn git_finds_nothing_wrong_with_them() {
     let project = Project::new();
     let repository = begun(&project);
     let taken = after(&repository, 1).checkpoint;
-    assert!(is_stored(&project, &taken));
     assert_sound(&project, &taken, "1-after");
     let format = ["log", "-1", "--format=%an <%ae>%n%cn <%ce>%n%s%n%P", &taken.commit];
     let head = project.git(["rev-parse", "HEAD"]);
@@ -47,40 +39,7 @@ fn git_finds_nothing_wrong_with_them() {
 }
 
 #[test]
-fn they_have_the_modes_that_git_gives_and_leave_nothing_behind() {
-    let project = Project::new();
-    let repository = begun(&project);
-    let taken = after(&repository, 1).checkpoint;
-    let (directory, file) = taken.commit.split_at(2);
-    let directory = project.root.join(".git/objects").join(directory);
-    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(&directory.join(file)), 0o444);
-    let tree = project.root.join(".git/objects").join(&taken.tree[..2]);
-    assert_eq!(mode(&directory), mode(&tree));
-    let reference = project.root.join(".git").join(REFERENCES);
-    assert_eq!(
-        mode(&reference.join("1-after")),
-        mode(&project.root.join(".git/refs/heads/main"))
-    );
-    let mut files = BTreeMap::new();
-    collect(&project.root.join(".git"), &mut files);
-    let left =
-        |path: &PathBuf| path.to_string_lossy().contains("tmp_obj") || path.extension() == Some(OsStr::new("lock"));
-    assert_eq!(files.keys().find(|path| left(path)), None);
-}
-
-#[test]
-fn a_repository_that_others_write_to_is_left_to_git() {
-    let project = Project::new();
-    project.git(["config", "core.sharedRepository", "group"]);
-    let repository = begun(&project);
-    let taken = after(&repository, 1).checkpoint;
-    assert!(!is_stored(&project, &taken));
-    assert_sound(&project, &taken, "1-after");
-}
-
-#[test]
-fn references_in_one_table_are_left_to_git() {
+fn references_may_be_in_one_table() {
     let project = Project::new();
     if !project
         .try_git(["refs", "migrate", "--ref-format=reftable", "--dry-run"])
@@ -112,30 +71,23 @@ fn packed_references_are_overruled() {
 
 #[test]
 fn a_reference_that_was_made_to_lead_to_the_users_branch_does_not_move_it() {
-    for by_git in [false, true] {
-        let project = Project::new();
-        if by_git {
-            project.git(["config", "core.sharedRepository", "group"]);
-        }
-        let repository = begun(&project);
-        let head = project.git(["rev-parse", "main"]);
-        project.git(["symbolic-ref", &format!("{REFERENCES}/1-after"), "refs/heads/main"]);
-        let taken = after(&repository, 1).checkpoint;
-        assert_eq!(project.git(["rev-parse", "main"]), head, "{by_git}");
-        assert_sound(&project, &taken, "1-after");
-    }
+    let project = Project::new();
+    let repository = begun(&project);
+    let head = project.git(["rev-parse", "main"]);
+    project.git(["symbolic-ref", &format!("{REFERENCES}/1-after"), "refs/heads/main"]);
+    let taken = after(&repository, 1).checkpoint;
+    assert_eq!(project.git(["rev-parse", "main"]), head);
+    assert_sound(&project, &taken, "1-after");
 }
 
 #[test]
-fn a_directory_of_references_that_leads_elsewhere_is_left_to_git() {
+fn a_directory_of_references_may_lead_elsewhere() {
     let project = Project::new();
     let repository = project.open();
-    let first = before(&repository, 1).checkpoint;
+    before(&repository, 1);
     let elsewhere = project.scratch.join("elsewhere");
     fs::rename(project.root.join(".git/refs/ralph"), &elsewhere).unwrap();
     symlink(&elsewhere, project.root.join(".git/refs/ralph")).unwrap();
-    let loose = repository.loose().unwrap();
-    assert!(!loose.set_reference(&format!("{REFERENCES}/2-before"), &first.commit));
     let taken = after(&repository, 1).checkpoint;
     assert_sound(&project, &taken, "1-after");
 }
@@ -183,6 +135,24 @@ fn a_tree_that_was_cleared_away_gets_no_commit() {
     project.git(["commit", "--quiet", "--allow-empty", "--message", "Moves HEAD"]);
     repository.checkpoint(&run(), 2, Moment::Before).unwrap_err();
     assert_sound(&project, &after(&repository, 2).checkpoint, "2-after");
+}
+
+#[test]
+fn a_file_that_was_taken_away_from_the_objects_gets_no_tree() {
+    let project = Project::new();
+    let repository = project.open();
+    before(&repository, 1);
+    project.write("src/one/a.txt", "only here\n");
+    after(&repository, 1);
+    for place in ["1-before", "1-after"] {
+        project.git(["update-ref", "-d", &format!("{REFERENCES}/{place}")]);
+    }
+    project.git(["prune", "--expire=now"]);
+    project.write("src/one/other", "x\n");
+    repository.checkpoint(&run(), 2, Moment::After).unwrap_err();
+    let taken = after(&repository, 2).checkpoint;
+    assert_eq!(content(&project, &taken, "src/one/a.txt"), "only here\n");
+    project.git(["fsck", "--strict", "--no-dangling"]);
 }
 
 #[test]
