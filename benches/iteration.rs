@@ -21,8 +21,8 @@ const MOST_SCANS: u32 = 2;
 /// For a thread of the guard, some dozen rules, and a filter if sockets are restricted.
 const MOST_CONFINING: Duration = Duration::from_millis(3);
 const MOST_OVERHEAD_BYTES: f64 = 1500.0;
-const LARGE: usize = 5000;
-/// Files that differ from the last commit in the large repository, modified and untracked.
+const LARGE: [usize; 2] = [5000, 100_000];
+/// Files that differ from the last commit in a large repository, modified and untracked.
 const MODIFIED: usize = 120;
 const UNTRACKED: usize = 80;
 
@@ -41,22 +41,24 @@ fn main() {
     }
     title("sandbox (what it adds to an iteration)");
     confined(&small);
-    title("iteration gap, 5,000 files of which 200 differ from the last commit");
-    let large = large();
-    // The last of the cases commits everything.
-    for (name, script) in CASES {
-        gap(&large, name, script, MOST_SCANS);
+    for files in LARGE {
+        title(&format!("iteration gap, {files} files of which 200 differ from the last commit"));
+        let large = large(files);
+        // The last of the cases commits everything.
+        for (name, script) in CASES {
+            gap(&large, name, script, MOST_SCANS);
+        }
     }
     title("prompt");
     overhead(&small);
 }
 
-fn large() -> Scratch {
-    let scratch = Scratch::new(LARGE);
+fn large(files: usize) -> Scratch {
+    let scratch = Scratch::new(files);
     for number in 0..MODIFIED {
-        scratch.write_file(number * (LARGE / MODIFIED), "changed since");
+        scratch.write_file(number * (files / MODIFIED), "changed since");
     }
-    for number in LARGE..LARGE + UNTRACKED {
+    for number in files..files + UNTRACKED {
         scratch.write_file(number, "not committed");
     }
     scratch
