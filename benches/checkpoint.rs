@@ -21,8 +21,8 @@ use support::{
 const ROUNDS: usize = 15;
 /// Makes this bench measure checkpoints of the repository it is started in.
 const MARK: &str = "__bench-checkpoints";
-const MOST_BEYOND: Duration = Duration::from_millis(30);
-const MOST_SCANS: f64 = 1.2;
+const MOST_BEYOND: Duration = Duration::from_millis(60);
+const MOST_SCANS: f64 = 2.0;
 /// Files that change at once; fewer in a smaller repository.
 const MANY: usize = 200;
 
