@@ -5,6 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use ralph_core::event::PermissionAnswer;
 use ralph_state::http_client;
 use reqwest::{Method, RequestBuilder, Response, StatusCode, redirect::Policy};
@@ -31,6 +32,8 @@ const KNOWN_MAJOR: u32 = 1;
 const ANSWER_CAP_BYTES: usize = 64 * 1024 * 1024;
 /// Most bytes of an error's text that are read.
 const ERROR_CAP_BYTES: usize = 64 * 1024;
+/// The bytes of an id that are encoded in a path.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'-');
 
 /// A client of one server, for one directory.
 #[derive(Debug, Clone)]
@@ -378,15 +381,8 @@ fn session_path(id: &str, rest: &str) -> String {
 }
 
 /// Percent-encodes an id as one segment of a path.
-fn segment(id: &str) -> String {
-    let mut out = String::with_capacity(id.len());
-    for byte in id.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' => out.push(char::from(byte)),
-            byte => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
+fn segment(id: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(id, ESCAPED)
 }
 
 #[cfg(test)]

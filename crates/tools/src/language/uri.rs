@@ -6,18 +6,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+
 const SCHEME: &str = "file://";
 
+/// All bytes but letters, digits and these.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'/')
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
+
 pub(super) fn from_path(path: &Path) -> String {
-    let mut uri = SCHEME.to_owned();
-    for byte in path.as_os_str().as_bytes() {
-        match byte {
-            b'/' | b'-' | b'_' | b'.' | b'~' => uri.push(char::from(*byte)),
-            byte if byte.is_ascii_alphanumeric() => uri.push(char::from(*byte)),
-            byte => uri.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    uri
+    format!("{SCHEME}{}", percent_encode(path.as_os_str().as_bytes(), ESCAPED))
 }
 
 /// The path of a file URI, with any of its characters percent-encoded; `None` if it is not a file.
