@@ -3,6 +3,7 @@
 use std::{fmt, net::Ipv6Addr, str::FromStr};
 
 use ralph_state::http_client::HAS_TLS;
+use ralph_system::sandbox::hosts::is_name;
 use thiserror::Error;
 
 /// `http://host:port` or `https://host:port`, without anything else.
@@ -139,14 +140,7 @@ fn is_host(host: &str) -> bool {
     if let Some(address) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
         return address.parse::<Ipv6Addr>().is_ok();
     }
-    let label = |label: &str| {
-        !label.is_empty()
-            && label.len() <= 63
-            && label
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
-    };
-    host.len() <= 253 && host.split('.').all(label)
+    is_name(host) && !host.ends_with('.')
 }
 
 fn port_of(digits: &str) -> Result<u16, ServerUrlError> {
