@@ -7,6 +7,8 @@ use std::{
 
 use tokio::sync::mpsc;
 
+use super::JsonRpcMessage;
+
 /// Most lines in the queue; if it is full, the writer has to wait.
 const LINES: usize = 32;
 
@@ -16,6 +18,16 @@ pub enum InputLine {
     Whole(Vec<u8>),
     /// The line exceeded the limit and was skipped.
     TooLong,
+}
+
+impl InputLine {
+    /// Parses the line; `None` if it is not a message.
+    pub(crate) fn message(&self) -> Option<JsonRpcMessage> {
+        match self {
+            InputLine::Whole(line) => JsonRpcMessage::parse(line),
+            InputLine::TooLong => None,
+        }
+    }
 }
 
 /// Reads `input` until its end, in lines of at most `cap_bytes`.

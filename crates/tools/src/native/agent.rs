@@ -97,7 +97,7 @@ enum TurnEnd {
 impl NativeAgent {
     async fn serve(mut self, lines: &mut Receiver<InputLine>) -> u8 {
         while let Some(line) = lines.recv().await {
-            let handled = match incoming(&line) {
+            let handled = match line.message() {
                 Some(Incoming::Request { id, method, params }) => self.take(&id, &method, &params, lines).await,
                 // No turn is running and no request is pending, so these have no effect.
                 Some(Incoming::Notification { .. } | Incoming::Response { .. }) | None => Ok(()),
@@ -284,7 +284,7 @@ impl NativeAgent {
             tokio::select! {
                 // Messages that arrive before the end of the turn become part of it.
                 biased;
-                line = lines.recv() => match line.as_ref().map(incoming) {
+                line = lines.recv() => match line.as_ref().map(InputLine::message) {
                     None => return TurnEnd::Disconnected,
                     Some(Some(Incoming::Response { id, outcome })) => self.client.peer.resolve(id, outcome),
                     Some(Some(Incoming::Notification { method, .. })) if method == "session/cancel" => return TurnEnd::Cancelled,
@@ -305,14 +305,6 @@ impl NativeAgent {
             }
             other => self.unknown(&id, other),
         }
-    }
-}
-
-/// Parses a line; `None` if it is not a message.
-fn incoming(line: &InputLine) -> Option<Incoming> {
-    match line {
-        InputLine::Whole(line) => Incoming::parse(line),
-        InputLine::TooLong => None,
     }
 }
 

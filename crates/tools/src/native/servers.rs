@@ -21,7 +21,7 @@ use super::{
     message::ToolDescription,
     tools::{OwnedProcessGroup, ToolOutcome},
 };
-use crate::json_rpc::{self, InputLine, JsonRpcMessage, METHOD_NOT_FOUND, Peer, RequestError};
+use crate::json_rpc::{self, JsonRpcMessage, METHOD_NOT_FOUND, Peer, RequestError};
 
 /// The protocol version that is requested. Any other version is accepted, since tools are the same in all of them.
 const VERSION: &str = "2025-11-25";
@@ -273,11 +273,7 @@ impl McpProcess {
         let (peer, stdin) = (Arc::clone(&server.peer), Arc::clone(&server.stdin));
         tokio::spawn(async move {
             while let Some(line) = lines.recv().await {
-                let message = match &line {
-                    InputLine::Whole(line) => JsonRpcMessage::parse(line),
-                    InputLine::TooLong => None,
-                };
-                match message {
+                match line.message() {
                     Some(JsonRpcMessage::Response { id, outcome }) => peer.resolve(id, outcome),
                     // A server without an answer to its request may wait forever.
                     Some(JsonRpcMessage::Request { id, method, .. }) => {
