@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use ralph_core::event::{AgentSignal, FileChange, Problem, ProblemKind, SessionId, Usage, clip};
+use ralph_core::event::{AgentSignal, FileChange, Problem, ProblemKind, SessionId, Usage, clip, clip_start};
 use serde_json::Value;
 
 use super::{
@@ -17,7 +17,6 @@ use super::{
     head,
     lines::{JsonLineParser, UnknownReports},
     reset::{epoch_ms, in_ms, until_in_text},
-    tail,
     verdict::without_verdict,
 };
 
@@ -82,7 +81,9 @@ impl ClaudeTurn {
     /// Keeps the message of a `result` that does not end the turn because messages of the user are queued.
     pub(crate) fn passes(&mut self, result: &Value) {
         let last = result.get("result").and_then(Value::as_str);
-        self.message = last.map(|text| tail(text, TEXT_CAP_BYTES)).or(self.message.take());
+        self.message = last
+            .map(|text| clip_start(text, TEXT_CAP_BYTES))
+            .or(self.message.take());
     }
 
     pub(crate) fn take(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
@@ -132,7 +133,7 @@ impl ClaudeTurn {
         for block in array(event, "/message/content") {
             match text(block, "/type") {
                 "text" => {
-                    let said = tail(text(block, "/text"), TEXT_CAP_BYTES);
+                    let said = clip_start(text(block, "/text"), TEXT_CAP_BYTES);
                     if own {
                         self.message = Some(said.clone());
                         out.push(AgentSignal::Said { text: said });
@@ -262,7 +263,9 @@ impl ClaudeTurn {
         let last = event.get("result").and_then(Value::as_str).filter(|_| !failed);
         out.push(AgentSignal::TurnEnded {
             ok: !failed,
-            message: last.map(|text| tail(text, TEXT_CAP_BYTES)).or(self.message.take()),
+            message: last
+                .map(|text| clip_start(text, TEXT_CAP_BYTES))
+                .or(self.message.take()),
         });
     }
 

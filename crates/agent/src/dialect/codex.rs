@@ -3,7 +3,7 @@
 //! An `error` event is either a retry ("Reconnecting... 2/5 (why)") or the failure that `turn.failed` repeats; an
 //! *item* of type `error` is only a warning. A failed patch produces no event at all.
 
-use ralph_core::event::{AgentSignal, FileChange, Problem, SessionId, Usage, clip};
+use ralph_core::event::{AgentSignal, FileChange, Problem, SessionId, Usage, clip, clip_start};
 use serde_json::{Value, json};
 
 use super::{
@@ -14,7 +14,6 @@ use super::{
     fields::text,
     head,
     lines::{JsonLineParser, UnknownReports},
-    tail,
     todos::TodoList,
     verdict::without_verdict,
 };
@@ -108,7 +107,7 @@ impl CodexTurn {
         let item = &event["item"];
         match text(item, "/type") {
             "agent_message" => {
-                let said = tail(text(item, "/text"), TEXT_CAP_BYTES);
+                let said = clip_start(text(item, "/text"), TEXT_CAP_BYTES);
                 self.message = Some(said.clone());
                 out.push(AgentSignal::Said { text: said });
             }

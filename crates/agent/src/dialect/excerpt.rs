@@ -1,4 +1,4 @@
-//! Excerpts of long texts in signals: the end of an agent's message, the beginning of a tool's output.
+//! The beginning of a long output in signals, and how much of a text they hold.
 
 use ralph_core::event::clip;
 
@@ -28,18 +28,6 @@ pub(crate) fn head(text: &str) -> String {
         1 => format!("{kept}\n… 1 more line"),
         more => format!("{kept}\n… {more} more lines"),
     }
-}
-
-/// The end of a message: claims of completion are in its last lines.
-pub(crate) fn tail(text: &str, cap_bytes: usize) -> String {
-    if text.len() <= cap_bytes {
-        return text.to_owned();
-    }
-    let mut start = text.len() - cap_bytes;
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    format!("[…] {}", &text[start..])
 }
 
 #[cfg(test)]
@@ -78,11 +66,9 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_keep_the_end_that_matters() {
+    fn long_outputs_tell_how_many_lines_are_missing() {
         let output = (0..200).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
         assert!(head(&output).ends_with("98\n… 101 more lines"), "{}", head(&output));
         assert_eq!(head("a\nb\n"), "a\nb\n");
-        assert!(tail(&format!("{}ü the end", "x".repeat(100)), 9).ends_with(" the end"));
-        assert_eq!(tail("short", 9), "short");
     }
 }

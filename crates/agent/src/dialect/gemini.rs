@@ -3,7 +3,7 @@
 //! The `result` event gives an error only in words; the exit code carries its HTTP status (modulo 256). A failure is
 //! therefore classified once both are known. Retries are reported only on stderr.
 
-use ralph_core::event::{AgentSignal, Exit, FileChange, Problem, ProblemKind, SessionId, Usage};
+use ralph_core::event::{AgentSignal, Exit, FileChange, Problem, ProblemKind, SessionId, Usage, clip_start};
 use serde_json::Value;
 
 use super::{
@@ -15,7 +15,7 @@ use super::{
     head,
     lines::{JsonLineParser, UnknownReports},
     reset::{next_midnight, until_in_text},
-    tail, verdict,
+    verdict,
 };
 
 /// The time zone at whose midnight Google's daily quotas reset.
@@ -119,7 +119,7 @@ impl GeminiTurn {
         let content = text(event, "/content");
         self.saying.push_str(content);
         if self.saying.len() > 2 * TEXT_CAP_BYTES {
-            self.saying = tail(&self.saying, TEXT_CAP_BYTES);
+            self.saying = clip_start(&self.saying, TEXT_CAP_BYTES);
         }
         if !piece {
             self.say(out);
@@ -134,7 +134,7 @@ impl GeminiTurn {
     fn say(&mut self, out: &mut Vec<AgentSignal>) {
         let said = std::mem::take(&mut self.saying);
         if !said.is_empty() {
-            let said = tail(&said, TEXT_CAP_BYTES);
+            let said = clip_start(&said, TEXT_CAP_BYTES);
             self.message = Some(said.clone());
             out.push(AgentSignal::Said { text: said });
         }

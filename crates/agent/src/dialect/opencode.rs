@@ -3,7 +3,7 @@
 //! A turn succeeded if its last step stopped by itself and no error came after it. opencode reports retries, and
 //! fallbacks to something other than requested, only on stderr; `--print-logs` makes it write its log there.
 
-use ralph_core::event::{AgentSignal, Problem, ProblemKind, SessionId, clip};
+use ralph_core::event::{AgentSignal, Problem, ProblemKind, SessionId, clip, clip_start};
 use serde_json::Value;
 
 use super::{
@@ -14,7 +14,6 @@ use super::{
     fields::text,
     lines::{JsonLineParser, UnknownReports},
     opencode_parts::{file_change, is_denial, problem_of, tool_ended, tool_started, usage},
-    tail,
     verdict::without_verdict,
 };
 
@@ -116,7 +115,7 @@ impl OpencodeTurn {
         if event.pointer("/part/synthetic").and_then(Value::as_bool) == Some(true) {
             return;
         }
-        let said = tail(text(event, "/part/text"), TEXT_CAP_BYTES);
+        let said = clip_start(text(event, "/part/text"), TEXT_CAP_BYTES);
         if !said.is_empty() {
             self.message = Some(said.clone());
             out.push(AgentSignal::Said { text: said });

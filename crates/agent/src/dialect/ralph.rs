@@ -1,6 +1,6 @@
 //! `ralph-jsonl`: ralph's own signals, one JSON object per line, for agents and wrappers in any language.
 
-use ralph_core::event::{AgentSignal, clip};
+use ralph_core::event::{AgentSignal, clip, clip_start};
 use serde_json::Value;
 
 use super::{
@@ -9,7 +9,6 @@ use super::{
     head,
     lines::{JsonLineParser, UnknownReports},
     reset::until_in_text,
-    tail,
     verdict::without_verdict,
 };
 
@@ -76,12 +75,12 @@ impl RalphTurn {
             AgentSignal::TurnEnded { ok, message } => {
                 self.ended = true;
                 let message = message
-                    .map(|text| tail(&text, TEXT_CAP_BYTES))
+                    .map(|text| clip_start(&text, TEXT_CAP_BYTES))
                     .or_else(|| self.message.take());
                 out.push(AgentSignal::TurnEnded { ok, message });
             }
             AgentSignal::Said { text } => {
-                let said = tail(&text, TEXT_CAP_BYTES);
+                let said = clip_start(&text, TEXT_CAP_BYTES);
                 self.message = Some(said.clone());
                 out.push(AgentSignal::Said { text: said });
             }

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::dialect::{TEXT_CAP_BYTES, tail};
+use ralph_core::event::clip_start;
 
 use super::wire::{MessageInfo, MessagePart, MessageRole, PartKind};
+use crate::dialect::TEXT_CAP_BYTES;
 
 /// Messages by id; ids grow with time.
 #[derive(Debug, Default)]
@@ -84,7 +85,7 @@ impl TurnMessages {
             if id.as_str() < message {
                 known.texts.clear();
             } else if id == message {
-                known.texts.insert(part.clone(), tail(text, TEXT_CAP_BYTES));
+                known.texts.insert(part.clone(), clip_start(text, TEXT_CAP_BYTES));
             }
         }
     }
@@ -105,7 +106,7 @@ impl TurnMessages {
     pub(super) fn last_text(&self) -> Option<String> {
         let last = self.said().find(|message| !message.texts.is_empty())?;
         let texts: Vec<&str> = last.texts.values().map(String::as_str).collect();
-        Some(tail(&texts.join("\n"), TEXT_CAP_BYTES))
+        Some(clip_start(&texts.join("\n"), TEXT_CAP_BYTES))
     }
 
     /// Whether the newest message is a user message, or there are no messages.

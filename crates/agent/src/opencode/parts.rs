@@ -1,8 +1,8 @@
 //! The reported state of one part of a message. Pure; a part only moves forward.
 
-use ralph_core::event::{AgentSignal, clip};
+use ralph_core::event::{AgentSignal, clip, clip_start};
 
-use crate::dialect::{TEXT_CAP_BYTES, file_change, tail, tool_ended, tool_started};
+use crate::dialect::{TEXT_CAP_BYTES, file_change, tool_ended, tool_started};
 
 use super::wire::{MessagePart, ToolStatus};
 
@@ -93,7 +93,7 @@ impl TextPart {
                 text: clip(rest, TEXT_CAP_BYTES),
             },
             false => AgentSignal::Said {
-                text: tail(rest, TEXT_CAP_BYTES),
+                text: clip_start(rest, TEXT_CAP_BYTES),
             },
         });
     }

@@ -1,10 +1,10 @@
 //! Converts the `session/update` notifications of a turn to signals.
 
-use ralph_core::event::{AgentSignal, Usage};
+use ralph_core::event::{AgentSignal, Usage, clip_start};
 use serde_json::Value;
 
 use super::tools::AcpToolUses;
-use crate::dialect::{TEXT_CAP_BYTES, TodoList, UnknownReports, ZonedClock, number, tail, text};
+use crate::dialect::{TEXT_CAP_BYTES, TodoList, UnknownReports, ZonedClock, number, text};
 
 #[derive(Debug, Default)]
 pub(super) struct AcpUpdates {
@@ -96,7 +96,7 @@ impl AcpUpdates {
         let writing = &mut self.writing;
         writing.text.push_str(&piece);
         if writing.text.len() > 2 * TEXT_CAP_BYTES {
-            writing.text = tail(&writing.text, TEXT_CAP_BYTES);
+            writing.text = clip_start(&writing.text, TEXT_CAP_BYTES);
         }
         out.push(match kind {
             ChunkKind::Said => AgentSignal::TextDelta { text: piece },
@@ -106,7 +106,7 @@ impl AcpUpdates {
 
     /// Reports the text whose pieces have arrived, if any.
     fn say(&mut self, out: &mut Vec<AgentSignal>) {
-        let said = tail(&std::mem::take(&mut self.writing.text), TEXT_CAP_BYTES);
+        let said = clip_start(&std::mem::take(&mut self.writing.text), TEXT_CAP_BYTES);
         match self.writing.kind {
             _ if said.is_empty() => {}
             ChunkKind::Said => {
