@@ -7,8 +7,9 @@ use std::{
     time::Instant,
 };
 
-use ralph_core::event::Exit;
+use ralph_core::event::{Exit, clip};
 use ralph_system::proc::{Child, ChildEnd, OutputSink, StopSpeed};
+use ralph_text::{last_line, one_line};
 use serde_json::{Value, json};
 use tokio::{
     sync::{oneshot, watch},
@@ -319,13 +320,7 @@ impl OutputSink for ServerOutput {
 
 /// How the server ended, with the last line of its stderr.
 fn why_it_ended(end: &ChildEnd, stderr: &str) -> String {
-    let last = stderr.lines().rev().map(str::trim).find(|line| !line.is_empty());
-    let last: String = last
-        .unwrap_or_default()
-        .chars()
-        .filter(|character| !character.is_control())
-        .take(300)
-        .collect();
+    let last = clip(&one_line(&last_line(stderr.as_bytes())), 300);
     let how = match end {
         ChildEnd::Exited(Exit::Code { code }) => format!("exit code {code}"),
         ChildEnd::Exited(Exit::Signal { signal }) => format!("signal {signal}"),

@@ -7,12 +7,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph_core::event::Exit;
+use ralph_core::event::{Exit, clip};
 use ralph_system::{
     diagnostics::inherited,
     proc::{ChildEnd, Printed, StopSpeed, collector},
 };
-use ralph_text::with_causes;
+use ralph_text::{one_line, with_causes};
 use serde_json::Value;
 use tokio::{task::spawn_blocking, time::timeout_at};
 
@@ -204,12 +204,7 @@ impl AstGrepOutput {
         };
         let lines = self.stderr.lines().map(str::trim).skip_while(|line| !is_told(line));
         let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("See also"));
-        let text = lines.take(5).collect::<Vec<_>>().join(" ");
-        let text: String = text
-            .chars()
-            .filter(|character| !character.is_control())
-            .take(400)
-            .collect();
+        let text = clip(&one_line(&lines.take(5).collect::<Vec<_>>().join(" ")), 400);
         (!text.is_empty()).then_some(text)
     }
 }
