@@ -136,6 +136,7 @@ const PURE: &[&str] = &[
     "text/wrap",
     "trust",
     "ui/tui/model",
+    "ui/tui/panes",
     "ui/tui/update",
     "ui/tui/view",
 ];

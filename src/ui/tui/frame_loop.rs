@@ -27,6 +27,8 @@ use super::{
     memory,
     model::{CopyPortion, InputMode, Model, Pane},
     notify::{self, NotifyChannel, Progress},
+    order::{EditTarget, MatchTarget, ScreenEvent, ScreenOrder, Scroll},
+    panes::{refresh_report, show_end},
     screen_terminal::{ScreenError, ScreenTerminal},
     screens::LiveScreen,
     search_query::{LineMatch, SearchQuery},
@@ -34,9 +36,7 @@ use super::{
     terminal,
     terminal_search::{self, TerminalSearch},
     typing,
-    update::{
-        EditTarget, MatchTarget, ScreenEvent, ScreenOrder, Scroll, refresh_report, show_end, show_question, update,
-    },
+    update::{show_question, update},
     view::{self, ShownTerminals},
 };
 
@@ -677,9 +677,9 @@ impl<'a> FrameLoop<'a> {
         if !self.model.ui.shows_cells() {
             return None;
         }
-        match self.model.ui.pane {
-            Pane::Terminal if self.model.ui.unfolded.is_none() => Some(self.live.unfolded()),
-            _ => self.played.as_deref_mut(),
+        match self.model.ui.shows_agent() {
+            true => Some(self.live.unfolded()),
+            false => self.played.as_deref_mut(),
         }
     }
 

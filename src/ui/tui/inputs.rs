@@ -21,10 +21,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::{
     background::{BackgroundColour, FilterResult, LateReplyFilter, QUESTION, TerminalInput, TerminalInputParser},
     model::Overlay,
+    order::ScreenEvent,
     source::WakeCallback,
     terminal,
     terminal_ownership::{TerminalOwnership, stop_group},
-    update::ScreenEvent,
 };
 
 /// Time limit for the terminal's answer about its background, before the first frame is drawn.

@@ -12,10 +12,10 @@ use super::{
     DiffRequest, PatchSource, Recordings, Setup, Unfolder, cast,
     inputs::{Mailbox, ScreenInput},
     model::{DiffState, Model, Overlay},
+    order::ScreenEvent,
     patch::Patch,
     screens,
     spawn::spawn_or_run,
-    update::ScreenEvent,
 };
 
 pub(super) struct Jobs {

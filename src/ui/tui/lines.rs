@@ -8,8 +8,8 @@ use crate::ui::tui::editor::Editor;
 
 use super::{
     model::{InputMode, Model, Recalling},
+    order::ScreenOrder,
     search_query::SearchQuery,
-    update::ScreenOrder,
 };
 
 pub(super) fn steering(model: &mut Model, key: KeyEvent) -> Vec<ScreenOrder> {

@@ -16,8 +16,8 @@ use super::{
     Recordings,
     cast::{CastEvent, CastHeader},
     model::{ReplayState, Timeline},
+    order::{Replay, Seek},
     source::{EventSource, PastRecords, WakeCallback},
-    update::{Replay, Seek},
 };
 
 /// Limit of pauses, in the time of the run: an agent may think for long.

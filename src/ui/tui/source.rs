@@ -10,7 +10,7 @@ use crate::driver::{self, LoopHandle, PollResult, Subscription};
 use super::{
     AfterSignal, LoopControl,
     model::{ReplayState, Timeline},
-    update::Replay,
+    order::Replay,
 };
 
 /// Ends a wait in [`EventSource::poll`] from another thread.

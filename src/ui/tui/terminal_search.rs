@@ -3,8 +3,8 @@
 use ralph_system::proc::screen::Screen;
 
 use super::{
+    order::MatchTarget,
     search_query::{self, LineMatch, SearchDirection, SearchQuery, SearchStart},
-    update::MatchTarget,
 };
 
 /// A search through a terminal. Its rows are read once for each state of the terminal, not for each key.

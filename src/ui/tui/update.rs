@@ -1,20 +1,11 @@
 //! Applies keys, mouse events and job results to the model. Pure: side effects are returned as orders.
 
 mod answering;
-mod asks;
-mod background;
 mod board;
 mod choices;
-mod contents;
 mod copying;
-mod diff;
-mod history;
-mod messages;
-mod order;
 mod palette;
-mod plan;
 mod questions;
-mod report;
 mod search;
 
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent, MouseEventKind};
@@ -25,21 +16,15 @@ use ralph_core::{
 use ralph_words::used_up_in_words;
 use ratatui::layout::Position;
 
-use crate::driver::Unfold;
-
 pub(super) use answering::show_question;
 pub(super) use board::{BoardOrder, take_board, update_board};
-pub(crate) use order::{EditTarget, MatchTarget, Replay, ScreenEvent, ScreenOrder, Scroll, Seek};
-use order::{StepDirection, refused};
-pub(super) use report::{refresh as refresh_report, show_end};
 
 use super::{
-    keys::{self, BindingContext, Chord, KeyAction},
+    keys::{self, BindingContext, Chord, KeyAction, KeyFocus},
     layout::Focus,
-    model::{
-        ActionSearch, Confirmation, InputMode, Model, OpenOverlay, Overlay, Pane, PlaybackState, Search, background_at,
-        more, select, used_up,
-    },
+    model::{ActionSearch, Confirmation, InputMode, Model, Pane, Search, more, used_up},
+    order::{EditTarget, Replay, ScreenEvent, ScreenOrder, Scroll, Seek, refused},
+    panes::{self, content_for},
 };
 
 /// Lines scrolled per step of the mouse wheel.
@@ -49,8 +34,8 @@ const WHEEL_LINES: usize = 3;
 pub(crate) fn update(model: &mut Model, event: ScreenEvent) -> Vec<ScreenOrder> {
     let orders = take(model, event);
     show_question(model);
-    show_end(model);
-    refresh_report(model);
+    panes::show_end(model);
+    panes::refresh_report(model);
     orders
 }
 
@@ -68,7 +53,7 @@ fn take(model: &mut Model, event: ScreenEvent) -> Vec<ScreenOrder> {
             since,
             iteration,
             patch,
-        } => diff::loaded(model, since, iteration, patch),
+        } => panes::diff_loaded(model, since, iteration, patch),
         ScreenEvent::Played { iteration, result } => {
             if let Some(open) = &mut model.ui.history.open
                 && open.iteration == iteration
@@ -77,22 +62,7 @@ fn take(model: &mut Model, event: ScreenEvent) -> Vec<ScreenOrder> {
             }
             Vec::new()
         }
-        ScreenEvent::Unfolded { overlay, result } => {
-            let Some(open) = model.ui.unfolded.as_mut().filter(|open| open.overlay == overlay) else {
-                return Vec::new();
-            };
-            open.state = result.into();
-            // A single result or a prompt is read from its beginning.
-            let from_beginning = match overlay {
-                Overlay::Folded { what, .. } => what == Unfold::Last,
-                Overlay::Prompt { .. } => true,
-                Overlay::Output { .. } => false,
-            };
-            match open.state == PlaybackState::Loaded && from_beginning {
-                true => vec![ScreenOrder::Scroll(Scroll::Top)],
-                false => Vec::new(),
-            }
-        }
+        ScreenEvent::Unfolded { overlay, result } => panes::rendered(model, overlay, result),
         ScreenEvent::Searched { found } => search::take(model, found),
     }
 }
@@ -127,35 +97,6 @@ fn normal(model: &mut Model, key: KeyEvent) -> Vec<ScreenOrder> {
     match keys::action(chord, BindingContext::from_ui(&model.ui)) {
         Some(action) => act(model, action),
         None => Vec::new(),
-    }
-}
-
-/// Shows a folded part of the transcript in place of the pane.
-fn unfold(model: &mut Model, what: Unfold) -> Vec<ScreenOrder> {
-    if !model.ui.transcript {
-        return refused(model, "the agent draws its own terminal: nothing is folded");
-    }
-    let Some(iteration) = model.run.iterations.latest().map(|iteration| iteration.number) else {
-        return Vec::new();
-    };
-    show_overlay(model, Overlay::Folded { iteration, what })
-}
-
-/// Shows `overlay` in place of the pane.
-fn show_overlay(model: &mut Model, overlay: Overlay) -> Vec<ScreenOrder> {
-    model.ui.close();
-    model.ui.unfolded = Some(OpenOverlay {
-        overlay,
-        state: PlaybackState::Loading,
-    });
-    vec![ScreenOrder::Unfold(overlay)]
-}
-
-/// Shows the prompt of the iteration that is chosen in the history, or else of the latest.
-fn show_prompt(model: &mut Model) -> Vec<ScreenOrder> {
-    match chosen_iteration(model) {
-        Some(iteration) => show_overlay(model, Overlay::Prompt { iteration }),
-        None => refused(model, "no iteration has run"),
     }
 }
 
@@ -288,41 +229,14 @@ fn clicked(model: &mut Model, column: u16, row: u16) -> Vec<ScreenOrder> {
         model.ui.focus = focus;
     }
     if layout.title.contains(at)
-        && let Some(pane) = super::view::tab_at(model, layout.title, column)
+        && let Some(pane) = panes::tab_at(model, layout.title, column)
     {
         return act(model, KeyAction::Show(pane));
     }
     if layout.tasks.contains(at) {
-        return plan::clicked(model, &layout, row);
+        return content_for(KeyFocus::Plan).click(model, layout.tasks, at);
     }
-    if layout.main.contains(at)
-        && model.ui.pane == Pane::Asks
-        && let Some(chosen) = super::view::ask_at(model, layout.main, row)
-    {
-        select(model, chosen);
-    }
-    if layout.main.contains(at)
-        && model.ui.pane == Pane::Background
-        && let Some(chosen) = super::view::background_row_at(model, layout.main, row)
-    {
-        model.ui.background = chosen;
-    }
-    if model.ui.pane == Pane::Diff
-        && let Some(file) = super::view::file_name_at(model, layout.main, at)
-    {
-        diff::show_file(model, file);
-    }
-    if layout.main.contains(at) && model.ui.pane == Pane::History && model.ui.history.open.is_none() {
-        let first = super::view::first_in_history(model, layout.main);
-        let line = usize::from(row - layout.main.y).checked_sub(1);
-        if let Some(chosen) = line
-            .map(|line| first + line)
-            .filter(|chosen| *chosen < model.run.iterations.rows.len())
-        {
-            model.ui.history.selected = model.run.iterations.rows.len() - 1 - chosen;
-        }
-    }
-    Vec::new()
+    panes::shown(model).click(model, model.content_area(), at)
 }
 
 fn act(model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
@@ -351,38 +265,9 @@ fn act(model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
         KeyAction::NextMatch => return search::forward(model),
         KeyAction::PreviousMatch => return search::backward(model),
         KeyAction::Copy => return copying::begin(model),
-        KeyAction::Filter => {
-            let kind = model.log.kind().next();
-            model.ui.log_below = model.log.show(kind, model.ui.log_below);
-            // The current match may be among the hidden lines.
-            model.ui.search.landed = None;
-        }
         KeyAction::Edit => return edit(model),
-        KeyAction::LineUp
-        | KeyAction::LineDown
-        | KeyAction::PageUp
-        | KeyAction::PageDown
-        | KeyAction::Top
-        | KeyAction::Bottom => {
-            if let Some(by) = Scroll::from_action(action, page(model)) {
-                return scroll(model, model.ui.focus, by);
-            }
-        }
-        KeyAction::Open => return open(model),
-        KeyAction::Fold => return plan::fold(model),
-        KeyAction::NextFile => diff::go_to_file(model, StepDirection::Next),
-        KeyAction::PreviousFile => diff::go_to_file(model, StepDirection::Previous),
-        KeyAction::Wrap => diff::wrap(model),
-        KeyAction::Leftwards => diff::scroll_sideways(model, StepDirection::Previous),
-        KeyAction::Rightwards => diff::scroll_sideways(model, StepDirection::Next),
-        KeyAction::CompareEarlier => return diff::compare(model, StepDirection::Previous),
-        KeyAction::NextPart => return history::turn(model, StepDirection::Next),
-        KeyAction::PreviousPart => return history::turn(model, StepDirection::Previous),
         KeyAction::SeekForward => return vec![ScreenOrder::Replay(Replay::Seek(Seek::Forward))],
         KeyAction::SeekBackward => return vec![ScreenOrder::Replay(Replay::Seek(Seek::Backward))],
-        KeyAction::CompareLater => return diff::compare(model, StepDirection::Next),
-        KeyAction::Unfold(what) => return unfold(model, what),
-        KeyAction::Prompt => return show_prompt(model),
         KeyAction::Back => {
             // Also removes the highlights of a search.
             model.ui.search = Search::default();
@@ -409,16 +294,19 @@ fn act(model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
         KeyAction::Slower => return vec![ScreenOrder::Replay(Replay::Slower)],
         KeyAction::NextIteration => return vec![ScreenOrder::Replay(Replay::NextIteration)],
         KeyAction::PreviousIteration => return vec![ScreenOrder::Replay(Replay::PreviousIteration)],
-        KeyAction::Steer
-        | KeyAction::StopAfterIteration
-        | KeyAction::Skip
-        | KeyAction::RetryNow
-        | KeyAction::Type
-        | KeyAction::Answer
-        | KeyAction::Withdraw
-        | KeyAction::CancelTask => {}
+        action => {
+            return match Scroll::from_action(action, page(model)) {
+                Some(by) => scroll(model, model.ui.focus, by),
+                None => key(model, action),
+            };
+        }
     }
     Vec::new()
+}
+
+/// Carries out an action that the focused pane defines.
+fn key(model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
+    content_for(KeyFocus::from_ui(&model.ui)).key(model, action)
 }
 
 /// Opens the focused content in the user's editor.
@@ -429,7 +317,12 @@ fn edit(model: &mut Model) -> Vec<ScreenOrder> {
     } else if search::is_in_terminal(model) {
         Some(EditTarget::Terminal)
     } else {
-        contents::document(model).map(|(name, text)| EditTarget::Text { name, text })
+        let content = panes::focused(model);
+        let text = content.document(model).filter(|text| !text.trim().is_empty());
+        text.map(|text| EditTarget::Text {
+            name: content.file(),
+            text,
+        })
     };
     match edited {
         Some(edited) => vec![ScreenOrder::Edit(edited)],
@@ -453,7 +346,7 @@ fn ask_of_loop(model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
             return refused(model, &used_up_in_words(limit));
         }
         model.ui.show(Pane::Report);
-        report::answer(model);
+        panes::answer_end(model);
         return Vec::new();
     }
     if let (KeyAction::RetryNow, Some(limit)) = (action, used_up(&model.run)) {
@@ -501,8 +394,7 @@ fn ask_of_loop(model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
         KeyAction::StopAfterIteration => {
             return vec![ScreenOrder::stop(StopRequest::AfterIteration, RequestedBy::User)];
         }
-        KeyAction::Withdraw => return messages::withdraw(model),
-        KeyAction::CancelTask => return background::cancel(model),
+        KeyAction::Withdraw | KeyAction::CancelTask => return key(model, action),
         KeyAction::Answer if model.run.permissions.pending.is_empty() && !asks_of_tests => {
             let can_wait = model.run.permissions.unanswered.is_empty() && model.run.blocks.is_empty();
             let why = match can_wait {
@@ -520,45 +412,14 @@ fn ask_of_loop(model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
     vec![ScreenOrder::by_user(command)]
 }
 
-/// The iteration selected in the history, or the latest in other panes.
-fn chosen_iteration(model: &Model) -> Option<u32> {
-    let chosen = match model.ui.pane {
-        Pane::History => model.run.iterations.rows.iter().rev().nth(model.ui.history.selected),
-        Pane::Terminal
-        | Pane::Log
-        | Pane::Diff
-        | Pane::Messages
-        | Pane::Asks
-        | Pane::Limits
-        | Pane::Background
-        | Pane::Report => model.run.iterations.latest(),
-    };
-    chosen.map(|iteration| iteration.number)
-}
-
 fn show(model: &mut Model, pane: Pane) -> Vec<ScreenOrder> {
     // From the history, show the changes of the selected iteration.
-    let iteration = chosen_iteration(model);
+    let iteration = model.chosen_iteration();
     model.ui.show(pane);
     match iteration {
-        Some(iteration) if pane == Pane::Diff => diff::show(model, iteration),
+        Some(iteration) if pane == Pane::Diff => panes::show_diff(model, iteration),
         Some(_) | None => Vec::new(),
     }
-}
-
-fn open(model: &mut Model) -> Vec<ScreenOrder> {
-    match model.ui.pane {
-        Pane::History => return history::open(model),
-        Pane::Asks => asks::open(model),
-        Pane::Messages => messages::open(model),
-        Pane::Background => {
-            if let Some(task) = background_at(model).map(|task| task.number) {
-                return show_overlay(model, Overlay::Output { task });
-            }
-        }
-        Pane::Terminal | Pane::Log | Pane::Diff | Pane::Limits | Pane::Report => {}
-    }
-    Vec::new()
 }
 
 /// Rows of a page, less one so that the reader keeps the context.
@@ -566,31 +427,13 @@ fn page(model: &Model) -> usize {
     usize::from(model.layout().main.height).saturating_sub(1).max(1)
 }
 
-fn scroll(model: &mut Model, focus: Focus, scroll: Scroll) -> Vec<ScreenOrder> {
-    if focus == Focus::Plan {
-        plan::scroll(model, scroll);
-        return Vec::new();
-    }
-    if model.ui.shows_cells() {
-        return vec![ScreenOrder::Scroll(scroll)];
-    }
-    match model.ui.pane {
-        Pane::Log => model.ui.log_below = scroll.upwards(model.ui.log_below, model.log.len()),
-        Pane::History => history::scroll(model, scroll),
-        Pane::Asks => asks::scroll(model, scroll),
-        Pane::Messages => messages::scroll(model, scroll),
-        Pane::Background => background::scroll(model, scroll),
-        Pane::Diff => diff::scroll(model, scroll),
-        Pane::Report => report::scroll(model, scroll),
-        Pane::Limits => {
-            let all = super::view::lines_of_limits(model).len();
-            let last = all.saturating_sub(usize::from(model.layout().main.height));
-            model.ui.limits_top = scroll.downwards(model.ui.limits_top, last);
-        }
-        Pane::Terminal => {}
-    }
-    Vec::new()
+fn scroll(model: &mut Model, focus: Focus, by: Scroll) -> Vec<ScreenOrder> {
+    let content = match focus {
+        Focus::Plan => content_for(KeyFocus::Plan),
+        Focus::Main => panes::shown(model),
+    };
+    content.scroll(model, by)
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

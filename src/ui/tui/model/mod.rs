@@ -33,10 +33,11 @@ use ralph_core::{
 };
 use ralph_system::proc::Size;
 use ralph_words::date_ahead;
+use ratatui::layout::Rect;
 pub(crate) use ui::SearchPosition;
 pub use ui::{
-    ActionSearch, Confirmation, DiffState, DiffView, HistoryView, InputMode, IterationPart, OpenOverlay, Overlay, Pane,
-    Playback, PlaybackState, ReplayState, ReportPage, ReportRow, Search, Timeline, Toast, Ui,
+    ActionSearch, Confirmation, DiffState, DiffView, HistoryView, InputMode, IterationPart, OpenOverlay, Overlay,
+    PageRow, Pane, Playback, PlaybackState, ReplayState, ReportPage, Search, Timeline, Toast, Ui,
 };
 
 use crate::driver::SignalDetail;
@@ -154,6 +155,23 @@ impl Model {
             Focus::Main => self.layout().pane(),
             Focus::Plan => self.shared_layout().pane(),
         }
+    }
+
+    /// The main area without the row that names the parts of an open iteration.
+    pub fn content_area(&self) -> Rect {
+        let main = self.layout().main;
+        let head = u16::from(self.ui.history.open.is_some()).min(main.height);
+        Rect::new(main.x, main.y + head, main.width, main.height - head)
+    }
+
+    /// The iteration selected in the history, or the latest in other panes.
+    pub fn chosen_iteration(&self) -> Option<u32> {
+        let iterations = &self.run.iterations;
+        let chosen = match self.ui.pane {
+            Pane::History => iterations.rows.iter().rev().nth(self.ui.history.selected),
+            _ => iterations.latest(),
+        };
+        chosen.map(|iteration| iteration.number)
     }
 
     /// Index of the selected task, or else of the current one.

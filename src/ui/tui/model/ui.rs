@@ -214,7 +214,7 @@ impl From<Result<(), String>> for PlaybackState {
 /// The report of the run, as last rendered.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReportPage {
-    pub rows: Vec<ReportRow>,
+    pub rows: Vec<PageRow>,
     /// The width for which the rows are wrapped; `None` if the run has changed since.
     pub width: Option<u16>,
     pub top: usize,
@@ -224,20 +224,29 @@ pub struct ReportPage {
     pub instead_of: Option<Pane>,
 }
 
-impl ReportPage {
-    /// Number of rows below the view.
-    pub fn below(&self, height: u16) -> usize {
-        self.rows.len().saturating_sub(self.top + usize::from(height))
-    }
-}
-
-/// A row of the report. Continuation rows of a wrapped line have neither mark nor cells.
+/// A row of a page. Continuation rows of a wrapped line have neither mark nor cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReportRow {
+pub struct PageRow {
     pub(crate) mark: Option<LineMark>,
     pub indent: u16,
     pub pieces: Vec<(String, TextRole)>,
     pub cells: Vec<String>,
+}
+
+impl PageRow {
+    /// A row without mark and cells.
+    pub fn from_pieces(pieces: Vec<(String, TextRole)>) -> Self {
+        Self {
+            mark: None,
+            indent: 0,
+            pieces,
+            cells: Vec::new(),
+        }
+    }
+
+    pub fn text(&self) -> String {
+        self.pieces.iter().map(|(text, _)| text.as_str()).collect()
+    }
 }
 
 /// A text shown in place of a pane.
@@ -387,17 +396,15 @@ impl Ui {
 
     /// Whether the main area shows a terminal: the agent's or a replayed one.
     pub fn shows_cells(&self) -> bool {
-        if let Some(unfolded) = &self.unfolded {
-            return unfolded.state == PlaybackState::Loaded;
+        match (&self.unfolded, &self.history.open) {
+            (Some(unfolded), _) => unfolded.state == PlaybackState::Loaded,
+            (None, Some(open)) => open.part == IterationPart::Transcript && open.state == PlaybackState::Loaded,
+            (None, None) => self.pane == Pane::Terminal,
         }
-        match self.pane {
-            Pane::Terminal => true,
-            Pane::History => self.history.open.as_ref().is_some_and(|playback| {
-                playback.part == IterationPart::Transcript && playback.state == PlaybackState::Loaded
-            }),
-            Pane::Log | Pane::Diff | Pane::Messages | Pane::Asks | Pane::Limits | Pane::Background | Pane::Report => {
-                false
-            }
-        }
+    }
+
+    /// Whether that terminal is the agent's.
+    pub fn shows_agent(&self) -> bool {
+        self.pane == Pane::Terminal && self.unfolded.is_none()
     }
 }

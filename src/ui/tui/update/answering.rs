@@ -12,12 +12,12 @@ use crate::ui::tui::{
     keys::{self, Chord},
     lines::{self, TypingEffect},
     model::{AnswerBox, AnswerStep, AnswerSubject, InputMode, Model, Pane, SettledMeanwhile},
+    order::{ScreenOrder, Scroll},
     view,
 };
 
 use super::{
     choices::{self, ChoiceEffect},
-    order::{ScreenOrder, Scroll},
     questions,
 };
 

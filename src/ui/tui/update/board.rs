@@ -13,14 +13,12 @@ use crate::{
     ui::tui::{
         keys::{self, BOARD, Chord, KeyAction},
         model::{AnswerBox, BoardFocus, BoardMode, BoardModel, InputMode, Model},
+        order::{ScreenEvent, ScreenOrder, Scroll},
         view::{self, BoardSpot},
     },
 };
 
-use super::{
-    WHEEL_LINES,
-    order::{ScreenEvent, ScreenOrder, Scroll},
-};
+use super::WHEEL_LINES;
 
 /// An order to the shell around the board.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,20 +5,18 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use crate::ui::tui::{
     keys::Chord,
     model::{CopyPortion, InputMode, Model, PORTIONS},
+    order::{ScreenOrder, refused},
+    panes::focused,
 };
 
-use super::{
-    contents,
-    order::{ScreenOrder, refused},
-    search::is_in_terminal,
-};
+use super::search::is_in_terminal;
 
 pub(super) fn begin(model: &mut Model) -> Vec<ScreenOrder> {
     if is_in_terminal(model) {
         model.ui.mode = InputMode::Copying;
         return Vec::new();
     }
-    match contents::chosen(model) {
+    match focused(model).copy(model) {
         Some(text) => vec![ScreenOrder::Copy(text)],
         None => refused(model, "there is nothing to copy here"),
     }

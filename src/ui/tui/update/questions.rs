@@ -10,9 +10,9 @@ use ralph_words::Tone;
 use crate::ui::tui::{
     keys::Chord,
     model::{Confirmation, InputMode, Model},
+    order::ScreenOrder,
+    panes::withdrawn,
 };
-
-use super::{messages, order::ScreenOrder};
 
 /// Handles Ctrl-C: asks whether to stop the run. If the run is already being stopped, the stop is escalated. A finished
 /// run or a replay is left.
@@ -105,7 +105,7 @@ pub(super) fn withdrawing(model: &mut Model, key: KeyEvent, id: SteeringId) -> V
     let chord = Chord::new(key.code, key.modifiers);
     model.ui.mode = InputMode::Normal;
     match (chord.code, chord.modifiers) {
-        (KeyCode::Char('y' | 'x') | KeyCode::Enter, KeyModifiers::NONE) => vec![messages::withdrawn(id)],
+        (KeyCode::Char('y' | 'x') | KeyCode::Enter, KeyModifiers::NONE) => vec![withdrawn(id)],
         (KeyCode::Char('c'), KeyModifiers::CONTROL) => interrupt(model),
         (KeyCode::Char('n' | 'q') | KeyCode::Esc, KeyModifiers::NONE) => Vec::new(),
         // Any other key is not an answer.

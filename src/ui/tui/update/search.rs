@@ -7,18 +7,15 @@ use crate::ui::tui::{
     layout::Focus,
     lines::edit,
     model::{InputMode, Model, Search, SearchPosition},
-    search_query::{self, LineMatch, SearchDirection, SearchQuery, SearchStart},
-};
-
-use super::{
-    contents::{go, lines},
     order::{MatchTarget, ScreenOrder},
+    panes::{focused, go},
+    search_query::{self, LineMatch, SearchDirection, SearchQuery, SearchStart},
 };
 
 /// Opens the search line.
 pub(super) fn begin(model: &mut Model) {
     model.ui.search = Search {
-        origin: lines(model).map(|lines| lines.at(model)),
+        origin: Some(focused(model).at(model)),
         ..Search::default()
     };
     model.ui.mode = InputMode::Searching;
@@ -71,9 +68,8 @@ fn go_back(model: &mut Model) -> Vec<ScreenOrder> {
     if is_in_terminal(model) {
         return vec![ScreenOrder::EndFind];
     }
-    if let (Some(lines), Some(origin), Some(_)) = (lines(model), model.ui.search.origin, model.ui.search.landed.take())
-    {
-        lines.put(model, origin);
+    if let (Some(origin), Some(_)) = (model.ui.search.origin, model.ui.search.landed.take()) {
+        focused(model).put(model, origin);
     }
     Vec::new()
 }
@@ -85,13 +81,11 @@ pub(super) fn is_in_terminal(model: &Model) -> bool {
 
 /// Goes to the next match in the pane's preferred direction.
 pub(super) fn forward(model: &mut Model) -> Vec<ScreenOrder> {
-    let direction = lines(model).map_or(SearchDirection::Up, |lines| lines.direction());
-    again(model, direction)
+    again(model, focused(model).direction())
 }
 
 pub(super) fn backward(model: &mut Model) -> Vec<ScreenOrder> {
-    let direction = lines(model).map_or(SearchDirection::Up, |lines| lines.direction());
-    let opposite = match direction {
+    let opposite = match focused(model).direction() {
         SearchDirection::Up => SearchDirection::Down,
         SearchDirection::Down => SearchDirection::Up,
     };
@@ -142,29 +136,32 @@ fn tell(model: &mut Model) {
 
 /// Goes to a match in a pane with its own lines.
 fn in_lines(model: &mut Model, wanted: MatchTarget) -> Option<LineMatch> {
-    let (lines, needle) = (lines(model)?, SearchQuery::parse(model.ui.search.query.text())?);
+    let (content, needle) = (focused(model), SearchQuery::parse(model.ui.search.query.text())?);
     let (mut matching, mut count) = (Vec::new(), 0);
-    lines.each(model, &mut |line| {
+    content.each(model, &mut |line| {
         if needle.is_in(line) {
             matching.push(count);
         }
         count += 1;
     });
-    let (pane, focus, at) = (model.ui.pane, model.ui.focus, lines.at(model));
+    let (pane, focus, at) = (model.ui.pane, model.ui.focus, content.at(model));
     let landed = model.ui.search.landed;
     let landed = landed.filter(|landed| (landed.pane, landed.focus, landed.at) == (pane, focus, at));
     let (from, direction) = match (wanted, landed) {
-        (MatchTarget::First, _) => (SearchStart::At(model.ui.search.origin.unwrap_or(at)), lines.direction()),
+        (MatchTarget::First, _) => (
+            SearchStart::At(model.ui.search.origin.unwrap_or(at)),
+            content.direction(),
+        ),
         (MatchTarget::Next(direction), Some(landed)) => (SearchStart::Behind(landed.line), direction),
-        (MatchTarget::Next(direction), None) if lines.chooses() => (SearchStart::Behind(at), direction),
+        (MatchTarget::Next(direction), None) if content.count(model).is_some() => (SearchStart::Behind(at), direction),
         (MatchTarget::Next(direction), None) => (SearchStart::At(at), direction),
     };
     let found = search_query::next(&matching, from, direction)?;
-    go(lines, model, found.line);
+    go(content, model, found.line);
     model.ui.search.landed = Some(SearchPosition {
         pane,
         focus,
-        at: lines.at(model),
+        at: content.at(model),
         line: found.line,
     });
     Some(found)
@@ -197,7 +194,7 @@ mod tests {
     }
 
     fn where_it_is(model: &Model) -> String {
-        let lines = lines(model).expect("lines");
+        let lines = focused(model);
         let mut all = Vec::new();
         lines.each(model, &mut |line| all.push(line.to_owned()));
         let found = model
@@ -220,7 +217,7 @@ mod tests {
             let mut model = watching();
             press(&mut model, keys);
             model.ui.diff.state = watching().ui.diff.state;
-            let origin = lines(&model).expect("lines").at(&model);
+            let origin = focused(&model).at(&model);
             press(&mut model, "/need");
             let mut found = vec![where_it_is(&model)];
             update(&mut model, key(KeyCode::Enter));
@@ -244,11 +241,11 @@ mod tests {
             );
             assert!(back(&mut model).ends_with(forward[1]), "{pane:?}");
 
-            let left = lines(&model).expect("lines").at(&model);
+            let left = focused(&model).at(&model);
             press(&mut model, "/hay");
             assert_ne!(model.ui.search.landed, None);
             update(&mut model, key(KeyCode::Esc));
-            assert_eq!(lines(&model).expect("lines").at(&model), left, "{pane:?}");
+            assert_eq!(focused(&model).at(&model), left, "{pane:?}");
             assert_eq!(model.ui.mode, InputMode::Normal);
             assert_ne!(origin, left, "{pane:?}");
         }

@@ -8,14 +8,15 @@ use ralph_core::{
 
 use super::*;
 use crate::ui::tui::{
-    keys::KeyFocus,
-    model::{DiffState, IterationPart, ReplayState},
+    model::{DiffState, IterationPart, Overlay, ReplayState},
+    order::MatchTarget,
+    panes::{show_end, tab_at},
     patch::Patch,
     search_query::SearchDirection,
     testing::{START_MS, begun, model, queued, running, stopped},
 };
 
-pub(super) fn key(code: KeyCode) -> ScreenEvent {
+pub(in crate::ui::tui) fn key(code: KeyCode) -> ScreenEvent {
     ScreenEvent::Input(Input::Key(KeyEvent::new(code, KeyModifiers::NONE)))
 }
 
@@ -28,27 +29,27 @@ fn moused(kind: MouseEventKind, column: u16, row: u16) -> ScreenEvent {
     }))
 }
 
-pub(super) fn clicked(column: u16, row: u16) -> ScreenEvent {
+pub(in crate::ui::tui) fn clicked(column: u16, row: u16) -> ScreenEvent {
     moused(MouseEventKind::Down(MouseButton::Left), column, row)
 }
 
-pub(super) fn control(character: char) -> ScreenEvent {
+pub(in crate::ui::tui) fn control(character: char) -> ScreenEvent {
     ScreenEvent::Input(Input::Key(KeyEvent::new(
         KeyCode::Char(character),
         KeyModifiers::CONTROL,
     )))
 }
 
-pub(super) fn press(model: &mut Model, keys: &str) -> Vec<ScreenOrder> {
+pub(in crate::ui::tui) fn press(model: &mut Model, keys: &str) -> Vec<ScreenOrder> {
     let pressed = |character| update(model, key(KeyCode::Char(character)));
     keys.chars().flat_map(pressed).collect()
 }
 
-pub(super) fn watching() -> Model {
+pub(in crate::ui::tui) fn watching() -> Model {
     model(100, 30, running())
 }
 
-pub(super) fn after(events: Vec<Event>) -> Model {
+pub(in crate::ui::tui) fn after(events: Vec<Event>) -> Model {
     model(100, 30, events)
 }
 
@@ -280,7 +281,7 @@ fn panes_are_shown_by_key_and_by_click() {
     assert_eq!(model.ui.pane, Pane::Terminal);
     let title = model.layout().title;
     let history = (title.left()..title.right())
-        .find(|column| crate::ui::tui::view::tab_at(&model, title, *column) == Some(Pane::History))
+        .find(|column| tab_at(&model, title, *column) == Some(Pane::History))
         .unwrap();
     update(&mut model, clicked(history, title.y));
     assert_eq!(model.ui.pane, Pane::History);

@@ -12,15 +12,12 @@ use ratatui::layout::{Position, Rect};
 
 use crate::ui::tui::{
     model::{AnswerBox, AnswerStep, AnswerSubject, Model, Pane, are_marked},
+    pen::{Pen, columns, shortened, wrapped},
+    request::{self, RequestLine},
     theme::TextRole,
 };
 
-use super::{
-    boxes::centred,
-    pen::{Pen, columns, shortened, wrapped},
-    request::{self, RequestLine},
-    typed,
-};
+use super::{boxes::centred, typed};
 
 /// Maximum width of the box: longer lines are hard to read.
 const WIDTH: u16 = 110;
@@ -233,7 +230,7 @@ fn title(model: &Model, subject: AnswerSubject<'_>, cut: &str) -> String {
     parts.join(" · ")
 }
 
-pub(super) fn row_at(row: &RequestLine, inner: Rect, y: u16, pen: &mut Pen<'_>) {
+fn row_at(row: &RequestLine, inner: Rect, y: u16, pen: &mut Pen<'_>) {
     let mut x = inner.x + 1;
     for (text, role) in row {
         x = pen.role(x, y, inner.right(), text, *role);

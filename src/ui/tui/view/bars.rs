@@ -15,13 +15,13 @@ use crate::ui::tui::{
     layout::Focus,
     model::{Model, Pane, can_be_edited, message_at},
     offers::offered,
+    panes::outstanding_in_words,
+    pen::{Pen, StyledText, columns},
     theme::TextRole,
 };
 
 use super::{
     header::{phase_in_words, phase_sign},
-    pen::{Pen, StyledText, columns},
-    tasks::outstanding_in_words,
     timeline,
 };
 

@@ -13,14 +13,12 @@ use crate::{
     ui::tui::{
         keys::{BOARD, Binding, BindingScope, KeyAction},
         model::{BoardFocus, BoardLayout, BoardMode, BoardModel, InputMode},
+        pen::{Pen, columns},
         theme::{TextRole, Theme},
     },
 };
 
-use super::{
-    asking, boxes, help,
-    pen::{Pen, columns},
-};
+use super::{asking, boxes, help};
 
 /// Minimum width for ralph's name.
 const NAME_COLS: u16 = 60;

@@ -11,14 +11,12 @@ use ratatui::layout::{Position, Rect};
 use crate::ui::tui::{
     lines,
     model::{self, Model, PORTIONS, Recalling, SettledMeanwhile},
+    pen::{Pen, columns, wrapped},
     search_query::SearchQuery,
     theme::TextRole,
 };
 
-use super::{
-    pen::{Pen, columns, wrapped},
-    typed,
-};
+use super::typed;
 
 /// Maximum lines of a confirmation question.
 const QUESTION_ROWS: usize = 6;

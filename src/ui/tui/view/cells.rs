@@ -7,9 +7,10 @@ use ratatui::{
 };
 use unicode_width::UnicodeWidthStr;
 
-use crate::ui::tui::model::{InputMode, Model};
-
-use super::pen::Pen;
+use crate::ui::tui::{
+    model::{InputMode, Model},
+    pen::Pen,
+};
 
 /// The available terminals.
 pub(crate) struct ShownTerminals<'a> {
@@ -19,11 +20,22 @@ pub(crate) struct ShownTerminals<'a> {
     pub played: Option<&'a Screen>,
 }
 
-/// Draws the live terminal. Returns its cursor position, if visible.
+impl ShownTerminals<'_> {
+    /// The terminal that the main area shows, if any.
+    pub(super) fn shown(&self, model: &Model) -> Option<&Screen> {
+        match model.ui.shows_agent() {
+            true => Some(self.live),
+            false => self.played.filter(|_| model.ui.shows_cells()),
+        }
+    }
+}
+
+/// Draws a terminal. Returns the position of the agent's cursor, if visible.
 pub(super) fn draw(screen: &Screen, model: &Model, area: Rect, pen: &mut Pen<'_>) -> Option<Position> {
     copy(screen, area, pen);
     let vt = screen.vt();
-    if vt.hide_cursor() || screen.scrollback() > 0 || !model.run.is_busy() {
+    let is_hidden = vt.hide_cursor() || screen.scrollback() > 0 || !model.run.is_busy();
+    if is_hidden || !model.ui.shows_agent() {
         return None;
     }
     let (row, column) = vt.cursor_position();
@@ -40,11 +52,6 @@ pub(super) fn draw(screen: &Screen, model: &Model, area: Rect, pen: &mut Pen<'_>
         cell.modifier.toggle(Modifier::REVERSED);
     }
     Some(at)
-}
-
-/// Draws a terminal without a running program.
-pub(super) fn play(screen: &Screen, area: Rect, pen: &mut Pen<'_>) {
-    copy(screen, area, pen);
 }
 
 fn copy(screen: &Screen, area: Rect, pen: &mut Pen<'_>) {

@@ -15,10 +15,9 @@ use ratatui::layout::Rect;
 
 use crate::ui::tui::{
     model::{Model, SandboxState, Silence, estimate_ms},
+    pen::{Pen, columns, shortened},
     theme::TextRole,
 };
-
-use super::pen::{Pen, columns, shortened};
 
 /// Minimum width for ralph's name.
 const NAME_COLS: u16 = 60;

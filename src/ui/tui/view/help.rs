@@ -6,13 +6,11 @@ use crate::ui::tui::{
     keys::{Binding, BindingGroup, Chord},
     model::Model,
     offers::offered,
+    pen::{Pen, columns, wrapped},
     theme::TextRole,
 };
 
-use super::{
-    boxes::centred,
-    pen::{Pen, columns, wrapped},
-};
+use super::boxes::centred;
 
 /// Minimum width for two columns.
 const TWO_COLUMNS: u16 = 96;

@@ -3,55 +3,33 @@
 //! Stop 10 of the tour in ARCHITECTURE.md.
 
 mod asking;
-mod asks;
-mod background;
 mod bars;
 mod board;
 mod boxes;
 mod cells;
-mod diff;
-mod goal_rows;
 mod header;
 mod help;
-mod history;
-mod limits;
-mod log;
-mod messages;
 mod palette;
-mod pen;
-mod report;
-mod request;
-mod shell;
-mod tasks;
 mod timeline;
-mod title;
 mod typed;
-mod whole;
 
-use ratatui::Frame;
+use ralph_system::proc::screen::Screen;
+use ratatui::{Frame, layout::Position};
 
 use super::{
+    keys::KeyFocus,
     layout::{Focus, ScreenLayout},
-    model::{Confirmation, InputMode, Model, Pane, PlaybackState},
+    model::{Confirmation, InputMode, Model},
+    panes,
+    pen::Pen,
     search_query::SearchQuery,
     theme::{TextRole, Theme},
 };
 
 pub(crate) use asking::{extent as extent_of_question, follow_choice, offers_all};
-pub(crate) use asks::{ask_at, last_line as last_line_of_ask, lines as lines_of_ask};
-pub(crate) use background::background_row_at;
 pub(crate) use board::{BoardSpot, board_spot_at, draw as draw_board};
 pub(crate) use cells::ShownTerminals;
-pub(crate) use diff::file_name_at;
 pub(crate) use help::{last_line as last_line_of_help, last_line_of_bindings};
-pub(crate) use history::first_in_history;
-pub(crate) use limits::in_words as lines_of_limits;
-pub(crate) use messages::{last_line as last_line_of_message, lines as lines_of_message};
-use pen::Pen;
-pub(crate) use report::report_rows;
-pub(crate) use tasks::plan_row_at;
-pub(crate) use title::tab_at;
-pub(crate) use whole::part_rows;
 
 /// Draws everything.
 pub(crate) fn draw(model: &Model, screens: &ShownTerminals<'_>, theme: &Theme, frame: &mut Frame<'_>) {
@@ -59,8 +37,9 @@ pub(crate) fn draw(model: &Model, screens: &ShownTerminals<'_>, theme: &Theme, f
     let layout = model.layout();
     let mut pen = Pen::new(frame.buffer_mut(), theme);
     header::draw(model, layout.header, &mut pen);
-    tasks::draw(model, &layout, &mut pen);
-    title::draw(model, screens, layout.title, &mut pen);
+    panes::content_for(KeyFocus::Plan).draw(model, layout.tasks, &mut pen);
+    let below = screens.shown(model).map_or(0, Screen::scrollback);
+    panes::draw_title(model, below, layout.title, &mut pen);
     frame_lines(&layout, &mut pen);
     let cursor = main(model, screens, &layout, &mut pen);
     bars::footer(model, layout.footer, &mut pen);
@@ -137,44 +116,14 @@ fn frame_lines(layout: &ScreenLayout, pen: &mut Pen<'_>) {
 }
 
 /// Draws the main area. Returns the agent's cursor position.
-fn main(
-    model: &Model,
-    screens: &ShownTerminals<'_>,
-    layout: &ScreenLayout,
-    pen: &mut Pen<'_>,
-) -> Option<ratatui::layout::Position> {
-    let area = layout.main;
-    let mut cursor = None;
-    if let Some(unfolded) = &model.ui.unfolded {
-        match (&unfolded.state, screens.played) {
-            (PlaybackState::Loaded, Some(screen)) => cells::play(screen, layout.terminal(), pen),
-            (PlaybackState::Failed(why), _) => pen.note(area, why),
-            (PlaybackState::Loading | PlaybackState::Loaded, _) => pen.note(area, "Reading…"),
-        }
-        return None;
+fn main(model: &Model, screens: &ShownTerminals<'_>, layout: &ScreenLayout, pen: &mut Pen<'_>) -> Option<Position> {
+    let area = model.content_area();
+    let shown = screens.shown(model);
+    let cursor = shown.and_then(|screen| cells::draw(screen, model, layout.terminal().intersection(area), pen));
+    if let Some(open) = model.ui.history.open.as_ref().filter(|_| !area.is_empty()) {
+        panes::draw_parts(open, layout.main, pen);
     }
-    match (model.ui.pane, &model.ui.history.open) {
-        (Pane::Terminal, _) => {
-            cursor = cells::draw(screens.live, model, layout.terminal(), pen);
-            if model.run.iterations.rows.is_empty() {
-                let words = if model.run.is_over() {
-                    "No iteration has run."
-                } else {
-                    "The agent's terminal appears here."
-                };
-                pen.note(area, words);
-            }
-        }
-        (Pane::Log, _) => log::draw(model, area, pen),
-        (Pane::Diff, _) => diff::draw(model, area, pen),
-        (Pane::History, None) => history::draw(model, area, pen),
-        (Pane::History, Some(playback)) => whole::draw(model, playback, screens.played, area, pen),
-        (Pane::Messages, _) => messages::draw(model, area, pen),
-        (Pane::Asks, _) => asks::draw(model, area, pen),
-        (Pane::Limits, _) => limits::draw(model, area, pen),
-        (Pane::Background, _) => background::draw(model, area, pen),
-        (Pane::Report, _) => report::draw(model, area, pen),
-    }
+    panes::shown(model).draw(model, area, pen);
     cursor
 }
 

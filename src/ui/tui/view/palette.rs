@@ -6,13 +6,12 @@ use crate::ui::tui::{
     keys::Binding,
     model::{ActionSearch, Model},
     offers::actions_found,
+    panes::{below_head, draw_list},
+    pen::{Pen, columns},
     theme::TextRole,
 };
 
-use super::{
-    boxes::centred,
-    pen::{Pen, columns},
-};
+use super::boxes::centred;
 
 const WIDTH: u16 = 76;
 
@@ -34,16 +33,8 @@ pub(super) fn draw(model: &Model, palette: &ActionSearch, whole: Rect, pen: &mut
             TextRole::Dim,
         );
     }
-    let visible = usize::from(inner.height.saturating_sub(1));
     let chosen = palette.chosen.min(found.len().saturating_sub(1));
-    let first = (chosen + 1).saturating_sub(visible);
-    let rows = found.iter().enumerate().skip(first);
-    for (y, (at, binding)) in (inner.y + 1..inner.bottom()).zip(rows) {
-        row(binding, Rect::new(inner.x, y, inner.width, 1), pen);
-        if at == chosen {
-            pen.choose(Rect::new(inner.x, y, inner.width, 1));
-        }
-    }
+    draw_list(found.into_iter(), chosen, below_head(inner), pen, row);
     let cursor = x + columns(palette.query.before());
     Some(Position::new(cursor.min(inner.right() - 1), inner.y))
 }

@@ -24,15 +24,14 @@ use ratatui::{
 use super::*;
 use crate::ui::tui::{
     editor::Editor,
-    layout::ScreenLayout,
     model::{
-        ActionSearch, AnswerBox, AnswerStep, DiffState, ExpandedAsk, IterationPart, LogFilter, Playback, PlaybackState,
-        ReplayState, SettledMeanwhile, Timeline,
+        ActionSearch, AnswerBox, AnswerStep, DiffState, ExpandedAsk, IterationPart, LogFilter, Pane, Playback,
+        PlaybackState, ReplayState, SettledMeanwhile, Timeline,
     },
+    panes::{refresh_report, show_end},
     patch::Patch,
     testing::{START_MS, begun, model, queued, running, started, stopped},
     theme::{Depth, Palette, TextRole},
-    update::{refresh_report, show_end},
 };
 
 mod board;

@@ -5,10 +5,9 @@ use ratatui::layout::Rect;
 
 use crate::ui::tui::{
     model::{Model, Timeline},
+    pen::{Pen, columns},
     theme::TextRole,
 };
-
-use super::pen::{Pen, columns};
 
 /// Minimum columns of the line.
 const LEAST_COLS: u16 = 10;

@@ -3,9 +3,11 @@
 use ratatui::layout::{Position, Rect};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::ui::tui::{editor::Editor, theme::TextRole};
-
-use super::pen::{Pen, columns};
+use crate::ui::tui::{
+    editor::Editor,
+    pen::{Pen, columns},
+    theme::TextRole,
+};
 
 /// Number of rows of a text, including its cursor, when broken at `room` columns.
 pub(super) fn rows(editor: &Editor, room: usize) -> usize {

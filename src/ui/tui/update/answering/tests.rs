@@ -11,8 +11,9 @@ use super::{
     *,
 };
 use crate::ui::tui::{
+    order::ScreenEvent,
     testing::{START_MS, running},
-    update::{Input, ScreenEvent, update},
+    update::{Input, update},
 };
 
 fn answer_order(ask: u32, answer: Answer) -> ScreenOrder {

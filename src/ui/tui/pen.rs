@@ -11,7 +11,7 @@ use ratatui::{
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use crate::ui::tui::{
+use super::{
     search_query::SearchQuery,
     theme::{TextRole, Theme},
 };

@@ -1,4 +1,4 @@
-//! The list of iterations, one per row, with their results.
+//! The iterations, one per row, with their results.
 
 use ralph_core::{
     event::{Changes, Outcome},
@@ -6,24 +6,90 @@ use ralph_core::{
 };
 use ralph_text::one_line;
 use ralph_words::{counted, outcome_word, review_word, short_duration, task_in_words, ticking};
-use ratatui::{layout::Rect, style::Style};
+use ratatui::{
+    layout::{Position, Rect},
+    style::Style,
+};
 
 use crate::ui::tui::{
-    model::Model,
+    keys::KeyAction,
+    model::{Model, Playback},
+    order::{ScreenOrder, StepDirection},
+    pen::{self, Pen},
     theme::{TextRole, Theme},
 };
 
-use super::pen::{self, Pen};
+use super::{content::PaneContent, iteration, terminal};
 
 /// Minimum width for commits, files and cost.
 const WIDE_COLS: u16 = 70;
 
-pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
+pub(super) struct HistoryContent;
+
+impl PaneContent for HistoryContent {
+    fn draw(&self, model: &Model, area: Rect, pen: &mut Pen<'_>) {
+        draw(model, area, pen);
+    }
+
+    fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
+        let tasks = model.run.iterations.rows.iter().map(|row| row.task.as_deref());
+        tasks.for_each(|task| take(task.unwrap_or_default()));
+    }
+
+    fn at(&self, model: &Model) -> usize {
+        self.last(model).saturating_sub(model.ui.history.selected)
+    }
+
+    fn put(&self, model: &mut Model, at: usize) {
+        model.ui.history.selected = self.last(model).saturating_sub(at);
+    }
+
+    fn count(&self, model: &Model) -> Option<usize> {
+        Some(model.run.iterations.rows.len())
+    }
+
+    fn key(&self, model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
+        match action {
+            KeyAction::Open => open(model),
+            KeyAction::Prompt => terminal::show_prompt(model),
+            KeyAction::NextPart => iteration::turn(model, StepDirection::Next),
+            KeyAction::PreviousPart => iteration::turn(model, StepDirection::Previous),
+            _ => Vec::new(),
+        }
+    }
+
+    fn hit(&self, model: &Model, area: Rect, at: Position) -> Option<usize> {
+        let line = first_in_view(model, area) + usize::from(at.y.checked_sub(area.y + 1)?);
+        let is_row = area.contains(at) && line < model.run.iterations.rows.len();
+        is_row.then_some(line)
+    }
+
+    fn copy(&self, model: &Model) -> Option<String> {
+        let row = model.run.iterations.rows.get(self.at(model))?;
+        let task = row.task.as_deref().unwrap_or_default();
+        Some(format!("iteration {}: {task}", row.number))
+    }
+
+    fn file(&self) -> &'static str {
+        "iterations.txt"
+    }
+}
+
+/// Opens the selected iteration, with its transcript first.
+fn open(model: &mut Model) -> Vec<ScreenOrder> {
+    let Some(iteration) = model.chosen_iteration().filter(|_| model.ui.history.open.is_none()) else {
+        return Vec::new();
+    };
+    model.ui.history.open = Some(Playback::new(iteration));
+    vec![ScreenOrder::Play { iteration }]
+}
+
+fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let rows = &model.run.iterations.rows;
     if rows.is_empty() || area.height < 2 {
         return pen.note(area, "No iteration has run.");
     }
-    let first = first_in_history(model, area);
+    let first = first_in_view(model, area);
     let chosen = rows.len() - 1 - model.ui.history.selected.min(rows.len() - 1);
     let visible = usize::from(area.height) - 1;
     let shown: Vec<(usize, &Iteration)> = rows.iter().enumerate().skip(first).take(visible).collect();
@@ -216,7 +282,7 @@ pub(super) fn sign(iteration: &Iteration, theme: &Theme) -> (&'static str, Style
 }
 
 /// Index of the first visible iteration, chosen so that the selected one is in view.
-pub(crate) fn first_in_history(model: &Model, area: Rect) -> usize {
+fn first_in_view(model: &Model, area: Rect) -> usize {
     let count = model.run.iterations.rows.len();
     let height = usize::from(area.height).saturating_sub(1).max(1);
     let chosen = count.saturating_sub(1).saturating_sub(model.ui.history.selected);

@@ -4,7 +4,7 @@ use crossterm::event::Event as Input;
 use ralph_core::event::{RequestedBy, StopRequest, UserCommand};
 use ralph_words::Tone;
 
-use crate::ui::tui::{
+use super::{
     keys::KeyAction,
     model::{CopyPortion, Model, Overlay},
     patch::Patch,
@@ -81,7 +81,7 @@ pub(crate) enum ScreenOrder {
 }
 
 impl ScreenOrder {
-    pub(in crate::ui::tui) fn by_user(command: UserCommand) -> Self {
+    pub(super) fn by_user(command: UserCommand) -> Self {
         ScreenOrder::Command {
             command,
             by: RequestedBy::User,
@@ -126,12 +126,6 @@ impl Scroll {
             Scroll::Top => 0,
             Scroll::Bottom => last,
         }
-    }
-
-    /// Moves an index that counts from the bottom, below `count`.
-    pub(super) fn upwards(self, at: usize, count: usize) -> usize {
-        let last = count.saturating_sub(1);
-        last.saturating_sub(self.downwards(last.saturating_sub(at), last))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! For display only: permissions are decided by a real parser.
 
-use crate::ui::tui::theme::TextRole;
+use super::theme::TextRole;
 
 /// Words that are followed by a program.
 const KEYWORDS: &[&str] = &[

@@ -1,17 +1,163 @@
-//! The user's messages: reading, editing and withdrawing one.
+//! The user's messages, newest first, and one of them shown in full.
 
-use ralph_core::event::{SteeringId, SteeringKind, UserCommand};
+use std::borrow::Cow;
+
+use ralph_core::{
+    event::{Delivery, SteeringId, SteeringKind, UserCommand},
+    run::{Delivered, Message, MessageState},
+};
+use ralph_text::{one_line, sanitized};
+use ratatui::layout::Rect;
 
 use crate::ui::tui::{
     editor::Editor,
-    model::{Confirmation, Editing, InputMode, Model, ReadMessage, can_be_edited, message_at},
-    view,
+    keys::KeyAction,
+    model::{Confirmation, Editing, InputMode, Model, PageRow, ReadMessage, can_be_edited, message_at},
+    order::{ScreenOrder, refused},
+    pen::{Pen, wrapped},
+    theme::TextRole,
 };
 
-use super::order::{ScreenOrder, Scroll, refused};
+use super::content::{PaneContent, draw_list};
+
+pub(super) struct MessageListContent;
+
+impl PaneContent for MessageListContent {
+    fn draw(&self, model: &Model, area: Rect, pen: &mut Pen<'_>) {
+        let messages = &model.run.messages;
+        if messages.is_empty() {
+            return pen.note(area, "No messages. `:` writes one for the next prompt.");
+        }
+        let chosen = model.ui.message.min(messages.len() - 1);
+        draw_list(messages.iter().rev(), chosen, area, pen, row);
+    }
+
+    fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
+        let messages = model.run.messages.iter().rev();
+        messages.for_each(|message| take(&one_line(&message.text)));
+    }
+
+    fn at(&self, model: &Model) -> usize {
+        model.ui.message
+    }
+
+    fn put(&self, model: &mut Model, at: usize) {
+        model.ui.message = at;
+    }
+
+    fn count(&self, model: &Model) -> Option<usize> {
+        Some(model.run.messages.len())
+    }
+
+    fn key(&self, model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
+        match action {
+            KeyAction::Withdraw => return withdraw(model),
+            KeyAction::Open => open(model),
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn copy(&self, model: &Model) -> Option<String> {
+        Some(message_at(model)?.text.clone())
+    }
+
+    fn document(&self, model: &Model) -> Option<String> {
+        self.copy(model)
+    }
+
+    fn file(&self) -> &'static str {
+        "message.md"
+    }
+}
+
+/// A message shown in full.
+pub(super) struct MessageContent;
+
+impl PaneContent for MessageContent {
+    /// The state and the text of the message.
+    fn rows<'m>(&self, model: &'m Model) -> Cow<'m, [PageRow]> {
+        let Some(message) = message_at(model) else {
+            return Cow::default();
+        };
+        let (kind, state) = (kind_word(message), state_in_words(message));
+        let head = format!("message {} · {kind} · {state}", message.id.0);
+        let room = usize::from(model.layout().main.width.saturating_sub(2));
+        let text = sanitized(&message.text);
+        let lines = text.lines().flat_map(|line| wrapped(line, room));
+        let lines = [String::new()]
+            .into_iter()
+            .chain(lines)
+            .map(|line| (line, TextRole::Plain));
+        let rows = [(head, TextRole::Dim)].into_iter().chain(lines);
+        rows.map(|row| PageRow::from_pieces(vec![row])).collect()
+    }
+
+    fn note(&self, _: &Model) -> String {
+        "Esc leaves".to_owned()
+    }
+
+    fn at(&self, model: &Model) -> usize {
+        model.ui.reading.map_or(0, |read| read.top)
+    }
+
+    fn put(&self, model: &mut Model, at: usize) {
+        if let Some(read) = &mut model.ui.reading {
+            read.top = at;
+        }
+    }
+
+    fn copy(&self, model: &Model) -> Option<String> {
+        MessageListContent.copy(model)
+    }
+
+    fn document(&self, model: &Model) -> Option<String> {
+        self.copy(model)
+    }
+
+    fn file(&self) -> &'static str {
+        MessageListContent.file()
+    }
+}
+
+fn row(message: &Message, area: Rect, pen: &mut Pen<'_>) {
+    let (y, end) = (area.y, area.right());
+    let mut x = pen.role(area.x + 1, y, end, &format!("{:>3} ", message.id.0), TextRole::Dim);
+    x = pen.role(x, y, end, &format!("{:<9}", kind_word(message)), TextRole::User);
+    let role = if message.is_due() {
+        TextRole::Wait
+    } else {
+        TextRole::Dim
+    };
+    x = pen.role(x, y, end, &format!("{:<22} ", state_in_words(message)), role);
+    pen.role(x, y, end, &one_line(&message.text), TextRole::Plain);
+}
+
+pub(super) fn kind_word(message: &Message) -> &'static str {
+    match message.kind {
+        SteeringKind::Next => "next",
+        SteeringKind::Now => "now",
+        SteeringKind::Standing => "standing",
+    }
+}
+
+fn state_in_words(message: &Message) -> String {
+    match message.state() {
+        MessageState::Queued => "queued".to_owned(),
+        MessageState::Delivered(Delivered {
+            iteration,
+            how: Delivery::Prompt,
+        }) => format!("in the prompt of {iteration}"),
+        MessageState::Delivered(Delivered {
+            iteration,
+            how: Delivery::Live,
+        }) => format!("live in iteration {iteration}"),
+        MessageState::Withdrawn => "withdrawn".to_owned(),
+    }
+}
 
 /// Opens the selected message: for editing if it is still queued, otherwise for reading.
-pub(super) fn open(model: &mut Model) {
+fn open(model: &mut Model) {
     let Some(message) = message_at(model) else { return };
     let id = message.id;
     if !can_be_edited(model, message) {
@@ -32,24 +178,8 @@ pub(super) fn open(model: &mut Model) {
     model.ui.mode = InputMode::Steering;
 }
 
-/// Scrolls an open message, or moves the selection.
-pub(super) fn scroll(model: &mut Model, scroll: Scroll) {
-    match model.ui.reading {
-        Some(read) => {
-            let last = view::last_line_of_message(model);
-            let top = scroll.downwards(read.top.min(last), last);
-            model.ui.reading = Some(ReadMessage { top, ..read });
-        }
-        // The newest message is the first row.
-        None => {
-            let last = model.run.messages.len().saturating_sub(1);
-            model.ui.message = scroll.downwards(model.ui.message, last);
-        }
-    }
-}
-
 /// Withdraws the selected message. A standing message needs a confirmation.
-pub(super) fn withdraw(model: &mut Model) -> Vec<ScreenOrder> {
+fn withdraw(model: &mut Model) -> Vec<ScreenOrder> {
     match message_at(model).filter(|message| message.is_due()) {
         Some(message) if message.kind == SteeringKind::Standing => {
             model.ui.mode = InputMode::Asking(Confirmation::Withdraw { id: message.id });
@@ -60,7 +190,7 @@ pub(super) fn withdraw(model: &mut Model) -> Vec<ScreenOrder> {
     }
 }
 
-pub(super) fn withdrawn(id: SteeringId) -> ScreenOrder {
+pub(in crate::ui::tui) fn withdrawn(id: SteeringId) -> ScreenOrder {
     ScreenOrder::by_user(UserCommand::Withdraw { id })
 }
 

@@ -4,16 +4,80 @@ use ralph_words::{Tone, ticking};
 use ratatui::{layout::Rect, style::Style};
 
 use crate::ui::tui::{
+    keys::KeyAction,
     model::{LogFilter, LogLine, LogLineKind, Model},
+    order::ScreenOrder,
+    pen::{Pen, shortened, wrapped},
+    search_query::SearchDirection,
     theme::TextRole,
 };
 
-use super::pen::{Pen, wrapped};
+use super::content::PaneContent;
 
 /// Minimum width for times.
 const TIME_COLS: u16 = 50;
 
-pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
+pub(super) struct LogContent;
+
+impl PaneContent for LogContent {
+    fn draw(&self, model: &Model, area: Rect, pen: &mut Pen<'_>) {
+        draw(model, area, pen);
+    }
+
+    /// The filter and the scroll position.
+    fn note(&self, model: &Model) -> String {
+        let kind = match model.log.kind() {
+            LogFilter::All => None,
+            kind => Some(format!("only {}", kind.name())),
+        };
+        let below = (model.ui.log_below > 0).then(|| format!("{} lines below", model.ui.log_below));
+        let parts: Vec<String> = below.into_iter().chain(kind).collect();
+        parts.join(" · ")
+    }
+
+    fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
+        let log = &model.log;
+        (0..log.len())
+            .filter_map(|at| log.get(at))
+            .for_each(|line| take(&line.text));
+    }
+
+    fn at(&self, model: &Model) -> usize {
+        match model.ui.log_below {
+            0 => model.log.len(),
+            below => model.log.len().saturating_sub(1 + below),
+        }
+    }
+
+    fn put(&self, model: &mut Model, at: usize) {
+        model.ui.log_below = model.log.len().saturating_sub(1).saturating_sub(at);
+    }
+
+    fn count(&self, model: &Model) -> Option<usize> {
+        Some(model.log.len())
+    }
+
+    /// Shows only lines of the next kind.
+    fn key(&self, model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
+        if action == KeyAction::Filter {
+            let kind = model.log.kind().next();
+            model.ui.log_below = model.log.show(kind, model.ui.log_below);
+            // The current match may be among the hidden lines.
+            model.ui.search.landed = None;
+        }
+        Vec::new()
+    }
+
+    fn file(&self) -> &'static str {
+        "log.txt"
+    }
+
+    fn direction(&self) -> SearchDirection {
+        SearchDirection::Up
+    }
+}
+
+fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let log = &model.log;
     if log.is_empty() {
         return match log.kind() {
@@ -56,17 +120,6 @@ pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     pen.clear(Rect::new(area.x, left, area.width, area.bottom() - left));
 }
 
-/// The title's note on the log: its filter and scroll position.
-pub(super) fn described(model: &Model) -> String {
-    let kind = match model.log.kind() {
-        LogFilter::All => None,
-        kind => Some(format!("only {}", kind.name())),
-    };
-    let below = (model.ui.log_below > 0).then(|| format!("{} lines below", model.ui.log_below));
-    let parts: Vec<String> = below.into_iter().chain(kind).collect();
-    parts.join(" · ")
-}
-
 fn spinner(model: &Model, area: Rect, y: u16, pen: &mut Pen<'_>) {
     let Some(since) = model.run.phase.running_since_ms() else {
         return;
@@ -85,7 +138,7 @@ fn text_column(area: Rect) -> u16 {
 
 fn rows(line: &LogLine, area: Rect, pen: &Pen<'_>) -> Vec<String> {
     match line.sign {
-        LogLineKind::Separator => vec![super::pen::shortened(
+        LogLineKind::Separator => vec![shortened(
             &line.text,
             usize::from(area.width).saturating_sub(8),
             pen.theme.glyphs.more,

@@ -1,14 +1,45 @@
-//! The report pane: rendered after a change, and opened automatically when the run is over.
+//! The report of the run: rendered after a change, and opened automatically when the run is over.
+
+use std::borrow::Cow;
 
 use ralph_core::event::StopReason;
 
-use crate::ui::tui::{
-    editor::Editor,
-    model::{AnswerBox, AnswerStep, InputMode, Model, Pane, used_up},
-    view,
+use crate::ui::{
+    report::{self, RunReport},
+    tui::{
+        editor::Editor,
+        model::{AnswerBox, AnswerStep, InputMode, Model, PageRow, Pane, used_up},
+    },
 };
 
-use super::order::Scroll;
+use super::{content::PaneContent, page};
+
+pub(super) struct ReportContent;
+
+impl PaneContent for ReportContent {
+    fn rows<'m>(&self, model: &'m Model) -> Cow<'m, [PageRow]> {
+        Cow::Borrowed(&model.ui.report.rows)
+    }
+
+    fn note(&self, model: &Model) -> String {
+        match self.last(model).saturating_sub(model.ui.report.top) {
+            0 => String::new(),
+            below => format!("{below} rows below"),
+        }
+    }
+
+    fn at(&self, model: &Model) -> usize {
+        model.ui.report.top
+    }
+
+    fn put(&self, model: &mut Model, at: usize) {
+        model.ui.report.top = at;
+    }
+
+    fn file(&self) -> &'static str {
+        "report.txt"
+    }
+}
 
 /// Renders the report again if it is shown and the run or the width has changed.
 pub(in crate::ui::tui) fn refresh(model: &mut Model) {
@@ -16,18 +47,14 @@ pub(in crate::ui::tui) fn refresh(model: &mut Model) {
     if model.ui.pane != Pane::Report || model.ui.report.width == Some(main.width) {
         return;
     }
-    model.ui.report.rows = view::report_rows(model, main.width);
+    let report = match model.run.is_over() || model.ui.replay.is_some() {
+        true => RunReport::from_view(&model.run),
+        false => RunReport::from_running(&model.run, model.now_ms),
+    };
+    let lines = report::page(&report, |at_ms| model.clock(at_ms));
+    model.ui.report.rows = page::broken(lines, main.width);
     model.ui.report.width = Some(main.width);
-    model.ui.report.top = model.ui.report.top.min(last_top(model));
-}
-
-fn last_top(model: &Model) -> usize {
-    let rows = model.ui.report.rows.len();
-    rows.saturating_sub(usize::from(model.layout().main.height))
-}
-
-pub(super) fn scroll(model: &mut Model, by: Scroll) {
-    model.ui.report.top = by.downwards(model.ui.report.top, last_top(model));
+    model.ui.report.top = model.ui.report.top.min(ReportContent.last(model));
 }
 
 /// Shows the end of a finished run once the user is not typing, with an answer line if a question blocks it.
@@ -48,7 +75,7 @@ pub(in crate::ui::tui) fn show_end(model: &mut Model) {
 }
 
 /// Opens the answer line for the question with which the run ended. Returns false if nothing can be answered.
-pub(super) fn answer(model: &mut Model) -> bool {
+pub(in crate::ui::tui) fn answer(model: &mut Model) -> bool {
     if let Some(asked) = model.run.permissions.about_tests() {
         model.ui.mode = InputMode::Answering(AnswerBox {
             late: true,

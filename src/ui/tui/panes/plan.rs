@@ -1,23 +1,23 @@
 //! The plan's tasks and, if there is room, the pending messages, the goals and the iterations.
 
 use ralph_core::{
-    event::{PlanSnapshot, PlanTask, SteeringKind},
+    event::{PlanSnapshot, PlanTask},
     run::{Message, RunView},
 };
 use ralph_text::one_line;
 use ralph_words::{counted, short_duration, task_at_limit_in_words, ticking};
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use crate::ui::tui::{
+    keys::KeyAction,
     layout::{Focus, ScreenLayout},
-    model::{Model, PlanRow},
+    model::{Model, PlanRow, has_sections, heading_of},
+    order::{ScreenOrder, Scroll, refused},
+    pen::{Pen, wrapped},
     theme::TextRole,
 };
 
-use super::{
-    goal_rows, history,
-    pen::{Pen, wrapped},
-};
+use super::{content::PaneContent, goal_rows, history, messages::kind_word};
 
 /// Maximum rows of the other lists of the side bar.
 const MESSAGES: usize = 5;
@@ -114,56 +114,130 @@ impl VisibleLines {
     }
 }
 
-pub(super) fn draw(model: &Model, layout: &ScreenLayout, pen: &mut Pen<'_>) {
-    if layout.tasks.is_empty() {
-        return;
-    }
-    let parts = SideBarAreas::new(model, layout);
-    iterations(model, parts.iterations, pen);
-    messages(model, parts.messages, pen);
-    goals(model, parts.goals, pen);
-    details(&parts.details, pen);
-    let (plan, area) = (&model.run.plan, parts.plan);
-    let has_focus = model.ui.focus == Focus::Plan;
-    titled(
-        area,
-        "plan",
-        if has_focus { TextRole::Accent } else { TextRole::Dim },
-        pen,
-    );
-    if plan.tasks.is_empty() {
-        let words = "no tasks in this plan";
-        pen.role(area.x + 1, area.y + 1, area.right(), words, TextRole::Dim);
-    }
-    let current = model.run.task();
-    let chosen = chosen(model);
-    for (area, line) in VisibleLines::new(model, layout, area).0 {
-        match &line {
-            PlanLine::Row(PlanRow::Task(at)) => task(&plan.tasks[*at], current, model, area, pen),
-            PlanLine::Row(PlanRow::Heading { tasks, is_folded }) => {
-                heading(&plan.tasks[tasks.clone()], *is_folded, area, pen);
+pub(super) struct PlanContent;
+
+impl PaneContent for PlanContent {
+    fn draw(&self, model: &Model, area: Rect, pen: &mut Pen<'_>) {
+        if area.is_empty() {
+            return;
+        }
+        let layout = model.layout();
+        let parts = SideBarAreas::new(model, &layout);
+        iterations(model, parts.iterations, pen);
+        messages(model, parts.messages, pen);
+        goals(model, parts.goals, pen);
+        details(&parts.details, pen);
+        let (plan, area) = (&model.run.plan, parts.plan);
+        let has_focus = model.ui.focus == Focus::Plan;
+        titled(
+            area,
+            "plan",
+            if has_focus { TextRole::Accent } else { TextRole::Dim },
+            pen,
+        );
+        if plan.tasks.is_empty() {
+            let words = "no tasks in this plan";
+            pen.role(area.x + 1, area.y + 1, area.right(), words, TextRole::Dim);
+        }
+        let current = model.run.task();
+        let chosen = chosen(model);
+        for (area, line) in VisibleLines::new(model, &layout, area).0 {
+            match &line {
+                PlanLine::Row(PlanRow::Task(at)) => task(&plan.tasks[*at], current, model, area, pen),
+                PlanLine::Row(PlanRow::Heading { tasks, is_folded }) => {
+                    heading(&plan.tasks[tasks.clone()], *is_folded, area, pen);
+                }
+                PlanLine::More { count, done: true, .. } => {
+                    let text = format!(" {} {count} more done", pen.theme.glyphs.done);
+                    pen.role(area.x, area.y, area.right(), &text, TextRole::Good);
+                }
+                PlanLine::More { count, .. } => {
+                    let text = format!(" {} {count} more", pen.theme.glyphs.more);
+                    pen.role(area.x, area.y, area.right(), &text, TextRole::Dim);
+                }
             }
-            PlanLine::More { count, done: true, .. } => {
-                let text = format!(" {} {count} more done", pen.theme.glyphs.done);
-                pen.role(area.x, area.y, area.right(), &text, TextRole::Good);
-            }
-            PlanLine::More { count, .. } => {
-                let text = format!(" {} {count} more", pen.theme.glyphs.more);
-                pen.role(area.x, area.y, area.right(), &text, TextRole::Dim);
+            if let (PlanLine::Row(row), Some(chosen)) = (&line, chosen)
+                && row.stands_for(chosen)
+            {
+                pen.choose(area);
             }
         }
-        if let (PlanLine::Row(row), Some(chosen)) = (&line, chosen)
-            && row.stands_for(chosen)
-        {
-            pen.choose(area);
+    }
+
+    fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
+        model.run.plan.tasks.iter().for_each(|task| take(&task.text));
+    }
+
+    fn at(&self, model: &Model) -> usize {
+        model.task_at().unwrap_or(0)
+    }
+
+    fn put(&self, model: &mut Model, at: usize) {
+        model.ui.task = Some(at);
+    }
+
+    fn count(&self, model: &Model) -> Option<usize> {
+        Some(model.run.plan.tasks.len())
+    }
+
+    /// Moves among the visible tasks; a folded section counts as one step, its first task.
+    fn scroll(&self, model: &mut Model, by: Scroll) -> Vec<ScreenOrder> {
+        let mut rows = model.plan_rows();
+        rows.retain(|row| row.stands_for(row.task()));
+        let chosen = self.at(model);
+        let at = rows.iter().position(|row| row.stands_for(chosen)).unwrap_or(0);
+        let row = rows.get(by.downwards(at, rows.len().saturating_sub(1)));
+        model.ui.task = row.map(PlanRow::task);
+        Vec::new()
+    }
+
+    fn key(&self, model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
+        match action {
+            KeyAction::Fold => fold(model),
+            _ => Vec::new(),
         }
+    }
+
+    /// Selects a task, or folds or unfolds a section.
+    fn click(&self, model: &mut Model, _: Rect, at: Position) -> Vec<ScreenOrder> {
+        let Some(row) = row_at(model, at.y) else {
+            return Vec::new();
+        };
+        model.ui.task = Some(row.task());
+        match row {
+            PlanRow::Heading { .. } => fold(model),
+            PlanRow::Task(_) => Vec::new(),
+        }
+    }
+
+    fn file(&self) -> &'static str {
+        "plan.txt"
     }
 }
 
+fn fold(model: &mut Model) -> Vec<ScreenOrder> {
+    if model.layout().has_strip() {
+        return refused(model, "headings need a larger plan pane; `z` zooms it");
+    }
+    let plan = &model.run.plan;
+    let task = model.task_at().unwrap_or(0);
+    let heading = heading_of(plan, task).filter(|_| has_sections(plan));
+    let Some(heading) = heading.map(str::to_owned) else {
+        return refused(model, "no heading is above this task");
+    };
+    // The current task may change to another section later.
+    model.ui.task = Some(task);
+    if !model.ui.folded.remove(&heading) {
+        model.ui.folded.insert(heading);
+    }
+    Vec::new()
+}
+
 /// The row of the plan at a row of the screen. For the line that counts hidden tasks, the nearest of them.
-pub(crate) fn plan_row_at(model: &Model, layout: &ScreenLayout, row: u16) -> Option<PlanRow> {
-    let part = SideBarAreas::new(model, layout).plan;
-    let mut lines = VisibleLines::new(model, layout, part).0.into_iter();
+fn row_at(model: &Model, row: u16) -> Option<PlanRow> {
+    let layout = model.layout();
+    let part = SideBarAreas::new(model, &layout).plan;
+    let mut lines = VisibleLines::new(model, &layout, part).0.into_iter();
     lines
         .find(|(area, _)| (area.top()..area.bottom()).contains(&row))
         .map(|(_, line)| match line {
@@ -401,7 +475,7 @@ fn outstanding(run: &RunView) -> impl Iterator<Item = &Message> {
 }
 
 /// `1 message waiting · 2 standing messages`; `None` if there are neither.
-pub(super) fn outstanding_in_words(run: &RunView) -> Option<String> {
+pub(in crate::ui::tui) fn outstanding_in_words(run: &RunView) -> Option<String> {
     let (standing, waiting): (Vec<_>, Vec<_>) = outstanding(run).partition(|message| message.is_standing());
     let waiting = (!waiting.is_empty()).then(|| format!("{} waiting", counted(waiting.len() as u64, "message")));
     let standing = (!standing.is_empty()).then(|| counted(standing.len() as u64, "standing message"));
@@ -417,18 +491,10 @@ fn messages(model: &Model, part: Rect, pen: &mut Pen<'_>) {
     let outstanding: Vec<_> = outstanding(&model.run).collect();
     let shown = &outstanding[outstanding.len().saturating_sub(MESSAGES)..];
     title(part, &words, pen);
-    let kind = |message: &Message| match message.kind {
-        SteeringKind::Next => "next",
-        SteeringKind::Now => "now",
-        SteeringKind::Standing => "standing",
-    };
-    let width = shown
-        .iter()
-        .map(|message| kind(message).len())
-        .max()
-        .unwrap_or_default();
+    let width = shown.iter().map(|message| kind_word(message).len()).max();
+    let width = width.unwrap_or_default();
     for (y, message) in (part.y + 1..part.bottom()).zip(shown) {
-        let kind = kind(message);
+        let kind = kind_word(message);
         let x = pen.role(part.x + 1, y, part.right(), &format!("{kind:<width$} "), TextRole::User);
         pen.role(x, y, part.right(), &one_line(&message.text), TextRole::Plain);
     }
@@ -455,9 +521,17 @@ fn split(area: Rect, lines: usize) -> (Rect, Rect) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::event::{Delivery, Event, SteeringId, StopReason, Totals};
+    use ralph_core::event::{Delivery, Event, SteeringId, SteeringKind, StopReason, Totals};
 
-    use crate::ui::tui::testing::{model, plan, running};
+    use crossterm::event::KeyCode;
+
+    use crate::ui::tui::{
+        testing::{begun, model, plan, running},
+        update::{
+            tests::{clicked, key, press},
+            update,
+        },
+    };
 
     fn shown(done: usize, open: usize, height: usize) -> String {
         let tasks = (0..done + open)
@@ -562,7 +636,7 @@ mod tests {
         assert_eq!(words(1), ("? Which grammar?", TextRole::Wait));
         assert_eq!((part.height, lines.len()), (3, 2));
         assert_eq!(part.y, parts(&model).plan.bottom(), "a click there chooses no task");
-        assert_eq!(plan_row_at(&model, &model.layout(), part.y + 1), None);
+        assert_eq!(row_at(&model, part.y + 1), None);
         model.ui.task = Some(1);
         assert!(parts(&model).details.1.is_empty(), "nothing was spent on it");
         model.ui.task = Some(0);
@@ -570,5 +644,53 @@ mod tests {
         assert!(parts(&model).details.1.is_empty(), "a few rows are for the tasks alone");
         model.ui.zoomed = true;
         assert!(!parts(&model).details.1.is_empty());
+    }
+
+    #[test]
+    fn headings_of_the_plan_fold_and_every_task_is_reached_by_keys_wheel_and_click() {
+        let tasks = (0..5_000).map(|at| PlanTask {
+            text: format!("task {at}"),
+            done: at < 3,
+            line: at,
+            depth: 0,
+            heading: (at % 500 == 0).then(|| format!("part {}", at / 500)),
+            settings: Default::default(),
+        });
+        let plan = PlanSnapshot { tasks: tasks.collect() };
+        let mut model = model(120, 40, [begun(), vec![Event::PlanRead { plan }]].concat());
+        update(&mut model, key(KeyCode::Tab));
+        let top = model.layout().tasks.y + 1;
+        let click = |model: &mut Model, row: u16| {
+            assert_eq!(update(model, clicked(3, top + row)), []);
+            model.task_at()
+        };
+        // The first section's heading and three of its tasks are above the current one.
+        assert_eq!((model.task_at(), click(&mut model, 1)), (Some(3), Some(2)));
+        press(&mut model, "jjjG");
+        assert_eq!(model.task_at(), Some(4_999));
+        // Down to the last row, which stands for all tasks without room. Below it are the goal and its title.
+        press(&mut model, "g");
+        let last = model.layout().tasks.height - 4;
+        let next = click(&mut model, last).unwrap();
+        assert_eq!((usize::from(last), model.task_at()), (next + 1, Some(next)));
+        // A folded section is a single step.
+        press(&mut model, "g");
+        update(&mut model, key(KeyCode::Enter));
+        assert_eq!(model.task_at(), Some(0));
+        press(&mut model, "j");
+        assert_eq!(model.task_at(), Some(500));
+        press(&mut model, "k");
+        assert_eq!(click(&mut model, 3), Some(501));
+        press(&mut model, "g");
+        assert_eq!(click(&mut model, 0), Some(0));
+        press(&mut model, "j");
+        assert_eq!(model.task_at(), Some(1), "a click on the heading has unfolded it");
+        // The strip above the main area has no headings.
+        (model.ui.cols, model.ui.rows) = (80, 24);
+        update(&mut model, key(KeyCode::Enter));
+        assert!(model.ui.folded.is_empty() && model.ui.toast.is_some());
+        press(&mut model, "z");
+        update(&mut model, key(KeyCode::Enter));
+        assert_eq!(model.ui.folded.len(), 1);
     }
 }

@@ -2,21 +2,16 @@
 //!
 //! The panes always stay in the title: if space is short, their names are reduced to digits first.
 
-use ralph_system::proc::screen::Screen;
 use ratatui::layout::Rect;
 
 use crate::ui::tui::{
     layout::Focus,
-    model::{InputMode, Model, Overlay, Pane},
+    model::{InputMode, Model, Pane},
+    pen::{Pen, columns},
     theme::TextRole,
 };
 
-use super::{
-    asks, background,
-    cells::ShownTerminals,
-    diff, log,
-    pen::{Pen, columns},
-};
+use super::shown;
 
 /// The panes in the title with their keys.
 const TABS: [(Pane, &str, &str); 9] = [
@@ -36,7 +31,8 @@ const GAP: u16 = 2;
 /// appears.
 const PLACE: &str = "↓10000";
 
-pub(super) fn draw(model: &Model, screens: &ShownTerminals<'_>, area: Rect, pen: &mut Pen<'_>) {
+/// Draws the title. `below` rows of the shown terminal are below the view.
+pub(in crate::ui::tui) fn draw(model: &Model, below: usize, area: Rect, pen: &mut Pen<'_>) {
     if area.is_empty() {
         return;
     }
@@ -68,7 +64,7 @@ pub(super) fn draw(model: &Model, screens: &ShownTerminals<'_>, area: Rect, pen:
     }
     let end = area.right().saturating_sub(1);
     let role = if typing { TextRole::User } else { TextRole::Dim };
-    for text in described(model, screens) {
+    for text in described(model, below) {
         if !text.is_empty() && pen.right(x, area.y, end, &format!(" {text} "), pen.theme.style(role)) < end {
             return;
         }
@@ -76,49 +72,21 @@ pub(super) fn draw(model: &Model, screens: &ShownTerminals<'_>, area: Rect, pen:
 }
 
 /// The note on the shown pane, in a long and a short form.
-fn described(model: &Model, screens: &ShownTerminals<'_>) -> [String; 2] {
-    let below = match (model.ui.pane, &model.ui.history.open) {
-        (Pane::History, Some(_)) => screens.played.map_or(0, below),
-        _ if model.ui.unfolded.is_some() => screens.played.map_or(0, below),
-        _ => below(screens.live),
-    };
-    let said = |place: String| match (fixed(model), place.is_empty()) {
-        (fixed, true) => fixed,
-        (fixed, false) if fixed.is_empty() => place,
-        (fixed, false) => format!("{place} · {fixed}"),
-    };
+fn described(model: &Model, below: usize) -> [String; 2] {
+    let fixed = fixed(model);
     if !model.ui.shows_cells() || model.ui.mode == InputMode::Typing || below == 0 {
-        return [fixed(model), String::new()];
+        return [fixed, String::new()];
     }
-    [said(format!("{below} rows below")), format!("↓{below}")]
-}
-
-fn below(screen: &Screen) -> usize {
-    screen.scrollback()
+    let parts = [format!("{below} rows below"), fixed];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    [parts.join(" · "), format!("↓{below}")]
 }
 
 /// The part of the note that does not depend on the scroll position.
 fn fixed(model: &Model) -> String {
-    if let Some(unfolded) = &model.ui.unfolded {
-        return match unfolded.overlay {
-            Overlay::Folded { .. } => "nothing folded · Esc leaves".to_owned(),
-            Overlay::Prompt { iteration } => format!("prompt of iteration {iteration} · Esc leaves"),
-            Overlay::Output { task } => format!("output of task {task} · Esc leaves"),
-        };
-    }
-    match (model.ui.pane, &model.ui.history.open) {
-        (Pane::Terminal, _) if model.ui.mode == InputMode::Typing => "you type to the agent · Ctrl-] leaves".to_owned(),
-        (Pane::Log, _) => log::described(model),
-        (Pane::Diff, _) => diff::described(model),
-        (Pane::History, Some(playback)) => format!("iteration {} · Esc leaves", playback.iteration),
-        (Pane::Messages, _) if model.ui.reading.is_some() => "Esc leaves".to_owned(),
-        (Pane::Asks, _) => asks::described(model),
-        (Pane::Background, _) => background::described(model),
-        (Pane::Report, _) => match model.ui.report.below(model.layout().main.height) {
-            0 => String::new(),
-            below => format!("{below} rows below"),
-        },
-        (Pane::Terminal | Pane::History | Pane::Messages | Pane::Limits, _) => String::new(),
+    match &model.ui.history.open {
+        Some(playback) => format!("iteration {} · Esc leaves", playback.iteration),
+        None => shown(model).note(model),
     }
 }
 
@@ -209,7 +177,7 @@ fn laid_out(model: &Model, area: Rect, names: PaneNames) -> Vec<Tab> {
 }
 
 /// The pane whose name is at `column` of the title.
-pub(crate) fn tab_at(model: &Model, area: Rect, column: u16) -> Option<Pane> {
+pub(in crate::ui::tui) fn tab_at(model: &Model, area: Rect, column: u16) -> Option<Pane> {
     let mut tabs = tabs(model, area).into_iter();
     tabs.find(|tab| (tab.start..tab.end).contains(&column))
         .map(|tab| tab.pane)

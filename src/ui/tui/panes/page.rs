@@ -1,16 +1,15 @@
-//! Draws the report of the run, wrapped for a width.
+//! Pages of text: wrapped lines, some of them with a mark or with figures.
 
 use ratatui::layout::Rect;
 
 use crate::ui::{
-    report::{self, LineMark, PageLine, PageTone, RunReport},
+    report::{LineMark, PageLine, PageTone},
     tui::{
-        model::{Model, ReportRow},
+        model::PageRow,
+        pen::{Pen, columns, wrapped},
         theme::TextRole,
     },
 };
-
-use super::pen::{Pen, columns, wrapped};
 
 /// Columns of a table figure, including the gap before it.
 const CELL_COLS: u16 = 12;
@@ -19,23 +18,13 @@ const CELLS_FROM_COLS: u16 = 60;
 /// Maximum width: wider lines are hard to read, and their figures too far away.
 const WIDEST: u16 = 110;
 
-/// Renders the report, wrapped for `width` columns.
-pub(crate) fn report_rows(model: &Model, width: u16) -> Vec<ReportRow> {
-    let report = match model.run.is_over() || model.ui.replay.is_some() {
-        true => RunReport::from_view(&model.run),
-        false => RunReport::from_running(&model.run, model.now_ms),
-    };
-    let lines = report::page(&report, |at_ms| model.clock(at_ms));
-    broken(lines, width)
-}
-
-/// Wraps lines of a report.
-pub(super) fn broken(lines: Vec<PageLine>, width: u16) -> Vec<ReportRow> {
+/// Wraps lines.
+pub(super) fn broken(lines: Vec<PageLine>, width: u16) -> Vec<PageRow> {
     let width = width.min(WIDEST);
     lines.into_iter().flat_map(|line| rows(line, width)).collect()
 }
 
-fn rows(line: PageLine, width: u16) -> Vec<ReportRow> {
+fn rows(line: PageLine, width: u16) -> Vec<PageRow> {
     let marked = if line.mark.is_some() { 2 } else { 0 };
     let cells = if width >= CELLS_FROM_COLS {
         line.cells
@@ -54,7 +43,7 @@ fn rows(line: PageLine, width: u16) -> Vec<ReportRow> {
     };
     let mut in_command = false;
     let broken = wrapped(&line.text, usize::from(room));
-    let rows = broken.into_iter().enumerate().map(|(at, text)| ReportRow {
+    let rows = broken.into_iter().enumerate().map(|(at, text)| PageRow {
         mark: line.mark.filter(|_| at == 0),
         indent: line.indent + if at == 0 { 0 } else { marked },
         pieces: pieces(&text, role, &mut in_command),
@@ -81,12 +70,9 @@ fn pieces(text: &str, role: TextRole, in_command: &mut bool) -> Vec<(String, Tex
     pieces
 }
 
-pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
-    lines(&model.ui.report.rows, model.ui.report.top, area, pen);
-}
-
-/// Draws rows, starting with the one at `top`.
-pub(super) fn lines(rows: &[ReportRow], top: usize, area: Rect, pen: &mut Pen<'_>) {
+/// Draws rows, starting with the one at `top`, or earlier to fill the area.
+pub(super) fn draw(rows: &[PageRow], top: usize, area: Rect, pen: &mut Pen<'_>) {
+    let top = top.min(rows.len().saturating_sub(usize::from(area.height)));
     let right = (area.x + area.width.min(WIDEST)).saturating_sub(1);
     for (y, row) in (area.top()..area.bottom()).zip(rows.iter().skip(top)) {
         let mut x = area.x + 1 + row.indent;

@@ -1,5 +1,7 @@
 //! Limits with their usage, and the run's other settings.
 
+use std::borrow::Cow;
+
 use ralph_core::{
     event::{BreakerState, SessionMode, Usage},
     run::{GoalState, GoalStatus},
@@ -10,10 +12,14 @@ use ratatui::layout::Rect;
 
 use crate::{
     config::format_duration,
-    ui::tui::{model::Model, theme::TextRole},
+    ui::tui::{
+        model::{Model, PageRow},
+        pen::Pen,
+        theme::TextRole,
+    },
 };
 
-use super::pen::Pen;
+use super::content::PaneContent;
 
 /// Columns of the names and of the bars.
 const NAME_COLS: u16 = 18;
@@ -34,48 +40,64 @@ enum LimitRow {
     Setting(&'static str, String),
 }
 
-pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
-    let end = area.right();
-    let texts = area.x + 1 + NAME_COLS;
-    let rows = rows(model);
-    let top = model
-        .ui
-        .limits_top
-        .min(rows.len().saturating_sub(usize::from(area.height)));
-    for (y, row) in (area.top()..area.bottom()).zip(rows.iter().skip(top)) {
-        pen.role(area.x + 1, y, end, row.name(), TextRole::Dim);
-        match row {
-            LimitRow::Gap => {}
-            LimitRow::Used(line) => {
-                let x = match area.width > 60 {
-                    true => bar(line.share, texts, y, end, pen) + 2,
-                    false => texts,
-                };
-                pen.role(x, y, end, &line.text, TextRole::Plain);
-            }
-            LimitRow::Goal(known) => {
-                let (sign, role, text) = goal(known, pen);
-                let x = pen.role(texts, y, end, sign, role) + 1;
-                pen.role(x, y, end, &one_line(&text), TextRole::Plain);
-            }
-            LimitRow::Setting(name, text) => {
-                let moved = *name == "stuck" && model.run.breaker.state != BreakerState::Closed;
-                let role = if moved { TextRole::Bad } else { TextRole::Plain };
-                pen.role(texts, y, end, &one_line(text), role);
+pub(super) struct LimitsContent;
+
+impl PaneContent for LimitsContent {
+    /// The rows without bars and signs.
+    fn rows<'m>(&self, model: &'m Model) -> Cow<'m, [PageRow]> {
+        let text = |row: &LimitRow| match row {
+            LimitRow::Gap => String::new(),
+            LimitRow::Used(line) => format!("{} {}", line.name, line.text),
+            LimitRow::Goal(known) => format!("goal {}", one_line(&state_of_goal(known))),
+            LimitRow::Setting(name, text) => format!("{name} {}", one_line(text)),
+        };
+        let rows = rows(model).into_iter();
+        rows.map(|row| PageRow::from_pieces(vec![(text(&row), TextRole::Plain)]))
+            .collect()
+    }
+
+    fn draw(&self, model: &Model, area: Rect, pen: &mut Pen<'_>) {
+        let end = area.right();
+        let texts = area.x + 1 + NAME_COLS;
+        let rows = rows(model);
+        let last = rows.len().saturating_sub(usize::from(area.height));
+        let top = model.ui.limits_top.min(last);
+        for (y, row) in (area.top()..area.bottom()).zip(rows.iter().skip(top)) {
+            pen.role(area.x + 1, y, end, row.name(), TextRole::Dim);
+            match row {
+                LimitRow::Gap => {}
+                LimitRow::Used(line) => {
+                    let x = match area.width > 60 {
+                        true => bar(line.share, texts, y, end, pen) + 2,
+                        false => texts,
+                    };
+                    pen.role(x, y, end, &line.text, TextRole::Plain);
+                }
+                LimitRow::Goal(known) => {
+                    let (sign, role, text) = goal(known, pen);
+                    let x = pen.role(texts, y, end, sign, role) + 1;
+                    pen.role(x, y, end, &one_line(&text), TextRole::Plain);
+                }
+                LimitRow::Setting(name, text) => {
+                    let moved = *name == "stuck" && model.run.breaker.state != BreakerState::Closed;
+                    let role = if moved { TextRole::Bad } else { TextRole::Plain };
+                    pen.role(texts, y, end, &one_line(text), role);
+                }
             }
         }
     }
-}
 
-/// All rows, in words.
-pub(crate) fn in_words(model: &Model) -> Vec<String> {
-    let text = |row: &LimitRow| match row {
-        LimitRow::Gap => String::new(),
-        LimitRow::Used(line) => format!("{} {}", line.name, line.text),
-        LimitRow::Goal(known) => format!("goal {}", one_line(&state_of_goal(known))),
-        LimitRow::Setting(name, text) => format!("{name} {}", one_line(text)),
-    };
-    rows(model).iter().map(text).collect()
+    fn at(&self, model: &Model) -> usize {
+        model.ui.limits_top
+    }
+
+    fn put(&self, model: &mut Model, at: usize) {
+        model.ui.limits_top = at;
+    }
+
+    fn file(&self) -> &'static str {
+        "limits.txt"
+    }
 }
 
 fn rows(model: &Model) -> Vec<LimitRow> {

@@ -8,9 +8,9 @@ use ralph_text::one_line;
 use ralph_words::{goal_failure_in_words, noticed_mutants, short_duration, without_work};
 use ratatui::layout::Rect;
 
-use crate::ui::tui::{model::Model, theme::TextRole};
+use crate::ui::tui::{model::Model, pen::Pen, theme::TextRole};
 
-use super::{limits, pen::Pen};
+use super::limits;
 
 /// Draws the goals into `part`, below its title.
 pub(super) fn draw(model: &Model, part: Rect, pen: &mut Pen<'_>) {

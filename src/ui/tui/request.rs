@@ -10,15 +10,11 @@ use ralph_text::{one_line, sanitized};
 use ralph_words::{changed_tests_are_cut, counted};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::ui::tui::{
-    model::{ChoiceSelection, are_marked, choices},
-    theme::TextRole,
-};
-
 use super::{
-    diff,
+    model::{ChoiceSelection, are_marked, choices},
     pen::{columns, wrapped},
     shell,
+    theme::TextRole,
 };
 
 /// A line of pieces.
@@ -50,7 +46,7 @@ pub(super) fn rows(request: &PermissionRequest, cut: bool, asked_by: &[String], 
                         &[(format!("… and {}", counted(more, "more line")), TextRole::Wait)],
                         room,
                     ),
-                    None => flowed(&[(line.to_owned(), diff::role_of_line(line))], room),
+                    None => flowed(&[(line.to_owned(), role_of_line(line))], room),
                 });
             }
             &request.title
@@ -192,4 +188,21 @@ pub(super) fn flowed(pieces: &[(String, TextRole)], room: usize) -> Vec<RequestL
         }
     }
     rows
+}
+
+/// The role of a patch line without context.
+fn role_of_line(line: &str) -> TextRole {
+    if line.starts_with("+++") || line.starts_with("---") || line.starts_with("diff ") {
+        TextRole::Strong
+    } else if line.starts_with('+') {
+        TextRole::Added
+    } else if line.starts_with('-') {
+        TextRole::Removed
+    } else if line.starts_with("@@") {
+        TextRole::Hunk
+    } else if line.starts_with("index ") || line.starts_with("new file") || line.starts_with("deleted file") {
+        TextRole::Dim
+    } else {
+        TextRole::Plain
+    }
 }
