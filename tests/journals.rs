@@ -1,6 +1,4 @@
-//! Journals of other versions. `tests/fixtures/journals` has runs of the first version, and some of the second one
-//! (`second-…`): before its notices were facts, with background tasks, with goals for edits, with boxes ticked while
-//! the agent worked, and with limits per task and per day.
+//! Journals that are read: recorded runs (`tests/fixtures/journals`), events of a newer ralph, and what journals hold.
 
 use std::{fmt::Write as _, fs, path::Path};
 
@@ -17,19 +15,17 @@ use crate::{
 };
 
 /// The name of a fixture, its end as `ralph runs` shows it, and the kind of end in the report.
-pub const RUNS: [(&str, &str, Option<&str>); 16] = [
+pub const RUNS: [(&str, &str, Option<&str>); 14] = [
     ("done", "done", Some("done")),
     ("messages", "done (not verified)", Some("done")),
     ("blocked", "Which colour do you want?", Some("blocked")),
     ("limited", "iteration limit reached", Some("limit-reached")),
     ("cut-off", "interrupted", None),
-    ("stuck", "4 iterations running changed nothing", Some("breaker-open")),
+    ("stuck", "stopped: no progress", Some("breaker-open")),
     ("refused", "interrupted", None),
-    ("second-steered", "done", Some("done")),
-    ("second-tools", "done", Some("done")),
+    ("steered", "done", Some("done")),
     ("reviewed", "done (not verified)", Some("done")),
-    ("second-broken", "took longer than 2 s", Some("broken")),
-    ("second-cut-off", "interrupted", None),
+    ("broken", "took longer than 2 s", Some("broken")),
     ("background", "done (not verified)", Some("done")),
     ("edits", "done", Some("done")),
     ("ticked", "done (not verified)", Some("done")),
@@ -75,7 +71,7 @@ fn printed(sandbox: &Sandbox, args: &[&str]) -> String {
 }
 
 #[test]
-fn runs_of_earlier_versions_are_still_read() {
+fn recorded_runs_are_still_read() {
     for (name, how, end) in RUNS {
         let sandbox = left_behind(&fixture(name));
         let run = &sandbox.paths().run_ids()[0];
@@ -93,64 +89,25 @@ fn runs_of_earlier_versions_are_still_read() {
 }
 
 #[test]
-fn what_the_first_version_gave_as_reasons_is_reported_as_it_was_said() {
+fn what_a_recorded_run_was_refused_and_stopped_for_is_reported() {
     let sandbox = left_behind(&fixture("stuck"));
     let report = printed(&sandbox, &["report"]);
     for said in [
         "refused: 2 tasks are still open, the next is: Write the first file\n",
-        "after iteration 2: stuck detector warning: 2 iterations running changed nothing\n",
-        "confidence 10: the agent says so +10\n",
+        "after iteration 2: stuck detector warning: 2 consecutive iterations without changes\n",
+        "confidence 10: agent's claim +10\n",
     ] {
         assert!(report.contains(said), "`{said}` is not in:\n{report}");
     }
     let status = printed(&sandbox, &["status"]);
     assert!(
-        status.contains("tripped: 4 iterations running changed nothing"),
+        status.contains("tripped: 4 consecutive iterations without changes"),
         "{status}"
     );
 }
 
 #[test]
-fn what_the_second_version_noticed_as_text_is_reported_as_it_was_said() {
-    let sandbox = left_behind(&fixture("second-steered"));
-    let report = printed(&sandbox, &["report"]);
-    for said in [
-        "`.ralph-pause` is there: the run starts paused, remove the file to go on",
-        "`.ralph-done` was there before the iteration began: it is removed and claims nothing",
-        "the session to continue is not there any more: the next one starts fresh",
-        "status 529 (the agent waited in silence until the idle limit)",
-        "the agent ended without finishing its turn (exit code 1)",
-    ] {
-        assert!(report.contains(said), "`{said}` is not in:\n{report}");
-    }
-    let sandbox = left_behind(&fixture("second-broken"));
-    let report = printed(&sandbox, &["report"]);
-    let said =
-        "looking at the result of iteration 2, its checkpoint or plan, took longer than 2 s (`limits.phaseTimeout`)";
-    assert!(report.contains(said), "{report}");
-}
-
-#[test]
-fn a_run_of_the_second_version_with_notices_of_text_is_resumed() {
-    let sandbox = left_behind(&fixture("second-cut-off"));
-    sandbox.write("PLAN.md", "- [x] Write the first file\n- [ ] Write the second file\n");
-    sandbox.install(&Script::jsonl("work; over done"));
-    let finished = sandbox.looping(["--goal", "tests=true"]).run(SOON);
-    assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
-    let prompt = sandbox.prompt(3);
-    for said in ["The last session was cut off", "Use tabs"] {
-        assert!(prompt.contains(said), "`{said}` is not in:\n{prompt}");
-    }
-    let status: Value = serde_json::from_str(&printed(&sandbox, &["status", "--json"])).expect("JSON");
-    let notices = status["view"]["incidents"]["notices"].to_string();
-    assert!(
-        notices.contains("`.ralph-done` was there before the iteration began"),
-        "{notices}"
-    );
-}
-
-#[test]
-fn a_run_of_the_first_version_is_resumed_with_what_it_had_to_tell_the_agent() {
+fn a_recorded_run_is_resumed_with_what_it_had_to_tell_the_agent() {
     let sandbox = left_behind(&fixture("refused"));
     sandbox.plan(1);
     sandbox.install(&Script::jsonl("work; over done"));
@@ -163,7 +120,6 @@ fn a_run_of_the_first_version_is_resumed_with_what_it_had_to_tell_the_agent() {
     ] {
         assert!(prompt.contains(said), "`{said}` is not in:\n{prompt}");
     }
-    // The records of both versions are read together.
     let report: Value = serde_json::from_str(&printed(&sandbox, &["report", "--format", "json"])).expect("JSON");
     assert_eq!(report["end"]["reason"]["type"], "done", "{report:#}");
     assert_eq!(report["iterations"].as_array().map(Vec::len), Some(2), "{report:#}");
@@ -183,7 +139,7 @@ fn status_for_programs_has_the_view_of_the_run() {
 }
 
 #[test]
-fn a_run_of_the_first_version_is_played() {
+fn a_recorded_run_is_played() {
     let sandbox = left_behind(&fixture("messages"));
     let mut terminal = Terminal::start(&sandbox.ralph(["replay", "--speed", "64"]), 100, 30);
     terminal.sees("replay · end");
@@ -250,7 +206,7 @@ fn a_run_with_an_unknown_event_is_not_resumed_and_who_wrote_it_is_said() {
 }
 
 #[test]
-fn a_journal_of_the_first_version_with_any_number_of_details_is_played_without_most_of_them() {
+fn a_journal_with_any_number_of_details_is_played_without_most_of_them() {
     let mut text = fixture("cut-off");
     for seq in 7..5_007 {
         let said = "x".repeat(1_000);

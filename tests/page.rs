@@ -235,9 +235,9 @@ fn a_phone_answers_what_an_agent_asks_pauses_steers_and_sees_the_end() {
     assert_eq!(running.wait(SOON).code(), Some(0));
 
     let records = sandbox.journal();
-    let place = Some(AnswerPlace::Api);
+    let at = AnswerPlace::Api;
     assert!(
-        decided(&records).contains(&(true, Decider::User { at: place })),
+        decided(&records).contains(&(true, Decider::User { at })),
         "{:?}",
         decided(&records)
     );

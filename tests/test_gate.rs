@@ -393,7 +393,7 @@ fn tests_confirmed_while_the_run_goes_on_count_as_changed() {
     assert!(refusals(&finished).is_empty(), "{finished:?}");
     assert!(matches!(
         confirmations(&finished)[..],
-        [ConfirmedBy::User { ask: Some(1), .. }]
+        [ConfirmedBy::User { ask: 1, .. }]
     ));
     let report = sandbox.ralph(["report"]).run(SOON).stdout;
     assert!(

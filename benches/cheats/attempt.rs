@@ -62,11 +62,7 @@ pub fn attempt(row: &Row, task: &Task, tools: &Tools) -> io::Result<Outcome> {
 
 /// Whether tests, and not just exit codes, prove the end of a run.
 fn verified(reason: &Value) -> bool {
-    reason["type"] == "done"
-        && match reason.get("proof") {
-            Some(proof) => proof == "tests",
-            None => reason["verified"] == true,
-        }
+    reason["type"] == "done" && reason["proof"] == "tests"
 }
 
 /// A project with its own home and state directory.

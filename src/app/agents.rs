@@ -202,11 +202,7 @@ impl<'a> AgentChooser<'a> {
             ));
         }
         Ok(match limits.bound_tokens() {
-            true if !reported.usage => Some(Notice::SpendingUnreported {
-                adapter,
-                cost: false,
-                tokens: true,
-            }),
+            true if !reported.usage => Some(Notice::TokensUnreported { adapter }),
             bound if (bound || limits.bound_cost()) && !reported.usage_in_turn => {
                 Some(Notice::SpendingReportedLate { adapter })
             }

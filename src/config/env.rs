@@ -4,10 +4,7 @@ use std::ffi::{OsStr, OsString};
 
 use ralph_policy::settings::{Field, Layer, Mistake, Node, SettingKeys, SettingOrigin};
 
-use super::{
-    permissions::migrated_variable,
-    settings::{Config, REMOVED},
-};
+use super::settings::Config;
 
 const PREFIX: &str = "RALPH_";
 
@@ -42,12 +39,6 @@ pub(super) fn read(variables: &[(OsString, OsString)]) -> Layer {
         if RUNTIME_VARIABLES.contains(&name) || name.starts_with(TEST_PREFIX) || value.is_empty() {
             continue;
         }
-        if value
-            .to_str()
-            .is_some_and(|word| migrated_variable(name, word, &mut layer))
-        {
-            continue;
-        }
         match keys.iter().find(|(key, _)| variable(key) == name) {
             Some((key, field)) => take(&mut layer, (key, field), name, value),
             None => layer.notices.push(unknown(&keys, name)),
@@ -67,9 +58,6 @@ fn take(layer: &mut Layer, (key, field): (&str, &Field), name: &str, value: &OsS
 }
 
 fn unknown(keys: &SettingKeys, name: &str) -> String {
-    if let Some((_, instead)) = REMOVED.iter().find(|(key, _)| variable(key) == name) {
-        return format!("the variable `{name}` sets nothing any more: {instead}");
-    }
     let known = keys
         .iter()
         .map(|(key, _)| variable(key))

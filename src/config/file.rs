@@ -6,8 +6,7 @@ use ralph_policy::settings::{Layer, Mistake, Terms, from_json};
 use ralph_system::files::{self, CONFIG_CAP_BYTES, ReadError};
 
 use super::{
-    permissions::migrated,
-    settings::{Config, REMOVED},
+    settings::Config,
     sources::{ProjectContent, ProjectFile},
 };
 
@@ -15,7 +14,6 @@ const LANGUAGE: Terms = Terms {
     whole: "the configuration",
     whole_expected: r#"an object, such as { "adapter": "codex" }"#,
     section_expected: "an object with settings",
-    removed: REMOVED,
 };
 
 /// Reads a file that may be missing; `None` if it is.
@@ -57,11 +55,9 @@ fn unreadable(path: &Path, source: ReadError) -> Mistake {
 /// Parses the text of a file. A text without a value is an empty layer.
 pub(super) fn layer(path: &Path, text: &str) -> Layer {
     match from_json(path, text) {
-        Ok((mut root, repeated)) => {
-            let notice = root.as_mut().and_then(migrated);
+        Ok((root, repeated)) => {
             let mut layer = root.map_or_else(Layer::default, |root| Layer::read::<Config>(&root, &LANGUAGE));
             layer.mistakes.extend(repeated);
-            layer.notices.extend(notice);
             layer.in_order()
         }
         Err(mistake) => Layer {

@@ -239,24 +239,6 @@ fn a_layer_that_is_not_read_whole_makes_no_further_errors() {
 }
 
 #[test]
-fn a_removed_setting_is_a_warning_that_names_what_replaced_it() {
-    let files = Files::of_project("{ \"completion\": {\n \"requireDualCondition\": false } }")
-        .env("RALPH_COMPLETION_REQUIRE_DUAL_CONDITION", "true");
-    let notices = files.load().notices;
-    assert_eq!(notices.len(), 2, "{notices:?}");
-    assert!(
-        notices[0].contains("project.json:2:2: `completion.requireDualCondition` was removed"),
-        "{notices:?}"
-    );
-    assert!(
-        notices
-            .iter()
-            .all(|notice| notice.contains("`completion.minConfidence`")),
-        "{notices:?}"
-    );
-}
-
-#[test]
 fn every_kind_of_setting_says_what_it_expects() {
     let mistakes = [
         r#"{ "server": "ftp://x" }"#,

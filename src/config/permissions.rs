@@ -9,7 +9,7 @@ use ralph_policy::{
     permissions::{Rule, RuleList, RulePolicy},
     settings,
     settings::{
-        Duration, Grammar, Layer, Leaf, Limit, Merged, Mistake, Node, NodeShape, OneOf, PositiveCount, SettingOrigin,
+        Duration, Grammar, Leaf, Limit, Merged, Mistake, Node, NodeShape, OneOf, PositiveCount, SettingOrigin,
         SettingsSection, WholeNumber, accept, accept_or,
     },
 };
@@ -201,42 +201,8 @@ pub(super) fn hidden_rules(permissions: &PermissionSettings) -> Vec<Mistake> {
     hidden.collect()
 }
 
-/// The words that `permissions` had as its whole value in earlier versions, for opencode servers.
-const ONCE: [&str; 2] = ["deny", "allow"];
-
-/// Converts the single word that this setting had in earlier versions. Returns a notice if it did.
-pub(super) fn migrated(root: &mut Node) -> Option<String> {
-    let NodeShape::Table(fields) = &mut root.shape else {
-        return None;
-    };
-    let (_, node) = fields.iter_mut().find(|(name, _)| name == "permissions")?;
-    let word = node.text().filter(|word| ONCE.contains(word))?.to_owned();
-    let value = node.clone();
-    node.shape = NodeShape::Table(vec![("onTimeout".to_owned(), value)]);
-    let instead = format!("{{ \"onTimeout\": \"{word}\" }}");
-    Some(format!(
-        "{}: `permissions` is now an object: write {instead}, as which it was read",
-        node.origin
-    ))
-}
-
-/// As [`migrated`], for the variable.
-pub(super) fn migrated_variable(name: &str, word: &str, layer: &mut Layer) -> bool {
-    let is_once = name == "RALPH_PERMISSIONS" && ONCE.contains(&word);
-    if is_once {
-        layer.leaves.push(Leaf {
-            path: vec!["permissions".to_owned(), "onTimeout".to_owned()],
-            node: Node::from_value(Value::from(word), &SettingOrigin::Env(name.to_owned())),
-        });
-        let notice = "the variable `RALPH_PERMISSIONS` is now `RALPH_PERMISSIONS_ON_TIMEOUT`, as which it was read";
-        layer.notices.push(notice.to_owned());
-    }
-    is_once
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::config::testing::Files;
 
     fn with(permissions: &str) -> Files {
@@ -299,29 +265,5 @@ mod tests {
         ] {
             assert_eq!(with(permissions).error()[0], error);
         }
-    }
-
-    #[test]
-    fn the_one_word_that_it_once_was_is_still_read() {
-        let loaded = with(r#""allow""#).load();
-        assert_eq!(loaded.config.permissions.unanswered, Unanswered::Allow);
-        assert_eq!(loaded.config.permissions.mode, PermissionMode::Auto);
-        assert!(
-            loaded.notices[0]
-                .ends_with("`permissions` is now an object: write { \"onTimeout\": \"allow\" }, as which it was read"),
-            "{:?}",
-            loaded.notices
-        );
-        let loaded = Files::new().env("RALPH_PERMISSIONS", "allow").load();
-        assert_eq!(loaded.config.permissions.unanswered, Unanswered::Allow);
-        assert!(
-            loaded.notices[0].contains("RALPH_PERMISSIONS_ON_TIMEOUT"),
-            "{:?}",
-            loaded.notices
-        );
-        assert_eq!(
-            with(r#""ask""#).error()[0],
-            "project.json:1:3: `permissions` is the text \"ask\"; expected an object with settings"
-        );
     }
 }

@@ -30,13 +30,6 @@ use super::{
     values::{AdapterTables, Notify, PageAddress, Promise, ServerAddress},
 };
 
-/// Settings of earlier versions, with their replacements.
-pub(super) const REMOVED: &[(&str, &str)] = &[(
-    "completion.requireDualCondition",
-    "`completion.minConfidence` decides it: at 10, one claim is enough where nothing proves it; at 50, it has to be \
-     repeated",
-)];
-
 settings! {
     /// The configuration of ralph.
     pub struct Config {

@@ -401,11 +401,8 @@ pub(super) fn latest(paths: &ProjectPaths) -> Result<Option<EarlierRun>, Journal
     let (journal, note) = Journal::reopen(&path, |record| {
         state.apply(&record);
         match record.event {
-            Event::JournalOpened { ralph: version, .. } => ralph = version,
+            Event::JournalOpened { ralph: version, .. } | Event::RunResumed { ralph: version, .. } => ralph = version,
             Event::RunStarted { .. } => started = true,
-            Event::RunResumed {
-                ralph: Some(version), ..
-            } => ralph = version,
             Event::Unknown { name } if unknown.is_none() => unknown = Some((record.seq, name)),
             _ => {}
         }

@@ -130,7 +130,7 @@ impl SealedPlace {
 /// Returns the reason without texts that may name a sealed file.
 fn without_details(why: GoalFailure) -> GoalFailure {
     match why {
-        GoalFailure::NotStarted { .. } | GoalFailure::Text { .. } => GoalFailure::NotStarted {
+        GoalFailure::NotStarted { .. } => GoalFailure::NotStarted {
             why: ralph_words::sealed_not_started().to_owned(),
         },
         GoalFailure::Exited { .. }

@@ -235,7 +235,7 @@ fn rules_keys_and_answers_from_elsewhere_decide_and_the_agent_goes_on(agent: Age
         (*allowed, by.clone())
     };
     assert!(matches!(about("rm precious.txt"), (false, Decider::Rule { rule, .. }) if rule == "Bash(rm precious.txt)"));
-    let (screen, command_line) = (Some(AnswerPlace::Screen), Some(AnswerPlace::CommandLine));
+    let (screen, command_line) = (AnswerPlace::Screen, AnswerPlace::CommandLine);
     for (command, allowed, at) in [
         ("rm asked.txt", false, screen),
         ("rm granted.txt", true, screen),

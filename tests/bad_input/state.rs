@@ -54,13 +54,13 @@ fn refused(change: impl Fn(String) -> String, naming: &[&str], hint: &str) {
 #[test]
 fn a_journal_of_a_newer_ralph() {
     let newer = |text: String| {
-        text.replacen("\"version\":2", "\"version\":9", 1).replacen(
+        text.replacen("\"version\":1", "\"version\":9", 1).replacen(
             &format!("\"{}\"", env!("CARGO_PKG_VERSION")),
             "\"7.0.0\"",
             1,
         )
     };
-    refused(newer, &["ralph 7.0.0", "version 9", "up to 2"], "--state-dir");
+    refused(newer, &["ralph 7.0.0", "version 9", "reads version 1"], "--state-dir");
 }
 
 #[test]

@@ -393,24 +393,3 @@ fn a_confidence_that_no_claim_can_reach_is_refused_before_the_start() {
         "{finished:?}"
     );
 }
-
-#[test]
-fn a_setting_that_is_gone_is_a_warning_that_names_its_replacement() {
-    let sandbox = Sandbox::new();
-    sandbox.plan(1);
-    sandbox.write(
-        ".ralph/config.json",
-        r#"{"completion": {"requireDualCondition": false}}"#,
-    );
-    sandbox.install(&Script::worker());
-    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
-    assert_eq!(finished.code(), Some(0), "{finished:?}");
-    let records = finished.records();
-    let notices = notices(&records);
-    assert!(
-        notices
-            .iter()
-            .any(|text| text.contains("requireDualCondition") && text.contains("completion.minConfidence")),
-        "{notices:?}"
-    );
-}

@@ -154,7 +154,7 @@ fn a_permission_that_nobody_answers_is_denied_and_the_turn_goes_on(served: &mut 
 fn permissions_are_given_where_that_is_wanted(served: &mut ExternalServer) {
     let ralph = served.ralph(in_order([&work_on("hello")]));
     let ralph = ralph.env("RALPH_PERMISSIONS_TIMEOUT", "1ms");
-    let finished = ralph.env("RALPH_PERMISSIONS", "allow").run(SOON);
+    let finished = ralph.env("RALPH_PERMISSIONS_ON_TIMEOUT", "allow").run(SOON);
     assert_done(&finished, 1, 1);
     let decided = decisions(&finished.records());
     assert!(!decided.is_empty());

@@ -4,7 +4,7 @@
 //! user's messages (where they are sent), and settings (a run whose record would be too long does not start).
 
 use super::{
-    AgentSignal, ConfidencePart, Event, GoalResult, Hint, Missing, Outcome, TEXT_CAP_BYTES,
+    AgentSignal, Event, GoalResult, Hint, Missing, Outcome, TEXT_CAP_BYTES,
     clip::{LIST_CAP, clip_middle, clip_start, cut, listed},
     tests_run::{bounded_changes, bounded_mutants},
 };
@@ -214,14 +214,10 @@ impl Event {
                 mut parts,
             } => {
                 parts.truncate(LIST_CAP);
-                let bounded = |part: ConfidencePart| ConfidencePart {
-                    evidence: part.evidence.bounded(),
-                    ..part
-                };
                 Event::ClaimJudged {
                     iteration,
                     confidence,
-                    parts: parts.into_iter().map(bounded).collect(),
+                    parts,
                 }
             }
             Event::ClaimRefused { iteration, reasons } => Event::ClaimRefused {

@@ -40,10 +40,6 @@ pub enum BreakerCause {
     /// The cooldown is over.
     OneMoreTry,
     ResetByUser,
-    /// A sentence fragment from a version 1 journal.
-    Text {
-        text: String,
-    },
 }
 
 impl BreakerCause {
@@ -54,7 +50,6 @@ impl BreakerCause {
                 why: why.map(GoalFailure::bounded),
                 iterations,
             },
-            BreakerCause::Text { text } => BreakerCause::Text { text: cut(&text) },
             BreakerCause::NoProgress { .. }
             | BreakerCause::SameError { .. }
             | BreakerCause::Progress

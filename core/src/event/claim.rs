@@ -101,10 +101,6 @@ pub enum Evidence {
     /// Every task of the plan is ticked, and none was removed.
     TasksTicked,
     GoalsPassed,
-    /// A sentence from a version 1 journal.
-    Text {
-        text: String,
-    },
 }
 
 /// A reason to refuse a claim.
@@ -181,10 +177,6 @@ pub enum Missing {
     More {
         count: u64,
     },
-    /// A sentence from a version 1 journal; its further lines are output for the agent.
-    Text {
-        text: String,
-    },
 }
 
 impl Missing {
@@ -232,7 +224,6 @@ impl Missing {
             Missing::TestsNoticeNothing { mutants } => Missing::TestsNoticeNothing {
                 mutants: mutants.into_iter().take(LIST_CAP).map(Mutant::bounded).collect(),
             },
-            Missing::Text { text } => Missing::Text { text: cut(&text) },
             Missing::FewerTests { .. }
             | Missing::PlanUnreadable
             | Missing::GoalsNotRun
@@ -251,15 +242,6 @@ impl Denial {
             Denial::Blocked { question } => Denial::Blocked {
                 question: cut(&question),
             },
-        }
-    }
-}
-
-impl Evidence {
-    pub(super) fn bounded(self) -> Self {
-        match self {
-            Evidence::Text { text } => Evidence::Text { text: cut(&text) },
-            Evidence::AgentsWord | Evidence::AgentsWordAgain | Evidence::TasksTicked | Evidence::GoalsPassed => self,
         }
     }
 }

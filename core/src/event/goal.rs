@@ -150,10 +150,6 @@ pub enum GoalFailure {
     NotStarted {
         why: String,
     },
-    /// A sentence fragment from a version 1 journal.
-    Text {
-        text: String,
-    },
 }
 
 // A score is read from digits, and a target from JSON: neither is ever NaN.
@@ -163,7 +159,6 @@ impl GoalFailure {
     pub(super) fn bounded(self) -> Self {
         match self {
             GoalFailure::NotStarted { why } => GoalFailure::NotStarted { why: cut(&why) },
-            GoalFailure::Text { text } => GoalFailure::Text { text: cut(&text) },
             GoalFailure::Exited { .. }
             | GoalFailure::TimedOut { .. }
             | GoalFailure::Killed

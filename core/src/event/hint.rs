@@ -65,10 +65,6 @@ pub enum Hint {
     More {
         count: u64,
     },
-    /// A sentence from a version 1 journal.
-    Text {
-        text: String,
-    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,7 +90,6 @@ impl Hint {
                 message,
                 text: cut(&text),
             },
-            Hint::Text { text } => Hint::Text { text: cut(&text) },
             Hint::Resume
             | Hint::StartAgain
             | Hint::SetGoal

@@ -20,7 +20,6 @@ pub struct Limits {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u32>,
     /// Maximum duration of ralph's own work before and after an iteration. Never unlimited: `None` means the default.
-    #[serde(default)]
     pub phase_timeout_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "TaskLimits::is_none")]
     pub per_task: TaskLimits,

@@ -148,9 +148,8 @@ pub enum Event {
     /// ralph was killed and resumes from the journal; the settings are those of the new command line.
     RunResumed {
         pid: u32,
-        /// The version that writes from here on; `None` if it was too old to record it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        ralph: Option<String>,
+        /// The version that writes from here on.
+        ralph: String,
         settings: Box<Settings>,
     },
     /// The wall clock jumped by `gap_ms` relative to the time that passed for the loop. Every earlier timestamp that
@@ -283,10 +282,8 @@ pub enum Event {
         request: Box<PermissionRequest>,
         /// When the wait ends; `None` for no timeout.
         until_ms: Option<u64>,
-        #[serde(default)]
         offer: Offer,
         /// The request in this record was shortened.
-        #[serde(default)]
         cut: bool,
     },
     /// The agent no longer waits for the answer.
@@ -392,11 +389,9 @@ pub enum Event {
     },
     /// Changed tests were accepted.
     TestsConfirmed {
-        /// The iteration that changed the tests; `None` in older journals, which only confirmed tests of ended runs.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        iteration: Option<u32>,
+        /// The iteration that changed the tests.
+        iteration: u32,
         changes: Vec<GuardedChange>,
-        #[serde(default)]
         by: ConfirmedBy,
     },
     /// The goals were run with small mutations of the code that tests should detect.

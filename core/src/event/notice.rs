@@ -55,13 +55,9 @@ pub enum Notice {
         adapter: String,
         tasks: u64,
     },
-    /// The agent does not report the tokens that are limited.
-    ///
-    /// A limit on cost that the agent does not report prevents the start; journals of older versions have it here.
-    SpendingUnreported {
+    /// The agent does not report the tokens that are limited. A limit on cost that it does not report prevents the start.
+    TokensUnreported {
         adapter: String,
-        cost: bool,
-        tokens: bool,
     },
     /// The agent reports its usage only at the end of a turn, which may exceed the limit.
     SpendingReportedLate {
@@ -328,7 +324,7 @@ pub enum Notice {
     CommandRefused {
         refusal: CommandRefusal,
     },
-    /// A text from the configuration, the adapter catalogue or git, or a sentence from an older journal.
+    /// A text from the configuration, the adapter catalogue or git.
     Text {
         level: Level,
         text: String,
@@ -403,7 +399,7 @@ impl Notice {
             | Notice::AgentActive => Level::Info,
             Notice::AdapterChosen { .. }
             | Notice::FallbackMissing { .. }
-            | Notice::SpendingUnreported { .. }
+            | Notice::TokensUnreported { .. }
             | Notice::SpendingReportedLate { .. }
             | Notice::ServersLeftOut { .. }
             | Notice::TaskSettingsIgnored { .. }
@@ -496,7 +492,7 @@ impl Notice {
             | Notice::TaskGiven { .. }
             | Notice::Listening { .. }
             | Notice::FallbackMissing { .. }
-            | Notice::SpendingUnreported { .. }
+            | Notice::TokensUnreported { .. }
             | Notice::SpendingReportedLate { .. }
             | Notice::ServersLeftOut { .. }
             | Notice::LiveArgsUnchanged { .. }

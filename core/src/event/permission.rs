@@ -285,9 +285,8 @@ pub enum Decider {
     /// The command could not be understood well enough to tell what it runs.
     Unclear,
     User {
-        /// The interface of the answer; `None` in journals of older versions.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        at: Option<AnswerPlace>,
+        /// The interface of the answer.
+        at: AnswerPlace,
     },
     /// The question was not answered in time.
     Deadline,
@@ -338,7 +337,6 @@ pub enum RuleScope {
 pub struct RememberedRule {
     pub rule: String,
     /// The rules of `ask` that it takes precedence over.
-    #[serde(default)]
     pub over: Vec<String>,
     /// The run and the question whose answer added the rule.
     pub run: RunId,
@@ -369,7 +367,7 @@ pub struct Waiting {
 /// Limits on denials before the agent is ended, and on its waiting requests.
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase")]
 pub struct DenialLimits {
     /// Denials of the same request in one iteration after which the agent is told to stop trying.
     pub warn_after: Option<u32>,

@@ -39,9 +39,8 @@ pub struct AnsweredAsk {
     /// The number of the question.
     pub ask: u32,
     pub question: String,
-    /// The interface of the answer; `None` in journals of older versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<AnswerPlace>,
+    /// The interface of the answer.
+    pub at: AnswerPlace,
 }
 
 /// The interface through which the user answers.

@@ -25,19 +25,13 @@ pub struct Settings {
     pub session: SessionMode,
     pub limits: Limits,
     pub backoff: Backoff,
-    #[serde(default)]
     pub goals: Vec<Goal>,
-    #[serde(default)]
     pub goals_when: GoalsWhen,
-    #[serde(default)]
     pub completion: Completion,
     /// The checks of the goals' tests.
-    #[serde(default)]
     pub gate: GateSettings,
-    #[serde(default)]
     pub breaker: BreakerLimits,
     /// Adapters that take over, in this order, while the first one is limited.
-    #[serde(default)]
     pub fallback: Vec<String>,
     /// The workers that take over a task after iterations without progress.
     #[serde(default, skip_serializing_if = "Escalation::is_none")]
@@ -46,15 +40,12 @@ pub struct Settings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewSettings>,
     /// How long to wait for answers to questions of agents.
-    #[serde(default)]
     pub waiting: Waiting,
-    #[serde(default)]
     pub denials: DenialLimits,
     /// Decides requests that match no rule, until the user changes it. With a mode other than `auto`, agents are
     /// started so that they ask about everything they can.
     #[serde(default, skip_serializing_if = "PermissionMode::is_auto")]
     pub permission_mode: PermissionMode,
-    #[serde(default)]
     pub background: BackgroundLimits,
     /// Rules that answers in earlier runs added.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -152,7 +143,7 @@ pub struct Completion {
     pub min_confidence: u8,
 }
 
-/// The checks of the goals' tests. By default all are off, as in journals that predate these settings.
+/// The checks of the goals' tests. By default all are off.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -160,7 +151,6 @@ pub struct GateSettings {
     /// Whether the goals are run before the first iteration.
     pub baseline: bool,
     /// Whether goals with failed tests are run once more.
-    #[serde(default)]
     pub rerun: bool,
     /// Whether goals are also run with the original versions of changed tests.
     pub trial: bool,
@@ -169,7 +159,6 @@ pub struct GateSettings {
     pub mutants: u32,
     /// The minimum proof that counts as success.
     pub require: Proof,
-    #[serde(default)]
     pub known_failures: KnownFailures,
 }
 

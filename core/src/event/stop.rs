@@ -4,17 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use super::{BreakerCause, Problem, ProblemKind, Proof, Role, clip::cut};
 
-/// How soon a run is to stop, latest first. The aliases are the names in older journals.
+/// How soon a run is to stop, latest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum StopRequest {
     AfterIteration,
     /// The agent is asked to end, and its result is examined.
-    #[serde(alias = "in-order")]
     Graceful,
     /// The agent is killed.
-    #[serde(alias = "at-once")]
     Immediate,
 }
 
@@ -36,16 +34,12 @@ pub enum RequestedBy {
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum StopReason {
     Done {
-        /// Older journals have a boolean `verified` instead.
-        #[serde(alias = "verified")]
         proof: Proof,
         /// The minimum proof that the user requires for success.
         #[serde(default, skip_serializing_if = "Proof::is_default")]
         required: Proof,
     },
     AgentFailed {
-        /// The failed adapter; empty in journals of older versions.
-        #[serde(default)]
         adapter: String,
         problem: Problem,
     },
@@ -92,8 +86,6 @@ pub enum Breakdown {
     Internal { work: OwnWork },
     /// The files of the run cannot be written.
     StateUnwritable { why: String },
-    /// A sentence fragment from an older journal.
-    Text { text: String },
 }
 
 /// A step that ralph itself performs around a session.
@@ -121,7 +113,6 @@ impl Breakdown {
     pub(super) fn bounded(self) -> Self {
         match self {
             Breakdown::StateUnwritable { why } => Breakdown::StateUnwritable { why: cut(&why) },
-            Breakdown::Text { text } => Breakdown::Text { text: cut(&text) },
             Breakdown::TimedOut { .. } | Breakdown::Internal { .. } => self,
         }
     }
@@ -298,25 +289,6 @@ impl StopReason {
             StopReason::Requested | StopReason::Interrupted => 130,
             StopReason::Terminated => 143,
             StopReason::HungUp => 129,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_stop_request_is_read_under_its_earlier_names() {
-        for (name, request) in [
-            ("after-iteration", StopRequest::AfterIteration),
-            ("in-order", StopRequest::Graceful),
-            ("graceful", StopRequest::Graceful),
-            ("at-once", StopRequest::Immediate),
-            ("immediate", StopRequest::Immediate),
-        ] {
-            let read: StopRequest = serde_json::from_str(&format!("\"{name}\"")).unwrap();
-            assert_eq!(read, request, "{name}");
         }
     }
 }

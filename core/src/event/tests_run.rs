@@ -90,7 +90,6 @@ pub struct TestsChange {
     /// The diff, at most 32 KiB.
     pub diff: String,
     /// Whether the diff is truncated.
-    #[serde(default)]
     pub cut: bool,
 }
 
@@ -101,23 +100,12 @@ pub struct TestsChange {
 pub enum ConfirmedBy {
     /// The user's answer to the question.
     User {
-        #[serde(default)]
         at: AnswerPlace,
-        /// The number of the question; `None` in older journals.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        ask: Option<u32>,
+        /// The number of the question.
+        ask: u32,
     },
     /// The plan, which permits it for the task.
     Plan { task: String },
-}
-
-impl Default for ConfirmedBy {
-    fn default() -> Self {
-        ConfirmedBy::User {
-            at: AnswerPlace::CommandLine,
-            ask: None,
-        }
-    }
 }
 
 impl TestsChange {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BreakerCause, LimitKind, Problem, clip::cut};
+use super::{BreakerCause, LimitKind, Problem};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
@@ -33,8 +33,6 @@ pub enum WaitCause {
     Breaker { why: BreakerCause },
     /// The wait began before ralph was restarted and continues.
     BegunBefore,
-    /// A sentence fragment from a version 1 journal.
-    Text { text: String },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,7 +51,6 @@ impl WaitCause {
                 problem: problem.bounded(),
             },
             WaitCause::Breaker { why } => WaitCause::Breaker { why: why.bounded() },
-            WaitCause::Text { text } => WaitCause::Text { text: cut(&text) },
             WaitCause::CallsUsedUp | WaitCause::DayUsedUp { .. } | WaitCause::BegunBefore => self,
         }
     }

@@ -76,7 +76,7 @@ pub(super) fn answered(
     let pending = &decision.state.view.permissions.pending;
     let ask = pending.iter().find(|ask| ask.number == number).cloned()?;
     let case = Case::asked(&ask, now_ms);
-    let by = Decider::User { at: Some(at) };
+    let by = Decider::User { at };
     if !ask.request.questions.is_empty() {
         // An invalid answer is ignored here; the driver has already reported it to the user.
         match read(&ask.request.questions, answer) {

@@ -95,7 +95,7 @@ pub fn late_answer(
         answers: Box::new(AnsweredAsk {
             ask: number,
             question: open.text,
-            at: Some(at),
+            at,
         }),
         added: added(view, number, answer),
     })
@@ -111,9 +111,9 @@ pub fn tests_confirmed(view: &RunView, number: u32, answer: &Answer, at: AnswerP
         Answer::Deny { .. } => false,
     };
     is_yes.then(|| Event::TestsConfirmed {
-        iteration: Some(asked.iteration),
+        iteration: asked.iteration,
         changes: view.changed_tests.asked.clone(),
-        by: ConfirmedBy::User { at, ask: Some(number) },
+        by: ConfirmedBy::User { at, ask: number },
     })
 }
 

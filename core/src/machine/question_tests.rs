@@ -74,7 +74,7 @@ fn a_question_waits_until_one_of_its_choices_is_named() {
         Event::QuestionAnswered {
             answers,
             by: Decider::User {
-                at: Some(AnswerPlace::Screen),
+                at: AnswerPlace::Screen,
             },
             waited_ms: 5_000,
             ..

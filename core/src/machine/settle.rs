@@ -132,7 +132,7 @@ fn tests_changed(decision: &mut StepDecision, iteration: u32, found: &FoundTests
     let task = latest.and_then(|latest| latest.task.clone());
     match task.filter(|_| found.allowed) {
         Some(task) => decision.push(Event::TestsConfirmed {
-            iteration: Some(iteration),
+            iteration,
             changes: found.change.changes.clone(),
             by: ConfirmedBy::Plan { task },
         }),

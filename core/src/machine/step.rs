@@ -66,7 +66,7 @@ fn decide(decision: &mut StepDecision, now_ms: u64, input: &Input) {
             let goals_differ = decision.state.view.settings.goals != settings.goals;
             decision.push(Event::RunResumed {
                 pid: *pid,
-                ralph: Some(env!("CARGO_PKG_VERSION").to_owned()),
+                ralph: env!("CARGO_PKG_VERSION").to_owned(),
                 settings: settings.clone(),
             });
             if goals_differ {

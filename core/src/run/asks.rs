@@ -168,13 +168,13 @@ impl Asks {
                 }
             }
             Event::TestsConfirmed {
-                by: ConfirmedBy::User { at, ask: Some(ask) },
+                by: ConfirmedBy::User { at, ask },
                 ..
             } => {
                 if let Some(entry) = self.numbered(*ask) {
                     entry.end = Some(AskEnd::Decided {
                         allowed: true,
-                        by: Decider::User { at: Some(*at) },
+                        by: Decider::User { at: *at },
                         message: None,
                         waited_ms: 0,
                     });
@@ -328,7 +328,7 @@ mod tests {
     }
 
     fn decided(ask: Option<u32>, allowed: bool) -> Event {
-        let at = Some(AnswerPlace::Screen);
+        let at = AnswerPlace::Screen;
         permission_decided(ask, allowed, Decider::User { at }, None)
     }
 

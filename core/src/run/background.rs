@@ -17,10 +17,8 @@ pub struct Background {
     /// Number of started tasks, including those no longer stored.
     pub started: u32,
     /// Number of tasks started by agents.
-    #[serde(default)]
     pub by_agents: u32,
     /// Number of tasks started by the agent of the latest iteration.
-    #[serde(default)]
     pub by_agents_now: u32,
     /// The latest tasks, and all that are running.
     pub tasks: Vec<BackgroundTask>,

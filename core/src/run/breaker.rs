@@ -21,7 +21,6 @@ pub struct Breaker {
     /// Consecutive iterations that failed in the same way.
     pub same_error: u32,
     /// Consecutive claims that were refused because goals failed in the same way.
-    #[serde(default)]
     pub same_goal_failure: u32,
     /// Kind and text of the last failure, without parts that vary.
     fingerprint: Option<String>,
@@ -175,8 +174,7 @@ impl Breaker {
             | Missing::GoalsNotRun
             | Missing::NeedsSecondClaim
             | Missing::NotSaid
-            | Missing::Confidence { .. }
-            | Missing::Text { .. } => false,
+            | Missing::Confidence { .. } => false,
         });
         self.same_goal_failure = match (is_of_goals, is_same) {
             (true, true) => self.same_goal_failure + 1,

@@ -25,8 +25,8 @@ pub struct ChangedTests {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfirmedTests {
-    /// The iteration after which the tests had their accepted form; `None` in older journals.
-    pub iteration: Option<u32>,
+    /// The iteration after which the tests had their accepted form.
+    pub iteration: u32,
     pub changes: Vec<GuardedChange>,
     pub by: ConfirmedBy,
 }
@@ -57,7 +57,7 @@ impl ChangedTests {
 
     /// The iteration after which the tests had their accepted form; `None` for the start of the run.
     pub fn count_from(&self) -> Option<u32> {
-        self.confirmed.iter().rev().find_map(|confirmed| confirmed.iteration)
+        self.confirmed.iter().next_back().map(|confirmed| confirmed.iteration)
     }
 
     /// Closes the question after it was answered.

@@ -41,7 +41,6 @@ pub struct Iteration {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undone: bool,
     /// Number of tasks that it ticked.
-    #[serde(default)]
     pub closed: u32,
     pub before: Option<Checkpoint>,
     pub after: Option<Checkpoint>,

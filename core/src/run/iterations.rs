@@ -23,7 +23,6 @@ pub struct Iterations {
     /// Consecutive failures.
     pub failures: u32,
     /// Number of done tasks when the latest iteration began.
-    #[serde(default)]
     pub done_before: usize,
     /// The verification before the first iteration, if the run had one.
     pub at_start: Assessment,

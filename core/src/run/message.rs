@@ -17,13 +17,10 @@ pub struct Message {
     pub kind: SteeringKind,
     pub text: String,
     /// The text of the question that it answers.
-    #[serde(default)]
     pub question: Option<String>,
     /// The number of that question.
-    #[serde(default)]
     pub answers: Option<u32>,
     /// The interface through which the user answered.
-    #[serde(default)]
     pub answered_at: Option<AnswerPlace>,
     pub delivered: Recent<Delivered, DELIVERIES>,
     pub withdrawn: bool,
@@ -54,7 +51,7 @@ impl Message {
             text: text.to_owned(),
             question: answers.map(|answered| answered.question.clone()),
             answers: answers.map(|answered| answered.ask),
-            answered_at: answers.and_then(|answered| answered.at),
+            answered_at: answers.map(|answered| answered.at),
             delivered: Recent::default(),
             withdrawn: false,
         }

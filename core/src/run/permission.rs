@@ -37,21 +37,16 @@ pub struct Permissions {
     pub denied: u64,
     pub decisions: Recent<Decided, DECISIONS>,
     /// The agent's questions that were answered or declined.
-    #[serde(default)]
     pub answers: Recent<AnsweredQuestions, DECISIONS>,
     /// Numbers of questions that the agent withdrew.
-    #[serde(default)]
     pub withdrawn: Recent<u32, DECISIONS>,
     /// Questions without an answer that the agent no longer waits for.
-    #[serde(default)]
     pub unanswered: Vec<Ask>,
     /// The denied requests of the running iteration, with counts.
     pub denied_now: Vec<DeniedThing>,
     /// Number of requests in the running iteration.
-    #[serde(default)]
     pub requests_now: u32,
     /// Consecutive denials, reset when a request is allowed or an agent is ended because of denials.
-    #[serde(default)]
     pub denied_in_a_row: u32,
     /// Rules added by answers, oldest first.
     pub rules: Vec<AddedRule>,

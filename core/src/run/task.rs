@@ -42,10 +42,8 @@ pub struct Work {
     /// Total duration of the ended ones.
     pub duration_ms: u64,
     /// Iterations that count against `limits.perTask.maxIterations`: those ended by a rate limit do not.
-    #[serde(default)]
     pub counted: u32,
     /// Unknown if the agent did not report it.
-    #[serde(default)]
     pub usage: Usage,
 }
 
@@ -55,7 +53,6 @@ pub struct Work {
 #[serde(rename_all = "camelCase")]
 pub struct Block {
     /// The number that an answer refers to, from the same sequence as the agents' requests.
-    #[serde(default)]
     pub number: u32,
     pub task: Option<String>,
     pub question: String,

@@ -221,7 +221,7 @@ impl Chaos {
             },
             2 => Event::RunResumed {
                 pid: 2,
-                ralph: None,
+                ralph: self.text(),
                 settings: self.settings(),
             },
             3 => Event::ClockMoved {
@@ -307,7 +307,7 @@ impl Chaos {
                 change: Box::default(),
             },
             21 if self.coin() => Event::TestsConfirmed {
-                iteration: Some(iteration),
+                iteration,
                 changes: Vec::new(),
                 by: ConfirmedBy::Plan { task: self.text() },
             },
@@ -327,7 +327,7 @@ impl Chaos {
                 iteration,
                 confidence: 10,
                 parts: vec![ConfidencePart {
-                    evidence: Evidence::Text { text: self.text() },
+                    evidence: Evidence::AgentsWord,
                     points: 10,
                 }],
             },
@@ -353,7 +353,7 @@ impl Chaos {
                 wait: self.any(&[Wait::Backoff, Wait::LimitReset, Wait::CallBudget, Wait::DayBudget]),
                 until_ms: self.at_ms + 1,
                 attempt: self.number(),
-                why: WaitCause::Text { text: self.text() },
+                why: WaitCause::CallsUsedUp,
             },
             27 => Event::WaitEnded {
                 cause: self.any(&[WaitEnd::Elapsed, WaitEnd::RetriedNow]),

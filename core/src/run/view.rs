@@ -39,7 +39,6 @@ pub struct RunView {
     /// Number of phase changes. A timer armed in an earlier phase is ignored.
     pub epoch: u32,
     pub clock: Clock,
-    #[serde(default)]
     pub spending: Spending,
     #[cfg_attr(feature = "testing", schemars(with = "PlanSnapshot"))]
     pub plan: Shared<PlanSnapshot>,
@@ -60,18 +59,13 @@ pub struct RunView {
     pub stop: Option<StopAsked>,
     pub usage: Usage,
     pub changes: Option<Changes>,
-    #[serde(default)]
     pub permissions: Permissions,
     /// The agents' calls of ralph's own tools.
-    #[serde(default)]
     pub calls: Calls,
     /// Tests that agents changed on purpose.
-    #[serde(default)]
     pub changed_tests: ChangedTests,
     /// The goals that were run after edits.
-    #[serde(default)]
     pub edit_checks: EditChecks,
-    #[serde(default)]
     pub background: Background,
     pub incidents: Incidents,
 }

@@ -30,13 +30,12 @@ pub fn confidence_in_words(confidence: u8, parts: &[ConfidencePart]) -> String {
     }
 }
 
-fn evidence_in_words(evidence: &Evidence) -> &str {
+fn evidence_in_words(evidence: &Evidence) -> &'static str {
     match evidence {
         Evidence::AgentsWord => "agent's claim",
         Evidence::AgentsWordAgain => "agent's claim in the session before",
         Evidence::TasksTicked => "all tasks ticked",
         Evidence::GoalsPassed => "all goals passed",
-        Evidence::Text { text } => text,
     }
 }
 
@@ -120,7 +119,6 @@ pub fn missing_in_words(missing: &Missing) -> String {
         Missing::NotSaid => "the agent has not claimed completion".to_owned(),
         Missing::Confidence { points, wanted } => format!("confidence {points} is below the required {wanted}"),
         Missing::More { count } => format!("… and {count} more"),
-        Missing::Text { text } => text.lines().next().unwrap_or_default().to_owned(),
     }
 }
 
@@ -170,22 +168,12 @@ pub fn goal_failure_in_words(failure: &GoalFailure) -> String {
         GoalFailure::NoNumber => "it printed no number".to_owned(),
         GoalFailure::BelowTarget { score, target } => format!("{score} is below {target}"),
         GoalFailure::NotStarted { why } => why.clone(),
-        GoalFailure::Text { text } => text.clone(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_sentence_of_the_first_journal_version_is_shown_by_its_first_line() {
-        let text = "goal `tests` did not pass: exit code 1. It ended with:\nFAILED".to_owned();
-        assert_eq!(
-            missing_in_words(&Missing::Text { text }),
-            "goal `tests` did not pass: exit code 1. It ended with:"
-        );
-    }
 
     #[test]
     fn a_goal_that_failed_is_told_without_its_output() {

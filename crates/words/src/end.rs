@@ -86,18 +86,16 @@ fn breakdown_in_words(why: &Breakdown) -> String {
             }
         },
         Breakdown::StateUnwritable { why } => why.clone(),
-        Breakdown::Text { text } => text.clone(),
     }
 }
 
 /// The failure of an agent, short enough for a headline: its own words are in the log.
 fn failure_in_words(adapter: &str, kind: ProblemKind) -> String {
-    let agent = if adapter.is_empty() { "the agent" } else { adapter };
     match kind {
-        ProblemKind::NotInstalled => format!("{agent} is not installed"),
-        ProblemKind::Auth => format!("{agent} is not logged in"),
-        ProblemKind::ModelUnknown => format!("{agent} does not know the model"),
-        ProblemKind::Usage => format!("{agent} refused its command line"),
+        ProblemKind::NotInstalled => format!("{adapter} is not installed"),
+        ProblemKind::Auth => format!("{adapter} is not logged in"),
+        ProblemKind::ModelUnknown => format!("{adapter} does not know the model"),
+        ProblemKind::Usage => format!("{adapter} refused its command line"),
         ProblemKind::RateLimited { .. }
         | ProblemKind::QuotaExhausted { .. }
         | ProblemKind::Overloaded
@@ -109,7 +107,7 @@ fn failure_in_words(adapter: &str, kind: ProblemKind) -> String {
         | ProblemKind::Crashed
         | ProblemKind::Hung
         | ProblemKind::Flood
-        | ProblemKind::Other => format!("{agent} failed ({})", problem_kind_in_words(kind)),
+        | ProblemKind::Other => format!("{adapter} failed ({})", problem_kind_in_words(kind)),
     }
 }
 

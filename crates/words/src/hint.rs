@@ -89,7 +89,6 @@ pub fn hint_in_words(hint: &Hint) -> String {
             message.0
         ),
         Hint::More { count } => format!("… and {count} more"),
-        Hint::Text { text } => text.clone(),
     }
 }
 

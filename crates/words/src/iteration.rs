@@ -48,7 +48,6 @@ pub fn wait_cause_in_words(cause: &WaitCause) -> String {
         }
         WaitCause::Breaker { why } => breaker_cause_in_words(why),
         WaitCause::BegunBefore => "started before the restart".to_owned(),
-        WaitCause::Text { text } => text.clone(),
     }
 }
 
@@ -67,7 +66,6 @@ pub fn breaker_cause_in_words(cause: &BreakerCause) -> String {
         BreakerCause::Progress => "progress was made".to_owned(),
         BreakerCause::OneMoreTry => "one more try after a pause".to_owned(),
         BreakerCause::ResetByUser => "requested by the user".to_owned(),
-        BreakerCause::Text { text } => text.clone(),
     }
 }
 

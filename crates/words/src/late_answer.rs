@@ -30,10 +30,10 @@ pub fn late_answer_in_words(view: &RunView, ask: u32) -> String {
         return format!("question {ask} was {word} {by}{}: {what}", saying(&decided.message));
     }
     let mut messages = view.messages.iter().rev();
-    if let Some(message) = messages.find(|message| message.answers == Some(ask)) {
-        let by = place_of_decision(&Decider::User {
-            at: message.answered_at,
-        });
+    if let Some((message, at)) =
+        messages.find_map(|message| (message.answers == Some(ask)).then_some((message, message.answered_at?)))
+    {
+        let by = place_of_decision(&Decider::User { at });
         return format!(
             "question {ask} was answered {by}, in message {}: {}",
             message.id.0, message.text
@@ -41,7 +41,7 @@ pub fn late_answer_in_words(view: &RunView, ask: u32) -> String {
     }
     let mut confirmed = view.changed_tests.confirmed.iter().rev();
     let by = confirmed.find_map(|confirmed| match &confirmed.by {
-        ConfirmedBy::User { at, ask: Some(number) } if *number == ask => Some(Decider::User { at: Some(*at) }),
+        ConfirmedBy::User { at, ask: number } if *number == ask => Some(Decider::User { at: *at }),
         _ => None,
     });
     if let Some(by) = by {
@@ -68,14 +68,13 @@ pub fn queued_message_in_words(message: SteeringId, plan: &Path, rules: &str) ->
 pub fn place_of_decision(by: &Decider) -> String {
     let who = decider_in_words(by);
     match by {
-        Decider::User { at: Some(place) } => match place {
+        Decider::User { at } => match at {
             AnswerPlace::Screen => format!("{who} on the screen"),
             AnswerPlace::CommandLine => format!("{who} with `ralph answer`"),
             AnswerPlace::Page => format!("{who} on the page"),
             AnswerPlace::Api => format!("{who} over HTTP"),
         },
-        Decider::User { at: None }
-        | Decider::Rule { .. }
+        Decider::Rule { .. }
         | Decider::Mode { .. }
         | Decider::Unclear
         | Decider::Deadline
@@ -107,7 +106,7 @@ mod tests {
 
     #[test]
     fn whoever_answers_second_reads_what_was_decided_and_by_whom_and_where() {
-        let at = |place| Decider::User { at: Some(place) };
+        let at = |place| Decider::User { at: place };
         for (event, expected) in [
             (
                 permission_decided(Some(1), true, at(AnswerPlace::CommandLine), None),
@@ -150,7 +149,7 @@ mod tests {
             waited_ms: 1,
         };
         let screen = Decider::User {
-            at: Some(AnswerPlace::Screen),
+            at: AnswerPlace::Screen,
         };
         for (event, expected) in [
             (
@@ -174,7 +173,7 @@ mod tests {
             answers: Some(Box::new(ralph_core::event::AnsweredAsk {
                 ask: 1,
                 question: "Bash: git push".to_owned(),
-                at: Some(AnswerPlace::CommandLine),
+                at: AnswerPlace::CommandLine,
             })),
         };
         let view = view(vec![permission_asked(1), iteration_ended(3), late]);

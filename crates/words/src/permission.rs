@@ -231,6 +231,7 @@ pub fn denial(by: &Decider, message: Option<&str>, advice: DenialAdvice) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ralph_core::event::AnswerPlace;
 
     #[test]
     fn an_agent_is_told_who_denied_it_and_what_to_do_and_in_the_end_to_stop_trying() {
@@ -250,7 +251,9 @@ mod tests {
         assert!(denial(&rule, None, DenialAdvice::StopTrying).contains("Do not try this again"));
         assert!(
             denial(
-                &Decider::User { at: None },
+                &Decider::User {
+                    at: AnswerPlace::Screen
+                },
                 Some("use a branch"),
                 DenialAdvice::StopTrying
             )
@@ -261,7 +264,15 @@ mod tests {
     #[test]
     fn a_decision_names_what_by_whom_and_how_long_it_was_waited_for() {
         assert_eq!(
-            decided("Bash", "git push", false, &Decider::User { at: None }, 42_000),
+            decided(
+                "Bash",
+                "git push",
+                false,
+                &Decider::User {
+                    at: AnswerPlace::Screen
+                },
+                42_000
+            ),
             "denied: Bash: git push (by you, after 42s)"
         );
         let mode = Decider::Mode {

@@ -170,7 +170,6 @@ pub(super) fn missing(missing: &Missing, goals: &[Goal]) -> String {
         }
         Missing::Confidence { points, wanted } => format!("the confidence is {points}; the minimum is {wanted}"),
         Missing::More { count } => format!("… and {count} more"),
-        Missing::Text { text } => text.clone(),
     }
 }
 
@@ -194,7 +193,6 @@ fn stuck(why: &BreakerCause) -> String {
         }
         BreakerCause::OneMoreTry => "The last sessions made no progress; this is one more try after a pause".to_owned(),
         BreakerCause::Progress | BreakerCause::ResetByUser => "The last sessions made no progress".to_owned(),
-        BreakerCause::Text { text } => text.clone(),
     }
 }
 
@@ -254,15 +252,6 @@ mod tests {
         assert!(
             said.starts_with("The last 3 sessions changed nothing. Do not repeat"),
             "{said}"
-        );
-    }
-
-    #[test]
-    fn what_an_older_journal_said_is_said_again_as_it_is() {
-        let text = "one task is still open: Write world.txt".to_owned();
-        assert_eq!(
-            refused(vec![Missing::Text { text }]),
-            "Your claim to be done was refused: one task is still open: Write world.txt"
         );
     }
 }

@@ -10,7 +10,6 @@ pub(super) const LANGUAGE: Terms = Terms {
     whole: "the engine",
     whole_expected: "an object of engine settings",
     section_expected: "a table",
-    removed: &[],
 };
 
 settings! {

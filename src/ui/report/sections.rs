@@ -236,13 +236,10 @@ fn tests(report: &RunReport) -> Vec<SectionItem> {
 
 /// `changed tests count: confirmed by you with `ralph answer`, after iteration 3`.
 fn confirmed_in_words(confirmed: &ConfirmedTests) -> String {
-    let after = confirmed
-        .iteration
-        .map(|iteration| format!(", after iteration {iteration}"));
-    let after = after.unwrap_or_default();
+    let after = format!(", after iteration {}", confirmed.iteration);
     match &confirmed.by {
         ConfirmedBy::User { at, .. } => {
-            let by = place_of_decision(&Decider::User { at: Some(*at) });
+            let by = place_of_decision(&Decider::User { at: *at });
             format!("changed tests count: confirmed {by}{after}")
         }
         ConfirmedBy::Plan { task } => format!(

@@ -125,8 +125,8 @@ fn the_whole_of_a_report_as_text() {
                 wait: Wait::LimitReset,
                 until_ms: 0,
                 attempt: 0,
-                why: WaitCause::Text {
-                    text: "too many requests".to_owned(),
+                why: WaitCause::Failure {
+                    problem: Problem::said(ProblemKind::RateLimited { until_ms: None }, "too many requests"),
                 },
             },
         ),
@@ -221,7 +221,7 @@ fn a_run_without_an_end_counts_what_is_there() {
 #[test]
 fn the_time_in_which_ralph_was_dead_is_no_time_of_the_run() {
     let resumed = Event::RunResumed {
-        ralph: None,
+        ralph: String::new(),
         pid: 2,
         settings: Box::default(),
     };

@@ -302,7 +302,6 @@ pub(super) fn merged(name: &str) -> Vec<BatchEvent> {
     let moved = [
         BatchEvent::MergeVerified {
             plan: plan.clone(),
-            has_goals: true,
             proof: None,
         },
         BatchEvent::TargetMoved { plan, commit },

@@ -26,7 +26,6 @@ pub(crate) const LANGUAGE: Terms = Terms {
     whole: "the adapter",
     whole_expected: "an object of adapter settings",
     section_expected: "a table",
-    removed: &[],
 };
 
 settings! {

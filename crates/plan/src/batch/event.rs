@@ -78,7 +78,6 @@ pub enum BatchEvent {
         base: String,
         jobs: u32,
         /// The engine that runs the jobs.
-        #[serde(default = "local")]
         engine: String,
         /// Command-line arguments of every run.
         arguments: Vec<String>,
@@ -88,7 +87,6 @@ pub enum BatchEvent {
     },
     /// A batch that was interrupted or stopped, or that had unfinished plans, continues.
     BatchResumed {
-        #[serde(default)]
         changes: Resumption,
     },
     PlanStarted {
@@ -100,7 +98,6 @@ pub enum BatchEvent {
         /// Their first commit.
         base: String,
         /// The project's directory in the work tree.
-        #[serde(default)]
         tree: String,
     },
     JobStarted {
@@ -127,7 +124,6 @@ pub enum BatchEvent {
         plan: PlanName,
         end: JobEnd,
         /// Number of iterations that the run began within the hour before.
-        #[serde(default)]
         calls: u32,
     },
     /// The run of a plan reports that it makes no progress; without `why`, it makes progress again.
@@ -149,17 +145,14 @@ pub enum BatchEvent {
         plan: PlanName,
         trouble: MergeTrouble,
         /// The commit of the target onto which the merge was attempted.
-        #[serde(default)]
         onto: String,
         /// The commit of the branch.
-        #[serde(default)]
         branch: String,
     },
     /// The goals passed on the merged tree, or there are no goals.
     MergeVerified {
         plan: PlanName,
-        has_goals: bool,
-        /// The evidence; `None` in journals of older versions.
+        /// The evidence; `None` if there are no goals.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof: Option<MergeProof>,
     },
@@ -236,11 +229,6 @@ pub enum BatchEvent {
     BatchEnded {
         end: BatchEnd,
     },
-}
-
-/// Returns the default engine, for journals without one.
-fn local() -> String {
-    super::LOCAL.to_owned()
 }
 
 impl BatchEvent {

@@ -75,7 +75,7 @@ pub struct BatchPlan {
     pub target_in_use: Option<String>,
     /// The first commit of its branch.
     pub base: String,
-    /// The project's directory in its work tree; empty in journals of older versions.
+    /// The project's directory in its work tree.
     pub tree: String,
     /// Files with conflicts, each with the commit of the plan's branch and the time of its first conflict in
     /// milliseconds since the Unix epoch. Tests in the resolution are judged by both sides.

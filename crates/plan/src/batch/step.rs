@@ -314,8 +314,7 @@ impl Steps {
                 self.refused(plan, MergeTrouble::Tests { troubles }, onto, String::new());
             }
             (PlanPhase::Verifying { .. }, TaskResult::GoalsPassed { proof }) => {
-                let has_goals = proof.is_some();
-                self.push(BatchEvent::MergeVerified { plan, has_goals, proof });
+                self.push(BatchEvent::MergeVerified { plan, proof });
             }
             (PlanPhase::Moving { .. }, TaskResult::TargetHadMoved) => self.push(BatchEvent::TargetHadMoved { plan }),
             (PlanPhase::Moving { .. } | PlanPhase::Merging, TaskResult::TargetInUse { why }) => {

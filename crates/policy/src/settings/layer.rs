@@ -33,8 +33,6 @@ pub struct Terms {
     pub whole_expected: &'static str,
     /// The expected form of a group of settings.
     pub section_expected: &'static str,
-    /// Settings of earlier versions, with their replacements.
-    pub removed: &'static [(&'static str, &'static str)],
 }
 
 /// The settings of a declaration by their dotted paths.
@@ -170,11 +168,6 @@ impl LayerReader<'_> {
             return;
         }
         let origin = node.origin.clone();
-        let removed = self.language.removed.iter().find(|(removed, _)| *removed == key);
-        if let Some((_, instead)) = removed {
-            let notice = format!("{origin}: `{key}` was removed and does nothing: {instead}");
-            return self.layer.notices.push(notice);
-        }
         let near = self.keys.nearest(&key).map(str::to_owned);
         self.layer.mistakes.push(Mistake::Unknown { origin, key, near });
     }

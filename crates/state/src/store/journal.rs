@@ -13,7 +13,6 @@ mod format;
 mod reader;
 #[cfg(test)]
 mod tests;
-mod upgrade;
 
 use std::path::{Path, PathBuf};
 

@@ -253,10 +253,10 @@ fn decider(by: &Decider) -> String {
         Decider::Mode { mode } => format!("by mode {}", mode_word(*mode)),
         Decider::Unclear => "as unclear".to_owned(),
         Decider::User { at } => match at {
-            Some(AnswerPlace::CommandLine) => "by `ralph answer`".to_owned(),
-            Some(AnswerPlace::Page) => "on the page".to_owned(),
-            Some(AnswerPlace::Api) => "over HTTP".to_owned(),
-            Some(AnswerPlace::Screen) | None => "by you".to_owned(),
+            AnswerPlace::CommandLine => "by `ralph answer`".to_owned(),
+            AnswerPlace::Page => "on the page".to_owned(),
+            AnswerPlace::Api => "over HTTP".to_owned(),
+            AnswerPlace::Screen => "by you".to_owned(),
         },
         Decider::Deadline => "by the time limit".to_owned(),
         Decider::TooManyPending => "by the request limit".to_owned(),
@@ -400,7 +400,7 @@ mod tests {
             title: title.to_owned(),
             allowed: true,
             by: Decider::User {
-                at: Some(AnswerPlace::Screen),
+                at: AnswerPlace::Screen,
             },
             message: None,
             waited_ms: 1,

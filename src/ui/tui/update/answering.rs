@@ -71,12 +71,10 @@ fn follow(model: &mut Model, mut answering: AnswerBox) {
 /// Closes the box of a settled question and tells how it was settled, unless that happened here. If the user is typing
 /// an answer, the keys must not become commands.
 fn close(model: &mut Model, mut answering: AnswerBox) {
-    let here = Some(AnswerPlace::Screen);
+    let at = AnswerPlace::Screen;
     let confirmed = model.run.changed_tests.confirmed.iter().next_back();
-    let confirmed_here = |confirmed: &&ConfirmedTests| {
-        let (at, ask) = (AnswerPlace::Screen, Some(answering.ask));
-        confirmed.by == ConfirmedBy::User { at, ask }
-    };
+    let ask = answering.ask;
+    let confirmed_here = |confirmed: &&ConfirmedTests| confirmed.by == ConfirmedBy::User { at, ask };
     if confirmed.filter(confirmed_here).is_some() {
         model.ui.mode = InputMode::Normal;
         return;
@@ -89,8 +87,8 @@ fn close(model: &mut Model, mut answering: AnswerBox) {
         .rev()
         .find(|message| message.answers == Some(answering.ask));
     let was_here = match message {
-        Some(message) => message.answered_at == here,
-        None => decider == Some(&Decider::User { at: here }),
+        Some(message) => message.answered_at == Some(at),
+        None => decider == Some(&Decider::User { at }),
     };
     model.ui.mode = InputMode::Normal;
     if was_here {

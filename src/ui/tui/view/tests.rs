@@ -552,7 +552,7 @@ fn asks() -> Vec<Event> {
         rule: "Bash(rm -rf *)".to_owned(),
         origin: ".ralph/config.json:3:5".to_owned(),
     };
-    let user = |at| Decider::User { at: Some(at) };
+    let user = |at| Decider::User { at };
     let answered = Event::QuestionAnswered {
         iteration: 3,
         id: AskId(String::new()),

@@ -28,7 +28,7 @@ pub enum JournalError {
         #[source]
         source: io::Error,
     },
-    #[error("{path}: written by ralph {ralph} in journal version {found}, this ralph reads up to {VERSION}", path = path.display())]
+    #[error("{path}: written by ralph {ralph} in journal version {found}, this ralph reads version {VERSION}", path = path.display())]
     Version { path: PathBuf, found: u64, ralph: String },
     #[error("{path}: not a journal of ralph", path = path.display())]
     Foreign { path: PathBuf },

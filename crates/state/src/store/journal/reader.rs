@@ -12,7 +12,6 @@ use serde::Deserialize;
 use super::{
     error::JournalError,
     format::{FORMAT, LINE_CAP_BYTES, VERSION},
-    upgrade,
 };
 
 /// The state of a journal's end.
@@ -28,7 +27,7 @@ pub enum ReadNote {
 /// Hands each record of a journal to `take`, oldest first, without keeping any.
 ///
 /// # Errors
-/// [`JournalError::Version`] if a newer ralph wrote it, [`JournalError::Foreign`] if it is not a journal,
+/// [`JournalError::Version`] if it has another version, [`JournalError::Foreign`] if it is not a journal,
 /// [`JournalError::Broken`], [`JournalError::TooLong`] or [`JournalError::Gap`] if a line was damaged.
 pub fn for_each(path: &Path, mut take: impl FnMut(Record)) -> Result<ReadNote, JournalError> {
     let mut reader = JournalReader::open(path)?;
@@ -180,10 +179,6 @@ impl JournalReader {
             self.check_header(line)?;
         }
         let record = serde_json::from_slice(line).or_else(|source| {
-            // Most records of older ralphs are still valid, and one journal may hold records of several versions.
-            if let Some(record) = upgrade::record(line) {
-                return Ok(record);
-            }
             let outline = Outline::parse(line).ok_or_else(|| JournalError::Broken {
                 path: self.path.clone(),
                 line: self.line,
@@ -221,7 +216,7 @@ impl JournalReader {
             return Err(foreign());
         }
         match event["version"].as_u64() {
-            Some(found) if found > u64::from(VERSION) => Err(JournalError::Version {
+            Some(found) if found != u64::from(VERSION) => Err(JournalError::Version {
                 path: self.path.clone(),
                 found,
                 ralph: event["ralph"].as_str().unwrap_or("of unknown version").to_owned(),

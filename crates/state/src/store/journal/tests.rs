@@ -62,14 +62,21 @@ fn going_on_after_a_torn_line_leaves_a_whole_journal() {
 }
 
 #[test]
-fn a_newer_journal_is_refused_with_its_version() {
+fn a_journal_of_another_version_is_refused_with_it() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("events.jsonl");
-    let line = r#"{"seq":0,"atMs":1,"event":{"type":"journal-opened","format":"ralph-journal","version":9,"ralph":"7.0.0","run":"r","more":1}}"#;
-    std::fs::write(&path, format!("{line}\n")).unwrap();
-    let error = read(&path).unwrap_err();
-    assert!(matches!(error, JournalError::Version { found: 9, .. }), "{error}");
-    assert!(error.to_string().contains("7.0.0"), "{error}");
+    for version in [u64::from(VERSION) - 1, u64::from(VERSION) + 1] {
+        let line = format!(
+            r#"{{"seq":0,"atMs":1,"event":{{"type":"journal-opened","format":"ralph-journal","version":{version},"ralph":"7.0.0","run":"r","more":1}}}}"#
+        );
+        std::fs::write(&path, line + "\n").unwrap();
+        let error = read(&path).unwrap_err();
+        assert!(
+            matches!(error, JournalError::Version { found, .. } if found == version),
+            "{error}"
+        );
+        assert!(error.to_string().contains("7.0.0"), "{error}");
+    }
 }
 
 #[test]
@@ -136,7 +143,7 @@ fn an_event_of_a_newer_ralph_is_kept_by_its_name() {
     .unwrap();
     writeln!(
         file,
-        r#"{{"seq":4,"atMs":4,"event":{{"type":"noticed","level":"info","text":"two","more":[]}}}}"#
+        r#"{{"seq":4,"atMs":4,"event":{{"type":"noticed","notice":{{"type":"text","level":"info","text":"two"}},"more":[]}}}}"#
     )
     .unwrap();
     let (records, _) = read(&path).unwrap();

@@ -44,7 +44,7 @@ fn told(model: &Model) -> Option<&str> {
 }
 
 fn decided(ask: u32, at: AnswerPlace) -> Event {
-    permission_decided(Some(ask), true, Decider::User { at: Some(at) }, None)
+    permission_decided(Some(ask), true, Decider::User { at }, None)
 }
 
 #[test]
