@@ -43,17 +43,7 @@ pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> RunStatus {
         plan: view.settings.plan.clone(),
         over: view.is_over(),
         phase: phase_in_words(view),
-        until_ms: match view.phase {
-            Phase::Waiting { until_ms, .. } => Some(until_ms),
-            Phase::Idle
-            | Phase::Preparing { .. }
-            | Phase::Running { .. }
-            | Phase::Cancelling { .. }
-            | Phase::Settling { .. }
-            | Phase::Verifying { .. }
-            | Phase::Paused
-            | Phase::Stopped { .. } => None,
-        },
+        until_ms: view.phase.waits_until_ms(),
         quiet,
         // A pid of 0 means that no loop runs: a tool in use when ralph was killed is not in use any more.
         tool: view.tool.clone().filter(|_| pid != 0),

@@ -275,21 +275,53 @@ pub enum ProblemKind {
     Other,
 }
 
+/// The class of a problem, which decides most reactions to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProblemClass {
+    /// A retry fails in the same way until the user has changed something.
+    Setup,
+    /// A limit of the model's provider, which ends by itself, at `until_ms` if that is known.
+    Limit { until_ms: Option<u64> },
+    /// An outage of the provider or the network, which may pass by waiting.
+    Outage,
+    /// The agent kept to its own permissions or limit of turns.
+    Restriction,
+    /// The session to resume does not exist.
+    SessionLost,
+    /// The session failed by itself.
+    Failure,
+}
+
 impl ProblemKind {
-    /// Whether the problem is a limit of the model's provider, which ends by itself.
+    pub fn class(self) -> ProblemClass {
+        match self {
+            ProblemKind::NotInstalled | ProblemKind::Auth | ProblemKind::ModelUnknown | ProblemKind::Usage => {
+                ProblemClass::Setup
+            }
+            ProblemKind::RateLimited { until_ms } | ProblemKind::QuotaExhausted { until_ms } => {
+                ProblemClass::Limit { until_ms }
+            }
+            ProblemKind::Overloaded | ProblemKind::Network => ProblemClass::Outage,
+            ProblemKind::PermissionDenied | ProblemKind::TurnLimit => ProblemClass::Restriction,
+            ProblemKind::SessionLost => ProblemClass::SessionLost,
+            ProblemKind::ContextOverflow
+            | ProblemKind::Crashed
+            | ProblemKind::Hung
+            | ProblemKind::Flood
+            | ProblemKind::Other => ProblemClass::Failure,
+        }
+    }
+
     pub fn is_limit(self) -> bool {
-        matches!(
-            self,
-            ProblemKind::RateLimited { .. } | ProblemKind::QuotaExhausted { .. }
-        )
+        matches!(self.class(), ProblemClass::Limit { .. })
     }
 
     /// When the limit ends, in milliseconds since 1970; `None` if unknown or if the problem is not a limit.
     pub fn limit_ends_ms(self) -> Option<u64> {
-        match self {
-            ProblemKind::RateLimited { until_ms } | ProblemKind::QuotaExhausted { until_ms } => until_ms,
-            _ => None,
-        }
+        let ProblemClass::Limit { until_ms } = self.class() else {
+            return None;
+        };
+        until_ms
     }
 }
 

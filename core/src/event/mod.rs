@@ -37,7 +37,7 @@ use std::{fmt, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub use agent::{AgentSignal, Exit, FileChange, Finding, Problem, ProblemKind, Usage};
+pub use agent::{AgentSignal, Exit, FileChange, Finding, Problem, ProblemClass, ProblemKind, Usage};
 pub use background::{
     BACKGROUND_COMMAND_CAP_BYTES, BackgroundCommand, BackgroundEnd, BackgroundLimits, BackgroundProgress,
     BackgroundRefusal, BackgroundResult, Requester,

@@ -206,56 +206,23 @@ impl StopReason {
 
     /// Whether the user or a signal ended the run, so that the user need not be told.
     pub fn was_asked_for(&self) -> bool {
-        match self {
-            StopReason::Requested | StopReason::Interrupted | StopReason::Terminated | StopReason::HungUp => true,
-            StopReason::Done { .. }
-            | StopReason::AgentFailed { .. }
-            | StopReason::Broken { .. }
-            | StopReason::PlanInvalid { .. }
-            | StopReason::LimitReached { .. }
-            | StopReason::BreakerOpen { .. }
-            | StopReason::Blocked { .. }
-            | StopReason::TaskLimitReached { .. }
-            | StopReason::Superseded => false,
-        }
+        matches!(
+            self,
+            StopReason::Requested | StopReason::Interrupted | StopReason::Terminated | StopReason::HungUp
+        )
     }
 
     /// Whether the run can be continued with its counts, session and messages.
     pub fn can_be_continued(&self) -> bool {
-        match self {
-            StopReason::Done { .. } => self.lacks_proof(),
-            StopReason::Superseded => false,
-            StopReason::AgentFailed { .. }
-            | StopReason::Broken { .. }
-            | StopReason::PlanInvalid { .. }
-            | StopReason::LimitReached { .. }
-            | StopReason::BreakerOpen { .. }
-            | StopReason::Blocked { .. }
-            | StopReason::TaskLimitReached { .. }
-            | StopReason::Requested
-            | StopReason::Interrupted
-            | StopReason::Terminated
-            | StopReason::HungUp => true,
-        }
+        !self.is_success() && *self != StopReason::Superseded
     }
 
     /// The problem of the agent. Its text may be long.
     pub fn problem(&self) -> Option<&Problem> {
-        match self {
-            StopReason::AgentFailed { problem, .. } => Some(problem),
-            StopReason::Done { .. }
-            | StopReason::Broken { .. }
-            | StopReason::PlanInvalid { .. }
-            | StopReason::LimitReached { .. }
-            | StopReason::BreakerOpen { .. }
-            | StopReason::Blocked { .. }
-            | StopReason::TaskLimitReached { .. }
-            | StopReason::Requested
-            | StopReason::Interrupted
-            | StopReason::Terminated
-            | StopReason::HungUp
-            | StopReason::Superseded => None,
-        }
+        let StopReason::AgentFailed { problem, .. } = self else {
+            return None;
+        };
+        Some(problem)
     }
 
     /// The exit code, as documented in `docs/reference/exit-codes.md` and `--help`.
@@ -263,25 +230,8 @@ impl StopReason {
         match self {
             StopReason::Done { .. } if self.lacks_proof() => 9,
             StopReason::Done { .. } => 0,
-            StopReason::AgentFailed { problem, .. } => match problem.kind {
-                ProblemKind::NotInstalled => 4,
-                ProblemKind::Auth
-                | ProblemKind::ModelUnknown
-                | ProblemKind::Usage
-                | ProblemKind::RateLimited { .. }
-                | ProblemKind::QuotaExhausted { .. }
-                | ProblemKind::Overloaded
-                | ProblemKind::Network
-                | ProblemKind::ContextOverflow
-                | ProblemKind::PermissionDenied
-                | ProblemKind::TurnLimit
-                | ProblemKind::SessionLost
-                | ProblemKind::Crashed
-                | ProblemKind::Hung
-                | ProblemKind::Flood
-                | ProblemKind::Other => 1,
-            },
-            StopReason::Broken { .. } | StopReason::Superseded => 1,
+            StopReason::AgentFailed { problem, .. } if problem.kind == ProblemKind::NotInstalled => 4,
+            StopReason::AgentFailed { .. } | StopReason::Broken { .. } | StopReason::Superseded => 1,
             StopReason::PlanInvalid { .. } => 3,
             StopReason::LimitReached { .. } => 6,
             StopReason::BreakerOpen { .. } => 7,

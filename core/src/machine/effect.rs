@@ -151,7 +151,7 @@ impl StateBefore {
         StateBefore {
             epoch: state.view.epoch,
             stopped: state.view.is_over(),
-            had_session: matches!(state.view.phase, Phase::Running { .. } | Phase::Cancelling { .. }),
+            had_session: state.view.phase.session().is_some(),
             verified: matches!(state.view.phase, Phase::Verifying { .. }),
             paused_by_file: state.view.paused_by_file,
             steering_count: state.view.messages.len(),

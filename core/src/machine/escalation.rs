@@ -4,7 +4,7 @@
 //! agent's own opinion does not count, and neither do causes outside its control: limits, outages, questions.
 
 use crate::{
-    event::{CancelReason, Outcome, ProblemKind, Worker},
+    event::{CancelReason, Outcome, ProblemClass, ProblemKind, Worker},
     run::Iteration,
 };
 
@@ -81,24 +81,7 @@ fn attempt(row: &Iteration) -> Attempt {
 
 /// Whether another model might have avoided the failure.
 fn is_own_failure(kind: ProblemKind) -> bool {
-    match kind {
-        ProblemKind::ContextOverflow
-        | ProblemKind::TurnLimit
-        | ProblemKind::Crashed
-        | ProblemKind::Hung
-        | ProblemKind::Flood
-        | ProblemKind::Other => true,
-        ProblemKind::NotInstalled
-        | ProblemKind::Auth
-        | ProblemKind::ModelUnknown
-        | ProblemKind::Usage
-        | ProblemKind::RateLimited { .. }
-        | ProblemKind::QuotaExhausted { .. }
-        | ProblemKind::Overloaded
-        | ProblemKind::Network
-        | ProblemKind::PermissionDenied
-        | ProblemKind::SessionLost => false,
-    }
+    kind == ProblemKind::TurnLimit || kind.class() == ProblemClass::Failure
 }
 
 fn shows_weakness(reason: CancelReason) -> bool {

@@ -1,7 +1,7 @@
 //! Feedback to the agent about the previous session, for the next prompt.
 
 use crate::{
-    event::{BreakerCause, BreakerState, CancelReason, Findings, Missing, Problem, ProblemKind},
+    event::{BreakerCause, BreakerState, CancelReason, Findings, Missing, Problem, ProblemClass, ProblemKind},
     run::Breaker,
 };
 
@@ -81,18 +81,13 @@ pub(super) fn for_failure(problem: &Problem) -> Option<Feedback> {
         ProblemKind::Flood => Some(Feedback::Flooded),
         ProblemKind::TurnLimit => Some(Feedback::TurnLimit),
         ProblemKind::ContextOverflow => Some(Feedback::ContextOverflow),
-        ProblemKind::Overloaded
-        | ProblemKind::Network
-        | ProblemKind::Crashed
-        | ProblemKind::Hung
-        | ProblemKind::Other => Some(Feedback::CutOff),
-        ProblemKind::NotInstalled
-        | ProblemKind::Auth
-        | ProblemKind::ModelUnknown
-        | ProblemKind::Usage
-        | ProblemKind::RateLimited { .. }
-        | ProblemKind::QuotaExhausted { .. }
-        | ProblemKind::SessionLost => None,
+        kind => match kind.class() {
+            ProblemClass::Outage | ProblemClass::Failure => Some(Feedback::CutOff),
+            ProblemClass::Setup
+            | ProblemClass::Limit { .. }
+            | ProblemClass::Restriction
+            | ProblemClass::SessionLost => None,
+        },
     }
 }
 

@@ -1,8 +1,8 @@
 //! Suggestions for the user at the end of a run.
 
 use crate::{
-    event::{BreakerCause, Finding, Hint, ProblemKind, Proof, RestoreMoment, StopReason, clip},
-    run::{MessageState, Phase},
+    event::{BreakerCause, Finding, Hint, ProblemClass, ProblemKind, Proof, RestoreMoment, StopReason, clip},
+    run::MessageState,
 };
 
 use super::state::LoopState;
@@ -13,16 +13,10 @@ const MESSAGE_CAP_BYTES: usize = 200;
 /// How to restore a readable plan; `None` without a checkpoint.
 fn way_back(state: &LoopState) -> Option<Hint> {
     state.internal.latest.as_ref()?;
-    let moment = match state.view.phase {
-        Phase::Settling { .. } | Phase::Verifying { .. } => RestoreMoment::Before,
+    let moment = match state.view.phase.outcome() {
+        Some(_) => RestoreMoment::Before,
         // The plan was readable after the iteration and was broken later.
-        Phase::Idle
-        | Phase::Preparing { .. }
-        | Phase::Running { .. }
-        | Phase::Cancelling { .. }
-        | Phase::Waiting { .. }
-        | Phase::Paused
-        | Phase::Stopped { .. } => RestoreMoment::After,
+        None => RestoreMoment::After,
     };
     let iteration = state.view.iterations.number;
     (iteration > 0 || moment == RestoreMoment::Before).then_some(Hint::Restore { iteration, moment })
@@ -83,22 +77,11 @@ fn for_problem(state: &LoopState, kind: ProblemKind) -> Vec<Hint> {
             let how = state.view.settings.logins[adapter].clone();
             vec![Hint::LogIn { how }, Hint::Resume]
         }
-        ProblemKind::NotInstalled | ProblemKind::Auth | ProblemKind::Usage => {
+        ProblemKind::ModelUnknown => vec![Hint::NameModel],
+        kind if kind.class() == ProblemClass::Setup => {
             let adapter = adapter.clone();
             vec![Hint::CheckAdapter { adapter }]
         }
-        ProblemKind::ModelUnknown => vec![Hint::NameModel],
-        ProblemKind::RateLimited { .. }
-        | ProblemKind::QuotaExhausted { .. }
-        | ProblemKind::Overloaded
-        | ProblemKind::Network
-        | ProblemKind::ContextOverflow
-        | ProblemKind::PermissionDenied
-        | ProblemKind::TurnLimit
-        | ProblemKind::SessionLost
-        | ProblemKind::Crashed
-        | ProblemKind::Hung
-        | ProblemKind::Flood
-        | ProblemKind::Other => vec![Hint::Resume],
+        _ => vec![Hint::Resume],
     }
 }

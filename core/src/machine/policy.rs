@@ -1,6 +1,6 @@
 //! Delays after failures, and the failures that end a run.
 
-use crate::event::{Backoff, CancelReason, LimitKind, Problem, ProblemKind, SteeringId, Wait, Worker};
+use crate::event::{Backoff, CancelReason, LimitKind, Problem, ProblemClass, ProblemKind, SteeringId, Wait, Worker};
 
 use super::{
     escalation::{escalated, escalation_due},
@@ -37,11 +37,9 @@ pub(super) enum Reaction {
 
 pub(super) fn react(state: &LoopState, kind: ProblemKind, now_ms: u64, random: f64) -> Reaction {
     let attempt = state.view.iterations.failures.max(1);
-    match kind {
-        ProblemKind::NotInstalled | ProblemKind::Auth | ProblemKind::ModelUnknown | ProblemKind::Usage => {
-            Reaction::Stop
-        }
-        ProblemKind::RateLimited { until_ms } | ProblemKind::QuotaExhausted { until_ms } => {
+    match kind.class() {
+        ProblemClass::Setup => Reaction::Stop,
+        ProblemClass::Limit { until_ms } => {
             let unknown = Backoff {
                 base_ms: UNKNOWN_LIMIT_BASE_MS,
                 max_ms: UNKNOWN_LIMIT_MAX_MS,
@@ -57,18 +55,11 @@ pub(super) fn react(state: &LoopState, kind: ProblemKind, now_ms: u64, random: f
                 until_ms,
             }
         }
-        ProblemKind::Overloaded
-        | ProblemKind::Network
-        | ProblemKind::Crashed
-        | ProblemKind::Hung
-        | ProblemKind::Flood
-        | ProblemKind::ContextOverflow
-        | ProblemKind::SessionLost
-        | ProblemKind::Other => Reaction::Wait {
+        ProblemClass::Outage | ProblemClass::SessionLost | ProblemClass::Failure => Reaction::Wait {
             wait: Wait::Backoff,
             until_ms: now_ms.saturating_add(delay_ms(&state.view.settings.backoff, attempt, random)),
         },
-        ProblemKind::PermissionDenied | ProblemKind::TurnLimit => Reaction::GoOn,
+        ProblemClass::Restriction => Reaction::GoOn,
     }
 }
 

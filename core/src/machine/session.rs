@@ -18,26 +18,10 @@ use super::{
 
 /// Handles a signal of the session of `iteration`. Signals of other sessions are ignored.
 pub(super) fn reported(decision: &mut StepDecision, now_ms: u64, iteration: u32, signal: &AgentSignal) {
-    let (current, started_ms, cancelled) = match decision.state.view.phase {
-        Phase::Running {
-            iteration, started_ms, ..
-        } => (iteration, started_ms, None),
-        Phase::Cancelling {
-            iteration,
-            started_ms,
-            reason,
-        } => (iteration, started_ms, Some(reason)),
-        Phase::Idle
-        | Phase::Preparing { .. }
-        | Phase::Settling { .. }
-        | Phase::Verifying { .. }
-        | Phase::Waiting { .. }
-        | Phase::Paused
-        | Phase::Stopped { .. } => return,
-    };
-    if current != iteration {
+    let session = decision.state.view.phase.session();
+    let Some(session) = session.filter(|session| session.iteration == iteration) else {
         return;
-    }
+    };
     if let AgentSignal::MessageAnswered { id, taken, .. } = signal {
         let taken = if *taken {
             SteeringAcceptance::Yes
@@ -63,9 +47,9 @@ pub(super) fn reported(decision: &mut StepDecision, now_ms: u64, iteration: u32,
     };
     decision.push(Event::IterationEnded {
         iteration,
-        outcome: outcome(&decision.state, cancelled, *exit),
+        outcome: outcome(&decision.state, session.cancelled, *exit),
         exit: *exit,
-        duration_ms: now_ms.saturating_sub(started_ms),
+        duration_ms: now_ms.saturating_sub(session.started_ms),
         output_bytes: *output_bytes,
     });
     stop_if_at_once(decision);
@@ -91,19 +75,8 @@ fn record(decision: &mut StepDecision, iteration: u32, signal: AgentSignal) {
 
 /// Records the agent's statement at the end of its turn.
 pub(super) fn stated(decision: &mut StepDecision, iteration: u32, statement: &Statement) {
-    let has_session = match decision.state.view.phase {
-        Phase::Running { iteration: current, .. } | Phase::Cancelling { iteration: current, .. } => {
-            current == iteration
-        }
-        Phase::Idle
-        | Phase::Preparing { .. }
-        | Phase::Settling { .. }
-        | Phase::Verifying { .. }
-        | Phase::Waiting { .. }
-        | Phase::Paused
-        | Phase::Stopped { .. } => false,
-    };
-    if has_session && decision.state.internal.stated != *statement {
+    let session = decision.state.view.phase.session();
+    if session.is_some_and(|session| session.iteration == iteration) && decision.state.internal.stated != *statement {
         let cut = |text: &Option<String>| text.as_deref().map(|text| clip(text, TEXT_CAP_BYTES));
         decision.push(Event::AgentStated {
             iteration,

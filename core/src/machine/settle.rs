@@ -419,20 +419,7 @@ fn loses_session(kind: ProblemKind) -> Option<Notice> {
     match kind {
         ProblemKind::SessionLost => Some(Notice::SessionLost),
         ProblemKind::ContextOverflow => Some(Notice::SessionTooLong),
-        ProblemKind::NotInstalled
-        | ProblemKind::Auth
-        | ProblemKind::ModelUnknown
-        | ProblemKind::Usage
-        | ProblemKind::RateLimited { .. }
-        | ProblemKind::QuotaExhausted { .. }
-        | ProblemKind::Overloaded
-        | ProblemKind::Network
-        | ProblemKind::PermissionDenied
-        | ProblemKind::TurnLimit
-        | ProblemKind::Crashed
-        | ProblemKind::Hung
-        | ProblemKind::Flood
-        | ProblemKind::Other => None,
+        _ => None,
     }
 }
 

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::{
-    BreakerCause, BreakerState, CancelReason, GoalFailure, GoalResult, Missing, Outcome, Problem, ProblemKind,
+    BreakerCause, BreakerState, CancelReason, GoalFailure, GoalResult, Missing, Outcome, Problem, ProblemClass,
 };
 
 /// The counts of the circuit breaker.
@@ -75,23 +75,11 @@ impl Observation {
     }
 
     fn from_problem(problem: &Problem) -> Self {
-        match problem.kind {
+        match problem.kind.class() {
             // The loop waits until the limit resets, and no work is possible before.
-            ProblemKind::RateLimited { .. } | ProblemKind::QuotaExhausted { .. } => Observation::Nothing,
-            ProblemKind::PermissionDenied | ProblemKind::TurnLimit | ProblemKind::SessionLost => {
-                Observation::NoProgress
-            }
-            ProblemKind::NotInstalled
-            | ProblemKind::Auth
-            | ProblemKind::ModelUnknown
-            | ProblemKind::Usage
-            | ProblemKind::Overloaded
-            | ProblemKind::Network
-            | ProblemKind::ContextOverflow
-            | ProblemKind::Crashed
-            | ProblemKind::Hung
-            | ProblemKind::Flood
-            | ProblemKind::Other => Observation::Failed {
+            ProblemClass::Limit { .. } => Observation::Nothing,
+            ProblemClass::Restriction | ProblemClass::SessionLost => Observation::NoProgress,
+            ProblemClass::Setup | ProblemClass::Outage | ProblemClass::Failure => Observation::Failed {
                 fingerprint: fingerprint(problem),
             },
         }
@@ -228,6 +216,7 @@ impl Breaker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::ProblemKind;
 
     fn failed(kind: ProblemKind, text: &str) -> Outcome {
         Outcome::Failed {

@@ -50,7 +50,7 @@ pub use message::{Delivered, Message, MessageState};
 pub use permission::{
     AddedRule, AnsweredQuestions, Ask, Decided, DeniedThing, OpenAsk, Permissions, TESTS, is_about_tests,
 };
-pub use phase::{End, Phase};
+pub use phase::{ActiveSession, End, Phase};
 pub use recent::Recent;
 pub use shared::Shared;
 pub use spending::Spending;

@@ -61,63 +61,74 @@ pub struct End {
     pub totals: Totals,
 }
 
+/// A session that is running or being ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ActiveSession {
+    pub iteration: u32,
+    pub started_ms: u64,
+    /// Why the session is being ended; `None` if it is not.
+    pub cancelled: Option<CancelReason>,
+}
+
 impl Phase {
-    /// Start of the session that is running or being ended.
-    pub fn running_since_ms(&self) -> Option<u64> {
-        match self {
-            Phase::Running { started_ms, .. } | Phase::Cancelling { started_ms, .. } => Some(*started_ms),
+    /// The session that is running or being ended.
+    pub fn session(&self) -> Option<ActiveSession> {
+        let (iteration, started_ms, cancelled) = match *self {
+            Phase::Running {
+                iteration, started_ms, ..
+            } => (iteration, started_ms, None),
+            Phase::Cancelling {
+                iteration,
+                started_ms,
+                reason,
+            } => (iteration, started_ms, Some(reason)),
             Phase::Idle
             | Phase::Preparing { .. }
             | Phase::Settling { .. }
             | Phase::Verifying { .. }
             | Phase::Waiting { .. }
             | Phase::Paused
-            | Phase::Stopped { .. } => None,
-        }
+            | Phase::Stopped { .. } => return None,
+        };
+        Some(ActiveSession {
+            iteration,
+            started_ms,
+            cancelled,
+        })
+    }
+
+    /// Start of the session that is running or being ended.
+    pub fn running_since_ms(&self) -> Option<u64> {
+        self.session().map(|session| session.started_ms)
     }
 
     /// Why the session is being ended; `None` if it is not.
     pub fn cancel_reason(&self) -> Option<CancelReason> {
-        match self {
-            Phase::Cancelling { reason, .. } => Some(*reason),
-            Phase::Idle
-            | Phase::Preparing { .. }
-            | Phase::Running { .. }
-            | Phase::Settling { .. }
-            | Phase::Verifying { .. }
-            | Phase::Waiting { .. }
-            | Phase::Paused
-            | Phase::Stopped { .. } => None,
-        }
+        self.session()?.cancelled
     }
 
     /// The outcome of the iteration whose result is being examined.
     pub fn outcome(&self) -> Option<&Outcome> {
-        match self {
-            Phase::Settling { outcome, .. } | Phase::Verifying { outcome, .. } => Some(outcome),
-            Phase::Idle
-            | Phase::Preparing { .. }
-            | Phase::Running { .. }
-            | Phase::Cancelling { .. }
-            | Phase::Waiting { .. }
-            | Phase::Paused
-            | Phase::Stopped { .. } => None,
-        }
+        let (Phase::Settling { outcome, .. } | Phase::Verifying { outcome, .. }) = self else {
+            return None;
+        };
+        Some(outcome)
+    }
+
+    /// When the wait of the loop ends; `None` if it does not wait.
+    pub fn waits_until_ms(&self) -> Option<u64> {
+        let Phase::Waiting { until_ms, .. } = self else {
+            return None;
+        };
+        Some(*until_ms)
     }
 
     /// The end of the run; `None` before.
     pub fn end(&self) -> Option<&End> {
-        match self {
-            Phase::Stopped { end } => Some(end),
-            Phase::Idle
-            | Phase::Preparing { .. }
-            | Phase::Running { .. }
-            | Phase::Cancelling { .. }
-            | Phase::Settling { .. }
-            | Phase::Verifying { .. }
-            | Phase::Waiting { .. }
-            | Phase::Paused => None,
-        }
+        let Phase::Stopped { end } = self else {
+            return None;
+        };
+        Some(end)
     }
 
     /// Moves the start of a session by a time without work.

@@ -96,18 +96,7 @@ fn failure_in_words(adapter: &str, kind: ProblemKind) -> String {
         ProblemKind::Auth => format!("{adapter} is not logged in"),
         ProblemKind::ModelUnknown => format!("{adapter} does not know the model"),
         ProblemKind::Usage => format!("{adapter} refused its command line"),
-        ProblemKind::RateLimited { .. }
-        | ProblemKind::QuotaExhausted { .. }
-        | ProblemKind::Overloaded
-        | ProblemKind::Network
-        | ProblemKind::ContextOverflow
-        | ProblemKind::PermissionDenied
-        | ProblemKind::TurnLimit
-        | ProblemKind::SessionLost
-        | ProblemKind::Crashed
-        | ProblemKind::Hung
-        | ProblemKind::Flood
-        | ProblemKind::Other => format!("{adapter} failed ({})", problem_kind_in_words(kind)),
+        kind => format!("{adapter} failed ({})", problem_kind_in_words(kind)),
     }
 }
 

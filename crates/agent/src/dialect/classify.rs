@@ -3,8 +3,7 @@
 //! The input is only what an agent reports as its own error, never text that it quotes. An error that is not recognised
 //! is `Other`, which the loop retries after a delay: a wrong guess at a permanent error would stop the run needlessly.
 
-use ralph_core::event::TEXT_CAP_BYTES;
-use ralph_core::event::{Problem, ProblemKind};
+use ralph_core::event::{Problem, ProblemClass, ProblemKind, TEXT_CAP_BYTES};
 use serde_json::Value;
 
 use super::{
@@ -74,24 +73,7 @@ pub(crate) fn repeated(kind: ProblemKind) -> Option<ProblemKind> {
 
 /// Whether the problem can pass by waiting.
 pub(super) fn is_transient(kind: ProblemKind) -> bool {
-    match kind {
-        ProblemKind::RateLimited { .. }
-        | ProblemKind::QuotaExhausted { .. }
-        | ProblemKind::Overloaded
-        | ProblemKind::Network => true,
-        ProblemKind::NotInstalled
-        | ProblemKind::Auth
-        | ProblemKind::ModelUnknown
-        | ProblemKind::Usage
-        | ProblemKind::ContextOverflow
-        | ProblemKind::PermissionDenied
-        | ProblemKind::TurnLimit
-        | ProblemKind::SessionLost
-        | ProblemKind::Crashed
-        | ProblemKind::Hung
-        | ProblemKind::Flood
-        | ProblemKind::Other => false,
-    }
+    matches!(kind.class(), ProblemClass::Limit { .. } | ProblemClass::Outage)
 }
 
 fn message_in(body: &Value) -> Option<&str> {
