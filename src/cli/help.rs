@@ -5,8 +5,8 @@ use clap::{Command, CommandFactory as _};
 use super::{args::Args, exit_codes, setting_flags::SETTINGS};
 
 /// A row of the overview: related commands, each with an example that can be typed as it stands.
-pub(super) struct OverviewRow {
-    pub(super) commands: &'static [(&'static str, &'static str)],
+struct OverviewRow {
+    commands: &'static [(&'static str, &'static str)],
     /// Purpose of several commands, for the short help. `None` for a single command, which has its own first line.
     about: Option<&'static str>,
 }
@@ -26,7 +26,7 @@ const fn several(commands: &'static [(&'static str, &'static str)], about: &'sta
 }
 
 /// The commands that users type, in groups.
-pub(super) const GROUPS: &[(&str, &[OverviewRow])] = &[
+const GROUPS: &[(&str, &[OverviewRow])] = &[
     (
         "Begin",
         &[
