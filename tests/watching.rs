@@ -28,7 +28,7 @@ fn a_watch_waits_for_a_run_shows_each_change_outlives_a_kill_and_ends_with_the_r
     sandbox.plan(3);
     let plain = sandbox.ralph(["status", "--watch"]).start();
     let json = sandbox.ralph(["status", "--watch", "--json"]).start();
-    let terminal = Terminal::start(&sandbox.ralph(["monitor"]), 100, 30);
+    let terminal = Terminal::start(&sandbox.ralph(["status", "--watch"]), 100, 30);
     terminal.sees("waiting for one to start");
     wait_until(SOON, "both to wait", || {
         [&plain, &json]
@@ -72,9 +72,6 @@ fn a_watch_waits_for_a_run_shows_each_change_outlives_a_kill_and_ends_with_the_r
     assert_eq!(states.last().expect("a line")["over"], true);
     assert!(states.windows(2).all(|two| two[0] != two[1]), "only changes are told");
     terminal.sees("2 of 3 done");
-    // In an older ralph, `--monitor` asked for the screen.
-    let screen = sandbox.ralph(["--monitor", "--headless"]).run(SOON);
-    assert!(screen.stderr.contains("cannot be used with"), "{screen:?}");
 }
 
 /// Imitates a loop that has ended `run` but has not exited: it holds the lock and answers every request with `status`.

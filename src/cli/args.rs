@@ -70,15 +70,6 @@ pub(super) struct Args {
     /// Files that a merge has left in conflict, so that what they are now is no yardstick: by ralph itself
     #[arg(long = "__in-conflict", hide = true, value_name = "PATH")]
     pub(super) in_conflict: Vec<String>,
-    /// Alias of `ralph status`
-    #[arg(long, hide = true)]
-    pub(super) status: bool,
-    /// Show the run on the screen, which is the default on a terminal
-    #[arg(long, hide = true, conflicts_with = "headless")]
-    pub(super) monitor: bool,
-    /// Alias of `ralph reset-circuit`
-    #[arg(long, hide = true)]
-    pub(super) reset_circuit: bool,
 }
 
 // Options of `ralph continue`.
@@ -324,9 +315,6 @@ pub(super) enum CliCommand {
         #[arg(long)]
         watch: bool,
     },
-    /// Alias of `ralph status --watch`
-    #[command(hide = true)]
-    Monitor,
     /// Show the running loop on this terminal as well; leave it with `q` then `d`
     Attach {
         /// The run [default: the active one of this project]

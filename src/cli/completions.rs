@@ -113,7 +113,7 @@ mod tests {
             for command in command.get_subcommands().filter(|command| !command.is_hide_set()) {
                 assert!(script.contains(command.get_name()), "{shell}: {}", command.get_name());
             }
-            for hidden in ["__guard", "__demo-agent", "__native-agent", "--__loop", "--monitor"] {
+            for hidden in ["__guard", "__demo-agent", "__native-agent", "--__loop", "--__continue"] {
                 assert!(!script.contains(hidden), "{shell}: {hidden}");
             }
         }

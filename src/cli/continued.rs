@@ -59,7 +59,7 @@ pub(super) fn resolve(args: &mut Args, given: &mut Vec<OsString>) -> Result<(), 
         let last = LastRun::read(args)?;
         return continued(args, last, iterations);
     }
-    let starts = args.command.is_none() && !args.status && !args.reset_circuit;
+    let starts = args.command.is_none();
     if starts && args.continues {
         let last = LastRun::read(args)?;
         return continued(args, last, None);

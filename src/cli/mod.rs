@@ -135,12 +135,6 @@ fn parse(args: &mut Vec<OsString>) -> Result<Args, clap::Error> {
 
 /// Carries out `args`, which were parsed from `given`.
 fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<u8, Failure> {
-    if args.status {
-        return status::run(args, false);
-    }
-    if args.reset_circuit {
-        return control::reset_circuit(args);
-    }
     match &args.command {
         None | Some(CliCommand::Run { .. } | CliCommand::Continue(_)) => run::run(args, given, supervisor),
         Some(CliCommand::Init {
@@ -201,7 +195,6 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(CliCommand::Demo { show }) => demo::run(args, show, supervisor),
         Some(CliCommand::Status { json, watch: false }) => status::run(args, *json),
         Some(CliCommand::Status { json, watch: true }) => watch::watch(args, *json),
-        Some(CliCommand::Monitor) => watch::watch(args, false),
         Some(CliCommand::Attach {
             run: _,
             url: Some(url),

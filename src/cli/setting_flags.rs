@@ -50,7 +50,6 @@ fn arg(flag: &SettingFlag) -> Arg {
         .action(action);
     match name {
         "prompt" => arg.conflicts_with("prompt-file"),
-        "calls-per-hour" => arg.alias("calls"),
         _ => arg,
     }
 }

@@ -27,7 +27,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
         "`ralph continue` continues the last run, `ralph` starts a new one",
     ),
     (
-        &["log", "logs", "tail", "follow", "top", "ps"],
+        &["log", "logs", "tail", "follow", "monitor", "top", "ps"],
         "`ralph status --watch` follows a run, `ralph attach` shows it",
     ),
     (
@@ -92,7 +92,7 @@ pub(super) fn resolve(args: &mut Args) -> Result<Option<GivenTask>, Failure> {
     let [first, rest @ ..] = &args.target[..] else {
         return Ok(None);
     };
-    let starts = args.command.is_none() && !args.status && !args.reset_circuit;
+    let starts = args.command.is_none();
     if !starts || !rest.is_empty() {
         return Err(no_command(first, rest));
     }

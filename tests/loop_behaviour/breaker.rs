@@ -155,11 +155,9 @@ async fn where_no_loop_runs_there_is_nothing_to_reset_but_in_a_run_that_was_cut_
         turn.over("Nothing.");
     });
     let nothing = || {
-        for args in [["reset-circuit"], ["--reset-circuit"]] {
-            let reset = project.ralph(args).run(SOON);
-            assert_eq!(reset.code(), Some(0), "{reset:?}");
-            assert!(reset.stdout.contains("nothing to reset: no run is active"), "{reset:?}");
-        }
+        let reset = project.ralph(["reset-circuit"]).run(SOON);
+        assert_eq!(reset.code(), Some(0), "{reset:?}");
+        assert!(reset.stdout.contains("nothing to reset: no run is active"), "{reset:?}");
     };
     nothing();
     let running = project.looping(&agent).start();

@@ -180,7 +180,7 @@ fn what_cannot_be_run_leaves_no_plan_behind() {
         (&["-"], 2, "not read from stdin"),
         (&["my plan.md"], 3, "my plan.md: there is no such file"),
         (&["write", "it"], 2, "ralph \"write it\""),
-        (&["--status", "write it"], 2, "`write it` is not a command"),
+        (&["--status", "write it"], 2, "unexpected argument '--status'"),
     ] {
         let refused = sandbox.ralph(["--adapter", "script"]).args(args).run(SOON);
         assert_eq!(refused.code(), Some(code), "{args:?} {refused:?}");
