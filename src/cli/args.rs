@@ -85,6 +85,74 @@ pub(super) struct Continuing {
     pub(super) show: ShowFlags,
 }
 
+// Arguments of `ralph init`, and of what `ralph setup` has in common with it.
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct InitArgs {
+    /// Tasks for the plan
+    #[arg(value_name = "TASK")]
+    pub(super) tasks: Vec<String>,
+    /// A goal of your own, which replaces a detected goal of the same name; can be repeated
+    #[arg(long = "goal", short = 'g', id = "named-goals", value_name = "NAME=COMMAND")]
+    pub(super) goals: Vec<String>,
+    /// Do not ask for confirmation
+    #[arg(long, short)]
+    pub(super) yes: bool,
+    /// Show what would be written without writing it
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Do not run the detected commands
+    #[arg(long)]
+    pub(super) no_check: bool,
+    /// Also write an AGENTS.md that tells agents the detected commands; without this option, ralph asks at a terminal
+    #[arg(long)]
+    pub(super) agents_md: bool,
+    /// Have the agent read the project and write an AGENTS.md, which is shown before it is accepted
+    #[arg(long, conflicts_with_all = ["agents_md", "dry_run"])]
+    pub(super) with_agent: bool,
+    /// The project was just created, so finding no tests is not worth a note.
+    #[arg(skip)]
+    pub(super) is_new: bool,
+}
+
+// Arguments of `ralph import`.
+#[derive(Debug, clap::Args)]
+pub(super) struct ImportArgs {
+    /// The requirements; `-` reads them from stdin
+    #[arg(value_name = "SPEC")]
+    pub(super) spec: PathBuf,
+    /// The plan's title [default: that of the document, or the file's name]
+    #[arg(long, value_name = "NAME")]
+    pub(super) name: Option<String>,
+    /// The file for the plan; `-` prints the plan. An existing file is not overwritten
+    #[arg(long, value_name = "FILE", default_value = "PLAN.md")]
+    pub(super) to: PathBuf,
+    /// Have the agent write the plan; it is checked, and shown as a diff, before it is written
+    #[arg(long)]
+    pub(super) with_agent: bool,
+    /// With `--with-agent`: do not ask for confirmation
+    #[arg(long, short, requires = "with_agent")]
+    pub(super) yes: bool,
+}
+
+// Arguments of `ralph restore`.
+#[derive(Debug, clap::Args)]
+pub(super) struct RestoreArgs {
+    /// The iteration
+    pub(super) n: Option<u32>,
+    /// Restore the files as they were before the iteration
+    #[arg(long)]
+    pub(super) before: bool,
+    /// Undo the last restore; again, to redo it
+    #[arg(long, conflicts_with_all = ["n", "before"])]
+    pub(super) undo: bool,
+    /// The run, by its ID or a part of it; -1 is the latest [default: the latest that worked]
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    pub(super) run: Option<String>,
+    /// Do not ask for confirmation
+    #[arg(long, short)]
+    pub(super) yes: bool,
+}
+
 // Arguments of `ralph many`.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -226,30 +294,7 @@ pub(super) enum CliCommand {
         rest: Vec<OsString>,
     },
     /// Set up this project: find the commands that test it, write them down as goals, and a plan
-    Init {
-        /// Tasks for the plan
-        #[arg(value_name = "TASK")]
-        tasks: Vec<String>,
-        /// A goal of your own, which replaces a detected goal of the same name; can be repeated
-        #[arg(long = "goal", short = 'g', id = "named-goals", value_name = "NAME=COMMAND")]
-        goals: Vec<String>,
-        /// Do not ask for confirmation
-        #[arg(long, short)]
-        yes: bool,
-        /// Show what would be written without writing it
-        #[arg(long)]
-        dry_run: bool,
-        /// Do not run the detected commands
-        #[arg(long)]
-        no_check: bool,
-        /// Also write an AGENTS.md that tells agents the detected commands; without this option, ralph asks at a
-        /// terminal
-        #[arg(long)]
-        agents_md: bool,
-        /// Have the agent read the project and write an AGENTS.md, which is shown before it is accepted
-        #[arg(long, conflicts_with_all = ["agents_md", "dry_run"])]
-        with_agent: bool,
-    },
+    Init(InitArgs),
     /// Create a new project: a directory with a repository, a plan and a first commit
     Setup {
         /// The name of the directory
@@ -267,23 +312,7 @@ pub(super) enum CliCommand {
     },
     /// Turn requirements into a plan: Markdown, plain text, a prd.json, or issues as `gh issue list --json title,body,number,labels`
     /// prints them
-    Import {
-        /// The requirements; `-` reads them from stdin
-        #[arg(value_name = "SPEC")]
-        spec: PathBuf,
-        /// The plan's title [default: that of the document, or the file's name]
-        #[arg(long, value_name = "NAME")]
-        name: Option<String>,
-        /// The file for the plan; `-` prints the plan. An existing file is not overwritten
-        #[arg(long, value_name = "FILE", default_value = "PLAN.md")]
-        to: PathBuf,
-        /// Have the agent write the plan; it is checked, and shown as a diff, before it is written
-        #[arg(long)]
-        with_agent: bool,
-        /// With `--with-agent`: do not ask for confirmation
-        #[arg(long, short, requires = "with_agent")]
-        yes: bool,
-    },
+    Import(ImportArgs),
     /// Show the plan, check it, add a task: `ralph plan add "Write the parser"`
     Plan {
         /// The plan [default: the one that a run would use]
@@ -457,22 +486,7 @@ pub(super) enum CliCommand {
         run: Option<String>,
     },
     /// Restore the files as they were after iteration N; without N, list the checkpoints
-    Restore {
-        /// The iteration
-        n: Option<u32>,
-        /// Restore the files as they were before the iteration
-        #[arg(long)]
-        before: bool,
-        /// Undo the last restore; again, to redo it
-        #[arg(long, conflicts_with_all = ["n", "before"])]
-        undo: bool,
-        /// The run, by its ID or a part of it; -1 is the latest [default: the latest that worked]
-        #[arg(long, value_name = "ID", allow_hyphen_values = true)]
-        run: Option<String>,
-        /// Do not ask for confirmation
-        #[arg(long, short)]
-        yes: bool,
-    },
+    Restore(RestoreArgs),
     /// Play a past run on the screen
     Replay {
         /// The run, by its ID or a part of it; -1 is the latest [default: the latest that worked]

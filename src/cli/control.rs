@@ -153,10 +153,6 @@ fn read_answer(ask: u32, words: &[String], rules: &[String]) -> Result<Answer, F
     Ok(answer)
 }
 
-pub(super) fn pause(args: &Args) -> Result<u8, Failure> {
-    send(args, UserCommand::Pause)
-}
-
 pub(super) fn resume(args: &Args, now: bool) -> Result<u8, Failure> {
     let paths = place(args)?.paths;
     let command = UserCommand::Resume;
@@ -206,10 +202,6 @@ pub(super) fn reset_circuit(args: &Args) -> Result<u8, Failure> {
     Ok(0)
 }
 
-pub(super) fn skip(args: &Args) -> Result<u8, Failure> {
-    send(args, UserCommand::Skip)
-}
-
 pub(super) fn stop(args: &Args, after_iteration: bool, at_once: bool) -> Result<u8, Failure> {
     let stop = match (after_iteration, at_once) {
         (true, _) => StopRequest::AfterIteration,
@@ -219,7 +211,7 @@ pub(super) fn stop(args: &Args, after_iteration: bool, at_once: bool) -> Result<
     send(args, UserCommand::Stop { stop })
 }
 
-fn send(args: &Args, command: UserCommand) -> Result<u8, Failure> {
+pub(super) fn send(args: &Args, command: UserCommand) -> Result<u8, Failure> {
     show(ask(args, command)?)
 }
 

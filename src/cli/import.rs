@@ -20,7 +20,10 @@ use crate::{
     error::{Failure, FailureKind},
 };
 
-use super::{args::Args, import_with_agent};
+use super::{
+    args::{Args, ImportArgs},
+    import_with_agent,
+};
 
 /// The file name that means stdin or stdout.
 const DASH: &str = "-";
@@ -28,24 +31,14 @@ const DASH: &str = "-";
 /// Maximum number of lines named in the note about passages that were left out.
 const LINES_TOLD: usize = 40;
 
-/// The arguments of `ralph import`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ImportArgs<'a> {
-    pub(super) spec: &'a Path,
-    pub(super) name: Option<&'a str>,
-    pub(super) to: &'a Path,
-    pub(super) with_agent: bool,
-    pub(super) yes: bool,
-}
-
-pub(super) fn run(args: &Args, wish: ImportArgs<'_>, supervisor: &Supervisor) -> Result<u8, Failure> {
-    let ImportArgs { spec, name, to, .. } = wish;
+pub(super) fn run(args: &Args, wish: &ImportArgs, supervisor: &Supervisor) -> Result<u8, Failure> {
+    let (spec, to) = (wish.spec.as_path(), wish.to.as_path());
     let file = match spec == Path::new(DASH) {
         true => "standard input".to_owned(),
         false => spec.display().to_string(),
     };
     let bytes = read(spec).map_err(|error| unreadable(&file, &error))?;
-    let imported = begin::import(&bytes, name, &title_of(spec));
+    let imported = begin::import(&bytes, wish.name.as_deref(), &title_of(spec));
     if wish.with_agent && !matches!(&imported, Err(error) if error.is_no_text()) {
         if to == Path::new(DASH) {
             let why = "with `--with-agent` the plan goes to a file";

@@ -19,7 +19,15 @@ use crate::{
     error::{Failure, FailureKind},
 };
 
-use super::{args::Args, choice, confirm::is_confirmed, init_with_agent, run::sources, target::sample, trust};
+use super::{
+    args::{Args, InitArgs},
+    choice,
+    confirm::is_confirmed,
+    init_with_agent,
+    run::sources,
+    target::sample,
+    trust,
+};
 
 /// Timeout of a goal that names none.
 const TIMEOUT_MS: u64 = 15 * 60_000;
@@ -35,35 +43,17 @@ const NAMED: &str = "--goal";
 /// Files in which agents look for instructions of the project. The first is the one that most agents read.
 const INSTRUCTIONS: [&str; 4] = ["AGENTS.md", "AGENT.md", "CLAUDE.md", "GEMINI.md"];
 
-/// The arguments of `ralph init` and `ralph setup`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct InitArgs<'a> {
-    pub(super) tasks: &'a [String],
-    /// The user's goals, each as `NAME=COMMAND`.
-    pub(super) goals: &'a [String],
-    pub(super) yes: bool,
-    pub(super) dry_run: bool,
-    /// Do not run the commands that are found.
-    pub(super) no_check: bool,
-    /// Write instructions for agents without asking.
-    pub(super) agents_md: bool,
-    /// Have the agent write the instructions.
-    pub(super) with_agent: bool,
-    /// The project was just created, so finding no tests is not worth a note.
-    pub(super) is_new: bool,
-}
-
 /// A file to be created.
 struct NewFile {
     path: PathBuf,
     text: String,
 }
 
-pub(super) fn run(args: &Args, wish: InitArgs<'_>, supervisor: &Supervisor) -> Result<u8, Failure> {
+pub(super) fn run(args: &Args, wish: &InitArgs, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = trust::place_to_look(args)?;
     trust::refuse_agent(&place.paths, UserOnlyAction::Trust)?;
     refuse_home(&place.project)?;
-    check_tasks(wish.tasks)?;
+    check_tasks(&wish.tasks)?;
     if wish.with_agent {
         check_agent_can_write(&place.project, wish.yes)?;
     }
@@ -86,7 +76,7 @@ pub(super) fn run(args: &Args, wish: InitArgs<'_>, supervisor: &Supervisor) -> R
         }
         false => 0,
     };
-    next(&place.project, wish.tasks);
+    next(&place.project, &wish.tasks);
     Ok(code)
 }
 
@@ -118,7 +108,7 @@ fn instructions_there(project: &Path) -> Option<&'static str> {
 pub(super) fn begin(
     args: &Args,
     place: &ProjectPlace,
-    wish: InitArgs<'_>,
+    wish: &InitArgs,
     supervisor: &Supervisor,
 ) -> Result<bool, Failure> {
     let config = place.project.join(".ralph").join("config.json");
@@ -132,7 +122,7 @@ pub(super) fn begin(
             checked(args, place, [named, found].concat(), wish, supervisor)?
         }
     };
-    let mut files = new_files(&place.project, &config, &goals, wish.tasks)?;
+    let mut files = new_files(&place.project, &config, &goals, &wish.tasks)?;
     let mut instructions = instructions(&place.project, &goals, wish);
     if wish.agents_md {
         files.extend(instructions.take());
@@ -169,7 +159,7 @@ pub(super) fn begin(
 }
 
 /// The goals named on the command line, before or after `init`.
-fn named_goals(args: &Args, wish: InitArgs<'_>) -> Result<Vec<CommandSuggestion>, Failure> {
+fn named_goals(args: &Args, wish: &InitArgs) -> Result<Vec<CommandSuggestion>, Failure> {
     let before = args.settings.given.iter().filter(|flag| flag.key == GOALS).cloned();
     let behind = wish.goals.iter().map(|goal| Flag::new(NAMED, GOALS, goal.as_str()));
     let loaded = config::load(&SettingSources {
@@ -196,7 +186,7 @@ fn written(goal: &CommandSuggestion) -> String {
 }
 
 /// Returns instructions for agents made of the commands that were found, or `None` if the project has its own.
-fn instructions(project: &Path, goals: &[CommandSuggestion], wish: InitArgs<'_>) -> Option<NewFile> {
+fn instructions(project: &Path, goals: &[CommandSuggestion], wish: &InitArgs) -> Option<NewFile> {
     let found = match goals.is_empty() && wish.agents_md {
         // The commands that already verify the project.
         true => begin::suggestions(project),
@@ -231,7 +221,7 @@ fn offer(project: &Path, instructions: &NewFile) -> Result<(), Failure> {
 }
 
 /// Asks which agent to use, unless questions are turned off.
-fn ask(args: &Args, place: &ProjectPlace, wish: InitArgs<'_>) -> Result<(), Failure> {
+fn ask(args: &Args, place: &ProjectPlace, wish: &InitArgs) -> Result<(), Failure> {
     if wish.yes || wish.dry_run {
         return Ok(());
     }
@@ -276,7 +266,7 @@ fn checked(
     args: &Args,
     place: &ProjectPlace,
     found: Vec<CommandSuggestion>,
-    wish: InitArgs<'_>,
+    wish: &InitArgs,
     supervisor: &Supervisor,
 ) -> Result<Vec<CommandSuggestion>, Failure> {
     if found.is_empty() && !wish.is_new {

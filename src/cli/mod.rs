@@ -57,6 +57,7 @@ mod web;
 use std::{ffi::OsString, path::Path};
 
 use clap::FromArgMatches;
+use ralph_core::event::UserCommand;
 use ralph_system::proc::Supervisor;
 use ralph_text::{
     AllowedEscapes,
@@ -70,7 +71,7 @@ use crate::{
     ui::{Presentation, headless::OutputFormat},
 };
 
-use args::{Args, CliCommand, GoalsCommand, PermissionsCommand, PlanCommand, SandboxCommand};
+use args::{Args, CliCommand, GoalsCommand, InitArgs, PermissionsCommand, PlanCommand, SandboxCommand};
 use listing_args::{AdaptersCommand, ConfigCommand, EnginesCommand};
 
 /// Carries out a command line and returns the exit code. Prints errors to stderr. Processes started by `supervisor` may
@@ -137,61 +138,24 @@ fn parse(args: &mut Vec<OsString>) -> Result<Args, clap::Error> {
 fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<u8, Failure> {
     match &args.command {
         None | Some(CliCommand::Run { .. } | CliCommand::Continue(_)) => run::run(args, given, supervisor),
-        Some(CliCommand::Init {
-            tasks,
-            goals,
-            yes,
-            dry_run,
-            no_check,
-            agents_md,
-            with_agent,
-        }) => {
-            let wish = init::InitArgs {
-                tasks,
-                goals,
-                yes: *yes,
-                dry_run: *dry_run,
-                no_check: *no_check,
-                agents_md: *agents_md,
-                with_agent: *with_agent,
-                is_new: false,
-            };
-            init::run(args, wish, supervisor)
-        }
+        Some(CliCommand::Init(wish)) => init::run(args, wish, supervisor),
         Some(CliCommand::Setup {
             name,
             tasks,
             yes,
             dry_run,
         }) => {
-            let wish = init::InitArgs {
-                tasks,
-                goals: &[],
+            let wish = InitArgs {
+                tasks: tasks.clone(),
                 yes: *yes,
                 dry_run: *dry_run,
                 no_check: true,
-                agents_md: false,
-                with_agent: false,
                 is_new: true,
+                ..InitArgs::default()
             };
-            setup::run(args, name, wish, supervisor)
+            setup::run(args, name, &wish, supervisor)
         }
-        Some(CliCommand::Import {
-            spec,
-            name,
-            to,
-            with_agent,
-            yes,
-        }) => {
-            let wish = import::ImportArgs {
-                spec,
-                name: name.as_deref(),
-                to,
-                with_agent: *with_agent,
-                yes: *yes,
-            };
-            import::run(args, wish, supervisor)
-        }
+        Some(CliCommand::Import(wish)) => import::run(args, wish, supervisor),
         Some(CliCommand::Demo { show }) => demo::run(args, show, supervisor),
         Some(CliCommand::Status { json, watch: false }) => status::run(args, *json),
         Some(CliCommand::Status { json, watch: true }) => watch::watch(args, *json),
@@ -207,9 +171,9 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(CliCommand::Confirm { yes }) => confirm_tests::run(args, *yes),
         Some(CliCommand::Asks { json }) => status::asks(args, *json),
         Some(CliCommand::Answer { ask, words, rules }) => control::answer(args, *ask, words, rules),
-        Some(CliCommand::Pause) => control::pause(args),
+        Some(CliCommand::Pause) => control::send(args, UserCommand::Pause),
         Some(CliCommand::Resume { now }) => control::resume(args, *now),
-        Some(CliCommand::Skip) => control::skip(args),
+        Some(CliCommand::Skip) => control::send(args, UserCommand::Skip),
         Some(CliCommand::Stop {
             after_iteration,
             at_once,
@@ -237,22 +201,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(CliCommand::Diff { n, since, stat, run }) => {
             diff::run(args, *n, *since, *stat, run.as_deref(), supervisor)
         }
-        Some(CliCommand::Restore {
-            n,
-            before,
-            undo,
-            run,
-            yes,
-        }) => {
-            let wish = restore::RestoreArgs {
-                n: *n,
-                before: *before,
-                undo: *undo,
-                run: run.as_deref(),
-                yes: *yes,
-            };
-            restore::run(args, wish, supervisor)
-        }
+        Some(CliCommand::Restore(wish)) => restore::run(args, wish, supervisor),
         Some(CliCommand::Replay { run, speed }) => replay::run(args, run.as_deref(), *speed, supervisor),
         Some(CliCommand::Sandbox { command }) => {
             let show = SandboxCommand::Show { json: false };

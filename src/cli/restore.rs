@@ -29,7 +29,7 @@ use crate::{
 };
 
 use super::{
-    args::Args,
+    args::{Args, RestoreArgs},
     confirm::is_confirmed,
     run::{place, sources},
     table::{TableCell, table},
@@ -41,19 +41,9 @@ const SHOWN_OF_ID: usize = 12;
 /// Maximum number of runs named in a hint.
 const RUNS_TOLD: usize = 5;
 
-/// The arguments of `ralph restore`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct RestoreArgs<'a> {
-    pub(super) n: Option<u32>,
-    pub(super) before: bool,
-    pub(super) undo: bool,
-    pub(super) run: Option<&'a str>,
-    pub(super) yes: bool,
-}
-
-pub(super) fn run(args: &Args, wish: RestoreArgs<'_>, supervisor: &Supervisor) -> Result<u8, Failure> {
+pub(super) fn run(args: &Args, wish: &RestoreArgs, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = place(args)?;
-    let run = which_run(&place.paths, wish.run)?;
+    let run = which_run(&place.paths, wish.run.as_deref())?;
     let scratch = tempfile::tempdir()
         .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?;
     let (repository, _) = Repository::discover(&place.project, scratch.path(), supervisor)?;
@@ -88,7 +78,7 @@ pub(super) fn run(args: &Args, wish: RestoreArgs<'_>, supervisor: &Supervisor) -
     }
     let _helpers = hold(&place.paths, supervisor)?;
     let restored = repository.restore_at(&run, target)?;
-    print(&in_words(&restored, wish.run));
+    print(&in_words(&restored, wish.run.as_deref()));
     Ok(0)
 }
 

@@ -20,18 +20,17 @@ use crate::{
 };
 
 use super::{
-    args::Args,
-    init::{self, InitArgs},
-    run, trust,
+    args::{Args, InitArgs},
+    init, run, trust,
 };
 
 /// Maximum length of a file name on Linux.
 const NAME_CAP_BYTES: usize = 255;
 
-pub(super) fn run(args: &Args, name: &str, wish: InitArgs<'_>, supervisor: &Supervisor) -> Result<u8, Failure> {
+pub(super) fn run(args: &Args, name: &str, wish: &InitArgs, supervisor: &Supervisor) -> Result<u8, Failure> {
     let above = run::place(args)?;
     trust::refuse_agent(&above.paths, UserOnlyAction::Trust)?;
-    init::check_tasks(wish.tasks)?;
+    init::check_tasks(&wish.tasks)?;
     check_name(name)?;
     let directory = above.project.join(name);
     if wish.dry_run {
@@ -66,7 +65,7 @@ pub(super) fn run(args: &Args, name: &str, wish: InitArgs<'_>, supervisor: &Supe
             one_line(&why)
         )),
     }
-    let tasks = match wish.tasks {
+    let tasks = match wish.tasks[..] {
         [] => ", add tasks to PLAN.md, one per line as `- [ ] …`",
         _ => "",
     };
