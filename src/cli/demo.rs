@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use ralph_system::proc::Supervisor;
-use ralph_text::{console::print, with_causes};
+use ralph_text::console::print;
 
 use crate::{
     app::{self, ProjectPlace},
@@ -16,6 +16,7 @@ use crate::{
 use super::{
     args::{Args, FormatArg, ShowFlags},
     run::{diagnostics, presentation, screen, sources},
+    setup::git,
 };
 
 pub(super) fn run(args: &Args, show: &ShowFlags, supervisor: &Supervisor) -> Result<u8, Failure> {
@@ -108,47 +109,17 @@ fn prepare(project: &Path, supervisor: &Supervisor) -> Result<(), String> {
     fs::write(project.join("PLAN.md"), demo::scratch_plan()).map_err(|error| error.to_string())?;
     git(project, &["init", "--quiet"], supervisor)?;
     git(project, &["add", "PLAN.md"], supervisor)?;
-    git(
-        project,
-        &["commit", "--quiet", "--message", "Plan the work"],
-        supervisor,
-    )
-}
-
-/// Runs git with the user's identity, or with the demo's if git has none configured.
-fn git(project: &Path, args: &[&str], supervisor: &Supervisor) -> Result<(), String> {
-    let git = supervisor
-        .helper("git")
-        .args(["-c", "commit.gpgSign=false"])
-        .args(args)
-        .current_dir(project);
-    let git = identity(project, supervisor)
-        .into_iter()
-        .fold(git, |git, (name, value)| git.env(name, value));
-    let shown = args.join(" ");
-    let finished = git
-        .run()
-        .map_err(|error| format!("git {shown}: {}", with_causes(&error)))?;
-    if finished.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&finished.stderr.bytes);
-    Err(format!("git {shown}: {}", said.trim()))
-}
-
-fn identity(project: &Path, supervisor: &Supervisor) -> Vec<(&'static str, &'static str)> {
-    let known = supervisor
-        .helper("git")
-        .args(["config", "user.email"])
-        .current_dir(project)
-        .run();
-    if known.is_ok_and(|known| known.status.success()) {
-        return Vec::new();
-    }
-    vec![
-        ("GIT_AUTHOR_NAME", "ralph demo"),
-        ("GIT_AUTHOR_EMAIL", "demo@localhost"),
-        ("GIT_COMMITTER_NAME", "ralph demo"),
-        ("GIT_COMMITTER_EMAIL", "demo@localhost"),
-    ]
+    let identity: &[&str] = match git(project, &["var", "GIT_AUTHOR_IDENT"], supervisor) {
+        Ok(()) => &[],
+        Err(_) => &["-c", "user.name=ralph demo", "-c", "user.email=demo@localhost"],
+    };
+    let commit = [
+        "-c",
+        "commit.gpgSign=false",
+        "commit",
+        "--quiet",
+        "--message",
+        "Plan the work",
+    ];
+    git(project, &[identity, &commit].concat(), supervisor)
 }

@@ -177,7 +177,7 @@ fn committed(directory: &Path, name: &str, supervisor: &Supervisor) -> Result<()
 }
 
 /// Runs git as the user would.
-fn git(directory: &Path, args: &[&str], supervisor: &Supervisor) -> Result<(), String> {
+pub(super) fn git(directory: &Path, args: &[&str], supervisor: &Supervisor) -> Result<(), String> {
     let shown = args.join(" ");
     let finished = supervisor
         .helper("git")

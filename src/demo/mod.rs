@@ -3,7 +3,6 @@
 //! The agent runs like any other (own process, own terminal, prompt on standard input), and knows only what the prompt
 //! and the environment tell every agent. Its files, commands and commits are real; its words come from a script.
 
-mod checklist;
 mod recipes;
 mod stage;
 mod worker;

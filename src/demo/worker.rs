@@ -7,10 +7,11 @@ use std::{
     process::{Command, Stdio},
 };
 
+use ralph_core::event::PlanTask;
+use ralph_plan::{PlanKind, parse_bytes};
 use ralph_system::files::{self, PLAN_CAP_BYTES};
 
 use super::{
-    checklist::{self, ChecklistTask},
     recipes::{self, REPAIR, Recipe},
     stage::DemoStage,
 };
@@ -37,7 +38,7 @@ pub(super) fn work<W: Write>(stage: &mut DemoStage<W>, prompt: &str, plan: &Path
     let plan = cwd.join(plan);
     let text = read(&plan)?;
     stage.note(&format!("prompt of {} bytes · plan {}", prompt.len(), name_of(&plan)))?;
-    let Some(task) = checklist::current(&text, prompt) else {
+    let Some(task) = current(&text, prompt) else {
         return set_right(stage, prompt, cwd);
     };
     stage.headline(&task.text)?;
@@ -49,12 +50,12 @@ pub(super) fn work<W: Write>(stage: &mut DemoStage<W>, prompt: &str, plan: &Path
 
     // Read again, since the user may have edited the plan meanwhile.
     let text = read(&plan)?;
-    let Some(task) = checklist::current(&text, prompt).filter(|now| now.text == task.text) else {
+    let Some(task) = current(&text, prompt).filter(|now| now.text == task.text) else {
         return Err(io::Error::other(
             "the plan has changed under my hands; I leave it as it is",
         ));
     };
-    let ticked = checklist::ticked(&text, &task);
+    let ticked = ticked(&text, &task).ok_or_else(|| io::Error::other("the task has no box"))?;
     stage.tool("edit", &name_of(&plan))?;
     stage.diff(&text, &ticked)?;
     fs::write(&plan, &ticked).map_err(|error| naming(&plan, &error))?;
@@ -65,11 +66,35 @@ pub(super) fn work<W: Write>(stage: &mut DemoStage<W>, prompt: &str, plan: &Path
     commit(stage, &done.commit, &paths, cwd)?;
     stage.success("task done")?;
     stage.say(&done.message)?;
-    match checklist::open_count(&ticked) {
+    match open(&ticked).len() {
         0 => claim(stage, cwd),
         1 => stage.say("One more task is open."),
         open => stage.say(&format!("{open} more tasks are open.")),
     }
+}
+
+/// The open task that is on a line of the prompt, else the first one. If it has open subtasks, the first of these: a
+/// task is done when its parts are.
+fn current(plan: &str, prompt: &str) -> Option<PlanTask> {
+    let mut open = open(plan);
+    let is_asked = |task: &PlanTask| prompt.lines().any(|line| line.trim() == task.text);
+    open.drain(..open.iter().position(is_asked).unwrap_or(0));
+    let parents = open.windows(2).take_while(|two| two[1].depth > two[0].depth).count();
+    open.into_iter().nth(parents)
+}
+
+fn open(plan: &str) -> Vec<PlanTask> {
+    let tasks = parse_bytes(PlanKind::Markdown, plan.as_bytes()).map_or_else(|_| Vec::new(), |plan| plan.tasks);
+    tasks.into_iter().filter(|task| !task.done).collect()
+}
+
+/// The plan with the task's box ticked and every other byte unchanged.
+fn ticked(plan: &str, task: &PlanTask) -> Option<String> {
+    let before = usize::try_from(task.line).ok()?.checked_sub(1)?;
+    let line: usize = plan.split_inclusive('\n').take(before).map(str::len).sum();
+    let open = line + plan.get(line..)?.find('[')?;
+    let close = open + plan[open..].find(']')?;
+    Some(format!("{}x{}", &plan[..=open], &plan[close..]))
 }
 
 /// Looks for the known mistake in a session in which all tasks are done.
@@ -155,7 +180,7 @@ fn file_of(task: &str) -> String {
 }
 
 /// Notes down a task without a recipe in a file, which is all that is possible without a model.
-fn note_down<W: Write>(stage: &mut DemoStage<W>, task: &ChecklistTask, cwd: &Path) -> io::Result<TaskResult> {
+fn note_down<W: Write>(stage: &mut DemoStage<W>, task: &PlanTask, cwd: &Path) -> io::Result<TaskResult> {
     stage.say("I am only the demo agent and have no model: I note this task down and call it done.")?;
     let path = cwd.join(TASKS).join(file_of(&task.text));
     write_file(stage, &path, &format!("{}- {}\n", notes(&path), task.text))?;
@@ -295,6 +320,37 @@ mod tests {
     fn tests_pass(dir: &Path) -> bool {
         let tests = Command::new("sh").arg("test.sh").current_dir(dir).output();
         tests.expect("the tests").status.success()
+    }
+
+    const PLAN: &str = "# Plan\r\n\r\n- [x] done\r\n```\n- [ ] an example\n```\n* [ ] parent\n  1. [X] one\n  2) [ ] two ü\n+ [ ] last\n";
+
+    #[test]
+    fn the_first_open_task_is_found_below_its_parent() {
+        let task = current(PLAN, "").expect("a task");
+        assert_eq!(task.text, "two ü");
+        assert_eq!(open(PLAN).len(), 3);
+        let asked = current("- [ ] one\n- [ ] run `two`\n", "Do:\n\n  run two\n").expect("a task");
+        assert_eq!(asked.text, "run two", "of a section, say");
+    }
+
+    #[test]
+    fn ticking_changes_one_byte() {
+        let mut plan = PLAN.to_owned();
+        let mut done = Vec::new();
+        while let Some(task) = current(&plan, "") {
+            let after = ticked(&plan, &task).expect("a box");
+            assert_eq!(
+                after
+                    .bytes()
+                    .zip(plan.bytes())
+                    .filter(|(after, before)| after != before)
+                    .count(),
+                1
+            );
+            plan = after;
+            done.push(task.text);
+        }
+        assert_eq!(done, ["two ü", "parent", "last"]);
     }
 
     #[test]
