@@ -1,6 +1,6 @@
 //! `ralph import --with-agent`: an agent writes the plan, and the user confirms the difference before it is stored.
 
-use std::{fs, path::Path};
+use std::{path::Path, time::Duration};
 
 use ralph_plan::PlanKind;
 use ralph_system::{
@@ -12,6 +12,7 @@ use ralph_text::{
     with_causes,
 };
 use ralph_words::counted;
+use similar::TextDiff;
 
 use crate::{
     begin::{self, Imported},
@@ -23,6 +24,8 @@ use super::{args::Args, confirm::is_confirmed, scratch_project::ScratchProject, 
 /// Files in the agent's directory: the plan that it writes, and the requirements.
 const WRITTEN: &str = "PLAN.md";
 const SPEC: &str = "requirements.md";
+/// Time limit of the search for the shortest difference; after that, a longer one is shown.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The arguments of the command that matter to the agent's work.
 pub(super) struct AgentImportArgs<'a> {
@@ -48,27 +51,13 @@ pub(super) fn run(args: &Args, wish: &AgentImportArgs<'_>, supervisor: &Supervis
     let project = place.project.display().to_string();
     scratch_project.write(SPEC, wish.spec)?;
     let assignment = begin::assignment(WRITTEN, SPEC, &project, wish.found);
-    let code = scratch_project.run_agent(WRITTEN, &assignment, args, &place, supervisor)?;
-    match code {
-        0 => {}
-        // The user interrupted the run and needs no explanation.
-        code @ (129 | 130 | 143) => return Ok(code),
-        code => {
-            complain(
-                "the agent did not finish the plan: nothing is written\n\
-                 hint: run the same command again to retry; without `--with-agent`, the plan is made from the structure alone",
-            );
-            return Ok(code);
-        }
+    let unfinished = "the agent did not finish the plan: nothing is written\n\
+                      hint: run the same command again to retry; without `--with-agent`, the plan is made from the structure alone";
+    if let Some(code) = scratch_project.run_agent(WRITTEN, &assignment, unfinished, args, &place, supervisor)? {
+        return Ok(code);
     }
     let plan = accepted(&scratch_project.file(WRITTEN), wish.found)?;
-    print(&difference(
-        before.as_deref(),
-        &plan,
-        scratch_project.scratch(),
-        wish.to,
-        supervisor,
-    ));
+    print(&difference(before.as_deref(), &plan, wish.to));
     if before.as_deref() == Some(plan.as_bytes()) {
         complain("the plan is unchanged: nothing is written");
         return Ok(0);
@@ -121,28 +110,16 @@ fn accepted(path: &Path, found: Option<&Imported>) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// The changed lines in git's format, or the whole plan if it is new.
-fn difference(before: Option<&[u8]>, plan: &str, scratch: &Path, to: &Path, supervisor: &Supervisor) -> String {
-    let whole = || plan.lines().map(|line| format!("+{line}\n")).collect::<String>();
-    let text = before.map_or_else(whole, |before| {
-        let (old, new) = (scratch.join("before"), scratch.join("after"));
-        let written = fs::write(&old, before).and_then(|()| fs::write(&new, plan));
-        let git = supervisor
-            .helper("git")
-            .args(["diff", "--no-index", "--no-color", "--no-ext-diff", "--"])
-            .args([&old, &new])
-            .current_dir(scratch);
-        match written.is_ok().then(|| git.run()) {
-            Some(Ok(shown)) => {
-                let shown = String::from_utf8_lossy(&shown.stdout.bytes).into_owned();
-                let hunks = shown.lines().skip_while(|line| !line.starts_with("@@"));
-                let hunks: String = hunks.map(|line| format!("{line}\n")).collect();
-                // Git prints no hunks for binary content.
-                if hunks.is_empty() { whole() } else { hunks }
-            }
-            Some(Err(_)) | None => whole(),
+/// The changed lines, or the whole plan if it is new.
+fn difference(before: Option<&[u8]>, plan: &str, to: &Path) -> String {
+    let before = String::from_utf8_lossy(before.unwrap_or_default());
+    let text = match before.is_empty() {
+        true => plan.lines().map(|line| format!("+{line}\n")).collect(),
+        false => {
+            let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(&*before, plan);
+            diff.unified_diff().to_string()
         }
-    });
+    };
     let text: String = text
         .chars()
         .filter(|sign| *sign == '\n' || !sign.is_control())

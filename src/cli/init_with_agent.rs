@@ -34,17 +34,12 @@ pub(super) fn run(
     let scratch_project = ScratchProject::new("ralph-init-")?;
     let project = place.project.display().to_string();
     let assignment = begin::instructions_assignment(name, &project, commands);
-    match scratch_project.run_agent(name, &assignment, args, &place, supervisor)? {
-        0 => {}
-        // The user interrupted the run and needs no explanation.
-        code @ (129 | 130 | 143) => return Ok(code),
-        code => {
-            complain(&format!(
-                "the agent did not finish {name}: it is not written\n\
-                 hint: the same command again asks it once more; `--agents-md` writes one without an agent"
-            ));
-            return Ok(code);
-        }
+    let unfinished = format!(
+        "the agent did not finish {name}: it is not written\n\
+         hint: the same command again asks it once more; `--agents-md` writes one without an agent"
+    );
+    if let Some(code) = scratch_project.run_agent(name, &assignment, &unfinished, args, &place, supervisor)? {
+        return Ok(code);
     }
     let text = accepted(&scratch_project.file(name), name)?;
     let shown: String = text.lines().map(|line| format!("    {line}\n")).collect();

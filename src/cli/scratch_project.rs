@@ -62,27 +62,28 @@ impl ScratchProject {
         self.directory.join(name)
     }
 
-    /// A directory for files that the agent does not see.
-    pub(super) fn scratch(&self) -> &Path {
-        self.scratch.path()
-    }
-
-    /// Has the agent carry out an assignment: a plan of one task that asks for the file `written`. Returns the exit
-    /// code of that run.
+    /// Has the agent carry out an assignment: a plan of one task that asks for the file `written`. If it did not finish,
+    /// prints `unfinished` and returns the exit code of that run.
     pub(super) fn run_agent(
         &self,
         written: &str,
         assignment: &str,
+        unfinished: &str,
         args: &Args,
         place: &ProjectPlace,
         supervisor: &Supervisor,
-    ) -> Result<u8, Failure> {
+    ) -> Result<Option<u8>, Failure> {
         self.write(ASSIGNMENT, assignment.as_bytes())?;
-        let guard = ProjectCheckpoint::take(place, self.scratch(), supervisor);
-        let state = self.scratch().join("state");
+        let guard = ProjectCheckpoint::take(place, self.scratch.path(), supervisor);
+        let state = self.scratch.path().join("state");
         let code = work(args, place, &self.directory, written, &state, supervisor);
         guard.restore()?;
-        code
+        let code = code?;
+        // A user who interrupted the run needs no explanation.
+        if ![0, 129, 130, 143].contains(&code) {
+            complain(unfinished);
+        }
+        Ok((code != 0).then_some(code))
     }
 }
 
