@@ -10,8 +10,6 @@ use ralph_system::files::read_text;
 
 /// Maximum size of a file that is read.
 const CAP_BYTES: u64 = 1 << 18;
-const RALPHRC: &str = ".ralphrc";
-const RALPH_YML: &str = "ralph.yml";
 
 /// A configuration of another loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,45 +23,104 @@ pub(crate) struct OtherLoop {
     pub(crate) left_out: Vec<String>,
 }
 
+/// The format of another loop's configuration.
+struct LoopFormat {
+    file: &'static str,
+    of: &'static str,
+    /// The flag that the loop itself stands for.
+    flag: Option<&'static str>,
+    /// Reads the keys with plain values.
+    entries: fn(&str) -> Vec<(String, String)>,
+    /// Each key with a value, and their flag, in which `{}` is the value. Without a flag, the key concerns only the
+    /// other loop. The first row that fits counts.
+    keys: &'static [(&'static str, &'static str, &'static str)],
+}
+
+/// Fits every value.
+const ANY: &str = "*";
+
+const RALPHRC: LoopFormat = LoopFormat {
+    file: ".ralphrc",
+    of: "ralph-claude-code",
+    flag: Some("--adapter claude"),
+    entries: plain_assignments,
+    keys: &[
+        ("MAX_CALLS_PER_HOUR", ANY, "--calls-per-hour {}"),
+        ("CLAUDE_TIMEOUT_MINUTES", ANY, "--iteration-timeout {}m"),
+        ("CLAUDE_MODEL", ANY, "--model {}"),
+        ("SESSION_CONTINUITY", "true", "--session resume"),
+        ("SESSION_CONTINUITY", ANY, ""),
+        ("GITHUB_TASK_LABEL", "", ""),
+        ("BEADS_FILTER", "", ""),
+        ("PROJECT_NAME", ANY, ""),
+        ("PROJECT_TYPE", ANY, ""),
+        ("CLAUDE_OUTPUT_FORMAT", ANY, ""),
+        ("SESSION_EXPIRY_HOURS", ANY, ""),
+        ("TASK_SOURCES", ANY, ""),
+        ("CLAUDE_AUTO_UPDATE", ANY, ""),
+        ("CLAUDE_MIN_VERSION", ANY, ""),
+        ("RALPH_VERBOSE", ANY, ""),
+        ("CB_AUTO_RESET", ANY, ""),
+    ],
+};
+
+/// Keys of the section `event_loop` may also be at the top level.
+const RALPH_YML: LoopFormat = LoopFormat {
+    file: "ralph.yml",
+    of: "ralph-orchestrator",
+    flag: None,
+    entries: plain_yaml,
+    keys: &[
+        ("max_iterations", ANY, "--max-iterations {}"),
+        ("max_runtime_seconds", ANY, "--max-time {}s"),
+        ("max_runtime", ANY, "--max-time {}s"),
+        ("idle_timeout_secs", ANY, "--idle-timeout {}s"),
+        ("max_cost_usd", ANY, "--max-cost-usd {}"),
+        ("max_cost", ANY, "--max-cost-usd {}"),
+        ("resources.max_cost", ANY, "--max-cost-usd {}"),
+        ("prompt_file", "PROMPT.md", ""),
+        ("prompt_file", ANY, "--plan {}"),
+        ("completion_promise", ANY, "--promise {}"),
+        ("agent", ANY, ""),
+        ("verbose", ANY, ""),
+        ("checkpoint_interval", ANY, ""),
+        ("cli.backend", "claude", "--adapter claude"),
+        ("cli.backend", "codex", "--adapter codex"),
+        ("cli.backend", "gemini", "--adapter gemini"),
+        ("cli.backend", "opencode", "--adapter opencode-run"),
+        ("cli.backend", "auto", ""),
+        ("cli.prompt_mode", ANY, ""),
+    ],
+};
+
 /// Finds the configuration of another loop.
 pub(crate) fn other_loop(project: &Path) -> Option<OtherLoop> {
-    let read = |file: &'static str| read_text(&project.join(file), CAP_BYTES).ok();
-    let of_file = |file, found| OtherLoop { file, ..found };
-    match (read(RALPHRC), read(RALPH_YML)) {
-        (Some(text), _) => Some(of_file(RALPHRC, parse_ralphrc(&text))),
-        (None, Some(text)) => Some(of_file(RALPH_YML, parse_ralph_yml(&text))),
-        (None, None) => None,
-    }
+    [RALPHRC, RALPH_YML].iter().find_map(|format| {
+        let text = read_text(&project.join(format.file), CAP_BYTES).ok()?;
+        Some(format.parse(&text))
+    })
 }
 
-/// The counterpart of another loop's key: the flag, and a suffix for its value.
-enum FlagMapping {
-    Flag(&'static str, &'static str),
-    /// The key concerns only the other loop.
-    Nothing,
-}
-
-fn taken(
-    of: &'static str,
-    entries: &[(String, String)],
-    here: impl Fn(&str, &str) -> Option<FlagMapping>,
-) -> OtherLoop {
-    let mut found = OtherLoop {
-        file: "",
-        of,
-        flags: Vec::new(),
-        left_out: Vec::new(),
-    };
-    for (key, value) in entries {
-        match here(key, value) {
-            Some(FlagMapping::Nothing) => {}
-            Some(FlagMapping::Flag(flag, unit)) if is_harmless(value) => {
-                found.flags.push(format!("{flag} {value}{unit}"))
+impl LoopFormat {
+    fn parse(&self, text: &str) -> OtherLoop {
+        let mut flags: Vec<String> = self.flag.iter().map(|flag| (*flag).to_owned()).collect();
+        let mut left_out = Vec::new();
+        for (key, value) in (self.entries)(text) {
+            let name = key.strip_prefix("event_loop.").unwrap_or(&key);
+            let fits = |(known, wanted, _): &&(&str, &str, &str)| *known == name && [ANY, &value].contains(wanted);
+            match self.keys.iter().find(fits) {
+                Some((.., "")) => {}
+                Some((.., flag)) if is_harmless(&value) => flags.push(flag.replace("{}", &value)),
+                Some(_) | None => left_out.push(key),
             }
-            Some(FlagMapping::Flag(..)) | None => found.left_out.push(key.clone()),
+        }
+        OtherLoop {
+            file: self.file,
+            of: self.of,
+            flags,
+            left_out,
         }
     }
-    found
 }
 
 /// Whether a value is a plain word to a shell.
@@ -72,8 +129,8 @@ fn is_harmless(value: &str) -> bool {
     !value.is_empty() && value.len() <= 80 && !value.starts_with('-') && value.chars().all(is_plain)
 }
 
-/// Reads the configuration of ralph-claude-code: lines `KEY=VALUE`.
-fn parse_ralphrc(text: &str) -> OtherLoop {
+/// Lines `KEY=VALUE`.
+fn plain_assignments(text: &str) -> Vec<(String, String)> {
     let lines = text.lines().map(|line| line.trim().trim_start_matches("export "));
     let entries = lines.filter(|line| !line.starts_with('#')).filter_map(|line| {
         let (key, value) = line.split_once('=')?;
@@ -81,58 +138,10 @@ fn parse_ralphrc(text: &str) -> OtherLoop {
         let is_key = !key.is_empty() && key.len() <= 40 && key.chars().all(is_key);
         is_key.then(|| (key.to_owned(), unquoted(value)))
     });
-    let entries: Vec<_> = entries.collect();
-    let mut found = taken("ralph-claude-code", &entries, |key, value| {
-        Some(match key {
-            "MAX_CALLS_PER_HOUR" => FlagMapping::Flag("--calls-per-hour", ""),
-            "CLAUDE_TIMEOUT_MINUTES" => FlagMapping::Flag("--iteration-timeout", "m"),
-            "CLAUDE_MODEL" => FlagMapping::Flag("--model", ""),
-            "PROJECT_NAME"
-            | "PROJECT_TYPE"
-            | "CLAUDE_OUTPUT_FORMAT"
-            | "SESSION_EXPIRY_HOURS"
-            | "TASK_SOURCES"
-            | "SESSION_CONTINUITY" => FlagMapping::Nothing,
-            "CLAUDE_AUTO_UPDATE" | "CLAUDE_MIN_VERSION" | "RALPH_VERBOSE" | "CB_AUTO_RESET" => FlagMapping::Nothing,
-            "GITHUB_TASK_LABEL" | "BEADS_FILTER" if value.is_empty() => FlagMapping::Nothing,
-            _ => return None,
-        })
-    });
-    found.flags.insert(0, "--adapter claude".to_owned());
-    let continues = |(key, value): &(String, String)| key == "SESSION_CONTINUITY" && value == "true";
-    if entries.iter().any(continues) {
-        found.flags.push("--session resume".to_owned());
-    }
-    found
+    entries.collect()
 }
 
-/// Reads the configuration of ralph-orchestrator: YAML, of which only plain values up to one section deep matter here.
-fn parse_ralph_yml(text: &str) -> OtherLoop {
-    taken("ralph-orchestrator", &plain_yaml(text), |key, value| {
-        let (section, name) = key.split_once('.').unwrap_or(("event_loop", key));
-        Some(match (section, name) {
-            ("event_loop", "max_iterations") => FlagMapping::Flag("--max-iterations", ""),
-            ("event_loop", "max_runtime_seconds" | "max_runtime") => FlagMapping::Flag("--max-time", "s"),
-            ("event_loop", "idle_timeout_secs") => FlagMapping::Flag("--idle-timeout", "s"),
-            ("event_loop", "max_cost_usd" | "max_cost") | ("resources", "max_cost") => {
-                FlagMapping::Flag("--max-cost-usd", "")
-            }
-            ("event_loop", "prompt_file") if value != "PROMPT.md" => FlagMapping::Flag("--plan", ""),
-            ("event_loop", "prompt_file" | "agent" | "verbose" | "checkpoint_interval") => FlagMapping::Nothing,
-            ("event_loop", "completion_promise") => FlagMapping::Flag("--promise", ""),
-            ("cli", "backend") => match value {
-                "claude" | "codex" | "gemini" => FlagMapping::Flag("--adapter", ""),
-                "opencode" => FlagMapping::Flag("--adapter", "-run"),
-                "auto" => FlagMapping::Nothing,
-                _ => return None,
-            },
-            ("cli", "prompt_mode") => FlagMapping::Nothing,
-            _ => return None,
-        })
-    })
-}
-
-/// Top-level values, values of sections as `section.key`, and the names of sections with other values.
+/// YAML: top-level values, values of sections as `section.key`, and the names of sections with other values.
 fn plain_yaml(text: &str) -> Vec<(String, String)> {
     let mut entries: Vec<(String, String)> = Vec::new();
     let (mut section, mut depth) = (String::new(), None);
@@ -181,7 +190,7 @@ mod tests {
     fn the_configuration_of_another_loop_is_told_as_flags_of_this_one() {
         let ralphrc = "# .ralphrc\nPROJECT_NAME=\"shop\"\nMAX_CALLS_PER_HOUR=50 # an hour\nexport CLAUDE_TIMEOUT_MINUTES=20\n\
                        ALLOWED_TOOLS=\"Read,Bash(git *)\"\nSESSION_CONTINUITY=true\nCB_NO_PROGRESS_THRESHOLD=2\n";
-        let found = parse_ralphrc(ralphrc);
+        let found = RALPHRC.parse(ralphrc);
         assert_eq!(
             found.flags,
             [
@@ -195,7 +204,7 @@ mod tests {
         let yaml = "# ralph\nevent_loop:\n  completion_promise: \"LOOP_COMPLETE\"\n  max_iterations: 20   # enough\n  prompt_file: TASK.md\n\
                     cli:\n  backend: 'codex'\ncore:\n  guardrails:\n    - \"a: b\"\n  specs_dir: ./specs/\nhats:\n  builder:\n    name: \"Builder\"\n\
                     max_cost: 5\n";
-        let found = parse_ralph_yml(yaml);
+        let found = RALPH_YML.parse(yaml);
         assert_eq!(
             found.flags,
             [
@@ -221,16 +230,16 @@ mod tests {
             "x|y",
             &"a".repeat(81),
         ] {
-            let found = parse_ralphrc(&format!("CLAUDE_MODEL={value}\n"));
+            let found = RALPHRC.parse(&format!("CLAUDE_MODEL={value}\n"));
             assert_eq!(found.flags, ["--adapter claude"], "{value}");
-            let found = parse_ralph_yml(&format!(
+            let found = RALPH_YML.parse(&format!(
                 "cli:\n  backend: {value}\nevent_loop:\n  prompt_file: \"{value}\"\n"
             ));
             assert_eq!(found.flags, [""; 0], "{value}");
         }
         for text in ["", "\0\0", ":::\n - a\n", "a:\n\t\tb:\n", "=\n= =\n"] {
-            assert_eq!(parse_ralph_yml(text).flags, [""; 0]);
-            assert_eq!(parse_ralphrc(text).left_out, [""; 0]);
+            assert_eq!(RALPH_YML.parse(text).flags, [""; 0]);
+            assert_eq!(RALPHRC.parse(text).left_out, [""; 0]);
         }
     }
 }
