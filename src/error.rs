@@ -124,10 +124,9 @@ impl From<NoPlan> for Failure {
 impl From<AgentError> for Failure {
     fn from(error: AgentError) -> Self {
         let kind = match error {
-            AgentError::UnknownAdapter { .. }
-            | AgentError::Manifest { .. }
-            | AgentError::NoPlaceFor { .. }
-            | AgentError::ProviderMissing { .. } => FailureKind::Configuration,
+            AgentError::Catalog(_) | AgentError::NoPlaceFor { .. } | AgentError::ProviderMissing { .. } => {
+                FailureKind::Configuration
+            }
             AgentError::NotInstalled { .. } | AgentError::Server { .. } => FailureKind::AgentUnavailable,
         };
         Failure::of(kind, &error).hints(error.hints())

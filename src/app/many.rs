@@ -9,7 +9,7 @@ use std::{
 use ralph_git::{Branches, NoRepository};
 use ralph_plan::batch::{BatchId, BatchInput, BatchLimits, LOCAL, PlanName, Planned};
 use ralph_policy::trust::trusting;
-use ralph_system::proc::Supervisor;
+use ralph_system::{files::Directory, proc::Supervisor};
 
 use super::{
     ProjectPlace,
@@ -24,7 +24,10 @@ use crate::{
     config::Config,
     driver::batch_time,
     error::{Failure, FailureKind},
-    many::{BatchLock, BatchPaths, Engine, EngineCatalog, EngineError, MergeGate, Site, batches_in, latest, prune},
+    many::{
+        BatchLock, BatchPaths, Engine, EngineCatalog, EngineError, MergeGate, Site, batches_in, installed, latest,
+        prune,
+    },
 };
 
 /// The options of a new batch.
@@ -218,8 +221,8 @@ fn site(place: &ProjectPlace, id: &BatchId, branches: Branches, has_goals: bool)
 
 /// All engines, including the project's own if they are trusted.
 pub(crate) fn engines(place: &ProjectPlace) -> EngineCatalog {
-    let user = dirs::config_dir().map(|dir| dir.join("ralph").join("engines"));
-    EngineCatalog::load(user, &place.own.engines)
+    let user = dirs::config_dir().map(|dir| Directory::read(&dir.join("ralph").join("engines")));
+    EngineCatalog::load(user.iter().chain([&place.own.engines]))
 }
 
 /// The engine of this name.
@@ -229,7 +232,7 @@ pub(crate) fn engines(place: &ProjectPlace) -> EngineCatalog {
 pub(crate) fn engine(place: &ProjectPlace, id: &str) -> Result<Engine, Failure> {
     match id {
         LOCAL => Ok(Engine::Local),
-        id => Ok(Engine::Described(Box::new(engines(place).installed(id)?))),
+        id => Ok(Engine::Described(Box::new(installed(&engines(place), id)?))),
     }
 }
 

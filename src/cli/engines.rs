@@ -6,7 +6,7 @@ use ralph_text::console::{print, print_coloured, warn};
 use crate::{
     app,
     error::Failure,
-    many::EngineCatalog,
+    many::{EngineCatalog, EngineError},
     ui::{Presentation, headless::OutputFormat},
 };
 
@@ -25,7 +25,8 @@ pub(super) fn run(args: &Args, command: &EnginesCommand) -> Result<u8, Failure> 
             list(&catalog);
             catalog.notices().iter().for_each(|notice| warn(notice));
         }
-        EnginesCommand::Show { id } => print(&catalog.show(id)?),
+        EnginesCommand::Show { id } if id == LOCAL => return Err(EngineError::Local.into()),
+        EnginesCommand::Show { id } => print(&catalog.show(id).map_err(EngineError::from)?),
     }
     Ok(0)
 }
@@ -39,18 +40,20 @@ fn list(catalog: &EngineCatalog) {
         TableCell::coloured("built in", "2"),
         TableCell::coloured("always there", "32"),
     ];
-    let described = catalog.list().into_iter().map(|engine| {
-        let state = match (&engine.broken, &engine.program) {
-            (Some(why), _) => TableCell::coloured(format!("broken: {why}"), "31"),
-            (None, Some(path)) => TableCell::coloured(path.display().to_string(), "32"),
-            (None, None) => TableCell::coloured("not installed", "2"),
+    let described = catalog.list().map(|(id, origin, manifest)| {
+        let manifest = manifest.as_ref();
+        let program = manifest.map(|manifest| which::which(manifest.program().unwrap_or_default()));
+        let state = match program {
+            Err(why) => TableCell::coloured(format!("broken: {why}"), "31"),
+            Ok(Ok(path)) => TableCell::coloured(path.display().to_string(), "32"),
+            Ok(Err(_)) => TableCell::coloured("not installed", "2"),
         };
-        let tested = engine.verified.as_deref().unwrap_or("not tested");
+        let tested = manifest.ok().and_then(|manifest| manifest.verified.as_deref());
         [
-            TableCell::coloured(&engine.id, "1"),
-            TableCell::new(&engine.title),
-            TableCell::new(tested),
-            TableCell::coloured(engine.origin.to_string(), "2"),
+            TableCell::coloured(id, "1"),
+            TableCell::new(manifest.map_or(id, |manifest| &manifest.title)),
+            TableCell::new(tested.unwrap_or("not tested")),
+            TableCell::coloured(origin.to_string(), "2"),
             state,
         ]
     });

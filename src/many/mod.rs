@@ -23,7 +23,7 @@ mod worker;
 
 pub(crate) use clean::{Cleaned, Retained, clean, prune};
 pub(crate) use driver::{BatchError, record, resume, run};
-pub(crate) use engine::{Engine, EngineCatalog, EngineError};
+pub(crate) use engine::{Engine, EngineCatalog, EngineError, installed};
 pub(crate) use follow::{BatchFollower, FollowerThread};
 pub(crate) use gate::{JudgingFiles, MergeGate};
 pub(crate) use journal::read;

@@ -6,13 +6,12 @@
 
 use std::{
     collections::BTreeSet,
-    fmt::Write as _,
     path::{Path, PathBuf},
     sync::mpsc,
     thread,
 };
 
-use ralph_policy::settings::{CatalogEntry, LayeredCatalog, Node, SettingOrigin, closest};
+use ralph_policy::settings::{self, ManifestKind, Merged, Node, SettingOrigin, Terms};
 use ralph_system::{files::Directory, proc::Supervisor};
 
 use super::{
@@ -20,12 +19,13 @@ use super::{
     check::{self, CheckReport},
     login::Login,
     manifest::{LANGUAGE, Manifest, Transport, WrittenAdapter},
+    manifest_error::ManifestError,
     opencode::Credentials,
     subprocess::SubprocessAdapter,
 };
 
 /// The adapters that come with ralph: file name without `.toml`, and text.
-const BUILT_IN: [(&str, &str); 9] = [
+const BUILT_IN: &[(&str, &str)] = &[
     ("aider", include_str!("../../../adapters/aider.toml")),
     ("claude", include_str!("../../../adapters/claude.toml")),
     ("codex", include_str!("../../../adapters/codex.toml")),
@@ -58,7 +58,34 @@ pub struct AdapterSources {
 
 /// The adapters by id.
 #[derive(Debug)]
-pub struct Catalog(LayeredCatalog);
+pub struct Catalog(settings::Catalog<AdapterFiles>);
+
+#[derive(Debug)]
+struct AdapterFiles;
+
+impl ManifestKind for AdapterFiles {
+    type Manifest = Manifest;
+    type Written = WrittenAdapter;
+    type Error = ManifestError;
+
+    const TERMS: &'static Terms = &LANGUAGE;
+    const NAME: &'static str = "adapter";
+    const BUILT_IN: &'static [(&'static str, &'static str)] = BUILT_IN;
+
+    fn from_merged(id: &str, merged: &Merged) -> Result<Manifest, ManifestError> {
+        Manifest::from_merged(id, merged)
+    }
+
+    fn hints(error: &ManifestError) -> Vec<String> {
+        error.hints()
+    }
+
+    /// Variables whose names suggest a secret.
+    fn is_secret(key: &str) -> bool {
+        const SECRET: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
+        key.starts_with("command.env.") && SECRET.iter().any(|word| key.to_ascii_uppercase().contains(word))
+    }
+}
 
 /// One line of a list of adapters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,18 +109,12 @@ pub struct ListedAdapter {
 impl Catalog {
     /// Reads every layer. Errors in an adapter are reported when it is asked for.
     pub fn load(sources: &AdapterSources) -> Self {
-        let mut layered = LayeredCatalog::new(&LANGUAGE, "an adapter");
-        for (id, text) in BUILT_IN {
-            layered.add_built_in::<WrittenAdapter>(id, text);
-        }
-        for directory in &sources.directories {
-            layered.add_directory::<WrittenAdapter>(&Directory::read(directory));
-        }
-        layered.add_directory::<WrittenAdapter>(&sources.project);
+        let users: Vec<_> = sources.directories.iter().map(|path| Directory::read(path)).collect();
+        let mut catalog = settings::Catalog::load(users.iter().chain([&sources.project]));
         for (id, node) in sources.config.iter().filter_map(Node::fields).flatten() {
-            layered.add_node::<WrittenAdapter>(id, node);
+            catalog.add_node(id, node);
         }
-        Catalog(layered)
+        Catalog(catalog)
     }
 
     /// Warnings for the user, one sentence each.
@@ -109,17 +130,9 @@ impl Catalog {
     /// The complete manifest of an adapter.
     ///
     /// # Errors
-    /// [`AgentError::UnknownAdapter`], or [`AgentError::Manifest`] with the first error in it.
+    /// [`AgentError::Catalog`].
     pub fn manifest(&self, id: &str) -> Result<Manifest, AgentError> {
-        let adapter = self.get(id)?;
-        let wrong = |source| AgentError::Manifest {
-            id: id.to_owned(),
-            source: Box::new(source),
-        };
-        if let Some(broken) = &adapter.broken {
-            return Err(wrong(broken.clone().into()));
-        }
-        Manifest::from_merged(id, &adapter.merged).map_err(wrong)
+        Ok(self.0.manifest(id)?)
     }
 
     /// Returns an adapter that runs sessions.
@@ -197,66 +210,30 @@ impl Catalog {
 
     /// All adapters, and whether each can be used in `cwd`.
     pub fn list(&self, cwd: &Path) -> Vec<ListedAdapter> {
-        let listed = |(id, adapter): (&String, &CatalogEntry)| {
-            let manifest = self.manifest(id);
-            let title = manifest
+        let listed = |(id, origin, manifest): (&str, &SettingOrigin, Result<Manifest, String>)| ListedAdapter {
+            id: id.to_owned(),
+            title: manifest
                 .as_ref()
-                .map_or_else(|_| id.clone(), |manifest| manifest.title.clone());
-            ListedAdapter {
-                id: id.clone(),
-                title,
-                channels: manifest.as_ref().map_or("-", Manifest::channels),
-                asks: manifest.as_ref().map_or_else(|_| "-".to_owned(), Manifest::asks),
-                origin: adapter.origin.clone(),
-                installed: manifest
-                    .as_ref()
-                    .ok()
-                    .and_then(|manifest| check::find(manifest, cwd).ok()),
-                login: manifest.as_ref().map_or(Login::NotAsked, check::login),
-                broken: manifest.err().map(|error| why(&error)),
-            }
+                .map_or_else(|_| id.to_owned(), |manifest| manifest.title.clone()),
+            channels: manifest.as_ref().map_or("-", Manifest::channels),
+            asks: manifest.as_ref().map_or_else(|_| "-".to_owned(), Manifest::asks),
+            origin: origin.clone(),
+            installed: manifest
+                .as_ref()
+                .ok()
+                .and_then(|manifest| check::find(manifest, cwd).ok()),
+            login: manifest.as_ref().map_or(Login::NotAsked, check::login),
+            broken: manifest.err(),
         };
-        self.0.entries().iter().map(listed).collect()
+        self.0.list().map(listed).collect()
     }
 
-    /// Each value of an adapter with its origin, as TOML.
+    /// Each value of an adapter with its origin, as TOML. An error in it is a comment.
     ///
     /// # Errors
-    /// [`AgentError::UnknownAdapter`]. A broken adapter is shown as well, with its error as a comment.
+    /// [`AgentError::Catalog`] if there is no such adapter.
     pub fn show(&self, id: &str) -> Result<String, AgentError> {
-        let mut out = self.get(id)?.show::<WrittenAdapter>(is_secret);
-        if let Err(error) = self.manifest(id) {
-            // Writing to a String does not fail.
-            _ = writeln!(out, "# broken: {}", why(&error));
-        }
-        Ok(out)
-    }
-
-    fn get(&self, id: &str) -> Result<&CatalogEntry, AgentError> {
-        self.0.get(id).ok_or_else(|| AgentError::UnknownAdapter {
-            id: id.to_owned(),
-            suggestion: closest(id, self.ids()).map(str::to_owned),
-            known: self.ids().map(str::to_owned).collect(),
-        })
-    }
-}
-
-/// Whether the value of a key is hidden: variables whose names suggest a secret.
-fn is_secret(key: &str) -> bool {
-    const SECRET: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
-    key.starts_with("command.env.") && SECRET.iter().any(|word| key.to_ascii_uppercase().contains(word))
-}
-
-/// The causes of an error, without the part that names the adapter.
-fn why(error: &AgentError) -> String {
-    let first = std::error::Error::source(error);
-    let causes: Vec<_> = std::iter::successors(first, |error| error.source())
-        .map(ToString::to_string)
-        .collect();
-    if causes.is_empty() {
-        error.to_string()
-    } else {
-        causes.join(": ")
+        Ok(self.0.show(id)?)
     }
 }
 

@@ -2,7 +2,7 @@ use std::{fs, os::unix::fs::PermissionsExt};
 
 use insta::assert_snapshot;
 use ralph_core::event::{AgentSignal, Exit, ProblemKind, Usage};
-use ralph_text::Position;
+use ralph_text::{Position, with_causes};
 use serde_json::json;
 
 use crate::{
@@ -54,8 +54,13 @@ impl Home {
     /// The error of adapter `id`, without the directory.
     fn error(&self, id: &str) -> String {
         let error = self.catalog().manifest(id).expect_err("an error");
-        why(&error).replace(&format!("{}/", self.dir.path().display()), "")
+        causes(&error).replace(&format!("{}/", self.dir.path().display()), "")
     }
+}
+
+/// The error without the part that names the adapter.
+fn causes(error: &AgentError) -> String {
+    with_causes(std::error::Error::source(error).expect("an error in a manifest"))
 }
 
 const COMPLETE: &str = "dialect = \"terminal\"\n[command]\nprogram = \"x\"\nargs = []\nprompt = \"stdin\"\n";
@@ -303,7 +308,7 @@ fn everything_that_is_wrong_with_a_layer_is_told_at_once() {
     let home = Home::new().with("user/x.toml", "titel = 1\nverified = 2\n[stop]\nfirst = \"kill\"\n");
     let error = home.catalog().manifest("x").expect_err("an error");
     let directory = format!("{}/", home.dir.path().display());
-    let told: Vec<_> = [why(&error)].into_iter().chain(error.hints()).collect();
+    let told: Vec<_> = [causes(&error)].into_iter().chain(error.hints()).collect();
     assert_snapshot!(told.join("\n").replace(&directory, ""), @r#"
     user/x.toml:1:1: unknown setting `titel`; did you mean `title`? (and 2 more)
     also user/x.toml:2:1: `verified` is the number 2; expected a text

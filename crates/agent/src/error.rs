@@ -1,23 +1,14 @@
 //! Errors that prevent an agent from being run at all.
 
+use ralph_policy::settings::CatalogError;
 use thiserror::Error;
 
 use super::{manifest_error::ManifestError, opencode::ServerError};
 
 #[derive(Debug, Error)]
 pub enum AgentError {
-    #[error("there is no adapter `{id}`")]
-    UnknownAdapter {
-        id: String,
-        suggestion: Option<String>,
-        known: Vec<String>,
-    },
-    #[error("adapter `{id}` cannot be used")]
-    Manifest {
-        id: String,
-        #[source]
-        source: Box<ManifestError>,
-    },
+    #[error(transparent)]
+    Catalog(#[from] CatalogError<ManifestError>),
     #[error("adapter `{id}`: program `{program}` is {}", missing(.program))]
     NotInstalled {
         id: String,
@@ -45,16 +36,7 @@ impl AgentError {
     /// Advice for the user, one sentence each.
     pub fn hints(&self) -> Vec<String> {
         match self {
-            AgentError::UnknownAdapter { suggestion, known, .. } => {
-                let did_you_mean = suggestion.iter().map(|name| format!("did you mean `{name}`?"));
-                did_you_mean
-                    .chain([format!("there are: {}", known.join(", "))])
-                    .collect()
-            }
-            AgentError::Manifest { id, source } => {
-                let show = format!("`ralph adapters show {id}` prints each value and its origin");
-                source.hints().into_iter().chain([show]).collect()
-            }
+            AgentError::Catalog(error) => error.hints(),
             AgentError::Server { source, .. } => source.hints(),
             AgentError::NoPlaceFor { id, what, .. } => vec![
                 format!("leave `--{what}` out, or name an adapter that takes one with `--adapter ID`"),

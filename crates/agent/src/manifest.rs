@@ -11,7 +11,7 @@ mod written;
 use std::sync::Arc;
 
 use ralph_core::event::ToolKinds;
-use ralph_policy::settings::Merged;
+use ralph_policy::settings::{LayerError, Merged};
 use ralph_system::proc::Ladder;
 
 use super::{
@@ -94,7 +94,7 @@ impl Manifest {
     /// # Errors
     /// The first error, with the place where it was written.
     pub fn from_merged(id: &str, merged: &Merged) -> Result<Self, ManifestError> {
-        let written: WrittenAdapter = merged.read().map_err(ManifestError::written)?;
+        let written: WrittenAdapter = merged.read().map_err(LayerError::from_mistakes)?;
         let reader = AdapterReader {
             id,
             written: &written,

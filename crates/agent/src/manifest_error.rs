@@ -1,6 +1,6 @@
 //! Errors in a manifest, each with its place and key.
 
-use ralph_policy::settings::{LayerError, Mistake, SettingOrigin};
+use ralph_policy::settings::{LayerError, SettingOrigin};
 use thiserror::Error;
 
 #[derive(Debug, Clone, Error)]
@@ -10,13 +10,6 @@ pub enum ManifestError {
     Layer(#[from] LayerError),
     #[error("{at}: `dialect` is {found}; expected \"opencode-json\" with `transport = \"http\"`")]
     NoServerDialect { at: SettingOrigin, found: String },
-    #[error("{at}: unknown placeholder `{{{name}}}` in `{key}`; known there: {}", .allowed.join(", "))]
-    UnknownPlaceholder {
-        at: SettingOrigin,
-        key: String,
-        name: String,
-        allowed: Vec<String>,
-    },
     #[error("{at}: `{{{name}}}` in `{key}` must be an element of its own: it stands for all of `command.{name}`")]
     PlaceholderNotAlone {
         at: SettingOrigin,
@@ -45,8 +38,6 @@ pub enum ManifestError {
         key: String,
         names: Vec<&'static str>,
     },
-    #[error("{at}: `{key}` is empty")]
-    Empty { at: SettingOrigin, key: String },
     #[error("{at}: adapter `{id}` is not complete: {} missing", missing(.keys))]
     Missing {
         at: SettingOrigin,
@@ -56,11 +47,6 @@ pub enum ManifestError {
 }
 
 impl ManifestError {
-    /// Wraps the mistakes in a written layer, of which there is at least one.
-    pub(super) fn written(mistakes: Vec<Mistake>) -> Self {
-        ManifestError::Layer(LayerError::from_mistakes(mistakes))
-    }
-
     /// Further errors, one sentence each.
     pub fn hints(&self) -> Vec<String> {
         match self {

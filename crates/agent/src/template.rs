@@ -1,7 +1,5 @@
 //! Placeholders in the arguments and environment variables of manifests.
 
-use std::fmt;
-
 use ralph_policy::settings::{self, PlaceholderSet};
 
 /// A placeholder in a manifest.
@@ -23,18 +21,6 @@ pub enum AdapterPlaceholder {
 }
 
 impl PlaceholderSet for AdapterPlaceholder {
-    const ALL: &[AdapterPlaceholder] = &[
-        AdapterPlaceholder::Agent,
-        AdapterPlaceholder::AskingFile,
-        AdapterPlaceholder::McpServers,
-        AdapterPlaceholder::Model,
-        AdapterPlaceholder::PromptFile,
-        AdapterPlaceholder::Port,
-        AdapterPlaceholder::Ralph,
-        AdapterPlaceholder::Resume,
-        AdapterPlaceholder::Session,
-    ];
-
     fn name(self) -> &'static str {
         match self {
             AdapterPlaceholder::Agent => "agent",
@@ -50,12 +36,6 @@ impl PlaceholderSet for AdapterPlaceholder {
     }
 }
 
-impl fmt::Display for AdapterPlaceholder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{{{}}}", self.name())
-    }
-}
-
 /// A template in a manifest.
 pub(super) type AdapterTemplate = settings::TextTemplate<AdapterPlaceholder>;
 
@@ -64,9 +44,18 @@ mod tests {
     use super::*;
     use ralph_policy::settings::UnknownPlaceholder;
 
+    const KNOWN: &[AdapterPlaceholder] = &[
+        AdapterPlaceholder::Agent,
+        AdapterPlaceholder::Model,
+        AdapterPlaceholder::PromptFile,
+    ];
+
+    fn parsed(text: &str) -> Result<AdapterTemplate, UnknownPlaceholder> {
+        AdapterTemplate::parse(text, KNOWN)
+    }
+
     fn filled(text: &str) -> Option<String> {
-        let template: AdapterTemplate = text.parse().expect("a template");
-        template.fill(|placeholder| match placeholder {
+        parsed(text).expect("a template").fill(|placeholder| match placeholder {
             AdapterPlaceholder::Model => Some("gpt".to_owned()),
             AdapterPlaceholder::PromptFile => Some("/p.md".to_owned()),
             AdapterPlaceholder::Agent
@@ -118,17 +107,17 @@ mod tests {
     #[test]
     fn a_word_that_is_no_placeholder_is_refused_by_name() {
         assert_eq!(
-            "a {modle}".parse::<AdapterTemplate>(),
-            Err(UnknownPlaceholder("modle".to_owned()))
+            parsed("a {modle}"),
+            Err(UnknownPlaceholder {
+                name: "modle".to_owned(),
+                offset: 2
+            })
         );
     }
 
     #[test]
     fn a_lone_placeholder_is_told_from_one_with_text_around_it() {
-        assert_eq!(
-            "{model}".parse::<AdapterTemplate>().unwrap().whole(),
-            Some(AdapterPlaceholder::Model)
-        );
-        assert_eq!("={model}".parse::<AdapterTemplate>().unwrap().whole(), None);
+        assert_eq!(parsed("{model}").unwrap().whole(), Some(AdapterPlaceholder::Model));
+        assert_eq!(parsed("={model}").unwrap().whole(), None);
     }
 }

@@ -1,10 +1,7 @@
 //! All known engines: built in, the user's and the project's, merged key by key.
 
-use std::path::PathBuf;
-
 use ralph_plan::batch::LOCAL;
-use ralph_policy::settings::{LayeredCatalog, SettingOrigin, closest};
-use ralph_system::files::Directory;
+use ralph_policy::settings::{Catalog, CatalogError, ManifestKind, Merged, Terms};
 use thiserror::Error;
 
 use super::{
@@ -12,29 +9,41 @@ use super::{
     written::{LANGUAGE, WrittenEngine},
 };
 
-/// The built-in engines: file name without `.toml`, and text.
-const BUILT_IN: [(&str, &str); 4] = [
-    ("hyperqueue", include_str!("../../../engines/hyperqueue.toml")),
-    ("kubernetes", include_str!("../../../engines/kubernetes.toml")),
-    ("slurm", include_str!("../../../engines/slurm.toml")),
-    ("task-spooler", include_str!("../../../engines/task-spooler.toml")),
-];
+/// The engines by id, except the local one, which has no file.
+pub(crate) type EngineCatalog = Catalog<EngineFiles>;
+
+#[derive(Debug)]
+pub(crate) struct EngineFiles;
+
+impl ManifestKind for EngineFiles {
+    type Manifest = EngineManifest;
+    type Written = WrittenEngine;
+    type Error = EngineManifestError;
+
+    const TERMS: &'static Terms = &LANGUAGE;
+    const NAME: &'static str = "engine";
+    const BUILT_IN: &'static [(&'static str, &'static str)] = &[
+        ("hyperqueue", include_str!("../../../engines/hyperqueue.toml")),
+        ("kubernetes", include_str!("../../../engines/kubernetes.toml")),
+        ("slurm", include_str!("../../../engines/slurm.toml")),
+        ("task-spooler", include_str!("../../../engines/task-spooler.toml")),
+    ];
+    const WITHOUT_FILE: &'static [&'static str] = &[LOCAL];
+
+    fn from_merged(id: &str, merged: &Merged) -> Result<EngineManifest, EngineManifestError> {
+        EngineManifest::from_merged(id, merged)
+    }
+
+    fn hints(error: &EngineManifestError) -> Vec<String> {
+        error.hints()
+    }
+}
 
 /// The reason why an engine cannot be used.
 #[derive(Debug, Error)]
 pub(crate) enum EngineError {
-    #[error("there is no engine `{id}`")]
-    Unknown {
-        id: String,
-        suggestion: Option<String>,
-        known: Vec<String>,
-    },
-    #[error("engine `{id}` cannot be used")]
-    Manifest {
-        id: String,
-        #[source]
-        source: Box<EngineManifestError>,
-    },
+    #[error(transparent)]
+    Catalog(#[from] CatalogError<EngineManifestError>),
     #[error("engine `{LOCAL}` has no file: its jobs are processes of the batch itself")]
     Local,
     #[error("engine `{id}`: program `{program}` is not on PATH")]
@@ -49,16 +58,7 @@ impl EngineError {
     /// Returns what the user can do about it, one sentence each.
     pub(crate) fn hints(&self) -> Vec<String> {
         match self {
-            EngineError::Unknown { suggestion, known, .. } => {
-                let did_you_mean = suggestion.iter().map(|name| format!("did you mean `{name}`?"));
-                did_you_mean
-                    .chain([format!("known engines: {}", known.join(", "))])
-                    .collect()
-            }
-            EngineError::Manifest { id, source } => {
-                let show = format!("`ralph engines show {id}` prints each value and its origin");
-                source.hints().into_iter().chain([show]).collect()
-            }
+            EngineError::Catalog(error) => error.hints(),
             EngineError::Local => vec!["`ralph many --jobs N` sets how many run at a time".to_owned()],
             EngineError::NotInstalled { id, install, .. } => {
                 let install = install.iter().map(|install| format!("to install it: {install}"));
@@ -70,126 +70,19 @@ impl EngineError {
     }
 }
 
-/// An engine in a list.
-#[derive(Debug)]
-pub(crate) struct ListedEngine {
-    pub(crate) id: String,
-    pub(crate) title: String,
-    pub(crate) verified: Option<String>,
-    /// The layer with the highest precedence that defines it.
-    pub(crate) origin: SettingOrigin,
-    /// Path of the program that submits jobs; `None` if it is not installed.
-    pub(crate) program: Option<PathBuf>,
-    /// The reason why its manifest is invalid.
-    pub(crate) broken: Option<String>,
-}
-
-/// The engines by id, except the local one, which has no file.
-#[derive(Debug)]
-pub(crate) struct EngineCatalog(LayeredCatalog);
-
-impl EngineCatalog {
-    /// Reads all layers, the weakest first. Errors in an engine are reported when it is asked for.
-    pub(crate) fn load(user: Option<PathBuf>, project: &Directory) -> EngineCatalog {
-        let mut layered = LayeredCatalog::new(&LANGUAGE, "an engine");
-        for (id, text) in BUILT_IN {
-            layered.add_built_in::<WrittenEngine>(id, text);
-        }
-        if let Some(user) = user {
-            layered.add_directory::<WrittenEngine>(&Directory::read(&user));
-        }
-        layered.add_directory::<WrittenEngine>(project);
-        EngineCatalog(layered)
-    }
-
-    /// Returns notices for the user that are not errors, one sentence each.
-    pub(crate) fn notices(&self) -> &[String] {
-        self.0.notices()
-    }
-
-    /// Returns the manifest of an engine.
-    ///
-    /// # Errors
-    /// [`EngineError`] with the first error in it.
-    pub(crate) fn manifest(&self, id: &str) -> Result<EngineManifest, EngineError> {
-        let entry = self.entry(id)?;
-        let wrong = |source: EngineManifestError| EngineError::Manifest {
+/// Returns the manifest of an engine whose program is installed.
+///
+/// # Errors
+/// [`EngineError`].
+pub(crate) fn installed(catalog: &EngineCatalog, id: &str) -> Result<EngineManifest, EngineError> {
+    let manifest = catalog.manifest(id)?;
+    match manifest.program() {
+        Some(program) if which::which(&program).is_err() => Err(EngineError::NotInstalled {
             id: id.to_owned(),
-            source: Box::new(source),
-        };
-        match &entry.broken {
-            Some(broken) => Err(wrong(broken.clone().into())),
-            None => EngineManifest::from_layers(id, &entry.merged).map_err(wrong),
-        }
-    }
-
-    /// Returns the manifest of an engine whose program is installed.
-    ///
-    /// # Errors
-    /// As for [`EngineCatalog::manifest`], and if its program is not installed.
-    pub(crate) fn installed(&self, id: &str) -> Result<EngineManifest, EngineError> {
-        let manifest = self.manifest(id)?;
-        match manifest.program() {
-            Some(program) if which::which(&program).is_err() => Err(EngineError::NotInstalled {
-                id: id.to_owned(),
-                program,
-                install: manifest.install,
-            }),
-            Some(_) | None => Ok(manifest),
-        }
-    }
-
-    /// Lists all engines, and whether each can be used here.
-    pub(crate) fn list(&self) -> Vec<ListedEngine> {
-        let listed = self.0.entries().iter().map(|(id, entry)| {
-            let manifest = self.manifest(id);
-            let program = manifest.as_ref().ok().and_then(EngineManifest::program);
-            ListedEngine {
-                id: id.clone(),
-                title: manifest
-                    .as_ref()
-                    .map_or_else(|_| id.clone(), |manifest| manifest.title.clone()),
-                verified: manifest.as_ref().ok().and_then(|manifest| manifest.verified.clone()),
-                origin: entry.origin.clone(),
-                program: program.and_then(|program| which::which(program).ok()),
-                broken: manifest.err().map(|error| why(&error)),
-            }
-        });
-        listed.collect()
-    }
-
-    /// Renders each value of an engine with its origin, as TOML, and an error in it as a comment.
-    ///
-    /// # Errors
-    /// [`EngineError`] if there is no such engine.
-    pub(crate) fn show(&self, id: &str) -> Result<String, EngineError> {
-        let mut shown = self.entry(id)?.show::<WrittenEngine>(|_| false);
-        if let Err(error) = self.manifest(id) {
-            shown.push_str(&format!("# broken: {}\n", why(&error)));
-        }
-        Ok(shown)
-    }
-
-    fn entry(&self, id: &str) -> Result<&ralph_policy::settings::CatalogEntry, EngineError> {
-        if id == LOCAL {
-            return Err(EngineError::Local);
-        }
-        self.0.get(id).ok_or_else(|| {
-            let known = || [LOCAL].into_iter().chain(self.0.ids());
-            EngineError::Unknown {
-                id: id.to_owned(),
-                suggestion: closest(id, known()).map(str::to_owned),
-                known: known().map(str::to_owned).collect(),
-            }
-        })
-    }
-}
-
-/// Returns the error without the name of the engine.
-fn why(error: &EngineError) -> String {
-    match error {
-        EngineError::Manifest { source, .. } => ralph_text::with_causes(&**source),
-        error => error.to_string(),
+            program,
+            install: manifest.install,
+        }),
+        Some(_) | None => Ok(manifest),
     }
 }
 
@@ -197,11 +90,13 @@ fn why(error: &EngineError) -> String {
 mod tests {
     use super::*;
     use ralph_policy::settings::SettingKeys;
+    use ralph_system::files::Directory;
+    use ralph_text::with_causes;
 
     fn with(id: &str, text: &str) -> EngineCatalog {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join(format!("{id}.toml")), text).unwrap();
-        EngineCatalog::load(Some(dir.path().to_owned()), &Directory::default())
+        EngineCatalog::load([&Directory::read(dir.path())])
     }
 
     /// Returns the error of an engine that consists of `text` and the required keys.
@@ -217,24 +112,23 @@ mod tests {
             None => format!("{text}\n{state}{answer}{complete}"),
         };
         let error = with("own", &text).manifest("own").map(|_| String::new());
-        error.unwrap_or_else(|error| why(&error))
+        error.unwrap_or_else(|error| with_causes(&error))
     }
 
     #[test]
     fn every_built_in_engine_is_complete() {
-        let catalog = EngineCatalog::load(None, &Directory::default());
-        for (id, _) in BUILT_IN {
-            let manifest = catalog.manifest(id).unwrap_or_else(|error| panic!("{}", why(&error)));
-            assert_eq!(manifest.id, id);
+        let catalog = EngineCatalog::load([]);
+        for (id, _) in EngineFiles::BUILT_IN {
+            let manifest = catalog
+                .manifest(id)
+                .unwrap_or_else(|error| panic!("{}", with_causes(&error)));
+            assert_eq!(manifest.id, *id);
             assert!(manifest.program().is_some(), "{id}");
         }
-        let run: Vec<_> = catalog
-            .list()
-            .into_iter()
-            .filter(|listed| listed.verified.is_some())
-            .collect();
+        let run = catalog.list().filter_map(|(_, _, manifest)| manifest.ok());
+        let run = run.filter(|manifest| manifest.verified.is_some());
         assert_eq!(
-            run.iter().map(|listed| listed.id.as_str()).collect::<Vec<_>>(),
+            run.map(|manifest| manifest.id).collect::<Vec<_>>(),
             ["slurm", "task-spooler"]
         );
     }
@@ -286,9 +180,7 @@ mod tests {
             let found = error(text);
             assert!(found.contains(said), "{text}: {found}");
         }
-        let unknown = EngineCatalog::load(None, &Directory::default())
-            .manifest("slrum")
-            .unwrap_err();
+        let unknown = EngineCatalog::load([]).manifest("slrum").unwrap_err();
         assert_eq!(unknown.hints()[0], "did you mean `slurm`?");
     }
 

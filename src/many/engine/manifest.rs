@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ralph_policy::settings::{LayerError, Merged, PlaceholderSet, SettingOrigin, TextTemplate};
+use ralph_policy::settings::{LayerError, Merged, PlaceholderSet, SettingOrigin, TextTemplate, parse_template};
 use regex_lite::Regex;
 use thiserror::Error;
 
@@ -29,19 +29,6 @@ pub(super) enum EnginePlaceholder {
 }
 
 impl PlaceholderSet for EnginePlaceholder {
-    const ALL: &[EnginePlaceholder] = &[
-        EnginePlaceholder::Args,
-        EnginePlaceholder::Cores,
-        EnginePlaceholder::Job,
-        EnginePlaceholder::Log,
-        EnginePlaceholder::MemoryMib,
-        EnginePlaceholder::Minutes,
-        EnginePlaceholder::Name,
-        EnginePlaceholder::Script,
-        EnginePlaceholder::Seconds,
-        EnginePlaceholder::Tree,
-    ];
-
     fn name(self) -> &'static str {
         match self {
             EnginePlaceholder::Args => "args",
@@ -67,15 +54,6 @@ pub(crate) enum EngineManifestError {
     Layer(#[from] LayerError),
     #[error("{at}: `{key}` is missing")]
     Missing { at: SettingOrigin, key: &'static str },
-    #[error("{at}: `{key}` is empty")]
-    Empty { at: SettingOrigin, key: &'static str },
-    #[error("{at}: unknown placeholder `{{{name}}}` in `{key}`; known there: {known}")]
-    UnknownPlaceholder {
-        at: SettingOrigin,
-        key: &'static str,
-        name: String,
-        known: String,
-    },
     #[error("{at}: `{{args}}` in `{key}` must be an element of its own: it stands for all of `submit.args`")]
     ArgsNotAlone { at: SettingOrigin, key: &'static str },
     #[error("{at}: `{key}` is not a regular expression: {why}")]
@@ -167,16 +145,16 @@ pub(super) struct AnswerPattern(CommandTemplate);
 
 impl AnswerPattern {
     fn new(
-        at: &SettingOrigin,
+        merged: &Merged,
         key: &'static str,
         text: &str,
         allowed: &[EnginePlaceholder],
     ) -> Result<AnswerPattern, EngineManifestError> {
-        let pattern = AnswerPattern(template(at, key, text, allowed)?);
+        let pattern = AnswerPattern(parse_template(merged, key, text, allowed)?);
         match pattern.filled(|_| Some("x".to_owned())) {
             Ok(_) => Ok(pattern),
             Err(error) => Err(EngineManifestError::NotARegex {
-                at: at.clone(),
+                at: merged.origin(key),
                 key,
                 why: error.to_string(),
             }),
@@ -204,7 +182,7 @@ impl EngineManifest {
     ///
     /// # Errors
     /// The first error in it.
-    pub(crate) fn from_layers(id: &str, merged: &Merged) -> Result<EngineManifest, EngineManifestError> {
+    pub(crate) fn from_merged(id: &str, merged: &Merged) -> Result<EngineManifest, EngineManifestError> {
         use EnginePlaceholder::{Args, Cores, Job, Log, MemoryMib, Minutes, Name, Script, Seconds, Tree};
         let written: WrittenEngine = merged.read().map_err(LayerError::from_mistakes)?;
         let reader = EngineManifestReader { merged };
@@ -257,7 +235,7 @@ impl EngineManifest {
                 &[Name],
             )?,
             stdin: match &written.submit.stdin {
-                Some(text) => Some(template(&merged.origin("submit.stdin"), "submit.stdin", text, &named)?),
+                Some(text) => Some(parse_template(merged, "submit.stdin", text, &named)?),
                 None => None,
             },
             find,
@@ -269,10 +247,7 @@ impl EngineManifest {
                 &[Name, Job],
             )?,
             unknown: match &written.state.unknown {
-                Some(text) => {
-                    let at = merged.origin("state.unknown");
-                    Some(AnswerPattern::new(&at, "state.unknown", text, &[Name, Job])?)
-                }
+                Some(text) => Some(AnswerPattern::new(merged, "state.unknown", text, &[Name, Job])?),
                 None => None,
             },
             cancel: required("cancel.command", &written.cancel.command, &known)?,
@@ -322,16 +297,18 @@ impl EngineManifestReader<'_> {
         words: &[String],
         allowed: &[EnginePlaceholder],
     ) -> Result<Vec<CommandTemplate>, EngineManifestError> {
-        let at = self.merged.origin(key);
         if words.first().is_none_or(String::is_empty) {
-            return Err(EngineManifestError::Empty { at, key });
+            return Err(LayerError::empty(self.merged, key).into());
         }
-        let templates = words.iter().map(|word| template(&at, key, word, allowed));
+        let templates = words.iter().map(|word| parse_template(self.merged, key, word, allowed));
         let templates = templates.collect::<Result<Vec<_>, _>>()?;
         let holds_args = |text: &&CommandTemplate| text.placeholders().any(|slot| slot == EnginePlaceholder::Args);
         match templates.iter().filter(holds_args).all(|text| text.whole().is_some()) {
             true => Ok(templates),
-            false => Err(EngineManifestError::ArgsNotAlone { at, key }),
+            false => Err(EngineManifestError::ArgsNotAlone {
+                at: self.merged.origin(key),
+                key,
+            }),
         }
     }
 
@@ -358,7 +335,7 @@ impl EngineManifestReader<'_> {
             }
             (None, Some(pointer)) => Ok(AnswerFormat::Pointer(pointer.to_owned())),
             (Some(text), None) => {
-                let pattern = AnswerPattern::new(&at, key, text, allowed)?;
+                let pattern = AnswerPattern::new(self.merged, key, text, allowed)?;
                 let filled = pattern.filled(|_| Some("x".to_owned()));
                 let has_group = filled.is_ok_and(|regex| regex.capture_names().flatten().any(|name| name == group));
                 match has_group {
@@ -368,26 +345,4 @@ impl EngineManifestReader<'_> {
             }
         }
     }
-}
-
-fn template(
-    at: &SettingOrigin,
-    key: &'static str,
-    text: &str,
-    allowed: &[EnginePlaceholder],
-) -> Result<CommandTemplate, EngineManifestError> {
-    let unknown = |name: String| {
-        let known: Vec<String> = allowed.iter().map(|slot| format!("{{{}}}", slot.name())).collect();
-        EngineManifestError::UnknownPlaceholder {
-            at: at.clone(),
-            key,
-            name,
-            known: known.join(", "),
-        }
-    };
-    let template: CommandTemplate = text
-        .parse()
-        .map_err(|error: ralph_policy::settings::UnknownPlaceholder| unknown(error.0))?;
-    let misplaced = template.placeholders().find(|slot| !allowed.contains(slot));
-    misplaced.map_or(Ok(template), |misplaced| Err(unknown(misplaced.name().to_owned())))
 }

@@ -16,7 +16,7 @@ mod written;
 
 use std::sync::Arc;
 
-pub(crate) use catalog::{EngineCatalog, EngineError};
+pub(crate) use catalog::{EngineCatalog, EngineError, installed};
 pub(super) use decision::RunState;
 pub(crate) use manifest::EngineManifest;
 use ralph_plan::batch::{Batch, BatchPlan};

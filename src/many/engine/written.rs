@@ -14,7 +14,7 @@ pub(super) const LANGUAGE: Terms = Terms {
 
 settings! {
     /// The text of an engine's file, its layers merged.
-    pub(super) struct WrittenEngine {
+    pub(crate) struct WrittenEngine {
         /// Must equal the file name without `.toml`.
         id("id"): Maybe<AnyText>,
         /// Display name.
@@ -38,7 +38,7 @@ settings! {
 
 settings! {
     /// Resources of each job.
-    pub(super) struct WrittenJob {
+    pub(crate) struct WrittenJob {
         /// Cores: `{cores}`.
         cores("cores"): WholeNumber<1, 4096> = 1,
         /// Memory in mebibytes: `{memory_mib}`.
@@ -55,7 +55,7 @@ settings! {
 
 settings! {
     /// Submission of a job.
-    pub(super) struct WrittenSubmit {
+    pub(crate) struct WrittenSubmit {
         /// The program and its arguments; no shell is involved.
         command("command"): Maybe<TextList>,
         /// Arguments of your own, such as a partition, in the place of `{args}` in `command`.
@@ -71,7 +71,7 @@ settings! {
 
 settings! {
     /// Search for a job by its name, if its id was not recorded.
-    pub(super) struct WrittenFind {
+    pub(crate) struct WrittenFind {
         /// The program and its arguments.
         command("command"): Maybe<TextList>,
         /// As `submit.job`; if it does not match, there is no such job.
@@ -83,7 +83,7 @@ settings! {
 
 settings! {
     /// Question for the state of a job.
-    pub(super) struct WrittenState {
+    pub(crate) struct WrittenState {
         /// The program and its arguments.
         command("command"): Maybe<TextList>,
         /// Interval, in milliseconds.
@@ -100,7 +100,7 @@ settings! {
 
 settings! {
     /// The engine's states, by their meaning.
-    pub(super) struct WrittenMeans {
+    pub(crate) struct WrittenMeans {
         /// The job waits in the queue.
         queued("queued"): TextList = [],
         /// The job runs, or is being ended.
@@ -116,7 +116,7 @@ settings! {
 
 settings! {
     /// Cancellation of a job.
-    pub(super) struct WrittenCancel {
+    pub(crate) struct WrittenCancel {
         /// The program and its arguments. It may fail for a job that is over.
         command("command"): Maybe<TextList>,
     }
@@ -124,7 +124,7 @@ settings! {
 
 settings! {
     /// The engine's own output of a job whose script never began.
-    pub(super) struct WrittenLog {
+    pub(crate) struct WrittenLog {
         /// The program and its arguments.
         command("command"): Maybe<TextList>,
     }
@@ -132,7 +132,7 @@ settings! {
 
 settings! {
     /// Installation of the engine.
-    pub(super) struct WrittenEngineInstall {
+    pub(crate) struct WrittenEngineInstall {
         /// A command or a page for the installation.
         hint("hint"): Maybe<AnyText>,
     }

@@ -1,9 +1,9 @@
 //! Turns written adapter files into the parts of a [`Manifest`](super::Manifest).
 
-use std::{str::FromStr, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use ralph_core::event::{ProblemKind, ToolKinds};
-use ralph_policy::settings::{Merged, Node, PlaceholderSet as _, SettingOrigin, UnknownPlaceholder};
+use ralph_policy::settings::{LayerError, Merged, Node, PlaceholderSet as _, SettingOrigin, parse_template};
 use ralph_system::proc::Ladder;
 use ralph_text::Position;
 
@@ -212,15 +212,9 @@ impl AdapterReader<'_> {
 
     fn asking(&self) -> Result<AskSettings, ManifestError> {
         let written = &self.written.live.asking;
-        let env = written.env.iter().map(|(name, value)| {
-            let template = self.template(&format!("live.asking.env.{name}"), value, IN_ASKING_ENV)?;
-            Ok((name.clone(), template))
-        });
-        let mut env = env.collect::<Result<Vec<_>, ManifestError>>()?;
-        env.sort_by(|(one, _), (other, _)| one.cmp(other));
         Ok(AskSettings {
             args: self.templates("live.asking.args", &written.args, IN_ASKING)?,
-            env,
+            env: self.env("live.asking.env", &written.env, IN_ASKING_ENV)?,
             file: written.file.clone(),
             bypass: written.bypass.clone(),
         })
@@ -228,16 +222,10 @@ impl AdapterReader<'_> {
 
     pub(super) fn mcp(&self) -> Result<McpDelivery, ManifestError> {
         let written = &self.written.mcp;
-        let env = written.env.iter().map(|(name, value)| {
-            let template = self.template(&format!("mcp.env.{name}"), value, IN_MCP)?;
-            Ok((name.clone(), template))
-        });
-        let mut env = env.collect::<Result<Vec<_>, ManifestError>>()?;
-        env.sort_by(|(one, _), (other, _)| one.cmp(other));
         Ok(McpDelivery {
             form: written.form,
             args: self.templates("mcp.args", &written.args, IN_MCP)?,
-            env,
+            env: self.env("mcp.env", &written.env, IN_MCP)?,
             stays: written.stays,
         })
     }
@@ -303,16 +291,13 @@ impl AdapterReader<'_> {
             agent: list("command.agent", &written.agent, &[AdapterPlaceholder::Agent])?,
             resume: list("command.resume", &written.resume, &[AdapterPlaceholder::Session])?,
             prompt: written.prompt.unwrap_or(PromptBy::Stdin),
-            env: self.env(in_env)?,
+            env: self.env("command.env", &written.env, in_env)?,
             env_remove: written.env_remove.clone(),
             unpacks_to: written.unpacks_to.clone(),
             git_identity: written.git_identity,
         };
         if program.trim().is_empty() {
-            return Err(ManifestError::Empty {
-                at: self.at("command.program"),
-                key: "command.program".to_owned(),
-            });
+            return Err(LayerError::empty(self.merged, "command.program").into());
         }
         self.check_groups("command.args", &command)?;
         self.check_use(&command)?;
@@ -373,11 +358,17 @@ impl AdapterReader<'_> {
         Ok(())
     }
 
-    fn env(&self, allowed: &[AdapterPlaceholder]) -> Result<Vec<(String, AdapterTemplate)>, ManifestError> {
-        let mut env: Vec<_> = self.written.command.env.iter().collect();
+    /// The variables of a table, sorted by name.
+    fn env(
+        &self,
+        key: &str,
+        written: &[(String, String)],
+        allowed: &[AdapterPlaceholder],
+    ) -> Result<Vec<(String, AdapterTemplate)>, ManifestError> {
+        let mut env: Vec<_> = written.iter().collect();
         env.sort();
         let filled = env.into_iter().map(|(name, value)| {
-            let template = self.template(&format!("command.env.{name}"), value, allowed)?;
+            let template = self.template(&format!("{key}.{name}"), value, allowed)?;
             Ok((name.clone(), template))
         });
         filled.collect()
@@ -398,14 +389,6 @@ impl AdapterReader<'_> {
         text: &str,
         allowed: &[AdapterPlaceholder],
     ) -> Result<AdapterTemplate, ManifestError> {
-        let unknown = |name: String| ManifestError::UnknownPlaceholder {
-            at: self.at(key),
-            key: key.to_owned(),
-            name,
-            allowed: allowed.iter().map(ToString::to_string).collect(),
-        };
-        let template = AdapterTemplate::from_str(text).map_err(|UnknownPlaceholder(name)| unknown(name))?;
-        let misplaced = template.placeholders().find(|found| !allowed.contains(found));
-        misplaced.map_or(Ok(template), |misplaced| Err(unknown(misplaced.name().to_owned())))
+        Ok(parse_template(self.merged, key, text, allowed)?)
     }
 }

@@ -1,12 +1,13 @@
 //! Renders the prompt from the instructions and the state of the loop.
 
 use ralph_core::event::{Mode, TEXT_CAP_BYTES, clip};
+use ralph_policy::settings::TemplatePart;
 
 use super::{
     built_in,
     draft::{Draft, PromptInput, RenderedPrompt, progress},
     handover::{self, HandoverText},
-    template::{Brief, Instructions, PromptPart, PromptPlaceholder, PromptTemplate},
+    template::{Brief, Instructions, PromptPlaceholder, PromptTemplate},
 };
 use crate::PlanKind;
 
@@ -19,8 +20,8 @@ pub fn render(template: &PromptTemplate, input: &PromptInput<'_>) -> RenderedPro
     let mut draft = Draft::default();
     match &template.0 {
         Instructions::BuiltIn(brief) => built_in::write(&mut draft, input, brief),
-        Instructions::Custom(parts) => {
-            for part in parts {
+        Instructions::Custom(text) => {
+            for part in &text.parts {
                 write_part(&mut draft, part, input);
             }
             draft.end_line();
@@ -64,17 +65,17 @@ pub fn built_in_text(kind: PlanKind, mode: Option<Mode>, reads: Vec<String>) -> 
     built_in::as_template(kind, &Brief { mode, reads })
 }
 
-fn write_part(draft: &mut Draft, part: &PromptPart, input: &PromptInput<'_>) {
+fn write_part(draft: &mut Draft, part: &TemplatePart<PromptPlaceholder>, input: &PromptInput<'_>) {
     match part {
-        PromptPart::Text(text) => draft.push_user(text),
-        PromptPart::Value(PromptPlaceholder::Plan) => draft.push_own(input.plan),
-        PromptPart::Value(PromptPlaceholder::Task) => match input.task {
+        TemplatePart::Literal(text) => draft.push_user(text),
+        TemplatePart::Slot(PromptPlaceholder::Plan) => draft.push_own(input.plan),
+        TemplatePart::Slot(PromptPlaceholder::Task) => match input.task {
             Some(task) => draft.push_user(task),
             None => draft.push_own("(no task is open)"),
         },
-        PromptPart::Value(PromptPlaceholder::Iteration) => draft.push_own(&input.iteration.to_string()),
-        PromptPart::Value(PromptPlaceholder::Progress) => draft.push_own(&progress(input)),
-        PromptPart::Value(PromptPlaceholder::LastMessage) => match input.before.and_then(handover::handover_text) {
+        TemplatePart::Slot(PromptPlaceholder::Iteration) => draft.push_own(&input.iteration.to_string()),
+        TemplatePart::Slot(PromptPlaceholder::Progress) => draft.push_own(&progress(input)),
+        TemplatePart::Slot(PromptPlaceholder::LastMessage) => match input.before.and_then(handover::handover_text) {
             Some(before) => {
                 // A quote begins on its own line.
                 draft.end_line();

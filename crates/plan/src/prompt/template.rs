@@ -1,6 +1,7 @@
 //! The user's own prompt, with placeholders.
 
 use ralph_core::event::Mode;
+use ralph_policy::settings::{PlaceholderSet, TextTemplate, UnknownPlaceholder, closest};
 use ralph_text::Position;
 use thiserror::Error;
 
@@ -12,7 +13,7 @@ pub struct PromptTemplate(pub(super) Instructions);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Instructions {
     BuiltIn(Brief),
-    Custom(Vec<PromptPart>),
+    Custom(TextTemplate<PromptPlaceholder>),
 }
 
 /// The variable parts of the built-in instructions.
@@ -21,12 +22,6 @@ pub(super) struct Brief {
     pub(super) mode: Option<Mode>,
     /// Files and directories of the project that the agent reads first.
     pub(super) reads: Vec<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum PromptPart {
-    Text(String),
-    Value(PromptPlaceholder),
 }
 
 /// A placeholder of a template.
@@ -48,7 +43,9 @@ impl PromptPlaceholder {
         PromptPlaceholder::Progress,
         PromptPlaceholder::LastMessage,
     ];
+}
 
+impl PlaceholderSet for PromptPlaceholder {
     fn name(self) -> &'static str {
         match self {
             PromptPlaceholder::Plan => "plan",
@@ -57,6 +54,11 @@ impl PromptPlaceholder {
             PromptPlaceholder::Progress => "progress",
             PromptPlaceholder::LastMessage => "last_message",
         }
+    }
+
+    /// Upper-case letters, digits and hyphens as well: a prompt has no `{HOME}` that means itself.
+    fn is_name(word: &str) -> bool {
+        word.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
     }
 }
 
@@ -76,7 +78,7 @@ impl PromptError {
             PromptError::Empty => vec!["leave it out to use the built-in prompt".to_owned()],
             PromptError::UnknownPlaceholder { name, .. } => {
                 let mut hints = Vec::new();
-                if let Some(near) = nearest(name) {
+                if let Some(near) = closest(name, PromptPlaceholder::ALL.map(PromptPlaceholder::name)) {
                     hints.push(format!("did you mean `{{{near}}}`?"));
                 }
                 let known = PromptPlaceholder::ALL.map(|placeholder| format!("`{{{}}}`", placeholder.name()));
@@ -95,7 +97,7 @@ impl PromptTemplate {
     pub(super) fn has_last_message(&self) -> bool {
         match &self.0 {
             Instructions::BuiltIn(_) => false,
-            Instructions::Custom(parts) => parts.contains(&PromptPart::Value(PromptPlaceholder::LastMessage)),
+            Instructions::Custom(text) => text.placeholders().any(|found| found == PromptPlaceholder::LastMessage),
         }
     }
 
@@ -126,95 +128,29 @@ impl PromptTemplate {
         if text.trim().is_empty() {
             return Err(PromptError::Empty);
         }
-        let mut parts = Vec::new();
-        let mut literal = String::new();
-        let mut rest = text;
-        while let Some(brace) = rest.find('{') {
-            let (before, braced) = rest.split_at(brace);
-            literal.push_str(before);
-            let (name, after) = match Braced::read(braced) {
-                Braced::Name { name, after } => (name, after),
-                Braced::Literal { text, after } => {
-                    literal.push_str(&text);
-                    rest = after;
-                    continue;
-                }
-            };
-            let known = PromptPlaceholder::ALL
-                .into_iter()
-                .find(|placeholder| placeholder.name() == name);
-            let placeholder = known.ok_or_else(|| PromptError::UnknownPlaceholder {
-                position: Position::at_offset(text, text.len() - braced.len()),
-                name: name.to_owned(),
-            })?;
-            if !literal.is_empty() {
-                parts.push(PromptPart::Text(std::mem::take(&mut literal)));
-            }
-            parts.push(PromptPart::Value(placeholder));
-            rest = after;
-        }
-        literal.push_str(rest);
-        if !literal.is_empty() {
-            parts.push(PromptPart::Text(literal));
-        }
-        Ok(PromptTemplate(Instructions::Custom(parts)))
+        let parsed = TextTemplate::parse(text, &PromptPlaceholder::ALL);
+        let template = parsed.map_err(|UnknownPlaceholder { name, offset }| PromptError::UnknownPlaceholder {
+            position: Position::at_offset(text, offset),
+            name,
+        })?;
+        Ok(PromptTemplate(Instructions::Custom(template)))
     }
-}
-
-/// A text that begins with a brace, split after the placeholder or literal.
-enum Braced<'a> {
-    Name { name: &'a str, after: &'a str },
-    Literal { text: String, after: &'a str },
-}
-
-impl<'a> Braced<'a> {
-    fn read(text: &'a str) -> Self {
-        if let Some((name, after)) = enclosed(text, "{{", "}}") {
-            let text = format!("{{{name}}}");
-            return Braced::Literal { text, after };
-        }
-        match enclosed(text, "{", "}") {
-            Some((name, after)) => Braced::Name { name, after },
-            None => Braced::Literal {
-                text: "{".to_owned(),
-                after: &text[1..],
-            },
-        }
-    }
-}
-
-/// Splits `{name}rest` into name and rest if the braces enclose nothing but a name.
-fn enclosed<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, &'a str)> {
-    let inside = text.strip_prefix(open)?;
-    let end = inside.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-'))?;
-    let (name, rest) = inside.split_at(end);
-    let begins_as_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    begins_as_name.then_some((name, rest.strip_prefix(close)?))
-}
-
-fn nearest(name: &str) -> Option<&'static str> {
-    let name = name.to_ascii_lowercase();
-    PromptPlaceholder::ALL
-        .map(|placeholder| (strsim::jaro_winkler(&name, placeholder.name()), placeholder.name()))
-        .into_iter()
-        .filter(|(similarity, _)| *similarity >= 0.8)
-        .max_by(|(a, _), (b, _)| a.total_cmp(b))
-        .map(|(_, known)| known)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ralph_policy::settings::TemplatePart;
 
-    fn parts(text: &str) -> Vec<PromptPart> {
+    fn parts(text: &str) -> Vec<TemplatePart<PromptPlaceholder>> {
         match PromptTemplate::parse(text).unwrap().0 {
-            Instructions::Custom(parts) => parts,
+            Instructions::Custom(text) => text.parts,
             Instructions::BuiltIn(_) => panic!("a text is not the built-in prompt"),
         }
     }
 
-    fn text(text: &str) -> PromptPart {
-        PromptPart::Text(text.to_owned())
+    fn text(text: &str) -> TemplatePart<PromptPlaceholder> {
+        TemplatePart::Literal(text.to_owned())
     }
 
     #[test]
@@ -223,9 +159,9 @@ mod tests {
             parts("Do {task} of {plan}."),
             [
                 text("Do "),
-                PromptPart::Value(PromptPlaceholder::Task),
+                TemplatePart::Slot(PromptPlaceholder::Task),
                 text(" of "),
-                PromptPart::Value(PromptPlaceholder::Plan),
+                TemplatePart::Slot(PromptPlaceholder::Plan),
                 text(".")
             ]
         );

@@ -6,27 +6,98 @@
 
 use std::{
     collections::BTreeMap,
+    error::Error as StdError,
     fmt::Write as _,
+    marker::PhantomData,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use ralph_system::files::{Directory, ReadError};
-use ralph_text::Position;
+use ralph_text::{Position, with_causes};
 use thiserror::Error;
 
 use super::{
     layer::{Layer, Leaf, SettingKeys, Terms},
     merged::Merged,
     mistake::{Mistake, Mistakes},
+    nearest::closest,
     node::{Node, NodeShape},
     origin::{OriginFinder, SettingOrigin},
     record::SettingsRecord,
+    template::{PlaceholderSet, TextTemplate},
     toml::from_toml,
 };
 
 /// The position of the beginning of a file.
 const START: Position = Position { line: 1, column: 1 };
+
+/// A kind of items that files describe.
+pub trait ManifestKind {
+    type Manifest;
+    /// The settings of a file.
+    type Written: SettingsRecord;
+    type Error: StdError + From<LayerError> + 'static;
+
+    const TERMS: &'static Terms;
+    /// The name of such an item, which begins with a vowel.
+    const NAME: &'static str;
+    /// The built-in items: file name without `.toml`, and text.
+    const BUILT_IN: &'static [(&'static str, &'static str)];
+    /// Ids of items that have no file.
+    const WITHOUT_FILE: &'static [&'static str] = &[];
+
+    /// Makes the manifest of the item `id` from its merged layers.
+    ///
+    /// # Errors
+    /// The first error, with the place where it was written.
+    fn from_merged(id: &str, merged: &Merged) -> Result<Self::Manifest, Self::Error>;
+
+    /// Further errors, one sentence each.
+    fn hints(error: &Self::Error) -> Vec<String>;
+
+    /// Whether the value of a key is not shown.
+    fn is_secret(_key: &str) -> bool {
+        false
+    }
+}
+
+/// Why an item of a catalogue cannot be used.
+#[derive(Debug, Error)]
+pub enum CatalogError<E: StdError + 'static> {
+    #[error("there is no {what} `{id}`")]
+    Unknown {
+        what: &'static str,
+        id: String,
+        suggestion: Option<String>,
+        known: Vec<String>,
+    },
+    #[error("{what} `{id}` cannot be used")]
+    Broken {
+        what: &'static str,
+        id: String,
+        #[source]
+        source: Box<E>,
+        hints: Vec<String>,
+    },
+}
+
+impl<E: StdError> CatalogError<E> {
+    /// Hints for the user, one sentence each.
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            CatalogError::Unknown { suggestion, known, .. } => {
+                let did_you_mean = suggestion.iter().map(|name| format!("did you mean `{name}`?"));
+                let known = format!("there are: {}", known.join(", "));
+                did_you_mean.chain([known]).collect()
+            }
+            CatalogError::Broken { what, id, hints, .. } => {
+                let show = format!("`ralph {what}s show {id}` prints each value and its origin");
+                hints.iter().cloned().chain([show]).collect()
+            }
+        }
+    }
+}
 
 /// The mistakes that a layer can have by itself.
 #[derive(Debug, Clone, Error)]
@@ -45,15 +116,32 @@ pub enum LayerError {
         id: String,
         expected: String,
     },
-    #[error("{at}: `{id}` cannot name {what}: lower-case letters, digits, `-`, `_` and `.` only")]
+    #[error("{at}: `{id}` cannot name an {what}: lower-case letters, digits, `-`, `_` and `.` only")]
     IdInvalid {
         at: SettingOrigin,
         id: String,
         what: &'static str,
     },
+    #[error("{at}: `{key}` is empty")]
+    Empty { at: SettingOrigin, key: String },
+    #[error("{at}: unknown placeholder `{{{name}}}` in `{key}`; known there: {known}")]
+    UnknownPlaceholder {
+        at: SettingOrigin,
+        key: String,
+        name: String,
+        known: String,
+    },
 }
 
 impl LayerError {
+    /// Creates the error for a text or list that must not be empty.
+    pub fn empty(merged: &Merged, key: &str) -> Self {
+        LayerError::Empty {
+            at: merged.origin(key),
+            key: key.to_owned(),
+        }
+    }
+
     /// Creates the error for mistakes in a layer. `mistakes` must not be empty.
     pub fn from_mistakes(mistakes: Vec<Mistake>) -> Self {
         let mistakes = Mistakes::new(mistakes).expect("something was refused");
@@ -64,7 +152,11 @@ impl LayerError {
     pub fn hints(&self) -> Vec<String> {
         match self {
             LayerError::Written(mistakes) => mistakes.others().map(|other| format!("also {other}")).collect(),
-            LayerError::Read { .. } | LayerError::IdMismatch { .. } | LayerError::IdInvalid { .. } => Vec::new(),
+            LayerError::Read { .. }
+            | LayerError::IdMismatch { .. }
+            | LayerError::IdInvalid { .. }
+            | LayerError::Empty { .. }
+            | LayerError::UnknownPlaceholder { .. } => Vec::new(),
         }
     }
 }
@@ -79,42 +171,100 @@ fn in_one_line(mistakes: &Mistakes) -> String {
     }
 }
 
+/// Parses the text of `key`, which can contain the placeholders `allowed`.
+///
+/// # Errors
+/// [`LayerError::UnknownPlaceholder`].
+pub fn parse_template<P: PlaceholderSet>(
+    merged: &Merged,
+    key: &str,
+    text: &str,
+    allowed: &[P],
+) -> Result<TextTemplate<P>, LayerError> {
+    TextTemplate::parse(text, allowed).map_err(|unknown| {
+        let known: Vec<String> = allowed.iter().map(|known| format!("{{{}}}", known.name())).collect();
+        LayerError::UnknownPlaceholder {
+            at: merged.origin(key),
+            key: key.to_owned(),
+            name: unknown.name,
+            known: known.join(", "),
+        }
+    })
+}
+
 /// An item with its merged layers.
 #[derive(Debug)]
-pub struct CatalogEntry {
-    pub merged: Merged,
+struct CatalogEntry {
+    merged: Merged,
     /// The origin of the strongest layer of the item.
-    pub origin: SettingOrigin,
+    origin: SettingOrigin,
     /// The first mistake in one of the layers.
-    pub broken: Option<LayerError>,
+    broken: Option<LayerError>,
 }
 
-/// All items of a catalogue by id.
+/// All items of a kind by id.
 #[derive(Debug)]
-pub struct LayeredCatalog {
+pub struct Catalog<K> {
     entries: BTreeMap<String, CatalogEntry>,
     notices: Vec<String>,
-    language: &'static Terms,
-    /// The name of an item, with its article.
-    what: &'static str,
+    kind: PhantomData<fn() -> K>,
 }
 
-impl LayeredCatalog {
-    pub fn new(language: &'static Terms, what: &'static str) -> Self {
-        Self {
+impl<K: ManifestKind> Catalog<K> {
+    /// Reads the built-in items and, over them, those of directories, the weakest first.
+    pub fn load<'d>(directories: impl IntoIterator<Item = &'d Directory>) -> Self {
+        let mut catalog = Self {
             entries: BTreeMap::new(),
             notices: Vec::new(),
-            language,
-            what,
+            kind: PhantomData,
+        };
+        for (id, text) in K::BUILT_IN {
+            let leaves = leaves_of_text::<K>(Path::new(id), text, OriginFinder::built_in(text));
+            catalog.add(id, &SettingOrigin::BuiltIn, leaves);
+        }
+        for directory in directories {
+            catalog.add_directory(directory);
+        }
+        catalog
+    }
+
+    fn add_directory(&mut self, directory: &Directory) {
+        self.notices.extend(directory.notice.clone());
+        for file in &directory.files {
+            let id = file.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let leaves = match &file.text {
+                Ok(text) => leaves_of_text::<K>(&file.path, text, OriginFinder::file(&file.path, text)),
+                Err(source) => Err(LayerError::Read {
+                    path: file.path.clone(),
+                    source: source.clone().into(),
+                }),
+            };
+            self.add(&id, &SettingOrigin::file(&file.path, START), leaves);
         }
     }
 
-    pub fn entries(&self) -> &BTreeMap<String, CatalogEntry> {
-        &self.entries
+    /// Adds what a setting declares about an item.
+    pub fn add_node(&mut self, id: &str, node: &Node) {
+        self.add(id, &node.origin, leaves::<K>(node));
     }
 
-    pub fn get(&self, id: &str) -> Option<&CatalogEntry> {
-        self.entries.get(id)
+    fn add(&mut self, id: &str, origin: &SettingOrigin, leaves: Result<Vec<Leaf>, LayerError>) {
+        let entry = self.entries.entry(id.to_owned()).or_insert_with(|| CatalogEntry {
+            merged: Merged::empty(),
+            origin: origin.clone(),
+            broken: None,
+        });
+        match leaves.and_then(|leaves| check_id(id, K::NAME, origin, leaves)) {
+            Ok(leaves) => {
+                if let Some(leaf) = leaves.first() {
+                    entry.origin = leaf.node.origin.clone();
+                }
+                leaves.into_iter().for_each(|leaf| entry.merged.set(leaf));
+            }
+            Err(error) => {
+                entry.broken.get_or_insert(error);
+            }
+        }
     }
 
     /// Every id, in alphabetical order.
@@ -127,72 +277,37 @@ impl LayeredCatalog {
         &self.notices
     }
 
-    /// Adds a built-in item.
-    pub fn add_built_in<R: SettingsRecord>(&mut self, id: &str, text: &str) {
-        let leaves = self.leaves_of_text::<R>(Path::new(id), text, OriginFinder::built_in(text));
-        self.add(id, &SettingOrigin::BuiltIn, leaves);
+    /// The complete manifest of an item.
+    ///
+    /// # Errors
+    /// [`CatalogError`], with the first error in the item.
+    pub fn manifest(&self, id: &str) -> Result<K::Manifest, CatalogError<K::Error>> {
+        read::<K>(id, self.entry(id)?).map_err(|source| CatalogError::Broken {
+            what: K::NAME,
+            id: id.to_owned(),
+            hints: K::hints(&source),
+            source: Box::new(source),
+        })
     }
 
-    /// Adds a layer that was read from a directory.
-    pub fn add_directory<R: SettingsRecord>(&mut self, directory: &Directory) {
-        self.notices.extend(directory.notice.clone());
-        for file in &directory.files {
-            let id = file.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let leaves = match &file.text {
-                Ok(text) => self.leaves_of_text::<R>(&file.path, text, OriginFinder::file(&file.path, text)),
-                Err(source) => Err(LayerError::Read {
-                    path: file.path.clone(),
-                    source: source.clone().into(),
-                }),
-            };
-            self.add(&id, &SettingOrigin::file(&file.path, START), leaves);
-        }
+    /// Every item with its id and the strongest source that sets a value of it, or why it cannot be used.
+    pub fn list(&self) -> impl Iterator<Item = (&str, &SettingOrigin, Result<K::Manifest, String>)> {
+        self.entries.iter().map(|(id, entry)| {
+            let item = read::<K>(id, entry).map_err(|error| with_causes(&error));
+            (id.as_str(), &entry.origin, item)
+        })
     }
 
-    /// Adds what a setting declares about an item.
-    pub fn add_node<R: SettingsRecord>(&mut self, id: &str, node: &Node) {
-        self.add(id, &node.origin, leaves::<R>(node, self.language));
-    }
-
-    fn leaves_of_text<R: SettingsRecord>(
-        &self,
-        path: &Path,
-        text: &str,
-        place: OriginFinder<'_>,
-    ) -> Result<Vec<Leaf>, LayerError> {
-        let root = from_toml(path, text, place).map_err(|mistake| LayerError::from_mistakes(vec![mistake]))?;
-        leaves::<R>(&root, self.language)
-    }
-
-    fn add(&mut self, id: &str, origin: &SettingOrigin, leaves: Result<Vec<Leaf>, LayerError>) {
-        let what = self.what;
-        let entry = self.entries.entry(id.to_owned()).or_insert_with(|| CatalogEntry {
-            merged: Merged::empty(),
-            origin: origin.clone(),
-            broken: None,
-        });
-        match leaves.and_then(|leaves| check_id(id, what, origin, leaves)) {
-            Ok(leaves) => {
-                if let Some(leaf) = leaves.first() {
-                    entry.origin = leaf.node.origin.clone();
-                }
-                leaves.into_iter().for_each(|leaf| entry.merged.set(leaf));
-            }
-            Err(error) => {
-                entry.broken.get_or_insert(error);
-            }
-        }
-    }
-}
-
-impl CatalogEntry {
-    /// Formats each value with its origin, as TOML. `is_secret` says, by key, which values are not shown.
-    pub fn show<R: SettingsRecord>(&self, is_secret: impl Fn(&str) -> bool) -> String {
-        let mut out = String::new();
-        let keys = SettingKeys::for_record::<R>();
-        let mut rows = self.merged.rows();
+    /// Formats each value of an item with its origin, as TOML. An error in it is a comment.
+    ///
+    /// # Errors
+    /// [`CatalogError::Unknown`].
+    pub fn show(&self, id: &str) -> Result<String, CatalogError<K::Error>> {
+        let entry = self.entry(id)?;
+        let keys = SettingKeys::for_record::<K::Written>();
+        let mut rows = entry.merged.rows();
         rows.sort_by_cached_key(|(key, _)| (keys.rank(key), key.clone()));
-        let shown = |key: &str, node: &Node| match is_secret(key) {
+        let shown = |key: &str, node: &Node| match K::is_secret(key) {
             true => format!("{key} = (not shown)"),
             false => format!("{key} = {}", in_toml(node)),
         };
@@ -201,17 +316,45 @@ impl CatalogEntry {
             .map(|(key, node)| (shown(&key, node), &node.origin))
             .collect();
         let width = rows.iter().map(|(row, _)| row.len()).max().unwrap_or_default().min(60);
+        let mut out = String::new();
         for (row, origin) in rows {
             // Writing to a String does not fail.
             _ = writeln!(out, "{row:width$}  # {origin}");
         }
-        out
+        if let Err(error) = read::<K>(id, entry) {
+            _ = writeln!(out, "# broken: {}", with_causes(&error));
+        }
+        Ok(out)
+    }
+
+    fn entry(&self, id: &str) -> Result<&CatalogEntry, CatalogError<K::Error>> {
+        self.entries.get(id).ok_or_else(|| {
+            let known = || K::WITHOUT_FILE.iter().copied().chain(self.ids());
+            CatalogError::Unknown {
+                what: K::NAME,
+                id: id.to_owned(),
+                suggestion: closest(id, known()).map(str::to_owned),
+                known: known().map(str::to_owned).collect(),
+            }
+        })
     }
 }
 
+fn read<K: ManifestKind>(id: &str, entry: &CatalogEntry) -> Result<K::Manifest, K::Error> {
+    match &entry.broken {
+        Some(broken) => Err(broken.clone().into()),
+        None => K::from_merged(id, &entry.merged),
+    }
+}
+
+fn leaves_of_text<K: ManifestKind>(path: &Path, text: &str, place: OriginFinder<'_>) -> Result<Vec<Leaf>, LayerError> {
+    let root = from_toml(path, text, place).map_err(|mistake| LayerError::from_mistakes(vec![mistake]))?;
+    leaves::<K>(&root)
+}
+
 /// The leaves of one layer.
-fn leaves<R: SettingsRecord>(root: &Node, language: &Terms) -> Result<Vec<Leaf>, LayerError> {
-    let layer = Layer::read::<R>(root, language).in_order();
+fn leaves<K: ManifestKind>(root: &Node) -> Result<Vec<Leaf>, LayerError> {
+    let layer = Layer::read::<K::Written>(root, K::TERMS).in_order();
     match layer.mistakes.is_empty() {
         true => Ok(layer.leaves),
         false => Err(LayerError::from_mistakes(layer.mistakes)),

@@ -39,7 +39,7 @@ pub use grammar::{Grammar, accept, accept_or, value_kind};
 pub use groups::{OpenGroup, SettingsSection};
 pub use json::from_json;
 pub use layer::{Layer, Leaf, SettingKeys, Terms};
-pub use layered::{CatalogEntry, LayerError, LayeredCatalog};
+pub use layered::{Catalog, CatalogError, LayerError, ManifestKind, parse_template};
 pub use merged::Merged;
 pub use mistake::{Mistake, Mistakes};
 pub use nearest::closest;
@@ -48,5 +48,5 @@ pub use numbers::{Amount, BigCount, Duration, Fraction, Percent, PositiveCount, 
 pub use optional::{Limit, Maybe, OptionalLimit};
 pub use origin::{OriginFinder, SettingOrigin};
 pub use record::{RecordReader, SettingsRecord, read_item};
-pub use template::{PlaceholderSet, TextTemplate, UnknownPlaceholder};
+pub use template::{PlaceholderSet, TemplatePart, TextTemplate, UnknownPlaceholder};
 pub use texts::{AnyText, FilePath, NameList, NamedChoice, OneOf, Prose, Sample, SingleLine, SomeOf, TextList};

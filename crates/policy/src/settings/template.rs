@@ -1,56 +1,71 @@
-//! Text with `{placeholders}`, as used by manifests for command lines.
+//! Text with `{placeholders}`, as used by manifests for command lines and by prompts.
 //!
-//! Only lower-case words in braces are placeholders. Other braces are literal, so that JSON, TOML and shell fragments
-//! need no quoting. `{{word}}` is the only way to write a literal `{word}`.
-
-use std::str::FromStr;
+//! Only names in braces are placeholders. Other braces are literal, so that code, JSON, TOML and shell fragments need no
+//! quoting. `{{name}}` is the only way to write a literal `{name}`.
 
 /// The placeholders that a text can contain.
 pub trait PlaceholderSet: Copy + 'static {
-    const ALL: &'static [Self];
-
     fn name(self) -> &'static str;
+
+    /// Whether a word in braces can be a name: lower-case letters and underscores.
+    fn is_name(word: &str) -> bool {
+        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+    }
 }
 
-/// A parsed text. [`FromStr`] fails with the name of the first unknown placeholder.
+/// A parsed text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextTemplate<P> {
-    parts: Vec<TemplatePart<P>>,
+    pub parts: Vec<TemplatePart<P>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum TemplatePart<P> {
+pub enum TemplatePart<P> {
     Literal(String),
     Slot(P),
 }
 
-/// An unknown placeholder.
+/// A name that is not an allowed placeholder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownPlaceholder(pub String);
+pub struct UnknownPlaceholder {
+    pub name: String,
+    /// The byte offset of its brace.
+    pub offset: usize,
+}
 
-impl<P: PlaceholderSet> FromStr for TextTemplate<P> {
-    type Err = UnknownPlaceholder;
+/// The name at the beginning of `text`, between `open` and `close`.
+fn name_in<'a, P: PlaceholderSet>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
+    let inner = text.strip_prefix(open)?;
+    let word = &inner[..inner.find(|sign: char| !(sign.is_ascii_alphanumeric() || sign == '_' || sign == '-'))?];
+    (P::is_name(word) && inner[word.len()..].starts_with(close)).then_some(word)
+}
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
+impl<P: PlaceholderSet> TextTemplate<P> {
+    /// Parses a text that can contain the placeholders `allowed`.
+    ///
+    /// # Errors
+    /// [`UnknownPlaceholder`] names the first one that is not allowed.
+    pub fn parse(text: &str, allowed: &[P]) -> Result<Self, UnknownPlaceholder> {
         let mut parts = Vec::new();
         let mut literal = String::new();
         let mut rest = text;
         while let Some(at) = rest.find('{') {
             literal.push_str(&rest[..at]);
             rest = &rest[at..];
-            if let Some(word) = word_in(rest, "{{", "}}") {
-                literal.push_str(&rest[1..word.len() + 3]);
-                rest = &rest[word.len() + 4..];
-            } else if let Some(word) = word_in(rest, "{", "}") {
-                let known = P::ALL.iter().find(|placeholder| placeholder.name() == word);
-                let Some(placeholder) = known else {
-                    return Err(UnknownPlaceholder(word.to_owned()));
-                };
+            if let Some(name) = name_in::<P>(rest, "{{", "}}") {
+                literal.push_str(&rest[1..name.len() + 3]);
+                rest = &rest[name.len() + 4..];
+            } else if let Some(name) = name_in::<P>(rest, "{", "}") {
+                let known = allowed.iter().find(|placeholder| placeholder.name() == name);
+                let placeholder = known.ok_or_else(|| UnknownPlaceholder {
+                    name: name.to_owned(),
+                    offset: text.len() - rest.len(),
+                })?;
                 if !literal.is_empty() {
                     parts.push(TemplatePart::Literal(std::mem::take(&mut literal)));
                 }
                 parts.push(TemplatePart::Slot(*placeholder));
-                rest = &rest[word.len() + 2..];
+                rest = &rest[name.len() + 2..];
             } else {
                 literal.push('{');
                 rest = &rest[1..];
@@ -62,16 +77,7 @@ impl<P: PlaceholderSet> FromStr for TextTemplate<P> {
         }
         Ok(Self { parts })
     }
-}
 
-/// The lower-case word at the beginning of `text`, between `open` and `close`.
-fn word_in<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
-    let inner = text.strip_prefix(open)?;
-    let end = inner.find(|character: char| !character.is_ascii_lowercase() && character != '_')?;
-    (end > 0 && inner[end..].starts_with(close)).then(|| &inner[..end])
-}
-
-impl<P: PlaceholderSet> TextTemplate<P> {
     /// The placeholders of the text, in order.
     pub fn placeholders(&self) -> impl Iterator<Item = P> + '_ {
         self.parts.iter().filter_map(|part| match part {
