@@ -42,7 +42,9 @@ fn main() {
     title("sandbox (what it adds to an iteration)");
     confined(&small);
     for files in LARGE {
-        title(&format!("iteration gap, {files} files of which 200 differ from the last commit"));
+        title(&format!(
+            "iteration gap, {files} files of which 200 differ from the last commit"
+        ));
         let large = large(files);
         // The last of the cases commits everything.
         for (name, script) in CASES {
