@@ -39,6 +39,7 @@ mod survey;
 mod take;
 #[cfg(test)]
 mod tests;
+mod user_index;
 mod work_trees;
 
 use std::{

@@ -227,6 +227,16 @@ pub(super) fn nul_separated(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split(|&byte| byte == 0).filter(|item| !item.is_empty())
 }
 
+/// Formats paths for git's standard input, with a NUL after each.
+pub(super) fn listed(paths: &[PathBuf]) -> Vec<u8> {
+    let mut list = Vec::new();
+    for path in paths {
+        list.extend_from_slice(path.as_os_str().as_bytes());
+        list.push(0);
+    }
+    list
+}
+
 /// A changed file in the output of `git diff --raw -z`, with its modes and blobs before and after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RawChange<'a> {

@@ -11,8 +11,7 @@ use ralph_core::event::{Checkpoint, RunId};
 use super::{
     GitError, Moment, Repository,
     checkpoint::{CheckpointName, reference},
-    process::{self, nul_separated},
-    take::listed,
+    process::{self, listed, nul_separated},
 };
 
 /// A checkpoint that exists in the repository.

@@ -4,7 +4,7 @@ use std::{collections::HashSet, thread::JoinHandle};
 
 use ralph_core::event::Checkpoint;
 
-use super::{GitError, index::UserIndex, layout::DirectoryIdentity};
+use super::{GitError, layout::DirectoryIdentity, user_index::UserIndex};
 
 /// The state after the latest checkpoint.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use std::{
 
 use rustix::fs::{Access, access};
 
-use super::{Repository, UNTRACKED_CAP_BYTES, index::UserIndex, status::WorkTreeStatus};
+use super::{Repository, UNTRACKED_CAP_BYTES, status::WorkTreeStatus, user_index::UserIndex};
 
 /// Files that are named for each reason; the rest is counted.
 const MOST_NAMED: usize = 10;

@@ -1,9 +1,10 @@
 //! Applies the differences that were found to ralph's index.
 
-use std::{collections::VecDeque, mem, os::unix::ffi::OsStrExt, path::PathBuf, time::Instant};
+use std::{collections::VecDeque, mem, time::Instant};
 
 use super::{
     GitError, Repository,
+    process::listed,
     survey::{IndexChanges, OmissionReason},
 };
 
@@ -67,14 +68,4 @@ impl Repository {
         }
         Ok(())
     }
-}
-
-/// Formats paths for git's standard input, with a NUL after each.
-pub(super) fn listed(paths: &[PathBuf]) -> Vec<u8> {
-    let mut list = Vec::new();
-    for path in paths {
-        list.extend_from_slice(path.as_os_str().as_bytes());
-        list.push(0);
-    }
-    list
 }
