@@ -22,7 +22,8 @@ use super::{
 };
 
 const PLAN: &str = "# Plan\n\n- [ ] Never done\n- [ ] Nor this\n";
-const GIT_CONFIG: &str = "[user]\n\tname = Bench\n\temail = bench@example.invalid\n[init]\n\tdefaultBranch = main\n";
+/// A collection that a commit starts in the background would be measured, too: ralph waits for its end.
+const GIT_CONFIG: &str = "[user]\n\tname = Bench\n\temail = bench@example.invalid\n[init]\n\tdefaultBranch = main\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n";
 /// Files of one directory, as in typical source trees.
 const FILES_PER_DIRECTORY: usize = 50;
 
