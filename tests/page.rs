@@ -66,9 +66,9 @@ fi
 /// shown then, and the focused element.
 const TWO_ASKS: &str = r#"
 import("./assets/asks.js").then(({ asksArea }) => {
-    const ask = (number) => ({ number, title: `command ${number}`, tool: "Bash", rules: [] });
+    const ask = (number) => ({ number, request: { title: `command ${number}`, tool: "Bash" }, offer: { rules: [] } });
     const run = {
-        connection: "live", status: { asks: [ask(1), ask(2)] }, view: { permissions: { pending: [] }, settings: {} },
+        connection: "live", view: { permissions: { pending: [ask(1), ask(2)] }, blocks: [], settings: {} },
         takesCommands: () => true, takesAnswers: () => true, act: () => document.createElement("button"),
     };
     const area = asksArea(run);
@@ -79,7 +79,7 @@ import("./assets/asks.js").then(({ asksArea }) => {
     const shown = () => cards.find((card) => card.isConnected && !card.hidden).id;
     const before = [shown(), area.element.querySelector("p").textContent];
     cards[0].focus();
-    run.status.asks.shift();
+    run.view.permissions.pending.shift();
     area.update();
     const after = [shown(), document.activeElement.id];
     area.element.remove();

@@ -3,13 +3,11 @@
 use std::fmt::Write as _;
 
 use ralph_core::{
-    event::{BreakerState, Question, RunId, SteeringKind},
-    run::{GoalState, GoalStatus, RunView, TESTS},
+    event::{BreakerState, Question, ReviewSettings, SteeringKind},
+    run::{Breaker, GoalState, GoalStatus, OpenAsk, Phase, RunView},
 };
 use ralph_state::{
-    control::{
-        self, BreakerStatus, ControlError, ControlReply, ControlRequest, PendingAsk, Quiet, Reviewer, RunStatus,
-    },
+    control::{self, ControlError, ControlReply, ControlRequest, RunStatus},
     store::paths::ProjectPaths,
 };
 use ralph_text::{
@@ -17,13 +15,13 @@ use ralph_text::{
     one_line, pretty_json,
 };
 use ralph_words::{
-    asked_in_words, background_progress_in_words, background_state_in_words, breaker_state_word, changes_in_words,
-    command_in_words, counted, goal_in_words, short_duration, spent_in_words, stop_in_words, task_at_limit_in_words,
-    tool_in_words, usage_in_words,
+    asked_in_words, background_progress_in_words, background_state_in_words, breaker_cause_in_words,
+    breaker_state_word, changes_in_words, command_in_words, counted, goal_in_words, short_duration, spent_in_words,
+    stop_in_words, task_at_limit_in_words, tool_in_words, usage_in_words,
 };
 
 use crate::{
-    driver::{now_ms, read_view, status_of},
+    driver::{now_ms, read_view, status_of, whole_status},
     error::{Failure, FailureKind},
     ui::{
         Presentation,
@@ -35,103 +33,80 @@ use crate::{
 
 use super::{args::Args, restore::no_runs, run::place};
 
-/// Prints the status as JSON, with the whole view of the records.
-fn print_whole(view: RunView, pid: u32, quiet: Option<Quiet>, listen: Option<String>) {
-    let mut status = status_of(&view, pid, quiet);
-    status.listen = listen;
-    status.view = Some(Box::new(view));
-    print_json(&pretty_json(&status));
-}
-
-fn print_last(view: RunView, json: bool) {
-    if json {
-        return print_whole(view, 0, None, None);
-    }
-    let style = Presentation::for_stdout(OutputFormat::Text).style;
-    let how = match view.stop_reason() {
-        Some(reason) => format!("not running; the last run: {}", stop_in_words(reason)),
-        None => "not running; `ralph continue` resumes the last run".to_owned(),
-    };
-    let mut status = status_of(&view, 0, None);
-    status.view = Some(Box::new(view));
-    print_coloured(&in_words(&status, &how, now_ms(), style));
-}
-
 pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
-    let place = place(args)?;
-    match control::ask(&place.paths.socket(), &ControlRequest::Status) {
-        // From the journal, so that the loop need not copy a long run.
-        Ok(ControlReply::Status { status }) if json => {
-            let view = read_view(&place.paths, &status.run)?;
-            print_whole(view, status.pid, status.quiet, status.listen);
-            Ok(0)
+    let paths = place(args)?.paths;
+    // The view is read from the journal, so that the loop need not copy a long run.
+    let (status, view) = match ask_status(&paths)? {
+        Some(status) => {
+            let view = read_view(&paths, &status.run)?;
+            (status, view)
         }
-        Ok(ControlReply::Status { mut status }) => {
-            let style = Presentation::for_stdout(OutputFormat::Text).style;
-            // The short form works without a readable journal.
-            status.view = read_view(&place.paths, &status.run).ok().map(Box::new);
-            print_coloured(&in_words(&status, &how_it_runs(&status), now_ms(), style));
-            Ok(0)
+        None => {
+            let view = read_view(&paths, &paths.latest_run().ok_or_else(no_runs)?)?;
+            (status_of(&view, 0, None), view)
+        }
+    };
+    if json {
+        let RunStatus { pid, quiet, listen, .. } = status;
+        let status = RunStatus {
+            listen,
+            ..whole_status(view, pid, quiet)
+        };
+        print_json(&pretty_json(&status));
+    } else {
+        let style = Presentation::for_stdout(OutputFormat::Text).style;
+        print_coloured(&in_words(&status, &view, now_ms(), style));
+    }
+    Ok(0)
+}
+
+/// Asks the running loop for its status; `None` if no loop runs.
+fn ask_status(paths: &ProjectPaths) -> Result<Option<RunStatus>, Failure> {
+    match control::ask(&paths.socket(), &ControlRequest::Status) {
+        Ok(ControlReply::Status { status }) => Ok(Some(*status)),
+        Ok(ControlReply::Refused { why } | ControlReply::Forbidden { why }) => {
+            Err(Failure::new(FailureKind::Failed, why))
         }
         Ok(ControlReply::Done { .. } | ControlReply::Started { .. } | ControlReply::Tool { .. }) => Err(Failure::new(
             FailureKind::Failed,
             "unexpected answer from the running ralph",
         )),
-        Ok(ControlReply::Refused { why } | ControlReply::Forbidden { why }) => {
-            Err(Failure::new(FailureKind::Failed, why))
-        }
-        Err(ControlError::NotRunning) => {
-            let Some(run) = place.paths.latest_run() else {
-                return Err(no_runs());
-            };
-            let view = read_view(&place.paths, &run)?;
-            print_last(view, json);
-            Ok(0)
-        }
+        Err(ControlError::NotRunning) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
-/// The state of a run whose ralph answers.
-pub(super) fn how_it_runs(status: &RunStatus) -> String {
-    match status.over {
-        false => format!("running (pid {}): {}", status.pid, status.phase),
-        true => format!("{}; screen still open (pid {})", status.phase, status.pid),
+/// The state of a run and of its process.
+fn state_in_words(status: &RunStatus, view: &RunView) -> String {
+    let RunStatus { pid, phase, over, .. } = status;
+    match (pid, view.stop_reason()) {
+        (0, Some(reason)) => format!("not running; the last run: {}", stop_in_words(reason)),
+        (0, None) => "not running; `ralph continue` resumes the last run".to_owned(),
+        (pid, _) if *over => format!("{phase}; screen still open (pid {pid})"),
+        (pid, _) => format!("running (pid {pid}): {phase}"),
     }
 }
 
 /// Lists the open requests of the agent, and those that were never answered.
 pub(super) fn asks(args: &Args, json: bool) -> Result<u8, Failure> {
     let paths = place(args)?.paths;
-    let (run, asks) = match control::ask(&paths.socket(), &ControlRequest::Status) {
-        Ok(ControlReply::Status { status }) => (status.run, status.asks),
-        Ok(
-            ControlReply::Done { .. }
-            | ControlReply::Started { .. }
-            | ControlReply::Refused { .. }
-            | ControlReply::Forbidden { .. }
-            | ControlReply::Tool { .. },
-        ) => {
-            let text = "unexpected answer from the running ralph";
-            return Err(Failure::new(FailureKind::Failed, text));
-        }
-        Err(ControlError::NotRunning) => match left_open(&paths)? {
-            Some(left) => left,
-            None => return Err(ControlError::NotRunning.into()),
-        },
-        Err(error) => return Err(error.into()),
-    };
+    let running = ask_status(&paths)?.map(|status| status.run);
+    let is_running = running.is_some();
+    let run = running.or_else(|| paths.latest_run()).ok_or(ControlError::NotRunning)?;
+    let view = read_view(&paths, &run)?;
+    let asks = view.open_asks();
+    if asks.is_empty() && !is_running {
+        return Err(ControlError::NotRunning.into());
+    }
     if json {
-        // From the journal, so that the loop need not copy a long request.
-        let view = read_view(&paths, &run)?;
-        print_json(&pretty_json(&control::asks_json(&view)));
+        print_json(&pretty_json(&asks));
     } else if asks.is_empty() {
         print("no open questions\n");
     } else {
         let now_ms = now_ms();
         let lines = asks.iter().map(|ask| {
-            let questions: String = ask.questions.iter().map(question_in_words).collect();
-            let (asked, offer) = (ask_in_words(ask, now_ms), offer_in_words(ask));
+            let questions: String = ask.questions().iter().map(question_in_words).collect();
+            let (asked, offer) = (ask_in_words(*ask, is_running, now_ms), offer_in_words(*ask));
             format!("{asked}\n{offer}{questions}")
         });
         print(&lines.collect::<String>());
@@ -139,44 +114,32 @@ pub(super) fn asks(args: &Args, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The requests that the last run left open, `None` if it left none. No agent waits for their answers any more.
-fn left_open(paths: &ProjectPaths) -> Result<Option<(RunId, Vec<PendingAsk>)>, Failure> {
-    let Some(run) = paths.latest_run() else {
-        return Ok(None);
+/// A request or question on one line. No agent waits for an answer if no loop `is_running`.
+fn ask_in_words(open: OpenAsk<'_>, is_running: bool, now_ms: u64) -> String {
+    let (asked, how) = match open {
+        OpenAsk::Waits(ask) if is_running => {
+            let left = match ask.until_ms {
+                Some(until_ms) => format!("{} left", short_duration(until_ms.saturating_sub(now_ms))),
+                None => "waits without end".to_owned(),
+            };
+            (asked_in_words(&ask.request.tool, &ask.request.title), left)
+        }
+        OpenAsk::Waits(ask) | OpenAsk::Missed(ask) if ask.is_about_tests() => {
+            let shown = match ask.cut {
+                true => {
+                    "they count unchanged until you accept them; `ralph confirm` shows the beginning of the \
+                     difference, `ralph diff --since 1` all of it"
+                }
+                false => "they count unchanged until you accept them; `ralph confirm` shows the difference",
+            };
+            (asked_in_words(&ask.request.tool, &ask.request.title), shown.to_owned())
+        }
+        OpenAsk::Waits(_) | OpenAsk::Missed(_) | OpenAsk::Blocks(_) => {
+            let how = "unanswered; your answer goes into the next prompt";
+            (open.text(), how.to_owned())
+        }
     };
-    let view = read_view(paths, &run)?;
-    let mut asks = status_of(&view, 0, None).asks;
-    for ask in &mut asks {
-        ask.missed = true;
-    }
-    Ok(Some((run, asks)).filter(|(_, asks)| !asks.is_empty()))
-}
-
-fn ask_in_words(ask: &PendingAsk, now_ms: u64) -> String {
-    if ask.missed {
-        let asked = match ask.tool.as_str() {
-            "" => one_line(&ask.title),
-            tool => one_line(&asked_in_words(tool, &ask.title)),
-        };
-        let how = match ask.tool.as_str() {
-            TESTS if ask.cut => {
-                "they count unchanged until you accept them; `ralph confirm` shows the beginning of the difference, \
-                 `ralph diff --since 1` all of it"
-            }
-            TESTS => "they count unchanged until you accept them; `ralph confirm` shows the difference",
-            _ => "unanswered; your answer goes into the next prompt",
-        };
-        return format!("{}: {asked} ({how})", ask.number);
-    }
-    let left = match ask.until_ms {
-        Some(until_ms) => format!("{} left", short_duration(until_ms.saturating_sub(now_ms))),
-        None => "waits without end".to_owned(),
-    };
-    one_line(&format!(
-        "{}: {} ({left})",
-        ask.number,
-        asked_in_words(&ask.tool, &ask.title)
-    ))
+    one_line(&format!("{}: {asked} ({how})", open.number()))
 }
 
 /// A question with its numbered choices, each on a line of its own.
@@ -204,16 +167,18 @@ fn question_in_words(question: &Question) -> String {
     text
 }
 
-/// The rules that `ralph answer N always` would add.
-fn offer_in_words(ask: &PendingAsk) -> String {
-    match &ask.rules[..] {
-        [] => String::new(),
-        rules => format!("   always: {}\n", one_line(&rules.join(", "))),
+/// The rules that `ralph answer N always` would add. The missing part of a truncated request could be what they allow.
+fn offer_in_words(open: OpenAsk<'_>) -> String {
+    match open.ask() {
+        Some(ask) if !ask.cut && !ask.offer.rules.is_empty() => {
+            format!("   always: {}\n", one_line(&ask.offer.rules.join(", ")))
+        }
+        Some(_) | None => String::new(),
     }
 }
 
 /// The status at `now_ms`, a line for each fact.
-pub(super) fn in_words(status: &RunStatus, how: &str, now_ms: u64, style: OutputStyle) -> String {
+pub(super) fn in_words(status: &RunStatus, view: &RunView, now_ms: u64, style: OutputStyle) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
         let label = style.paint("2", &format!("{name:<10}"));
@@ -225,25 +190,18 @@ pub(super) fn in_words(status: &RunStatus, how: &str, now_ms: u64, style: Output
         };
         writeln!(text, "{label}{value}").expect("a string takes every write");
     };
-    line("state", how);
-    let view = status.view.as_deref();
-    // Activities of a killed ralph (pid 0) have ended, even if the records lack their end.
-    let running = view.filter(|_| status.pid != 0);
-    if let Some(since_ms) = running.and_then(|view| view.phase.running_since_ms()) {
-        line(
-            "iteration",
-            &format!(
-                "{} for {}",
-                status.totals.iterations,
-                short_duration(now_ms.saturating_sub(since_ms))
-            ),
-        );
+    line("state", &state_in_words(status, view));
+    // Activities of a killed ralph have ended, even if the records lack their end.
+    let is_running = status.pid != 0;
+    if let Some(since_ms) = view.phase.running_since_ms().filter(|_| is_running) {
+        let since = short_duration(now_ms.saturating_sub(since_ms));
+        line("iteration", &format!("{} for {since}", view.iterations.number));
     }
-    if let Some(tool) = &status.tool {
+    if let Some(tool) = view.tool.as_ref().filter(|_| is_running) {
         let since = short_duration(now_ms.saturating_sub(tool.started_ms));
         line("tool", &format!("{} ({since})", tool_in_words(tool)));
     }
-    if let Some(until_ms) = status.until_ms {
+    if let Phase::Waiting { until_ms, .. } = view.phase {
         line("left", &short_duration(until_ms.saturating_sub(now_ms)));
     }
     if let Some(quiet) = status.quiet {
@@ -262,57 +220,50 @@ pub(super) fn in_words(status: &RunStatus, how: &str, now_ms: u64, style: Output
         line("listen", url);
     }
     line("run", &status.run.0);
-    line("adapter", &status.adapter);
-    if let Some(Reviewer {
-        adapter,
-        model,
-        reviews,
-    }) = &status.reviewer
-    {
-        let model = model.as_ref().map_or_else(String::new, |model| format!("/{model}"));
-        let now = if *reviews { ", reviews now" } else { "" };
-        line("reviewer", &format!("{adapter}{model}{now}"));
+    line("adapter", view.author());
+    if let Some(ReviewSettings { by, .. }) = &view.settings.review {
+        let model = by.model.as_ref().map_or_else(String::new, |model| format!("/{model}"));
+        let reviews = !view.role.is_work() && view.is_busy();
+        let now = if reviews { ", reviews now" } else { "" };
+        line("reviewer", &format!("{}{model}{now}", by.adapter));
     }
-    for (adapter, until_ms) in status.limited.iter().filter(|(_, until_ms)| **until_ms > now_ms) {
+    for (adapter, until_ms) in view.limited.iter().filter(|(_, until_ms)| **until_ms > now_ms) {
         let text = format!("{adapter} is limited for {}", short_duration(until_ms - now_ms));
         line("limit", &text);
     }
-    line("plan", &status.plan.display().to_string());
-    let totals = &status.totals;
+    line("plan", &view.settings.plan.display().to_string());
+    let totals = view.totals();
     let all = u64::from(totals.tasks_done) + u64::from(totals.tasks_open);
     line("tasks", &format!("{} of {all} done", totals.tasks_done));
-    if let Some(task) = &status.task {
-        line("current", task);
+    if let Some(task) = view.task() {
+        line("current", &task.text);
     }
+    let elapsed_ms = match is_running {
+        true => view.elapsed_ms(now_ms),
+        false => totals.elapsed_ms,
+    };
     let mut work = vec![
         counted(u64::from(totals.iterations), "iteration"),
-        short_duration(running.map_or(totals.elapsed_ms, |view| view.elapsed_ms(now_ms))),
+        short_duration(elapsed_ms),
     ];
     work.extend(totals.changes.as_ref().map(changes_in_words));
     work.extend(usage_in_words(&totals.usage));
     line("work", &work.join(" · "));
-    if let Some(view) = view {
-        if let Some(left_ms) = running.and_then(|view| estimate_ms(view, now_ms)) {
-            line("ready in", &format!("about {}", short_duration(left_ms)));
-        }
-        for goal in &view.goals {
-            line("goal", &goal_state_in_words(goal));
-        }
-        let spent = spent_in_words(view);
-        if !spent.is_empty() {
-            line("spent", &spent.join(" · "));
-        }
-        line("limits", &limits_in_words(&view.settings.limits));
-        for (task, limit) in view.tasks_at_limit() {
-            line("set aside", &format!("{task}: {}", task_at_limit_in_words(limit)));
-        }
+    if let Some(left_ms) = estimate_ms(view, now_ms).filter(|_| is_running) {
+        line("ready in", &format!("about {}", short_duration(left_ms)));
     }
-    // Background tasks end with their ralph, which is gone if the pid is 0.
-    for task in view
-        .iter()
-        .flat_map(|view| view.background.alive())
-        .filter(|_| status.pid != 0)
-    {
+    for goal in &view.goals {
+        line("goal", &goal_state_in_words(goal));
+    }
+    let spent = spent_in_words(view);
+    if !spent.is_empty() {
+        line("spent", &spent.join(" · "));
+    }
+    line("limits", &limits_in_words(&view.settings.limits));
+    for (task, limit) in view.tasks_at_limit() {
+        line("set aside", &format!("{task}: {}", task_at_limit_in_words(limit)));
+    }
+    for task in view.background.alive().filter(|_| is_running) {
         let (command, state) = (command_in_words(&task.command), background_state_in_words(task));
         let age = short_duration(task.age_ms(now_ms));
         let far = task
@@ -322,19 +273,19 @@ pub(super) fn in_words(status: &RunStatus, how: &str, now_ms: u64, style: Output
             .unwrap_or_default();
         line("bg task", &format!("{}: {command} ({state}, {age}){far}", task.number));
     }
-    if let Some(breaker) = breaker_in_words(&status.breaker) {
+    if let Some(breaker) = breaker_in_words(&view.breaker) {
         line("stuck", &breaker);
     }
-    for ask in &status.asks {
-        line("asks", &ask_in_words(ask, now_ms));
+    for ask in view.open_asks() {
+        line("asks", &ask_in_words(ask, is_running, now_ms));
     }
-    for steering in &status.steering {
-        let when = match steering.kind {
+    for message in view.messages.iter().filter(|message| message.is_due()) {
+        let when = match message.kind {
             SteeringKind::Next => "next prompt",
             SteeringKind::Now => "now",
             SteeringKind::Standing => "every prompt",
         };
-        line("message", &format!("{} ({when}): {}", steering.id.0, steering.text));
+        line("message", &format!("{} ({when}): {}", message.id.0, message.text));
     }
     text
 }
@@ -349,7 +300,7 @@ fn goal_state_in_words(goal: &GoalStatus) -> String {
 }
 
 /// The state of the stuck detector and its reason, or its counts. `None` if it has counted nothing.
-fn breaker_in_words(breaker: &BreakerStatus) -> Option<String> {
+fn breaker_in_words(breaker: &Breaker) -> Option<String> {
     let counted = [
         (breaker.no_progress, "without progress"),
         (breaker.same_error, "failed in the same way"),
@@ -363,7 +314,8 @@ fn breaker_in_words(breaker: &BreakerStatus) -> Option<String> {
         BreakerState::Closed if counted.is_empty() => None,
         BreakerState::Closed => Some(format!("no; {}", counted.join(", "))),
         BreakerState::HalfOpen | BreakerState::Open => {
-            Some(format!("{}: {}", breaker_state_word(breaker.state), breaker.why))
+            let why = breaker.why.as_ref().map(breaker_cause_in_words).unwrap_or_default();
+            Some(format!("{}: {why}", breaker_state_word(breaker.state)))
         }
     }
 }
@@ -373,11 +325,13 @@ mod tests {
     use super::*;
     use ralph_core::{
         event::{
-            AgentSignal, Event, Goal, PlanSnapshot, PlanTask, ReviewSettings, ReviewWhen, Role, Settings, SteeringId,
-            StopReason, Worker,
+            AgentSignal, BreakerCause, Event, Goal, PlanSnapshot, PlanTask, ReviewSettings, ReviewWhen, Role, RunId,
+            Settings, SteeringId, StopReason, Wait, WaitCause, Worker,
         },
         testing::{goal_checked, iteration_ended, iteration_started, permission_asked},
     };
+
+    use ralph_state::control::Quiet;
 
     use crate::review::RunEntry;
 
@@ -425,9 +379,7 @@ mod tests {
             view.apply_event(minute * MINUTE_MS, &event);
         }
         let said = |view: &RunView| {
-            let mut status = status_of(view, 7, None);
-            status.view = Some(Box::new(view.clone()));
-            let text = in_words(&status, "running (pid 7)", 8 * MINUTE_MS, OutputStyle::PLAIN);
+            let text = in_words(&status_of(view, 7, None), view, 8 * MINUTE_MS, OutputStyle::PLAIN);
             text.lines()
                 .find(|line| line.starts_with("ready in"))
                 .map(str::to_owned)
@@ -464,7 +416,7 @@ mod tests {
         view.apply_event(0, &started(settings));
         view.apply_event(0, &by(1, "claude", Role::Work));
         let lines = |view: &RunView| {
-            let text = in_words(&status_of(view, 7, None), "running", 0, OutputStyle::PLAIN);
+            let text = in_words(&status_of(view, 7, None), view, 0, OutputStyle::PLAIN);
             let named = |line: &&str| line.starts_with("adapter") || line.starts_with("reviewer");
             text.lines().filter(named).map(str::to_owned).collect::<Vec<_>>()
         };
@@ -527,29 +479,38 @@ mod tests {
         ] {
             view.apply_event(minute * MINUTE_MS, &event);
         }
+        view.limited.insert("claude".to_owned(), 20 * MINUTE_MS);
+        view.limited.insert("gemini".to_owned(), MINUTE_MS);
+        view.permissions.pending[0].until_ms = Some(10 * MINUTE_MS);
+        view.breaker.no_progress = 2;
+        view.breaker.same_error = 1;
         let mut status = status_of(&view, 7, None);
         status.run = RunId("one".to_owned());
         status.quiet = Some(Quiet {
             since_ms: 6 * MINUTE_MS,
             until_ms: 12 * MINUTE_MS,
         });
-        status.until_ms = Some(9 * MINUTE_MS);
-        status.limited.insert("claude".to_owned(), 20 * MINUTE_MS);
-        status.limited.insert("gemini".to_owned(), MINUTE_MS);
         status.listen = Some("http://127.0.0.1:4180".to_owned());
-        status.asks[0].until_ms = Some(10 * MINUTE_MS);
-        status.breaker.no_progress = 2;
-        status.breaker.same_error = 1;
-        status.view = Some(Box::new(view));
-        let text = in_words(&status, "running (pid 7)", 8 * MINUTE_MS, OutputStyle::PLAIN);
-        insta::assert_snapshot!(text);
-        status.breaker.state = BreakerState::Open;
-        status.breaker.why = "no progress in 3 iterations".to_owned();
-        let text = in_words(&status, "running", 8 * MINUTE_MS, OutputStyle::PLAIN);
-        assert!(text.contains(": no progress in 3 iterations\n"), "{text}");
-        // The process that served it is gone.
+        let at_eight = |status: &RunStatus, view: &RunView| in_words(status, view, 8 * MINUTE_MS, OutputStyle::PLAIN);
+        insta::assert_snapshot!(at_eight(&status, &view));
+        view.breaker.state = BreakerState::Open;
+        view.breaker.why = Some(BreakerCause::NoProgress { iterations: 3 });
+        let text = at_eight(&status, &view);
+        assert!(text.contains(": 3 consecutive iterations without changes\n"), "{text}");
+        // The process that served it is gone, and the agent waits no longer.
         status.pid = 0;
-        let text = in_words(&status, "not running", 8 * MINUTE_MS, OutputStyle::PLAIN);
-        assert!(!text.contains("\niteration "), "{text}");
+        let text = at_eight(&status, &view);
+        assert!(!text.contains("\niteration ") && !text.contains("left)"), "{text}");
+        view.apply_event(
+            8 * MINUTE_MS,
+            &Event::WaitStarted {
+                wait: Wait::Backoff,
+                until_ms: 9 * MINUTE_MS,
+                attempt: 1,
+                why: WaitCause::BegunBefore,
+            },
+        );
+        let text = at_eight(&status, &view);
+        assert!(text.contains("\nleft      1m00s\n"), "{text}");
     }
 }

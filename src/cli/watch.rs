@@ -27,16 +27,12 @@ use tokio::{
 use unicode_width::UnicodeWidthChar;
 
 use crate::{
-    driver::{now_ms, read_view, status_of},
+    driver::{now_ms, read_view, whole_status},
     error::{Failure, FailureKind},
     ui::{Presentation, headless::OutputFormat, report::OutputStyle},
 };
 
-use super::{
-    args::Args,
-    run::place,
-    status::{how_it_runs, in_words},
-};
+use super::{args::Args, run::place, status::in_words};
 
 /// Interval between checks for a run while none works.
 const LOOK: Duration = Duration::from_millis(300);
@@ -150,44 +146,37 @@ async fn follow(
         if take(&mut watched, &sent)
             && let Some(watched) = &watched
         {
-            *run = Some(watched.status.run.clone());
+            *run = Some(watched.run.clone());
             shown.show(watched);
             // The process stays for as long as a screen shows the end.
-            if let Some(reason) = watched.view.stop_reason() {
+            if let Some(reason) = watched.view.as_ref().and_then(|view| view.stop_reason()) {
                 return Ok(WatchEnd::Over(reason.exit_code()));
             }
         }
     }
 }
 
-/// The run as far as it is known.
-struct WatchedRun {
-    status: RunStatus,
-    view: RunView,
-}
-
-/// Applies an event. Returns whether there is something to show.
+/// Applies an event to the status and its view. Returns whether there is something to show.
 ///
 /// Parsed from bytes, as everywhere else: parsing from text would instantiate the same code a second time.
-fn take(watched: &mut Option<WatchedRun>, sent: &SentEvent) -> bool {
+fn take(watched: &mut Option<RunStatus>, sent: &SentEvent) -> bool {
     match (sent.event.as_str(), watched) {
         ("snapshot", watched) => {
-            let status = serde_json::from_slice::<RunStatus>(sent.data.as_bytes()).ok();
-            *watched = status.and_then(|mut status| {
-                let view = *status.view.take()?;
-                Some(WatchedRun { status, view })
-            });
+            *watched = serde_json::from_slice(sent.data.as_bytes()).ok();
             watched.is_some()
         }
         ("heartbeat", _) | (_, None) => false,
-        (_, Some(watched)) => {
-            let Ok(record) = serde_json::from_slice::<Record>(sent.data.as_bytes()) else {
+        (_, Some(status)) => {
+            let (Ok(record), Some(mut view)) = (
+                serde_json::from_slice::<Record>(sent.data.as_bytes()),
+                status.view.take(),
+            ) else {
                 return false;
             };
-            watched.view.apply(&record);
-            let listen = watched.status.listen.take();
-            watched.status = status_of(&watched.view, watched.status.pid, None);
-            watched.status.listen = listen;
+            view.apply(&record);
+            let listen = status.listen.take();
+            *status = whole_status(*view, status.pid, None);
+            status.listen = listen;
             true
         }
     }
@@ -218,21 +207,16 @@ impl StatusDisplay {
     fn end(&mut self, paths: &ProjectPaths, run: &RunId) -> Option<u8> {
         let view = read_view(paths, run).ok()?;
         let exit = view.stop_reason()?.exit_code();
-        let status = status_of(&view, std::process::id(), None);
-        self.show(&WatchedRun { status, view });
+        self.show(&whole_status(view, 0, None));
         Some(exit)
     }
 
-    fn show(&mut self, watched: &WatchedRun) {
+    fn show(&mut self, status: &RunStatus) {
+        let Some(view) = &status.view else { return };
         let text = match (self.json, self.is_terminal) {
-            (true, _) => serde_json::to_string(&watched.status).expect("a status has no failing serialisers"),
-            (false, true) => in_words(
-                &watched.status,
-                &how_it_runs(&watched.status),
-                now_ms(),
-                OutputStyle::PLAIN,
-            ),
-            (false, false) => line(&watched.status),
+            (true, _) => serde_json::to_string(status).expect("a status has no failing serialisers"),
+            (false, true) => in_words(status, view, now_ms(), OutputStyle::PLAIN),
+            (false, false) => line(status, view),
         };
         if text == self.last {
             return;
@@ -251,12 +235,14 @@ impl StatusDisplay {
 }
 
 /// The state of the run in one line.
-fn line(status: &RunStatus) -> String {
-    let totals = &status.totals;
+fn line(status: &RunStatus, view: &RunView) -> String {
+    let RunStatus {
+        phase, task, totals, ..
+    } = status;
     let all = u64::from(totals.tasks_done) + u64::from(totals.tasks_open);
-    let mut parts = vec![status.phase.clone(), format!("{} of {all} tasks", totals.tasks_done)];
-    parts.extend(status.task.clone().filter(|_| !status.over));
-    let asks = status.asks.iter().filter(|ask| !ask.missed).count();
+    let mut parts = vec![phase.clone(), format!("{} of {all} tasks", totals.tasks_done)];
+    parts.extend(task.clone());
+    let asks = view.permissions.pending.len();
     if asks > 0 {
         parts.push(format!("asks: `ralph asks` ({asks})"));
     }

@@ -55,7 +55,7 @@ pub(crate) use plan_file::read_plan;
 pub use preview::{Preview, next_prompt};
 pub use run::{Driver, DriverError};
 pub use sealed::{SealedPlace, note_hidden, read_earlier, sweep_copies};
-pub use status::status_of;
+pub use status::{status_of, whole_status};
 pub use test_gate::check_merged;
 pub use unfold::{Unfold, unfolded};
 pub(crate) use unfold::{prompt_text, task_text};

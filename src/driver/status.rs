@@ -8,16 +8,14 @@ use ralph_core::{
         RunId, SteeringKind, StopRequest, UserCommand,
     },
     machine::{Input, LoopState, late_answer, read_answer},
-    run::{Phase, RunView, TESTS},
+    run::{Phase, RunView},
 };
-use ralph_state::control::{
-    BreakerStatus, ClientRole, ControlReply, ControlRequest, PendingAsk, QueuedSteering, Quiet, Reviewer, RunStatus,
-};
+use ralph_state::control::{ClientRole, ControlReply, ControlRequest, Quiet, RunStatus};
 use ralph_text::one_line;
 use ralph_words::{
-    ToolRefusal, agent_command_in_words, background_refusal_in_words, breaker_cause_in_words, closed_in_words,
-    command_refusal_in_words, late_answer_in_words, mode_in_words, mode_word, new_limits_in_words, no_answer_in_words,
-    phase_in_words, scope_in_words, tests_confirmed_in_words, tool_refusal_in_words,
+    ToolRefusal, agent_command_in_words, background_refusal_in_words, closed_in_words, command_refusal_in_words,
+    late_answer_in_words, mode_in_words, mode_word, new_limits_in_words, no_answer_in_words, phase_in_words,
+    scope_in_words, tests_confirmed_in_words, tool_refusal_in_words,
 };
 
 use super::{
@@ -28,75 +26,29 @@ use super::{
 /// The reply to a client with a read-only token that asks for more.
 const READER: &str = "this token is read-only and cannot send commands";
 
-/// Summarises `view` without copying all of it. `quiet` describes the running session.
+/// Returns the status of the run of `view`, without the view. `quiet` describes the running session.
 pub fn status_of(view: &RunView, pid: u32, quiet: Option<Quiet>) -> RunStatus {
     RunStatus {
         run: view.run.clone().unwrap_or_else(|| RunId(String::new())),
         pid,
         adapter: view.author().to_owned(),
-        reviewer: view.settings.review.as_ref().map(|review| Reviewer {
-            adapter: review.by.adapter.clone(),
-            model: review.by.model.clone(),
-            reviews: !view.role.is_work() && view.is_busy(),
-        }),
-        limited: view.limited.clone(),
-        plan: view.settings.plan.clone(),
         over: view.is_over(),
         phase: phase_in_words(view),
-        until_ms: view.phase.waits_until_ms(),
-        quiet,
-        // A pid of 0 means that no loop runs: a tool in use when ralph was killed is not in use any more.
-        tool: view.tool.clone().filter(|_| pid != 0),
-        task: view.task().map(|task| task.text.clone()),
         // A run that is over is not paused.
         paused: view.is_paused() && !view.is_over(),
-        breaker: BreakerStatus {
-            state: view.breaker.state,
-            why: view
-                .breaker
-                .why
-                .as_ref()
-                .map(breaker_cause_in_words)
-                .unwrap_or_default(),
-            no_progress: view.breaker.no_progress,
-            same_error: view.breaker.same_error,
-            same_goal_failure: view.breaker.same_goal_failure,
-        },
+        task: view.task().map(|task| task.text.clone()),
         totals: view.totals(),
-        steering: view
-            .messages
-            .iter()
-            .filter(|steering| steering.is_due())
-            .map(|steering| QueuedSteering {
-                id: steering.id,
-                kind: steering.kind,
-                text: steering.text.clone(),
-            })
-            .collect(),
-        asks: view
-            .open_asks()
-            .into_iter()
-            .map(|open| PendingAsk {
-                number: open.number,
-                tool: match &open.waits {
-                    Some(ask) => ask.request.tool.clone(),
-                    None if open.about_tests => TESTS.to_owned(),
-                    None => String::new(),
-                },
-                title: match &open.waits {
-                    Some(ask) => ask.request.title.clone(),
-                    None => open.text,
-                },
-                questions: open.questions,
-                until_ms: open.waits.as_ref().and_then(|ask| ask.until_ms),
-                missed: open.waits.is_none(),
-                rules: open.rules,
-                cut: open.cut,
-            })
-            .collect(),
+        quiet,
         listen: None,
         view: None,
     }
+}
+
+/// As [`status_of`], with the view.
+pub fn whole_status(view: RunView, pid: u32, quiet: Option<Quiet>) -> RunStatus {
+    let mut status = status_of(&view, pid, quiet);
+    status.view = Some(Box::new(view));
+    status
 }
 
 impl Driver {

@@ -69,7 +69,7 @@ impl RunEntry {
         };
         let exit_code = view.stop_reason().map(|reason| reason.exit_code());
         let asks = match standing {
-            RunStanding::Running => view.open_asks().iter().filter(|ask| ask.waits.is_some()).count(),
+            RunStanding::Running => view.permissions.pending.len(),
             RunStanding::Over | RunStanding::Interrupted | RunStanding::Unreadable => 0,
         };
         let ended_blocked = matches!(view.stop_reason(), Some(StopReason::Blocked { .. }));

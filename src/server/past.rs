@@ -17,14 +17,14 @@ use axum::{
 use futures_util::{StreamExt, stream};
 use ralph_core::{event::Answer, run::RunView};
 use ralph_state::{
-    control::{ClientRole, RunStatus, asks_json},
+    control::{ClientRole, RunStatus},
     store::journal::JournalReader,
 };
 use ralph_text::with_causes;
 use ralph_words::{queued_message_in_words, tests_confirmed_in_words};
 use serde_json::Value;
 
-use crate::driver::{self, DeferredMessage, LeaveOutcome, OpenError, read_view, status_of};
+use crate::driver::{self, DeferredMessage, LeaveOutcome, OpenError, read_view, status_of, whole_status};
 
 use super::{
     answering::{AnswerQuery, answer_of},
@@ -33,7 +33,7 @@ use super::{
     files,
     json::Json,
     problem::{ApiProblem, HttpResult},
-    served::{CommandResult, plan_json, tagged},
+    served::{CommandResult, asks_json, plan_json, tagged},
     terminal,
 };
 
@@ -60,14 +60,8 @@ async fn view(stored: &StoredRun) -> HttpResult<RunView> {
     read.await.map(|(view, _)| view)
 }
 
-fn whole(view: RunView) -> RunStatus {
-    let mut status = status_of(&view, 0, None);
-    status.view = Some(Box::new(view));
-    status
-}
-
 async fn run(stored: StoredRun, headers: HeaderMap) -> HttpResult<Response> {
-    Ok(tagged(&headers, &whole(view(&stored).await?)))
+    Ok(tagged(&headers, &whole_status(view(&stored).await?, 0, None)))
 }
 
 async fn status(stored: StoredRun) -> HttpResult<Json<RunStatus>> {
@@ -142,7 +136,7 @@ async fn events(
     let Query(query) = query.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
     let view = view(&stored).await?;
     let (records, exit) = (view.records, view.stop_reason().map(|reason| reason.exit_code()));
-    let state = snapshot(&whole(view))?;
+    let state = snapshot(&whole_status(view, 0, None))?;
     let (first, snapshot) = match first_record(&query, &headers, records)? {
         Some(first) => (first, None),
         None => (records, Some(state.clone())),

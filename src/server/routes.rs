@@ -12,7 +12,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use ralph_core::event::{Answer, SteeringKind, UserCommand};
-use ralph_state::control::{ClientRole, RunStatus, ToolAnswer, ToolRequest, UserOnlyAction, asks_json};
+use ralph_state::control::{ClientRole, RunStatus, ToolAnswer, ToolRequest, UserOnlyAction};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -54,8 +54,8 @@ routes! { Arc<ServedRun>;
     post "/terminal/input" query stream::ScreenQuery, raw "application/octet-stream", => nothing, stream::input;
     /// Sets the size of the pane that shows the agent's terminal.
     post "/terminal/size" query stream::ScreenQuery, body stream::PaneSize, => nothing, stream::size;
-    /// The open requests and questions of the agent: what `ralph asks --json` prints.
-    get "/asks" => json(Vec<Value>), asks;
+    /// The open requests and questions of the agent, as in the view: what `ralph asks --json` prints.
+    get "/asks" => json(Vec<ralph_core::run::OpenAsk<'static>>), asks;
     /// Answers a request or question of the agent, by its number. 409 if it is answered already; the problem names the
     /// first answer. Also works for the last run of a project after its end: `ralph continue` delivers the answer.
     post "/asks/{id}" in u32, query AnswerQuery, body Answer, => json(CommandResult), answer;
@@ -133,7 +133,7 @@ async fn status(
 }
 
 async fn asks(State(served): State<Arc<ServedRun>>) -> Json<Value> {
-    Json(asks_json(&served.view()))
+    Json(served.asks())
 }
 
 async fn answer(

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use tokio::{net::UnixStream, time::timeout};
 
 use crate::{
-    driver::{Hub, LoopHandle, StreamMode, Subscription, TerminalOutput, UiEvent, status_of},
+    driver::{Hub, LoopHandle, StreamMode, Subscription, TerminalOutput, UiEvent, whole_status},
     review::RunEntry,
 };
 
@@ -151,7 +151,7 @@ impl ServedRun {
     }
 
     /// A copy of the state as recorded until now.
-    pub(super) fn view(&self) -> RunView {
+    fn view(&self) -> RunView {
         self.seen(RunView::clone)
     }
 
@@ -162,6 +162,11 @@ impl ServedRun {
 
     pub(super) fn plan(&self) -> Value {
         self.seen(plan_json)
+    }
+
+    /// The open requests and questions.
+    pub(super) fn asks(&self) -> Value {
+        self.seen(asks_json)
     }
 
     pub(super) fn background(&self) -> Vec<BackgroundTask> {
@@ -227,19 +232,15 @@ impl ServedRun {
     /// The state of the run, with the whole view of the records.
     pub(super) async fn whole_status(&self, role: ClientRole) -> HttpResult<RunStatus> {
         let RunStatus { pid, quiet, listen, .. } = *self.status(role).await?;
-        let view = self.view();
-        let mut status = status_of(&view, pid, quiet);
-        status.listen = listen;
-        status.view = Some(Box::new(view));
-        Ok(status)
+        Ok(RunStatus {
+            listen,
+            ..whole_status(self.view(), pid, quiet)
+        })
     }
 
     /// As [`Self::whole_status`], but for a run whose loop has ended.
     pub(super) fn last_status(&self) -> RunStatus {
-        let view = self.view();
-        let mut status = status_of(&view, std::process::id(), None);
-        status.view = Some(Box::new(view));
-        status
+        whole_status(self.view(), std::process::id(), None)
     }
 
     /// Sends a command of the user to the loop.
@@ -309,6 +310,11 @@ impl ServedRun {
 /// The plan as it was last read.
 pub(super) fn plan_json(view: &RunView) -> Value {
     json!({"path": view.settings.plan, "tasks": view.plan.tasks, "missing": view.missing})
+}
+
+/// The open requests and questions.
+pub(super) fn asks_json(view: &RunView) -> Value {
+    json!(view.open_asks())
 }
 
 /// The state with its entity tag, or 304 with the tag alone if the client has this state.

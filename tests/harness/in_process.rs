@@ -23,9 +23,12 @@ use ralph_agent::{
     Activity, AgentAdapter, AgentError, Capabilities, Display, NotLive, Session, SessionCommand, SessionRequest,
     dialect::{self, Dialect, DialectKind, Finish},
 };
-use ralph_core::event::{
-    AgentSignal, Backoff, Event, Exit, Record, RequestedBy, RunId, SessionId, Settings, SteeringKind, StopReason,
-    StopRequest, UserCommand,
+use ralph_core::{
+    event::{
+        AgentSignal, Backoff, Event, Exit, Record, RequestedBy, RunId, SessionId, Settings, SteeringKind, StopReason,
+        StopRequest, UserCommand,
+    },
+    run::RunView,
 };
 use ralph_plan::prompt::{AgentConfinement, PromptTemplate};
 use ralph_state::{
@@ -389,6 +392,11 @@ impl RunningLoop {
         let text = text.to_owned();
         let answer = self.command(UserCommand::Steer { kind, text }).await;
         answer.expect("a message that is taken")
+    }
+
+    /// The view of the records so far.
+    pub fn view(&self) -> RunView {
+        RunView::of(&self.records())
     }
 
     pub async fn status(&self) -> RunStatus {

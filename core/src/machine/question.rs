@@ -70,10 +70,10 @@ pub fn late_answer(
     let open = view
         .open_asks()
         .into_iter()
-        .find(|open| open.number == number)
+        .find(|open| open.number() == number)
         .ok_or(None)?;
-    let reading = match open.questions.is_empty() {
-        false => read(&open.questions, answer).map_err(Some)?,
+    let reading = match open.questions().is_empty() {
+        false => read(open.questions(), answer).map_err(Some)?,
         true => match answer {
             Answer::Allow { .. } => AnswerReading::Answered(vec![vec!["yes".to_owned()]]),
             Answer::Words { words } => AnswerReading::Answered(vec![vec![words.join(" ")]]),
@@ -94,7 +94,7 @@ pub fn late_answer(
         text: clip(&text, TEXT_CAP_BYTES),
         answers: Box::new(AnsweredAsk {
             ask: number,
-            question: open.text,
+            question: open.text(),
             at,
         }),
         added: added(view, number, answer),

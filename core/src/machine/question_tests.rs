@@ -143,7 +143,7 @@ fn what_nobody_answered_in_time_is_answered_in_the_next_prompt_once() {
     running.take(&asked("q"));
     be_overdue(&mut running);
     let open = running.state.view.open_asks();
-    assert_eq!((open[0].number, open[0].text.as_str()), (1, "Which colour?"));
+    assert_eq!((open[0].number(), open[0].text().as_str()), (1, "Which colour?"));
     running.answer(1, words("green"));
     assert!(
         running.events.is_empty(),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::Recent;
+use super::{Block, Recent};
 use crate::event::{
     AgentCall, AskId, CancelReason, Decider, Event, Offer, Outcome, PermissionMode, PermissionRequest, Question,
     RememberedRule, RuleScope, RunId, TestsChange, ToolKind,
@@ -92,22 +92,16 @@ pub struct AddedRule {
 }
 
 /// A question or request without an answer.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OpenAsk {
-    pub number: u32,
-    /// `None` for a question that blocks a task.
-    pub iteration: Option<u32>,
-    pub text: String,
-    /// The questions in words, with choices.
-    pub questions: Vec<Question>,
-    /// The rules that the answer `always` would add.
-    pub rules: Vec<String>,
-    /// The request, while the agent waits.
-    pub waits: Option<Ask>,
-    /// Whether it asks to accept changed tests.
-    pub about_tests: bool,
-    /// Whether the text of the request is truncated.
-    pub cut: bool,
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum OpenAsk<'v> {
+    /// The agent waits for the answer.
+    Waits(&'v Ask),
+    /// The agent no longer waits: the answer goes into its next prompt.
+    Missed(&'v Ask),
+    /// The answer is needed before the agent continues a task.
+    Blocks(&'v Block),
 }
 
 impl Ask {
@@ -180,28 +174,39 @@ pub fn is_about_tests(request: &PermissionRequest) -> bool {
     request.id.0.starts_with(OF_TESTS)
 }
 
-impl OpenAsk {
-    pub(super) fn from_ask(ask: &Ask, waits: bool) -> Self {
-        let text = match ask.request.questions.is_empty() {
-            true if ask.is_about_tests() => ask.request.title.clone(),
-            true => format!("{}: {}", ask.request.tool, ask.request.title),
-            false => {
-                let texts = ask.request.questions.iter().map(|question| question.text.as_str());
-                texts.collect::<Vec<_>>().join(" ")
-            }
-        };
-        Self {
-            number: ask.number,
-            iteration: Some(ask.iteration),
-            text,
-            questions: ask.request.questions.clone(),
-            rules: match ask.cut {
-                true => Vec::new(),
-                false => ask.offer.rules.clone(),
+impl<'v> OpenAsk<'v> {
+    pub fn number(self) -> u32 {
+        match self {
+            OpenAsk::Waits(ask) | OpenAsk::Missed(ask) => ask.number,
+            OpenAsk::Blocks(block) => block.number,
+        }
+    }
+
+    /// The request; `None` for a question that blocks a task.
+    pub fn ask(self) -> Option<&'v Ask> {
+        match self {
+            OpenAsk::Waits(ask) | OpenAsk::Missed(ask) => Some(ask),
+            OpenAsk::Blocks(_) => None,
+        }
+    }
+
+    /// The questions in words, with choices.
+    pub fn questions(self) -> &'v [Question] {
+        self.ask().map_or(&[], |ask| &ask.request.questions)
+    }
+
+    /// The request or the questions as a text.
+    pub fn text(self) -> String {
+        match self {
+            OpenAsk::Blocks(block) => block.question.clone(),
+            OpenAsk::Waits(ask) | OpenAsk::Missed(ask) => match &ask.request.questions[..] {
+                [] if ask.is_about_tests() => ask.request.title.clone(),
+                [] => format!("{}: {}", ask.request.tool, ask.request.title),
+                questions => {
+                    let texts = questions.iter().map(|question| question.text.as_str());
+                    texts.collect::<Vec<_>>().join(" ")
+                }
             },
-            waits: waits.then(|| ask.clone()),
-            about_tests: ask.is_about_tests(),
-            cut: ask.cut,
         }
     }
 }

@@ -555,25 +555,15 @@ impl RunView {
 
     /// The open questions by number: requests that wait, unanswered ones of the last iteration, and questions that
     /// block tasks.
-    pub fn open_asks(&self) -> Vec<OpenAsk> {
-        let blocks = self.blocks.iter().map(|block| OpenAsk {
-            number: block.number,
-            iteration: None,
-            text: block.question.clone(),
-            questions: Vec::new(),
-            rules: Vec::new(),
-            waits: None,
-            about_tests: false,
-            cut: false,
-        });
-        let missed = self
-            .permissions
-            .unanswered
-            .iter()
-            .map(|ask| OpenAsk::from_ask(ask, false));
-        let pending = self.permissions.pending.iter().map(|ask| OpenAsk::from_ask(ask, true));
-        let mut asks: Vec<OpenAsk> = pending.chain(missed).chain(blocks).collect();
-        asks.sort_by_key(|ask| ask.number);
+    pub fn open_asks(&self) -> Vec<OpenAsk<'_>> {
+        let Permissions {
+            pending, unanswered, ..
+        } = &self.permissions;
+        let waiting = pending.iter().map(OpenAsk::Waits);
+        let missed = unanswered.iter().map(OpenAsk::Missed);
+        let blocks = self.blocks.iter().map(OpenAsk::Blocks);
+        let mut asks: Vec<OpenAsk<'_>> = waiting.chain(missed).chain(blocks).collect();
+        asks.sort_by_key(|ask| ask.number());
         asks
     }
 

@@ -13,7 +13,7 @@ pub fn hint_for(hint: &Hint, view: &RunView) -> String {
     match (hint, &view.open_asks()[..]) {
         (Hint::Answer, [only]) => format!(
             "answer with `ralph answer {} \"ANSWER\"`, or on the screen (`a` opens the line for it): the run resumes with it",
-            only.number
+            only.number()
         ),
         (hint, _) => hint_in_words(hint),
     }

@@ -31,7 +31,7 @@ export function asksArea(run) {
     element,
     update() {
       const asks = open(run);
-      const numbers = new Set(asks.map((ask) => ask.key));
+      const numbers = new Set(asks.map(keyOf));
       let hadFocus = false;
       for (const [key, card] of cards) {
         if (!numbers.has(key)) {
@@ -41,11 +41,11 @@ export function asksArea(run) {
         }
       }
       for (const ask of asks) {
-        if (cards.has(ask.key)) continue;
+        if (cards.has(keyOf(ask))) continue;
         const card = askCard(run, ask);
-        cards.set(ask.key, card);
+        cards.set(keyOf(ask), card);
         element.append(card.element);
-        announce(`The agent asks: ${ask.title}`);
+        announce(`The agent asks: ${titleOf(ask)}`);
       }
       element.hidden = cards.size === 0;
       const next = showOne()?.element ?? document.querySelector(".tab[aria-selected=true]");
@@ -56,37 +56,39 @@ export function asksArea(run) {
   };
 }
 
-// With the whole request, where the view has it. An ask that is not waited for any more is another card.
-function open({ status, view, connection }) {
-  if (connection === "over" && !status.asks.some((ask) => ask.missed)) return [];
-  return status.asks.map((ask) => {
-    const known = [...view.permissions.pending, ...(view.permissions.unanswered ?? [])];
-    const whole = known.find((pending) => pending.number === ask.number);
-    return { ...ask, key: `${ask.number}${ask.missed ? " late" : ""}`, request: whole?.request, askedBy: whole?.offer?.askedBy ?? [] };
-  });
+// An ask that is not waited for any more is another card.
+function open({ view, connection }) {
+  const { pending, unanswered = [] } = view.permissions;
+  const blocks = view.blocks.map(({ number, question }) => ({ number, request: { title: question } }));
+  const late = [...unanswered, ...blocks].map((ask) => ({ ...ask, isLate: true }));
+  if (connection === "over" && late.length === 0) return [];
+  return [...pending, ...late].sort((one, other) => one.number - other.number);
 }
 
+const keyOf = ({ number, isLate }) => `${number}${isLate ? " late" : ""}`;
+
+// `ask` is one of the view's, and `isLate` if the agent no longer waits for the answer.
 export function askCard(run, ask) {
   const countdown = h("span", { class: "countdown" });
   const answer = (body) => run.command(body, `asks/${ask.number}`);
   const whereto = h("p", { class: "dim" });
   const drawWhereto = whenChanged((text) => fill(whereto, sentence(text)));
-  const controls = ask.questions?.length > 0 ? questionForm(run, ask, answer) : ask.missed && !ask.tool ? wordsForm(run, answer) : permissionForm(run, ask, answer);
-  const element = h("article", { class: `card ask ${ask.missed ? "late" : ""}`, id: `ask-${ask.number}`, tabIndex: -1 },
+  const controls = hasQuestions(ask) ? questionForm(run, ask, answer) : isPermission(ask) ? permissionForm(run, ask, answer) : wordsForm(run, answer);
+  const element = h("article", { class: `card ask ${ask.isLate ? "late" : ""}`, id: `ask-${ask.number}`, tabIndex: -1 },
     h("header", {}, h("strong", {}, heading(ask)), countdown),
-    ask.questions?.length > 0 ? null : request(ask),
-    ask.missed && whereto,
+    hasQuestions(ask) ? null : request(ask),
+    ask.isLate && whereto,
     controls);
   element.inert = true;
   setTimeout(() => { element.inert = false; }, FIRST_MOMENTS_MS);
   const { unanswered } = run.view.settings.waiting ?? {};
-  const after = (ask.questions?.length > 0 ? AFTER_QUESTION : AFTER)[unanswered];
+  const after = (hasQuestions(ask) ? AFTER_QUESTION : AFTER)[unanswered];
   return {
     element,
-    isLate: Boolean(ask.missed),
+    isLate: Boolean(ask.isLate),
     tick() {
       drawWhereto(wheretoInWords(run, ask));
-      if (!ask.untilMs) return;
+      if (ask.isLate || !ask.untilMs) return;
       const left = ask.untilMs - now();
       countdown.textContent = left > 0 ? `${ticking(left)} left${after ? `, ${after}` : ""}` : "time is up";
       countdown.classList.toggle("soon", left < 60_000);
@@ -95,12 +97,27 @@ export function askCard(run, ask) {
 }
 
 function isAboutTests(ask) {
-  return Boolean(ask.missed) && ask.tool === "tests";
+  return Boolean(ask.isLate) && ask.request.tool === "tests";
+}
+
+function hasQuestions(ask) {
+  return ask.request.questions?.length > 0;
+}
+
+// Whether a yes or a no answers it.
+function isPermission(ask) {
+  return !ask.isLate || isAboutTests(ask);
+}
+
+// Which tool it was about is in the heading, unless it is late.
+function titleOf(ask) {
+  const { tool, title } = ask.request;
+  return isPermission(ask) || hasQuestions(ask) || !tool ? title : `${tool}: ${title}`;
 }
 
 function heading(ask) {
   if (isAboutTests(ask)) return "The agent changed tests: accept the changes?";
-  return ask.questions?.length > 0 || !ask.tool ? "The agent has a question" : `The agent wants to use ${ask.tool}`;
+  return hasQuestions(ask) || !isPermission(ask) ? "The agent has a question" : `The agent wants to use ${ask.request.tool}`;
 }
 
 // What becomes of an answer that is late.
@@ -118,13 +135,14 @@ function answers(run) {
 
 // What it wants to do, all of it.
 function request(ask) {
-  const { request: asked, title, cut, askedBy } = ask;
-  const paths = asked?.paths?.filter((path) => path !== title && path !== asked.command) ?? [];
+  const { request: asked, cut } = ask;
+  const paths = asked.paths?.filter((path) => path !== asked.title && path !== asked.command) ?? [];
+  const askedBy = ask.offer?.askedBy ?? [];
   return h("div", { class: "request" },
-    asked?.reason && h("p", {}, asked.reason),
-    h("pre", {}, asked?.command ?? asked?.url ?? title),
+    asked.reason && h("p", {}, asked.reason),
+    h("pre", {}, asked.command ?? asked.url ?? titleOf(ask)),
     paths.length > 0 && h("p", { class: "dim" }, paths.join(" · ")),
-    asked?.diff && h("div", { class: "diff" }, diffLines(asked.diff)),
+    asked.diff && h("div", { class: "diff" }, diffLines(asked.diff)),
     cut && h("p", { class: "warn" }, isAboutTests(ask)
       ? ["Truncated: ", h("code", {}, "ralph diff --since 1"), " shows everything that the run has changed."]
       : "The request is too long to show in full."),
@@ -140,6 +158,8 @@ function permissionForm(run, ask, answer) {
       if (run.takesAnswers()) answer({ type: "deny", message: why.value.trim() || null });
     },
   }, why, h("button", { class: "danger", type: "submit", "data-acts": "answers" }, "Deny"));
+  // The missing part of a request could be what the rules would allow.
+  const rules = ask.cut ? [] : ask.offer?.rules ?? [];
   const always = (scope, label) => run.act(label, { class: "always" }, () => answer({ type: "allow", remember: { scope, rules: [] } }));
   return h("div", {},
     h("div", { class: "answers" },
@@ -148,15 +168,15 @@ function permissionForm(run, ask, answer) {
         denial.hidden = false;
         why.focus();
       } }, isAboutTests(ask) ? "No…" : "Deny…")),
-    ask.rules?.length > 0 && h("details", {},
+    rules.length > 0 && h("details", {},
       h("summary", {}, "Always allow…"),
-      h("p", {}, "Now allowed: ", ask.rules.map((rule, index) => [index > 0 && ", ", h("code", {}, rule)])),
+      h("p", {}, "Now allowed: ", rules.map((rule, index) => [index > 0 && ", ", h("code", {}, rule)])),
       h("div", { class: "answers" }, always("run", "In this run"), always("project", "In this project"))),
     denial);
 }
 
 function questionForm(run, ask, answer) {
-  const fields = ask.questions.map((question, index) => questionField(ask, question, index));
+  const fields = ask.request.questions.map((question, index) => questionField(ask, question, index));
   const problem = h("p", { class: "warn", role: "alert" });
   const submit = (event) => {
     event.preventDefault();

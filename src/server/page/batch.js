@@ -38,7 +38,7 @@ export function batchPage(id, askForToken) {
     }
     for (const [key, asked] of open) {
       if (cards.has(key)) continue;
-      const card = askCard(runOf(asked.plan), wanted(key, asked));
+      const card = askCard(runOf(asked.plan), asked.ask);
       card.element.prepend(h("p", { class: "of" }, h("strong", {}, asked.plan)));
       cards.set(key, card);
       asks.append(card.element);
@@ -163,13 +163,4 @@ function over(board) {
   if (board.hints.length === 0) return null;
   return h("section", { class: "card next" }, h("h2", {}, "What to do next"),
     h("ul", {}, board.hints.map((hint) => h("li", {}, sentence(hint)))));
-}
-
-// An ask as the cards of a run have it.
-function wanted(key, { ask }) {
-  const { number, request, offer, cut, untilMs } = ask;
-  return {
-    key, number, request, cut, untilMs, title: request.title, tool: request.tool, questions: request.questions,
-    rules: cut ? [] : offer.rules, askedBy: offer.askedBy ?? [], missed: false,
-  };
 }

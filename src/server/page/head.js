@@ -58,14 +58,14 @@ export function head(run) {
       chip.className = `chip ${kind}`;
       // The card of the end says it, and why.
       phase.hidden = status.over;
-      fill(phase, sentence(phaseInWords(run)), status.tool && [" · ", h("code", {}, toolInWords(status.tool))]);
+      fill(phase, sentence(phaseInWords(run)), status.pid > 0 && view.tool && [" · ", h("code", {}, toolInWords(view.tool))]);
       const { tasksDone, tasksOpen, usage: used } = status.totals;
       drawFigures({
         done: tasksDone,
         tasks: tasksDone + tasksOpen,
         iteration: view.iterations.number,
         used: usage(used),
-        agent: agents(status, view.model),
+        agent: agents(run),
       });
       const type = view.phase.type;
       drawControls({
@@ -73,12 +73,12 @@ export function head(run) {
         isPaused: status.paused,
         isBusy: type === "running",
         isWaiting: type === "waiting",
-        isOpen: status.breaker.state !== "closed",
+        isOpen: view.breaker.state !== "closed",
       });
       this.tick();
     },
     tick() {
-      const { status, view } = run;
+      const { view } = run;
       if (!view) return;
       const end = view.phase.end;
       const isLive = run.connection !== "over";
@@ -86,7 +86,7 @@ export function head(run) {
       elapsed.textContent = `${ticking(until - view.clock.startedMs)} total`;
       const since = view.phase.startedMs;
       if (end || !isLive) countdown.textContent = "";
-      else if (status.untilMs) countdown.textContent = `${ticking(status.untilMs - now())} left, until ${clock(status.untilMs)}`;
+      else if (view.phase.untilMs) countdown.textContent = `${ticking(view.phase.untilMs - now())} left, until ${clock(view.phase.untilMs)}`;
       else countdown.textContent = since ? ticking(now() - since) : "";
     },
   };
@@ -99,8 +99,9 @@ function toolInWords({ name, input }) {
 }
 
 // Who works, with the model that was named; while somebody reviews, the model is the reviewer's.
-function agents({ adapter, reviewer }, model) {
-  if (reviewer?.reviews) return `${adapter} · review by ${named(reviewer.adapter, reviewer.model)}`;
+function agents({ status: { adapter }, view: { role, phase, settings, model } }) {
+  const reviews = role && phase.startedMs !== undefined;
+  if (settings.review && reviews) return `${adapter} · review by ${named(settings.review.by.adapter, settings.review.by.model)}`;
   return named(adapter, model);
 }
 
@@ -109,9 +110,9 @@ function named(adapter, model) {
 }
 
 // The server's words name the command for a terminal; here the question is in sight.
-function phaseInWords({ status: { phase, asks, over }, view, connection }) {
+function phaseInWords({ status: { phase, over }, view, connection }) {
   if (connection === "over") return "`ralph continue` in its project resumes it";
-  return !over && asks.some((ask) => !ask.missed) ? `iteration ${view.iterations.number} waits for your answer` : phase;
+  return !over && view.permissions.pending.length > 0 ? `iteration ${view.iterations.number} waits for your answer` : phase;
 }
 
 // Asks for one of several ways, or none. Escape is none.

@@ -17,10 +17,10 @@ export function mood(status, isLive) {
 }
 
 function found(status, isLive) {
-  const { phase } = status.view;
+  const { phase, permissions } = status.view;
   if (phase.end) return ended(phase.end.reason);
   if (!isLive) return ["Not running", "stopped"];
-  if (status.asks.some((ask) => !ask.missed)) return ["Needs you", "needs"];
+  if (permissions.pending.length > 0) return ["Needs you", "needs"];
   return WORDS[phase.type] ?? WORDS.running;
 }
 

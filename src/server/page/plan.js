@@ -22,7 +22,7 @@ export function planPane(run) {
       const { status, view } = run;
       drawTasks(rows(view, status));
       drawGoals(view.goals);
-      drawMessages(status.steering);
+      drawMessages(view.messages.filter(isDue));
       this.tick();
     },
     tick() {
@@ -65,6 +65,11 @@ function goalRow({ name, state }) {
     h("span", { class: "box", role: "img", "aria-label": word }),
     h("span", { class: "text" }, name, h("small", {}, word, result?.durationMs > 0 && ` in ${duration(result.durationMs)}`),
       tail && h("details", {}, h("summary", {}, "Output"), h("pre", {}, tail))));
+}
+
+// Whether it belongs in the next prompt.
+function isDue({ kind, withdrawn, delivered }) {
+  return !withdrawn && (kind === "standing" || delivered.kept.length === 0);
 }
 
 const KINDS = { next: "in the next prompt", now: "now", standing: "in every prompt" };

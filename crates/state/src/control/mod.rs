@@ -9,14 +9,11 @@ pub mod frames;
 pub mod stream;
 mod tools;
 
-use std::{collections::BTreeMap, path::PathBuf};
-
 use ralph_core::{
-    event::{BackgroundCommand, BreakerState, Question, RunId, SteeringId, SteeringKind, Totals, UserCommand},
-    run::{OpenAsk, RunView, Tool},
+    event::{BackgroundCommand, RunId, Totals, UserCommand},
+    run::RunView,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
 pub use background::{BackgroundEntry, OUTPUT_END, OUTPUT_FROM, OUTPUT_OVER, StartBackground, StartedBackground};
@@ -119,60 +116,33 @@ pub enum ControlReply {
     },
 }
 
-/// The agent that reviews the work of another.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct Reviewer {
-    pub adapter: String,
-    pub model: Option<String>,
-    /// Whether it is reviewing now.
-    pub reviews: bool,
-}
-
-/// A running loop at a glance.
+/// A run: what its process knows, what its view answers, and the view itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "testing", schemars(rename = "Status"))]
 #[serde(rename_all = "camelCase")]
 pub struct RunStatus {
     pub run: RunId,
+    /// 0 if no process works on the run.
     pub pid: u32,
     /// The adapter that works on the plan: another than the first one while that is limited.
     pub adapter: String,
-    /// The agent that reviews its changes.
-    #[serde(default)]
-    pub reviewer: Option<Reviewer>,
-    /// The end of each limited adapter's limit, in milliseconds since the Unix epoch.
-    #[serde(default)]
-    pub limited: BTreeMap<String, u64>,
-    pub plan: PathBuf,
     /// Whether the run is over.
     #[serde(default)]
     pub over: bool,
     /// The current phase, in words.
     pub phase: String,
-    /// The end of the phase, if it ends by itself: the end of a wait.
-    pub until_ms: Option<u64>,
+    pub paused: bool,
+    /// The current or next task.
+    pub task: Option<String>,
+    pub totals: Totals,
     /// Set while the agent has neither written nor computed for half of the idle limit or longer.
     #[serde(default)]
     pub quiet: Option<Quiet>,
-    /// The tool that the agent is using, and since when; `null` between tools.
-    #[serde(default)]
-    pub tool: Option<Tool>,
-    pub task: Option<String>,
-    pub paused: bool,
-    #[serde(default)]
-    pub breaker: BreakerStatus,
-    pub totals: Totals,
-    pub steering: Vec<QueuedSteering>,
-    /// The agent's open requests for permission, and its questions.
-    #[serde(default)]
-    pub asks: Vec<PendingAsk>,
     /// The address at which the run is served over TCP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listen: Option<String>,
-    /// The whole view of the records; absent in the short form.
+    /// The view of the records; absent in the short form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<Box<RunView>>,
 }
@@ -187,55 +157,6 @@ pub struct Quiet {
     pub until_ms: u64,
 }
 
-/// The breaker's counts.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct BreakerStatus {
-    pub state: BreakerState,
-    /// Why it is not closed.
-    pub why: String,
-    /// Consecutive iterations without progress.
-    pub no_progress: u32,
-    /// Consecutive iterations that failed in the same way.
-    pub same_error: u32,
-    /// Consecutive claims that were refused because goals failed in the same way.
-    #[serde(default)]
-    pub same_goal_failure: u32,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-pub struct QueuedSteering {
-    pub id: SteeringId,
-    pub kind: SteeringKind,
-    pub text: String,
-}
-
-/// A question of the agent that waits for an answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct PendingAsk {
-    pub number: u32,
-    pub tool: String,
-    pub title: String,
-    /// The questions in the agent's words.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub questions: Vec<Question>,
-    /// When it is decided without an answer; `null` if it waits without end.
-    pub until_ms: Option<u64>,
-    /// Whether the agent no longer waits: an answer goes into its next prompt.
-    #[serde(default)]
-    pub missed: bool,
-    /// The rules that the answer `always` adds.
-    #[serde(default)]
-    pub rules: Vec<String>,
-    /// Whether the text of the request is truncated.
-    #[serde(default)]
-    pub cut: bool,
-}
-
 /// Sends `request` to the loop over the channel `asked`, and waits for the reply.
 pub async fn answer(request: ControlRequest, role: ClientRole, asked: &mpsc::Sender<PendingRequest>) -> ControlReply {
     let (reply, replied) = oneshot::channel();
@@ -246,37 +167,6 @@ pub async fn answer(request: ControlRequest, role: ClientRole, asked: &mpsc::Sen
         return over();
     }
     replied.await.unwrap_or_else(|_| over())
-}
-
-/// Returns the agent's open requests with all their fields, and its earlier ones that were not answered.
-pub fn asks_json(view: &RunView) -> Value {
-    view.open_asks().iter().map(ask_json).collect()
-}
-
-fn ask_json(open: &OpenAsk) -> Value {
-    let Some(ask) = &open.waits else {
-        return json!({
-            "number": open.number,
-            "iteration": open.iteration,
-            "title": open.text,
-            "untilMs": null,
-            "missed": true,
-            "questions": open.questions,
-            "rules": open.rules,
-        });
-    };
-    json!({
-        "number": ask.number,
-        "iteration": ask.iteration,
-        "tool": ask.request.tool,
-        "title": ask.request.title,
-        "askedMs": ask.asked_ms,
-        "untilMs": ask.until_ms,
-        "request": ask.request,
-        "cut": ask.cut,
-        "rules": ask.offer.rules,
-        "askedBy": ask.offer.asked_by,
-    })
 }
 
 #[cfg(test)]
