@@ -207,7 +207,7 @@ fn a_journal_and_all_that_is_told_of_it() {
             view.apply(&record);
         });
         told(read);
-        let report = RunReport::from_view(&view);
+        let report = RunReport::from_view(view);
         assert!(!report::markdown(&report, time).is_empty());
         _ = report::page(&report, time);
         told(journal::Journal::reopen(&path, drop));

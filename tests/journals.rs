@@ -82,7 +82,7 @@ fn recorded_runs_are_still_read() {
         assert!(runs.contains(how), "{name}: {runs}");
         let report: Value = serde_json::from_str(&printed(&sandbox, &["report", "--format", "json"])).expect("JSON");
         assert_eq!(report["end"]["reason"]["type"].as_str(), end, "{name}: {report:#}");
-        assert!(!report["iterations"].as_array().expect("a list").is_empty());
+        assert!(!report["view"]["iterations"]["rows"]["kept"].as_array().expect("a list").is_empty());
         assert!(printed(&sandbox, &["status"]).contains("PLAN.md"), "{name}");
         assert!(printed(&sandbox, &["report", "--format", "markdown"]).contains("Write the first file"));
     }
@@ -122,7 +122,8 @@ fn a_recorded_run_is_resumed_with_what_it_had_to_tell_the_agent() {
     }
     let report: Value = serde_json::from_str(&printed(&sandbox, &["report", "--format", "json"])).expect("JSON");
     assert_eq!(report["end"]["reason"]["type"], "done", "{report:#}");
-    assert_eq!(report["iterations"].as_array().map(Vec::len), Some(2), "{report:#}");
+    let iterations = &report["view"]["iterations"]["rows"]["kept"];
+    assert_eq!(iterations.as_array().map(Vec::len), Some(2), "{report:#}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ use crate::{
     driver::now_ms,
     error::{Failure, FailureKind},
     many::{self, BatchLock},
-    review::{date_time, report_of_records},
+    review::date_time,
     ui::{
         Presentation,
         headless::OutputFormat,
@@ -206,7 +206,7 @@ fn plan_report(
         usage: views.iter().fold(Usage::default(), |sum, view| sum.plus(view.usage)),
         goals: goals.collect(),
         commits,
-        runs: views.iter().map(report_of_records).collect(),
+        runs: views.iter().cloned().map(RunReport::from_view).collect(),
     }
 }
 
@@ -242,7 +242,7 @@ impl BatchReport {
             .plans
             .iter()
             .flat_map(|plan| &plan.runs)
-            .map(|run| run.started_ms)
+            .map(|run| run.view.clock.started_ms)
             .min();
         let began = started.map_or_else(String::new, |started_ms| {
             format!(", first run {}", date_time(started_ms))

@@ -30,15 +30,15 @@ pub(crate) fn report(paths: &ProjectPaths, run: &RunId, supervisor: &Supervisor)
     let is_running = lock::running(paths).as_ref() == Some(run);
     let view = read_view(paths, run)?;
     let mut report = match is_running && !view.is_over() {
-        true => RunReport::from_running(&view, now_ms()),
-        false => RunReport::from_view(&view),
+        true => RunReport::from_running(view, now_ms()),
+        false => RunReport::from_view(view),
     };
     add_commits(paths, &mut report, supervisor);
     Ok(report)
 }
 
 /// The report of a run from its records alone, without commit ids and subjects, which only git has.
-pub(crate) fn report_of_records(view: &RunView) -> RunReport {
+pub(crate) fn report_of_records(view: RunView) -> RunReport {
     RunReport::from_view(view)
 }
 
@@ -57,15 +57,14 @@ pub(crate) fn written(report: &RunReport, format: ReportFormat) -> String {
 
 /// Adds the commits of each iteration. Errors are ignored: the records already have the number of commits.
 fn add_commits(paths: &ProjectPaths, report: &mut RunReport, supervisor: &Supervisor) {
-    let made_commits = |iteration: &report::IterationReport| match (&iteration.before, &iteration.after) {
-        (Some(before), Some(after)) if before.head != after.head => Some((before.clone(), after.clone())),
-        _ => None,
-    };
-    let (mut listed, mut spans) = (Vec::new(), Vec::new());
-    for iteration in &mut report.iterations {
-        if let Some(span) = made_commits(iteration) {
-            spans.push(span);
-            listed.push(&mut iteration.commits);
+    let mut listed = Vec::new();
+    let mut spans = Vec::new();
+    for (at, iteration) in report.iterations().enumerate() {
+        if let (Some(before), Some(after)) = (&iteration.before, &iteration.after)
+            && before.head != after.head
+        {
+            listed.push(at);
+            spans.push((before.clone(), after.clone()));
         }
     }
     if spans.is_empty() {
@@ -75,11 +74,12 @@ fn add_commits(paths: &ProjectPaths, report: &mut RunReport, supervisor: &Superv
     let Ok((repository, _)) = Repository::discover(paths.project(), scratch.path(), supervisor) else {
         return;
     };
-    for (commits, found) in listed.into_iter().zip(repository.commits_of_each(&spans)) {
+    report.commits = vec![Vec::new(); report.iterations().len()];
+    for (at, found) in listed.into_iter().zip(repository.commits_of_each(&spans)) {
         let lines = found.into_iter().map(|commit| CommitLine {
             id: commit.id,
             subject: one_line(&commit.subject),
         });
-        commits.extend(lines);
+        report.commits[at] = lines.collect();
     }
 }

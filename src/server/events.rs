@@ -169,7 +169,7 @@ fn end(served: &ServedRun, query: EventsQuery) -> Vec<Event> {
     if query.last {
         let status = served.last_status();
         events.extend(snapshot(&status));
-        let report = status.view.as_deref().map(review::report_of_records);
+        let report = status.view.map(|view| review::report_of_records(*view));
         let report = report.and_then(|report| serde_json::to_string(&report).ok());
         events.extend(report.map(|text| Event::default().event("report").data(text)));
     }

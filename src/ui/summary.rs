@@ -14,7 +14,7 @@ pub(crate) fn print(files: &RunPaths, style: OutputStyle) {
     if journal::for_each(&files.journal(), |record| view.apply(&record)).is_err() {
         return;
     }
-    let report = RunReport::from_view(&view);
+    let report = RunReport::from_view(view);
     let mut out = console::stdout(style.form());
     let recordings = files.dir().join("iterations");
     // A write error is ignored: the terminal may be closed.

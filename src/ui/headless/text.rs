@@ -99,7 +99,7 @@ impl TextPrinter {
                 self.finish_output(out)?;
                 self.begun.interrupt(out)?;
                 writeln!(out)?;
-                return write_head(&RunReport::from_view(&self.view), self.style, out);
+                return write_head(&RunReport::from_view(self.view.clone()), self.style, out);
             }
             Event::PlanRead { .. } | Event::PlanChanged { .. } => {
                 let (done, open) = (self.view.plan.done(), self.view.plan.open() as u64);

@@ -4,22 +4,22 @@ use std::collections::BTreeMap;
 
 use ralph_core::{
     event::{Decider, GoalResult, Proof, ReviewResult, StopReason},
-    run::{RunView, TaskState},
+    run::TaskState,
 };
 use ralph_text::one_line;
 use ralph_words::{
     asked_in_words, counted, goal_failure_in_words, review_in_words, stop_in_words, task_at_limit_in_words,
 };
 
-use super::{RunReport, TaskReport};
+use super::RunReport;
 
 /// The request to the user if a run merely claims to be done.
 pub(super) const UNVERIFIED: &str = "review the result: nothing has verified it";
 
 /// The last result of each goal with the number of its iteration; 0 for the check before the first one.
 fn last_results(report: &RunReport) -> BTreeMap<&str, (u32, &GoalResult)> {
-    let at_start = report.at_start.goals.iter().map(|result| (0, result));
-    let later = report.iterations.iter().flat_map(|iteration| {
+    let at_start = report.view.iterations.at_start.goals.iter().map(|result| (0, result));
+    let later = report.iterations().flat_map(|iteration| {
         let results = iteration.look.goals.iter();
         results.map(move |result| (iteration.number, result))
     });
@@ -30,19 +30,18 @@ fn last_results(report: &RunReport) -> BTreeMap<&str, (u32, &GoalResult)> {
 }
 
 pub(super) fn unverified(report: &RunReport) -> Vec<String> {
-    if report.goals.is_empty() {
-        return vec![if report.iterations.is_empty() {
+    if report.view.goals.is_empty() {
+        return vec![if report.iterations().len() == 0 {
             "no goals are configured: nothing was checked".to_owned()
         } else {
             "everything: no goals are configured, so nothing was checked".to_owned()
         }];
     }
     let results = last_results(report);
-    let work = report.iterations.iter().rfind(|iteration| iteration.role.is_work());
-    let last = work.map_or(0, |iteration| iteration.number);
+    let last = report.view.iterations.latest_work().map_or(0, |iteration| iteration.number);
     let mut found = Vec::new();
-    for name in &report.goals {
-        match results.get(name.as_str()) {
+    for name in report.view.goals.iter().map(|goal| goal.name.as_str()) {
+        match results.get(name) {
             None => found.push(format!("goal {name}: not run")),
             Some((_, result)) if !result.passed => {
                 let why = result.why.as_ref().map_or_else(String::new, goal_failure_in_words);
@@ -59,18 +58,11 @@ pub(super) fn unverified(report: &RunReport) -> Vec<String> {
     found
 }
 
-pub(super) fn needs_person(report: &RunReport, view: &RunView) -> Vec<String> {
+pub(super) fn needs_person(report: &RunReport) -> Vec<String> {
+    let view = &report.view;
     let mut needs = Vec::new();
-    let in_state = |state| {
-        report
-            .tasks
-            .iter()
-            .filter(move |task: &&TaskReport| task.state == state)
-    };
-    let finished = matches!(
-        report.end.as_ref().map(|end| &end.reason),
-        Some(StopReason::Done { .. })
-    );
+    let in_state = |state| report.tasks.iter().filter(move |task| task.state == state);
+    let finished = matches!(view.stop_reason(), Some(StopReason::Done { .. }));
     for task in in_state(TaskState::Blocked) {
         let question = task.question.as_ref();
         needs.extend(
@@ -115,10 +107,8 @@ pub(super) fn needs_person(report: &RunReport, view: &RunView) -> Vec<String> {
             task.text
         ));
     }
-    let undelivered = report
-        .steering
-        .iter()
-        .filter(|message| !report.is_running && message.delivered.is_empty() && !message.withdrawn);
+    let undelivered = view.messages.iter();
+    let undelivered = undelivered.filter(|message| !report.is_running && message.is_queued());
     needs.extend(undelivered.map(|message| {
         let text = one_line(&message.text);
         format!("message {} was not delivered: {text}", message.id.0)
@@ -130,8 +120,8 @@ pub(super) fn needs_person(report: &RunReport, view: &RunView) -> Vec<String> {
 
 /// Reviews whose findings were not sent back to the agent, or that were the last iteration.
 fn disagreements(report: &RunReport) -> impl Iterator<Item = String> {
-    let last = report.iterations.len().saturating_sub(1);
-    report.iterations.iter().enumerate().filter_map(move |(at, iteration)| {
+    let last = report.iterations().len().saturating_sub(1);
+    report.iterations().enumerate().filter_map(move |(at, iteration)| {
         let result = iteration.review.as_ref()?;
         let ReviewResult::Findings { sent_back, .. } = result else {
             return None;
@@ -150,8 +140,7 @@ fn disagreements(report: &RunReport) -> impl Iterator<Item = String> {
 /// The request to the user that follows from the end of the run.
 fn end_needs(report: &RunReport) -> Option<String> {
     let open = counted(u64::from(report.totals.tasks_open), "task");
-    let Some(end) = &report.end else { return None };
-    match &end.reason {
+    match report.view.stop_reason()? {
         StopReason::Done { proof, .. } => match proof {
             Proof::Tests | Proof::ExitCodes => None,
             Proof::Nothing => Some(UNVERIFIED.to_owned()),

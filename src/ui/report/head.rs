@@ -2,14 +2,17 @@
 
 use std::io::{self, Write};
 
-use ralph_core::event::{EndKind, Outcome, ReviewResult};
+use ralph_core::{
+    event::{EndKind, Outcome, ReviewResult},
+    run::Iteration,
+};
 use ralph_text::one_line;
 use ralph_words::{
     changes_in_words, counted, outcome_word, problem_in_words, short_duration, stop_in_words, task_in_words,
     usage_in_words,
 };
 
-use super::{IterationReport, OutputStyle, RunReport};
+use super::{OutputStyle, RunReport};
 
 /// Maximum number of iterations in the table: the most recent ones.
 const ROWS: usize = 40;
@@ -25,7 +28,7 @@ const TASK_COLUMNS_MIN: usize = 16;
 pub(crate) fn write_head(report: &RunReport, style: OutputStyle, out: &mut dyn Write) -> io::Result<()> {
     table(report, style, out)?;
     writeln!(out, "ralph: {}", style.paint(end_colour(report), &end_in_words(report)))?;
-    if let Some(problem) = report.end.as_ref().and_then(|end| end.reason.problem()) {
+    if let Some(problem) = report.view.stop_reason().and_then(|reason| reason.problem()) {
         let said = if problem.text.is_empty() { "" } else { "it said: " };
         writeln!(out, "  {said}{}", one_line(&problem_in_words(problem)))?;
     }
@@ -41,8 +44,8 @@ pub(crate) fn write_head(report: &RunReport, style: OutputStyle, out: &mut dyn W
 
 /// Why the run is over, on one line. May contain words of an agent.
 pub(super) fn end_in_words(report: &RunReport) -> String {
-    match &report.end {
-        Some(end) => one_line(&stop_in_words(&end.reason)),
+    match report.view.stop_reason() {
+        Some(reason) => one_line(&stop_in_words(reason)),
         None if report.is_running => "still running".to_owned(),
         None => "interrupted; `ralph continue` resumes it".to_owned(),
     }
@@ -64,18 +67,16 @@ pub(super) fn totals_in_words(report: &RunReport) -> Vec<String> {
 
 /// `3 waits, 12m00s total`; `None` if the loop never waited.
 pub(super) fn waits_in_words(report: &RunReport) -> Option<String> {
-    let in_all = report.waits.iter().filter_map(|wait| wait.duration_ms).sum();
-    (!report.waits.is_empty()).then(|| {
-        format!(
-            "{}, {} total",
-            counted(report.waits.len() as u64, "wait"),
-            short_duration(in_all)
-        )
+    let waits = &report.view.incidents.waits;
+    let in_all = waits.iter().filter_map(|wait| wait.duration_ms).sum();
+    (!waits.is_empty()).then(|| {
+        let count = counted(waits.len() as u64, "wait");
+        format!("{count}, {} total", short_duration(in_all))
     })
 }
 
 fn end_colour(report: &RunReport) -> &'static str {
-    match report.end.as_ref().map(|end| end.reason.kind()) {
+    match report.view.stop_reason().map(|reason| reason.kind()) {
         Some(EndKind::Good) => "1;32",
         Some(EndKind::Bad) => "1;31",
         Some(EndKind::Unfinished) | None => "1;33",
@@ -83,8 +84,8 @@ fn end_colour(report: &RunReport) -> &'static str {
 }
 
 fn table(report: &RunReport, style: OutputStyle, out: &mut dyn Write) -> io::Result<()> {
-    let rows = &report.iterations;
-    if rows.is_empty() {
+    let rows = report.iterations();
+    if rows.len() == 0 {
         return Ok(());
     }
     let head = format!(
@@ -99,14 +100,14 @@ fn table(report: &RunReport, style: OutputStyle, out: &mut dyn Write) -> io::Res
     if left_out > 0 {
         writeln!(out, "  {:>3}  {}", "…", counted(left_out as u64, "earlier iteration"))?;
     }
-    for row in &rows[left_out..] {
+    for row in rows.skip(left_out) {
         let cell = |value: Option<u64>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
         writeln!(
             out,
             "  {:>3}  {:<9}  {:>6}  {:>7}  {:>5}  {:>6}  {:>6}  {}",
             row.number,
             outcome_cell(report, row),
-            short_duration(row.duration_ms),
+            short_duration(report.duration_ms(row)),
             cell(row.changes.map(|changes| u64::from(changes.commits))),
             cell(row.changes.map(|changes| u64::from(changes.files))),
             cell(row.changes.map(|changes| changes.added)),
@@ -118,7 +119,7 @@ fn table(report: &RunReport, style: OutputStyle, out: &mut dyn Write) -> io::Res
 }
 
 /// The outcome of an iteration in a word; for a review, its result.
-pub(super) fn outcome_cell(report: &RunReport, row: &IterationReport) -> &'static str {
+pub(super) fn outcome_cell(report: &RunReport, row: &Iteration) -> &'static str {
     match (&row.review, &row.outcome) {
         (Some(ReviewResult::Approved), _) => "approved",
         (Some(ReviewResult::Findings { .. }), _) => "findings",
@@ -134,7 +135,7 @@ pub(super) fn outcome_cell(report: &RunReport, row: &IterationReport) -> &'stati
 }
 
 /// The task of an iteration; empty if it had none.
-pub(super) fn row_task(row: &IterationReport) -> String {
+pub(super) fn row_task(row: &Iteration) -> String {
     match (row.role.is_work(), &row.task) {
         (true, None) => String::new(),
         (true, Some(task)) => task.clone(),

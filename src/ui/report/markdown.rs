@@ -20,15 +20,15 @@ pub(crate) fn markdown(report: &RunReport, time: impl Fn(u64) -> String) -> Stri
     for origin in origin_in_words(report, time).into_iter().chain(waits_in_words(report)) {
         line(format!("- {}", escaped(&origin)));
     }
-    if !report.iterations.is_empty() {
+    if report.iterations().len() > 0 {
         line("\n| # | task | outcome | time | changes | cost |\n|--:|---|---|--:|---|--:|".to_owned());
     }
-    for iteration in &report.iterations {
+    for iteration in report.iterations() {
         let cells = [
             iteration.number.to_string(),
             escaped(&row_task(iteration)),
             outcome_cell(report, iteration).to_owned(),
-            short_duration(iteration.duration_ms),
+            short_duration(report.duration_ms(iteration)),
             iteration
                 .changes
                 .as_ref()

@@ -2,13 +2,13 @@
 
 use ralph_core::{
     event::{Delivery, EndKind, Proof, StopReason},
-    run::{self, Assessment, TaskState},
+    run::{Assessment, Message, Task, TaskState},
 };
 use ralph_text::one_line;
 use ralph_words::{claim_in_words, goal_in_words, mutants_in_words, problem_in_words, short_duration, trial_in_words};
 
 use super::{
-    RunReport, TaskReport,
+    RunReport,
     check::UNVERIFIED,
     head::{end_in_words, totals_in_words, waits_in_words},
     sections::{DetailLevel, ReportSection, judged_in_words, origin_in_words, sections, tail},
@@ -97,7 +97,7 @@ pub(crate) fn page(report: &RunReport, time: impl Fn(u64) -> String) -> Vec<Page
     // Tasks are shown in their own table.
     taken("Tasks");
     lines.extend(next(report));
-    if report.end.is_some() {
+    if report.view.is_over() {
         lines.extend(unverified.into_iter().flat_map(section));
     }
     let needs = needs.map(|needs| without_verdict(needs, report, &verdict.text));
@@ -119,13 +119,13 @@ pub(crate) fn page(report: &RunReport, time: impl Fn(u64) -> String) -> Vec<Page
 }
 
 fn verdict(report: &RunReport) -> PageLine {
-    let Some(end) = &report.end else {
+    let Some(reason) = report.view.stop_reason() else {
         return PageLine::marked(LineMark::Unfinished, "The run is not over.", PageTone::Heading);
     };
-    let (mark, tone) = match end.reason.kind() {
+    let (mark, tone) = match reason.kind() {
         EndKind::Good
             if matches!(
-                end.reason,
+                reason,
                 StopReason::Done {
                     proof: Proof::Nothing,
                     ..
@@ -138,7 +138,7 @@ fn verdict(report: &RunReport) -> PageLine {
         EndKind::Bad => (LineMark::Bad, PageTone::Bad),
         EndKind::Unfinished => (LineMark::Unfinished, PageTone::Unfinished),
     };
-    match &end.reason {
+    match reason {
         // The question is shown on the lines below.
         StopReason::Blocked { .. } => PageLine::marked(LineMark::Blocked, "blocked: needs your answer", tone),
         _ => PageLine::marked(mark, end_in_words(report), tone),
@@ -147,10 +147,10 @@ fn verdict(report: &RunReport) -> PageLine {
 
 /// The agent's question or the problem, in full.
 fn why(report: &RunReport) -> Vec<PageLine> {
-    let Some(end) = &report.end else { return Vec::new() };
-    let said = match &end.reason {
-        StopReason::Blocked { question } => question.lines().map(str::to_owned).collect(),
-        reason => match reason.problem() {
+    let said = match report.view.stop_reason() {
+        None => Vec::new(),
+        Some(StopReason::Blocked { question }) => question.lines().map(str::to_owned).collect(),
+        Some(reason) => match reason.problem() {
             Some(problem) if problem.text.is_empty() => vec![problem_in_words(problem)],
             Some(problem) => vec![format!("it said: {}", problem_in_words(problem))],
             None => Vec::new(),
@@ -177,10 +177,10 @@ fn next(report: &RunReport) -> Vec<PageLine> {
 
 /// Removes items that repeat the verdict or the question below it.
 fn without_verdict(mut needs: ReportSection, report: &RunReport, verdict: &str) -> ReportSection {
-    let question = report.end.iter().find_map(|end| match &end.reason {
-        StopReason::Blocked { question } => Some(one_line(question)),
+    let question = match report.view.stop_reason() {
+        Some(StopReason::Blocked { question }) => Some(one_line(question)),
         _ => None,
-    });
+    };
     let is_said = |text: &str| {
         let is_question = question.as_deref().is_some_and(|question| text.ends_with(question));
         is_question || text == verdict || text == UNVERIFIED
@@ -193,7 +193,7 @@ fn tasks(report: &RunReport) -> Vec<PageLine> {
     if report.tasks.is_empty() {
         return Vec::new();
     }
-    let costs = report.tasks.iter().any(|task| task.cost_usd.is_some());
+    let costs = report.tasks.iter().any(|task| task.work.usage.cost_usd.is_some());
     let heading = |text: &str| text.to_owned();
     let mut head = vec![heading("iterations"), heading("time")];
     head.extend(costs.then(|| heading("cost")));
@@ -205,7 +205,7 @@ fn tasks(report: &RunReport) -> Vec<PageLine> {
     [PageLine::empty(), head].into_iter().chain(rows).collect()
 }
 
-fn task_lines(task: &TaskReport, costs: bool) -> Vec<PageLine> {
+fn task_lines(task: &Task, costs: bool) -> Vec<PageLine> {
     let (mark, tone) = match task.state {
         TaskState::Done => (LineMark::Done, PageTone::Plain),
         TaskState::Open => (LineMark::Open, PageTone::Plain),
@@ -218,19 +218,21 @@ fn task_lines(task: &TaskReport, costs: bool) -> Vec<PageLine> {
         ""
     };
     let or_none = |text: String| {
-        if task.iterations.is_empty() {
+        if task.work.iterations.is_empty() {
             "-".to_owned()
         } else {
             text
         }
     };
     let mut cells = vec![
-        or_none(task.iterations.len().to_string()),
-        or_none(short_duration(task.duration_ms)),
+        or_none(task.work.iterations.len().to_string()),
+        or_none(short_duration(task.work.duration_ms)),
     ];
     if costs {
         cells.push(
-            task.cost_usd
+            task.work
+                .usage
+                .cost_usd
                 .map_or_else(|| "-".to_owned(), |cost| format!("${cost:.2}")),
         );
     }
@@ -282,7 +284,7 @@ pub(crate) fn goals_page(look: &Assessment) -> Vec<PageLine> {
 }
 
 /// Renders the messages delivered in an iteration, in full.
-pub(crate) fn messages_page<'m>(messages: impl Iterator<Item = &'m run::Message>, iteration: u32) -> Vec<PageLine> {
+pub(crate) fn messages_page<'m>(messages: impl Iterator<Item = &'m Message>, iteration: u32) -> Vec<PageLine> {
     let mut lines = Vec::new();
     for message in messages {
         let delivered = message

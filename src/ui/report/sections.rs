@@ -5,7 +5,7 @@ use ralph_core::{
         ConfirmedBy, Decider, Delivery, GoalResult, MutantOutcome, Outcome, Proof, ReviewResult, SteeringKind,
         StopReason, Usage, Wait,
     },
-    run::{Assessment, ConfirmedTests, EditChecks, TaskState, Waited},
+    run::{Assessment, ConfirmedTests, EditChecks, Iteration, TaskState, Waited},
 };
 use ralph_text::one_line;
 use ralph_words::{
@@ -16,7 +16,7 @@ use ralph_words::{
     trial_in_words, usage_in_words, wait_cause_in_words,
 };
 
-use super::{IterationReport, RunReport, head::shortened};
+use super::{CommitLine, RunReport, head::shortened};
 
 /// Output lines shown of a failed goal or background task.
 const TAIL_LINES: usize = 10;
@@ -79,7 +79,7 @@ pub(super) fn sections(report: &RunReport, telling: DetailLevel) -> Vec<ReportSe
         ReportSection {
             title: "Unverified",
             items: plain(&report.unverified),
-            if_empty: Some(match report.end.as_ref().map(|end| &end.reason) {
+            if_empty: Some(match report.view.stop_reason() {
                 Some(StopReason::Done {
                     proof: Proof::ExitCodes,
                     ..
@@ -95,6 +95,8 @@ pub(super) fn sections(report: &RunReport, telling: DetailLevel) -> Vec<ReportSe
         said(
             "Waits",
             report
+                .view
+                .incidents
                 .waits
                 .iter()
                 .map(|wait| SectionItem::new(wait_in_words(wait)))
@@ -111,7 +113,7 @@ pub(super) fn sections(report: &RunReport, telling: DetailLevel) -> Vec<ReportSe
 
 fn tasks(report: &RunReport) -> Vec<SectionItem> {
     let tasks = report.tasks.iter().map(|task| {
-        let numbers: Vec<String> = task.iterations.iter().map(u32::to_string).collect();
+        let numbers: Vec<String> = task.work.iterations.iter().map(u32::to_string).collect();
         let worked_on = match &numbers[..] {
             [] => String::new(),
             [one] => format!(" (iteration {one})"),
@@ -136,7 +138,7 @@ fn tasks(report: &RunReport) -> Vec<SectionItem> {
 }
 
 fn background(report: &RunReport) -> Vec<SectionItem> {
-    let tasks = report.background.iter().map(|task| {
+    let tasks = report.view.background.tasks.iter().map(|task| {
         let command = command_in_words(&task.command);
         let Some(result) = &task.result else {
             let state = match report.is_running {
@@ -158,19 +160,13 @@ fn background(report: &RunReport) -> Vec<SectionItem> {
 
 /// The last result of each goal.
 fn goals(report: &RunReport) -> Vec<SectionItem> {
-    let looks: Vec<(u32, &Assessment)> = [(0, &report.at_start)]
-        .into_iter()
-        .chain(
-            report
-                .iterations
-                .iter()
-                .map(|iteration| (iteration.number, &iteration.look)),
-        )
-        .collect();
-    let goals = report.goals.iter().map(|name| {
-        let last = looks.iter().rev().find_map(|(number, look)| {
+    let later = report.iterations().map(|iteration| (iteration.number, &iteration.look));
+    let looks = [(0, &report.view.iterations.at_start)].into_iter().chain(later);
+    let goals = report.view.goals.iter().map(|goal| {
+        let name = &goal.name;
+        let last = looks.clone().rev().find_map(|(number, look)| {
             let result = look.goals.iter().find(|result| result.name == *name)?;
-            Some((*number, result))
+            Some((number, result))
         });
         match last {
             None => SectionItem::new(format!("{name}: not run")),
@@ -181,7 +177,7 @@ fn goals(report: &RunReport) -> Vec<SectionItem> {
             ),
         }
     });
-    let EditChecks { count, failed, .. } = report.edit_checks;
+    let EditChecks { count, failed, .. } = report.view.edit_checks;
     let after_edits = (count > 0).then(|| {
         let checks = counted(u64::from(count), "check");
         SectionItem::new(format!("after edits: {checks}, {failed} of them failed"))
@@ -192,11 +188,11 @@ fn goals(report: &RunReport) -> Vec<SectionItem> {
 /// Tests of goals at the start and now, changed test files, and mutants that tests noticed or missed.
 fn tests(report: &RunReport) -> Vec<SectionItem> {
     let at_start = |name: &str| {
-        let result = report.at_start.goals.iter().find(|result| result.name == name)?;
+        let result = report.view.iterations.at_start.goals.iter().find(|result| result.name == name)?;
         result.tests.as_ref()
     };
-    let looks = report.iterations.iter().rev().map(|iteration| &iteration.look);
-    let Some(look) = looks.into_iter().find(|look| !look.goals.is_empty()) else {
+    let mut looks = report.iterations().rev().map(|iteration| &iteration.look);
+    let Some(look) = looks.find(|look| !look.goals.is_empty()) else {
         return Vec::new();
     };
     let counts = look.goals.iter().filter_map(|result| {
@@ -227,7 +223,7 @@ fn tests(report: &RunReport) -> Vec<SectionItem> {
         let missed = missed.map(|tried| format!("not noticed: {}", mutant_in_words(&tried.mutant)));
         SectionItem::with(mutants_in_words(&look.mutants), missed.collect())
     });
-    let confirmed = report.confirmed_tests.iter().map(|confirmed| {
+    let confirmed = report.view.changed_tests.confirmed.iter().map(|confirmed| {
         let changes = confirmed.changes.iter().map(guarded_change_in_words).collect();
         SectionItem::with(confirmed_in_words(confirmed), changes)
     });
@@ -251,7 +247,7 @@ fn confirmed_in_words(confirmed: &ConfirmedTests) -> String {
 
 /// Names of tests that failed before the first iteration and still fail.
 fn known_failures<'r>(report: &'r RunReport, result: &GoalResult) -> Vec<&'r str> {
-    let at_start = report.at_start.goals.iter().filter(|before| before.name == result.name);
+    let at_start = report.view.iterations.at_start.goals.iter().filter(|before| before.name == result.name);
     let failed = at_start.flat_map(|before| &before.failed_tests);
     let still = failed.filter(|name| result.failed_tests.contains(name));
     still.map(String::as_str).collect()
@@ -276,9 +272,10 @@ fn last_lines(output: &str) -> Vec<String> {
 }
 
 fn iterations(report: &RunReport, telling: DetailLevel) -> Vec<SectionItem> {
-    let at_start = look_in_words(&report.at_start);
+    let at_start = look_in_words(&report.view.iterations.at_start);
     let before = (!at_start.is_empty()).then(|| SectionItem::with("before the first", at_start));
-    let each = report.iterations.iter().map(|iteration| {
+    let each = report.iterations().enumerate().map(|(at, iteration)| {
+        let commits = report.commits.get(at).map_or(&[][..], Vec::as_slice);
         let outcome = match &iteration.outcome {
             Some(Outcome::Completed) if !iteration.look.refused.is_empty() => "claim refused".to_owned(),
             Some(outcome) => outcome_in_words(outcome).1,
@@ -286,16 +283,15 @@ fn iterations(report: &RunReport, telling: DetailLevel) -> Vec<SectionItem> {
             None => "interrupted".to_owned(),
         };
         let task = task_in_words(iteration.role, iteration.task.as_deref());
-        let took = short_duration(iteration.duration_ms);
+        let took = short_duration(report.duration_ms(iteration));
         let model = iteration
-            .model
-            .as_ref()
+            .shown_model()
             .map(|model| format!("/{model}"))
             .unwrap_or_default();
         let resumed = if iteration.resumed { ", session resumed" } else { "" };
         let is_plain = iteration.outcome == Some(Outcome::Completed) && !iteration.resumed;
         let is_told =
-            telling == DetailLevel::BesideTable && is_plain && model.is_empty() && iteration.adapter == report.adapter;
+            telling == DetailLevel::BesideTable && is_plain && model.is_empty() && iteration.adapter == report.view.settings.adapter;
         let after = match &iteration.outcome {
             None if report.is_running => "for",
             Some(_) | None => "after",
@@ -304,7 +300,7 @@ fn iterations(report: &RunReport, telling: DetailLevel) -> Vec<SectionItem> {
         SectionItem::with(
             format!("{}: {task}", iteration.number),
             how.into_iter()
-                .chain(work_in_words(iteration, telling))
+                .chain(work_in_words(iteration, commits, telling))
                 .chain(look_in_words(&iteration.look))
                 .chain(review_lines(iteration))
                 .collect(),
@@ -314,7 +310,7 @@ fn iterations(report: &RunReport, telling: DetailLevel) -> Vec<SectionItem> {
 }
 
 /// The result of a review and its findings.
-fn review_lines(iteration: &IterationReport) -> Vec<String> {
+fn review_lines(iteration: &Iteration) -> Vec<String> {
     let Some(result) = &iteration.review else {
         return Vec::new();
     };
@@ -325,7 +321,7 @@ fn review_lines(iteration: &IterationReport) -> Vec<String> {
     lines
 }
 
-fn work_in_words(iteration: &IterationReport, telling: DetailLevel) -> Vec<String> {
+fn work_in_words(iteration: &Iteration, commits: &[CommitLine], telling: DetailLevel) -> Vec<String> {
     let is_stuck = iteration.progress == Some(false);
     let stuck = match (is_stuck, iteration.undone) {
         (true, _) => ", no progress",
@@ -339,12 +335,7 @@ fn work_in_words(iteration: &IterationReport, telling: DetailLevel) -> Vec<Strin
         (_, DetailLevel::BesideTable) if is_stuck => lines.push("no progress".to_owned()),
         (_, DetailLevel::BesideTable) => {}
     }
-    lines.extend(
-        iteration
-            .commits
-            .iter()
-            .map(|commit| format!("{} {}", commit.id, commit.subject)),
-    );
+    lines.extend(commits.iter().map(|commit| format!("{} {}", commit.id, commit.subject)));
     if iteration.outcome != Some(Outcome::Interrupted) {
         lines.push(cost_in_words(&iteration.usage));
     }
@@ -398,15 +389,15 @@ pub(super) fn judged_in_words(look: &Assessment) -> Vec<String> {
 }
 
 fn messages(report: &RunReport) -> Vec<SectionItem> {
-    let messages = report.steering.iter().map(|message| {
+    let messages = report.view.messages.iter().map(|message| {
         let kind = match message.kind {
             SteeringKind::Next => "once",
             SteeringKind::Now => "at once",
             SteeringKind::Standing => "standing",
         };
-        let delivered = message.delivered.iter().map(|(iteration, how)| match how {
-            Delivery::Prompt => iteration.to_string(),
-            Delivery::Live => format!("{iteration} (live)"),
+        let delivered = message.delivered.iter().map(|delivered| match delivered.how {
+            Delivery::Prompt => delivered.iteration.to_string(),
+            Delivery::Live => format!("{} (live)", delivered.iteration),
         });
         let delivered: Vec<String> = delivered.collect();
         let mut state = match &delivered[..] {
@@ -445,14 +436,16 @@ fn wait_in_words(wait: &Waited) -> String {
 
 /// `run 20261120-102835-4f2a` with its times; adapter, model and plan.
 pub(super) fn origin_in_words(report: &RunReport, time: impl Fn(u64) -> String) -> Vec<String> {
-    let model = report
-        .model
-        .as_ref()
-        .map(|model| format!(" · {model}"))
-        .unwrap_or_default();
-    let run = report.run.as_ref().map_or("unknown", |run| run.0.as_str());
+    let view = &report.view;
+    let model = view.settings.model.as_ref();
+    let model = model.map(|model| format!(" · {model}")).unwrap_or_default();
+    let run = view.run.as_ref().map_or("unknown", |run| run.0.as_str());
     vec![
-        format!("run {run}: {} to {}", time(report.started_ms), time(report.last_ms)),
-        format!("{}{model} · {}", report.adapter, report.plan),
+        format!(
+            "run {run}: {} to {}",
+            time(view.clock.started_ms),
+            time(view.clock.now_ms)
+        ),
+        format!("{}{model} · {}", view.settings.adapter, view.settings.plan.display()),
     ]
 }

@@ -1,11 +1,11 @@
 use std::path::PathBuf;
 
 use ralph_core::event::{
-    AgentSignal, BreakerCause, BreakerState, Event, Exit, Goal, Hint, LimitKind, Missing, PlanSnapshot, PlanTask,
-    Problem, ProblemKind, Proof, Record, Settings, Wait, WaitCause, WaitEnd,
+    AgentSignal, BreakerCause, BreakerState, Event, Exit, Goal, Hint, LimitKind, Missing, Outcome, PlanSnapshot,
+    PlanTask, Problem, ProblemKind, Proof, Record, Settings, SteeringId, SteeringKind, Usage, Wait, WaitCause, WaitEnd,
 };
 use ralph_core::{
-    run::RunView,
+    run::TaskState,
     testing::{goal_checked, iteration_started},
 };
 
@@ -95,7 +95,7 @@ fn stopped(reason: StopReason) -> Event {
 }
 
 fn report_of(records: &[Record]) -> RunReport {
-    RunReport::from_view(&RunView::of(records))
+    RunReport::from_view(RunView::of(records))
 }
 
 fn report(events: impl IntoIterator<Item = Event>) -> RunReport {
@@ -215,7 +215,7 @@ fn a_run_without_an_end_counts_what_is_there() {
     assert_eq!((report.totals.iterations, report.totals.elapsed_ms), (1, 3_000));
     assert_eq!(report.totals.usage.input_tokens, Some(11));
     assert_eq!(report.totals.usage.cost_usd, None);
-    assert_eq!(report.iterations[0].outcome, None);
+    assert_eq!(report.iterations().next().unwrap().outcome, None);
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn a_goal_is_verified_only_by_its_last_run_after_the_last_iteration() {
 fn goals_that_pass_before_the_first_iteration_verify_it() {
     let done = stopped(StopReason::done(Proof::Tests));
     let report = report([began(&["a"]), plan(&[("One", true)]), checked(0, "a", true), done]);
-    assert_eq!(report.at_start.goals.len(), 1);
+    assert_eq!(report.view.iterations.at_start.goals.len(), 1);
     assert_eq!(report.unverified, [] as [&str; 0]);
     assert!(text(&report).contains("before the first\n"), "{}", text(&report));
 }
@@ -342,7 +342,7 @@ fn while_a_run_goes_on_its_messages_are_queued_and_its_iteration_runs() {
         },
     ];
     let view = RunView::of(&records((1_000..).zip(events)));
-    let running = RunReport::from_running(&view, 43_001);
+    let running = RunReport::from_running(view.clone(), 43_001);
     assert_eq!(running.needs_person, [] as [&str; 0]);
     let mut text = Vec::new();
     write_text(&running, OutputStyle::PLAIN, |_| String::new(), &mut text).expect("memory takes every write");
@@ -356,9 +356,9 @@ fn while_a_run_goes_on_its_messages_are_queued_and_its_iteration_runs() {
         assert!(text.contains(expected), "{expected}: {text}");
     }
 
-    let cut_off = RunReport::from_view(&view);
+    let cut_off = RunReport::from_view(view);
     assert_eq!(cut_off.needs_person, ["message 1 was not delivered: use tabs"]);
-    assert_eq!(super::head::outcome_cell(&cut_off, &cut_off.iterations[0]), "cut off");
+    assert_eq!(super::head::outcome_cell(&cut_off, cut_off.iterations().next().unwrap()), "cut off");
 }
 
 #[test]

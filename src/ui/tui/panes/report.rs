@@ -48,8 +48,8 @@ pub(in crate::ui::tui) fn refresh(model: &mut Model) {
         return;
     }
     let report = match model.run.is_over() || model.ui.replay.is_some() {
-        true => RunReport::from_view(&model.run),
-        false => RunReport::from_running(&model.run, model.now_ms),
+        true => RunReport::from_view(model.run.clone()),
+        false => RunReport::from_running(model.run.clone(), model.now_ms),
     };
     let lines = report::page(&report, |at_ms| model.clock(at_ms));
     model.ui.report.rows = page::broken(lines, main.width);
