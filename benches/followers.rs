@@ -13,9 +13,10 @@ use std::{
 };
 
 use ralph::{
-    driver::{Hub, LagPolicy, UiEvent},
+    driver::{Hub, LagPolicy},
     ui::headless::{OutputStyle, Pace, TextPrinter},
 };
+use ralph_state::control::frames::UiEvent;
 
 use support::{
     agent::{self, Script},

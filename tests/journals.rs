@@ -82,7 +82,12 @@ fn recorded_runs_are_still_read() {
         assert!(runs.contains(how), "{name}: {runs}");
         let report: Value = serde_json::from_str(&printed(&sandbox, &["report", "--format", "json"])).expect("JSON");
         assert_eq!(report["end"]["reason"]["type"].as_str(), end, "{name}: {report:#}");
-        assert!(!report["view"]["iterations"]["rows"]["kept"].as_array().expect("a list").is_empty());
+        assert!(
+            !report["view"]["iterations"]["rows"]["kept"]
+                .as_array()
+                .expect("a list")
+                .is_empty()
+        );
         assert!(printed(&sandbox, &["status"]).contains("PLAN.md"), "{name}");
         assert!(printed(&sandbox, &["report", "--format", "markdown"]).contains("Write the first file"));
     }

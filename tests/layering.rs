@@ -27,7 +27,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("runners", &[]),
     ("server", &["board", "driver", "many", "review"]),
     ("ui/report", &[]),
-    ("ui/headless", &["config", "driver", "ui/report"]),
+    ("ui/headless", &["config", "ui/report"]),
     ("ui/tui", &["board", "config", "driver", "ui/report"]),
     ("ui/terminal", &["ui/headless", "ui/tui"]),
     ("ui/presentation", &["config", "ui/headless", "ui/terminal", "ui/tui"]),

@@ -6,7 +6,7 @@ use ralph_core::event::{Event, RunId, StopReason};
 use ralph_state::{
     control::{
         ControlError,
-        frames::Frame,
+        frames::{Frame, UiEvent},
         stream::{Address, FrameReader, StreamPurpose},
     },
     store::{lock, paths::ProjectPaths},
@@ -167,7 +167,7 @@ fn followed(paths: &ProjectPaths) -> Result<(RunId, Option<Option<u8>>), AttachE
     loop {
         match frames.next_frame() {
             Ok(Some(Frame::End { exit_code })) => return Ok((hello.run, Some(exit_code))),
-            Ok(Some(Frame::Record(record))) => {
+            Ok(Some(Frame::Event(UiEvent::Record(record)))) => {
                 if let Event::RunStopped { reason, .. } = &record.event {
                     return Ok((hello.run, Some(Some(reason.exit_code()))));
                 }

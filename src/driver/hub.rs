@@ -9,7 +9,6 @@
 //! [briefly](WhenSlow::HoldAgentBriefly): a frozen terminal never stops a run.
 
 mod backlog;
-mod event;
 mod ring;
 mod shared;
 mod subscription;
@@ -24,10 +23,10 @@ use std::{
 
 use ralph_agent::Display;
 use ralph_core::event::{AgentSignal, Record};
+use ralph_state::control::frames::SignalDetail;
 
 use shared::{HOLD_PATIENCE, SharedHub};
 
-pub use event::{SignalDetail, UiEvent};
 pub use shared::{LagPolicy, StreamMode};
 pub use subscription::{PollResult, Subscription, Waker};
 

@@ -46,7 +46,7 @@ pub use config::{AvailableAgent, DenialScanner, PermissionDecider, RunConfig};
 pub use ending::{DeferredMessage, LeaveOutcome, TestsQuestion, leave, tests_question, withdraw};
 pub use goals::{ExecutionContext, check_goals};
 pub use handle::{LoopBusy, LoopHandle};
-pub use hub::{Hub, LagPolicy, PollResult, SignalDetail, StreamMode, Subscription, TerminalOutput, UiEvent, Waker};
+pub use hub::{Hub, LagPolicy, PollResult, StreamMode, Subscription, TerminalOutput, Waker};
 pub use open::{
     BreakerReset, OpenError, OpenRun, RunChoice, forget_rule, hold, read_shortened, read_view, reset_circuit,
 };

@@ -16,16 +16,13 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use futures_util::{Stream, StreamExt, stream};
 use jiff::Timestamp;
 use ralph_core::event::{EndKind, Event as Happened, Record};
-use ralph_state::control::{ClientRole, RunStatus};
+use ralph_state::control::{ClientRole, RunStatus, frames::UiEvent};
 use ralph_system::diagnostics::kind;
 use ralph_words::{EventLine, Tone, narrate, stop_in_words};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::{
-    driver::{Subscription, UiEvent},
-    review,
-};
+use crate::{driver::Subscription, review};
 
 use super::{
     problem::{ApiProblem, HttpResult},
@@ -182,13 +179,8 @@ fn written(event: &UiEvent, query: EventsQuery) -> Option<Event> {
     match event {
         UiEvent::Record(record) => Some(record_event(record, query.words)),
         UiEvent::Detail(detail) if query.details => {
-            let data = json!({
-                "atMs": detail.at_ms,
-                "iteration": detail.iteration,
-                "signal": detail.signal,
-                "missed": detail.missed,
-            });
-            Some(Event::default().event("detail").data(data.to_string()))
+            let data = serde_json::to_string(detail).expect("details have no failing serialisers");
+            Some(Event::default().event("detail").data(data))
         }
         UiEvent::Output(bytes) => Some(output(bytes)),
         UiEvent::Skipped { bytes } => Some(skipped(*bytes)),

@@ -14,14 +14,14 @@ use ralph_core::{
     run::{BackgroundTask, RunView},
 };
 use ralph_state::control::{
-    ClientRole, ControlReply, ControlRequest, RunStatus, ToolAnswer, ToolRequest, UserOnlyAction,
+    ClientRole, ControlReply, ControlRequest, RunStatus, ToolAnswer, ToolRequest, UserOnlyAction, frames::UiEvent,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::{net::UnixStream, time::timeout};
 
 use crate::{
-    driver::{Hub, LoopHandle, StreamMode, Subscription, TerminalOutput, UiEvent, whole_status},
+    driver::{Hub, LoopHandle, StreamMode, Subscription, TerminalOutput, whole_status},
     review::RunEntry,
 };
 

@@ -15,7 +15,7 @@ use axum::{
 use futures_util::{StreamExt, stream};
 use ralph_state::control::{
     ClientRole,
-    frames::{DetailFrame, Frame, Hello, put_output},
+    frames::{Frame, Hello, UiEvent},
 };
 use ralph_system::proc::Size;
 use serde::Deserialize;
@@ -24,7 +24,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use crate::driver::{LagPolicy, LoopHandle, StreamMode, Subscription, UiEvent};
+use crate::driver::{LagPolicy, LoopHandle, StreamMode, Subscription};
 
 use super::{
     json::Json,
@@ -124,7 +124,9 @@ impl StreamClient {
         loop {
             let frame = tokio::select! {
                 event = self.subscription.next_event() => match event {
-                    Some(event) => self.frame_of(event),
+                    // The mode of a stream of records leaves details.
+                    Some(UiEvent::Detail(_)) if self.records_only => None,
+                    Some(event) => Some(bytes_of(&Frame::Event(event))),
                     None => {
                         let exit_code = self.served.exit();
                         return NextFrame::Last(bytes_of(&Frame::End { exit_code }));
@@ -133,7 +135,7 @@ impl StreamClient {
                 changed = self.sizes.changed(), if !self.records_only => {
                     let size = *self.sizes.borrow_and_update();
                     let size = size.filter(|_| changed.is_ok());
-                    size.map(|Size { cols, rows }| bytes_of(&Frame::Resized { cols, rows }))
+                    size.map(|size| bytes_of(&Frame::Event(UiEvent::Resized(size))))
                 },
                 () = sleep_until(alive) => Some(bytes_of(&Frame::Alive)),
             };
@@ -141,27 +143,6 @@ impl StreamClient {
                 return NextFrame::Frame(bytes);
             }
         }
-    }
-
-    fn frame_of(&self, event: UiEvent) -> Option<Bytes> {
-        let frame = match event {
-            UiEvent::Record(record) => Frame::Record(record),
-            UiEvent::Output(bytes) => {
-                let mut frame = Vec::with_capacity(bytes.len() + 8);
-                put_output(&bytes, &mut frame);
-                return Some(frame.into());
-            }
-            UiEvent::Detail(_) if self.records_only => return None,
-            UiEvent::Detail(detail) => Frame::Detail(Box::new(DetailFrame {
-                at_ms: detail.at_ms,
-                iteration: detail.iteration,
-                signal: detail.signal,
-                missed: detail.missed,
-            })),
-            UiEvent::Skipped { bytes } => Frame::Skipped(bytes),
-            UiEvent::Resized(Size { cols, rows }) => Frame::Resized { cols, rows },
-        };
-        Some(bytes_of(&frame))
     }
 }
 

@@ -20,11 +20,14 @@ use axum::{
 };
 use futures_util::{Stream, StreamExt, stream};
 use ralph_core::event::Event as Happened;
-use ralph_state::store::recording::{self, RecordedEvent};
+use ralph_state::{
+    control::frames::UiEvent,
+    store::recording::{self, RecordedEvent},
+};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::driver::{Subscription, UiEvent};
+use crate::driver::Subscription;
 
 use super::{
     archive::StoredRun,

@@ -5,7 +5,7 @@ use ralph_core::event::{Event, Notice, RunId};
 use ralph_state::{
     control::{
         ClientRole, ControlClient,
-        frames::{Frame, Show},
+        frames::{Frame, Show, UiEvent},
         stream::{Address, FrameReader, StreamPurpose},
     },
     http_client::events,
@@ -156,7 +156,7 @@ async fn a_stream_begins_with_its_hello_ends_with_the_exit_code_and_has_each_rec
             let mut seqs = Vec::new();
             loop {
                 match next() {
-                    Frame::Record(record) => seqs.push(record.seq),
+                    Frame::Event(UiEvent::Record(record)) => seqs.push(record.seq),
                     Frame::End { exit_code } => return (hello.first, seqs, exit_code),
                     other => panic!("{other:?}"),
                 }

@@ -14,7 +14,10 @@ use std::{
 
 use ralph_core::event::{Record, RunId};
 use ralph_git::Differ;
-use ralph_state::store::paths::{ProjectPaths, RunPaths};
+use ralph_state::{
+    control::frames::UiEvent,
+    store::paths::{ProjectPaths, RunPaths},
+};
 use ralph_system::{diagnostics::inherited, proc::Supervisor};
 use ralph_text::{AllowedEscapes, console, with_causes};
 use thiserror::Error;
@@ -22,7 +25,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     config::{Config, Notify},
-    driver::{Hub, LagPolicy, LoopHandle, OpenRun, Subscription, UiEvent, Unfold, prompt_text, task_text, unfolded},
+    driver::{Hub, LagPolicy, LoopHandle, OpenRun, Subscription, Unfold, prompt_text, task_text, unfolded},
     ui::{
         headless::{self, OutputFormat},
         notify::{CommandNotifier, notifier},

@@ -20,7 +20,7 @@ use ralph_core::event::{Event, Record, RequestedBy, UserCommand};
 use ralph_state::{
     control::{
         ControlError,
-        frames::{Frame, Hello},
+        frames::{Frame, Hello, UiEvent},
         stream::{Address, Closer, FrameReader, Poster, StreamPurpose, problem_in},
     },
     store::{journal::JournalReader, paths::RunPaths},
@@ -29,7 +29,7 @@ use ralph_system::proc::{self, Size};
 use serde_json::json;
 
 use crate::{
-    driver::{self, PollResult, SignalDetail, UiEvent},
+    driver::{self, PollResult},
     ui::tui::{AfterSignal, EventSource, LoopControl, WakeCallback},
 };
 
@@ -330,24 +330,16 @@ fn end_with(stopped: &mut Option<u8>, record: &Record) {
 fn take_frames(frames: &mut FrameReader, shared: &RemoteShared, next: &mut u64, details: &mut Details) -> StreamEnd {
     loop {
         let event = match frames.next_frame() {
-            Ok(Some(Frame::Record(record))) => {
-                *next = record.seq + 1;
-                UiEvent::Record(record)
-            }
-            Ok(Some(Frame::Output(bytes))) => UiEvent::Output(bytes),
-            Ok(Some(Frame::Skipped(bytes))) => UiEvent::Skipped { bytes },
-            Ok(Some(Frame::Resized { cols, rows })) => UiEvent::Resized(Size { cols, rows }),
-            Ok(Some(Frame::Detail(detail))) if !details.is_new(detail.at_ms) => continue,
-            Ok(Some(Frame::Detail(detail))) => UiEvent::Detail(Box::new(SignalDetail {
-                at_ms: detail.at_ms,
-                iteration: detail.iteration,
-                signal: detail.signal,
-                missed: detail.missed,
-            })),
+            Ok(Some(Frame::Event(event))) => event,
             Ok(Some(Frame::Hello(_) | Frame::Alive)) => continue,
             Ok(Some(Frame::End { exit_code })) => return StreamEnd::Ended(exit_code),
             Ok(None) | Err(_) => return StreamEnd::Lost,
         };
+        match &event {
+            UiEvent::Record(record) => *next = record.seq + 1,
+            UiEvent::Detail(detail) if !details.is_new(detail.at_ms) => continue,
+            UiEvent::Detail(_) | UiEvent::Output(_) | UiEvent::Resized(_) | UiEvent::Skipped { .. } => {}
+        }
         if !shared.keep(event) {
             return StreamEnd::Lost;
         }
@@ -436,7 +428,7 @@ impl Remote {
         while seq < self.first
             && let Ok(Some(frame)) = frames.next_frame()
         {
-            if let Frame::Record(record) = frame {
+            if let Frame::Event(UiEvent::Record(record)) = frame {
                 seq = record.seq + 1;
                 if record.seq < self.first {
                     take(&record);

@@ -6,11 +6,9 @@
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 
 use ralph_core::event::{Event, Record};
+use ralph_state::control::frames::{SignalDetail, UiEvent};
 
-use super::{
-    event::{SignalDetail, UiEvent},
-    ring::Ring,
-};
+use super::ring::Ring;
 
 /// Bytes kept for subscribers that skip, and most unread bytes of a subscriber that holds the agent back.
 pub(super) const OUTPUT_CAP_BYTES: u64 = 256 * 1024;

@@ -7,11 +7,10 @@ use std::{
 };
 
 use ralph_core::event::Record;
-use ralph_state::store::journal::JournalReader;
+use ralph_state::{control::frames::UiEvent, store::journal::JournalReader};
 
 use super::{
     backlog::NextItem,
-    event::UiEvent,
     shared::{HubState, LagPolicy, SharedHub, StreamMode, Subscriber, SubscriberWake},
 };
 

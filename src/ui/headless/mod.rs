@@ -7,9 +7,8 @@ mod text;
 
 use std::io::{self, Write};
 
+use ralph_state::control::frames::UiEvent;
 use ralph_text::signs::AsciiSigns;
-
-use crate::driver::UiEvent;
 
 pub use crate::ui::report::OutputStyle;
 pub use text::{Pace, TextPrinter};

@@ -9,16 +9,14 @@ use ralph_core::{
     event::{Event, Limits, Record, Settings},
     run::RunView,
 };
+use ralph_state::control::frames::UiEvent;
 use ralph_text::{
     AllowedEscapes, KeptEscapes, PlainText, RESET, one_line,
     wrap::{UnfinishedWord, Wrapper},
 };
 use ralph_words::{Tone, agent_with_channel, counted, date_ahead, narrate, short_count};
 
-use crate::{
-    driver::UiEvent,
-    ui::report::{OutputStyle, RunReport, write_head},
-};
+use crate::ui::report::{OutputStyle, RunReport, write_head};
 
 /// Distinguishes lines of the transcript from those of the loop.
 const GUTTER: &str = "│ ";

@@ -38,7 +38,11 @@ pub(super) fn unverified(report: &RunReport) -> Vec<String> {
         }];
     }
     let results = last_results(report);
-    let last = report.view.iterations.latest_work().map_or(0, |iteration| iteration.number);
+    let last = report
+        .view
+        .iterations
+        .latest_work()
+        .map_or(0, |iteration| iteration.number);
     let mut found = Vec::new();
     for name in report.view.goals.iter().map(|goal| goal.name.as_str()) {
         match results.get(name) {

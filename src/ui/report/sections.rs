@@ -188,7 +188,13 @@ fn goals(report: &RunReport) -> Vec<SectionItem> {
 /// Tests of goals at the start and now, changed test files, and mutants that tests noticed or missed.
 fn tests(report: &RunReport) -> Vec<SectionItem> {
     let at_start = |name: &str| {
-        let result = report.view.iterations.at_start.goals.iter().find(|result| result.name == name)?;
+        let result = report
+            .view
+            .iterations
+            .at_start
+            .goals
+            .iter()
+            .find(|result| result.name == name)?;
         result.tests.as_ref()
     };
     let mut looks = report.iterations().rev().map(|iteration| &iteration.look);
@@ -247,7 +253,13 @@ fn confirmed_in_words(confirmed: &ConfirmedTests) -> String {
 
 /// Names of tests that failed before the first iteration and still fail.
 fn known_failures<'r>(report: &'r RunReport, result: &GoalResult) -> Vec<&'r str> {
-    let at_start = report.view.iterations.at_start.goals.iter().filter(|before| before.name == result.name);
+    let at_start = report
+        .view
+        .iterations
+        .at_start
+        .goals
+        .iter()
+        .filter(|before| before.name == result.name);
     let failed = at_start.flat_map(|before| &before.failed_tests);
     let still = failed.filter(|name| result.failed_tests.contains(name));
     still.map(String::as_str).collect()
@@ -290,8 +302,10 @@ fn iterations(report: &RunReport, telling: DetailLevel) -> Vec<SectionItem> {
             .unwrap_or_default();
         let resumed = if iteration.resumed { ", session resumed" } else { "" };
         let is_plain = iteration.outcome == Some(Outcome::Completed) && !iteration.resumed;
-        let is_told =
-            telling == DetailLevel::BesideTable && is_plain && model.is_empty() && iteration.adapter == report.view.settings.adapter;
+        let is_told = telling == DetailLevel::BesideTable
+            && is_plain
+            && model.is_empty()
+            && iteration.adapter == report.view.settings.adapter;
         let after = match &iteration.outcome {
             None if report.is_running => "for",
             Some(_) | None => "after",

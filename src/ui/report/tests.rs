@@ -358,7 +358,10 @@ fn while_a_run_goes_on_its_messages_are_queued_and_its_iteration_runs() {
 
     let cut_off = RunReport::from_view(view);
     assert_eq!(cut_off.needs_person, ["message 1 was not delivered: use tabs"]);
-    assert_eq!(super::head::outcome_cell(&cut_off, cut_off.iterations().next().unwrap()), "cut off");
+    assert_eq!(
+        super::head::outcome_cell(&cut_off, cut_off.iterations().next().unwrap()),
+        "cut off"
+    );
 }
 
 #[test]

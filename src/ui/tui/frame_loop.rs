@@ -10,12 +10,13 @@ use std::{
 
 use crossterm::event::{Event as Input, KeyCode};
 use ralph_core::event::{Event, Record, RequestedBy};
+use ralph_state::control::frames::UiEvent;
 use ralph_system::proc::{Size, screen::Screen};
 use ralph_text::sanitized;
 use ralph_words::{Tone, short_duration};
 use ratatui::{Terminal, backend::CrosstermBackend, layout::Rect};
 
-use crate::driver::{PollResult, UiEvent};
+use crate::driver::PollResult;
 
 use super::{
     AfterSignal, Setup,

@@ -9,8 +9,9 @@ use std::{
 };
 
 use ralph_core::event::{Event, Record};
+use ralph_state::control::frames::UiEvent;
 
-use crate::driver::{PollResult, UiEvent};
+use crate::driver::PollResult;
 
 use super::{
     Recordings,

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use ralph_core::event::{AgentSignal, Record, RunId};
+use ralph_system::proc::Size;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use thiserror::Error;
 
@@ -16,22 +17,28 @@ const HEAD_BYTES: usize = 5;
 /// smaller.
 const PAYLOAD_CAP_BYTES: usize = 32 << 20;
 
-/// One item of a stream; items come in the order in which they happened.
+/// An event for a user interface; events come in the order in which they happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum UiEvent {
+    Record(Arc<Record>),
+    /// Bytes of the agent's terminal.
+    Output(Vec<u8>),
+    /// The agent's terminal has another size from here on. Within a live run's process, the user interface chooses it.
+    Resized(Size),
+    /// A signal of the agent that the journal does not keep.
+    Detail(Box<SignalDetail>),
+    /// This much output was left out because the subscriber did not keep up.
+    Skipped {
+        bytes: u64,
+    },
+}
+
+/// One item of a stream.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Frame {
     /// Facts that a screen needs about the run; always the first frame.
     Hello(Box<Hello>),
-    Record(Arc<Record>),
-    Detail(Box<DetailFrame>),
-    /// Bytes of the agent's terminal.
-    Output(Vec<u8>),
-    /// This number of terminal bytes was left out.
-    Skipped(u64),
-    /// The agent's terminal has another size from here on.
-    Resized {
-        cols: u16,
-        rows: u16,
-    },
+    Event(UiEvent),
     /// A keep-alive, sent when nothing has happened for a while.
     Alive,
     /// The run's process ends with this exit code; always the last frame.
@@ -77,14 +84,14 @@ pub enum Signalling {
     Osc9,
 }
 
-/// A signal of the agent that the journal does not keep.
+/// A signal that is shown but not recorded: a subscriber that lags misses it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct DetailFrame {
+pub struct SignalDetail {
     pub at_ms: u64,
     pub iteration: u32,
     pub signal: AgentSignal,
-    /// Number of signals before this one that were left out.
+    /// Number of details before it that were left out because the subscriber did not keep up.
     pub missed: u64,
 }
 
@@ -119,11 +126,11 @@ impl Frame {
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Frame::Hello(hello) => put_json(kind::HELLO, hello, out),
-            Frame::Record(record) => put_json(kind::RECORD, record.as_ref(), out),
-            Frame::Detail(detail) => put_json(kind::DETAIL, detail, out),
-            Frame::Output(bytes) => put_output(bytes, out),
-            Frame::Skipped(bytes) => put(kind::SKIPPED, &bytes.to_be_bytes(), out),
-            Frame::Resized { cols, rows } => {
+            Frame::Event(UiEvent::Record(record)) => put_json(kind::RECORD, record.as_ref(), out),
+            Frame::Event(UiEvent::Detail(detail)) => put_json(kind::DETAIL, detail, out),
+            Frame::Event(UiEvent::Output(bytes)) => put(kind::OUTPUT, bytes, out),
+            Frame::Event(UiEvent::Skipped { bytes }) => put(kind::SKIPPED, &bytes.to_be_bytes(), out),
+            Frame::Event(UiEvent::Resized(Size { cols, rows })) => {
                 let ([a, b], [c, d]) = (cols.to_be_bytes(), rows.to_be_bytes());
                 put(kind::RESIZED, &[a, b, c, d], out);
             }
@@ -140,20 +147,22 @@ impl Frame {
         };
         Ok(Some(match kind {
             kind::HELLO => Frame::Hello(json(kind, payload)?),
-            kind::RECORD => Frame::Record(Arc::new(json(kind, payload)?)),
+            kind::RECORD => Frame::Event(UiEvent::Record(Arc::new(json(kind, payload)?))),
             // A signal that only a newer ralph knows is skipped.
             kind::DETAIL => match json(kind, payload) {
-                Ok(detail) => Frame::Detail(detail),
+                Ok(detail) => Frame::Event(UiEvent::Detail(detail)),
                 Err(_) => return Ok(None),
             },
-            kind::OUTPUT => Frame::Output(payload.to_vec()),
-            kind::SKIPPED => Frame::Skipped(u64::from_be_bytes(payload.try_into().map_err(|_| length())?)),
+            kind::OUTPUT => Frame::Event(UiEvent::Output(payload.to_vec())),
+            kind::SKIPPED => Frame::Event(UiEvent::Skipped {
+                bytes: u64::from_be_bytes(payload.try_into().map_err(|_| length())?),
+            }),
             kind::RESIZED => {
                 let [a, b, c, d] = payload.try_into().map_err(|_| length())?;
-                Frame::Resized {
+                Frame::Event(UiEvent::Resized(Size {
                     cols: u16::from_be_bytes([a, b]),
                     rows: u16::from_be_bytes([c, d]),
-                }
+                }))
             }
             kind::ALIVE => Frame::Alive,
             kind::END => match payload {
@@ -166,14 +175,10 @@ impl Frame {
     }
 }
 
-/// Appends a frame of terminal output to `out`.
-pub fn put_output(bytes: &[u8], out: &mut Vec<u8>) {
-    put(kind::OUTPUT, bytes, out);
-}
-
 fn put(kind: u8, payload: &[u8], out: &mut Vec<u8>) {
     // The reader refuses any payload above its cap, so the saturated length does no harm.
     let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
+    out.reserve(HEAD_BYTES + payload.len());
     out.push(kind);
     out.extend_from_slice(&length.to_be_bytes());
     out.extend_from_slice(payload);
@@ -246,25 +251,25 @@ mod tests {
                     include: vec!["*.o".to_owned()],
                 },
             })),
-            Frame::Record(Arc::new(Record {
+            Frame::Event(UiEvent::Record(Arc::new(Record {
                 seq: 3,
                 at_ms: 1,
                 event: Event::Noticed {
                     notice: Notice::NothingToDo,
                 },
-            })),
-            Frame::Detail(Box::new(DetailFrame {
+            }))),
+            Frame::Event(UiEvent::Detail(Box::new(SignalDetail {
                 at_ms: 2,
                 iteration: 1,
                 signal: AgentSignal::Said {
                     text: "hello".to_owned(),
                 },
                 missed: 4,
-            })),
-            Frame::Output((0..=u8::MAX).collect()),
-            Frame::Output(Vec::new()),
-            Frame::Skipped(u64::MAX),
-            Frame::Resized { cols: 300, rows: 24 },
+            }))),
+            Frame::Event(UiEvent::Output((0..=u8::MAX).collect())),
+            Frame::Event(UiEvent::Output(Vec::new())),
+            Frame::Event(UiEvent::Skipped { bytes: u64::MAX }),
+            Frame::Event(UiEvent::Resized(Size { cols: 300, rows: 24 })),
             Frame::Alive,
             Frame::End { exit_code: None },
             Frame::End { exit_code: Some(143) },

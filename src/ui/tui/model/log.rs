@@ -6,12 +6,11 @@ use ralph_core::{
     event::{AgentSignal, Event, FileChange, Record, clip},
     run::Iteration,
 };
+use ralph_state::control::frames::SignalDetail;
 use ralph_text::one_line;
 use ralph_words::{
     EventLine, Tone, changes_in_words, narrate, outcome_word, reported_problem, short_duration, usage_in_words,
 };
-
-use crate::driver::SignalDetail;
 
 /// Maximum number of lines; older ones are in the journal.
 const LINES: usize = 5_000;

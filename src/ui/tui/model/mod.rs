@@ -31,6 +31,7 @@ use ralph_core::{
     event::{CommandRefusal, Event, Notice, Record},
     run::{Asks, Phase, RunView},
 };
+use ralph_state::control::frames::SignalDetail;
 use ralph_system::proc::Size;
 use ralph_words::date_ahead;
 use ratatui::layout::Rect;
@@ -39,8 +40,6 @@ pub use ui::{
     ActionSearch, Confirmation, DiffState, DiffView, HistoryView, InputMode, IterationPart, OpenOverlay, Overlay,
     PageRow, Pane, Playback, PlaybackState, ReplayState, ReportPage, Search, Timeline, Toast, Ui,
 };
-
-use crate::driver::SignalDetail;
 
 use super::{
     editor::Editor,
