@@ -10,11 +10,12 @@ use std::{
 
 use ralph_core::event::UserCommand;
 use ralph_plan::batch::{BatchId, PlanName};
-use ralph_state::control::stream::{Address, Poster, problem_in};
+use ralph_state::control::{self, ControlReply, ControlRequest};
 use ralph_system::{
     files,
     proc::{LoopStart, Supervisor, own_executable},
 };
+use ralph_text::with_causes;
 
 use super::{ProjectPlace, detached::exit_code};
 use crate::{
@@ -162,12 +163,15 @@ impl BatchControl for BatchConnection {
 
     fn answer(&self, plan: &PlanName, command: UserCommand) -> Result<(), String> {
         let state = many::job_state(&self.site, plan)?;
-        let body = serde_json::to_vec(&command).expect("commands have no failing serialisers");
-        let answered = Poster::new(Address::Socket(state.socket())).post("/commands", "application/json", &body);
-        match answered {
-            Ok(answered) if answered.status < 400 => Ok(()),
-            Ok(answered) => Err(problem_in(&answered.body).unwrap_or_else(|| "the run did not accept it".to_owned())),
-            Err(error) => Err(format!("the run does not answer: {error}")),
+        match control::ask(&state.socket(), &ControlRequest::Command { command }) {
+            Ok(ControlReply::Refused { why } | ControlReply::Forbidden { why }) => Err(why),
+            Ok(
+                ControlReply::Done { .. }
+                | ControlReply::Started { .. }
+                | ControlReply::Status { .. }
+                | ControlReply::Tool { .. },
+            ) => Ok(()),
+            Err(error) => Err(format!("the run does not answer: {}", with_causes(&error))),
         }
     }
 

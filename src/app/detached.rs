@@ -4,7 +4,7 @@ use std::{ffi::OsString, io, os::unix::process::ExitStatusExt, process::ExitStat
 
 use ralph_core::event::{RunId, StopReason};
 use ralph_state::{
-    control::stream::Address,
+    control::Address,
     store::{lock, paths::ProjectPaths},
 };
 use ralph_system::{

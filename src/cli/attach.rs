@@ -5,9 +5,9 @@ use std::{path::Path, thread, time::Duration};
 use ralph_core::event::{Event, RunId, StopReason};
 use ralph_state::{
     control::{
-        ControlError,
+        Address, ControlError,
         frames::{Frame, UiEvent},
-        stream::{Address, FrameReader, StreamPurpose},
+        stream::{FrameReader, StreamPurpose},
     },
     store::{lock, paths::ProjectPaths},
 };

@@ -4,9 +4,9 @@ use futures_util::StreamExt;
 use ralph_core::event::{Event, Notice, RunId};
 use ralph_state::{
     control::{
-        ClientRole, ControlClient,
+        Address, ClientRole, ControlClient,
         frames::{Frame, Show, UiEvent},
-        stream::{Address, FrameReader, StreamPurpose},
+        stream::{FrameReader, StreamPurpose},
     },
     http_client::events,
     store::{journal::Journal, paths::ProjectPaths},
@@ -138,7 +138,9 @@ async fn a_stream_begins_with_its_hello_ends_with_the_exit_code_and_has_each_rec
     let mut run = Run::new();
     run.record();
     let address = Address::Socket(run.socket());
-    let refused = FrameReader::open(&address, StreamPurpose::Screen, Some(99)).unwrap_err();
+    let beyond = address.clone();
+    let refused = thread::spawn(move || FrameReader::open(&beyond, StreamPurpose::Screen, Some(99)).unwrap_err());
+    let refused = refused.join().unwrap();
     assert!(
         with_causes(&refused).contains("no record precedes number 99"),
         "{refused:?}"

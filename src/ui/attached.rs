@@ -11,9 +11,9 @@ use ralph_core::event::{RequestedBy, RunId};
 use ralph_git::Differ;
 use ralph_state::{
     control::{
-        ControlError,
+        Address, ControlError,
         frames::{Hello, Signalling},
-        stream::{Address, FrameReader, StreamPurpose, fetch},
+        stream::{FrameReader, StreamPurpose, fetch},
     },
     store::paths::ProjectPaths,
 };
@@ -39,8 +39,8 @@ use crate::{
 };
 
 /// Size limits of a patch and of a recording that another machine sends.
-const PATCH_CAP_BYTES: u64 = 16 << 20;
-const RECORDING_CAP_BYTES: u64 = 64 << 20;
+const PATCH_CAP_BYTES: usize = 16 << 20;
+const RECORDING_CAP_BYTES: usize = 64 << 20;
 
 #[derive(Debug, Error)]
 pub(crate) enum AttachError {

@@ -19,13 +19,14 @@ use nix::sys::signal::Signal;
 use ralph_core::event::{Event, Record, RequestedBy, UserCommand};
 use ralph_state::{
     control::{
-        ControlError,
+        Address, ControlError,
         frames::{Frame, Hello, UiEvent},
-        stream::{Address, Closer, FrameReader, Poster, StreamPurpose, problem_in},
+        stream::{Closer, FrameReader, Poster, StreamPurpose},
     },
     store::{journal::JournalReader, paths::RunPaths},
 };
 use ralph_system::proc::{self, Size};
+use ralph_text::with_causes;
 use serde_json::json;
 
 use crate::{
@@ -154,7 +155,7 @@ impl Remote {
             next: hello.first,
             details: Details::default(),
         };
-        taker.follow(&frames, hello)?;
+        taker.follow(&frames, hello);
         let take = move || taker.take_all(frames);
         thread::Builder::new().name("frames".to_owned()).spawn(take)?;
         Ok(Self {
@@ -189,10 +190,11 @@ impl Remote {
     /// If a thread cannot be started.
     pub(crate) fn reach(&self, started: Option<u32>) -> io::Result<RemoteReach> {
         let (orders, taken) = mpsc::channel();
-        let (shared, poster) = (Arc::clone(&self.shared), Poster::new(self.address.clone()));
+        let shared = Arc::clone(&self.shared);
+        let poster = Poster::new(&self.address).map_err(io::Error::other)?;
         thread::Builder::new()
             .name("orders".to_owned())
-            .spawn(move || send_orders(poster, &taken, &shared))?;
+            .spawn(move || send_orders(&poster, &taken, &shared))?;
         Ok(RemoteReach {
             orders: Mutex::new(orders),
             started,
@@ -244,14 +246,14 @@ impl Details {
 
 impl FrameReceiver {
     /// Notes the screen number of `hello` and the closer of its stream. Returns false if the screen is gone.
-    fn follow(&self, frames: &FrameReader, hello: &Hello) -> io::Result<bool> {
-        let closer = frames.closer()?;
+    fn follow(&self, frames: &FrameReader, hello: &Hello) -> bool {
+        let closer = frames.closer();
         let mut state = self.shared.lock();
         state.screen = hello.screen;
         // If the screen has gone meanwhile, the closer is dropped, which closes the stream: the loop would count this
         // screen for ever.
         state.closer = Some(closer).filter(|_| !state.abandoned);
-        Ok(!state.abandoned)
+        !state.abandoned
     }
 
     fn take_all(mut self, mut frames: FrameReader) {
@@ -299,7 +301,9 @@ impl FrameReceiver {
             if hello.run != self.hello.run {
                 return None;
             }
-            self.follow(&frames, &hello).ok().filter(|wanted| *wanted)?;
+            if !self.follow(&frames, &hello) {
+                return None;
+            }
             // The loop resends the iteration's terminal output from as far back as it has kept it.
             self.shared.keep(UiEvent::Output(RESET.to_vec()));
             self.shared.wake(Some("connected again".to_owned()));
@@ -520,7 +524,7 @@ impl LoopControl for RemoteReach {
     }
 }
 
-fn send_orders(mut poster: Poster, orders: &Receiver<RemoteOrder>, shared: &RemoteShared) {
+fn send_orders(poster: &Poster, orders: &Receiver<RemoteOrder>, shared: &RemoteShared) {
     // The size of the pane, and the screen number for which the loop knows it.
     let mut size: Option<(Size, Option<u64>)> = None;
     while let Ok(order) = orders.recv() {
@@ -529,18 +533,18 @@ fn send_orders(mut poster: Poster, orders: &Receiver<RemoteOrder>, shared: &Remo
             && known != screen
         {
             // A new connection counts as a new screen, whose size the loop does not know.
-            send_order(&mut poster, RemoteOrder::Resize(pane), screen, shared);
+            send_order(poster, RemoteOrder::Resize(pane), screen, shared);
             size = Some((pane, screen));
         }
         if let RemoteOrder::Resize(pane) = order {
             size = Some((pane, screen));
         }
-        send_order(&mut poster, order, screen, shared);
+        send_order(poster, order, screen, shared);
     }
 }
 
 /// Sends one order on behalf of `screen`. A refusal is passed to the screen.
-fn send_order(poster: &mut Poster, order: RemoteOrder, screen: Option<u64>, shared: &RemoteShared) {
+fn send_order(poster: &Poster, order: RemoteOrder, screen: Option<u64>, shared: &RemoteShared) {
     let screen = screen.map(|screen| format!("?screen={screen}")).unwrap_or_default();
     let (path, content_type, body) = match order {
         RemoteOrder::Command(command) => {
@@ -554,10 +558,10 @@ fn send_order(poster: &mut Poster, order: RemoteOrder, screen: Option<u64>, shar
             ("/terminal/size".to_owned(), "application/json", body)
         }
     };
-    let refusal = match poster.post(&format!("{path}{screen}"), content_type, &body) {
-        Ok(answered) if answered.status < 400 => return,
-        Ok(answered) => problem_in(&answered.body).unwrap_or_else(|| "the loop refused it".to_owned()),
-        Err(error) => format!("the loop does not answer: {error}"),
+    let refusal = match poster.post(&format!("{path}{screen}"), content_type, body) {
+        Ok(()) => return,
+        Err(ControlError::Refused { why, .. }) => why,
+        Err(error) => format!("the loop does not answer: {}", with_causes(&error)),
     };
     shared.wake(Some(refusal));
 }

@@ -2,6 +2,7 @@
 
 use std::{
     error::Error as _,
+    fmt::Display,
     io,
     os::unix::net::UnixStream,
     path::{Path, PathBuf},
@@ -9,12 +10,16 @@ use std::{
 };
 
 use ralph_core::event::BackgroundCommand;
-use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use reqwest::{
+    Method, RequestBuilder, Response, StatusCode,
+    header::{AUTHORIZATION, HeaderMap, HeaderValue},
+    redirect::Policy,
+};
 use serde::Deserialize;
 use thiserror::Error;
-use tokio::time::timeout;
+use tokio::{runtime::Runtime, time::timeout};
 
-use super::{ControlReply, ControlRequest, RunStatus, StartBackground, StartedBackground};
+use super::{Address, ControlReply, ControlRequest, RunStatus, StartBackground, StartedBackground};
 use crate::http_client;
 
 /// A loop answers at once; one that does not within this time is stuck or stopped.
@@ -22,6 +27,9 @@ const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The run answers a tool call within this time, with a ticket if it takes longer.
 const TOOL_TIMEOUT: Duration = Duration::from_secs(50);
+
+/// How long a connection is reused after an answer: less than the server waits for the next request.
+const FRESH: Duration = Duration::from_secs(4);
 
 /// The base URL of requests over the socket, which have no host.
 const OVER_THE_SOCKET: &str = "http://ralph";
@@ -48,7 +56,7 @@ pub enum ControlError {
 pub struct ControlClient {
     http: reqwest::Client,
     base: String,
-    path: PathBuf,
+    address: Address,
 }
 
 /// The answer to a command that was carried out.
@@ -70,11 +78,31 @@ impl ControlClient {
     /// # Errors
     /// [`ControlError::NoAnswer`] if the HTTP client cannot be built.
     pub fn for_socket(socket: &Path) -> Result<Self, ControlError> {
-        let http = http_client::plain().unix_socket(socket).no_proxy().build();
+        Self::for_address(&Address::Socket(socket.to_owned()))
+    }
+
+    /// Makes a client of the loop at `address`.
+    ///
+    /// # Errors
+    /// [`ControlError::NoAnswer`] if the HTTP client cannot be built.
+    pub fn for_address(address: &Address) -> Result<Self, ControlError> {
+        let http = http_client::plain().no_proxy().redirect(Policy::none());
+        let http = http.pool_idle_timeout(FRESH);
+        let (http, base) = match address {
+            Address::Socket(path) => (http.unix_socket(path.as_path()), OVER_THE_SOCKET.to_owned()),
+            Address::Http { host, prefix, token } => {
+                // A token is one word; a line break in it could add a header.
+                let token: String = token.chars().filter(char::is_ascii_graphic).collect();
+                let mut bearer = HeaderValue::from_str(&format!("Bearer {token}")).expect("graphic characters");
+                bearer.set_sensitive(true);
+                let headers = HeaderMap::from_iter([(AUTHORIZATION, bearer)]);
+                (http.default_headers(headers), format!("http://{host}{prefix}"))
+            }
+        };
         Ok(Self {
-            http: http.map_err(|error| no_answer(socket, error))?,
-            base: OVER_THE_SOCKET.to_owned(),
-            path: socket.to_owned(),
+            http: http.build().map_err(|error| no_answer(address, error))?,
+            base,
+            address: address.clone(),
         })
     }
 
@@ -83,46 +111,69 @@ impl ControlClient {
         self.http.request(method, format!("{}{route}", self.base))
     }
 
-    /// Sends a request; the response may have an error status. A run that ends resets connections that it has not
-    /// accepted yet: the request is then sent once more, and reaches no run or the next one.
+    /// Sends a request; the response may have an error status. A run that ends resets connections to its socket that it
+    /// has not accepted yet: the request is then sent once more, and reaches no run or the next one. No other request is
+    /// repeated: it may have been carried out even though no answer has come.
     ///
     /// # Errors
     /// [`ControlError::NotRunning`] if no loop listens, [`ControlError::NoAnswer`] if it does not answer.
     pub async fn send(&self, request: RequestBuilder) -> Result<Response, ControlError> {
-        let again = request.try_clone();
+        let again = match self.address {
+            Address::Socket(_) => request.try_clone(),
+            Address::Http { .. } => None,
+        };
         let sent = match (request.send().await, again) {
             (Err(error), Some(again)) if was_not_read(&error) => again.send().await,
             (sent, _) => sent,
         };
-        sent.map_err(|error| match nobody_listens(&error) {
-            true => ControlError::NotRunning,
-            false => no_answer(&self.path, error),
-        })
+        sent.map_err(|error| self.failed(error))
     }
 
     /// Requests the stream at `route`: the response begins at once, and its body has no time limit.
     ///
     /// # Errors
-    /// As [`ask`], and [`ControlError::Refused`] if the status is not 200.
+    /// As [`ask`], and [`ControlError::Refused`] if the status is not a success.
     pub async fn open(&self, route: &str) -> Result<Response, ControlError> {
-        let timed_out = |_| ControlError::NoAnswer {
-            path: self.path.clone(),
-            source: io::ErrorKind::TimedOut.into(),
-        };
-        let opening = async {
-            let response = self.send(self.request(Method::GET, route)).await?;
+        self.accepted(self.request(Method::GET, route), REPLY_TIMEOUT).await
+    }
+
+    /// Sends a request, whose response begins within `patience`.
+    ///
+    /// # Errors
+    /// As [`ControlClient::open`].
+    pub(super) async fn accepted(&self, request: RequestBuilder, patience: Duration) -> Result<Response, ControlError> {
+        let answered = async {
+            let response = self.send(request).await?;
             let status = response.status();
-            if status == StatusCode::OK {
+            if status.is_success() {
                 return Ok(response);
             }
-            let body = response.bytes().await.map_err(|error| no_answer(&self.path, error))?;
-            let problem = serde_json::from_slice(&body).map_err(|_| ControlError::Garbled {
-                path: self.path.clone(),
-                what: status.to_string(),
-            });
+            let body = response.bytes().await.map_err(|error| self.failed(error))?;
+            let problem = serde_json::from_slice(&body).map_err(|_| self.garbled(&status));
             problem.and_then(|ProblemDetail { detail: why }| Err(ControlError::Refused { status, why }))
         };
-        timeout(REPLY_TIMEOUT, opening).await.map_err(timed_out)?
+        let answered = timeout(patience, answered).await;
+        answered.map_err(|_| self.no_answer(io::ErrorKind::TimedOut.into()))?
+    }
+
+    /// The error that no answer came for the reason `source`.
+    pub(super) fn no_answer(&self, source: io::Error) -> ControlError {
+        let path = self.address.shown();
+        ControlError::NoAnswer { path, source }
+    }
+
+    fn garbled(&self, what: &dyn Display) -> ControlError {
+        ControlError::Garbled {
+            path: self.address.shown(),
+            what: what.to_string(),
+        }
+    }
+
+    fn failed(&self, error: reqwest::Error) -> ControlError {
+        match self.address {
+            Address::Socket(_) if nobody_listens(&error) => ControlError::NotRunning,
+            Address::Socket(_) | Address::Http { .. } => no_answer(&self.address, error),
+        }
     }
 
     /// Sends `request` and waits for the reply.
@@ -152,11 +203,8 @@ impl ControlClient {
         };
         let response = self.send(asked.timeout(patience)).await?;
         let status = response.status();
-        let body = response.bytes().await.map_err(|error| no_answer(&self.path, error))?;
-        let garbled = |what: &dyn std::fmt::Display| ControlError::Garbled {
-            path: self.path.clone(),
-            what: what.to_string(),
-        };
+        let body = response.bytes().await.map_err(|error| self.failed(error))?;
+        let garbled = |what: &dyn Display| self.garbled(what);
         match (request, status) {
             (_, StatusCode::NO_CONTENT) => Ok(ControlReply::Done {
                 text: String::new(),
@@ -202,14 +250,14 @@ pub fn is_listened_to(socket: &Path) -> bool {
 /// # Errors
 /// [`ControlError::NotRunning`] if no loop listens, the others if its answer is missing or unreadable.
 pub fn ask(socket: &Path, request: &ControlRequest) -> Result<ControlReply, ControlError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|source| ControlError::NoAnswer {
-            path: socket.to_owned(),
-            source,
-        })?;
-    runtime.block_on(async { ControlClient::for_socket(socket)?.ask(request).await })
+    let client = ControlClient::for_socket(socket)?;
+    let runtime = runtime().map_err(|error| client.no_answer(error))?;
+    runtime.block_on(client.ask(request))
+}
+
+/// Makes a runtime for the requests of one thread.
+pub(super) fn runtime() -> io::Result<Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
 }
 
 fn nobody_listens(error: &reqwest::Error) -> bool {
@@ -235,13 +283,13 @@ fn io_error_in(error: &reqwest::Error) -> Option<&io::Error> {
     None
 }
 
-fn no_answer(path: &Path, error: reqwest::Error) -> ControlError {
+fn no_answer(address: &Address, error: reqwest::Error) -> ControlError {
     let source = match error.is_timeout() {
         true => io::ErrorKind::TimedOut.into(),
         false => io::Error::other(error),
     };
     ControlError::NoAnswer {
-        path: path.to_owned(),
+        path: address.shown(),
         source,
     }
 }

@@ -3,6 +3,7 @@
 //! The run's socket is in the state directory, which only the user can enter. An agent runs as that user. The loop
 //! therefore recognises an agent by the process that has connected; an agent may read but not command.
 
+mod address;
 mod background;
 mod client;
 pub mod frames;
@@ -16,6 +17,7 @@ use ralph_core::{
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 
+pub use address::{Address, BadAddress};
 pub use background::{BackgroundEntry, OUTPUT_END, OUTPUT_FROM, OUTPUT_OVER, StartBackground, StartedBackground};
 pub use client::{ControlClient, ControlError, ask, is_listened_to};
 pub use tools::{TEXT_CAP_BYTES, ToolAnswer, ToolCall, ToolRequest};
