@@ -11,7 +11,7 @@ use ralph_core::{
     event::{GivenSetting, Hint, LimitKind, PlanTask, RunId, StopReason, TaskLimits},
     run::RunView,
 };
-use ralph_state::control::{self, ControlReply, ControlRequest};
+use ralph_state::control;
 use ralph_system::files::is_same_file;
 use ralph_text::console::{complain, is_answered};
 use ralph_words::{counted, hint_for, limit_word, raise_option, short_duration, stop_in_words, sufficient_raise};
@@ -87,7 +87,7 @@ pub(super) fn resolve(args: &mut Args, given: &mut Vec<OsString>) -> Result<(), 
 fn refuse_running(args: &Args) -> Result<(), Failure> {
     let socket = place(args)?.paths.socket();
     // A run that does not answer still holds the lock, which the start reports.
-    let Ok(ControlReply::Status { status }) = control::ask(&socket, &ControlRequest::Status) else {
+    let Ok(status) = control::status(&socket) else {
         return Ok(());
     };
     let (state, hint) = match (status.over, status.paused) {

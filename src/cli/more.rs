@@ -1,7 +1,7 @@
 //! `ralph continue` with limits while a run is in progress: changes the limits of that run.
 
 use ralph_core::event::{NewLimits, UserCommand};
-use ralph_state::control::{self, ControlReply, ControlRequest};
+use ralph_state::control::{self, ControlRequest};
 
 use crate::{
     config::{self, Flag, SettingSources},
@@ -34,7 +34,7 @@ pub(super) fn change_limits(args: &Args) -> Result<Option<u8>, Failure> {
         return Ok(None);
     }
     let paths = place(args)?.paths;
-    let Ok(ControlReply::Status { status }) = control::ask(&paths.socket(), &ControlRequest::Status) else {
+    let Ok(status) = control::status(&paths.socket()) else {
         return Ok(None);
     };
     if status.over {

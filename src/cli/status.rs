@@ -7,7 +7,7 @@ use ralph_core::{
     run::{Breaker, GoalState, GoalStatus, OpenAsk, Phase, RunView},
 };
 use ralph_state::{
-    control::{self, ControlError, ControlReply, ControlRequest, RunStatus},
+    control::{self, ControlError, RunStatus},
     store::paths::ProjectPaths,
 };
 use ralph_text::{
@@ -22,7 +22,7 @@ use ralph_words::{
 
 use crate::{
     driver::{now_ms, read_view, status_of, whole_status},
-    error::{Failure, FailureKind},
+    error::Failure,
     ui::{
         Presentation,
         headless::{OutputFormat, limits_in_words},
@@ -62,15 +62,8 @@ pub(super) fn run(args: &Args, json: bool) -> Result<u8, Failure> {
 
 /// Asks the running loop for its status; `None` if no loop runs.
 fn ask_status(paths: &ProjectPaths) -> Result<Option<RunStatus>, Failure> {
-    match control::ask(&paths.socket(), &ControlRequest::Status) {
-        Ok(ControlReply::Status { status }) => Ok(Some(*status)),
-        Ok(ControlReply::Refused { why } | ControlReply::Forbidden { why }) => {
-            Err(Failure::new(FailureKind::Failed, why))
-        }
-        Ok(ControlReply::Done { .. } | ControlReply::Started { .. } | ControlReply::Tool { .. }) => Err(Failure::new(
-            FailureKind::Failed,
-            "unexpected answer from the running ralph",
-        )),
+    match control::status(&paths.socket()) {
+        Ok(status) => Ok(Some(status)),
         Err(ControlError::NotRunning) => Ok(None),
         Err(error) => Err(error.into()),
     }

@@ -16,7 +16,7 @@ use ralph_core::{
 use ralph_gate::guard::GuardError;
 use ralph_git::Repository;
 use ralph_state::{
-    control::{self, ControlReply, ControlRequest},
+    control::{self, ControlError, ControlReply, ControlRequest},
     store::{
         journal::{self, Journal, JournalError, ReadNote},
         lock::{Holder, Lock, LockError},
@@ -197,15 +197,9 @@ impl OpenRun {
 
 /// Closes the screen of a run that is over and only shows its end; false if a run goes on.
 fn closes_shown_end(paths: &ProjectPaths) -> bool {
-    let status = match control::ask(&paths.socket(), &ControlRequest::Status) {
-        Ok(ControlReply::Status { status }) => status,
-        Ok(
-            ControlReply::Done { .. }
-            | ControlReply::Started { .. }
-            | ControlReply::Refused { .. }
-            | ControlReply::Forbidden { .. }
-            | ControlReply::Tool { .. },
-        ) => return false,
+    let status = match control::status(&paths.socket()) {
+        Ok(status) => status,
+        Err(ControlError::Refused { .. }) => return false,
         // It no longer answers, and may be waiting for the user's command that reports the end.
         Err(_) => return latest(paths).is_ok_and(|run| run.is_some_and(|run| run.state.view.is_over())),
     };

@@ -216,17 +216,11 @@ impl ServedRun {
 
     /// Asks the loop for the state of the run.
     pub(super) async fn status(&self, role: ClientRole) -> HttpResult<Box<RunStatus>> {
-        match self.ask(ControlRequest::Status, role).await? {
-            ControlReply::Status { mut status } => {
-                status.listen.clone_from(&self.listen);
-                Ok(status)
-            }
-            ControlReply::Done { .. }
-            | ControlReply::Started { .. }
-            | ControlReply::Refused { .. }
-            | ControlReply::Forbidden { .. }
-            | ControlReply::Tool { .. } => Err(misunderstood()),
-        }
+        let ControlReply::Status { mut status } = self.ask(ControlRequest::Status, role).await? else {
+            return Err(misunderstood());
+        };
+        status.listen.clone_from(&self.listen);
+        Ok(status)
     }
 
     /// The state of the run, with the whole view of the records.
@@ -245,14 +239,10 @@ impl ServedRun {
 
     /// Sends a command of the user to the loop.
     pub(super) async fn command(&self, command: UserCommand, role: ClientRole) -> HttpResult<CommandResult> {
-        match self.ask(ControlRequest::Command { command }, role).await? {
-            ControlReply::Done { text, seq } => Ok(CommandResult { text, seq }),
-            ControlReply::Started { .. }
-            | ControlReply::Status { .. }
-            | ControlReply::Refused { .. }
-            | ControlReply::Forbidden { .. }
-            | ControlReply::Tool { .. } => Err(misunderstood()),
-        }
+        let ControlReply::Done { text, seq } = self.ask(ControlRequest::Command { command }, role).await? else {
+            return Err(misunderstood());
+        };
+        Ok(CommandResult { text, seq })
     }
 
     /// Has the loop carry out a tool call of the agent. After [`TOOL_WAIT`], the answer is the progress so far.
@@ -265,40 +255,28 @@ impl ServedRun {
             Ok(answered) => answered?,
             Err(_) => self.ask(request(false), role).await?,
         };
-        match answered {
-            ControlReply::Tool { answer } => Ok(answer),
-            ControlReply::Done { .. }
-            | ControlReply::Started { .. }
-            | ControlReply::Status { .. }
-            | ControlReply::Refused { .. }
-            | ControlReply::Forbidden { .. } => Err(misunderstood()),
-        }
+        let ControlReply::Tool { answer } = answered else {
+            return Err(misunderstood());
+        };
+        Ok(answer)
     }
 
     /// Has the loop start a background task. Returns its number and a message.
     pub(super) async fn start_background(&self, command: String, role: ClientRole) -> HttpResult<(u32, String)> {
         let request = ControlRequest::Background(BackgroundCommand::Start { command });
-        match self.ask(request, role).await? {
-            ControlReply::Started { number, text } => Ok((number, text)),
-            ControlReply::Done { .. }
-            | ControlReply::Status { .. }
-            | ControlReply::Refused { .. }
-            | ControlReply::Forbidden { .. }
-            | ControlReply::Tool { .. } => Err(misunderstood()),
-        }
+        let ControlReply::Started { number, text } = self.ask(request, role).await? else {
+            return Err(misunderstood());
+        };
+        Ok((number, text))
     }
 
     /// Has the loop cancel a background task.
     pub(super) async fn cancel_background(&self, number: u32, role: ClientRole) -> HttpResult<CommandResult> {
         let request = ControlRequest::Background(BackgroundCommand::Cancel { number });
-        match self.ask(request, role).await? {
-            ControlReply::Done { text, seq } => Ok(CommandResult { text, seq }),
-            ControlReply::Started { .. }
-            | ControlReply::Status { .. }
-            | ControlReply::Refused { .. }
-            | ControlReply::Forbidden { .. }
-            | ControlReply::Tool { .. } => Err(misunderstood()),
-        }
+        let ControlReply::Done { text, seq } = self.ask(request, role).await? else {
+            return Err(misunderstood());
+        };
+        Ok(CommandResult { text, seq })
     }
 
     /// Asks the loop whether the user, and not an agent, is about to do something.

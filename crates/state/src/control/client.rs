@@ -176,6 +176,17 @@ impl ControlClient {
         }
     }
 
+    /// Asks for the status of the run, without its view.
+    ///
+    /// # Errors
+    /// As [`ControlClient::open`].
+    pub async fn status(&self) -> Result<RunStatus, ControlError> {
+        let request = self.request(Method::GET, "/status").timeout(REPLY_TIMEOUT);
+        let response = self.accepted(request, REPLY_TIMEOUT).await?;
+        let body = response.bytes().await.map_err(|error| self.failed(error))?;
+        serde_json::from_slice(&body).map_err(|error| self.garbled(&error))
+    }
+
     /// Sends `request` and waits for the reply.
     ///
     /// # Errors
@@ -183,7 +194,10 @@ impl ControlClient {
     pub async fn ask(&self, request: &ControlRequest) -> Result<ControlReply, ControlError> {
         let asked = match request {
             ControlRequest::Command { command } => self.request(Method::POST, "/commands").json(command),
-            ControlRequest::Status => self.request(Method::GET, "/status"),
+            ControlRequest::Status => {
+                let status = Box::new(self.status().await?);
+                return Ok(ControlReply::Status { status });
+            }
             ControlRequest::Background(BackgroundCommand::Start { command }) => {
                 let command = command.clone();
                 self.request(Method::POST, "/tasks").json(&StartBackground { command })
@@ -210,12 +224,6 @@ impl ControlClient {
                 text: String::new(),
                 seq: None,
             }),
-            (ControlRequest::Status, StatusCode::OK) => {
-                let status: RunStatus = serde_json::from_slice(&body).map_err(|error| garbled(&error))?;
-                Ok(ControlReply::Status {
-                    status: Box::new(status),
-                })
-            }
             (ControlRequest::Tool { .. }, StatusCode::OK) => {
                 let answer = serde_json::from_slice(&body).map_err(|error| garbled(&error))?;
                 Ok(ControlReply::Tool { answer })
@@ -253,6 +261,16 @@ pub fn ask(socket: &Path, request: &ControlRequest) -> Result<ControlReply, Cont
     let client = ControlClient::for_socket(socket)?;
     let runtime = runtime().map_err(|error| client.no_answer(error))?;
     runtime.block_on(client.ask(request))
+}
+
+/// Asks the loop that listens on `socket` for its status. Not for threads inside a runtime.
+///
+/// # Errors
+/// As [`ControlClient::status`].
+pub fn status(socket: &Path) -> Result<RunStatus, ControlError> {
+    let client = ControlClient::for_socket(socket)?;
+    let runtime = runtime().map_err(|error| client.no_answer(error))?;
+    runtime.block_on(client.status())
 }
 
 /// Makes a runtime for the requests of one thread.

@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 
 pub use address::{Address, BadAddress};
 pub use background::{BackgroundEntry, OUTPUT_END, OUTPUT_FROM, OUTPUT_OVER, StartBackground, StartedBackground};
-pub use client::{ControlClient, ControlError, ask, is_listened_to};
+pub use client::{ControlClient, ControlError, ask, is_listened_to, status};
 pub use tools::{TEXT_CAP_BYTES, ToolAnswer, ToolCall, ToolRequest};
 
 /// A request to the loop.

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::paths::ProjectPaths;
-use crate::control::{self, ControlReply, ControlRequest};
+use crate::control;
 
 /// How long to try before reporting another holder: a process that asks for the holder has the lock for a moment.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -160,20 +160,11 @@ fn find_holder(paths: &ProjectPaths) -> Option<Holder> {
     if is_locked(&paths.lock()) {
         return read_holder(&paths.lock());
     }
-    match control::ask(&paths.socket(), &ControlRequest::Status) {
-        Ok(ControlReply::Status { status }) => Some(Holder {
-            pid: status.pid,
-            run: Some(status.run),
-        }),
-        Ok(
-            ControlReply::Done { .. }
-            | ControlReply::Started { .. }
-            | ControlReply::Refused { .. }
-            | ControlReply::Forbidden { .. }
-            | ControlReply::Tool { .. },
-        )
-        | Err(_) => None,
-    }
+    let status = control::status(&paths.socket()).ok()?;
+    Some(Holder {
+        pid: status.pid,
+        run: Some(status.run),
+    })
 }
 
 /// Whether a process has locked the file exclusively.

@@ -253,9 +253,9 @@ impl RunTools {
         };
         let run = match &self.run {
             Some(run) => run.clone(),
-            None => match self.client.ask(&ControlRequest::Status).await? {
-                ControlReply::Status { status } => status.run,
-                _ => RunId(String::new()),
+            None => match self.client.status().await {
+                Err(ControlError::Refused { .. }) => RunId(String::new()),
+                answered => answered?.run,
             },
         };
         let called = ToolRequest { run, call };
