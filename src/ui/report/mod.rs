@@ -14,11 +14,9 @@ mod style;
 mod tests;
 mod text;
 
-use std::collections::vec_deque;
-
 use ralph_core::{
     event::{StopReason, Totals},
-    run::{Iteration, RunView, Task},
+    run::{RunView, Task},
 };
 use serde::Serialize;
 
@@ -54,23 +52,6 @@ pub(crate) struct RunReport {
     /// Matters that wait for the user, a sentence each.
     pub needs_person: Vec<String>,
     pub view: RunView,
-}
-
-impl RunReport {
-    /// The latest iterations, oldest first.
-    pub(crate) fn iterations(&self) -> vec_deque::Iter<'_, Iteration> {
-        self.view.iterations.rows.iter()
-    }
-
-    /// Duration of an iteration, up to now if it runs.
-    fn duration_ms(&self, iteration: &Iteration) -> u64 {
-        let latest = self.view.iterations.latest();
-        let runs = self.is_running && iteration.outcome.is_none() && latest == Some(iteration);
-        match runs {
-            true => self.now_ms.saturating_sub(iteration.started_ms),
-            false => iteration.duration_ms,
-        }
-    }
 }
 
 /// Why a run is over.

@@ -1,8 +1,10 @@
 //! Derives a report from the view of a run, finished or not.
 
+use std::collections::vec_deque;
+
 use ralph_core::{
     event::{Decider, Level},
-    run::{self, AddedRule, AnsweredQuestions, Decided, RunView, Trouble},
+    run::{self, AddedRule, AnsweredQuestions, Decided, Iteration, RunView, Trouble},
 };
 use ralph_text::one_line;
 use ralph_words::{
@@ -46,6 +48,21 @@ impl RunReport {
         report.unverified = check::unverified(&report);
         report.needs_person = check::needs_person(&report);
         report
+    }
+
+    /// The latest iterations, oldest first.
+    pub(crate) fn iterations(&self) -> vec_deque::Iter<'_, Iteration> {
+        self.view.iterations.rows.iter()
+    }
+
+    /// Duration of an iteration, up to now if it runs.
+    pub(super) fn duration_ms(&self, iteration: &Iteration) -> u64 {
+        let latest = self.view.iterations.latest();
+        let runs = self.is_running && iteration.outcome.is_none() && latest == Some(iteration);
+        match runs {
+            true => self.now_ms.saturating_sub(iteration.started_ms),
+            false => iteration.duration_ms,
+        }
     }
 }
 
