@@ -135,6 +135,7 @@ const PURE: &[&str] = &[
     "text/signs",
     "text/wrap",
     "trust",
+    "ui/tui/boxes",
     "ui/tui/model",
     "ui/tui/panes",
     "ui/tui/update",

@@ -28,13 +28,13 @@ use super::{
     frame_loop::{FrameBytes, utc_offset_s},
     inputs::{Mailbox, ScreenInput},
     model::BoardModel,
-    order::ScreenEvent,
+    order::{BoardOrder, ScreenEvent},
     screen_terminal::ScreenTerminal,
     spawn::spawn_or_run,
     terminal,
     terminal_ownership::{TerminalOwnership, run_in_foreground},
     theme::Theme,
-    update::{BoardOrder, take_board, update_board},
+    update::{take_board, update_board},
     view,
 };
 

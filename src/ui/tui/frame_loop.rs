@@ -20,6 +20,7 @@ use crate::driver::PollResult;
 
 use super::{
     AfterSignal, Setup,
+    boxes::show_question,
     clipboard::{Clip, KeptEnd},
     editor::Recall,
     external_editor::{EditorDocument, EditorHandover},
@@ -37,7 +38,7 @@ use super::{
     terminal,
     terminal_search::{self, TerminalSearch},
     typing,
-    update::{show_question, update},
+    update::update,
     view::{self, ShownTerminals},
 };
 

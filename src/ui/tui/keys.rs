@@ -97,31 +97,6 @@ pub enum KeyFocus {
 /// Places of a binding that applies anywhere.
 const ANYWHERE: &[KeyFocus] = &[];
 
-/// Places where `[` and `]` are free: in the diff they select files.
-const NOT_DIFF: &[KeyFocus] = &[
-    KeyFocus::Plan,
-    KeyFocus::View(Pane::Terminal),
-    KeyFocus::View(Pane::Log),
-    KeyFocus::View(Pane::History),
-    KeyFocus::View(Pane::Messages),
-    KeyFocus::View(Pane::Asks),
-    KeyFocus::View(Pane::Limits),
-    KeyFocus::View(Pane::Background),
-    KeyFocus::View(Pane::Report),
-];
-
-/// Places where the left and right keys are free.
-const NO_SIDES: &[KeyFocus] = &[
-    KeyFocus::Plan,
-    KeyFocus::View(Pane::Terminal),
-    KeyFocus::View(Pane::Log),
-    KeyFocus::View(Pane::Messages),
-    KeyFocus::View(Pane::Asks),
-    KeyFocus::View(Pane::Limits),
-    KeyFocus::View(Pane::Background),
-    KeyFocus::View(Pane::Report),
-];
-
 /// The state that selects the applicable bindings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BindingContext {
@@ -257,10 +232,10 @@ pub const TABLE: &[Binding] = {
         row(Control, &[char('p'), char(' ')], KeyAction::PauseOrResume, Replay, "pause", "pause the replay; again to resume"),
         row(Control, &[char('+'), char('=')], KeyAction::Faster, Replay, "faster", "play twice as fast"),
         row(Control, &[char('-')], KeyAction::Slower, Replay, "slower", "play half as fast"),
-        at(NOT_DIFF, row(Control, &[char(']')], KeyAction::NextIteration, Replay, "next", "go to the next iteration")),
-        at(NOT_DIFF, row(Control, &[char('[')], KeyAction::PreviousIteration, Replay, "previous", "go to the previous iteration")),
-        at(NO_SIDES, row(Control, &[key(KeyCode::Right)], KeyAction::SeekForward, Replay, "+10 s", "10 seconds forward")),
-        at(NO_SIDES, row(Control, &[key(KeyCode::Left)], KeyAction::SeekBackward, Replay, "", "10 seconds back")),
+        row(Control, &[char(']')], KeyAction::NextIteration, Replay, "next", "go to the next iteration"),
+        row(Control, &[char('[')], KeyAction::PreviousIteration, Replay, "previous", "go to the previous iteration"),
+        row(Control, &[key(KeyCode::Right)], KeyAction::SeekForward, Replay, "+10 s", "10 seconds forward"),
+        row(Control, &[key(KeyCode::Left)], KeyAction::SeekBackward, Replay, "", "10 seconds back"),
         row(Views, &[key(KeyCode::Tab), key(KeyCode::BackTab)], KeyAction::NextFocus, Always, "plan", "switch focus between the plan and the pane beside it"),
         row(Views, &[char('0')], KeyAction::FocusPlan, Always, "", "go to the plan"),
         row(Views, &[char('1'), char('t')], KeyAction::Show(Pane::Terminal), Always, "", "the agent's output"),
@@ -351,11 +326,16 @@ pub fn action(chord: Chord, here: BindingContext) -> Option<KeyAction> {
 
 /// The applicable bindings, in the order of the table.
 pub fn bindings(here: BindingContext) -> impl Iterator<Item = &'static Binding> {
+    let is_of_place = move |key: &Chord| {
+        let mut of_place = TABLE.iter().filter(|binding| binding.places.contains(&here.focus));
+        of_place.any(|binding| binding.keys.contains(key))
+    };
     TABLE.iter().filter(move |binding| {
         let is_now = match binding.when {
             BindingScope::Always => true,
             BindingScope::Live => !here.replay,
-            BindingScope::Replay => here.replay,
+            // The keys of the focused pane come first.
+            BindingScope::Replay => here.replay && !binding.keys.iter().any(is_of_place),
         };
         is_now && (binding.places.is_empty() || binding.places.contains(&here.focus))
     })

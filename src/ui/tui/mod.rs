@@ -7,6 +7,7 @@
 mod append_only;
 mod background;
 pub mod board;
+mod boxes;
 mod cast;
 mod clipboard;
 pub(crate) mod editor;
@@ -16,7 +17,6 @@ mod inputs;
 mod jobs;
 pub mod keys;
 pub(crate) mod layout;
-mod lines;
 mod memory;
 pub mod model;
 mod notify;

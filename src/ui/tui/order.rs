@@ -2,6 +2,7 @@
 
 use crossterm::event::Event as Input;
 use ralph_core::event::{RequestedBy, StopRequest, UserCommand};
+use ralph_plan::batch::PlanName;
 use ralph_words::Tone;
 
 use super::{
@@ -140,6 +141,25 @@ pub(super) fn refused(model: &mut Model, why: &str) -> Vec<ScreenOrder> {
 pub(super) enum StepDirection {
     Next,
     Previous,
+}
+
+/// An order to the shell around the board.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum BoardOrder {
+    /// Show a plan's run on its own screen.
+    Open(PlanName),
+    Cancel(PlanName),
+    /// Stop all runs; a second order stops them at once.
+    Stop,
+    Answer {
+        plan: PlanName,
+        command: UserCommand,
+    },
+    Redraw,
+    Suspend,
+    /// Leave while the batch goes on.
+    Detach,
+    Leave,
 }
 
 /// A document to open in an editor.

@@ -112,6 +112,16 @@ impl<'a> Pen<'a> {
         Rect::new(area.x + 1, area.y + 1, area.width - 2, area.height - 2)
     }
 
+    /// Draws a frame in the middle. Returns its inside, or `None` if there is no room.
+    pub(super) fn centred(&mut self, whole: Rect, width: u16, height: u16, title: &str) -> Option<Rect> {
+        if width < 4 || height < 3 {
+            return None;
+        }
+        let x = whole.x + (whole.width - width) / 2;
+        let y = whole.y + (whole.height - height) / 2;
+        Some(self.framed(Rect::new(x, y, width, height), title, TextRole::Accent))
+    }
+
     /// Highlights `area` as the selected row of a list.
     pub(super) fn choose(&mut self, area: Rect) {
         for position in area.intersection(self.buffer.area).positions() {
@@ -225,6 +235,32 @@ pub(super) fn wrapped(text: &str, room: usize) -> Vec<String> {
     }
     lines.push(line.trim_end().to_owned());
     lines
+}
+
+/// Breaks pieces at line ends and at `room` columns, at any character.
+pub(super) fn flowed<Tag: Copy + PartialEq>(pieces: &[(impl AsRef<str>, Tag)], room: usize) -> Vec<Vec<(String, Tag)>> {
+    let mut rows: Vec<Vec<(String, Tag)>> = vec![Vec::new()];
+    let mut taken = 0;
+    for (text, tag) in pieces {
+        for grapheme in text.as_ref().graphemes(true) {
+            let width = usize::from(columns(grapheme));
+            let is_end = matches!(grapheme, "\n" | "\r\n");
+            if is_end || taken + width > room {
+                rows.push(Vec::new());
+                taken = 0;
+            }
+            if is_end {
+                continue;
+            }
+            taken += width;
+            let row = rows.last_mut().expect("there is always a row");
+            match row.last_mut() {
+                Some((last, known)) if known == tag => last.push_str(grapheme),
+                Some(_) | None => row.push((grapheme.to_owned(), *tag)),
+            }
+        }
+    }
+    rows
 }
 
 #[cfg(test)]

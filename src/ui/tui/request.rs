@@ -8,11 +8,10 @@ use ralph_core::{
 };
 use ralph_text::{one_line, sanitized};
 use ralph_words::{changed_tests_are_cut, counted};
-use unicode_segmentation::UnicodeSegmentation;
 
 use super::{
     model::{ChoiceSelection, are_marked, choices},
-    pen::{columns, wrapped},
+    pen::{flowed, wrapped},
     shell,
     theme::TextRole,
 };
@@ -162,32 +161,6 @@ pub(super) fn paragraph(text: &str, role: TextRole, room: usize) -> impl Iterato
 /// Sanitizes a text of several lines.
 pub(super) fn shown(text: &str) -> String {
     sanitized(text).replace('\t', "    ")
-}
-
-/// Breaks pieces at line ends and at the width, at any character.
-pub(super) fn flowed(pieces: &[(String, TextRole)], room: usize) -> Vec<RequestLine> {
-    let mut rows: Vec<RequestLine> = vec![Vec::new()];
-    let mut taken = 0;
-    for (text, role) in pieces {
-        for grapheme in text.graphemes(true) {
-            let width = usize::from(columns(grapheme));
-            let is_end = matches!(grapheme, "\n" | "\r\n");
-            if is_end || taken + width > room {
-                rows.push(Vec::new());
-                taken = 0;
-            }
-            if is_end {
-                continue;
-            }
-            taken += width;
-            let row = rows.last_mut().expect("there is always a row");
-            match row.last_mut() {
-                Some((last, known)) if known == role => last.push_str(grapheme),
-                Some(_) | None => row.push((grapheme.to_owned(), *role)),
-            }
-        }
-    }
-    rows
 }
 
 /// The role of a patch line without context.

@@ -1,12 +1,6 @@
 //! Applies keys, mouse events and job results to the model. Pure: side effects are returned as orders.
 
-mod answering;
 mod board;
-mod choices;
-mod copying;
-mod palette;
-mod questions;
-mod search;
 
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent, MouseEventKind};
 use ralph_core::{
@@ -16,10 +10,10 @@ use ralph_core::{
 use ralph_words::used_up_in_words;
 use ratatui::layout::Position;
 
-pub(super) use answering::show_question;
-pub(super) use board::{BoardOrder, take_board, update_board};
+pub(super) use board::{take_board, update_board};
 
 use super::{
+    boxes,
     keys::{self, BindingContext, Chord, KeyAction, KeyFocus},
     layout::Focus,
     model::{ActionSearch, Confirmation, InputMode, Model, Pane, Search, more, used_up},
@@ -33,7 +27,7 @@ const WHEEL_LINES: usize = 3;
 /// Applies `event` to the model and returns the resulting orders.
 pub(crate) fn update(model: &mut Model, event: ScreenEvent) -> Vec<ScreenOrder> {
     let orders = take(model, event);
-    show_question(model);
+    boxes::show_question(model);
     panes::show_end(model);
     panes::refresh_report(model);
     orders
@@ -63,28 +57,25 @@ fn take(model: &mut Model, event: ScreenEvent) -> Vec<ScreenOrder> {
             Vec::new()
         }
         ScreenEvent::Unfolded { overlay, result } => panes::rendered(model, overlay, result),
-        ScreenEvent::Searched { found } => search::take(model, found),
+        ScreenEvent::Searched { found } => boxes::search_found(model, found),
     }
 }
 
 fn key_pressed(model: &mut Model, key: KeyEvent) -> Vec<ScreenOrder> {
     match model.ui.mode.clone() {
         InputMode::Normal => normal(model, key),
-        InputMode::Steering => super::lines::steering(model, key),
+        InputMode::Steering => boxes::key_of_message(model, key),
         InputMode::Recalling(shown) => {
-            super::lines::recalling(model, key, shown);
+            boxes::key_of_recall(model, key, shown);
             Vec::new()
         }
-        InputMode::Searching => search::searching(model, key),
+        InputMode::Searching => boxes::key_of_search(model, key),
         InputMode::Typing => typing(model, key),
-        InputMode::Asking(Confirmation::Quit) => questions::quitting(model, key),
-        InputMode::Asking(Confirmation::Withdraw { id }) => questions::withdrawing(model, key, id),
-        InputMode::Asking(Confirmation::Skip { iteration }) => questions::skipping(model, key, iteration),
-        InputMode::Asking(Confirmation::More) => questions::continuing(model, key),
-        InputMode::Answering(shown) => answering::answering(model, key, shown),
-        InputMode::TooLate(shown) => answering::too_late(model, key, &shown),
-        InputMode::Copying => copying::choose(model, key),
-        InputMode::Palette(shown) => match palette::choose(model, key, shown) {
+        InputMode::Asking(asked) => boxes::key_of_question(model, key, asked),
+        InputMode::Answering(shown) => boxes::key_of_answer(model, key, shown),
+        InputMode::TooLate(shown) => boxes::too_late(model, key, &shown),
+        InputMode::Copying => boxes::key_of_copying(model, key),
+        InputMode::Palette(shown) => match boxes::key_of_palette(model, key, shown) {
             Some(action) => act(model, action),
             None => Vec::new(),
         },
@@ -114,14 +105,13 @@ fn typing(model: &mut Model, key: KeyEvent) -> Vec<ScreenOrder> {
 fn help(model: &mut Model, key: KeyEvent, top: usize) -> Vec<ScreenOrder> {
     let chord = Chord::new(key.code, key.modifiers);
     let page = usize::from(model.ui.rows).saturating_sub(6).max(1);
-    let last = super::view::last_line_of_help(model);
     let action = keys::action(chord, BindingContext::from_ui(&model.ui));
     if let Some(action @ (KeyAction::Interrupt | KeyAction::Suspend | KeyAction::Redraw)) = action {
         return act(model, action);
     }
     model.ui.mode = match action.and_then(|action| Scroll::from_action(action, page)) {
-        Some(scroll) => InputMode::Help {
-            top: scroll.downwards(top, last),
+        Some(by) => InputMode::Help {
+            top: boxes::help_scrolled(model, top, by),
         },
         None => InputMode::Normal,
     };
@@ -130,12 +120,12 @@ fn help(model: &mut Model, key: KeyEvent, top: usize) -> Vec<ScreenOrder> {
 
 fn pasted(model: &mut Model, text: String) -> Vec<ScreenOrder> {
     match model.ui.mode {
-        InputMode::Steering => super::lines::paste(model, &text),
+        InputMode::Steering => boxes::pasted_message(model, &text),
         InputMode::Searching => {
             model.ui.search.query.insert(&text.replace(['\r', '\n'], " "));
-            return search::query_changed(model);
+            return boxes::query_changed(model);
         }
-        InputMode::Answering(_) => answering::pasted(model, &text),
+        InputMode::Answering(_) => boxes::pasted_answer(model, &text),
         InputMode::Palette(ref mut palette) => palette.query.insert(&text),
         InputMode::Recalling(ref mut recalling) => {
             recalling.query.insert(&text.replace(['\r', '\n'], " "));
@@ -150,7 +140,7 @@ fn pasted(model: &mut Model, text: String) -> Vec<ScreenOrder> {
         // Pasted text is meant for the agent and must not be read as keys.
         InputMode::Normal if model.ui.replay.is_none() && used_up(&model.run).is_none() => {
             model.ui.mode = InputMode::Steering;
-            super::lines::paste(model, &text);
+            boxes::pasted_message(model, &text);
         }
         InputMode::Normal
         | InputMode::Asking(_)
@@ -170,46 +160,23 @@ fn moused(model: &mut Model, mouse: MouseEvent) -> Vec<ScreenOrder> {
         MouseEventKind::ScrollDown => Some(Scroll::Down(WHEEL_LINES)),
         _ => None,
     };
-    // A box receives the wheel instead of the pane behind it.
     match (&model.ui.mode, wheel) {
-        (InputMode::Normal | InputMode::Steering | InputMode::Searching | InputMode::Typing, Some(by)) => {
+        (InputMode::Answering(_), Some(by)) => boxes::scroll_answer(model, by),
+        (&InputMode::Help { top }, Some(by)) => {
+            model.ui.mode = InputMode::Help {
+                top: boxes::help_scrolled(model, top, by),
+            };
+        }
+        // A box receives the mouse instead of the pane behind it.
+        (mode, _) if mode.is_box() => {}
+        (_, Some(by)) => {
             let focus = focus_at(model, mouse.column, mouse.row).unwrap_or(model.ui.focus);
             return scroll(model, focus, by);
         }
-        (InputMode::Normal | InputMode::Steering | InputMode::Searching | InputMode::Typing, None) => {}
-        (InputMode::Answering(_), Some(by)) => {
-            answering::wheel(model, by);
-            return Vec::new();
-        }
-        (&InputMode::Help { top }, Some(by)) => {
-            model.ui.mode = InputMode::Help {
-                top: by.downwards(top, super::view::last_line_of_help(model)),
-            };
-            return Vec::new();
-        }
-        (
-            InputMode::Asking(_)
-            | InputMode::Copying
-            | InputMode::Recalling(_)
-            | InputMode::Answering(_)
-            | InputMode::TooLate(_)
-            | InputMode::Palette(_)
-            | InputMode::Help { .. },
-            _,
-        ) => {
-            return Vec::new();
-        }
+        (_, None) if matches!(mouse.kind, MouseEventKind::Down(_)) => return clicked(model, mouse.column, mouse.row),
+        (_, None) => {}
     }
-    match mouse.kind {
-        MouseEventKind::Down(_) => clicked(model, mouse.column, mouse.row),
-        MouseEventKind::ScrollUp
-        | MouseEventKind::ScrollDown
-        | MouseEventKind::Up(_)
-        | MouseEventKind::Drag(_)
-        | MouseEventKind::Moved
-        | MouseEventKind::ScrollLeft
-        | MouseEventKind::ScrollRight => Vec::new(),
-    }
+    Vec::new()
 }
 
 /// The area at a position.
@@ -261,10 +228,10 @@ fn act(model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
         KeyAction::FocusPlan => focus_plan(model),
         KeyAction::Zoom => model.ui.zoomed = !model.ui.zoomed,
         KeyAction::Show(pane) => return show(model, pane),
-        KeyAction::Search => search::begin(model),
-        KeyAction::NextMatch => return search::forward(model),
-        KeyAction::PreviousMatch => return search::backward(model),
-        KeyAction::Copy => return copying::begin(model),
+        KeyAction::Search => boxes::begin_search(model),
+        KeyAction::NextMatch => return boxes::search_forward(model),
+        KeyAction::PreviousMatch => return boxes::search_backward(model),
+        KeyAction::Copy => return boxes::begin_copying(model),
         KeyAction::Edit => return edit(model),
         KeyAction::SeekForward => return vec![ScreenOrder::Replay(Replay::Seek(Seek::Forward))],
         KeyAction::SeekBackward => return vec![ScreenOrder::Replay(Replay::Seek(Seek::Backward))],
@@ -286,7 +253,7 @@ fn act(model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
         KeyAction::Palette => model.ui.mode = InputMode::Palette(ActionSearch::default()),
         KeyAction::Redraw => return vec![ScreenOrder::Redraw],
         KeyAction::Suspend => return vec![ScreenOrder::Suspend],
-        KeyAction::Interrupt => return questions::interrupt(model),
+        KeyAction::Interrupt => return boxes::interrupt(model),
         KeyAction::Quit if model.run.is_over() || model.ui.replay.is_some() => return vec![ScreenOrder::Leave],
         KeyAction::Quit => model.ui.mode = InputMode::Asking(Confirmation::Quit),
         KeyAction::PauseOrResume => return vec![ScreenOrder::Replay(Replay::PauseOrResume)],
@@ -314,7 +281,7 @@ fn edit(model: &mut Model) -> Vec<ScreenOrder> {
     // A replay shows the plan as it was, not the current file.
     let edited = if model.ui.focus == Focus::Plan && model.ui.replay.is_none() {
         Some(EditTarget::Plan)
-    } else if search::is_in_terminal(model) {
+    } else if boxes::is_in_terminal(model) {
         Some(EditTarget::Terminal)
     } else {
         let content = panes::focused(model);

@@ -15,16 +15,8 @@ use super::Model;
 pub struct AskList {
     /// The selected entry, by its position in the history, since others come and go; `None` selects the first row.
     pub selected: Option<u64>,
-    /// The entry shown in full.
-    pub reading: Option<ExpandedAsk>,
-}
-
-/// An entry shown in full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ExpandedAsk {
-    pub place: u64,
-    /// First visible line.
-    pub top: usize,
+    /// The position of the entry shown in full.
+    pub reading: Option<u64>,
 }
 
 /// The entries in display order.

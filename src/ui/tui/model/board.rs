@@ -2,9 +2,12 @@
 
 use ralph_plan::batch::PlanName;
 use ralph_words::Tone;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
-use crate::board::Board;
+use crate::{
+    board::Board,
+    ui::tui::keys::{BOARD, Binding, BindingScope, KeyAction},
+};
 
 use super::{Model, Toast, moment};
 
@@ -62,6 +65,13 @@ pub enum BoardMode {
         /// Whether an answer was sent.
         sent: bool,
     },
+}
+
+/// A row of the screen: a plan or a question, by index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BoardSpot {
+    Plan(usize),
+    Ask(usize),
 }
 
 /// The rectangles of the board; areas without room are empty.
@@ -149,6 +159,30 @@ impl BoardModel {
     /// The first question in view.
     pub fn first_ask(&self) -> usize {
         (self.ask + 1).saturating_sub(self.ask_page())
+    }
+
+    /// The plan or question at a position.
+    pub fn spot_at(&self, column: u16, row: u16) -> Option<BoardSpot> {
+        let layout = self.layout();
+        let at = Position::new(column, row);
+        let line = |area: Rect| usize::from(row - area.y).checked_sub(1);
+        if layout.plans.contains(at) {
+            let plan = self.first_plan() + line(layout.plans)? / usize::from(layout.rows_each);
+            return (plan < self.board.plans.len()).then_some(BoardSpot::Plan(plan));
+        }
+        if layout.below.contains(at) {
+            let ask = self.first_ask() + line(layout.below)?;
+            return (ask < self.board.asks.len()).then_some(BoardSpot::Ask(ask));
+        }
+        None
+    }
+
+    /// The bindings that have an effect now.
+    pub fn offered(&self) -> impl Iterator<Item = &'static Binding> + '_ {
+        BOARD.iter().filter(|binding| match binding.action {
+            KeyAction::Answer | KeyAction::NextFocus => !self.board.asks.is_empty(),
+            _ => binding.when == BindingScope::Always || self.board.running,
+        })
     }
 
     /// The time of day in the user's time zone, with the date if the moment is days away.

@@ -4,15 +4,7 @@ use ralph_core::{event::SteeringId, run::Message};
 
 use crate::ui::tui::editor::Editor;
 
-use super::Model;
-
-/// A message shown in full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReadMessage {
-    pub id: SteeringId,
-    /// First visible line.
-    pub top: usize,
-}
+use super::{Model, Pane};
 
 /// A queued message that is being edited. It is withdrawn only when the new one is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,8 +26,8 @@ pub struct Recalling {
 pub fn message_at(model: &Model) -> Option<&Message> {
     let mut newest_first = model.run.messages.iter().rev();
     match model.ui.reading {
-        Some(read) => newest_first.find(|message| message.id == read.id),
-        None => newest_first.nth(model.ui.message),
+        Some(id) => newest_first.find(|message| message.id == id),
+        None => newest_first.nth(model.ui.position(Pane::Messages)),
     }
 }
 

@@ -19,12 +19,12 @@ mod ui;
 pub use agent_activity::{AgentActivity, SandboxState, Silence};
 pub use agent_text::AgentText;
 pub use answering::{AnswerBox, AnswerStep, AnswerSubject, ChoiceSelection, SettledMeanwhile, are_marked, choices};
-pub use asks::{AskList, ExpandedAsk, ask_in_words, is_missed, listed, position, select};
+pub use asks::{AskList, ask_in_words, is_missed, listed, position, select};
 pub use background::background_at;
-pub use board::{BoardFocus, BoardLayout, BoardMode, BoardModel};
+pub use board::{BoardFocus, BoardLayout, BoardMode, BoardModel, BoardSpot};
 pub use estimate::{estimate_ms, more, used_up};
 pub use log::{EventLog, LogFilter, LogLine, LogLineKind};
-pub use messages::{Editing, ReadMessage, Recalling, can_be_edited, message_at};
+pub use messages::{Editing, Recalling, can_be_edited, message_at};
 pub use outline::{PlanRow, has_sections, heading_of};
 pub(crate) use parts::{CopyPortion, PORTIONS};
 use ralph_core::{
@@ -214,6 +214,7 @@ impl Model {
         self.asks = Asks::default();
         self.activity = AgentActivity::default();
         self.ui.reading = None;
+        self.ui.opened_top = 0;
     }
 
     /// Advances the clock and removes an expired toast.

@@ -11,10 +11,10 @@ pub(crate) enum CopyPortion {
 }
 
 /// The parts with their keys and descriptions.
-pub(crate) const PORTIONS: [(char, CopyPortion, &str); 5] = [
-    ('l', CopyPortion::Line, "the line of the match, or the last visible one"),
-    ('b', CopyPortion::Block, "the last code block"),
-    ('m', CopyPortion::Message, "the agent's last message"),
-    ('s', CopyPortion::Shown, "the visible text"),
-    ('a', CopyPortion::All, "everything"),
+pub(crate) const PORTIONS: [(&str, CopyPortion, &str); 5] = [
+    ("l", CopyPortion::Line, "the line of the match, or the last visible one"),
+    ("b", CopyPortion::Block, "the last code block"),
+    ("m", CopyPortion::Message, "the agent's last message"),
+    ("s", CopyPortion::Shown, "the visible text"),
+    ("a", CopyPortion::All, "everything"),
 ];

@@ -8,7 +8,7 @@ use ralph_words::{EventLine, Tone};
 use super::{
     answering::{AnswerBox, SettledMeanwhile},
     asks::AskList,
-    messages::{Editing, ReadMessage, Recalling},
+    messages::{Editing, Recalling},
 };
 use crate::{
     driver::Unfold,
@@ -26,7 +26,7 @@ use crate::{
 const TOAST_MS: u64 = 4_000;
 
 /// The content of the main area.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Pane {
     #[default]
     Terminal,
@@ -66,6 +66,22 @@ pub enum InputMode {
     Help {
         top: usize,
     },
+}
+
+impl InputMode {
+    /// Whether a box over the panes receives the mouse.
+    pub fn is_box(&self) -> bool {
+        match self {
+            InputMode::Normal | InputMode::Steering | InputMode::Searching | InputMode::Typing => false,
+            InputMode::Asking(_)
+            | InputMode::Copying
+            | InputMode::Recalling(_)
+            | InputMode::Answering(_)
+            | InputMode::TooLate(_)
+            | InputMode::Palette(_)
+            | InputMode::Help { .. } => true,
+        }
+    }
 }
 
 /// A search for actions by name.
@@ -155,8 +171,6 @@ pub struct Playback {
     /// State of its transcript.
     pub state: PlaybackState,
     pub part: IterationPart,
-    /// First visible line, for parts with lines.
-    pub top: usize,
 }
 
 /// The parts of an iteration.
@@ -193,7 +207,6 @@ impl Playback {
             iteration,
             state: PlaybackState::Loading,
             part: IterationPart::default(),
-            top: 0,
         }
     }
 }
@@ -217,7 +230,6 @@ pub struct ReportPage {
     pub rows: Vec<PageRow>,
     /// The width for which the rows are wrapped; `None` if the run has changed since.
     pub width: Option<u16>,
-    pub top: usize,
     /// Whether the end of the run has to be shown, once the user is not typing.
     pub due: bool,
     /// The pane before the end of the run opened the report; `None` if a key did.
@@ -322,6 +334,10 @@ pub struct Ui {
     /// Whether the focused area has the room of both.
     pub zoomed: bool,
     pub mode: InputMode,
+    /// The selected or first visible line of each pane.
+    pub positions: BTreeMap<Pane, usize>,
+    /// The first visible line of what is shown in place of a pane.
+    pub opened_top: usize,
     /// Index of the selected task; `None` selects the current one.
     pub task: Option<usize>,
     /// The folded headings of the plan.
@@ -332,14 +348,9 @@ pub struct Ui {
     pub history: HistoryView,
     pub report: ReportPage,
     pub unfolded: Option<OpenOverlay>,
-    /// Index into the messages, counted from the newest.
-    pub message: usize,
-    pub reading: Option<ReadMessage>,
-    /// First visible line of the limits.
-    pub limits_top: usize,
+    /// The message shown in full.
+    pub reading: Option<SteeringId>,
     pub asks: AskList,
-    /// Index into the background tasks, counted from the newest.
-    pub background: usize,
     pub steering: Editor,
     pub editing: Option<Editing>,
     pub recall: Recall,
@@ -375,6 +386,31 @@ impl Ui {
         self.toast = Some(Toast::new(tone, text, now_ms));
     }
 
+    /// The selected or first visible line of a pane.
+    pub fn position(&self, pane: Pane) -> usize {
+        self.positions.get(&pane).copied().unwrap_or(0)
+    }
+
+    /// Whether a playback, message or question is shown in place of a pane.
+    fn is_opened(&self) -> bool {
+        self.history.open.is_some() || self.asks.reading.is_some() || self.reading.is_some()
+    }
+
+    /// The selected or first visible line in the main area.
+    pub fn line(&self) -> usize {
+        match self.is_opened() {
+            true => self.opened_top,
+            false => self.position(self.pane),
+        }
+    }
+
+    pub fn go_to(&mut self, line: usize) {
+        match self.is_opened() {
+            true => self.opened_top = line,
+            false => _ = self.positions.insert(self.pane, line),
+        }
+    }
+
     /// Shows and focuses `pane` at its last position.
     pub fn show(&mut self, pane: Pane) {
         self.pane = pane;
@@ -385,6 +421,7 @@ impl Ui {
 
     /// Closes the playback, overlay, message or question shown in place of a pane. Returns whether one was open.
     pub fn close(&mut self) -> bool {
+        self.opened_top = 0;
         let [playback, ask, message, unfolded] = [
             self.history.open.take().is_some(),
             self.asks.reading.take().is_some(),

@@ -15,12 +15,11 @@ use ratatui::layout::{Position, Rect};
 use crate::ui::tui::{
     keys::KeyAction,
     model::{
-        AnswerBox, AnswerSubject, ExpandedAsk, InputMode, Model, PageRow, ask_in_words, is_missed, listed, position,
-        select, used_up,
+        AnswerBox, AnswerSubject, InputMode, Model, PageRow, ask_in_words, is_missed, listed, position, select, used_up,
     },
     order::ScreenOrder,
-    pen::{Pen, shortened},
-    request::{self, RequestLine, flowed, paragraph},
+    pen::{Pen, flowed, shortened},
+    request::{self, RequestLine, paragraph},
     theme::TextRole,
 };
 
@@ -109,28 +108,18 @@ pub(super) struct AskContent;
 
 impl PaneContent for AskContent {
     fn rows<'m>(&self, model: &'m Model) -> Cow<'m, [PageRow]> {
-        let Some(reading) = model.ui.asks.reading else {
+        let Some(place) = model.ui.asks.reading else {
             return Cow::default();
         };
-        let rows = rows(model, reading.place, model.layout().main).into_iter();
+        let rows = rows(model, place, model.layout().main).into_iter();
         rows.map(PageRow::from_pieces).collect()
     }
 
     fn note(&self, model: &Model) -> String {
-        let entry = model.ui.asks.reading.and_then(|reading| model.asks.at(reading.place));
+        let entry = model.ui.asks.reading.and_then(|place| model.asks.at(place));
         match entry.and_then(|entry| entry.number) {
             Some(number) => format!("question {number} · Esc leaves"),
             None => "Esc leaves".to_owned(),
-        }
-    }
-
-    fn at(&self, model: &Model) -> usize {
-        model.ui.asks.reading.map_or(0, |reading| reading.top)
-    }
-
-    fn put(&self, model: &mut Model, at: usize) {
-        if let Some(reading) = &mut model.ui.asks.reading {
-            reading.top = at;
         }
     }
 
@@ -150,7 +139,7 @@ fn open(model: &mut Model) {
     let (place, number) = (entry.place, entry.number.unwrap_or_default());
     let subject = AnswerSubject::find(&model.run, number).filter(|_| model.ui.replay.is_none());
     let Some(subject) = subject else {
-        model.ui.asks.reading = Some(ExpandedAsk { place, top: 0 });
+        model.ui.asks.reading = Some(place);
         return;
     };
     let is_late = subject.is_late();
@@ -382,10 +371,10 @@ mod tests {
 
     use super::*;
     use crate::ui::tui::{
+        boxes::show_question,
         model::{Pane, ReplayState},
         testing::{running, stopped},
         update::{
-            show_question,
             tests::{after, key, press},
             update,
         },
@@ -469,7 +458,7 @@ mod tests {
         press(&mut model, "G");
         update(&mut model, key(KeyCode::Enter));
         let reading = model.ui.asks.reading.expect("an entry");
-        assert_eq!(model.asks.at(reading.place).and_then(|entry| entry.number), Some(1));
+        assert_eq!(model.asks.at(reading).and_then(|entry| entry.number), Some(1));
         update(&mut model, key(KeyCode::Esc));
         assert_eq!((model.ui.pane, model.ui.asks.reading), (Pane::Asks, None));
         update(&mut model, key(KeyCode::Esc));

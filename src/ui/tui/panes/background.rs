@@ -50,14 +50,6 @@ impl PaneContent for BackgroundContent {
         tasks.for_each(|task| take(&one_line(&task.command)));
     }
 
-    fn at(&self, model: &Model) -> usize {
-        model.ui.background.min(self.last(model))
-    }
-
-    fn put(&self, model: &mut Model, at: usize) {
-        model.ui.background = at;
-    }
-
     fn count(&self, model: &Model) -> Option<usize> {
         Some(model.run.background.tasks.len())
     }

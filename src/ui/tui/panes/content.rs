@@ -1,4 +1,4 @@
-//! What a content of the main area has to say: its cells, its lines, its keys and its clicks.
+//! The contents of the main area: their cells, lines, keys and clicks.
 
 use std::borrow::Cow;
 
@@ -33,19 +33,22 @@ pub(in crate::ui::tui) trait PaneContent {
         String::new()
     }
 
-    /// Calls `take` for every line that searches and copying see, in order. A terminal has none: they are not in the
+    /// Calls `take` for every line that searches and copying see, in order. The lines of a terminal are not in the
     /// model.
     fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
         self.rows(model).iter().for_each(|row| take(&row.text()));
     }
 
     /// The selected line, or the first visible one; one past the last if the view follows new lines.
-    fn at(&self, _model: &Model) -> usize {
-        0
+    fn at(&self, model: &Model) -> usize {
+        let at = model.ui.line();
+        self.count(model).map_or(at, |count| at.min(count.saturating_sub(1)))
     }
 
     /// Selects the line, or scrolls it to the top.
-    fn put(&self, _model: &mut Model, _at: usize) {}
+    fn put(&self, model: &mut Model, at: usize) {
+        model.ui.go_to(at);
+    }
 
     /// Number of items of a list.
     fn count(&self, _model: &Model) -> Option<usize> {
@@ -84,7 +87,7 @@ pub(in crate::ui::tui) trait PaneContent {
         Vec::new()
     }
 
-    /// What is copied: the text of the selected item, or the whole page.
+    /// The text to copy: that of the selected item, or the whole page.
     fn copy(&self, model: &Model) -> Option<String> {
         let at = self.at(model);
         match self.count(model) {
@@ -100,7 +103,7 @@ pub(in crate::ui::tui) trait PaneContent {
             all.push_str(line);
             all.push('\n');
         });
-        Some(all)
+        Some(all).filter(|all| !all.is_empty())
     }
 
     /// The end of a file name for the text.

@@ -11,7 +11,7 @@ use crate::ui::tui::{
     model::{DiffState, DiffView, Model},
     order::{ScreenOrder, Scroll, StepDirection, refused},
     patch::{LineKind, Patch, PatchFile},
-    pen::{Pen, columns},
+    pen::{Pen, columns, flowed},
     theme::TextRole,
 };
 
@@ -313,7 +313,7 @@ fn lines(patch: &Patch, diff: &DiffView, area: Rect, pen: &mut Pen<'_>) {
             None => vec![(line.as_str(), style)],
         };
         if diff.wrap {
-            for row in broken(&pieces, room) {
+            for row in flowed(&pieces, room) {
                 if y < area.bottom() {
                     pen.pieces(start, y, area.right(), &row);
                     y += 1;
@@ -335,28 +335,6 @@ fn digits(patch: &Patch, diff: &DiffView, area: Rect) -> u16 {
     });
     let columns = greatest.max().map_or(0, |number| number.to_string().len());
     u16::try_from(columns.max(3)).unwrap_or(3)
-}
-
-/// Breaks pieces into rows of `room` columns, at any character.
-fn broken(pieces: &[(&str, Style)], room: usize) -> Vec<Vec<(String, Style)>> {
-    let mut rows = vec![Vec::new()];
-    let mut taken = 0;
-    for (text, style) in pieces {
-        let mut piece = String::new();
-        for grapheme in text.graphemes(true) {
-            let width = usize::from(columns(grapheme));
-            if taken + width > room {
-                let row: &mut Vec<(String, Style)> = rows.last_mut().expect("there is always a row");
-                row.push((std::mem::take(&mut piece), *style));
-                rows.push(Vec::new());
-                taken = 0;
-            }
-            taken += width;
-            piece.push_str(grapheme);
-        }
-        rows.last_mut().expect("there is always a row").push((piece, *style));
-    }
-    rows
 }
 
 /// Removes the first `left` columns from pieces.

@@ -43,16 +43,6 @@ impl PaneContent for PartContent {
         }
     }
 
-    fn at(&self, model: &Model) -> usize {
-        model.ui.history.open.as_ref().map_or(0, |open| open.top)
-    }
-
-    fn put(&self, model: &mut Model, at: usize) {
-        if let Some(open) = &mut model.ui.history.open {
-            open.top = at;
-        }
-    }
-
     fn file(&self) -> &'static str {
         "iterations.txt"
     }
@@ -99,10 +89,10 @@ pub(super) fn turn(model: &mut Model, way: StepDirection) -> Vec<ScreenOrder> {
         StepDirection::Next => at + 1,
         StepDirection::Previous => at + count - 1,
     };
-    open.part = IterationPart::ALL[at % count];
-    open.top = 0;
-    let iteration = open.iteration;
-    match open.part {
+    let (part, iteration) = (IterationPart::ALL[at % count], open.iteration);
+    open.part = part;
+    model.ui.opened_top = 0;
+    match part {
         IterationPart::Diff => diff::show(model, iteration),
         IterationPart::Transcript | IterationPart::Goals | IterationPart::Messages => Vec::new(),
     }

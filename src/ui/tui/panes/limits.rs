@@ -61,7 +61,7 @@ impl PaneContent for LimitsContent {
         let texts = area.x + 1 + NAME_COLS;
         let rows = rows(model);
         let last = rows.len().saturating_sub(usize::from(area.height));
-        let top = model.ui.limits_top.min(last);
+        let top = self.at(model).min(last);
         for (y, row) in (area.top()..area.bottom()).zip(rows.iter().skip(top)) {
             pen.role(area.x + 1, y, end, row.name(), TextRole::Dim);
             match row {
@@ -85,14 +85,6 @@ impl PaneContent for LimitsContent {
                 }
             }
         }
-    }
-
-    fn at(&self, model: &Model) -> usize {
-        model.ui.limits_top
-    }
-
-    fn put(&self, model: &mut Model, at: usize) {
-        model.ui.limits_top = at;
     }
 
     fn file(&self) -> &'static str {

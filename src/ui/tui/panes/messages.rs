@@ -12,7 +12,7 @@ use ratatui::layout::Rect;
 use crate::ui::tui::{
     editor::Editor,
     keys::KeyAction,
-    model::{Confirmation, Editing, InputMode, Model, PageRow, ReadMessage, can_be_edited, message_at},
+    model::{Confirmation, Editing, InputMode, Model, PageRow, can_be_edited, message_at},
     order::{ScreenOrder, refused},
     pen::{Pen, wrapped},
     theme::TextRole,
@@ -28,21 +28,12 @@ impl PaneContent for MessageListContent {
         if messages.is_empty() {
             return pen.note(area, "No messages. `:` writes one for the next prompt.");
         }
-        let chosen = model.ui.message.min(messages.len() - 1);
-        draw_list(messages.iter().rev(), chosen, area, pen, row);
+        draw_list(messages.iter().rev(), self.at(model), area, pen, row);
     }
 
     fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
         let messages = model.run.messages.iter().rev();
         messages.for_each(|message| take(&one_line(&message.text)));
-    }
-
-    fn at(&self, model: &Model) -> usize {
-        model.ui.message
-    }
-
-    fn put(&self, model: &mut Model, at: usize) {
-        model.ui.message = at;
     }
 
     fn count(&self, model: &Model) -> Option<usize> {
@@ -95,16 +86,6 @@ impl PaneContent for MessageContent {
 
     fn note(&self, _: &Model) -> String {
         "Esc leaves".to_owned()
-    }
-
-    fn at(&self, model: &Model) -> usize {
-        model.ui.reading.map_or(0, |read| read.top)
-    }
-
-    fn put(&self, model: &mut Model, at: usize) {
-        if let Some(read) = &mut model.ui.reading {
-            read.top = at;
-        }
     }
 
     fn copy(&self, model: &Model) -> Option<String> {
@@ -162,7 +143,7 @@ fn open(model: &mut Model) {
     let id = message.id;
     if !can_be_edited(model, message) {
         if model.ui.reading.is_none() {
-            model.ui.reading = Some(ReadMessage { id, top: 0 });
+            model.ui.reading = Some(id);
         }
         return;
     }
@@ -272,11 +253,10 @@ mod tests {
         assert!(model.ui.toast.is_some());
         // Opened for reading, not for editing.
         update(&mut model, key(KeyCode::Enter));
-        let read = ReadMessage {
-            id: SteeringId(2),
-            top: 0,
-        };
-        assert_eq!((&model.ui.mode, model.ui.reading), (&InputMode::Normal, Some(read)));
+        assert_eq!(
+            (&model.ui.mode, model.ui.reading),
+            (&InputMode::Normal, Some(SteeringId(2)))
+        );
         update(&mut model, key(KeyCode::Esc));
         assert_eq!((model.ui.pane, model.ui.reading), (Pane::Messages, None));
     }

@@ -22,18 +22,10 @@ impl PaneContent for ReportContent {
     }
 
     fn note(&self, model: &Model) -> String {
-        match self.last(model).saturating_sub(model.ui.report.top) {
+        match self.last(model).saturating_sub(self.at(model)) {
             0 => String::new(),
             below => format!("{below} rows below"),
         }
-    }
-
-    fn at(&self, model: &Model) -> usize {
-        model.ui.report.top
-    }
-
-    fn put(&self, model: &mut Model, at: usize) {
-        model.ui.report.top = at;
     }
 
     fn file(&self) -> &'static str {
@@ -54,7 +46,8 @@ pub(in crate::ui::tui) fn refresh(model: &mut Model) {
     let lines = report::page(&report, |at_ms| model.clock(at_ms));
     model.ui.report.rows = page::broken(lines, main.width);
     model.ui.report.width = Some(main.width);
-    model.ui.report.top = model.ui.report.top.min(ReportContent.last(model));
+    let top = ReportContent.at(model).min(ReportContent.last(model));
+    ReportContent.put(model, top);
 }
 
 /// Shows the end of a finished run once the user is not typing, with an answer line if a question blocks it.
@@ -64,7 +57,7 @@ pub(in crate::ui::tui) fn show_end(model: &mut Model) {
     }
     let shown = model.ui.pane;
     model.ui.show(Pane::Report);
-    model.ui.report.top = 0;
+    ReportContent.put(model, 0);
     model.ui.report.due = false;
     model.ui.report.instead_of = (shown != Pane::Report).then_some(shown);
     if matches!(model.run.stop_reason(), Some(StopReason::Blocked { .. }))

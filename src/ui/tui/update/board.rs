@@ -5,39 +5,20 @@ use ralph_core::{
     event::UserCommand,
     run::{Ask, RunView},
 };
-use ralph_plan::batch::{PlanName, PlanPhase};
+use ralph_plan::batch::PlanPhase;
 use ralph_words::Tone;
 
 use crate::{
     board::{Board, BoardRow},
     ui::tui::{
-        keys::{self, BOARD, Chord, KeyAction},
-        model::{AnswerBox, BoardFocus, BoardMode, BoardModel, InputMode, Model},
-        order::{ScreenEvent, ScreenOrder, Scroll},
-        view::{self, BoardSpot},
+        boxes::{batch_question, scrolled_help},
+        keys::{self, Chord, KeyAction},
+        model::{AnswerBox, BoardFocus, BoardMode, BoardModel, BoardSpot, InputMode, Model},
+        order::{BoardOrder, ScreenEvent, ScreenOrder, Scroll},
     },
 };
 
 use super::WHEEL_LINES;
-
-/// An order to the shell around the board.
-#[derive(Debug, Clone, PartialEq)]
-pub(in crate::ui::tui) enum BoardOrder {
-    /// Show a plan's run on its own screen.
-    Open(PlanName),
-    Cancel(PlanName),
-    /// Stop all runs; a second order stops them at once.
-    Stop,
-    Answer {
-        plan: PlanName,
-        command: UserCommand,
-    },
-    Redraw,
-    Suspend,
-    /// Leave while the batch goes on.
-    Detach,
-    Leave,
-}
 
 /// Takes a new state of the board. The selection stays; a box whose question is settled closes.
 pub(in crate::ui::tui) fn take_board(model: &mut BoardModel, board: Board) {
@@ -110,11 +91,7 @@ fn key_pressed(model: &mut BoardModel, key: KeyEvent) -> Vec<BoardOrder> {
             Some(action) => act(model, action),
             None => Vec::new(),
         },
-        BoardMode::Quit => quitting(model, chord),
-        BoardMode::Cancel(plan) => {
-            let plan = plan.clone();
-            cancelling(model, chord, plan)
-        }
+        BoardMode::Quit | BoardMode::Cancel(_) => asked(model, chord),
         BoardMode::Help { top } => {
             let top = *top;
             helped(model, chord, top)
@@ -253,49 +230,31 @@ fn answer(model: &mut BoardModel, input: Input) -> Vec<BoardOrder> {
     wanted
 }
 
-fn quitting(model: &mut BoardModel, chord: Chord) -> Vec<BoardOrder> {
-    model.mode = BoardMode::Normal;
-    match (chord.code, chord.modifiers) {
-        // A key typed without looking must not stop anything.
-        (KeyCode::Char('d' | 'q') | KeyCode::Enter, KeyModifiers::NONE) => vec![BoardOrder::Detach],
-        (KeyCode::Char('y'), KeyModifiers::NONE) | (KeyCode::Char('c'), KeyModifiers::CONTROL) => {
-            vec![BoardOrder::Stop]
-        }
-        (KeyCode::Char('n') | KeyCode::Esc, KeyModifiers::NONE) => Vec::new(),
-        // Any other key is not an answer.
-        _ => {
-            model.mode = BoardMode::Quit;
-            Vec::new()
-        }
+fn asked(model: &mut BoardModel, chord: Chord) -> Vec<BoardOrder> {
+    let interrupts = chord == Chord::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+    if interrupts && matches!(model.mode, BoardMode::Cancel(_)) {
+        model.mode = BoardMode::Normal;
+        return act(model, KeyAction::Interrupt);
     }
-}
-
-fn cancelling(model: &mut BoardModel, chord: Chord, plan: PlanName) -> Vec<BoardOrder> {
+    let Some(order) = batch_question(model).and_then(|question| question.answered(chord)) else {
+        return Vec::new();
+    };
     model.mode = BoardMode::Normal;
-    match (chord.code, chord.modifiers) {
-        (KeyCode::Char('y' | 'c') | KeyCode::Enter, KeyModifiers::NONE) => vec![BoardOrder::Cancel(plan)],
-        (KeyCode::Char('c'), KeyModifiers::CONTROL) => act(model, KeyAction::Interrupt),
-        (KeyCode::Char('n' | 'q') | KeyCode::Esc, KeyModifiers::NONE) => Vec::new(),
-        // Any other key is not an answer.
-        _ => {
-            model.mode = BoardMode::Cancel(plan);
-            Vec::new()
-        }
-    }
+    order.into_iter().collect()
 }
 
 fn helped(model: &mut BoardModel, chord: Chord, top: usize) -> Vec<BoardOrder> {
     let page = usize::from(model.rows).saturating_sub(6).max(1);
-    let bindings: Vec<_> = BOARD.iter().collect();
-    let last = view::last_line_of_bindings(&bindings, model.mouse, model.layout().whole);
     let action = keys::action_on_board(chord);
     if let Some(action @ (KeyAction::Interrupt | KeyAction::Suspend | KeyAction::Redraw)) = action {
         return act(model, action);
     }
     model.mode = match action.and_then(|action| Scroll::from_action(action, page)) {
-        Some(by) => BoardMode::Help {
-            top: by.downwards(top, last),
-        },
+        Some(by) => {
+            let bindings: Vec<_> = model.offered().collect();
+            let top = scrolled_help(&bindings, model.mouse, top, model.layout().whole, by);
+            BoardMode::Help { top }
+        }
         None => BoardMode::Normal,
     };
     Vec::new()
@@ -306,7 +265,7 @@ fn moused(model: &mut BoardModel, mouse: MouseEvent) -> Vec<BoardOrder> {
     if !matches!(model.mode, BoardMode::Normal) {
         return Vec::new();
     }
-    let spot = view::board_spot_at(model, mouse.column, mouse.row);
+    let spot = model.spot_at(mouse.column, mouse.row);
     let focus = match spot {
         Some(BoardSpot::Ask(_)) => BoardFocus::Asks,
         Some(BoardSpot::Plan(_)) | None => BoardFocus::Plans,

@@ -141,14 +141,29 @@ fn hints(model: &Model, area: Rect, pen: &mut Pen<'_>) {
             pen.theme.style(TextRole::User),
         );
     }
-    let hinted = || offered(model).filter(|binding| !binding.hint.is_empty());
     // Keys specific to this place come first: the others are the same everywhere and in the help.
     let is_special = |binding: &&Binding| binding.places.len() == 1;
-    let special = hinted().filter(is_special);
-    let common = hinted().filter(|binding| !is_special(binding));
-    let mut x = area.x + 1;
-    for binding in special.chain(common) {
-        let hint = hint(binding, model);
+    let special = offered(model).filter(is_special);
+    let common = offered(model).filter(|binding| !is_special(binding));
+    let hinted = special.chain(common).map(|binding| (binding, hint(binding, model)));
+    key_hints(
+        hinted,
+        Rect {
+            width: right - area.x,
+            ..area
+        },
+        pen,
+    );
+}
+
+/// Draws keys with their hints, as far as there is room.
+pub(super) fn key_hints(
+    bindings: impl Iterator<Item = (&'static Binding, &'static str)>,
+    area: Rect,
+    pen: &mut Pen<'_>,
+) {
+    let (mut x, right) = (area.x + 1, area.right());
+    for (binding, hint) in bindings.filter(|(_, hint)| !hint.is_empty()) {
         let key = binding.keys[0].name();
         // A hint is shown in full or not at all. Quit and help come last and are the most important.
         let reserve = match binding.action {

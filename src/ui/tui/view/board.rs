@@ -11,14 +11,14 @@ use ratatui::{
 use crate::{
     board::{Board, BoardRow, PlanAsk},
     ui::tui::{
-        keys::{BOARD, Binding, BindingScope, KeyAction},
+        boxes,
         model::{BoardFocus, BoardLayout, BoardMode, BoardModel, InputMode},
         pen::{Pen, columns},
         theme::{TextRole, Theme},
     },
 };
 
-use super::{asking, boxes, help};
+use super::bars;
 
 /// Minimum width for ralph's name.
 const NAME_COLS: u16 = 60;
@@ -28,13 +28,6 @@ const BAR_COLS: std::ops::RangeInclusive<u16> = 8..=40;
 const PLAN_COLS: u16 = 24;
 /// Maximum columns of a task, beside the plan's activity.
 const TASK_COLS: u16 = 56;
-
-/// A row of the screen: a plan or a question, by index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BoardSpot {
-    Plan(usize),
-    Ask(usize),
-}
 
 /// Draws everything. Sets the cursor if a text is being typed.
 pub(crate) fn draw(model: &BoardModel, theme: &Theme, frame: &mut ratatui::Frame<'_>) {
@@ -51,22 +44,6 @@ pub(crate) fn draw(model: &BoardModel, theme: &Theme, frame: &mut ratatui::Frame
     if let Some(position) = cursor.filter(|position| layout.whole.contains(*position)) {
         frame.set_cursor_position(position);
     }
-}
-
-/// The plan or question at a position.
-pub(crate) fn board_spot_at(model: &BoardModel, column: u16, row: u16) -> Option<BoardSpot> {
-    let layout = model.layout();
-    let at = Position::new(column, row);
-    let line = |area: Rect| usize::from(row - area.y).checked_sub(1);
-    if layout.plans.contains(at) {
-        let plan = model.first_plan() + line(layout.plans)? / usize::from(layout.rows_each);
-        return (plan < model.board.plans.len()).then_some(BoardSpot::Plan(plan));
-    }
-    if layout.below.contains(at) {
-        let ask = model.first_ask() + line(layout.below)?;
-        return (ask < model.board.asks.len()).then_some(BoardSpot::Ask(ask));
-    }
-    None
 }
 
 /// The state of the batch, and the number of plans in each state.
@@ -413,6 +390,7 @@ fn footer(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
     if area.is_empty() {
         return;
     }
+    let keys = model.offered().map(|binding| (binding, binding.hint));
     let said = match &model.toast {
         Some(toast) => {
             let (sign, style) = pen.theme.tone(toast.tone);
@@ -436,38 +414,9 @@ fn footer(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
             };
             pen.role(area.x + 1, area.y, area.right(), &one_line(&words), role);
         }
-        keys(model, Rect::new(area.x, area.y + 1, area.width, 1), pen);
+        bars::key_hints(keys, Rect::new(area.x, area.y + 1, area.width, 1), pen);
     } else if !said {
-        keys(model, area, pen);
-    }
-}
-
-fn keys(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
-    let mut x = area.x + 1;
-    for binding in BOARD
-        .iter()
-        .filter(|binding| has_use(model, binding) && !binding.hint.is_empty())
-    {
-        let key = binding.keys[0].name();
-        // A hint is shown in full or not at all. Quit and help come last and are the most important.
-        let reserve = match binding.action {
-            KeyAction::Quit => 0,
-            KeyAction::Help => 8,
-            _ => 16,
-        };
-        if x + columns(&key) + 1 + columns(binding.hint) + reserve > area.right() {
-            continue;
-        }
-        x = pen.role(x, area.y, area.right(), &key, TextRole::Key);
-        x = pen.role(x, area.y, area.right(), &format!(" {}", binding.hint), TextRole::Dim) + 2;
-    }
-}
-
-/// Whether a key has an effect now.
-fn has_use(model: &BoardModel, binding: &Binding) -> bool {
-    match binding.action {
-        KeyAction::Answer | KeyAction::NextFocus => !model.board.asks.is_empty(),
-        _ => binding.when == BindingScope::Always || model.board.running,
+        bars::key_hints(keys, area, pen);
     }
 }
 
@@ -475,30 +424,20 @@ fn has_use(model: &BoardModel, binding: &Binding) -> bool {
 fn boxed(model: &BoardModel, whole: Rect, pen: &mut Pen<'_>) -> Option<Position> {
     match &model.mode {
         BoardMode::Normal => {}
-        BoardMode::Quit => {
-            let running = counted(model.board.counts.running as u64, "run");
-            let answers = [
-                ("d", "detach: the batch continues; `ralph many attach` shows it again"),
-                ("y Ctrl-C", "stop all runs; `ralph many resume` continues"),
-                ("n", "stay"),
-            ];
-            let question = format!("{running} running. The work so far is kept.");
-            boxes::ask("leave the batch?", &question, &answers, whole, pen);
-        }
-        BoardMode::Cancel(plan) => {
-            let answers = [("y", "cancel it"), ("n", "keep it running")];
-            let question = "It is not merged. Its branch is kept with the work so far.";
-            boxes::ask(&format!("cancel {plan}?"), question, &answers, whole, pen);
+        BoardMode::Quit | BoardMode::Cancel(_) => {
+            if let Some(question) = boxes::batch_question(model) {
+                question.draw(whole, pen);
+            }
         }
         BoardMode::Help { top } => {
-            let bindings: Vec<&'static Binding> = BOARD.iter().filter(|binding| has_use(model, binding)).collect();
-            help::draw_bindings(&bindings, model.mouse, *top, whole, pen);
+            let bindings: Vec<_> = model.offered().collect();
+            boxes::draw_help(&bindings, model.mouse, *top, whole, pen);
         }
         BoardMode::Answering { plan, model: own, .. } => {
             let InputMode::Answering(answering) = &own.ui.mode else {
                 return None;
             };
-            let cursor = asking::draw(own, answering, pen);
+            let cursor = boxes::draw_answer_box(own, answering, pen);
             // The plan whose agent asks, in the top row.
             pen.clear(Rect::new(whole.x, whole.y, whole.width, whole.height.min(1)));
             pen.role(

@@ -2,34 +2,28 @@
 //!
 //! Stop 10 of the tour in ARCHITECTURE.md.
 
-mod asking;
 mod bars;
 mod board;
-mod boxes;
 mod cells;
 mod header;
-mod help;
-mod palette;
 mod timeline;
-mod typed;
 
 use ralph_system::proc::screen::Screen;
 use ratatui::{Frame, layout::Position};
 
 use super::{
+    boxes,
     keys::KeyFocus,
-    layout::{Focus, ScreenLayout},
-    model::{Confirmation, InputMode, Model},
+    layout::ScreenLayout,
+    model::{InputMode, Model},
     panes,
     pen::Pen,
     search_query::SearchQuery,
     theme::{TextRole, Theme},
 };
 
-pub(crate) use asking::{extent as extent_of_question, follow_choice, offers_all};
-pub(crate) use board::{BoardSpot, board_spot_at, draw as draw_board};
+pub(crate) use board::draw as draw_board;
 pub(crate) use cells::ShownTerminals;
-pub(crate) use help::{last_line as last_line_of_help, last_line_of_bindings};
 
 /// Draws everything.
 pub(crate) fn draw(model: &Model, screens: &ShownTerminals<'_>, theme: &Theme, frame: &mut Frame<'_>) {
@@ -43,51 +37,14 @@ pub(crate) fn draw(model: &Model, screens: &ShownTerminals<'_>, theme: &Theme, f
     frame_lines(&layout, &mut pen);
     let cursor = main(model, screens, &layout, &mut pen);
     bars::footer(model, layout.footer, &mut pen);
-    let searched = match model.ui.focus {
-        Focus::Plan => layout.tasks,
-        Focus::Main => layout.main,
-    };
     if matches!(model.ui.mode, InputMode::Searching | InputMode::Normal)
         && let Some(needle) = SearchQuery::parse(model.ui.search.query.text())
     {
-        pen.mark(searched, &needle);
+        pen.mark(boxes::searched_area(model), &needle);
     }
-    let typed_at = match &model.ui.mode {
-        InputMode::Normal => None,
+    let typed_at = match model.ui.mode {
         InputMode::Typing => cursor,
-        InputMode::Steering => boxes::steering(model, layout.main.union(layout.title), &mut pen),
-        InputMode::Recalling(shown) => boxes::recall(model, shown, layout.main.union(layout.title), &mut pen),
-        InputMode::Searching => boxes::search(model, searched, &mut pen),
-        InputMode::Asking(Confirmation::Quit) => {
-            boxes::quit(model, layout.whole, &mut pen);
-            None
-        }
-        InputMode::Asking(Confirmation::Withdraw { id }) => {
-            boxes::withdraw(model, *id, layout.whole, &mut pen);
-            None
-        }
-        InputMode::Asking(Confirmation::Skip { iteration }) => {
-            boxes::skip(model, *iteration, layout.whole, &mut pen);
-            None
-        }
-        InputMode::Asking(Confirmation::More) => {
-            boxes::more(model, layout.whole, &mut pen);
-            None
-        }
-        InputMode::Copying => {
-            boxes::copying(layout.whole, &mut pen);
-            None
-        }
-        InputMode::Answering(answering) => asking::draw(model, answering, &mut pen),
-        InputMode::TooLate(shown) => {
-            boxes::too_late(shown, layout.whole, &mut pen);
-            None
-        }
-        InputMode::Palette(shown) => palette::draw(model, shown, layout.whole, &mut pen),
-        InputMode::Help { top } => {
-            help::draw(model, *top, layout.whole, &mut pen);
-            None
-        }
+        _ => boxes::draw(model, &mut pen),
     };
     if let Some(position) = typed_at.filter(|position| area.contains(*position)) {
         frame.set_cursor_position(position);

@@ -25,7 +25,7 @@ use super::*;
 use crate::ui::tui::{
     editor::Editor,
     model::{
-        ActionSearch, AnswerBox, AnswerStep, DiffState, ExpandedAsk, IterationPart, LogFilter, Pane, Playback,
+        ActionSearch, AnswerBox, AnswerStep, Confirmation, DiffState, IterationPart, LogFilter, Pane, Playback,
         PlaybackState, ReplayState, SettledMeanwhile, Timeline,
     },
     panes::{refresh_report, show_end},
@@ -599,7 +599,7 @@ fn what_was_asked_is_shown_whole_with_what_became_of_it() {
     let shown = |place| {
         drawn(&with(model(80, 24, asks()), |model| {
             model.ui.show(Pane::Asks);
-            model.ui.asks.reading = Some(ExpandedAsk { place, top: 0 });
+            model.ui.asks.reading = Some(place);
         }))
     };
     assert_snapshot!(shown(0));
@@ -765,7 +765,8 @@ fn whatever_agents_write_and_whatever_the_size_every_cell_stays_in_its_place() {
             Pane::Limits,
         ];
         model.ui.show(panes[dice.roll(7) as usize]);
-        model.ui.asks.reading = (dice.roll(2) == 0).then_some(ExpandedAsk { place: 0, top: 1 });
+        model.ui.asks.reading = (dice.roll(2) == 0).then_some(0);
+        model.ui.opened_top = 1;
         model.ui.mode = match dice.roll(8) {
             5 => InputMode::Answering(AnswerBox::new(1 + dice.roll(2) as u32, 0)),
             6 => InputMode::TooLate(SettledMeanwhile {

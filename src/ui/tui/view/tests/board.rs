@@ -5,7 +5,7 @@ use ralph_plan::batch::{BatchEnd, BatchEvent, KeptReason};
 use crate::{
     board::{Board, PlanRuns},
     ui::tui::{
-        model::{BoardFocus, BoardMode, BoardModel},
+        model::{BoardFocus, BoardMode, BoardModel, BoardSpot},
         testing::{at_work, batch, board_model, busy_board, job_done, merged, plan_name},
     },
 };
@@ -127,7 +127,7 @@ fn a_row_that_is_clicked_on_is_the_one_that_is_there() {
         let text = super::rows(&buffer);
         for (y, line) in text.lines().enumerate() {
             let y = u16::try_from(y).unwrap();
-            if let Some(BoardSpot::Plan(at)) = board_spot_at(&model, 0, y)
+            if let Some(BoardSpot::Plan(at)) = model.spot_at(0, y)
                 && model.layout().rows_each == 1
                 && cols > 20
             {

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 
 use super::*;
-use crate::ui::tui::model::{ReadMessage, Recalling};
+use crate::ui::tui::model::Recalling;
 
 #[test]
 fn messages_are_read_whole_found_again_and_taken_back_after_a_question() {
@@ -28,16 +28,12 @@ fn messages_are_read_whole_found_again_and_taken_back_after_a_question() {
         (model.ui.mode, model.ui.reading) = (mode, read);
         drawn(&model)
     };
-    let read = ReadMessage {
-        id: SteeringId(1),
-        top: 0,
-    };
     let recalling = Recalling {
         query: Editor::with_text("use"),
         nth: 0,
     };
     let question = Confirmation::Withdraw { id: SteeringId(2) };
-    assert_snapshot!("message_whole", of(InputMode::Normal, Some(read)));
+    assert_snapshot!("message_whole", of(InputMode::Normal, Some(SteeringId(1))));
     assert_snapshot!("message_recalled", of(InputMode::Recalling(recalling), None));
     assert_snapshot!("message_taken_back", of(InputMode::Asking(question), None));
 }

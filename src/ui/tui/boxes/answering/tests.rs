@@ -1,19 +1,19 @@
 //! Tests of keys while the agent asks.
 
-use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{Event as Input, MouseButton, MouseEvent, MouseEventKind};
 use ralph_core::{
     event::{CommandRefusal, Event, Notice, Record},
     testing::{permission_asked, permission_decided, question_asked},
 };
 
-use super::{
-    super::tests::{after, control, key, press},
-    *,
-};
+use super::*;
 use crate::ui::tui::{
     order::ScreenEvent,
     testing::{START_MS, running},
-    update::{Input, update},
+    update::{
+        tests::{after, control, key, press},
+        update,
+    },
 };
 
 fn answer_order(ask: u32, answer: Answer) -> ScreenOrder {

@@ -1,6 +1,6 @@
 //! Copies the selected item of a list, or a part of a terminal.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::KeyEvent;
 
 use crate::ui::tui::{
     keys::Chord,
@@ -9,9 +9,9 @@ use crate::ui::tui::{
     panes::focused,
 };
 
-use super::search::is_in_terminal;
+use super::{confirm::KeyQuestion, search::is_in_terminal};
 
-pub(super) fn begin(model: &mut Model) -> Vec<ScreenOrder> {
+pub(in crate::ui::tui) fn begin(model: &mut Model) -> Vec<ScreenOrder> {
     if is_in_terminal(model) {
         model.ui.mode = InputMode::Copying;
         return Vec::new();
@@ -22,21 +22,26 @@ pub(super) fn begin(model: &mut Model) -> Vec<ScreenOrder> {
     }
 }
 
-/// Handles a key of the box that asks for the part.
-pub(super) fn choose(model: &mut Model, key: KeyEvent) -> Vec<ScreenOrder> {
-    let chord = Chord::new(key.code, key.modifiers);
-    match (chord.code, chord.modifiers) {
-        (KeyCode::Esc | KeyCode::Char('q' | 'y'), KeyModifiers::NONE) => model.ui.mode = InputMode::Normal,
-        (KeyCode::Char('c'), KeyModifiers::CONTROL) => model.ui.mode = InputMode::Normal,
-        (KeyCode::Char(pressed), KeyModifiers::NONE) => {
-            if let Some((_, part, _)) = PORTIONS.iter().find(|(key, ..)| *key == pressed) {
-                model.ui.mode = InputMode::Normal;
-                return copy(model, *part);
-            }
-        }
-        _ => {}
+/// Asks which part of a terminal to copy.
+pub(super) fn question() -> KeyQuestion<CopyPortion> {
+    let parts = PORTIONS.iter();
+    let answers = parts.map(|(key, part, words)| (*key, *key, (*words).to_owned(), Some(*part)));
+    KeyQuestion {
+        title: "copy".to_owned(),
+        text: "To the clipboard of your terminal:".to_owned(),
+        answers: answers
+            .chain([("qy\u{1b}\u{3}", "Esc", "nothing".to_owned(), None)])
+            .collect(),
     }
-    Vec::new()
+}
+
+/// Handles a key of the box that asks for the part.
+pub(in crate::ui::tui) fn key(model: &mut Model, key: KeyEvent) -> Vec<ScreenOrder> {
+    let Some(part) = question().answered(Chord::new(key.code, key.modifiers)) else {
+        return Vec::new();
+    };
+    model.ui.mode = InputMode::Normal;
+    part.map_or_else(Vec::new, |part| copy(model, part))
 }
 
 fn copy(model: &mut Model, part: CopyPortion) -> Vec<ScreenOrder> {
@@ -55,6 +60,8 @@ fn copy(model: &mut Model, part: CopyPortion) -> Vec<ScreenOrder> {
 
 #[cfg(test)]
 mod tests {
+    use crossterm::event::KeyCode;
+
     use super::*;
     use ralph_core::event::{AgentSignal, Event, SteeringKind};
 

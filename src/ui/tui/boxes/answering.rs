@@ -10,15 +10,16 @@ use ralph_words::{Tone, late_answer_in_words, not_an_answer_in_words};
 use crate::ui::tui::{
     editor::Editor,
     keys::{self, Chord},
-    lines::{self, TypingEffect},
     model::{AnswerBox, AnswerStep, AnswerSubject, InputMode, Model, Pane, SettledMeanwhile},
     order::{ScreenOrder, Scroll},
-    view,
 };
 
 use super::{
+    answer_box::{extent, follow_choice, offers_all},
     choices::{self, ChoiceEffect},
-    questions,
+    confirm,
+    message::too_long,
+    typed::{TypingEffect, typed},
 };
 
 /// Keys within this time after the box appeared are ignored: the user may have meant them for something else.
@@ -112,7 +113,7 @@ fn close(model: &mut Model, mut answering: AnswerBox) {
 }
 
 /// Handles a key while the notice is shown that the answer comes too late.
-pub(super) fn too_late(model: &mut Model, key: KeyEvent, shown: &SettledMeanwhile) -> Vec<ScreenOrder> {
+pub(in crate::ui::tui) fn too_late(model: &mut Model, key: KeyEvent, shown: &SettledMeanwhile) -> Vec<ScreenOrder> {
     let chord = Chord::new(key.code, key.modifiers);
     let closes = match (chord.code, chord.modifiers) {
         (KeyCode::Esc, _) | (KeyCode::Char('c'), KeyModifiers::CONTROL) => true,
@@ -126,7 +127,7 @@ pub(super) fn too_late(model: &mut Model, key: KeyEvent, shown: &SettledMeanwhil
 }
 
 /// Handles a key while a question is shown.
-pub(super) fn answering(model: &mut Model, key: KeyEvent, mut answering: AnswerBox) -> Vec<ScreenOrder> {
+pub(in crate::ui::tui) fn key(model: &mut Model, key: KeyEvent, mut answering: AnswerBox) -> Vec<ScreenOrder> {
     let orders = match answering.step {
         AnswerStep::Choosing => choosing(model, key, &mut answering),
         AnswerStep::Denying(_) | AnswerStep::Wording(_) | AnswerStep::Remembering(..) => {
@@ -143,7 +144,7 @@ fn choosing(model: &mut Model, key: KeyEvent, answering: &mut AnswerBox) -> Vec<
     let chord = Chord::new(key.code, key.modifiers);
     let interrupts = chord == Chord::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
     if interrupts {
-        return questions::interrupt(model);
+        return confirm::interrupt(model);
     }
     let is_new = model.now_ms.saturating_sub(answering.shown_ms) < UNSEEN_MS;
     let Some(subject) = AnswerSubject::find(&model.run, answering.ask).filter(|_| !is_new) else {
@@ -154,11 +155,11 @@ fn choosing(model: &mut Model, key: KeyEvent, answering: &mut AnswerBox) -> Vec<
     let is_permission = subject.is_permission();
     let is_yes_or_no = matches!(subject, AnswerSubject::Block(_) | AnswerSubject::Tests(_));
     let has_words = !is_permission && !matches!(subject, AnswerSubject::Tests(_));
-    let offers_all = view::offers_all(&model.run, subject);
+    let offers_all = offers_all(&model.run, subject);
     match choices_of(&questions, chord, answering) {
         ChoiceEffect::Nothing => {}
         ChoiceEffect::Moved => {
-            view::follow_choice(model, answering);
+            follow_choice(model, answering);
             return Vec::new();
         }
         ChoiceEffect::Answered(answer) => return answered(model, answering, answer),
@@ -265,7 +266,7 @@ fn begin_rule(model: &mut Model, answering: &mut AnswerBox, scope: RuleScope, su
 
 /// Scrolls the question.
 fn scroll(model: &Model, chord: Chord, answering: &mut AnswerBox) {
-    let (_, page) = view::extent_of_question(model, answering);
+    let (_, page) = extent(model, answering);
     if let Some(by) = keys::action(chord, keys::BindingContext::from_ui(&model.ui))
         .and_then(|action| Scroll::from_action(action, page))
     {
@@ -274,12 +275,12 @@ fn scroll(model: &Model, chord: Chord, answering: &mut AnswerBox) {
 }
 
 fn scroll_by(model: &Model, by: Scroll, answering: &mut AnswerBox) {
-    let (last, _) = view::extent_of_question(model, answering);
+    let (last, _) = extent(model, answering);
     answering.top = by.downwards(answering.top.min(last), last);
 }
 
 /// Scrolls the question with the mouse wheel, also while an answer is typed.
-pub(super) fn wheel(model: &mut Model, by: Scroll) {
+pub(in crate::ui::tui) fn wheel(model: &mut Model, by: Scroll) {
     let InputMode::Answering(answering) = &model.ui.mode else {
         return;
     };
@@ -293,10 +294,10 @@ fn writing(model: &mut Model, key: KeyEvent, answering: &mut AnswerBox) -> Vec<S
     let Some(editor) = answering.editor() else {
         return Vec::new();
     };
-    match lines::typed(editor, key) {
+    match typed(editor, key) {
         TypingEffect::Edited => answering.refused = None,
         TypingEffect::Above | TypingEffect::Below => {}
-        TypingEffect::TooLong => lines::too_long(model),
+        TypingEffect::TooLong => too_long(model),
         // Below the final report there is only the answer line.
         TypingEffect::Cancelled | TypingEffect::Interrupted if model.run.is_over() && model.ui.pane == Pane::Report => {
             let typed = editor.text().trim().to_owned();
@@ -349,13 +350,13 @@ fn entered(model: &Model, answering: &mut AnswerBox) -> Vec<ScreenOrder> {
 }
 
 /// Inserts a paste into the answer's text. It never acts as keys.
-pub(super) fn pasted(model: &mut Model, text: &str) {
+pub(in crate::ui::tui) fn pasted(model: &mut Model, text: &str) {
     let InputMode::Answering(answering) = &mut model.ui.mode else {
         return;
     };
     match answering.editor() {
         Some(editor) if editor.has_room_for(text) => editor.insert(text),
-        Some(_) => lines::too_long(model),
+        Some(_) => too_long(model),
         None => {}
     }
 }

@@ -2,18 +2,22 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ralph_words::Tone;
+use ratatui::layout::{Position, Rect};
 
 use crate::ui::tui::{
     layout::Focus,
-    lines::edit,
     model::{InputMode, Model, Search, SearchPosition},
     order::{MatchTarget, ScreenOrder},
     panes::{focused, go},
+    pen::{Pen, columns},
     search_query::{self, LineMatch, SearchDirection, SearchQuery, SearchStart},
+    theme::TextRole,
 };
 
+use super::typed::edit;
+
 /// Opens the search line.
-pub(super) fn begin(model: &mut Model) {
+pub(in crate::ui::tui) fn begin(model: &mut Model) {
     model.ui.search = Search {
         origin: Some(focused(model).at(model)),
         ..Search::default()
@@ -22,7 +26,7 @@ pub(super) fn begin(model: &mut Model) {
 }
 
 /// Handles a key of the search line. The view follows the query while it is typed.
-pub(super) fn searching(model: &mut Model, key: KeyEvent) -> Vec<ScreenOrder> {
+pub(in crate::ui::tui) fn key(model: &mut Model, key: KeyEvent) -> Vec<ScreenOrder> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
         KeyCode::Esc => cancel(model),
@@ -48,7 +52,7 @@ pub(super) fn searching(model: &mut Model, key: KeyEvent) -> Vec<ScreenOrder> {
 }
 
 /// Goes to the first match of the current query.
-pub(super) fn query_changed(model: &mut Model) -> Vec<ScreenOrder> {
+pub(in crate::ui::tui) fn query_changed(model: &mut Model) -> Vec<ScreenOrder> {
     if model.ui.search.query.is_empty() {
         model.ui.search.found = None;
         return go_back(model);
@@ -75,16 +79,16 @@ fn go_back(model: &mut Model) -> Vec<ScreenOrder> {
 }
 
 /// Whether a terminal has the focus.
-pub(super) fn is_in_terminal(model: &Model) -> bool {
+pub(in crate::ui::tui) fn is_in_terminal(model: &Model) -> bool {
     model.ui.focus == Focus::Main && model.ui.shows_cells()
 }
 
 /// Goes to the next match in the pane's preferred direction.
-pub(super) fn forward(model: &mut Model) -> Vec<ScreenOrder> {
+pub(in crate::ui::tui) fn forward(model: &mut Model) -> Vec<ScreenOrder> {
     again(model, focused(model).direction())
 }
 
-pub(super) fn backward(model: &mut Model) -> Vec<ScreenOrder> {
+pub(in crate::ui::tui) fn backward(model: &mut Model) -> Vec<ScreenOrder> {
     let opposite = match focused(model).direction() {
         SearchDirection::Up => SearchDirection::Down,
         SearchDirection::Down => SearchDirection::Up,
@@ -112,11 +116,11 @@ fn seek(model: &mut Model, wanted: MatchTarget) -> Vec<ScreenOrder> {
         return vec![ScreenOrder::Find(wanted)];
     }
     let found = in_lines(model, wanted);
-    take(model, found)
+    self::found(model, found)
 }
 
 /// Takes the result of a search, and shows it as a toast if the search line is closed.
-pub(super) fn take(model: &mut Model, found: Option<LineMatch>) -> Vec<ScreenOrder> {
+pub(in crate::ui::tui) fn found(model: &mut Model, found: Option<LineMatch>) -> Vec<ScreenOrder> {
     model.ui.search.found = Some(found);
     if model.ui.mode == InputMode::Normal {
         tell(model);
@@ -167,13 +171,38 @@ fn in_lines(model: &mut Model, wanted: MatchTarget) -> Option<LineMatch> {
     Some(found)
 }
 
+/// Draws the search line. Returns its cursor position.
+pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) -> Option<Position> {
+    if area.is_empty() {
+        return None;
+    }
+    let y = area.bottom() - 1;
+    pen.clear(Rect::new(area.x, y, area.width, 1));
+    let search = &model.ui.search;
+    let x = pen.role(area.x, y, area.right(), " /", TextRole::User);
+    let shown = pen.role(x, y, area.right(), search.query.text(), TextRole::Strong);
+    let (text, role) = match search.found {
+        Some(Some(found)) => (found.in_words(), TextRole::Dim),
+        Some(None) => ("not found".to_owned(), TextRole::Bad),
+        None => (
+            format!(
+                "{}{} next · Enter keeps it · Esc goes back",
+                pen.theme.glyphs.up, pen.theme.glyphs.down
+            ),
+            TextRole::Dim,
+        ),
+    };
+    pen.role(shown + 2, y, area.right(), &text, role);
+    Some(Position::new(x + columns(search.query.before()), y))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use ralph_core::{event::SteeringKind, testing::permission_asked};
 
     use crate::ui::tui::{
-        model::{DiffState, ExpandedAsk, Pane},
+        model::{DiffState, Pane},
         patch::Patch,
         testing::{model, queued, running},
         update::{
@@ -261,7 +290,7 @@ mod tests {
         assert_eq!(where_it_is(&history), "Write the parser 3/3");
         let mut limits = watching();
         press(&mut limits, "c/session");
-        assert!(limits.ui.limits_top > 0 && where_it_is(&limits).starts_with("session"));
+        assert!(limits.ui.line() > 0 && where_it_is(&limits).starts_with("session"));
         press(&mut limits, "zzz");
         assert!(limits.ui.search.missed());
         let mut asked = watching();
@@ -271,7 +300,7 @@ mod tests {
             event: permission_asked(1),
         });
         asked.ui.show(Pane::Asks);
-        asked.ui.asks.reading = Some(ExpandedAsk { place: 0, top: 0 });
+        asked.ui.asks.reading = Some(0);
         press(&mut asked, "/question 1");
         assert!(where_it_is(&asked).ends_with("1/1"));
     }
@@ -282,7 +311,7 @@ mod tests {
         press(&mut model, "m/need");
         update(&mut model, key(KeyCode::Enter));
         press(&mut model, "gn");
-        assert_eq!(model.ui.message, 1, "the first below the chosen one");
+        assert_eq!(model.ui.line(), 1, "the first below the chosen one");
         let mut model = watching();
         press(&mut model, "l/need");
         update(&mut model, key(KeyCode::Enter));

@@ -4,13 +4,10 @@ use ratatui::layout::Rect;
 
 use crate::ui::tui::{
     keys::{Binding, BindingGroup, Chord},
-    model::Model,
-    offers::offered,
+    order::Scroll,
     pen::{Pen, columns, wrapped},
     theme::TextRole,
 };
-
-use super::boxes::centred;
 
 /// Minimum width for two columns.
 const TWO_COLUMNS: u16 = 96;
@@ -32,25 +29,13 @@ struct HelpPage {
     width: u16,
 }
 
-pub(super) fn draw(model: &Model, top: usize, whole: Rect, pen: &mut Pen<'_>) {
-    draw_page(&page(&sections(model), whole), top, whole, pen);
-}
-
 /// Draws the help for the given bindings.
-pub(super) fn draw_bindings(bindings: &[&'static Binding], mouse: bool, top: usize, whole: Rect, pen: &mut Pen<'_>) {
-    draw_page(&page(&sections_of(bindings, mouse), whole), top, whole, pen);
-}
-
-/// The last possible top line of the help for the given bindings.
-pub(crate) fn last_line_of_bindings(bindings: &[&'static Binding], mouse: bool, whole: Rect) -> usize {
-    last_top(&page(&sections_of(bindings, mouse), whole), whole)
-}
-
-fn draw_page(page: &HelpPage, top: usize, whole: Rect, pen: &mut Pen<'_>) {
+pub(in crate::ui::tui) fn draw(bindings: &[&'static Binding], mouse: bool, top: usize, whole: Rect, pen: &mut Pen<'_>) {
+    let page = page(&sections(bindings, mouse), whole);
     let count = page.rows();
     let width = page.width * page.columns() + GAP * (page.columns() - 1) + 4;
     let height = whole.height.min(u16::try_from(count + 2).unwrap_or(u16::MAX));
-    let Some(inner) = centred(whole, width.min(whole.width), height, "keys", pen) else {
+    let Some(inner) = pen.centred(whole, width.min(whole.width), height, "keys") else {
         return;
     };
     let visible = usize::from(inner.height);
@@ -78,15 +63,19 @@ fn draw_page(page: &HelpPage, top: usize, whole: Rect, pen: &mut Pen<'_>) {
     }
 }
 
-/// The last possible top line of the help.
-pub(crate) fn last_line(model: &Model) -> usize {
-    let whole = model.layout().whole;
-    last_top(&page(&sections(model), whole), whole)
-}
-
-fn last_top(page: &HelpPage, whole: Rect) -> usize {
+/// Scrolls the help. Returns its top line.
+pub(in crate::ui::tui) fn scrolled(
+    bindings: &[&'static Binding],
+    mouse: bool,
+    top: usize,
+    whole: Rect,
+    by: Scroll,
+) -> usize {
     let visible = usize::from(whole.height.saturating_sub(2));
-    page.rows().saturating_sub(visible)
+    by.downwards(
+        top,
+        page(&sections(bindings, mouse), whole).rows().saturating_sub(visible),
+    )
 }
 
 impl HelpPage {
@@ -148,12 +137,7 @@ fn block(name: &'static str, keys: &[(String, &str)], about_width: usize) -> Vec
 
 type HelpSection = (&'static str, Vec<(String, &'static str)>);
 
-fn sections(model: &Model) -> Vec<HelpSection> {
-    let bindings: Vec<&Binding> = offered(model).collect();
-    sections_of(&bindings, model.ui.mouse)
-}
-
-fn sections_of(bindings: &[&'static Binding], mouse: bool) -> Vec<HelpSection> {
+fn sections(bindings: &[&'static Binding], mouse: bool) -> Vec<HelpSection> {
     let of_group = |group: BindingGroup| {
         let bindings = bindings.iter().filter(move |binding| binding.group == group);
         let rows = bindings.map(|binding| {

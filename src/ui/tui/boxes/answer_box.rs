@@ -17,7 +17,7 @@ use crate::ui::tui::{
     theme::TextRole,
 };
 
-use super::{boxes::centred, typed};
+use super::typed;
 
 /// Maximum width of the box: longer lines are hard to read.
 const WIDTH: u16 = 110;
@@ -125,13 +125,13 @@ fn asked(subject: AnswerSubject<'_>, answering: &AnswerBox, room: usize) -> (Vec
 }
 
 /// The last possible top line of the question, and the number of its visible lines.
-pub(crate) fn extent(model: &Model, answering: &AnswerBox) -> (usize, usize) {
+pub(super) fn extent(model: &Model, answering: &AnswerBox) -> (usize, usize) {
     let sheet = sheet(model, answering);
     sheet.map_or((0, 1), |sheet| (sheet.last_top(), sheet.visible.max(1)))
 }
 
 /// Scrolls the choice at the cursor into view.
-pub(crate) fn follow_choice(model: &Model, answering: &mut AnswerBox) {
+pub(super) fn follow_choice(model: &Model, answering: &mut AnswerBox) {
     let Some(sheet) = sheet(model, answering) else { return };
     let top = answering.top.min(sheet.last_top());
     let Some(rows) = sheet.choices.get(answering.choice.cursor) else {
@@ -163,13 +163,13 @@ fn sheet(model: &Model, answering: &AnswerBox) -> Option<BoxContent> {
 }
 
 /// Draws the box. Returns the cursor position in the input line, if there is one.
-pub(super) fn draw(model: &Model, answering: &AnswerBox, pen: &mut Pen<'_>) -> Option<Position> {
+pub(in crate::ui::tui) fn draw(model: &Model, answering: &AnswerBox, pen: &mut Pen<'_>) -> Option<Position> {
     let subject = AnswerSubject::find(&model.run, answering.ask)?;
     let whole = place(model, subject);
     let sheet = BoxContent::new(&model.run, subject, answering, whole);
     let title = title(model, subject, pen.theme.glyphs.more);
     let inner = match is_at_end(model, subject) {
-        false => centred(whole, sheet.width, sheet.height, &title, pen)?,
+        false => pen.centred(whole, sheet.width, sheet.height, &title)?,
         true if whole.width < 4 || whole.height < 3 => return None,
         true => {
             let y = whole.bottom() - sheet.height;
@@ -254,7 +254,7 @@ fn unseen(sheet: &BoxContent, top: usize, inner: Rect, pen: &mut Pen<'_>) {
 type KeyRow = (&'static str, Cow<'static, str>, &'static str);
 
 /// Whether the box offers to allow everything without a rule: only if the run's mode asks about such requests.
-pub(crate) fn offers_all(run: &RunView, subject: AnswerSubject<'_>) -> bool {
+pub(super) fn offers_all(run: &RunView, subject: AnswerSubject<'_>) -> bool {
     !run.permission_mode().is_auto() && !subject.is_late()
 }
 
