@@ -24,12 +24,12 @@ pub use background::background_at;
 pub use board::{BoardFocus, BoardLayout, BoardMode, BoardModel, BoardSpot};
 pub use estimate::{estimate_ms, more, used_up};
 pub use log::{EventLog, LogFilter, LogLine, LogLineKind};
-pub use messages::{Editing, Recalling, can_be_edited, message_at};
+pub use messages::{Editing, Recalling};
 pub use outline::{PlanRow, has_sections, heading_of};
 pub(crate) use parts::{CopyPortion, PORTIONS};
 use ralph_core::{
     event::{CommandRefusal, Event, Notice, Record},
-    run::{Asks, Phase, RunView},
+    run::{Asks, Message, Phase, RunView},
 };
 use ralph_state::control::frames::SignalDetail;
 use ralph_system::proc::Size;
@@ -229,6 +229,20 @@ impl Model {
             self.ui.toast = None;
         }
     }
+}
+
+/// The message shown in full, or else the selected one.
+pub fn message_at(model: &Model) -> Option<&Message> {
+    let mut newest_first = model.run.messages.iter().rev();
+    match model.ui.reading {
+        Some(id) => newest_first.find(|message| message.id == id),
+        None => newest_first.nth(model.ui.position(Pane::Messages)),
+    }
+}
+
+/// Whether a message can still be edited.
+pub fn can_be_edited(model: &Model, message: &Message) -> bool {
+    message.is_due() && !model.run.is_over() && model.ui.replay.is_none()
 }
 
 /// The moment from which shown seconds are counted; `None` while no clock is shown.
