@@ -54,7 +54,11 @@ fn add(command: Command, pages: &mut Vec<(String, String)>) {
     let mut page = Vec::new();
     man.render(&mut page).expect("a vector takes every write");
     let page = String::from_utf8_lossy(&page).replace(".SH EXTRA\nExit codes:\n", ".SH \"EXIT CODES\"\n");
-    pages.push((man.get_filename(), page));
+    let more = match pages.is_empty() {
+        true => "",
+        false => ".SH \"SEE ALSO\"\n.BR ralph (1),\nfor the exit codes.\n",
+    };
+    pages.push((man.get_filename(), page + more));
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
         add(below.clone(), pages);
     }
