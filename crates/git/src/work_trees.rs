@@ -6,6 +6,7 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    thread,
     time::Duration,
 };
 
@@ -25,6 +26,9 @@ use super::{
 
 /// Deadline of git commands that write a whole work tree.
 pub(super) const DEADLINE: Duration = Duration::from_secs(900);
+/// Further attempts to list work trees, and the pause before each.
+const LISTING_RETRIES: u32 = 20;
+const LISTING_PAUSE: Duration = Duration::from_millis(25);
 /// The committer if the user's configuration names none.
 const FALLBACK_COMMITTER: [&str; 2] = ["user.name=ralph", "user.email=ralph@localhost"];
 /// Most bytes that are read of a file that holds one path.
@@ -279,7 +283,17 @@ impl Branches {
     /// # Errors
     /// [`GitError`] if git cannot be asked.
     pub fn checked_out_in(&self, branch: &str) -> Result<Option<PathBuf>, GitError> {
-        let output = self.git().args(["worktree", "list", "--porcelain"]).run()?;
+        let list = || self.git().args(["worktree", "list", "--porcelain"]).run();
+        // git cannot list work trees while another git is writing the entry of a new one, which takes milliseconds.
+        let mut output = list();
+        for _ in 0..LISTING_RETRIES {
+            if !matches!(output, Err(GitError::Refused { .. })) {
+                break;
+            }
+            thread::sleep(LISTING_PAUSE);
+            output = list();
+        }
+        let output = output?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let wanted = format!("branch {}", full(branch));
         let found = text
