@@ -70,6 +70,12 @@ fn a_watch_waits_for_a_run_shows_each_change_outlives_a_kill_and_ends_with_the_r
         .map(|line| serde_json::from_str(line).expect("an object in each line"))
         .collect();
     assert_eq!(states.last().expect("a line")["over"], true);
+    assert!(
+        states
+            .iter()
+            .all(|state| state["asks"].is_array() && state.get("view").is_none()),
+        "{states:?}"
+    );
     assert!(states.windows(2).all(|two| two[0] != two[1]), "only changes are told");
     terminal.sees("2 of 3 done");
 }

@@ -8,7 +8,7 @@ use std::{io, pin::pin, time::Duration};
 use futures_util::StreamExt;
 use ralph_core::{
     event::{Record, RunId},
-    run::RunView,
+    run::{OpenAsk, RunView},
 };
 use ralph_state::{
     control::{ControlClient, ControlError, RunStatus},
@@ -20,6 +20,7 @@ use ralph_text::{
     one_line,
 };
 use reqwest::StatusCode;
+use serde::Serialize;
 use tokio::{
     task::spawn_blocking,
     time::{MissedTickBehavior, interval, sleep, timeout},
@@ -129,7 +130,7 @@ async fn follow(
         let sent = tokio::select! {
             sent = timeout(SILENCE, events.next()) => sent,
             _ = ticks.tick(), if shown.is_terminal => {
-                if let Some(watched) = &watched {
+                if let Some(watched) = &mut watched {
                     shown.show(watched);
                 }
                 continue;
@@ -144,7 +145,7 @@ async fn follow(
             return Ok(exit.map_or(WatchEnd::Lost, WatchEnd::Over));
         }
         if take(&mut watched, &sent)
-            && let Some(watched) = &watched
+            && let Some(watched) = &mut watched
         {
             *run = Some(watched.run.clone());
             shown.show(watched);
@@ -207,17 +208,18 @@ impl StatusDisplay {
     fn end(&mut self, paths: &ProjectPaths, run: &RunId) -> Option<u8> {
         let view = read_view(paths, run).ok()?;
         let exit = view.stop_reason()?.exit_code();
-        self.show(&whole_status(view, 0, None));
+        self.show(&mut whole_status(view, 0, None));
         Some(exit)
     }
 
-    fn show(&mut self, status: &RunStatus) {
-        let Some(view) = &status.view else { return };
+    fn show(&mut self, status: &mut RunStatus) {
+        let Some(view) = status.view.take() else { return };
         let text = match (self.json, self.is_terminal) {
-            (true, _) => serde_json::to_string(status).expect("a status has no failing serialisers"),
-            (false, true) => in_words(status, view, now_ms(), OutputStyle::PLAIN),
-            (false, false) => line(status, view),
+            (true, _) => json_line(status, &view),
+            (false, true) => in_words(status, &view, now_ms(), OutputStyle::PLAIN),
+            (false, false) => line(status, &view),
         };
+        status.view = Some(view);
         if text == self.last {
             return;
         }
@@ -232,6 +234,18 @@ impl StatusDisplay {
         }
         self.last = text;
     }
+}
+
+/// The status without its view, which grows with the run, and with the open questions.
+fn json_line(status: &RunStatus, view: &RunView) -> String {
+    #[derive(Serialize)]
+    struct StatusLine<'v> {
+        #[serde(flatten)]
+        status: &'v RunStatus,
+        asks: Vec<OpenAsk<'v>>,
+    }
+    let asks = view.open_asks();
+    serde_json::to_string(&StatusLine { status, asks }).expect("a status has no failing serialisers")
 }
 
 /// The state of the run in one line.
