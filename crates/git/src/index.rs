@@ -10,7 +10,7 @@ use ralph_system::files::open_unfollowed;
 
 use super::{
     GitError, Repository,
-    process::{self, listed, nul_separated},
+    process::{self, nul_separated},
     state::RepositoryState,
     user_index::{IndexIdentity, UserIndex},
 };
@@ -95,8 +95,7 @@ impl Repository {
         if ignored.is_empty() {
             return Ok(false);
         }
-        let remove = ["update-index", "--force-remove", "-z", "--stdin"];
-        self.own_index_git().args(remove).input(listed(&ignored)).run()?;
+        self.own_index_git().removing(&ignored).run()?;
         Ok(true)
     }
 

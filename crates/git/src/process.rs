@@ -120,6 +120,12 @@ impl Git {
         self
     }
 
+    /// Makes the command remove paths from its index.
+    pub(super) fn removing(self, paths: &[PathBuf]) -> Git {
+        let remove = ["update-index", "--force-remove", "-z", "--stdin"];
+        self.args(remove).input(listed(paths))
+    }
+
     pub(super) fn deadline(mut self, deadline: Duration) -> Git {
         self.helper = self.helper.deadline(deadline);
         self

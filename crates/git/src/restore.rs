@@ -11,7 +11,7 @@ use ralph_core::event::{Checkpoint, RunId};
 use super::{
     GitError, Moment, Repository,
     checkpoint::{CheckpointName, reference},
-    process::{self, listed, nul_separated},
+    process::{self, nul_separated},
 };
 
 /// A checkpoint that exists in the repository.
@@ -207,8 +207,7 @@ impl Repository {
         let index = self.index.with_extension("restored");
         let git = || self.own_index_git().env("GIT_INDEX_FILE", &index);
         git().args(["read-tree", tree]).run()?;
-        let remove = ["update-index", "--force-remove", "-z", "--stdin"];
-        git().args(remove).input(listed(paths)).run()?;
+        git().removing(paths).run()?;
         let tree = git().args(["write-tree"]).run()?.line();
         _ = fs::remove_file(&index); // a temporary file
         tree

@@ -15,8 +15,7 @@ impl Repository {
     /// Applies additions and removals to the index. A file that git refuses is left out; the others are still applied.
     pub(super) fn update_index(&self, work: &mut IndexChanges) -> Result<(), GitError> {
         if !work.remove.is_empty() {
-            let args = ["update-index", "--force-remove", "-z", "--stdin"];
-            self.own_index_git().args(args).input(listed(&work.remove)).run()?;
+            self.own_index_git().removing(&work.remove).run()?;
         }
         let end = Instant::now() + self.deadline;
         let (mut taken, mut refused) = (0, 0);
