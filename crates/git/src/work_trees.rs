@@ -283,17 +283,15 @@ impl Branches {
     /// # Errors
     /// [`GitError`] if git cannot be asked.
     pub fn checked_out_in(&self, branch: &str) -> Result<Option<PathBuf>, GitError> {
-        let list = || self.git().args(["worktree", "list", "--porcelain"]).run();
-        // git cannot list work trees while another git is writing the entry of a new one, which takes milliseconds.
-        let mut output = list();
-        for _ in 0..LISTING_RETRIES {
-            if !matches!(output, Err(GitError::Refused { .. })) {
-                break;
+        let mut retries = 0;
+        let output = loop {
+            match self.git().args(["worktree", "list", "--porcelain"]).run() {
+                // git cannot list work trees while another git writes the entry of a new one, which takes milliseconds.
+                Err(GitError::Refused { .. }) if retries < LISTING_RETRIES => thread::sleep(LISTING_PAUSE),
+                output => break output?,
             }
-            thread::sleep(LISTING_PAUSE);
-            output = list();
-        }
-        let output = output?;
+            retries += 1;
+        };
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let wanted = format!("branch {}", full(branch));
         let found = text
