@@ -13,7 +13,7 @@ use std::{
 };
 
 use ralph::{
-    driver::{Hub, LagPolicy},
+    hub::{Hub, LagPolicy},
     ui::headless::{OutputStyle, Pace, TextPrinter},
 };
 use ralph_state::control::frames::UiEvent;

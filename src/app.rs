@@ -43,11 +43,11 @@ use tracing::{Instrument, info, info_span};
 
 use crate::{
     config::Loaded,
-    driver::{
-        Driver, Hub, OpenError, OpenRun, RunChoice, RunClock, RunConfig, note_hidden, prune::prune, read_earlier,
-    },
+    driver::{Driver, OpenError, OpenRun, RunChoice, RunClock, RunConfig, note_hidden, read_earlier},
     error::Failure,
     host::{DetachedFrom, ProcessSignals},
+    hub::Hub,
+    prune::prune,
     server::{Listening, ScreenFacts},
     ui::{
         Presentation,

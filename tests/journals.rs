@@ -1,6 +1,6 @@
 //! Journals that are read: recorded runs (`tests/fixtures/journals`), events of a newer ralph, and what journals hold.
 
-use std::{fmt::Write as _, fs, path::Path};
+use std::{fs, path::Path};
 
 use ralph_core::{
     event::{Event, Outcome, ProblemKind, RunId},
@@ -209,25 +209,6 @@ fn a_run_with_an_unknown_event_is_not_resumed_and_who_wrote_it_is_said() {
         before,
         "it is left as it was"
     );
-}
-
-#[test]
-fn a_journal_with_any_number_of_details_is_played_without_most_of_them() {
-    let mut text = fixture("cut-off");
-    for seq in 7..5_007 {
-        let said = "x".repeat(1_000);
-        writeln!(
-            text,
-            r#"{{"seq":{seq},"atMs":1795296088900,"event":{{"type":"agent-reported","iteration":1,"signal":{{"type":"said","text":"{said}"}}}}}}"#
-        )
-        .expect("a string takes all");
-    }
-    let sandbox = left_behind(&text);
-    let paths = sandbox.paths();
-    let run = paths.latest_run().expect("a run");
-    let records = ralph::driver::read_shortened(&paths, &run).expect("a journal");
-    assert!((100..300).contains(&records.len()), "{} records", records.len());
-    assert!(matches!(records[1].event, Event::RunStarted { .. }));
 }
 
 /// Reports `signal` this many times, as fast as the pipe accepts it.

@@ -5,7 +5,7 @@ use std::{ffi::OsString, io, os::unix::process::ExitStatusExt, process::ExitStat
 use ralph_core::event::{RunId, StopReason};
 use ralph_state::{
     control::Address,
-    store::{lock, paths::ProjectPaths},
+    store::{journal::read_view, lock, paths::ProjectPaths},
 };
 use ralph_system::{
     files::{self, ReadError},
@@ -15,15 +15,14 @@ use ralph_text::{console, with_causes};
 
 use super::ProjectPlace;
 use crate::{
-    driver::read_view,
     error::{Failure, FailureKind},
     ui::{
         Presentation, ScreenOptions,
         attached::{self, AttachError, AttachResult, AttachedClient},
         remote::StreamEnd,
         signals::code_of,
-        summary, tui,
-        tui::ScreenExit,
+        summary,
+        tui::{self, ScreenExit},
     },
 };
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{config::Config, driver::prune::RetentionLimits};
+use crate::{config::Config, prune::RetentionLimits};
 
 /// Reads the limits for old runs from the settings.
 pub(super) fn kept(config: &Config) -> RetentionLimits {

@@ -12,9 +12,10 @@ use ralph_plan::{ChosenPlan, ParsedPlan, prompt::PromptTemplate};
 use crate::{
     begin::{OtherLoop, PLANS, other_loop},
     config::{Config, ProjectContent},
-    driver::{Taskless, read_plan, read_view},
+    driver::{Taskless, read_plan},
     error::{Failure, FailureKind},
 };
+use ralph_state::store::journal::read_view;
 
 use super::ProjectPlace;
 

@@ -9,7 +9,7 @@ use ralph_state::{
         frames::{Frame, UiEvent},
         stream::{FrameReader, StreamPurpose},
     },
-    store::{lock, paths::ProjectPaths},
+    store::{journal::read_view, lock, paths::ProjectPaths},
 };
 use ralph_system::{files, proc::Supervisor};
 use ralph_text::{console::print, with_causes};
@@ -17,7 +17,6 @@ use ralph_words::stop_in_words;
 
 use crate::{
     app::{self, FollowUpCommands},
-    driver::read_view,
     error::{Failure, FailureKind},
     ui::{
         Presentation, ScreenOptions,

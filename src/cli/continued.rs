@@ -11,7 +11,7 @@ use ralph_core::{
     event::{GivenSetting, Hint, LimitKind, PlanTask, RunId, StopReason, TaskLimits},
     run::RunView,
 };
-use ralph_state::control;
+use ralph_state::{control, store::journal::read_view};
 use ralph_system::files::is_same_file;
 use ralph_text::console::{complain, is_answered};
 use ralph_words::{counted, hint_for, limit_word, raise_option, short_duration, stop_in_words, sufficient_raise};
@@ -19,7 +19,7 @@ use ralph_words::{counted, hint_for, limit_word, raise_option, short_duration, s
 use crate::{
     app::{self, ProjectPlace},
     config::{self, Flag},
-    driver::{Taskless, read_plan, read_view},
+    driver::{Taskless, read_plan},
     error::{Failure, FailureKind},
 };
 

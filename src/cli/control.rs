@@ -7,7 +7,7 @@ use ralph_core::event::{
 };
 use ralph_state::{
     control::{self, ControlError, ControlReply, ControlRequest},
-    store::paths::ProjectPaths,
+    store::{journal::read_view, paths::ProjectPaths},
 };
 use ralph_text::console::print;
 use ralph_words::{command_refusal_in_words, queued_message_in_words, tests_confirmed_in_words};
@@ -15,7 +15,7 @@ use ralph_words::{command_refusal_in_words, queued_message_in_words, tests_confi
 use crate::{
     app::{ProjectPlace, judge},
     config,
-    driver::{self, BreakerReset, DeferredMessage, LeaveOutcome, PermissionDecider, read_view},
+    driver::{self, BreakerReset, DeferredMessage, LeaveOutcome, PermissionDecider},
     error::{Failure, FailureKind},
 };
 

@@ -6,7 +6,6 @@ use ralph_text::{KeptEscapes, PlainText, console};
 
 use crate::{
     config,
-    driver::read_view,
     error::{Failure, FailureKind},
     review::{DifferenceRequest, difference},
     ui::{
@@ -14,6 +13,7 @@ use crate::{
         headless::{OutputFormat, OutputStyle},
     },
 };
+use ralph_state::store::journal::read_view;
 
 use super::{
     args::Args,

@@ -18,7 +18,7 @@ use ralph_state::{
     store::{lock, paths::create_anew},
 };
 use ralph_system::{
-    os::signals,
+    os::{now_ms, signals},
     proc::{Starter, Supervisor},
 };
 use ralph_text::{
@@ -34,7 +34,6 @@ use crate::{
     app::{self, BatchBegan, BatchRequest, FollowUpCommands, PreparedBatch, ProjectPlace},
     board::{Board, BoardRow},
     config::{self, Config, Flag},
-    driver::now_ms,
     error::{Failure, FailureKind},
     many::{self, BatchError, BatchLock, BatchPaths, Engine, Site},
     ui::{

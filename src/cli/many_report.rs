@@ -8,7 +8,7 @@ use ralph_core::{
 };
 use ralph_git::Branches;
 use ralph_plan::batch::{Batch, BatchEnd, BatchId, BatchPlan, GoalTests, PlanPhase};
-use ralph_system::proc::Supervisor;
+use ralph_system::{os::now_ms, proc::Supervisor};
 use ralph_text::{
     console::{print, print_coloured, print_json},
     one_line, pretty_json,
@@ -21,7 +21,6 @@ use serde::Serialize;
 
 use crate::{
     app::{self, ProjectPlace},
-    driver::now_ms,
     error::{Failure, FailureKind},
     many::{self, BatchLock},
     review::date_time,

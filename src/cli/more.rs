@@ -1,11 +1,13 @@
 //! `ralph continue` with limits while a run is in progress: changes the limits of that run.
 
 use ralph_core::event::{NewLimits, UserCommand};
-use ralph_state::control::{self, ControlRequest};
+use ralph_state::{
+    control::{self, ControlRequest},
+    store::journal::read_view,
+};
 
 use crate::{
     config::{self, Flag, SettingSources},
-    driver::read_view,
     error::{Failure, FailureKind},
 };
 

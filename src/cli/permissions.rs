@@ -11,7 +11,7 @@ use ralph_policy::{
 };
 use ralph_state::{
     control::{self, ControlError, ControlRequest},
-    store::{paths::ProjectPaths, rules::remembered},
+    store::{journal::read_view, paths::ProjectPaths, rules::remembered},
 };
 use ralph_text::{
     console::{print, print_json},
@@ -22,8 +22,7 @@ use serde_json::{Value, json};
 
 use crate::{
     app::{PathRoots, answer_in_words},
-    config,
-    driver::{self, read_view},
+    config, driver,
     error::{Failure, FailureKind},
 };
 

@@ -1,12 +1,11 @@
 //! `ralph replay`: plays a past run on the screen.
 
 use ralph_core::event::RunId;
-use ralph_state::store::paths::ProjectPaths;
+use ralph_state::store::{journal, paths::ProjectPaths};
 use ralph_system::proc::Supervisor;
 
 use crate::{
     app::ProjectPlace,
-    driver::read_shortened,
     error::{Failure, FailureKind},
     ui::front_end,
 };
@@ -45,7 +44,7 @@ pub(super) fn replay(
     if !(speed.is_finite() && speed > 0.0) {
         return Err(Failure::new(FailureKind::Usage, "`--speed` takes a number above 0"));
     }
-    let records = read_shortened(paths, run)?;
+    let records = journal::read(&paths.run(run).journal())?.0;
     front_end::replay(paths, run, records, look, speed, supervisor)
         .map_err(|error| Failure::of(FailureKind::Failed, &error))?;
     Ok(0)

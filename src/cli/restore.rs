@@ -12,7 +12,7 @@ use ralph_core::{
     run::RunView,
 };
 use ralph_git::{CheckpointPosition as Position, GitError, Moment, Repository, RestoreResult};
-use ralph_state::store::{lock, paths::ProjectPaths};
+use ralph_state::store::{journal::read_view, lock, paths::ProjectPaths};
 use ralph_system::proc::Supervisor;
 use ralph_text::{
     console::{complain, print, print_coloured, warn},
@@ -22,7 +22,7 @@ use ralph_words::counted;
 
 use crate::{
     config,
-    driver::{hold, read_view},
+    driver::hold,
     error::{Failure, FailureKind},
     review::date_time,
     ui::{Presentation, headless::OutputFormat},

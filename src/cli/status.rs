@@ -8,7 +8,7 @@ use ralph_core::{
 };
 use ralph_state::{
     control::{self, ControlError, RunStatus},
-    store::paths::ProjectPaths,
+    store::{journal::read_view, paths::ProjectPaths},
 };
 use ralph_text::{
     console::{print, print_coloured, print_json},
@@ -21,7 +21,7 @@ use ralph_words::{
 };
 
 use crate::{
-    driver::{now_ms, read_view, status_of, whole_status},
+    driver::{status_of, whole_status},
     error::Failure,
     ui::{
         Presentation,
@@ -30,6 +30,7 @@ use crate::{
         tui::model::estimate_ms,
     },
 };
+use ralph_system::os::now_ms;
 
 use super::{args::Args, restore::no_runs, run::place};
 

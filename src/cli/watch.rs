@@ -13,7 +13,7 @@ use ralph_core::{
 use ralph_state::{
     control::{ControlClient, ControlError, RunStatus},
     http_client::{SentEvent, events},
-    store::{lock, paths::ProjectPaths},
+    store::{journal::read_view, lock, paths::ProjectPaths},
 };
 use ralph_text::{
     console::{self, complain, print, print_json},
@@ -28,10 +28,11 @@ use tokio::{
 use unicode_width::UnicodeWidthChar;
 
 use crate::{
-    driver::{now_ms, read_view, whole_status},
+    driver::whole_status,
     error::{Failure, FailureKind},
     ui::{Presentation, headless::OutputFormat, report::OutputStyle},
 };
+use ralph_system::os::now_ms;
 
 use super::{args::Args, run::place, status::in_words};
 

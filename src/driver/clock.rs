@@ -7,17 +7,12 @@
 use std::{
     fmt,
     hash::{BuildHasher, Hasher, RandomState},
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use jiff::{Timestamp, tz::TimeZone};
 use ralph_core::event::{Day, RunId};
-
-/// Returns the wall clock in milliseconds since the Unix epoch.
-pub fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
+use ralph_system::os::now_ms;
 
 /// Longest interval between two looks at the clocks.
 pub(super) const LOOK: Duration = Duration::from_secs(2);

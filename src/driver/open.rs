@@ -18,7 +18,7 @@ use ralph_git::Repository;
 use ralph_state::{
     control::{self, ControlError, ControlReply, ControlRequest},
     store::{
-        journal::{self, Journal, JournalError, ReadNote},
+        journal::{Journal, JournalError, ReadNote, read_view},
         lock::{Holder, Lock, LockError},
         paths::{DONE_FILE, PAUSE_FILE, PathsError, ProjectPaths, RunPaths, replace_file},
         rules::{self, RulesError},
@@ -26,15 +26,13 @@ use ralph_state::{
 };
 use ralph_system::{
     files::is_same_file,
+    os::now_ms,
     proc::{LockedFile, Supervisor},
 };
 use ralph_text::with_causes;
 use thiserror::Error;
 
-use super::{
-    clock::{new_run_id, now_ms},
-    sealed, test_gate,
-};
+use super::{clock::new_run_id, sealed, test_gate};
 
 #[derive(Debug, Error)]
 pub enum OpenError {
@@ -508,31 +506,4 @@ pub fn forget_rule(paths: &ProjectPaths, rule: &str) -> Result<bool, OpenError> 
         }
     }
     Ok(forgotten)
-}
-
-/// Reads the view of `run` from its journal.
-///
-/// # Errors
-/// As [`journal::for_each`].
-pub fn read_view(paths: &ProjectPaths, run: &RunId) -> Result<RunView, JournalError> {
-    let mut view = RunView::default();
-    journal::for_each(&paths.run(run).journal(), |record| view.apply(&record))?;
-    Ok(view)
-}
-
-/// Reads the records of `run`, limited to as many of an agent's details as a current journal keeps: one of the first
-/// version may hold any number of them.
-///
-/// # Errors
-/// As [`journal::for_each`].
-pub fn read_shortened(paths: &ProjectPaths, run: &RunId) -> Result<Vec<Record>, JournalError> {
-    let mut state = LoopState::default();
-    let mut records = Vec::new();
-    journal::for_each(&paths.run(run).journal(), |record| {
-        if state.keeps(&record.event) {
-            state.apply(&record);
-            records.push(record);
-        }
-    })?;
-    Ok(records)
 }

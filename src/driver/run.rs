@@ -35,7 +35,6 @@ use super::{
     edits::EditWatch,
     goals::GoalRun,
     handle::{Inbox, InboxMessage, LoopHandle},
-    hub::Hub,
     jobs::JobContext,
     log::log_step,
     open::OpenRun,
@@ -47,6 +46,7 @@ use super::{
     timers::Timers,
     tools::{OffLoopResult, PendingCalls},
 };
+use crate::hub::Hub;
 
 /// How long it may take to end what the sessions of an agent share, such as a server.
 const CLOSING: Duration = Duration::from_secs(10);

@@ -14,7 +14,8 @@ use ralph_state::store::{recording::TerminalRecording, signal_log::SignalLog};
 use ralph_system::proc::{Size, StopSpeed};
 use tokio::{sync::mpsc, time::Instant};
 
-use super::{hub::Hub, usage_throttle::UsageThrottle};
+use super::usage_throttle::UsageThrottle;
+use crate::hub::Hub;
 
 /// Most signals queued for the loop; when full, the session's reader waits.
 const SIGNALS: usize = 256;

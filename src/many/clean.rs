@@ -21,7 +21,7 @@ use super::{
     latest,
     worker::{TaskFailure, git_failure},
 };
-use crate::driver::prune::{RetentionLimits, size_of};
+use crate::prune::{RetentionLimits, size_of};
 
 /// How much of a batch is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,7 +16,10 @@ use ralph_plan::batch::{
     WorkerTask, step,
 };
 use ralph_state::store::paths::PathsError;
-use ralph_system::proc::{StopSpeed, Supervisor};
+use ralph_system::{
+    os::now_ms,
+    proc::{StopSpeed, Supervisor},
+};
 use thiserror::Error;
 
 use super::{
@@ -31,7 +34,6 @@ use super::{
     watch::RepositoryWatch,
     worker::used,
 };
-use crate::driver::now_ms;
 
 /// Interval between looks at the runs and at requests of other processes.
 const LOOK: Duration = Duration::from_millis(200);

@@ -18,16 +18,13 @@ use std::{
 use ralph_core::event::{RunId, Usage};
 use ralph_plan::batch::{Batch, PlanName, PlanPhase};
 use ralph_state::store::{
-    journal::JournalReader,
+    journal::{JournalReader, read_view},
     paths::{ProjectPaths, RunPaths},
 };
 use ralph_system::os::watch::ChangeWatch;
 
 use super::{BatchPaths, read};
-use crate::{
-    board::{Board, PlanRuns},
-    driver::read_view,
-};
+use crate::board::{Board, PlanRuns};
 
 /// Interval between looks if the kernel does not report changes.
 const LOOK: Duration = Duration::from_secs(1);

@@ -20,7 +20,10 @@ use ralph_plan::batch::{
     Batch, BatchPlan, ConfirmedChanges, GoalTests, PlanName, PlanPhase, RequiredCounts, Side, TaskResult, TestLoss,
     TestTrouble, judge,
 };
-use ralph_state::store::{journal, paths::ProjectPaths};
+use ralph_state::store::{
+    journal::{self, read_view},
+    paths::ProjectPaths,
+};
 use ralph_text::with_causes;
 use ralph_words::{too_little_proof, untried_tests};
 
@@ -29,7 +32,6 @@ use super::{
     job::EndedJob,
     worker::{Site, TaskFailure, git_failure, reported_error},
 };
-use crate::driver::read_view;
 
 /// A merged tree that is checked out for the goals.
 #[derive(Debug)]

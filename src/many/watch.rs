@@ -8,7 +8,7 @@ use ralph_plan::batch::{Batch, BatchPlan, PlanPhase, RepositoryChange};
 use ralph_state::store::paths::replace_file;
 
 use super::worker::Site;
-use crate::driver::now_ms;
+use ralph_system::os::now_ms;
 
 /// Prefix of the branches of batches.
 const OWN: &str = "refs/heads/ralph/";

@@ -19,9 +19,12 @@ use ralph_plan::{
 };
 use ralph_state::{
     control::{self, ControlRequest},
-    store::{lock, paths::ProjectPaths, trust::trust},
+    store::{journal::read_view, lock, paths::ProjectPaths, trust::trust},
 };
-use ralph_system::files::{self, PLAN_CAP_BYTES};
+use ralph_system::{
+    files::{self, PLAN_CAP_BYTES},
+    os::now_ms,
+};
 use ralph_text::{KeptEscapes, PlainText, with_causes};
 use ralph_words::{
     conflict_in_words, plan_commit_message, repository_within, target_commit_message, target_lost,
@@ -36,7 +39,6 @@ use super::{
     job::{BatchJob, EndedJob},
     meter::UsageMeter,
 };
-use crate::driver::{now_ms, read_view};
 
 /// The place where a batch works, and the settings of its runs.
 #[derive(Debug, Clone)]

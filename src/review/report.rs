@@ -2,14 +2,15 @@
 
 use ralph_core::{event::RunId, run::RunView};
 use ralph_git::Repository;
-use ralph_state::store::{journal::JournalError, lock, paths::ProjectPaths};
-use ralph_system::proc::Supervisor;
+use ralph_state::store::{
+    journal::{JournalError, read_view},
+    lock,
+    paths::ProjectPaths,
+};
+use ralph_system::{os::now_ms, proc::Supervisor};
 use ralph_text::{one_line, pretty_json};
 
-use crate::{
-    driver::{now_ms, read_view},
-    ui::report::{self, CommitLine, OutputStyle, RunReport},
-};
+use crate::ui::report::{self, CommitLine, OutputStyle, RunReport};
 
 use super::date_time;
 

@@ -25,7 +25,7 @@ use ralph_state::{
 use ralph_text::last_line;
 use serde::Deserialize;
 
-use crate::driver::now_ms;
+use ralph_system::os::now_ms;
 
 use super::{
     archive::StoredRun,

@@ -22,7 +22,7 @@ use ralph_words::{EventLine, Tone, narrate, stop_in_words};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::{driver::Subscription, review};
+use crate::{hub::Subscription, review};
 
 use super::{
     problem::{ApiProblem, HttpResult},

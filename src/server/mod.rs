@@ -39,7 +39,7 @@ use tokio::{
 };
 use tracing::warn;
 
-use crate::driver::{Hub, LoopHandle};
+use crate::{driver::LoopHandle, hub::Hub};
 
 use access::Authorizer;
 pub(crate) use archive::{Archive, SharedReaders, StoredRun};

@@ -18,13 +18,13 @@ use futures_util::{StreamExt, stream};
 use ralph_core::{event::Answer, run::RunView};
 use ralph_state::{
     control::{ClientRole, RunStatus},
-    store::journal::JournalReader,
+    store::journal::{JournalReader, read_view},
 };
 use ralph_text::with_causes;
 use ralph_words::{queued_message_in_words, tests_confirmed_in_words};
 use serde_json::Value;
 
-use crate::driver::{self, DeferredMessage, LeaveOutcome, OpenError, read_view, status_of, whole_status};
+use crate::driver::{self, DeferredMessage, LeaveOutcome, OpenError, status_of, whole_status};
 
 use super::{
     answering::{AnswerQuery, answer_of},

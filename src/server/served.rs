@@ -21,7 +21,8 @@ use serde_json::{Value, json};
 use tokio::{net::UnixStream, time::timeout};
 
 use crate::{
-    driver::{Hub, LoopHandle, StreamMode, Subscription, TerminalOutput, whole_status},
+    driver::{LoopHandle, whole_status},
+    hub::{Hub, StreamMode, Subscription, TerminalOutput},
     review::RunEntry,
 };
 

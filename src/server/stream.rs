@@ -24,7 +24,10 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use crate::driver::{LagPolicy, LoopHandle, StreamMode, Subscription};
+use crate::{
+    driver::LoopHandle,
+    hub::{LagPolicy, StreamMode, Subscription},
+};
 
 use super::{
     json::Json,

@@ -27,7 +27,7 @@ use ralph_state::{
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::driver::Subscription;
+use crate::hub::Subscription;
 
 use super::{
     archive::StoredRun,

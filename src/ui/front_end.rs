@@ -25,7 +25,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     config::{Config, Notify},
-    driver::{Hub, LagPolicy, LoopHandle, OpenRun, Subscription, Unfold, prompt_text, task_text, unfolded},
+    driver::{LoopHandle, OpenRun},
+    hub::{Hub, LagPolicy, Subscription},
     ui::{
         headless::{self, OutputFormat},
         notify::{CommandNotifier, notifier},
@@ -34,8 +35,10 @@ use crate::{
         tui::{
             self, DiffRequest, NotifyChannel, Overlay, Player, Recordings, ScreenError, Setup, Unfolder, theme::Theme,
         },
+        unfolded::{prompt_text, task_text, unfolded},
     },
 };
+use ralph_agent::transcript::unfolded::Unfold;
 
 /// Time limit for writing the last lines.
 const PATIENCE: Duration = Duration::from_secs(2);

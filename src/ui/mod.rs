@@ -12,5 +12,6 @@ pub(crate) mod signals;
 pub(crate) mod summary;
 pub(crate) mod terminal;
 pub mod tui;
+mod unfolded;
 
 pub use presentation::{Presentation, ScreenOptions};

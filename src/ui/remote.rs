@@ -30,7 +30,7 @@ use ralph_text::with_causes;
 use serde_json::json;
 
 use crate::{
-    driver::{self, PollResult},
+    hub::PollResult,
     ui::tui::{AfterSignal, EventSource, LoopControl, WakeCallback},
 };
 
@@ -402,7 +402,7 @@ impl EventSource for Remote {
     }
 
     fn now_ms(&self) -> u64 {
-        driver::now_ms()
+        ralph_system::os::now_ms()
     }
 
     fn refusal(&mut self) -> Option<String> {

@@ -17,7 +17,8 @@ use std::{
 use jiff::tz::TimeZone;
 use ralph::{
     config::Config,
-    driver::{self, ClockReading, Driver, DriverError, Hub, LoopHandle, OpenRun, RunClock, RunConfig},
+    driver::{self, ClockReading, Driver, DriverError, LoopHandle, OpenRun, RunClock, RunConfig},
+    hub::Hub,
 };
 use ralph_agent::{
     Activity, AgentAdapter, AgentError, Capabilities, Display, NotLive, Session, SessionCommand, SessionRequest,
@@ -75,7 +76,7 @@ impl Clocks {
     fn start() -> Clocks {
         Clocks {
             began: Instant::now(),
-            began_ms: driver::now_ms(),
+            began_ms: ralph_system::os::now_ms(),
         }
     }
 

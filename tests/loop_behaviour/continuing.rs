@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
-use ralph::driver;
 use ralph_core::event::{Event, Proof, Record, RunId, StopReason};
+use ralph_state::store::journal::read;
 
 use super::reason;
 use crate::harness::{SOON, Sandbox, Script, events, running::Finished, wait_until};
@@ -22,7 +22,7 @@ fn runs(sandbox: &Sandbox) -> Vec<RunId> {
 /// The journal of the latest run.
 fn journal(sandbox: &Sandbox) -> Vec<Record> {
     let run = sandbox.paths().latest_run().expect("a run");
-    driver::read_shortened(&sandbox.paths(), &run).expect("a journal")
+    read(&sandbox.paths().run(&run).journal()).expect("a journal").0
 }
 
 fn iterations(records: &[Record]) -> Vec<u32> {

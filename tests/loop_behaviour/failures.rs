@@ -236,7 +236,7 @@ async fn a_server_that_always_fails_stops_at_the_limit_of_iterations() {
 #[test]
 fn an_interrupt_ends_the_wait_of_an_hour_at_once_and_leaves_nothing_running() {
     let sandbox = Sandbox::new();
-    let until_ms = ralph::driver::now_ms() + HOUR_MS;
+    let until_ms = ralph_system::os::now_ms() + HOUR_MS;
     let limited = format!(r#"failed '{{"kind":"rate-limited","untilMs":{until_ms}}}' 'too much'"#);
     sandbox.install(&Script::jsonl(&limited));
     let running = sandbox.looping([] as [&str; 0]).start();

@@ -3,7 +3,6 @@
 use std::fs;
 
 use nix::sys::signal::Signal;
-use ralph::driver;
 use ralph_core::event::{Proof, StopReason};
 
 use super::notices;
@@ -18,7 +17,7 @@ fn run(sandbox: &Sandbox, args: &[&str]) -> Finished {
 /// The end of the latest run, and the number of its finished tasks.
 fn ended(sandbox: &Sandbox) -> (Option<StopReason>, usize) {
     let paths = sandbox.paths();
-    let view = driver::read_view(&paths, &paths.latest_run().expect("a run")).expect("a journal");
+    let view = ralph_state::store::journal::read_view(&paths, &paths.latest_run().expect("a run")).expect("a journal");
     (view.stop_reason().cloned(), view.plan.done())
 }
 

@@ -366,14 +366,6 @@ impl InternalState {
         }
     }
 
-    /// Whether the current size limits would let `event` into the journal as the next record.
-    pub(super) fn keeps(&self, event: &Event) -> bool {
-        match event {
-            Event::AgentReported { signal, .. } => self.admission(signal) == Admission::Record,
-            _ => true,
-        }
-    }
-
     /// Whether `signal`, which is already bounded, may become a record.
     pub(super) fn admission(&self, signal: &AgentSignal) -> Admission {
         self.budget.admission(signal, self.importance(signal))

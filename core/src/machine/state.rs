@@ -100,10 +100,4 @@ impl LoopState {
     pub fn next_message(&self) -> SteeringId {
         SteeringId(self.view.messages.last().map_or(1, |message| message.id.0 + 1))
     }
-
-    /// Whether the current size limits would let `event` into a journal as the next record. A reader of an older,
-    /// larger journal may skip it otherwise.
-    pub fn keeps(&self, event: &Event) -> bool {
-        self.internal.keeps(event)
-    }
 }

@@ -2,7 +2,7 @@
 
 use ralph_core::event::EndKind;
 use ralph_git::{NoRepository, Repository};
-use ralph_state::store::lock;
+use ralph_state::store::{journal::read_view, lock};
 use ralph_system::proc::Supervisor;
 use ralph_text::with_causes;
 use ralph_words::{counted, stop_in_words};
@@ -11,7 +11,6 @@ use super::model::{DoctorFinding, Fatal, FindingState};
 use crate::{
     app::{self, ProjectPlace},
     config::Config,
-    driver::read_view,
     error::Failure,
 };
 

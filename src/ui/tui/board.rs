@@ -16,12 +16,12 @@ use std::{
 use crossterm::event::Event as Input;
 use ralph_core::event::{RequestedBy, UserCommand};
 use ralph_plan::batch::PlanName;
-use ralph_system::files;
+use ralph_system::{files, os::now_ms};
 use ralph_text::{one_line, sanitized};
 use ralph_words::Tone;
 use ratatui::{Terminal, backend::CrosstermBackend, layout::Rect};
 
-use crate::{board::Board, driver::now_ms};
+use crate::board::Board;
 
 use super::{
     ScreenError, ScreenExit,

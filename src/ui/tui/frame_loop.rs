@@ -16,7 +16,7 @@ use ralph_text::sanitized;
 use ralph_words::{Tone, short_duration};
 use ratatui::{Terminal, backend::CrosstermBackend, layout::Rect};
 
-use crate::driver::PollResult;
+use crate::hub::PollResult;
 
 use super::{
     AfterSignal, Setup,

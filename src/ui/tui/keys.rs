@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use crate::driver::Unfold;
+use ralph_agent::transcript::unfolded::Unfold;
 
 use super::{
     layout::Focus,

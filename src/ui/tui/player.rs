@@ -11,7 +11,7 @@ use std::{
 use ralph_core::event::{Event, Record};
 use ralph_state::control::frames::UiEvent;
 
-use crate::driver::PollResult;
+use crate::hub::PollResult;
 
 use super::{
     Recordings,

@@ -5,7 +5,10 @@ use std::{sync::Arc, time::Instant};
 use ralph_core::event::{Record, RequestedBy, UserCommand};
 use ralph_system::proc::Size;
 
-use crate::driver::{self, LoopHandle, PollResult, Subscription};
+use crate::{
+    driver::LoopHandle,
+    hub::{PollResult, Subscription},
+};
 
 use super::{
     AfterSignal, LoopControl,
@@ -84,7 +87,7 @@ impl EventSource for LiveSource<'_> {
     }
 
     fn now_ms(&self) -> u64 {
-        driver::now_ms()
+        ralph_system::os::now_ms()
     }
 }
 

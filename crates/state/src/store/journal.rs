@@ -23,7 +23,7 @@ use reader::Outline;
 
 pub use error::JournalError;
 pub use format::{FORMAT, LINE_CAP_BYTES, VERSION};
-pub use reader::{JournalReader, ReadNote, for_each, read};
+pub use reader::{JournalReader, ReadNote, for_each, read, read_view};
 
 /// The open journal of a running loop.
 #[derive(Debug)]

@@ -10,10 +10,9 @@ use super::{
     asks::AskList,
     messages::{Editing, Recalling},
 };
-use crate::{
-    driver::Unfold,
-    ui::report::LineMark,
-    ui::tui::{
+use crate::ui::{
+    report::LineMark,
+    tui::{
         editor::{Editor, Recall},
         layout::Focus,
         patch::Patch,
@@ -21,6 +20,7 @@ use crate::{
         theme::TextRole,
     },
 };
+use ralph_agent::transcript::unfolded::Unfold;
 
 /// Display time of a toast.
 const TOAST_MS: u64 = 4_000;

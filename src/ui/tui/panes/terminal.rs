@@ -2,16 +2,14 @@
 
 use ratatui::layout::Rect;
 
-use crate::{
-    driver::Unfold,
-    ui::tui::{
-        keys::KeyAction,
-        model::{InputMode, Model, OpenOverlay, Overlay, PlaybackState},
-        order::{ScreenOrder, Scroll, refused},
-        pen::Pen,
-        search_query::SearchDirection,
-    },
+use crate::ui::tui::{
+    keys::KeyAction,
+    model::{InputMode, Model, OpenOverlay, Overlay, PlaybackState},
+    order::{ScreenOrder, Scroll, refused},
+    pen::Pen,
+    search_query::SearchDirection,
 };
+use ralph_agent::transcript::unfolded::Unfold;
 
 use super::content::PaneContent;
 

@@ -6,10 +6,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_core::event::{Event, Record};
+use ralph_core::{
+    event::{Event, Record, RunId},
+    run::RunView,
+};
 use serde::Deserialize;
 
 use super::{
+    super::paths::ProjectPaths,
     error::JournalError,
     format::{FORMAT, LINE_CAP_BYTES, VERSION},
 };
@@ -45,6 +49,16 @@ pub fn read(path: &Path) -> Result<(Vec<Record>, ReadNote), JournalError> {
     let mut records = Vec::new();
     let note = for_each(path, |record| records.push(record))?;
     Ok((records, note))
+}
+
+/// Reads the view of `run` from its journal.
+///
+/// # Errors
+/// As [`for_each`].
+pub fn read_view(paths: &ProjectPaths, run: &RunId) -> Result<RunView, JournalError> {
+    let mut view = RunView::default();
+    for_each(&paths.run(run).journal(), |record| view.apply(&record))?;
+    Ok(view)
 }
 
 /// The fields that records of every version have.

@@ -6,8 +6,7 @@ use std::{
     path::Path,
 };
 
-pub use ralph_agent::transcript::unfolded::Unfold;
-use ralph_agent::transcript::unfolded::Unfolding;
+use ralph_agent::transcript::unfolded::{Unfold, Unfolding};
 use ralph_state::store::{signal_log, task_output};
 use ralph_system::files::{self, ReadError};
 use ralph_text::{KeptEscapes, PlainText};
@@ -17,7 +16,7 @@ use ralph_text::{KeptEscapes, PlainText};
 ///
 /// # Errors
 /// The error of reading.
-pub fn unfolded(path: &Path, what: Unfold, project: &Path, columns: u16) -> io::Result<Option<Vec<u8>>> {
+pub(crate) fn unfolded(path: &Path, what: Unfold, project: &Path, columns: u16) -> io::Result<Option<Vec<u8>>> {
     let mut unfolding = Unfolding::new(what, project, columns);
     match signal_log::read(path, |signal| unfolding.take(signal)) {
         // Without a signal there is no log.

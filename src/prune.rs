@@ -8,11 +8,12 @@ use std::{
 
 use ralph_core::event::RunId;
 use ralph_git::{GitError, NoRepository, Repository};
-use ralph_state::store::paths::{ProjectPaths, RunPaths};
+use ralph_state::store::{
+    journal::read_view,
+    paths::{ProjectPaths, RunPaths},
+};
 use ralph_system::proc::Supervisor;
 use thiserror::Error;
-
-use super::read_view;
 
 /// Why an old run was not deleted.
 #[derive(Debug, Error)]
