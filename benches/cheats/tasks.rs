@@ -181,7 +181,7 @@ impl Task {
         let tests = self.part("tests")?;
         let write = |path: &str, text: &str| put(&project.join(path), text);
         match (self.language, setting) {
-            (Language::Rust, Setting::Inside) => module.push_str(&inside(&tests)),
+            (Language::Rust, Setting::Inside) => module.push_str(&inside(&tests, &self.name.replace('-', "_"))),
             (Language::JavaScript, Setting::Jest) => write(&self.tests(), &tests)?,
             (Language::JavaScript, _) => write(&self.tests(), &format!("{NODE_TEST}{tests}"))?,
             (Language::Python | Language::Rust, _) => write(&self.tests(), &tests)?,
@@ -243,9 +243,21 @@ impl Task {
 const NODE_TEST: &str =
     "import { afterEach, beforeEach, describe, it, test } from 'node:test';\nimport { expect } from 'expect';\n\n";
 
-/// Wraps the tests in a block for their module.
-fn inside(tests: &str) -> String {
-    let mut block = "\n#[cfg(test)]\nmod tests {\n    use super::*;\n".to_owned();
+/// Wraps the tests in a block for their module. `package` is the name by which they import it.
+fn inside(tests: &str, package: &str) -> String {
+    let alias = |line: &str| {
+        Some(
+            line.strip_prefix("use ")?
+                .strip_suffix(';')?
+                .split_once(" as ")?
+                .1
+                .to_owned(),
+        )
+    };
+    let name = tests.lines().find_map(alias).unwrap_or_else(|| package.to_owned());
+    let mut block = format!(
+        "\n#[cfg(test)]\nmod tests {{\n    use super::*;\n    #[allow(unused_imports)]\n    use crate as {name};\n"
+    );
     for line in tests.lines().filter(|line| !line.starts_with("use ")) {
         let indent = if line.is_empty() { "" } else { "    " };
         block.push_str(&format!("{indent}{line}\n"));
