@@ -94,6 +94,15 @@ impl ExecutionContext {
             ..self
         }
     }
+
+    /// Lets these tests fail, by the names of their goals.
+    #[must_use]
+    pub fn with_known_failures(self, known_failures: BTreeMap<String, Vec<String>>) -> Self {
+        ExecutionContext {
+            known_failures: Arc::new(known_failures),
+            ..self
+        }
+    }
 }
 
 /// A goal that was run.

@@ -7,7 +7,7 @@ use std::{
 
 use ralph_core::event::Proof;
 use ralph_gate::guard::FileGuard;
-use ralph_plan::batch::{MergedResults, Side};
+use ralph_plan::batch::{FailedTests, MergedResults, Side};
 use ralph_system::files;
 use ralph_text::with_causes;
 
@@ -49,6 +49,25 @@ impl JudgingFiles {
     /// Returns the record that is written before a trial.
     pub(crate) fn record(&self) -> PathBuf {
         self.directory.join("trial")
+    }
+
+    /// Returns the file of the tests that may fail.
+    fn known_failures_path(&self) -> PathBuf {
+        self.directory.join("known-failures.json")
+    }
+
+    /// Writes the tests that may fail for the goals.
+    pub(super) fn write_known_failures(&self, known: &FailedTests) -> io::Result<()> {
+        fs::write(self.known_failures_path(), serde_json::to_vec(known)?)
+    }
+
+    /// Reads the tests that may fail.
+    ///
+    /// # Errors
+    /// The error of the file system, or of a file that is not of this form.
+    pub(crate) fn known_failures(&self) -> io::Result<FailedTests> {
+        let bytes = files::read_bytes(&self.known_failures_path(), LOOK_CAP_BYTES).map_err(io::Error::other)?;
+        Ok(serde_json::from_slice(&bytes)?)
     }
 
     /// Returns the file of the goals' results.

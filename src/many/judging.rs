@@ -17,8 +17,8 @@ use ralph_core::{
 use ralph_gate::guard::{FileGuard, OpenTrial};
 use ralph_git::{below_root, changed_since_fork, overlay};
 use ralph_plan::batch::{
-    Batch, BatchPlan, ConfirmedChanges, GoalTests, PlanName, PlanPhase, RequiredCounts, Side, TaskResult, TestLoss,
-    TestTrouble, judge,
+    Batch, BatchPlan, ConfirmedChanges, FailedTests, GoalTests, PlanName, PlanPhase, RequiredCounts, Side, TaskResult,
+    TestLoss, TestTrouble, judge,
 };
 use ralph_state::store::{
     journal::{self, read_view},
@@ -108,11 +108,18 @@ impl<'s> MergeJudge<'s> {
         self.site.branches.remove_ignored(&scratch).map_err(git_failure)?;
         let project = self.site.branches.project_in(&scratch);
         self.site.trust(&self.site.state_at(&project)?)?;
-        let target = match &batch.target_proof {
-            Some(proof) if batch.target_commit == onto => proof.tests.clone(),
-            _ if plan.base == onto => history.began_with,
-            Some(_) | None => GoalTests::new(),
+        let (target, known_failures) = match &batch.target_proof {
+            Some(proof) if batch.target_commit == onto => {
+                // A test that an earlier plan made pass may not fail again.
+                let known = both_failed(&history.failed_before, &proof.forgiven);
+                (proof.tests.clone(), known)
+            }
+            _ if plan.base == onto => (history.began_with, history.failed_before),
+            // Nothing is known of the target's tests.
+            Some(_) | None => (GoalTests::new(), FailedTests::new()),
         };
+        let written = files.write_known_failures(&known_failures);
+        written.map_err(|error| error.to_string())?;
         Ok(CheckedOutMerge {
             project,
             required: RequiredCounts {
@@ -266,6 +273,16 @@ fn untried(trouble: &TestTrouble) -> Option<String> {
     }
 }
 
+/// Returns the tests that are in both.
+fn both_failed(some: &FailedTests, others: &FailedTests) -> FailedTests {
+    let both = some.iter().filter_map(|(goal, tests)| {
+        let others = others.get(goal)?;
+        let tests = tests.iter().filter(|test| others.contains(test));
+        Some((goal.clone(), tests.cloned().collect()))
+    });
+    both.collect()
+}
+
 /// Returns the commits of merged plans, each with its confirmed test changes.
 fn confirmed_of_merged(batch: &Batch) -> impl Iterator<Item = (&str, &ConfirmedChanges)> {
     let plans = batch.plans.iter();
@@ -285,6 +302,8 @@ fn version<'p>(plan: &'p BatchPlan, confirmed: &ConfirmedAt, path: &str) -> Opti
 struct TestHistory {
     /// Tests before its first run.
     began_with: GoalTests,
+    /// Tests that failed before each of its runs, if failures from before a run are forgiven.
+    failed_before: FailedTests,
     /// Tests at the end of its last run.
     ended_with: GoalTests,
     /// For each goal, the fewest tests at the end of a successful run.
@@ -334,6 +353,13 @@ impl TestHistory {
                 goals: losses.filter(|(_, loss)| *loss != TestLoss::default()).collect(),
             });
             self.at.extend(confirmed);
+        }
+        if !view.iterations.at_start.goals.is_empty() {
+            let failed = view.known_failures();
+            self.failed_before = match self.began_with.is_empty() {
+                true => failed,
+                false => both_failed(&self.failed_before, &failed),
+            };
         }
         if self.began_with.is_empty() {
             self.began_with = began_with;

@@ -251,3 +251,23 @@ fn what_a_trial_of_a_merge_had_in_place_is_taken_away_after_a_kill() {
     assert!(show(&sandbox, "add.test.js").contains("'ui'"));
     assert_tidy(&sandbox);
 }
+
+#[test]
+fn tests_that_failed_before_the_batch_are_forgiven_until_a_plan_makes_them_pass() {
+    let known = "const { existsSync } = require('node:fs');
+require('node:test')('known', () => require('node:assert').ok(existsSync('known') && !existsSync('broken')));
+";
+    for (api, merged) in [("touch other", 2), ("touch known", 1)] {
+        let sandbox = two(api, "touch broken", "false");
+        sandbox.write(".ralph/config.json", r#"{ "gate": { "knownFailures": "forgive" } }"#);
+        sandbox.write("known.test.js", known);
+        sandbox.git(["add", "--all"]);
+        sandbox.git(["commit", "--quiet", "--message", "Add a test that fails"]);
+        let finished = run(&sandbox, &["--require", "verified"]);
+        let plans = status(&sandbox)["plans"].clone();
+        let plans = plans.as_array().expect("plans");
+        let count = plans.iter().filter(|plan| plan["mergeProof"] == "tests").count();
+        assert_eq!(count, merged, "{api}: {plans:#?} {finished:?}");
+        assert_eq!(finished.code(), Some(i32::from(merged < 2)), "{api}: {finished:?}");
+    }
+}

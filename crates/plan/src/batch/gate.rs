@@ -20,6 +20,9 @@ pub enum Side {
 /// Test counts by goal name.
 pub type GoalTests = BTreeMap<String, TestCounts>;
 
+/// Names of failed tests by goal name.
+pub type FailedTests = BTreeMap<String, Vec<String>>;
+
 /// Test changes that the user has confirmed for a plan: they are exempt from comparison with the other side.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -111,6 +114,9 @@ pub struct MergeProof {
     pub proof: Proof,
     #[serde(default, skip_serializing_if = "GoalTests::is_empty")]
     pub tests: GoalTests,
+    /// Tests that still fail, as they did before the plans.
+    #[serde(default, skip_serializing_if = "FailedTests::is_empty")]
+    pub forgiven: FailedTests,
     /// Test changes that were confirmed for the plan.
     #[serde(default, skip_serializing_if = "ConfirmedChanges::is_empty")]
     pub confirmed: ConfirmedChanges,
@@ -171,7 +177,15 @@ pub fn judge(required: &RequiredCounts, merged: &MergedResults) -> Result<MergeP
     let tests: GoalTests = tests
         .filter_map(|goal| Some((goal.name.clone(), goal.tests.clone()?)))
         .collect();
-    let has_tests = tests.values().any(TestCounts::all_passed);
+    let forgiven: FailedTests = merged
+        .results
+        .iter()
+        .filter(|goal| goal.is_forgiven())
+        .map(|goal| (goal.name.clone(), goal.failed_tests.clone()))
+        .collect();
+    let has_tests = tests
+        .iter()
+        .any(|(goal, counts)| counts.all_passed() || forgiven.contains_key(goal));
     Ok(MergeProof {
         proof: match (merged.results.is_empty(), has_tests) {
             (true, _) => Proof::Nothing,
@@ -179,6 +193,7 @@ pub fn judge(required: &RequiredCounts, merged: &MergedResults) -> Result<MergeP
             (false, false) => Proof::ExitCodes,
         },
         tests,
+        forgiven,
         confirmed: required.by_plan.clone(),
     })
 }

@@ -22,7 +22,8 @@ pub use engine::{EngineEnd, EngineJob, JobNews, LOCAL};
 pub use event::{BatchEvent, BatchRecord, RepositoryChange, Resumption};
 pub use front_matter::{FrontMatterError, after, after_heading};
 pub use gate::{
-    ConfirmedChanges, GoalTests, MergeProof, MergedResults, RequiredCounts, Side, TestLoss, TestTrouble, judge,
+    ConfirmedChanges, FailedTests, GoalTests, MergeProof, MergedResults, RequiredCounts, Side, TestLoss, TestTrouble,
+    judge,
 };
 pub use limits::{BatchLimits, HoldReason, RecentCalls, StartHold};
 pub use name::{BatchId, NameError, PlanName, Planned, plan_names, section_plan_names, with_order};

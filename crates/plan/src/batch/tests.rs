@@ -63,6 +63,7 @@ fn passed() -> TaskResult {
     let proof = MergeProof {
         proof: Proof::Tests,
         tests: GoalTests::new(),
+        forgiven: FailedTests::new(),
         confirmed: ConfirmedChanges::default(),
     };
     TaskResult::GoalsPassed { proof: Some(proof) }
