@@ -138,10 +138,10 @@ fn logged_run(
         supervisor,
     );
     notices.extend(failures.iter().map(|error| Notice::OldRunKept {
-        why: with_causes(error),
+        why: with_causes(error).into(),
     }));
     let failures = many::prune_batches(place, &loaded.config, supervisor);
-    notices.extend(failures.into_iter().map(|why| Notice::OldRunKept { why }));
+    notices.extend(failures.into_iter().map(|why| Notice::OldRunKept { why: why.into() }));
     notices.extend(open.dropped_requirements(&prepared.settings, &prepared.plan));
     notices.extend(
         listening

@@ -93,7 +93,7 @@ impl ProcessSignals {
             Err(error) => {
                 driver.notice(Notice::SocketUnavailable {
                     path: paths.socket(),
-                    why: error.to_string(),
+                    why: error.to_string().into(),
                 });
                 None
             }

@@ -175,7 +175,7 @@ mod tests {
                 if *ended != Ended::No {
                     let end = Event::RunStopped {
                         reason: StopReason::Requested,
-                        hints: Vec::new(),
+                        hints: Vec::new().into(),
                         totals: Totals::default(),
                     };
                     journal.append(0, end).unwrap();
@@ -185,7 +185,7 @@ mod tests {
                         end: BackgroundEnd::RunOver,
                         duration_ms: 1,
                         output_bytes: 0,
-                        tail: String::new(),
+                        tail: "".into(),
                     };
                     journal.append(0, Event::BackgroundEnded { number: 1, result }).unwrap();
                 }

@@ -152,7 +152,7 @@ async fn what_an_agent_notes_is_in_the_next_prompt_and_what_it_proposes_is_not_i
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     let prompt = project.prompt(2);
     assert!(prompt.contains("the lexer is done; the parser is next"), "{prompt}");
-    assert!(calls(&finished.records()).contains(&AgentCall::Proposed { task }));
+    assert!(calls(&finished.records()).contains(&AgentCall::Proposed { task: task.into() }));
     let status = project.ralph(["status", "--json"]).run(SOON).stdout;
     assert!(status.contains("Document the grammar"), "{status}");
 }

@@ -58,7 +58,7 @@ fn a_task_outlives_the_iteration_its_end_is_told_once_and_nothing_is_left_after_
         // A terminal ends a line with two bytes.
         output_bytes: 11,
         output_lines: 1,
-        last_line: "listening".to_owned(),
+        last_line: "listening".into(),
     };
     let is_told = |event: &Event| {
         *event

@@ -60,7 +60,7 @@ fn a_goal_that_fails_the_same_way_at_each_claim_is_stuck_although_files_change()
     assert_eq!(finished.code(), Some(7), "{finished:?}");
     let records = finished.records();
     let cause = |iterations| BreakerCause::SameGoalFailure {
-        goal: "tests".to_owned(),
+        goal: "tests".into(),
         why: Some(GoalFailure::Exited {
             exit: Exit::Code { code: 101 },
         }),

@@ -68,7 +68,7 @@ fn mutants(finished: &Finished) -> Vec<TriedMutant> {
         Event::MutantsTried { mutants, .. } => Some(mutants.clone()),
         _ => None,
     });
-    tried.last().unwrap_or_default()
+    tried.last().unwrap_or_default().to_vec()
 }
 
 /// Returns the files of the work that was taken out, and the result of the goals.
@@ -465,7 +465,7 @@ fn a_goal_that_fails_and_passes_on_the_same_files_is_flaky_and_has_to_pass_twice
         assert_eq!(proof(&finished).is_some(), passes, "{failing}: {finished:?}");
         let records = finished.records();
         let found = events(&records).any(|event| match event {
-            Event::GoalChecked { result, .. } => result.flaky.as_ref().is_some_and(|flaky| flaky.tests == ["sum"]),
+            Event::GoalChecked { result, .. } => result.flaky.as_ref().is_some_and(|flaky| flaky.tests[..] == ["sum"]),
             _ => false,
         });
         assert_eq!(found, flaky, "{failing}: {finished:?}");

@@ -354,7 +354,9 @@ impl<'a> AgentChooser<'a> {
                 "has no live channel: its"
             };
             let text = format!("adapter `{id}` {what} live channel did not start ({why})");
-            let hint = Hint::NeedLiveChannel { adapter: id.clone() };
+            let hint = Hint::NeedLiveChannel {
+                adapter: id.clone().into(),
+            };
             Failure::new(FailureKind::Configuration, text).hint(hint_in_words(&hint))
         })
     }

@@ -122,7 +122,7 @@ pub(crate) fn assay(
     tell(AssayProgress::Breaking);
     let broken = bench.break_work(&results, &files)?;
     files.scene.work = match &broken {
-        BrokenWork::By(by) => vec![by.mutant.path.clone()],
+        BrokenWork::By(by) => vec![by.mutant.path.to_string()],
         BrokenWork::Already { .. } | BrokenWork::Unnoticed { .. } => files.ranked.iter().take(1).cloned().collect(),
     };
     let mut assay = Assay {
@@ -190,7 +190,7 @@ impl AssayAttempt {
             what: "The work is put right.".to_owned(),
             kind: AttemptKind::Repair,
             edits: vec![EditedFile {
-                path: by.mutant.path.clone(),
+                path: by.mutant.path.to_string(),
                 text: Some(by.original.clone()),
             }],
         }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::{
-    event::{Notice, PlanSnapshot, StopReason},
+    event::{Notice, PlanSnapshot, StopReason, Text},
     machine::reachable_confidence,
     run::RunView,
 };
@@ -126,8 +126,8 @@ pub(super) fn about_other_loop(place: &ProjectPlace) -> Option<Notice> {
     Some(Notice::OtherLoop {
         file: file.to_owned(),
         of: of.to_owned(),
-        flags,
-        left_out,
+        flags: flags.iter().map(Text::from).collect(),
+        left_out: left_out.iter().map(Text::from).collect(),
     })
 }
 

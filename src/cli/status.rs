@@ -424,7 +424,14 @@ mod tests {
         let totals = view.totals();
         let reason = StopReason::Requested;
         let hints = Vec::new();
-        view.apply_event(3, &Event::RunStopped { reason, hints, totals });
+        view.apply_event(
+            3,
+            &Event::RunStopped {
+                reason,
+                hints: hints.into(),
+                totals,
+            },
+        );
         assert_eq!(lines(&view), ["adapter   claude", "reviewer  codex/sharp"]);
     }
 

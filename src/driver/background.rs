@@ -155,16 +155,18 @@ async fn attend(
             }
         }
         Ok(Err(error)) => BackgroundEnd::NotStarted {
-            why: with_causes(&error),
+            why: with_causes(&error).into(),
         },
-        Err(error) => BackgroundEnd::NotStarted { why: error.to_string() },
+        Err(error) => BackgroundEnd::NotStarted {
+            why: error.to_string().into(),
+        },
     };
     let printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
     BackgroundResult {
         end,
         duration_ms: millis(started.elapsed()),
         output_bytes: printed.bytes,
-        tail: printed.tail(),
+        tail: printed.tail().into(),
     }
 }
 
@@ -218,7 +220,7 @@ async fn watch_over(
         }
     };
     match (*ordered.borrow(), out_of_time, end) {
-        (_, _, Ok(ChildEnd::NotStarted { why, .. })) => BackgroundEnd::NotStarted { why },
+        (_, _, Ok(ChildEnd::NotStarted { why, .. })) => BackgroundEnd::NotStarted { why: why.into() },
         (TaskOrder::Cancel { .. }, ..) => BackgroundEnd::Cancelled,
         (TaskOrder::EndWithRun { .. }, ..) => BackgroundEnd::RunOver,
         (TaskOrder::Run, true, _) => BackgroundEnd::TimedOut {
@@ -254,7 +256,7 @@ impl TaskOutputSummary {
         BackgroundProgress {
             output_bytes: self.bytes,
             output_lines: self.count,
-            last_line: self.lines.back().cloned().unwrap_or_default(),
+            last_line: self.lines.back().cloned().unwrap_or_default().into(),
         }
     }
 

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use ralph_core::{
-    event::{AgentCall, Choice, Event, Goal, GoalResult, Missing, PlanSnapshot, Question},
+    event::{AgentCall, Choice, Event, Goal, GoalResult, Missing, PlanSnapshot, Question, Text, listed},
     machine::{Input, claim_reasons, goal_reasons},
     run::{Phase, RunView},
 };
@@ -67,20 +67,20 @@ impl Driver {
             } => self.fetch_answer(iteration, ticket, reply)?,
             ToolCall::Question { question, choices, .. } => self.put_question(iteration, question, choices, reply)?,
             ToolCall::Blocked { reason } => {
-                let answer = checked_text("reason", reason).map(|reason| AgentCall::Blocked { reason });
+                let answer = checked_text("reason", reason).map(|reason| AgentCall::Blocked { reason: reason.into() });
                 self.record_text(iteration, answer, words::blocked_recorded(), reply)?;
             }
             ToolCall::Progress { note } => {
-                let answer = checked_text("note", note).map(|note| AgentCall::Noted { note });
+                let answer = checked_text("note", note).map(|note| AgentCall::Noted { note: note.into() });
                 self.record_text(iteration, answer, words::progress_recorded(), reply)?;
             }
             ToolCall::TestsChanged { reason } => {
-                let answer = checked_text("reason", reason).map(|why| AgentCall::TestsChanged { why });
+                let answer = checked_text("reason", reason).map(|why| AgentCall::TestsChanged { why: why.into() });
                 self.record_text(iteration, answer, words::tests_changed_recorded(), reply)?;
             }
             ToolCall::TaskAdd { .. } if !self.takes_proposals => refuse(reply, ToolRefusal::ProposalsOff),
             ToolCall::TaskAdd { task } => {
-                let answer = checked_text("task", task).map(|task| AgentCall::Proposed { task });
+                let answer = checked_text("task", task).map(|task| AgentCall::Proposed { task: task.into() });
                 self.record_text(iteration, answer, words::proposal_recorded(), reply)?;
             }
             ToolCall::BackgroundStart { command } => self.start_for_agent(command, reply)?,
@@ -150,7 +150,12 @@ impl Driver {
         let reasons = claim_reasons(self.state(), plan, vanished);
         if !reasons.is_empty() {
             let text = words::claim_refused(&reasons, &self.state().view.settings.goals);
-            let taken = self.record_call(iteration, AgentCall::Claimed { reasons })?;
+            let taken = self.record_call(
+                iteration,
+                AgentCall::Claimed {
+                    reasons: listed(reasons, |count| Missing::More { count }),
+                },
+            )?;
             answer(
                 reply,
                 ToolAnswer::refused(taken.map_or_else(tool_refusal_in_words, |_| text)),
@@ -170,7 +175,12 @@ impl Driver {
             true => ToolAnswer::done(words::claim_recorded(results.len())),
             false => ToolAnswer::refused(words::claim_refused(&reasons, &self.state().view.settings.goals)),
         };
-        match self.record_call(iteration, AgentCall::Claimed { reasons })? {
+        match self.record_call(
+            iteration,
+            AgentCall::Claimed {
+                reasons: listed(reasons, |count| Missing::More { count }),
+            },
+        )? {
             Ok(_) => answer(reply, result),
             Err(why) => refuse(reply, why),
         }
@@ -260,14 +270,20 @@ impl Driver {
             return Ok(());
         };
         self.tools.checked.clone_from(&results);
-        let failed: Vec<String> = results
+        let failed: Vec<Text> = results
             .iter()
             .filter(|result| !result.passed)
-            .map(|result| result.name.clone())
+            .map(|result| Text::from(&result.name))
             .collect();
         let passed = u32::try_from(results.len() - failed.len()).unwrap_or(u32::MAX);
         // Fails after too many calls; the user is then not told of each check.
-        _ = self.record_call(iteration, AgentCall::GoalsChecked { passed, failed })?;
+        _ = self.record_call(
+            iteration,
+            AgentCall::GoalsChecked {
+                passed,
+                failed: failed.into(),
+            },
+        )?;
         for (purpose, reply) in check.waiting {
             self.reply_with_goals(purpose, iteration, &results, reply)?;
         }

@@ -250,9 +250,9 @@ pub fn tests_question(paths: &ProjectPaths) -> Result<Option<TestsQuestion>, Ope
     let question = view.permissions.about_tests().map(|asked| TestsQuestion {
         ask: asked.number,
         change: TestsChange {
-            why: asked.request.reason.clone().unwrap_or_default(),
-            changes: view.changed_tests.asked.clone(),
-            diff: asked.request.diff.clone().unwrap_or_default(),
+            why: asked.request.reason.clone().unwrap_or_default().into(),
+            changes: view.changed_tests.asked.clone().into(),
+            diff: asked.request.diff.clone().unwrap_or_default().into(),
             cut: asked.cut,
         },
     });
@@ -278,7 +278,7 @@ fn answered_late(
     policy: Option<&dyn PermissionDecider>,
 ) -> Result<LateAnswer, String> {
     if let Some(why) = objection(&view.permissions, policy, ask, answer) {
-        return Err(command_refusal_in_words(&CommandRefusal::Rule { ask, why }));
+        return Err(command_refusal_in_words(&CommandRefusal::Rule { ask, why: why.into() }));
     }
     late_answer(view, ask, answer, at).map_err(|why| match why {
         Some(why) => no_answer_in_words(ask, &why),

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph_core::event::{Exit, Goal, GoalFailure, GoalResult};
+use ralph_core::event::{Exit, Goal, GoalFailure, GoalResult, Tail, TestNames, Text};
 use ralph_gate::runner::{OutputReader, Runners, TestReport, read_report};
 use ralph_system::{
     diagnostics::inherited,
@@ -28,8 +28,6 @@ use super::sealed::{self, SealedPlace};
 
 /// Bytes kept of a goal's output: its end, where test runners report failures.
 pub(super) const TAIL_BYTES: usize = 8 * 1024;
-/// Most names of failed tests that are kept.
-const FAILED_TESTS: usize = 100;
 /// Most bytes of a report of tests.
 const REPORT_CAP_BYTES: u64 = 64 << 20;
 const GRACE: Duration = Duration::from_secs(2);
@@ -111,6 +109,8 @@ pub(super) struct CheckedGoal {
     pub(super) result: GoalResult,
     /// The tests by their names, if the test runner prints or reports them.
     pub(super) report: Option<TestReport>,
+    /// The kept part of its output. The result has the end of it.
+    pub(super) output: String,
 }
 
 /// The exclusive right to run goals, held as long as a process of them lives.
@@ -276,11 +276,15 @@ async fn run_sealed(goal: Goal, sealed: PathBuf, context: Arc<ExecutionContext>,
     // The copy is removed off the loop's thread, too.
     let redacted = move || {
         drop(held);
-        sealing.redacted(checked.result)
+        sealing.redacted(checked.result, &checked.output)
     };
     let redacted = spawn_blocking(inherited(redacted)).await;
     match redacted {
-        Ok(result) => CheckedGoal { result, report: None },
+        Ok(result) => CheckedGoal {
+            result,
+            report: None,
+            output: String::new(),
+        },
         // The goal's result is not used here, because it may name sealed files.
         Err(_) => not_run(&known, ralph_words::sealed_not_started().to_owned()),
     }
@@ -309,21 +313,21 @@ async fn with_report(checked: CheckedGoal, path: PathBuf) -> CheckedGoal {
         read_report(&bytes).map_err(|error| error.to_string())
     };
     let report = spawn_blocking(inherited(read)).await;
-    let mut result = checked.result;
+    let CheckedGoal { mut result, output, .. } = checked;
     match report.unwrap_or_else(|error| Err(error.to_string())) {
         Ok(report) => {
             result.tests = Some(report.counts.clone());
-            result.doubt.clone_from(&report.inconsistent);
+            result.doubt = report.inconsistent.as_ref().map(Text::from);
             result.failed_tests = failed_tests(&report);
             let report = Some(report);
-            CheckedGoal { result, report }
+            CheckedGoal { result, report, output }
         }
         Err(why) => {
             result.tests = None;
-            result.failed_tests.clear();
-            result.doubt = Some(format!("the report {shown} cannot be read: {why}"));
+            result.failed_tests = TestNames::default();
+            result.doubt = Some(format!("the report {shown} cannot be read: {why}").into());
             let report = None;
-            CheckedGoal { result, report }
+            CheckedGoal { result, report, output }
         }
     }
 }
@@ -386,7 +390,7 @@ fn not_run(goal: &Goal, why: String) -> CheckedGoal {
 }
 
 fn not_started(why: String) -> GoalFailure {
-    GoalFailure::NotStarted { why }
+    GoalFailure::NotStarted { why: why.into() }
 }
 
 fn result(
@@ -413,19 +417,22 @@ fn result(
         target: goal.target,
         duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         why,
-        tail: printed.tail.clone(),
+        tail: Tail::from(&printed.tail),
         tests: report.as_ref().map(|report| report.counts.clone()),
-        doubt: report.as_ref().and_then(|report| report.inconsistent.clone()),
+        doubt: report
+            .as_ref()
+            .and_then(|report| report.inconsistent.as_ref().map(Text::from)),
         failed_tests: report.as_ref().map(failed_tests).unwrap_or_default(),
         flaky: None,
         sealed_output: None,
     };
-    CheckedGoal { result, report }
+    let output = std::mem::take(&mut printed.tail);
+    CheckedGoal { result, report, output }
 }
 
 /// Lets a goal pass that failed with an exit code, if each failed test is named and in `known`, and other tests passed.
 fn forgiven(mut checked: CheckedGoal, known: &[String]) -> CheckedGoal {
-    let CheckedGoal { result, report } = &mut checked;
+    let CheckedGoal { result, report, .. } = &mut checked;
     let (
         Some(GoalFailure::Exited {
             exit: Exit::Code { .. },
@@ -447,8 +454,8 @@ fn forgiven(mut checked: CheckedGoal, known: &[String]) -> CheckedGoal {
 }
 
 /// Returns the names of the first failed tests.
-fn failed_tests(report: &TestReport) -> Vec<String> {
-    report.failed.iter().take(FAILED_TESTS).cloned().collect()
+fn failed_tests(report: &TestReport) -> TestNames {
+    report.failed.iter().map(Text::from).collect()
 }
 
 /// The kept part of a goal's output.

@@ -11,8 +11,8 @@ use std::{
 
 use ralph_core::{
     event::{
-        Changes, Checkpoint, Claim, Notice, Outcome, PlanSnapshot, RestoreMoment, RunId, SteeringId, SteeringKind,
-        TestsChange,
+        Changes, Checkpoint, Claim, List, Notice, Outcome, PlanSnapshot, RestoreMoment, RunId, SteeringId,
+        SteeringKind, TestsChange,
     },
     machine::{FoundTests, LoopState, Preparation, Refusal, Settlement, Statement, Verification},
     run::Phase,
@@ -368,7 +368,7 @@ impl JobContext {
 
     fn found_tests(&self, job: &SettleJob, why: Option<&String>) -> Result<Option<Box<FoundTests>>, GuardError> {
         let change = self.gate.changed(job.tests_from)?;
-        let is_known = job.tests_asked.as_ref() == Some(&change.diff);
+        let is_known = job.tests_asked.as_deref() == Some(&*change.diff);
         if is_known || (why.is_none() && change.changes.is_empty()) {
             return Ok(None);
         }
@@ -377,7 +377,7 @@ impl JobContext {
         Ok(Some(Box::new(FoundTests {
             allowed: job.tests_may_change && before == Some(job.iteration),
             change: TestsChange {
-                why: why.or(job.tests_why.as_ref()).cloned().unwrap_or_default(),
+                why: why.or(job.tests_why.as_ref()).cloned().unwrap_or_default().into(),
                 ..change
             },
         })))
@@ -511,7 +511,7 @@ impl JobContext {
             Ok(()) => DoneFile::Taken,
             Err(error) => {
                 let why = error.to_string();
-                notices.push(Notice::DoneFileStuck { path, why });
+                notices.push(Notice::DoneFileStuck { path, why: why.into() });
                 DoneFile::Stuck
             }
         }
@@ -532,7 +532,7 @@ impl JobContext {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let (is_new, blind) = seen.look(self.paths.project(), &self.paths.states());
         notices.extend(blind.map(|error| Notice::ProgressUnknown {
-            why: with_causes(&error),
+            why: with_causes(&error).into(),
         }));
         is_new
     }
@@ -573,7 +573,7 @@ impl JobContext {
                 notices.extend(taken.notices.into_iter().map(Notice::warning));
                 let counted = counted.unwrap_or_else(|error| {
                     let why = with_causes(&error);
-                    notices.push(Notice::ChangesUncounted { why });
+                    notices.push(Notice::ChangesUncounted { why: why.into() });
                     Vec::new()
                 });
                 Some((taken.checkpoint, counted))
@@ -584,7 +584,11 @@ impl JobContext {
                     Moment::Before => RestoreMoment::Before,
                     Moment::After => RestoreMoment::After,
                 };
-                notices.push(Notice::NoCheckpoint { iteration, moment, why });
+                notices.push(Notice::NoCheckpoint {
+                    iteration,
+                    moment,
+                    why: why.into(),
+                });
                 None
             }
         }
@@ -646,5 +650,6 @@ fn edits(before: &PlanSnapshot, after: &Result<PlanSnapshot, String>) -> PlanCha
 /// Returns a notice of tasks removed while no agent worked. The user has removed them, but they never count as done.
 fn taken_out(before: &PlanSnapshot, now: &PlanSnapshot) -> Option<Notice> {
     let tasks = ralph_plan::diff(before, now).vanished;
-    (!tasks.is_empty()).then_some(Notice::TasksRemoved { tasks, more: 0 })
+    let (tasks, more) = List::with_rest(tasks);
+    (!tasks.is_empty()).then_some(Notice::TasksRemoved { tasks, more })
 }

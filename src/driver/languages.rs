@@ -152,12 +152,12 @@ pub(super) fn language_server_notice(news: ServerNotice) -> Notice {
         ServerNotice::Started { server, root, after_ms } => Notice::LanguageServerStarted { server, root, after_ms },
         ServerNotice::Ended { server, why } => Notice::LanguageServerEnded {
             server,
-            why,
+            why: why.into(),
             again: true,
         },
         ServerNotice::GaveUp { server, why } => Notice::LanguageServerEnded {
             server,
-            why,
+            why: why.into(),
             again: false,
         },
     }

@@ -7,7 +7,7 @@ use std::{
 
 use ralph_core::{
     event::{
-        BreakerCause, BreakerState, Event, Notice, PlanSnapshot, Record, RequestedBy, RunId, Settings, Spent,
+        BreakerCause, BreakerState, Event, List, Notice, PlanSnapshot, Record, RequestedBy, RunId, Settings, Spent,
         SteeringId, StopReason, StopRequest, UserCommand,
     },
     machine::LoopState,
@@ -236,7 +236,7 @@ impl OpenRun {
             }
             Err(reason) => {
                 let why = with_causes(&reason);
-                self.notices.push(Notice::NoRepository { why });
+                self.notices.push(Notice::NoRepository { why: why.into() });
                 None
             }
         }
@@ -253,7 +253,9 @@ impl OpenRun {
         }
         let is_back = |text: &String| plan.tasks.iter().any(|task| task.text == *text);
         let tasks = ended.view.missing.iter().filter(|text| !is_back(text));
-        let tasks = tasks.map(|task| Notice::TaskDropped { task: task.clone() });
+        let tasks = tasks.map(|task| Notice::TaskDropped {
+            task: task.clone().into(),
+        });
         let gone = ended
             .view
             .settings
@@ -416,7 +418,7 @@ fn supersede(mut run: EarlierRun) -> Result<(), JournalError> {
         now_ms(),
         Event::RunStopped {
             reason: StopReason::Superseded,
-            hints: Vec::new(),
+            hints: List::default(),
             totals,
         },
     )?;

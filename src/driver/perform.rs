@@ -142,7 +142,7 @@ impl Driver {
     fn note_unsaved_rules(&mut self, kept: Result<(), RulesError>) {
         if let Err(error) = kept {
             let why = with_causes(&error);
-            self.pending_notices.push(Notice::RulesNotKept { why });
+            self.pending_notices.push(Notice::RulesNotKept { why: why.into() });
         }
     }
 

@@ -158,7 +158,7 @@ impl TaskRules {
         notices.extend(news.take(MISTAKES_TOLD).map(|mistake| Notice::TaskSettingsIgnored {
             line: mistake.position.line,
             column: mistake.position.column,
-            why: mistake.what.clone(),
+            why: mistake.what.clone().into(),
         }));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use ralph_core::event::{Flaky, Goal, GoalResult};
+use ralph_core::event::{Flaky, Goal, GoalResult, TestNames};
 
 use super::goals::{CheckedGoal, ExecutionContext, check_all};
 
@@ -48,7 +48,7 @@ fn passed_once(result: &GoalResult) -> bool {
 fn compare(earlier: &mut CheckedGoal, later: CheckedGoal) {
     let before = std::mem::replace(earlier, later).result;
     let result = &mut earlier.result;
-    let names = |names: &[String]| names.iter().cloned().collect::<BTreeSet<String>>();
+    let names = |names: &TestNames| names.iter().cloned().collect::<BTreeSet<_>>();
     let differing = &names(&before.failed_tests) ^ &names(&result.failed_tests);
     if before.flaky.is_none() && before.passed == result.passed && differing.is_empty() {
         return;
@@ -56,7 +56,7 @@ fn compare(earlier: &mut CheckedGoal, later: CheckedGoal) {
     let known = before.flaky.unwrap_or(Flaky {
         runs: 1,
         failures: u32::from(!before.passed),
-        tests: Vec::new(),
+        tests: TestNames::default(),
     });
     let tests = &names(&known.tests) | &differing;
     result.flaky = Some(Flaky {

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use ralph_core::{
-    event::{Checkpoint, Notice, RunId},
+    event::{Checkpoint, List, Notice, RunId, Text},
     machine::{LoopState, ReviewSubject, Statement},
 };
 use ralph_git::{Moment, Repository};
@@ -125,16 +125,16 @@ impl ReviewContext<'_> {
         self.supervisor.end_orphans();
         match restored {
             Ok(_) => {
-                notices.push(Notice::ReviewChangesUndone {
-                    iteration,
-                    files,
-                    more: 0,
-                });
+                let (files, more) = List::with_rest(files.iter().map(Text::from).collect());
+                notices.push(Notice::ReviewChangesUndone { iteration, files, more });
                 true
             }
             Err(error) => {
                 let why = with_causes(&error);
-                notices.push(Notice::ReviewChangesStay { iteration, why });
+                notices.push(Notice::ReviewChangesStay {
+                    iteration,
+                    why: why.into(),
+                });
                 false
             }
         }
@@ -155,7 +155,10 @@ impl ReviewContext<'_> {
             Ok(()) => notices.push(Notice::ReviewPlanUndone { kept }),
             Err(error) => {
                 let why = format!("{}: {error}", self.plan.display());
-                notices.push(Notice::ReviewChangesStay { iteration, why });
+                notices.push(Notice::ReviewChangesStay {
+                    iteration,
+                    why: why.into(),
+                });
             }
         }
     }

@@ -77,7 +77,10 @@ impl Driver {
             *ask,
             answer,
         )?;
-        Some(CommandRefusal::Rule { ask: *ask, why })
+        Some(CommandRefusal::Rule {
+            ask: *ask,
+            why: why.into(),
+        })
     }
 
     /// Why a command about background tasks is refused; `None` if it is not.

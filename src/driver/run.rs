@@ -523,7 +523,7 @@ impl Driver {
         if self.state().view.is_over() {
             return Ok(());
         }
-        self.record(self.clock.now_ms(), Event::Noticed { notice }.bounded())
+        self.record(self.clock.now_ms(), Event::Noticed { notice })
     }
 
     fn note_all(&mut self) -> Result<(), DriverError> {

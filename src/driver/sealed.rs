@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_core::event::{GoalFailure, GoalResult, Notice, RunId};
+use ralph_core::event::{GoalFailure, GoalResult, Notice, RunId, TestNames};
 use ralph_state::store::paths::{ProjectPaths, RunPaths, create_private_dir, replace_file};
 use ralph_system::{
     files::{create_new, read_bytes},
@@ -90,18 +90,22 @@ impl SealedPlace {
     }
 
     /// Writes the output to a file, and returns the result without what agents must not see.
-    pub(super) fn redacted(&self, result: GoalResult) -> GoalResult {
+    pub(super) fn redacted(&self, result: GoalResult, output: &str) -> GoalResult {
         let why = result.why.as_ref().map(ralph_words::goal_failure_in_words);
-        let ended = why.iter().chain(&result.doubt).map(|line| format!("{line}\n"));
-        let output = self.write_output(&result.name, &(result.tail.clone() + &ended.collect::<String>()));
+        let ended = why
+            .as_deref()
+            .into_iter()
+            .chain(result.doubt.as_deref())
+            .map(|line| format!("{line}\n"));
+        let output = self.write_output(&result.name, &(output.to_owned() + &ended.collect::<String>()));
         GoalResult {
             tail: match (result.passed, &result.tests) {
-                (false, Some(tests)) => ralph_words::passed_of_all(tests),
-                (true, _) | (false, None) => String::new(),
+                (false, Some(tests)) => ralph_words::passed_of_all(tests).into(),
+                (true, _) | (false, None) => "".into(),
             },
             why: result.why.map(without_details),
-            doubt: result.doubt.map(|_| ralph_words::doubt_of_sealed().to_owned()),
-            failed_tests: Vec::new(),
+            doubt: result.doubt.map(|_| ralph_words::doubt_of_sealed().into()),
+            failed_tests: TestNames::default(),
             sealed_output: Some(output),
             ..result
         }
@@ -131,7 +135,7 @@ impl SealedPlace {
 fn without_details(why: GoalFailure) -> GoalFailure {
     match why {
         GoalFailure::NotStarted { .. } => GoalFailure::NotStarted {
-            why: ralph_words::sealed_not_started().to_owned(),
+            why: ralph_words::sealed_not_started().into(),
         },
         GoalFailure::Exited { .. }
         | GoalFailure::TimedOut { .. }

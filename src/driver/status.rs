@@ -406,7 +406,7 @@ mod tests {
         assert_eq!(task(&view).as_deref(), Some("the open one"));
         let stopped = Event::RunStopped {
             reason: StopReason::Requested,
-            hints: Vec::new(),
+            hints: Vec::new().into(),
             totals: Totals::default(),
         };
         view.apply_event(4, &stopped);

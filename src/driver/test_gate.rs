@@ -14,7 +14,7 @@ use std::{
 };
 
 use ralph_core::event::{
-    Bite, GateSettings, Goal, GoalResult, GuardedChange, MutantOutcome, Notice, TestsChange, Trial, TriedMutant,
+    Bite, GateSettings, Goal, GoalResult, GuardedChange, MutantOutcome, Notice, TestsChange, Text, Trial, TriedMutant,
 };
 use ralph_gate::{
     guard::{FileGuard, GuardError, OpenTrial, Originals},
@@ -138,13 +138,7 @@ impl TestGate {
         if changes.is_empty() {
             return Ok(TestsChange::default());
         }
-        let change = TestsChange {
-            why: String::new(),
-            changes,
-            diff: originals.diff(&self.project)?,
-            cut: false,
-        };
-        Ok(change.bounded())
+        Ok(TestsChange::new("", changes, originals.diff(&self.project)?))
     }
 
     /// Copies the guarded files as they are after `iteration`, in case the user confirms them.
@@ -257,11 +251,12 @@ pub(super) async fn look(
         let run = |goals| check_for_claim(goals, parallel, Arc::clone(&place), reruns);
         let (tried, held) = with_originals(in_place, goals, run, &gate.project, &originals).await;
         look.trial = Some(Trial {
-            changes,
+            changes: changes.into(),
             results: results(&tried),
             problem: held
                 .as_ref()
-                .map_or_else(|error| Some(with_causes(error)), InPlace::refused),
+                .map_or_else(|error| Some(with_causes(error)), InPlace::refused)
+                .map(Text::from),
         });
         let Ok(held) = held else { return look };
         (report, in_place) = (tried, held);
@@ -321,7 +316,8 @@ pub(super) async fn look(
     }
     if let Err(error) = ended {
         let why = with_causes(&error);
-        look.trial.get_or_insert_default().problem = Some(format!("the agent's files could not be restored: {why}"));
+        look.trial.get_or_insert_default().problem =
+            Some(format!("the agent's files could not be restored: {why}").into());
     }
     look
 }
@@ -333,9 +329,9 @@ fn results(checked: &[CheckedGoal]) -> Vec<GoalResult> {
 /// The result of a trial of `changes` that could not run.
 fn untried(changes: Vec<GuardedChange>, error: &GuardError) -> Trial {
     Trial {
-        changes,
+        changes: changes.into(),
         results: Vec::new(),
-        problem: Some(with_causes(error)),
+        problem: Some(with_causes(error).into()),
     }
 }
 
@@ -394,7 +390,7 @@ async fn bite(
             }
             let Candidate { mutation, before } = candidate;
             let path = mutation.mutant.path.clone();
-            let Some(mutated) = substituted(held, path.clone(), mutation.text.into_bytes()).await else {
+            let Some(mutated) = substituted(held, path.to_string(), mutation.text.into_bytes()).await else {
                 return (None, tried);
             };
             let results = check_all(goals.clone(), parallel, Arc::clone(&place)).await;
@@ -404,7 +400,7 @@ async fn bite(
                 mutant: mutation.mutant,
                 outcome,
             });
-            held = match substituted(mutated, path, before).await {
+            held = match substituted(mutated, path.into(), before).await {
                 Some(held) => held,
                 None => return (None, tried),
             };
@@ -461,7 +457,7 @@ impl Reached {
             names: names.into_iter().collect(),
             odd_names,
             words: words.collect(),
-            tails: checked.iter().map(|checked| checked.result.tail.clone()).collect(),
+            tails: checked.iter().map(|checked| checked.output.clone()).collect(),
             compiled: compiled_python(scratch),
         }
     }

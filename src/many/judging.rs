@@ -320,7 +320,11 @@ impl TestHistory {
         let read = journal::for_each(&state.run(run).journal(), |record| {
             view.apply(&record);
             if let Event::TestsConfirmed { changes, .. } = record.event {
-                confirmed.extend(changes.into_iter().map(|change| (change.path, record.at_ms)));
+                confirmed.extend(
+                    changes
+                        .into_iter()
+                        .map(|change| (String::from(change.path), record.at_ms)),
+                );
             }
         });
         read.map_err(|error| with_causes(&error))?;

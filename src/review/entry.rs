@@ -139,7 +139,7 @@ mod tests {
             entry(
                 &[Event::RunStopped {
                     reason,
-                    hints: Vec::new(),
+                    hints: Vec::new().into(),
                     totals: Totals::default(),
                 }],
                 false,
@@ -148,9 +148,7 @@ mod tests {
         let done = stopped(StopReason::done(Proof::Tests));
         assert_eq!((done.standing, done.exit_code), (RunStanding::Over, Some(0)));
         assert!(!done.needs_you);
-        let blocked = stopped(StopReason::Blocked {
-            question: String::new(),
-        });
+        let blocked = stopped(StopReason::Blocked { question: "".into() });
         assert!(blocked.needs_you);
     }
 }

@@ -65,7 +65,12 @@ async fn without_an_answer_the_others_go_on_and_the_end_is_the_question() {
     let finished = project.looping(&agent).run().await;
     assert_eq!(finished.code(), Some(8), "{finished:?}");
     let question = "Which key do I use?".to_owned();
-    assert_eq!(*reason(&finished.records()), StopReason::Blocked { question });
+    assert_eq!(
+        *reason(&finished.records()),
+        StopReason::Blocked {
+            question: question.into()
+        }
+    );
     assert_eq!(
         project.read("PLAN.md").as_deref(),
         Some("- [x] Task 1\n- [ ] Task 2\n- [x] Task 3\n")
@@ -84,7 +89,12 @@ async fn the_plain_line_that_the_prompt_asks_for_blocks_with_any_agent() {
         let finished = project.looping(&agent).run().await;
         assert_eq!(finished.code(), Some(8), "{finished:?}");
         let question = "Which key do I use?".to_owned();
-        assert_eq!(*reason(&finished.records()), StopReason::Blocked { question });
+        assert_eq!(
+            *reason(&finished.records()),
+            StopReason::Blocked {
+                question: question.into()
+            }
+        );
         assert!(project.prompt(1).contains("RALPH BLOCKED: and your question"));
     }
 }

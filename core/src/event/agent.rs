@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AskId, CancelReason, PermissionRequest, SessionId, SteeringId, clip::cut};
+use super::{AskId, CancelReason, PermissionRequest, SessionId, SteeringId, Text};
 
 /// A signal of an agent session, in order of occurrence. `Ended` comes exactly once, as the last one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -193,7 +193,7 @@ fn billionths(dollars: f64) -> f64 {
 pub struct Problem {
     pub kind: ProblemKind,
     /// The agent's message, in one line; empty if it reported none.
-    pub text: String,
+    pub text: Text,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finding: Option<Finding>,
 }
@@ -217,7 +217,7 @@ pub enum Finding {
 
 impl Problem {
     /// Creates a problem with the agent's message.
-    pub fn said(kind: ProblemKind, text: impl Into<String>) -> Self {
+    pub fn said(kind: ProblemKind, text: impl Into<Text>) -> Self {
         Self {
             kind,
             text: text.into(),
@@ -229,16 +229,8 @@ impl Problem {
     pub fn found(kind: ProblemKind, finding: Finding) -> Self {
         Self {
             kind,
-            text: String::new(),
+            text: Text::default(),
             finding: Some(finding),
-        }
-    }
-
-    /// Cuts the text to the size allowed in a record.
-    pub(super) fn bounded(self) -> Self {
-        Problem {
-            text: cut(&self.text),
-            ..self
         }
     }
 }

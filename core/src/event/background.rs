@@ -2,10 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Decider, Decision, Exit,
-    clip::{clip_start, cut},
-};
+use super::{Decider, Decision, Exit, Tail, Text};
 
 /// Maximum size of a background task's command, in bytes. Commands are never cut.
 pub const BACKGROUND_COMMAND_CAP_BYTES: usize = 4 * 1024;
@@ -32,7 +29,7 @@ pub enum BackgroundEnd {
         exit: Exit,
     },
     NotStarted {
-        why: String,
+        why: Text,
     },
     /// The task reached its time limit.
     TimedOut {
@@ -57,7 +54,7 @@ pub struct BackgroundResult {
     /// All bytes that the task wrote, including those that were not kept.
     pub output_bytes: u64,
     /// The last lines of output, without escape sequences.
-    pub tail: String,
+    pub tail: Tail<TAIL_BYTES>,
 }
 
 /// The progress of a running background task.
@@ -70,38 +67,7 @@ pub struct BackgroundProgress {
     /// Lines of output, not counting blank ones.
     pub output_lines: u64,
     /// The last line, without escape sequences.
-    pub last_line: String,
-}
-
-impl BackgroundProgress {
-    /// Cuts the text to the size allowed in a record.
-    #[must_use]
-    pub(super) fn bounded(self) -> Self {
-        Self {
-            last_line: cut(&self.last_line),
-            ..self
-        }
-    }
-}
-
-impl BackgroundResult {
-    /// Cuts the texts to the size allowed in a record.
-    #[must_use]
-    pub(super) fn bounded(self) -> Self {
-        Self {
-            end: match self.end {
-                BackgroundEnd::NotStarted { why } => BackgroundEnd::NotStarted { why: cut(&why) },
-                end @ (BackgroundEnd::Exited { .. }
-                | BackgroundEnd::TimedOut { .. }
-                | BackgroundEnd::Cancelled
-                | BackgroundEnd::RunOver
-                | BackgroundEnd::Killed
-                | BackgroundEnd::Lost) => end,
-            },
-            tail: clip_start(&self.tail, TAIL_BYTES),
-            ..self
-        }
-    }
+    pub last_line: Text,
 }
 
 /// A request about background tasks.

@@ -1,12 +1,8 @@
-//! Bounds of a record: every text and list that outside sources influence is cut here.
-//!
-//! Texts that are bounded elsewhere stay as they are: plans and references to their tasks (where the plan is read), the
-//! user's messages (where they are sent), and settings (a run whose record would be too long does not start).
+//! Bounds of signals and requests, which have two forms: whole, as the agent reports them, and cut, as a record has them.
 
 use super::{
-    AgentSignal, Event, GoalResult, Hint, Missing, Outcome, TEXT_CAP_BYTES,
-    clip::{LIST_CAP, clip_middle, clip_start, cut, listed},
-    tests_run::{bounded_changes, bounded_mutants},
+    AgentSignal, TEXT_CAP_BYTES,
+    clip::{clip_middle, clip_start, cut},
 };
 
 /// The size of a record without its texts, in bytes.
@@ -25,76 +21,44 @@ impl AgentSignal {
     /// signal log has the full texts.
     #[must_use]
     pub fn bounded(&self) -> Self {
-        match self {
-            AgentSignal::Opened { session, model } => AgentSignal::Opened {
+        let mut signal = self.clone();
+        match &mut signal {
+            AgentSignal::Opened { session, model } => {
                 // A cut id would name another session.
-                session: session.clone().filter(|session| session.0.len() <= TEXT_CAP_BYTES),
-                model: model.as_deref().map(cut),
-            },
-            AgentSignal::Said { text } => AgentSignal::Said { text: cut(text) },
-            AgentSignal::Thought { text } => AgentSignal::Thought { text: cut(text) },
-            AgentSignal::ToolStarted { call, tool, input } => AgentSignal::ToolStarted {
-                call: cut(call),
-                tool: cut(tool),
-                input: cut(input),
-            },
-            AgentSignal::ToolEnded {
-                call,
-                tool,
-                ok,
-                output,
-                duration_ms,
-            } => AgentSignal::ToolEnded {
-                call: cut(call),
-                tool: cut(tool),
-                ok: *ok,
-                output: clip_middle(output, TEXT_CAP_BYTES),
-                duration_ms: *duration_ms,
-            },
-            AgentSignal::FileChanged { path, change } => AgentSignal::FileChanged {
-                path: cut(path),
-                change: *change,
-            },
-            AgentSignal::Retrying { attempt, of, why, kind } => AgentSignal::Retrying {
-                attempt: *attempt,
-                of: *of,
-                why: cut(why),
-                kind: *kind,
-            },
-            AgentSignal::LimitHit { kind, until_ms, text } => AgentSignal::LimitHit {
-                kind: *kind,
-                until_ms: *until_ms,
-                text: cut(text),
-            },
-            AgentSignal::PermissionAsked { id, text, allowed } => AgentSignal::PermissionAsked {
-                allowed: *allowed,
-                id: cut(id),
-                text: cut(text),
-            },
-            AgentSignal::QuestionAsked { id, text } => AgentSignal::QuestionAsked {
-                id: cut(id),
-                text: cut(text),
-            },
-            AgentSignal::Problem { problem } => AgentSignal::Problem {
-                problem: problem.clone().bounded(),
-            },
-            AgentSignal::TurnEnded { ok, message } => AgentSignal::TurnEnded {
-                ok: *ok,
-                message: message.as_deref().map(|message| clip_start(message, TEXT_CAP_BYTES)),
-            },
-            AgentSignal::Unknown { text } => AgentSignal::Unknown { text: cut(text) },
-            AgentSignal::PermissionRequested { request } => AgentSignal::PermissionRequested {
-                request: Box::new(request.bounded()),
-            },
-            AgentSignal::PermissionWithdrawn { id } => AgentSignal::PermissionWithdrawn { id: id.bounded() },
-            AgentSignal::TextDelta { text } => AgentSignal::TextDelta { text: cut(text) },
-            AgentSignal::ThoughtDelta { text } => AgentSignal::ThoughtDelta { text: cut(text) },
-            AgentSignal::ToolOutput { call, text } => AgentSignal::ToolOutput {
-                call: cut(call),
-                text: cut(text),
-            },
-            AgentSignal::Usage { .. } | AgentSignal::MessageAnswered { .. } | AgentSignal::Ended { .. } => self.clone(),
+                *session = session.take().filter(|session| session.0.len() <= TEXT_CAP_BYTES);
+                *model = model.as_deref().map(cut);
+            }
+            AgentSignal::Said { text }
+            | AgentSignal::Thought { text }
+            | AgentSignal::FileChanged { path: text, .. }
+            | AgentSignal::Retrying { why: text, .. }
+            | AgentSignal::LimitHit { text, .. }
+            | AgentSignal::Unknown { text }
+            | AgentSignal::TextDelta { text }
+            | AgentSignal::ThoughtDelta { text } => *text = cut(text),
+            AgentSignal::ToolStarted { call, tool, input } => {
+                [call, tool, input].into_iter().for_each(|text| *text = cut(text));
+            }
+            AgentSignal::ToolEnded { call, tool, output, .. } => {
+                [call, tool].into_iter().for_each(|text| *text = cut(text));
+                *output = clip_middle(output, TEXT_CAP_BYTES);
+            }
+            AgentSignal::PermissionAsked { id: one, text, .. }
+            | AgentSignal::QuestionAsked { id: one, text }
+            | AgentSignal::ToolOutput { call: one, text } => {
+                [one, text].into_iter().for_each(|text| *text = cut(text));
+            }
+            AgentSignal::TurnEnded { message, .. } => {
+                *message = message.as_deref().map(|message| clip_start(message, TEXT_CAP_BYTES));
+            }
+            AgentSignal::PermissionRequested { request } => **request = request.bounded(),
+            AgentSignal::PermissionWithdrawn { id } => *id = id.bounded(),
+            AgentSignal::Problem { .. }
+            | AgentSignal::Usage { .. }
+            | AgentSignal::MessageAnswered { .. }
+            | AgentSignal::Ended { .. } => {}
         }
+        signal
     }
 
     /// Estimated size of a record of the signal, in bytes. Underestimates by at most the length of its numbers.
@@ -143,185 +107,10 @@ fn escaped_bytes(text: &str) -> u64 {
         .sum()
 }
 
-impl Event {
-    /// Cuts the texts and lists to the sizes allowed in a record.
-    #[must_use]
-    pub fn bounded(self) -> Self {
-        match self {
-            Event::Noticed { notice } => Event::Noticed {
-                notice: notice.bounded(),
-            },
-            Event::IterationEnded {
-                iteration,
-                outcome: Outcome::Failed { problem },
-                exit,
-                duration_ms,
-                output_bytes,
-            } => Event::IterationEnded {
-                iteration,
-                outcome: Outcome::Failed {
-                    problem: problem.bounded(),
-                },
-                exit,
-                duration_ms,
-                output_bytes,
-            },
-            Event::TaskBlocked {
-                iteration,
-                task,
-                question,
-            } => Event::TaskBlocked {
-                iteration,
-                task,
-                question: cut(&question),
-            },
-            Event::GoalChecked { iteration, result } => Event::GoalChecked {
-                iteration,
-                result: result.bounded(),
-            },
-            Event::TrialMade { iteration, trial } => Event::TrialMade {
-                iteration,
-                trial: trial.bounded(),
-            },
-            Event::TestsQuestioned { iteration, ask, change } => Event::TestsQuestioned {
-                iteration,
-                ask,
-                change: Box::new(change.bounded()),
-            },
-            Event::TestsConfirmed { iteration, changes, by } => Event::TestsConfirmed {
-                iteration,
-                changes: bounded_changes(changes),
-                by: by.bounded(),
-            },
-            Event::MutantsTried { iteration, mutants } => Event::MutantsTried {
-                iteration,
-                mutants: bounded_mutants(mutants),
-            },
-            Event::EditsChecked {
-                iteration,
-                results,
-                news,
-                live,
-            } => Event::EditsChecked {
-                iteration,
-                results: results.into_iter().map(GoalResult::bounded).collect(),
-                news,
-                live,
-            },
-            Event::ClaimJudged {
-                iteration,
-                confidence,
-                mut parts,
-            } => {
-                parts.truncate(LIST_CAP);
-                Event::ClaimJudged {
-                    iteration,
-                    confidence,
-                    parts,
-                }
-            }
-            Event::ClaimRefused { iteration, reasons } => Event::ClaimRefused {
-                iteration,
-                reasons: listed(reasons, Missing::bounded, |count| Missing::More { count }),
-            },
-            Event::AgentCalled { iteration, call } => Event::AgentCalled {
-                iteration,
-                call: call.bounded(),
-            },
-            Event::CompletionDenied { iteration, why } => Event::CompletionDenied {
-                iteration,
-                why: why.bounded(),
-            },
-            Event::ReviewConcluded { iteration, result } => Event::ReviewConcluded {
-                iteration,
-                result: result.bounded(),
-            },
-            Event::BreakerMoved { to, why } => Event::BreakerMoved { to, why: why.bounded() },
-            Event::LiveChannelGivenUp { adapter, why } => Event::LiveChannelGivenUp {
-                adapter,
-                why: cut(&why),
-            },
-            Event::WaitStarted {
-                wait,
-                until_ms,
-                attempt,
-                why,
-            } => Event::WaitStarted {
-                wait,
-                until_ms,
-                attempt,
-                why: why.bounded(),
-            },
-            Event::BackgroundProgressed { number, progress } => Event::BackgroundProgressed {
-                number,
-                progress: progress.bounded(),
-            },
-            Event::BackgroundEnded { number, result } => Event::BackgroundEnded {
-                number,
-                result: result.bounded(),
-            },
-            Event::RunStopped { reason, hints, totals } => Event::RunStopped {
-                reason: reason.bounded(),
-                hints: listed(hints, Hint::bounded, |count| Hint::More { count }),
-                totals,
-            },
-            // Signals are large, and were already bounded where they are reported.
-            Event::AgentReported { .. }
-            | Event::JournalOpened { .. }
-            | Event::RunStarted { .. }
-            | Event::RunResumed { .. }
-            | Event::ClockMoved { .. }
-            | Event::DayBegan { .. }
-            | Event::PlanRead { .. }
-            | Event::PlanChanged { .. }
-            | Event::PreparationStarted { .. }
-            | Event::IterationStarted { .. }
-            | Event::DetailsOmitted { .. }
-            | Event::CancelRequested { .. }
-            | Event::IterationEnded { .. }
-            | Event::IterationSettled { .. }
-            // Bounded when the statement is read.
-            | Event::AgentStated { .. }
-            | Event::ReviewRequested { .. }
-            | Event::ReviewWithdrawn
-            | Event::ClaimMade { .. }
-            // The texts were cut together with the request.
-            | Event::PermissionAsked { .. }
-            | Event::PermissionWithdrawn { .. }
-            | Event::PermissionDecided { .. }
-            | Event::QuestionAnswered { .. }
-            // An over-long command is refused.
-            | Event::BackgroundStarted { .. }
-            | Event::BackgroundCancelled { .. }
-            // Rules are bounded where they are read.
-            | Event::RulesAdded { .. }
-            | Event::RuleForgotten { .. }
-            | Event::PermissionModeChanged { .. }
-            | Event::LimitsChanged { .. }
-            | Event::PlanEdited { .. }
-            // The task is a text of the plan.
-            | Event::TaskSetAside { .. }
-            | Event::VerificationStarted { .. }
-            | Event::AdapterLimited { .. }
-            | Event::WaitEnded { .. }
-            | Event::Paused { .. }
-            | Event::Unpaused { .. }
-            | Event::Held
-            | Event::SteeringQueued { .. }
-            | Event::SteeringDelivered { .. }
-            | Event::SteeringWithdrawn { .. }
-            | Event::RunReopened { .. }
-            | Event::StopRequested { .. }
-            | Event::StopWithdrawn
-            | Event::Unknown { .. } => self,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Notice, Record, SessionId, StopReason, Totals};
+    use crate::event::{Event, Hint, Missing, Notice, Outcome, Record, SessionId, StopReason, Totals};
 
     /// A text above every limit, and six times as long in JSON.
     fn long() -> String {
@@ -332,7 +121,7 @@ mod tests {
         let record = Record {
             seq: u64::MAX,
             at_ms: u64::MAX,
-            event: event.bounded(),
+            event,
         };
         serde_json::to_vec(&record).unwrap().len()
     }
@@ -376,8 +165,7 @@ mod tests {
                 iteration: 1,
                 reasons: many
                     .iter()
-                    .cloned()
-                    .map(|task| Missing::TaskVanished { task })
+                    .map(|task| Missing::TaskVanished { task: task.into() })
                     .collect(),
             },
             Event::RunStopped {
@@ -385,13 +173,13 @@ mod tests {
                     adapter: String::new(),
                     problem: problem.clone(),
                 },
-                hints: many.into_iter().map(|how| Hint::LogIn { how }).collect(),
+                hints: many.iter().map(|how| Hint::LogIn { how: how.into() }).collect(),
                 totals: Totals::default(),
             },
             Event::TaskBlocked {
                 iteration: 1,
                 task: None,
-                question: long(),
+                question: long().into(),
             },
             Event::IterationEnded {
                 iteration: 1,
@@ -403,7 +191,6 @@ mod tests {
         ];
         for event in events {
             // Printing the whole event would take longer than the rest of the test.
-            let event = event.bounded();
             let name = format!("{event:?}")[..20].to_owned();
             let length = bytes(event);
             assert!(length < 2 << 20, "{name}: {length} bytes");

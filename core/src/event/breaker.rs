@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{GoalFailure, clip::cut};
+use super::{GoalFailure, Text};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
@@ -30,7 +30,7 @@ pub enum BreakerCause {
     },
     /// This many consecutive claims were refused because the goal failed with the same output.
     SameGoalFailure {
-        goal: String,
+        goal: Text,
         /// `None` if the goal failed without a known reason.
         why: Option<GoalFailure>,
         iterations: u32,
@@ -40,21 +40,4 @@ pub enum BreakerCause {
     /// The cooldown is over.
     OneMoreTry,
     ResetByUser,
-}
-
-impl BreakerCause {
-    pub(super) fn bounded(self) -> Self {
-        match self {
-            BreakerCause::SameGoalFailure { goal, why, iterations } => BreakerCause::SameGoalFailure {
-                goal: cut(&goal),
-                why: why.map(GoalFailure::bounded),
-                iterations,
-            },
-            BreakerCause::NoProgress { .. }
-            | BreakerCause::SameError { .. }
-            | BreakerCause::Progress
-            | BreakerCause::OneMoreTry
-            | BreakerCause::ResetByUser => self,
-        }
-    }
 }

@@ -4,11 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    GoalFailure, GuardedChange, Mutant, TEXT_CAP_BYTES, TestCounts,
-    clip::{LIST_CAP, clip, clip_start, cut},
-    tests_run::bounded_changes,
-};
+use super::{GoalFailure, GuardedChange, List, Mutant, Tail, TestCounts, Text};
 
 /// Maximum number of keys of a status block in a record.
 const STATUS_KEYS: usize = 16;
@@ -32,8 +28,22 @@ pub enum Claim {
 /// The content of an agent's `RALPH_STATUS` block: keys in capitals, values as the agent wrote them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[serde(transparent)]
-pub struct AgentStatus(pub BTreeMap<String, String>);
+#[serde(from = "BTreeMap<String, String>")]
+pub struct AgentStatus(BTreeMap<String, Text<STATUS_VALUE_BYTES>>);
+
+impl From<BTreeMap<String, String>> for AgentStatus {
+    /// Cuts the number of keys and the values. Keys with a meaning are kept first.
+    fn from(mut fields: BTreeMap<String, String>) -> Self {
+        let mut kept = BTreeMap::new();
+        for key in Self::KEYS {
+            kept.extend(fields.remove_entry(key));
+        }
+        let short = fields.into_iter().filter(|(key, _)| key.len() <= STATUS_KEY_BYTES);
+        let room = STATUS_KEYS - kept.len();
+        kept.extend(short.take(room));
+        AgentStatus(kept.into_iter().map(|(key, value)| (key, value.into())).collect())
+    }
+}
 
 impl AgentStatus {
     /// The keys that have a meaning, in display order.
@@ -49,24 +59,13 @@ impl AgentStatus {
 
     /// The value of `key`; `None` if missing or empty.
     pub fn get(&self, key: &str) -> Option<&str> {
-        let value = self.0.get(key).map(String::as_str);
+        let value = self.0.get(key).map(|value| &**value);
         value.filter(|value| !value.is_empty())
     }
 
-    /// Cuts the number of keys and the values to the sizes allowed in a record. Keys with a meaning are kept first.
-    #[must_use]
-    pub fn bounded(mut self) -> Self {
-        let mut kept = BTreeMap::new();
-        for key in Self::KEYS {
-            kept.extend(self.0.remove_entry(key));
-        }
-        let short = self.0.into_iter().filter(|(key, _)| key.len() <= STATUS_KEY_BYTES);
-        let room = STATUS_KEYS - kept.len();
-        kept.extend(short.take(room));
-        for value in kept.values_mut() {
-            *value = clip(value, STATUS_VALUE_BYTES);
-        }
-        AgentStatus(kept)
+    /// All keys with their values.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(key, value)| (&**key, &**value))
     }
 }
 
@@ -76,9 +75,9 @@ impl AgentStatus {
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Denial {
     /// In its own words.
-    NotDone { why: String },
+    NotDone { why: Text },
     /// The agent cannot continue without an answer, even if every box is ticked.
-    Blocked { question: String },
+    Blocked { question: Text },
 }
 
 /// One part of the confidence in a claim.
@@ -110,58 +109,58 @@ pub enum Evidence {
 pub enum Missing {
     /// The agent's last message said that the work is not done.
     SaidNotDone {
-        why: String,
+        why: Text,
     },
     /// The agent's last message said that it is blocked.
     SaidBlocked {
-        question: String,
+        question: Text,
     },
     /// The plan still has open tasks.
     TasksOpen {
         open: u32,
         /// The next task to work on.
-        next: String,
+        next: Text,
     },
     /// The agent removed the task from the plan.
     TaskVanished {
-        task: String,
+        task: Text,
     },
     PlanUnreadable,
     GoalFailed {
-        goal: String,
+        goal: Text,
         /// `None` if the goal failed without a known reason.
         why: Option<GoalFailure>,
         /// The end of the goal's output, for the agent.
-        output_tail: String,
+        output_tail: Tail,
     },
     /// A goal ran fewer tests than before, or skipped more.
     FewerTests {
-        goal: String,
+        goal: Text,
         before: TestCounts,
         /// The test counts of this check; `None` if the goal reported no tests.
         now: Option<TestCounts>,
     },
     /// The output of the goal's test runner contradicts itself.
     DoubtfulTests {
-        goal: String,
-        why: String,
+        goal: Text,
+        why: Text,
     },
     /// The goal passes only with the changed tests.
     OriginalTestsFail {
-        goal: String,
+        goal: Text,
         why: Option<GoalFailure>,
         /// The end of the goal's output with the original tests, for the agent.
-        output_tail: String,
-        changes: Vec<GuardedChange>,
+        output_tail: Tail,
+        changes: List<GuardedChange>,
     },
     /// The goals could not be run with the original tests.
     NoTrial {
-        why: String,
-        changes: Vec<GuardedChange>,
+        why: Text,
+        changes: List<GuardedChange>,
     },
     /// The goals still passed with each of these mutations.
     TestsNoticeNothing {
-        mutants: Vec<Mutant>,
+        mutants: List<Mutant>,
     },
     /// Some goals were not run.
     GoalsNotRun,
@@ -187,61 +186,5 @@ impl Missing {
             self,
             Missing::FewerTests { .. } | Missing::OriginalTestsFail { .. } | Missing::NoTrial { .. }
         )
-    }
-
-    pub(super) fn bounded(self) -> Self {
-        match self {
-            Missing::SaidNotDone { why } => Missing::SaidNotDone { why: cut(&why) },
-            Missing::SaidBlocked { question } => Missing::SaidBlocked {
-                question: cut(&question),
-            },
-            Missing::TasksOpen { open, next } => Missing::TasksOpen { open, next: cut(&next) },
-            Missing::TaskVanished { task } => Missing::TaskVanished { task: cut(&task) },
-            Missing::GoalFailed { goal, why, output_tail } => Missing::GoalFailed {
-                goal: cut(&goal),
-                why: why.map(GoalFailure::bounded),
-                output_tail: clip_start(&output_tail, TEXT_CAP_BYTES),
-            },
-            Missing::DoubtfulTests { goal, why } => Missing::DoubtfulTests {
-                goal: cut(&goal),
-                why: cut(&why),
-            },
-            Missing::OriginalTestsFail {
-                goal,
-                why,
-                output_tail,
-                changes,
-            } => Missing::OriginalTestsFail {
-                goal: cut(&goal),
-                why: why.map(GoalFailure::bounded),
-                output_tail: clip_start(&output_tail, TEXT_CAP_BYTES),
-                changes: bounded_changes(changes),
-            },
-            Missing::NoTrial { why, changes } => Missing::NoTrial {
-                why: cut(&why),
-                changes: bounded_changes(changes),
-            },
-            Missing::TestsNoticeNothing { mutants } => Missing::TestsNoticeNothing {
-                mutants: mutants.into_iter().take(LIST_CAP).map(Mutant::bounded).collect(),
-            },
-            Missing::FewerTests { .. }
-            | Missing::PlanUnreadable
-            | Missing::GoalsNotRun
-            | Missing::NeedsSecondClaim
-            | Missing::NotSaid
-            | Missing::Confidence { .. }
-            | Missing::More { .. } => self,
-        }
-    }
-}
-
-impl Denial {
-    pub(super) fn bounded(self) -> Self {
-        match self {
-            Denial::NotDone { why } => Denial::NotDone { why: cut(&why) },
-            Denial::Blocked { question } => Denial::Blocked {
-                question: cut(&question),
-            },
-        }
     }
 }

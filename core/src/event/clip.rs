@@ -1,10 +1,12 @@
 //! Cuts texts and lists to a maximum size.
 
+use super::List;
+
 /// Maximum size of a single text from an agent in a record, in bytes.
 pub const TEXT_CAP_BYTES: usize = 4096;
 
 /// Maximum number of entries in a list of reasons, hints or parts.
-pub(super) const LIST_CAP: usize = 100;
+pub const LIST_CAP: usize = 100;
 
 const MARK: &str = "[…]";
 
@@ -46,13 +48,13 @@ pub fn clip_middle(text: &str, cap_bytes: usize) -> String {
     format!("{}\n{}", clip(text, half - 1), clip_start(text, half))
 }
 
+/// Maximum number of entries of a list that ends with the number of those left out.
+pub const REASONS: usize = LIST_CAP + 1;
+
 /// Cuts a list to [`LIST_CAP`] entries; `more` creates an entry for the rest.
-pub(super) fn listed<T>(mut facts: Vec<T>, bounded: fn(T) -> T, more: fn(u64) -> T) -> Vec<T> {
+pub fn listed<T>(mut facts: Vec<T>, more: fn(u64) -> T) -> List<T, REASONS> {
     let left_out = facts.len().saturating_sub(LIST_CAP);
     facts.truncate(LIST_CAP);
-    let mut listed: Vec<T> = facts.into_iter().map(bounded).collect();
-    if left_out > 0 {
-        listed.push(more(left_out as u64));
-    }
-    listed
+    facts.extend((left_out > 0).then(|| more(left_out as u64)));
+    facts.into()
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AnswerPlace, MESSAGE_CAP_BYTES, NewLimits, PermissionMode, Remember, SteeringId, SteeringKind, StopRequest,
+    AnswerPlace, MESSAGE_CAP_BYTES, NewLimits, PermissionMode, Remember, SteeringId, SteeringKind, StopRequest, Text,
 };
 
 /// A command of the user. Imperative; the machine decides how to follow it.
@@ -81,7 +81,7 @@ pub enum CommandRefusal {
     /// Longer than [`MESSAGE_CAP_BYTES`].
     MessageTooLong { bytes: u64 },
     /// The rule to add is invalid, or does not match the request.
-    Rule { ask: u32, why: String },
+    Rule { ask: u32, why: Text },
 }
 
 impl UserCommand {

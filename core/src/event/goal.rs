@@ -4,10 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Exit, TestCounts,
-    clip::{LIST_CAP, clip, clip_start, cut},
-};
+use super::{Exit, List, Tail, TestCounts, Text};
 
 /// A command and its expected result.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -66,16 +63,16 @@ pub struct GoalResult {
     /// Why the goal failed; `None` if it passed.
     pub why: Option<GoalFailure>,
     /// The end of the output. For a sealed goal that failed, the number of its tests that passed.
-    pub tail: String,
+    pub tail: Tail<TAIL_BYTES>,
     /// Counts of the tests that ran; `None` if no test runner was recognised in the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<TestCounts>,
     /// Why the output of the test runner cannot be trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub doubt: Option<String>,
+    pub doubt: Option<Text>,
     /// The names of failed tests, if the runner prints them: the first hundred.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub failed_tests: Vec<String>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub failed_tests: TestNames,
     /// Set if runs on the same files had different results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flaky: Option<Flaky>,
@@ -99,34 +96,16 @@ pub struct Flaky {
     pub runs: u32,
     pub failures: u32,
     /// The names of tests that both failed and passed, if the runner prints them.
-    pub tests: Vec<String>,
+    pub tests: TestNames,
 }
 
 /// Maximum size of the output tail of a goal, in bytes.
 const TAIL_BYTES: usize = 8 * 1024;
-/// Maximum size of a test name in a record, in bytes.
+/// Maximum size of a test name, in bytes.
 const NAME_BYTES: usize = 200;
 
-impl GoalResult {
-    pub(super) fn bounded(self) -> Self {
-        GoalResult {
-            why: self.why.map(GoalFailure::bounded),
-            doubt: self.doubt.as_deref().map(cut),
-            tail: clip_start(&self.tail, TAIL_BYTES),
-            failed_tests: names(self.failed_tests),
-            flaky: self.flaky.map(|flaky| Flaky {
-                tests: names(flaky.tests),
-                ..flaky
-            }),
-            ..self
-        }
-    }
-}
-
-/// Cuts test names and their number to the sizes allowed in a record.
-fn names(names: Vec<String>) -> Vec<String> {
-    names.iter().take(LIST_CAP).map(|name| clip(name, NAME_BYTES)).collect()
-}
+/// The names of tests, as far as a record has room for them.
+pub type TestNames = List<Text<NAME_BYTES>>;
 
 /// Why a goal did not pass.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -148,22 +127,9 @@ pub enum GoalFailure {
         target: f64,
     },
     NotStarted {
-        why: String,
+        why: Text,
     },
 }
 
 // A score is read from digits, and a target from JSON: neither is ever NaN.
 impl Eq for GoalFailure {}
-
-impl GoalFailure {
-    pub(super) fn bounded(self) -> Self {
-        match self {
-            GoalFailure::NotStarted { why } => GoalFailure::NotStarted { why: cut(&why) },
-            GoalFailure::Exited { .. }
-            | GoalFailure::TimedOut { .. }
-            | GoalFailure::Killed
-            | GoalFailure::NoNumber
-            | GoalFailure::BelowTarget { .. } => self,
-        }
-    }
-}

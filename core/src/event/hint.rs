@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{LimitKind, SteeringId, clip::cut};
+use super::{LimitKind, SteeringId, Text};
 
 /// A possible next step for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,20 +25,20 @@ pub enum Hint {
     },
     /// Look at the output of the goal, which fails the same way each time.
     SeeGoal {
-        goal: String,
+        goal: Text,
     },
     /// Answer the question to continue the run.
     Answer,
     LogIn {
         /// How to log in, in the words of the adapter.
-        how: String,
+        how: Text,
     },
     CheckAdapter {
-        adapter: String,
+        adapter: Text,
     },
     /// The run needs the live channel, which requires a newer version of the agent.
     NeedLiveChannel {
-        adapter: String,
+        adapter: Text,
     },
     NameModel,
     FixPlan,
@@ -54,12 +54,12 @@ pub enum Hint {
     /// The agent never saw the message, which is not carried over to another run.
     MessageUndelivered {
         message: SteeringId,
-        text: String,
+        text: Text,
     },
     /// The message applied to every prompt of this run only.
     MessageExpires {
         message: SteeringId,
-        text: String,
+        text: Text,
     },
     /// Number of further hints that were left out of the record.
     More {
@@ -73,36 +73,4 @@ pub enum Hint {
 pub enum RestoreMoment {
     Before,
     After,
-}
-
-impl Hint {
-    pub(super) fn bounded(self) -> Self {
-        match self {
-            Hint::SeeGoal { goal } => Hint::SeeGoal { goal: cut(&goal) },
-            Hint::LogIn { how } => Hint::LogIn { how: cut(&how) },
-            Hint::CheckAdapter { adapter } => Hint::CheckAdapter { adapter: cut(&adapter) },
-            Hint::NeedLiveChannel { adapter } => Hint::NeedLiveChannel { adapter: cut(&adapter) },
-            Hint::MessageUndelivered { message, text } => Hint::MessageUndelivered {
-                message,
-                text: cut(&text),
-            },
-            Hint::MessageExpires { message, text } => Hint::MessageExpires {
-                message,
-                text: cut(&text),
-            },
-            Hint::Resume
-            | Hint::StartAgain
-            | Hint::SetGoal
-            | Hint::CountTests
-            | Hint::ConfirmTests
-            | Hint::SeeDiff { .. }
-            | Hint::Answer
-            | Hint::NameModel
-            | Hint::FixPlan
-            | Hint::FixCause
-            | Hint::Restore { .. }
-            | Hint::RaiseLimit { .. }
-            | Hint::More { .. } => self,
-        }
-    }
 }

@@ -2,7 +2,7 @@
 //!
 //! State is the fold over these events, so each one carries all that is needed to rebuild it: an event never says "see
 //! the file", because the file may have changed since. Text from agents, programs and other outside sources is bounded
-//! ([`Event::bounded`]); the full text is in the iteration's recording.
+//! ([`Text`]); the full text is in the iteration's recording.
 
 mod agent;
 mod background;
@@ -30,6 +30,9 @@ mod settings;
 mod spending;
 mod stop;
 mod tests_run;
+mod text;
+#[cfg(test)]
+mod text_tests;
 mod trial;
 mod wait;
 
@@ -45,9 +48,9 @@ pub use background::{
 pub use breaker::{BreakerCause, BreakerState};
 pub use call::AgentCall;
 pub use claim::{AgentStatus, Claim, ConfidencePart, Denial, Evidence, Missing};
-pub use clip::{TEXT_CAP_BYTES, clip, clip_middle, clip_start};
+pub use clip::{LIST_CAP, REASONS, TEXT_CAP_BYTES, clip, clip_middle, clip_start, listed};
 pub use command::{Answer, CommandRefusal, UserCommand};
-pub use goal::{Flaky, Goal, GoalFailure, GoalResult, GoalsWhen};
+pub use goal::{Flaky, Goal, GoalFailure, GoalResult, GoalsWhen, TestNames};
 pub use hint::{Hint, RestoreMoment};
 pub use limits::{DayLimits, Limits, NewLimits, OnDayLimit, TaskLimits};
 pub use mode::Mode;
@@ -72,6 +75,7 @@ pub use tests_run::{
     Bite, ConfirmedBy, GuardedChange, GuardedChangeKind, KnownFailures, Mutant, MutantOutcome, MutantTarget,
     TestCounts, TestsChange, TriedMutant,
 };
+pub use text::{BoundedText, List, Tail, Text};
 pub use trial::Trial;
 pub use wait::{Wait, WaitCause, WaitEnd};
 
@@ -353,7 +357,7 @@ pub enum Event {
     TaskBlocked {
         iteration: u32,
         task: Option<String>,
-        question: String,
+        question: Text,
     },
     /// A task reached its limit and is set aside until the user raises it.
     TaskSetAside {
@@ -391,13 +395,13 @@ pub enum Event {
     TestsConfirmed {
         /// The iteration that changed the tests.
         iteration: u32,
-        changes: Vec<GuardedChange>,
+        changes: List<GuardedChange>,
         by: ConfirmedBy,
     },
     /// The goals were run with small mutations of the code that tests should detect.
     MutantsTried {
         iteration: u32,
-        mutants: Vec<TriedMutant>,
+        mutants: List<TriedMutant>,
     },
     /// The goals with `on_edit` were run while the agent works. They prove nothing: the results that count come after
     /// the iteration.
@@ -414,11 +418,11 @@ pub enum Event {
         iteration: u32,
         /// From 0 to 100.
         confidence: u8,
-        parts: Vec<ConfidencePart>,
+        parts: List<ConfidencePart>,
     },
     ClaimRefused {
         iteration: u32,
-        reasons: Vec<Missing>,
+        reasons: List<Missing, REASONS>,
     },
     /// A reviewer is to look at the work before the run continues or completes.
     ReviewRequested {
@@ -450,7 +454,7 @@ pub enum Event {
     LiveChannelGivenUp {
         adapter: String,
         /// The error message of the agent.
-        why: String,
+        why: Text,
     },
     WaitStarted {
         wait: Wait,
@@ -530,7 +534,7 @@ pub enum Event {
     RunStopped {
         reason: StopReason,
         /// Suggested next steps for the user.
-        hints: Vec<Hint>,
+        hints: List<Hint, REASONS>,
         totals: Totals,
     },
     /// An event of a newer ralph that this version does not know. Read, never written.

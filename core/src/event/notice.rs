@@ -4,10 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    CommandRefusal, Mode, OwnWork, RestoreMoment, ReviewObstacle, SteeringId,
-    clip::{LIST_CAP, cut},
-};
+use super::{CommandRefusal, List, Mode, OwnWork, RestoreMoment, ReviewObstacle, SteeringId, Text};
 
 /// Information for the user that does not change the state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,9 +39,9 @@ pub enum Notice {
         /// The tool that the file belongs to.
         of: String,
         /// The equivalent flags of ralph.
-        flags: Vec<String>,
+        flags: List<Text>,
         /// Settings without an equivalent in ralph, or that only the user may choose.
-        left_out: Vec<String>,
+        left_out: List<Text>,
     },
     /// An adapter in `fallback` is not installed and is skipped.
     FallbackMissing {
@@ -98,7 +95,7 @@ pub enum Notice {
     /// Files that changed during a review were restored. The reviewer or another program changed them.
     ReviewChangesUndone {
         iteration: u32,
-        files: Vec<String>,
+        files: List<Text>,
         /// Number of further files that were left out of the record.
         more: u64,
     },
@@ -110,7 +107,7 @@ pub enum Notice {
     /// Changes made during a review could not be undone.
     ReviewChangesStay {
         iteration: u32,
-        why: String,
+        why: Text,
     },
     /// HEAD moved during a review. It was not moved back.
     ReviewMovedHead {
@@ -121,7 +118,7 @@ pub enum Notice {
     TaskSettingsIgnored {
         line: u32,
         column: u32,
-        why: String,
+        why: Text,
     },
     /// The user configured arguments for the one-way channel but not for the live channel, so the live channel is not
     /// used.
@@ -149,15 +146,15 @@ pub enum Notice {
     /// The control socket is unavailable: other terminals cannot reach the loop.
     SocketUnavailable {
         path: PathBuf,
-        why: String,
+        why: Text,
     },
     /// The rules of an answer could not be saved for other runs.
     RulesNotKept {
-        why: String,
+        why: Text,
     },
     /// Files of an old run could not be deleted.
     OldRunKept {
-        why: String,
+        why: Text,
     },
     /// An interrupted run worked on another plan: it was closed and a new run begins.
     RunSuperseded {
@@ -193,7 +190,7 @@ pub enum Notice {
         abi: i32,
         /// Number of places that they cannot read.
         hidden: u64,
-        hosts: Vec<String>,
+        hosts: List<String>,
     },
     /// The adapter does not declare where its agent keeps its state, so the sandbox makes it unwritable.
     SandboxStateUnknown {
@@ -220,7 +217,7 @@ pub enum Notice {
     /// A language server exited, or did not start.
     LanguageServerEnded {
         server: String,
-        why: String,
+        why: Text,
         /// Whether it is started once more; otherwise it stays off for this run.
         again: bool,
     },
@@ -246,7 +243,7 @@ pub enum Notice {
     },
     /// An agent removed the task from the plan in the previous run, which did not finish it.
     TaskDropped {
-        task: String,
+        task: Text,
     },
     /// A goal of the previous run is no longer checked, or is checked differently.
     GoalDropped {
@@ -254,7 +251,7 @@ pub enum Notice {
     },
     /// Tasks were removed from the plan since it was last read, while no agent was running.
     TasksRemoved {
-        tasks: Vec<String>,
+        tasks: List<String>,
         /// Number of further tasks that were left out of the record.
         more: u64,
     },
@@ -277,7 +274,7 @@ pub enum Notice {
     /// The session to continue is too long for its model.
     SessionTooLong,
     PlanUnreadable {
-        why: String,
+        why: Text,
     },
     /// The agent ended its turn, but its process is still running and is stopped.
     AgentLingers,
@@ -303,23 +300,23 @@ pub enum Notice {
     /// `.ralph-done` cannot be removed, so it is not accepted as a claim.
     DoneFileStuck {
         path: PathBuf,
-        why: String,
+        why: Text,
     },
     /// Checkpoints are unavailable, and with them statistics.
     NoRepository {
-        why: String,
+        why: Text,
     },
     NoCheckpoint {
         iteration: u32,
         moment: RestoreMoment,
-        why: String,
+        why: Text,
     },
     ChangesUncounted {
-        why: String,
+        why: Text,
     },
     /// Files cannot be compared, so only ticked tasks count as progress.
     ProgressUnknown {
-        why: String,
+        why: Text,
     },
     CommandRefused {
         refusal: CommandRefusal,
@@ -327,7 +324,7 @@ pub enum Notice {
     /// A text from the configuration, the adapter catalogue or git.
     Text {
         level: Level,
-        text: String,
+        text: Text,
     },
 }
 
@@ -371,7 +368,7 @@ pub enum ChoiceReason {
 
 impl Notice {
     /// A warning with its own text.
-    pub fn warning(text: impl Into<String>) -> Self {
+    pub fn warning(text: impl Into<Text>) -> Self {
         Notice::Text {
             level: Level::Warning,
             text: text.into(),
@@ -449,95 +446,5 @@ impl Notice {
             | Notice::CommandRefused { .. } => Level::Warning,
             Notice::Text { level, .. } => *level,
         }
-    }
-
-    /// Cuts texts from outside. Tasks, paths, and names of adapters and goals are already bounded where they are read.
-    pub(super) fn bounded(mut self) -> Self {
-        match &mut self {
-            Notice::SocketUnavailable { why, .. }
-            | Notice::RulesNotKept { why }
-            | Notice::LanguageServerEnded { why, .. }
-            | Notice::OldRunKept { why }
-            | Notice::PlanUnreadable { why }
-            | Notice::TaskSettingsIgnored { why, .. }
-            | Notice::ReviewChangesStay { why, .. }
-            | Notice::DoneFileStuck { why, .. }
-            | Notice::NoRepository { why }
-            | Notice::NoCheckpoint { why, .. }
-            | Notice::ChangesUncounted { why }
-            | Notice::ProgressUnknown { why }
-            | Notice::TaskDropped { task: why }
-            | Notice::Text { text: why, .. } => *why = cut(why),
-            Notice::CommandRefused {
-                refusal: CommandRefusal::Rule { why, .. },
-            } => *why = cut(why),
-            Notice::SandboxStrict { hosts, .. } => hosts.truncate(LIST_CAP),
-            Notice::ReviewChangesUndone { files, more, .. } => {
-                *more += files.len().saturating_sub(LIST_CAP) as u64;
-                files.truncate(LIST_CAP);
-                files.iter_mut().for_each(|file| *file = cut(file));
-            }
-            Notice::TasksRemoved { tasks, more } => {
-                *more += tasks.len().saturating_sub(LIST_CAP) as u64;
-                tasks.truncate(LIST_CAP);
-            }
-            Notice::OtherLoop { flags, left_out, .. } => {
-                for list in [flags, left_out] {
-                    list.truncate(LIST_CAP);
-                    list.iter_mut().for_each(|text| *text = cut(text));
-                }
-            }
-            Notice::AdapterChosen { .. }
-            | Notice::PlanChosen { .. }
-            | Notice::TaskGiven { .. }
-            | Notice::Listening { .. }
-            | Notice::FallbackMissing { .. }
-            | Notice::TokensUnreported { .. }
-            | Notice::SpendingReportedLate { .. }
-            | Notice::ServersLeftOut { .. }
-            | Notice::LiveArgsUnchanged { .. }
-            | Notice::ProviderStripped { .. }
-            | Notice::ServerUnused { .. }
-            | Notice::PasswordInClear { .. }
-            | Notice::RunSuperseded { .. }
-            | Notice::JournalTorn { .. }
-            | Notice::GoalDropped { .. }
-            | Notice::OrphansEnded { .. }
-            | Notice::GoalsChanged
-            | Notice::StartsPaused
-            | Notice::NothingToDo
-            | Notice::MessageOutstanding { .. }
-            | Notice::AdapterSwitched { .. }
-            | Notice::TasksAskFor { .. }
-            | Notice::TaskAsksFor { .. }
-            | Notice::TaskHandedOn { .. }
-            | Notice::ReviewerIsAuthor { .. }
-            | Notice::ReviewOmitted { .. }
-            | Notice::ReviewerGivenUp { .. }
-            | Notice::ReviewPlanUndone { .. }
-            | Notice::ReviewMovedHead { .. }
-            | Notice::SessionLost
-            | Notice::SessionTooLong
-            | Notice::AgentLingers
-            | Notice::AgentIdle { .. }
-            | Notice::AgentActive
-            | Notice::AgentLeftBehind { .. }
-            | Notice::WorkOverdue { .. }
-            | Notice::StaleDoneFile
-            | Notice::AgentCommand { .. }
-            | Notice::AutorunChanged { .. }
-            | Notice::SandboxOn { .. }
-            | Notice::SandboxMissing
-            | Notice::SandboxWeak { .. }
-            | Notice::SandboxStateUnknown { .. }
-            | Notice::CommitsUnsigned
-            | Notice::SandboxDenied { .. }
-            | Notice::ServerUnconfined { .. }
-            | Notice::LanguageServerStarted { .. }
-            | Notice::ConnectionRefused { .. }
-            | Notice::SandboxExposes { .. }
-            | Notice::CommandRefused { .. } => {}
-        }
-        self
     }
 }

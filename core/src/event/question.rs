@@ -60,7 +60,9 @@ pub enum AnswerPlace {
 }
 
 impl Question {
-    pub(super) fn bounded(&self) -> Self {
+    /// Cuts the texts and the number of choices to the sizes allowed in a record.
+    #[must_use]
+    pub(crate) fn bounded(&self) -> Self {
         let cut = |text: &str| clip(text, TEXT_CAP_BYTES);
         let choices = self.choices.iter().take(CHOICES_CAP);
         Self {

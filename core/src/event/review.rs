@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{LimitKind, clip::clip};
+use super::{LimitKind, List, Text};
 
 /// Maximum number of findings of a review in a record.
 const FINDINGS: usize = 20;
@@ -17,24 +17,11 @@ pub enum ReviewAnswer {
     Findings { findings: Findings },
 }
 
-impl ReviewAnswer {
-    /// Cuts the findings to the number and size allowed in a record.
-    #[must_use]
-    pub fn bounded(self) -> Self {
-        match self {
-            ReviewAnswer::Approved => self,
-            ReviewAnswer::Findings { findings } => ReviewAnswer::Findings {
-                findings: findings.bounded(),
-            },
-        }
-    }
-}
-
 /// The findings of a reviewer, in its own words and unchecked.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct Findings {
-    pub found: Vec<String>,
+    pub found: List<Text<FINDING_BYTES>, FINDINGS>,
     /// Number of further findings that were left out.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more: u32,
@@ -51,16 +38,13 @@ impl Findings {
         self.found.len() as u64 + u64::from(self.more)
     }
 
-    /// Cuts the findings to the number and size allowed in a record.
-    #[must_use]
-    pub fn bounded(mut self) -> Self {
-        let left_out = self.found.len().saturating_sub(FINDINGS);
-        self.found.truncate(FINDINGS);
-        self.more = self.more.saturating_add(u32::try_from(left_out).unwrap_or(u32::MAX));
-        self.found
-            .iter_mut()
-            .for_each(|finding| *finding = clip(finding, FINDING_BYTES));
-        self
+    /// Keeps the first findings, and the number of all.
+    pub fn new(found: Vec<String>) -> Self {
+        let left_out = found.len().saturating_sub(FINDINGS);
+        Self {
+            found: found.iter().map(Text::from).collect(),
+            more: u32::try_from(left_out).unwrap_or(u32::MAX),
+        }
     }
 }
 
@@ -97,18 +81,8 @@ impl ReviewResult {
     pub fn shorten(&mut self) {
         if let ReviewResult::Findings { findings, .. } = self {
             let left_out = u32::try_from(findings.found.len()).unwrap_or(u32::MAX);
-            findings.found = Vec::new();
+            findings.found = List::default();
             findings.more = findings.more.saturating_add(left_out);
-        }
-    }
-
-    pub(super) fn bounded(self) -> Self {
-        match self {
-            ReviewResult::Findings { findings, sent_back } => ReviewResult::Findings {
-                findings: findings.bounded(),
-                sent_back,
-            },
-            ReviewResult::Approved | ReviewResult::NoAnswer | ReviewResult::Failed | ReviewResult::Skipped => self,
         }
     }
 }

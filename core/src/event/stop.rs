@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BreakerCause, Problem, ProblemKind, Proof, Role, clip::cut};
+use super::{BreakerCause, Problem, ProblemKind, Proof, Role, Text};
 
 /// How soon a run is to stop, latest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub enum StopReason {
         why: Breakdown,
     },
     PlanInvalid {
-        why: String,
+        why: Text,
     },
     LimitReached {
         limit: LimitKind,
@@ -59,12 +59,12 @@ pub enum StopReason {
     },
     /// No task can continue without the user.
     Blocked {
-        question: String,
+        question: Text,
     },
     /// Every open task is set aside, this one because it reached its limit.
     TaskLimitReached {
         limit: LimitKind,
-        task: String,
+        task: Text,
     },
     /// The user requested a stop other than by an interrupt.
     Requested,
@@ -85,7 +85,7 @@ pub enum Breakdown {
     /// ralph's own work ended without a result.
     Internal { work: OwnWork },
     /// The files of the run cannot be written.
-    StateUnwritable { why: String },
+    StateUnwritable { why: Text },
 }
 
 /// A step that ralph itself performs around a session.
@@ -107,15 +107,6 @@ pub enum OwnWork {
     },
     /// Running the goals.
     Verifying,
-}
-
-impl Breakdown {
-    pub(super) fn bounded(self) -> Self {
-        match self {
-            Breakdown::StateUnwritable { why } => Breakdown::StateUnwritable { why: cut(&why) },
-            Breakdown::TimedOut { .. } | Breakdown::Internal { .. } => self,
-        }
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -158,33 +149,6 @@ impl StopReason {
     /// Whether the work is done with insufficient proof.
     pub fn lacks_proof(&self) -> bool {
         matches!(self, StopReason::Done { proof, required } if proof < required)
-    }
-
-    /// Cuts the texts to the sizes allowed in a record.
-    pub(super) fn bounded(self) -> Self {
-        match self {
-            StopReason::AgentFailed { adapter, problem } => StopReason::AgentFailed {
-                adapter,
-                problem: problem.bounded(),
-            },
-            StopReason::Broken { why } => StopReason::Broken { why: why.bounded() },
-            StopReason::PlanInvalid { why } => StopReason::PlanInvalid { why: cut(&why) },
-            StopReason::BreakerOpen { why } => StopReason::BreakerOpen { why: why.bounded() },
-            StopReason::Blocked { question } => StopReason::Blocked {
-                question: cut(&question),
-            },
-            StopReason::TaskLimitReached { limit, task } => StopReason::TaskLimitReached {
-                limit,
-                task: cut(&task),
-            },
-            StopReason::Done { .. }
-            | StopReason::LimitReached { .. }
-            | StopReason::Requested
-            | StopReason::Interrupted
-            | StopReason::Terminated
-            | StopReason::HungUp
-            | StopReason::Superseded => self,
-        }
     }
 
     pub fn kind(&self) -> EndKind {

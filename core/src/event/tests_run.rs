@@ -2,10 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    AnswerPlace,
-    clip::{LIST_CAP, clip, cut},
-};
+use super::{AnswerPlace, List, Text};
 
 /// Maximum size of a source line in a record, in bytes.
 const LINE_BYTES: usize = 200;
@@ -52,11 +49,11 @@ impl TestCounts {
 #[serde(rename_all = "camelCase")]
 pub struct GuardedChange {
     /// Relative to the project, separated by `/`.
-    pub path: String,
+    pub path: Text,
     pub kind: GuardedChangeKind,
     /// The guarded part of the file, such as `mod tests` or `[tool.pytest.ini_options]`; `None` for the whole file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub part: Option<String>,
+    pub part: Option<Text>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -69,26 +66,16 @@ pub enum GuardedChangeKind {
     Added,
 }
 
-impl GuardedChange {
-    pub(super) fn bounded(self) -> Self {
-        GuardedChange {
-            path: cut(&self.path),
-            part: self.part.as_deref().map(cut),
-            ..self
-        }
-    }
-}
-
 /// Changes to tests that an agent made on purpose.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TestsChange {
     /// The agent's reason.
-    pub why: String,
-    pub changes: Vec<GuardedChange>,
+    pub why: Text,
+    pub changes: List<GuardedChange>,
     /// The diff, at most 32 KiB.
-    pub diff: String,
+    pub diff: Text<DIFF_BYTES>,
     /// Whether the diff is truncated.
     pub cut: bool,
 }
@@ -105,26 +92,16 @@ pub enum ConfirmedBy {
         ask: u32,
     },
     /// The plan, which permits it for the task.
-    Plan { task: String },
+    Plan { task: Text },
 }
 
 impl TestsChange {
-    /// Cuts the texts and the list to the sizes allowed in a record.
-    pub fn bounded(self) -> Self {
+    pub fn new(why: impl Into<Text>, changes: Vec<GuardedChange>, diff: String) -> Self {
         TestsChange {
-            why: cut(&self.why),
-            changes: bounded_changes(self.changes),
-            cut: self.cut || self.diff.len() > DIFF_BYTES,
-            diff: clip(&self.diff, DIFF_BYTES),
-        }
-    }
-}
-
-impl ConfirmedBy {
-    pub(super) fn bounded(self) -> Self {
-        match self {
-            ConfirmedBy::Plan { task } => ConfirmedBy::Plan { task: cut(&task) },
-            ConfirmedBy::User { .. } => self,
+            why: why.into(),
+            changes: changes.into(),
+            cut: diff.len() > DIFF_BYTES,
+            diff: diff.into(),
         }
     }
 }
@@ -162,13 +139,13 @@ pub enum KnownFailures {
 #[serde(rename_all = "camelCase")]
 pub struct Mutant {
     /// Relative to the project, separated by `/`.
-    pub path: String,
+    pub path: Text,
     /// Line number, from 1.
     pub line: u32,
     /// The original line; for the target `whole`, the paths of the changed files.
-    pub before: String,
+    pub before: Text<LINE_BYTES>,
     /// The altered line; for the target `whole`, empty.
-    pub after: String,
+    pub after: Text<LINE_BYTES>,
     pub target: MutantTarget,
 }
 
@@ -205,33 +182,4 @@ pub struct TriedMutant {
     #[serde(flatten)]
     pub mutant: Mutant,
     pub outcome: MutantOutcome,
-}
-
-impl Mutant {
-    pub(super) fn bounded(self) -> Self {
-        Mutant {
-            path: cut(&self.path),
-            before: clip(&self.before, LINE_BYTES),
-            after: clip(&self.after, LINE_BYTES),
-            ..self
-        }
-    }
-}
-
-impl TriedMutant {
-    fn bounded(self) -> Self {
-        let mutant = self.mutant.bounded();
-        TriedMutant { mutant, ..self }
-    }
-}
-
-/// Cuts the changes to the number and sizes allowed in a record.
-pub(super) fn bounded_changes(changes: Vec<GuardedChange>) -> Vec<GuardedChange> {
-    let first = changes.into_iter().take(LIST_CAP);
-    first.map(GuardedChange::bounded).collect()
-}
-
-/// Cuts the mutants to the number and sizes allowed in a record.
-pub(super) fn bounded_mutants(mutants: Vec<TriedMutant>) -> Vec<TriedMutant> {
-    mutants.into_iter().take(LIST_CAP).map(TriedMutant::bounded).collect()
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{GoalResult, GuardedChange, clip::cut, tests_run::bounded_changes};
+use super::{GoalResult, GuardedChange, List, Text};
 
 /// A run of the goals with the guarded files restored to their state at the start of the run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -10,19 +10,9 @@ use super::{GoalResult, GuardedChange, clip::cut, tests_run::bounded_changes};
 #[serde(rename_all = "camelCase")]
 pub struct Trial {
     /// The guarded changes that were reverted.
-    pub changes: Vec<GuardedChange>,
+    pub changes: List<GuardedChange>,
     pub results: Vec<GoalResult>,
     /// Why the trial could not be made; `None` if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub problem: Option<String>,
-}
-
-impl Trial {
-    pub(super) fn bounded(self) -> Self {
-        Trial {
-            changes: bounded_changes(self.changes),
-            results: self.results.into_iter().map(GoalResult::bounded).collect(),
-            problem: self.problem.as_deref().map(cut),
-        }
-    }
+    pub problem: Option<Text>,
 }

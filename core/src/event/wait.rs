@@ -43,15 +43,3 @@ pub enum WaitEnd {
     RetriedNow,
     Stopped,
 }
-
-impl WaitCause {
-    pub(super) fn bounded(self) -> Self {
-        match self {
-            WaitCause::Failure { problem } => WaitCause::Failure {
-                problem: problem.bounded(),
-            },
-            WaitCause::Breaker { why } => WaitCause::Breaker { why: why.bounded() },
-            WaitCause::CallsUsedUp | WaitCause::DayUsedUp { .. } | WaitCause::BegunBefore => self,
-        }
-    }
-}

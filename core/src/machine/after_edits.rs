@@ -21,9 +21,9 @@ impl AfterEdits {
     /// The failures of the last check that no prompt has mentioned yet.
     pub(super) fn failed(&self) -> Vec<Missing> {
         let failed = self.failed.iter().map(|result| Missing::GoalFailed {
-            goal: result.name.clone(),
+            goal: result.name.clone().into(),
             why: result.why.clone(),
-            output_tail: result.tail.clone(),
+            output_tail: (&*result.tail).into(),
         });
         failed.collect()
     }
@@ -49,8 +49,10 @@ impl AfterEdits {
                 call: AgentCall::GoalsChecked { failed, .. },
                 ..
             } => {
-                self.failed.retain(|known| failed.contains(&known.name));
-                self.known_failures.retain(|(name, _)| failed.contains(name));
+                self.failed
+                    .retain(|known| failed.iter().any(|name| *name == known.name));
+                self.known_failures
+                    .retain(|(known, _)| failed.iter().any(|name| name == known));
             }
             Event::GoalChecked { result, .. } => {
                 let is_known = self.failed.iter().any(|known| known.name == result.name);

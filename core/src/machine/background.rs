@@ -106,7 +106,7 @@ pub(super) fn lost(decision: &mut StepDecision, now_ms: u64) {
             end: BackgroundEnd::Lost,
             duration_ms,
             output_bytes: 0,
-            tail: String::new(),
+            tail: "".into(),
         };
         decision.push(Event::BackgroundEnded { number, result });
     }

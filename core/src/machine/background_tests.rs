@@ -61,7 +61,7 @@ impl Loop {
             end,
             duration_ms: 1,
             output_bytes: 2,
-            tail: "ok".to_owned(),
+            tail: "ok".into(),
         };
         let result = Box::new(result);
         self.take(&Input::BackgroundEnded { number, result }).0
@@ -128,7 +128,7 @@ fn how_far_a_task_is_is_recorded_while_it_runs_and_where_it_is_news() {
     let progress = |bytes| BackgroundProgress {
         output_bytes: bytes,
         output_lines: 1,
-        last_line: "compiling".to_owned(),
+        last_line: "compiling".into(),
     };
     let told = |run: &mut Loop, number, bytes| {
         let progress = progress(bytes);

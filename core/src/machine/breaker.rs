@@ -52,7 +52,7 @@ fn due_by_goals(state: &LoopState, outcome: &Outcome) -> Option<(BreakerState, B
     }
     let failed = look.goals.iter().find(|result| !result.passed)?;
     let cause = BreakerCause::SameGoalFailure {
-        goal: failed.name.clone(),
+        goal: failed.name.clone().into(),
         why: failed.why.clone(),
         iterations,
     };

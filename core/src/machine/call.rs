@@ -1,6 +1,6 @@
 //! The agent's calls of ralph's own tools. Like its last message, they are only its word and are judged later.
 
-use crate::event::{AgentCall, Delivery, Event, Missing, PlanSnapshot};
+use crate::event::{AgentCall, Delivery, Event, Missing, PlanSnapshot, Tail};
 
 use super::{
     decision::{StepDecision, is_running},
@@ -23,7 +23,7 @@ pub(super) fn called(decision: &mut StepDecision, iteration: u32, call: &AgentCa
     let call = match call.clone() {
         AgentCall::Asked { question, .. } => AgentCall::Asked {
             ask: decision.state.view.permissions.asked + 1,
-            question,
+            question: Box::new(question.bounded()),
         },
         AgentCall::Claimed { reasons } => AgentCall::Claimed {
             reasons: reasons.into_iter().map(without_output).collect(),
@@ -63,7 +63,7 @@ fn without_output(missing: Missing) -> Missing {
         Missing::GoalFailed { goal, why, .. } => Missing::GoalFailed {
             goal,
             why,
-            output_tail: String::new(),
+            output_tail: Tail::default(),
         },
         missing => missing,
     }

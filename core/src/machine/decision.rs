@@ -1,7 +1,7 @@
 //! A decision in progress: a pushed event changes the state at once.
 
 use crate::{
-    event::{Event, Notice, PlanChange, PlanSnapshot, StopReason},
+    event::{Event, Hint, Notice, PlanChange, PlanSnapshot, StopReason, listed},
     run::Phase,
 };
 
@@ -24,7 +24,6 @@ impl StepDecision {
     }
 
     pub(super) fn push(&mut self, event: Event) {
-        let event = event.bounded();
         self.state.apply_event(self.now_ms, &event);
         self.events.push(event);
     }
@@ -48,7 +47,7 @@ impl StepDecision {
     }
 
     pub(super) fn stop(&mut self, reason: StopReason) {
-        let hints = hints(&self.state, &reason);
+        let hints = listed(hints(&self.state, &reason), |count| Hint::More { count });
         self.push(Event::RunStopped {
             reason,
             hints,

@@ -3,7 +3,7 @@
 //! Their results decide nothing: at the end of the iteration, the gate uses goals that it runs itself.
 
 use crate::{
-    event::{Event, GoalResult, clip_start},
+    event::{Event, GoalResult, Tail, clip_start},
     run::Phase,
 };
 
@@ -59,8 +59,8 @@ pub(super) fn checked(decision: &mut StepDecision, iteration: u32, results: &[Go
 /// Drops the output of a goal that passed, and shortens that of a failed one.
 fn shortened(result: &GoalResult) -> GoalResult {
     let tail = match result.passed {
-        true => String::new(),
-        false => clip_start(result.tail.trim(), TAIL_BYTES),
+        true => Tail::default(),
+        false => clip_start(result.tail.trim(), TAIL_BYTES).into(),
     };
     GoalResult { tail, ..result.clone() }
 }

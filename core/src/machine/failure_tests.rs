@@ -519,7 +519,12 @@ fn a_run_that_needs_the_live_channel_stops_where_the_agent_has_none() {
     assert_eq!(problem.finding, Some(Finding::NoLiveChannel));
     let hints = &lone.state.view.end().expect("an end").hints;
     let adapter = "codex".to_owned();
-    assert_eq!(hints[0], Hint::NeedLiveChannel { adapter });
+    assert_eq!(
+        hints[0],
+        Hint::NeedLiveChannel {
+            adapter: adapter.into()
+        }
+    );
 }
 
 #[test]

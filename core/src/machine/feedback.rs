@@ -76,7 +76,7 @@ pub(super) fn note(feedback: &mut Vec<Feedback>, note: &str) {
 pub(super) fn for_failure(problem: &Problem) -> Option<Feedback> {
     match problem.kind {
         ProblemKind::PermissionDenied => Some(Feedback::PermissionDenied {
-            what: problem.text.clone(),
+            what: problem.text.to_string(),
         }),
         ProblemKind::Flood => Some(Feedback::Flooded),
         ProblemKind::TurnLimit => Some(Feedback::TurnLimit),

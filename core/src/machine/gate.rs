@@ -6,7 +6,7 @@
 
 use crate::event::{
     Bite, Changes, Claim, ConfidencePart, Denial, Evidence, GoalResult, Missing, MutantOutcome, MutantTarget, Outcome,
-    PlanSnapshot, Proof, StopReason, TriedMutant,
+    PlanSnapshot, Proof, StopReason, Tail, Text, TriedMutant,
 };
 
 use super::state::LoopState;
@@ -153,11 +153,11 @@ fn cheap_reasons(state: &LoopState) -> Vec<Missing> {
 pub(super) fn plan_reasons(plan: &PlanSnapshot, missing: &[String]) -> impl Iterator<Item = Missing> {
     let open = plan.current().map(|task| Missing::TasksOpen {
         open: u32::try_from(plan.open()).unwrap_or(u32::MAX),
-        next: task.text.clone(),
+        next: task.text.clone().into(),
     });
     let vanished = missing.iter().cloned();
     open.into_iter()
-        .chain(vanished.map(|task| Missing::TaskVanished { task }))
+        .chain(vanished.map(|task| Missing::TaskVanished { task: task.into() }))
 }
 
 /// The goal results that block completion.
@@ -167,19 +167,19 @@ pub fn goal_reasons(goals: &[GoalResult]) -> impl Iterator<Item = Missing> {
 
 fn goal_failed(goal: &GoalResult) -> Missing {
     Missing::GoalFailed {
-        goal: goal.name.clone(),
+        goal: goal.name.clone().into(),
         why: goal.why.clone(),
         output_tail: output_tail(goal),
     }
 }
 
 /// The end of a goal's output, cut to fit into a prompt.
-fn output_tail(goal: &GoalResult) -> String {
+fn output_tail(goal: &GoalResult) -> Tail {
     let mut start = goal.tail.len().saturating_sub(TAIL_BYTES);
     while !goal.tail.is_char_boundary(start) {
         start += 1;
     }
-    goal.tail[start..].trim().to_owned()
+    goal.tail[start..].trim().into()
 }
 
 /// The end of a run whose claim was accepted with `proof`.
@@ -224,7 +224,7 @@ fn test_reasons(state: &LoopState) -> Vec<Missing> {
         let failed = |goal: &&GoalResult| !goal.passed || count_reason(state, goal).is_some();
         let failed = trial.results.iter().filter(failed);
         reasons.extend(failed.map(|goal| Missing::OriginalTestsFail {
-            goal: goal.name.clone(),
+            goal: goal.name.clone().into(),
             why: goal.why.clone(),
             output_tail: output_tail(goal),
             changes: changes.clone(),
@@ -236,7 +236,7 @@ fn test_reasons(state: &LoopState) -> Vec<Missing> {
 
 /// Why the test counts of a goal are not accepted.
 fn count_reason(state: &LoopState, goal: &GoalResult) -> Option<Missing> {
-    let name = goal.name.clone();
+    let name = Text::from(&goal.name);
     if let Some(why) = &goal.doubt {
         let why = why.clone();
         return Some(Missing::DoubtfulTests { goal: name, why });

@@ -48,10 +48,10 @@ pub(super) fn goal(passed: bool, tests: Option<TestCounts>) -> GoalResult {
         target: None,
         duration_ms: 1,
         why: None,
-        tail: "the end of the output".to_owned(),
+        tail: "the end of the output".into(),
         tests,
         doubt: None,
-        failed_tests: Vec::new(),
+        failed_tests: Vec::new().into(),
         flaky: None,
         sealed_output: None,
     }
@@ -77,7 +77,7 @@ pub(super) fn plan(done: bool) -> PlanSnapshot {
 
 pub(super) fn change() -> GuardedChange {
     GuardedChange {
-        path: "tests/add.rs".to_owned(),
+        path: "tests/add.rs".into(),
         kind: GuardedChangeKind::Deleted,
         part: None,
     }
@@ -85,7 +85,7 @@ pub(super) fn change() -> GuardedChange {
 
 pub(super) fn trial(result: GoalResult) -> Option<Trial> {
     Some(Trial {
-        changes: vec![change()],
+        changes: vec![change()].into(),
         results: vec![result],
         problem: None,
     })
@@ -93,10 +93,10 @@ pub(super) fn trial(result: GoalResult) -> Option<Trial> {
 
 pub(super) fn tried(target: MutantTarget, outcome: MutantOutcome) -> TriedMutant {
     let mutant = Mutant {
-        path: "tests/add.rs".to_owned(),
+        path: "tests/add.rs".into(),
         line: 3,
-        before: "5".to_owned(),
-        after: "6".to_owned(),
+        before: "5".into(),
+        after: "6".into(),
         target,
     };
     TriedMutant { mutant, outcome }
@@ -183,7 +183,7 @@ impl Run {
                     reason: StopReason::Done { proof, .. },
                     ..
                 } => Some(Ok(*proof)),
-                Event::ClaimRefused { reasons, .. } => Some(Err(reasons.clone())),
+                Event::ClaimRefused { reasons, .. } => Some(Err(reasons.to_vec())),
                 _ => None,
             })
             .expect("the claim was judged")
@@ -233,14 +233,21 @@ fn tests_that_are_fewer_or_not_measured_refuse_a_claim() {
         let reasons = judged(found(goal(true, now.clone()), true)).unwrap_err();
         let before = counts(20, 0).unwrap();
         let goal = "tests".to_owned();
-        assert_eq!(reasons, [Missing::FewerTests { goal, before, now }]);
+        assert_eq!(
+            reasons,
+            [Missing::FewerTests {
+                goal: goal.into(),
+                before,
+                now
+            }]
+        );
     }
 }
 
 #[test]
 fn output_that_contradicts_itself_refuses_a_claim_and_is_no_baseline() {
     let doubtful = |tests| GoalResult {
-        doubt: Some("20 tests began and 3 ended".to_owned()),
+        doubt: Some("20 tests began and 3 ended".into()),
         ..goal(true, tests)
     };
     let reasons = judged(found(doubtful(counts(20, 0)), true)).unwrap_err();
@@ -259,15 +266,15 @@ fn the_tests_as_they_were_decide_where_they_changed() {
     for result in [goal(false, counts(20, 0)), goal(true, counts(3, 0)), goal(true, None)] {
         let reasons = judged(with(result)).unwrap_err();
         assert!(
-            matches!(&reasons[..], [Missing::OriginalTestsFail { changes, .. }] if *changes == [change()]),
+            matches!(&reasons[..], [Missing::OriginalTestsFail { changes, .. }] if changes[..] == [change()]),
             "{reasons:?}"
         );
     }
     let impossible = Verification {
         trial: Some(Trial {
-            problem: Some("the disk is full".to_owned()),
+            problem: Some("the disk is full".into()),
             results: Vec::new(),
-            changes: vec![change()],
+            changes: vec![change()].into(),
         }),
         ..found(goal(true, counts(20, 0)), true)
     };
@@ -293,7 +300,7 @@ fn an_agent_that_says_why_tests_changed_leaves_them_to_the_user() {
     assert!(
         run.events
             .iter()
-            .any(|event| matches!(event, Event::RunStopped { hints, .. } if *hints == [Hint::ConfirmTests]))
+            .any(|event| matches!(event, Event::RunStopped { hints, .. } if hints[..] == [Hint::ConfirmTests]))
     );
     // The agent's reason only excuses changed tests.
     let run = Run::claims(

@@ -56,7 +56,7 @@ fn verifications() -> Vec<Verification> {
     ] {
         let result = goal(passed, ran.and_then(|ran| counts(ran, 0)));
         let unmade = trial(result.clone()).map(|trial| Trial {
-            problem: Some("in the way".to_owned()),
+            problem: Some("in the way".into()),
             ..trial
         });
         for trial in [
@@ -108,9 +108,7 @@ fn alphabet(state: &LoopState) -> Vec<Input> {
         },
         Input::AgentCalled {
             iteration,
-            call: AgentCall::TestsChanged {
-                why: "asked".to_owned(),
-            },
+            call: AgentCall::TestsChanged { why: "asked".into() },
         },
         Input::Agent {
             iteration,
@@ -139,7 +137,7 @@ fn alphabet(state: &LoopState) -> Vec<Input> {
             result: Ok(testing::preparation(plan(done))),
         });
         let change = TestsChange {
-            changes: vec![change()],
+            changes: vec![change()].into(),
             ..TestsChange::default()
         };
         for allowed in [None, Some(false), Some(true)] {

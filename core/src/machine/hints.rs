@@ -1,7 +1,7 @@
 //! Suggestions for the user at the end of a run.
 
 use crate::{
-    event::{BreakerCause, Finding, Hint, ProblemClass, ProblemKind, Proof, RestoreMoment, StopReason, clip},
+    event::{BreakerCause, Finding, Hint, ProblemClass, ProblemKind, Proof, RestoreMoment, StopReason, Text, clip},
     run::MessageState,
 };
 
@@ -27,7 +27,7 @@ pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
     let mut hints = for_reason(state, reason);
     let is_done = matches!(reason, StopReason::Done { .. });
     hints.extend(state.view.messages.iter().filter_map(|steering| {
-        let (message, text) = (steering.id, clip(&steering.text, MESSAGE_CAP_BYTES));
+        let (message, text) = (steering.id, clip(&steering.text, MESSAGE_CAP_BYTES).into());
         match steering.state() {
             MessageState::Queued => Some(Hint::MessageUndelivered { message, text }),
             MessageState::Delivered(_) if !is_done && steering.is_due() => Some(Hint::MessageExpires { message, text }),
@@ -55,7 +55,7 @@ fn for_reason(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
         }
         StopReason::Blocked { .. } => vec![Hint::Answer],
         StopReason::AgentFailed { problem, .. } if problem.finding == Some(Finding::NoLiveChannel) => {
-            let adapter = state.view.adapter.clone();
+            let adapter = Text::from(&state.view.adapter);
             vec![Hint::NeedLiveChannel { adapter }]
         }
         StopReason::AgentFailed { problem, .. } => for_problem(state, problem.kind),
@@ -74,12 +74,12 @@ fn for_problem(state: &LoopState, kind: ProblemKind) -> Vec<Hint> {
     let adapter = &state.view.adapter;
     match kind {
         ProblemKind::Auth if state.view.settings.logins.contains_key(adapter) => {
-            let how = state.view.settings.logins[adapter].clone();
+            let how = Text::from(&state.view.settings.logins[adapter]);
             vec![Hint::LogIn { how }, Hint::Resume]
         }
         ProblemKind::ModelUnknown => vec![Hint::NameModel],
         kind if kind.class() == ProblemClass::Setup => {
-            let adapter = adapter.clone();
+            let adapter = Text::from(adapter);
             vec![Hint::CheckAdapter { adapter }]
         }
         _ => vec![Hint::Resume],

@@ -110,7 +110,7 @@ impl InternalState {
             Event::TaskBlocked { task, question, .. } => {
                 self.feedback.extend(task.iter().map(|task| Feedback::TaskSetAside {
                     task: task.clone(),
-                    question: question.clone(),
+                    question: question.to_string(),
                 }));
             }
             Event::PreparationStarted {
@@ -193,7 +193,7 @@ impl InternalState {
             }
             Event::AgentCalled { call, .. } => self.take_call(call),
             Event::ClaimRefused { reasons, .. } => self.feedback.push(Feedback::ClaimRefused {
-                reasons: reasons.clone(),
+                reasons: reasons.to_vec(),
             }),
             Event::SteeringDelivered { id, .. } | Event::SteeringWithdrawn { id } => {
                 self.prompted.retain(|prompted| prompted != id);
@@ -287,9 +287,9 @@ impl InternalState {
     fn take_call(&mut self, call: &AgentCall) {
         match call {
             AgentCall::Claimed { reasons } => self.tool_calls.claimed = reasons.is_empty(),
-            AgentCall::Blocked { reason } => self.tool_calls.blocked = Some(reason.clone()),
+            AgentCall::Blocked { reason } => self.tool_calls.blocked = Some(reason.to_string()),
             AgentCall::Noted { note } => feedback::note(&mut self.feedback, note),
-            AgentCall::TestsChanged { why } => self.tool_calls.tests_changed = Some(why.clone()),
+            AgentCall::TestsChanged { why } => self.tool_calls.tests_changed = Some(why.to_string()),
             AgentCall::GoalsChecked { .. } | AgentCall::Asked { .. } | AgentCall::Proposed { .. } => {}
         }
     }

@@ -524,7 +524,9 @@ fn a_task_whose_question_nobody_answers_is_set_aside_with_it() {
     assert_eq!(blocked.state.view.blocks[0].question, question);
     assert_eq!(
         blocked.state.view.stop_reason(),
-        Some(&StopReason::Blocked { question }),
+        Some(&StopReason::Blocked {
+            question: question.into()
+        }),
         "there is no other task"
     );
 }

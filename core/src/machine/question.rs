@@ -112,7 +112,7 @@ pub fn tests_confirmed(view: &RunView, number: u32, answer: &Answer, at: AnswerP
     };
     is_yes.then(|| Event::TestsConfirmed {
         iteration: asked.iteration,
-        changes: view.changed_tests.asked.clone(),
+        changes: view.changed_tests.asked.clone().into(),
         by: ConfirmedBy::User { at, ask: number },
     })
 }

@@ -23,7 +23,9 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
     }
     match &found.plan {
         Ok(plan) => decision.plan_read(plan),
-        Err(why) => decision.notice(Notice::PlanUnreadable { why: why.clone() }),
+        Err(why) => decision.notice(Notice::PlanUnreadable {
+            why: why.clone().into(),
+        }),
     }
     decision.push(Event::IterationSettled {
         iteration,
@@ -37,7 +39,9 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
     let concluded = conclude(decision, now_ms, iteration, outcome);
     if let Err(why) = &found.plan {
         let reason = requested(&decision.state);
-        return decision.stop(reason.unwrap_or_else(|| StopReason::PlanInvalid { why: why.clone() }));
+        return decision.stop(reason.unwrap_or_else(|| StopReason::PlanInvalid {
+            why: why.clone().into(),
+        }));
     }
     match concluded {
         Some(Conclusion::Left) if claims_done => done_after_review(decision, now_ms),

@@ -1,7 +1,7 @@
 //! Handles the reports of the running session.
 
 use crate::{
-    event::{AgentSignal, AgentStatus, CancelReason, Claim, Delivery, Event, ReviewAnswer, TEXT_CAP_BYTES, clip},
+    event::{AgentSignal, CancelReason, Claim, Delivery, Event, TEXT_CAP_BYTES, clip},
     run::Phase,
 };
 
@@ -84,8 +84,8 @@ pub(super) fn stated(decision: &mut StepDecision, iteration: u32, statement: &St
             blocked: cut(&statement.blocked),
             denies_done: cut(&statement.denies_done),
             question: cut(&statement.question),
-            status: statement.status.clone().map(AgentStatus::bounded),
-            review: statement.review.clone().map(ReviewAnswer::bounded),
+            status: statement.status.clone(),
+            review: statement.review.clone(),
             tests_changed: cut(&statement.tests_changed),
         });
     }

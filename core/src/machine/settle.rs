@@ -4,7 +4,7 @@ use crate::{
     event::{
         BreakerCause, BreakerState, CancelReason, Claim, ConfirmedBy, Denial, Event, Finding, GoalsWhen, LimitKind,
         Missing, Notice, OnDayLimit, Outcome, PlanSnapshot, Problem, ProblemKind, Proof, RequestedBy, Role,
-        SessionMode, StopReason, StopRequest, Wait, WaitCause,
+        SessionMode, StopReason, StopRequest, Wait, WaitCause, listed,
     },
     run::{Observation, StopAsked},
 };
@@ -35,7 +35,9 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
         .and_then(|latest| latest.task.clone());
     match &found.plan {
         Ok(plan) => plan_found(decision, iteration, plan, &found.vanished, &found.added),
-        Err(why) => decision.notice(Notice::PlanUnreadable { why: why.clone() }),
+        Err(why) => decision.notice(Notice::PlanUnreadable {
+            why: why.clone().into(),
+        }),
     }
     if let Some(task) = &task {
         set_aside_at_limit(decision, iteration, task);
@@ -61,7 +63,7 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
             claim: Claim::PlanComplete,
         });
     }
-    let denies = |why: &String| Denial::NotDone { why: why.clone() };
+    let denies = |why: &String| Denial::NotDone { why: why.into() };
     let denial = found.denies_done.as_ref().map(denies).or_else(|| {
         // A blocked agent is not done, even if every box is ticked.
         let blocked = found
@@ -69,7 +71,7 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
             .as_ref()
             .filter(|_| !decision.state.view.iterations.latest_assessment().claims.is_empty());
         blocked.map(|question| Denial::Blocked {
-            question: question.clone(),
+            question: question.into(),
         })
     });
     if let Some(why) = denial {
@@ -95,7 +97,7 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
         decision.push(Event::TaskBlocked {
             iteration,
             task,
-            question,
+            question: question.into(),
         });
     }
     if let Some(tests) = &found.tests {
@@ -115,10 +117,12 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
     }
     if let Err(why) = &found.plan {
         if !found.claims.is_empty() {
-            let reasons = vec![Missing::PlanUnreadable];
+            let reasons = vec![Missing::PlanUnreadable].into();
             decision.push(Event::ClaimRefused { iteration, reasons });
         }
-        return decision.stop(StopReason::PlanInvalid { why: why.clone() });
+        return decision.stop(StopReason::PlanInvalid {
+            why: why.clone().into(),
+        });
     }
     if wants_goals(&decision.state, outcome) {
         return start_verification(decision, iteration);
@@ -134,7 +138,7 @@ fn tests_changed(decision: &mut StepDecision, iteration: u32, found: &FoundTests
         Some(task) => decision.push(Event::TestsConfirmed {
             iteration,
             changes: found.change.changes.clone(),
-            by: ConfirmedBy::Plan { task },
+            by: ConfirmedBy::Plan { task: task.into() },
         }),
         None => decision.push(Event::TestsQuestioned {
             iteration,
@@ -207,11 +211,18 @@ pub(super) fn verified(
     }
     if !found.mutants.is_empty() {
         let mutants = found.mutants.clone();
-        decision.push(Event::MutantsTried { iteration, mutants });
+        decision.push(Event::MutantsTried {
+            iteration,
+            mutants: mutants.into(),
+        });
     }
     match &found.plan {
         Ok(plan) => plan_found(decision, iteration, plan, &found.vanished, &found.added),
-        Err(why) => return decision.stop(StopReason::PlanInvalid { why: why.clone() }),
+        Err(why) => {
+            return decision.stop(StopReason::PlanInvalid {
+                why: why.clone().into(),
+            });
+        }
     }
     conclude(decision, now_ms, iteration, outcome, found.random);
 }
@@ -236,7 +247,7 @@ fn conclude(decision: &mut StepDecision, now_ms: u64, iteration: u32, outcome: &
             decision.push(Event::ClaimJudged {
                 iteration,
                 confidence,
-                parts,
+                parts: parts.into(),
             });
             let Some(message) = undelivered(&decision.state) else {
                 return done(decision, now_ms, outcome, proof);
@@ -249,11 +260,11 @@ fn conclude(decision: &mut StepDecision, now_ms: u64, iteration: u32, outcome: &
             decision.push(Event::ClaimJudged {
                 iteration,
                 confidence,
-                parts,
+                parts: parts.into(),
             });
             decision.push(Event::ClaimRefused {
                 iteration,
-                reasons: refused.reasons,
+                reasons: listed(refused.reasons, |count| Missing::More { count }),
             });
         }
         gate::Verdict::NoClaim => {}
@@ -440,7 +451,9 @@ pub(super) fn next(decision: &mut StepDecision, now_ms: u64) {
             return decision.stop(reason);
         }
         if let Some(question) = blocked_for_good(&decision.state) {
-            return decision.stop(StopReason::Blocked { question });
+            return decision.stop(StopReason::Blocked {
+                question: question.into(),
+            });
         }
         if let Some(limit) = decision.state.view.limit_reached(now_ms) {
             return decision.stop(StopReason::LimitReached { limit });
@@ -491,7 +504,10 @@ pub(super) fn out_of_tasks(state: &LoopState) -> Option<StopReason> {
     let (task, limit) = view.tasks_at_limit().last()?;
     let open_elsewhere = view.plan.current_except(&view.set_aside()).is_some();
     let task = task.to_owned();
-    (!open_elsewhere).then_some(StopReason::TaskLimitReached { limit, task })
+    (!open_elsewhere).then_some(StopReason::TaskLimitReached {
+        limit,
+        task: task.into(),
+    })
 }
 
 /// Starts the preparation of the next iteration with its worker.

@@ -207,7 +207,13 @@ fn a_task_that_has_used_up_its_money_is_set_aside_and_the_next_one_is_worked_on(
     assert_eq!(cancelled(&run.spend(0.9)), None);
     run.end(&["two"]);
     let task = "one".to_owned();
-    assert_eq!(stopped_for(&run), Some(&StopReason::TaskLimitReached { limit, task }));
+    assert_eq!(
+        stopped_for(&run),
+        Some(&StopReason::TaskLimitReached {
+            limit,
+            task: task.into()
+        })
+    );
     assert_eq!(stopped_for(&run).unwrap().exit_code(), 8);
 }
 
@@ -245,7 +251,7 @@ fn a_review_is_not_paid_by_its_task_and_sends_nobody_back_to_one_at_its_limit() 
         assert_eq!(cancelled(&run.spend(3.0)), None);
         assert_eq!(run.state.view.iterations.work["one"].usage.cost_usd, Some(0.5));
         let findings = Findings {
-            found: vec!["a stub".to_owned()],
+            found: vec!["a stub".into()].into(),
             more: 0,
         };
         let iteration = run.iteration();

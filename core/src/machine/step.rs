@@ -264,9 +264,15 @@ fn recover(decision: &mut StepDecision, now_ms: u64, pause_file: bool) {
 fn prepared(decision: &mut StepDecision, now_ms: u64, iteration: u32, result: &Result<Preparation, Refusal>) {
     let found = match result {
         Ok(found) => found,
-        Err(Refusal::Plan { why }) => return decision.stop(StopReason::PlanInvalid { why: why.clone() }),
+        Err(Refusal::Plan { why }) => {
+            return decision.stop(StopReason::PlanInvalid {
+                why: why.clone().into(),
+            });
+        }
         Err(Refusal::State { why }) => {
-            let why = Breakdown::StateUnwritable { why: why.clone() };
+            let why = Breakdown::StateUnwritable {
+                why: why.clone().into(),
+            };
             return decision.stop(StopReason::Broken { why });
         }
         Err(Refusal::Internal) => {

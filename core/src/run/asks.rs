@@ -149,7 +149,7 @@ impl Asks {
             Event::TaskBlocked { task, question, .. } => {
                 let number = view.blocks.last().map(|block| block.number);
                 let (task, question) = (task.clone(), question.clone());
-                let what = AskSubject::Block { task, question };
+                let what = AskSubject::Block { task, question: question.to_string() };
                 self.push(record.at_ms, number, None, what, Some(AskEnd::Unanswered));
             }
             Event::AgentCalled {
@@ -347,7 +347,7 @@ mod tests {
             Event::TaskBlocked {
                 iteration: 3,
                 task: None,
-                question: "Which key?".to_owned(),
+                question: "Which key?".into(),
             },
         ]);
         let ends: Vec<_> = asks.iter().map(|entry| (entry.number, entry.end.clone())).collect();

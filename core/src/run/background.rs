@@ -175,7 +175,7 @@ mod tests {
                 },
                 duration_ms: 5,
                 output_bytes: 0,
-                tail: String::new(),
+                tail: "".into(),
             },
         }
     }

@@ -251,10 +251,10 @@ mod tests {
             target: None,
             duration_ms: 5,
             why,
-            tail: output.to_owned(),
+            tail: output.into(),
             tests: None,
             doubt: None,
-            failed_tests: Vec::new(),
+            failed_tests: Vec::new().into(),
             flaky: None,
             sealed_output: None,
         }]
@@ -279,9 +279,9 @@ mod tests {
     #[test]
     fn only_claims_that_goals_alone_refuse_are_counted_and_progress_forgets_none() {
         let failed = Missing::GoalFailed {
-            goal: "tests".to_owned(),
+            goal: "tests".into(),
             why: None,
-            output_tail: String::new(),
+            output_tail: "".into(),
         };
         let mut breaker = Breaker::default();
         breaker.refuse(std::slice::from_ref(&failed), true);

@@ -44,7 +44,7 @@ impl Calls {
                 self.count += 1;
                 self.count_now += 1;
                 match call {
-                    AgentCall::Noted { note } => self.progress = Some(note.clone()),
+                    AgentCall::Noted { note } => self.progress = Some(note.to_string()),
                     AgentCall::Proposed { task } => self.propose(*iteration, task),
                     AgentCall::Claimed { .. }
                     | AgentCall::GoalsChecked { .. }

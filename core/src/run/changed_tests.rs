@@ -37,17 +37,17 @@ impl ChangedTests {
             Event::AgentStated {
                 tests_changed: Some(why),
                 ..
-            }
-            | Event::AgentCalled {
+            } => self.why = Some(why.clone()),
+            Event::AgentCalled {
                 call: AgentCall::TestsChanged { why },
                 ..
-            } => self.why = Some(why.clone()),
-            Event::TestsQuestioned { change, .. } => self.asked.clone_from(&change.changes),
+            } => self.why = Some(why.to_string()),
+            Event::TestsQuestioned { change, .. } => self.asked = change.changes.to_vec(),
             Event::TestsConfirmed { iteration, changes, by } => {
                 self.close();
                 self.confirmed.push(ConfirmedTests {
                     iteration: *iteration,
-                    changes: changes.clone(),
+                    changes: changes.to_vec(),
                     by: by.clone(),
                 });
             }

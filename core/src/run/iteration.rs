@@ -88,11 +88,11 @@ impl Iteration {
         }
         self.look.mutants = Vec::new();
         if let Some(trial) = &mut self.look.trial {
-            trial.changes = Vec::new();
+            trial.changes = Vec::new().into();
         }
         let trial = self.look.trial.iter_mut().flat_map(|trial| &mut trial.results);
         for result in self.look.goals.iter_mut().chain(trial) {
-            result.tail = String::new();
+            result.tail = "".into();
         }
     }
 }

@@ -128,7 +128,7 @@ impl Iterations {
                 iteration, question, ..
             } => {
                 if let Some(found) = self.numbered_mut(*iteration) {
-                    found.question = Some(question.clone());
+                    found.question = Some(question.to_string());
                 }
             }
             Event::AgentStated {
@@ -145,7 +145,7 @@ impl Iterations {
                 assessment.mutants.clear();
             }
             Event::TrialMade { iteration, trial } => self.assessment_mut(*iteration).trial = Some(trial.clone()),
-            Event::MutantsTried { iteration, mutants } => self.assessment_mut(*iteration).mutants.clone_from(mutants),
+            Event::MutantsTried { iteration, mutants } => self.assessment_mut(*iteration).mutants = mutants.to_vec(),
             Event::GoalChecked { iteration, result } => self.assessment_mut(*iteration).goals.push(result.clone()),
             Event::ClaimJudged {
                 iteration,
@@ -154,14 +154,14 @@ impl Iterations {
             } => {
                 let assessment = self.assessment_mut(*iteration);
                 assessment.confidence = Some(*confidence);
-                assessment.confidence_parts.clone_from(parts);
+                assessment.confidence_parts = parts.to_vec();
             }
             Event::ReviewConcluded { iteration, result } => {
                 if let Some(found) = self.numbered_mut(*iteration) {
                     found.review = Some(result.clone());
                 }
             }
-            Event::ClaimRefused { iteration, reasons } => self.assessment_mut(*iteration).refused.clone_from(reasons),
+            Event::ClaimRefused { iteration, reasons } => self.assessment_mut(*iteration).refused = reasons.to_vec(),
             Event::RunReopened { .. } => self.failures = 0,
             _ => {}
         }

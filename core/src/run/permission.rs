@@ -138,19 +138,19 @@ impl Ask {
 
     /// Creates the question whether to accept changed tests.
     fn about_tests(number: u32, iteration: u32, change: &TestsChange, asked_ms: u64) -> Self {
-        let paths: BTreeSet<&String> = change.changes.iter().map(|change| &change.path).collect();
-        let paths: Vec<String> = paths.into_iter().cloned().collect();
+        let paths: BTreeSet<&str> = change.changes.iter().map(|change| &*change.path).collect();
+        let paths: Vec<String> = paths.into_iter().map(str::to_owned).collect();
         let request = PermissionRequest {
             id: AskId(format!("{OF_TESTS}{number}")),
             call: None,
             tool: TESTS.to_owned(),
             kind: ToolKind::Other,
             title: format!("accept the changed tests? {}", paths.join(", ")),
-            reason: (!change.why.is_empty()).then(|| change.why.clone()),
+            reason: (!change.why.is_empty()).then(|| change.why.to_string()),
             command: None,
             paths,
             url: None,
-            diff: Some(change.diff.clone()),
+            diff: Some(change.diff.to_string()),
             questions: Vec::new(),
         };
         Self {

@@ -36,11 +36,11 @@ impl Chaos {
         self.below(2) == 0
     }
 
-    fn text(&mut self) -> String {
-        ["one", "two", "three\nlines", "vier ✔", ""][usize::try_from(self.below(5)).unwrap()].to_owned()
+    fn text<T: From<&'static str>>(&mut self) -> T {
+        ["one", "two", "three\nlines", "vier ✔", ""][usize::try_from(self.below(5)).unwrap()].into()
     }
 
-    fn texts(&mut self) -> Vec<String> {
+    fn texts<T: From<&'static str>>(&mut self) -> Vec<T> {
         (0..self.below(3)).map(|_| self.text()).collect()
     }
 
@@ -96,7 +96,7 @@ impl Chaos {
                 ProblemKind::TurnLimit,
                 ProblemKind::Crashed,
             ]),
-            self.text(),
+            self.text::<String>(),
         )
     }
 
@@ -162,14 +162,19 @@ impl Chaos {
             tail: self.text(),
             tests: self.maybe(Self::test_counts),
             doubt: self.maybe(Self::text),
-            failed_tests: vec![self.text()],
+            failed_tests: vec![self.text()].into(),
             flaky: self.maybe(|_| Flaky::default()),
             sealed_output: None,
         }
     }
 
     fn signal(&mut self) -> AgentSignal {
-        let (text, call, usage, problem) = (self.text(), self.text(), self.usage(), self.problem());
+        let (text, call, usage, problem) = (
+            self.text::<String>(),
+            self.text::<String>(),
+            self.usage(),
+            self.problem(),
+        );
         let allowed = self.coin();
         let model = self.maybe(Self::text);
         self.any(&[
@@ -308,13 +313,13 @@ impl Chaos {
             },
             21 if self.coin() => Event::TestsConfirmed {
                 iteration,
-                changes: Vec::new(),
+                changes: Vec::new().into(),
                 by: ConfirmedBy::Plan { task: self.text() },
             },
             21 if self.coin() => Event::TrialMade {
                 iteration,
                 trial: Trial {
-                    changes: Vec::new(),
+                    changes: Vec::new().into(),
                     results: vec![self.goal_result()],
                     problem: self.maybe(Self::text),
                 },
@@ -329,7 +334,8 @@ impl Chaos {
                 parts: vec![ConfidencePart {
                     evidence: Evidence::AgentsWord,
                     points: 10,
-                }],
+                }]
+                .into(),
             },
             23 => Event::ClaimRefused {
                 iteration,
@@ -548,7 +554,7 @@ fn a_task_that_comes_back_keeps_its_work_and_is_open_once_the_user_has_answered(
     let blocked = Event::TaskBlocked {
         iteration: 2,
         task: Some("task 2".to_owned()),
-        question: "Which colour?".to_owned(),
+        question: "Which colour?".into(),
     };
     view.apply_event(3, &blocked);
     assert_eq!(states(&view), [TaskState::Open, TaskState::Blocked]);

@@ -82,7 +82,10 @@ impl RunView {
             .iter()
             .filter(|result| result.doubt.is_none() && !result.failed_tests.is_empty());
         failed
-            .map(|result| (result.name.clone(), result.failed_tests.clone()))
+            .map(|result| {
+                let names = result.failed_tests.iter().map(ToString::to_string);
+                (result.name.clone(), names.collect())
+            })
             .collect()
     }
 
@@ -208,7 +211,7 @@ impl RunView {
             Event::TaskBlocked { task, question, .. } => self.blocks.push(Block {
                 number: self.permissions.next_number(),
                 task: task.clone(),
-                question: question.clone(),
+                question: question.to_string(),
             }),
             Event::VerificationStarted { iteration, goals } => self.start_verification(*iteration, goals),
             Event::GoalChecked { result, .. } => {
@@ -294,7 +297,7 @@ impl RunView {
                 end: Box::new(End {
                     at_ms,
                     reason: reason.clone(),
-                    hints: hints.clone(),
+                    hints: hints.to_vec(),
                     totals: totals.clone(),
                 }),
             }),

@@ -98,10 +98,10 @@ fn mutation(path: &str, source: &Source<'_>, candidate: &Candidate) -> Option<Mu
     };
     (text != source.text).then(|| Mutation {
         mutant: Mutant {
-            path: path.to_owned(),
+            path: path.into(),
             line: u32::try_from(line + 1).unwrap_or(u32::MAX),
-            before,
-            after,
+            before: before.into(),
+            after: after.into(),
             target,
         },
         kind: candidate.kind,

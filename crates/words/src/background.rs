@@ -204,7 +204,7 @@ mod tests {
                 end,
                 duration_ms: 65_000,
                 output_bytes: 9,
-                tail: "2 failed".to_owned(),
+                tail: "2 failed".into(),
             }),
         }
     }

@@ -1,6 +1,6 @@
 //! Claims and goals in words.
 
-use ralph_core::event::{AgentStatus, Claim, ConfidencePart, Evidence, Flaky, GoalFailure, GoalResult, Missing};
+use ralph_core::event::{AgentStatus, Claim, ConfidencePart, Evidence, Flaky, GoalFailure, GoalResult, Missing, Text};
 
 use super::{
     counted, exit_in_words, guarded_changes_in_words, mutant_in_words, short_duration, tests_in_words,
@@ -54,10 +54,7 @@ pub fn status_in_words(status: &AgentStatus) -> String {
             _ => value.to_owned(),
         })
     });
-    let others = status
-        .0
-        .iter()
-        .filter(|(key, _)| !AgentStatus::KEYS.contains(&key.as_str()));
+    let others = status.iter().filter(|(key, _)| !AgentStatus::KEYS.contains(key));
     let others = others.map(|(key, value)| format!("{key}: {value}"));
     let said: Vec<String> = known.chain(others).collect();
     match &said[..] {
@@ -150,7 +147,7 @@ pub fn goal_in_words(result: &GoalResult) -> String {
 fn flaky_in_words(flaky: &Flaky) -> String {
     const NAMED: usize = 3;
     let Flaky { runs, failures, tests } = flaky;
-    let named: Vec<&str> = tests.iter().take(NAMED).map(String::as_str).collect();
+    let named: Vec<&str> = tests.iter().take(NAMED).map(Text::as_str).collect();
     let names = match (named.is_empty(), tests.len().saturating_sub(NAMED)) {
         (true, _) => String::new(),
         (false, 0) => format!(" ({})", named.join(", ")),
@@ -167,7 +164,7 @@ pub fn goal_failure_in_words(failure: &GoalFailure) -> String {
         GoalFailure::Killed => "it was killed".to_owned(),
         GoalFailure::NoNumber => "it printed no number".to_owned(),
         GoalFailure::BelowTarget { score, target } => format!("{score} is below {target}"),
-        GoalFailure::NotStarted { why } => why.clone(),
+        GoalFailure::NotStarted { why } => why.to_string(),
     }
 }
 
@@ -178,12 +175,12 @@ mod tests {
     #[test]
     fn a_goal_that_failed_is_told_without_its_output() {
         let failed = Missing::GoalFailed {
-            goal: "coverage".to_owned(),
+            goal: "coverage".into(),
             why: Some(GoalFailure::BelowTarget {
                 score: 71.0,
                 target: 80.0,
             }),
-            output_tail: "TOTAL 71%".to_owned(),
+            output_tail: "TOTAL 71%".into(),
         };
         assert_eq!(
             missing_in_words(&failed),

@@ -85,7 +85,7 @@ fn breakdown_in_words(why: &Breakdown) -> String {
                 "an internal error while the result of the iteration was examined".to_owned()
             }
         },
-        Breakdown::StateUnwritable { why } => why.clone(),
+        Breakdown::StateUnwritable { why } => why.to_string(),
     }
 }
 
@@ -109,7 +109,11 @@ mod tests {
     fn a_goal_that_fails_the_same_way_each_time_is_named_where_the_run_ends() {
         let stopped = |why| {
             let (goal, iterations) = ("tests".to_owned(), 13);
-            let why = BreakerCause::SameGoalFailure { goal, why, iterations };
+            let why = BreakerCause::SameGoalFailure {
+                goal: goal.into(),
+                why,
+                iterations,
+            };
             let reason = StopReason::BreakerOpen { why };
             assert_eq!(end_headline(&reason), stop_in_words(&reason));
             stop_in_words(&reason)

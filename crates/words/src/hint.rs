@@ -45,7 +45,7 @@ pub fn hint_in_words(hint: &Hint) -> String {
             "answer with `ralph answer N \"ANSWER\"` (`ralph asks` lists the questions): the run resumes with it"
                 .to_owned()
         }
-        Hint::LogIn { how } => how.clone(),
+        Hint::LogIn { how } => how.to_string(),
         Hint::CheckAdapter { adapter } => {
             format!("`ralph adapters check {adapter}` shows what the adapter needs")
         }

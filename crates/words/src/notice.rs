@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use ralph_core::{
-    event::{ChoiceReason, CommandRefusal, LimitKind, MESSAGE_CAP_BYTES, Mode, Notice, OwnWork, RestoreMoment, RunBy},
+    event::{
+        ChoiceReason, CommandRefusal, LimitKind, MESSAGE_CAP_BYTES, Mode, Notice, OwnWork, RestoreMoment, RunBy, Text,
+    },
     machine::ClosedReason,
 };
 
@@ -94,7 +96,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
         ),
         Notice::ReviewChangesUndone { iteration, files, more } => {
             let count = counted(files.len() as u64 + more, "file");
-            let named = files.iter().take(5).cloned().collect::<Vec<String>>().join(", ");
+            let named = files[..files.len().min(5)].join(", ");
             let rest = if files.len() > 5 || *more > 0 { ", …" } else { "" };
             format!(
                 "{count} changed during the review, by the reviewer or by you, and put back: {named}{rest}; `ralph diff {iteration}` \
@@ -166,7 +168,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
             )
         }
         Notice::NothingToDo => "nothing to do: the plan has no open task".to_owned(),
-        Notice::PlanUnreadable { why } => why.clone(),
+        Notice::PlanUnreadable { why } => why.to_string(),
         Notice::GoalsChanged => {
             "the goals differ from those at the start of the run: the new ones count from now on".to_owned()
         }
@@ -203,7 +205,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
             format!("{server} does not run ({why}): it is not available to the agent in this run")
         }
         Notice::RulesNotKept { why } => format!("the rules for this project apply to this run only: {why}"),
-        Notice::OldRunKept { why } => why.clone(),
+        Notice::OldRunKept { why } => why.to_string(),
         Notice::JournalTorn { bytes } => {
             format!("the journal's last line was cut off by a crash and is left out ({bytes} bytes)")
         }
@@ -267,7 +269,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
         }
         Notice::AutorunChanged { path, by, gone } => autorun_in_words(path, *by, *gone),
         Notice::CommandRefused { refusal } => command_refusal_in_words(refusal),
-        Notice::Text { text, .. } => text.clone(),
+        Notice::Text { text, .. } => text.to_string(),
     }
 }
 
@@ -288,7 +290,7 @@ fn plan_in_words(plan: &str, mode: Option<Mode>, reads: &[String], own_prompt: b
     text
 }
 
-fn other_loop_in_words(file: &str, of: &str, flags: &[String], left_out: &[String]) -> String {
+fn other_loop_in_words(file: &str, of: &str, flags: &[Text], left_out: &[Text]) -> String {
     let mut text = format!("{file} is {of}'s configuration and sets nothing here");
     if !flags.is_empty() {
         text += &format!("; the same for ralph: `ralph {}`", flags.join(" "));
@@ -413,7 +415,7 @@ mod tests {
 
     #[test]
     fn tasks_that_were_removed_are_named_and_those_left_out_counted() {
-        let tasks = vec!["One".to_owned(), "Two".to_owned()];
+        let tasks = vec!["One".to_owned(), "Two".to_owned()].into();
         let said = notice_in_words(&Notice::TasksRemoved { tasks, more: 3 });
         assert!(said.ends_with(": \"One\", \"Two\" and 3 more"), "{said}");
     }

@@ -20,7 +20,7 @@ pub fn reported_problem(problem: &Problem) -> (Tone, String) {
 pub fn problem_in_words(problem: &Problem) -> String {
     let text = &problem.text;
     match problem.finding {
-        None => text.clone(),
+        None => text.to_string(),
         Some(finding @ Finding::EndedByRalph { .. }) => finding_in_words(finding),
         Some(finding) if text.is_empty() => finding_in_words(finding),
         Some(Finding::Idle) => format!("{text} (the agent waited in silence until the idle limit)"),

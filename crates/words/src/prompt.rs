@@ -106,7 +106,7 @@ pub(super) fn missing(missing: &Missing, goals: &[Goal]) -> String {
         Missing::PlanUnreadable => "the plan cannot be read".to_owned(),
         Missing::GoalFailed { goal, why, output_tail } => {
             let why = why.as_ref().map_or_else(String::new, goal_failure_in_words);
-            let known = goals.iter().find(|known| known.name == *goal);
+            let known = goals.iter().find(|known| *goal == known.name);
             let about = known.and_then(|goal| goal.description.as_ref());
             let about = about.map_or_else(String::new, |about| format!(" ({about})"));
             if known.is_some_and(|goal| goal.sealed.is_some()) {
@@ -208,11 +208,11 @@ mod tests {
     #[test]
     fn a_goal_that_failed_is_told_with_the_end_of_its_output() {
         let failed = Missing::GoalFailed {
-            goal: "tests".to_owned(),
+            goal: "tests".into(),
             why: Some(GoalFailure::Exited {
                 exit: Exit::Code { code: 101 },
             }),
-            output_tail: "FAILED two\nFAILED three".to_owned(),
+            output_tail: "FAILED two\nFAILED three".into(),
         };
         assert_eq!(
             refused(vec![failed]),
@@ -229,9 +229,9 @@ mod tests {
             ..Goal::default()
         };
         let failed = vec![Missing::GoalFailed {
-            goal: "tests".to_owned(),
+            goal: "tests".into(),
             why: Some(GoalFailure::Killed),
-            output_tail: String::new(),
+            output_tail: "".into(),
         }];
         assert_eq!(
             feedback(&Feedback::FailedAfterEdits { failed }, &[goal]),
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn a_vanished_task_is_asked_back_of_the_agent() {
         let task = "Write the tests".to_owned();
-        assert!(refused(vec![Missing::TaskVanished { task }]).contains("restore it: Write the tests"));
+        assert!(refused(vec![Missing::TaskVanished { task: task.into() }]).contains("restore it: Write the tests"));
     }
 
     #[test]

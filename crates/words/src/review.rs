@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn findings_are_told_with_what_follows_from_them() {
         let findings = Findings {
-            found: vec!["a.rs:1: a stub".to_owned(), "b.rs:2: a panic".to_owned()],
+            found: vec!["a.rs:1: a stub".into(), "b.rs:2: a panic".into()].into(),
             more: 3,
         };
         let of = |sent_back| ReviewResult::Findings {

@@ -163,10 +163,10 @@ mod tests {
     fn what_was_noticed_is_told_apart_from_the_work_as_a_whole() {
         let tried = |target, outcome| TriedMutant {
             mutant: Mutant {
-                path: "a.js".to_owned(),
+                path: "a.js".into(),
                 line: 1,
-                before: "a.js, b.js".to_owned(),
-                after: String::new(),
+                before: "a.js, b.js".into(),
+                after: "".into(),
                 target,
             },
             outcome,
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn changes_beyond_the_first_are_counted() {
         let change = |n: u32| GuardedChange {
-            path: format!("tests/{n}.py"),
+            path: format!("tests/{n}.py").into(),
             kind: GuardedChangeKind::Deleted,
             part: None,
         };

@@ -66,8 +66,8 @@ async fn tried(
         Err(error) => Some(with_causes(&error)),
     };
     Some(Trial {
-        changes,
+        changes: changes.into(),
         results: results(&checked),
-        problem,
+        problem: problem.map(Into::into),
     })
 }

@@ -95,10 +95,10 @@ pub(super) async fn tried(
             };
             let paths: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
             let mutant = Mutant {
-                path: first.clone(),
+                path: first.clone().into(),
                 line: 1,
-                before: paths.join(", "),
-                after: String::new(),
+                before: paths.join(", ").into(),
+                after: "".into(),
                 target: MutantTarget::Whole,
             };
             Ok(Some((InPlace::replacing(files, &project, &record)?, mutant)))

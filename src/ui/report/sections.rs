@@ -3,7 +3,7 @@
 use ralph_core::{
     event::{
         ConfirmedBy, Decider, Delivery, GoalResult, MutantOutcome, Outcome, Proof, ReviewResult, SteeringKind,
-        StopReason, Usage, Wait,
+        StopReason, Text, Usage, Wait,
     },
     run::{Assessment, ConfirmedTests, EditChecks, Iteration, TaskState, Waited},
 };
@@ -262,7 +262,7 @@ fn known_failures<'r>(report: &'r RunReport, result: &GoalResult) -> Vec<&'r str
         .filter(|before| before.name == result.name);
     let failed = at_start.flat_map(|before| &before.failed_tests);
     let still = failed.filter(|name| result.failed_tests.contains(name));
-    still.map(String::as_str).collect()
+    still.map(Text::as_str).collect()
 }
 
 pub(super) fn tail(result: &GoalResult) -> Vec<String> {

@@ -89,7 +89,7 @@ fn checked(iteration: u32, name: &str, passed: bool) -> Event {
 fn stopped(reason: StopReason) -> Event {
     Event::RunStopped {
         reason,
-        hints: vec![Hint::Resume],
+        hints: vec![Hint::Resume].into(),
         totals: Totals::default(),
     }
 }
@@ -146,7 +146,7 @@ fn the_whole_of_a_report_as_text() {
                 reason: StopReason::LimitReached {
                     limit: LimitKind::MaxTime,
                 },
-                hints: vec![Hint::Resume],
+                hints: vec![Hint::Resume].into(),
                 totals: Totals {
                     iterations: 1,
                     tasks_done: 1,
@@ -278,7 +278,7 @@ fn a_block_that_was_resolved_and_a_task_that_came_back_need_nobody() {
     let blocked = Event::TaskBlocked {
         iteration: 1,
         task: Some("One".to_owned()),
-        question: "Which key?".to_owned(),
+        question: "Which key?".into(),
     };
     let edited = Event::PlanEdited {
         iteration: 1,
@@ -395,15 +395,13 @@ fn nothing_of_an_agent_reaches_a_terminal_as_it_is() {
         Event::TaskBlocked {
             iteration: 1,
             task: Some(evil.to_owned()),
-            question: evil.to_owned(),
+            question: evil.into(),
         },
         Event::ClaimRefused {
             iteration: 1,
-            reasons: vec![Missing::SaidNotDone { why: evil.to_owned() }],
+            reasons: vec![Missing::SaidNotDone { why: evil.into() }].into(),
         },
-        stopped(StopReason::Blocked {
-            question: evil.to_owned(),
-        }),
+        stopped(StopReason::Blocked { question: evil.into() }),
     ]);
     for written in [text(&report), markdown(&report, |_| "then".to_owned())] {
         assert!(!written.contains(['\u{1b}', '\u{7}']), "{written:?}");

@@ -232,7 +232,7 @@ mod tests {
     fn stopped(reason: StopReason) -> Event {
         Event::RunStopped {
             reason,
-            hints: Vec::new(),
+            hints: Vec::new().into(),
             totals: Totals {
                 tasks_done: 4,
                 ..Totals::default()
@@ -326,7 +326,7 @@ mod tests {
         let blocked = Event::TaskBlocked {
             iteration: 1,
             task: None,
-            question: "Which key?".to_owned(),
+            question: "Which key?".into(),
         };
         let key = "ralph: blocked: Which key? · ralph answer 1 \"…\"";
         assert_eq!(told(&blocked).as_deref(), Some(key));

@@ -168,7 +168,7 @@ pub(super) fn ended(iteration: u32, outcome: Outcome) -> Vec<Event> {
 pub(super) fn stopped(reason: ralph_core::event::StopReason) -> Event {
     Event::RunStopped {
         reason,
-        hints: vec![ralph_core::event::Hint::SetGoal],
+        hints: vec![ralph_core::event::Hint::SetGoal].into(),
         totals: Totals {
             iterations: 4,
             tasks_done: 4,

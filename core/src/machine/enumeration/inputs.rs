@@ -160,7 +160,7 @@ fn concerns_reviews(input: &Input) -> bool {
 /// Inputs that occur only during a review: answers of a reviewer, and actions of the user.
 fn review_inputs(state: &LoopState, iteration: u32) -> Vec<Input> {
     let findings = Findings {
-        found: vec!["a stub".to_owned()],
+        found: vec!["a stub".into()].into(),
         more: 0,
     };
     let stated = |review| Input::AgentStated {
@@ -227,10 +227,10 @@ fn checked(passed: bool) -> GoalResult {
         target: None,
         duration_ms: 5,
         why: (!passed).then_some(GoalFailure::NoNumber),
-        tail: "output".to_owned(),
+        tail: "output".into(),
         tests: None,
         doubt: None,
-        failed_tests: Vec::new(),
+        failed_tests: Vec::new().into(),
         flaky: None,
         sealed_output: None,
     }
@@ -381,7 +381,9 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
         },
         Input::AgentCalled {
             iteration,
-            call: AgentCall::Claimed { reasons: Vec::new() },
+            call: AgentCall::Claimed {
+                reasons: Vec::new().into(),
+            },
         },
         Input::EditsChecked {
             iteration,

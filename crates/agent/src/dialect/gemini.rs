@@ -232,7 +232,7 @@ fn retry(line: &str, clock: &ZonedClock) -> Option<AgentSignal> {
     };
     let why = match status {
         Some(status) => format!("status {status}: {}", said.text),
-        None => said.text,
+        None => said.text.into(),
     };
     Some(AgentSignal::Retrying {
         attempt: attempt.parse().ok(),
@@ -307,7 +307,7 @@ fn without_result(finish: Finish<'_>, clock: &ZonedClock) -> Problem {
     };
     let explains = |line: &&str| classify_last(line, clock).kind == kind;
     let line = finish.stderr.lines().find(explains);
-    Problem::said(kind, line.map_or(problem.text, one_line))
+    Problem::said(kind, line.map_or(problem.text, |line| one_line(line).into()))
 }
 
 #[cfg(test)]

@@ -202,7 +202,7 @@ impl OpencodeTurn {
             out.push(AgentSignal::Retrying {
                 attempt: Some(self.attempts),
                 of: None,
-                why: problem.text,
+                why: problem.text.into(),
                 kind: Some(problem.kind),
             });
         } else if problem.kind != ProblemKind::Other {

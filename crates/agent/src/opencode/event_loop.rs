@@ -295,7 +295,10 @@ impl SessionTask {
                     "the server's event stream was lost ({why}) and could not be re-established: {}",
                     problem.text
                 );
-                return Err(Problem { text, ..problem });
+                return Err(Problem {
+                    text: text.into(),
+                    ..problem
+                });
             }
             pause = (pause * 2).min(RECONNECT_PAUSE_MAX);
         }

@@ -239,7 +239,7 @@ impl ServerTurn {
             out.push(AgentSignal::Retrying {
                 attempt: *attempt,
                 of: None,
-                why: problem.text,
+                why: problem.text.into(),
                 kind: Some(with_time(problem.kind, || *next)).filter(|kind| *kind != ProblemKind::Other),
             });
         }

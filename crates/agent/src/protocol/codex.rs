@@ -315,7 +315,7 @@ impl CodexConversation {
             attempt: numbers.map(|(attempt, _)| attempt),
             of: numbers.map(|(_, of)| of),
             kind: repeated(problem.kind),
-            why: problem.text,
+            why: problem.text.into(),
         });
     }
 

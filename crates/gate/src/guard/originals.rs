@@ -582,7 +582,7 @@ impl OriginalEntry {
 
 fn whole(path: &str, kind: GuardedChangeKind, put: FileContent) -> GuardedDifference {
     let change = GuardedChange {
-        path: path.to_owned(),
+        path: path.into(),
         kind,
         part: None,
     };
@@ -628,10 +628,10 @@ fn other_module_file(path: &str) -> Option<String> {
 
 /// Makes a difference from changed parts; `None` if no part changed.
 fn in_parts(path: &str, parts: ChangedParts, mode: u32) -> Option<GuardedDifference> {
-    let change = |(kind, part)| GuardedChange {
-        path: path.to_owned(),
+    let change = |(kind, part): (_, String)| GuardedChange {
+        path: path.into(),
         kind,
-        part: Some(part),
+        part: Some(part.into()),
     };
     let changes: Vec<_> = parts.changes.into_iter().map(change).collect();
     (!changes.is_empty()).then(|| GuardedDifference {

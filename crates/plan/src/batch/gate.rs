@@ -202,7 +202,7 @@ fn doubt(goal: &GoalResult) -> Option<TestTrouble> {
     let why = goal.doubt.clone()?;
     Some(TestTrouble::Doubtful {
         goal: goal.name.clone(),
-        why,
+        why: why.into(),
     })
 }
 
@@ -242,7 +242,7 @@ impl RequiredCounts {
         let changes = || trial.changes.iter().take(CHANGES).cloned().collect();
         let problem = trial.problem.clone().map(|why| TestTrouble::Untried {
             side,
-            why,
+            why: why.into(),
             changes: changes(),
         });
         let known = match side {
@@ -287,10 +287,10 @@ mod tests {
             target: None,
             duration_ms: 0,
             why: None,
-            tail: "no".to_owned(),
+            tail: "no".into(),
             tests,
             doubt: None,
-            failed_tests: Vec::new(),
+            failed_tests: Vec::new().into(),
             flaky: None,
             sealed_output: None,
         }
@@ -367,7 +367,7 @@ mod tests {
     #[test]
     fn the_tests_of_a_side_have_to_pass_and_to_run() {
         let changes = vec![GuardedChange {
-            path: "a.test.js".to_owned(),
+            path: "a.test.js".into(),
             kind: GuardedChangeKind::Deleted,
             part: None,
         }];
@@ -378,9 +378,9 @@ mod tests {
         };
         let tried = |results, problem: Option<&str>| {
             let trial = Trial {
-                changes: changes.clone(),
+                changes: changes.clone().into(),
                 results,
-                problem: problem.map(str::to_owned),
+                problem: problem.map(Into::into),
             };
             judge(
                 &required,
@@ -394,7 +394,7 @@ mod tests {
         let fails = TestTrouble::Fails {
             side: Side::Plan,
             goal: "t".to_owned(),
-            changes: changes.clone(),
+            changes: changes.clone().into(),
             output: "no".to_owned(),
         };
         assert_eq!(tried(vec![goal(false, Some(counts(3, 0)))], None), Err(vec![fails]));
@@ -412,7 +412,7 @@ mod tests {
         assert_eq!(proof(&merged(Some(counts(0, 0)))), Ok(Proof::ExitCodes));
         assert_eq!(proof(&merged(Some(counts(1, 0)))), Ok(Proof::Tests));
         let mut doubtful = merged(Some(counts(20, 0)));
-        doubtful.results[0].doubt = Some("20 tests announced, 3 accounted for".to_owned());
+        doubtful.results[0].doubt = Some("20 tests announced, 3 accounted for".into());
         assert!(matches!(
             judge(&RequiredCounts::default(), &doubtful).unwrap_err()[..],
             [TestTrouble::Doubtful { .. }]

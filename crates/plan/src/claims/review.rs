@@ -63,7 +63,7 @@ fn free_findings(text: &str) -> Option<ReviewAnswer> {
         .filter(|text| !text.is_empty())
         .collect();
     (!found.is_empty() && !praises(text)).then(|| ReviewAnswer::Findings {
-        findings: Findings { found, more: 0 }.bounded(),
+        findings: Findings::new(found),
     })
 }
 
@@ -95,7 +95,7 @@ fn answer_in_form(text: &str, place: StatusPlace) -> Option<ReviewAnswer> {
         return None;
     }
     let found = findings;
-    let findings = Findings { found, more: 0 }.bounded();
+    let findings = Findings::new(found);
     Some(ReviewAnswer::Findings { findings })
 }
 
@@ -144,7 +144,7 @@ mod tests {
 
     fn found(text: &str) -> Vec<String> {
         match read(text) {
-            Some(ReviewAnswer::Findings { findings }) => findings.found,
+            Some(ReviewAnswer::Findings { findings }) => findings.found.into_iter().map(String::from).collect(),
             other => panic!("{other:?}"),
         }
     }

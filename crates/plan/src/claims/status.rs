@@ -32,7 +32,7 @@ pub fn status(text: &str, place: StatusPlace) -> Option<AgentStatus> {
             }
         }
     }
-    Some(AgentStatus(fields).bounded())
+    Some(fields.into())
 }
 
 /// Splits `TESTS_STATUS: PASSING` into key and value. The key is converted to capitals.
@@ -101,7 +101,7 @@ mod tests {
              WORK_TYPE: IMPLEMENTATION\nEXIT_SIGNAL: false\nRECOMMENDATION: look at the lexer\n  before the parser\nMOOD: \
              good\nSTATUS: COMPLETE\nno key here",
         );
-        let given: Vec<(&str, &str)> = read.0.iter().map(|(key, value)| (&**key, &**value)).collect();
+        let given: Vec<(&str, &str)> = read.iter().collect();
         assert_eq!(
             given,
             [
@@ -125,12 +125,12 @@ mod tests {
             "{unknown}{}: long\nSTATUS: COMPLETE\nRECOMMENDATION: rest",
             "K".repeat(41)
         ));
-        assert_eq!(read.0.len(), 16);
+        assert_eq!(read.iter().count(), 16);
         assert_eq!(
             (read.get("STATUS"), read.get("RECOMMENDATION")),
             (Some("COMPLETE"), Some("rest"))
         );
-        assert!(read.0.values().all(|value| value.len() <= 400));
+        assert!(read.iter().all(|(_, value)| value.len() <= 400));
     }
 
     #[test]

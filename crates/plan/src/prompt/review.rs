@@ -1,6 +1,6 @@
 //! The prompt of a reviewer.
 
-use ralph_core::event::Findings;
+use ralph_core::event::{Findings, Text};
 
 use super::{
     draft::{AgentConfinement, Draft, RenderedPrompt},
@@ -65,7 +65,7 @@ pub fn render_review(input: &ReviewInput<'_>) -> RenderedPrompt {
     let heading = "\nThe goals, as they were run after the work:\n";
     write_list(&mut draft, heading, input.goals.iter().map(String::as_str));
     let heading = "\nThe review before this one found the following; see whether it is settled:\n";
-    write_list(&mut draft, heading, input.findings.found.iter().map(String::as_str));
+    write_list(&mut draft, heading, input.findings.found.iter().map(Text::as_str));
     let heading = "\nStanding instructions from the user, for the author:\n";
     write_list(&mut draft, heading, input.standing.iter().map(String::as_str));
     if let Some(before) = input.before.and_then(handover::handover_text) {
@@ -149,12 +149,7 @@ mod tests {
             iteration: 4,
             changes: None,
             goals: &[],
-            findings: const {
-                &Findings {
-                    found: Vec::new(),
-                    more: 0,
-                }
-            },
+            findings: Box::leak(Box::default()),
             standing: &[],
             before: None,
             confined: AgentConfinement::No,
@@ -164,7 +159,7 @@ mod tests {
     #[test]
     fn a_reviewer_reads_what_was_done_and_how_to_answer() {
         let findings = Findings {
-            found: vec!["src/a.rs:1: a stub".to_owned()],
+            found: vec!["src/a.rs:1: a stub".into()].into(),
             more: 0,
         };
         let changed = ReviewedChanges {

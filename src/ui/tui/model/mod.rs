@@ -94,7 +94,7 @@ impl Model {
             && let InputMode::Answering(answering) = &mut self.ui.mode
             && answering.ask == *ask
         {
-            answering.refused = Some(why.clone());
+            answering.refused = Some(why.to_string());
             self.ui.toast = None;
         }
         // The end uses the place of toasts and must not wait for one to expire.

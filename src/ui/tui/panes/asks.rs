@@ -467,9 +467,7 @@ mod tests {
 
     #[test]
     fn what_nobody_answered_is_answered_late_from_the_list_also_after_the_end() {
-        let blocked = StopReason::Blocked {
-            question: "?".to_owned(),
-        };
+        let blocked = StopReason::Blocked { question: "?".into() };
         for events in [
             vec![permission_asked(1), ended()],
             vec![permission_asked(1), ended(), stopped(blocked.clone())],
@@ -499,7 +497,7 @@ mod tests {
         let block = Event::TaskBlocked {
             iteration: 3,
             task: Some("Write the parser".to_owned()),
-            question: "Which key?".to_owned(),
+            question: "Which key?".into(),
         };
         let mut model = listing(vec![block]);
         update(&mut model, key(KeyCode::Enter));

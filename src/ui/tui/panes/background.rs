@@ -169,7 +169,7 @@ mod tests {
                 end: BackgroundEnd::Cancelled,
                 duration_ms: 5,
                 output_bytes: 0,
-                tail: String::new(),
+                tail: "".into(),
             },
         };
         let events = [running(), vec![started(1), started(2), started(3), ended]].concat();

@@ -581,7 +581,7 @@ mod tests {
         assert_eq!(after(delivered).as_deref(), Some("1 standing message"));
         let stopped = Event::RunStopped {
             reason: StopReason::Requested,
-            hints: Vec::new(),
+            hints: Vec::new().into(),
             totals: Totals::default(),
         };
         assert_eq!(after(stopped), None);
@@ -623,7 +623,7 @@ mod tests {
         events.push(Event::TaskBlocked {
             iteration: 3,
             task: Some("Write the parser".to_owned()),
-            question: "Which\tgrammar?".to_owned(),
+            question: "Which\tgrammar?".into(),
         });
         events.push(plan(0, 4));
         let mut model = model(160, 50, events);

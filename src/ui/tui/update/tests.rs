@@ -621,10 +621,10 @@ fn what_blocks_a_run_is_answered_below_the_report_of_its_end() {
     let blocked = Event::TaskBlocked {
         iteration: 3,
         task: Some("Write the parser".to_owned()),
-        question: "Which key?".to_owned(),
+        question: "Which key?".into(),
     };
     let reason = StopReason::Blocked {
-        question: "Which key?".to_owned(),
+        question: "Which key?".into(),
     };
     let mut model = after([running(), vec![blocked, stopped(reason)]].concat());
     show_end(&mut model);

@@ -407,10 +407,15 @@ mod tests {
         let question = "Which key do I use, that of the project or that of the team?".to_owned();
         let ends = [
             (failed(ProblemKind::Auth, url), "✖ failed: codex is not logged in"),
-            (StopReason::Blocked { question }, "? blocked: needs your answer"),
+            (
+                StopReason::Blocked {
+                    question: question.into(),
+                },
+                "? blocked: needs your answer",
+            ),
             (
                 StopReason::PlanInvalid {
-                    why: "PLAN.md: 3 MiB are too much for a plan".to_owned(),
+                    why: "PLAN.md: 3 MiB are too much for a plan".into(),
                 },
                 "✖ failed: the plan cannot be read",
             ),

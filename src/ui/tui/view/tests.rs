@@ -71,10 +71,10 @@ fn failed_tests() -> GoalResult {
         why: Some(GoalFailure::Exited {
             exit: Exit::Code { code: 101 },
         }),
-        tail: String::new(),
+        tail: "".into(),
         tests: None,
         doubt: None,
-        failed_tests: Vec::new(),
+        failed_tests: Vec::new().into(),
         flaky: None,
         sealed_output: None,
     }
@@ -215,7 +215,7 @@ fn a_transcript_of_the_history() {
 fn an_iteration_whole_has_its_goals_and_its_messages() {
     let mut events = running();
     let failed = GoalResult {
-        tail: "test parses_nothing ... FAILED\ntest result: FAILED. 41 passed; 1 failed".to_owned(),
+        tail: "test parses_nothing ... FAILED\ntest result: FAILED. 41 passed; 1 failed".into(),
         ..failed_tests()
     };
     events.push(Event::GoalChecked {
@@ -305,7 +305,7 @@ fn over(reason: StopReason, hints: Vec<Hint>) -> Vec<Event> {
     }
     let mut end = stopped(reason);
     if let Event::RunStopped { hints: given, .. } = &mut end {
-        *given = hints;
+        *given = hints.into();
     }
     events.push(end);
     events
@@ -322,7 +322,7 @@ fn an_end_is_a_page_that_says_why_and_what_to_type() {
         (
             "blocked",
             StopReason::Blocked {
-                question: "Which of the two formats is meant: the old one, or the one of version 2?".to_owned(),
+                question: "Which of the two formats is meant: the old one, or the one of version 2?".into(),
             },
             vec![Hint::Answer],
         ),
@@ -334,7 +334,7 @@ fn an_end_is_a_page_that_says_why_and_what_to_type() {
             },
             vec![
                 Hint::LogIn {
-                    how: "run `codex login`, or set CODEX_API_KEY".to_owned(),
+                    how: "run `codex login`, or set CODEX_API_KEY".into(),
                 },
                 Hint::Resume,
             ],

@@ -12,9 +12,14 @@ fn notice(text: &str) -> Event {
     Event::Noticed {
         notice: Notice::Text {
             level: Level::Info,
-            text: text.to_owned(),
+            text: text.into(),
         },
     }
+}
+
+/// An event whose text has no bound.
+fn forgotten(rule: &str) -> Event {
+    Event::RuleForgotten { rule: rule.to_owned() }
 }
 
 fn written(dir: &Path) -> PathBuf {
@@ -100,14 +105,14 @@ fn a_record_that_no_reader_would_take_is_refused_by_its_name_and_leaves_the_jour
     let envelope = serde_json::to_vec(&Record {
         seq: 1,
         at_ms: 2,
-        event: notice(""),
+        event: forgotten(""),
     })
     .unwrap()
     .len();
     let longest = LINE_CAP_BYTES - envelope - 1;
-    let refused = journal.append(2, notice(&"x".repeat(longest + 1))).unwrap_err();
-    assert!(refused.to_string().contains("record `noticed` has"), "{refused}");
-    journal.append(2, notice(&"x".repeat(longest))).unwrap();
+    let refused = journal.append(2, forgotten(&"x".repeat(longest + 1))).unwrap_err();
+    assert!(refused.to_string().contains("record `rule-forgotten` has"), "{refused}");
+    journal.append(2, forgotten(&"x".repeat(longest))).unwrap();
     journal.append(3, notice("after it")).unwrap();
     let (records, note) = read(&path).unwrap();
     assert_eq!((records.len(), note), (3, ReadNote::Whole));

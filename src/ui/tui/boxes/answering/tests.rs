@@ -159,7 +159,7 @@ fn a_yes_for_more_shows_the_rule_first_and_what_is_refused_can_be_corrected() {
     assert_eq!(update(&mut model, key(KeyCode::Enter)), edited);
     let refusal = CommandRefusal::Rule {
         ask: 1,
-        why: "there is no tool `Bsah`".to_owned(),
+        why: "there is no tool `Bsah`".into(),
     };
     model.apply(&Record {
         seq: 100,

@@ -145,7 +145,7 @@ fn over(done: u32, reason: StopReason, hints: Vec<Hint>) -> Vec<Event> {
             cost_usd: Some(0.84),
             ..Usage::default()
         };
-        *told = hints;
+        *told = hints.into();
     }
     events.push(end);
     events
@@ -195,7 +195,7 @@ fn in_background() -> Vec<Event> {
             end,
             duration_ms: 65_000,
             output_bytes: 900,
-            tail: tail.to_owned(),
+            tail: tail.into(),
         },
     };
     let exit = Exit::Code { code: 101 };
@@ -232,10 +232,10 @@ fn state(name: &str, cols: u16, rows: u16) -> Model {
         problem: Problem::said(ProblemKind::Auth, "401 Unauthorized: invalid api key"),
     };
     let log_in = Hint::LogIn {
-        how: "run `codex login`, or set CODEX_API_KEY".to_owned(),
+        how: "run `codex login`, or set CODEX_API_KEY".into(),
     };
     let blocked = StopReason::Blocked {
-        question: "Shall an empty list be an error?".to_owned(),
+        question: "Shall an empty list be an error?".into(),
     };
     match name {
         "agent" => at(at_work()),
