@@ -181,7 +181,12 @@ pub fn judge(required: &RequiredCounts, merged: &MergedResults) -> Result<MergeP
         .results
         .iter()
         .filter(|goal| goal.is_forgiven())
-        .map(|goal| (goal.name.clone(), goal.failed_tests.clone()))
+        .map(|goal| {
+            (
+                goal.name.clone(),
+                goal.failed_tests.iter().map(ToString::to_string).collect(),
+            )
+        })
         .collect();
     let has_tests = tests
         .iter()
@@ -394,7 +399,7 @@ mod tests {
         let fails = TestTrouble::Fails {
             side: Side::Plan,
             goal: "t".to_owned(),
-            changes: changes.clone().into(),
+            changes: changes.clone(),
             output: "no".to_owned(),
         };
         assert_eq!(tried(vec![goal(false, Some(counts(3, 0)))], None), Err(vec![fails]));
