@@ -81,9 +81,6 @@ impl FromStr for ServerUrl {
         let text = text.trim();
         let (usual, rest) = match text.split_once("://") {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (Some(80), rest),
-            Some((scheme, _)) if scheme.eq_ignore_ascii_case("https") && !HAS_TLS => {
-                return Err(ServerUrlError::TlsMissing);
-            }
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (Some(443), rest),
             Some(_) => return Err(ServerUrlError::Scheme),
             None => (None, text),
@@ -108,6 +105,10 @@ impl FromStr for ServerUrl {
             (None, Some(usual)) => usual,
             (None, None) => return Err(ServerUrlError::Port(String::new())),
         };
+        // Last, so that a build without TLS refuses a wrong address for the same reason as one with it.
+        if usual == Some(443) && !HAS_TLS {
+            return Err(ServerUrlError::TlsMissing);
+        }
         Ok(Self {
             encrypted: usual == Some(443),
             host: host.to_ascii_lowercase(),
