@@ -49,7 +49,7 @@ impl Driver {
         if let (Some(number), true) = (number, tasks.is_empty()) {
             return answer(reply, unknown(number));
         }
-        let (files, now_ms) = (self.jobs.files.clone(), self.clock.now_ms());
+        let (files, now_ms) = (self.jobs.files.clone(), self.time.clock.now_ms());
         // Reads files: not on the loop's thread.
         spawn_blocking(move || {
             let tasks = tasks.iter().map(|task| {
@@ -68,7 +68,7 @@ impl Driver {
         let Some(task) = self.state().view.background.task(number).cloned() else {
             return answer(reply, unknown(number));
         };
-        let (dir, now_ms) = (self.jobs.files.background(number), self.clock.now_ms());
+        let (dir, now_ms) = (self.jobs.files.background(number), self.time.clock.now_ms());
         spawn_blocking(move || {
             let piece = match from {
                 Some(from) => task_output::read(&dir, from, OUTPUT_BYTES),

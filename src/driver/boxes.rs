@@ -21,13 +21,13 @@ impl Driver {
         let view = &self.state().view;
         let (plan, role) = (view.plan.clone(), view.role);
         let Phase::Running { iteration, .. } = view.phase else {
-            return self.plan_look.begin_look(false);
+            return self.checks.plan_look.begin_look(false);
         };
-        self.plan_look.begin_look(role.is_work());
+        self.checks.plan_look.begin_look(role.is_work());
         if !role.is_work() {
             return;
         }
-        let (jobs, found) = (Arc::clone(&self.jobs), self.tools.found_in.clone());
+        let (jobs, found) = (Arc::clone(&self.jobs), self.tools.calls.found_in.clone());
         tokio::spawn(async move {
             let before = plan.clone();
             let look = spawn_blocking(inherited(move || jobs.toggled_boxes(&before)));
@@ -43,14 +43,14 @@ impl Driver {
 
     /// Records the toggled boxes that a look has found, unless the plan was read meanwhile.
     pub(super) fn boxes_seen(&mut self, seen: ToggledBoxes) -> Result<(), DriverError> {
-        self.plan_look.end_look();
+        self.checks.plan_look.end_look();
         let ToggledBoxes {
             iteration,
             plan,
             toggled,
         } = seen;
         let toggled = toggled.filter(|_| plan == self.state().view.plan).unwrap_or_default();
-        if !toggled.is_empty() && self.plan_look.takes(toggled.len()) {
+        if !toggled.is_empty() && self.checks.plan_look.takes(toggled.len()) {
             self.advance(&Input::BoxesToggled { iteration, toggled })?;
         }
         Ok(())

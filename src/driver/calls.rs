@@ -78,7 +78,7 @@ impl Driver {
                 let answer = checked_text("reason", reason).map(|why| AgentCall::TestsChanged { why: why.into() });
                 self.record_text(iteration, answer, words::tests_changed_recorded(), reply)?;
             }
-            ToolCall::TaskAdd { .. } if !self.takes_proposals => refuse(reply, ToolRefusal::ProposalsOff),
+            ToolCall::TaskAdd { .. } if !self.tools.takes_proposals => refuse(reply, ToolRefusal::ProposalsOff),
             ToolCall::TaskAdd { task } => {
                 let answer = checked_text("task", task).map(|task| AgentCall::Proposed { task: task.into() });
                 self.record_text(iteration, answer, words::proposal_recorded(), reply)?;
@@ -208,12 +208,12 @@ impl Driver {
             refuse(reply, ToolRefusal::NoGoals);
             return Ok(());
         }
-        let latest = self.tools.ticket;
+        let latest = self.tools.calls.ticket;
         if let Some(ticket) = ticket.filter(|ticket| *ticket != latest) {
             refuse(reply, ToolRefusal::NoSuchTicket { ticket });
             return Ok(());
         }
-        if let Some(check) = &mut self.tools.check {
+        if let Some(check) = &mut self.tools.calls.check {
             match waits {
                 true => check.waiting.push((purpose, reply)),
                 false => {
@@ -223,15 +223,15 @@ impl Driver {
             }
             return Ok(());
         }
-        let is_known = !self.tools.checked.is_empty();
+        let is_known = !self.tools.calls.checked.is_empty();
         match (ticket, is_known) {
             (Some(_), true) => {
-                let results = self.tools.checked.clone();
+                let results = self.tools.calls.checked.clone();
                 self.reply_with_goals(purpose, iteration, &results, reply)?;
             }
             // The goals ended while the agent asked.
             (None, true) if !waits => {
-                let results = self.tools.checked.clone();
+                let results = self.tools.calls.checked.clone();
                 self.reply_with_goals(purpose, iteration, &results, reply)?;
             }
             (Some(ticket), false) => refuse(reply, ToolRefusal::NoSuchTicket { ticket }),
@@ -241,18 +241,18 @@ impl Driver {
     }
 
     fn begin_check(&mut self, goals: Vec<Goal>, first: (GoalCheckPurpose, ReplySender)) {
-        self.edits.yield_goals();
-        self.tools.ticket += 1;
-        self.tools.checked.clear();
-        let ticket = self.tools.ticket;
+        self.checks.edits.yield_goals();
+        self.tools.calls.ticket += 1;
+        self.tools.calls.checked.clear();
+        let ticket = self.tools.calls.ticket;
         let run = GoalRun::check(
             goals,
-            self.goals_parallel,
+            self.checks.parallel,
             self.execution_context(),
             move |results| OffLoopResult::Goals { ticket, results },
-            self.tools.found_in.clone(),
+            self.tools.calls.found_in.clone(),
         );
-        self.tools.check = Some(AgentGoalCheck {
+        self.tools.calls.check = Some(AgentGoalCheck {
             _run: run,
             since: Instant::now(),
             waiting: vec![first],
@@ -260,16 +260,16 @@ impl Driver {
     }
 
     fn goals_checked(&mut self, ticket: u32, results: Vec<GoalResult>) -> Result<(), DriverError> {
-        if ticket != self.tools.ticket {
+        if ticket != self.tools.calls.ticket {
             return Ok(());
         }
-        let Some(check) = self.tools.check.take() else {
+        let Some(check) = self.tools.calls.check.take() else {
             return Ok(());
         };
         let Phase::Running { iteration, .. } = self.state().view.phase else {
             return Ok(());
         };
-        self.tools.checked.clone_from(&results);
+        self.tools.calls.checked.clone_from(&results);
         let failed: Vec<Text> = results
             .iter()
             .filter(|result| !result.passed)
@@ -310,7 +310,7 @@ impl Driver {
 
     /// Reads the plan off the loop, for the purpose in `asked`.
     fn look_at_plan(&self, iteration: u32, asked: PlanReadPurpose, reply: ReplySender) {
-        let (jobs, found) = (Arc::clone(&self.jobs), self.tools.found_in.clone());
+        let (jobs, found) = (Arc::clone(&self.jobs), self.tools.calls.found_in.clone());
         let before = self.state().view.plan.clone();
         tokio::spawn(async move {
             let look = inherited(move || jobs.look_again(&before, Look::default()));

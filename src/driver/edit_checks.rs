@@ -26,23 +26,23 @@ impl Driver {
         let tree = *self.jobs.tree.lock().unwrap_or_else(PoisonError::into_inner);
         let is_blind = self.agent().last_line_claims;
         if checks_edits(self.state()) {
-            self.edits.begin(tree, is_blind);
+            self.checks.edits.begin(tree, is_blind);
         }
     }
 
     /// Passes an input to the watch for edits, and ends the watch if edits are no longer checked.
     pub(super) fn pass_to_edit_watch(&mut self, input: &Input) {
         if !checks_edits(self.state()) {
-            self.edits.end();
+            self.checks.edits.end();
         } else if let Input::Agent { signal, .. } = input {
-            self.edits.note_signal(signal, Instant::now());
+            self.checks.edits.note_signal(signal, Instant::now());
         }
     }
 
     /// Checks whether the tree has changed, and runs the goals for edits if it has.
     pub(super) fn check_edits(&mut self) {
-        if self.tools.check.is_some() {
-            return self.edits.put_off(Instant::now(), QUIET);
+        if self.tools.calls.check.is_some() {
+            return self.checks.edits.put_off(Instant::now(), QUIET);
         }
         let Phase::Running { iteration, .. } = self.state().view.phase else {
             return;
@@ -52,15 +52,15 @@ impl Driver {
             .filter(|goal| goal.on_edit && goal.sealed.is_none())
             .cloned()
             .collect();
-        let (look, is_edit) = self.edits.next_look();
-        let (known, parallel, context) = (self.edits.tree, self.goals_parallel, self.execution_context());
-        let (jobs, found) = (Arc::clone(&self.jobs), self.tools.found_in.clone());
+        let (look, is_edit) = self.checks.edits.next_look();
+        let (known, parallel, context) = (self.checks.edits.tree, self.checks.parallel, self.execution_context());
+        let (jobs, found) = (Arc::clone(&self.jobs), self.tools.calls.found_in.clone());
         let tree = move || {
             let jobs = Arc::clone(&jobs);
             let look = inherited(move || jobs.look_at_tree());
             async { spawn_blocking(look).await.ok().flatten() }
         };
-        self.edits.set_look(GoalRun::spawn(async move {
+        self.checks.edits.set_look(GoalRun::spawn(async move {
             let before = tree().await;
             let has_changed = match (known, before) {
                 (Some(known), Some(before)) => known != before,
@@ -84,7 +84,7 @@ impl Driver {
     }
 
     pub(super) fn edits_seen(&mut self, seen: EditLookResult) -> Result<(), DriverError> {
-        if self.edits.take(&seen, Instant::now()) && !seen.results.is_empty() {
+        if self.checks.edits.take(&seen, Instant::now()) && !seen.results.is_empty() {
             self.advance(&Input::EditsChecked {
                 iteration: seen.iteration,
                 results: seen.results,

@@ -21,7 +21,7 @@ impl Driver {
             answer(reply, ToolAnswer::done(words::still_running()));
             return;
         }
-        let (languages, permitted) = (self.languages.clone(), self.edits_permitted());
+        let (languages, permitted) = (self.tools.languages.clone(), self.edits_permitted());
         tokio::spawn(async move {
             let result = match languages.answer(question, permitted).await {
                 Ok(found) => ToolAnswer::done(words::found(&found)),
@@ -43,7 +43,7 @@ impl Driver {
 
     /// Returns a function that tells of a file whether the rules let the agent edit it without asking.
     fn edits_permitted(&self) -> impl Fn(&std::path::Path) -> bool + Send + Sync + 'static {
-        let policy = self.permission_policy.clone().filter(|policy| policy.asks());
+        let policy = self.agents.permission_policy.clone().filter(|policy| policy.asks());
         let permissions = self.rules_in_effect();
         move |path| {
             let Some(policy) = &policy else { return true };

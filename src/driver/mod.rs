@@ -21,6 +21,7 @@ mod jobs;
 mod languages;
 mod log;
 mod open;
+mod parts;
 mod perform;
 mod plan_file;
 mod plan_look;

@@ -43,13 +43,17 @@ impl Driver {
             Effect::StopSession { at_once } => {
                 // From here on the session's end must arrive, even if slow subscribers miss output.
                 self.hub.set_lossy(true);
-                if let Some(session) = &self.session {
+                if let Some(session) = &self.agents.session {
                     session.stop(self.state().view.phase.cancel_reason(), at_once);
                 }
             }
             Effect::SteerLive { iteration, id, text } => {
                 let command = SessionCommand::Steer { id, text };
-                let sent = self.session.as_ref().is_some_and(|session| session.send(command));
+                let sent = self
+                    .agents
+                    .session
+                    .as_ref()
+                    .is_some_and(|session| session.send(command));
                 if !sent {
                     self.own.push_back(Input::NotSteered { iteration, id });
                 }
@@ -57,7 +61,7 @@ impl Driver {
             Effect::TellGoals { results } => {
                 let text = edits_checked(&results);
                 let id = SteeringId::RALPH;
-                if let Some(session) = &self.session {
+                if let Some(session) = &self.agents.session {
                     // Not delivered is harmless: goals that still fail after the turn are in the next prompt.
                     _ = session.send(SessionCommand::Steer { id, text });
                 }
@@ -108,19 +112,19 @@ impl Driver {
             }
             Effect::Settle { iteration } => self.settle(iteration),
             Effect::Verify { iteration, is_claim } => self.verify(iteration, is_claim),
-            Effect::EndGoals => self.goals = None,
-            Effect::Arm { timer } => self.timers.arm(timer),
+            Effect::EndGoals => self.checks.goals = None,
+            Effect::Arm { timer } => self.time.timers.arm(timer),
             Effect::ProbeActivity { iteration } => {
-                let running_time = self.clock.running_time();
-                if let Some(session) = &mut self.session {
+                let running_time = self.time.clock.running_time();
+                if let Some(session) = &mut self.agents.session {
                     let quiet_ms = millis(session.quiet_for(running_time));
                     self.own.push_back(Input::ActivityProbed { iteration, quiet_ms });
                     self.count_down(running_time);
                 }
             }
             Effect::StartBackground { number, command } => self.start_background(number, command),
-            Effect::CancelBackground { number } => self.background.cancel(number),
-            Effect::EndBackground { at_once } => self.background.end(at_once),
+            Effect::CancelBackground { number } => self.tools.background.cancel(number),
+            Effect::EndBackground { at_once } => self.tools.background.end(at_once),
             Effect::RemovePauseFile => {
                 // If it cannot be removed, the loop goes on all the same, as the user wanted; the next run will pause.
                 _ = std::fs::remove_file(self.jobs.paths.pause_file());
@@ -131,8 +135,8 @@ impl Driver {
     }
 
     fn answer_agent(&mut self, id: AskId, answer: PermissionAnswer) {
-        let running_time = self.clock.running_time();
-        if let Some(session) = &mut self.session {
+        let running_time = self.time.clock.running_time();
+        if let Some(session) = &mut self.agents.session {
             // A session that is gone needs no answer.
             _ = session.send(SessionCommand::Answer { id, answer });
             session.begin_to_work(running_time);
@@ -152,7 +156,9 @@ impl Driver {
             return;
         };
         let idle = Duration::from_millis(idle_ms);
-        let Some(session) = &mut self.session else { return };
+        let Some(session) = &mut self.agents.session else {
+            return;
+        };
         if session.is_active_again(running_time) {
             self.pending_notices.push(Notice::AgentActive);
         }
@@ -174,7 +180,7 @@ impl Driver {
         let before = self.jobs.handover.then(|| self.last_session()).flatten();
         let job = PrepareJob {
             before,
-            has_tools: self.agent_tools
+            has_tools: self.agents.get_tools
                 && self.state().view.role.is_work()
                 && self.agent().adapter.passes_mcp_servers(self.is_one_way()),
             ..PrepareJob::for_iteration(self.state(), iteration, untouched, live_steering)
@@ -191,14 +197,14 @@ impl Driver {
 
     fn last_session(&self) -> Option<LastSession> {
         LastSession::find(self.state(), |adapter| {
-            let mut agents = self.agents.iter();
+            let mut agents = self.agents.available.iter();
             agents.any(|agent| agent.adapter.id() == adapter && !agent.last_line_claims)
         })
     }
 
     fn settle(&mut self, iteration: u32) {
         // Still there only if it outlived its deadline: its guard ends it now.
-        self.session = None;
+        self.agents.session = None;
         // Recorded before it is removed: the claim must survive if ralph is killed in between. A reviewer makes no
         // claims.
         let claims = self.state().view.role.is_work();
@@ -228,8 +234,8 @@ impl Driver {
         });
         let before = state.view.plan.clone();
         let (from, to) = (state.internal.baseline.clone(), state.internal.latest.clone());
-        let (parallel, results, jobs) = (self.goals_parallel, self.results.clone(), Arc::clone(&self.jobs));
-        self.goals = Some(GoalRun::spawn(async move {
+        let (parallel, results, jobs) = (self.checks.parallel, self.results.clone(), Arc::clone(&self.jobs));
+        self.checks.goals = Some(GoalRun::spawn(async move {
             let changed = {
                 let jobs = Arc::clone(&jobs);
                 move || jobs.work(from.as_ref(), to.as_ref())
@@ -254,7 +260,7 @@ impl Driver {
             output: self.jobs.files.background(number),
             limits: self.state().view.settings.background,
         };
-        self.background.start(task, self.results.clone());
+        self.tools.background.start(task, self.results.clone());
     }
 
     /// Returns the execution context of goals and background tasks.
@@ -264,10 +270,10 @@ impl Driver {
             run_id: self.jobs.run.0.clone(),
             scratch: self.jobs.files.scratch(),
             supervisor: self.jobs.supervisor.clone(),
-            withheld: self.withheld.clone(),
-            turn: Arc::clone(&self.goals_turn),
+            withheld: self.checks.withheld.clone(),
+            turn: Arc::clone(&self.checks.turn),
             runners: self.jobs.gate.runners,
-            sealed: self.sealed.clone(),
+            sealed: self.checks.sealed.clone(),
             known_failures: Arc::new(self.state().view.known_failures()),
             kept_bytes: goals::TAIL_BYTES,
             copy: None,
@@ -278,9 +284,10 @@ impl Driver {
     pub(super) fn agent(&self) -> &AvailableAgent {
         let id = &self.state().view.adapter;
         self.agents
+            .available
             .iter()
             .find(|agent| agent.adapter.id() == id)
-            .unwrap_or(&self.agents[0])
+            .unwrap_or(&self.agents.available[0])
     }
 
     fn is_one_way(&self) -> bool {
@@ -293,7 +300,7 @@ impl Driver {
         if self.state().internal.prompted.is_empty() || !self.agent().last_line_claims {
             return None;
         }
-        let session = self.session.as_ref().filter(|session| session.has_written())?;
+        let session = self.agents.session.as_ref().filter(|session| session.has_written())?;
         Some(session.iteration)
     }
 
@@ -318,10 +325,10 @@ impl Driver {
         let is_first = is_work && self.state().view.adapter == settings.adapter;
         let recording = TerminalRecording::create(
             &jobs.files.recording(iteration),
-            (self.size.cols, self.size.rows),
+            (self.agents.size.cols, self.agents.size.rows),
             now_ms / 1000,
             !self.agent().last_line_claims,
-            self.recording_cap_bytes,
+            self.agents.recording_cap_bytes,
         );
         // A disk without room for a recording shows in the journal; the session itself can go on.
         let recording = SharedRecording::new(recording.ok());
@@ -334,8 +341,12 @@ impl Driver {
             // The setting is for the first adapter and for work; another adapter would not know the name.
             agent: settings.agent.clone().filter(|_| is_first),
             resume: self.state().internal.session.clone().filter(|_| is_work),
-            size: self.size,
-            asks: self.permission_policy.as_ref().is_some_and(|policy| policy.asks()),
+            size: self.agents.size,
+            asks: self
+                .agents
+                .permission_policy
+                .as_ref()
+                .is_some_and(|policy| policy.asks()),
             one_way: self.is_one_way(),
             env: vec![
                 ("RALPH_ITERATION".to_owned(), iteration.to_string()),
@@ -351,23 +362,25 @@ impl Driver {
                 hub: self.hub.clone(),
             }),
         };
-        let log = SignalLog::new(&jobs.files.signals(iteration), self.recording_cap_bytes);
+        let log = SignalLog::new(&jobs.files.signals(iteration), self.agents.recording_cap_bytes);
         self.hub.set_lossy(false);
-        self.session = Some(CurrentSession::start(
+        self.agents.session = Some(CurrentSession::start(
             &self.agent().adapter,
             request,
             log,
             recording,
-            self.clock.running_time(),
+            self.time.clock.running_time(),
         ));
         self.watch_edits();
-        self.plan_look.begin_iteration();
+        self.checks.plan_look.begin_iteration();
     }
 
     /// Ends the session when the loop cannot go on: without a journal, nothing more may happen.
     pub(super) async fn end_session_at_once(&mut self) {
         self.hub.set_lossy(true);
-        let Some(mut session) = self.session.take() else { return };
+        let Some(mut session) = self.agents.session.take() else {
+            return;
+        };
         session.stop(None, true);
         let last_word = async { while !matches!(session.next().await, AgentSignal::Ended { .. }) {} };
         _ = tokio::time::timeout(LAST_WORD, last_word).await; // its guard outlives ralph and goes on ending it

@@ -15,7 +15,7 @@ impl Driver {
     /// Handles what a signal's record does not: logs the whole signal, reads the agent's statement, and ends the
     /// session.
     pub(super) fn note_signal(&mut self, at_ms: u64, iteration: u32, signal: &AgentSignal) -> Result<(), DriverError> {
-        if let Some(session) = &mut self.session
+        if let Some(session) = &mut self.agents.session
             && !matches!(signal, AgentSignal::Ended { .. })
         {
             session.log.add(at_ms, signal);
@@ -33,7 +33,7 @@ impl Driver {
             }
             AgentSignal::ToolEnded { output, .. } => self.note_denials(output)?,
             // The session is over; its resources are dropped with it.
-            AgentSignal::Ended { .. } => self.session = None,
+            AgentSignal::Ended { .. } => self.agents.session = None,
             _ => {}
         }
         Ok(())
@@ -41,7 +41,7 @@ impl Driver {
 
     /// Tells the user of what the sandbox has denied.
     fn note_denials(&mut self, output: &str) -> Result<(), DriverError> {
-        let Some(scanner) = self.denial_scanner.clone() else {
+        let Some(scanner) = self.agents.denial_scanner.clone() else {
             return Ok(());
         };
         for notice in scanner.denied(self.agent().adapter.id(), output) {

@@ -30,7 +30,7 @@ impl Driver {
             offer: Offer::default(),
         };
         let permissions = &self.state().view.permissions;
-        let policy = self.permission_policy.as_ref();
+        let policy = self.agents.permission_policy.as_ref();
         let ruling = policy.map_or(asked.clone(), |policy| policy.rule(request, permissions));
         // A question in words needs an answer in words, unless a rule denies it.
         let is_ruled = ruling.decision == Decision::Deny && matches!(ruling.by, Decider::Rule { .. });
@@ -48,7 +48,7 @@ impl Driver {
 
     /// Applies the rules again to pending requests, after rules were added or the mode has changed.
     pub(super) fn rule_anew(&mut self) {
-        let Some(policy) = self.permission_policy.clone() else {
+        let Some(policy) = self.agents.permission_policy.clone() else {
             return;
         };
         let permissions = &self.state().view.permissions;
@@ -73,7 +73,7 @@ impl Driver {
         };
         let why = objection(
             &self.state().view.permissions,
-            self.permission_policy.as_deref(),
+            self.agents.permission_policy.as_deref(),
             *ask,
             answer,
         )?;
@@ -94,7 +94,7 @@ impl Driver {
 
     /// Why the rules do not let an agent run `command`: its background tasks may do no more than its own shell.
     fn denial_by_rules(&self, command: &str) -> Option<BackgroundRefusal> {
-        let policy = self.permission_policy.as_ref().filter(|policy| policy.asks())?;
+        let policy = self.agents.permission_policy.as_ref().filter(|policy| policy.asks())?;
         let request = PermissionRequest::for_shell(AskId("background".to_owned()), command);
         let ruling = policy.rule(&request, &self.state().view.permissions);
         match ruling.decision {

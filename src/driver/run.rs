@@ -9,7 +9,6 @@ use std::{
     mem::discriminant,
     path::PathBuf,
     sync::{Arc, Mutex},
-    time::Duration,
 };
 
 use ralph_core::{
@@ -30,26 +29,23 @@ use super::{
     agent_commands::AgentCommands,
     autorun::Autorun,
     background::{self, BackgroundTasks},
-    clock::{LOOK, RunClock, new_promise},
-    config::{AvailableAgent, DenialScanner, PermissionDecider, RunConfig},
+    clock::{LOOK, new_promise},
+    config::RunConfig,
     edits::EditWatch,
-    goals::GoalRun,
     handle::{Inbox, InboxMessage, LoopHandle},
     jobs::JobContext,
     log::log_step,
     open::OpenRun,
+    parts::{RunAgents, RunChecks, RunTime, RunTools},
     plan_file::{TaskRules, Taskless},
     plan_look::PlanLook,
     sealed::SealedPlace,
-    session::CurrentSession,
     test_gate::TestGate,
     timers::Timers,
     tools::{OffLoopResult, PendingCalls},
 };
 use crate::hub::Hub;
 
-/// How long it may take to end what the sessions of an agent share, such as a server.
-const CLOSING: Duration = Duration::from_secs(10);
 const INPUTS: usize = 64;
 
 #[derive(Debug, Error)]
@@ -61,43 +57,13 @@ pub enum DriverError {
 /// A run in progress.
 pub struct Driver {
     pub(super) pid: u32,
-    /// Never empty.
-    pub(super) agents: Vec<AvailableAgent>,
-    pub(super) goals_parallel: bool,
-    /// Variables that goals do not get.
-    pub(super) withheld: Vec<String>,
-    /// Commands that the agent tried to give.
-    pub(super) agent_commands: AgentCommands,
-    /// Applies the permission rules.
-    pub(super) permission_policy: Option<Arc<dyn PermissionDecider>>,
-    /// Recognises denials of the sandbox.
-    pub(super) denial_scanner: Option<Arc<dyn DenialScanner>>,
-    /// The goals that are being run.
-    pub(super) goals: Option<GoalRun>,
-    /// Locked while goals run.
-    pub(super) goals_turn: Arc<tokio::sync::Mutex<()>>,
-    /// The place of sealed goals; `None` if there is no sandbox.
-    pub(super) sealed: Option<Arc<SealedPlace>>,
-    /// Calls of the agent's tools that are not answered yet.
-    pub(super) tools: PendingCalls,
-    /// The goals that are run while the agent works.
-    pub(super) edits: EditWatch,
-    /// Looks at the plan while the agent works.
-    pub(super) plan_look: PlanLook,
-    pub(super) background: BackgroundTasks,
-    pub(super) languages: Languages,
+    pub(super) agents: RunAgents,
+    pub(super) checks: RunChecks,
+    pub(super) tools: RunTools,
+    pub(super) time: RunTime,
     /// Used from blocking threads.
     pub(super) jobs: Arc<JobContext>,
-    pub(super) size: Size,
-    pub(super) recording_cap_bytes: u64,
-    /// Whether agents that support MCP servers get ralph's own.
-    pub(super) agent_tools: bool,
-    /// Whether tasks that agents propose for the plan are recorded.
-    pub(super) takes_proposals: bool,
     pub(super) hub: Hub,
-    pub(super) session: Option<CurrentSession>,
-    pub(super) timers: Timers,
-    pub(super) clock: RunClock,
     pub(super) results: mpsc::Sender<Input>,
     /// Inputs that the driver made itself.
     pub(super) own: VecDeque<Input>,
@@ -112,8 +78,6 @@ pub struct Driver {
     notices: Vec<Notice>,
     /// Number of screens that show the run; while there is one, the loop stays after the end.
     pub(super) screens: u32,
-    /// Since when the end of the run waits for background tasks, by [`RunClock::running_time`].
-    ending_since: Option<Duration>,
     /// Whether the loop leaves after the end even if screens show it.
     pub(super) dismissed: bool,
     /// The input that the loop begins with.
@@ -195,7 +159,7 @@ impl Driver {
         let outputs = open.files.sealed_outputs();
         let sealed = config.sealed.map(|held| SealedPlace::new(&open.paths, outputs, held));
         let sealed = sealed.map(Arc::new);
-        let tools = PendingCalls::default();
+        let calls = PendingCalls::default();
         let project = open.paths.project();
         let home = Home {
             project: std::fs::canonicalize(project).unwrap_or_else(|_| project.to_owned()),
@@ -205,36 +169,45 @@ impl Driver {
             withheld: config.withheld.clone(),
             guard: None,
         };
-        let languages = Languages::new(config.languages, home, tools.news_in.clone());
+        let languages = Languages::new(config.languages, home, calls.news_in.clone());
         let (results, results_in) = mpsc::channel(INPUTS);
         let plan_look = PlanLook::default();
         let (handle, inbox) = LoopHandle::new(Arc::clone(&plan_look.written));
         let (journal, state) = open.take();
         Self {
             pid,
-            agents: config.agents,
-            goals_parallel: config.goals_parallel,
-            withheld: config.withheld,
-            agent_commands: AgentCommands::default(),
-            permission_policy: config.permission_policy,
-            denial_scanner: config.denial_scanner,
-            goals: None,
-            goals_turn: Arc::default(),
-            sealed,
-            edits: EditWatch::default(),
-            plan_look,
-            background: BackgroundTasks::default(),
-            tools,
-            languages,
+            agents: RunAgents {
+                available: config.agents,
+                session: None,
+                commands: AgentCommands::default(),
+                permission_policy: config.permission_policy,
+                denial_scanner: config.denial_scanner,
+                size: config.size,
+                recording_cap_bytes: config.recording_cap_bytes,
+                get_tools: config.agent_tools,
+            },
+            checks: RunChecks {
+                goals: None,
+                parallel: config.goals_parallel,
+                turn: Arc::default(),
+                withheld: config.withheld,
+                sealed,
+                edits: EditWatch::default(),
+                plan_look,
+            },
+            tools: RunTools {
+                calls,
+                background: BackgroundTasks::default(),
+                languages,
+                takes_proposals: config.takes_proposals,
+            },
+            time: RunTime {
+                clock: config.clock,
+                timers: Timers::default(),
+                ending_since: None,
+            },
             jobs: Arc::new(jobs),
-            size: config.size,
-            recording_cap_bytes: config.recording_cap_bytes,
-            agent_tools: config.agent_tools,
-            takes_proposals: config.takes_proposals,
             hub,
-            session: None,
-            timers: Timers::default(),
-            clock: config.clock,
             results,
             own: VecDeque::new(),
             pending_notices: Vec::new(),
@@ -244,7 +217,6 @@ impl Driver {
             heard: config.heard,
             notices: std::mem::take(&mut open.notices),
             screens: u32::from(config.watched),
-            ending_since: None,
             dismissed: false,
             first: Some(first),
             handle,
@@ -296,12 +268,8 @@ impl Driver {
         if result.is_err() {
             self.end_session_at_once().await;
         }
-        self.background.give_up().await;
-        _ = tokio::time::timeout(CLOSING, self.languages.close()).await; // their guards outlive ralph
-        // The shared parts of agents' sessions end with the run, before another ralph can take the project.
-        let agents = self.agents.clone();
-        let closed = tokio::task::spawn_blocking(move || agents.iter().for_each(|agent| agent.adapter.close()));
-        _ = tokio::time::timeout(CLOSING, closed).await; // their guards outlive ralph
+        self.tools.close().await;
+        self.agents.close().await;
         self.close_inbox();
         result
     }
@@ -322,7 +290,7 @@ impl Driver {
     async fn loop_until_stopped(&mut self) -> Result<StopReason, DriverError> {
         let first = self.first.take().expect("a driver runs once");
         // The time since the driver was built does not count.
-        _ = self.clock.look();
+        _ = self.time.clock.look();
         // Notices come after the start of a new run, but before a resumed run goes on.
         let starts = matches!(first, Input::Start(_));
         if starts {
@@ -348,7 +316,7 @@ impl Driver {
                 None => self.next().await,
             };
             // Before the event itself: a timer may be due only because the clock was set.
-            if let Some(gap_ms) = self.clock.look() {
+            if let Some(gap_ms) = self.time.clock.look() {
                 self.advance(&Input::ClockMoved { gap_ms })?;
             }
             if let Some(day) = self.new_day() {
@@ -362,7 +330,7 @@ impl Driver {
             }
             match event {
                 LoopEvent::Nothing => {
-                    if let Some(current) = &mut self.session {
+                    if let Some(current) = &mut self.agents.session {
                         current.write_out();
                     }
                 }
@@ -393,7 +361,7 @@ impl Driver {
                     self.advance(&Input::PauseFile { present })?;
                 }
                 LoopEvent::Message(InboxMessage::Type(bytes)) => {
-                    if let Some(session) = &self.session {
+                    if let Some(session) = &self.agents.session {
                         session.type_bytes(&bytes);
                     }
                 }
@@ -412,31 +380,31 @@ impl Driver {
     fn new_day(&self) -> Option<Day> {
         let view = &self.state().view;
         let known = view.spending.day?;
-        let is_past = !view.is_over() && !known.contains(self.clock.now_ms());
-        is_past.then(|| self.clock.today()).filter(|day| *day != known)
+        let is_past = !view.is_over() && !known.contains(self.time.clock.now_ms());
+        is_past.then(|| self.time.clock.today()).filter(|day| *day != known)
     }
 
     /// Whether the end of the run still waits for background tasks that are being ended.
     fn waits_for_background(&mut self) -> bool {
         if self.state().view.background.alive().next().is_none() {
-            self.ending_since = None;
+            self.time.ending_since = None;
             return false;
         }
-        let running_time = self.clock.running_time();
-        running_time.saturating_sub(*self.ending_since.get_or_insert(running_time)) < background::PATIENCE
+        let running_time = self.time.clock.running_time();
+        running_time.saturating_sub(*self.time.ending_since.get_or_insert(running_time)) < background::PATIENCE
     }
 
     fn resize(&mut self, size: Size) {
-        self.size = size.clamped();
-        if let Some(session) = &self.session {
-            session.resize(self.size);
+        self.agents.size = size.clamped();
+        if let Some(session) = &self.agents.session {
+            session.resize(self.agents.size);
         }
     }
 
     /// Waits for the next event. Rare ones come first, so that an agent that never stops talking cannot delay commands
     /// or limits; its signals only wait and are not lost.
     async fn next(&mut self) -> LoopEvent {
-        let (session, heard) = (&mut self.session, &mut self.heard);
+        let (session, heard) = (&mut self.agents.session, &mut self.heard);
         let said = async {
             match heard {
                 Some(heard) => heard.recv().await,
@@ -453,12 +421,12 @@ impl Driver {
             biased;
             Some(message) = self.inbox.messages.recv() => LoopEvent::Message(message),
             Some(asked) = self.inbox.asked.recv() => LoopEvent::Asked(asked),
-            found = self.tools.next() => LoopEvent::OffLoopResult(found),
-            timer = self.timers.next(|| self.clock.now_ms()) => LoopEvent::Input(Input::TimerFired { timer }),
+            found = self.tools.calls.next() => LoopEvent::OffLoopResult(found),
+            timer = self.time.timers.next(|| self.time.clock.now_ms()) => LoopEvent::Input(Input::TimerFired { timer }),
             Some(input) = self.results_in.recv() => LoopEvent::Input(input),
             Some(notice) = said => LoopEvent::Notice(notice),
-            () = self.edits.due() => LoopEvent::EditsDue,
-            () = self.plan_look.due() => LoopEvent::PlanWritten,
+            () = self.checks.edits.due() => LoopEvent::EditsDue,
+            () = self.checks.plan_look.due() => LoopEvent::PlanWritten,
             (iteration, signal) = agent => LoopEvent::Input(Input::Agent { iteration, signal }),
             () = tokio::time::sleep(LOOK) => LoopEvent::Nothing,
         }
@@ -466,7 +434,7 @@ impl Driver {
 
     /// Steps the machine by one input, records the events and performs the effects. Returns the events.
     pub(super) fn advance(&mut self, input: &Input) -> Result<Vec<Event>, DriverError> {
-        let now_ms = self.clock.now_ms();
+        let now_ms = self.time.clock.now_ms();
         if let Input::Agent {
             iteration,
             signal: signal @ AgentSignal::PermissionRequested { request },
@@ -476,7 +444,7 @@ impl Driver {
             return self.advance(&self.ruled(*iteration, request));
         }
         match input {
-            Input::TimerFired { timer } if !self.timers.take(*timer, now_ms) => return Ok(Vec::new()),
+            Input::TimerFired { timer } if !self.time.timers.take(*timer, now_ms) => return Ok(Vec::new()),
             Input::Agent { iteration, signal } => self.note_signal(now_ms, *iteration, signal)?,
             _ => {}
         }
@@ -496,7 +464,7 @@ impl Driver {
         }
         self.pass_to_edit_watch(input);
         if events.iter().any(|event| matches!(event, Event::IterationEnded { .. })) {
-            self.tools.end_iteration();
+            self.tools.calls.end_iteration();
         }
         let rules_anew =
             |event: &Event| matches!(event, Event::RulesAdded { .. } | Event::PermissionModeChanged { .. });
@@ -523,7 +491,7 @@ impl Driver {
         if self.state().view.is_over() {
             return Ok(());
         }
-        self.record(self.clock.now_ms(), Event::Noticed { notice })
+        self.record(self.time.clock.now_ms(), Event::Noticed { notice })
     }
 
     fn note_all(&mut self) -> Result<(), DriverError> {

@@ -73,7 +73,7 @@ impl Driver {
             }),
             ControlRequest::Status => Ok(ControlReply::Status {
                 status: {
-                    let (quiet, now_ms) = (self.quiet(), self.clock.now_ms());
+                    let (quiet, now_ms) = (self.quiet(), self.time.clock.now_ms());
                     let view = &self.state().view;
                     let mut status = status_of(view, self.pid, quiet);
                     // Counted up to now, not up to the last record.
@@ -155,7 +155,7 @@ impl Driver {
             .iterations
             .latest()
             .map_or(0, |iteration| iteration.number);
-        if self.agent_commands.is_new(iteration, command) {
+        if self.agents.commands.is_new(iteration, command) {
             self.note(Notice::AgentCommand {
                 command: command.to_owned(),
             })?;
@@ -168,8 +168,9 @@ impl Driver {
     /// Checks whether the agent has done nothing for half of the idle limit.
     fn quiet(&mut self) -> Option<Quiet> {
         let idle_ms = self.state().view.settings.limits.idle_timeout_ms?;
-        let (now_ms, running_time) = (self.clock.now_ms(), self.clock.running_time());
+        let (now_ms, running_time) = (self.time.clock.now_ms(), self.time.clock.running_time());
         let quiet = self
+            .agents
             .session
             .as_mut()?
             .long_quiet(running_time, Duration::from_millis(idle_ms))?;
