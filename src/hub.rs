@@ -6,7 +6,7 @@
 //! affect the others. What it misses depends on the kind: records are read from the journal, which always has them; for
 //! output and details it is told how much it missed. Only a subscriber with [`LagPolicy::HoldAgentBack`], used for what
 //! the owner of the run sees, slows the agent instead, and nothing but the agent. A screen of another process holds it
-//! [briefly](WhenSlow::HoldAgentBriefly): a frozen terminal never stops a run.
+//! [briefly](LagPolicy::HoldAgentBriefly): a frozen terminal never stops a run.
 
 mod backlog;
 mod ring;
