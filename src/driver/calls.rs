@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use ralph_core::{
-    event::{AgentCall, Choice, Event, Goal, GoalResult, Missing, PlanSnapshot, Question, Text, listed},
+    event::{AgentCall, Choice, Event, Goal, GoalResult, Missing, PlanSnapshot, Question, Text},
     machine::{Input, claim_reasons, goal_reasons},
     run::{Phase, RunView},
 };
@@ -150,12 +150,8 @@ impl Driver {
         let reasons = claim_reasons(self.state(), plan, vanished);
         if !reasons.is_empty() {
             let text = words::claim_refused(&reasons, &self.state().view.settings.goals);
-            let taken = self.record_call(
-                iteration,
-                AgentCall::Claimed {
-                    reasons: listed(reasons, |count| Missing::More { count }),
-                },
-            )?;
+            let reasons = Missing::listed(reasons);
+            let taken = self.record_call(iteration, AgentCall::Claimed { reasons })?;
             answer(
                 reply,
                 ToolAnswer::refused(taken.map_or_else(tool_refusal_in_words, |_| text)),
@@ -175,12 +171,8 @@ impl Driver {
             true => ToolAnswer::done(words::claim_recorded(results.len())),
             false => ToolAnswer::refused(words::claim_refused(&reasons, &self.state().view.settings.goals)),
         };
-        match self.record_call(
-            iteration,
-            AgentCall::Claimed {
-                reasons: listed(reasons, |count| Missing::More { count }),
-            },
-        )? {
+        let reasons = Missing::listed(reasons);
+        match self.record_call(iteration, AgentCall::Claimed { reasons })? {
             Ok(_) => answer(reply, result),
             Err(why) => refuse(reply, why),
         }

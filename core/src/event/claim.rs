@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{GoalFailure, GuardedChange, List, Mutant, Tail, TestCounts, Text};
+use super::{GoalFailure, GuardedChange, List, Mutant, REASONS, Tail, TestCounts, Text, listed};
 
 /// Maximum number of keys of a status block in a record.
 const STATUS_KEYS: usize = 16;
@@ -179,6 +179,11 @@ pub enum Missing {
 }
 
 impl Missing {
+    /// Returns as many reasons as a record has room for, with the number of those left out.
+    pub fn listed(reasons: Vec<Missing>) -> List<Missing, REASONS> {
+        listed(reasons, |count| Missing::More { count })
+    }
+
     /// Whether the agent may have had a good reason, which the user can confirm: tests changed together with the tested
     /// code.
     pub fn may_be_confirmed(&self) -> bool {

@@ -52,7 +52,7 @@ pub fn clip_middle(text: &str, cap_bytes: usize) -> String {
 pub const REASONS: usize = LIST_CAP + 1;
 
 /// Cuts a list to [`LIST_CAP`] entries; `more` creates an entry for the rest.
-pub fn listed<T>(mut facts: Vec<T>, more: fn(u64) -> T) -> List<T, REASONS> {
+pub(crate) fn listed<T>(mut facts: Vec<T>, more: fn(u64) -> T) -> List<T, REASONS> {
     let left_out = facts.len().saturating_sub(LIST_CAP);
     facts.truncate(LIST_CAP);
     facts.extend((left_out > 0).then(|| more(left_out as u64)));

@@ -48,7 +48,8 @@ pub use background::{
 pub use breaker::{BreakerCause, BreakerState};
 pub use call::AgentCall;
 pub use claim::{AgentStatus, Claim, ConfidencePart, Denial, Evidence, Missing};
-pub use clip::{LIST_CAP, REASONS, TEXT_CAP_BYTES, clip, clip_middle, clip_start, listed};
+pub(crate) use clip::listed;
+pub use clip::{LIST_CAP, REASONS, TEXT_CAP_BYTES, clip, clip_middle, clip_start};
 pub use command::{Answer, CommandRefusal, UserCommand};
 pub use goal::{Flaky, Goal, GoalFailure, GoalResult, GoalsWhen, TestNames};
 pub use hint::{Hint, RestoreMoment};

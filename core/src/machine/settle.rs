@@ -4,7 +4,7 @@ use crate::{
     event::{
         BreakerCause, BreakerState, CancelReason, Claim, ConfirmedBy, Denial, Event, Finding, GoalsWhen, LimitKind,
         Missing, Notice, OnDayLimit, Outcome, PlanSnapshot, Problem, ProblemKind, Proof, RequestedBy, Role,
-        SessionMode, StopReason, StopRequest, Wait, WaitCause, listed,
+        SessionMode, StopReason, StopRequest, Wait, WaitCause,
     },
     run::{Observation, StopAsked},
 };
@@ -264,7 +264,7 @@ fn conclude(decision: &mut StepDecision, now_ms: u64, iteration: u32, outcome: &
             });
             decision.push(Event::ClaimRefused {
                 iteration,
-                reasons: listed(refused.reasons, |count| Missing::More { count }),
+                reasons: Missing::listed(refused.reasons),
             });
         }
         gate::Verdict::NoClaim => {}
