@@ -99,7 +99,7 @@ async fn check_merged(
 ) -> io::Result<Vec<GoalResult>> {
     let files = JudgingFiles::new(directory.to_owned());
     let sides = [Side::Target, Side::Plan].map(|side| (side, files.store(side)));
-    let place = place.with_known_failures(files.known_failures()?);
+    let place = place.with_known_failures(files.known_failures().map_err(io::Error::other)?);
     let stores = sides.iter().map(|(_, store)| store.clone()).collect();
     let (results, trials) = driver::check_merged(goals, parallel, place, stores, &files.record()).await;
     let side_of = |store: &Path| sides.iter().find(|(_, known)| known == store).map(|(side, _)| *side);

@@ -10,8 +10,9 @@ use ralph_gate::guard::FileGuard;
 use ralph_plan::batch::{FailedTests, MergedResults, Side};
 use ralph_system::files;
 use ralph_text::with_causes;
+use serde::de::DeserializeOwned;
 
-/// Most bytes of the results of goals on a merged tree.
+/// Most bytes of a file of a judgement.
 const LOOK_CAP_BYTES: u64 = 16 << 20;
 
 /// The rules that judge the tests of merged trees.
@@ -64,10 +65,9 @@ impl JudgingFiles {
     /// Reads the tests that may fail.
     ///
     /// # Errors
-    /// The error of the file system, or of a file that is not of this form.
-    pub(crate) fn known_failures(&self) -> io::Result<FailedTests> {
-        let bytes = files::read_bytes(&self.known_failures_path(), LOOK_CAP_BYTES).map_err(io::Error::other)?;
-        Ok(serde_json::from_slice(&bytes)?)
+    /// The reason why they cannot be read, in words.
+    pub(crate) fn known_failures(&self) -> Result<FailedTests, String> {
+        read_json(&self.known_failures_path())
     }
 
     /// Returns the file of the goals' results.
@@ -88,8 +88,11 @@ impl JudgingFiles {
     /// # Errors
     /// The reason why they cannot be read, in words.
     pub(super) fn read(&self) -> Result<MergedResults, String> {
-        let path = self.results_path();
-        let bytes = files::read_bytes(&path, LOOK_CAP_BYTES).map_err(|error| with_causes(&error))?;
-        serde_json::from_slice(&bytes).map_err(|error| format!("{}: {error}", path.display()))
+        read_json(&self.results_path())
     }
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
+    let bytes = files::read_bytes(path, LOOK_CAP_BYTES).map_err(|error| with_causes(&error))?;
+    serde_json::from_slice(&bytes).map_err(|error| format!("{}: {error}", path.display()))
 }
