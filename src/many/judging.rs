@@ -108,14 +108,15 @@ impl<'s> MergeJudge<'s> {
         self.site.branches.remove_ignored(&scratch).map_err(git_failure)?;
         let project = self.site.branches.project_in(&scratch);
         self.site.trust(&self.site.state_at(&project)?)?;
+        let failed_before = history.failed_before.unwrap_or_default();
         let (target, known_failures) = match &batch.target_proof {
             Some(proof) if batch.target_commit == onto => {
                 // A test that an earlier plan made pass may not fail again.
-                let known = both_failed(&history.failed_before, &proof.forgiven);
+                let known = both_failed(&failed_before, &proof.forgiven);
                 (proof.tests.clone(), known)
             }
-            _ if plan.base == onto => (history.began_with, history.failed_before),
-            // Nothing is known of the target's tests.
+            _ if plan.base == onto => (history.began_with, failed_before),
+            // The target's tests are unknown.
             Some(_) | None => (GoalTests::new(), FailedTests::new()),
         };
         let written = files.write_known_failures(&known_failures);
@@ -302,8 +303,9 @@ fn version<'p>(plan: &'p BatchPlan, confirmed: &ConfirmedAt, path: &str) -> Opti
 struct TestHistory {
     /// Tests before its first run.
     began_with: GoalTests,
-    /// Tests that failed before each of its runs, if failures from before a run are forgiven.
-    failed_before: FailedTests,
+    /// Tests that failed before each of its runs, if failures from before a run are forgiven; `None` before the first
+    /// run whose goals ran at its start.
+    failed_before: Option<FailedTests>,
     /// Tests at the end of its last run.
     ended_with: GoalTests,
     /// For each goal, the fewest tests at the end of a successful run.
@@ -360,10 +362,10 @@ impl TestHistory {
         }
         if !view.iterations.at_start.goals.is_empty() {
             let failed = view.known_failures();
-            self.failed_before = match self.began_with.is_empty() {
-                true => failed,
-                false => both_failed(&self.failed_before, &failed),
-            };
+            self.failed_before = Some(match &self.failed_before {
+                Some(before) => both_failed(before, &failed),
+                None => failed,
+            });
         }
         if self.began_with.is_empty() {
             self.began_with = began_with;
