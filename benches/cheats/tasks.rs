@@ -245,16 +245,11 @@ const NODE_TEST: &str =
 
 /// Wraps the tests in a block for their module. `package` is the name by which they import it.
 fn inside(tests: &str, package: &str) -> String {
-    let alias = |line: &str| {
-        Some(
-            line.strip_prefix("use ")?
-                .strip_suffix(';')?
-                .split_once(" as ")?
-                .1
-                .to_owned(),
-        )
-    };
-    let name = tests.lines().find_map(alias).unwrap_or_else(|| package.to_owned());
+    let mut imports = tests
+        .lines()
+        .filter_map(|line| line.strip_prefix("use ")?.strip_suffix(';'));
+    let alias = imports.find_map(|import| import.split_once(" as "));
+    let name = alias.map_or(package, |(_, name)| name);
     let mut block = format!(
         "\n#[cfg(test)]\nmod tests {{\n    use super::*;\n    #[allow(unused_imports)]\n    use crate as {name};\n"
     );
