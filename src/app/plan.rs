@@ -8,6 +8,7 @@ use ralph_core::{
     run::RunView,
 };
 use ralph_plan::{ChosenPlan, ParsedPlan, prompt::PromptTemplate};
+use ralph_state::store::journal::read_view;
 
 use crate::{
     begin::{OtherLoop, PLANS, other_loop},
@@ -15,7 +16,6 @@ use crate::{
     driver::{Taskless, read_plan},
     error::{Failure, FailureKind},
 };
-use ralph_state::store::journal::read_view;
 
 use super::ProjectPlace;
 

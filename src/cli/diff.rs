@@ -1,6 +1,7 @@
 //! `ralph diff`: shows what iterations changed.
 
 use ralph_git::{DiffColour, DiffDetail};
+use ralph_state::store::journal::read_view;
 use ralph_system::proc::Supervisor;
 use ralph_text::{KeptEscapes, PlainText, console};
 
@@ -13,7 +14,6 @@ use crate::{
         headless::{OutputFormat, OutputStyle},
     },
 };
-use ralph_state::store::journal::read_view;
 
 use super::{
     args::Args,

@@ -10,6 +10,7 @@ use ralph_state::{
     control::{self, ControlError, RunStatus},
     store::{journal::read_view, paths::ProjectPaths},
 };
+use ralph_system::os::now_ms;
 use ralph_text::{
     console::{print, print_coloured, print_json},
     one_line, pretty_json,
@@ -30,7 +31,6 @@ use crate::{
         tui::model::estimate_ms,
     },
 };
-use ralph_system::os::now_ms;
 
 use super::{args::Args, restore::no_runs, run::place};
 

@@ -15,6 +15,7 @@ use ralph_state::{
     http_client::{SentEvent, events},
     store::{journal::read_view, lock, paths::ProjectPaths},
 };
+use ralph_system::os::now_ms;
 use ralph_text::{
     console::{self, complain, print, print_json},
     one_line,
@@ -32,7 +33,6 @@ use crate::{
     error::{Failure, FailureKind},
     ui::{Presentation, headless::OutputFormat, report::OutputStyle},
 };
-use ralph_system::os::now_ms;
 
 use super::{args::Args, run::place, status::in_words};
 

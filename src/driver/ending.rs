@@ -18,6 +18,7 @@ use ralph_state::{
     control::{ClientRole, ControlRequest, PendingRequest},
     store::{lock::Lock, paths::ProjectPaths, rules},
 };
+use ralph_system::os::now_ms;
 use ralph_words::{closed_in_words, command_refusal_in_words, late_answer_in_words, no_answer_in_words};
 
 use super::{
@@ -28,7 +29,6 @@ use super::{
     run::{Driver, DriverError, LoopEvent},
     status::late_rules_in_words,
 };
-use ralph_system::os::now_ms;
 
 /// How long a user interface may take to show the end of a run that was asked to stop.
 const STOP_PATIENCE: Duration = Duration::from_secs(2);

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use ralph_git::{References, changed_keys, config_file, config_text, is_moved_in_root, references};
 use ralph_plan::batch::{Batch, BatchPlan, PlanPhase, RepositoryChange};
 use ralph_state::store::paths::replace_file;
+use ralph_system::os::now_ms;
 
 use super::worker::Site;
-use ralph_system::os::now_ms;
 
 /// Prefix of the branches of batches.
 const OWN: &str = "refs/heads/ralph/";

@@ -12,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+use ralph_agent::transcript::unfolded::Unfold;
 use ralph_core::event::{Record, RunId};
 use ralph_git::Differ;
 use ralph_state::{
@@ -38,7 +39,6 @@ use crate::{
         unfolded::{prompt_text, task_text, unfolded},
     },
 };
-use ralph_agent::transcript::unfolded::Unfold;
 
 /// Time limit for writing the last lines.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ralph_agent::transcript::unfolded::Unfold;
 use ralph_core::event::{Checkpoint, SteeringId};
 use ralph_words::{EventLine, Tone};
 
@@ -20,7 +21,6 @@ use crate::ui::{
         theme::TextRole,
     },
 };
-use ralph_agent::transcript::unfolded::Unfold;
 
 /// Display time of a toast.
 const TOAST_MS: u64 = 4_000;

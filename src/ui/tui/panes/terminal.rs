@@ -1,5 +1,6 @@
 //! The cells of a terminal: the agent's, that of a past iteration, or a text in place of a pane.
 
+use ralph_agent::transcript::unfolded::Unfold;
 use ratatui::layout::Rect;
 
 use crate::ui::tui::{
@@ -9,7 +10,6 @@ use crate::ui::tui::{
     pen::Pen,
     search_query::SearchDirection,
 };
-use ralph_agent::transcript::unfolded::Unfold;
 
 use super::content::PaneContent;
 
