@@ -22,6 +22,8 @@ pub struct Iterations {
     pub counted: u32,
     /// Consecutive failures.
     pub failures: u32,
+    /// Number of done tasks, counted when the plan is read: a long journal has many iterations of many tasks.
+    pub done: usize,
     /// Number of done tasks when the latest iteration began.
     pub done_before: usize,
     /// The verification before the first iteration, if the run had one.
@@ -240,9 +242,9 @@ impl Iterations {
         both.is_some_and(|(now, before)| breaker::fail_alike(&before.look.goals, &now.look.goals))
     }
 
-    /// Sets the number of tasks that an iteration ticked; `done` is the number of done tasks after it.
-    pub(super) fn close(&mut self, number: u32, done: usize) {
-        let closed = done.saturating_sub(self.done_before);
+    /// Sets the number of tasks that an iteration ticked.
+    pub(super) fn close(&mut self, number: u32) {
+        let closed = self.done.saturating_sub(self.done_before);
         if let Some(found) = self.numbered_mut(number) {
             found.closed = u32::try_from(closed).unwrap_or(u32::MAX);
         }

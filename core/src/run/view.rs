@@ -148,7 +148,7 @@ impl RunView {
             Event::PlanRead { plan } => {
                 let before = std::mem::replace(&mut self.plan, plan.clone().into());
                 self.plan.take_back(&before, &mut self.missing);
-                self.count_closed();
+                self.count_done();
             }
             Event::PlanChanged { change } => {
                 // Only a new task can be a missing one that reappeared. Cloning the plan is expensive.
@@ -158,7 +158,7 @@ impl RunView {
                 if let Some(before) = before {
                     self.plan.take_back(&before, &mut self.missing);
                 }
-                self.count_closed();
+                self.count_done();
             }
             Event::PreparationStarted {
                 iteration,
@@ -178,7 +178,7 @@ impl RunView {
                 ..
             } => {
                 self.role = *role;
-                self.iterations.done_before = self.plan.done();
+                self.iterations.done_before = self.iterations.done;
                 self.start_iteration(at_ms, *iteration, adapter, *live_steering);
                 self.ask_for(model.as_deref());
             }
@@ -424,12 +424,18 @@ impl RunView {
         self.enter(Phase::Idle);
     }
 
+    /// Counts the done tasks of a plan that was read.
+    fn count_done(&mut self) {
+        self.iterations.done = self.plan.done();
+        self.count_closed();
+    }
+
     /// Updates the number of tasks ticked by the iteration that is being settled.
     fn count_closed(&mut self) {
         if let Phase::Settling { iteration, .. } = self.phase
             && self.role.is_work()
         {
-            self.iterations.close(iteration, self.plan.done());
+            self.iterations.close(iteration);
         }
     }
 
@@ -638,7 +644,7 @@ impl RunView {
             return None;
         }
         // Reviewed, sent back and just ticked tasks also count as current while an agent works on them.
-        let is_ticked = self.settings.review.is_some() || self.plan.done() != self.iterations.done_before;
+        let is_ticked = self.settings.review.is_some() || self.iterations.done != self.iterations.done_before;
         let latest = self.iterations.latest().filter(|_| self.is_busy() && is_ticked);
         let worked_on = latest.and_then(|latest| latest.task.as_ref()).and_then(|text| {
             let mut named = self.plan.tasks.iter().filter(|task| task.text == *text);
