@@ -190,8 +190,9 @@ impl Finder<'_> {
         }
     }
 
-    /// Alters the side of an equality that is written out.
+    /// Alters the side of an equality that is written out; if there is none, replaces the expected side.
     fn equality(&mut self, scope: Scope, part: usize, left: &Range<usize>, right: &Range<usize>, tier: u8) {
+        let found_before = self.found.len();
         let (left_value, right_value) = (value(self.source, left), value(self.source, right));
         match (&left_value, &right_value) {
             (Value::Literal(_), Value::Literal(_)) => {}
@@ -211,6 +212,37 @@ impl Finder<'_> {
                 _ = self.named_value(scope, part, *name, tier + 1);
             }
             (_, Value::Named(_)) | (Value::Computed, Value::Computed) => {}
+        }
+        if self.found.len() > found_before {
+            return;
+        }
+        match (&left_value, &right_value) {
+            (Value::Literal(_), Value::Literal(_)) => {}
+            (Value::Literal(_), _) => self.replace(scope, part, left),
+            (_, Value::Literal(_)) => self.replace(scope, part, right),
+            // minitest takes the expected value first.
+            _ if self.source.language == Language::Ruby => self.replace(scope, part, left),
+            _ => self.replace(scope, part, right),
+        }
+    }
+
+    /// Replaces an expected value by one that equals nothing that work returns, in languages that have such a value.
+    fn replace(&mut self, scope: Scope, part: usize, expected: &Range<usize>) {
+        let unequal = match self.source.language {
+            Language::Python => "object()",
+            Language::JavaScript => "Symbol(\"other\")",
+            Language::Ruby => "Object.new",
+            _ => return,
+        };
+        if let Some((start, end)) = self.source.span(expected) {
+            let text = unequal.to_owned();
+            self.push(
+                MutationKind::Literal,
+                LAST_RESORT - 1,
+                scope,
+                part,
+                vec![Edit { start, end, text }],
+            );
         }
     }
 
