@@ -45,6 +45,15 @@ impl TaskSettings {
     pub fn is_empty(&self) -> bool {
         *self == TaskSettings::default()
     }
+
+    /// Takes what is not set from the settings of the section around. A model belongs to the adapter beside it.
+    pub fn inherit(&mut self, section: &TaskSettings) {
+        if self.adapter.is_none() {
+            self.model = self.model.take().or_else(|| section.model.clone());
+            self.adapter.clone_from(&section.adapter);
+        }
+        self.tests_may_change |= section.tests_may_change;
+    }
 }
 
 impl PlanSnapshot {

@@ -15,9 +15,10 @@ use thiserror::Error;
 
 use super::{
     error::PlanError,
-    headings::{below, headings},
+    headings::below,
     kind::PlanKind,
     line::one_line,
+    markdown::headings,
     prd::field,
     read::{not_utf8, read_bytes},
 };

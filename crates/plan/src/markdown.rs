@@ -8,10 +8,11 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use ralph_core::event::{PlanTask, TaskSettings};
-use ralph_text::LineIndex;
+use ralph_text::{LineIndex, Position};
 
 use super::{
     group::{self, SettingsGroup},
+    headings::Heading,
     line::one_line,
     reading::{FoundTasks, TaskMistake},
 };
@@ -64,13 +65,31 @@ impl Iterator for Markers<'_> {
 /// A task is an item of any list (`-`, `*`, `+`, `1.`, `1)`) that begins with a box and has a text; the text is the
 /// item's first paragraph without its markup. A box without text is not a task. Items in code, in a block quote or in
 /// an HTML comment are examples. Depth counts the enclosing tasks, not lists. A group of settings at the end is not
-/// part of the text.
+/// part of the text. A group at the end of a heading applies to the tasks of its section.
 pub(super) fn tasks(text: &str) -> FoundTasks {
     let mut reader = MarkdownReader::new(text);
     for (event, range) in Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH).into_offset_iter() {
         reader.read(&event, range);
     }
     reader.found
+}
+
+/// The headings that divide the text, without their settings. A heading in a list item is text, and one in a quote is
+/// an example.
+pub(super) fn headings(text: &str) -> Vec<Heading> {
+    let mut reader = MarkdownReader::new(text);
+    let events = Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH).into_offset_iter();
+    let headings = events.filter_map(|(event, range)| {
+        reader.read(&event, range.clone());
+        let (level, text) = reader.ended_heading.take()?;
+        Some(Heading {
+            level,
+            text,
+            start: range.start,
+            end: range.end,
+        })
+    });
+    headings.collect()
 }
 
 struct MarkdownReader<'a> {
@@ -82,10 +101,14 @@ struct MarkdownReader<'a> {
     tasks_around: usize,
     /// Number of block quotes around the current position.
     quotes: usize,
-    /// The heading that is being read.
-    heading: Option<String>,
+    /// The level and the text of the heading that is being read.
+    heading: Option<(usize, PendingText)>,
+    /// The level and the text of the heading that ended with the latest event.
+    ended_heading: Option<(usize, String)>,
     /// The latest heading that no task has followed yet.
     latest_heading: Option<String>,
+    /// The settings of the sections around the current position, outermost first.
+    sections: Vec<SectionSettings>,
     lines: LineIndex,
 }
 
@@ -102,6 +125,19 @@ struct PendingTask {
     check_box: CheckBox,
     /// Line of the box.
     line: u32,
+    text: PendingText,
+}
+
+/// Settings at the end of a heading, for the tasks of its section.
+struct SectionSettings {
+    level: usize,
+    settings: TaskSettings,
+    place: Position,
+}
+
+/// A text that is not complete.
+#[derive(Default)]
+struct PendingText {
     text: String,
     /// End of the last code span in the text.
     code_end: usize,
@@ -109,7 +145,7 @@ struct PendingTask {
     pieces: Vec<(usize, usize)>,
 }
 
-impl PendingTask {
+impl PendingText {
     fn push(&mut self, piece: &str, source: usize) {
         self.pieces.push((self.text.len(), source));
         self.text.push_str(piece);
@@ -132,7 +168,9 @@ impl<'a> MarkdownReader<'a> {
             tasks_around: 0,
             quotes: 0,
             heading: None,
+            ended_heading: None,
             latest_heading: None,
+            sections: Vec::new(),
             lines: LineIndex::new(text),
         }
     }
@@ -144,8 +182,13 @@ impl<'a> MarkdownReader<'a> {
             Event::Text(text) => self.append(text, range),
             Event::Code(text) => {
                 self.append(text, range);
-                if let Some(pending) = self.items.last_mut().and_then(|item| item.pending.as_mut()) {
-                    pending.code_end = pending.text.len();
+                let task = self.items.last_mut().and_then(|item| item.pending.as_mut());
+                let texts = [
+                    task.map(|task| &mut task.text),
+                    self.heading.as_mut().map(|(_, text)| text),
+                ];
+                for text in texts.into_iter().flatten() {
+                    text.code_end = text.text.len();
                 }
             }
             Event::InlineHtml(html) if html.starts_with("<!--") => {}
@@ -177,7 +220,9 @@ impl<'a> MarkdownReader<'a> {
             }
             Tag::List(_) | Tag::CodeBlock(_) | Tag::HtmlBlock | Tag::Table(_) => self.complete(),
             // A heading in an item is text, and one in a quote is an example.
-            Tag::Heading { .. } if self.items.is_empty() && self.quotes == 0 => self.heading = Some(String::new()),
+            Tag::Heading { level, .. } if self.items.is_empty() && self.quotes == 0 => {
+                self.heading = Some((*level as usize, PendingText::default()));
+            }
             // Inline markup, and blocks that hold the text or cannot occur in an item.
             Tag::Paragraph
             | Tag::Heading { .. }
@@ -208,12 +253,7 @@ impl<'a> MarkdownReader<'a> {
                 }
             }
             TagEnd::BlockQuote(_) => self.quotes -= 1,
-            TagEnd::Heading(_) if self.heading.is_some() => {
-                let text = one_line(&self.heading.take().unwrap_or_default());
-                if !text.is_empty() {
-                    self.latest_heading = Some(text);
-                }
-            }
+            TagEnd::Heading(_) if self.heading.is_some() => self.end_heading(),
             // A box alone in its paragraph uses the next paragraph as its text.
             TagEnd::Paragraph | TagEnd::Heading(_) if self.has_text() => self.complete(),
             TagEnd::Paragraph
@@ -248,9 +288,7 @@ impl<'a> MarkdownReader<'a> {
         Some(Box::new(PendingTask {
             line: self.lines.line_of(check_box.start),
             check_box,
-            text: String::new(),
-            code_end: 0,
-            pieces: Vec::new(),
+            text: PendingText::default(),
         }))
     }
 
@@ -258,13 +296,13 @@ impl<'a> MarkdownReader<'a> {
         self.items
             .last()
             .and_then(|item| item.pending.as_ref())
-            .is_some_and(|pending| !pending.text.trim().is_empty())
+            .is_some_and(|pending| !pending.text.text.trim().is_empty())
     }
 
     /// Appends to the heading, or to the text of the innermost item after its box.
     fn append(&mut self, text: &str, range: Range<usize>) {
-        if let Some(heading) = &mut self.heading {
-            heading.push_str(text);
+        if let Some((_, heading)) = &mut self.heading {
+            heading.push(text, range.start);
         }
         let Some(pending) = self.items.last_mut().and_then(|item| item.pending.as_mut()) else {
             return;
@@ -272,22 +310,50 @@ impl<'a> MarkdownReader<'a> {
         let of_the_box = pending.check_box.end.saturating_sub(range.start);
         // Only plain text can straddle the end of a box, and plain text equals its source.
         let piece = text.get(of_the_box..).unwrap_or_default();
-        pending.push(piece, range.start + of_the_box);
+        pending.text.push(piece, range.start + of_the_box);
+    }
+
+    /// Ends the sections that the heading ends, and begins its own.
+    fn end_heading(&mut self) {
+        let Some((level, heading)) = self.heading.take() else {
+            return;
+        };
+        self.sections.retain(|section| section.level < level);
+        let (text, group) = self.divided(&heading);
+        if let Some(group) = group {
+            // A user who misspelt one setting of a section would not expect the others to apply.
+            let is_correct = group.mistakes.is_empty();
+            let (settings, place) = self.settings(&heading, group);
+            if is_correct {
+                self.sections.push(SectionSettings { level, settings, place });
+            }
+        }
+        if !text.is_empty() {
+            self.latest_heading = Some(text.clone());
+        }
+        self.ended_heading = Some((level, text));
     }
 
     /// Turns the innermost item into a task, if it has a box and a text.
     fn complete(&mut self) {
         let Some(item) = self.items.last_mut() else { return };
         let Some(pending) = item.pending.take() else { return };
-        let group = group::trailing(&pending.text, pending.code_end)
-            .filter(|group| !is_escaped(self.text, pending.source_of(group.start)));
-        let end = group.as_ref().map_or(pending.text.len(), |group| group.start);
-        let text = one_line(&pending.text[..end]);
+        let (text, group) = self.divided(&pending.text);
         if text.is_empty() {
             return;
         }
-        item.is_task = true;
-        let settings = group.map(|group| self.settings(&pending, group)).unwrap_or_default();
+        if let Some(item) = self.items.last_mut() {
+            item.is_task = true;
+        }
+        let own = group.map(|group| self.settings(&pending.text, group));
+        let (mut settings, mut place) = own.map_or_else(Default::default, |(settings, place)| (settings, Some(place)));
+        for section in self.sections.iter().rev() {
+            settings.inherit(&section.settings);
+            place = place.or(Some(section.place));
+        }
+        self.found
+            .places
+            .extend(place.map(|place| (self.found.tasks.len(), place)));
         let depth = self.tasks_around;
         self.tasks_around += 1;
         self.found.tasks.push(PlanTask {
@@ -300,18 +366,25 @@ impl<'a> MarkdownReader<'a> {
         });
     }
 
-    /// Returns the settings of a group, which belongs to the task that is about to be added.
-    fn settings(&mut self, pending: &PendingTask, group: SettingsGroup) -> TaskSettings {
+    /// Divides a text into one line without settings, and the group of settings at its end.
+    fn divided(&self, pending: &PendingText) -> (String, Option<SettingsGroup>) {
+        let group = group::trailing(&pending.text, pending.code_end)
+            .filter(|group| !is_escaped(self.text, pending.source_of(group.start)));
+        let end = group.as_ref().map_or(pending.text.len(), |group| group.start);
+        (one_line(&pending.text[..end]), group)
+    }
+
+    /// Returns the settings of a group, and its place. Its mistakes are those of the task that is added next.
+    fn settings(&mut self, text: &PendingText, group: SettingsGroup) -> (TaskSettings, Position) {
         let task = self.found.tasks.len();
-        let position = |at| self.lines.position(self.text, pending.source_of(at));
+        let position = |at| self.lines.position(self.text, text.source_of(at));
         let mistakes = group.mistakes.iter().map(|(at, mistake)| TaskMistake {
             task,
             position: position(*at),
             what: mistake.to_string(),
         });
         self.found.mistakes.extend(mistakes);
-        self.found.places.push((task, position(group.start)));
-        group.settings
+        (group.settings, position(group.start))
     }
 }
 
@@ -615,6 +688,64 @@ mod tests {
             .map(|it| (it.task, it.position.line, it.position.column))
             .collect();
         assert_eq!(mistakes, [(2, 5, 13)]);
+    }
+
+    #[test]
+    fn settings_of_a_heading_apply_to_the_tasks_of_its_section() {
+        let plan = "- [ ] before\n# One *part* {adapter=codex model=m}\n- [ ] a\n- [ ] b {model=n}\n- [ ] c {adapter=claude}\n\
+            ## Inner {tests=may-change}\n- [ ] d\n  - [ ] e\n## Next `{x=1}`\n- [ ] f\n# Two \\{x=1}\n- [ ] g\n";
+        let found = tasks(plan);
+        assert_eq!(found.mistakes, []);
+        let read: Vec<_> = found
+            .tasks
+            .iter()
+            .map(|task| {
+                let TaskSettings {
+                    adapter,
+                    model,
+                    tests_may_change,
+                } = &task.settings;
+                (
+                    task.text.as_str(),
+                    adapter.as_deref(),
+                    model.as_deref(),
+                    *tests_may_change,
+                )
+            })
+            .collect();
+        assert_eq!(
+            read,
+            [
+                ("before", None, None, false),
+                ("a", Some("codex"), Some("m"), false),
+                ("b", Some("codex"), Some("n"), false),
+                // The model of a section is one of its adapter.
+                ("c", Some("claude"), None, false),
+                ("d", Some("codex"), Some("m"), true),
+                ("e", Some("codex"), Some("m"), true),
+                ("f", Some("codex"), Some("m"), false),
+                ("g", None, None, false),
+            ]
+        );
+        let places: Vec<_> = found.places.iter().map(|(task, at)| (*task, at.line)).collect();
+        assert_eq!(places, [(1, 2), (2, 4), (3, 5), (4, 6), (5, 6), (6, 2)]);
+        let texts = headings(plan).into_iter().map(|heading| (heading.level, heading.text));
+        let named = [(1, "One part"), (2, "Inner"), (2, "Next {x=1}"), (1, "Two {x=1}")];
+        assert_eq!(
+            texts.collect::<Vec<_>>(),
+            named.map(|(level, text)| (level, text.to_owned()))
+        );
+    }
+
+    #[test]
+    fn a_heading_with_a_mistake_sets_nothing_and_says_where() {
+        let found = tasks("# One {adapter=codex tests=may}\n- [ ] a\n# Last {modle=x}\n");
+        assert!(found.tasks[0].settings.is_empty() && found.places.is_empty());
+        let mistakes = found
+            .mistakes
+            .iter()
+            .map(|it| (it.task, it.position.line, it.position.column));
+        assert_eq!(mistakes.collect::<Vec<_>>(), [(0, 1, 22), (1, 3, 9)]);
     }
 
     #[test]

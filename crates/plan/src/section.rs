@@ -8,9 +8,9 @@ use ralph_text::LineIndex;
 
 use super::{
     error::PlanError,
-    headings::{below, end_of, headings},
+    headings::{below, end_of},
     kind::PlanKind,
-    line::one_line,
+    markdown::headings,
     reading::ParsedPlan,
 };
 
@@ -49,7 +49,7 @@ pub fn sections(text: &str, tasks: &[PlanTask]) -> PlanSections {
             let body = heading.end..end_of(&headings, at, text.len());
             let tasks: Vec<&PlanTask> = tasks.iter().filter(|task| within(task, &body)).collect();
             (!tasks.is_empty()).then(|| PlanSection {
-                title: one_line(&heading.text),
+                title: heading.text.clone(),
                 line: lines.line_of(heading.start),
                 open: tasks.iter().filter(|task| !task.done).count(),
                 links: links(&text[body.clone()]),
