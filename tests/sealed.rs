@@ -378,3 +378,44 @@ fn tests_that_agents_of_earlier_runs_could_read_are_pointed_out() {
         );
     }
 }
+
+#[test]
+fn held_out_tests_judge_merged_trees_and_stay_secret_there_as_well() {
+    let project = project(
+        r#"tick() { sed -i '0,/- \[ \]/s//- [x]/' "$RALPH_PLAN"; }
+        if grep -q -- '- \[ \] Merge' "$RALPH_PLAN"; then
+            { cat "$RALPH_PLAN"; printf '%s' "$prompt"; } > $HOME/../tmp/merge
+            cat $SEALED/held_out/*.py && touch $HOME/../tmp/seen
+            echo 'factor = 1' > right.py
+        else
+            echo 'factor = 2' > $(basename "$RALPH_PLAN" .md).py
+        fi
+        tick; over done"#,
+    );
+    let sandbox = &project.sandbox;
+    if !has_landlock(sandbox) {
+        return;
+    }
+    for plan in ["left", "right"] {
+        sandbox.write(&format!("{plan}.md"), &format!("# {plan}\n\n- [ ] Double it\n"));
+        sandbox.write(&format!("{plan}.py"), "factor = 1\n");
+    }
+    sandbox.write("calc.py", "def add(a, b): return 3\n");
+    sandbox.git(["add", "--all"]);
+    sandbox.git(["commit", "--quiet", "--message", "Plans"]);
+    let held = format!(
+        "import unittest\nimport left, right\nclass Held(unittest.TestCase):\n    \
+         def test_{WORD}(self): self.assertLess(left.factor * right.factor, 4)\n"
+    );
+    fs::write(project.sealed.join("held_out/test_held.py"), held).unwrap();
+    project.goals("~/sealed", "");
+    let plans = ["many", "left.md", "right.md", "--adapter", "script", "--sandbox", "on"];
+    let limit = ["--jobs", "1", "--max-iterations", "2"];
+    let finished = sandbox.ralph(plans.iter().chain(&limit)).run(SOON);
+    let merge = fs::read_to_string(sandbox.temporary().join("merge")).unwrap_or_default();
+    assert_eq!(finished.code(), Some(0), "{finished:?}\n{merge}");
+    assert!(merge.contains("held-out"), "the merged tree was refused: {merge}");
+    let shown = [merge.as_str(), &finished.stdout, &finished.stderr];
+    assert!(shown.iter().all(|text| !text.contains(WORD)), "{shown:?}");
+    assert!(!sandbox.temporary().join("seen").exists());
+}

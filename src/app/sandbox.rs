@@ -131,7 +131,10 @@ impl Confiner {
     /// As [`Confiner::confinement`].
     pub(super) fn sealed_goal_confinement(&self) -> Result<Confinement, Failure> {
         let policy = self.policy(None).writing_only([]);
-        self.held_to(&policy, None)
+        let mut confinement = self.held_to(&policy, None)?;
+        // The work tree of a plan is in ralph's state, which is hidden.
+        confinement.read.push(self.wanted.project.clone());
+        Ok(confinement)
     }
 
     /// The description of the sandbox for an agent's prompt.
