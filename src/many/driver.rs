@@ -268,6 +268,14 @@ impl<'a> BatchDriver<'a> {
                 })?;
             }
         }
+        let unconfirmed = self.batch.plans.iter().filter(|plan| plan.is_unconfirmed());
+        let unconfirmed: Vec<PlanName> = unconfirmed.map(|plan| plan.name.clone()).collect();
+        for plan in unconfirmed {
+            self.site.read_runs(&plan, &mut self.meter);
+            if self.meter.has_succeeded(&plan) {
+                self.take(BatchInput::TestsConfirmed { plan })?;
+            }
+        }
         self.take(BatchInput::Used {
             usage: self.meter.usage(),
         })

@@ -17,8 +17,8 @@ use ralph_core::{
 use ralph_gate::guard::{FileGuard, OpenTrial};
 use ralph_git::{below_root, changed_since_fork, overlay};
 use ralph_plan::batch::{
-    Batch, BatchPlan, ConfirmedChanges, FailedTests, GoalTests, PlanName, PlanPhase, RequiredCounts, Side, TaskResult,
-    TestLoss, TestTrouble, judge,
+    Batch, BatchPlan, ConfirmedChanges, FailedTests, GoalTests, PlanName, RequiredCounts, Side, TaskResult, TestLoss,
+    TestTrouble, judge,
 };
 use ralph_state::store::{
     journal::{self, read_view},
@@ -230,14 +230,11 @@ impl<'s> MergeJudge<'s> {
     /// Returns the plans that were left because test changes were not confirmed, and are confirmed by now.
     pub(super) fn confirmed(&self, batch: &Batch) -> Vec<PlanName> {
         let is_confirmed = |plan: &&BatchPlan| {
-            let PlanPhase::Kept { why } = &plan.phase else {
-                return false;
-            };
             let last = || {
                 let state = self.site.state_of(&plan.name).ok()?;
                 read_view(&state, &state.latest_run()?).ok()
             };
-            why.is_unconfirmed() && last().is_some_and(|view| view.stop_reason().is_some_and(StopReason::is_success))
+            plan.is_unconfirmed() && last().is_some_and(|view| view.stop_reason().is_some_and(StopReason::is_success))
         };
         let plans = batch.plans.iter().filter(is_confirmed);
         plans.map(|plan| plan.name.clone()).collect()

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, btree_map::Entry};
 
 use ralph_core::{
-    event::{BreakerCause, Usage, Wait},
+    event::{BreakerCause, StopReason, Usage, Wait},
     run::{Phase, RunView},
 };
 use ralph_plan::batch::PlanName;
@@ -65,6 +65,12 @@ impl UsageMeter {
     pub(super) fn stalled(&self, plan: &PlanName) -> Option<BreakerCause> {
         let view = self.last_run(plan).filter(|view| !view.is_over())?;
         view.breaker.why.clone()
+    }
+
+    /// Whether the last run of a plan has ended with success, or was confirmed since.
+    pub(super) fn has_succeeded(&self, plan: &PlanName) -> bool {
+        let reason = self.last_run(plan).and_then(RunView::stop_reason);
+        reason.is_some_and(StopReason::is_success)
     }
 
     fn last_run(&self, plan: &PlanName) -> Option<&RunView> {

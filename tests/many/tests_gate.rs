@@ -168,6 +168,29 @@ fn changed_tests_are_confirmed_in_the_work_tree_of_a_plan_and_then_merged() {
 }
 
 #[test]
+fn changed_tests_are_confirmed_while_other_plans_run_and_merged_then() {
+    let api = "sed -i '/sub/d' add.js add.test.js; sed -i \"2a const { add } = require('./add.js');\" add.test.js; \
+               last='RALPH TESTS CHANGED: sub is gone'";
+    // The other plan works until the first one is merged.
+    let sandbox = two(api, "echo 'exports.mul = (a, b) => a * b' > mul.js", "false");
+    let args = ["api.md", "ui.md", "--jobs", "2", "--goal", "tests=node --test"];
+    let running = batch(&sandbox, &args).args(LIMIT).start();
+    running.wait_for_line(SOON, |line| line.contains("api: not merged"));
+    let status = status(&sandbox);
+    let tree = status["plans"][0]["workTree"].as_str().expect("a work tree");
+    let confirmed = sandbox.ralph(["confirm", "--yes"]).current_dir(tree).run(SOON);
+    assert_eq!(confirmed.code(), Some(0), "{confirmed:?}");
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_eq!(
+        finished.stdout.matches("api: its changed tests were confirmed").count(),
+        1,
+        "{finished:?}"
+    );
+    assert!(!show(&sandbox, "add.test.js").contains("sub"));
+}
+
+#[test]
 fn two_plans_that_lose_nothing_alone_are_not_merged_if_they_do_together() {
     // One plan adds tests in a new file, the other makes the runner read only the old one.
     let more = format!(

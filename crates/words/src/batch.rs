@@ -113,7 +113,12 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
             let text = format!("{plan}: its agent gets a task to resolve the merge ({given} of {TASKS_GIVEN})");
             (Tone::Note, text)
         }
-        BatchEvent::PlanKept { plan, why } => (Tone::Bad, format!("{plan}: not merged: {}", kept_in_words(why))),
+        BatchEvent::PlanKept { plan, why } => {
+            let hint = batch.plan(plan).and_then(confirm_hint);
+            let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+            (Tone::Bad, format!("{plan}: not merged: {}{hint}", kept_in_words(why)))
+        }
+        BatchEvent::TestsConfirmed { plan } => (Tone::Note, format!("{plan}: its changed tests were confirmed")),
         BatchEvent::WorkTreeKept { plan, why } => {
             (Tone::Warning, format!("{plan}: merged; its work tree is kept: {why}"))
         }
@@ -481,7 +486,7 @@ pub fn confirm_hint(plan: &BatchPlan) -> Option<String> {
     };
     (why.is_unconfirmed() && !plan.tree.is_empty()).then(|| {
         format!(
-            "`cd '{}' && ralph confirm` shows the tests that {} changed and asks for your answer; then `ralph many resume` merges it",
+            "`cd '{}' && ralph confirm` shows the tests that {} changed and asks for your answer; if the batch is over then, `ralph many resume` merges it",
             plan.tree, plan.name
         )
     })

@@ -195,6 +195,10 @@ pub enum BatchEvent {
         plan: PlanName,
         why: KeptReason,
     },
+    /// The user has confirmed the changed tests of a plan that was left because of them.
+    TestsConfirmed {
+        plan: PlanName,
+    },
     /// The work tree and the branch of a merged plan were removed.
     WorkTreeRemoved {
         plan: PlanName,
@@ -252,6 +256,7 @@ impl BatchEvent {
             | BatchEvent::TargetInUse { plan, .. }
             | BatchEvent::TaskAdded { plan }
             | BatchEvent::PlanKept { plan, .. }
+            | BatchEvent::TestsConfirmed { plan }
             | BatchEvent::WorkTreeRemoved { plan }
             | BatchEvent::WorkTreeKept { plan, .. }
             | BatchEvent::AdapterLimited { plan, .. }

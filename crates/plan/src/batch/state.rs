@@ -281,19 +281,18 @@ impl Batch {
             }
             plan.phase = match (why, &plan.work_tree) {
                 (_, WorkTree::None) => PlanPhase::Waiting,
-                (KeptReason::NotDone { .. }, _) if is_confirmed => PlanPhase::Finished,
                 (KeptReason::NotMerged { .. } | KeptReason::TargetInUse { .. } | KeptReason::Failed { .. }, _) => {
                     PlanPhase::Finished
                 }
                 (KeptReason::Cancelled, _) if plan.is_done => PlanPhase::Finished,
                 (KeptReason::NotDone { .. } | KeptReason::Waits { .. } | KeptReason::Cancelled, _) => PlanPhase::Ready,
             };
+            if is_confirmed {
+                plan.confirm();
+            }
             if plan.phase == PlanPhase::Finished {
                 plan.queue_position = self.finished;
                 self.finished += 1;
-            }
-            if is_confirmed {
-                (plan.is_done, plan.proof) = (true, Some(Proof::Tests));
             }
             plan.since_ms = at_ms;
             (plan.tasks_given, plan.crashes) = (0, 0);
@@ -442,6 +441,17 @@ impl BatchPlan {
         }
     }
 
+    /// Whether it is left because its changed tests are not confirmed.
+    pub fn is_unconfirmed(&self) -> bool {
+        matches!(&self.phase, PlanPhase::Kept { why } if why.is_unconfirmed())
+    }
+
+    /// Lets it be merged with its changed tests.
+    fn confirm(&mut self) {
+        self.phase = PlanPhase::Finished;
+        (self.is_done, self.proof) = (true, Some(Proof::Tests));
+    }
+
     fn new(planned: &Planned, at_ms: u64) -> BatchPlan {
         BatchPlan {
             name: planned.name.clone(),
@@ -587,6 +597,11 @@ impl BatchPlan {
                 self.cancelled = false;
                 self.repairs_since_ms = None;
                 self.phase = PlanPhase::Kept { why: why.clone() };
+            }
+            BatchEvent::TestsConfirmed { .. } => {
+                self.confirm();
+                self.queue_position = queue_position;
+                (self.tasks_given, self.crashes) = (0, 0);
             }
             BatchEvent::WorkTreeRemoved { .. } => self.work_tree = WorkTree::Removed,
             BatchEvent::WorkTreeKept { .. } => self.work_tree = WorkTree::Left,

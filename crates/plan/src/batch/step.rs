@@ -76,6 +76,10 @@ pub enum BatchInput {
     TrialUndone {
         files: Vec<String>,
     },
+    /// The user has confirmed the changed tests of a plan.
+    TestsConfirmed {
+        plan: PlanName,
+    },
     /// The repository was changed by others.
     RepositoryChanged {
         change: RepositoryChange,
@@ -220,6 +224,13 @@ impl Steps {
             BatchInput::Used { usage } => self.used(&usage),
             BatchInput::TargetPutBack { from, to } => self.push(BatchEvent::TargetPutBack { from, to }),
             BatchInput::TrialUndone { files } => self.push(BatchEvent::TrialUndone { files }),
+            BatchInput::TestsConfirmed { plan } => {
+                let is_stopping = self.batch.stopped.is_some() || self.batch.spent.is_some();
+                let waits = |known: &BatchPlan| known.is_unconfirmed() && self.batch.includes(known);
+                if !is_stopping && self.batch.plan(&plan).is_some_and(waits) {
+                    self.push(BatchEvent::TestsConfirmed { plan });
+                }
+            }
             BatchInput::RepositoryChanged { change } => self.push(BatchEvent::RepositoryChanged { change }),
             BatchInput::TaskEnded { plan, result } => self.apply_result(plan, result),
             BatchInput::JobReported { plan, news } => {
