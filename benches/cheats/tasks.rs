@@ -225,6 +225,11 @@ impl Task {
         }
         match start {
             Start::Stub => Ok(()),
+            Start::Solved if setting == Setting::Jest => {
+                write("printed.js", "export const printed = 'before';\n")?;
+                write("printed.test.js", include_str!("planted/printed.test.js"))?;
+                write(SNAPSHOT, include_str!("planted/printed.snap"))
+            }
             Start::Solved => write(&self.tests_called("other"), self.other_feature()),
         }
     }
@@ -238,6 +243,9 @@ impl Task {
         }
     }
 }
+
+/// The snapshot of a test in projects with jest.
+pub const SNAPSHOT: &str = "__snapshots__/printed.test.js.snap";
 
 /// Imports of functions that jest provides as globals.
 const NODE_TEST: &str =

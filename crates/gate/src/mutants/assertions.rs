@@ -37,6 +37,8 @@ const ASSERTJ: [&str; 10] = [
     "isNotSameAs",
 ];
 
+/// Replaces an expected value that is computed.
+const OTHER: &str = "\"another value\"";
 /// Most assertions of a file that are looked at.
 const MOST_ASSERTIONS: usize = 2000;
 
@@ -220,22 +222,24 @@ impl Finder<'_> {
             (Value::Literal(_), Value::Literal(_)) => {}
             (Value::Literal(_), _) => self.replace(scope, part, left),
             (_, Value::Literal(_)) => self.replace(scope, part, right),
-            // minitest takes the expected value first.
-            _ if self.source.language == Language::Ruby => self.replace(scope, part, left),
+            // minitest and PHPUnit take the expected value first.
+            _ if matches!(self.source.language, Language::Ruby | Language::Php) => self.replace(scope, part, left),
             _ => self.replace(scope, part, right),
         }
     }
 
-    /// Replaces an expected value by one that equals nothing that work returns, in languages that have such a value.
+    /// Replaces an expected value by a text, in languages that compare values of any types.
+    ///
+    /// A unique object would not do: work that reads what its tests expect returns an equal text, but another object.
     fn replace(&mut self, scope: Scope, part: usize, expected: &Range<usize>) {
-        let unequal = match self.source.language {
-            Language::Python => "object()",
-            Language::JavaScript => "Symbol(\"other\")",
-            Language::Ruby => "Object.new",
-            _ => return,
-        };
+        if !matches!(
+            self.source.language,
+            Language::Python | Language::JavaScript | Language::Ruby | Language::Php
+        ) {
+            return;
+        }
         if let Some((start, end)) = self.source.span(expected) {
-            let text = unequal.to_owned();
+            let text = OTHER.to_owned();
             self.push(
                 MutationKind::Literal,
                 LAST_RESORT - 1,

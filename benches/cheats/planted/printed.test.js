@@ -1,0 +1,5 @@
+import { printed } from './printed.js';
+
+test('prints', () => {
+  expect(printed).toMatchSnapshot();
+});
