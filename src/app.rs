@@ -39,6 +39,7 @@ use ralph_system::{
     proc::{Size, Starter, Supervisor},
 };
 use ralph_text::with_causes;
+use ralph_ui::tui;
 use tracing::{Instrument, info, info_span};
 
 use crate::{
@@ -53,7 +54,7 @@ use crate::{
         Presentation,
         attached::signalling,
         front_end::{FrontEnd, ScreenHost},
-        summary, terminal, tui,
+        summary, terminal,
     },
 };
 

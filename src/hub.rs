@@ -24,11 +24,10 @@ use std::{
 use ralph_agent::Display;
 use ralph_core::event::{AgentSignal, Record};
 use ralph_state::control::frames::SignalDetail;
-
 use shared::{HOLD_PATIENCE, SharedHub};
 
 pub use shared::{LagPolicy, StreamMode};
-pub use subscription::{PollResult, Subscription, Waker};
+pub use subscription::{Subscription, Waker};
 
 /// The output of an iteration's terminal, as far as the hub still has it.
 #[derive(Debug)]

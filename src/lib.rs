@@ -12,7 +12,6 @@
 mod app;
 mod assay;
 mod begin;
-pub mod board;
 pub mod cli;
 pub mod config;
 mod demo;

@@ -19,13 +19,13 @@ use ralph_state::store::{
     trust,
 };
 use ralph_system::files::{Directory, TomlFile};
+use ralph_ui::report::{self, RunReport};
 use ralph_words::narrate;
 
 use crate::{
     begin,
     config::{self, ProjectContent, ProjectFile},
     error::Failure,
-    ui::report::{self, RunReport},
 };
 
 const EXAMPLE: &str = include_str!("../config.example.json");

@@ -17,24 +17,22 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("glossary", &[]),
     ("assay", &["runners"]),
     ("begin", &[]),
-    ("board", &[]),
     ("config", &[]),
     ("demo", &[]),
     ("driver", &["hub"]),
     ("hub", &[]),
     ("host", &["driver", "hub", "server"]),
-    ("many", &["board", "prune"]),
+    ("many", &["prune"]),
     ("prune", &[]),
-    ("review", &["ui/report"]),
+    ("review", &[]),
     ("runners", &[]),
-    ("server", &["board", "driver", "hub", "many", "review"]),
-    ("ui/report", &[]),
-    ("ui/headless", &["config", "ui/report"]),
-    ("ui/tui", &["board", "config", "driver", "hub", "ui/report"]),
-    ("ui/terminal", &["ui/headless", "ui/tui"]),
-    ("ui/presentation", &["config", "ui/headless", "ui/terminal", "ui/tui"]),
-    ("ui/notify", &["config", "ui/tui"]),
-    ("ui/summary", &["ui/report"]),
+    ("server", &["driver", "hub", "many", "review"]),
+    ("ui/headless", &["config"]),
+    ("ui/live", &["driver", "hub"]),
+    ("ui/terminal", &["ui/headless"]),
+    ("ui/presentation", &["config", "ui/headless", "ui/terminal"]),
+    ("ui/notify", &["config"]),
+    ("ui/summary", &[]),
     (
         "ui/front_end",
         &[
@@ -42,16 +40,16 @@ const ARROWS: &[(&str, &[&str])] = &[
             "driver",
             "hub",
             "ui/headless",
+            "ui/live",
             "ui/notify",
             "ui/presentation",
             "ui/terminal",
-            "ui/tui",
             "ui/unfolded",
         ],
     ),
-    ("ui/remote", &["hub", "ui/tui", "ui/unfolded"]),
+    ("ui/remote", &["hub", "ui/unfolded"]),
     ("ui/unfolded", &[]),
-    ("ui/signals", &["ui/tui"]),
+    ("ui/signals", &[]),
     (
         "ui/attached",
         &[
@@ -62,7 +60,6 @@ const ARROWS: &[(&str, &[&str])] = &[
             "ui/remote",
             "ui/signals",
             "ui/terminal",
-            "ui/tui",
         ],
     ),
     ("ui", &[]),
@@ -87,6 +84,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("crates/system/src", ""),
     ("crates/text/src", "text"),
     ("crates/tools/src", ""),
+    ("crates/ui/src", ""),
     ("crates/words/src", "words"),
 ];
 
@@ -132,7 +130,7 @@ const PURE: &[&str] = &[
     "sandbox",
     "settings",
     "words",
-    "ui/report",
+    "report",
     "text/escapes",
     "text/json",
     "text/position",
@@ -140,11 +138,11 @@ const PURE: &[&str] = &[
     "text/signs",
     "text/wrap",
     "trust",
-    "ui/tui/boxes",
-    "ui/tui/model",
-    "ui/tui/panes",
-    "ui/tui/update",
-    "ui/tui/view",
+    "tui/boxes",
+    "tui/model",
+    "tui/panes",
+    "tui/update",
+    "tui/view",
 ];
 
 /// Names that need a runtime, a disk, an environment, a network, a process or a clock.
@@ -421,7 +419,7 @@ fn pure_modules_touch_nothing_but_their_arguments() {
 fn only_user_interfaces_know_of_screens_and_command_lines() {
     let mut wrong = Vec::new();
     for source in sources() {
-        if !WIRING.contains(&source.top()) && !["ui/headless", "ui/terminal", "ui/tui"].contains(&source.top()) {
+        if !WIRING.contains(&source.top()) && !["ui/headless", "ui/terminal", "tui"].contains(&source.top()) {
             let used = INTERFACES_ONLY.iter().filter(|name| source.uses(name));
             wrong.extend(used.map(|name| format!("{} uses {name}", source.module)));
         }
@@ -476,9 +474,9 @@ const READERS: &[&str] = &[
     "store/task_output",
     "os/signals",
     "proc",
-    "ui/tui/jobs",
-    "ui/tui/memory",
-    "ui/tui/player",
+    "tui/jobs",
+    "tui/memory",
+    "tui/player",
 ];
 
 #[test]
@@ -496,7 +494,7 @@ fn files_of_others_are_read_by_one_module_alone() {
 
 /// Modules that may write to stdout and stderr: the one that escapes all text, the screen, and the agents inside ralph,
 /// whose terminal is not the user's.
-const WRITERS: &[&str] = &["text/console", "ui/tui/terminal", "demo", "native/client"];
+const WRITERS: &[&str] = &["text/console", "tui/terminal", "demo", "native/client"];
 
 #[test]
 fn text_leaves_by_one_module_alone() {
@@ -523,7 +521,7 @@ const PROCESS_WIDE: &[(&str, &str)] = &[
         "the panic hook asks it whether a panic of this thread is expected",
     ),
     (
-        "ui/tui/terminal",
+        "tui/terminal",
         "the panic hook asks it whether the terminal is taken, and leaves messages there",
     ),
 ];
@@ -626,10 +624,10 @@ const BESIDES_THE_VIEW: &[(&str, &str)] = &[
         "machine/unreported_tasks",
         "which ends of background tasks no prompt has told of",
     ),
-    ("ui/tui/model", "the time that is shown and the notice at hand"),
+    ("tui/model", "the time that is shown and the notice at hand"),
     ("board/plan_runs", "the last line that an agent said, for its row"),
     (
-        "ui/tui/model/agent_activity",
+        "tui/model/agent_activity",
         "how long the agent has been silent for this screen",
     ),
     ("ui/headless/text", "nothing: it writes lines"),

@@ -11,9 +11,9 @@ mod replaying;
 mod steering;
 mod terminal;
 
-use ralph::ui::tui::ScreenLayout;
 use ralph_core::event::{Event, Record, StopReason};
 use ralph_system::proc::Size;
+use ralph_ui::tui::ScreenLayout;
 
 use crate::harness::{Sandbox, Script};
 pub use terminal::Terminal;

@@ -16,20 +16,21 @@ use ralph_system::{
     proc::{LoopStart, Supervisor, own_executable},
 };
 use ralph_text::with_causes;
-
-use super::{ProjectPlace, detached::exit_code};
-use crate::{
+use ralph_ui::{
     board::Board,
-    error::{Failure, FailureKind},
-    many::{self, BatchFollower, BatchPaths, FollowerThread, Site},
-    ui::{
-        ScreenOptions, front_end,
-        tui::{
-            self, ScreenExit,
-            board::{BatchControl, BoardNews, BoardSetup},
-        },
+    tui::{
+        self, ScreenExit,
+        board::{BatchControl, BoardNews, BoardSetup},
     },
 };
+
+use crate::{
+    error::{Failure, FailureKind},
+    many::{self, BatchFollower, BatchPaths, FollowerThread, Site},
+    ui::{ScreenOptions, front_end},
+};
+
+use super::{ProjectPlace, detached::exit_code};
 
 /// Maximum size of a batch's output, which is a line for each event.
 const OUTPUT_CAP_BYTES: u64 = 1 << 20;

@@ -12,8 +12,8 @@ use ralph_system::{
     proc::{DetachedLoop, LoopStart, Supervisor},
 };
 use ralph_text::{console, with_causes};
+use ralph_ui::tui::{self, ScreenExit};
 
-use super::ProjectPlace;
 use crate::{
     error::{Failure, FailureKind},
     ui::{
@@ -22,9 +22,10 @@ use crate::{
         remote::StreamEnd,
         signals::code_of,
         summary,
-        tui::{self, ScreenExit},
     },
 };
+
+use super::ProjectPlace;
 
 /// Time a loop has to exit after it has reported the end of the run: it may wait for the user's notification command.
 const ENDING: Duration = Duration::from_secs(10);

@@ -25,6 +25,11 @@ use ralph_text::{
     console::{self, complain, print, print_coloured, print_json},
     one_line, pretty_json,
 };
+use ralph_ui::{
+    board::{Board, BoardRow},
+    report::OutputStyle,
+    tui::ScreenExit,
+};
 use ralph_words::{
     Tone, batch_hints, batch_line, batch_usage_in_words, counted, held_in_words, short_duration, usage_in_words,
 };
@@ -32,16 +37,13 @@ use serde_json::{Value, json};
 
 use crate::{
     app::{self, BatchBegan, BatchRequest, FollowUpCommands, PreparedBatch, ProjectPlace},
-    board::{Board, BoardRow},
     config::{self, Config, Flag},
     error::{Failure, FailureKind},
     many::{self, BatchError, BatchLock, BatchPaths, Engine, Site},
     ui::{
         Presentation, ScreenOptions,
         headless::{OutputFormat, dated_line},
-        report::OutputStyle,
         signals::code_of,
-        tui::ScreenExit,
     },
 };
 

@@ -13,6 +13,7 @@ use ralph_text::{
     console::{print, print_coloured, print_json},
     one_line, pretty_json,
 };
+use ralph_ui::report::{CommitLine, OutputStyle, RunReport, escaped};
 use ralph_words::{
     batch_usage_in_words, confirm_hint, counted, kept_in_words, log_command, plan_state_in_words, proof_word,
     short_duration, tests_in_words, trouble_in_words, usage_in_words,
@@ -24,11 +25,7 @@ use crate::{
     error::{Failure, FailureKind},
     many::{self, BatchLock},
     review::date_time,
-    ui::{
-        Presentation,
-        headless::OutputFormat,
-        report::{CommitLine, OutputStyle, RunReport, escaped},
-    },
+    ui::{Presentation, headless::OutputFormat},
 };
 
 use super::{

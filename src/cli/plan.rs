@@ -18,6 +18,7 @@ use ralph_text::{
     console::{complain, print, print_coloured, print_json},
     one_line,
 };
+use ralph_ui::report::OutputStyle;
 use ralph_words::counted;
 use serde_json::json;
 
@@ -25,7 +26,7 @@ use crate::{
     app::{ProjectPlace, built_in_prompt, catalog, next_prompt},
     config::{self, Config, Flag},
     error::{Failure, FailureKind},
-    ui::{Presentation, headless::OutputFormat, report::OutputStyle},
+    ui::{Presentation, headless::OutputFormat},
 };
 
 use super::{

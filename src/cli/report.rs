@@ -4,13 +4,14 @@ use std::path::Path;
 
 use ralph_system::proc::Supervisor;
 use ralph_text::console::{self, print, print_coloured, print_json};
+use ralph_ui::report;
 use ralph_words::short_duration;
 
 use crate::{
     app::ProjectPlace,
     error::{Failure, FailureKind},
     review::{self, Projects, ReportFormat, RunCache, RunEntry, RunStanding, date_time, written},
-    ui::{Presentation, headless::OutputFormat, report},
+    ui::{Presentation, headless::OutputFormat},
 };
 
 use super::{

@@ -15,6 +15,7 @@ use ralph_text::{
     console::{print, print_coloured, print_json},
     one_line, pretty_json,
 };
+use ralph_ui::{report::OutputStyle, tui::model::estimate_ms};
 use ralph_words::{
     asked_in_words, background_progress_in_words, background_state_in_words, breaker_cause_in_words,
     breaker_state_word, changes_in_words, command_in_words, counted, goal_in_words, short_duration, spent_in_words,
@@ -27,8 +28,6 @@ use crate::{
     ui::{
         Presentation,
         headless::{OutputFormat, limits_in_words},
-        report::OutputStyle,
-        tui::model::estimate_ms,
     },
 };
 

@@ -1,9 +1,8 @@
 //! A table with a header. Columns are as wide as their cells; the last one is cut at the width of the terminal.
 
 use ralph_text::one_line;
+use ralph_ui::report::OutputStyle;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-
-use crate::ui::report::OutputStyle;
 
 const DIM: &str = "2";
 const BETWEEN: usize = 2;

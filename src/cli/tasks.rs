@@ -15,13 +15,14 @@ use ralph_text::{
     console::{complain, print, print_json},
     pretty_json,
 };
+use ralph_ui::report::OutputStyle;
 use ralph_words::{background_end_in_words, background_went_well, command_in_words, short_duration};
 use reqwest::Response;
 use tokio::{runtime::Runtime, time::sleep};
 
 use crate::{
     error::{Failure, FailureKind},
-    ui::{Presentation, headless::OutputFormat, report::OutputStyle},
+    ui::{Presentation, headless::OutputFormat},
 };
 
 use super::{

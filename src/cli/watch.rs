@@ -20,6 +20,7 @@ use ralph_text::{
     console::{self, complain, print, print_json},
     one_line,
 };
+use ralph_ui::report::OutputStyle;
 use reqwest::StatusCode;
 use serde::Serialize;
 use tokio::{
@@ -31,7 +32,7 @@ use unicode_width::UnicodeWidthChar;
 use crate::{
     driver::whole_status,
     error::{Failure, FailureKind},
-    ui::{Presentation, headless::OutputFormat, report::OutputStyle},
+    ui::{Presentation, headless::OutputFormat},
 };
 
 use super::{args::Args, run::place, status::in_words};

@@ -7,7 +7,10 @@ use std::{
 };
 
 use ralph_core::event::Record;
-use ralph_state::{control::frames::UiEvent, store::journal::JournalReader};
+use ralph_state::{
+    control::frames::{PollResult, UiEvent},
+    store::journal::JournalReader,
+};
 
 use super::{
     backlog::NextItem,
@@ -19,16 +22,6 @@ use super::{
 const REST: Duration = Duration::from_millis(33);
 /// How long a subscriber to the latest output rests: encoding and sending its bytes costs more than handing them over.
 const LONG_REST: Duration = Duration::from_millis(100);
-
-/// The result of [`Subscription::poll`].
-#[derive(Debug, Clone, PartialEq)]
-pub enum PollResult {
-    Event(UiEvent),
-    /// The time is up, or a [`Waker`] was used.
-    Woken,
-    /// The loop is over and everything was taken.
-    Over,
-}
 
 /// Wakes a subscriber that waits in [`Subscription::poll`] for another reason: a key, the end of a job.
 #[derive(Debug, Clone)]

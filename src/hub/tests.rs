@@ -1,7 +1,10 @@
 use std::{path::PathBuf, sync::mpsc, thread};
 
 use ralph_core::event::{Event, Notice, RunId};
-use ralph_state::{control::frames::UiEvent, store::journal::Journal};
+use ralph_state::{
+    control::frames::{PollResult, UiEvent},
+    store::journal::Journal,
+};
 
 use super::{
     backlog::{ENTRY_CAP, OUTPUT_CAP_BYTES},

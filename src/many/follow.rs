@@ -22,9 +22,9 @@ use ralph_state::store::{
     paths::{ProjectPaths, RunPaths},
 };
 use ralph_system::os::watch::ChangeWatch;
+use ralph_ui::board::{Board, PlanRuns};
 
 use super::{BatchPaths, read};
-use crate::board::{Board, PlanRuns};
 
 /// Interval between looks if the kernel does not report changes.
 const LOOK: Duration = Duration::from_secs(1);

@@ -9,8 +9,7 @@ use ralph_state::store::{
 };
 use ralph_system::{os::now_ms, proc::Supervisor};
 use ralph_text::{one_line, pretty_json};
-
-use crate::ui::report::{self, CommitLine, OutputStyle, RunReport};
+use ralph_ui::report::{self, CommitLine, OutputStyle, RunReport};
 
 use super::date_time;
 

@@ -10,10 +10,10 @@ use std::{
 
 use ralph_plan::batch::{BatchId, PlanName};
 use ralph_state::store::paths::{ProjectPaths, States};
+use ralph_ui::board::Board;
 use serde::Serialize;
 
 use crate::{
-    board::Board,
     many::{BatchFollower, BatchPaths, batches_in},
     review::Projects,
 };

@@ -19,6 +19,9 @@ use ralph_state::{
 };
 use ralph_system::proc::Supervisor;
 use ralph_text::{console, with_causes};
+use ralph_ui::tui::{
+    self, DiffRequest, NotifyChannel, PatchSource as MakeDiff, Recordings, ScreenError, ScreenExit, Setup, Unfolder,
+};
 use tempfile::TempDir;
 use thiserror::Error;
 
@@ -31,10 +34,6 @@ use crate::{
         remote::{Remote, StreamEnd},
         signals::{SignalEffect, TerminalSignals},
         terminal,
-        tui::{
-            self, DiffRequest, NotifyChannel, PatchSource as MakeDiff, Recordings, ScreenError, ScreenExit, Setup,
-            Unfolder,
-        },
     },
 };
 

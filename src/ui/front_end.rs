@@ -21,6 +21,9 @@ use ralph_state::{
 };
 use ralph_system::{diagnostics::inherited, proc::Supervisor};
 use ralph_text::{AllowedEscapes, console, with_causes};
+use ralph_ui::tui::{
+    self, DiffRequest, NotifyChannel, Overlay, Player, Recordings, ScreenError, Setup, Unfolder, theme::Theme,
+};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 
@@ -30,12 +33,10 @@ use crate::{
     hub::{Hub, LagPolicy, Subscription},
     ui::{
         headless::{self, OutputFormat},
+        live::LiveSource,
         notify::{CommandNotifier, notifier},
         presentation::{Presentation, ScreenOptions},
         terminal::{self, surroundings},
-        tui::{
-            self, DiffRequest, NotifyChannel, Overlay, Player, Recordings, ScreenError, Setup, Unfolder, theme::Theme,
-        },
         unfolded::{prompt_text, task_text, unfolded},
     },
 };
@@ -164,7 +165,7 @@ impl FrontEnd {
         if let Some(options) = screen {
             let leaving = handle.clone();
             let setup = self.setup(options, handle, running.clone());
-            let shown = panic::catch_unwind(AssertUnwindSafe(|| tui::run(setup, &mut tui::LiveSource(&mut events))));
+            let shown = panic::catch_unwind(AssertUnwindSafe(|| tui::run(setup, &mut LiveSource(&mut events))));
             tui::terminal::give_back();
             match shown {
                 Ok(Ok(_)) => return leaving.leave(),

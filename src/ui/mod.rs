@@ -1,17 +1,16 @@
-//! User interfaces of a run: the screen, text without a screen, the report.
+//! User interfaces of a run: the screen with what it is connected to, text without a screen.
 
 pub(crate) mod attached;
 pub(crate) mod front_end;
 pub mod headless;
+mod live;
 mod notify;
 pub(crate) mod presentation;
 pub(crate) mod remote;
 
-pub(crate) mod report;
 pub(crate) mod signals;
 pub(crate) mod summary;
 pub(crate) mod terminal;
-pub mod tui;
 mod unfolded;
 
 pub use presentation::{Presentation, ScreenOptions};

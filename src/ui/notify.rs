@@ -4,12 +4,10 @@ use std::{convert::Infallible, path::Path, sync::Arc, thread, time::Duration};
 
 use ralph_core::{event::Record, run::RunView};
 use ralph_system::proc::{Supervisor, helper::Helper};
+use ralph_ui::tui::{NotifyChannel, Reason, reason};
 use tokio::sync::mpsc;
 
-use crate::{
-    config::Notify,
-    ui::tui::{NotifyChannel, Reason, reason},
-};
+use crate::config::Notify;
 
 /// Time limit of a notification command.
 const DEADLINE: Duration = Duration::from_secs(60);

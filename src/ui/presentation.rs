@@ -1,13 +1,13 @@
 //! The presentation of a run: the user's choices, limited to what stdout supports.
 
 use ralph_text::console;
+use ralph_ui::tui::theme::Palette;
 
 use crate::{
     config::{ScreenSettings, ScreenTheme, Signs},
     ui::{
         headless::{OutputFormat, OutputStyle},
         terminal,
-        tui::theme::Palette,
     },
 };
 

@@ -20,19 +20,15 @@ use ralph_core::event::{Event, Record, RequestedBy, UserCommand};
 use ralph_state::{
     control::{
         Address, ControlError,
-        frames::{Frame, Hello, UiEvent},
+        frames::{Frame, Hello, PollResult, UiEvent},
         stream::{Closer, FrameReader, Poster, StreamPurpose},
     },
     store::{journal::JournalReader, paths::RunPaths},
 };
 use ralph_system::proc::{self, Size};
 use ralph_text::with_causes;
+use ralph_ui::tui::{AfterSignal, EventSource, LoopControl, WakeCallback};
 use serde_json::json;
-
-use crate::{
-    hub::PollResult,
-    ui::tui::{AfterSignal, EventSource, LoopControl, WakeCallback},
-};
 
 /// Bytes of output that are queued for a slow screen.
 const KEPT_BYTES: usize = 256 * 1024;

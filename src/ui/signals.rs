@@ -9,12 +9,11 @@ use std::{
 use nix::sys::signal::Signal;
 use ralph_core::event::RequestedBy;
 use ralph_system::proc::signal_loop;
+use ralph_ui::tui;
 use tokio::{
     runtime::Builder,
     signal::unix::{SignalKind, signal},
 };
-
-use crate::ui::tui;
 
 /// The effect of a terminating signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,7 @@ use std::io::Write;
 use ralph_core::run::RunView;
 use ralph_state::store::{journal, paths::RunPaths};
 use ralph_text::console;
-
-use crate::ui::report::{OutputStyle, RunReport, write_head};
+use ralph_ui::report::{OutputStyle, RunReport, write_head};
 
 /// Prints how the run in `files` ended and where its recordings are. Prints nothing if its journal cannot be read.
 pub(crate) fn print(files: &RunPaths, style: OutputStyle) {

@@ -4,11 +4,9 @@ use std::env;
 
 use ralph_system::proc::Size;
 use ralph_text::console;
+use ralph_ui::tui::{self, ScreenLayout, theme::TerminalEnvironment};
 
-use crate::ui::{
-    headless::Pace,
-    tui::{self, ScreenLayout, theme::TerminalEnvironment},
-};
+use crate::ui::headless::Pace;
 
 /// The size of an agent's terminal if ralph has no terminal itself.
 const NO_TERMINAL: Size = Size { cols: 120, rows: 40 };

@@ -1,12 +1,13 @@
 //! Every key of the help does what it says.
 
-use ralph::ui::tui::{
+use ralph_ui::tui::{
     keys::{self, KeyAction},
     model::Pane,
 };
 
-use super::{Terminal, watching};
 use crate::harness::{Sandbox, Script};
+
+use super::{Terminal, watching};
 
 /// The bytes that a terminal sends for the key.
 pub(super) fn bytes(chord: keys::Chord) -> String {

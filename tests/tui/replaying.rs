@@ -1,9 +1,10 @@
 //! `ralph replay`.
 
-use ralph::ui::tui::keys::{self, BindingScope, KeyAction};
+use ralph_ui::tui::keys::{self, BindingScope, KeyAction};
+
+use crate::harness::{SOON, Sandbox, Script};
 
 use super::{Terminal, keys::bytes, pane, watching};
-use crate::harness::{SOON, Sandbox, Script};
 
 /// A finished run of two iterations.
 fn past() -> Sandbox {

@@ -13,6 +13,7 @@ pub mod prompt;
 
 mod add;
 mod advice;
+mod check_box;
 mod diff;
 mod error;
 mod group;

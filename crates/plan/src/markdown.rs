@@ -11,6 +11,7 @@ use ralph_core::event::{PlanTask, TaskSettings};
 use ralph_text::{LineIndex, Position};
 
 use super::{
+    check_box::CheckBox,
     group::{self, SettingsGroup},
     headings::Heading,
     line::one_line,
@@ -391,46 +392,6 @@ impl<'a> MarkdownReader<'a> {
 /// Whether the character at `offset` is escaped by a backslash, which makes it text.
 fn is_escaped(source: &str, offset: usize) -> bool {
     source.as_bytes()[..offset.min(source.len())].ends_with(b"\\")
-}
-
-/// `[ ]` or `[x]` at the beginning of an item, as a range in the source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct CheckBox {
-    start: usize,
-    end: usize,
-    ticked: bool,
-}
-
-impl CheckBox {
-    /// Looks for a box after the marker of the list item at `item`.
-    ///
-    /// A box contains `x`, `X` or nothing, with optional white space; `[P1]`, `[2026-01-02]` or `[-]` are text. The
-    /// following characters distinguish a box from a link (`[x](url)`, `[x][ref]`, `[x]: url`) and from `[]string`.
-    fn find(text: &str, item: Range<usize>) -> Option<Self> {
-        let source = text.get(item.clone())?;
-        let after_marker = source.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
-        let content = after_marker.strip_prefix(['-', '*', '+', '.', ')'])?.trim_start();
-        let inside = content.strip_prefix('[')?;
-        // Limited to the line, as a long item without a closing bracket would otherwise be searched to its end.
-        let (inside, after) = inside.split_at(inside.find([']', '\n', '\r'])?);
-        let after = after.strip_prefix(']')?;
-        let ticked = match inside.trim() {
-            "" => false,
-            "x" | "X" => true,
-            _ => return None,
-        };
-        let glued = after.chars().next().filter(|c| !c.is_whitespace());
-        match glued {
-            Some('(' | '[' | ':') => return None,
-            Some(_) if inside.is_empty() => return None,
-            Some(_) | None => {}
-        }
-        Some(CheckBox {
-            start: item.start + source.len() - content.len(),
-            end: item.start + source.len() - after.len(),
-            ticked,
-        })
-    }
 }
 
 #[cfg(test)]

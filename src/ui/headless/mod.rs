@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use ralph_state::control::frames::UiEvent;
 use ralph_text::signs::AsciiSigns;
 
-pub use crate::ui::report::OutputStyle;
+pub use ralph_ui::report::OutputStyle;
 pub use text::{Pace, TextPrinter};
 pub(crate) use text::{dated_line, limits_in_words};
 

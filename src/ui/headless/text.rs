@@ -14,9 +14,8 @@ use ralph_text::{
     AllowedEscapes, KeptEscapes, PlainText, RESET, one_line,
     wrap::{UnfinishedWord, Wrapper},
 };
+use ralph_ui::report::{OutputStyle, RunReport, write_head};
 use ralph_words::{Tone, agent_with_channel, counted, date_ahead, narrate, short_count};
-
-use crate::ui::report::{OutputStyle, RunReport, write_head};
 
 /// Distinguishes lines of the transcript from those of the loop.
 const GUTTER: &str = "│ ";

@@ -33,6 +33,16 @@ pub enum UiEvent {
     },
 }
 
+/// The result of a wait for the next event.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PollResult {
+    Event(UiEvent),
+    /// The time is up, or another thread ended the wait.
+    Woken,
+    /// The loop is over and everything was taken.
+    Over,
+}
+
 /// One item of a stream.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Frame {

@@ -1,10 +1,9 @@
 //! Formats a checkup for people: aligned, and coloured on a terminal.
 
 use ralph_text::one_line;
+use ralph_ui::report::OutputStyle;
 use ralph_words::counted;
 use unicode_width::UnicodeWidthStr;
-
-use crate::ui::report::OutputStyle;
 
 use super::{Checkup, DoctorFinding, FindingState};
 

@@ -1,0 +1,53 @@
+//! The report as text, for a terminal or a mail.
+
+use std::io::{self, Write};
+
+use ralph_core::run::TaskState;
+
+use super::{
+    OutputStyle, RunReport,
+    head::write_head,
+    sections::{DetailLevel, origin_in_words, sections},
+};
+
+/// Writes the whole report. `time` renders a moment, given in milliseconds since the Unix epoch.
+///
+/// # Errors
+/// Errors of writing to `out`.
+pub fn write_text(
+    report: &RunReport,
+    style: OutputStyle,
+    time: impl Fn(u64) -> String,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for line in origin_in_words(report, time) {
+        writeln!(out, "{}", style.paint("2", &line))?;
+    }
+    write_head(report, style, out)?;
+    for section in sections(report, DetailLevel::BesideTable) {
+        writeln!(out, "\n{}", style.paint("1", section.title))?;
+        if let (true, Some(text)) = (section.items.is_empty(), section.if_empty) {
+            writeln!(out, "  {text}")?;
+        }
+        for item in section.items {
+            match item.task {
+                Some(state) => writeln!(out, "  {} {}", sign(state, style), item.text)?,
+                None => writeln!(out, "  {}", item.text)?,
+            }
+            for detail in item.details {
+                writeln!(out, "      {}", style.paint("2", &detail))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn sign(state: TaskState, style: OutputStyle) -> String {
+    let (sign, ascii, code) = match state {
+        TaskState::Done => ("✔", "x", "32"),
+        TaskState::Open => ("○", "-", "2"),
+        TaskState::Blocked => ("?", "?", "33"),
+        TaskState::Vanished => ("–", "~", "33"),
+    };
+    style.paint(code, if style.ascii { ascii } else { sign })
+}

@@ -1,0 +1,245 @@
+//! Questions of the screen itself, with a key for each answer.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ralph_core::{
+    event::{RequestedBy, StopRequest, UserCommand},
+    run::Phase,
+};
+use ralph_text::one_line;
+use ralph_words::{Tone, counted, ticking};
+use ratatui::layout::Rect;
+
+use crate::tui::{
+    keys::Chord,
+    model::{BoardMode, BoardModel, Confirmation, InputMode, Model, more},
+    order::{BoardOrder, ScreenOrder},
+    panes::withdrawn,
+    pen::{Pen, columns, wrapped},
+    theme::TextRole,
+};
+
+/// Maximum lines of a question.
+const QUESTION_ROWS: usize = 6;
+
+/// A question that keys answer.
+pub(in crate::tui) struct KeyQuestion<Order> {
+    pub(in crate::tui) title: String,
+    pub(in crate::tui) text: String,
+    pub(in crate::tui) answers: Vec<KeyAnswer<Order>>,
+}
+
+/// The keys of an answer (`\n` is Enter, `\u{1b}` Esc, `\u{3}` Ctrl-C), their names, its words, and its order, if it
+/// does more than close the question. An answer without words is not shown.
+pub(in crate::tui) type KeyAnswer<Order> = (&'static str, &'static str, String, Option<Order>);
+
+impl<Order> KeyQuestion<Order> {
+    /// The order of the answer that a key gives. `None` for a key that gives no answer.
+    pub(in crate::tui) fn answered(self, chord: Chord) -> Option<Option<Order>> {
+        let key = match (chord.code, chord.modifiers) {
+            (KeyCode::Enter, KeyModifiers::NONE) => '\n',
+            (KeyCode::Esc, KeyModifiers::NONE) => '\u{1b}',
+            (KeyCode::Char('c'), KeyModifiers::CONTROL) => '\u{3}',
+            (KeyCode::Char(character), KeyModifiers::NONE) => character,
+            _ => return None,
+        };
+        let mut answers = self.answers.into_iter();
+        answers.find(|(keys, ..)| keys.contains(key)).map(|(.., order)| order)
+    }
+
+    pub(in crate::tui) fn draw(&self, whole: Rect, pen: &mut Pen<'_>) {
+        let answers = self.answers.iter().filter(|(.., words, _)| !words.is_empty());
+        let answers: Vec<(&str, &str)> = answers.map(|(_, name, words, _)| (*name, words.as_str())).collect();
+        draw(&self.title, &self.text, &answers, whole, pen);
+    }
+}
+
+/// Draws a question with its answers.
+pub(super) fn draw(title: &str, text: &str, answers: &[(&str, &str)], whole: Rect, pen: &mut Pen<'_>) {
+    let answers_width = answers
+        .iter()
+        .map(|(key, words)| columns(key) + 2 + columns(words))
+        .max();
+    let width = whole.width.min(columns(text).max(answers_width.unwrap_or(0)) + 6);
+    let lines = wrapped(text, usize::from(width.saturating_sub(4)).max(1));
+    let lines = &lines[..lines.len().min(QUESTION_ROWS)];
+    let height = u16::try_from(answers.len() + lines.len() + 2)
+        .unwrap_or(u16::MAX)
+        .min(whole.height);
+    let Some(inner) = pen.centred(whole, width, height, title) else {
+        return;
+    };
+    let lines = lines.iter().map(|line| ("", line.as_str()));
+    for (y, (key, words)) in (inner.top()..inner.bottom()).zip(lines.chain(answers.iter().copied())) {
+        let x = pen.role(inner.x + 1, y, inner.right(), key, TextRole::Key);
+        let gap = if key.is_empty() { "" } else { "  " };
+        pen.role(x, y, inner.right(), &format!("{gap}{words}"), TextRole::Plain);
+    }
+}
+
+/// The question before an action that cannot be undone.
+pub(super) fn question(model: &Model, asked: Confirmation) -> KeyQuestion<ScreenOrder> {
+    let run = &model.run;
+    match asked {
+        Confirmation::Quit => quit(model),
+        Confirmation::Skip { iteration } => {
+            let since_ms = run.phase.running_since_ms().unwrap_or(model.now_ms);
+            let since = ticking(model.now_ms.saturating_sub(since_ms));
+            let skip = ScreenOrder::by_user(UserCommand::Skip);
+            KeyQuestion {
+                title: format!("skip iteration {iteration}?"),
+                text: format!("Running for {since}; changes are kept."),
+                answers: vec![
+                    ("yS\n", "y", "end it and start the next".to_owned(), Some(skip)),
+                    ("nq\u{1b}", "n", "keep it running".to_owned(), None),
+                ],
+            }
+        }
+        Confirmation::More => {
+            let option = more(run).map(|option| option.join(" "));
+            let command = format!("`ralph continue {}`", option.unwrap_or_default());
+            KeyQuestion {
+                title: "continue the run?".to_owned(),
+                text: "It has reached a limit.".to_owned(),
+                answers: vec![
+                    // The run may have been continued elsewhere meanwhile.
+                    ("yr\n", "y", command, run.is_over().then_some(ScreenOrder::Continue)),
+                    ("nq\u{1b}", "n", "not now".to_owned(), None),
+                ],
+            }
+        }
+        Confirmation::Withdraw { id } => {
+            let message = run.messages.iter().find(|message| message.id == id);
+            let withdraw = "leave it out of all further prompts".to_owned();
+            KeyQuestion {
+                title: format!("withdraw standing message {}?", id.0),
+                text: message.map(|message| one_line(&message.text)).unwrap_or_default(),
+                answers: vec![
+                    ("yx\n", "y", withdraw, Some(withdrawn(id))),
+                    ("nq\u{1b}", "n", "keep it".to_owned(), None),
+                ],
+            }
+        }
+    }
+}
+
+fn quit(model: &Model) -> KeyQuestion<ScreenOrder> {
+    let run = &model.run;
+    let text = match run.phase {
+        _ if run.is_busy() => "An agent is running; its changes are kept.",
+        Phase::Paused => "The run is paused.",
+        Phase::Waiting { .. } => "The run is waiting.",
+        _ => "The run is not over.",
+    };
+    let detach = match run.is_paused() {
+        true => "detach: the run stays paused, and `ralph attach` shows it again",
+        false => "detach: the run continues, and `ralph attach` shows it again",
+    };
+    // Without a running iteration there is nothing to wait for.
+    let after = if run.is_busy() { "stop after this iteration" } else { "" };
+    let stop = |stop, by| Some(ScreenOrder::stop(stop, by));
+    let (user, now) = (RequestedBy::User, StopRequest::Graceful);
+    let mut answers = vec![
+        ("yq\n", "y Ctrl-C", "stop now".to_owned(), stop(now, user)),
+        ("a", "a", after.to_owned(), stop(StopRequest::AfterIteration, user)),
+        ("n\u{1b}", "n", "stay".to_owned(), None),
+        ("\u{3}", "", String::new(), stop(now, RequestedBy::Interrupt)),
+    ];
+    if model.ui.detaches {
+        // A key typed without looking must not stop anything.
+        answers.insert(0, ("dq\n", "d", detach.to_owned(), Some(ScreenOrder::Detach)));
+    }
+    KeyQuestion {
+        title: if model.ui.detaches {
+            "leave the run?"
+        } else {
+            "stop the run?"
+        }
+        .to_owned(),
+        text: text.to_owned(),
+        answers,
+    }
+}
+
+/// Handles a key of a question.
+pub(in crate::tui) fn key(model: &mut Model, key: KeyEvent, asked: Confirmation) -> Vec<ScreenOrder> {
+    let chord = Chord::new(key.code, key.modifiers);
+    let interrupts = chord == Chord::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+    if interrupts && asked != Confirmation::Quit {
+        model.ui.mode = InputMode::Normal;
+        return interrupt(model);
+    }
+    let Some(order) = question(model, asked).answered(chord) else {
+        return Vec::new();
+    };
+    model.ui.mode = InputMode::Normal;
+    // The iteration may have ended meanwhile; the next one must not be skipped.
+    if let (Confirmation::Skip { iteration }, Some(_)) = (asked, &order)
+        && !matches!(model.run.phase, Phase::Running { iteration: current, .. } if current == iteration)
+    {
+        model.ui.toast(Tone::Note, "the iteration is over", model.now_ms);
+        return Vec::new();
+    }
+    order.into_iter().collect()
+}
+
+/// Handles Ctrl-C: asks whether to stop the run. If the run is already being stopped, the stop is escalated. A finished
+/// run or a replay is left.
+pub(in crate::tui) fn interrupt(model: &mut Model) -> Vec<ScreenOrder> {
+    if model.run.is_over() || model.ui.replay.is_some() {
+        return vec![ScreenOrder::Leave];
+    }
+    match model.run.stop.map(|stop| stop.request) {
+        Some(StopRequest::Graceful | StopRequest::Immediate) => {
+            vec![ScreenOrder::stop(StopRequest::Graceful, RequestedBy::Interrupt)]
+        }
+        Some(StopRequest::AfterIteration) | None => {
+            model.ui.mode = InputMode::Asking(Confirmation::Quit);
+            Vec::new()
+        }
+    }
+}
+
+/// The question on the screen of a batch, if there is one.
+pub(in crate::tui) fn batch_question(model: &BoardModel) -> Option<KeyQuestion<BoardOrder>> {
+    Some(match &model.mode {
+        BoardMode::Quit => KeyQuestion {
+            title: "leave the batch?".to_owned(),
+            text: format!(
+                "{} running. The work so far is kept.",
+                counted(model.board.counts.running as u64, "run")
+            ),
+            answers: [
+                // A key typed without looking must not stop anything.
+                (
+                    "dq\n",
+                    "d",
+                    "detach: the batch continues; `ralph many attach` shows it again",
+                    Some(BoardOrder::Detach),
+                ),
+                (
+                    "y\u{3}",
+                    "y Ctrl-C",
+                    "stop all runs; `ralph many resume` continues",
+                    Some(BoardOrder::Stop),
+                ),
+                ("n\u{1b}", "n", "stay", None),
+            ]
+            .map(|(keys, name, words, order)| (keys, name, words.to_owned(), order))
+            .into(),
+        },
+        BoardMode::Cancel(plan) => KeyQuestion {
+            title: format!("cancel {plan}?"),
+            text: "It is not merged. Its branch is kept with the work so far.".to_owned(),
+            answers: vec![
+                (
+                    "yc\n",
+                    "y",
+                    "cancel it".to_owned(),
+                    Some(BoardOrder::Cancel(plan.clone())),
+                ),
+                ("nq\u{1b}", "n", "keep it running".to_owned(), None),
+            ],
+        },
+        BoardMode::Normal | BoardMode::Help { .. } | BoardMode::Answering { .. } => return None,
+    })
+}

@@ -1,0 +1,471 @@
+//! The key bindings: one table for both the dispatch and the help. Pure.
+
+use crossterm::event::{KeyCode, KeyModifiers};
+use ralph_agent::transcript::unfolded::Unfold;
+
+use super::{
+    layout::Focus,
+    model::{Pane, Ui},
+};
+
+/// The action of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyAction {
+    Steer,
+    PauseOrResume,
+    StopAfterIteration,
+    Skip,
+    RetryNow,
+    Type,
+    /// Reopen a question that was postponed.
+    Answer,
+    /// From the plan to the main area and back.
+    NextFocus,
+    FocusPlan,
+    /// Give the focused area the room of both.
+    Zoom,
+    Show(Pane),
+    Search,
+    /// Go to the next match: the older one where the view follows the end, the one below elsewhere.
+    NextMatch,
+    PreviousMatch,
+    Copy,
+    /// Show only lines of the next kind.
+    Filter,
+    /// Open the shown text in the user's editor.
+    Edit,
+    LineUp,
+    LineDown,
+    PageUp,
+    PageDown,
+    Top,
+    Bottom,
+    Open,
+    /// Fold or unfold the section of the chosen task.
+    Fold,
+    Back,
+    Withdraw,
+    CancelTask,
+    PreviousFile,
+    NextFile,
+    Wrap,
+    Leftwards,
+    Rightwards,
+    /// Compare with one iteration earlier, or one later.
+    CompareEarlier,
+    CompareLater,
+    /// Show the previous or next part of an iteration.
+    PreviousPart,
+    NextPart,
+    SeekBackward,
+    SeekForward,
+    /// Show folded parts of the transcript.
+    Unfold(Unfold),
+    /// Show the prompt of an iteration.
+    Prompt,
+    PreviousIteration,
+    NextIteration,
+    Slower,
+    Faster,
+    Help,
+    /// List all actions by name.
+    Palette,
+    Redraw,
+    Suspend,
+    Interrupt,
+    Quit,
+}
+
+/// When a binding applies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BindingScope {
+    Always,
+    /// Only while a loop runs.
+    Live,
+    /// Only in `ralph replay`.
+    Replay,
+}
+
+/// The focus, where a key has a meaning of its own there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyFocus {
+    Plan,
+    View(Pane),
+}
+
+/// Places of a binding that applies anywhere.
+const ANYWHERE: &[KeyFocus] = &[];
+
+/// The state that selects the applicable bindings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BindingContext {
+    pub focus: KeyFocus,
+    pub replay: bool,
+}
+
+impl BindingContext {
+    pub fn from_ui(ui: &Ui) -> Self {
+        Self {
+            focus: KeyFocus::from_ui(ui),
+            replay: ui.replay.is_some(),
+        }
+    }
+}
+
+impl KeyFocus {
+    pub fn from_ui(ui: &Ui) -> Self {
+        match ui.focus {
+            Focus::Plan => KeyFocus::Plan,
+            Focus::Main => KeyFocus::View(ui.pane),
+        }
+    }
+}
+
+/// Groups of bindings, in the order of the help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BindingGroup {
+    Control,
+    Views,
+    Move,
+    Find,
+    Other,
+}
+
+impl BindingGroup {
+    pub const ALL: [Self; 5] = [
+        BindingGroup::Control,
+        BindingGroup::Views,
+        BindingGroup::Move,
+        BindingGroup::Find,
+        BindingGroup::Other,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            BindingGroup::Control => "control",
+            BindingGroup::Views => "views",
+            BindingGroup::Move => "move",
+            BindingGroup::Find => "find and copy",
+            BindingGroup::Other => "other",
+        }
+    }
+}
+
+/// A key with its modifiers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chord {
+    pub code: KeyCode,
+    pub modifiers: KeyModifiers,
+}
+
+pub struct Binding {
+    pub keys: &'static [Chord],
+    pub action: KeyAction,
+    pub when: BindingScope,
+    /// The places whose focus the binding requires; empty if it applies anywhere.
+    pub places: &'static [KeyFocus],
+    pub group: BindingGroup,
+    /// Text for the footer, if there is room; empty for no text.
+    pub hint: &'static str,
+    /// Text for the help.
+    pub about: &'static str,
+}
+
+const fn key(code: KeyCode) -> Chord {
+    Chord {
+        code,
+        modifiers: KeyModifiers::NONE,
+    }
+}
+
+const fn char(character: char) -> Chord {
+    key(KeyCode::Char(character))
+}
+
+const fn ctrl(character: char) -> Chord {
+    Chord {
+        code: KeyCode::Char(character),
+        modifiers: KeyModifiers::CONTROL,
+    }
+}
+
+const fn row(
+    group: BindingGroup,
+    keys: &'static [Chord],
+    action: KeyAction,
+    when: BindingScope,
+    hint: &'static str,
+    about: &'static str,
+) -> Binding {
+    Binding {
+        keys,
+        action,
+        when,
+        places: ANYWHERE,
+        group,
+        hint,
+        about,
+    }
+}
+
+/// Restricts a binding to the given places.
+const fn at(places: &'static [KeyFocus], binding: Binding) -> Binding {
+    Binding { places, ..binding }
+}
+
+/// All bindings outside of text input.
+#[rustfmt::skip]
+pub const TABLE: &[Binding] = {
+    use BindingGroup::{Control, Find, Move, Other, Views};
+    use BindingScope::{Always, Live, Replay};
+    &[
+        row(Control, &[char(':')], KeyAction::Steer, Live, "message", "message the agent (`!` now, `+` every prompt); resumes an ended run"),
+        row(Control, &[char('p')], KeyAction::PauseOrResume, Live, "pause", "pause after this iteration; again to resume"),
+        row(Control, &[char('s')], KeyAction::StopAfterIteration, Live, "stop after this", "stop when this iteration is finished; again to cancel that"),
+        row(Control, &[char('S')], KeyAction::Skip, Live, "skip", "end this iteration and start the next; asks first"),
+        row(Control, &[char('r')], KeyAction::RetryNow, Live, "retry now", "end a wait and try again now; continue a run that ended at a limit, with a higher one"),
+        row(Control, &[char('i')], KeyAction::Type, Live, "type", "type into the agent's terminal; Ctrl-] leaves"),
+        row(Control, &[char('a')], KeyAction::Answer, Live, "answer", "answer the agent's question"),
+        at(&[KeyFocus::View(Pane::Messages)], row(Control, &[char('x')], KeyAction::Withdraw, Live, "withdraw", "withdraw the chosen message; asks first if it is a standing one")),
+        at(&[KeyFocus::View(Pane::Background)], row(Control, &[char('x')], KeyAction::CancelTask, Live, "cancel", "end the chosen background task and everything it started")),
+        row(Control, &[char('p'), char(' ')], KeyAction::PauseOrResume, Replay, "pause", "pause the replay; again to resume"),
+        row(Control, &[char('+'), char('=')], KeyAction::Faster, Replay, "faster", "play twice as fast"),
+        row(Control, &[char('-')], KeyAction::Slower, Replay, "slower", "play half as fast"),
+        row(Control, &[char(']')], KeyAction::NextIteration, Replay, "next", "go to the next iteration"),
+        row(Control, &[char('[')], KeyAction::PreviousIteration, Replay, "previous", "go to the previous iteration"),
+        row(Control, &[key(KeyCode::Right)], KeyAction::SeekForward, Replay, "+10 s", "10 seconds forward"),
+        row(Control, &[key(KeyCode::Left)], KeyAction::SeekBackward, Replay, "", "10 seconds back"),
+        row(Views, &[key(KeyCode::Tab), key(KeyCode::BackTab)], KeyAction::NextFocus, Always, "plan", "switch focus between the plan and the pane beside it"),
+        row(Views, &[char('0')], KeyAction::FocusPlan, Always, "", "go to the plan"),
+        row(Views, &[char('1'), char('t')], KeyAction::Show(Pane::Terminal), Always, "", "the agent's output"),
+        row(Views, &[char('2'), char('l')], KeyAction::Show(Pane::Log), Always, "", "event log"),
+        row(Views, &[char('3'), char('d')], KeyAction::Show(Pane::Diff), Always, "", "what this iteration changed; again to refresh"),
+        row(Views, &[char('4'), char('h')], KeyAction::Show(Pane::History), Always, "", "history of iterations"),
+        row(Views, &[char('5'), char('m')], KeyAction::Show(Pane::Messages), Always, "", "your messages and their outcome"),
+        row(Views, &[char('6'), char('P')], KeyAction::Show(Pane::Asks), Always, "", "open and past questions"),
+        row(Views, &[char('7'), char('c')], KeyAction::Show(Pane::Limits), Always, "", "limits, their usage, settings"),
+        row(Views, &[char('8'), char('T')], KeyAction::Show(Pane::Background), Always, "", "background tasks and their outcome"),
+        row(Views, &[char('R')], KeyAction::Show(Pane::Report), Always, "", "report: why the run ended, what to do next, what it did"),
+        row(Views, &[char('z')], KeyAction::Zoom, Always, "zoom", "zoom the focused pane; again to restore it"),
+        at(&[KeyFocus::View(Pane::Terminal)], row(Views, &[char('o')], KeyAction::Unfold(Unfold::Last), Always, "", "unfold the latest result or thought")),
+        at(&[KeyFocus::View(Pane::Terminal)], row(Views, &[char('O')], KeyAction::Unfold(Unfold::All), Always, "", "show all of this iteration unfolded")),
+        at(&[KeyFocus::View(Pane::Terminal), KeyFocus::View(Pane::History)], row(Views, &[char('I')], KeyAction::Prompt, Always, "", "the prompt of this iteration")),
+        at(&[KeyFocus::View(Pane::History)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "open", "show the chosen iteration in full: transcript, diff, goals, messages")),
+        at(&[KeyFocus::View(Pane::History)], row(Views, &[key(KeyCode::Right)], KeyAction::NextPart, Always, "", "the next part of an iteration shown in full")),
+        at(&[KeyFocus::View(Pane::History)], row(Views, &[key(KeyCode::Left)], KeyAction::PreviousPart, Always, "", "the previous part")),
+        at(&[KeyFocus::View(Pane::Asks)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "open", "answer the chosen question, or show it in full")),
+        at(&[KeyFocus::View(Pane::Messages)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "open", "edit the chosen message while it waits, or show it in full")),
+        at(&[KeyFocus::View(Pane::Background)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "output", "output of the chosen task")),
+        at(&[KeyFocus::View(Pane::Diff)], row(Views, &[char('w')], KeyAction::Wrap, Always, "wrap", "wrap long lines, or cut them")),
+        at(&[KeyFocus::View(Pane::Diff)], row(Views, &[char('b')], KeyAction::CompareEarlier, Always, "compare", "compare with the state before one iteration earlier")),
+        at(&[KeyFocus::View(Pane::Diff)], row(Views, &[char('B')], KeyAction::CompareLater, Always, "", "compare with one iteration later; at first, with the start of the run")),
+        at(&[KeyFocus::Plan], row(Views, &[key(KeyCode::Enter)], KeyAction::Fold, Always, "fold", "fold or unfold the heading of the chosen task")),
+        row(Views, &[key(KeyCode::Esc)], KeyAction::Back, Always, "", "go back"),
+        row(Move, &[key(KeyCode::Up), char('k')], KeyAction::LineUp, Always, "", "a line up"),
+        row(Move, &[key(KeyCode::Down), char('j')], KeyAction::LineDown, Always, "", "a line down"),
+        row(Move, &[key(KeyCode::PageUp), ctrl('b')], KeyAction::PageUp, Always, "", "a page up"),
+        row(Move, &[key(KeyCode::PageDown), ctrl('f')], KeyAction::PageDown, Always, "", "a page down"),
+        at(&[KeyFocus::View(Pane::Diff)], row(Move, &[char(']')], KeyAction::NextFile, Always, "next file", "the next file")),
+        at(&[KeyFocus::View(Pane::Diff)], row(Move, &[char('[')], KeyAction::PreviousFile, Always, "", "the previous file")),
+        at(&[KeyFocus::View(Pane::Diff)], row(Move, &[key(KeyCode::Left)], KeyAction::Leftwards, Always, "", "scroll left where lines are cut")),
+        at(&[KeyFocus::View(Pane::Diff)], row(Move, &[key(KeyCode::Right)], KeyAction::Rightwards, Always, "", "scroll right where lines are cut")),
+        row(Move, &[char('g'), key(KeyCode::Home)], KeyAction::Top, Always, "", "to the beginning"),
+        row(Move, &[char('G'), key(KeyCode::End)], KeyAction::Bottom, Always, "", "to the end, and follow it"),
+        row(Find, &[char('/')], KeyAction::Search, Always, "search", "search here; Enter keeps the match, Esc goes back"),
+        row(Find, &[char('n')], KeyAction::NextMatch, Always, "", "the next match; older in the agent pane and the log"),
+        row(Find, &[char('N')], KeyAction::PreviousMatch, Always, "", "the previous match"),
+        at(&[KeyFocus::View(Pane::Log)], row(Find, &[char('f')], KeyAction::Filter, Always, "filter", "only problems, then messages, tools, files, and all again")),
+        row(Find, &[char('y')], KeyAction::Copy, Always, "", "copy the selection; in the agent pane, choose what to copy"),
+        row(Find, &[char('e')], KeyAction::Edit, Always, "", "open the shown text in your editor; in the plan, the plan file"),
+        row(Other, &[char('?'), key(KeyCode::F(1))], KeyAction::Help, Always, "help", "show the keys"),
+        row(Other, &[ctrl('p')], KeyAction::Palette, Always, "", "search all actions by name"),
+        row(Other, &[ctrl('l')], KeyAction::Redraw, Always, "", "redraw the screen"),
+        row(Other, &[ctrl('z')], KeyAction::Suspend, Always, "", "back to the shell; `fg` returns"),
+        row(Other, &[ctrl('c')], KeyAction::Interrupt, Always, "", "ask whether to stop; twice stops, once more forces"),
+        row(Other, &[char('q')], KeyAction::Quit, Always, "quit", "leave; asks whether to detach or stop while the run is active"),
+    ]
+};
+
+/// All bindings of the board of a batch.
+#[rustfmt::skip]
+pub const BOARD: &[Binding] = {
+    use BindingGroup::{Control, Move, Other, Views};
+    use BindingScope::{Always, Live};
+    &[
+        row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "open", "open the run of the chosen plan on its own screen"),
+        row(Control, &[char('a')], KeyAction::Answer, Live, "answer", "answer the question of the chosen plan, or the first open one"),
+        row(Control, &[char('c')], KeyAction::CancelTask, Live, "cancel", "cancel the chosen plan; asks first, and keeps its branch"),
+        row(Views, &[key(KeyCode::Tab), key(KeyCode::BackTab)], KeyAction::NextFocus, Live, "", "switch focus between plans and questions"),
+        row(Move, &[key(KeyCode::Up), char('k')], KeyAction::LineUp, Always, "", "a plan up"),
+        row(Move, &[key(KeyCode::Down), char('j')], KeyAction::LineDown, Always, "", "a plan down"),
+        row(Move, &[key(KeyCode::PageUp), ctrl('b')], KeyAction::PageUp, Always, "", "a page up"),
+        row(Move, &[key(KeyCode::PageDown), ctrl('f')], KeyAction::PageDown, Always, "", "a page down"),
+        row(Move, &[char('g'), key(KeyCode::Home)], KeyAction::Top, Always, "", "to the first plan"),
+        row(Move, &[char('G'), key(KeyCode::End)], KeyAction::Bottom, Always, "", "to the last plan"),
+        row(Other, &[char('?'), key(KeyCode::F(1))], KeyAction::Help, Always, "help", "show the keys"),
+        row(Other, &[ctrl('l')], KeyAction::Redraw, Always, "", "redraw the screen"),
+        row(Other, &[ctrl('z')], KeyAction::Suspend, Always, "", "back to the shell; `fg` returns"),
+        row(Other, &[ctrl('c')], KeyAction::Interrupt, Always, "", "ask whether to stop all runs; twice stops, once more forces"),
+        row(Other, &[char('q')], KeyAction::Quit, Always, "quit", "leave; asks whether the batch continues or stops while it is active"),
+    ]
+};
+
+/// The action of a key on the board of a batch.
+pub fn action_on_board(chord: Chord) -> Option<KeyAction> {
+    let found = BOARD.iter().find(|binding| binding.keys.contains(&chord));
+    found.map(|binding| binding.action)
+}
+
+/// The action of a key.
+pub fn action(chord: Chord, here: BindingContext) -> Option<KeyAction> {
+    bindings(here)
+        .find(|binding| binding.keys.contains(&chord))
+        .map(|binding| binding.action)
+}
+
+/// The applicable bindings, in the order of the table.
+pub fn bindings(here: BindingContext) -> impl Iterator<Item = &'static Binding> {
+    let is_of_place = move |key: &Chord| {
+        let mut of_place = TABLE.iter().filter(|binding| binding.places.contains(&here.focus));
+        of_place.any(|binding| binding.keys.contains(key))
+    };
+    TABLE.iter().filter(move |binding| {
+        let is_now = match binding.when {
+            BindingScope::Always => true,
+            BindingScope::Live => !here.replay,
+            // The keys of the focused pane come first.
+            BindingScope::Replay => here.replay && !binding.keys.iter().any(is_of_place),
+        };
+        is_now && (binding.places.is_empty() || binding.places.contains(&here.focus))
+    })
+}
+
+impl Chord {
+    /// Normalises a pressed key: Shift is dropped for characters and for Shift-Tab, whose codes already imply it.
+    pub fn new(code: KeyCode, modifiers: KeyModifiers) -> Self {
+        let modifiers = match code {
+            KeyCode::Char(_) | KeyCode::BackTab => modifiers - KeyModifiers::SHIFT,
+            _ => modifiers,
+        };
+        Self { code, modifiers }
+    }
+
+    /// The key in words: `Ctrl-C`, `PgUp`, `g`.
+    pub fn name(self) -> String {
+        let name = match self.code {
+            KeyCode::Char(' ') => "Space".to_owned(),
+            KeyCode::Char(character) if self.modifiers.contains(KeyModifiers::CONTROL) => {
+                character.to_uppercase().collect()
+            }
+            KeyCode::Char(character) => character.to_string(),
+            KeyCode::BackTab => "Shift-Tab".to_owned(),
+            KeyCode::PageUp => "PgUp".to_owned(),
+            KeyCode::PageDown => "PgDn".to_owned(),
+            KeyCode::F(number) => format!("F{number}"),
+            other => format!("{other:?}"),
+        };
+        if self.modifiers.contains(KeyModifiers::CONTROL) {
+            format!("Ctrl-{name}")
+        } else {
+            name
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_core::testing::assert_committed;
+
+    const PLACES: [KeyFocus; 10] = [
+        KeyFocus::Plan,
+        KeyFocus::View(Pane::Terminal),
+        KeyFocus::View(Pane::Log),
+        KeyFocus::View(Pane::Diff),
+        KeyFocus::View(Pane::History),
+        KeyFocus::View(Pane::Messages),
+        KeyFocus::View(Pane::Asks),
+        KeyFocus::View(Pane::Limits),
+        KeyFocus::View(Pane::Background),
+        KeyFocus::View(Pane::Report),
+    ];
+
+    #[test]
+    fn no_key_means_two_things_in_any_place() {
+        for place in PLACES {
+            for replay in [false, true] {
+                let here = BindingContext { focus: place, replay };
+                let keys: Vec<Chord> = bindings(here).flat_map(|binding| binding.keys).copied().collect();
+                for (at, key) in keys.iter().enumerate() {
+                    assert!(!keys[..at].contains(key), "{} twice in {place:?}", key.name());
+                }
+            }
+        }
+        let keys: Vec<Chord> = BOARD.iter().flat_map(|binding| binding.keys).copied().collect();
+        for (at, key) in keys.iter().enumerate() {
+            assert!(!keys[..at].contains(key), "{} twice on the board", key.name());
+        }
+    }
+
+    /// One table for each group, with the place and time in which a key applies.
+    #[test]
+    fn the_page_of_all_keys_of_the_screen_is_the_committed_one() {
+        let head = "# Keys of the screen\n\n`?` on the screen shows those that have something to do now. \
+                    [The screen](../guide/screen.md) begins with the ones you need first.\n";
+        let mut page = head.to_owned();
+        for group in BindingGroup::ALL {
+            let name = group.name();
+            page += &format!(
+                "\n## {}{}\n\n| key | what it does |\n|---|---|\n",
+                name[..1].to_uppercase(),
+                &name[1..]
+            );
+            for binding in TABLE.iter().filter(|binding| binding.group == group) {
+                let keys: Vec<String> = binding.keys.iter().map(|chord| format!("`{}`", chord.name())).collect();
+                let when = match (binding.when, binding.places) {
+                    (BindingScope::Replay, _) => "in a replay: ",
+                    (BindingScope::Always | BindingScope::Live, [KeyFocus::Plan]) => "in the plan: ",
+                    (BindingScope::Always | BindingScope::Live, [KeyFocus::View(Pane::Messages)]) => {
+                        "in the messages: "
+                    }
+                    (BindingScope::Always | BindingScope::Live, [KeyFocus::View(Pane::Background)]) => {
+                        "in the background tasks: "
+                    }
+                    (BindingScope::Always | BindingScope::Live, [KeyFocus::View(Pane::Terminal)]) => {
+                        "in the terminal: "
+                    }
+                    (
+                        BindingScope::Always | BindingScope::Live,
+                        [KeyFocus::View(Pane::Terminal), KeyFocus::View(Pane::History)],
+                    ) => "in the terminal and the history: ",
+                    (BindingScope::Always | BindingScope::Live, [KeyFocus::View(Pane::History)]) => "in the history: ",
+                    (BindingScope::Always | BindingScope::Live, [KeyFocus::View(Pane::Asks)]) => {
+                        "in what the agent asked: "
+                    }
+                    (BindingScope::Always | BindingScope::Live, [KeyFocus::View(Pane::Diff)]) => "in the diff: ",
+                    (BindingScope::Always | BindingScope::Live, [KeyFocus::View(Pane::Log)]) => "in the log: ",
+                    (BindingScope::Always | BindingScope::Live, []) => "",
+                    (BindingScope::Always | BindingScope::Live, places) => panic!("{places:?} has no name on the page"),
+                };
+                page += &format!("| {} | {when}{} |\n", keys.join(" "), binding.about);
+            }
+        }
+        page += "\n## The board of a batch\n\n| key | what it does |\n|---|---|\n";
+        for binding in BOARD {
+            let keys: Vec<String> = binding.keys.iter().map(|chord| format!("`{}`", chord.name())).collect();
+            page += &format!("| {} | {} |\n", keys.join(" "), binding.about);
+        }
+        assert_committed("docs/reference/keys.md", &page, "the_page_of_all_keys");
+    }
+
+    #[test]
+    fn a_shifted_letter_is_that_letter() {
+        let chord = Chord::new(KeyCode::Char('G'), KeyModifiers::SHIFT);
+        let here = BindingContext {
+            focus: KeyFocus::View(Pane::Terminal),
+            replay: false,
+        };
+        assert_eq!(action(chord, here), Some(KeyAction::Bottom));
+        assert_eq!(Chord::new(KeyCode::Char('c'), KeyModifiers::CONTROL).name(), "Ctrl-C");
+    }
+}

@@ -1,0 +1,367 @@
+//! The changes of iterations: statistics and patch, with a list of files beside them.
+
+use ratatui::{
+    layout::{Position, Rect},
+    style::{Modifier, Style},
+};
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::tui::{
+    keys::KeyAction,
+    model::{DiffState, DiffView, Model},
+    order::{ScreenOrder, Scroll, StepDirection, refused},
+    patch::{LineKind, Patch, PatchFile},
+    pen::{Pen, columns, flowed},
+    theme::TextRole,
+};
+
+use super::content::{PaneContent, match_at};
+
+/// Minimum width for the list of files, shown if there are several.
+const FILES_FROM_COLS: u16 = 100;
+/// Minimum width for line numbers.
+const NUMBERS_FROM_COLS: u16 = 70;
+/// Maximum columns of the list.
+const FILES_COLS: u16 = 36;
+/// Columns scrolled sideways by a key.
+const SIDEWAYS: usize = 16;
+
+pub(super) struct DiffContent;
+
+impl PaneContent for DiffContent {
+    fn draw(&self, model: &Model, area: Rect, pen: &mut Pen<'_>) {
+        match &model.ui.diff.state {
+            DiffState::None => pen.note(area, "No iteration has run."),
+            DiffState::Loading => pen.note(area, "Loading the changes…"),
+            DiffState::Failed(why) => pen.note(area, why),
+            DiffState::Loaded(patch) if patch.lines.is_empty() => pen.note(area, "No changes."),
+            DiffState::Loaded(patch) => {
+                let area = files(patch, model.ui.diff.top, area, pen);
+                lines(patch, &model.ui.diff, area, pen);
+            }
+        }
+    }
+
+    /// The iterations and the current file.
+    fn note(&self, model: &Model) -> String {
+        let diff = &model.ui.diff;
+        let (Some(iteration), DiffState::Loaded(patch)) = (diff.iteration, &diff.state) else {
+            return String::new();
+        };
+        let first = model.run.iterations.rows.get(0).map(|first| first.number);
+        let of = match diff.since {
+            None => format!("iteration {iteration}"),
+            since if since == first && model.run.iterations.number == iteration => "the whole run".to_owned(),
+            Some(since) => format!("iterations {since} to {iteration}"),
+        };
+        match patch.file_at(diff.top) {
+            Some(at) if patch.files.len() > 1 => format!("{of} · file {} of {}", at + 1, patch.files.len()),
+            _ => of,
+        }
+    }
+
+    fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {
+        if let Some(patch) = patch(model) {
+            patch.lines.iter().for_each(|line| take(line));
+        }
+    }
+
+    fn at(&self, model: &Model) -> usize {
+        model.ui.diff.top
+    }
+
+    fn put(&self, model: &mut Model, at: usize) {
+        model.ui.diff.top = at;
+    }
+
+    fn last(&self, model: &Model) -> usize {
+        let lines = patch(model).map_or(0, |patch| patch.lines.len());
+        let height = usize::from(model.content_area().height);
+        // A wrapped line may take all of the rows.
+        lines.saturating_sub(if model.ui.diff.wrap { 1 } else { height })
+    }
+
+    /// Less than a page may follow the beginning of the last file, which can be at the top.
+    fn scroll(&self, model: &mut Model, by: Scroll) -> Vec<ScreenOrder> {
+        model.ui.diff.top = by.downwards(model.ui.diff.top, self.last(model));
+        Vec::new()
+    }
+
+    fn key(&self, model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
+        match action {
+            KeyAction::NextFile => go_to_file(model, StepDirection::Next),
+            KeyAction::PreviousFile => go_to_file(model, StepDirection::Previous),
+            KeyAction::Leftwards => scroll_sideways(model, StepDirection::Previous),
+            KeyAction::Rightwards => scroll_sideways(model, StepDirection::Next),
+            KeyAction::CompareEarlier => return compare(model, StepDirection::Previous),
+            KeyAction::CompareLater => return compare(model, StepDirection::Next),
+            KeyAction::Wrap => {
+                model.ui.diff.wrap = !model.ui.diff.wrap;
+                model.ui.diff.left = 0;
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    /// The beginning of the file whose name is there.
+    fn hit(&self, model: &Model, area: Rect, at: Position) -> Option<usize> {
+        let patch = patch(model)?;
+        let (list, first) = file_list(patch, model.ui.diff.top, area)?;
+        let file = first + usize::from(at.y.checked_sub(list.y)?);
+        Some(patch.files.get(file).filter(|_| list.contains(at))?.at)
+    }
+
+    /// The line of a match, or else the hunk or file header at the top with its lines.
+    fn copy(&self, model: &Model) -> Option<String> {
+        let lines = &patch(model)?.lines;
+        let at = self.at(model);
+        if let Some(line) = match_at(at, model) {
+            return lines.get(line).cloned();
+        }
+        let begins = |line: &String| line.starts_with("@@") || line.starts_with("diff ");
+        let start = lines.iter().take(at + 1).rposition(begins).unwrap_or(0);
+        let rest = lines.get(start..)?;
+        let end = rest.iter().skip(1).position(begins).map_or(rest.len(), |at| at + 1);
+        Some(rest[..end].join("\n"))
+    }
+
+    fn file(&self) -> &'static str {
+        "changes.diff"
+    }
+}
+
+/// Shows the changes of `iteration`; a repeated call reloads them.
+pub(in crate::tui) fn show(model: &mut Model, iteration: u32) -> Vec<ScreenOrder> {
+    let diff = &mut model.ui.diff;
+    if diff.iteration != Some(iteration) {
+        diff.since = None;
+        begin(model, iteration);
+    }
+    vec![ScreenOrder::LoadDiff]
+}
+
+fn begin(model: &mut Model, iteration: u32) {
+    let diff = &mut model.ui.diff;
+    (diff.top, diff.left) = (0, 0);
+    diff.state = DiffState::Loading;
+    diff.iteration = Some(iteration);
+}
+
+/// Takes a loaded patch, unless another one is wanted by now.
+pub(in crate::tui) fn loaded(
+    model: &mut Model,
+    since: u32,
+    iteration: u32,
+    patch: Result<Patch, String>,
+) -> Vec<ScreenOrder> {
+    let diff = &mut model.ui.diff;
+    if diff.iterations() != Some((since, iteration)) {
+        return match diff.iteration {
+            Some(_) => vec![ScreenOrder::LoadDiff],
+            None => Vec::new(),
+        };
+    }
+    diff.state = match patch {
+        Ok(patch) => DiffState::Loaded(patch),
+        Err(why) => DiffState::Failed(why),
+    };
+    model.ui.diff.top = model.ui.diff.top.min(DiffContent.last(model));
+    Vec::new()
+}
+
+/// Moves the start of the comparison an iteration back or forth. After the run's start comes the iteration alone, and
+/// vice versa.
+fn compare(model: &mut Model, way: StepDirection) -> Vec<ScreenOrder> {
+    let diff = &model.ui.diff;
+    let first = model.run.iterations.rows.get(0).map(|first| first.number);
+    let (Some(iteration), Some(first)) = (diff.iteration, first) else {
+        return Vec::new();
+    };
+    let since = diff.since.unwrap_or(iteration);
+    let since = match way {
+        StepDirection::Previous if since <= first => iteration,
+        StepDirection::Previous => since - 1,
+        StepDirection::Next if since >= iteration => first,
+        StepDirection::Next => since + 1,
+    };
+    if first == iteration {
+        return refused(model, "there is no earlier iteration to compare with");
+    }
+    model.ui.diff.since = Some(since).filter(|since| *since != iteration);
+    begin(model, iteration);
+    vec![ScreenOrder::LoadDiff]
+}
+
+fn patch(model: &Model) -> Option<&Patch> {
+    match &model.ui.diff.state {
+        DiffState::Loaded(patch) => Some(patch),
+        DiffState::None | DiffState::Loading | DiffState::Failed(_) => None,
+    }
+}
+
+/// Goes to the beginning of the next file, or of the current one and then the one before.
+fn go_to_file(model: &mut Model, way: StepDirection) {
+    let top = model.ui.diff.top;
+    let Some(patch) = patch(model) else { return };
+    let mut files = patch.files.iter().map(|file| file.at);
+    let at = match way {
+        StepDirection::Next => files.find(|at| *at > top),
+        StepDirection::Previous => files.rfind(|at| *at < top).or(Some(0)),
+    };
+    // Even if less than a page follows: the current file is the one at the top.
+    if let Some(at) = at {
+        model.ui.diff.top = at;
+    }
+}
+
+fn scroll_sideways(model: &mut Model, way: StepDirection) {
+    let widest = patch(model).map_or(0, |patch| patch.widest);
+    let diff = &mut model.ui.diff;
+    diff.left = match way {
+        _ if diff.wrap => 0,
+        StepDirection::Next => (diff.left + SIDEWAYS).min(widest.saturating_sub(SIDEWAYS)),
+        StepDirection::Previous => diff.left.saturating_sub(SIDEWAYS),
+    };
+}
+
+/// The area of the file list, if there is room, and the first visible file.
+fn file_list(patch: &Patch, top: usize, area: Rect) -> Option<(Rect, usize)> {
+    if area.width < FILES_FROM_COLS || patch.files.len() < 2 {
+        return None;
+    }
+    let height = usize::from(area.height);
+    let first = patch.file_at(top).unwrap_or(0).saturating_sub(height / 2);
+    let first = first.min(patch.files.len().saturating_sub(height));
+    let width = FILES_COLS.min(area.width / 3);
+    Some((Rect { width, ..area }, first))
+}
+
+/// Draws the file list, if there is room. Returns the remaining area.
+fn files(patch: &Patch, top: usize, area: Rect, pen: &mut Pen<'_>) -> Rect {
+    let Some((list, first)) = file_list(patch, top, area) else {
+        return area;
+    };
+    let current = patch.file_at(top);
+    let (width, bar) = (list.width, list.right());
+    for (y, (at, file)) in (area.top()..area.bottom()).zip(patch.files.iter().enumerate().skip(first)) {
+        let row = Rect::new(area.x, y, width, 1);
+        name(file, row, pen);
+        if current == Some(at) {
+            pen.buffer.set_style(row, pen.theme.style(TextRole::Chosen));
+        }
+    }
+    for y in area.top()..area.bottom() {
+        pen.role(bar, y, bar + 1, pen.theme.glyphs.bar, TextRole::GaugeRest);
+    }
+    Rect::new(bar + 1, area.y, area.width - width - 1, area.height)
+}
+
+fn name(file: &PatchFile, row: Rect, pen: &mut Pen<'_>) {
+    let end = row.right().saturating_sub(1);
+    let removed = format!("{}{}", pen.theme.glyphs.minus, file.removed);
+    let mut right = pen.right(row.x, row.y, end, &removed, pen.theme.style(TextRole::Removed));
+    let added = format!("+{} ", file.added);
+    right = pen.right(row.x, row.y, right, &added, pen.theme.style(TextRole::Added));
+    if !file.note.is_empty() {
+        let note = format!("{} ", file.note);
+        right = pen.right(row.x, row.y, right, &note, pen.theme.style(TextRole::Dim));
+    }
+    let room = usize::from(right.saturating_sub(row.x + 2));
+    // The end of a path is more informative than its beginning.
+    let name = ending(&file.name, room, pen.theme.glyphs.more);
+    pen.role(row.x + 1, row.y, right.saturating_sub(1), &name, TextRole::Plain);
+}
+
+fn ending(name: &str, room: usize, mark: &str) -> String {
+    if usize::from(columns(name)) <= room {
+        return name.to_owned();
+    }
+    let mut taken = usize::from(columns(mark));
+    let kept = name.graphemes(true).rev().take_while(|grapheme| {
+        taken += usize::from(columns(grapheme));
+        taken <= room
+    });
+    let kept: usize = kept.map(str::len).sum();
+    format!("{mark}{}", &name[name.len() - kept..])
+}
+
+fn lines(patch: &Patch, diff: &DiffView, area: Rect, pen: &mut Pen<'_>) {
+    let numbers = if area.width >= NUMBERS_FROM_COLS {
+        digits(patch, diff, area)
+    } else {
+        0
+    };
+    let start = area.x + 1 + numbers + u16::from(numbers > 0);
+    let room = usize::from(area.right().saturating_sub(start)).max(1);
+    let mut y = area.y;
+    for (at, (line, kind)) in patch.lines.iter().zip(&patch.kinds).enumerate().skip(diff.top) {
+        if y >= area.bottom() {
+            return;
+        }
+        if let (LineKind::Same(number) | LineKind::Added(number) | LineKind::Removed(number), 1..) = (kind, numbers) {
+            let end = start.saturating_sub(1);
+            pen.right(area.x, y, end, &number.to_string(), pen.theme.style(TextRole::Dim));
+        }
+        let style = pen.theme.style(role(*kind));
+        let pieces = match patch.changed_words(at) {
+            Some((from, to)) => vec![
+                (&line[..from], style),
+                (&line[from..to], style.add_modifier(Modifier::REVERSED)),
+                (&line[to..], style),
+            ],
+            None => vec![(line.as_str(), style)],
+        };
+        if diff.wrap {
+            for row in flowed(&pieces, room) {
+                if y < area.bottom() {
+                    pen.pieces(start, y, area.right(), &row);
+                    y += 1;
+                }
+            }
+        } else {
+            pen.pieces(start, y, area.right(), &without(&pieces, diff.left));
+            y += 1;
+        }
+    }
+}
+
+/// Width of the line numbers in view.
+fn digits(patch: &Patch, diff: &DiffView, area: Rect) -> u16 {
+    let seen = patch.kinds.iter().skip(diff.top).take(usize::from(area.height));
+    let greatest = seen.filter_map(|kind| match kind {
+        LineKind::Same(number) | LineKind::Added(number) | LineKind::Removed(number) => Some(*number),
+        LineKind::Text | LineKind::File | LineKind::Meta | LineKind::Hunk | LineKind::Note => None,
+    });
+    let columns = greatest.max().map_or(0, |number| number.to_string().len());
+    u16::try_from(columns.max(3)).unwrap_or(3)
+}
+
+/// Removes the first `left` columns from pieces.
+fn without(pieces: &[(&str, Style)], left: usize) -> Vec<(String, Style)> {
+    let mut hidden = left;
+    let cut = |(text, style): &(&str, Style)| {
+        let mut start = 0;
+        for grapheme in text.graphemes(true) {
+            let width = usize::from(columns(grapheme));
+            if hidden == 0 {
+                break;
+            }
+            hidden = hidden.saturating_sub(width);
+            start += grapheme.len();
+        }
+        (text[start..].to_owned(), *style)
+    };
+    pieces.iter().map(cut).collect()
+}
+
+fn role(kind: LineKind) -> TextRole {
+    match kind {
+        LineKind::Text | LineKind::Same(_) => TextRole::Plain,
+        LineKind::File => TextRole::Strong,
+        LineKind::Meta | LineKind::Note => TextRole::Dim,
+        LineKind::Hunk => TextRole::Hunk,
+        LineKind::Added(_) => TextRole::Added,
+        LineKind::Removed(_) => TextRole::Removed,
+    }
+}

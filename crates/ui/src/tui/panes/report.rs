@@ -1,0 +1,91 @@
+//! The report of the run: rendered after a change, and opened automatically when the run is over.
+
+use std::borrow::Cow;
+
+use ralph_core::event::StopReason;
+
+use crate::{
+    report::{self, RunReport},
+    tui::{
+        editor::Editor,
+        model::{AnswerBox, AnswerStep, InputMode, Model, PageRow, Pane, used_up},
+    },
+};
+
+use super::{content::PaneContent, page};
+
+pub(super) struct ReportContent;
+
+impl PaneContent for ReportContent {
+    fn rows<'m>(&self, model: &'m Model) -> Cow<'m, [PageRow]> {
+        Cow::Borrowed(&model.ui.report.rows)
+    }
+
+    fn note(&self, model: &Model) -> String {
+        match self.last(model).saturating_sub(self.at(model)) {
+            0 => String::new(),
+            below => format!("{below} rows below"),
+        }
+    }
+
+    fn file(&self) -> &'static str {
+        "report.txt"
+    }
+}
+
+/// Renders the report again if it is shown and the run or the width has changed.
+pub(in crate::tui) fn refresh(model: &mut Model) {
+    let main = model.layout().main;
+    if model.ui.pane != Pane::Report || model.ui.report.width == Some(main.width) {
+        return;
+    }
+    let report = match model.run.is_over() || model.ui.replay.is_some() {
+        true => RunReport::from_view(model.run.clone()),
+        false => RunReport::from_running(model.run.clone(), model.now_ms),
+    };
+    let lines = report::page(&report, |at_ms| model.clock(at_ms));
+    model.ui.report.rows = page::broken(lines, main.width);
+    model.ui.report.width = Some(main.width);
+    let top = ReportContent.at(model).min(ReportContent.last(model));
+    ReportContent.put(model, top);
+}
+
+/// Shows the end of a finished run once the user is not typing, with an answer line if a question blocks it.
+pub(in crate::tui) fn show_end(model: &mut Model) {
+    if !model.ui.report.due || model.ui.mode != InputMode::Normal {
+        return;
+    }
+    let shown = model.ui.pane;
+    model.ui.show(Pane::Report);
+    ReportContent.put(model, 0);
+    model.ui.report.due = false;
+    model.ui.report.instead_of = (shown != Pane::Report).then_some(shown);
+    if matches!(model.run.stop_reason(), Some(StopReason::Blocked { .. }))
+        || model.run.permissions.about_tests().is_some()
+    {
+        answer(model);
+    }
+}
+
+/// Opens the answer line for the question with which the run ended. Returns false if nothing can be answered.
+pub(in crate::tui) fn answer(model: &mut Model) -> bool {
+    if let Some(asked) = model.run.permissions.about_tests() {
+        model.ui.mode = InputMode::Answering(AnswerBox {
+            late: true,
+            ..AnswerBox::new(asked.number, model.now_ms)
+        });
+        return true;
+    }
+    let Some(block) = model.run.blocks.last() else {
+        return false;
+    };
+    if used_up(&model.run).is_some() {
+        return false;
+    }
+    model.ui.mode = InputMode::Answering(AnswerBox {
+        late: true,
+        step: AnswerStep::Wording(Editor::default()),
+        ..AnswerBox::new(block.number, model.now_ms)
+    });
+    true
+}

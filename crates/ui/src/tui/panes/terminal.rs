@@ -1,0 +1,108 @@
+//! The cells of a terminal: the agent's, that of a past iteration, or a text in place of a pane.
+
+use ralph_agent::transcript::unfolded::Unfold;
+use ratatui::layout::Rect;
+
+use crate::tui::{
+    keys::KeyAction,
+    model::{InputMode, Model, OpenOverlay, Overlay, PlaybackState},
+    order::{ScreenOrder, Scroll, refused},
+    pen::Pen,
+    search_query::SearchDirection,
+};
+
+use super::content::PaneContent;
+
+pub(super) struct TerminalContent;
+
+impl PaneContent for TerminalContent {
+    fn draw(&self, model: &Model, area: Rect, pen: &mut Pen<'_>) {
+        let ui = &model.ui;
+        let overlay = ui.unfolded.as_ref().map(|overlay| &overlay.state);
+        match overlay.or(ui.history.open.as_ref().map(|open| &open.state)) {
+            Some(PlaybackState::Loaded) => {}
+            Some(PlaybackState::Failed(why)) => pen.note(area, why),
+            Some(PlaybackState::Loading) if overlay.is_some() => pen.note(area, "Reading…"),
+            Some(PlaybackState::Loading) => pen.note(area, "Reading the recording…"),
+            None if !model.run.iterations.rows.is_empty() => {}
+            None if model.run.is_over() => pen.note(area, "No iteration has run."),
+            None => pen.note(area, "The agent's terminal appears here."),
+        }
+    }
+
+    fn note(&self, model: &Model) -> String {
+        match &model.ui.unfolded {
+            Some(OpenOverlay { overlay, .. }) => match overlay {
+                Overlay::Folded { .. } => "nothing folded · Esc leaves".to_owned(),
+                Overlay::Prompt { iteration } => format!("prompt of iteration {iteration} · Esc leaves"),
+                Overlay::Output { task } => format!("output of task {task} · Esc leaves"),
+            },
+            None if model.ui.mode == InputMode::Typing => "you type to the agent · Ctrl-] leaves".to_owned(),
+            None => String::new(),
+        }
+    }
+
+    fn scroll(&self, model: &mut Model, by: Scroll) -> Vec<ScreenOrder> {
+        let scrolled = model.ui.shows_cells().then_some(ScreenOrder::Scroll(by));
+        scrolled.into_iter().collect()
+    }
+
+    fn key(&self, model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
+        match action {
+            KeyAction::Unfold(what) => unfold(model, what),
+            KeyAction::Prompt => show_prompt(model),
+            _ => Vec::new(),
+        }
+    }
+
+    fn direction(&self) -> SearchDirection {
+        SearchDirection::Up
+    }
+}
+
+/// Shows a folded part of the transcript.
+fn unfold(model: &mut Model, what: Unfold) -> Vec<ScreenOrder> {
+    if !model.ui.transcript {
+        return refused(model, "the agent draws its own terminal: nothing is folded");
+    }
+    let Some(iteration) = model.run.iterations.latest().map(|iteration| iteration.number) else {
+        return Vec::new();
+    };
+    show(model, Overlay::Folded { iteration, what })
+}
+
+/// Shows the prompt of the iteration that is chosen in the history, or else of the latest.
+pub(super) fn show_prompt(model: &mut Model) -> Vec<ScreenOrder> {
+    match model.chosen_iteration() {
+        Some(iteration) => show(model, Overlay::Prompt { iteration }),
+        None => refused(model, "no iteration has run"),
+    }
+}
+
+/// Shows a text in place of the pane.
+pub(super) fn show(model: &mut Model, overlay: Overlay) -> Vec<ScreenOrder> {
+    model.ui.close();
+    model.ui.unfolded = Some(OpenOverlay {
+        overlay,
+        state: PlaybackState::Loading,
+    });
+    vec![ScreenOrder::Unfold(overlay)]
+}
+
+/// Takes the result of rendering a text, unless another one is shown by now.
+pub(in crate::tui) fn rendered(model: &mut Model, overlay: Overlay, result: Result<(), String>) -> Vec<ScreenOrder> {
+    let Some(open) = model.ui.unfolded.as_mut().filter(|open| open.overlay == overlay) else {
+        return Vec::new();
+    };
+    open.state = result.into();
+    // A single result or a prompt is read from its beginning.
+    let from_beginning = match overlay {
+        Overlay::Folded { what, .. } => what == Unfold::Last,
+        Overlay::Prompt { .. } => true,
+        Overlay::Output { .. } => false,
+    };
+    match open.state == PlaybackState::Loaded && from_beginning {
+        true => vec![ScreenOrder::Scroll(Scroll::Top)],
+        false => Vec::new(),
+    }
+}

@@ -1,0 +1,237 @@
+//! The footer: the current notice, facts not shown elsewhere, and the available keys.
+
+use ralph_core::{
+    event::{StopReason, Usage},
+    run::Phase,
+};
+use ralph_text::one_line;
+use ralph_words::{
+    changes_in_words, counted, hint_in_words, short_count, short_duration, stop_in_words, wait_cause_in_words,
+};
+use ratatui::{layout::Rect, style::Style};
+
+use crate::tui::{
+    keys::{Binding, KeyAction},
+    layout::Focus,
+    model::{Model, Pane, can_be_edited, message_at},
+    offers::offered,
+    panes::outstanding_in_words,
+    pen::{Pen, StyledText, columns},
+    theme::TextRole,
+};
+
+use super::{
+    header::{phase_in_words, phase_sign},
+    timeline,
+};
+
+pub(super) fn footer(model: &Model, area: Rect, pen: &mut Pen<'_>) {
+    if area.is_empty() {
+        return;
+    }
+    let line = |y| Rect::new(area.x, y, area.width, 1);
+    if area.height == 1 {
+        if !notice(model, line(area.y), pen) {
+            hints(model, line(area.y), pen);
+        }
+        return;
+    }
+    let is_said = notice(model, line(area.y), pen) || timeline::draw(model, line(area.y), pen);
+    if !is_said {
+        totals(model, line(area.y), pen);
+    }
+    hints(model, line(area.y + 1), pen);
+}
+
+/// Draws the current notice. Returns whether there is one.
+fn notice(model: &Model, area: Rect, pen: &mut Pen<'_>) -> bool {
+    let (text, sign, style): (String, &str, Style) = match (&model.ui.toast, model.run.end()) {
+        (Some(toast), _) => {
+            let (sign, style) = pen.theme.tone(toast.tone);
+            (one_line(&toast.text), sign, style)
+        }
+        // The report pane shows the same in more detail.
+        (None, Some(end)) if model.ui.replay.is_none() && model.ui.pane != Pane::Report => {
+            let all = u64::from(end.totals.tasks_done + end.totals.tasks_open);
+            let mut parts = vec![
+                stop_in_words(&end.reason),
+                format!("{} of {}", end.totals.tasks_done, counted(all, "task")),
+                counted(u64::from(end.totals.iterations), "iteration"),
+                short_duration(end.totals.elapsed_ms),
+            ];
+            parts.extend(end.hints.first().map(hint_in_words));
+            let (_, role) = phase_in_words(model);
+            (
+                one_line(&parts.join(" · ")),
+                phase_sign(model, pen),
+                pen.theme.style(role),
+            )
+        }
+        (None, _) => return false,
+    };
+    pen.text(area.x + 1, area.y, area.right(), &format!("{sign} {text}"), style);
+    true
+}
+
+/// Facts not shown elsewhere: the reason for a wait, changes, and messages for the agent.
+fn totals(model: &Model, area: Rect, pen: &mut Pen<'_>) {
+    let run = &model.run;
+    let dim = pen.theme.style(TextRole::Dim);
+    let mut parts: Vec<Vec<StyledText>> = Vec::new();
+    if let Phase::Waiting { why, .. } = &run.phase {
+        parts.push(vec![(
+            one_line(&wait_cause_in_words(why)),
+            pen.theme.style(TextRole::Wait),
+        )]);
+    }
+    // With a side bar, the list of iterations shows the last one.
+    let last = run.iterations.rows.iter().rev().find_map(|iteration| iteration.changes);
+    if let Some(changes) = last.filter(|_| !model.layout().has_side_bar()) {
+        parts.push(vec![
+            ("last ".to_owned(), dim),
+            (format!("+{}", changes.added), pen.theme.style(TextRole::Added)),
+            (
+                format!(" {}{}", pen.theme.glyphs.minus, changes.removed),
+                pen.theme.style(TextRole::Removed),
+            ),
+        ]);
+    }
+    let mut plain: Vec<String> = run
+        .changes
+        .iter()
+        .map(|changes| format!("total {}", changes_in_words(changes)))
+        .collect();
+    plain.extend(tokens_in_short(&run.usage));
+    plain.extend(outstanding_in_words(run));
+    if model.ui.dropped_bytes > 0 {
+        plain.push("some output is only in the recording".to_owned());
+    }
+    if parts.is_empty() && plain.is_empty() {
+        plain.push(one_line(&run.settings.plan.display().to_string()));
+    }
+    parts.extend(plain.into_iter().map(|part| vec![(part, dim)]));
+    let pieces = parts.join(&(format!(" {} ", pen.theme.glyphs.dot), dim));
+    pen.pieces(area.x + 1, area.y, area.right().saturating_sub(1), &pieces);
+}
+
+/// Total tokens; the pane of limits has them in detail.
+fn tokens_in_short(usage: &Usage) -> Option<String> {
+    match (usage.input_tokens, usage.output_tokens) {
+        (None, None) => None,
+        (input, output) => {
+            let tokens = input.unwrap_or(0).saturating_add(output.unwrap_or(0));
+            Some(format!("{} tokens", short_count(tokens)))
+        }
+    }
+}
+
+fn hints(model: &Model, area: Rect, pen: &mut Pen<'_>) {
+    let mut right = area.right();
+    if let Some(replay) = model.ui.replay {
+        let state = match (replay.over, replay.paused) {
+            (true, _) => "replay · end".to_owned(),
+            (false, true) => format!("replay · paused · {}×", replay.speed),
+            (false, false) => format!("replay · {}×", replay.speed),
+        };
+        right = pen.right(
+            area.x,
+            area.y,
+            right,
+            &format!(" {state} "),
+            pen.theme.style(TextRole::User),
+        );
+    }
+    // Keys specific to this place come first: the others are the same everywhere and in the help.
+    let is_special = |binding: &&Binding| binding.places.len() == 1;
+    let special = offered(model).filter(is_special);
+    let common = offered(model).filter(|binding| !is_special(binding));
+    let hinted = special.chain(common).map(|binding| (binding, hint(binding, model)));
+    key_hints(
+        hinted,
+        Rect {
+            width: right - area.x,
+            ..area
+        },
+        pen,
+    );
+}
+
+/// Draws keys with their hints, as far as there is room.
+pub(super) fn key_hints(
+    bindings: impl Iterator<Item = (&'static Binding, &'static str)>,
+    area: Rect,
+    pen: &mut Pen<'_>,
+) {
+    let (mut x, right) = (area.x + 1, area.right());
+    for (binding, hint) in bindings.filter(|(_, hint)| !hint.is_empty()) {
+        let key = binding.keys[0].name();
+        // A hint is shown in full or not at all. Quit and help come last and are the most important.
+        let reserve = match binding.action {
+            KeyAction::Quit => 0,
+            KeyAction::Help => 8,
+            _ => 16,
+        };
+        let width = columns(&key) + 1 + columns(hint);
+        if x + width + reserve > right {
+            continue;
+        }
+        x = pen.role(x, area.y, right, &key, TextRole::Key);
+        x = pen.role(x, area.y, right, &format!(" {hint}"), TextRole::Dim) + 2;
+    }
+}
+
+/// The current effect of a key, in a word or two.
+fn hint(binding: &Binding, model: &Model) -> &'static str {
+    match binding.action {
+        KeyAction::Steer => match model.run.stop_reason() {
+            Some(StopReason::Blocked { .. }) => "answer",
+            Some(_) => "resume with a message",
+            None => binding.hint,
+        },
+        KeyAction::RetryNow if model.run.is_over() => "continue",
+        KeyAction::PauseOrResume if model.run.is_paused() && model.ui.replay.is_none() => "resume",
+        KeyAction::StopAfterIteration if model.run.stop.is_some() => "don't stop",
+        KeyAction::NextFocus if model.ui.focus == Focus::Plan => "back",
+        KeyAction::Zoom if model.ui.zoomed => "unzoom",
+        KeyAction::Open if model.ui.pane == Pane::Messages => match message_at(model) {
+            Some(message) if can_be_edited(model, message) => "edit",
+            Some(_) | None => binding.hint,
+        },
+        _ => binding.hint,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::{
+        model::Pane,
+        testing::{begun, model, running, stopped},
+    };
+
+    fn hinted(model: &Model) -> Vec<&'static str> {
+        let live = offered(model).filter(|binding| !binding.hint.is_empty());
+        live.map(|binding| hint(binding, model)).collect()
+    }
+
+    #[test]
+    fn only_keys_that_do_something_now_are_named() {
+        let mut watched = model(100, 30, running());
+        assert!(hinted(&watched).contains(&"type"));
+        watched.ui.transcript = true;
+        for absent in ["type", "answer", "retry now", "withdraw", "open"] {
+            assert!(!hinted(&watched).contains(&absent), "{absent}");
+        }
+        watched.ui.show(Pane::History);
+        assert!(hinted(&watched).contains(&"open"));
+        let starting = model(100, 30, begun());
+        assert!(!hinted(&starting).contains(&"skip"), "no iteration runs");
+        let over = model(100, 30, [running(), vec![stopped(StopReason::Requested)]].concat());
+        let names = hinted(&over);
+        assert!(names.contains(&"resume with a message") && names.contains(&"quit"));
+        assert!(
+            !names.contains(&"pause") && !names.contains(&"stop after this"),
+            "{names:?}"
+        );
+    }
+}

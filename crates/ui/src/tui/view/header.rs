@@ -1,0 +1,521 @@
+//! The header: the phase, the task and the agent; below it the progress and the figures.
+//!
+//! Each fact appears once on the whole screen. If space is short, the least important facts are dropped first; the
+//! phase is never cut in favour of others.
+
+use ralph_core::{
+    event::{BreakerState, EndKind, Proof, StopReason},
+    run::{GoalState, GoalStatus, Phase},
+};
+use ralph_text::one_line;
+use ralph_words::{
+    agent_with_channel, counted, phase_headline, phase_word, short_count, short_duration, ticking, tool_in_words,
+};
+use ratatui::layout::Rect;
+
+use crate::tui::{
+    model::{Model, SandboxState, Silence, estimate_ms},
+    pen::{Pen, columns, shortened},
+    theme::TextRole,
+};
+
+/// Minimum width for ralph's name.
+const NAME_COLS: u16 = 60;
+/// Minimum columns of a task.
+const TASK_COLS: u16 = 12;
+/// Maximum columns of the agent's tool.
+const TOOL_COLS: usize = 32;
+/// Width of the plan's bar.
+const BAR_COLS: std::ops::RangeInclusive<u16> = 8..=40;
+
+/// A fact, in pieces with roles. Facts with the greatest weight are kept if space is short.
+struct HeaderFact {
+    weight: u8,
+    pieces: Vec<(String, TextRole)>,
+}
+
+impl HeaderFact {
+    fn new(weight: u8, text: impl Into<String>, role: TextRole) -> Self {
+        Self {
+            weight,
+            pieces: vec![(text.into(), role)],
+        }
+    }
+
+    fn columns(&self) -> u16 {
+        self.pieces.iter().map(|(text, _)| columns(text)).sum()
+    }
+}
+
+pub(super) fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
+    if area.is_empty() {
+        return;
+    }
+    // A single row has to include the iteration's number.
+    let (words, role) = match area.height {
+        1 => phase_in_words(model),
+        _ => worded(model, phase_word(&model.run, model.now_ms, |at_ms| model.clock(at_ms))),
+    };
+    let mut end = area.right().saturating_sub(1);
+    let mut x = area.x + u16::from(area.width >= 40);
+    if area.width >= NAME_COLS {
+        x = pen.role(x, area.y, end, "ralph  ", TextRole::Accent);
+    }
+    let needed = columns(&words) + 4;
+    if area.height == 1 {
+        let (done, all) = (model.run.plan.done(), model.run.plan.tasks.len());
+        let tasks = format!("  {done}/{all}");
+        end = pen.right(
+            x + needed.min(14),
+            area.y,
+            end,
+            &tasks,
+            pen.theme.style(TextRole::Strong),
+        );
+    }
+    let agent = format!("  {}", agent_in_words(model));
+    end = pen.right(x + needed, area.y, end, &agent, pen.theme.style(TextRole::Plain));
+    x = pen.role(x, area.y, end, &format!("{} {words}", phase_sign(model, pen)), role);
+    if let Some(task) = model.run.task()
+        && x + TASK_COLS < end
+    {
+        let dot = pen.theme.glyphs.dot;
+        x = pen.role(x, area.y, end, &format!(" {dot} "), TextRole::Dim);
+        pen.role(x, area.y, end, &one_line(&task.text), TextRole::Plain);
+    }
+    if area.height > 1 {
+        progress(model, Rect::new(area.x, area.y + 1, area.width, 1), pen);
+    }
+}
+
+/// The bar of the plan, followed by the run's figures.
+fn progress(model: &Model, area: Rect, pen: &mut Pen<'_>) {
+    let mut facts = facts(model, pen);
+    let end = area.right().saturating_sub(1);
+    let room = end.saturating_sub(area.x + 1);
+    let taken = |facts: &[HeaderFact]| facts.iter().map(|fact| fact.columns() + 3).sum::<u16>();
+    while facts.len() > 1 && taken(&facts) + BAR_COLS.start() > room {
+        let least = (0..facts.len()).min_by_key(|at| facts[*at].weight);
+        facts.remove(least.unwrap_or_default());
+    }
+    let bar = room
+        .saturating_sub(taken(&facts))
+        .min(area.width / 3)
+        .clamp(*BAR_COLS.start(), *BAR_COLS.end());
+    let mut x = gauge(model, Rect::new(area.x + 1, area.y, bar, 1), pen);
+    for (at, fact) in facts.iter().enumerate() {
+        let gap = if at == 0 {
+            " "
+        } else {
+            &format!(" {} ", pen.theme.glyphs.dot)
+        };
+        x = pen.role(x, area.y, end, gap, TextRole::Dim);
+        for (text, role) in &fact.pieces {
+            x = pen.role(x, area.y, end, text, *role);
+        }
+    }
+}
+
+fn gauge(model: &Model, area: Rect, pen: &mut Pen<'_>) -> u16 {
+    let plan = &model.run.plan;
+    let width = usize::from(area.width);
+    let full = (width * plan.done()).checked_div(plan.tasks.len()).unwrap_or(0);
+    let glyphs = pen.theme.glyphs;
+    // Checked tasks are not done while a goal fails.
+    let done = match failing(model).next() {
+        Some(_) => TextRole::Wait,
+        None => TextRole::GaugeDone,
+    };
+    let x = pen.role(area.x, area.y, area.right(), &glyphs.full.repeat(full), done);
+    pen.role(
+        x,
+        area.y,
+        area.right(),
+        &glyphs.rest.repeat(width - full),
+        TextRole::GaugeRest,
+    )
+}
+
+/// The facts beside the bar, in display order.
+fn facts(model: &Model, pen: &Pen<'_>) -> Vec<HeaderFact> {
+    let run = &model.run;
+    let plan = &run.plan;
+    let mut facts = vec![HeaderFact::new(
+        100,
+        format!("{}/{}", plan.done(), plan.tasks.len()),
+        TextRole::Strong,
+    )];
+    if let Some(left_ms) = estimate_ms(run, model.now_ms) {
+        facts.push(HeaderFact::new(
+            50,
+            format!("~{} left", rounded(left_ms)),
+            TextRole::Dim,
+        ));
+    }
+    if let Some(iteration) = run.iterations.latest() {
+        let number = match run.settings.limits.max_iterations {
+            // Reviews have iteration numbers but do not count towards the limit.
+            Some(max) if run.settings.review.is_some() => {
+                format!("iteration {} ({}/{max})", iteration.number, run.iterations.counted)
+            }
+            Some(max) => format!("iteration {}/{max}", iteration.number),
+            None => format!("iteration {}", iteration.number),
+        };
+        facts.push(HeaderFact::new(90, number, TextRole::Plain));
+    }
+    if let Some(since_ms) = run.phase.running_since_ms() {
+        let since = ticking(model.now_ms.saturating_sub(since_ms));
+        facts.push(HeaderFact::new(80, since, TextRole::Plain));
+    }
+    facts.extend(tool(model, pen));
+    facts.extend(silence(model));
+    facts.extend(cost(model));
+    facts.extend(budgets(model));
+    facts.extend(goals(model, pen));
+    let in_background = run.background.alive().count();
+    if in_background > 0 {
+        let count = counted(in_background as u64, "task");
+        facts.push(HeaderFact::new(54, format!("{count} in background"), TextRole::Plain));
+    }
+    facts.extend(match run.breaker.state {
+        BreakerState::Closed => None,
+        BreakerState::HalfOpen => Some(HeaderFact::new(92, "stuck detector: warning", TextRole::Wait)),
+        BreakerState::Open => Some(HeaderFact::new(92, "stuck detector: tripped", TextRole::Bad)),
+    });
+    facts.extend(model.activity.sandbox.map(|sandbox| match sandbox {
+        SandboxState::On => HeaderFact::new(30, "sandbox", TextRole::Dim),
+        SandboxState::Strict => HeaderFact::new(30, "sandbox: strict", TextRole::Dim),
+        SandboxState::Missing => HeaderFact::new(70, "no sandbox", TextRole::Wait),
+    }));
+    let elapsed = short_duration(run.elapsed_ms(model.now_ms));
+    facts.push(HeaderFact::new(20, format!("{elapsed} total"), TextRole::Dim));
+    facts
+}
+
+/// The agent's current tool and its duration; `None` between tools, and while the agent waits for an answer.
+fn tool(model: &Model, pen: &Pen<'_>) -> Option<HeaderFact> {
+    let run = &model.run;
+    let tool = run.tool.as_ref()?;
+    if !matches!(run.phase, Phase::Running { .. }) || !run.permissions.pending.is_empty() {
+        return None;
+    }
+    let what = shortened(&one_line(&tool_in_words(tool)), TOOL_COLS, pen.theme.glyphs.more);
+    let since = ticking(model.now_ms.saturating_sub(tool.started_ms));
+    Some(HeaderFact {
+        weight: 45,
+        pieces: vec![(what, TextRole::Plain), (format!(" {since}"), TextRole::Dim)],
+    })
+}
+
+fn silence(model: &Model) -> Option<HeaderFact> {
+    Some(match model.activity.silence(&model.run, model.now_ms)? {
+        Silence::Quiet { for_ms } => HeaderFact::new(40, format!("no output for {}", ticking(for_ms)), TextRole::Dim),
+        Silence::Idle { for_ms, limit_ms } => HeaderFact::new(
+            95,
+            format!("idle {}/{}", ticking(for_ms), ticking(limit_ms)),
+            TextRole::Wait,
+        ),
+        Silence::Ending { left_ms } => {
+            HeaderFact::new(95, format!("idle, stops in {}", ticking(left_ms)), TextRole::Bad)
+        }
+    })
+}
+
+fn cost(model: &Model) -> Option<HeaderFact> {
+    let cost = model.run.usage.cost_usd?;
+    let (text, share) = match model.run.settings.limits.max_cost_usd {
+        Some(max) => (format!("${cost:.2}/{max}"), cost / max),
+        None => (format!("${cost:.2}"), 0.0),
+    };
+    let role = if share >= 0.75 { TextRole::Wait } else { TextRole::Plain };
+    Some(HeaderFact::new(60, text, role))
+}
+
+/// Usage of the limits per task and per day.
+fn budgets(model: &Model) -> Vec<HeaderFact> {
+    let run = &model.run;
+    let limits = &run.settings.limits;
+    let of_day = run.spending.limits_today(&limits.per_day);
+    let of_task = run.current_work().map(|work| {
+        let per_task = &limits.per_task;
+        ("task", work.usage, per_task.max_cost_usd, per_task.max_tokens)
+    });
+    let today = ("today", run.spending.today(), of_day.max_cost_usd, of_day.max_tokens);
+    let mut facts = Vec::new();
+    for (name, usage, max_cost_usd, max_tokens) in of_task.into_iter().chain([today]) {
+        let mut add = |text: String, share: f64| {
+            let role = if share >= 0.75 { TextRole::Wait } else { TextRole::Plain };
+            facts.push(HeaderFact::new(58, text, role));
+        };
+        if let Some(max) = max_cost_usd {
+            let cost = usage.cost_usd.unwrap_or(0.0);
+            add(format!("{name} ${cost:.2}/{max}"), cost / max);
+        }
+        if let Some(max) = max_tokens {
+            let tokens = usage.tokens().unwrap_or(0);
+            #[allow(clippy::cast_precision_loss)]
+            let share = tokens as f64 / max.max(1) as f64;
+            add(
+                format!("{name} {}/{} tokens", short_count(tokens), short_count(max)),
+                share,
+            );
+        }
+    }
+    facts
+}
+
+/// Goals that failed at the last check.
+fn failing(model: &Model) -> impl Iterator<Item = &GoalStatus> {
+    let goals = model.run.goals.iter();
+    goals.filter(|goal| matches!(&goal.state, GoalState::Checked { result } if !result.passed))
+}
+
+/// Number of goals that passed and failed at the last check.
+fn goals(model: &Model, pen: &Pen<'_>) -> Option<HeaderFact> {
+    let count = |is: fn(&GoalState) -> bool| model.run.goals.iter().filter(|goal| is(&goal.state)).count();
+    let glyphs = pen.theme.glyphs;
+    let counts = [
+        (
+            count(|goal| matches!(goal, GoalState::Checked { result } if result.passed)),
+            glyphs.good,
+            TextRole::Good,
+        ),
+        (failing(model).count(), glyphs.bad, TextRole::Bad),
+        (count(|goal| *goal == GoalState::Running), glyphs.wait, TextRole::Wait),
+        (count(|goal| *goal == GoalState::Unknown), glyphs.open, TextRole::Dim),
+    ];
+    let counts = counts.into_iter().filter(|(count, ..)| *count > 0);
+    let mut pieces = vec![("goals".to_owned(), TextRole::Dim)];
+    // A goal that fails alone is named.
+    let failing = failing(model).next();
+    pieces.extend(counts.map(|(count, sign, role)| match failing {
+        Some(goal) if role == TextRole::Bad && count == 1 => (format!(" {sign} {}", one_line(&goal.name)), role),
+        _ => (format!(" {sign}{count}"), role),
+    }));
+    (pieces.len() > 1).then_some(HeaderFact { weight: 55, pieces })
+}
+
+fn agent_in_words(model: &Model) -> String {
+    let settings = &model.run.settings;
+    let adapter = model.run.current_adapter();
+    // The settings' model belongs to the settings' adapter.
+    let named = model
+        .run
+        .model
+        .as_ref()
+        .or(settings.model.as_ref().filter(|_| adapter == settings.adapter));
+    let agent = agent_with_channel(adapter, model.run.channel());
+    match named {
+        Some(named) => one_line(&format!("{agent}/{named}")),
+        None => one_line(&agent),
+    }
+}
+
+pub(super) fn phase_sign(model: &Model, pen: &Pen<'_>) -> &'static str {
+    let glyphs = pen.theme.glyphs;
+    match &model.run.phase {
+        Phase::Idle
+        | Phase::Preparing { .. }
+        | Phase::Running { .. }
+        | Phase::Cancelling { .. }
+        | Phase::Settling { .. }
+        | Phase::Verifying { .. } => {
+            let seconds = usize::try_from(model.run.elapsed_ms(model.now_ms) / 1000).unwrap_or(0);
+            glyphs.spinner[seconds % glyphs.spinner.len()]
+        }
+        Phase::Waiting { .. } | Phase::Paused => glyphs.wait,
+        Phase::Stopped { end } => match end.reason.kind() {
+            _ if matches!(end.reason, StopReason::Blocked { .. }) => "?",
+            EndKind::Good => glyphs.good,
+            EndKind::Bad | EndKind::Unfinished => glyphs.bad,
+        },
+    }
+}
+
+/// The phase of the run, for a line of its own.
+pub(super) fn phase_in_words(model: &Model) -> (String, TextRole) {
+    worded(
+        model,
+        phase_headline(&model.run, model.now_ms, |at_ms| model.clock(at_ms)),
+    )
+}
+
+/// Adds the role to the words: green only for verified results.
+fn worded(model: &Model, words: String) -> (String, TextRole) {
+    let role = match &model.run.phase {
+        Phase::Running { .. } if !model.run.permissions.pending.is_empty() => TextRole::Wait,
+        Phase::Preparing { .. } | Phase::Running { .. } | Phase::Settling { .. } | Phase::Verifying { .. } => {
+            TextRole::Accent
+        }
+        Phase::Idle | Phase::Cancelling { .. } | Phase::Waiting { .. } | Phase::Paused => TextRole::Wait,
+        Phase::Stopped { end } => match (&end.reason, end.reason.kind()) {
+            (
+                StopReason::Done {
+                    proof: Proof::Nothing, ..
+                },
+                _,
+            )
+            | (_, EndKind::Unfinished) => TextRole::Wait,
+            (_, EndKind::Good) => TextRole::Good,
+            (_, EndKind::Bad) => TextRole::Bad,
+        },
+    };
+    (one_line(&words), role)
+}
+
+/// An estimated duration, rounded to a suitable precision.
+fn rounded(duration_ms: u64) -> String {
+    let seconds = duration_ms / 1000;
+    match seconds {
+        0..60 => format!("{}s", (seconds / 10 + 1) * 10),
+        60..3600 => format!("{}m", seconds.div_ceil(60)),
+        3600.. => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::{Terminal, backend::TestBackend};
+
+    use ralph_core::event::{Event, Notice, Problem, ProblemKind};
+
+    use super::*;
+    use crate::tui::{
+        testing::{begun, model, running, stopped},
+        theme::{Depth, Palette, Theme},
+    };
+
+    /// The rows of the header.
+    fn drawn(model: &Model) -> Vec<String> {
+        let theme = Theme::new(Palette::Dark, Depth::True, false);
+        let mut terminal = Terminal::new(TestBackend::new(model.ui.cols, model.ui.rows)).unwrap();
+        terminal
+            .draw(|frame| draw(model, model.layout().header, &mut Pen::new(frame.buffer_mut(), &theme)))
+            .unwrap();
+        let buffer = terminal.backend().buffer();
+        let row = |y| (0..model.ui.cols).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+        (0..model.layout().header.height).map(row).collect()
+    }
+
+    #[test]
+    fn however_a_run_ended_the_headline_is_short_enough_to_be_shown_whole() {
+        let failed = |kind, text: &str| StopReason::AgentFailed {
+            adapter: "codex".to_owned(),
+            problem: Problem::said(kind, text),
+        };
+        let url = "unexpected status 401 Unauthorized: invalid api key, see https://example.org/help";
+        let question = "Which key do I use, that of the project or that of the team?".to_owned();
+        let ends = [
+            (failed(ProblemKind::Auth, url), "✖ failed: codex is not logged in"),
+            (
+                StopReason::Blocked {
+                    question: question.into(),
+                },
+                "? blocked: needs your answer",
+            ),
+            (
+                StopReason::PlanInvalid {
+                    why: "PLAN.md: 3 MiB are too much for a plan".into(),
+                },
+                "✖ failed: the plan cannot be read",
+            ),
+        ];
+        for (reason, headline) in ends {
+            for (cols, rows) in [(40, 12), (40, 24), (80, 24), (120, 40)] {
+                let shown = drawn(&model(cols, rows, [running(), vec![stopped(reason.clone())]].concat()));
+                assert!(shown[0].contains(headline), "{cols}x{rows}: {shown:?}");
+                let agent = shown[0].ends_with("  codex/gpt-5.1 ");
+                assert_eq!(agent, rows > 16 && cols > 40, "{cols}x{rows}: {shown:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_agent_does_and_since_when_is_told_where_there_is_room() {
+        let mut model = model(120, 30, running());
+        model.apply(&ralph_core::event::Record {
+            seq: 90,
+            at_ms: model.now_ms - 65_000,
+            event: Event::AgentReported {
+                iteration: 3,
+                signal: ralph_core::event::AgentSignal::ToolStarted {
+                    call: "1".to_owned(),
+                    tool: "shell".to_owned(),
+                    input: "cargo test --all-features --workspace\nls".to_owned(),
+                },
+            },
+        });
+        let shown = drawn(&model);
+        assert!(
+            shown[1].contains(" · shell cargo test --all-") && shown[1].contains("… 1:05 · "),
+            "{shown:?}"
+        );
+        (model.ui.cols, model.ui.rows) = (60, 24);
+        assert!(!drawn(&model)[1].contains("shell"));
+    }
+
+    #[test]
+    fn an_idle_agent_is_counted_down_in_place_of_what_matters_less() {
+        let idle = Event::Noticed {
+            notice: Notice::AgentIdle {
+                quiet_ms: 300_000,
+                left_ms: 300_000,
+            },
+        };
+        for cols in [60, 80, 120] {
+            let mut idling = model(cols, 24, [running(), vec![idle.clone()]].concat());
+            idling.now_ms += 12_000;
+            assert!(drawn(&idling)[1].contains("idle 5:12/10:00"), "{:?}", drawn(&idling));
+            idling.now_ms += 280_000;
+            assert!(
+                drawn(&idling)[1].contains("idle, stops in 0:08"),
+                "{:?}",
+                drawn(&idling)
+            );
+        }
+    }
+
+    #[test]
+    fn what_a_task_and_a_day_may_cost_is_told_with_what_they_have_cost() {
+        let mut events = running();
+        for event in &mut events {
+            if let Event::RunStarted { settings, .. } = event {
+                settings.limits.per_task.max_cost_usd = Some(3.0);
+                settings.limits.per_day.max_tokens = Some(1_000_000);
+            }
+        }
+        let shown = drawn(&model(120, 24, events));
+        assert!(
+            shown[1].contains(" · task $") && shown[1].contains("/3 · "),
+            "{shown:?}"
+        );
+        assert!(
+            shown[1].contains(" · today ") && shown[1].contains("/1.0M tokens"),
+            "{shown:?}"
+        );
+        let without = drawn(&model(120, 24, running()));
+        assert!(
+            !without[1].contains("today") && !without[1].contains("task $"),
+            "{without:?}"
+        );
+    }
+
+    #[test]
+    fn of_the_numbers_the_least_important_go_first_at_every_width() {
+        for cols in 1..=160 {
+            let shown = drawn(&model(cols, 24, running()));
+            let has = |text: &str| shown[1].contains(text);
+            let by_weight = [
+                has("2/4 "),
+                has("iteration 3/50"),
+                has("$0.42/2"),
+                has("goals"),
+                has("in all"),
+            ];
+            assert!(by_weight.is_sorted_by(|one, other| one >= other), "{cols}: {shown:?}");
+            assert!(cols < 80 || by_weight[3], "{cols}: {shown:?}");
+        }
+        let starting = drawn(&model(80, 24, begun()));
+        assert!(!starting[1].contains("left"), "{starting:?}");
+    }
+}

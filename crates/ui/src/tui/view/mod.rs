@@ -1,0 +1,99 @@
+//! Draws the model: same model, same cells. Pure.
+//!
+//! Stop 10 of the tour in ARCHITECTURE.md.
+
+mod bars;
+mod board;
+mod cells;
+mod header;
+mod timeline;
+
+use ralph_system::proc::screen::Screen;
+use ratatui::{Frame, layout::Position};
+
+use super::{
+    boxes,
+    keys::KeyFocus,
+    layout::ScreenLayout,
+    model::{InputMode, Model},
+    panes,
+    pen::Pen,
+    search_query::SearchQuery,
+    theme::{TextRole, Theme},
+};
+
+pub(super) use board::draw as draw_board;
+pub(super) use cells::ShownTerminals;
+
+/// Draws everything.
+pub(super) fn draw(model: &Model, screens: &ShownTerminals<'_>, theme: &Theme, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    let layout = model.layout();
+    let mut pen = Pen::new(frame.buffer_mut(), theme);
+    header::draw(model, layout.header, &mut pen);
+    panes::content_for(KeyFocus::Plan).draw(model, layout.tasks, &mut pen);
+    let below = screens.shown(model).map_or(0, Screen::scrollback);
+    panes::draw_title(model, below, layout.title, &mut pen);
+    frame_lines(&layout, &mut pen);
+    let cursor = main(model, screens, &layout, &mut pen);
+    bars::footer(model, layout.footer, &mut pen);
+    if matches!(model.ui.mode, InputMode::Searching | InputMode::Normal)
+        && let Some(needle) = SearchQuery::parse(model.ui.search.query.text())
+    {
+        pen.mark(boxes::searched_area(model), &needle);
+    }
+    let typed_at = match model.ui.mode {
+        InputMode::Typing => cursor,
+        _ => boxes::draw(model, &mut pen),
+    };
+    if let Some(position) = typed_at.filter(|position| area.contains(*position)) {
+        frame.set_cursor_position(position);
+    }
+}
+
+/// Draws the lines between the areas with their junctions. Horizontal lines with titles are already drawn.
+fn frame_lines(layout: &ScreenLayout, pen: &mut Pen<'_>) {
+    let (divider, base) = (layout.divider, layout.base);
+    if !base.is_empty() {
+        pen.rule(base.x, base.y, base.right(), pen.theme.style(TextRole::GaugeRest));
+    }
+    let glyphs = pen.theme.glyphs;
+    for y in divider.top()..divider.bottom() {
+        let arrives = pen.buffer[(divider.x - 1, y)].symbol() == glyphs.rule;
+        let sign = match arrives {
+            _ if y == layout.title.y => glyphs.tees[0],
+            true => glyphs.side,
+            false => glyphs.bar,
+        };
+        pen.role(divider.x, y, divider.right(), sign, TextRole::GaugeRest);
+    }
+    if !divider.is_empty() && !base.is_empty() {
+        pen.role(divider.x, base.y, divider.right(), glyphs.tees[1], TextRole::GaugeRest);
+    }
+}
+
+/// Draws the main area. Returns the agent's cursor position.
+fn main(model: &Model, screens: &ShownTerminals<'_>, layout: &ScreenLayout, pen: &mut Pen<'_>) -> Option<Position> {
+    let area = model.content_area();
+    let shown = screens.shown(model);
+    let cursor = shown.and_then(|screen| cells::draw(screen, model, layout.terminal().intersection(area), pen));
+    if let Some(open) = model.ui.history.open.as_ref().filter(|_| !area.is_empty()) {
+        panes::draw_parts(open, layout.main, pen);
+    }
+    panes::shown(model).draw(model, area, pen);
+    cursor
+}
+
+/// The title of the terminal window.
+pub(super) fn window_title(model: &Model) -> String {
+    let (words, _) = header::phase_in_words(model);
+    // Only the first part: a title that counts seconds is a nuisance.
+    let words = words.split(" · ").next().unwrap_or_default();
+    let words = words.split(" in ").next().unwrap_or_default();
+    let plan = &model.run.plan;
+    let text = format!("ralph {}/{} · {words}", plan.done(), plan.tasks.len());
+    ralph_text::one_line(&text)
+}
+
+#[cfg(test)]
+mod tests;
