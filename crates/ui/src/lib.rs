@@ -1,7 +1,7 @@
-//! What people see of a run: the screen ([`tui`]), the report, and the board of a batch.
+//! The views of runs for people: the screen ([`tui`]), the report, and the board of a batch.
 //!
-//! Nothing here reads a journal or talks to a loop: records come from an [`EventSource`](tui::EventSource), and orders
-//! go to a [`LoopControl`](tui::LoopControl).
+//! The crate reads no journal and knows no loop: records come from an [`EventSource`](tui::EventSource), and orders go to
+//! a [`LoopControl`](tui::LoopControl).
 
 #![deny(unreachable_pub)]
 
