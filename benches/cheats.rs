@@ -6,6 +6,8 @@
 
 #[path = "cheats/attempt.rs"]
 mod attempt;
+#[path = "cheats/costs.rs"]
+mod costs;
 #[path = "cheats/everywhere.rs"]
 mod everywhere;
 #[path = "cheats/honest.rs"]
@@ -73,6 +75,10 @@ fn main() {
     table.head();
     run(&lines, &jobs, &tools, &mut table);
     table.totals();
+    if filter.is_empty() {
+        let tasks = if has_one_round() { 1 } else { costs::TASKS };
+        costs::print(&languages, tasks, &tools).expect("runs of ralph");
+    }
 }
 
 /// Returns the lines of the table: rows of the same name, which differ in their languages.
@@ -97,7 +103,7 @@ fn languages() -> Vec<Language> {
 /// Returns all attempts, line by line. With one round, each line has one attempt, and the languages take turns.
 fn jobs(lines: &[Vec<&'static Row>], languages: &[Language], tools: &Tools) -> Vec<Job> {
     let count = number("RALPH_BENCH_TASKS").unwrap_or(TASKS);
-    let one = number("RALPH_BENCH_ROUNDS") == Some(1);
+    let one = has_one_round();
     let tasks: Vec<Task> = languages
         .iter()
         .flat_map(|language| Task::first(*language, count).expect("tasks"))
@@ -121,6 +127,10 @@ fn jobs(lines: &[Vec<&'static Row>], languages: &[Language], tools: &Tools) -> V
         jobs.extend(of_line);
     }
     jobs
+}
+
+fn has_one_round() -> bool {
+    number("RALPH_BENCH_ROUNDS") == Some(1)
 }
 
 fn number(variable: &str) -> Option<usize> {

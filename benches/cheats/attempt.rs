@@ -51,13 +51,24 @@ pub fn attempt(row: &Row, task: &Task, tools: &Tools) -> io::Result<Outcome> {
     drop(bare);
     let place = Place::new(row, task, tools)?;
     let start = Instant::now();
-    let end = place.run(row, task, &goal, tools)?;
+    let end = place.run(row, task, &goal, tools, &[])?;
     Ok(Outcome {
         exits_with_0: status.success(),
         verified: verified(&end),
         end: end.to_string(),
         took: start.elapsed(),
     })
+}
+
+/// Makes an attempt of a row with ralph alone, with settings in the environment. Returns the duration of the run.
+///
+/// # Errors
+/// As [`attempt`].
+pub fn timed(row: &Row, task: &Task, tools: &Tools, settings: &[(&str, &str)]) -> io::Result<Duration> {
+    let place = Place::new(row, task, tools)?;
+    let start = Instant::now();
+    place.run(row, task, &row.setting.goal(task.language), tools, settings)?;
+    Ok(start.elapsed())
 }
 
 /// Whether tests, and not just exit codes, prove the end of a run.
@@ -149,13 +160,14 @@ impl Place {
         command
     }
 
-    /// Runs ralph with the row's agent and returns the end of the run.
-    fn run(&self, row: &Row, task: &Task, goal: &str, tools: &Tools) -> io::Result<Value> {
+    /// Runs ralph with the row's agent and `settings` in the environment, and returns the end of the run.
+    fn run(&self, row: &Row, task: &Task, goal: &str, tools: &Tools, settings: &[(&str, &str)]) -> io::Result<Value> {
         self.add_agent(row, task)?;
         let iterations = (row.turns + MORE_ITERATIONS).to_string();
         let mut run = self.command(ralph(), tools);
         run.args(["--headless", "--adapter", "cheat", "--max-iterations", &iterations]);
         let output = run
+            .envs(settings.iter().copied())
             .args(["--goal", &format!("tests={goal}")])
             .stderr(Stdio::piped())
             .output()?;
