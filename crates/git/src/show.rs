@@ -1,12 +1,15 @@
 //! Renders the changes between two checkpoints for people, and deletes a run's checkpoints.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
 
 use ralph_core::event::{Checkpoint, RunId};
 
 use super::{
     CheckpointPosition, GitError, Moment, Repository,
-    process::{Git, nul_separated},
+    process::{DEADLINE, Git, nul_separated},
     restore::no_checkpoint,
 };
 
@@ -18,6 +21,9 @@ const MOST_COMMITS: usize = 50;
 const DIFFERENCE_BYTES: usize = 8 << 20;
 /// Most bytes of the subjects of commits.
 const SUBJECTS_BYTES: usize = 1 << 20;
+
+/// Longest time for listing the commits of a run. git waits for ever where one of its files is a pipe.
+const LISTING_DEADLINE: Duration = Duration::from_secs(20);
 
 /// Most bytes of the names of files.
 const NAMES_BYTES: usize = 64 << 10;
@@ -228,10 +234,14 @@ impl Repository {
     /// # Errors
     /// [`GitError::Refused`] when a commit is gone.
     pub fn commits_between(&self, from: &Checkpoint, to: &Checkpoint) -> Result<Vec<Commit>, GitError> {
+        self.commits_within(DEADLINE, from, to)
+    }
+
+    fn commits_within(&self, time: Duration, from: &Checkpoint, to: &Checkpoint) -> Result<Vec<Commit>, GitError> {
         let Some(head) = to.head.as_ref().filter(|_| from.head != to.head) else {
             return Ok(Vec::new());
         };
-        let mut git = self.git().args(LOG).args([head]);
+        let mut git = self.git().deadline(time).args(LOG).args([head]);
         if let Some(head) = &from.head {
             git = git.args([format!("^{head}")]);
         }
@@ -242,12 +252,15 @@ impl Repository {
     /// Lists the commits of several spans, each as [`Repository::commits_between`] does. One git process answers for
     /// all spans without merges, because a process for each of thousands would take seconds.
     pub fn commits_of_each(&self, spans: &[(Checkpoint, Checkpoint)]) -> Vec<Vec<Commit>> {
+        let until = Instant::now() + LISTING_DEADLINE;
         let chains = self.chains(spans);
+        let asked = |from, to| {
+            let left = until.saturating_duration_since(Instant::now());
+            (!left.is_zero()).then(|| self.commits_within(left, from, to).ok())?
+        };
         let commits = spans.iter().map(|(from, to)| {
             let known = chains.between(from, to);
-            known
-                .or_else(|| self.commits_between(from, to).ok())
-                .unwrap_or_default()
+            known.or_else(|| asked(from, to)).unwrap_or_default()
         });
         commits.collect()
     }
@@ -263,7 +276,11 @@ impl Repository {
         if let Some(since) = since.filter(|since| is_name(since)) {
             asked += &format!("^{since}\n");
         }
-        let git = self.git().args(LOG_OF_CHAINS).input(asked.into_bytes());
+        let git = self
+            .git()
+            .deadline(LISTING_DEADLINE)
+            .args(LOG_OF_CHAINS)
+            .input(asked.into_bytes());
         let output = git.output_cap(CHAINS_BYTES).run();
         output.map_or_else(|_| CommitChains::default(), |output| CommitChains::read(&output.stdout))
     }

@@ -206,6 +206,17 @@ pub fn read_head(path: &Path, bytes: u64) -> Result<Vec<u8>, ReadError> {
     Ok(head)
 }
 
+/// Opens a file for reading. Does not wait where a pipe is in its place.
+///
+/// # Errors
+/// The file system's error, or one that says what is there instead of a regular file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    open(path).map_err(|error| match error {
+        ReadError::System(error) => error,
+        other => io::Error::other(other),
+    })
+}
+
 fn open(path: &Path) -> Result<File, ReadError> {
     // Opening some devices has side effects, so the kind is checked before; and again afterwards, since the path may
     // name another file by then. Neither check waits: a pipe without a writer opens at once.

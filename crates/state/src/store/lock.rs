@@ -5,7 +5,7 @@
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
-    io::{self, Read, Seek, Write},
+    io::{self, Seek, Write},
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     thread,
@@ -14,6 +14,7 @@ use std::{
 
 use nix::{errno::Errno, sys::signal::kill, unistd::Pid};
 use ralph_core::event::RunId;
+use ralph_system::files;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -25,6 +26,8 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// How long to wait for the lock of a process that has ended: a child that it was starting may have it a moment longer.
 const LONG_PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(10);
+/// Most bytes of what a holder writes.
+const HOLDER_CAP_BYTES: u64 = 4096;
 
 #[derive(Debug, Error)]
 pub enum LockError {
@@ -144,9 +147,8 @@ fn open(path: &Path) -> io::Result<File> {
 
 /// Reads the holder from the lock file at `path`; `None` if it is not written there. The lock may have been released.
 fn read_holder(path: &Path) -> Option<Holder> {
-    let mut text = String::new();
-    File::open(path).ok()?.take(4096).read_to_string(&mut text).ok()?;
-    serde_json::from_str(&text).ok()
+    let text = files::read_bytes(path, HOLDER_CAP_BYTES).ok()?;
+    serde_json::from_slice(&text).ok()
 }
 
 /// Whether the process of `holder` is certainly gone.
@@ -169,7 +171,9 @@ fn find_holder(paths: &ProjectPaths) -> Option<Holder> {
 
 /// Whether a process has locked the file exclusively.
 pub fn is_locked(path: &Path) -> bool {
-    let Ok(file) = File::open(path) else { return false };
+    let Ok(file) = files::open_regular(path) else {
+        return false;
+    };
     // A shared lock, so that processes that only ask do not mistake each other for the holder.
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
@@ -203,6 +207,26 @@ mod tests {
         let paths = ProjectPaths::new(Path::new("/a/app"), Some(dir.path())).unwrap();
         paths.create().unwrap();
         (dir, paths)
+    }
+
+    #[test]
+    fn pipes_in_the_place_of_files_are_not_waited_for() {
+        let (dir, paths) = project();
+        let run = paths.run(&RunId("20261126-120000-1".to_owned()));
+        fs::create_dir_all(run.dir()).unwrap();
+        for path in [paths.lock(), paths.latest(), run.journal()] {
+            nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        }
+        let (sender, receiver) = std::sync::mpsc::channel();
+        // A reader that waits would never end.
+        thread::spawn(move || {
+            let opens = crate::store::journal::JournalReader::open(&run.journal()).is_ok();
+            let asked = (is_held(&paths), holder(&paths), paths.latest_run(), opens);
+            sender.send(asked).expect("somebody listens");
+        });
+        let asked = receiver.recv_timeout(Duration::from_secs(20));
+        assert_eq!(asked, Ok((false, None, None, false)));
+        drop(dir);
     }
 
     #[test]

@@ -18,6 +18,8 @@ use thiserror::Error;
 /// A Unix socket's path has at most 108 bytes, the terminating NUL included.
 const SOCKET_PATH_BYTES: usize = 107;
 
+/// Most bytes of the name of a run.
+const NAME_CAP_BYTES: u64 = 4096;
 const TOKENS: &str = "tokens.json";
 
 /// The file that an agent makes to claim that the plan is done.
@@ -225,7 +227,7 @@ impl ProjectPaths {
     /// A power loss may empty any file that was written shortly before, `latest` included. The fallback then finds the
     /// run that was cut off.
     pub fn latest_run(&self) -> Option<RunId> {
-        let named = fs::read_to_string(self.latest()).unwrap_or_default();
+        let named = files::read_text(&self.latest(), NAME_CAP_BYTES).unwrap_or_default();
         let named = RunId(named.trim().to_owned());
         if !named.0.is_empty() && self.run(&named).dir().is_dir() {
             return Some(named);

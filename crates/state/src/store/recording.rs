@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ralph_system::files;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -21,7 +22,7 @@ const FLUSH_EVERY: Duration = Duration::from_millis(250);
 /// # Errors
 /// The file system's error.
 pub fn open(path: &Path) -> io::Result<File> {
-    File::open(path)
+    files::open_regular(path)
 }
 
 /// The content of one line of a recording.

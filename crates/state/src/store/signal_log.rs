@@ -10,6 +10,7 @@ use std::{
 };
 
 use ralph_core::event::AgentSignal;
+use ralph_system::files;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -121,7 +122,7 @@ pub fn read(path: &Path, mut each: impl FnMut(AgentSignal)) -> io::Result<()> {
     struct SignalLine {
         signal: AgentSignal,
     }
-    for line in BufReader::new(File::open(path)?).split(b'\n') {
+    for line in BufReader::new(files::open_regular(path)?).split(b'\n') {
         if let Ok(SignalLine { signal }) = serde_json::from_slice(&line?) {
             each(signal);
         }

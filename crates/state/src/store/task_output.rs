@@ -10,6 +10,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ralph_system::files;
+
 use super::paths::{create_anew, create_private_dir};
 
 /// Files besides the first.
@@ -111,7 +113,7 @@ pub fn read(dir: &Path, from: u64, most: u64) -> io::Result<OutputPiece> {
     };
     let from = from.max(start);
     let mut bytes = Vec::new();
-    match File::open(file_at(dir, start)) {
+    match files::open_regular(&file_at(dir, start)) {
         Ok(mut file) => {
             file.seek(SeekFrom::Start(from - start))?;
             file.take(most.min(start + length - from)).read_to_end(&mut bytes)?;

@@ -10,6 +10,7 @@ use ralph_core::{
     event::{Event, Record, RunId},
     run::RunView,
 };
+use ralph_system::files;
 use serde::Deserialize;
 
 use super::{
@@ -100,7 +101,7 @@ impl JournalReader {
     /// # Errors
     /// [`JournalError::Read`] if the file cannot be opened.
     pub fn open(path: &Path) -> Result<Self, JournalError> {
-        let file = File::open(path).map_err(|source| JournalError::Read {
+        let file = files::open_regular(path).map_err(|source| JournalError::Read {
             path: path.to_owned(),
             source,
         })?;
