@@ -224,6 +224,8 @@ fn a_command_is_told_why_the_run_ended() {
         told.starts_with("ralph project: done") && told.ends_with(", no key"),
         "{told}"
     );
+    // The screen is another process, and may be behind.
+    terminal.sees("done (not verified)");
     terminal.press("q");
     terminal.ends();
 }
