@@ -218,14 +218,15 @@ impl Finder<'_> {
         if self.found.len() > found_before {
             return;
         }
-        match (&left_value, &right_value) {
-            (Value::Literal(_), Value::Literal(_)) => {}
-            (Value::Literal(_), _) => self.replace(scope, part, left),
-            (_, Value::Literal(_)) => self.replace(scope, part, right),
+        let expected = match (&left_value, &right_value) {
+            (Value::Literal(_), Value::Literal(_)) => return,
+            (Value::Literal(_), _) => left,
+            (_, Value::Literal(_)) => right,
             // minitest and PHPUnit take the expected value first.
-            _ if matches!(self.source.language, Language::Ruby | Language::Php) => self.replace(scope, part, left),
-            _ => self.replace(scope, part, right),
-        }
+            _ if matches!(self.source.language, Language::Ruby | Language::Php) => left,
+            _ => right,
+        };
+        self.replace(scope, part, expected);
     }
 
     /// Replaces an expected value by a text, in languages that compare values of any types.
