@@ -24,6 +24,7 @@ use std::{
 use ralph_agent::Display;
 use ralph_core::event::{AgentSignal, Record};
 use ralph_state::control::frames::SignalDetail;
+
 use shared::{HOLD_PATIENCE, SharedHub};
 
 pub use shared::{LagPolicy, StreamMode};

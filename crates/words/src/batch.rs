@@ -481,10 +481,7 @@ pub fn log_command(batch: &Batch, id: &BatchId, plan: &PlanName) -> String {
 
 /// The hint for a plan whose changed tests are not confirmed; `None` for other plans.
 pub fn confirm_hint(plan: &BatchPlan) -> Option<String> {
-    let PlanPhase::Kept { why } = &plan.phase else {
-        return None;
-    };
-    (why.is_unconfirmed() && !plan.tree.is_empty()).then(|| {
+    (plan.is_unconfirmed() && !plan.tree.is_empty()).then(|| {
         format!(
             "`cd '{}' && ralph confirm` shows the tests that {} changed and asks for your answer; if the batch is over then, `ralph many resume` merges it",
             plan.tree, plan.name
