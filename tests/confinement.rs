@@ -453,6 +453,46 @@ fn a_link_in_the_place_of_a_writable_directory_opens_nothing_to_the_next_iterati
 }
 
 #[test]
+fn python_keeps_what_it_compiled_before_the_work_and_code_of_agents_cannot_add_to_it() {
+    let sandbox = Sandbox::outside_of_tmp();
+    if !has_landlock(&sandbox) {
+        return;
+    }
+    sandbox.plan(1);
+    let looked = "import importlib.util, sys, unittest
+from pathlib import Path
+is_kept = Path(importlib.util.cache_from_source(unittest.__file__)).is_file()
+try: Path(sys.pycache_prefix, 'planted').write_text('x'); planted = True
+except OSError: planted = False
+print('kept' if is_kept else 'compiled anew', 'planted' if planted else 'refused', file=open('looks', 'a'))
+";
+    sandbox.write("look.py", looked);
+    sandbox.install(&Script::jsonl("work; over 'One less.'"));
+    let args = [
+        "--adapter",
+        "script",
+        "--sandbox",
+        "on",
+        "--goal",
+        "look=python3 look.py",
+        "--headless",
+    ];
+    let finished = sandbox
+        .ralph(args)
+        .env("RALPH_GATE_BASELINE", "on")
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let looks = sandbox.read("looks").unwrap_or_default();
+    let (before, after) = looks.split_once('\n').expect("a look before the first iteration");
+    assert_eq!(before, "kept planted", "{looks}");
+    assert!(
+        !after.is_empty() && after.lines().all(|look| look == "kept refused"),
+        "{looks}"
+    );
+}
+
+#[test]
 fn builds_with_cargo_and_npm_work_in_either_mode() {
     let sandbox = Sandbox::outside_of_tmp();
     if !can_be_strict(&sandbox) {

@@ -88,6 +88,7 @@ impl ProcessSandbox {
                 grace: LONG,
             },
             readable: Vec::new(),
+            writable: Vec::new(),
             unpacks_to: None,
             run_id: format!("run-{}", self.dir.path().display()),
             scratch: self.path("scratch"),

@@ -56,6 +56,8 @@ pub struct ExecutionContext {
     pub(super) kept_bytes: usize,
     /// The copy in which a sealed goal runs; it exists as long as a process of the goal.
     pub(super) copy: Option<Arc<TreeCopy>>,
+    /// Whether Python keeps what it compiles for later goals.
+    pub(super) keeps_compiled: bool,
 }
 
 impl ExecutionContext {
@@ -81,6 +83,7 @@ impl ExecutionContext {
             known_failures: Arc::default(),
             kept_bytes: TAIL_BYTES,
             copy: None,
+            keeps_compiled: true,
         }
     }
 
@@ -209,6 +212,9 @@ async fn run_in(goal: Goal, context: Arc<ExecutionContext>, turn: GoalTurn) -> C
         if let Some(stale) = stale {
             remove_stale(&stale)?;
         }
+        for cache in &launch.writable {
+            std::fs::create_dir_all(cache).map_err(|error| format!("{}: {error}", cache.display()))?;
+        }
         let child = context.supervisor.spawn(Launch { cwd, ..launch }, sink);
         child.map_err(|error| with_causes(&error))
     };
@@ -267,6 +273,8 @@ async fn run_sealed(goal: Goal, sealed: PathBuf, context: Arc<ExecutionContext>,
                 supervisor,
                 kept_bytes: sealed::KEPT_BYTES,
                 copy: Some(copy),
+                // The next goals may run code of the agent, which must not read held-out tests.
+                keeps_compiled: false,
                 ..(*context).clone()
             };
             run_in(goal, Arc::new(inside), turn).await
@@ -337,16 +345,26 @@ pub(super) fn launch(command: &str, context: &ExecutionContext) -> Launch {
     // No colours and no progress bars: the output is read by ralph, by agents and by the next prompt.
     let plain = [("TERM", "dumb"), ("NO_COLOR", "1")];
     let plain = plain.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    // Python trusts compiled files in the project, so an agent could plant some that do not match their source.
-    let compiled = compiled_python(&context.scratch).to_string_lossy().into_owned();
-    let compiled = ("PYTHONPYCACHEPREFIX".to_owned(), compiled);
-    let env = plain.into_iter().chain([compiled]).collect();
+    // Python trusts compiled files in the project, so an agent could plant some that do not match their source. The cache
+    // has the libraries, too: without it, Python compiles them for each goal.
+    let compiled = compiled_python(&context.scratch);
+    let cache = (
+        "PYTHONPYCACHEPREFIX".to_owned(),
+        compiled.to_string_lossy().into_owned(),
+    );
+    let no_writing = "PYTHONDONTWRITEBYTECODE".to_owned();
+    let (set, removed, writable) = match context.keeps_compiled {
+        true => (None, Some(no_writing), vec![compiled.clone()]),
+        false => (Some((no_writing, "1".to_owned())), None, Vec::new()),
+    };
+    let env = plain.into_iter().chain([cache]).chain(set).collect();
+    let env_remove = context.withheld.iter().cloned().chain(removed).collect();
     Launch {
         program: PathBuf::from(SHELL),
         args: vec![OsString::from("-c"), OsString::from(command)],
         cwd: context.project.clone(),
         env,
-        env_remove: context.withheld.clone(),
+        env_remove,
         stdin: Stdin::Null,
         stdout: StdoutMode::Terminal,
         size: SIZE,
@@ -354,7 +372,8 @@ pub(super) fn launch(command: &str, context: &ExecutionContext) -> Launch {
             first: StopSignal::Terminate,
             grace: GRACE,
         },
-        readable: Vec::new(),
+        readable: vec![compiled],
+        writable,
         unpacks_to: None,
         run_id: context.run_id.clone(),
         scratch: context.scratch.clone(),

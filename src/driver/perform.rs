@@ -224,7 +224,9 @@ impl Driver {
     }
 
     fn verify(&mut self, iteration: u32, is_claim: bool) {
-        let context = self.execution_context();
+        let mut context = self.execution_context();
+        // Before the first iteration, no agent of this run has written code that could put something else into the cache.
+        context.keeps_compiled = iteration == 0;
         let state = self.state();
         let goals = state.view.settings.goals.clone();
         let closer = is_claim.then(|| Closer {
@@ -277,6 +279,7 @@ impl Driver {
             known_failures: Arc::new(self.state().view.known_failures()),
             kept_bytes: goals::TAIL_BYTES,
             copy: None,
+            keeps_compiled: false,
         }
     }
 

@@ -57,6 +57,7 @@ pub(super) fn start(
             grace: GRACE,
         },
         readable: Vec::new(),
+        writable: Vec::new(),
         unpacks_to: None,
         run_id: job.id,
         scratch: job.scratch.to_owned(),

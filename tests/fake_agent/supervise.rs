@@ -63,6 +63,7 @@ pub fn run(args: &[String]) -> Outcome<()> {
             grace: Duration::from_millis(grace.parse().map_err(|_| "GRACE_MS is not a number")?),
         },
         readable: Vec::new(),
+        writable: Vec::new(),
         unpacks_to: None,
         run_id: run_id.clone(),
         scratch: PathBuf::from(scratch),

@@ -88,6 +88,7 @@ pub(super) fn launch(
         size: request.size,
         ladder: manifest.stop,
         readable: vec![request.prompt.clone(), request.scratch.clone()],
+        writable: Vec::new(),
         unpacks_to: command.unpacks_to.clone(),
         run_id: request.run.0.clone(),
         scratch: request.scratch.clone(),

@@ -55,6 +55,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
             grace: Duration::from_secs(5),
         },
         readable: Vec::new(),
+        writable: Vec::new(),
         unpacks_to: None,
         run_id: "example".to_owned(),
         scratch: scratch.path().to_owned(),

@@ -88,6 +88,7 @@ fn run_guarded(supervisor: &Supervisor) -> Result<(), String> {
             grace: Duration::from_secs(1),
         },
         readable: Vec::new(),
+        writable: Vec::new(),
         unpacks_to: None,
         run_id: format!("doctor-{}", std::process::id()),
         scratch: scratch.path().to_owned(),

@@ -229,6 +229,7 @@ impl ServerProvider {
             size: ROWS_AND_COLUMNS,
             ladder: self.manifest.stop,
             readable: Vec::new(),
+            writable: Vec::new(),
             unpacks_to: command.unpacks_to.clone(),
             run_id: spec.run.clone(),
             scratch: spec.scratch.clone(),

@@ -60,6 +60,8 @@ pub struct Launch {
     pub ladder: Ladder,
     /// ralph's own files that the program opens by name; readable even if the program is confined.
     pub readable: Vec<PathBuf>,
+    /// ralph's own existing directories that the program fills; writable even if the program is confined.
+    pub writable: Vec<PathBuf>,
     /// The environment variable that names the directory into which the program unpacks files; it is removed with the
     /// child.
     pub unpacks_to: Option<String>,

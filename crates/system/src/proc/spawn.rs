@@ -265,6 +265,7 @@ fn write_files(launch: &Launch, limits: ChildLimits<'_>, files: &ChildFiles) -> 
             ];
             confinement.write.extend(streams.into_iter().flatten().chain(unpacked));
             confinement.read.extend(launch.readable.iter().cloned());
+            confinement.write.extend(launch.writable.iter().cloned());
             confinement
         }),
     };

@@ -42,6 +42,7 @@ impl Home {
                 grace,
             },
             readable: Vec::new(),
+            writable: Vec::new(),
             unpacks_to: None,
             run_id: self.run_id.clone(),
             scratch: self.scratch.clone(),
