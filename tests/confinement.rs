@@ -453,6 +453,31 @@ fn a_link_in_the_place_of_a_writable_directory_opens_nothing_to_the_next_iterati
 }
 
 #[test]
+fn a_git_that_an_agent_puts_into_a_directory_of_path_is_not_run_by_ralph() {
+    let sandbox = Sandbox::outside_of_tmp();
+    let own = sandbox.project().join(".venv/bin");
+    fs::create_dir_all(&own).unwrap();
+    let ran = sandbox.home().join("ran");
+    sandbox.write("planted.sh", &format!("#!/bin/sh\necho \"$@\" >> {}\n", ran.display()));
+    // It is gone while the agent itself commits.
+    sandbox.install(&Script::jsonl(
+        "rm -f .venv/bin/git; work; cp planted.sh .venv/bin/git; chmod +x .venv/bin/git; over 'One less.'",
+    ));
+    let path = format!("{}:{}", own.display(), env::var("PATH").expect("PATH"));
+    for mode in ["on", "off"] {
+        sandbox.plan(1);
+        let args = ["--adapter", "script", "--sandbox", mode, "--headless"];
+        let finished = sandbox.ralph(args).env("PATH", &path).run(SOON);
+        assert_eq!(finished.code(), Some(0), "{finished:?}");
+        assert!(own.join("git").is_file());
+        for command in ["report", "diff", "status", "doctor"] {
+            sandbox.ralph([command]).env("PATH", &path).run(SOON);
+        }
+        assert_eq!(fs::read_to_string(&ran).unwrap_or_default(), "", "{mode}");
+    }
+}
+
+#[test]
 fn python_keeps_what_it_compiled_before_the_work_and_code_of_agents_cannot_add_to_it() {
     let sandbox = Sandbox::outside_of_tmp();
     if !has_landlock(&sandbox) {

@@ -48,7 +48,8 @@ fn a_verbose_run_without_a_screen_logs_helpers_and_effects_to_stderr_as_well() {
     for wanted in [
         "effect=StartSession",
         "git{command=",
-        "helper ended program=\"git\"",
+        "helper ended program=",
+        "/git\"",
         "input=Settled",
     ] {
         assert!(log.contains(wanted), "no {wanted} in {log}");

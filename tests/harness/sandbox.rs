@@ -38,6 +38,8 @@ pub struct Sandbox {
     /// The root without symbolic links, as `/proc` shows it.
     path: PathBuf,
     mark: String,
+    /// The directory of programs that ralph runs.
+    programs: Option<TempDir>,
     /// Directories of agents, searched before the rest of `PATH`.
     agents: Vec<PathBuf>,
     variables: RefCell<Vec<(&'static str, OsString)>>,
@@ -63,11 +65,7 @@ impl Sandbox {
     /// # Panics
     /// If neither the build directory nor the home directory is such a place.
     pub fn outside_of_tmp() -> Sandbox {
-        let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-        let places = [Some(target), env::home_dir()].into_iter().flatten();
-        let is_elsewhere = |place: &PathBuf| !["/tmp", "/var/tmp"].iter().any(|tmp| place.starts_with(tmp));
-        let place = places.filter_map(|place| place.canonicalize().ok()).find(is_elsewhere);
-        let sandbox = Sandbox::without_git_in(&place.expect("a directory that is not for temporary files"));
+        let sandbox = Sandbox::without_git_in(&place_outside_of_tmp());
         sandbox.start_repository();
         sandbox
     }
@@ -112,6 +110,7 @@ impl Sandbox {
             path,
             mark,
             agents: Vec::new(),
+            programs: None,
             variables: RefCell::default(),
             has_run: Cell::new(false),
         };
@@ -160,6 +159,16 @@ impl Sandbox {
     /// Reads a file of the project; `None` if it does not exist.
     pub fn read(&self, path: &str) -> Option<String> {
         fs::read_to_string(self.project().join(path)).ok()
+    }
+
+    /// Makes a directory for programs that ralph itself runs, and adds it to `PATH`. ralph runs nothing from a temporary
+    /// directory.
+    pub(super) fn add_programs(&mut self) -> PathBuf {
+        let directory = tempfile::tempdir_in(place_outside_of_tmp()).expect("a directory for programs");
+        let path = directory.path().to_owned();
+        self.programs = Some(directory);
+        self.agents.insert(0, path.clone());
+        path
     }
 
     /// Adds the directory of an agent to `PATH`.
@@ -373,6 +382,20 @@ impl Drop for Sandbox {
         processes::end_sandbox(&self.mark, &self.path);
         _ = &self.root; // removed after this, when nothing writes there any more
     }
+}
+
+/// Returns the build directory or the home directory, whichever is not for temporary files.
+///
+/// # Panics
+/// If neither is.
+fn place_outside_of_tmp() -> PathBuf {
+    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let places = [Some(target), env::home_dir()].into_iter().flatten();
+    let is_elsewhere = |place: &PathBuf| !["/tmp", "/var/tmp"].iter().any(|tmp| place.starts_with(tmp));
+    let mut places = places.filter_map(|place| place.canonicalize().ok());
+    places
+        .find(is_elsewhere)
+        .expect("a directory that is not for temporary files")
 }
 
 #[cfg(test)]

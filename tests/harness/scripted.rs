@@ -158,10 +158,9 @@ impl Sandbox {
 
     /// Runs the shell `script` before each git command.
     pub fn run_before_git(&mut self, script: &str) {
-        let git = self.home().join("bin/git");
+        let git = self.add_programs().join("git");
         let text = format!("#!/bin/sh\n{script}\nPATH=${{PATH#*:}} exec git \"$@\"\n");
         write_program(&git, &text);
-        self.add_agent(&git);
     }
 
     /// Releases a script that waits with `await NAME`.

@@ -78,7 +78,7 @@ impl Git {
     /// Makes a command that looks for the repository from `directory` upwards.
     pub(super) fn at(supervisor: &Supervisor, directory: &Path) -> Git {
         let foreign = env::vars_os().map(|(name, _)| name).filter(|name| is_foreign(name));
-        let helper = foreign.fold(supervisor.helper("git"), Helper::env_remove);
+        let helper = foreign.fold(supervisor.trusted_helper("git", directory), Helper::env_remove);
         let helper = helper
             .current_dir(directory)
             .deadline(DEADLINE)

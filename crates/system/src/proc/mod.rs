@@ -33,6 +33,7 @@ mod process;
 mod program;
 mod reader;
 pub mod screen;
+mod search_path;
 mod signals;
 #[cfg(target_os = "linux")]
 mod sockets;

@@ -18,6 +18,7 @@ use super::{
     helper::{Helper, Helpers, LockedFile},
     leftovers::{self, StartedChildren},
     origin::{self, ProcessOrigin},
+    search_path::trusted_program,
     spawn::{self, ChildLimits, SpawnError},
     system,
 };
@@ -116,6 +117,15 @@ impl Supervisor {
     /// Makes a helper. `program` is looked for in `PATH` unless it has a slash in it.
     pub fn helper(&self, program: impl Into<OsString>) -> Helper {
         Helper::new(&self.helpers, program)
+    }
+
+    /// Makes a helper as [`Supervisor::helper`], but passes over directories of `PATH` in which an agent in `project` can
+    /// have put a program, unless `program` is nowhere else. What it starts is looked for there as well.
+    pub fn trusted_helper(&self, program: &str, project: &Path) -> Helper {
+        match trusted_program(program.as_ref(), project) {
+            Some(found) => self.helper(found.program).env("PATH", found.path),
+            None => self.helper(program),
+        }
     }
 
     /// Locks a file that stands for work of helpers, until the value is dropped or, should this process be killed,

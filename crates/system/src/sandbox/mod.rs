@@ -10,7 +10,7 @@ mod places;
 
 use std::path::{Path, PathBuf};
 
-pub use places::{UserEnvironment, expanded};
+pub use places::{UserEnvironment, expanded, shared_writable_places};
 
 /// The file rights of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -32,7 +32,7 @@ pub(super) const CACHES: &[&str] = &[
     "$GRADLE_USER_HOME",
     "~/.m2/repository",
     "~/.m2/wrapper",
-    "~/.local/share/pnpm",
+    "~/.local/share/pnpm/store",
     "~/.pnpm-store",
     "~/.yarn/berry",
     "~/.bun/install/cache",
@@ -107,6 +107,16 @@ pub(super) const HISTORIES: &[&str] = &[
     "~/.lesshst",
     "~/.viminfo",
 ];
+
+/// Returns the directories that confined programs in `project` may write to besides it, as their user may: caches and
+/// temporary directories.
+pub fn shared_writable_places(project: &Path, environment: &UserEnvironment<'_>) -> Vec<PathBuf> {
+    let places = [USUAL_CACHES, CACHES, TEMPORARY].concat();
+    let places = places.into_iter();
+    places
+        .filter_map(|place| expanded(place, project, environment))
+        .collect()
+}
 
 /// Expands `text` to a path without `.` and `..`; `None` if it begins with a variable that is not set, or with an
 /// unknown home directory.
