@@ -459,7 +459,7 @@ fn a_git_that_an_agent_puts_into_a_directory_of_path_is_not_run_by_ralph() {
     fs::create_dir_all(&own).unwrap();
     let ran = sandbox.home().join("ran");
     sandbox.write("planted.sh", &format!("#!/bin/sh\necho \"$@\" >> {}\n", ran.display()));
-    // It is gone while the agent itself commits.
+    // The planted program is gone while the agent itself commits.
     sandbox.install(&Script::jsonl(
         "rm -f .venv/bin/git; work; cp planted.sh .venv/bin/git; chmod +x .venv/bin/git; over 'One less.'",
     ));

@@ -1,4 +1,4 @@
-//! Where ralph looks for programs that it runs with all rights of its user.
+//! The lookup of programs that ralph runs with all rights of its user.
 
 use std::{
     env,
@@ -36,7 +36,7 @@ pub(super) fn trusted_program(program: &OsStr, project: &Path) -> Option<Trusted
 
 fn outside_of(writable: impl Iterator<Item = PathBuf>, path: &OsStr, program: &OsStr) -> Option<TrustedProgram> {
     let writable = writable.filter_map(|place| place.canonicalize().ok());
-    // Whoever works in the root directory has no other programs.
+    // A project in the root directory contains all programs.
     let writable: Vec<PathBuf> = writable.filter(|place| place.parent().is_some()).collect();
     let trusted: Vec<PathBuf> = env::split_paths(path)
         .filter(|directory| directory.is_absolute())
