@@ -327,6 +327,12 @@ impl From<NoRepository> for Failure {
                 "`rm {}`, unless it is needed",
                 git_dir.join("commondir").display()
             )),
+            NoRepository::ForeignGitDirectory { root, .. } => failure
+                .hint("if you moved the project: `git worktree repair`")
+                .hint(format!(
+                    "if you keep its git directory elsewhere: `git config core.worktree {}`",
+                    root.display()
+                )),
             NoRepository::Unreadable(_) => failure.hint("`git status` has to work here"),
             NoRepository::NotARepository { .. }
             | NoRepository::Bare { .. }

@@ -67,7 +67,8 @@ pub(crate) fn prune(
             error @ (NoRepository::NoGit
             | NoRepository::Unreadable(_)
             | NoRepository::WorkTreeElsewhere { .. }
-            | NoRepository::ReferencesElsewhere { .. }),
+            | NoRepository::ReferencesElsewhere { .. }
+            | NoRepository::ForeignGitDirectory { .. }),
         ) => {
             return vec![PruneError::NoRepository(error)];
         }

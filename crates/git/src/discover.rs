@@ -10,7 +10,7 @@ use ralph_system::{files::open_unfollowed, proc::Supervisor};
 
 use super::{
     GitError, NoRepository, Repository,
-    layout::{RepositoryLayout, inspect_above, root_of},
+    layout::{RepositoryLayout, inspect_above, read_small, root_of},
     process::{self, DEADLINE, DISCOVERY_DEADLINE, Git},
     state::RepositoryState,
 };
@@ -174,7 +174,12 @@ fn locate(project: &Path, supervisor: &Supervisor) -> Result<(RepositoryLayout, 
             };
             // An old git that does not know the question repeats it; it knows only SHA-1.
             let id_bytes = if format == b"sha256" { 32 } else { 20 };
-            Ok((check_location(project, layout)?, id_bytes))
+            let layout = check_location(project, layout)?;
+            if !points_back(&layout, supervisor) {
+                let RepositoryLayout { git_dir, root, .. } = layout;
+                return Err(NoRepository::ForeignGitDirectory { git_dir, root });
+            }
+            Ok((layout, id_bytes))
         }
         _ if output.stderr.contains("not a git repository") => Err(NoRepository::NotARepository { path }),
         _ => Err(NoRepository::Unreadable(output.refusal())),
@@ -202,6 +207,21 @@ fn check_location(project: &Path, layout: RepositoryLayout) -> Result<Repository
         return Err(NoRepository::ReferencesElsewhere { git_dir, to });
     }
     Ok(layout)
+}
+
+/// Whether the git directory is in the work tree or names it: `gitdir` of a linked work tree, `core.worktree` of a submodule.
+/// An agent can write `.git`, but not the git directory of a repository elsewhere.
+fn points_back(layout: &RepositoryLayout, supervisor: &Supervisor) -> bool {
+    if layout.git_dir.starts_with(&layout.root) {
+        return true;
+    }
+    if let Some(named) = read_small(&layout.git_dir.join("gitdir")) {
+        let named = layout.git_dir.join(process::path(named.trim_ascii()));
+        return named.parent().and_then(|root| root.canonicalize().ok()) == Some(layout.root.clone());
+    }
+    // git has found the work tree by this setting, if there is one.
+    let asked = Git::at(supervisor, &layout.root).args(["config", "--local", "--get", "core.worktree"]);
+    asked.run_any().is_ok_and(|answer| !answer.stdout.is_empty())
 }
 
 /// A home directory under git holds configuration files; a checkpoint would read everything in it.

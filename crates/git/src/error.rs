@@ -27,6 +27,10 @@ pub enum NoRepository {
     /// The repository's configuration places its references elsewhere.
     #[error("{git_dir}/commondir leads to another repository, {to}", git_dir = git_dir.display(), to = to.display())]
     ReferencesElsewhere { git_dir: PathBuf, to: PathBuf },
+    /// `.git` names a git directory elsewhere, which names neither this work tree nor its `.git`.
+    #[error("`.git` of {root} leads to {git_dir}, which belongs to another work tree",
+        root = root.display(), git_dir = git_dir.display())]
+    ForeignGitDirectory { git_dir: PathBuf, root: PathBuf },
     #[error("the repository cannot be read")]
     Unreadable(#[source] GitError),
 }

@@ -61,6 +61,7 @@ fn repository(place: &ProjectPlace, supervisor: &Supervisor) -> Option<DoctorFin
                 }
                 NoRepository::WorkTreeElsewhere { .. } => Some("git config --unset core.worktree"),
                 NoRepository::ReferencesElsewhere { .. } => Some("delete the file `commondir` there"),
+                NoRepository::ForeignGitDirectory { .. } => Some("if you moved the project: git worktree repair"),
                 NoRepository::NoGit | NoRepository::Unreadable(_) => None,
             };
             Some(DoctorFinding::new(NAME, FindingState::Weak, text).todos(todo.map(str::to_owned)))

@@ -1,5 +1,7 @@
 //! Finding the repository of a project.
 
+use std::{fs, os::unix::fs::symlink, path::Path};
+
 use super::*;
 
 #[test]
@@ -73,6 +75,32 @@ fn a_repository_that_leads_away_from_the_project_is_none() {
     project.write(".git/commondir", other.root.join(".git").to_str().unwrap());
     let absent = Repository::discover(&project.root, &project.scratch, &Supervisor::default()).unwrap_err();
     assert!(matches!(absent, NoRepository::ReferencesElsewhere { .. }), "{absent:?}");
+}
+
+#[test]
+fn a_git_directory_of_another_work_tree_is_not_the_project_s() {
+    let other = Project::new();
+    let linked = other.root.with_file_name("linked");
+    other.git(["worktree", "add", "--quiet", linked.to_str().unwrap()]);
+    let foreign = [other.root.join(".git"), other.root.join(".git/worktrees/linked")];
+    let project = Project::unborn();
+    fs::remove_dir_all(project.root.join(".git")).unwrap();
+    let refused = || {
+        let absent = Repository::discover(&project.root, &project.scratch, &Supervisor::default()).unwrap_err();
+        assert!(matches!(absent, NoRepository::ForeignGitDirectory { .. }), "{absent:?}");
+        assert_eq!(
+            crate::directories(&project.root, &Supervisor::default()),
+            [] as [&Path; 0]
+        );
+    };
+    for directory in &foreign {
+        project.write(".git", &format!("gitdir: {}\n", directory.display()));
+        refused();
+        project.remove(".git");
+    }
+    symlink(&foreign[0], project.root.join(".git")).unwrap();
+    refused();
+    assert!(Repository::discover(&linked, &project.scratch, &Supervisor::default()).is_ok());
 }
 
 #[test]
