@@ -77,7 +77,7 @@ pub(crate) use many::{
 };
 pub(crate) use own_files::OwnFiles;
 pub(crate) use permissions::{PathRoots, answer_in_words, judge};
-pub(crate) use place::ProjectPlace;
+pub(crate) use place::{ProjectPlace, check_files};
 pub(crate) use plan::{chosen_plan, nothing_to_do};
 use prepare::prepare;
 pub(crate) use prompt::{built_in_prompt, next_prompt};

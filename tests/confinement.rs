@@ -478,6 +478,22 @@ fn a_git_that_an_agent_puts_into_a_directory_of_path_is_not_run_by_ralph() {
 }
 
 #[test]
+fn the_order_and_the_output_of_a_checked_goal_are_not_where_an_agent_writes() {
+    let sandbox = Sandbox::outside_of_tmp();
+    if !has_landlock(&sandbox) {
+        return;
+    }
+    let found = "find \"$TMPDIR\" -mindepth 1; test -z \"$(find \"$TMPDIR\" -mindepth 1)\"";
+    let command = format!("look={found}; ! touch \"$XDG_STATE_HOME\"/ralph/*/checks/planted");
+    let goal = ["--sandbox", "on", "--goal", command.as_str()];
+    let check = || sandbox.ralph(goal.iter().copied().chain(["goals", "check"])).run(SOON);
+    let checked = check();
+    assert_eq!(checked.code(), Some(0), "{checked:?}");
+    let left = || fs::read_dir(sandbox.paths().checks()).expect("the directory").count();
+    assert_eq!(left(), 0);
+}
+
+#[test]
 fn python_keeps_what_it_compiled_before_the_work_and_code_of_agents_cannot_add_to_it() {
     let sandbox = Sandbox::outside_of_tmp();
     if !has_landlock(&sandbox) {

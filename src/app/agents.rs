@@ -15,7 +15,9 @@ use ralph_agent::{
 use ralph_core::event::{ChannelKind, Hint, Notice, SessionMode};
 use ralph_git::CommitterIdentity;
 use ralph_policy::settings::{Node, SettingOrigin};
+use ralph_state::store::paths::ProjectPaths;
 use ralph_system::proc::Supervisor;
+use ralph_text::with_causes;
 use ralph_tools::{
     language::{AST_GREP, LanguageServer, installed},
     mcp::{LANGUAGE_TOOLS, SYNTAX_TOOLS},
@@ -24,7 +26,7 @@ use ralph_tools::{
 use ralph_words::hint_in_words;
 use serde_json::{Map, Value, json};
 
-use super::{Confiner, ProjectPlace, choice, permissions::unbypassed, sandbox::starting};
+use super::{Confiner, ProjectPlace, choice, permissions::unbypassed, place::check_files, sandbox::starting};
 use crate::{
     config::{Config, Native},
     driver::AvailableAgent,
@@ -60,11 +62,9 @@ pub(super) struct AgentChooser<'a> {
     pub(super) project: &'a Path,
     /// Whether a user watches on a screen.
     pub(super) watched: bool,
-    /// Whether a run follows, so that agents may be started.
-    pub(super) starting: bool,
     pub(super) supervisor: &'a Supervisor,
-    /// The socket of the run; `None` if no run follows.
-    pub(super) socket: Option<&'a Path>,
+    /// The project's state if a run follows, so that agents may be started.
+    pub(super) run: Option<&'a ProjectPaths>,
 }
 
 impl<'a> AgentChooser<'a> {
@@ -83,9 +83,8 @@ impl<'a> AgentChooser<'a> {
             remembered,
             project,
             watched: false,
-            starting: false,
             supervisor,
-            socket: None,
+            run: None,
         }
     }
 
@@ -329,9 +328,9 @@ impl<'a> AgentChooser<'a> {
     /// The MCP servers that agents get.
     fn servers(&self) -> McpServers {
         let program = std::env::current_exe().ok().filter(|_| self.has_tools());
-        let own = program.zip(self.socket).map(|(program, socket)| RalphServer {
+        let own = program.zip(self.run).map(|(program, paths)| RalphServer {
             program,
-            socket: socket.to_owned(),
+            socket: paths.socket(),
             without: self.tools_left_out(),
         });
         McpServers {
@@ -343,11 +342,12 @@ impl<'a> AgentChooser<'a> {
     /// Checks that the agent answers on the live channel, if this run requires that.
     fn answers(&self, manifest: &Manifest, live: &LiveLaunch, supervisor: &Supervisor) -> Result<(), Failure> {
         let asks = self.needs_answers(live);
-        if !self.starting || !asks && self.config.channel != Channel::Live {
+        let Some(paths) = self.run.filter(|_| asks || self.config.channel == Channel::Live) else {
             return Ok(());
-        }
+        };
+        let files = check_files(paths).map_err(|error| Failure::new(FailureKind::Failed, with_causes(&error)))?;
         let id = &manifest.id;
-        greeting::answers(manifest, live, asks, self.project, supervisor).map_err(|why| {
+        greeting::answers(manifest, live, asks, self.project, &files.temporary(), supervisor).map_err(|why| {
             let what = if asks {
                 "cannot enforce the rules: its"
             } else {

@@ -5,13 +5,14 @@ use std::{io, path::Path};
 use ralph_core::event::{Goal, GoalResult};
 use ralph_plan::batch::{MergedResults, Side};
 use ralph_system::proc::Supervisor;
-use ralph_text::console::complain;
+use ralph_text::{console::complain, with_causes};
 use ralph_words::notice_in_words;
 
 use super::{
     Confiner, ProjectPlace,
     agents::{catalog, withheld_from_goals},
     gate::known_runners,
+    place::check_files,
     runtime::runtime,
     sandbox::{connection_refused, starting},
     sealed::sealed_goals,
@@ -49,8 +50,12 @@ pub(crate) fn check_goals(
                 .hint("or one with `ralph --goal tests=\"cargo test\" goals check`"),
         );
     }
-    let scratch = tempfile::tempdir()
-        .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?;
+    let scratch = check_files(&place.paths).map_err(|error| {
+        Failure::new(
+            FailureKind::Failed,
+            format!("no directory for the check: {}", with_causes(&error)),
+        )
+    })?;
     let catalog = catalog(place, config);
     let told = |refused| complain(&notice_in_words(&connection_refused(refused)));
     let confiner = Confiner::wanted(place, config, &catalog, supervisor, told)?;
@@ -75,7 +80,7 @@ pub(crate) fn check_goals(
     let goals_context = ExecutionContext::new(
         place.project.clone(),
         format!("goals-{}", std::process::id()),
-        scratch.path().to_owned(),
+        scratch.temporary(),
         withheld_from_goals(&catalog, config),
         known_runners(place, config)?,
         confined,

@@ -6,9 +6,21 @@ use std::{
 };
 
 use ralph_state::store::paths::ProjectPaths;
+use ralph_system::tree_copy::{self, TreeCopy, TreeCopyError};
 
 use super::OwnFiles;
 use crate::error::{Failure, FailureKind};
+
+/// Makes a directory for the files of a command that starts programs outside of a run. It is in ralph's state, where a
+/// confined agent cannot change what is started. What a killed command left there is removed.
+///
+/// # Errors
+/// [`TreeCopyError::File`] with the path that cannot be made.
+pub(crate) fn check_files(paths: &ProjectPaths) -> Result<TreeCopy, TreeCopyError> {
+    let directory = paths.checks();
+    tree_copy::sweep(&directory);
+    TreeCopy::empty(&directory)
+}
 
 /// The project and the place of its state.
 #[derive(Debug, Clone)]

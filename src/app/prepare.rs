@@ -90,7 +90,6 @@ pub(super) fn prepare(
     let on_refused = move |refused| _ = tell.try_send(connection_refused(refused)); // the channel has room
     let confiner = Confiner::wanted(place, config, &catalog, supervisor, on_refused)?;
     let goals = sealed_goals(place, config, &catalog, confiner.as_ref())?;
-    let socket = place.paths.socket();
     let chooser = AgentChooser {
         confiner: confiner.as_ref(),
         catalog: &catalog,
@@ -98,9 +97,8 @@ pub(super) fn prepare(
         remembered: loaded.adapter_is_remembered,
         project: &place.project,
         watched,
-        starting: true,
         supervisor,
-        socket: Some(&socket),
+        run: Some(&place.paths),
     };
     let has_tools = chooser.has_tools();
     let languages = chooser.languages();

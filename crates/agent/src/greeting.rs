@@ -30,7 +30,7 @@ const DEADLINE: Duration = Duration::from_secs(20);
 const ANSWER_CAP_BYTES: usize = 4 << 20;
 
 /// Checks whether the agent answers on its live channel; with `asks`, with the arguments that make it ask for
-/// permission.
+/// permission. `scratch` is an empty directory that other agents cannot write to.
 ///
 /// # Errors
 /// The last words of the agent if it has no such channel. An inconclusive check is `Ok`.
@@ -39,14 +39,12 @@ pub fn answers(
     live: &LiveLaunch,
     asks: bool,
     project: &Path,
+    scratch: &Path,
     supervisor: &Supervisor,
 ) -> Result<(), String> {
-    let Ok(scratch) = tempfile::tempdir() else {
-        return Ok(());
-    };
-    let prompt = scratch.path().join("prompt.md");
+    let prompt = scratch.join("prompt.md");
     let asking = live.asking.file.as_ref().filter(|_| asks);
-    let written = asking.map_or(Ok(()), |text| fs::write(invocation::asking_file(scratch.path()), text));
+    let written = asking.map_or(Ok(()), |text| fs::write(invocation::asking_file(scratch), text));
     let request = SessionRequest {
         run: RunId(format!("greeting-{}", std::process::id())),
         iteration: 0,
@@ -59,7 +57,7 @@ pub fn answers(
         asks,
         one_way: false,
         env: Vec::new(),
-        scratch: scratch.path().to_owned(),
+        scratch: scratch.to_owned(),
         display: Box::new(NullDisplay),
     };
     // An agent that cannot be started is reported by the first session.
@@ -70,7 +68,7 @@ pub fn answers(
     ) else {
         return Ok(());
     };
-    let known = known(&launch, scratch.path());
+    let known = known(&launch, scratch);
     if known.as_ref().is_some_and(|known| known.exists()) {
         return Ok(());
     }

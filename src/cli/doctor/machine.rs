@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsString,
+    fs,
     path::{Path, PathBuf},
     sync::mpsc::{self, RecvTimeoutError, SyncSender},
     time::Duration,
@@ -9,6 +10,7 @@ use std::{
 
 use ralph_core::event::Exit;
 use ralph_git::NoRepository;
+use ralph_state::store::paths::ProjectPaths;
 use ralph_system::{
     os::{
         disk::{self, FileSystem},
@@ -21,7 +23,7 @@ use ralph_words::{counted, exit_in_words, lacking_in_words};
 
 use super::model::{DoctorFinding, Fatal, FindingState};
 use crate::{
-    app::{self, ProjectPlace},
+    app::{self, ProjectPlace, check_files},
     config::{Config, SandboxMode},
     error::Failure,
     ui::terminal::surroundings,
@@ -43,7 +45,7 @@ pub(super) fn findings(
         told(&finding);
         findings.push(finding);
     };
-    add(guard(supervisor));
+    add(guard(&place.paths, supervisor));
     add(sandbox(config.sandbox.mode, Supervisor::confinement_level()));
     if let Some(sealed) = app::sealed_goals_here(place, config, supervisor) {
         add(sealed_goals(sealed));
@@ -56,7 +58,7 @@ pub(super) fn findings(
 }
 
 /// Starts a process the way agents are started.
-fn guard(supervisor: &Supervisor) -> DoctorFinding {
+fn guard(paths: &ProjectPaths, supervisor: &Supervisor) -> DoctorFinding {
     const NAME: &str = "guard";
     let broken = |why: String| {
         DoctorFinding::new(
@@ -66,14 +68,19 @@ fn guard(supervisor: &Supervisor) -> DoctorFinding {
         )
         .todo("a container may lack /dev/ptmx, /proc or processes to spare: give it those")
     };
-    match run_guarded(supervisor) {
+    let ran = run_guarded(paths, supervisor);
+    // Doctor leaves no directories. Those in use are not empty.
+    for directory in [paths.checks().as_path(), paths.state(), paths.states().root()] {
+        _ = fs::remove_dir(directory);
+    }
+    match ran {
         Ok(()) => DoctorFinding::new(NAME, FindingState::Good, "process supervision works"),
         Err(why) => broken(why),
     }
 }
 
-fn run_guarded(supervisor: &Supervisor) -> Result<(), String> {
-    let scratch = tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
+fn run_guarded(paths: &ProjectPaths, supervisor: &Supervisor) -> Result<(), String> {
+    let scratch = check_files(paths).map_err(|error| format!("no directory for its files: {}", with_causes(&error)))?;
     let launch = Launch {
         program: PathBuf::from("/bin/sh"),
         args: ["-c", "test -t 0 && test -t 1"].map(OsString::from).into(),
@@ -91,7 +98,7 @@ fn run_guarded(supervisor: &Supervisor) -> Result<(), String> {
         writable: Vec::new(),
         unpacks_to: None,
         run_id: format!("doctor-{}", std::process::id()),
-        scratch: scratch.path().to_owned(),
+        scratch: scratch.temporary(),
         guard: None,
     };
     let (sender, ended) = mpsc::sync_channel(1);

@@ -174,6 +174,12 @@ impl ProjectPaths {
         self.state.join("sealed-outputs")
     }
 
+    /// Returns the directory for the short-lived files of commands that start programs outside of a run. No agent can
+    /// write there.
+    pub fn checks(&self) -> PathBuf {
+        self.state.join("checks")
+    }
+
     pub fn runs(&self) -> PathBuf {
         self.state.join("runs")
     }
