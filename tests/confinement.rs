@@ -486,11 +486,15 @@ fn the_order_and_the_output_of_a_checked_goal_are_not_where_an_agent_writes() {
     let found = "find \"$TMPDIR\" -mindepth 1; test -z \"$(find \"$TMPDIR\" -mindepth 1)\"";
     let command = format!("look={found}; ! touch \"$XDG_STATE_HOME\"/ralph/*/checks/planted");
     let goal = ["--sandbox", "on", "--goal", command.as_str()];
-    let check = || sandbox.ralph(goal.iter().copied().chain(["goals", "check"])).run(SOON);
-    let checked = check();
+    let checked = sandbox.ralph(goal.iter().copied().chain(["goals", "check"])).run(SOON);
     assert_eq!(checked.code(), Some(0), "{checked:?}");
-    let left = || fs::read_dir(sandbox.paths().checks()).expect("the directory").count();
-    assert_eq!(left(), 0);
+    let left = fs::read_dir(sandbox.paths().checks()).expect("the directory").count();
+    assert_eq!(left, 0);
+    // An agent may check goals, too.
+    let inside = ["--sandbox", "on", "sandbox", "run", "--"];
+    let ralph = [env!("CARGO_BIN_EXE_ralph"), "--goal", "look=true", "goals", "check"];
+    let checked = sandbox.ralph(inside.into_iter().chain(ralph)).run(SOON);
+    assert_eq!(checked.code(), Some(0), "{checked:?}");
 }
 
 #[test]

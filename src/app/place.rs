@@ -19,7 +19,8 @@ use crate::error::{Failure, FailureKind};
 pub(crate) fn check_files(paths: &ProjectPaths) -> Result<TreeCopy, TreeCopyError> {
     let directory = paths.checks();
     tree_copy::sweep(&directory);
-    TreeCopy::empty(&directory)
+    // A ralph that a confined agent has started cannot write to the state. It has no more rights than that agent.
+    TreeCopy::empty(&directory).or_else(|_| TreeCopy::empty(&std::env::temp_dir()))
 }
 
 /// The project and the place of its state.

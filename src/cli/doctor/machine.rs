@@ -68,10 +68,16 @@ fn guard(paths: &ProjectPaths, supervisor: &Supervisor) -> DoctorFinding {
         )
         .todo("a container may lack /dev/ptmx, /proc or processes to spare: give it those")
     };
+    let directories = [
+        paths.checks(),
+        paths.state().to_owned(),
+        paths.states().root().to_owned(),
+    ];
+    let missing = directories.into_iter().filter(|directory| !directory.exists());
+    let missing: Vec<PathBuf> = missing.collect();
     let ran = run_guarded(paths, supervisor);
-    // Doctor leaves no directories. Those in use are not empty.
-    for directory in [paths.checks().as_path(), paths.state(), paths.states().root()] {
-        _ = fs::remove_dir(directory);
+    for directory in missing {
+        _ = fs::remove_dir(directory); // a run that began meanwhile uses it
     }
     match ran {
         Ok(()) => DoctorFinding::new(NAME, FindingState::Good, "process supervision works"),
