@@ -330,7 +330,7 @@ impl From<NoRepository> for Failure {
             NoRepository::ForeignGitDirectory { root, .. } => failure
                 .hint("if you moved the project: `git worktree repair`")
                 .hint(format!(
-                    "if you keep its git directory elsewhere: `git config core.worktree {}`",
+                    "if its own git directory is kept there: `git config core.worktree {}`",
                     root.display()
                 )),
             NoRepository::Unreadable(_) => failure.hint("`git status` has to work here"),
