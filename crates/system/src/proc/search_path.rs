@@ -6,8 +6,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use nix::unistd::{AccessFlags, access};
-
 use crate::sandbox::{UserEnvironment, shared_writable_places};
 
 /// A program, and the directories in which it looks for others.
@@ -44,15 +42,9 @@ fn outside_of(writable: impl Iterator<Item = PathBuf>, path: &OsStr, program: &O
         .filter_map(|directory| directory.canonicalize().ok())
         .filter(|directory| !writable.iter().any(|place| directory.starts_with(place)))
         .collect();
-    let mut programs = trusted.iter().map(|directory| directory.join(program));
-    Some(TrustedProgram {
-        program: programs.find(|program| is_executable(program))?,
-        path: env::join_paths(&trusted).ok()?,
-    })
-}
-
-fn is_executable(path: &Path) -> bool {
-    path.is_file() && access(path, AccessFlags::X_OK).is_ok()
+    let path = env::join_paths(trusted).ok()?;
+    let program = which::which_in(program, Some(&path), "/").ok()?;
+    Some(TrustedProgram { program, path })
 }
 
 #[cfg(test)]
