@@ -174,12 +174,7 @@ fn locate(project: &Path, supervisor: &Supervisor) -> Result<(RepositoryLayout, 
             };
             // An old git that does not know the question repeats it; it knows only SHA-1.
             let id_bytes = if format == b"sha256" { 32 } else { 20 };
-            let layout = check_location(project, layout)?;
-            if !points_back(&layout, supervisor) {
-                let RepositoryLayout { git_dir, root, .. } = layout;
-                return Err(NoRepository::ForeignGitDirectory { git_dir, root });
-            }
-            Ok((layout, id_bytes))
+            Ok((check_location(project, layout, supervisor)?, id_bytes))
         }
         _ if output.stderr.contains("not a git repository") => Err(NoRepository::NotARepository { path }),
         _ => Err(NoRepository::Unreadable(output.refusal())),
@@ -195,7 +190,11 @@ pub fn directories(project: &Path, supervisor: &Supervisor) -> Vec<PathBuf> {
     }
 }
 
-fn check_location(project: &Path, layout: RepositoryLayout) -> Result<RepositoryLayout, NoRepository> {
+fn check_location(
+    project: &Path,
+    layout: RepositoryLayout,
+    supervisor: &Supervisor,
+) -> Result<RepositoryLayout, NoRepository> {
     let git_dir = layout.git_dir.clone();
     if root_of(project, &git_dir).as_ref() != Some(&layout.root) {
         let to = layout.root;
@@ -205,6 +204,10 @@ fn check_location(project: &Path, layout: RepositoryLayout) -> Result<Repository
     if !git_dir.starts_with(&layout.common_dir) {
         let to = layout.common_dir;
         return Err(NoRepository::ReferencesElsewhere { git_dir, to });
+    }
+    if !points_back(&layout, supervisor) {
+        let root = layout.root;
+        return Err(NoRepository::ForeignGitDirectory { git_dir, root });
     }
     Ok(layout)
 }
