@@ -17,7 +17,6 @@ use ralph_git::CommitterIdentity;
 use ralph_policy::settings::{Node, SettingOrigin};
 use ralph_state::store::paths::ProjectPaths;
 use ralph_system::proc::Supervisor;
-use ralph_text::with_causes;
 use ralph_tools::{
     language::{AST_GREP, LanguageServer, installed},
     mcp::{LANGUAGE_TOOLS, SYNTAX_TOOLS},
@@ -345,7 +344,7 @@ impl<'a> AgentChooser<'a> {
         let Some(paths) = self.run.filter(|_| asks || self.config.channel == Channel::Live) else {
             return Ok(());
         };
-        let files = check_files(paths).map_err(|error| Failure::new(FailureKind::Failed, with_causes(&error)))?;
+        let files = check_files(paths).map_err(|error| Failure::of(FailureKind::Failed, &error))?;
         let id = &manifest.id;
         greeting::answers(manifest, live, asks, self.project, &files.temporary(), supervisor).map_err(|why| {
             let what = if asks {
