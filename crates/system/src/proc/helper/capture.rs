@@ -79,6 +79,8 @@ impl OutputPipe {
 mod tests {
     use std::io::Write;
 
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
     use super::*;
 
     fn captured(cap_bytes: usize, chunks: &[&[u8]]) -> CapturedOutput {
@@ -89,6 +91,9 @@ mod tests {
             assert!(!outlet.read().unwrap());
         }
         drop(writer);
+        // A process that another test starts at this moment has the writer as well until it calls `exec`.
+        let mut watched = [PollFd::new(outlet.fd().unwrap(), PollFlags::POLLIN)];
+        assert_eq!(poll(&mut watched, PollTimeout::from(30_000_u16)).unwrap(), 1);
         assert!(!outlet.read().unwrap());
         assert!(outlet.fd().is_none());
         outlet.into_captured()
