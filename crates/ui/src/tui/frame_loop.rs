@@ -10,6 +10,7 @@ use std::{
 
 use crossterm::event::{Event as Input, KeyCode};
 use ralph_core::event::{Event, Record, RequestedBy};
+use ralph_core::run::Phase;
 use ralph_state::control::frames::{PollResult, UiEvent};
 use ralph_system::proc::{Size, screen::Screen};
 use ralph_text::sanitized;
@@ -131,6 +132,8 @@ struct FrameLoop<'a> {
     title: String,
     progress: Progress,
     pane: Size,
+    /// The size that the loop was told for the agent's terminal.
+    agent_size: Option<Size>,
     /// The terminal size stated by the recording; `None` in a running loop.
     recorded: Option<Size>,
 }
@@ -187,13 +190,10 @@ impl<'a> FrameLoop<'a> {
             title: String::new(),
             progress: Progress::None,
             pane,
+            agent_size: None,
             recorded: None,
         };
         frames.fit();
-        // A loop in another process does not know this terminal's size.
-        if let Some(reach) = &frames.setup.reach {
-            reach.resize(frames.pane);
-        }
         Ok(frames)
     }
 
@@ -650,6 +650,7 @@ impl<'a> FrameLoop<'a> {
     /// Resizes terminals and agents to the current pane.
     fn fit(&mut self) {
         let pane = self.model.pane();
+        self.resize_agent(pane);
         if pane == self.pane {
             return;
         }
@@ -660,6 +661,17 @@ impl<'a> FrameLoop<'a> {
             self.jobs.play(open.iteration, self.pane);
         }
         self.version += 1;
+    }
+
+    /// Gives the agent's terminal the size of the pane, which depends on the number of tasks. Before the plan is read,
+    /// the size is the loop's own guess, unless it began without this screen.
+    fn resize_agent(&mut self, pane: Size) {
+        let run = &self.model.run;
+        let is_plan_unread = run.plan.tasks.is_empty() && matches!(run.phase, Phase::Idle | Phase::Preparing { .. });
+        if is_plan_unread || self.agent_size == Some(pane) {
+            return;
+        }
+        self.agent_size = Some(pane);
         if let Some(reach) = &self.setup.reach {
             reach.resize(pane);
         }
