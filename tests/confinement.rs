@@ -21,7 +21,7 @@ use nix::unistd::getuid;
 use ralph_core::event::{Event, Notice, Record};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
 
-use crate::harness::{Program, SOON, Sandbox, Script, agents::skipped};
+use crate::harness::{Program, SOON, Sandbox, Script, agents::skipped, wait_until};
 
 /// Whether an attempt has to succeed; `None` if that depends on the kernel.
 type RequiredResult = Option<bool>;
@@ -32,7 +32,7 @@ const EITHER: RequiredResult = None;
 
 /// Attempts of each confined process, and their results in the modes `on` and `strict`. `$outside` is a directory of
 /// the user, `$here` a server on this machine that is listed as a host, and `$there` one that is not listed.
-const ATTEMPTS: [(&str, &str, RequiredResult, RequiredResult); 43] = [
+const ATTEMPTS: [(&str, &str, RequiredResult, RequiredResult); 54] = [
     ("write-project", "echo x > made.txt", YES, YES),
     (
         "git",
@@ -119,11 +119,52 @@ const ATTEMPTS: [(&str, &str, RequiredResult, RequiredResult); 43] = [
     ("raw", "reach raw", NO, NO),
     ("netlink", "reach netlink", YES, NO),
     ("vsock", "reach vsock", EITHER, NO),
-    // In the mode `on` a process can connect to a socket whose path it knows: an honest limit.
-    ("socket-path", "reach path $outside/socket", YES, NO),
+    // Landlock alone would allow it, since the port is that of the proxy.
+    (
+        "tcp-port-of-proxy",
+        "test -n \"$HTTPS_PROXY\" || exit 1; port=${HTTPS_PROXY##*:}; echo $port > port; until test -e $outside/bound; do sleep 0.01; done; reach tcp 127.0.0.2:$port",
+        EITHER,
+        NO,
+    ),
+    ("own-server", "reach own-server 0.0.0.0:0", YES, YES),
+    ("own-server-unbound", "reach own-server-unbound", YES, YES),
+    ("own-socket", "cd $(mktemp -d) && reach own-socket socket", YES, YES),
+    ("socket-path", "reach path $outside/socket", NO, NO),
+    (
+        "socket-by-link",
+        "ln -sf $outside/socket sock && reach path sock",
+        NO,
+        NO,
+    ),
     ("socket-abstract", "reach abstract $abstract", NO, NO),
-    ("datagram-pair", "reach datagram-pair $outside/log", YES, NO),
-    ("io-uring", "reach io-uring", EITHER, NO),
+    ("datagram-pair", "reach datagram-pair $outside/log", NO, NO),
+    ("io-uring", "reach io-uring", NO, NO),
+    (
+        "keys-of-kernel",
+        "perl -e \"exit(syscall($keyctl, 0, -4, 0) < 0)\"",
+        NO,
+        NO,
+    ),
+    ("limit-of-guard", "prlimit --pid $guard --fsize=1000000000", NO, NO),
+    (
+        "limit-of-child",
+        "sleep 60 & prlimit --pid $! --nofile=64:64 && renice -n 5 -p $! && kill $!",
+        YES,
+        YES,
+    ),
+    ("priority-of-guard", "renice -n 5 -p $guard", NO, NO),
+    (
+        "shared-memory",
+        "perl -e '$id = shmget(0, 9, 01600); exit(!(shmread($id, $b, 0, 1) && shmctl($id, 0, 0)))'",
+        YES,
+        YES,
+    ),
+    (
+        "shared-memory-of-user",
+        "perl -e \"exit(!shmread($memory, \\$b, 0, 1))\"",
+        NO,
+        NO,
+    ),
 ];
 
 /// Finds the guard above the script, which ends all processes that it guards, and defines `reach`, a program that knows
@@ -162,6 +203,8 @@ struct UserResources<'a> {
     here: SocketAddr,
     there: SocketAddr,
     abstract_name: String,
+    /// The number of a piece of System V memory.
+    memory: String,
     _sockets: (UnixListener, UnixListener, UnixDatagram),
 }
 
@@ -180,9 +223,12 @@ impl<'a> UserResources<'a> {
             UnixListener::bind_addr(&address).unwrap(),
             UnixDatagram::bind(outside.join("log")).unwrap(),
         );
+        let made = sandbox.program("ipcmk").args(["--shmem", "9"]).run(SOON);
+        let memory = made.stdout.trim().rsplit(' ').next().unwrap().to_owned();
         UserResources {
             sandbox,
             outside,
+            memory,
             here: serve(),
             there: serve(),
             abstract_name,
@@ -198,6 +244,8 @@ impl<'a> UserResources<'a> {
             ("here", self.here.to_string()),
             ("there", self.there.to_string()),
             ("abstract", self.abstract_name.clone()),
+            ("memory", self.memory.clone()),
+            ("keyctl", nix::libc::SYS_keyctl.to_string()),
         ] {
             writeln!(text, "{variable}='{value}'; export {variable}").unwrap();
         }
@@ -228,7 +276,7 @@ impl<'a> UserResources<'a> {
         let goals = r#"{"goals": [{"name": "judge", "command": "sh goal.sh"}]}"#;
         let settings = sandbox.config().join("ralph/config.json");
         fs::write(settings, goals).unwrap();
-        let finished = starting(&[
+        let program = starting(&[
             "--adapter",
             "script",
             "--sandbox",
@@ -236,9 +284,14 @@ impl<'a> UserResources<'a> {
             "--headless",
             "--format",
             "jsonl",
-        ])
-        .env("RALPH_SANDBOX_HOSTS", self.here.to_string())
-        .run(SOON);
+        ]);
+        let program = program.env("RALPH_SANDBOX_HOSTS", self.here.to_string());
+        let (port, bound) = (sandbox.project().join("port"), self.outside.join("bound"));
+        let listening = thread::spawn(move || listen_at_port_of_proxy(&port, &bound));
+        let finished = program.run(SOON);
+        if mode == "strict" {
+            listening.join().unwrap();
+        }
         assert_eq!(finished.code(), Some(0), "{finished:?}");
         for who in ["agent", "goal"] {
             self.assert_attempts(who, mode);
@@ -281,6 +334,26 @@ impl<'a> UserResources<'a> {
             "{name}, {mode}: {wrong:#?}\n{}",
             lines(format!("{name}.log"))
         );
+    }
+}
+
+/// Listens at another address of this machine, at the port that a confined process reads from its environment and
+/// writes to the file `port`.
+fn listen_at_port_of_proxy(port: &Path, bound: &Path) {
+    let port = wait_until(SOON, "attempt at the port of the proxy", || {
+        fs::read_to_string(port).ok()?.trim().parse::<u16>().ok()
+    });
+    let listener = TcpListener::bind(("127.0.0.2", port)).unwrap();
+    thread::spawn(move || listener.incoming().for_each(drop));
+    fs::write(bound, "").unwrap();
+}
+
+impl Drop for UserResources<'_> {
+    fn drop(&mut self) {
+        self.sandbox
+            .program("ipcrm")
+            .args(["--shmem-id", &self.memory])
+            .run(SOON);
     }
 }
 

@@ -81,6 +81,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("crates/plan/src", "plan"),
     ("crates/policy/src", ""),
     ("crates/state/src", ""),
+    ("crates/seccomp/src", "seccomp"),
     ("crates/system/src", ""),
     ("crates/text/src", "text"),
     ("crates/tools/src", ""),

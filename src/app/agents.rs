@@ -290,9 +290,9 @@ impl<'a> AgentChooser<'a> {
         })
     }
 
-    /// Whether agents get ralph's own tools. From a strict sandbox they could not reach the run.
+    /// Whether agents get ralph's own tools.
     pub(super) fn has_tools(&self) -> bool {
-        self.config.tools.enabled && !self.confiner.is_some_and(Confiner::is_strict)
+        self.config.tools.enabled
     }
 
     /// The tools that the settings reserve for the user.

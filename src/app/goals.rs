@@ -2,7 +2,7 @@
 
 use std::{io, path::Path};
 
-use ralph_core::event::{Goal, GoalResult};
+use ralph_core::event::{Goal, GoalResult, Notice};
 use ralph_plan::batch::{MergedResults, Side};
 use ralph_system::proc::Supervisor;
 use ralph_text::{console::complain, with_causes};
@@ -14,7 +14,7 @@ use super::{
     gate::known_runners,
     place::check_files,
     runtime::runtime,
-    sandbox::{connection_refused, starting},
+    sandbox::starting,
     sealed::sealed_goals,
 };
 use crate::{
@@ -57,7 +57,7 @@ pub(crate) fn check_goals(
         )
     })?;
     let catalog = catalog(place, config);
-    let told = |refused| complain(&notice_in_words(&connection_refused(refused)));
+    let told = |notice: Notice| complain(&notice_in_words(&notice));
     let confiner = Confiner::wanted(place, config, &catalog, supervisor, told)?;
     let goals = sealed_goals(place, config, &catalog, confiner.as_ref())?;
     supervisor.become_subreaper();

@@ -18,7 +18,7 @@ use super::{
     permissions::{enforceable, judge},
     plan::{about_other_loop, about_plan, about_task, check_confidence, chosen_work},
     prompt::template,
-    sandbox::{connection_refused, starting},
+    sandbox::starting,
     sealed::sealed_goals,
     workers::{add_asked_for, add_escalation, add_reviewer},
 };
@@ -87,8 +87,8 @@ pub(super) fn prepare(
     let catalog = catalog(place, config);
     notices.extend(catalog.notices().iter().map(Notice::warning));
     let (tell, received_notices) = mpsc::channel(NOTICE_CAPACITY);
-    let on_refused = move |refused| _ = tell.try_send(connection_refused(refused)); // the channel has room
-    let confiner = Confiner::wanted(place, config, &catalog, supervisor, on_refused)?;
+    let tell = move |refused| _ = tell.try_send(refused); // the channel has room
+    let confiner = Confiner::wanted(place, config, &catalog, supervisor, tell)?;
     let goals = sealed_goals(place, config, &catalog, confiner.as_ref())?;
     let chooser = AgentChooser {
         confiner: confiner.as_ref(),

@@ -1,23 +1,22 @@
 //! Builds the sandbox from the settings, the adapters and the capabilities of this machine.
 
 use std::{
-    env,
+    env, fs,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
 };
 
-use ralph_agent::{
-    catalog::Catalog,
-    manifest::{Manifest, Transport},
-};
+use ralph_agent::{catalog::Catalog, manifest::Manifest};
 use ralph_core::event::Notice;
 use ralph_plan::prompt::AgentConfinement;
 use ralph_state::store::paths::create_private_dir;
 use ralph_system::{
-    proc::{Confinement, ConfinementLevel, Supervisor},
+    proc::{Confinement, ConfinementLevel, Network, OnRefused, RefusedCall, Supervisor},
     proxy::RefusedConnection,
     sandbox::{
         FilePolicy, PolicyInput, UserEnvironment, expanded,
         hosts::{AllowedHost, AllowedHosts},
+        sockets::{allowed_sockets, name_of_socket, withheld_variables},
     },
 };
 use ralph_words::lacking_in_words;
@@ -27,6 +26,9 @@ use crate::{
     config::{Config, SandboxMode},
     error::Failure,
 };
+
+/// Most refused calls that are told of in a run.
+const MOST_TOLD: usize = 50;
 
 /// The variable in which git passes the options of `git -c` to the programs that it starts.
 const GIT_PARAMETERS: &str = "GIT_CONFIG_PARAMETERS";
@@ -38,6 +40,12 @@ pub(crate) struct Confiner {
     wanted: PolicyInput,
     /// The hosts that the user's settings allow.
     hosts: Vec<String>,
+    /// Real paths of the sockets of other programs that may be connected to.
+    sockets: Vec<PathBuf>,
+    /// Variables that lead to other sockets.
+    withheld: Vec<&'static str>,
+    /// Receives the calls that programs are refused. Set once a program is to be started.
+    on_refused: Option<OnRefused>,
     /// Whether git signs the user's commits.
     signs: bool,
     is_strict: bool,
@@ -48,8 +56,8 @@ pub(crate) struct Confiner {
 }
 
 impl Confiner {
-    /// Creates a confiner that is ready to start programs; `None` if the sandbox is off. `on_refused` is called for
-    /// each refused connection.
+    /// Creates a confiner that is ready to start programs; `None` if the sandbox is off. `tell` is called once for
+    /// everything that is refused.
     ///
     /// # Errors
     /// A [`Failure`] if the settings require the strict sandbox and a prerequisite is missing.
@@ -58,13 +66,13 @@ impl Confiner {
         config: &Config,
         catalog: &Catalog,
         supervisor: &Supervisor,
-        on_refused: impl Fn(RefusedConnection) + Send + Sync + 'static,
+        tell: impl Fn(Notice) + Send + Sync + 'static,
     ) -> Result<Option<Self>, Failure> {
         if config.sandbox.mode == SandboxMode::Off {
             return Ok(None);
         }
         let mut confiner = Self::new(place, config, catalog, supervisor);
-        confiner.enforce(place, on_refused)?;
+        confiner.enforce(place, tell)?;
         Ok(Some(confiner))
     }
 
@@ -92,28 +100,40 @@ impl Confiner {
             },
             copies: place.paths.sealed_copies(),
             hosts: settings.hosts.clone(),
+            sockets: sockets(place, &settings.sockets),
+            withheld: withheld_variables(&settings.sockets),
+            on_refused: None,
             signs: ralph_git::signs_commits(&place.project, supervisor),
             is_strict,
             strict: None,
         }
     }
 
-    /// Acquires the resources of a strict sandbox, and checks that this machine can enforce it.
+    /// Acquires the resources of a strict sandbox, and checks that this machine can enforce it. `tell` is called once
+    /// for everything that is refused.
     ///
     /// # Errors
     /// A [`Failure`] that names what is missing.
     pub(crate) fn enforce(
         &mut self,
         place: &ProjectPlace,
-        on_refused: impl Fn(RefusedConnection) + Send + Sync + 'static,
+        tell: impl Fn(Notice) + Send + Sync + 'static,
     ) -> Result<(), Failure> {
+        let tell = Arc::new(tell);
+        self.on_refused = Some(telling(Arc::clone(&tell)));
         if self.is_strict {
-            let strict = Strict::start(self.level, &place.paths.caches(), on_refused)?;
+            let refused = move |refused| tell(connection_refused(refused));
+            let strict = Strict::start(self.level, &place.paths.caches(), refused)?;
             self.wanted.private = Some(vec![strict.temporary().to_owned(), place.paths.caches()]);
             self.strict = Some(strict);
             Strict::try_out(self.confinement(None)?)?;
         }
         Ok(())
+    }
+
+    /// Receives the calls that confined programs are refused.
+    pub(crate) fn on_refused(&self) -> OnRefused {
+        self.on_refused.clone().unwrap_or_else(|| OnRefused(Arc::new(|_| {})))
     }
 
     pub(crate) fn level(&self) -> ConfinementLevel {
@@ -152,12 +172,6 @@ impl Confiner {
 
     /// The policy of the agent of `manifest`, or of goals without one.
     pub(crate) fn policy(&self, manifest: Option<&Manifest>) -> FilePolicy {
-        let home = dirs::home_dir().and_then(|home| home.into_os_string().into_string().ok());
-        let variable = |name: &str| env::var(name).ok();
-        let world = UserEnvironment {
-            home: home.as_deref(),
-            variable: &variable,
-        };
         let wanted = PolicyInput {
             own: manifest.map(|manifest| manifest.state.clone()).unwrap_or_default(),
             own_files: manifest
@@ -165,7 +179,7 @@ impl Confiner {
                 .unwrap_or_default(),
             ..self.wanted.clone()
         };
-        FilePolicy::from_input(&wanted, &world).resolved(where_it_leads)
+        with_environment(|world| FilePolicy::from_input(&wanted, world)).resolved(where_it_leads)
     }
 
     /// The hosts that the agent of `manifest`, or a goal, may connect to in a strict sandbox.
@@ -193,22 +207,30 @@ impl Confiner {
             |places: &[ralph_system::sandbox::ListedPath]| places.iter().map(|place| place.path.clone()).collect();
         let open = Confinement {
             write: paths(&policy.write),
-            read: Vec::new(),
+            read: public_ssh_files(policy),
             hidden: paths(&policy.hidden),
             unlisted: self.unlisted(),
             required: false,
             abi: None,
-            network: None,
-            variables: match self.leaves_unsigned(policy) {
-                true => vec![(GIT_PARAMETERS.to_owned(), Some(unsigned()))],
-                false => Vec::new(),
-            },
+            network: Some(Network {
+                proxy_port: None,
+                sockets: self.sockets.clone(),
+            }),
+            variables: self.variables(policy),
         };
-        let serves = manifest.is_some_and(|manifest| manifest.transport == Transport::Http);
         match &self.strict {
-            Some(strict) => strict.confinement(open, self.hosts(manifest), serves),
+            Some(strict) => strict.confinement(open, self.hosts(manifest)),
             None => Ok(open),
         }
+    }
+
+    /// The variables that are set, or removed if `None`.
+    fn variables(&self, policy: &FilePolicy) -> Vec<(String, Option<String>)> {
+        let unsigned = self
+            .leaves_unsigned(policy)
+            .then(|| (GIT_PARAMETERS.to_owned(), Some(unsigned())));
+        let withheld = self.withheld.iter().map(|name| ((*name).to_owned(), None));
+        withheld.chain(unsigned).collect()
     }
 
     /// Directories whose names are hidden as well: those of sealed goals, and the copies that contain their files.
@@ -248,7 +270,13 @@ impl Confiner {
         };
         let unsigned = self.leaves_unsigned(&policy).then_some(Notice::CommitsUnsigned);
         let weak = (!lacking_in_words(abi).is_empty()).then_some(Notice::SandboxWeak { abi });
-        [on].into_iter().chain(unsigned).chain(weak).chain(exposed).collect()
+        let open = (!Supervisor::mediates_connections()).then_some(Notice::SandboxSocketsOpen);
+        [on].into_iter()
+            .chain(unsigned)
+            .chain(weak)
+            .chain(open)
+            .chain(exposed)
+            .collect()
     }
 }
 
@@ -264,7 +292,74 @@ pub(super) fn starting(
     let Some(confiner) = confiner else {
         return Ok(supervisor.clone());
     };
-    Ok(supervisor.confining(Some(confiner.confinement(manifest)?)))
+    let confined = supervisor.confining(Some(confiner.confinement(manifest)?));
+    Ok(confined.reporting_refusals(confiner.on_refused()))
+}
+
+/// The real paths of the sockets that a confined program may connect to. Which requests the run accepts from agents is
+/// decided at the run's own socket.
+fn sockets(place: &ProjectPlace, settings: &[String]) -> Vec<PathBuf> {
+    let allowed = with_environment(|environment| allowed_sockets(settings, &place.project, environment));
+    let own = place.paths.socket();
+    allowed
+        .into_iter()
+        .chain([own])
+        .map(|path| where_it_leads(&path))
+        .collect()
+}
+
+/// Files beside the user's ssh keys that hold no secret, and without which ssh connects to no known host.
+fn public_ssh_files(policy: &FilePolicy) -> Vec<PathBuf> {
+    let hidden = policy.hidden.iter().filter(|place| place.path.ends_with(".ssh"));
+    let files = hidden
+        .filter_map(|place| fs::read_dir(&place.path).ok())
+        .flatten()
+        .flatten();
+    let is_public = |name: &str| name == "config" || name.starts_with("known_hosts") || name.ends_with(".pub");
+    files
+        .filter(|file| file.file_name().to_str().is_some_and(is_public))
+        .map(|file| file.path())
+        .collect()
+}
+
+/// Tells of each refused call once.
+fn telling(tell: Arc<impl Fn(Notice) + Send + Sync + 'static>) -> OnRefused {
+    let told: Mutex<Vec<RefusedCall>> = Mutex::default();
+    OnRefused(Arc::new(move |call| {
+        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.len() < MOST_TOLD && !told.contains(&call) {
+            tell(call_refused(&call));
+            told.push(call);
+        }
+    }))
+}
+
+/// The notice about a refused call.
+fn call_refused(call: &RefusedCall) -> Notice {
+    match call {
+        RefusedCall::Connection { address } => Notice::AddressRefused {
+            address: address.to_string(),
+            listening: false,
+        },
+        RefusedCall::Listening { address } => Notice::AddressRefused {
+            address: address.to_string(),
+            listening: true,
+        },
+        RefusedCall::Socket { path } => Notice::SocketRefused {
+            name: with_environment(|environment| name_of_socket(path, environment, where_it_leads)).map(str::to_owned),
+            path: path.clone(),
+        },
+    }
+}
+
+/// Calls `work` with the facts about the user of this process that resolve places.
+fn with_environment<T>(work: impl FnOnce(&UserEnvironment<'_>) -> T) -> T {
+    let home = dirs::home_dir().and_then(|home| home.into_os_string().into_string().ok());
+    let variable = |name: &str| env::var(name).ok();
+    work(&UserEnvironment {
+        home: home.as_deref(),
+        variable: &variable,
+    })
 }
 
 /// The real directories of all sealed goals, including disabled ones.
@@ -279,13 +374,8 @@ fn sealed_directories(place: &ProjectPlace, config: &Config) -> Vec<PathBuf> {
 
 /// Expands a path from the settings for the user of this process.
 pub(super) fn expanded_here(path: &Path, project: &Path) -> Option<PathBuf> {
-    let home = dirs::home_dir().and_then(|home| home.into_os_string().into_string().ok());
-    let variable = |name: &str| env::var(name).ok();
-    let world = UserEnvironment {
-        home: home.as_deref(),
-        variable: &variable,
-    };
-    expanded(path.to_str()?, project, &world)
+    let text = path.to_str()?;
+    with_environment(|world| expanded(text, project, world))
 }
 
 /// The value that makes git sign nothing, in addition to its other parameters.
@@ -297,7 +387,7 @@ fn unsigned() -> String {
 }
 
 /// The notice about a refused connection.
-pub(crate) fn connection_refused(refused: RefusedConnection) -> Notice {
+fn connection_refused(refused: RefusedConnection) -> Notice {
     Notice::ConnectionRefused {
         host: refused.host,
         port: refused.port,

@@ -77,13 +77,8 @@ impl Strict {
         self.temporary.path()
     }
 
-    /// Restricts `open` to connections to `hosts`. A program that `serves` may also listen, for connections from ralph.
-    pub(super) fn confinement(
-        &self,
-        open: Confinement,
-        hosts: AllowedHosts,
-        serves: bool,
-    ) -> Result<Confinement, Failure> {
+    /// Restricts the network of `open` to `hosts`.
+    pub(super) fn confinement(&self, open: Confinement, hosts: AllowedHosts) -> Result<Confinement, Failure> {
         let url = self
             .proxy
             .admit(hosts)
@@ -91,9 +86,9 @@ impl Strict {
         Ok(Confinement {
             required: true,
             abi: Some(self.abi),
-            network: Some(Network {
-                port: self.proxy.port(),
-                listens: serves,
+            network: open.network.map(|network| Network {
+                proxy_port: Some(self.proxy.port()),
+                ..network
             }),
             variables: open.variables.iter().cloned().chain(self.variables(&url)).collect(),
             ..open

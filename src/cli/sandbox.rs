@@ -4,7 +4,7 @@ use std::{
     env,
     ffi::OsString,
     fmt::Write as _,
-    os::unix::process::{CommandExt, ExitStatusExt},
+    os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
     process,
 };
@@ -23,10 +23,7 @@ use ralph_words::{notice_in_words, place_in_words};
 use serde_json::json;
 
 use crate::{
-    app::{
-        Confiner, PathRoots, ProjectPlace as AppPlace, catalog, connection_refused, withheld_from_agent,
-        withheld_from_goals,
-    },
+    app::{Confiner, PathRoots, ProjectPlace as AppPlace, catalog, withheld_from_agent, withheld_from_goals},
     config::{self, Config, SandboxMode},
     error::{Failure, FailureKind},
 };
@@ -225,9 +222,7 @@ fn tried(
         return Err(Failure::new(FailureKind::Usage, "there is nothing to run"));
     };
     let fails = |why: String| Failure::new(FailureKind::Failed, format!("{}: {why}", program.display()));
-    confiner.enforce(place, |refused| {
-        complain(&notice_in_words(&connection_refused(refused)))
-    })?;
+    confiner.enforce(place, |notice| complain(&notice_in_words(&notice)))?;
     let confinement = confiner.confinement(manifest)?;
     let mut command = process::Command::new(program);
     command.args(args);
@@ -240,17 +235,12 @@ fn tried(
             None => command.env_remove(name),
         };
     }
-    // The proxy runs in this process, so it cannot be replaced by the command.
-    if confiner.is_strict() {
-        let run = Supervisor::confined(&confinement, || command.status());
-        let status = run
-            .and_then(|status| status)
-            .map_err(|error| fails(error.to_string()))?;
-        let by_signal = status.signal().map(|signal| 128 + signal);
-        let code = status.code().or(by_signal).unwrap_or(1);
-        return Ok(u8::try_from(code).unwrap_or(1));
-    }
-    Supervisor::confine_this_thread(&confinement).map_err(|error| fails(error.to_string()))?;
-    let error = command.exec();
-    Err(fails(error.to_string()))
+    // This process decides about the command's connections, so it cannot be replaced by the command.
+    let run = Supervisor::start_confined(&confinement, confiner.on_refused(), || command.status());
+    let status = run
+        .and_then(|status| status)
+        .map_err(|error| fails(error.to_string()))?;
+    let by_signal = status.signal().map(|signal| 128 + signal);
+    let code = status.code().or(by_signal).unwrap_or(1);
+    Ok(u8::try_from(code).unwrap_or(1))
 }

@@ -27,6 +27,9 @@ settings! {
         hide("hide"): NameList<SandboxPaths> = [],
         /// Readable paths that would be hidden otherwise: ["~/.npmrc"].
         show("show"): NameList<SandboxPaths> = [],
+        /// Sockets of other programs that may be connected to: "ssh-agent", "gpg-agent", "docker", "podman", "dbus", "x11",
+        /// "wayland", or a path. Whoever reaches one of these programs can have it act outside of the sandbox.
+        sockets("sockets"): NameList<SandboxSockets> = [],
         /// Additional hosts for the mode "strict": ["*.example.org", "10.0.0.7:8080"]. Without a port, 443 and 80.
         hosts("hosts"): HostNames = [],
     }
@@ -53,6 +56,13 @@ pub struct SandboxPaths;
 
 impl Sample for SandboxPaths {
     const SAMPLE: &'static str = r#"["~/.cache/foo", "$DATA/foo"]"#;
+}
+
+/// Names and paths of sockets.
+pub struct SandboxSockets;
+
+impl Sample for SandboxSockets {
+    const SAMPLE: &'static str = r#"["ssh-agent", "~/tool.sock"]"#;
 }
 
 /// Host names, each with or without a port.

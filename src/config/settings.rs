@@ -521,6 +521,7 @@ mod tests {
                 "permissions.onTimeout" => "allow",
                 "sandbox.mode" => "on",
                 "sandbox.hosts" => "example.org",
+                "sandbox.sockets" => "ssh-agent",
                 "sandbox.write" | "sandbox.hide" | "sandbox.show" => "~/x",
                 "channel" => "live",
                 "native.baseUrl" => "http://127.0.0.1:7",

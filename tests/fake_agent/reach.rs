@@ -2,19 +2,19 @@
 
 use std::{
     io::{self, Read, Write},
-    net::{IpAddr, SocketAddr, TcpStream, UdpSocket},
+    net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket},
     os::{
         fd::{AsFd, OwnedFd},
         linux::net::SocketAddrExt,
-        unix::net::{SocketAddr as UnixAddr, UnixStream},
+        unix::net::{SocketAddr as UnixAddr, UnixListener, UnixStream},
     },
     process::Command,
 };
 
 use rustix::{
     net::{
-        AddressFamily, Protocol, SendFlags, SocketAddrUnix, SocketFlags, SocketType, bind, connect, ipproto, sendto,
-        socket, socketpair,
+        AddressFamily, Protocol, SendFlags, SocketAddrUnix, SocketFlags, SocketType, bind, connect, ipproto, listen,
+        sendto, socket, socketpair,
     },
     process::{DumpableBehavior, set_dumpable_behavior},
 };
@@ -37,6 +37,12 @@ pub fn reach(way: &str, to: &str) -> Outcome<()> {
         "mptcp" => made(AddressFamily::INET, SocketType::STREAM, Some(ipproto::MPTCP)),
         "netlink" => made(AddressFamily::NETLINK, SocketType::RAW, None),
         "vsock" => made(AddressFamily::VSOCK, SocketType::STREAM, None),
+        "own-server" => TcpListener::bind(to).and_then(|listener| own_server(&listener)),
+        "own-server-unbound" => socket(AddressFamily::INET, SocketType::STREAM, None)
+            .and_then(|socket| listen(&socket, 1).map(|()| socket))
+            .map_err(io::Error::from)
+            .and_then(|socket| own_server(&socket.into())),
+        "own-socket" => UnixListener::bind(to).and_then(|_listener| UnixStream::connect(to).map(drop)),
         "path" => UnixStream::connect(to).map(drop),
         "abstract" => UnixAddr::from_abstract_name(to).and_then(|to| UnixStream::connect_addr(&to).map(drop)),
         "pair" => socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::empty(), None)
@@ -65,6 +71,12 @@ pub fn reach(way: &str, to: &str) -> Outcome<()> {
 
 fn made(family: AddressFamily, kind: SocketType, protocol: Option<Protocol>) -> io::Result<()> {
     Ok(socket(family, kind, protocol).map(drop)?)
+}
+
+/// Connects to a server of this process, as tests do.
+fn own_server(listener: &TcpListener) -> io::Result<()> {
+    let port = listener.local_addr()?.port();
+    TcpStream::connect((Ipv4Addr::LOCALHOST, port)).map(drop)
 }
 
 fn fast_open(to: &str) -> io::Result<()> {

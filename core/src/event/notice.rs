@@ -228,6 +228,20 @@ pub enum Notice {
         /// The non-public address that an allowed host name resolved to.
         address: Option<String>,
     },
+    /// A connection to the socket of another program of this machine was refused.
+    SocketRefused {
+        path: PathBuf,
+        /// The socket's name in `sandbox.sockets`, if it has one.
+        name: Option<String>,
+    },
+    /// A connection to an address, past the proxy of the sandbox, or listening where other machines could connect, was
+    /// refused.
+    AddressRefused {
+        address: String,
+        listening: bool,
+    },
+    /// This system cannot refuse connections to sockets of other programs of this machine.
+    SandboxSocketsOpen,
     /// A place that should be hidden is inside one that is writable.
     SandboxExposes {
         path: PathBuf,
@@ -442,6 +456,9 @@ impl Notice {
             | Notice::ServerUnconfined { .. }
             | Notice::LanguageServerEnded { .. }
             | Notice::ConnectionRefused { .. }
+            | Notice::SocketRefused { .. }
+            | Notice::AddressRefused { .. }
+            | Notice::SandboxSocketsOpen
             | Notice::SandboxExposes { .. }
             | Notice::CommandRefused { .. } => Level::Warning,
             Notice::Text { level, .. } => *level,

@@ -49,6 +49,7 @@ const ELSEWHERE: &[&str] = &[
     ".tree",
     ".sealedOutput",
     "iteration-started.resume",
+    "noticed.notice address-refused.address",
     "noticed.notice connection-refused.",
     "noticed.notice goal-dropped.goal",
     "noticed.notice language-server-started.root",

@@ -229,7 +229,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
                 .to_owned()
         }
         Notice::SandboxStrict { abi, hidden, hosts } => format!(
-            "sandbox: strict (Landlock {abi}); the agent writes to the project, its own state and caches of its own, and has none of ralph's tools; {hidden} places hidden; network: {}",
+            "sandbox: strict (Landlock {abi}); the agent writes to the project, its own state and caches of its own; {hidden} places hidden; network: {}",
             if hosts.is_empty() { "to no host".to_owned() } else { format!("only to {}", hosts.join(", ")) }
         ),
         Notice::SandboxWeak { abi } => format!(
@@ -260,6 +260,22 @@ pub fn notice_in_words(notice: &Notice) -> String {
             "connection to {host}:{port} refused by the sandbox, since it leads to {address}, which is not public; to allow it: \"sandbox\": {{ \"hosts\": [\"{}\"] }}",
             listed_as(address, *port)
         ),
+        Notice::SocketRefused { path, name } => {
+            let path = shown(path);
+            format!(
+                "the sandbox refused a connection to {path}; to allow it: \"sandbox\": {{ \"sockets\": [\"{}\"] }}",
+                name.as_deref().unwrap_or(&path)
+            )
+        }
+        Notice::AddressRefused { address, listening: false } => format!(
+            "the sandbox refused a connection to {address}: programs reach listed hosts through the proxy in HTTPS_PROXY, and this machine only where they listen themselves"
+        ),
+        Notice::AddressRefused { address, listening: true } => format!(
+            "the sandbox refused to listen at {address}: only this machine may connect (127.0.0.1)"
+        ),
+        Notice::SandboxSocketsOpen => {
+            "this system cannot keep the agent from sockets of other programs (ssh-agent, docker, tmux): that needs Linux 5.19, and no other sandbox around ralph".to_owned()
+        }
         Notice::SandboxExposes { path } => format!(
             "{} is not hidden from the agent, since it lies in a place that the agent writes to",
             shown(path)

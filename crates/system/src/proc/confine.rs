@@ -5,22 +5,30 @@
 //! guards.
 //!
 //! A Landlock rule allows access below a path and cannot exclude anything below it. A path is therefore hidden by
-//! allowing everything beside it. seccomp covers the sockets that Landlock does not (`sockets`); root also gives up the
-//! privileges that would let it undo the confinement (`privileges`).
+//! allowing everything beside it. The calls that Landlock does not cover are refused by seccomp, or held for a mediator
+//! (`mediation`); root also gives up the privileges that would let it undo the confinement (`privileges`).
 
 use std::{
     collections::BTreeSet,
     fs, io,
+    net::{Ipv4Addr, TcpStream},
     path::{Path, PathBuf},
+    sync::Arc,
     thread,
 };
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, LandlockStatus, NetPort, PathBeneath, PathFd,
-    RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, LandlockStatus, PathBeneath, PathFd, RestrictionStatus,
+    Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 
-use super::{Confinement, ConfinementLevel, privileges, sockets};
+use nix::{
+    errno::Errno,
+    sys::prctl,
+    unistd::{Pid, getpid},
+};
+
+use super::{Confinement, ConfinementLevel, Network, OnRefused, mediation, privileges};
 
 /// The newest Landlock version whose rights were tested. Older kernels have fewer of them.
 const KNOWN: ABI = ABI::V7;
@@ -38,24 +46,85 @@ pub(super) fn level() -> ConfinementLevel {
     }
 }
 
-/// Calls `start` in a thread confined to `confinement`; everything that `start` starts is confined as well.
+/// Whether calls of a program can be held for a mediator.
+pub(super) fn mediates() -> bool {
+    let network = Network {
+        proxy_port: None,
+        sockets: Vec::new(),
+    };
+    let held = in_thread(|| {
+        prctl::set_no_new_privs()?;
+        mediation::hold(&network)
+    });
+    matches!(held, Ok(Ok(_)))
+}
+
+/// Calls `work` in a thread confined to `confinement`, in which no call is held.
 ///
 /// # Errors
-/// If the system would confine by less than is required; `start` was not called then. If no thread can be started.
-pub(super) fn confined<T: Send>(confinement: &Confinement, start: impl FnOnce() -> T + Send) -> io::Result<T> {
+/// If the system would confine by less than is required; `work` was not called then. If no thread can be started.
+pub(super) fn confined<T: Send>(confinement: &Confinement, work: impl FnOnce() -> T + Send) -> io::Result<T> {
     in_thread(|| {
         confine_this_thread(confinement)?;
+        Ok(work())
+    })?
+}
+
+/// Calls `start` in a thread confined to `confinement`; everything that `start` starts is confined as well, and can
+/// connect to other programs below `ralph`. Calls that are refused are reported to `on_refused`, also after this returns.
+///
+/// # Errors
+/// As [`confined`].
+pub(super) fn start_confined<T: Send>(
+    confinement: &Confinement,
+    ralph: Pid,
+    on_refused: OnRefused,
+    start: impl FnOnce() -> T + Send,
+) -> io::Result<T> {
+    let Some(network) = &confinement.network else {
+        return confined(confinement, start);
+    };
+    // In this thread: what the confined one starts would be confined as well.
+    let mediator = mediation::start(network, &confinement.write, ralph, on_refused)?;
+    in_thread(|| {
+        confine_this_thread(confinement)?;
+        match mediation::hold(network) {
+            Ok(calls) => _ = mediator.send(calls),
+            Err(error) if confinement.required => return Err(cannot_hold(&error)),
+            Err(_) => {} // an older kernel, or a process above that holds calls
+        }
         Ok(start())
     })?
 }
 
-/// Confines the calling thread, and what it starts or becomes.
-pub(super) fn confine_this_thread(confinement: &Confinement) -> io::Result<()> {
+/// Checks that a program can be held to all of `confinement`: a thread confined to it connects to the proxy.
+///
+/// # Errors
+/// The reason why not.
+pub(super) fn try_out(confinement: &Confinement) -> io::Result<()> {
+    let port = confinement.network.as_ref().and_then(|network| network.proxy_port);
+    let ignored = OnRefused(Arc::new(|_| {}));
+    start_confined(confinement, getpid(), ignored, || match port {
+        Some(port) => TcpStream::connect((Ipv4Addr::LOCALHOST, port)).map(drop),
+        None => Ok(()),
+    })?
+}
+
+fn cannot_hold(error: &io::Error) -> io::Error {
+    match error.raw_os_error().map(Errno::from_raw) {
+        Some(Errno::EBUSY) => io::Error::other("a sandbox around this process already decides about its connections"),
+        Some(Errno::EINVAL) => io::Error::other("deciding about connections needs Linux 5.19"),
+        _ => io::Error::other(format!("connections cannot be decided about: {error}")),
+    }
+}
+
+/// Confines the calling thread, and what it starts or becomes. No call is held yet.
+fn confine_this_thread(confinement: &Confinement) -> io::Result<()> {
     restrict(confinement).map_err(io::Error::other)?;
     // After Landlock, which sets "no new privileges", so that no executed program regains them.
     privileges::give_up()?;
-    match confinement.network {
-        Some(network) => sockets::restrict(network),
+    match &confinement.network {
+        Some(network) => mediation::refuse(network),
         None => Ok(()),
     }
 }
@@ -80,17 +149,19 @@ fn restrict(confinement: &Confinement) -> Result<(), RulesetError> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(level)
         .handle_access(AccessFs::from_all(abi))?;
-    if confinement.network.is_some() {
-        ruleset = ruleset.handle_access(AccessNet::ConnectTcp)?;
+    let is_closed = confinement
+        .network
+        .as_ref()
+        .is_some_and(|network| network.proxy_port.is_some());
+    if is_closed {
+        // Without a rule for any port: the mediator connects and binds sockets.
+        ruleset = ruleset.handle_access(AccessNet::ConnectTcp | AccessNet::BindTcp)?;
     }
     let scopes = Scope::from_all(abi);
     if !scopes.is_empty() {
         ruleset = ruleset.scope(scopes)?;
     }
     let mut rules = ruleset.create()?;
-    if let Some(network) = confinement.network {
-        rules = rules.add_rule(NetPort::new(network.port, AccessNet::ConnectTcp))?;
-    }
     // File names may be listed nearly everywhere: a rule covers everything below its path, and programs walk up to the
     // root. Device nodes may not be made: as root, a program could make one for the disk in a writable place.
     let devices = AccessFs::MakeBlock | AccessFs::MakeChar;

@@ -9,8 +9,10 @@
 
 use std::{
     fs::{self, File, OpenOptions},
+    mem,
     os::unix::fs::OpenOptionsExt,
     path::Path,
+    sync::{Arc, Mutex, PoisonError},
     time::Instant,
 };
 
@@ -27,7 +29,7 @@ use ralph_core::event::Exit;
 use ralph_text::console;
 
 use super::{
-    StopSpeed,
+    OnRefused, RefusedCall, StopSpeed,
     ending::{LadderEvent, LadderProgress, LadderStep},
     process::Process,
     program::{self, NotStarted},
@@ -39,6 +41,8 @@ use super::{
 
 /// The guard's exit code if it could not start the program. ralph reads the report and ignores this code.
 const NOT_STARTED: u8 = 125;
+/// Most refused calls that are reported.
+const MOST_REFUSED: usize = 50;
 
 /// Runs the program that the file at `spec` names, until neither it nor any descendant is left.
 ///
@@ -82,6 +86,7 @@ fn not_started(why: String, missing: bool) -> GuardReport {
     GuardReport {
         verdict: ProgramEnd::NotStarted { why, missing },
         survivors: Vec::new(),
+        refused: Vec::new(),
     }
 }
 
@@ -109,11 +114,13 @@ fn guarded(spec: &GuardSpec, files: &ChildFiles, mut watch: GuardEvents) -> (Gua
         let report = GuardReport {
             verdict: ProgramEnd::Exited { exit },
             survivors: Vec::new(),
+            refused: Vec::new(),
         };
         return (report, ralph_gone);
     }
     let input = held_input(spec, files);
-    match program::start(spec) {
+    let refused = Arc::new(Mutex::new(Vec::new()));
+    match program::start(spec, remembering(&refused)) {
         Ok(program) => ChildGuard {
             program,
             input,
@@ -122,6 +129,7 @@ fn guarded(spec: &GuardSpec, files: &ChildFiles, mut watch: GuardEvents) -> (Gua
             ending: LadderProgress::new(spec.ladder),
             watch,
             ralph_gone: false,
+            refused,
         }
         .oversee(),
         Err(NotStarted { why, missing }) => (not_started(why, missing), false),
@@ -155,6 +163,18 @@ struct ChildGuard {
     ending: LadderProgress,
     watch: GuardEvents,
     ralph_gone: bool,
+    refused: Arc<Mutex<Vec<RefusedCall>>>,
+}
+
+/// Keeps each refused call once.
+fn remembering(refused: &Arc<Mutex<Vec<RefusedCall>>>) -> OnRefused {
+    let refused = Arc::clone(refused);
+    OnRefused(Arc::new(move |call| {
+        let mut refused = refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if refused.len() < MOST_REFUSED && !refused.contains(&call) {
+            refused.push(call);
+        }
+    }))
 }
 
 impl ChildGuard {
@@ -187,6 +207,7 @@ impl ChildGuard {
         let report = GuardReport {
             verdict: ProgramEnd::Exited { exit },
             survivors,
+            refused: mem::take(&mut self.refused.lock().unwrap_or_else(PoisonError::into_inner)),
         };
         (report, self.ralph_gone)
     }

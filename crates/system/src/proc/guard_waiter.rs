@@ -3,13 +3,13 @@
 //! It has a thread of its own, because a slow user interface may block the reader in its output for any time: the
 //! processes that a killed guard leaves behind must end all the same.
 
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
 use ralph_core::event::Exit;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::{
-    ChildEnd,
+    ChildEnd, OnRefused,
     child::{ChildState, EndReport, lock},
     leftovers::StartedChildren,
     signals::SIGNALS,
@@ -23,6 +23,7 @@ pub(super) struct GuardWaiter {
     process: Box<dyn portable_pty::Child + Send + Sync>,
     files: ChildFiles,
     child_id: String,
+    on_refused: Option<OnRefused>,
 }
 
 /// How the guard itself ended.
@@ -39,6 +40,7 @@ impl GuardWaiter {
         process: Box<dyn portable_pty::Child + Send + Sync>,
         files: ChildFiles,
         child_id: String,
+        on_refused: Option<OnRefused>,
     ) -> GuardWaiter {
         GuardWaiter {
             children,
@@ -46,6 +48,7 @@ impl GuardWaiter {
             process,
             files,
             child_id,
+            on_refused,
         }
     }
 
@@ -57,7 +60,14 @@ impl GuardWaiter {
             self.children.end_orphans_of(self.shared.guard, &self.child_id);
         }
         let finding = match (self.files.read_report(), guard_end) {
-            (Some(report), _) => found(report),
+            (Some(mut report), _) => {
+                if let Some(OnRefused(on_refused)) = &self.on_refused {
+                    mem::take(&mut report.refused)
+                        .into_iter()
+                        .for_each(|call| on_refused(call));
+                }
+                found(report)
+            }
             (None, GuardEnd::Code(code)) => EndReport {
                 end: ChildEnd::Exited(Exit::Code { code }),
                 survivors: Vec::new(),

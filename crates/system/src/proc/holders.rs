@@ -2,7 +2,8 @@
 //! name the peer, as it does for a socket with a path.
 
 use std::{
-    fs, io,
+    collections::HashSet,
+    fs,
     net::{IpAddr, SocketAddr, UdpSocket},
     path::Path,
 };
@@ -57,11 +58,10 @@ pub(super) fn client_holder(client: SocketAddr, server: SocketAddr) -> ClientHol
     if found.uid != geteuid() {
         return ClientHolder::OfAnotherUser;
     }
-    let socket = format!("socket:[{}]", found.inode);
     let holders: Vec<Pid> = system::processes()
         .into_iter()
         .map(|process| process.pid)
-        .filter(|pid| holds(*pid, Path::new(&socket)).unwrap_or(false)) // it has ended, or is hidden
+        .filter(|pid| sockets_of(*pid).contains(&found.inode))
         .collect();
     if !holders.is_empty() {
         return ClientHolder::Held(holders);
@@ -84,12 +84,34 @@ fn look_up(client: SocketAddr, server: SocketAddr) -> Option<SocketEntry> {
         .find_map(|table| entry(&fs::read_to_string(table).ok()?, client, server))
 }
 
-fn holds(pid: Pid, socket: &Path) -> io::Result<bool> {
-    let mut descriptors = fs::read_dir(format!("/proc/{pid}/fd"))?;
-    Ok(descriptors.any(|entry| {
-        let target = entry.and_then(|entry| fs::read_link(entry.path()));
-        target.is_ok_and(|target| target == socket)
-    }))
+/// The state of a listening socket in the tables.
+const LISTENING: &str = "0A";
+
+/// Returns the sockets that listen for TCP connections at exactly this address, IPv4 or IPv6.
+pub(super) fn listening_inodes(address: SocketAddr) -> HashSet<u64> {
+    let addresses = written(address);
+    let tables = TABLES.iter().filter_map(|table| fs::read_to_string(table).ok());
+    let inode = |line: &str| -> Option<u64> {
+        let mut fields = line.split_ascii_whitespace().skip(1);
+        let (local, _remote, state) = (fields.next()?, fields.next()?, fields.next()?);
+        let is_listening = state == LISTENING && addresses.iter().any(|address| address == local);
+        is_listening.then(|| fields.nth(5)?.parse().ok()).flatten()
+    };
+    tables
+        .flat_map(|table| table.lines().filter_map(inode).collect::<Vec<_>>())
+        .collect()
+}
+
+/// Returns the inodes of all sockets that `pid` holds; none if it has ended or is hidden.
+pub(super) fn sockets_of(pid: Pid) -> Vec<u64> {
+    let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let targets = descriptors.filter_map(|entry| fs::read_link(entry.path()).ok());
+    targets
+        .filter_map(|target| {
+            let name = target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
+            name.parse().ok()
+        })
+        .collect()
 }
 
 /// Finds the client's end in the text of a table.

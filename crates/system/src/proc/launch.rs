@@ -1,6 +1,6 @@
 //! The vocabulary of `proc`: how a child tree is started, its output and its end.
 
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use std::{ffi::OsString, fmt, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use ralph_core::event::Exit;
 use serde::{Deserialize, Serialize};
@@ -88,7 +88,7 @@ pub struct Confinement {
     pub required: bool,
     /// The newest version of Landlock to use; `None` for the newest known.
     pub abi: Option<i32>,
-    /// `None` leaves the network open.
+    /// `None` leaves all connections open.
     pub network: Option<Network>,
     /// Variables to set, or to remove if `None`. Never written to a file, since they may hold secrets: the process that
     /// starts the program sets them.
@@ -96,12 +96,36 @@ pub struct Confinement {
     pub variables: Vec<(String, Option<String>)>,
 }
 
-/// The socket rights of a program whose network is restricted: TCP to one port, and nothing else.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// The connections that a program, and everything that it starts, may make and accept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Network {
-    pub port: u16,
-    /// Whether it may accept connections.
-    pub listens: bool,
+    /// The port on this machine of the only way to other machines. Connections between processes of the program stay
+    /// possible, and nothing else of the network does. `None` leaves the network open, but for sockets with a path.
+    pub proxy_port: Option<u16>,
+    /// Sockets of other programs of this machine that it may connect to, and directories of such sockets. Real paths.
+    pub sockets: Vec<PathBuf>,
+}
+
+/// A call that a confined program was refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum RefusedCall {
+    /// A TCP connection to `address`, not through the proxy.
+    Connection { address: SocketAddr },
+    /// A connection to the socket at `path`.
+    Socket { path: PathBuf },
+    /// Listening at `address`, where other machines could connect.
+    Listening { address: SocketAddr },
+}
+
+/// Receives the calls that a confined program is refused.
+#[derive(Clone)]
+pub struct OnRefused(pub Arc<dyn Fn(RefusedCall) + Send + Sync>);
+
+impl fmt::Debug for OnRefused {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("OnRefused")
+    }
 }
 
 /// How well this system confines.

@@ -26,7 +26,7 @@ use rustix::{
     process::{PidfdFlags, Resource, Rlimit, getrlimit, pidfd_open, setrlimit},
 };
 
-pub(super) use super::confine::{confine_this_thread, confined, level as confinement_level};
+pub(super) use super::confine::{confined, level as confinement_level, mediates, start_confined, try_out};
 use super::{
     StopSpeed,
     process::Process,

@@ -24,6 +24,8 @@ mod leftovers;
 #[cfg(target_os = "linux")]
 mod linux;
 mod liveness;
+#[cfg(target_os = "linux")]
+mod mediation;
 mod origin;
 #[cfg(not(target_os = "linux"))]
 mod portable;
@@ -35,8 +37,6 @@ mod reader;
 pub mod screen;
 mod search_path;
 mod signals;
-#[cfg(target_os = "linux")]
-mod sockets;
 mod spawn;
 mod spec;
 mod supervisor;
@@ -53,8 +53,8 @@ pub use collector::{Printed, collector};
 pub use detached::{DetachedLoop, LoopStart, Starter, replace_process, signal_loop};
 pub use helper::LockedFile;
 pub use launch::{
-    Activity, ChildEnd, Confinement, ConfinementLevel, Ladder, Launch, Network, OutputSink, RUN_ID_VAR, Size, Stdin,
-    StdoutMode, StopSignal, StopSpeed,
+    Activity, ChildEnd, Confinement, ConfinementLevel, Ladder, Launch, Network, OnRefused, OutputSink, RUN_ID_VAR,
+    RefusedCall, Size, Stdin, StdoutMode, StopSignal, StopSpeed,
 };
 pub use origin::{ClientOrigin, ProcessOrigin, is_below_a_run, origin_of_client, origin_of_peer};
 pub use spawn::SpawnError;

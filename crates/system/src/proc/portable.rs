@@ -63,8 +63,24 @@ pub(super) fn confined<T: Send>(confinement: &Confinement, start: impl FnOnce() 
     }
 }
 
-pub(super) fn confine_this_thread(confinement: &Confinement) -> io::Result<()> {
+/// As [`confined`].
+pub(super) fn start_confined<T: Send>(
+    confinement: &Confinement,
+    _ralph: Pid,
+    _on_refused: OnRefused,
+    start: impl FnOnce() -> T + Send,
+) -> io::Result<T> {
+    confined(confinement, start)
+}
+
+/// Checks that no confinement is required.
+pub(super) fn try_out(confinement: &Confinement) -> io::Result<()> {
     confined(confinement, || ())
+}
+
+/// Returns false: ralph holds no calls on this system.
+pub(super) fn mediates() -> bool {
+    false
 }
 
 /// Returns false: this cannot be found out here.

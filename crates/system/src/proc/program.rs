@@ -22,7 +22,7 @@ use nix::{
     unistd::Pid,
 };
 
-use super::{Stdin, spec::GuardSpec, system};
+use super::{OnRefused, Stdin, spec::GuardSpec, system};
 use crate::files;
 
 /// A program to execute with no signal blocked and none ignored.
@@ -53,11 +53,12 @@ pub(super) struct NotStarted {
     pub missing: bool,
 }
 
-/// Starts the program that `spec` names, with the guard's own environment.
+/// Starts the program that `spec` names, with the guard's own environment. Calls that it is refused are reported to
+/// `on_refused`.
 ///
 /// # Errors
 /// [`NotStarted`] if something could not be opened or executed.
-pub(super) fn start(spec: &GuardSpec) -> Result<Pid, NotStarted> {
+pub(super) fn start(spec: &GuardSpec, on_refused: OnRefused) -> Result<Pid, NotStarted> {
     let because = |path: &Path| {
         let path = path.display().to_string();
         move |error: io::Error| NotStarted {
@@ -91,10 +92,14 @@ pub(super) fn start(spec: &GuardSpec) -> Result<Pid, NotStarted> {
         group: ProcessGroup::Inherited,
     };
     let started = || match &spec.confinement {
-        Some(confinement) => system::confined(confinement, move || execute(execution)).map_err(|error| NotStarted {
-            why: format!("the sandbox: {error}"),
-            missing: false,
-        }),
+        Some(confinement) => {
+            let ralph = Pid::from_raw(spec.ralph);
+            let executed = system::start_confined(confinement, ralph, on_refused, move || execute(execution));
+            executed.map_err(|error| NotStarted {
+                why: format!("the sandbox: {error}"),
+                missing: false,
+            })
+        }
         None => Ok(execute(execution)),
     };
     let executed = match spec.memory_bytes {

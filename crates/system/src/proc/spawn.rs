@@ -20,7 +20,7 @@ use portable_pty::{CommandBuilder, MasterPty, SlavePty, native_pty_system};
 use thiserror::Error;
 
 use super::{
-    Confinement, Launch, OutputSink, RUN_ID_VAR, Stdin, StdoutMode,
+    Confinement, Launch, OnRefused, OutputSink, RUN_ID_VAR, Stdin, StdoutMode,
     child::{Child, ChildState, ChildTerminal, pty_size},
     guard_waiter::GuardWaiter,
     launch::REPOSITORY_VARS,
@@ -39,14 +39,6 @@ const OUTER_TERMINAL_VARS: [&str; 7] = [
     "TERMCAP",
     "TMUX",
     "STY",
-];
-
-/// Variables that lead to services of the user's session, which obey any client: hidden from a confined program.
-const SERVICE_VARS: [&str; 4] = [
-    "SSH_AUTH_SOCK",
-    "DBUS_SESSION_BUS_ADDRESS",
-    "DOCKER_HOST",
-    "GPG_AGENT_INFO",
 ];
 
 /// Why a child could not be started. Nothing runs then, and the output is never called.
@@ -94,6 +86,8 @@ pub enum SpawnError {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ChildLimits<'a> {
     pub(super) confinement: Option<&'a Confinement>,
+    /// Receives what the tree was refused, once it has ended.
+    pub(super) on_refused: Option<&'a OnRefused>,
     /// Memory that each of its processes can allocate.
     pub(super) memory_bytes: Option<u64>,
 }
@@ -146,6 +140,7 @@ pub(super) fn spawn(
             process.0,
             files,
             child_id,
+            limits.on_refused.cloned(),
         ))
         .expect(alive);
     reader_job
@@ -334,9 +329,6 @@ fn guard_command(
     command.arg(files.spec());
     command.cwd(&launch.cwd);
     for name in OUTER_TERMINAL_VARS.iter().chain(&REPOSITORY_VARS) {
-        command.env_remove(name);
-    }
-    for name in SERVICE_VARS.iter().filter(|_| confinement.is_some()) {
         command.env_remove(name);
     }
     command.env("TERM", "xterm-256color");

@@ -9,7 +9,7 @@ use std::{
 use ralph_core::event::Exit;
 use serde::{Deserialize, Serialize};
 
-use super::{Confinement, Ladder, Stdin};
+use super::{Confinement, Ladder, RefusedCall, Stdin};
 
 /// The guard's orders. They hold no environment: that is inherited, and may hold keys that belong in no file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +36,8 @@ pub(super) struct GuardReport {
     pub verdict: ProgramEnd,
     /// Processes that no signal ended, as `pid (name)`: another user's, or stuck in the kernel.
     pub survivors: Vec<String>,
+    /// Calls that a confined tree was refused, each once.
+    pub refused: Vec<RefusedCall>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

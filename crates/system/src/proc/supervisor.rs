@@ -11,8 +11,10 @@ use std::{
     },
 };
 
+use nix::unistd::getpid;
+
 use super::{
-    Confinement, ConfinementLevel, Launch, OutputSink,
+    Confinement, ConfinementLevel, Launch, OnRefused, OutputSink,
     child::Child,
     detached::DetachedLoop,
     helper::{Helper, Helpers, LockedFile},
@@ -35,6 +37,8 @@ pub struct Supervisor {
     trees: Arc<AtomicU32>,
     /// The confinement of child trees; `None` for all rights of the user.
     confinement: Option<Arc<Confinement>>,
+    /// Receives the calls that child trees are refused, after the end of the tree.
+    on_refused: Option<OnRefused>,
     /// Memory that each process of a child tree can allocate.
     memory_bytes: Option<u64>,
     /// The guard executable for launches that name none; `None` for the running executable.
@@ -50,6 +54,7 @@ impl Default for Supervisor {
             children,
             trees: Arc::default(),
             confinement: None,
+            on_refused: None,
             memory_bytes: None,
             guard: None,
         }
@@ -65,6 +70,7 @@ impl Supervisor {
             children,
             trees: Arc::default(),
             confinement: None,
+            on_refused: None,
             memory_bytes: None,
             guard: None,
         }
@@ -82,6 +88,7 @@ impl Supervisor {
         let number = self.trees.fetch_add(1, Ordering::Relaxed);
         let limits = ChildLimits {
             confinement: self.confinement.as_deref(),
+            on_refused: self.on_refused.as_ref(),
             memory_bytes: self.memory_bytes,
         };
         let guard = launch.guard.clone().or_else(|| self.guard.clone());
@@ -93,6 +100,15 @@ impl Supervisor {
     pub fn guarded_by(&self, guard: PathBuf) -> Supervisor {
         Supervisor {
             guard: Some(guard),
+            ..self.clone()
+        }
+    }
+
+    /// Returns a supervisor that reports the calls that its child trees were refused, when a tree has ended.
+    #[must_use]
+    pub fn reporting_refusals(&self, on_refused: OnRefused) -> Supervisor {
+        Supervisor {
+            on_refused: Some(on_refused),
             ..self.clone()
         }
     }
@@ -164,20 +180,29 @@ impl Supervisor {
         system::confinement_level()
     }
 
+    /// Whether this system lets ralph decide about each connection of a confined program, by its address or path.
+    pub fn mediates_connections() -> bool {
+        system::mediates()
+    }
+
     /// Checks that this system can hold a program to all of `confinement`.
     ///
     /// # Errors
     /// If it confines by less than is required.
     pub fn try_confinement(confinement: &Confinement) -> io::Result<()> {
-        system::confined(confinement, || ())
+        system::try_out(confinement)
     }
 
-    /// Calls `start` confined; the rest of this process stays free.
+    /// Calls `start` confined; the rest of this process stays free. Calls that are refused are reported to `on_refused`.
     ///
     /// # Errors
     /// If the system confines by less than is required; `start` was not called then.
-    pub fn confined<T: Send>(confinement: &Confinement, start: impl FnOnce() -> T + Send) -> io::Result<T> {
-        system::confined(confinement, start)
+    pub fn start_confined<T: Send>(
+        confinement: &Confinement,
+        on_refused: OnRefused,
+        start: impl FnOnce() -> T + Send,
+    ) -> io::Result<T> {
+        system::start_confined(confinement, getpid(), on_refused, start)
     }
 
     /// Runs `work` with the rights of the child trees: in their confinement, if they have one.
@@ -198,14 +223,6 @@ impl Supervisor {
             memory_bytes: bytes,
             ..self.clone()
         }
-    }
-
-    /// Confines the calling thread and what it starts or becomes.
-    ///
-    /// # Errors
-    /// If the system confines by less than is required.
-    pub fn confine_this_thread(confinement: &Confinement) -> io::Result<()> {
-        system::confine_this_thread(confinement)
     }
 
     /// Returns the origin of the process at the other end of `socket`, which the kernel knows as `pid`.

@@ -7,6 +7,7 @@
 pub mod denials;
 pub mod hosts;
 mod places;
+pub mod sockets;
 
 use std::path::{Path, PathBuf};
 

@@ -1,0 +1,162 @@
+//! The sockets of other programs of this machine that a confined program may connect to, and their names in settings.
+
+use std::path::{Path, PathBuf};
+
+use super::{UserEnvironment, expanded};
+
+/// Sockets that start nothing and act for nobody: names of users and hosts, logs, and databases, which ask for their own
+/// passwords.
+const HARMLESS: &[&str] = &[
+    "/run/nscd",
+    "/run/avahi-daemon",
+    "/run/systemd/resolve",
+    "/run/systemd/userdb",
+    "/run/systemd/journal",
+    "/var/lib/sss/pipes",
+    "/dev/log",
+    "/run/postgresql",
+    "/run/mysqld",
+    "/run/redis",
+    "/run/memcached",
+    "/run/mongodb",
+];
+
+/// Variables that lead to programs of the user's session, which obey any client.
+const VARIABLES: &[&str] = &[
+    "SSH_AUTH_SOCK",
+    "GPG_AGENT_INFO",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DOCKER_HOST",
+    "CONTAINER_HOST",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "VSCODE_IPC_HOOK_CLI",
+];
+
+/// The sockets of a program that people know by a name.
+struct NamedSockets {
+    name: &'static str,
+    paths: &'static [&'static str],
+    variables: &'static [&'static str],
+}
+
+const NAMED: &[NamedSockets] = &[
+    NamedSockets {
+        name: "ssh-agent",
+        paths: &["$SSH_AUTH_SOCK"],
+        variables: &["SSH_AUTH_SOCK"],
+    },
+    NamedSockets {
+        name: "gpg-agent",
+        paths: &["$XDG_RUNTIME_DIR/gnupg", "$GNUPGHOME", "~/.gnupg"],
+        variables: &["GPG_AGENT_INFO"],
+    },
+    NamedSockets {
+        name: "docker",
+        paths: &[
+            "/run/docker.sock",
+            "/var/run/docker.sock",
+            "$XDG_RUNTIME_DIR/docker.sock",
+            "~/.docker/run",
+            "~/.docker/desktop",
+        ],
+        variables: &["DOCKER_HOST"],
+    },
+    NamedSockets {
+        name: "podman",
+        paths: &["/run/podman", "$XDG_RUNTIME_DIR/podman"],
+        variables: &["CONTAINER_HOST"],
+    },
+    NamedSockets {
+        name: "dbus",
+        paths: &["/run/dbus", "$XDG_RUNTIME_DIR/bus"],
+        variables: &["DBUS_SESSION_BUS_ADDRESS"],
+    },
+    NamedSockets {
+        name: "x11",
+        paths: &["/tmp/.X11-unix"],
+        variables: &["DISPLAY"],
+    },
+    NamedSockets {
+        name: "wayland",
+        paths: &["$XDG_RUNTIME_DIR/wayland-0", "$XDG_RUNTIME_DIR/wayland-1"],
+        variables: &["WAYLAND_DISPLAY"],
+    },
+];
+
+/// Returns the paths of the sockets, and of directories of sockets, that these settings allow, with those that are
+/// always allowed. Each setting is a name or a path.
+pub fn allowed_sockets(settings: &[String], project: &Path, environment: &UserEnvironment<'_>) -> Vec<PathBuf> {
+    let texts = settings.iter().flat_map(|setting| match named(setting) {
+        Some(sockets) => sockets.paths.to_vec(),
+        None => vec![setting.as_str()],
+    });
+    HARMLESS
+        .iter()
+        .copied()
+        .chain(texts)
+        .filter_map(|text| expanded(text, project, environment))
+        .collect()
+}
+
+/// Returns the variables that are removed, since no setting allows the sockets to which they lead.
+pub fn withheld_variables(settings: &[String]) -> Vec<&'static str> {
+    let kept: Vec<&str> = settings
+        .iter()
+        .filter_map(|name| named(name))
+        .flat_map(|sockets| sockets.variables)
+        .copied()
+        .collect();
+    VARIABLES
+        .iter()
+        .copied()
+        .filter(|variable| !kept.contains(variable))
+        .collect()
+}
+
+/// Returns the name in settings of the socket at `path`, if it has one. `leads` resolves symbolic links.
+pub fn name_of_socket(
+    path: &Path,
+    environment: &UserEnvironment<'_>,
+    leads: impl Fn(&Path) -> PathBuf,
+) -> Option<&'static str> {
+    let is_below = |text: &str| {
+        let place = expanded(text, Path::new("/"), environment).map(|place| leads(&place));
+        place.is_some_and(|place| path.starts_with(place))
+    };
+    let found = NAMED
+        .iter()
+        .find(|sockets| sockets.paths.iter().any(|text| is_below(text)));
+    found.map(|sockets| sockets.name)
+}
+
+fn named(name: &str) -> Option<&'static NamedSockets> {
+    NAMED.iter().find(|sockets| sockets.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_stands_for_paths_and_keeps_its_variable() {
+        let variable = |name: &str| (name == "SSH_AUTH_SOCK").then(|| "/tmp/ssh-1/agent".to_owned());
+        let environment = UserEnvironment {
+            home: Some("/home/me"),
+            variable: &variable,
+        };
+        let settings = ["ssh-agent".to_owned(), "~/tool.sock".to_owned()];
+        let allowed = allowed_sockets(&settings, Path::new("/p"), &environment);
+        for path in ["/tmp/ssh-1/agent", "/home/me/tool.sock", "/run/nscd"] {
+            assert!(allowed.contains(&PathBuf::from(path)), "{path}");
+        }
+        assert!(!allowed.contains(&PathBuf::from("/run/docker.sock")));
+        let withheld = withheld_variables(&settings);
+        assert!(withheld.contains(&"DOCKER_HOST") && !withheld.contains(&"SSH_AUTH_SOCK"));
+
+        let name = |path: &str| name_of_socket(Path::new(path), &environment, Path::to_owned);
+        assert_eq!(name("/tmp/ssh-1/agent"), Some("ssh-agent"));
+        assert_eq!(name("/run/dbus/system_bus_socket"), Some("dbus"));
+        assert_eq!(name("/tmp/tmux-0/default"), None);
+    }
+}
