@@ -32,7 +32,7 @@ const EITHER: RequiredResult = None;
 
 /// Attempts of each confined process, and their results in the modes `on` and `strict`. `$outside` is a directory of
 /// the user, `$here` a server on this machine that is listed as a host, and `$there` one that is not listed.
-const ATTEMPTS: [(&str, &str, RequiredResult, RequiredResult); 54] = [
+const ATTEMPTS: [(&str, &str, RequiredResult, RequiredResult); 55] = [
     ("write-project", "echo x > made.txt", YES, YES),
     (
         "git",
@@ -106,10 +106,11 @@ const ATTEMPTS: [(&str, &str, RequiredResult, RequiredResult); 54] = [
     ("http-listed", "reach http http://$here/", YES, YES),
     ("http-not-listed", "reach http http://$there/", YES, NO),
     ("http-metadata", "reach http http://169.254.169.254/latest/", NO, NO),
-    ("tcp", "reach tcp $here", YES, NO),
+    ("tcp-listed", "reach tcp $here", YES, YES),
+    ("tcp", "reach tcp $there", YES, NO),
     (
         "tcp-detached",
-        "setsid env -i \"$HOME/reach\" \"reach tcp $here\"",
+        "setsid env -i \"$HOME/reach\" \"reach tcp $there\"",
         YES,
         NO,
     ),
@@ -306,6 +307,11 @@ impl<'a> UserResources<'a> {
         let records = finished.records();
         let place = sandbox.home().join(".ssh");
         assert!(noticed(&records).any(|notice| *notice == Notice::CommitsUnsigned));
+        let socket = self.outside.join("socket");
+        let is_refused =
+            |notice: &Notice| matches!(notice, Notice::SocketRefused { path, name: None } if *path == socket);
+        let refusals = noticed(&records).filter(|notice| is_refused(notice));
+        assert_eq!(refusals.count(), 1, "a refused socket is told once");
         let is_told = noticed(&records)
             .any(|notice| matches!(notice, Notice::SandboxDenied { hidden: Some(hidden), .. } if *hidden == place));
         assert!(is_told, "what a tool was denied is told");
@@ -433,6 +439,8 @@ fn assert_refusals(user: &UserResources, records: &[Record]) {
         noticed(records).any(|notice| matches!(notice, Notice::SandboxStrict { hosts, .. } if hosts.contains(&listed)));
     assert!(is_said, "the record says what the run was confined to");
     let refused = noticed(records).filter_map(|notice| match notice {
+        // At the port of the proxy.
+        Notice::ConnectionRefused { host, .. } if host == "127.0.0.2" => None,
         Notice::ConnectionRefused { host, port, .. } => Some(format!("{host}:{port}")),
         _ => None,
     });

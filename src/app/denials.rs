@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    env,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
@@ -99,8 +100,9 @@ impl DenialScanner for Denials {
         let Some(policy) = self.policies.get(adapter) else {
             return Vec::new();
         };
-        // ssh does not name the file that it misses.
-        let of_ssh = misses_ssh_keys(output).then_some("~/.ssh");
+        // ssh does not name the file that it misses. With an agent that holds the keys, it was refused that one.
+        let has_agent = env::var_os("SSH_AUTH_SOCK").is_some();
+        let of_ssh = (misses_ssh_keys(output) && !has_agent).then_some("~/.ssh");
         denied_paths(output)
             .chain(of_ssh)
             .filter_map(|path| self.notice(policy, path))

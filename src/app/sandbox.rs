@@ -27,7 +27,7 @@ use crate::{
     error::Failure,
 };
 
-/// Most refused calls that are told of in a run.
+/// Most notices about refusals in a run.
 const MOST_TOLD: usize = 50;
 
 /// The variable in which git passes the options of `git -c` to the programs that it starts.
@@ -101,7 +101,7 @@ impl Confiner {
             copies: place.paths.sealed_copies(),
             hosts: settings.hosts.clone(),
             sockets: sockets(place, &settings.sockets),
-            withheld: withheld_variables(&settings.sockets),
+            withheld: withheld_variables(&settings.sockets, Supervisor::mediates_connections()),
             on_refused: None,
             signs: ralph_git::signs_commits(&place.project, supervisor),
             is_strict,
@@ -119,8 +119,9 @@ impl Confiner {
         place: &ProjectPlace,
         tell: impl Fn(Notice) + Send + Sync + 'static,
     ) -> Result<(), Failure> {
-        let tell = Arc::new(tell);
-        self.on_refused = Some(telling(Arc::clone(&tell)));
+        let tell = Arc::new(once(tell));
+        let told = Arc::clone(&tell);
+        self.on_refused = Some(OnRefused(Arc::new(move |call| told(call_refused(&call)))));
         if self.is_strict {
             let refused = move |refused| tell(connection_refused(refused));
             let strict = Strict::start(self.level, &place.paths.caches(), refused)?;
@@ -214,6 +215,7 @@ impl Confiner {
             abi: None,
             network: Some(Network {
                 proxy_port: None,
+                addresses: Vec::new(),
                 sockets: self.sockets.clone(),
             }),
             variables: self.variables(policy),
@@ -322,28 +324,28 @@ fn public_ssh_files(policy: &FilePolicy) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Tells of each refused call once.
-fn telling(tell: Arc<impl Fn(Notice) + Send + Sync + 'static>) -> OnRefused {
-    let told: Mutex<Vec<RefusedCall>> = Mutex::default();
-    OnRefused(Arc::new(move |call| {
+/// Calls `tell` once for each notice.
+fn once(tell: impl Fn(Notice) + Send + Sync + 'static) -> impl Fn(Notice) + Send + Sync + 'static {
+    let told: Mutex<Vec<Notice>> = Mutex::default();
+    move |notice| {
         let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.len() < MOST_TOLD && !told.contains(&call) {
-            tell(call_refused(&call));
-            told.push(call);
+        if told.len() < MOST_TOLD && !told.contains(&notice) {
+            told.push(notice.clone());
+            tell(notice);
         }
-    }))
+    }
 }
 
 /// The notice about a refused call.
 fn call_refused(call: &RefusedCall) -> Notice {
     match call {
-        RefusedCall::Connection { address } => Notice::AddressRefused {
-            address: address.to_string(),
-            listening: false,
+        RefusedCall::Connection { address } => Notice::ConnectionRefused {
+            host: address.ip().to_canonical().to_string(),
+            port: address.port(),
+            address: None,
         },
-        RefusedCall::Listening { address } => Notice::AddressRefused {
+        RefusedCall::Listening { address } => Notice::ListeningRefused {
             address: address.to_string(),
-            listening: true,
         },
         RefusedCall::Socket { path } => Notice::SocketRefused {
             name: with_environment(|environment| name_of_socket(path, environment, where_it_leads)).map(str::to_owned),

@@ -30,8 +30,12 @@ const PROXY_VARS: [&str; 6] = [
     "all_proxy",
 ];
 
-/// Variables that are removed: exceptions from the proxy, and a build directory shared with other builds.
-const TAKEN_AWAY: [&str; 3] = ["NO_PROXY", "no_proxy", "CARGO_TARGET_DIR"];
+/// Variables with the hosts that are reached without the proxy: servers of the programs themselves.
+const NO_PROXY_VARS: [&str; 2] = ["NO_PROXY", "no_proxy"];
+const NO_PROXY: &str = "localhost,127.0.0.1,::1";
+
+/// A variable that is removed: a build directory shared with other builds.
+const TAKEN_AWAY: &str = "CARGO_TARGET_DIR";
 
 /// Variables with the cache directories of package managers and compilers, with their names below the sandbox's own
 /// cache.
@@ -79,6 +83,7 @@ impl Strict {
 
     /// Restricts the network of `open` to `hosts`.
     pub(super) fn confinement(&self, open: Confinement, hosts: AllowedHosts) -> Result<Confinement, Failure> {
+        let addresses = hosts.addresses();
         let url = self
             .proxy
             .admit(hosts)
@@ -88,6 +93,7 @@ impl Strict {
             abi: Some(self.abi),
             network: open.network.map(|network| Network {
                 proxy_port: Some(self.proxy.port()),
+                addresses,
                 ..network
             }),
             variables: open.variables.iter().cloned().chain(self.variables(&url)).collect(),
@@ -102,9 +108,15 @@ impl Strict {
         let caches = CACHE_VARS.map(|(name, below)| (name, self.caches.join(below).display().to_string()));
         // Node uses a proxy only if this is set.
         let node = [("NODE_USE_ENV_PROXY", "1".to_owned())];
-        let set = proxies.into_iter().chain(temporary).chain(caches).chain(node);
+        let direct = NO_PROXY_VARS.map(|name| (name, NO_PROXY.to_owned()));
+        let set = proxies
+            .into_iter()
+            .chain(direct)
+            .chain(temporary)
+            .chain(caches)
+            .chain(node);
         set.map(|(name, value)| (name.to_owned(), Some(value)))
-            .chain(TAKEN_AWAY.map(|name| (name.to_owned(), None)))
+            .chain([(TAKEN_AWAY.to_owned(), None)])
             .collect()
     }
 

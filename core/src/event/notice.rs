@@ -234,11 +234,9 @@ pub enum Notice {
         /// The socket's name in `sandbox.sockets`, if it has one.
         name: Option<String>,
     },
-    /// A connection to an address, past the proxy of the sandbox, or listening where other machines could connect, was
-    /// refused.
-    AddressRefused {
+    /// Listening where other machines could connect was refused.
+    ListeningRefused {
         address: String,
-        listening: bool,
     },
     /// This system cannot refuse connections to sockets of other programs of this machine.
     SandboxSocketsOpen,
@@ -457,7 +455,7 @@ impl Notice {
             | Notice::LanguageServerEnded { .. }
             | Notice::ConnectionRefused { .. }
             | Notice::SocketRefused { .. }
-            | Notice::AddressRefused { .. }
+            | Notice::ListeningRefused { .. }
             | Notice::SandboxSocketsOpen
             | Notice::SandboxExposes { .. }
             | Notice::CommandRefused { .. } => Level::Warning,

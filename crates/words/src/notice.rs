@@ -267,12 +267,9 @@ pub fn notice_in_words(notice: &Notice) -> String {
                 name.as_deref().unwrap_or(&path)
             )
         }
-        Notice::AddressRefused { address, listening: false } => format!(
-            "the sandbox refused a connection to {address}: programs reach listed hosts through the proxy in HTTPS_PROXY, and this machine only where they listen themselves"
-        ),
-        Notice::AddressRefused { address, listening: true } => format!(
-            "the sandbox refused to listen at {address}: only this machine may connect (127.0.0.1)"
-        ),
+        Notice::ListeningRefused { address } => {
+            format!("the sandbox refused to listen at {address}: only this machine may connect (127.0.0.1)")
+        }
         Notice::SandboxSocketsOpen => {
             "this system cannot keep the agent from sockets of other programs (ssh-agent, docker, tmux): that needs Linux 5.19, and no other sandbox around ralph".to_owned()
         }

@@ -50,6 +50,7 @@ pub(super) fn level() -> ConfinementLevel {
 pub(super) fn mediates() -> bool {
     let network = Network {
         proxy_port: None,
+        addresses: Vec::new(),
         sockets: Vec::new(),
     };
     let held = in_thread(|| {

@@ -102,6 +102,8 @@ pub struct Network {
     /// The port on this machine of the only way to other machines. Connections between processes of the program stay
     /// possible, and nothing else of the network does. `None` leaves the network open, but for sockets with a path.
     pub proxy_port: Option<u16>,
+    /// Other addresses that it may connect to.
+    pub addresses: Vec<SocketAddr>,
     /// Sockets of other programs of this machine that it may connect to, and directories of such sockets. Real paths.
     pub sockets: Vec<PathBuf>,
 }

@@ -6,7 +6,7 @@
 
 use core::{
     fmt,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
 };
 
 /// Ports of a host that is listed without one.
@@ -72,6 +72,20 @@ impl FromIterator<AllowedHost> for AllowedHosts {
 impl AllowedHosts {
     pub fn iter(&self) -> impl Iterator<Item = &AllowedHost> {
         self.0.iter()
+    }
+
+    /// The listed addresses with their ports, without names.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        let listed = self.0.iter().filter_map(|host| match host.name {
+            HostPattern::Address(address) => Some((address, host.port)),
+            HostPattern::Exact(_) | HostPattern::Below(_) => None,
+        });
+        listed
+            .flat_map(|(address, port)| {
+                let ports = port.map_or_else(|| USUAL_PORTS.to_vec(), |port| vec![port]);
+                ports.into_iter().map(move |port| SocketAddr::new(address, port))
+            })
+            .collect()
     }
 
     /// Whether `host`, a name or an address, is listed for `port`.
@@ -239,6 +253,13 @@ mod tests {
         ] {
             assert_eq!(hosts.list(host, port), listed, "{host}:{port}");
         }
+    }
+
+    #[test]
+    fn an_address_without_a_port_has_the_usual_ones() {
+        let addresses = hosts(&["example.org", "10.0.0.7", "[::1]:9"]).addresses();
+        let expected = ["10.0.0.7:443", "10.0.0.7:80", "[::1]:9"].map(|address| address.parse().unwrap());
+        assert_eq!(addresses, expected);
     }
 
     #[test]

@@ -21,17 +21,19 @@ const HARMLESS: &[&str] = &[
     "/run/mongodb",
 ];
 
-/// Variables that lead to programs of the user's session, which obey any client.
-const VARIABLES: &[&str] = &[
-    "SSH_AUTH_SOCK",
+/// Variables that lead to programs of the user's session, which obey any client. Programs try them without being asked
+/// to, and do without.
+const TRIED: &[&str] = &[
     "GPG_AGENT_INFO",
     "DBUS_SESSION_BUS_ADDRESS",
-    "DOCKER_HOST",
-    "CONTAINER_HOST",
     "DISPLAY",
     "WAYLAND_DISPLAY",
     "VSCODE_IPC_HOOK_CLI",
 ];
+
+/// Variables that lead to such programs for commands that need them. Where connections are refused, the variables stay:
+/// the refusal names the setting that would allow it.
+const NEEDED: &[&str] = &["SSH_AUTH_SOCK", "DOCKER_HOST", "CONTAINER_HOST"];
 
 /// The sockets of a program that people know by a name.
 struct NamedSockets {
@@ -99,16 +101,19 @@ pub fn allowed_sockets(settings: &[String], project: &Path, environment: &UserEn
         .collect()
 }
 
-/// Returns the variables that are removed, since no setting allows the sockets to which they lead.
-pub fn withheld_variables(settings: &[String]) -> Vec<&'static str> {
+/// Returns the variables that are removed, since no setting allows the sockets to which they lead. `are_refused` says
+/// whether connections to other sockets are.
+pub fn withheld_variables(settings: &[String], are_refused: bool) -> Vec<&'static str> {
     let kept: Vec<&str> = settings
         .iter()
         .filter_map(|name| named(name))
         .flat_map(|sockets| sockets.variables)
         .copied()
         .collect();
-    VARIABLES
+    let needed = NEEDED.iter().filter(|_| !are_refused);
+    TRIED
         .iter()
+        .chain(needed)
         .copied()
         .filter(|variable| !kept.contains(variable))
         .collect()
@@ -151,8 +156,16 @@ mod tests {
             assert!(allowed.contains(&PathBuf::from(path)), "{path}");
         }
         assert!(!allowed.contains(&PathBuf::from("/run/docker.sock")));
-        let withheld = withheld_variables(&settings);
-        assert!(withheld.contains(&"DOCKER_HOST") && !withheld.contains(&"SSH_AUTH_SOCK"));
+        for (are_refused, variable, is_withheld) in [
+            (false, "DOCKER_HOST", true),
+            (false, "SSH_AUTH_SOCK", false),
+            (false, "DISPLAY", true),
+            (true, "DOCKER_HOST", false),
+            (true, "DISPLAY", true),
+        ] {
+            let withheld = withheld_variables(&settings, are_refused);
+            assert_eq!(withheld.contains(&variable), is_withheld, "{variable}");
+        }
 
         let name = |path: &str| name_of_socket(Path::new(path), &environment, Path::to_owned);
         assert_eq!(name("/tmp/ssh-1/agent"), Some("ssh-agent"));

@@ -5,6 +5,7 @@ use std::{
     fs,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     os::{fd::OwnedFd, unix::fs::MetadataExt},
+    sync::{Mutex, PoisonError},
 };
 
 use nix::unistd::Pid;
@@ -58,8 +59,21 @@ impl SocketFile {
     }
 }
 
-/// Returns who listens for TCP connections to `address`. `tree` is the pid above the tree.
-pub(super) fn tcp_listener(address: SocketAddr, tree: Pid) -> Listener {
+/// Listening sockets that were found in the tree. A listener cannot leave it: sockets over which it could be passed are
+/// refused.
+pub(super) type KnownListeners = Mutex<HashSet<u64>>;
+
+/// Returns who receives TCP connections to `address`. `tree` is the pid above the tree.
+pub(super) fn tcp_listener(address: SocketAddr, tree: Pid, known: &KnownListeners) -> Listener {
+    match asked_listener(address) {
+        Some(socket) => place(&HashSet::from([socket]), tree, known),
+        // Nobody listens, or this kernel has no such lookup.
+        None => listed_listeners(address, tree, known),
+    }
+}
+
+/// Returns who listens for TCP connections to `address`, by the list of all sockets: there may be several.
+pub(super) fn listed_listeners(address: SocketAddr, tree: Pid, known: &KnownListeners) -> Listener {
     let mut sockets = holders::listening_inodes(address);
     if sockets.is_empty() {
         // A socket that is bound to every address receives what no other socket does. One of IPv6 may receive both.
@@ -67,31 +81,36 @@ pub(super) fn tcp_listener(address: SocketAddr, tree: Pid) -> Listener {
         let everywhere = everywhere.map(|ip| holders::listening_inodes(SocketAddr::new(ip, address.port())));
         sockets = everywhere.into_iter().flatten().collect();
     }
-    place(&sockets, tree)
+    place(&sockets, tree, known)
 }
 
 /// Returns who receives what is sent to the socket with this name.
-pub(super) fn local_listener(name: &SocketName, tree: Pid) -> Listener {
+pub(super) fn local_listener(name: &SocketName, tree: Pid, known: &KnownListeners) -> Listener {
     let bound = bound_sockets().unwrap_or_default();
     let sockets = bound.iter().filter(|socket| socket.name == *name);
-    place(&sockets.map(|socket| u64::from(socket.inode)).collect(), tree)
+    place(&sockets.map(|socket| u64::from(socket.inode)).collect(), tree, known)
 }
 
 /// Returns where the holders of sockets with these inodes are.
-fn place(sockets: &HashSet<u64>, tree: Pid) -> Listener {
+fn place(sockets: &HashSet<u64>, tree: Pid, known: &KnownListeners) -> Listener {
     if sockets.is_empty() {
         return Listener::Nobody;
     }
-    let mut outside = sockets.clone();
+    let known = || known.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut outside: HashSet<u64> = sockets.difference(&known()).copied().collect();
     for process in tree::descendants(tree) {
+        if outside.is_empty() {
+            break;
+        }
         for socket in holders::sockets_of(process.pid) {
             outside.remove(&socket);
         }
-        if outside.is_empty() {
-            return Listener::Inside;
-        }
     }
-    Listener::Outside
+    known().extend(sockets.difference(&outside));
+    match outside.is_empty() {
+        true => Listener::Inside,
+        false => Listener::Outside,
+    }
 }
 
 /// A socket that other processes can connect or send to by its name.
@@ -104,30 +123,78 @@ struct BoundSocket {
 const UNIX_DIAG_NAME: u16 = 0;
 const UNIX_DIAG_VFS: u16 = 1;
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
-const NLM_F_REQUEST_DUMP: u16 = 0x301;
+const NLM_F_REQUEST: u16 = 1;
+const NLM_F_DUMP: u16 = 0x300;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
+/// The length of `struct nlmsghdr`.
+const HEAD: usize = 16;
+
+/// Sends a request about sockets to the kernel.
+fn request(flags: u16, body: &[u32]) -> Option<OwnedFd> {
+    let socket = socket_with(
+        AddressFamily::NETLINK,
+        SocketType::RAW,
+        SocketFlags::CLOEXEC,
+        Some(netlink::SOCK_DIAG),
+    );
+    let socket = socket.ok()?;
+    // struct nlmsghdr: length, type, flags, sequence, port.
+    let length = u32::try_from(HEAD + 4 * body.len()).ok()?;
+    let kind = pair(SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST | flags);
+    let head = [length.to_ne_bytes(), kind, [0; 4], [0; 4]];
+    let body = body.iter().map(|number| number.to_ne_bytes());
+    let request: Vec<u8> = head.into_iter().chain(body).flatten().collect();
+    sendto(&socket, &request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0)).ok()?;
+    Some(socket)
+}
+
+/// Asks the kernel for the socket that receives TCP connections to `address`. `None` if there is none, or if the kernel
+/// cannot tell.
+fn asked_listener(address: SocketAddr) -> Option<u64> {
+    let words = |octets: &[u8]| -> [u32; 4] {
+        let mut words = [0; 4];
+        for (word, octets) in words.iter_mut().zip(octets.chunks_exact(4)) {
+            *word = u32::from_ne_bytes(octets.try_into().expect("four of them"));
+        }
+        words
+    };
+    let (family, source) = match address.ip() {
+        IpAddr::V4(ip) => (AddressFamily::INET, words(&ip.octets())),
+        IpAddr::V6(ip) => (AddressFamily::INET6, words(&ip.octets())),
+    };
+    let family = u8::try_from(family.as_raw()).ok()?;
+    let [high, low] = address.port().to_be_bytes();
+    // struct inet_diag_req_v2: family, protocol, extensions, padding; states; ports, source, destination, interface,
+    // cookie.
+    let mut body = vec![u32::from_ne_bytes([family, TCP, 0, 0]), 1 << LISTENING];
+    body.push(u32::from_ne_bytes([high, low, 0, 0]));
+    body.extend(source);
+    body.extend([0; 4]);
+    body.extend([0, u32::MAX, u32::MAX]);
+    let socket = request(0, &body)?;
+    let mut buffer = vec![0; 4 << 10];
+    let (length, _) = recv(&socket, &mut buffer[..], RecvFlags::empty()).ok()?;
+    let answer = buffer.get(..length)?;
+    if u16_at(answer, 4)? != SOCK_DIAG_BY_FAMILY {
+        return None;
+    }
+    // struct inet_diag_msg: family, state, timer, retransmits; 48 bytes as above; expires, queues, user, inode.
+    let message = answer.get(HEAD..)?;
+    (message.get(1) == Some(&LISTENING)).then(|| u32_at(message, 68).map(u64::from))?
+}
+
+const TCP: u8 = 6;
 
 /// Asks the kernel for all bound sockets between programs of this machine: `/proc/net/unix` has the paths with which
 /// sockets were bound, and files may have been moved since. `None` if the kernel cannot tell.
 fn bound_sockets() -> Option<Vec<BoundSocket>> {
-    let flags = SocketFlags::CLOEXEC;
-    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, Some(netlink::SOCK_DIAG)).ok()?;
     let states = 1_u32 << LISTENING | 1 << UNCONNECTED;
     let show = 1_u32 << UNIX_DIAG_NAME | 1 << UNIX_DIAG_VFS;
     let family = u8::try_from(AddressFamily::UNIX.as_raw()).ok()?;
     // struct unix_diag_req: family, protocol, padding, states, inode, show, cookie.
     let body = [u32::from_ne_bytes([family, 0, 0, 0]), states, 0, show, 0, 0];
-    // struct nlmsghdr: length, type, flags, sequence, port.
-    let length: u32 = 16 + 4 * 6;
-    let head = [
-        length.to_ne_bytes(),
-        pair(SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST_DUMP),
-        [0; 4],
-        [0; 4],
-    ];
-    let request: Vec<u8> = head.into_iter().chain(body.map(u32::to_ne_bytes)).flatten().collect();
-    sendto(&socket, &request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0)).ok()?;
+    let socket = request(NLM_F_DUMP, &body)?;
     let mut found = Vec::new();
     while read_part(&socket, &mut found)? {}
     Some(found)
@@ -143,12 +210,12 @@ fn read_part(socket: &OwnedFd, found: &mut Vec<BoundSocket>) -> Option<bool> {
     let mut buffer = vec![0; 64 << 10];
     let (length, _) = recv(socket, &mut buffer[..], RecvFlags::empty()).ok()?;
     let mut rest = buffer.get(..length)?;
-    while rest.len() >= 16 {
+    while rest.len() >= HEAD {
         let (length, kind) = (u32_at(rest, 0)? as usize, u16_at(rest, 4)?);
         match kind {
             NLMSG_DONE => return Some(false),
             NLMSG_ERROR => return None,
-            _ => found.extend(rest.get(16..length).and_then(bound_socket)),
+            _ => found.extend(rest.get(HEAD..length).and_then(bound_socket)),
         }
         rest = rest.get(aligned(length)..).unwrap_or_default();
     }
@@ -273,14 +340,21 @@ mod tests {
             let reached = SocketAddr::from(([127, 0, 0, 1], port));
             let mut child = waiting(&listener);
             let below = Pid::from_raw(child.id().cast_signed());
-            assert_eq!(tcp_listener(reached, getpid()), Listener::Inside, "{address}");
-            assert_eq!(tcp_listener(reached, below), Listener::Outside, "{address}");
+            for find in [tcp_listener, listed_listeners] {
+                let found = |tree| find(reached, tree, &KnownListeners::default());
+                assert_eq!(found(getpid()), Listener::Inside, "{address}");
+                assert_eq!(found(below), Listener::Outside, "{address}");
+            }
+            let known = KnownListeners::default();
+            assert_eq!(tcp_listener(reached, getpid(), &known), Listener::Inside);
             child.kill().unwrap();
             child.wait().unwrap();
-            assert_eq!(tcp_listener(reached, getpid()), Listener::Outside, "{address}");
+            let found = |known: &KnownListeners| tcp_listener(reached, getpid(), known);
+            assert_eq!(found(&KnownListeners::default()), Listener::Outside, "{address}");
+            assert_eq!(found(&known), Listener::Inside, "known by now: {address}");
             drop(listener);
             // A child that another test starts also holds it, until the child executes another program.
-            let is_free = (0..1_000).any(|_| tcp_listener(reached, getpid()) == Listener::Nobody);
+            let is_free = (0..1_000).any(|_| found(&known) == Listener::Nobody);
             assert!(is_free, "{address}");
         }
     }

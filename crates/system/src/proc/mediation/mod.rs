@@ -36,7 +36,7 @@ use tracing::warn;
 use super::{Network, OnRefused, RefusedCall, system};
 use caller::Caller;
 use filters::X32;
-use listeners::{Listener, SocketFile, SocketName, local_listener, tcp_listener};
+use listeners::{KnownListeners, Listener, SocketFile, SocketName, listed_listeners, local_listener, tcp_listener};
 
 pub(super) use filters::{hold, refuse};
 
@@ -56,6 +56,7 @@ struct Mediator {
     tree: Pid,
     /// The pid of ralph: its descendants are all programs of the run, which may connect to each other.
     ralph: Pid,
+    known: KnownListeners,
     on_refused: OnRefused,
 }
 
@@ -85,6 +86,7 @@ pub(super) fn start(
                 writable,
                 tree: getpid(),
                 ralph,
+                known: KnownListeners::default(),
                 on_refused,
             };
             Arc::new(mediator).answer_all();
@@ -204,10 +206,12 @@ impl Mediator {
             _ => address,
         };
         let ip = address.ip().to_canonical();
-        let is_proxy = ip == Ipv4Addr::LOCALHOST && address.port() == proxy_port;
-        let listener = match (is_proxy, ip.is_loopback()) {
+        let target = SocketAddr::new(ip, address.port());
+        let is_listed =
+            target == SocketAddr::from((Ipv4Addr::LOCALHOST, proxy_port)) || self.network.addresses.contains(&target);
+        let listener = match (is_listed, ip.is_loopback()) {
             (true, _) => Listener::Inside,
-            (false, true) => tcp_listener(SocketAddr::new(ip, address.port()), self.ralph),
+            (false, true) => tcp_listener(target, self.ralph, &self.known),
             (false, false) => Listener::Outside,
         };
         match listener {
@@ -228,7 +232,7 @@ impl Mediator {
         let name = address.get(2..).unwrap_or_default();
         if let [0, name @ ..] = name {
             let name = SocketName::Abstract(name.to_owned());
-            if local_listener(&name, self.ralph) == Listener::Inside {
+            if local_listener(&name, self.ralph, &self.known) == Listener::Inside {
                 ralph_seccomp::connect(socket.as_fd(), address)?;
                 return Ok(Answer::Done);
             }
@@ -240,7 +244,9 @@ impl Mediator {
         let here = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
         let found = SocketFile::from_metadata(&fs::metadata(&here)?);
         let real = fs::read_link(&here)?;
-        if self.is_allowed(found, &real) || local_listener(&SocketName::File(found), self.ralph) == Listener::Inside {
+        if self.is_allowed(found, &real)
+            || local_listener(&SocketName::File(found), self.ralph, &self.known) == Listener::Inside
+        {
             connect(socket, &rustix::net::SocketAddrUnix::new(&here)?)?;
             return Ok(Answer::Done);
         }
@@ -266,7 +272,13 @@ impl Mediator {
             (self.on_refused.0)(RefusedCall::Listening { address });
             return Ok(Answer::Fail(Errno::EACCES));
         }
-        bind(socket, &on_loopback(socket, address)?)?;
+        let address = on_loopback(socket, address)?;
+        let target = SocketAddr::new(address.ip().to_canonical(), address.port());
+        // Programs of one user can share a port (SO_REUSEPORT): connections would reach either of them.
+        if target.port() != 0 && listed_listeners(target, self.ralph, &self.known) == Listener::Outside {
+            return Ok(Answer::Fail(Errno::EADDRINUSE));
+        }
+        bind(socket, &address)?;
         Ok(Answer::Done)
     }
 }
