@@ -6,10 +6,9 @@ mod processes;
 mod reviews;
 mod state;
 
-use ralph_core::event::{Event, Level};
-use ralph_words::notice_in_words;
+use ralph_core::event::Event;
 
-use crate::harness::{SOON, Sandbox, Script, events, running::Finished};
+use crate::harness::{SOON, Sandbox, Script, events, running::Finished, warnings};
 
 /// Ticks one box and commits nothing.
 const TICK: &str = "sed -i '0,/- \\[ \\]/s//- [x]/' PLAN.md; over done";
@@ -19,18 +18,9 @@ fn agent(does: &str) -> Script {
     Script::jsonl(&format!("{does}\n{TICK}"))
 }
 
-fn warnings(finished: &Finished) -> Vec<String> {
-    events(&finished.records())
-        .filter_map(|event| match event {
-            Event::Noticed { notice } if notice.level() == Level::Warning => Some(notice_in_words(notice)),
-            _ => None,
-        })
-        .collect()
-}
-
 #[track_caller]
 fn assert_warns(finished: &Finished, words: &[&str]) {
-    let warnings = warnings(finished);
+    let warnings = warnings(&finished.records());
     let has_all = |text: &&String| words.iter().all(|word| text.contains(word));
     assert!(warnings.iter().any(|text| has_all(&text)), "{words:?}: {warnings:#?}");
 }

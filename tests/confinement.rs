@@ -32,7 +32,7 @@ const EITHER: RequiredResult = None;
 
 /// Attempts of each confined process, and their results in the modes `on` and `strict`. `$outside` is a directory of
 /// the user, `$here` a server on this machine that is listed as a host, and `$there` one that is not listed.
-const ATTEMPTS: [(&str, &str, RequiredResult, RequiredResult); 55] = [
+const ATTEMPTS: [(&str, &str, RequiredResult, RequiredResult); 60] = [
     ("write-project", "echo x > made.txt", YES, YES),
     (
         "git",
@@ -49,13 +49,13 @@ const ATTEMPTS: [(&str, &str, RequiredResult, RequiredResult); 55] = [
     ),
     (
         "write-cache",
-        "mkdir -p $XDG_CACHE_HOME/a && echo x > $XDG_CACHE_HOME/a/b",
+        "mkdir -p $XDG_CACHE_HOME/pip/a && echo x > $XDG_CACHE_HOME/pip/a/b",
         YES,
         YES,
     ),
     (
         "write-shared-cache",
-        "mkdir -p ~/.cache/a && echo x > ~/.cache/a/b",
+        "mkdir -p ~/.cache/pip/a && echo x > ~/.cache/pip/a/b",
         YES,
         NO,
     ),
@@ -78,6 +78,20 @@ const ATTEMPTS: [(&str, &str, RequiredResult, RequiredResult); 55] = [
     ),
     ("truncate-outside", ": > $outside/readable", NO, NO),
     ("read-key", "cat ~/.ssh/id", NO, NO),
+    ("read-key-in-settings", "cat ~/.config/hub", NO, NO),
+    ("read-key-moved-by-variable", "cat $outside/passwords", NO, NO),
+    (
+        "write-what-shells-run",
+        "mkdir -p ~/.cache && echo x > ~/.cache/p10k-instant-prompt-me.zsh",
+        NO,
+        NO,
+    ),
+    (
+        "write-what-builds-run",
+        "mkdir -p ~/.gradle/init.d && echo x > ~/.gradle/init.d/x.gradle",
+        NO,
+        NO,
+    ),
     ("read-key-by-link", "ln -sf ~/.ssh/id link; cat link", NO, NO),
     ("link-key", "ln ~/.ssh/id hard", NO, NO),
     ("move-key", "mv ~/.ssh/id moved", NO, NO),
@@ -99,6 +113,13 @@ const ATTEMPTS: [(&str, &str, RequiredResult, RequiredResult); 55] = [
     ("memory-of-guard", "head -c 1 /proc/$guard/mem", NO, NO),
     // Only root may create a block device, and could then write anything to it.
     ("make-disk", "mknod disk b 7 0", NO, NO),
+    // Of what root may do on this machine, only the sandbox refuses this.
+    (
+        "read-disk",
+        "disk=$(find /dev -maxdepth 1 -type b | head -n 1); test -n \"$disk\" && head -c 1 $disk > /dev/null",
+        NO,
+        NO,
+    ),
     ("mount", "mkdir -p m && unshare -rm mount --bind ~/.ssh m", NO, NO),
     // The sandbox does not cover metadata of the user's files: an honest limit.
     ("chmod-outside", "chmod 640 $outside/readable", YES, YES),
@@ -216,6 +237,10 @@ impl<'a> UserResources<'a> {
             fs::create_dir(&directory).unwrap();
             fs::write(directory.join(file), "text\n").unwrap();
         }
+        fs::create_dir_all(sandbox.home().join(".config")).unwrap();
+        for file in [sandbox.home().join(".config/hub"), outside.join("passwords")] {
+            fs::write(file, "text\n").unwrap();
+        }
         fs::write(sandbox.home().join(".bash_history"), "mysql --password=x\n").unwrap();
         let abstract_name = sandbox.home().display().to_string();
         let address = UnixAddr::from_abstract_name(&abstract_name).unwrap();
@@ -286,7 +311,9 @@ impl<'a> UserResources<'a> {
             "--format",
             "jsonl",
         ]);
-        let program = program.env("RALPH_SANDBOX_HOSTS", self.here.to_string());
+        let program = program
+            .env("RALPH_SANDBOX_HOSTS", self.here.to_string())
+            .env("PGPASSFILE", self.outside.join("passwords"));
         let (port, bound) = (sandbox.project().join("port"), self.outside.join("bound"));
         let listening = thread::spawn(move || listen_at_port_of_proxy(&port, &bound));
         let finished = program.run(SOON);

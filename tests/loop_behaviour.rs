@@ -23,9 +23,9 @@ mod stopping;
 mod task_settings;
 
 use ralph_core::event::{AgentSignal, Event, Outcome, Record, StopReason};
-use ralph_words::notice_in_words;
 
 use crate::harness::events;
+pub use crate::harness::notices;
 
 /// How the run ended.
 #[track_caller]
@@ -41,16 +41,6 @@ fn outcomes(records: &[Record]) -> Vec<&Outcome> {
     events(records)
         .filter_map(|event| match event {
             Event::IterationEnded { outcome, .. } => Some(outcome),
-            _ => None,
-        })
-        .collect()
-}
-
-/// The notices for the user, as sentences.
-pub fn notices(records: &[Record]) -> Vec<String> {
-    events(records)
-        .filter_map(|event| match event {
-            Event::Noticed { notice } => Some(notice_in_words(notice)),
             _ => None,
         })
         .collect()

@@ -158,6 +158,7 @@ fn a_task_is_added_in_the_manner_of_the_file_and_a_run_that_works_finds_it() {
 fn the_next_prompt_is_shown_as_the_agent_gets_it_and_the_built_in_one_as_a_template() {
     let sandbox = Sandbox::new();
     sandbox.plan(2);
+    sandbox.install(&Script::jsonl("said ready; await go$n; work; over \"done with $n\""));
     let prompt = |args: &[&str]| {
         let printed = sandbox
             .ralph(["-a", "script", "plan", "prompt"].iter().chain(args))
@@ -172,7 +173,6 @@ fn the_next_prompt_is_shown_as_the_agent_gets_it_and_the_built_in_one_as_a_templ
         first.contains("This is session 1") && first.contains("Task 1"),
         "{first}"
     );
-    sandbox.install(&Script::jsonl("said ready; await go$n; work; over \"done with $n\""));
     let running = sandbox.looping([] as [&str; 0]).start();
     running.wait_for_record(SOON, crate::loop_behaviour::said("ready"));
     assert_eq!(without_promise(&first), without_promise(&sandbox.prompt(1)));

@@ -25,7 +25,12 @@ use ralph_tools::{
 use ralph_words::hint_in_words;
 use serde_json::{Map, Value, json};
 
-use super::{Confiner, ProjectPlace, choice, permissions::unbypassed, place::check_files, sandbox::starting};
+use super::{
+    Confiner, ProjectPlace, choice,
+    permissions::unbypassed,
+    place::check_files,
+    sandbox::{names_its_state, starting},
+};
 use crate::{
     config::{Config, Native},
     driver::AvailableAgent,
@@ -477,12 +482,14 @@ fn unconfined(confiner: &Confiner, manifest: &Manifest, config: &Config) -> Resu
         (Some(url), Transport::Http) => Ok(Some(Notice::ServerUnconfined {
             server: url.to_string(),
         })),
-        (_, _) if !manifest.is_ralph() && manifest.state.is_empty() && manifest.state_files.is_empty() => {
-            Ok(Some(Notice::SandboxStateUnknown {
-                adapter: manifest.id.clone(),
+        (_, _) if names_its_state(manifest) => Ok(None),
+        (_, _) => {
+            let adapter = manifest.id.clone();
+            Ok(Some(match confiner.leaves_out(manifest) {
+                true => Notice::AgentUnconfined { adapter },
+                false => Notice::SandboxStateUnknown { adapter },
             }))
         }
-        (_, _) => Ok(None),
     }
 }
 

@@ -23,7 +23,7 @@ use super::{
     workers::{add_asked_for, add_escalation, add_reviewer},
 };
 use crate::{
-    config::Loaded,
+    config::{Loaded, SandboxMode},
     driver::{AvailableAgent, DenialScanner, PermissionDecider},
     error::Failure,
 };
@@ -119,7 +119,11 @@ pub(super) fn prepare(
         notices.extend(chooser.held_to_limits(agent)?);
     }
     let first = catalog.manifest(&id)?;
-    notices.extend(confiner.iter().flat_map(|confiner| confiner.notices(Some(&first))));
+    notices.extend(match &confiner {
+        Some(confiner) => confiner.notices(Some(&first)),
+        None if config.sandbox.mode == SandboxMode::Off => vec![Notice::SandboxOff],
+        None => vec![Notice::SandboxMissing],
+    });
     let policy = config.permissions.policy();
     for agent in &agents {
         enforceable(agent, &policy)?;
@@ -130,7 +134,9 @@ pub(super) fn prepare(
         .map(|confiner| Arc::new(Denials::of(confiner, &catalog, &place.project, ids())) as Arc<dyn DenialScanner>);
     let drawing = agents.iter().filter(|agent| agent.last_line_claims);
     let terminals = drawing.map(|agent| agent.adapter.id().to_owned()).collect();
-    let confined = confiner.as_ref().map_or(AgentConfinement::No, Confiner::confined);
+    let confined = confiner
+        .as_ref()
+        .map_or(AgentConfinement::No, |confiner| confiner.confined(Some(&first)));
     let runners = known_runners(place, config)?;
     let settings = Settings {
         adapter: id,

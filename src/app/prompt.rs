@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ralph_agent::Channel;
+use ralph_agent::{Channel, manifest::Manifest};
 use ralph_git::Repository;
 use ralph_plan::{
     ChosenPlan, PlanKind,
@@ -21,7 +21,7 @@ use crate::{
 };
 
 use super::{
-    ProjectPlace,
+    Confiner, ProjectPlace,
     agents::{catalog, chosen_adapter},
     own_files::own_prompt,
     plan::chosen_work,
@@ -60,10 +60,14 @@ pub(super) fn template(place: &ProjectPlace, config: &Config, chosen: &ChosenPla
 pub(crate) fn next_prompt(place: &ProjectPlace, config: &Config, supervisor: &Supervisor) -> Result<String, Failure> {
     let (work, reading) = chosen_work(place, config)?;
     let template = template(place, config, &work)?;
+    let catalog = catalog(place, config);
+    let agent = chosen_adapter(&catalog, config, false, &place.project, supervisor);
+    let agent = agent.ok().and_then(|id| catalog.manifest(&id).ok());
     let confined = match config.sandbox.mode {
         SandboxMode::Off => AgentConfinement::No,
-        SandboxMode::On => AgentConfinement::On,
-        SandboxMode::Strict => AgentConfinement::Strict,
+        SandboxMode::Auto | SandboxMode::On | SandboxMode::Strict => {
+            Confiner::new(place, config, &catalog, supervisor).confined(agent.as_ref())
+        }
     };
     // Without a repository, changes of the last session are left out.
     let scratch = tempfile::tempdir().ok();
@@ -78,25 +82,16 @@ pub(crate) fn next_prompt(place: &ProjectPlace, config: &Config, supervisor: &Su
         template: &template,
         handover: config.handover,
         confined,
-        has_tools: config.tools.enabled
-            && confined != AgentConfinement::Strict
-            && takes_servers(place, config, supervisor),
+        has_tools: config.tools.enabled && agent.is_some_and(|agent| takes_servers(&agent, config)),
         repository: repository.as_ref().map(|(repository, _)| repository),
     };
     Ok(driver::next_prompt(&preview)?)
 }
 
-/// Whether the agent that a run would use gets MCP servers; false if there is no agent.
-fn takes_servers(place: &ProjectPlace, config: &Config, supervisor: &Supervisor) -> bool {
-    let catalog = catalog(place, config);
-    let Ok(id) = chosen_adapter(&catalog, config, false, &place.project, supervisor) else {
-        return false;
-    };
-    let manifest = catalog.manifest(&id);
-    manifest.is_ok_and(|manifest| {
-        let live = manifest.live.as_ref().filter(|_| config.channel == Channel::Live);
-        manifest.takes_servers(live)
-    })
+/// Whether the agent of `manifest` gets MCP servers.
+fn takes_servers(manifest: &Manifest, config: &Config) -> bool {
+    let live = manifest.live.as_ref().filter(|_| config.channel == Channel::Live);
+    manifest.takes_servers(live)
 }
 
 /// The built-in instructions for the project's plan, as a template.

@@ -2,6 +2,7 @@
 
 use std::{
     env, fs,
+    os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -24,7 +25,7 @@ use ralph_words::lacking_in_words;
 use super::{ProjectPlace, place::where_it_leads, strict::Strict};
 use crate::{
     config::{Config, SandboxMode},
-    error::Failure,
+    error::{Failure, FailureKind},
 };
 
 /// Most notices about refusals in a run.
@@ -49,6 +50,8 @@ pub(crate) struct Confiner {
     /// Whether git signs the user's commits.
     signs: bool,
     is_strict: bool,
+    /// Whether agents whose state is not known run outside of the sandbox.
+    is_lenient: bool,
     /// Set once a program is to be started.
     strict: Option<Strict>,
     /// The directory of the copies in which sealed goals run.
@@ -56,7 +59,7 @@ pub(crate) struct Confiner {
 }
 
 impl Confiner {
-    /// Creates a confiner that is ready to start programs; `None` if the sandbox is off. `tell` is called once for
+    /// Creates a confiner that is ready to start programs; `None` if nothing is confined. `tell` is called once for
     /// everything that is refused.
     ///
     /// # Errors
@@ -72,6 +75,9 @@ impl Confiner {
             return Ok(None);
         }
         let mut confiner = Self::new(place, config, catalog, supervisor);
+        if config.sandbox.mode == SandboxMode::Auto && confiner.level == ConfinementLevel::None {
+            return Ok(None);
+        }
         confiner.enforce(place, tell)?;
         Ok(Some(confiner))
     }
@@ -81,6 +87,7 @@ impl Confiner {
         let settings = &config.sandbox;
         let states = catalog.ids().filter_map(|id| catalog.manifest(id).ok());
         let is_strict = settings.mode == SandboxMode::Strict;
+        let sealed = sealed_directories(place, config);
         Confiner {
             level: Supervisor::confinement_level(),
             wanted: PolicyInput {
@@ -92,11 +99,12 @@ impl Confiner {
                 others: states
                     .flat_map(|manifest| manifest.state.into_iter().chain(manifest.state_files))
                     .collect(),
+                raw_devices: raw_devices(),
                 private: is_strict.then(|| vec![place.paths.caches()]),
                 write: settings.write.clone(),
                 hide: settings.hide.clone(),
                 show: settings.show.clone(),
-                sealed: sealed_directories(place, config),
+                sealed: sealed.clone(),
             },
             copies: place.paths.sealed_copies(),
             hosts: settings.hosts.clone(),
@@ -105,6 +113,8 @@ impl Confiner {
             on_refused: None,
             signs: ralph_git::signs_commits(&place.project, supervisor),
             is_strict,
+            // Agents outside of the sandbox could read the files of sealed goals.
+            is_lenient: settings.mode == SandboxMode::Auto && sealed.is_empty(),
             strict: None,
         }
     }
@@ -123,6 +133,7 @@ impl Confiner {
         let told = Arc::clone(&tell);
         self.on_refused = Some(OnRefused(Arc::new(move |call| told(call_refused(&call)))));
         if self.is_strict {
+            refuse_home(&place.project)?;
             let refused = move |refused| tell(connection_refused(refused));
             let strict = Strict::start(self.level, &place.paths.caches(), refused)?;
             self.wanted.private = Some(vec![strict.temporary().to_owned(), place.paths.caches()]);
@@ -158,10 +169,16 @@ impl Confiner {
         Ok(confinement)
     }
 
-    /// The description of the sandbox for an agent's prompt.
-    pub(super) fn confined(&self) -> AgentConfinement {
+    /// Whether the agent of `manifest` runs outside of the sandbox.
+    pub(super) fn leaves_out(&self, manifest: &Manifest) -> bool {
+        self.is_lenient && !names_its_state(manifest)
+    }
+
+    /// The description of the sandbox for the prompt of the agent of `manifest`, or of any agent.
+    pub(super) fn confined(&self, manifest: Option<&Manifest>) -> AgentConfinement {
         match (self.level, self.is_strict) {
             (ConfinementLevel::None, _) => AgentConfinement::No,
+            (_, _) if manifest.is_some_and(|manifest| self.leaves_out(manifest)) => AgentConfinement::No,
             (ConfinementLevel::Landlock { .. }, false) => AgentConfinement::On,
             (ConfinementLevel::Landlock { .. }, true) => AgentConfinement::Strict,
         }
@@ -256,6 +273,9 @@ impl Confiner {
         let ConfinementLevel::Landlock { abi } = self.level else {
             return vec![Notice::SandboxMissing];
         };
+        if manifest.is_some_and(|manifest| self.leaves_out(manifest)) {
+            return Vec::new(); // said for each such agent
+        }
         let policy = self.policy(manifest);
         let hidden = policy.hidden.iter().filter(|place| place.path.exists()).count() as u64;
         let exposed = policy.exposed().filter(|place| place.path.exists());
@@ -294,8 +314,39 @@ pub(super) fn starting(
     let Some(confiner) = confiner else {
         return Ok(supervisor.clone());
     };
+    if manifest.is_some_and(|manifest| confiner.leaves_out(manifest)) {
+        return Ok(supervisor.clone());
+    }
     let confined = supervisor.confining(Some(confiner.confinement(manifest)?));
     Ok(confined.reporting_refusals(confiner.on_refused()))
+}
+
+/// Whether an adapter says where its agent's state is. ralph's own agent has none.
+pub(super) fn names_its_state(manifest: &Manifest) -> bool {
+    manifest.is_ralph() || !manifest.state.is_empty() || !manifest.state_files.is_empty()
+}
+
+/// Devices by which root, or a member of a device's group, reads any file or all that is typed.
+fn raw_devices() -> Vec<PathBuf> {
+    let devices = fs::read_dir("/dev").into_iter().flatten().flatten();
+    let blocks = devices.filter(|device| device.file_type().is_ok_and(|kind| kind.is_block_device()));
+    let others = ["mem", "kmem", "port", "kmsg", "input", "mapper", "raw"].map(|name| Path::new("/dev").join(name));
+    blocks.map(|device| device.path()).chain(others).collect()
+}
+
+/// Refuses a project that contains the user's home directory: all keys in it would be readable.
+fn refuse_home(project: &Path) -> Result<(), Failure> {
+    match dirs::home_dir() {
+        Some(home) if where_it_leads(&home).starts_with(where_it_leads(project)) => Err(Failure::new(
+            FailureKind::Configuration,
+            format!(
+                "the sandbox cannot be strict: {} contains your home directory",
+                project.display()
+            ),
+        )
+        .hint("work in a directory of its own, or use `--sandbox on`")),
+        _ => Ok(()),
+    }
 }
 
 /// The real paths of the sockets that a confined program may connect to. Which requests the run accepts from agents is

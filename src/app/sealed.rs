@@ -169,6 +169,7 @@ fn is_kept(goal: &Goal, directory: &Path, project: &Path, policy: &FilePolicy) -
         | ListingReason::Private
         | ListingReason::Temporary
         | ListingReason::Device
+        | ListingReason::RawDevice
         | ListingReason::Credentials
         | ListingReason::History
         | ListingReason::OtherAgent

@@ -110,6 +110,7 @@ impl KeyVariables {
 
 fn mode(mode: SandboxMode) -> &'static str {
     match mode {
+        SandboxMode::Auto => "auto",
         SandboxMode::On => "on",
         SandboxMode::Strict => "strict",
         SandboxMode::Off => "off",

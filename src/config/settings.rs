@@ -519,7 +519,7 @@ mod tests {
                 "permissions.mode" => "ask",
                 "permissions.deny" | "permissions.ask" | "permissions.allow" => "Bash(rm *)",
                 "permissions.onTimeout" => "allow",
-                "sandbox.mode" => "on",
+                "sandbox.mode" => "off",
                 "sandbox.hosts" => "example.org",
                 "sandbox.sockets" => "ssh-agent",
                 "sandbox.write" | "sandbox.hide" | "sandbox.show" => "~/x",

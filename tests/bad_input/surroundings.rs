@@ -1,25 +1,15 @@
 //! Odd surroundings in which a run continues with a notice, and a second ralph.
 
-use ralph_core::event::{Event, Level};
-use ralph_words::notice_in_words;
+use ralph_core::event::Event;
 
 use super::assert_complains;
-use crate::harness::{SOON, Sandbox, Script, events, running::Finished};
+use crate::harness::{SOON, Sandbox, Script, events, running::Finished, warnings};
 
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
     // The agent commits if it can.
     sandbox.install(&Script::jsonl("work >/dev/null 2>&1; over done"));
     sandbox
-}
-
-fn warnings(finished: &Finished) -> Vec<String> {
-    events(&finished.records())
-        .filter_map(|event| match event {
-            Event::Noticed { notice } if notice.level() == Level::Warning => Some(notice_in_words(notice)),
-            _ => None,
-        })
-        .collect()
 }
 
 #[track_caller]
@@ -34,7 +24,7 @@ fn without_a_repository_a_run_works_and_says_what_is_missing() {
     let sandbox = sandbox();
     std::fs::remove_dir_all(sandbox.project().join(".git")).unwrap();
     let finished = finishes(&sandbox);
-    let warnings = warnings(&finished);
+    let warnings = warnings(&finished.records());
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert!(warnings[0].contains("no checkpoints"), "{warnings:?}");
     assert!(events(&finished.records()).any(|event| matches!(
@@ -82,7 +72,7 @@ fn a_merge_in_progress_stays_in_progress() {
     sandbox.install(&Script::jsonl("sed -i '0,/- \\[ \\]/s//- [x]/' PLAN.md; over done"));
     let finished = finishes(&sandbox);
     assert!(
-        warnings(&finished).iter().any(|text| text.contains("merge")),
+        warnings(&finished.records()).iter().any(|text| text.contains("merge")),
         "{finished:?}"
     );
     assert!(sandbox.git(["status"]).contains("You have unmerged paths"));

@@ -19,7 +19,7 @@ fn a_collection_between_the_objects_and_the_reference_of_a_checkpoint_takes_none
     sandbox.write("notes.txt", "not committed\n");
     sandbox.install(&agent("rm notes.txt"));
     let finished = finishes(&sandbox);
-    assert_eq!(warnings(&finished), [] as [&str; 0]);
+    assert_eq!(warnings(&finished.records()), [] as [&str; 0]);
     assert_eq!(sandbox.read_home("collected").as_deref(), Some(""));
     assert_eq!(sandbox.git(["fsck", "--no-dangling"]), "");
     let run = &sandbox.paths().run_ids()[0];

@@ -96,7 +96,7 @@ fn without_git_a_project_with_too_many_files_is_told_once_that_its_changes_are_n
         "[ $n = 1 ] && (mkdir many; cd many; seq 20001 | xargs touch); over done",
     ));
     let finished = sandbox.looping(["--max-iterations", "3"]).run(SOON);
-    let said = warnings(&finished);
+    let said = warnings(&finished.records());
     let blind = said.iter().filter(|text| text.contains("only ticked tasks"));
     assert_eq!(blind.count(), 1, "{said:?}");
 }

@@ -21,7 +21,7 @@ use std::{
 pub use agents::skipped;
 pub use running::Program;
 pub use sandbox::Sandbox;
-pub use scripted::{Script, events};
+pub use scripted::{Script, events, notices, warnings};
 pub use wait::{SOON, wait_until};
 
 /// Writes an executable and creates its directory.

@@ -2,11 +2,12 @@
 
 use std::{ffi::OsStr, fmt::Write as _, fs, path::Path};
 
-use ralph_core::event::{Event, Record};
+use ralph_core::event::{Event, Level, Notice, Record};
 use ralph_state::store::{
     journal,
     paths::{ProjectPaths, RunPaths},
 };
+use ralph_words::notice_in_words;
 
 use super::{running::Program, sandbox::Sandbox, wait::SOON, write_program};
 
@@ -223,6 +224,28 @@ impl Sandbox {
     pub fn recording(&self, iteration: u32) -> String {
         fs::read_to_string(self.the_run().recording(iteration)).unwrap_or_default()
     }
+}
+
+/// The notices of records in words, without the one that scripts are not confined: their adapters do not name the state
+/// of their agents.
+pub fn notices(records: &[Record]) -> Vec<String> {
+    in_words(records, |_| true)
+}
+
+/// As [`notices`], but warnings only.
+pub fn warnings(records: &[Record]) -> Vec<String> {
+    in_words(records, |notice| notice.level() == Level::Warning)
+}
+
+fn in_words(records: &[Record], is_meant: impl Fn(&Notice) -> bool) -> Vec<String> {
+    let notices = events(records).filter_map(|event| match event {
+        Event::Noticed {
+            notice: Notice::AgentUnconfined { .. },
+        } => None,
+        Event::Noticed { notice } => Some(notice),
+        _ => None,
+    });
+    notices.filter(|notice| is_meant(notice)).map(notice_in_words).collect()
 }
 
 /// The events of records.

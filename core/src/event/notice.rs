@@ -204,6 +204,12 @@ pub enum Notice {
         /// The hidden place that contains the path; `None` if the path is readable but not writable.
         hidden: Option<PathBuf>,
     },
+    /// The user has turned the sandbox off.
+    SandboxOff,
+    /// The agent runs outside of the sandbox, since its adapter does not name the directory of its state.
+    AgentUnconfined {
+        adapter: String,
+    },
     /// A configured server runs outside of the sandbox.
     ServerUnconfined {
         server: String,
@@ -447,6 +453,8 @@ impl Notice {
             | Notice::AgentCommand { .. }
             | Notice::AutorunChanged { .. }
             | Notice::SandboxMissing
+            | Notice::SandboxOff
+            | Notice::AgentUnconfined { .. }
             | Notice::SandboxWeak { .. }
             | Notice::SandboxStateUnknown { .. }
             | Notice::CommitsUnsigned

@@ -225,8 +225,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
             "sandbox: on (Landlock {abi}); the agent writes to the project, its own state, caches and /tmp; {hidden} places hidden; network open"
         ),
         Notice::SandboxMissing => {
-            "the sandbox is set to on, but this system has no Landlock: the agent can do anything you can"
-                .to_owned()
+            "UNCONFINED: the agent may do what you may, since this system has no Landlock".to_owned()
         }
         Notice::SandboxStrict { abi, hidden, hosts } => format!(
             "sandbox: strict (Landlock {abi}); the agent writes to the project, its own state and caches of its own; {hidden} places hidden; network: {}",
@@ -238,6 +237,10 @@ pub fn notice_in_words(notice: &Notice) -> String {
         ),
         Notice::SandboxStateUnknown { adapter } => format!(
             "adapter `{adapter}` does not name the directory of its agent's state, so the sandbox does not allow writing it: set `adapters.{adapter}.sandbox.write`"
+        ),
+        Notice::SandboxOff => "UNCONFINED: the agent may do what you may (--sandbox off)".to_owned(),
+        Notice::AgentUnconfined { adapter } => format!(
+            "UNCONFINED: the agent may do what you may, since adapter `{adapter}` does not name the directory of its state (`adapters.{adapter}.sandbox.write`); to confine it anyway: --sandbox on"
         ),
         Notice::CommitsUnsigned => "commits of the agent are not signed, since the sandbox hides keys; to have them signed: \"sandbox\": { \"show\": [\"~/.gnupg\"], \"write\": [\"~/.gnupg\"] }".to_owned(),
         Notice::SandboxDenied { path, hidden: Some(place) } => format!(

@@ -165,9 +165,15 @@ fn sandbox(mode: SandboxMode, level: ConfinementLevel) -> DoctorFinding {
             format!("off ({system}: `--sandbox on` works)"),
         ),
         (SandboxMode::Off, false) => DoctorFinding::new(NAME, FindingState::Good, format!("off ({system})")),
-        (SandboxMode::On, true) => DoctorFinding::new(NAME, FindingState::Good, format!("on ({system})")),
+        (SandboxMode::Auto, _) if level == ConfinementLevel::None => {
+            let text = "UNCONFINED: this system has no Landlock, so agents may do what you may".to_owned();
+            DoctorFinding::new(NAME, FindingState::Weak, text).todo(NEWER)
+        }
+        (SandboxMode::Auto | SandboxMode::On, true) => {
+            DoctorFinding::new(NAME, FindingState::Good, format!("on ({system})"))
+        }
         (SandboxMode::Strict, true) => DoctorFinding::new(NAME, FindingState::Good, format!("strict ({system})")),
-        (SandboxMode::On, false) => {
+        (SandboxMode::Auto | SandboxMode::On, false) => {
             let text = format!("on ({system}): an agent is not kept from {lacking}");
             DoctorFinding::new(NAME, FindingState::Weak, text).todo(NEWER)
         }
@@ -292,6 +298,8 @@ mod tests {
         assert_eq!(of(SandboxMode::On, new), FindingState::Good);
         assert_eq!(of(SandboxMode::On, old), FindingState::Weak);
         assert_eq!(of(SandboxMode::On, ConfinementLevel::None), FindingState::Weak);
+        assert_eq!(of(SandboxMode::Auto, new), FindingState::Good);
+        assert_eq!(of(SandboxMode::Auto, ConfinementLevel::None), FindingState::Weak);
         assert_eq!(of(SandboxMode::Strict, new), FindingState::Good);
         assert_eq!(of(SandboxMode::Strict, old), FindingState::Fatal(Fatal::Configuration));
         assert_eq!(of(SandboxMode::Off, ConfinementLevel::None), FindingState::Good);

@@ -46,6 +46,8 @@ pub enum ListingReason {
     Temporary,
     /// Terminals, and devices that store nothing.
     Device,
+    /// Disks and memory of the machine, and keyboards.
+    RawDevice,
     Credentials,
     /// Input that was typed into shells and other programs.
     History,
@@ -87,6 +89,8 @@ pub struct PolicyInput {
     pub write: Vec<String>,
     pub hide: Vec<String>,
     pub show: Vec<String>,
+    /// Devices that hold files or what is typed.
+    pub raw_devices: Vec<PathBuf>,
     /// Directories of sealed goals, which no setting shows.
     pub sealed: Vec<PathBuf>,
 }
@@ -128,11 +132,13 @@ impl FilePolicy {
         match &wanted.private {
             Some(private) => write.extend(private.iter().cloned().map(made(ListingReason::Private))),
             None => {
-                write.extend(
-                    expand(&texts(places::USUAL_CACHES))
-                        .into_iter()
-                        .map(made(ListingReason::Cache)),
-                );
+                let usual = [
+                    texts(places::USUAL_CACHES),
+                    places::below(places::CACHE_HOMES, places::MADE_BELOW_CACHES),
+                ];
+                write.extend(expand(&usual.concat()).into_iter().map(made(ListingReason::Cache)));
+                let other = places::below(places::CACHE_HOMES, places::BELOW_CACHES);
+                write.extend(expand(&other).into_iter().map(place(ListingReason::Cache)));
                 write.extend(listed(places::CACHES, ListingReason::Cache));
                 write.extend(listed(places::TEMPORARY, ListingReason::Temporary));
             }
@@ -148,6 +154,9 @@ impl FilePolicy {
             .collect();
         hidden.push(place(ListingReason::RalphState)(wanted.ralph_state.clone()));
         hidden.extend(listed(places::CREDENTIALS, ListingReason::Credentials));
+        let configured = places::below(places::CONFIG_HOMES, places::CONFIGURED_CREDENTIALS);
+        hidden.extend(expand(&configured).into_iter().map(place(ListingReason::Credentials)));
+        hidden.extend(wanted.raw_devices.iter().cloned().map(place(ListingReason::RawDevice)));
         if wanted.private.is_some() {
             hidden.extend(listed(places::HISTORIES, ListingReason::History));
         }

@@ -9,8 +9,69 @@ pub struct UserEnvironment<'a> {
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
-/// Caches that programs make on nearly every machine, and would miss if they could not.
-pub(super) const USUAL_CACHES: &[&str] = &["~/.cache", "$XDG_CACHE_HOME", "~/.npm"];
+/// The cache of npm, which is made, since a program could not make it.
+pub(super) const USUAL_CACHES: &[&str] = &["~/.npm"];
+
+/// The directories for caches of all programs. Shells and editors run what they find in some of them, so that not all
+/// are writable.
+pub(super) const CACHE_HOMES: &[&str] = &["~/.cache", "$XDG_CACHE_HOME"];
+
+/// Writable directories below [`CACHE_HOMES`], which are made.
+pub(super) const MADE_BELOW_CACHES: &[&str] = &["fontconfig", "go-build", "node-gyp", "pip", "uv"];
+
+/// Other writable directories below [`CACHE_HOMES`].
+pub(super) const BELOW_CACHES: &[&str] = &[
+    "Cypress",
+    "ccache",
+    "composer",
+    "conan",
+    "deno",
+    "electron",
+    "electron-builder",
+    "esbuild",
+    "gem",
+    "gstreamer-1.0",
+    "golangci-lint",
+    "hatch",
+    "helm",
+    "huggingface/datasets",
+    "huggingface/hub",
+    "jedi",
+    "jest",
+    "matplotlib",
+    "mesa_shader_cache",
+    "mesa_shader_cache_db",
+    "ms-playwright",
+    "mypy_cache",
+    "node",
+    "nuget",
+    "nx",
+    "pdm",
+    "phpstan",
+    "pip-tools",
+    "pipenv",
+    "pnpm",
+    "prisma",
+    "prisma-nodejs",
+    "puppeteer",
+    "pylint",
+    "pypoetry",
+    "rubocop_cache",
+    "ruff",
+    "rust-analyzer",
+    "sbt",
+    "selenium",
+    "staticcheck",
+    "swc",
+    "torch",
+    "turbo",
+    "typescript",
+    "virtualenv",
+    "vite",
+    "vitest",
+    "yarn",
+    "zig",
+];
 
 /// Data that package managers and compilers keep between builds. No programs and no settings: the user would run those
 /// later.
@@ -28,8 +89,19 @@ pub(super) const CACHES: &[&str] = &[
     "$CARGO_TARGET_DIR",
     "~/go/pkg",
     "$GOPATH/pkg",
-    "~/.gradle",
-    "$GRADLE_USER_HOME",
+    // Not all of it: `init.d` and `gradle.properties` are read by every build.
+    "~/.gradle/caches",
+    "~/.gradle/daemon",
+    "~/.gradle/native",
+    "~/.gradle/notifications",
+    "~/.gradle/workers",
+    "~/.gradle/wrapper",
+    "$GRADLE_USER_HOME/caches",
+    "$GRADLE_USER_HOME/daemon",
+    "$GRADLE_USER_HOME/native",
+    "$GRADLE_USER_HOME/notifications",
+    "$GRADLE_USER_HOME/workers",
+    "$GRADLE_USER_HOME/wrapper",
     "~/.m2/repository",
     "~/.m2/wrapper",
     "~/.local/share/pnpm/store",
@@ -70,26 +142,133 @@ pub(super) const CREDENTIALS: &[&str] = &[
     "~/.gnupg",
     "~/.aws",
     "~/.azure",
-    "~/.config/gcloud",
-    "~/.config/gh",
-    "~/.config/op",
+    "~/.oci",
     "~/.kube",
     "~/.docker",
+    "~/.podman",
     "~/.netrc",
     "~/.git-credentials",
     "~/.npmrc",
+    "~/.yarnrc.yml",
     "~/.pypirc",
+    "~/.pip/pip.conf",
+    "~/.gem/credentials",
+    "~/.composer/auth.json",
+    "~/.m2/settings.xml",
+    "~/.m2/settings-security.xml",
+    "~/.gradle/gradle.properties",
+    "~/.nuget/NuGet/NuGet.Config",
     "~/.cargo/credentials.toml",
     "~/.cargo/credentials",
-    "$CARGO_HOME/credentials.toml",
-    "$CARGO_HOME/credentials",
+    "~/.terraform.d/credentials.tfrc.json",
+    "~/.terraformrc",
+    "~/.pulumi/credentials.json",
+    "~/.fly",
+    "~/.s3cfg",
+    "~/.boto",
+    "~/.pgpass",
+    "~/.my.cnf",
+    "~/.mylogin.cnf",
     "~/.vault-token",
     "~/.password-store",
-    "~/.local/share/keyrings",
+    "~/.kaggle",
+    "~/.huggingface",
+    "~/.cache/huggingface/token",
+    "~/.databrickscfg",
+    "~/.snowsql",
+    "~/.ngrok2",
+    "~/.cloudflared",
+    "~/.wrangler",
+    "~/.electrum",
+    "~/.bitcoin",
+    "~/.ethereum",
+    "~/.config/solana",
     "~/.mozilla",
-    "~/.config/google-chrome",
-    "~/.config/chromium",
-    "~/.config/BraveSoftware",
+    "~/.thunderbird",
+    "~/snap/firefox",
+    "~/snap/chromium",
+    "~/.var/app",
+    "~/.local/share/keyrings",
+    "~/.local/share/kwalletd",
+    "~/.local/share/containers/auth.json",
+    "~/.local/share/rattler/credentials.json",
+    "~/.rhosts",
+    "~/.smbcredentials",
+    // Where variables move them.
+    "$CARGO_HOME/credentials.toml",
+    "$CARGO_HOME/credentials",
+    "$GNUPGHOME",
+    "$GH_CONFIG_DIR",
+    "$GLAB_CONFIG_DIR",
+    "$AWS_CONFIG_FILE",
+    "$AWS_SHARED_CREDENTIALS_FILE",
+    "$AZURE_CONFIG_DIR",
+    "$CLOUDSDK_CONFIG",
+    "$GOOGLE_APPLICATION_CREDENTIALS",
+    "$KUBECONFIG",
+    "$DOCKER_CONFIG",
+    "$REGISTRY_AUTH_FILE",
+    "$NPM_CONFIG_USERCONFIG",
+    "$npm_config_userconfig",
+    "$PIP_CONFIG_FILE",
+    "$NETRC",
+    "$PGPASSFILE",
+    "$PASSWORD_STORE_DIR",
+    "$SOPS_AGE_KEY_FILE",
+    "$RCLONE_CONFIG",
+    "$TF_CLI_CONFIG_FILE",
+    "$COMPOSER_HOME/auth.json",
+    "$GRADLE_USER_HOME/gradle.properties",
+    "$HF_TOKEN_PATH",
+    "$VAULT_CONFIG_PATH",
+];
+
+/// The directories for settings of all programs.
+pub(super) const CONFIG_HOMES: &[&str] = &["~/.config", "$XDG_CONFIG_HOME"];
+
+/// As [`CREDENTIALS`], below [`CONFIG_HOMES`].
+pub(super) const CONFIGURED_CREDENTIALS: &[&str] = &[
+    "gcloud",
+    "gh",
+    "op",
+    "hub",
+    "glab-cli",
+    "github-copilot",
+    "git/credentials",
+    "doctl",
+    "fly",
+    "oci",
+    "rclone",
+    "containers/auth.json",
+    "sops/age",
+    "pip/pip.conf",
+    "huggingface",
+    "hcloud",
+    "linode-cli",
+    "scw",
+    "vercel",
+    "netlify",
+    "stripe",
+    "heroku",
+    "helm/registry",
+    "age",
+    "filezilla",
+    "google-chrome",
+    "google-chrome-beta",
+    "chromium",
+    "BraveSoftware",
+    "microsoft-edge",
+    "vivaldi",
+    "opera",
+    "Signal",
+    "Slack",
+    "discord",
+    "Bitwarden",
+    "Bitwarden CLI",
+    "1Password",
+    "keepassxc",
+    "Code/User/globalStorage",
+    "Cursor/User/globalStorage",
 ];
 
 /// Histories of typed input, which may contain passwords.
@@ -108,10 +287,21 @@ pub(super) const HISTORIES: &[&str] = &[
     "~/.viminfo",
 ];
 
+/// Returns each name below each of `homes`.
+pub(super) fn below(homes: &[&str], names: &[&str]) -> Vec<String> {
+    let below = |home: &&str| {
+        names
+            .iter()
+            .map(move |name| format!("{home}/{name}"))
+            .collect::<Vec<_>>()
+    };
+    homes.iter().flat_map(below).collect()
+}
+
 /// Returns the directories that confined programs in `project` may write to besides it, as their user may: caches and
 /// temporary directories.
 pub fn shared_writable_places(project: &Path, environment: &UserEnvironment<'_>) -> Vec<PathBuf> {
-    let places = [USUAL_CACHES, CACHES, TEMPORARY].concat();
+    let places = [USUAL_CACHES, CACHE_HOMES, CACHES, TEMPORARY].concat();
     let places = places.into_iter();
     places
         .filter_map(|place| expanded(place, project, environment))

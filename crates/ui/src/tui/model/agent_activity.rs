@@ -90,7 +90,9 @@ impl AgentActivity {
             }
             Notice::SandboxOn { .. } => self.sandbox = Some(SandboxState::On),
             Notice::SandboxStrict { .. } => self.sandbox = Some(SandboxState::Strict),
-            Notice::SandboxMissing => self.sandbox = Some(SandboxState::Missing),
+            Notice::SandboxMissing | Notice::SandboxOff | Notice::AgentUnconfined { .. } => {
+                self.sandbox = Some(SandboxState::Missing);
+            }
             _ => {}
         }
     }

@@ -185,7 +185,7 @@ fn facts(model: &Model, pen: &Pen<'_>) -> Vec<HeaderFact> {
     facts.extend(model.activity.sandbox.map(|sandbox| match sandbox {
         SandboxState::On => HeaderFact::new(30, "sandbox", TextRole::Dim),
         SandboxState::Strict => HeaderFact::new(30, "sandbox: strict", TextRole::Dim),
-        SandboxState::Missing => HeaderFact::new(70, "no sandbox", TextRole::Wait),
+        SandboxState::Missing => HeaderFact::new(70, "UNCONFINED", TextRole::Wait),
     }));
     let elapsed = short_duration(run.elapsed_ms(model.now_ms));
     facts.push(HeaderFact::new(20, format!("{elapsed} total"), TextRole::Dim));
