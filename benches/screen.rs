@@ -94,9 +94,11 @@ fn first_frame() {
         let screen = Screen::start(&watched(&scratch));
         times.push(screen.wait_for("ralph", true) - start);
     }
+    // The loop is a process of its own, which reads the project before there is a frame: ralph starts twice and its guard
+    // once.
     Row::new("from the start to the first frame", times.median())
         .beside("/bin/true", nothing.median())
-        .at_most(Quantity::Milliseconds(30.0))
+        .at_most(Quantity::Milliseconds(60.0))
         .print();
 }
 
@@ -255,7 +257,8 @@ fn memory() {
     Row::new("after 1 MB of output", megabytes(small)).print();
     let mut sizes = vec![
         ("after 100 MB of output", Script::Colours(100 * MB), 40.0),
-        ("after 100 MB that move about", Script::Moves(100 * MB), 25.0),
+        // 13.5 MB are pages of the executable, which all processes of ralph share.
+        ("after 100 MB that move about", Script::Moves(100 * MB), 30.0),
     ];
     if env::var_os(LONG).is_some_and(|value| value == "1") {
         sizes.push(("after 1 GB of output", Script::Colours(1000 * MB), 40.0));
