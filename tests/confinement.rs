@@ -1,6 +1,8 @@
 //! The sandbox: actions that agents and goals are denied though their user could take them, each tried by a real
 //! process. The real agents work in it in `agents_loop::a_plan` (strict) and `agents_loop::resuming`.
 
+mod ssh;
+
 use std::{
     env,
     fmt::Write as _,
@@ -113,7 +115,7 @@ const ATTEMPTS: [(&str, &str, RequiredResult, RequiredResult); 60] = [
     ("memory-of-guard", "head -c 1 /proc/$guard/mem", NO, NO),
     // Only root may create a block device, and could then write anything to it.
     ("make-disk", "mknod disk b 7 0", NO, NO),
-    // Of what root may do on this machine, only the sandbox refuses this.
+    // Root may read disks without a sandbox.
     (
         "read-disk",
         "disk=$(find /dev -maxdepth 1 -type b | head -n 1); test -n \"$disk\" && head -c 1 $disk > /dev/null",

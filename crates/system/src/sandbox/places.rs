@@ -194,7 +194,7 @@ pub(super) const CREDENTIALS: &[&str] = &[
     "~/.local/share/rattler/credentials.json",
     "~/.rhosts",
     "~/.smbcredentials",
-    // Where variables move them.
+    // Variables move some of them.
     "$CARGO_HOME/credentials.toml",
     "$CARGO_HOME/credentials",
     "$GNUPGHOME",

@@ -31,7 +31,7 @@ impl Caller {
     /// The system's, if it cannot be looked at.
     pub(super) fn new(call: &HeldCall) -> io::Result<Caller> {
         let status = fs::read_to_string(format!("/proc/{}/status", call.thread))?;
-        // Of four ids, the second is the effective one.
+        // The effective id is the second of four.
         let field = |name: &str, index: usize| -> Option<&str> {
             let line = status.lines().find_map(|line| line.strip_prefix(name))?;
             line.split_ascii_whitespace().nth(index)

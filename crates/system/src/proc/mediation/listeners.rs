@@ -1,4 +1,4 @@
-//! Who listens at an address of this machine: a process of the tree, or a program outside of it.
+//! Listeners at an address of this machine: processes of the tree, or programs outside of it.
 
 use std::{
     collections::HashSet,
@@ -67,7 +67,7 @@ pub(super) type KnownListeners = Mutex<HashSet<u64>>;
 pub(super) fn tcp_listener(address: SocketAddr, tree: Pid, known: &KnownListeners) -> Listener {
     match asked_listener(address) {
         Some(socket) => place(&HashSet::from([socket]), tree, known),
-        // Nobody listens, or this kernel has no such lookup.
+        // The kernel knows no listener, or has no such lookup.
         None => listed_listeners(address, tree, known),
     }
 }
@@ -149,8 +149,8 @@ fn request(flags: u16, body: &[u32]) -> Option<OwnedFd> {
     Some(socket)
 }
 
-/// Asks the kernel for the socket that receives TCP connections to `address`. `None` if there is none, or if the kernel
-/// cannot tell.
+/// Asks the kernel for the socket that receives TCP connections to `address`. Returns `None` as well if the kernel cannot
+/// tell.
 fn asked_listener(address: SocketAddr) -> Option<u64> {
     let words = |octets: &[u8]| -> [u32; 4] {
         let mut words = [0; 4];

@@ -171,7 +171,7 @@ impl Mediator {
             _ => caller.address(second, third & u64::from(u32::MAX))?,
         };
         if !self.calls.is_waiting(call) {
-            // What was read may be of another thread.
+            // The address may be that of another thread.
             return Ok(Answer::Fail(Errno::EINTR));
         }
         caller.adopt_user()?;
