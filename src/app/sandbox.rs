@@ -17,7 +17,7 @@ use ralph_system::{
     sandbox::{
         FilePolicy, PolicyInput, UserEnvironment, expanded,
         hosts::{AllowedHost, AllowedHosts},
-        sockets::{allowed_sockets, name_of_socket, withheld_variables},
+        sockets::{allowed_sockets, harmless_sockets, name_of_socket, withheld_variables},
     },
 };
 use ralph_words::lacking_in_words;
@@ -108,7 +108,7 @@ impl Confiner {
             },
             copies: place.paths.sealed_copies(),
             hosts: settings.hosts.clone(),
-            sockets: sockets(place, &settings.sockets),
+            sockets: sockets(place, &settings.sockets, is_strict),
             withheld: withheld_variables(&settings.sockets, Supervisor::mediates_connections()),
             on_refused: None,
             signs: ralph_git::signs_commits(&place.project, supervisor),
@@ -351,14 +351,12 @@ fn refuse_home(project: &Path) -> Result<(), Failure> {
 
 /// The real paths of the sockets that a confined program may connect to. Which requests the run accepts from agents is
 /// decided at the run's own socket.
-fn sockets(place: &ProjectPlace, settings: &[String]) -> Vec<PathBuf> {
+fn sockets(place: &ProjectPlace, settings: &[String], is_strict: bool) -> Vec<PathBuf> {
     let allowed = with_environment(|environment| allowed_sockets(settings, &place.project, environment));
+    let harmless = harmless_sockets().filter(|_| !is_strict);
     let own = place.paths.socket();
-    allowed
-        .into_iter()
-        .chain([own])
-        .map(|path| where_it_leads(&path))
-        .collect()
+    let all = harmless.chain(allowed).chain([own]);
+    all.map(|path| where_it_leads(&path)).collect()
 }
 
 /// Files beside the user's ssh keys that hold no secret, and without which ssh connects to no known host.

@@ -232,11 +232,14 @@ impl Mediator {
         let name = address.get(2..).unwrap_or_default();
         if let [0, name @ ..] = name {
             let name = SocketName::Abstract(name.to_owned());
-            if local_listener(&name, self.ralph, &self.known) == Listener::Inside {
-                ralph_seccomp::connect(socket.as_fd(), address)?;
-                return Ok(Answer::Done);
-            }
-            return Ok(Answer::Fail(Errno::EPERM));
+            return Ok(match local_listener(&name, self.ralph, &self.known) {
+                Listener::Inside => {
+                    ralph_seccomp::connect(socket.as_fd(), address)?;
+                    Answer::Done
+                }
+                Listener::Nobody => Answer::Fail(Errno::ECONNREFUSED),
+                Listener::Outside => Answer::Fail(Errno::EPERM),
+            });
         }
         let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
         let path = Path::new(std::ffi::OsStr::from_bytes(&name[..end]));
@@ -244,14 +247,21 @@ impl Mediator {
         let here = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
         let found = SocketFile::from_metadata(&fs::metadata(&here)?);
         let real = fs::read_link(&here)?;
-        if self.is_allowed(found, &real)
-            || local_listener(&SocketName::File(found), self.ralph, &self.known) == Listener::Inside
-        {
-            connect(socket, &rustix::net::SocketAddrUnix::new(&here)?)?;
-            return Ok(Answer::Done);
+        let listener = match self.is_allowed(found, &real) {
+            true => Listener::Inside,
+            false => local_listener(&SocketName::File(found), self.ralph, &self.known),
+        };
+        match listener {
+            Listener::Inside => {
+                connect(socket, &rustix::net::SocketAddrUnix::new(&here)?)?;
+                Ok(Answer::Done)
+            }
+            Listener::Nobody => Ok(Answer::Fail(Errno::ECONNREFUSED)),
+            Listener::Outside => {
+                (self.on_refused.0)(RefusedCall::Socket { path: real });
+                Ok(Answer::Fail(Errno::EACCES))
+            }
         }
-        (self.on_refused.0)(RefusedCall::Socket { path: real });
-        Ok(Answer::Fail(Errno::EACCES))
     }
 
     fn is_allowed(&self, file: SocketFile, real: &Path) -> bool {
