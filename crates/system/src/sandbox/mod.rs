@@ -227,14 +227,27 @@ impl FilePolicy {
         self.without_shown().without_nested()
     }
 
+    /// Returns the paths that the user wants to remain readable inside of a hidden place.
+    pub fn shown_in_hidden(&self) -> impl Iterator<Item = &PathBuf> {
+        let is_hidden = |path: &&PathBuf| {
+            let places = self.hidden.iter().filter(|place| place.why != ListingReason::Sealed);
+            places.into_iter().any(|place| path.starts_with(&place.path))
+        };
+        self.shown.iter().filter(is_hidden)
+    }
+
     /// Returns the access to `path`, which is absolute and without symbolic links.
     pub fn access(&self, path: &Path) -> PathAccess<'_> {
         let above = |list: &'_ [ListedPath]| list.iter().position(|place| path.starts_with(&place.path));
+        let is_shown = self.shown_in_hidden().any(|shown| path.starts_with(shown));
         // A writable place inside a hidden one stays writable: a Landlock rule cannot be taken back further down.
         if let Some(index) = above(&self.write) {
             return PathAccess::Write(&self.write[index]);
         }
-        above(&self.hidden).map_or(PathAccess::Read, |index| PathAccess::Hidden(&self.hidden[index]))
+        match above(&self.hidden) {
+            Some(index) if !is_shown => PathAccess::Hidden(&self.hidden[index]),
+            Some(_) | None => PathAccess::Read,
+        }
     }
 
     /// Returns the places that should be hidden but are not, because they are inside a writable place.
@@ -318,6 +331,14 @@ mod tests {
         assert_access(&policy, "/home/me/shared/x", Some(ListingReason::Setting), false);
         assert_access(&policy, "/home/me/clients/x", Some(ListingReason::Setting), true);
         assert_access(&policy, "/home/me/.npmrc", None, false);
+    }
+
+    #[test]
+    fn one_file_of_a_hidden_directory_can_be_shown() {
+        let policy = policy(|wanted| wanted.show = vec!["~/.kube/config".to_owned()]);
+        assert_access(&policy, "/home/me/.kube/config", None, false);
+        assert_access(&policy, "/home/me/.kube/cache", Some(ListingReason::Credentials), true);
+        assert_eq!(policy.shown_in_hidden().count(), 1);
     }
 
     #[test]
