@@ -7,6 +7,7 @@ mod field;
 mod kills;
 mod limits;
 mod merges;
+mod planted;
 mod resumed;
 mod sections;
 mod tests_gate;
@@ -44,7 +45,10 @@ tick; over done"#;
 const STUBBORN: &str = "grep -q -- '- \\[ \\] Merge' \"$RALPH_PLAN\" || echo \"$plan\" >> shared.txt; tick; over done";
 
 fn sandbox(agent: &str, plans: &[&str]) -> Sandbox {
-    let sandbox = Sandbox::new();
+    sandbox_in(Sandbox::new(), agent, plans)
+}
+
+fn sandbox_in(sandbox: Sandbox, agent: &str, plans: &[&str]) -> Sandbox {
     sandbox.install(&Script::jsonl(&format!("{HANDS}{agent}")));
     for plan in plans {
         sandbox.write(

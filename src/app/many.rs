@@ -9,11 +9,12 @@ use std::{
 use ralph_git::{Branches, NoRepository};
 use ralph_plan::batch::{BatchId, BatchInput, BatchLimits, LOCAL, PlanName, Planned};
 use ralph_policy::trust::trusting;
+use ralph_state::store::paths::create_private_dir;
 use ralph_system::{files::Directory, proc::Supervisor};
 
 use super::{
-    ProjectPlace,
-    agents::check_limits_hold,
+    Confiner, ProjectPlace,
+    agents::{catalog, check_limits_hold},
     batch_plans::{configuration, planned},
     divided::{check_divided, sections_of},
     gate::{guard, known_runners},
@@ -21,7 +22,7 @@ use super::{
     sealed::sealed_goals_here,
 };
 use crate::{
-    config::Config,
+    config::{Config, SandboxMode},
     driver::batch_time,
     error::{Failure, FailureKind},
     many::{
@@ -73,7 +74,7 @@ pub(crate) fn prepare_batch(
 ) -> Result<PreparedBatch, Failure> {
     let engine = engine(place, wish.engine)?;
     check_limits_hold(place, config, supervisor)?;
-    let branches = branches_of(&place.project, supervisor)?;
+    let mut branches = branches_of(&place.project, supervisor)?;
     let plans = match wish.each_section {
         Some(path) => sections_of(place, path)?,
         None => planned(place, wish.plans)?,
@@ -98,6 +99,7 @@ pub(crate) fn prepare_batch(
     let lock = lock(place, supervisor)?;
     let id = new_id(place, &branches)?;
     let paths = BatchPaths::new(&place.paths, &id);
+    branches = confined(branches, place, config, &paths, supervisor)?;
     // Left by a batch that was killed: with such entries, git cannot list work trees.
     branches.remove_torn_entries(paths.trees_of_project())?;
     let (target, base) = match wish.into {
@@ -161,8 +163,31 @@ pub(crate) fn site_to_resume(
     supervisor: &Supervisor,
 ) -> Result<Site, Failure> {
     let mut site = site_of_batch(place, id, !config.goals.enabled.is_empty(), supervisor)?;
+    site.branches = confined(site.branches, place, config, &site.paths, supervisor)?;
     site.gate = merge_gate(place, config)?;
     Ok(site)
+}
+
+/// Confines git's commands on branches as goals are, unless the sandbox is off.
+fn confined(
+    branches: Branches,
+    place: &ProjectPlace,
+    config: &Config,
+    paths: &BatchPaths,
+    supervisor: &Supervisor,
+) -> Result<Branches, Failure> {
+    if config.sandbox.mode == SandboxMode::Off {
+        return Ok(branches);
+    }
+    let trees = paths.trees_of_project().to_owned();
+    create_private_dir(&trees).map_err(|error| failed(&format!("{}: {error}", trees.display())))?;
+    let places = [
+        branches.root().to_owned(),
+        branches.shared_directory().to_owned(),
+        trees,
+    ];
+    let confiner = Confiner::new(place, config, &catalog(place, config), supervisor);
+    Ok(branches.confined(confiner.merge_confinement(places)?))
 }
 
 /// The rules for judging the tests of merged trees.

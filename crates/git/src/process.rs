@@ -7,11 +7,12 @@ use std::{
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     process::ExitStatus,
+    sync::Arc,
     time::Duration,
 };
 
 use ralph_system::proc::{
-    Supervisor,
+    Confinement, Supervisor,
     helper::{Helper, HelperError},
 };
 use tracing::debug_span;
@@ -107,6 +108,11 @@ impl Git {
             self.shown.push_str(&arg.as_ref().to_string_lossy());
             self.helper = self.helper.args([arg]);
         }
+        self
+    }
+
+    pub(super) fn confined(mut self, confinement: Arc<Confinement>) -> Git {
+        self.helper = self.helper.confined(confinement);
         self
     }
 

@@ -6,13 +6,14 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    sync::Arc,
     thread,
     time::Duration,
 };
 
 use ralph_system::{
     files::{self, ReadError},
-    proc::Supervisor,
+    proc::{Confinement, Supervisor},
 };
 
 use super::{
@@ -47,6 +48,8 @@ pub struct Branches {
     prefix: PathBuf,
     supervisor: Supervisor,
     is_anonymous: bool,
+    /// The rights of git and of what it starts; `None` for all rights of the user.
+    confinement: Option<Arc<Confinement>>,
 }
 
 /// The result of a merge.
@@ -109,7 +112,22 @@ impl Branches {
             supervisor: supervisor.clone(),
             is_anonymous: !identity.success(),
             root,
+            confinement: None,
         })
+    }
+
+    /// Confines git and all programs that the repository's settings name.
+    #[must_use]
+    pub fn confined(self, confinement: Confinement) -> Branches {
+        Branches {
+            confinement: Some(Arc::new(confinement)),
+            ..self
+        }
+    }
+
+    /// The directory of the repository that all work trees share.
+    pub fn shared_directory(&self) -> &Path {
+        &self.common_dir
     }
 
     pub fn root(&self) -> &Path {
@@ -745,6 +763,10 @@ impl Branches {
         let git = Git::at(&self.supervisor, tree).setting("commit.gpgSign=false");
         // Recorded resolutions of other merges are the user's to apply.
         let git = git.setting("rerere.enabled=false").setting("merge.renames=true");
+        let git = match &self.confinement {
+            Some(confinement) => git.confined(Arc::clone(confinement)),
+            None => git,
+        };
         match self.is_anonymous {
             true => FALLBACK_COMMITTER.into_iter().fold(git, Git::setting),
             false => git,

@@ -13,7 +13,6 @@ use std::{
     fs, io,
     net::{Ipv4Addr, TcpStream},
     path::{Path, PathBuf},
-    sync::Arc,
     thread,
 };
 
@@ -104,8 +103,7 @@ pub(super) fn start_confined<T: Send>(
 /// The reason why not.
 pub(super) fn try_out(confinement: &Confinement) -> io::Result<()> {
     let port = confinement.network.as_ref().and_then(|network| network.proxy_port);
-    let ignored = OnRefused(Arc::new(|_| {}));
-    start_confined(confinement, getpid(), ignored, || match port {
+    start_confined(confinement, getpid(), OnRefused::ignored(), || match port {
         Some(port) => TcpStream::connect((Ipv4Addr::LOCALHOST, port)).map(drop),
         None => Ok(()),
     })?

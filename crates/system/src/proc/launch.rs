@@ -124,6 +124,13 @@ pub enum RefusedCall {
 #[derive(Clone)]
 pub struct OnRefused(pub Arc<dyn Fn(RefusedCall) + Send + Sync>);
 
+impl OnRefused {
+    /// Reports nothing.
+    pub fn ignored() -> OnRefused {
+        OnRefused(Arc::new(|_| {}))
+    }
+}
+
 impl fmt::Debug for OnRefused {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("OnRefused")

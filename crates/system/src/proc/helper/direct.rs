@@ -17,7 +17,7 @@ use nix::{
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::order::{HelperError, HelperProcess, HelperSpec};
-use crate::proc::{leftovers::StartedChildren, system};
+use crate::proc::{OnRefused, leftovers::StartedChildren, system};
 
 struct DirectHelper {
     children: Arc<StartedChildren>,
@@ -49,7 +49,12 @@ pub(super) fn start(
         .process_group(0);
     // Locked until the child is inserted: a child that is missing there counts as an orphan.
     let mut started = children.started();
-    let child = command.spawn()?;
+    let child = match &order.confinement {
+        Some(confinement) => {
+            system::start_confined(confinement, unistd::getpid(), OnRefused::ignored(), || command.spawn())??
+        }
+        None => command.spawn()?,
+    };
     let number = child.id().cast_signed();
     started.insert(number);
     drop(started);

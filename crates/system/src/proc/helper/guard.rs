@@ -38,6 +38,7 @@ use super::{
     wire::{self, HelperEnd},
 };
 use crate::proc::{
+    OnRefused,
     process::Process,
     program::{self, Execution, ProcessGroup},
     system::{self, GuardEvents},
@@ -368,9 +369,16 @@ fn execute(order: HelperSpec, stdio: [&OwnedFd; 3]) -> io::Result<Pid> {
             .collect(),
         group: ProcessGroup::Own,
     };
-    let pid = match order.memory_bytes {
-        Some(bytes) => system::with_memory_limit(bytes, || program::execute(execution)),
+    let start = || match &order.confinement {
+        Some(confinement) => {
+            let execute = || program::execute(execution);
+            system::start_confined(confinement, getpid(), OnRefused::ignored(), execute)?
+        }
         None => program::execute(execution),
+    };
+    let pid = match order.memory_bytes {
+        Some(bytes) => system::with_memory_limit(bytes, start),
+        None => start(),
     };
     // So that the guard does not keep the directory from being removed or unmounted.
     _ = env::set_current_dir("/");

@@ -4,6 +4,8 @@ use std::{ffi::OsString, io, os::fd::BorrowedFd, path::PathBuf, process::ExitSta
 
 use thiserror::Error;
 
+use crate::proc::Confinement;
+
 /// A program with everything it is started with, except its three files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HelperSpec {
@@ -16,6 +18,8 @@ pub(super) struct HelperSpec {
     /// Memory limit of the helper and each of its children; `None` for no limit, which is also the case without a
     /// guard.
     pub memory_bytes: Option<u64>,
+    /// The rights of the helper and everything that it starts; `None` for all rights of the user.
+    pub confinement: Option<Confinement>,
 }
 
 /// A running helper. Must not be used any more once it has reported its end or was killed.

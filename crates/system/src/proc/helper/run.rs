@@ -21,7 +21,7 @@ use super::{
     guarded::Helpers,
     order::{HelperError, HelperProcess, HelperSpec},
 };
-use crate::proc::{launch::REPOSITORY_VARS, system};
+use crate::proc::{Confinement, launch::REPOSITORY_VARS, system};
 
 /// Enough for a list of every file of a very large tree.
 const STDOUT_CAP_BYTES: usize = 64 << 20;
@@ -45,6 +45,7 @@ pub struct Helper {
     deadline: Duration,
     stdout_cap_bytes: usize,
     memory_bytes: Option<u64>,
+    confinement: Option<Arc<Confinement>>,
     guarded: bool,
 }
 
@@ -76,6 +77,7 @@ impl Helper {
             deadline: DEADLINE,
             stdout_cap_bytes: STDOUT_CAP_BYTES,
             memory_bytes: None,
+            confinement: None,
             guarded: true,
         }
     }
@@ -129,6 +131,17 @@ impl Helper {
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Helper {
         self.memory_bytes = Some(bytes);
+        self
+    }
+
+    /// Confines it and everything that it starts, and sets the variables of the confinement.
+    #[must_use]
+    pub fn confined(mut self, confinement: Arc<Confinement>) -> Helper {
+        self.changes.extend(confinement.variables.iter().map(|(name, value)| {
+            let value = value.as_ref().map(OsString::from);
+            (OsString::from(name), value)
+        }));
+        self.confinement = Some(confinement);
         self
     }
 
@@ -219,6 +232,7 @@ impl Helper {
                 .unwrap_or_else(|| PathBuf::from("/")),
             environment,
             memory_bytes: self.memory_bytes,
+            confinement: self.confinement.as_deref().cloned(),
         }
     }
 }

@@ -30,6 +30,8 @@ pub(super) fn write_order(order: &HelperSpec) -> io::Result<Vec<u8>> {
     push(&mut bytes, &[&order.program])?;
     let memory = order.memory_bytes.map(|bytes| bytes.to_string()).unwrap_or_default();
     push(&mut bytes, &[OsStr::new(&memory)])?;
+    let confinement = order.confinement.as_ref().map(serde_json::to_string).transpose()?;
+    push(&mut bytes, &[OsStr::new(&confinement.unwrap_or_default())])?;
     push(&mut bytes, &[&count])?;
     for arg in &order.args {
         push(&mut bytes, &[arg])?;
@@ -63,6 +65,10 @@ fn decode(bytes: &[u8]) -> Option<HelperSpec> {
         "" => None,
         bytes => Some(bytes.parse().ok()?),
     };
+    let confinement = match text()?.to_str()? {
+        "" => None,
+        json => Some(serde_json::from_str(json).ok()?),
+    };
     let count: usize = text()?.to_str()?.parse().ok()?;
     let mut args = Vec::new();
     for _ in 0..count {
@@ -75,6 +81,7 @@ fn decode(bytes: &[u8]) -> Option<HelperSpec> {
         cwd,
         environment,
         memory_bytes,
+        confinement,
     })
 }
 
@@ -150,6 +157,7 @@ impl HelperEnd {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::proc::Confinement;
 
     fn order() -> HelperSpec {
         let text = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
@@ -163,6 +171,16 @@ mod tests {
                 (text(b"EMPTY"), text(b"")),
             ],
             memory_bytes: Some(1 << 40),
+            confinement: Some(Confinement {
+                write: vec!["/tmp".into()],
+                read: Vec::new(),
+                hidden: Vec::new(),
+                unlisted: Vec::new(),
+                required: true,
+                abi: None,
+                network: None,
+                variables: Vec::new(),
+            }),
         }
     }
 
@@ -172,6 +190,7 @@ mod tests {
         assert_eq!(read_order(&write_order(&order).unwrap()[..]).unwrap(), order);
         let unbounded = HelperSpec {
             memory_bytes: None,
+            confinement: None,
             ..order
         };
         assert_eq!(read_order(&write_order(&unbounded).unwrap()[..]).unwrap(), unbounded);
