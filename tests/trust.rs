@@ -450,15 +450,12 @@ over 'Done.'"#,
     let report = sandbox.untrusting_ralph(["report"]).run(SOON).stdout;
     for text in [&finished.stdout, &report] {
         assert!(
-            text.contains(".git/hooks/post-merge was changed during the iteration: your next `git` here"),
+            text.contains(".git/hooks/post-merge was changed: your next `git` here"),
             "{text}"
         );
+        assert!(text.contains(".vscode/tasks.json was changed: your editor"), "{text}");
         assert!(
-            text.contains(".vscode/tasks.json was changed during the iteration: your editor"),
-            "{text}"
-        );
-        assert!(
-            text.contains(".ralph/config.json was changed during the iteration: the next `ralph`"),
+            text.contains(".ralph/config.json was changed: the next `ralph`"),
             "{text}"
         );
         assert!(

@@ -37,7 +37,14 @@ const EDITOR: [&str; 2] = [".vscode/tasks.json", ".vscode/settings.json"];
 const RALPH: [&str; 2] = [".ralph/config.json", ".ralph/prompt.md"];
 
 /// Ends of names of git settings that name a program, or another file of settings.
-const GIT_KEYS: [&str; 18] = [
+const GIT_KEYS: [&str; 25] = [
+    "difffilter",
+    "uploadpack",
+    "receivepack",
+    "vcs",
+    "smtpserver",
+    "insteadof",
+    "allow",
     "hookspath",
     "fsmonitor",
     "sshcommand",
@@ -57,6 +64,8 @@ const GIT_KEYS: [&str; 18] = [
     "cmd",
     "attributesfile",
 ];
+/// Sections of git's settings in which each key names a program.
+const GIT_SECTIONS: [&str; 1] = ["pager"];
 /// Attributes of a file that make git run a program.
 const ATTRIBUTES: [&str; 3] = ["filter=", "diff=", "merge="];
 
@@ -68,7 +77,8 @@ pub(super) struct Autorun {
     git: Vec<PathBuf>,
     /// The file of the user's trust.
     trust: PathBuf,
-    seen: BTreeMap<PathBuf, WatchedFile>,
+    /// `None` before the first look.
+    seen: Option<BTreeMap<PathBuf, WatchedFile>>,
 }
 
 /// The state of a file at a look.
@@ -87,30 +97,36 @@ impl Autorun {
             project: project.to_owned(),
             git,
             trust,
-            seen: BTreeMap::new(),
+            seen: None,
         }
     }
 
-    /// Records the current state.
-    pub(super) fn look(&mut self) {
-        self.seen = self.now();
-    }
-
-    /// Returns the changes since the last look, and records the current state.
+    /// Returns the changes since the last look, and records the current state; none at the first look. Changes beyond
+    /// the most that are reported at once are reported after the next look.
     pub(super) fn changes(&mut self) -> Vec<Notice> {
-        let now = self.now();
-        let says = |seen: &BTreeMap<PathBuf, WatchedFile>, path: &PathBuf| seen.get(path).and_then(|seen| seen.says);
-        let changed = |path: &&PathBuf| says(&now, path) != says(&self.seen, path);
-        let known = now
-            .keys()
-            .chain(self.seen.keys().filter(|path| !now.contains_key(*path)));
-        let notices = known.filter(changed).take(TOLD).map(|path| Notice::AutorunChanged {
-            by: now.get(path).or(self.seen.get(path)).map_or(RunBy::Git, |seen| seen.by),
-            path: path.strip_prefix(&self.project).unwrap_or(path).to_owned(),
-            gone: says(&now, path).is_none(),
-        });
-        let notices = notices.collect();
-        self.seen = now;
+        let mut now = self.now();
+        let Some(seen) = self.seen.take() else {
+            self.seen = Some(now);
+            return Vec::new();
+        };
+        let says = |files: &BTreeMap<PathBuf, WatchedFile>, path: &PathBuf| files.get(path).and_then(|file| file.says);
+        let known = now.keys().chain(seen.keys().filter(|path| !now.contains_key(*path)));
+        let changed = known.filter(|path| says(&now, path) != says(&seen, path));
+        let mut changed: Vec<PathBuf> = changed.cloned().collect();
+        let untold = changed.split_off(changed.len().min(TOLD));
+        let notice = |path: PathBuf| Notice::AutorunChanged {
+            by: now.get(&path).or(seen.get(&path)).map_or(RunBy::Git, |seen| seen.by),
+            gone: says(&now, &path).is_none(),
+            path: path.strip_prefix(&self.project).map(Path::to_owned).unwrap_or(path),
+        };
+        let notices = changed.into_iter().map(notice).collect();
+        for path in untold {
+            match seen.get(&path) {
+                Some(before) => _ = now.insert(path, before.clone()),
+                None => _ = now.remove(&path),
+            }
+        }
+        self.seen = Some(now);
         notices
     }
 
@@ -147,7 +163,8 @@ impl Autorun {
     fn seen_of(&self, path: &Path, by: RunBy) -> Option<WatchedFile> {
         let metadata = fs::metadata(path).ok()?;
         let identity = identity(&metadata);
-        let known = self.seen.get(path).filter(|known| known.identity == identity);
+        let known = self.seen.as_ref().and_then(|seen| seen.get(path));
+        let known = known.filter(|known| known.identity == identity);
         let says = known.map_or_else(|| says(path, &metadata), |known| known.says);
         Some(WatchedFile { by, identity, says })
     }
@@ -189,7 +206,7 @@ fn says(path: &Path, metadata: &Metadata) -> Option<u64> {
         Err(error) => error.to_string(),
     };
     let lines: Vec<&str> = match name.to_str() {
-        Some("config" | "config.worktree") => text.lines().filter(|line| is_program(line)).collect(),
+        Some("config" | "config.worktree") => program_lines(&text),
         Some(".gitattributes" | "attributes") => {
             let runs = |line: &&str| ATTRIBUTES.iter().any(|name| line.contains(name));
             text.lines().filter(runs).collect()
@@ -197,6 +214,23 @@ fn says(path: &Path, metadata: &Metadata) -> Option<u64> {
         _ => return Some(hash(&text)),
     };
     (!lines.is_empty()).then(|| hash(&lines))
+}
+
+/// Returns the lines of git's settings that may name a program.
+fn program_lines(text: &str) -> Vec<&str> {
+    let mut is_of_programs = false;
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        if let Some(section) = line.trim().strip_prefix('[') {
+            let name = section.split([' ', ']', '.']).next().unwrap_or_default();
+            is_of_programs = GIT_SECTIONS.contains(&name.to_ascii_lowercase().as_str());
+        }
+        // A setting may stand behind the name of its section.
+        if is_of_programs || is_program(line) {
+            lines.push(line);
+        }
+    }
+    lines
 }
 
 /// Whether a line of git's settings may name a program. The value of an alias does if it begins with `!`.
@@ -236,7 +270,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let git = vec![dir.path().join(".git")];
         let mut autorun = Autorun::new(dir.path(), git, dir.path().join("trust.json"));
-        autorun.look();
+        assert_eq!(autorun.changes(), [], "the first look");
         (dir, autorun)
     }
 
@@ -280,6 +314,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_too_much_to_report_at_once_is_reported_later() {
+        let (dir, mut autorun) = project();
+        for number in 0..TOLD + 2 {
+            let hook = dir.path().join(format!(".git/hooks/a{number:02}"));
+            write(&hook, "#!/bin/sh\n");
+            fs::set_permissions(&hook, Permissions::from_mode(0o755)).unwrap();
+        }
+        let counts: Vec<usize> = (0..3).map(|_| noticed(&mut autorun).len()).collect();
+        assert_eq!(counts, [TOLD, 2, 0]);
+    }
+
+    #[test]
     fn settings_of_git_count_as_far_as_they_name_programs() {
         let (dir, mut autorun) = project();
         let (config, attributes) = (dir.path().join(".git/config"), dir.path().join(".gitattributes"));
@@ -291,6 +337,10 @@ mod tests {
             "[core]\n\thooksPath = x",
             "[alias]\n\tst = !x",
             "[include]\n\tpath = x",
+            "[pager]\n\tlog = x",
+            "[core] hooksPath = y",
+            "[interactive]\n\tdiffFilter = x",
+            "[remote \"x\"]\n\tuploadpack = x",
         ] {
             write(&config, line);
             assert_eq!(noticed(&mut autorun).len(), 1, "{line}");

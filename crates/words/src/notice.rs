@@ -326,7 +326,7 @@ fn autorun_in_words(path: &Path, by: RunBy, gone: bool) -> String {
         RunBy::Ralph => "the next `ralph` here asks before it uses it",
         RunBy::Trust => "it records which files you trust; if it was not you, `ralph trust --revoke`",
     };
-    format!("{} {what} during the iteration: {then}", shown(path))
+    format!("{} {what}: {then}", shown(path))
 }
 
 /// A host in the format of `sandbox.hosts`.
