@@ -82,7 +82,7 @@ pub(crate) use plan::{chosen_plan, nothing_to_do};
 use prepare::prepare;
 pub(crate) use prompt::{built_in_prompt, next_prompt};
 use runtime::runtime;
-pub(crate) use sandbox::Confiner;
+pub(crate) use sandbox::{Confiner, probing};
 pub(crate) use sealed::sealed_goals_here;
 
 /// Time for blocking work to end after the run is over.

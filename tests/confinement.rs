@@ -11,7 +11,7 @@ use std::{
     net::{SocketAddr, TcpListener},
     os::{
         linux::net::SocketAddrExt,
-        unix::fs::symlink,
+        unix::fs::{PermissionsExt, symlink},
         unix::net::{SocketAddr as UnixAddr, UnixDatagram, UnixListener},
     },
     path::{Path, PathBuf},
@@ -536,6 +536,39 @@ fn a_commit_works_and_nothing_more_in_a_work_tree_a_submodule_a_hidden_directory
             explained.stdout.contains("cannot be read"),
             "{directory}: {explained:?}"
         );
+    }
+}
+
+#[test]
+fn a_program_that_an_agent_has_replaced_says_its_version_with_the_rights_of_the_agent() {
+    let sandbox = Sandbox::outside_of_tmp();
+    if !has_landlock(&sandbox) {
+        return;
+    }
+    // An installation in the agent's own state, as older versions of Claude Code made it.
+    let bin = sandbox.home().join(".claude/local");
+    fs::create_dir_all(&bin).unwrap();
+    let script = "#!/bin/sh\necho x > ~/.claude/ran\necho x > ~/escaped\necho 1.2.3\n";
+    fs::write(bin.join("claude"), script).unwrap();
+    fs::set_permissions(bin.join("claude"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bin.display(), env::var("PATH").unwrap());
+    for command in [
+        ["adapters", "check"].as_slice(),
+        &["adapters", "check", "claude"],
+        &["doctor"],
+    ] {
+        for (mode, escapes) in [("auto", false), ("off", true)] {
+            let checked = sandbox
+                .ralph(["--sandbox", mode])
+                .args(command)
+                .env("PATH", &path)
+                .run(SOON);
+            assert!(checked.stdout.contains("1.2.3"), "{checked:?}");
+            assert!(sandbox.read_home(".claude/ran").is_some(), "{checked:?}");
+            let escaped = sandbox.home().join("escaped");
+            assert_eq!(escaped.exists(), escapes, "{command:?}, {mode}");
+            _ = fs::remove_file(escaped);
+        }
     }
 }
 

@@ -340,6 +340,27 @@ pub(super) fn starting(
     Ok(confined.reporting_refusals(confiner.on_refused()))
 }
 
+/// Returns what starts the program of a manifest to ask for its version: confined, unless the sandbox is off. Makes no
+/// directory.
+pub(crate) fn probing(
+    place: &ProjectPlace,
+    config: &Config,
+    catalog: &Catalog,
+    supervisor: &Supervisor,
+) -> impl Fn(&Manifest) -> Supervisor + Sync {
+    let is_on = config.sandbox.mode != SandboxMode::Off;
+    let confiner = is_on.then(|| Confiner::new(place, config, catalog, supervisor));
+    let supervisor = supervisor.clone();
+    move |manifest| {
+        let confiner = confiner.as_ref().filter(|confiner| !confiner.leaves_out(manifest));
+        let confinement = confiner.and_then(|confiner| {
+            let policy = confiner.policy(Some(manifest));
+            confiner.held_to(&policy, Some(manifest)).ok()
+        });
+        supervisor.confining(confinement)
+    }
+}
+
 /// Whether an adapter says where its agent's state is. ralph's own agent has none.
 pub(super) fn names_its_state(manifest: &Manifest) -> bool {
     manifest.is_ralph() || !manifest.state.is_empty() || !manifest.state_files.is_empty()

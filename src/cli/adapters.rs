@@ -47,6 +47,7 @@ pub(super) fn run(args: &Args, command: &AdaptersCommand, supervisor: &Superviso
     let place = trust::place_to_look(args)?;
     let loaded = config::load(&sources(args, &place))?;
     let catalog = app::catalog(&place, &loaded.config);
+    let probing = app::probing(&place, &loaded.config, &catalog, supervisor);
     match command {
         AdaptersCommand::List => {
             list(&catalog, &place.project);
@@ -59,7 +60,7 @@ pub(super) fn run(args: &Args, command: &AdaptersCommand, supervisor: &Superviso
             choice::remember(&place, id)?;
         }
         AdaptersCommand::Check { id: Some(id) } => {
-            let report = catalog.check(id, &place.project, supervisor)?;
+            let report = catalog.check(id, &place.project, probing)?;
             print(&in_words(&report));
             let lacks_tls = app::native_lacks_tls(&loaded.config).filter(|_| id == NATIVE);
             if let Some(why) = &lacks_tls {
@@ -70,7 +71,7 @@ pub(super) fn run(args: &Args, command: &AdaptersCommand, supervisor: &Superviso
             }
         }
         AdaptersCommand::Check { id: None } => {
-            let checked = catalog.check_all(&place.project, supervisor);
+            let checked = catalog.check_all(&place.project, probing);
             for (id, check) in &checked {
                 match check {
                     Ok(report) => print(&in_words(report)),

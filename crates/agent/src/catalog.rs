@@ -147,15 +147,24 @@ impl Catalog {
     ///
     /// # Errors
     /// As [`Catalog::manifest`]. A missing program is not an error but part of the report.
-    pub fn check(&self, id: &str, cwd: &Path, supervisor: &Supervisor) -> Result<CheckReport, AgentError> {
-        Ok(check::check(&self.manifest(id)?, cwd, &self.keys(), supervisor))
+    pub fn check(
+        &self,
+        id: &str,
+        cwd: &Path,
+        supervisor_of: impl Fn(&Manifest) -> Supervisor,
+    ) -> Result<CheckReport, AgentError> {
+        Ok(check::check(&self.manifest(id)?, cwd, &self.keys(), supervisor_of))
     }
 
     /// Checks all adapters in parallel, since some programs take seconds to print their version. Returns the reports in
     /// the order of their ids.
-    pub fn check_all(&self, cwd: &Path, supervisor: &Supervisor) -> Vec<(&str, Result<CheckReport, AgentError>)> {
+    pub fn check_all(
+        &self,
+        cwd: &Path,
+        supervisor_of: impl Fn(&Manifest) -> Supervisor + Sync,
+    ) -> Vec<(&str, Result<CheckReport, AgentError>)> {
         let mut checked = Vec::new();
-        self.check_each(cwd, supervisor, |id, check| checked.push((id, check)));
+        self.check_each(cwd, supervisor_of, |id, check| checked.push((id, check)));
         checked.sort_by_key(|(id, _)| *id);
         checked
     }
@@ -164,15 +173,15 @@ impl Catalog {
     pub fn check_each<'a>(
         &'a self,
         cwd: &Path,
-        supervisor: &Supervisor,
+        supervisor_of: impl Fn(&Manifest) -> Supervisor + Sync,
         mut each: impl FnMut(&'a str, Result<CheckReport, AgentError>),
     ) {
         let (tell, checked) = mpsc::channel();
         thread::scope(|scope| {
             for id in self.ids() {
-                let tell = tell.clone();
+                let (tell, supervisor_of) = (tell.clone(), &supervisor_of);
                 // The receiver lives until the last check has ended.
-                scope.spawn(move || _ = tell.send((id, self.check(id, cwd, supervisor))));
+                scope.spawn(move || _ = tell.send((id, self.check(id, cwd, supervisor_of))));
             }
             drop(tell);
             checked.iter().for_each(|(id, check)| each(id, check));

@@ -365,7 +365,7 @@ fn a_program_is_found_from_the_directory_the_session_runs_in() {
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("executable");
     let report = home
         .catalog()
-        .check("codex", home.dir.path(), &Supervisor::default())
+        .check("codex", home.dir.path(), |_| Supervisor::default())
         .expect("a report");
     assert_eq!(report.path, Some(program.clone()));
     assert_eq!(
@@ -381,7 +381,7 @@ fn a_program_is_found_from_the_directory_the_session_runs_in() {
     );
     assert_eq!(
         home.catalog()
-            .check("codex", Path::new("/"), &Supervisor::default())
+            .check("codex", Path::new("/"), |_| Supervisor::default())
             .expect("a report")
             .path,
         None

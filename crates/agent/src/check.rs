@@ -81,21 +81,29 @@ impl CheckReport {
 
 /// Finds the program of `manifest` and asks for its version. The variables in `keys` are not passed on, since it needs
 /// no keys. Takes at most 15 seconds and ends every process it started.
-pub(crate) fn check(manifest: &Manifest, cwd: &Path, keys: &[String], supervisor: &Supervisor) -> CheckReport {
-    check_within(manifest, cwd, keys, supervisor, PROBE_DEADLINE)
+///
+/// `supervisor_of` returns the supervisor that confines the agent of a manifest: an agent may have replaced its program.
+pub(crate) fn check(
+    manifest: &Manifest,
+    cwd: &Path,
+    keys: &[String],
+    supervisor_of: impl Fn(&Manifest) -> Supervisor,
+) -> CheckReport {
+    check_within(manifest, cwd, keys, supervisor_of, PROBE_DEADLINE)
 }
 
 fn check_within(
     manifest: &Manifest,
     cwd: &Path,
     keys: &[String],
-    supervisor: &Supervisor,
+    supervisor_of: impl Fn(&Manifest) -> Supervisor,
     deadline: Duration,
 ) -> CheckReport {
     let path = find(manifest, cwd).ok();
     let version = match (&path, &manifest.probe) {
         (Some(path), Some(args)) => {
-            let helper = supervisor.helper(path).args(args).deadline(deadline);
+            let helper = supervisor_of(manifest).confined_helper(path);
+            let helper = helper.args(args).deadline(deadline);
             probe(keys.iter().fold(helper, Helper::env_remove))
         }
         (Some(_) | None, None) | (None, Some(_)) => InstalledVersion::NotAsked,
@@ -235,7 +243,7 @@ mod tests {
             &catalog.manifest("codex").expect("a manifest"),
             Path::new("/"),
             &[],
-            &Supervisor::default(),
+            |_| Supervisor::default(),
             deadline,
         )
     }

@@ -37,7 +37,8 @@ pub(super) fn findings(
     let lacks_tls = app::native_lacks_tls(config);
     let mut findings: Vec<DoctorFinding> = Vec::new();
     let mut installed = Vec::new();
-    catalog.check_each(&place.project, supervisor, |id, checked| {
+    let probing = app::probing(place, config, catalog, supervisor);
+    catalog.check_each(&place.project, probing, |id, checked| {
         let is_wanted = id == NATIVE && is_chosen(id);
         if !(is_of_use(id, &checked) || is_wanted) {
             return;

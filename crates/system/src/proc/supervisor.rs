@@ -135,6 +135,16 @@ impl Supervisor {
         Helper::new(&self.helpers, program)
     }
 
+    /// Makes a helper as [`Supervisor::helper`] with the rights of the child trees: in their confinement, if they have
+    /// one.
+    pub fn confined_helper(&self, program: impl Into<OsString>) -> Helper {
+        let helper = self.helper(program);
+        match &self.confinement {
+            Some(confinement) => helper.confined(Arc::clone(confinement)),
+            None => helper,
+        }
+    }
+
     /// Makes a helper as [`Supervisor::helper`], but passes over directories of `PATH` in which an agent in `project` can
     /// have put a program, unless `program` is nowhere else. What it starts is looked for there as well.
     pub fn trusted_helper(&self, program: &str, project: &Path) -> Helper {
