@@ -32,7 +32,7 @@ pub(super) fn notifier(
     let (project, keys, supervisor) = (project.to_owned(), keys.to_vec(), supervisor.clone());
     NotifyChannel::Call(Arc::new(move |reason| {
         let shell = supervisor
-            .helper("sh")
+            .trusted_helper("sh", &project)
             .args(["-c", &command])
             .env("RALPH_REASON", reason.text)
             .current_dir(&project)
