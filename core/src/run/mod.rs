@@ -57,4 +57,4 @@ pub use spending::Spending;
 pub use stop::StopAsked;
 pub use task::{Block, GoalState, GoalStatus, Task, TaskState, Work};
 pub use tool::Tool;
-pub use view::RunView;
+pub use view::{RunView, SandboxState};

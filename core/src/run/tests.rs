@@ -567,3 +567,32 @@ fn a_task_that_comes_back_keeps_its_work_and_is_open_once_the_user_has_answered(
     view.apply_event(4, &answered);
     assert_eq!(states(&view), [TaskState::Open, TaskState::Open]);
 }
+
+#[test]
+fn one_unconfined_agent_makes_the_run_unconfined_until_it_is_resumed() {
+    let noticed = |notice| Event::Noticed { notice };
+    let resumed = Event::RunResumed {
+        pid: 1,
+        ralph: String::new(),
+        settings: Box::default(),
+    };
+    let mut view = RunView::default();
+    for (event, expected) in [
+        (noticed(Notice::SandboxOn { abi: 7, hidden: 1 }), Some(SandboxState::On)),
+        (
+            noticed(Notice::AgentUnconfined {
+                adapter: "x".to_owned(),
+            }),
+            Some(SandboxState::Unconfined),
+        ),
+        (
+            noticed(Notice::SandboxOn { abi: 7, hidden: 1 }),
+            Some(SandboxState::Unconfined),
+        ),
+        (resumed, None),
+        (noticed(Notice::SandboxOff), Some(SandboxState::Unconfined)),
+    ] {
+        view.apply_event(1, &event);
+        assert_eq!(view.sandbox, expected, "{event:?}");
+    }
+}

@@ -10,10 +10,21 @@ use super::{
     Work, task::tasks, tool,
 };
 use crate::event::{
-    AgentSignal, Changes, ChannelKind, Event, GoalResult, Hint, KnownFailures, LimitKind, Outcome, PausedBy,
+    AgentSignal, Changes, ChannelKind, Event, GoalResult, Hint, KnownFailures, LimitKind, Notice, Outcome, PausedBy,
     PermissionMode, PlanSnapshot, PlanTask, Proof, Record, Role, RunId, Settings, SteeringId, StopReason, Totals,
     Usage, Wait, WaitEnd,
 };
+
+/// The sandbox of a run's agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum SandboxState {
+    On,
+    Strict,
+    /// At least one agent may do what its user may.
+    Unconfined,
+}
 
 /// The public state of a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -35,6 +46,9 @@ pub struct RunView {
     /// The purpose of the latest iteration, including one in preparation.
     #[serde(default, skip_serializing_if = "Role::is_work")]
     pub role: Role,
+    /// The sandbox of the run's agents, as far as it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxState>,
     pub phase: Phase,
     /// Number of phase changes. A timer armed in an earlier phase is ignored.
     pub epoch: u32,
@@ -101,6 +115,27 @@ impl RunView {
         view
     }
 
+    fn note_sandbox(&mut self, event: &Event) {
+        let said = match event {
+            Event::RunStarted { .. } | Event::RunResumed { .. } => {
+                self.sandbox = None;
+                return;
+            }
+            Event::Noticed { notice } => match notice {
+                Notice::SandboxOn { .. } => SandboxState::On,
+                Notice::SandboxStrict { .. } => SandboxState::Strict,
+                Notice::SandboxMissing | Notice::SandboxOff | Notice::AgentUnconfined { .. } => {
+                    SandboxState::Unconfined
+                }
+                _ => return,
+            },
+            _ => return,
+        };
+        if self.sandbox != Some(SandboxState::Unconfined) {
+            self.sandbox = Some(said);
+        }
+    }
+
     /// Applies the next record. A view changes in no other way.
     pub fn apply(&mut self, record: &Record) {
         self.apply_event(record.at_ms, &record.event);
@@ -119,6 +154,7 @@ impl RunView {
         self.changed_tests.apply(event);
         self.edit_checks.apply(event);
         self.background.apply(at_ms, event);
+        self.note_sandbox(event);
         match event {
             Event::JournalOpened { run, .. } => {
                 self.run = Some(run.clone());

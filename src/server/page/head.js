@@ -5,6 +5,9 @@ import { h, sentence, toast, whenChanged, fill } from "./dom.js";
 import { mood } from "./mood.js";
 import { basename, clock, counted, ticking, usage } from "./words.js";
 
+// What holds the run's agents.
+const SANDBOX = { on: "sandbox", strict: "sandbox: strict", unconfined: "UNCONFINED" };
+
 export function head(run) {
   const name = h("h1", {});
   const chip = h("span", { class: "chip" });
@@ -15,7 +18,7 @@ export function head(run) {
   const bar = h("progress", { max: 1, value: 0 });
   const controls = h("div", { class: "controls", role: "group", "aria-label": "Control the run" });
 
-  const drawFigures = whenChanged(({ done, tasks, iteration, used, agent }) => {
+  const drawFigures = whenChanged(({ done, tasks, iteration, used, agent, sandbox }) => {
     bar.max = Math.max(tasks, 1);
     bar.value = done;
     bar.hidden = tasks === 0;
@@ -25,6 +28,7 @@ export function head(run) {
       iteration > 0 && h("span", {}, `iteration ${iteration}`),
       h("span", {}, agent),
       used && h("span", {}, used),
+      sandbox && h("span", { class: sandbox === "unconfined" && "unconfined" }, SANDBOX[sandbox]),
       elapsed);
   });
 
@@ -66,6 +70,7 @@ export function head(run) {
         iteration: view.iterations.number,
         used: usage(used),
         agent: agents(run),
+        sandbox: view.sandbox,
       });
       const type = view.phase.type;
       drawControls({

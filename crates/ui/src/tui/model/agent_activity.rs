@@ -18,7 +18,6 @@ pub struct AgentActivity {
     /// Time of the agent's last output.
     heard_ms: u64,
     idle: Option<IdleReport>,
-    pub sandbox: Option<SandboxState>,
 }
 
 /// The loop's report of an idle agent.
@@ -27,14 +26,6 @@ struct IdleReport {
     told_ms: u64,
     since_ms: u64,
     until_ms: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SandboxState {
-    On,
-    Strict,
-    /// A sandbox was requested but is unavailable on this machine.
-    Missing,
 }
 
 /// How long the agent has been silent.
@@ -87,11 +78,6 @@ impl AgentActivity {
             Notice::AgentActive => {
                 self.idle = None;
                 self.note_output(at_ms);
-            }
-            Notice::SandboxOn { .. } => self.sandbox = Some(SandboxState::On),
-            Notice::SandboxStrict { .. } => self.sandbox = Some(SandboxState::Strict),
-            Notice::SandboxMissing | Notice::SandboxOff | Notice::AgentUnconfined { .. } => {
-                self.sandbox = Some(SandboxState::Missing);
             }
             _ => {}
         }

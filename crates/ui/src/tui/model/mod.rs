@@ -16,7 +16,7 @@ mod outline;
 mod parts;
 mod ui;
 
-pub use agent_activity::{AgentActivity, SandboxState, Silence};
+pub use agent_activity::{AgentActivity, Silence};
 pub use agent_text::AgentText;
 pub use answering::{AnswerBox, AnswerStep, AnswerSubject, ChoiceSelection, SettledMeanwhile, are_marked, choices};
 pub use asks::{AskList, ask_in_words, is_missed, listed, position, select};

@@ -5,7 +5,7 @@
 
 use ralph_core::{
     event::{BreakerState, EndKind, Proof, StopReason},
-    run::{GoalState, GoalStatus, Phase},
+    run::{GoalState, GoalStatus, Phase, SandboxState},
 };
 use ralph_text::one_line;
 use ralph_words::{
@@ -14,7 +14,7 @@ use ralph_words::{
 use ratatui::layout::Rect;
 
 use crate::tui::{
-    model::{Model, SandboxState, Silence, estimate_ms},
+    model::{Model, Silence, estimate_ms},
     pen::{Pen, columns, shortened},
     theme::TextRole,
 };
@@ -182,10 +182,10 @@ fn facts(model: &Model, pen: &Pen<'_>) -> Vec<HeaderFact> {
         BreakerState::HalfOpen => Some(HeaderFact::new(92, "stuck detector: warning", TextRole::Wait)),
         BreakerState::Open => Some(HeaderFact::new(92, "stuck detector: tripped", TextRole::Bad)),
     });
-    facts.extend(model.activity.sandbox.map(|sandbox| match sandbox {
+    facts.extend(run.sandbox.map(|sandbox| match sandbox {
         SandboxState::On => HeaderFact::new(30, "sandbox", TextRole::Dim),
         SandboxState::Strict => HeaderFact::new(30, "sandbox: strict", TextRole::Dim),
-        SandboxState::Missing => HeaderFact::new(70, "UNCONFINED", TextRole::Wait),
+        SandboxState::Unconfined => HeaderFact::new(70, "UNCONFINED", TextRole::Wait),
     }));
     let elapsed = short_duration(run.elapsed_ms(model.now_ms));
     facts.push(HeaderFact::new(20, format!("{elapsed} total"), TextRole::Dim));
