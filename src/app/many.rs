@@ -181,11 +181,7 @@ fn confined(
     }
     let trees = paths.trees_of_project().to_owned();
     create_private_dir(&trees).map_err(|error| failed(&format!("{}: {error}", trees.display())))?;
-    let places = [
-        branches.root().to_owned(),
-        branches.shared_directory().to_owned(),
-        trees,
-    ];
+    let places = [branches.root().to_owned(), branches.common_dir().to_owned(), trees];
     let confiner = Confiner::new(place, config, &catalog(place, config), supervisor);
     Ok(branches.confined(confiner.merge_confinement(places)?))
 }

@@ -24,6 +24,7 @@ mod exclude;
 pub mod fingerprint;
 mod index;
 mod layout;
+mod lock_files;
 mod overlay;
 mod own_references;
 mod patch;

@@ -21,6 +21,7 @@ use super::{
     conflict::{FileConflict, is_resolved, marked, repositories_added},
     fingerprint,
     layout::inspect_above,
+    lock_files::{if_there, remove_locks},
     process::{self, Git},
     show::{Commit, LOG, oldest_first},
 };
@@ -125,16 +126,12 @@ impl Branches {
         }
     }
 
-    /// The directory of the repository that all work trees share.
-    pub fn shared_directory(&self) -> &Path {
-        &self.common_dir
-    }
-
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    pub(super) fn common_dir(&self) -> &Path {
+    /// Returns git's directory of the repository, which all work trees share.
+    pub fn common_dir(&self) -> &Path {
         &self.common_dir
     }
 
@@ -779,32 +776,8 @@ pub(super) fn full(branch: &str) -> String {
     format!("refs/heads/{branch}")
 }
 
-/// Removes all lock files in a directory.
-fn remove_locks(directory: &Path) -> Result<(), GitError> {
-    let Ok(entries) = fs::read_dir(directory) else {
-        return Ok(());
-    };
-    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-        if path.extension().is_some_and(|extension| extension == "lock") {
-            if_there(&path, fs::remove_file(&path))?;
-        }
-    }
-    Ok(())
-}
-
 /// Reads the path of the work tree's `.git` file from the repository's entry.
 fn git_file_of(entry: &Path) -> Result<PathBuf, ReadError> {
     let named = files::read_text(&entry.join("gitdir"), GITDIR_CAP_BYTES)?;
     Ok(PathBuf::from(named.trim_end()))
-}
-
-/// Turns the result of an operation on `path` into a [`GitError`]; a missing file is no error.
-fn if_there(path: &Path, done: io::Result<()>) -> Result<(), GitError> {
-    match done {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(GitError::File {
-            path: path.to_owned(),
-            source,
-        }),
-        Ok(()) | Err(_) => Ok(()),
-    }
 }
