@@ -2,7 +2,6 @@
 //! name the peer, as it does for a socket with a path.
 
 use std::{
-    collections::HashSet,
     fs,
     net::{IpAddr, SocketAddr, UdpSocket},
     path::Path,
@@ -15,7 +14,7 @@ use super::system;
 /// How often to read the tables before concluding that a connection is missing: they change while they are read.
 const READS: usize = 3;
 /// The kernel's tables of connections. A system without IPv6 has only the first.
-const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
+pub(super) const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
 
 /// The holder of the client's end of a connection.
 #[derive(Debug, PartialEq, Eq)]
@@ -84,24 +83,6 @@ fn look_up(client: SocketAddr, server: SocketAddr) -> Option<SocketEntry> {
         .find_map(|table| entry(&fs::read_to_string(table).ok()?, client, server))
 }
 
-/// The state of a listening socket in the tables.
-const LISTENING: &str = "0A";
-
-/// Returns the sockets that listen for TCP connections at exactly this address, IPv4 or IPv6.
-pub(super) fn listening_inodes(address: SocketAddr) -> HashSet<u64> {
-    let addresses = written(address);
-    let tables = TABLES.iter().filter_map(|table| fs::read_to_string(table).ok());
-    let inode = |line: &str| -> Option<u64> {
-        let mut fields = line.split_ascii_whitespace().skip(1);
-        let (local, _remote, state) = (fields.next()?, fields.next()?, fields.next()?);
-        let is_listening = state == LISTENING && addresses.iter().any(|address| address == local);
-        is_listening.then(|| fields.nth(5)?.parse().ok()).flatten()
-    };
-    tables
-        .flat_map(|table| table.lines().filter_map(inode).collect::<Vec<_>>())
-        .collect()
-}
-
 /// Returns the inodes of all sockets that `pid` holds; none if it has ended or is hidden.
 pub(super) fn sockets_of(pid: Pid) -> Vec<u64> {
     let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
@@ -130,7 +111,7 @@ fn entry(table: &str, client: SocketAddr, server: SocketAddr) -> Option<SocketEn
 }
 
 /// Formats an address as the tables do: in words of the machine's byte order. An IPv4 address may be in either table.
-fn written(address: SocketAddr) -> Vec<String> {
+pub(super) fn written(address: SocketAddr) -> Vec<String> {
     let words = |octets: &[u8]| -> String {
         let words = octets.chunks_exact(4);
         let words = words.map(|word| format!("{:08X}", u32::from_ne_bytes(word.try_into().expect("four of them"))));

@@ -23,7 +23,7 @@ use nix::{
 };
 
 use super::{
-    Confinement, ConfinementLevel, StopSpeed,
+    Confinement, ConfinementLevel, OnRefused, StopSpeed,
     helper::{Helper, Helpers},
     process::Process,
     signals::{GuardEvent, INPUT_ENDED, SIGNALS, STOP_GRACEFULLY, STOP_IMMEDIATELY},

@@ -74,11 +74,11 @@ pub(super) fn tcp_listener(address: SocketAddr, tree: Pid, known: &KnownListener
 
 /// Returns who listens for TCP connections to `address`, by the list of all sockets: there may be several.
 pub(super) fn listed_listeners(address: SocketAddr, tree: Pid, known: &KnownListeners) -> Listener {
-    let mut sockets = holders::listening_inodes(address);
+    let mut sockets = listening_inodes(address);
     if sockets.is_empty() {
         // A socket that is bound to every address receives what no other socket does. One of IPv6 may receive both.
         let everywhere = [IpAddr::from(Ipv4Addr::UNSPECIFIED), Ipv6Addr::UNSPECIFIED.into()];
-        let everywhere = everywhere.map(|ip| holders::listening_inodes(SocketAddr::new(ip, address.port())));
+        let everywhere = everywhere.map(|ip| listening_inodes(SocketAddr::new(ip, address.port())));
         sockets = everywhere.into_iter().flatten().collect();
     }
     place(&sockets, tree, known)
@@ -89,6 +89,26 @@ pub(super) fn local_listener(name: &SocketName, tree: Pid, known: &KnownListener
     let bound = bound_sockets().unwrap_or_default();
     let sockets = bound.iter().filter(|socket| socket.name == *name);
     place(&sockets.map(|socket| u64::from(socket.inode)).collect(), tree, known)
+}
+
+/// The state of a listening socket in the tables.
+const LISTENING_IN_TABLE: &str = "0A";
+
+/// Returns the sockets that listen for TCP connections at exactly this address, IPv4 or IPv6.
+fn listening_inodes(address: SocketAddr) -> HashSet<u64> {
+    let addresses = holders::written(address);
+    let tables = holders::TABLES
+        .iter()
+        .filter_map(|table| fs::read_to_string(table).ok());
+    let inode = |line: &str| -> Option<u64> {
+        let mut fields = line.split_ascii_whitespace().skip(1);
+        let (local, _remote, state) = (fields.next()?, fields.next()?, fields.next()?);
+        let is_listening = state == LISTENING_IN_TABLE && addresses.iter().any(|address| address == local);
+        is_listening.then(|| fields.nth(5)?.parse().ok()).flatten()
+    };
+    tables
+        .flat_map(|table| table.lines().filter_map(inode).collect::<Vec<_>>())
+        .collect()
 }
 
 /// Returns where the holders of sockets with these inodes are.
