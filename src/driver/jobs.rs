@@ -270,7 +270,7 @@ impl JobContext {
         if job.watches_edits {
             *self.tree.lock().unwrap_or_else(PoisonError::into_inner) = self.look_at_tree();
         }
-        // What goals and background tasks have changed since the last iteration, or the user.
+        // Goals, background tasks and the user may have changed something since the last iteration.
         notices.extend(self.autorun().changes());
         if job.iteration == 1 {
             notices.extend(self.gate.keep_originals());

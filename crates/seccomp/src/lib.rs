@@ -38,7 +38,7 @@ pub struct HeldCall {
 
 /// The answer to a held call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum CallAnswer {
     /// The kernel makes the call. Its arguments in memory, and the file behind a descriptor, may have changed since they
     /// were looked at.
     Continue,
@@ -136,11 +136,11 @@ impl HeldCalls {
     }
 
     /// Answers a call. Has no effect if its thread was killed.
-    pub fn answer(&self, call: &HeldCall, answer: Answer) {
+    pub fn answer(&self, call: &HeldCall, answer: CallAnswer) {
         let (error, flags) = match answer {
-            Answer::Continue => (0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE),
-            Answer::Done => (0, 0),
-            Answer::Fail(errno) => (-(errno as c_int), 0),
+            CallAnswer::Continue => (0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE),
+            CallAnswer::Done => (0, 0),
+            CallAnswer::Fail(errno) => (-(errno as c_int), 0),
         };
         let response = seccomp_notif_resp {
             id: call.id,
@@ -226,7 +226,7 @@ mod tests {
     }
 
     /// Calls `work` in a thread whose connections are held, and answers each call. Returns its result and the calls.
-    fn held<T: Send>(work: impl FnOnce() -> T + Send, answer: Answer) -> Option<(T, Vec<HeldCall>)> {
+    fn held<T: Send>(work: impl FnOnce() -> T + Send, answer: CallAnswer) -> Option<(T, Vec<HeldCall>)> {
         thread::scope(|scope| {
             let (sender, calls) = std::sync::mpsc::channel();
             let worker = scope.spawn(move || {
@@ -254,8 +254,8 @@ mod tests {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
         for (answer, expected) in [
-            (Answer::Continue, None),
-            (Answer::Fail(Errno::EACCES), Some(Errno::EACCES as i32)),
+            (CallAnswer::Continue, None),
+            (CallAnswer::Fail(Errno::EACCES), Some(Errno::EACCES as i32)),
         ] {
             let Some((connected, calls)) = held(|| TcpStream::connect(address).map(drop), answer) else {
                 return;

@@ -22,13 +22,13 @@ pub struct RefusedConnection {
 }
 
 /// A callback for each refused host, called once for each.
-type OnRefused = Box<dyn Fn(RefusedConnection) + Send + Sync>;
+type RefusalCallback = Box<dyn Fn(RefusedConnection) + Send + Sync>;
 
 pub(super) struct ProxyClients {
     /// The lists by the credentials of the client.
     lists: Mutex<BTreeMap<String, Arc<AllowedHosts>>>,
     announced: Mutex<BTreeSet<RefusedConnection>>,
-    on_refused: OnRefused,
+    on_refused: RefusalCallback,
 }
 
 impl fmt::Debug for ProxyClients {
@@ -38,7 +38,7 @@ impl fmt::Debug for ProxyClients {
 }
 
 impl ProxyClients {
-    pub(super) fn new(on_refused: OnRefused) -> Self {
+    pub(super) fn new(on_refused: RefusalCallback) -> Self {
         Self {
             lists: Mutex::default(),
             announced: Mutex::default(),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{UserEnvironment, expanded};
 
-/// Sockets that start nothing and act for nobody: names of users and hosts, logs, and databases, which ask for their own
+/// Harmless sockets start nothing and act for nobody: names of users and hosts, logs, and databases, which ask for their own
 /// passwords.
 const HARMLESS: &[&str] = &[
     "/run/nscd",
@@ -86,7 +86,7 @@ const NAMED: &[NamedSockets] = &[
     },
 ];
 
-/// Returns the paths of harmless sockets, and of directories of them. Where the network is closed they are ways out:
+/// Returns the paths of harmless sockets, and of directories of them. In a closed network they are ways out:
 /// whoever resolves a name tells it to a server.
 pub fn harmless_sockets() -> impl Iterator<Item = PathBuf> {
     HARMLESS.iter().map(PathBuf::from)

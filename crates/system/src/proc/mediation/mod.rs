@@ -26,7 +26,7 @@ use nix::{
     libc,
     unistd::{Pid, getpid},
 };
-use ralph_seccomp::{Answer, HeldCall, HeldCalls};
+use ralph_seccomp::{CallAnswer, HeldCall, HeldCalls};
 use rustix::{
     fs::{Mode, OFlags, ResolveFlags, open, openat, openat2},
     net::{bind, connect, getsockname, listen, sockopt},
@@ -124,17 +124,17 @@ impl Mediator {
         let started = answering.spawn(move || {
             let answer = match mediator.act(&call) {
                 Ok(answer) => answer,
-                Err(error) => Answer::Fail(error.raw_os_error().map_or(Errno::EACCES, Errno::from_raw)),
+                Err(error) => CallAnswer::Fail(error.raw_os_error().map_or(Errno::EACCES, Errno::from_raw)),
             };
             mediator.calls.answer(&call, answer);
         });
         if started.is_err() {
-            self.calls.answer(&call, Answer::Fail(Errno::EAGAIN));
+            self.calls.answer(&call, CallAnswer::Fail(Errno::EAGAIN));
         }
     }
 
     /// Decides on a call whose numbers say all about it.
-    fn decide_by_number(&self, call: &HeldCall) -> Answer {
+    fn decide_by_number(&self, call: &HeldCall) -> CallAnswer {
         let [first, second, ..] = call.args;
         let number = |argument: u64| i32::try_from(argument & u64::from(u32::MAX)).unwrap_or(-1);
         let (process, refused) = match call.number & !X32 {
@@ -143,8 +143,8 @@ impl Mediator {
             _ => (Some(Pid::from_raw(number(first))), Errno::EPERM),
         };
         match process.is_some_and(|process| self.is_in_tree(process)) {
-            true => Answer::Continue,
-            false => Answer::Fail(refused),
+            true => CallAnswer::Continue,
+            false => CallAnswer::Fail(refused),
         }
     }
 
@@ -162,7 +162,7 @@ impl Mediator {
     }
 
     /// Makes a call of a socket in the place of its thread.
-    fn act(&self, call: &HeldCall) -> io::Result<Answer> {
+    fn act(&self, call: &HeldCall) -> io::Result<CallAnswer> {
         let caller = Caller::new(call)?;
         let socket = caller.descriptor(call.args[0])?;
         let (number, [_, second, third, ..]) = (call.number & !X32, call.args);
@@ -172,7 +172,7 @@ impl Mediator {
         };
         if !self.calls.is_waiting(call) {
             // The address may be that of another thread.
-            return Ok(Answer::Fail(Errno::EINTR));
+            return Ok(CallAnswer::Fail(Errno::EINTR));
         }
         caller.adopt_user()?;
         match number {
@@ -182,7 +182,7 @@ impl Mediator {
         }
     }
 
-    fn connect(&self, caller: &Caller, socket: &OwnedFd, address: &[u8]) -> io::Result<Answer> {
+    fn connect(&self, caller: &Caller, socket: &OwnedFd, address: &[u8]) -> io::Result<CallAnswer> {
         match (family(address), self.network.proxy_port) {
             (Some(libc::AF_UNIX), _) => self.connect_local(caller, socket, address),
             (Some(libc::AF_INET | libc::AF_INET6), Some(proxy_port)) => {
@@ -192,13 +192,13 @@ impl Mediator {
             // Ends a connection.
             (Some(libc::AF_UNSPEC), _) | (_, None) => {
                 ralph_seccomp::connect(socket.as_fd(), address)?;
-                Ok(Answer::Done)
+                Ok(CallAnswer::Done)
             }
-            (_, Some(_)) => Ok(Answer::Fail(Errno::EACCES)),
+            (_, Some(_)) => Ok(CallAnswer::Fail(Errno::EACCES)),
         }
     }
 
-    fn connect_tcp(&self, socket: &OwnedFd, address: SocketAddr, proxy_port: u16) -> io::Result<Answer> {
+    fn connect_tcp(&self, socket: &OwnedFd, address: SocketAddr, proxy_port: u16) -> io::Result<CallAnswer> {
         let address = match address.ip() {
             // The kernel takes these for this machine.
             IpAddr::V4(ip) if ip.is_unspecified() => SocketAddr::from((Ipv4Addr::LOCALHOST, address.port())),
@@ -217,28 +217,28 @@ impl Mediator {
         match listener {
             Listener::Inside => {
                 connect(socket, &address)?;
-                Ok(Answer::Done)
+                Ok(CallAnswer::Done)
             }
-            Listener::Nobody => Ok(Answer::Fail(Errno::ECONNREFUSED)),
+            Listener::Nobody => Ok(CallAnswer::Fail(Errno::ECONNREFUSED)),
             Listener::Outside => {
                 (self.on_refused.0)(RefusedCall::Connection { address });
-                Ok(Answer::Fail(Errno::EACCES))
+                Ok(CallAnswer::Fail(Errno::EACCES))
             }
         }
     }
 
     /// Connects to a socket of this machine that is named by a path, or by a name without a file.
-    fn connect_local(&self, caller: &Caller, socket: &OwnedFd, address: &[u8]) -> io::Result<Answer> {
+    fn connect_local(&self, caller: &Caller, socket: &OwnedFd, address: &[u8]) -> io::Result<CallAnswer> {
         let name = address.get(2..).unwrap_or_default();
         if let [0, name @ ..] = name {
             let name = SocketName::Abstract(name.to_owned());
             return Ok(match local_listener(&name, self.ralph, &self.known) {
                 Listener::Inside => {
                     ralph_seccomp::connect(socket.as_fd(), address)?;
-                    Answer::Done
+                    CallAnswer::Done
                 }
-                Listener::Nobody => Answer::Fail(Errno::ECONNREFUSED),
-                Listener::Outside => Answer::Fail(Errno::EPERM),
+                Listener::Nobody => CallAnswer::Fail(Errno::ECONNREFUSED),
+                Listener::Outside => CallAnswer::Fail(Errno::EPERM),
             });
         }
         let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
@@ -254,12 +254,12 @@ impl Mediator {
         match listener {
             Listener::Inside => {
                 connect(socket, &rustix::net::SocketAddrUnix::new(&here)?)?;
-                Ok(Answer::Done)
+                Ok(CallAnswer::Done)
             }
-            Listener::Nobody => Ok(Answer::Fail(Errno::ECONNREFUSED)),
+            Listener::Nobody => Ok(CallAnswer::Fail(Errno::ECONNREFUSED)),
             Listener::Outside => {
                 (self.on_refused.0)(RefusedCall::Socket { path: real });
-                Ok(Answer::Fail(Errno::EACCES))
+                Ok(CallAnswer::Fail(Errno::EACCES))
             }
         }
     }
@@ -271,25 +271,25 @@ impl Mediator {
     }
 
     /// Binds a socket to an address of this machine that no other machine reaches.
-    fn bind(&self, socket: &OwnedFd, address: &[u8]) -> io::Result<Answer> {
+    fn bind(&self, socket: &OwnedFd, address: &[u8]) -> io::Result<CallAnswer> {
         if family(address) == Some(libc::AF_UNIX) {
             // Landlock decides about the file. It refuses all of TCP, should the address be exchanged.
-            return Ok(Answer::Continue);
+            return Ok(CallAnswer::Continue);
         }
         let address = internet_address(address).ok_or(Errno::EACCES)?;
         let ip = address.ip();
         if !ip.to_canonical().is_loopback() && !ip.to_canonical().is_unspecified() {
             (self.on_refused.0)(RefusedCall::Listening { address });
-            return Ok(Answer::Fail(Errno::EACCES));
+            return Ok(CallAnswer::Fail(Errno::EACCES));
         }
         let address = on_loopback(socket, address)?;
         let target = SocketAddr::new(address.ip().to_canonical(), address.port());
         // Programs of one user can share a port (SO_REUSEPORT): connections would reach either of them.
         if target.port() != 0 && listed_listeners(target, self.ralph, &self.known) == Listener::Outside {
-            return Ok(Answer::Fail(Errno::EADDRINUSE));
+            return Ok(CallAnswer::Fail(Errno::EADDRINUSE));
         }
         bind(socket, &address)?;
-        Ok(Answer::Done)
+        Ok(CallAnswer::Done)
     }
 }
 
@@ -306,17 +306,17 @@ fn on_loopback(socket: &OwnedFd, address: SocketAddr) -> io::Result<SocketAddr> 
 }
 
 /// Lets a socket listen. One that is bound to no address would be bound to every one.
-fn listen_here(socket: &OwnedFd, backlog: u64) -> io::Result<Answer> {
+fn listen_here(socket: &OwnedFd, backlog: u64) -> io::Result<CallAnswer> {
     let bound = getsockname(socket)?;
     if let Ok(address) = SocketAddr::try_from(bound) {
         if address.port() == 0 {
             bind(socket, &on_loopback(socket, address)?)?;
         } else if !address.ip().to_canonical().is_loopback() {
-            return Ok(Answer::Fail(Errno::EACCES));
+            return Ok(CallAnswer::Fail(Errno::EACCES));
         }
     }
     listen(socket, i32::try_from(backlog & u64::from(u32::MAX)).unwrap_or(i32::MAX))?;
-    Ok(Answer::Done)
+    Ok(CallAnswer::Done)
 }
 
 /// Opens a path as the caller would find it, without rights to read or write.
