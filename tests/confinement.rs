@@ -335,7 +335,7 @@ impl<'a> UserResources<'a> {
         );
         let records = finished.records();
         let place = sandbox.home().join(".ssh");
-        assert!(noticed(&records).any(|notice| *notice == Notice::CommitsUnsigned));
+        assert!(noticed(&records).any(|notice| *notice == Notice::CommitsUnsigned { ssh: false }));
         let socket = self.outside.join("socket");
         let is_refused =
             |notice: &Notice| matches!(notice, Notice::SocketRefused { path, name: None } if *path == socket);

@@ -9,6 +9,7 @@ use std::{
 
 use ralph_agent::{catalog::Catalog, manifest::Manifest};
 use ralph_core::event::Notice;
+use ralph_git::SigningFormat;
 use ralph_plan::prompt::AgentConfinement;
 use ralph_state::store::paths::create_private_dir;
 use ralph_system::{
@@ -47,8 +48,10 @@ pub(crate) struct Confiner {
     withheld: Vec<&'static str>,
     /// Receives the calls that programs are refused. Set once a program is to be started.
     on_refused: Option<OnRefused>,
-    /// Whether git signs the user's commits.
-    signs: bool,
+    /// What git signs the user's commits with.
+    signing: Option<SigningFormat>,
+    /// Whether the ssh-agent can be reached.
+    has_ssh_agent: bool,
     is_strict: bool,
     /// Whether agents whose state is not known run outside of the sandbox.
     is_lenient: bool,
@@ -111,7 +114,8 @@ impl Confiner {
             sockets: sockets(place, &settings.sockets, is_strict),
             withheld: withheld_variables(&settings.sockets, Supervisor::mediates_connections()),
             on_refused: None,
-            signs: ralph_git::signs_commits(&place.project, supervisor),
+            signing: ralph_git::commit_signing(&place.project, supervisor),
+            has_ssh_agent: settings.sockets.iter().any(|name| name == "ssh-agent"),
             is_strict,
             // Agents outside of the sandbox could read the files of sealed goals.
             is_lenient: settings.mode == SandboxMode::Auto && sealed.is_empty(),
@@ -284,7 +288,11 @@ impl Confiner {
     /// Whether commits that git would sign stay unsigned, because no key can be read.
     fn leaves_unsigned(&self, policy: &FilePolicy) -> bool {
         let is_hidden = |name: &str| policy.hidden.iter().any(|place| place.path.ends_with(name));
-        self.signs && is_hidden(".gnupg") && is_hidden(".ssh")
+        match self.signing {
+            None => false,
+            Some(SigningFormat::Ssh) => is_hidden(".ssh") && !self.has_ssh_agent,
+            Some(SigningFormat::Gpg) => is_hidden(".gnupg"),
+        }
     }
 
     /// The notices about the sandbox before a run.
@@ -309,7 +317,9 @@ impl Confiner {
             },
             false => Notice::SandboxOn { abi, hidden },
         };
-        let unsigned = self.leaves_unsigned(&policy).then_some(Notice::CommitsUnsigned);
+        let unsigned = self.leaves_unsigned(&policy).then(|| Notice::CommitsUnsigned {
+            ssh: self.signing == Some(SigningFormat::Ssh),
+        });
         let weak = (!lacking_in_words(abi).is_empty()).then_some(Notice::SandboxWeak { abi });
         let open = (!Supervisor::mediates_connections()).then_some(Notice::SandboxSocketsOpen);
         [on].into_iter()

@@ -115,7 +115,25 @@ fn a_push_over_ssh_works_with_the_setting_that_the_first_refusal_names_and_keys_
     sandbox.git(["remote", "add", "origin", &format!("ssh://bare{}", bare.display())]);
     let ssh = format!("ssh -o BatchMode=yes -F {}", home.join(".ssh/config").display());
     sandbox.git(["config", "--global", "core.sshCommand", &ssh]);
+    for (key, value) in [
+        ("commit.gpgsign", "true"),
+        ("gpg.format", "ssh"),
+        (
+            "user.signingkey",
+            &home.join(".ssh/id_ed25519.pub").display().to_string(),
+        ),
+    ] {
+        sandbox.git(["config", "--global", key, value]);
+    }
+    // No key is reached while the plan is committed.
+    sandbox.git(["config", "--local", "commit.gpgsign", "false"]);
     sandbox.plan(1);
+    sandbox.git(["config", "--local", "--unset", "commit.gpgsign"]);
+    let is_signed = || {
+        sandbox
+            .git(["cat-file", "commit", "HEAD"])
+            .contains("BEGIN SSH SIGNATURE")
+    };
     let body =
         "work; git push origin HEAD:refs/heads/made 2> push.log; cat ~/.ssh/id_ed25519 > key 2> key.log; over done";
     sandbox.install(&Script::jsonl(body));
@@ -141,7 +159,8 @@ fn a_push_over_ssh_works_with_the_setting_that_the_first_refusal_names_and_keys_
     let is_pushed = || bare.join("refs/heads/made").exists();
 
     let refused = run("");
-    assert!(!is_pushed());
+    assert!(!is_pushed() && !is_signed());
+    assert!(noticed(&refused).any(|notice| *notice == Notice::CommitsUnsigned { ssh: true }));
     let names: Vec<_> = noticed(&refused)
         .filter_map(|notice| match notice {
             Notice::SocketRefused { name, .. } => name.as_deref(),
@@ -156,5 +175,5 @@ fn a_push_over_ssh_works_with_the_setting_that_the_first_refusal_names_and_keys_
         .unwrap();
     plan.write_all(b"- [ ] More\n").unwrap();
     run("ssh-agent");
-    assert!(is_pushed(), "{:?}", sandbox.read("push.log"));
+    assert!(is_pushed() && is_signed(), "{:?}", sandbox.read("push.log"));
 }

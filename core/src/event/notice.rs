@@ -197,7 +197,11 @@ pub enum Notice {
         adapter: String,
     },
     /// Git is set to sign commits, but the sandbox hides the keys: commits are not signed.
-    CommitsUnsigned,
+    CommitsUnsigned {
+        /// Whether git signs with a key of ssh.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        ssh: bool,
+    },
     /// The sandbox denied a tool of the agent access to a path.
     SandboxDenied {
         path: PathBuf,
@@ -457,7 +461,7 @@ impl Notice {
             | Notice::AgentUnconfined { .. }
             | Notice::SandboxWeak { .. }
             | Notice::SandboxStateUnknown { .. }
-            | Notice::CommitsUnsigned
+            | Notice::CommitsUnsigned { .. }
             | Notice::SandboxDenied { .. }
             | Notice::ServerUnconfined { .. }
             | Notice::LanguageServerEnded { .. }

@@ -32,10 +32,23 @@ impl CommitterIdentity {
     }
 }
 
-/// Whether git signs commits in `project`; false outside a repository.
-pub fn signs_commits(project: &Path, supervisor: &Supervisor) -> bool {
+/// What git signs commits with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SigningFormat {
+    Ssh,
+    /// OpenPGP, or X.509, which gpg handles as well.
+    Gpg,
+}
+
+/// Returns what git signs commits with in `project`; `None` if it signs none, or outside a repository.
+pub fn commit_signing(project: &Path, supervisor: &Supervisor) -> Option<SigningFormat> {
     let set = ["config", "--type=bool", "--get", "commit.gpgsign"];
-    inspect_above(project).is_ok() && ask(project, &set, supervisor).is_some_and(|value| value == "true")
+    let signs = inspect_above(project).is_ok() && ask(project, &set, supervisor).is_some_and(|value| value == "true");
+    let format = || match ask(project, &["config", "--get", "gpg.format"], supervisor).as_deref() {
+        Some("ssh") => SigningFormat::Ssh,
+        Some(_) | None => SigningFormat::Gpg,
+    };
+    signs.then(format)
 }
 
 /// Returns the value of `key` if it comes from the user's or the system's configuration.

@@ -57,7 +57,7 @@ use ralph_system::proc::Supervisor;
 use layout::RepositoryLayout;
 use state::RepositoryState;
 
-pub use committer_identity::{CommitterIdentity, signs_commits};
+pub use committer_identity::{CommitterIdentity, SigningFormat, commit_signing};
 pub use conflict::marked;
 pub use differ::{Differ, DifferError};
 pub use discover::{directories, version};

@@ -242,7 +242,8 @@ pub fn notice_in_words(notice: &Notice) -> String {
         Notice::AgentUnconfined { adapter } => format!(
             "UNCONFINED: the agent may do what you may, since adapter `{adapter}` does not name the directory of its state (`adapters.{adapter}.sandbox.write`); to confine it anyway: --sandbox on"
         ),
-        Notice::CommitsUnsigned => "commits of the agent are not signed, since the sandbox hides keys; to have them signed: \"sandbox\": { \"show\": [\"~/.gnupg\"], \"write\": [\"~/.gnupg\"] }".to_owned(),
+        Notice::CommitsUnsigned { ssh: true } => "commits of the agent are not signed, since the sandbox hides keys; to have the ssh-agent sign them: \"sandbox\": { \"sockets\": [\"ssh-agent\"] }".to_owned(),
+        Notice::CommitsUnsigned { ssh: false } => "commits of the agent are not signed, since the sandbox hides keys; to have them signed: \"sandbox\": { \"show\": [\"~/.gnupg\"], \"write\": [\"~/.gnupg\"] }".to_owned(),
         Notice::SandboxDenied { path, hidden: Some(place) } => format!(
             "the sandbox hides {} from the agent, which wanted it; to show it: \"sandbox\": {{ \"show\": [\"{}\"] }}",
             shown(path),

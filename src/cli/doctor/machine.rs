@@ -46,7 +46,11 @@ pub(super) fn findings(
         findings.push(finding);
     };
     add(guard(&place.paths, supervisor));
-    add(sandbox(config.sandbox.mode, Supervisor::confinement_level()));
+    add(sandbox(
+        config.sandbox.mode,
+        Supervisor::confinement_level(),
+        Supervisor::mediates_connections(),
+    ));
     if let Some(sealed) = app::sealed_goals_here(place, config, supervisor) {
         add(sealed_goals(sealed));
     }
@@ -147,11 +151,18 @@ fn sealed_goals(found: Result<usize, Failure>) -> DoctorFinding {
 }
 
 /// How well agents and goals are confined.
-fn sandbox(mode: SandboxMode, level: ConfinementLevel) -> DoctorFinding {
+/// `mediates` says whether connections can be refused by address and path.
+fn sandbox(mode: SandboxMode, level: ConfinementLevel, mediates: bool) -> DoctorFinding {
     const NAME: &str = "sandbox";
-    const NEWER: &str = "Linux 6.12 or newer has Landlock 6; a container's seccomp profile may forbid it";
+    const NEWER: &str = "Linux 6.12 or newer has Landlock 6; a container's seccomp profile, or another sandbox around \
+                         ralph, may forbid it";
+    let connecting = "connecting to programs that act outside of the sandbox";
     let lacking = match level {
-        ConfinementLevel::Landlock { abi } => lacking_in_words(abi).join(", "),
+        ConfinementLevel::Landlock { abi } => {
+            let refused = (!mediates).then_some(connecting);
+            let lacking: Vec<&str> = lacking_in_words(abi).into_iter().chain(refused).collect();
+            lacking.join(", ")
+        }
         ConfinementLevel::None => "anything that you may do yourself".to_owned(),
     };
     let system = match level {
@@ -292,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_sandbox_that_the_system_cannot_hold_is_said_to_be_weak_or_stops_runs() {
-        let of = |mode, level| sandbox(mode, level).state;
+        let of = |mode, level| sandbox(mode, level, true).state;
         let old = ConfinementLevel::Landlock { abi: 4 };
         let new = ConfinementLevel::Landlock { abi: 6 };
         assert_eq!(of(SandboxMode::On, new), FindingState::Good);
@@ -303,6 +314,11 @@ mod tests {
         assert_eq!(of(SandboxMode::Strict, new), FindingState::Good);
         assert_eq!(of(SandboxMode::Strict, old), FindingState::Fatal(Fatal::Configuration));
         assert_eq!(of(SandboxMode::Off, ConfinementLevel::None), FindingState::Good);
+        assert_eq!(sandbox(SandboxMode::Auto, new, false).state, FindingState::Weak);
+        assert_eq!(
+            sandbox(SandboxMode::Strict, new, false).state,
+            FindingState::Fatal(Fatal::Configuration)
+        );
     }
 
     #[test]
