@@ -118,8 +118,11 @@ fn place(sockets: &HashSet<u64>, tree: Pid, known: &KnownListeners) -> Listener 
     }
     let known = || known.lock().unwrap_or_else(PoisonError::into_inner);
     let mut outside: HashSet<u64> = sockets.difference(&known()).copied().collect();
+    if outside.is_empty() {
+        return Listener::Inside;
+    }
     // A child of ralph has ralph's own sockets as well until it executes another program.
-    if !outside.is_empty() && holders::sockets_of(tree).iter().any(|socket| outside.contains(socket)) {
+    if holders::sockets_of(tree).iter().any(|socket| outside.contains(socket)) {
         return Listener::Outside;
     }
     for process in tree::descendants(tree) {
