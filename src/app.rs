@@ -76,7 +76,7 @@ pub(crate) use many::{
     site_to_resume,
 };
 pub(crate) use own_files::OwnFiles;
-pub(crate) use permissions::{PathRoots, answer_in_words, judge};
+pub(crate) use permissions::{PathRoots, answer_in_words, decide, judge};
 pub(crate) use place::{ProjectPlace, check_files};
 pub(crate) use plan::{chosen_plan, nothing_to_do};
 use prepare::prepare;

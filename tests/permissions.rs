@@ -47,6 +47,19 @@ fn each_part_of_a_command_is_decided_by_a_rule_of_a_file() {
 }
 
 #[test]
+fn own_tools_are_decided_as_a_run_does() {
+    let sandbox = with(r#"{"permissions": {"mode": "ask", "deny": ["mcp__ralph__task_add"]}}"#);
+    for (tool, code) in [
+        ("mcp__ralph__plan", 0),
+        ("mcp__ralph__task_add", 1),
+        ("mcp__other__plan", 8),
+    ] {
+        let verdict = permissions(&sandbox, &["test", "--tool", tool]);
+        assert_eq!(verdict.code(), Some(code), "{verdict:?}");
+    }
+}
+
+#[test]
 fn files_and_addresses_are_decided_as_they_really_are() {
     let sandbox = with(RULES);
     sandbox.write("secret/key", "");

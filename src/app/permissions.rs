@@ -8,7 +8,8 @@ use ralph_core::{
     run::{AddedRule, Permissions},
 };
 use ralph_policy::permissions::{
-    self, PathResolver, PolicyRequest, Rule, RuleList, RulePolicy, VerdictReason, offered, with_granted,
+    self, PartVerdict, PathResolver, PermissionVerdict, PolicyRequest, Rule, RuleList, RulePolicy, VerdictReason,
+    offered, with_granted,
 };
 use ralph_text::one_line;
 use ralph_tools::mcp::is_own_tool;
@@ -70,6 +71,24 @@ fn is_own(request: &PolicyRequest) -> bool {
     matches!(request.kind, permissions::ToolClass::Mcp { .. }) && name.is_some_and(is_own_tool)
 }
 
+/// Decides as a run does: its own tools are allowed unless a rule names them.
+pub(crate) fn decide(policy: &RulePolicy, request: &PolicyRequest, disk: &PathRoots) -> PermissionVerdict {
+    let verdict = policy.decide(request, disk);
+    if !matches!(verdict.because, VerdictReason::Mode { .. }) || !is_own(request) {
+        return verdict;
+    }
+    let parts = verdict.parts.into_iter().map(|part| PartVerdict {
+        decision: Decision::Allow,
+        because: VerdictReason::OwnTool,
+        ..part
+    });
+    PermissionVerdict {
+        decision: Decision::Allow,
+        because: VerdictReason::OwnTool,
+        parts: parts.collect(),
+    }
+}
+
 /// The rules of a run, with the disk that their paths refer to.
 struct RunRules {
     policy: RulePolicy,
@@ -112,17 +131,7 @@ impl PermissionDecider for RunRules {
     fn rule(&self, request: &PermissionRequest, permissions: &Permissions) -> Ruling {
         let policy = self.with(permissions);
         let request = PolicyRequest::from(request);
-        let verdict = policy.decide(&request, &self.disk);
-        if matches!(verdict.because, VerdictReason::Mode { .. }) && is_own(&request) {
-            return Ruling {
-                decision: Decision::Allow,
-                by: Decider::Rule {
-                    rule: "mcp__ralph__*".to_owned(),
-                    origin: "ralph's own tools".to_owned(),
-                },
-                offer: Offer::default(),
-            };
-        }
+        let verdict = decide(&policy, &request, &self.disk);
         Ruling {
             decision: verdict.decision,
             by: match verdict.because {
@@ -131,6 +140,10 @@ impl PermissionDecider for RunRules {
                 }
                 VerdictReason::Mode { mode } => Decider::Mode { mode },
                 VerdictReason::Harmless => Decider::Mode { mode: policy.mode },
+                VerdictReason::OwnTool => Decider::Rule {
+                    rule: "mcp__ralph__*".to_owned(),
+                    origin: "ralph's own tools".to_owned(),
+                },
                 VerdictReason::Unclear { .. } => Decider::Unclear,
             },
             offer: match verdict.decision {

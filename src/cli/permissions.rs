@@ -21,7 +21,7 @@ use ralph_words::{because_in_words, decision_in_words, mode_word};
 use serde_json::{Value, json};
 
 use crate::{
-    app::{PathRoots, answer_in_words},
+    app::{PathRoots, answer_in_words, decide},
     config, driver,
     error::{Failure, FailureKind},
 };
@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, Failu
             json,
         } => {
             let request = request(shell.as_deref(), tool.as_deref(), path, url.as_deref())?;
-            let verdict = policy.decide(&request, &PathRoots::for_place(&place));
+            let verdict = decide(&policy, &request, &PathRoots::for_place(&place));
             match json {
                 true => print_json(&pretty_json(&verdict)),
                 false => print(&in_words(&verdict)),

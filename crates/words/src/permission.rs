@@ -29,6 +29,7 @@ pub fn because_in_words(because: &VerdictReason) -> String {
         VerdictReason::Mode { mode } => format!("no rule; mode `{}`", mode_word(*mode)),
         VerdictReason::Unclear { why } => why.to_string(),
         VerdictReason::Harmless => "needs no rule".to_owned(),
+        VerdictReason::OwnTool => "one of ralph's own tools, and no rule names it".to_owned(),
     }
 }
 

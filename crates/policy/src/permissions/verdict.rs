@@ -87,6 +87,8 @@ pub enum VerdictReason {
     },
     /// The command has no effects, or only runs others that are decided separately.
     Harmless,
+    /// The tool is one of ralph's own, and no rule names it.
+    OwnTool,
 }
 
 impl VerdictReason {
@@ -102,7 +104,10 @@ impl VerdictReason {
     pub(super) fn list(&self) -> Option<RuleList> {
         match self {
             VerdictReason::Rule { list, .. } | VerdictReason::PossibleRule { list, .. } => Some(*list),
-            VerdictReason::Mode { .. } | VerdictReason::Unclear { .. } | VerdictReason::Harmless => None,
+            VerdictReason::Mode { .. }
+            | VerdictReason::Unclear { .. }
+            | VerdictReason::Harmless
+            | VerdictReason::OwnTool => None,
         }
     }
 
