@@ -47,14 +47,9 @@ pub(super) fn level() -> ConfinementLevel {
 
 /// Whether calls of a program can be held for a mediator.
 pub(super) fn mediates() -> bool {
-    let network = Network {
-        proxy_port: None,
-        addresses: Vec::new(),
-        sockets: Vec::new(),
-    };
     let held = in_thread(|| {
         prctl::set_no_new_privs()?;
-        mediation::hold(&network)
+        mediation::hold(&Network::default())
     });
     matches!(held, Ok(Ok(_)))
 }

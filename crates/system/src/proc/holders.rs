@@ -95,18 +95,44 @@ pub(super) fn sockets_of(pid: Pid) -> Vec<u64> {
         .collect()
 }
 
+/// A line of one of the kernel's tables of connections.
+pub(super) struct TableRow<'a> {
+    /// Addresses as [`written`] formats them.
+    pub(super) local: &'a str,
+    remote: &'a str,
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "only the mediator asks, which Linux has")
+    )]
+    pub(super) state: &'a str,
+    uid: Uid,
+    pub(super) inode: u64,
+}
+
+impl TableRow<'_> {
+    /// Reads a line; `None` if it is the heading.
+    pub(super) fn read(line: &str) -> Option<TableRow<'_>> {
+        let mut fields = line.split_ascii_whitespace().skip(1);
+        Some(TableRow {
+            local: fields.next()?,
+            remote: fields.next()?,
+            state: fields.next()?,
+            // Behind the queues, the timer and the retransmits.
+            uid: Uid::from_raw(fields.nth(3)?.parse().ok()?),
+            inode: fields.nth(1)?.parse().ok()?,
+        })
+    }
+}
+
 /// Finds the client's end in the text of a table.
 fn entry(table: &str, client: SocketAddr, server: SocketAddr) -> Option<SocketEntry> {
     let (client, server) = (written(client), written(server));
-    table.lines().find_map(|line| {
-        let mut fields = line.split_ascii_whitespace().skip(1);
-        let (local, remote) = (fields.next()?, fields.next()?);
-        if !client.iter().any(|client| client == local) || !server.iter().any(|server| server == remote) {
-            return None;
-        }
-        let uid = fields.nth(4)?.parse().ok().map(Uid::from_raw)?;
-        let inode = fields.nth(1)?.parse().ok()?;
-        Some(SocketEntry { uid, inode })
+    let rows = table.lines().filter_map(TableRow::read);
+    let mut ends = rows.filter(|row| client.iter().any(|client| client == row.local));
+    let end = ends.find(|row| server.iter().any(|server| server == row.remote))?;
+    Some(SocketEntry {
+        uid: end.uid,
+        inode: end.inode,
     })
 }
 

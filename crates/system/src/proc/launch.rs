@@ -97,7 +97,7 @@ pub struct Confinement {
 }
 
 /// The connections that a program, and everything that it starts, may make and accept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Network {
     /// The port on this machine of the only way to other machines. Connections between processes of the program stay
     /// possible, and nothing else of the network does. `None` leaves the network open, but for sockets with a path.

@@ -281,9 +281,10 @@ fn meaning(signal: u32, sender: Pid) -> Option<GuardEvent> {
     }
 }
 
-fn descends_from_here(sender: Pid) -> bool {
+/// Whether a process, or the process of a thread, is this one or descends from it.
+pub(super) fn descends_from_here(process_or_thread: Pid) -> bool {
     let here = getpid();
-    let mut pid = sender;
+    let mut pid = process_or_thread;
     // Bounded, because the process table may change during the walk.
     for _ in 0..64 {
         if pid == here {

@@ -100,15 +100,14 @@ fn listening_inodes(address: SocketAddr) -> HashSet<u64> {
     let tables = holders::TABLES
         .iter()
         .filter_map(|table| fs::read_to_string(table).ok());
-    let inode = |line: &str| -> Option<u64> {
-        let mut fields = line.split_ascii_whitespace().skip(1);
-        let (local, _remote, state) = (fields.next()?, fields.next()?, fields.next()?);
-        let is_listening = state == LISTENING_IN_TABLE && addresses.iter().any(|address| address == local);
-        is_listening.then(|| fields.nth(5)?.parse().ok()).flatten()
+    let is_meant = |row: &holders::TableRow<'_>| {
+        row.state == LISTENING_IN_TABLE && addresses.iter().any(|address| address == row.local)
     };
-    tables
-        .flat_map(|table| table.lines().filter_map(inode).collect::<Vec<_>>())
-        .collect()
+    let inodes = |table: String| -> Vec<u64> {
+        let rows = table.lines().filter_map(holders::TableRow::read);
+        rows.filter(is_meant).map(|row| row.inode).collect()
+    };
+    tables.flat_map(inodes).collect()
 }
 
 /// Returns where the holders of sockets with these inodes are.

@@ -40,9 +40,6 @@ use listeners::{KnownListeners, Listener, SocketFile, SocketName, listed_listene
 
 pub(super) use filters::{hold, refuse};
 
-/// The most parents of a process that are followed.
-const DEPTH: u32 = 4_096;
-
 /// Answers the calls of one program and everything that it starts.
 struct Mediator {
     calls: HeldCalls,
@@ -52,8 +49,6 @@ struct Mediator {
     allowed: Vec<SocketFile>,
     /// Real paths that the program may write to.
     writable: Vec<PathBuf>,
-    /// The pid above the program: its descendants are the program's tree.
-    tree: Pid,
     /// The pid of ralph: its descendants are all programs of the run, which may connect to each other.
     ralph: Pid,
     known: KnownListeners,
@@ -84,7 +79,6 @@ pub(super) fn start(
                 network,
                 allowed,
                 writable,
-                tree: getpid(),
                 ralph,
                 known: KnownListeners::default(),
                 on_refused,
@@ -116,7 +110,7 @@ impl Mediator {
             call.number & !X32,
             libc::SYS_connect | libc::SYS_bind | libc::SYS_listen
         ) {
-            return self.calls.answer(&call, self.decide_by_number(&call));
+            return self.calls.answer(&call, decide_by_number(&call));
         }
         // A connection may take long, and a thread can become another user.
         let mediator = Arc::clone(self);
@@ -131,34 +125,6 @@ impl Mediator {
         if started.is_err() {
             self.calls.answer(&call, CallAnswer::Fail(Errno::EAGAIN));
         }
-    }
-
-    /// Decides on a call whose numbers say all about it.
-    fn decide_by_number(&self, call: &HeldCall) -> CallAnswer {
-        let [first, second, ..] = call.args;
-        let number = |argument: u64| i32::try_from(argument & u64::from(u32::MAX)).unwrap_or(-1);
-        let (process, refused) = match call.number & !X32 {
-            libc::SYS_shmat => (memory_maker(number(first)), Errno::EACCES),
-            libc::SYS_setpriority | libc::SYS_ioprio_set => (Some(Pid::from_raw(number(second))), Errno::EPERM),
-            _ => (Some(Pid::from_raw(number(first))), Errno::EPERM),
-        };
-        match process.is_some_and(|process| self.is_in_tree(process)) {
-            true => CallAnswer::Continue,
-            false => CallAnswer::Fail(refused),
-        }
-    }
-
-    /// Whether a process, or the process of a thread, descends from the program's guard.
-    fn is_in_tree(&self, process: Pid) -> bool {
-        let mut next = system::process(process);
-        for _ in 0..DEPTH {
-            match next {
-                Some(found) if found.parent == self.tree => return found.pid != self.tree,
-                Some(found) if found.parent.as_raw() > 1 => next = system::process(found.parent),
-                Some(_) | None => return false,
-            }
-        }
-        false
     }
 
     /// Makes a call of a socket in the place of its thread.
@@ -214,17 +180,14 @@ impl Mediator {
             (false, true) => tcp_listener(target, self.ralph, &self.known),
             (false, false) => Listener::Outside,
         };
-        match listener {
-            Listener::Inside => {
-                connect(socket, &address)?;
-                Ok(CallAnswer::Done)
-            }
-            Listener::Nobody => Ok(CallAnswer::Fail(Errno::ECONNREFUSED)),
-            Listener::Outside => {
+        connect_inside(
+            listener,
+            || connect(socket, &address),
+            || {
                 (self.on_refused.0)(RefusedCall::Connection { address });
-                Ok(CallAnswer::Fail(Errno::EACCES))
-            }
-        }
+                Errno::EACCES
+            },
+        )
     }
 
     /// Connects to a socket of this machine that is named by a path, or by a name without a file.
@@ -232,14 +195,9 @@ impl Mediator {
         let name = address.get(2..).unwrap_or_default();
         if let [0, name @ ..] = name {
             let name = SocketName::Abstract(name.to_owned());
-            return Ok(match local_listener(&name, self.ralph, &self.known) {
-                Listener::Inside => {
-                    ralph_seccomp::connect(socket.as_fd(), address)?;
-                    CallAnswer::Done
-                }
-                Listener::Nobody => CallAnswer::Fail(Errno::ECONNREFUSED),
-                Listener::Outside => CallAnswer::Fail(Errno::EPERM),
-            });
+            let listener = local_listener(&name, self.ralph, &self.known);
+            let connect = || ralph_seccomp::connect(socket.as_fd(), address);
+            return connect_inside(listener, connect, || Errno::EPERM);
         }
         let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
         let path = Path::new(std::ffi::OsStr::from_bytes(&name[..end]));
@@ -251,17 +209,15 @@ impl Mediator {
             true => Listener::Inside,
             false => local_listener(&SocketName::File(found), self.ralph, &self.known),
         };
-        match listener {
-            Listener::Inside => {
-                connect(socket, &rustix::net::SocketAddrUnix::new(&here)?)?;
-                Ok(CallAnswer::Done)
-            }
-            Listener::Nobody => Ok(CallAnswer::Fail(Errno::ECONNREFUSED)),
-            Listener::Outside => {
+        let address = rustix::net::SocketAddrUnix::new(&here)?;
+        connect_inside(
+            listener,
+            || connect(socket, &address),
+            || {
                 (self.on_refused.0)(RefusedCall::Socket { path: real });
-                Ok(CallAnswer::Fail(Errno::EACCES))
-            }
-        }
+                Errno::EACCES
+            },
+        )
     }
 
     fn is_allowed(&self, file: SocketFile, real: &Path) -> bool {
@@ -290,6 +246,36 @@ impl Mediator {
         }
         bind(socket, &address)?;
         Ok(CallAnswer::Done)
+    }
+}
+
+/// Connects to a listener of the tree. `refuse` returns the error for one outside of it.
+fn connect_inside<E: Into<io::Error>>(
+    listener: Listener,
+    connect: impl FnOnce() -> Result<(), E>,
+    refuse: impl FnOnce() -> Errno,
+) -> io::Result<CallAnswer> {
+    match listener {
+        Listener::Inside => connect().map(|()| CallAnswer::Done).map_err(Into::into),
+        Listener::Nobody => Ok(CallAnswer::Fail(Errno::ECONNREFUSED)),
+        Listener::Outside => Ok(CallAnswer::Fail(refuse())),
+    }
+}
+
+/// Decides on a call whose numbers say all about it.
+fn decide_by_number(call: &HeldCall) -> CallAnswer {
+    let [first, second, ..] = call.args;
+    let number = |argument: u64| i32::try_from(argument & u64::from(u32::MAX)).unwrap_or(-1);
+    let (process, refused) = match call.number & !X32 {
+        libc::SYS_shmat => (memory_maker(number(first)), Errno::EACCES),
+        libc::SYS_setpriority | libc::SYS_ioprio_set => (Some(Pid::from_raw(number(second))), Errno::EPERM),
+        _ => (Some(Pid::from_raw(number(first))), Errno::EPERM),
+    };
+    // This process is no part of the program's tree.
+    let is_in_tree = |process| process != getpid() && system::descends_from_here(process);
+    match process.is_some_and(is_in_tree) {
+        true => CallAnswer::Continue,
+        false => CallAnswer::Fail(refused),
     }
 }
 
