@@ -22,7 +22,7 @@ use super::{
     sealed::sealed_goals_here,
 };
 use crate::{
-    config::{Config, SandboxMode},
+    config::Config,
     driver::batch_time,
     error::{Failure, FailureKind},
     many::{
@@ -176,13 +176,12 @@ fn confined(
     paths: &BatchPaths,
     supervisor: &Supervisor,
 ) -> Result<Branches, Failure> {
-    if config.sandbox.mode == SandboxMode::Off {
+    let Some(confiner) = Confiner::unless_off(place, config, &catalog(place, config), supervisor) else {
         return Ok(branches);
-    }
+    };
     let trees = paths.trees_of_project().to_owned();
     create_private_dir(&trees).map_err(|error| failed(&format!("{}: {error}", trees.display())))?;
     let places = [branches.root().to_owned(), branches.common_dir().to_owned(), trees];
-    let confiner = Confiner::new(place, config, &catalog(place, config), supervisor);
     Ok(branches.confined(confiner.merge_confinement(places)?))
 }
 

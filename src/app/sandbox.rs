@@ -48,7 +48,7 @@ pub(crate) struct Confiner {
     withheld: Vec<&'static str>,
     /// Receives the calls that programs are refused. Set once a program is to be started.
     on_refused: Option<OnRefused>,
-    /// What git signs the user's commits with.
+    /// The kind of key with which git signs the user's commits.
     signing: Option<SigningFormat>,
     /// Whether the ssh-agent can be reached.
     has_ssh_agent: bool,
@@ -74,15 +74,25 @@ impl Confiner {
         supervisor: &Supervisor,
         tell: impl Fn(Notice) + Send + Sync + 'static,
     ) -> Result<Option<Self>, Failure> {
-        if config.sandbox.mode == SandboxMode::Off {
+        let Some(mut confiner) = Self::unless_off(place, config, catalog, supervisor) else {
             return Ok(None);
-        }
-        let mut confiner = Self::new(place, config, catalog, supervisor);
+        };
         if config.sandbox.mode == SandboxMode::Auto && confiner.level == ConfinementLevel::None {
             return Ok(None);
         }
         confiner.enforce(place, tell)?;
         Ok(Some(confiner))
+    }
+
+    /// Creates a confiner that acquires nothing; `None` if the sandbox is off.
+    pub(super) fn unless_off(
+        place: &ProjectPlace,
+        config: &Config,
+        catalog: &Catalog,
+        supervisor: &Supervisor,
+    ) -> Option<Self> {
+        let is_on = config.sandbox.mode != SandboxMode::Off;
+        is_on.then(|| Self::new(place, config, catalog, supervisor))
     }
 
     /// Creates a confiner for inspection. If the sandbox is off, it shows what would be allowed if it were on.
@@ -254,9 +264,8 @@ impl Confiner {
             required: false,
             abi: None,
             network: Some(Network {
-                proxy_port: None,
-                addresses: Vec::new(),
                 sockets: self.sockets.clone(),
+                ..Network::default()
             }),
             variables: self.variables(policy),
         };
@@ -358,8 +367,7 @@ pub(crate) fn probing(
     catalog: &Catalog,
     supervisor: &Supervisor,
 ) -> impl Fn(&Manifest) -> Supervisor + Sync {
-    let is_on = config.sandbox.mode != SandboxMode::Off;
-    let confiner = is_on.then(|| Confiner::new(place, config, catalog, supervisor));
+    let confiner = Confiner::unless_off(place, config, catalog, supervisor);
     let supervisor = supervisor.clone();
     move |manifest| {
         let confiner = confiner.as_ref().filter(|confiner| !confiner.leaves_out(manifest));

@@ -75,8 +75,7 @@ pub(crate) fn sealed_goals_here(
         return None;
     }
     let catalog = catalog(place, config);
-    let is_on = config.sandbox.mode != SandboxMode::Off;
-    let confiner = is_on.then(|| Confiner::new(place, config, &catalog, supervisor));
+    let confiner = Confiner::unless_off(place, config, &catalog, supervisor);
     Some(sealed_goals(place, config, &catalog, confiner.as_ref()).map(|_| count))
 }
 

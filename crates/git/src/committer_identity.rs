@@ -32,7 +32,7 @@ impl CommitterIdentity {
     }
 }
 
-/// What git signs commits with.
+/// The kind of key with which git signs commits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SigningFormat {
     Ssh,
@@ -40,7 +40,7 @@ pub enum SigningFormat {
     Gpg,
 }
 
-/// Returns what git signs commits with in `project`; `None` if it signs none, or outside a repository.
+/// Returns the kind of key with which git signs commits in `project`; `None` if it signs none, or outside a repository.
 pub fn commit_signing(project: &Path, supervisor: &Supervisor) -> Option<SigningFormat> {
     let set = ["config", "--type=bool", "--get", "commit.gpgsign"];
     let signs = inspect_above(project).is_ok() && ask(project, &set, supervisor).is_some_and(|value| value == "true");

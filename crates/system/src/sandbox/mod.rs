@@ -230,8 +230,8 @@ impl FilePolicy {
     /// Returns the paths that the user wants to remain readable inside of a hidden place.
     pub fn shown_in_hidden(&self) -> impl Iterator<Item = &PathBuf> {
         let is_hidden = |path: &&PathBuf| {
-            let places = self.hidden.iter().filter(|place| place.why != ListingReason::Sealed);
-            places.into_iter().any(|place| path.starts_with(&place.path))
+            let hides = |place: &ListedPath| place.why != ListingReason::Sealed && path.starts_with(&place.path);
+            self.hidden.iter().any(hides)
         };
         self.shown.iter().filter(is_hidden)
     }
