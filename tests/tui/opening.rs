@@ -46,8 +46,7 @@ fn what_is_shown_opens_in_the_editor_while_the_run_goes_on_and_its_file_is_delet
     terminal.sees("mode 600");
     assert!(terminal.text().contains("ready 1") && !terminal.on_other_screen());
     // Keys and signals go to the editor.
-    terminal.press("\x03");
-    terminal.sees("interrupted, not ralph");
+    terminal.press_until("\x03", "interrupted, not ralph");
     sandbox.release("go1");
     terminal.press("after 2\r");
     terminal.sees("ready 2");

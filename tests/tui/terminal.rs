@@ -85,6 +85,21 @@ impl Terminal {
         self.keyboard.flush().expect("a keyboard");
     }
 
+    /// Presses `keys` until `wanted` is shown. A shell that takes a signal just before it begins to read runs its trap
+    /// only at the next one.
+    #[track_caller]
+    pub fn press_until(&mut self, keys: &str, wanted: &str) {
+        let deadline = Instant::now() + SOON;
+        loop {
+            self.press(keys);
+            let is_shown = |shown: &TerminalState| shown.parser.screen().contents().contains(wanted);
+            if self.becomes(Instant::now() + Duration::from_secs(1), is_shown) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "no `{wanted}`; {}", self.described());
+        }
+    }
+
     pub fn resize(&self, cols: u16, rows: u16) {
         self.lock().parser.set_size(positive(rows), positive(cols));
         self.master.resize(size(cols, rows)).expect("a new size");
@@ -150,17 +165,23 @@ impl Terminal {
 
     #[track_caller]
     fn waits(&self, what: &str, condition: impl Fn(&TerminalState) -> bool) {
-        let deadline = Instant::now() + SOON;
+        if !self.becomes(Instant::now() + SOON, condition) {
+            panic!("no {what}; {}", self.described());
+        }
+    }
+
+    /// Whether `condition` holds before `deadline`.
+    fn becomes(&self, deadline: Instant, condition: impl Fn(&TerminalState) -> bool) -> bool {
         let mut shown = self.lock();
         while !condition(&shown) {
             let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() || (shown.ended && !condition(&shown)) {
-                drop(shown);
-                panic!("no {what}; {}", self.described());
+            if left.is_zero() || shown.ended {
+                return false;
             }
-            let waited = self.shown.1.wait_timeout(shown, left.min(Duration::from_millis(500)));
+            let waited = self.shown.1.wait_timeout(shown, left);
             shown = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+        true
     }
 
     fn described(&self) -> String {

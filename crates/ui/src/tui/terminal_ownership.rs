@@ -7,7 +7,7 @@ use std::{
     fs::File,
     io,
     os::unix::process::CommandExt,
-    process::{Child, Command, ExitStatus},
+    process::{Child, Command, ExitStatus, Stdio},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -104,45 +104,68 @@ pub(super) fn stop_group() -> io::Result<()> {
 /// If the command cannot be started, or there is no terminal.
 pub(super) fn run_in_foreground(command: &mut Command) -> io::Result<ExitStatus> {
     let terminal = File::options().read(true).write(true).open("/dev/tty")?;
-    let child = command.stdin(terminal.try_clone()?).process_group(0).spawn()?;
-    // This process will be in the background when it takes the terminal back, which would raise SIGTTOU. Blocked after
-    // the spawn, so that the program does not inherit the mask.
+    let started = start_in_foreground(command, &terminal);
+    // This process is in the background when it takes the terminal back, which would raise SIGTTOU. Blocked after the
+    // spawn, so that the program does not inherit the mask.
     let mut blocked = SigSet::empty();
     blocked.add(Signal::SIGTTOU);
     blocked.thread_block()?;
-    let ended = wait_in_foreground(child, &terminal);
+    let ended = started.and_then(|(child, group)| wait_in_foreground(child, group, &terminal));
     tcsetpgrp(&terminal, getpgrp())?;
     ended
 }
 
-fn wait_in_foreground(mut child: Child, terminal: &File) -> io::Result<ExitStatus> {
-    let group = Pid::from_raw(i32::try_from(child.id()).map_err(io::Error::other)?);
-    loop {
-        tcsetpgrp(terminal, group)?;
-        // The program was stopped, or has accessed the terminal before it was in the foreground.
-        killpg(group, Signal::SIGCONT)?;
-        match wait_for_change(group)? {
-            None => return child.wait(),
-            Some(Signal::SIGTTIN | Signal::SIGTTOU) => {}
-            // Ctrl-Z in the program leads to the shell, as it does in ralph; `fg` leads back to the program.
-            Some(_) => {
-                tcsetpgrp(terminal, getpgrp())?;
-                stop_group()?;
-            }
-        }
-    }
+/// Starts `command` in a process group that is in the foreground already: before it is, keys would affect ralph. Returns
+/// the process and its group.
+fn start_in_foreground(command: &mut Command, terminal: &File) -> io::Result<(Child, Pid)> {
+    // A group exists as long as a process of it does, even one that has ended and was not waited for.
+    let mut first = Command::new("cat")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .process_group(0)
+        .spawn()?;
+    let group = pid_of(&first)?;
+    tcsetpgrp(terminal, group)?;
+    let child = command
+        .stdin(terminal.try_clone()?)
+        .process_group(group.as_raw())
+        .spawn();
+    drop(first.stdin.take());
+    first.wait()?;
+    Ok((child?, group))
 }
 
-/// The signal that has stopped a process; `None` if it has ended and can be waited for.
-fn wait_for_change(process: Pid) -> io::Result<Option<Signal>> {
+fn wait_in_foreground(mut child: Child, group: Pid, terminal: &File) -> io::Result<ExitStatus> {
+    while wait_for_change(pid_of(&child)?)? == ProcessChange::Stopped {
+        // Ctrl-Z in the program leads to the shell, as it does in ralph; `fg` leads back to the program.
+        tcsetpgrp(terminal, getpgrp())?;
+        stop_group()?;
+        tcsetpgrp(terminal, group)?;
+        killpg(group, Signal::SIGCONT)?;
+    }
+    child.wait()
+}
+
+fn pid_of(child: &Child) -> io::Result<Pid> {
+    Ok(Pid::from_raw(i32::try_from(child.id()).map_err(io::Error::other)?))
+}
+
+/// A change of a child process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ProcessChange {
+    Stopped,
+    /// It can be waited for.
+    Ended,
+}
+
+/// Waits until a child process stops or ends.
+fn wait_for_change(process: Pid) -> io::Result<ProcessChange> {
     let process = rustix::process::Pid::from_raw(process.as_raw()).ok_or(io::ErrorKind::InvalidInput)?;
     let changes = WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
     loop {
         match waitid(WaitId::Pid(process), changes) {
-            Ok(status) => {
-                let signal = status.and_then(|status| status.stopping_signal());
-                return Ok(signal.and_then(|signal| Signal::try_from(signal).ok()));
-            }
+            Ok(status) if status.is_some_and(|status| status.stopped()) => return Ok(ProcessChange::Stopped),
+            Ok(_) => return Ok(ProcessChange::Ended),
             Err(rustix::io::Errno::INTR) => {}
             Err(errno) => return Err(errno.into()),
         }
