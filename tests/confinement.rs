@@ -1,7 +1,7 @@
 //! The sandbox: actions that agents and goals are denied though their user could take them, each tried by a real
 //! process. The real agents work in it in `agents_loop::a_plan` (strict) and `agents_loop::resuming`.
 
-mod ssh;
+pub(crate) mod ssh;
 
 use std::{
     env,
@@ -198,7 +198,7 @@ reach() { "$HOME/reach" "reach $1 $2"; }
 "#;
 
 /// Whether this kernel has Landlock. Says that the test is skipped if not.
-fn has_landlock(sandbox: &Sandbox) -> bool {
+pub(crate) fn has_landlock(sandbox: &Sandbox) -> bool {
     let shown = sandbox.ralph(["sandbox", "show"]).run(SOON);
     let there = shown.stdout.contains("(this system has Landlock");
     if !there {

@@ -513,6 +513,7 @@ fn identity(project: &Path, supervisor: &Supervisor) -> Option<GitIdentity> {
     Some(GitIdentity {
         name: found.name,
         email: found.email,
+        ssh_command: found.ssh_command,
         git_dir: found.git_dir,
     })
 }

@@ -100,10 +100,13 @@ impl DenialScanner for Denials {
         let Some(policy) = self.policies.get(adapter) else {
             return Vec::new();
         };
-        // ssh does not name the file that it misses. With an agent that holds the keys, it was refused that one.
+        // ssh does not name every file that it misses. With an agent that holds the keys, it was refused that one, and no
+        // key has to be shown.
         let has_agent = env::var_os("SSH_AUTH_SOCK").is_some();
         let of_ssh = (misses_ssh_keys(output) && !has_agent).then_some("~/.ssh");
+        let is_key = |path: &&str| has_agent && output.contains(&format!("Load key \"{path}\""));
         denied_paths(output)
+            .filter(|path| !is_key(path))
             .chain(of_ssh)
             .filter_map(|path| self.notice(policy, path))
             .collect()

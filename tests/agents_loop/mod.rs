@@ -4,6 +4,7 @@ mod a_bad_night;
 mod a_failing_server;
 mod a_limit;
 mod a_plan;
+mod a_push;
 mod a_refused_key;
 mod an_interrupt;
 mod first_hour;

@@ -5,15 +5,15 @@ use std::{
     env, fs,
     io::Write,
     net::{TcpListener, TcpStream},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
 
 use nix::unistd::getuid;
-use ralph_core::event::Notice;
+use ralph_core::event::{Notice, Record};
 
 use super::{has_landlock, noticed};
-use crate::harness::{SOON, Sandbox, Script, agents::skipped, wait_until};
+use crate::harness::{Program, SOON, Sandbox, Script, agents::skipped, wait_until};
 
 /// Set to `required`, it turns a missing sshd into a failure.
 const POLICY: &str = "RALPH_TEST_SSH";
@@ -53,7 +53,7 @@ fn key(sandbox: &Sandbox, file: &Path) -> String {
 }
 
 /// Starts an sshd that accepts the user's key, and makes the host `bare` stand for it.
-fn serve(sandbox: &Sandbox) -> Server {
+fn start_sshd(sandbox: &Sandbox) -> Server {
     let home = sandbox.home();
     let ssh = home.join(".ssh");
     fs::create_dir(&ssh).unwrap();
@@ -95,26 +95,68 @@ fn hold_key(sandbox: &Sandbox, socket: &Path) -> Server {
     agent
 }
 
+/// A repository behind an sshd, which is the project's `origin`, and an ssh-agent that holds the user's key.
+pub(crate) struct SshOrigin {
+    bare: PathBuf,
+    socket: PathBuf,
+    _servers: [Server; 2],
+}
+
+impl SshOrigin {
+    /// `None` if no sshd is installed.
+    pub(crate) fn serve(sandbox: &Sandbox) -> Option<SshOrigin> {
+        if !Path::new(SSHD).exists() {
+            assert!(env::var(POLICY).is_err(), "{SSHD} is required");
+            skipped("a push over ssh: no sshd is installed");
+            return None;
+        }
+        let home = sandbox.home();
+        let sshd = start_sshd(sandbox);
+        let (socket, bare) = (home.join("agent"), home.join("bare.git"));
+        let agent = hold_key(sandbox, &socket);
+        sandbox.git(["init", "--quiet", "--bare", &bare.display().to_string()]);
+        sandbox.git(["remote", "add", "origin", &format!("ssh://bare{}", bare.display())]);
+        let ssh = format!("ssh -o BatchMode=yes -F {}", home.join(".ssh/config").display());
+        sandbox.git(["config", "--global", "core.sshCommand", &ssh]);
+        Some(SshOrigin {
+            bare,
+            socket,
+            _servers: [sshd, agent],
+        })
+    }
+
+    /// A ralph that knows the ssh-agent. `sockets` is the setting `sandbox.sockets`.
+    pub(crate) fn known_to(&self, ralph: Program, sockets: &str) -> Program {
+        ralph
+            .env("SSH_AUTH_SOCK", &self.socket)
+            .env("RALPH_SANDBOX_SOCKETS", sockets)
+    }
+
+    /// The commit of a branch there, with the end of its line.
+    pub(crate) fn commit(&self, branch: &str) -> Option<String> {
+        fs::read_to_string(self.bare.join("refs/heads").join(branch)).ok()
+    }
+}
+
+/// The names of the refused sockets, as the setting `sandbox.sockets` has them.
+pub(crate) fn refused_sockets(records: &[Record]) -> Vec<&str> {
+    let names = noticed(records).filter_map(|notice| match notice {
+        Notice::SocketRefused { name, .. } => name.as_deref(),
+        _ => None,
+    });
+    names.collect()
+}
+
 #[test]
 fn a_push_over_ssh_works_with_the_setting_that_the_first_refusal_names_and_keys_stay_hidden() {
     let sandbox = Sandbox::outside_of_tmp();
     if !has_landlock(&sandbox) {
         return;
     }
-    if !Path::new(SSHD).exists() {
-        assert!(env::var(POLICY).is_err(), "{SSHD} is required");
-        skipped("a push over ssh: no sshd is installed");
+    let Some(origin) = SshOrigin::serve(&sandbox) else {
         return;
-    }
+    };
     let home = sandbox.home();
-    let _sshd = serve(&sandbox);
-    let socket = home.join("agent");
-    let _agent = hold_key(&sandbox, &socket);
-    let bare = home.join("bare.git");
-    sandbox.git(["init", "--quiet", "--bare", &bare.display().to_string()]);
-    sandbox.git(["remote", "add", "origin", &format!("ssh://bare{}", bare.display())]);
-    let ssh = format!("ssh -o BatchMode=yes -F {}", home.join(".ssh/config").display());
-    sandbox.git(["config", "--global", "core.sshCommand", &ssh]);
     for (key, value) in [
         ("commit.gpgsign", "true"),
         ("gpg.format", "ssh"),
@@ -147,27 +189,22 @@ fn a_push_over_ssh_works_with_the_setting_that_the_first_refusal_names_and_keys_
             "--format",
             "jsonl",
         ];
-        let finished = sandbox
-            .ralph(arguments)
-            .env("SSH_AUTH_SOCK", &socket)
-            .env("RALPH_SANDBOX_SOCKETS", sockets)
-            .run(SOON);
+        let finished = origin.known_to(sandbox.ralph(arguments), sockets).run(SOON);
         assert_eq!(finished.code(), Some(0), "{finished:?}");
         assert_eq!(sandbox.read("key").as_deref(), Some(""), "the key is hidden");
         finished.records()
     };
-    let is_pushed = || bare.join("refs/heads/made").exists();
+    let is_pushed = || origin.commit("made").is_some();
 
     let refused = run("");
     assert!(!is_pushed() && !is_signed());
     assert!(noticed(&refused).any(|notice| *notice == Notice::CommitsUnsigned { ssh: true }));
-    let names: Vec<_> = noticed(&refused)
-        .filter_map(|notice| match notice {
-            Notice::SocketRefused { name, .. } => name.as_deref(),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(names, ["ssh-agent"], "{:?}", sandbox.read("push.log"));
+    assert_eq!(
+        refused_sockets(&refused),
+        ["ssh-agent"],
+        "{:?}",
+        sandbox.read("push.log")
+    );
 
     let mut plan = fs::OpenOptions::new()
         .append(true)

@@ -60,7 +60,7 @@ impl Agent {
     ///
     /// The retries of opencode cannot be set; it repeats five times. `None` if the agent cannot be installed.
     pub fn sandbox(self, model: &StandIn, retries: u32) -> Option<Sandbox> {
-        let sandbox = self.sandbox_as_installed(model, retries)?;
+        let sandbox = self.joined(Sandbox::new(), model, retries)?;
         match self {
             Agent::Opencode | Agent::OpencodeServer => sandbox.lighten_opencode(),
             Agent::Codex | Agent::Claude | Agent::Gemini | Agent::Native | Agent::NativeMessages => {}
@@ -68,9 +68,13 @@ impl Agent {
         Some(sandbox)
     }
 
-    /// A sandbox as [`Agent::sandbox`], in which the agent behaves as on a user's machine.
+    /// A sandbox as [`Agent::sandbox`], in which the agent behaves as on a user's machine. The home directory is
+    /// outside of the places that every sandbox of ralph writes to.
     pub fn sandbox_as_installed(self, model: &StandIn, retries: u32) -> Option<Sandbox> {
-        let mut sandbox = Sandbox::new();
+        self.joined(Sandbox::outside_of_tmp(), model, retries)
+    }
+
+    fn joined(self, mut sandbox: Sandbox, model: &StandIn, retries: u32) -> Option<Sandbox> {
         self.join(&mut sandbox, model, retries)?;
         sandbox.share_what_is_known_of_agents();
         Some(sandbox)

@@ -1,13 +1,16 @@
-//! The user's name and address for agents whose tools do not see the user's git configuration.
+//! The user's name, address and command for ssh, for agents whose tools do not see the user's git configuration.
 //!
-//! They are passed as configuration that git includes for one repository only. In any other repository, such as one
+//! Name and address are passed as configuration that git includes for one repository only. In any other repository, such as one
 //! that a test creates, its own configuration applies. `GIT_AUTHOR_NAME` and similar variables would apply everywhere.
+//! The command is a variable, since such an agent sets `core.sshCommand` itself: to nothing, with which git cannot reach
+//! any server.
 
 use std::{
     env, fs, io,
     path::{Path, PathBuf},
 };
 
+const SSH_COMMAND: &str = "GIT_SSH_COMMAND";
 const COUNT: &str = "GIT_CONFIG_COUNT";
 
 /// The name and address of a repository's committer.
@@ -15,6 +18,8 @@ const COUNT: &str = "GIT_CONFIG_COUNT";
 pub struct GitIdentity {
     pub name: Option<String>,
     pub email: Option<String>,
+    /// `core.sshCommand`; `None` stands for `ssh`.
+    pub ssh_command: Option<String>,
     pub git_dir: PathBuf,
 }
 
@@ -28,11 +33,18 @@ impl GitIdentity {
         fs::write(&file, self.configuration())?;
         let given = env::var(COUNT).ok().and_then(|count| count.parse::<u32>().ok());
         let n = given.unwrap_or(0);
-        Ok(vec![
+        let ssh = self.ssh_command.clone().unwrap_or_else(|| "ssh".to_owned());
+        let ssh = env::var_os(SSH_COMMAND)
+            .is_none()
+            .then(|| (SSH_COMMAND.to_owned(), ssh));
+        Ok([
             (COUNT.to_owned(), (n + 1).to_string()),
             (format!("GIT_CONFIG_KEY_{n}"), self.condition()),
             (format!("GIT_CONFIG_VALUE_{n}"), file.to_string_lossy().into_owned()),
-        ])
+        ]
+        .into_iter()
+        .chain(ssh)
+        .collect())
     }
 
     fn configuration(&self) -> String {
@@ -83,6 +95,7 @@ mod tests {
         let identity = GitIdentity {
             name: Some("Ann \"A\\B\" Other; # x".to_owned()),
             email: None,
+            ssh_command: None,
             git_dir: project.join(".git").canonicalize().expect("it is there"),
         };
         let variables = identity.variables(dir.path()).expect("a file");

@@ -9,26 +9,29 @@ use super::{
     process::{DISCOVERY_DEADLINE, Git},
 };
 
-/// The committer's name and email, for a program that does not see the user's own git configuration.
+/// The committer's name and email and the command for ssh, for a program that does not see the user's own git
+/// configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitterIdentity {
     pub name: Option<String>,
     pub email: Option<String>,
+    /// `core.sshCommand`.
+    pub ssh_command: Option<String>,
     /// The repository that the identity is for.
     pub git_dir: PathBuf,
 }
 
 impl CommitterIdentity {
-    /// Asks git for the identity in `project`; `None` outside a repository, or if the user's configuration has none.
+    /// Asks git for the identity in `project`; `None` outside a repository.
     pub fn in_project(project: &Path, supervisor: &Supervisor) -> Option<Self> {
         inspect_above(project).ok()?;
         let ask = |args: &[&str]| ask(project, args, supervisor);
-        let identity = CommitterIdentity {
+        Some(CommitterIdentity {
             name: global_value("user.name", ask),
             email: global_value("user.email", ask),
+            ssh_command: ask(&["config", "--get", "core.sshCommand"]),
             git_dir: ask(&["rev-parse", "--absolute-git-dir"])?.into(),
-        };
-        (identity.name.is_some() || identity.email.is_some()).then_some(identity)
+        })
     }
 }
 

@@ -9,7 +9,7 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    mem,
+    io::Write,
     os::unix::fs::OpenOptionsExt,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
@@ -29,7 +29,7 @@ use ralph_core::event::Exit;
 use ralph_text::console;
 
 use super::{
-    OnRefused, RefusedCall, StopSpeed,
+    OnRefused, StopSpeed,
     ending::{LadderEvent, LadderProgress, LadderStep},
     process::Process,
     program::{self, NotStarted},
@@ -86,7 +86,6 @@ fn not_started(why: String, missing: bool) -> GuardReport {
     GuardReport {
         verdict: ProgramEnd::NotStarted { why, missing },
         survivors: Vec::new(),
-        refused: Vec::new(),
     }
 }
 
@@ -114,13 +113,11 @@ fn guarded(spec: &GuardSpec, files: &ChildFiles, mut watch: GuardEvents) -> (Gua
         let report = GuardReport {
             verdict: ProgramEnd::Exited { exit },
             survivors: Vec::new(),
-            refused: Vec::new(),
         };
         return (report, ralph_gone);
     }
     let input = held_input(spec, files);
-    let refused = Arc::new(Mutex::new(Vec::new()));
-    match program::start(spec, remembering(&refused)) {
+    match program::start(spec, reporting(spec)) {
         Ok(program) => ChildGuard {
             program,
             input,
@@ -129,7 +126,6 @@ fn guarded(spec: &GuardSpec, files: &ChildFiles, mut watch: GuardEvents) -> (Gua
             ending: LadderProgress::new(spec.ladder),
             watch,
             ralph_gone: false,
-            refused,
         }
         .oversee(),
         Err(NotStarted { why, missing }) => (not_started(why, missing), false),
@@ -163,16 +159,23 @@ struct ChildGuard {
     ending: LadderProgress,
     watch: GuardEvents,
     ralph_gone: bool,
-    refused: Arc<Mutex<Vec<RefusedCall>>>,
 }
 
-/// Keeps each refused call once.
-fn remembering(refused: &Arc<Mutex<Vec<RefusedCall>>>) -> OnRefused {
-    let refused = Arc::clone(refused);
+/// Writes each refused call to ralph's FIFO, once.
+fn reporting(spec: &GuardSpec) -> OnRefused {
+    let mut open = OpenOptions::new();
+    open.write(true).custom_flags(OFlag::O_NONBLOCK.bits());
+    // Fails if ralph is dead: then nobody is to be told.
+    let Some(fifo) = spec.refusals.as_ref().and_then(|path| open.open(path).ok()) else {
+        return OnRefused::ignored();
+    };
+    let told = Mutex::new(Vec::new());
     OnRefused(Arc::new(move |call| {
-        let mut refused = refused.lock().unwrap_or_else(PoisonError::into_inner);
-        if refused.len() < MOST_REFUSED && !refused.contains(&call) {
-            refused.push(call);
+        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.len() < MOST_REFUSED && !told.contains(&call) {
+            let line = serde_json::to_string(&call).unwrap_or_default() + "\n";
+            _ = (&fifo).write_all(line.as_bytes()); // a call that does not fit goes untold rather than unanswered
+            told.push(call);
         }
     }))
 }
@@ -207,7 +210,6 @@ impl ChildGuard {
         let report = GuardReport {
             verdict: ProgramEnd::Exited { exit },
             survivors,
-            refused: mem::take(&mut self.refused.lock().unwrap_or_else(PoisonError::into_inner)),
         };
         (report, self.ralph_gone)
     }

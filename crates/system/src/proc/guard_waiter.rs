@@ -3,13 +3,13 @@
 //! It has a thread of its own, because a slow user interface may block the reader in its output for any time: the
 //! processes that a killed guard leaves behind must end all the same.
 
-use std::{mem, sync::Arc};
+use std::sync::Arc;
 
 use ralph_core::event::Exit;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::{
-    ChildEnd, OnRefused,
+    ChildEnd,
     child::{ChildState, EndReport, lock},
     leftovers::StartedChildren,
     signals::SIGNALS,
@@ -23,7 +23,6 @@ pub(super) struct GuardWaiter {
     process: Box<dyn portable_pty::Child + Send + Sync>,
     files: ChildFiles,
     child_id: String,
-    on_refused: Option<OnRefused>,
 }
 
 /// How the guard itself ended.
@@ -40,7 +39,6 @@ impl GuardWaiter {
         process: Box<dyn portable_pty::Child + Send + Sync>,
         files: ChildFiles,
         child_id: String,
-        on_refused: Option<OnRefused>,
     ) -> GuardWaiter {
         GuardWaiter {
             children,
@@ -48,7 +46,6 @@ impl GuardWaiter {
             process,
             files,
             child_id,
-            on_refused,
         }
     }
 
@@ -60,14 +57,7 @@ impl GuardWaiter {
             self.children.end_orphans_of(self.shared.guard, &self.child_id);
         }
         let finding = match (self.files.read_report(), guard_end) {
-            (Some(mut report), _) => {
-                if let Some(OnRefused(on_refused)) = &self.on_refused {
-                    mem::take(&mut report.refused)
-                        .into_iter()
-                        .for_each(|call| on_refused(call));
-                }
-                found(report)
-            }
+            (Some(report), _) => found(report),
             (None, GuardEnd::Code(code)) => EndReport {
                 end: ChildEnd::Exited(Exit::Code { code }),
                 survivors: Vec::new(),

@@ -21,7 +21,7 @@ use portable_pty::SlavePty;
 use tempfile::TempDir;
 
 use super::{
-    OutputSink, StopSpeed,
+    OnRefused, OutputSink, StopSpeed,
     child::{ChildState, ChildTerminal, EndReport, lock},
 };
 
@@ -37,6 +37,8 @@ pub(super) struct OutputSources {
     pub slave: Box<dyn SlavePty + Send>,
     /// Never at end of file, because it is also open for writing here: the end is decided by the processes.
     pub fifo: Option<fs::File>,
+    /// Calls that the tree is refused, and their receiver. As `fifo`, never at end of file.
+    pub refusals: Option<(fs::File, OnRefused)>,
     pub wake: PipeReader,
     /// The child's files, removed with it.
     pub dir: TempDir,
@@ -48,6 +50,8 @@ pub(super) struct ChildOutputReader {
     sources: OutputSources,
     waiter: thread::JoinHandle<()>,
     buffer: Vec<u8>,
+    /// Bytes of refusals whose line has not ended yet.
+    unfinished: Vec<u8>,
 }
 
 /// Stops the tree if the output panics: the child's output would have no reader any more.
@@ -74,6 +78,7 @@ impl ChildOutputReader {
             sources,
             waiter,
             buffer: vec![0; BUFFER_BYTES],
+            unfinished: Vec::new(),
         }
     }
 
@@ -106,6 +111,8 @@ impl ChildOutputReader {
         ];
         let output = self.sources.fifo.as_ref();
         fds.extend(output.map(|fifo| PollFd::new(fifo.as_fd(), PollFlags::POLLIN)));
+        let refusals = self.sources.refusals.as_ref();
+        fds.extend(refusals.map(|(fifo, _)| PollFd::new(fifo.as_fd(), PollFlags::POLLIN)));
         let input = waiting.input.as_ref();
         fds.extend(input.map(|fifo| PollFd::new(fifo.as_fd(), PollFlags::POLLOUT)));
         // An interrupted wait counts as one that ended early.
@@ -117,6 +124,7 @@ impl ChildOutputReader {
 
     /// Hands over what can be read without waiting, one buffer of each at most. Returns the number of bytes.
     fn pass_on(&mut self) -> usize {
+        self.report_refusals();
         let length = fill(&self.sources.terminal, &mut self.buffer);
         self.count(length);
         if length > 0 {
@@ -131,6 +139,20 @@ impl ChildOutputReader {
             self.output.stdout(&self.buffer[..piped]);
         }
         length + piped
+    }
+
+    fn report_refusals(&mut self) {
+        let Some((fifo, OnRefused(on_refused))) = &self.sources.refusals else {
+            return;
+        };
+        let length = fill(fifo, &mut self.buffer);
+        self.unfinished.extend_from_slice(&self.buffer[..length]);
+        while let Some(end) = self.unfinished.iter().position(|&byte| byte == b'\n') {
+            let line: Vec<u8> = self.unfinished.drain(..=end).collect();
+            if let Ok(call) = serde_json::from_slice(&line) {
+                on_refused(call);
+            }
+        }
     }
 
     fn count(&self, bytes: usize) {
@@ -160,11 +182,13 @@ impl ChildOutputReader {
             sources,
             waiter,
             buffer: _,
+            unfinished: _,
         } = self;
         drop(shared.terminal().take());
         drop(sources.slave);
         drop(sources.terminal);
         drop(sources.fifo);
+        drop(sources.refusals);
         drop(sources.wake);
         // A directory that cannot be removed does no harm; its owner removes it with the scratch.
         _ = sources.dir.close();

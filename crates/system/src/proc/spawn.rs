@@ -86,7 +86,7 @@ pub enum SpawnError {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ChildLimits<'a> {
     pub(super) confinement: Option<&'a Confinement>,
-    /// Receives what the tree was refused, once it has ended.
+    /// Receives what the tree is refused.
     pub(super) on_refused: Option<&'a OnRefused>,
     /// Memory that each of its processes can allocate.
     pub(super) memory_bytes: Option<u64>,
@@ -108,8 +108,11 @@ pub(super) fn spawn(
     let files = ChildFiles {
         dir: dir.path().to_path_buf(),
     };
-    let Fifos { output: fifo, input } =
-        write_files(&launch, limits, &files).map_err(|source| scratch_error(&launch, source))?;
+    let Fifos {
+        output: fifo,
+        input,
+        refusals,
+    } = write_files(&launch, limits, &files).map_err(|source| scratch_error(&launch, source))?;
     let (wake_reader, wake) = wake_pipe().map_err(|source| scratch_error(&launch, source))?;
 
     let pair = native_pty_system()
@@ -129,6 +132,7 @@ pub(super) fn spawn(
         terminal: reader,
         slave: pair.slave,
         fifo,
+        refusals: refusals.zip(limits.on_refused.cloned()),
         wake: wake_reader,
         dir,
     };
@@ -140,7 +144,6 @@ pub(super) fn spawn(
             process.0,
             files,
             child_id,
-            limits.on_refused.cloned(),
         ))
         .expect(alive);
     reader_job
@@ -216,6 +219,7 @@ fn check(launch: &Launch) -> Result<(), SpawnError> {
 struct Fifos {
     output: Option<fs::File>,
     input: Option<fs::File>,
+    refusals: Option<fs::File>,
 }
 
 /// Writes the guard's orders, and opens the FIFOs.
@@ -238,6 +242,13 @@ fn write_files(launch: &Launch, limits: ChildLimits<'_>, files: &ChildFiles) -> 
             Some(open_for_polling(&files.input())?)
         }
     };
+    let refusals = match (limits.confinement, limits.on_refused) {
+        (Some(_), Some(_)) => {
+            make_fifo(&files.refusals())?;
+            Some(open_for_polling(&files.refusals())?)
+        }
+        _ => None,
+    };
     let unpacked = launch.unpacks_to.is_some().then(|| files.unpacked());
     if let Some(directory) = &unpacked {
         fs::create_dir(directory)?;
@@ -250,6 +261,7 @@ fn write_files(launch: &Launch, limits: ChildLimits<'_>, files: &ChildFiles) -> 
         stdin: launch.stdin.clone(),
         input: input.is_some().then(|| files.input()),
         fifo: output.is_some().then(|| files.fifo()),
+        refusals: refusals.is_some().then(|| files.refusals()),
         ladder: launch.ladder,
         memory_bytes: limits.memory_bytes,
         confinement: limits.confinement.cloned().map(|mut confinement| {
@@ -265,7 +277,11 @@ fn write_files(launch: &Launch, limits: ChildLimits<'_>, files: &ChildFiles) -> 
         }),
     };
     fs::write(files.spec(), serde_json::to_vec(&spec)?)?;
-    Ok(Fifos { output, input })
+    Ok(Fifos {
+        output,
+        input,
+        refusals,
+    })
 }
 
 fn make_fifo(path: &Path) -> io::Result<()> {

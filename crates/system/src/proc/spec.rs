@@ -9,7 +9,7 @@ use std::{
 use ralph_core::event::Exit;
 use serde::{Deserialize, Serialize};
 
-use super::{Confinement, Ladder, RefusedCall, Stdin};
+use super::{Confinement, Ladder, Stdin};
 
 /// The guard's orders. They hold no environment: that is inherited, and may hold keys that belong in no file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +24,8 @@ pub(super) struct GuardSpec {
     pub input: Option<PathBuf>,
     /// The FIFO to use as stdout; `None` for the terminal.
     pub fifo: Option<PathBuf>,
+    /// The FIFO for calls that the tree is refused.
+    pub refusals: Option<PathBuf>,
     pub ladder: Ladder,
     pub confinement: Option<Confinement>,
     /// Memory that each process can allocate.
@@ -36,8 +38,6 @@ pub(super) struct GuardReport {
     pub verdict: ProgramEnd,
     /// Processes that no signal ended, as `pid (name)`: another user's, or stuck in the kernel.
     pub survivors: Vec<String>,
-    /// Calls that a confined tree was refused, each once.
-    pub refused: Vec<RefusedCall>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +65,11 @@ impl ChildFiles {
     /// The FIFO that is standard input, if it is piped.
     pub(super) fn input(&self) -> PathBuf {
         self.dir.join("stdin")
+    }
+
+    /// The FIFO with the calls that a confined tree is refused, one JSON object a line, each call once.
+    pub(super) fn refusals(&self) -> PathBuf {
+        self.dir.join("refusals")
     }
 
     /// Exists once nothing more is written to standard input: for a guard that started too late for the signal.
