@@ -1,6 +1,8 @@
 //! The sandbox: actions that agents and goals are denied though their user could take them, each tried by a real
 //! process. The real agents work in it in `agents_loop::a_plan` (strict) and `agents_loop::resuming`.
 
+mod day;
+mod sockets;
 pub(crate) mod ssh;
 
 use std::{

@@ -9,10 +9,10 @@ use std::{
 
 use nix::unistd::{AccessFlags, access};
 use ralph_agent::{catalog::Catalog, manifest::Manifest};
-use ralph_core::event::Notice;
+use ralph_core::event::{Forbidden, Notice};
 use ralph_system::sandbox::{
     FilePolicy, ListedPath, ListingReason, PathAccess,
-    denials::{denied_paths, misses_ssh_keys},
+    denials::{denied_paths, forbidden, places_denied_elsewhere, unnamed_place},
 };
 
 use super::{Confiner, place::where_it_leads};
@@ -24,12 +24,23 @@ const MOST_TOLD: usize = 50;
 /// Directories whose denials are not about files.
 const NO_FILES: [&str; 3] = ["/proc", "/sys", "/dev"];
 
+/// Directories in the home that many programs share.
+const SHARED: [&str; 6] = [
+    ".config",
+    ".local",
+    ".local/bin",
+    ".local/share",
+    ".local/state",
+    ".cache",
+];
+
 /// The sandbox policies of a run's agents.
 pub(super) struct Denials {
     project: PathBuf,
     home: Option<PathBuf>,
     policies: BTreeMap<String, FilePolicy>,
     told: Mutex<BTreeSet<PathBuf>>,
+    told_forbidden: Mutex<BTreeSet<Forbidden>>,
 }
 
 impl Denials {
@@ -46,6 +57,7 @@ impl Denials {
             home: dirs::home_dir(),
             policies: manifests.map(policy).collect(),
             told: Mutex::default(),
+            told_forbidden: Mutex::default(),
         }
     }
 
@@ -79,14 +91,39 @@ impl Denials {
         if hidden.is_none() && !may_write(&path) {
             return None;
         }
+        let path = match hidden {
+            Some(_) => path,
+            None => self.place_to_allow(&path).to_owned(),
+        };
         self.is_new(hidden.as_ref().unwrap_or(&path))
             .then_some(Notice::SandboxDenied { path, hidden })
+    }
+
+    /// The place that `sandbox.write` would have to name for `path` to be written: only existing ones can be allowed, and
+    /// the home directory and others that many programs share are no place to allow.
+    fn place_to_allow<'a>(&self, path: &'a Path) -> &'a Path {
+        let Some(missing) = path.ancestors().take_while(|path| !path.exists()).last() else {
+            return path;
+        };
+        let shared = |place: &Path| {
+            self.home
+                .as_ref()
+                .is_some_and(|home| home.starts_with(place) || SHARED.iter().any(|shared| home.join(shared) == *place))
+        };
+        missing.parent().filter(|place| !shared(place)).unwrap_or(missing)
     }
 
     /// Returns the notice that an agent tried to read the files of a sealed goal, which no setting allows.
     fn sealed(&self, directory: &Path) -> Option<Notice> {
         self.is_new(directory)
             .then(|| Notice::warning(ralph_words::sealed_read_attempt(directory)))
+    }
+
+    /// Returns the notice that a tool needs what every sandbox forbids, if it is the first one.
+    fn forbidden(&self, output: &str) -> Option<Notice> {
+        let what = forbidden(output)?;
+        let mut told = self.told_forbidden.lock().unwrap_or_else(PoisonError::into_inner);
+        told.insert(what).then_some(Notice::SandboxForbids { what })
     }
 
     fn is_new(&self, path: &Path) -> bool {
@@ -100,15 +137,16 @@ impl DenialScanner for Denials {
         let Some(policy) = self.policies.get(adapter) else {
             return Vec::new();
         };
-        // ssh does not name every file that it misses. With an agent that holds the keys, it was refused that one, and no
-        // key has to be shown.
+        // With an agent that holds the keys, ssh was refused that one, and no key has to be shown.
         let has_agent = env::var_os("SSH_AUTH_SOCK").is_some();
-        let of_ssh = (misses_ssh_keys(output) && !has_agent).then_some("~/.ssh");
+        let unnamed = unnamed_place(output).filter(|&place| place != "~/.ssh" || !has_agent);
         let is_key = |path: &&str| has_agent && output.contains(&format!("Load key \"{path}\""));
         denied_paths(output)
             .filter(|path| !is_key(path))
-            .chain(of_ssh)
+            .chain(places_denied_elsewhere(output))
+            .chain(unnamed)
             .filter_map(|path| self.notice(policy, path))
+            .chain(self.forbidden(output))
             .collect()
     }
 }

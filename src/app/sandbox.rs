@@ -16,7 +16,7 @@ use ralph_system::{
     proc::{Confinement, ConfinementLevel, Network, OnRefused, RefusedCall, Supervisor},
     proxy::RefusedConnection,
     sandbox::{
-        FilePolicy, PolicyInput, UserEnvironment, expanded,
+        FilePolicy, ListingReason, PolicyInput, UserEnvironment, expanded,
         hosts::{AllowedHost, AllowedHosts},
         sockets::{allowed_sockets, harmless_sockets, name_of_socket, withheld_variables},
     },
@@ -318,6 +318,13 @@ impl Confiner {
         let exposed = exposed.map(|place| Notice::SandboxExposes {
             path: place.path.clone(),
         });
+        let missing = policy
+            .write
+            .iter()
+            .filter(|place| place.why == ListingReason::Setting && !place.path.exists())
+            .map(|place| Notice::SandboxWriteMissing {
+                path: place.path.clone(),
+            });
         let on = match self.is_strict {
             true => Notice::SandboxStrict {
                 abi,
@@ -336,6 +343,7 @@ impl Confiner {
             .chain(weak)
             .chain(open)
             .chain(exposed)
+            .chain(missing)
             .collect()
     }
 }
@@ -407,14 +415,14 @@ fn refuse_home(project: &Path) -> Result<(), Failure> {
     }
 }
 
-/// The real paths of the sockets that a confined program may connect to. Which requests the run accepts from agents is
+/// The paths of the sockets that a confined program may connect to, as they are written and as they are resolved. Which requests the run accepts from agents is
 /// decided at the run's own socket.
 fn sockets(place: &ProjectPlace, settings: &[String], is_strict: bool) -> Vec<PathBuf> {
     let allowed = with_environment(|environment| allowed_sockets(settings, &place.project, environment));
     let harmless = harmless_sockets().filter(|_| !is_strict);
     let own = place.paths.socket();
     let all = harmless.chain(allowed).chain([own]);
-    all.map(|path| where_it_leads(&path)).collect()
+    all.flat_map(|path| [where_it_leads(&path), path]).collect()
 }
 
 /// Files beside the user's ssh keys that hold no secret, and without which ssh connects to no known host.

@@ -225,6 +225,7 @@ fn tried(
     let fails = |why: String| Failure::new(FailureKind::Failed, format!("{}: {why}", program.display()));
     confiner.enforce(place, |notice| complain(&notice_in_words(&notice)))?;
     let confinement = confiner.confinement(manifest)?;
+    let name = program.display();
     let mut command = process::Command::new(program);
     command.args(args);
     for name in &keys.withheld {
@@ -243,5 +244,10 @@ fn tried(
         .map_err(|error| fails(error.to_string()))?;
     let by_signal = status.signal().map(|signal| 128 + signal);
     let code = status.code().or(by_signal).unwrap_or(1);
+    if code != 0 {
+        complain(&format!(
+            "{name} ended with {code} in the sandbox; `ralph sandbox explain PATH` shows what it allows for a path, and the setting that allows more"
+        ));
+    }
     Ok(u8::try_from(code).unwrap_or(1))
 }

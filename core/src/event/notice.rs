@@ -6,6 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use super::{CommandRefusal, List, Mode, OwnWork, RestoreMoment, ReviewObstacle, SteeringId, Text};
 
+/// What every sandbox forbids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Forbidden {
+    /// A user namespace: a sandbox or a container of the program's own.
+    UserNamespace,
+    /// Rights beyond the user's, as setuid programs have them.
+    Privileges,
+    /// A change of the user's own git configuration, for which git creates a file in the home directory.
+    GitConfiguration,
+}
+
 /// Information for the user that does not change the state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
@@ -204,9 +217,18 @@ pub enum Notice {
     },
     /// The sandbox denied a tool of the agent access to a path.
     SandboxDenied {
+        /// The path that was denied, or the directory in which it would have been created.
         path: PathBuf,
         /// The hidden place that contains the path; `None` if the path is readable but not writable.
         hidden: Option<PathBuf>,
+    },
+    /// A place in `sandbox.write` does not exist, so nothing is allowed there.
+    SandboxWriteMissing {
+        path: PathBuf,
+    },
+    /// A tool of the agent needs what no setting of the sandbox allows.
+    SandboxForbids {
+        what: Forbidden,
     },
     /// The user has turned the sandbox off.
     SandboxOff,
@@ -463,6 +485,8 @@ impl Notice {
             | Notice::SandboxStateUnknown { .. }
             | Notice::CommitsUnsigned { .. }
             | Notice::SandboxDenied { .. }
+            | Notice::SandboxWriteMissing { .. }
+            | Notice::SandboxForbids { .. }
             | Notice::ServerUnconfined { .. }
             | Notice::LanguageServerEnded { .. }
             | Notice::ConnectionRefused { .. }

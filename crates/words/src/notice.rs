@@ -4,7 +4,8 @@ use std::path::Path;
 
 use ralph_core::{
     event::{
-        ChoiceReason, CommandRefusal, LimitKind, MESSAGE_CAP_BYTES, Mode, Notice, OwnWork, RestoreMoment, RunBy, Text,
+        ChoiceReason, CommandRefusal, Forbidden, LimitKind, MESSAGE_CAP_BYTES, Mode, Notice, OwnWork, RestoreMoment,
+        RunBy, Text,
     },
     machine::ClosedReason,
 };
@@ -243,7 +244,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
             "UNCONFINED: the agent may do what you may, since adapter `{adapter}` does not name the directory of its state (`adapters.{adapter}.sandbox.write`); to confine it anyway: --sandbox on"
         ),
         Notice::CommitsUnsigned { ssh: true } => "commits of the agent are not signed, since the sandbox hides keys; to have the ssh-agent sign them: \"sandbox\": { \"sockets\": [\"ssh-agent\"] }".to_owned(),
-        Notice::CommitsUnsigned { ssh: false } => "commits of the agent are not signed, since the sandbox hides keys; to have them signed: \"sandbox\": { \"show\": [\"~/.gnupg\"], \"write\": [\"~/.gnupg\"] }".to_owned(),
+        Notice::CommitsUnsigned { ssh: false } => "commits of the agent are not signed, since the sandbox hides keys; to have them signed: \"sandbox\": { \"show\": [\"~/.gnupg\"], \"write\": [\"~/.gnupg\"], \"sockets\": [\"gpg-agent\"] }".to_owned(),
         Notice::SandboxDenied { path, hidden: Some(place) } => format!(
             "the sandbox hides {} from the agent, which wanted it; to show it: \"sandbox\": {{ \"show\": [\"{}\"] }}",
             shown(path),
@@ -253,6 +254,16 @@ pub fn notice_in_words(notice: &Notice) -> String {
             "the sandbox kept the agent from writing {0}; to allow it: \"sandbox\": {{ \"write\": [\"{0}\"] }}",
             shown(path)
         ),
+        Notice::SandboxForbids { what: Forbidden::UserNamespace } => "the sandbox lets no program make a sandbox or a container of its own (bwrap, podman, Chromium without --no-sandbox); to allow it: --sandbox off".to_owned(),
+        Notice::SandboxForbids { what: Forbidden::GitConfiguration } => {
+            "the sandbox lets no program change your own git configuration (git config --global); to allow it: --sandbox off".to_owned()
+        }
+        Notice::SandboxWriteMissing { path } => {
+            format!("`sandbox.write` allows nothing at {}, which does not exist: create it before the run", shown(path))
+        }
+        Notice::SandboxForbids { what: Forbidden::Privileges } => {
+            "the sandbox lets no program gain rights (sudo, ping, other setuid programs); to allow it: --sandbox off".to_owned()
+        }
         Notice::ServerUnconfined { server } => {
             format!("{server} runs outside of the sandbox: its agent is not confined")
         }

@@ -1,7 +1,37 @@
 //! Finds the paths that a program was denied, in its output: the system does not report them otherwise.
 
+use ralph_core::event::Forbidden;
+
 /// Phrases with which programs report a denied path, in lower case.
 const DENIED: [&str; 3] = ["permission denied", "eacces", "operation not permitted"];
+
+/// Starts of the lines in which npm names a path that it may not create, replace or remove.
+const PATHS_OF_NPM: [&str; 2] = ["npm error path ", "npm ERR! path "];
+
+/// Phrases that report a denial and name no path, with the place: ssh without usable keys or known hosts, and `pip install
+/// --user`.
+const UNNAMED: [(&str, &str); 3] = [
+    ("Permission denied (publickey", "~/.ssh"),
+    ("Host key verification failed", "~/.ssh"),
+    (
+        "Could not install packages due to an OSError: [Errno 13] Permission denied",
+        "~/.local/lib",
+    ),
+];
+
+/// Phrases of unshare, bwrap, podman and Chromium without user namespaces.
+const NAMESPACE_FORBIDDEN: [&str; 4] = [
+    "/proc/self/uid_map: Permission denied",
+    "setting up uid map: Permission denied",
+    "newuidmap: write to uid_map failed",
+    "No usable sandbox!",
+];
+
+/// Phrases of sudo and ping without further rights.
+const PRIVILEGES_FORBIDDEN: [&str; 2] = ["\"no new privileges\" flag is set", "missing cap_net_raw"];
+
+/// The ends of the user's configuration files of git, as in the message that one cannot be locked.
+const GIT_CONFIGURATIONS: [&str; 2] = ["/.gitconfig:", "/git/config:"];
 
 /// Most lines of an output that are searched.
 const MOST_LINES: usize = 200;
@@ -11,7 +41,7 @@ const MOST_LINES: usize = 200;
 pub fn denied_paths(output: &str) -> impl Iterator<Item = &str> {
     let tells = |line: &&str| {
         let line = line.to_lowercase();
-        DENIED.iter().any(|words| line.contains(words))
+        DENIED.iter().any(|words| line.contains(words)) && !locks_git_configuration(&line)
     };
     let lines = output.lines().take(MOST_LINES).filter(tells);
     lines.flat_map(|line| {
@@ -20,11 +50,43 @@ pub fn denied_paths(output: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether `output` comes from an ssh that has no usable keys or known hosts.
-pub fn misses_ssh_keys(output: &str) -> bool {
-    ["Permission denied (publickey", "Host key verification failed"]
-        .iter()
-        .any(|words| output.contains(words))
+/// Returns the places that `output` names in other lines than those that report their denial: the directories of paths
+/// that npm may not change, and repositories that git may not push to.
+pub fn places_denied_elsewhere(output: &str) -> impl Iterator<Item = &str> {
+    let (of_npm, of_git) = (
+        output.contains("EACCES"),
+        output.contains("unable to create temporary object directory"),
+    );
+    output.lines().take(MOST_LINES).filter_map(move |line| {
+        let npm = PATHS_OF_NPM.iter().find_map(|start| line.strip_prefix(start));
+        let directory = npm.filter(|_| of_npm).and_then(|path| path.rsplit_once('/'));
+        let repository = line.strip_prefix("To ").filter(|_| of_git);
+        directory.map(|(directory, _)| directory).or(repository)
+    })
+}
+
+/// Returns what `output` reports to need that every sandbox forbids.
+pub fn forbidden(output: &str) -> Option<Forbidden> {
+    let has = |phrases: &[&str]| phrases.iter().any(|phrase| output.contains(phrase));
+    if has(&NAMESPACE_FORBIDDEN) {
+        return Some(Forbidden::UserNamespace);
+    }
+    if has(&PRIVILEGES_FORBIDDEN) {
+        return Some(Forbidden::Privileges);
+    }
+    let locks = output.lines().take(MOST_LINES).any(locks_git_configuration);
+    locks.then_some(Forbidden::GitConfiguration)
+}
+
+/// Returns the place that a program in `output` was denied without naming it.
+pub fn unnamed_place(output: &str) -> Option<&'static str> {
+    let (_, place) = UNNAMED.iter().find(|(denial, _)| output.contains(denial))?;
+    Some(place)
+}
+
+fn locks_git_configuration(line: &str) -> bool {
+    let (_, file) = line.split_once("could not lock config file ").unwrap_or_default();
+    GIT_CONFIGURATIONS.iter().any(|end| file.contains(end))
 }
 
 #[cfg(test)]
@@ -59,12 +121,71 @@ mod tests {
     }
 
     #[test]
-    fn an_ssh_without_keys_is_known_by_its_words() {
-        assert!(misses_ssh_keys(
-            "git@example.org: Permission denied (publickey).\nfatal: Could not read from remote"
-        ));
-        assert!(misses_ssh_keys("Host key verification failed.\n"));
-        assert!(!misses_ssh_keys("cat: x: Permission denied\n"));
+    fn a_place_that_another_line_names_is_found() {
+        for (output, path) in [
+            (
+                "npm error code EACCES\nnpm error syscall rename\nnpm error path /home/me/.npm-global/x\n",
+                "/home/me/.npm-global",
+            ),
+            (
+                "error: remote unpack failed: unable to create temporary object directory\nTo ../bare.git\n ! [remote rejected]",
+                "../bare.git",
+            ),
+        ] {
+            assert_eq!(places_denied_elsewhere(output).collect::<Vec<_>>(), [path], "{output}");
+        }
+        assert_eq!(places_denied_elsewhere("To ../bare.git\n * [new branch]\n").count(), 0);
+    }
+
+    #[test]
+    fn what_every_sandbox_forbids_is_known_by_its_words() {
+        for (output, what) in [
+            (
+                "unshare: cannot open /proc/self/uid_map: Permission denied",
+                Some(Forbidden::UserNamespace),
+            ),
+            (
+                "bwrap: setting up uid map: Permission denied",
+                Some(Forbidden::UserNamespace),
+            ),
+            (
+                "sudo: The \"no new privileges\" flag is set, which prevents sudo from running as root.",
+                Some(Forbidden::Privileges),
+            ),
+            (
+                "ping: socket: Operation not permitted\nping: => missing cap_net_raw+p capability or setuid?",
+                Some(Forbidden::Privileges),
+            ),
+            (
+                "error: could not lock config file /home/me/.gitconfig: Permission denied",
+                Some(Forbidden::GitConfiguration),
+            ),
+            (
+                "error: could not lock config file ../x/.git/config: Permission denied",
+                None,
+            ),
+            ("cat: x: Permission denied", None),
+        ] {
+            assert_eq!(forbidden(output), what, "{output}");
+        }
+    }
+
+    #[test]
+    fn the_place_of_a_denial_without_a_path_is_that_of_the_program() {
+        for (output, place) in [
+            (
+                "git@example.org: Permission denied (publickey).\nfatal: Could not read from remote",
+                Some("~/.ssh"),
+            ),
+            ("Host key verification failed.\n", Some("~/.ssh")),
+            (
+                "ERROR: Could not install packages due to an OSError: [Errno 13] Permission denied: 'RECORD'",
+                Some("~/.local/lib"),
+            ),
+            ("cat: x: Permission denied\n", None),
+        ] {
+            assert_eq!(unnamed_place(output), place, "{output}");
+        }
     }
 
     #[test]

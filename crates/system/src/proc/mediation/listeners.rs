@@ -2,9 +2,14 @@
 
 use std::{
     collections::HashSet,
+    ffi::OsStr,
     fs,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    os::{fd::OwnedFd, unix::fs::MetadataExt},
+    os::{
+        fd::OwnedFd,
+        unix::{ffi::OsStrExt, fs::MetadataExt},
+    },
+    path::PathBuf,
     sync::{Mutex, PoisonError},
 };
 
@@ -91,6 +96,14 @@ pub(super) fn local_listener(name: &SocketName, tree: Pid, known: &KnownListener
     place(&sockets.map(|socket| u64::from(socket.inode)).collect(), tree, known)
 }
 
+/// Returns the path to which the socket of `file` was bound, as written then: the file may have been moved since. `None`
+/// as well if the kernel cannot tell.
+pub(super) fn bound_path(file: SocketFile) -> Option<PathBuf> {
+    let bound = bound_sockets()?;
+    let socket = bound.iter().find(|socket| socket.name == SocketName::File(file))?;
+    socket.path.clone()
+}
+
 /// The state of a listening socket in the tables.
 const LISTENING_IN_TABLE: &str = "0A";
 
@@ -144,6 +157,8 @@ fn place(sockets: &HashSet<u64>, tree: Pid, known: &KnownListeners) -> Listener 
 struct BoundSocket {
     inode: u32,
     name: SocketName,
+    /// The path to which it was bound.
+    path: Option<PathBuf>,
 }
 
 const UNIX_DIAG_NAME: u16 = 0;
@@ -272,12 +287,18 @@ fn bound_socket(message: &[u8]) -> Option<BoundSocket> {
         }
         rest = rest.get(aligned(length)..).unwrap_or_default();
     }
+    let path = name
+        .filter(|name| file.is_some() && !name.starts_with(&[0]))
+        .map(|name| {
+            let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+            PathBuf::from(OsStr::from_bytes(&name[..end]))
+        });
     let name = match (file, name) {
         (Some(file), _) => SocketName::File(file),
         (None, Some([0, name @ ..])) => SocketName::Abstract(name.to_owned()),
         (None, _) => return None,
     };
-    Some(BoundSocket { inode, name })
+    Some(BoundSocket { inode, name, path })
 }
 
 fn aligned(length: usize) -> usize {
@@ -322,10 +343,12 @@ mod tests {
             return; // a kernel without this list
         };
         let names: Vec<&SocketName> = bound.iter().map(|socket| &socket.name).collect();
-        for file in [moved, datagrams] {
+        for file in [&moved, &datagrams] {
             let file = SocketFile::from_metadata(&file.metadata().unwrap());
             assert!(names.contains(&&SocketName::File(file)), "{file:?}");
         }
+        let found = SocketFile::from_metadata(&moved.metadata().unwrap());
+        assert_eq!(bound_path(found), Some(listening));
         assert!(names.contains(&&SocketName::Abstract(name.into_bytes())));
     }
 
@@ -342,7 +365,14 @@ mod tests {
         .concat();
         let file = SocketFile { inode: 5, device: 6 };
         let name = SocketName::File(file);
-        assert_eq!(bound_socket(&whole), Some(BoundSocket { inode: 7, name }));
+        assert_eq!(
+            bound_socket(&whole),
+            Some(BoundSocket {
+                inode: 7,
+                name,
+                path: None
+            })
+        );
         for length in 0..whole.len() {
             assert_eq!(bound_socket(&whole[..length]), None, "{length}");
         }

@@ -16,7 +16,7 @@ use std::{
         fd::{AsFd, AsRawFd, OwnedFd},
         unix::ffi::OsStrExt,
     },
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     sync::{Arc, mpsc},
     thread,
 };
@@ -36,7 +36,9 @@ use tracing::warn;
 use super::{Network, OnRefused, RefusedCall, system};
 use caller::Caller;
 use filters::X32;
-use listeners::{KnownListeners, Listener, SocketFile, SocketName, listed_listeners, local_listener, tcp_listener};
+use listeners::{
+    KnownListeners, Listener, SocketFile, SocketName, bound_path, listed_listeners, local_listener, tcp_listener,
+};
 
 pub(super) use filters::{hold, refuse};
 
@@ -44,9 +46,6 @@ pub(super) use filters::{hold, refuse};
 struct Mediator {
     calls: HeldCalls,
     network: Network,
-    /// The files of the allowed sockets when the program started: a file in a place that the program writes to may be
-    /// exchanged later.
-    allowed: Vec<SocketFile>,
     /// Real paths that the program may write to.
     writable: Vec<PathBuf>,
     /// The pid of ralph: its descendants are all programs of the run, which may connect to each other.
@@ -68,8 +67,6 @@ pub(super) fn start(
 ) -> io::Result<mpsc::Sender<HeldCalls>> {
     let (sender, receiver) = mpsc::channel();
     let network = network.clone();
-    let sockets = network.sockets.iter().filter_map(|path| fs::metadata(path).ok());
-    let allowed = sockets.map(|found| SocketFile::from_metadata(&found)).collect();
     let writable = writable.iter().filter_map(|path| path.canonicalize().ok()).collect();
     let thread = thread::Builder::new().name("ralph-mediator".to_owned());
     thread.spawn(move || {
@@ -77,7 +74,6 @@ pub(super) fn start(
             let mediator = Mediator {
                 calls,
                 network,
-                allowed,
                 writable,
                 ralph,
                 known: KnownListeners::default(),
@@ -220,10 +216,15 @@ impl Mediator {
         )
     }
 
+    /// Whether the settings allow the socket at `real`. To a place that the program writes to, it may have moved another
+    /// one: there, the path counts to which the socket was bound.
     fn is_allowed(&self, file: SocketFile, real: &Path) -> bool {
         let is_writable = || self.writable.iter().any(|place| real.starts_with(place));
-        let is_listed = || self.network.sockets.iter().any(|listed| real.starts_with(listed));
-        self.allowed.contains(&file) || (is_listed() && !is_writable())
+        let is_listed = |path: &Path| {
+            let leads_back = path.components().any(|part| part == Component::ParentDir);
+            !leads_back && self.network.sockets.iter().any(|listed| path.starts_with(listed))
+        };
+        is_listed(real) && (!is_writable() || bound_path(file).is_some_and(|path| is_listed(&path)))
     }
 
     /// Binds a socket to an address of this machine that no other machine reaches.
