@@ -84,19 +84,24 @@ impl Strict {
     /// Restricts the network of `open` to `hosts`.
     pub(super) fn confinement(&self, open: Confinement, hosts: AllowedHosts) -> Result<Confinement, Failure> {
         let addresses = hosts.addresses();
-        let url = self
+        let access = self
             .proxy
             .admit(hosts)
-            .map_err(|error| missing(format!("no random numbers: {error}")))?;
+            .map_err(|error| missing(format!("no port of the proxy: {error}")))?;
         Ok(Confinement {
             required: true,
             abi: Some(self.abi),
             network: open.network.map(|network| Network {
-                proxy_port: Some(self.proxy.port()),
+                proxy_port: Some(access.port),
                 addresses,
                 ..network
             }),
-            variables: open.variables.iter().cloned().chain(self.variables(&url)).collect(),
+            variables: open
+                .variables
+                .iter()
+                .cloned()
+                .chain(self.variables(&access.url))
+                .collect(),
             ..open
         })
     }

@@ -1,10 +1,10 @@
-//! The proxy's clients with their lists of hosts, and the refused connections.
+//! The proxy's clients, each with its list of hosts, and the refused connections.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     fmt,
     net::IpAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use crate::sandbox::hosts::AllowedHosts;
@@ -24,48 +24,40 @@ pub struct RefusedConnection {
 /// A callback for each refused host, called once for each.
 type RefusalCallback = Box<dyn Fn(RefusedConnection) + Send + Sync>;
 
-pub(super) struct ProxyClients {
-    /// The lists by the credentials of the client.
-    lists: Mutex<BTreeMap<String, Arc<AllowedHosts>>>,
+/// A program that may connect to the hosts of a list, through a listener of its own.
+#[derive(Debug)]
+pub(super) struct ProxyClient {
+    pub(super) credentials: String,
+    pub(super) hosts: AllowedHosts,
+    pub(super) refusals: Arc<Refusals>,
+}
+
+/// Reports the connections that all clients together are refused.
+pub(super) struct Refusals {
     announced: Mutex<BTreeSet<RefusedConnection>>,
     on_refused: RefusalCallback,
 }
 
-impl fmt::Debug for ProxyClients {
+impl fmt::Debug for Refusals {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("ProxyClients")
+        formatter.write_str("Refusals")
     }
 }
 
-impl ProxyClients {
+impl Refusals {
     pub(super) fn new(on_refused: RefusalCallback) -> Self {
         Self {
-            lists: Mutex::default(),
             announced: Mutex::default(),
             on_refused,
         }
     }
 
-    /// Admits clients with `credentials`.
-    pub(super) fn admit(&self, credentials: String, hosts: AllowedHosts) {
-        lock(&self.lists).insert(credentials, Arc::new(hosts));
-    }
-
-    /// Returns the list of a client with `credentials`.
-    pub(super) fn hosts(&self, credentials: Option<&str>) -> Option<Arc<AllowedHosts>> {
-        lock(&self.lists).get(credentials?).cloned()
-    }
-
     pub(super) fn announce(&self, refused: RefusedConnection) {
-        let mut announced = lock(&self.announced);
+        // The set is consistent after every step, also if a callback has panicked.
+        let mut announced = self.announced.lock().unwrap_or_else(PoisonError::into_inner);
         if announced.len() < MOST_ANNOUNCED && announced.insert(refused.clone()) {
             drop(announced);
             (self.on_refused)(refused);
         }
     }
-}
-
-/// Locks a mutex even if poisoned: the guarded values are consistent after every step.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -15,10 +15,10 @@ use tokio::{
 };
 
 use super::{
-    clients::{ProxyClients, RefusedConnection},
+    clients::{ProxyClient, RefusedConnection},
     head::{self, ProxyRequest, ProxyRequestKind},
 };
-use crate::sandbox::hosts::{AllowedHosts, address};
+use crate::sandbox::hosts::address;
 
 /// Most connections at once. Further ones wait until one of these ends.
 const MOST_CONNECTIONS: usize = 256;
@@ -45,42 +45,43 @@ impl ErrorResponse {
     }
 }
 
-/// Serves until the future is dropped.
-pub(super) async fn serve(listener: net::TcpListener, clients: Arc<ProxyClients>) {
+/// Serves `client` until the future is dropped.
+pub(super) async fn serve(listener: net::TcpListener, client: ProxyClient) {
     let Ok(listener) = TcpListener::from_std(listener) else {
         return;
     };
+    let client = Arc::new(client);
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
         let place = Arc::clone(&places).acquire_owned().await;
-        let Ok((client, _)) = listener.accept().await else {
+        let Ok((stream, _)) = listener.accept().await else {
             sleep(BREATH).await;
             continue;
         };
-        let clients = Arc::clone(&clients);
+        let client = Arc::clone(&client);
         tokio::spawn(async move {
-            _ = serve_one(client, &clients).await; // fails if the client has gone
+            _ = serve_one(stream, &client).await; // fails if the program has gone
             drop(place);
         });
     }
 }
 
-async fn serve_one(mut client: TcpStream, clients: &ProxyClients) -> io::Result<()> {
-    let read = timeout(PATIENCE, read_head(&mut client)).await;
+async fn serve_one(mut stream: TcpStream, client: &ProxyClient) -> io::Result<()> {
+    let read = timeout(PATIENCE, read_head(&mut stream)).await;
     let (head, rest) = match read {
         Ok(read) => read?,
         Err(_) => return Ok(()),
     };
-    let (request, mut server) = match answered(&head, clients).await {
+    let (request, mut server) = match answered(&head, client).await {
         Ok(answered) => answered,
-        Err(problem) => return refuse(&mut client, &problem).await,
+        Err(problem) => return refuse(&mut stream, &problem).await,
     };
     match &request.kind {
-        ProxyRequestKind::Tunnel => client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?,
+        ProxyRequestKind::Tunnel => stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?,
         ProxyRequestKind::Forward(head) => server.write_all(head.as_bytes()).await?,
     }
     server.write_all(&rest).await?;
-    copy_bidirectional(&mut client, &mut server).await?;
+    copy_bidirectional(&mut stream, &mut server).await?;
     Ok(())
 }
 
@@ -104,27 +105,24 @@ async fn read_head(client: &mut TcpStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
 }
 
 /// Parses a head and connects to the host in it.
-async fn answered(head: &[u8], clients: &ProxyClients) -> Result<(ProxyRequest, TcpStream), ErrorResponse> {
+async fn answered(head: &[u8], client: &ProxyClient) -> Result<(ProxyRequest, TcpStream), ErrorResponse> {
     let request = head::read(head).ok_or_else(|| ErrorResponse::new("400 Bad Request", "not a proxy request"))?;
-    let hosts = clients
-        .hosts(request.credentials.as_deref())
-        .ok_or_else(|| ErrorResponse {
+    if request.credentials.as_deref() != Some(client.credentials.as_str()) {
+        return Err(ErrorResponse {
             status: "407 Proxy Authentication Required",
             field: "Proxy-Authenticate: Basic realm=\"ralph\"\r\n",
-            text: "this proxy is for the agents of one run".to_owned(),
-        })?;
-    let server = connected(&request, &hosts, clients).await?;
+            text: "this proxy is for one program of one run".to_owned(),
+        });
+    }
+    let server = connected(&request, client).await?;
     Ok((request, server))
 }
 
-async fn connected(
-    request: &ProxyRequest,
-    hosts: &AllowedHosts,
-    clients: &ProxyClients,
-) -> Result<TcpStream, ErrorResponse> {
+async fn connected(request: &ProxyRequest, client: &ProxyClient) -> Result<TcpStream, ErrorResponse> {
+    let ProxyClient { hosts, refusals, .. } = client;
     let ProxyRequest { host, port, .. } = request;
     let refused = |address: Option<IpAddr>| {
-        clients.announce(RefusedConnection {
+        refusals.announce(RefusedConnection {
             host: host.clone(),
             port: *port,
             address,

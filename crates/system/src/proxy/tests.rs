@@ -36,6 +36,7 @@ fn server() -> Server {
 struct Proxied {
     proxy: Proxy,
     refused: Receiver<RefusedConnection>,
+    port: u16,
     authorization: String,
 }
 
@@ -43,20 +44,24 @@ fn proxied(hosts: &[String]) -> Proxied {
     let (sender, refused) = mpsc::channel();
     let proxy = Proxy::start(move |host| _ = sender.send(host)).unwrap();
     let hosts = hosts.iter().map(|host| AllowedHost::read(host).unwrap()).collect();
-    let url = proxy.admit(hosts).unwrap();
-    let token = url.split([':', '@']).nth(2).unwrap();
-    let authorization = format!("Proxy-Authorization: {}\r\n", head::credentials(USER, token));
+    let access = proxy.admit(hosts).unwrap();
     Proxied {
         proxy,
         refused,
-        authorization,
+        port: access.port,
+        authorization: authorization(&access),
     }
+}
+
+fn authorization(access: &ProxyAccess) -> String {
+    let token = access.url.split([':', '@']).nth(2).unwrap();
+    format!("Proxy-Authorization: {}\r\n", head::credentials(USER, token))
 }
 
 impl Proxied {
     /// Returns the answer to `request`, read until the connection ends.
     fn answer(&self, request: &str) -> String {
-        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.proxy.port())).unwrap();
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
@@ -131,7 +136,7 @@ fn a_listed_name_that_leads_to_this_machine_is_refused_unless_the_address_is_lis
 }
 
 #[test]
-fn nobody_without_the_token_is_let_in_and_each_token_has_its_own_list() {
+fn nobody_without_the_token_is_let_in_and_each_port_has_its_own_token_and_list() {
     let server = server();
     let host = format!("127.0.0.1:{}", server.port);
     let mut proxied = proxied(std::slice::from_ref(&host));
@@ -148,8 +153,12 @@ fn nobody_without_the_token_is_let_in_and_each_token_has_its_own_list() {
         "whoever is not let in is none of the run's"
     );
     let other = proxied.proxy.admit(AllowedHosts::default()).unwrap();
-    let token = other.split([':', '@']).nth(2).unwrap();
-    proxied.authorization = format!("Proxy-Authorization: {}\r\n", head::credentials(USER, token));
+    proxied.port = other.port;
+    assert!(
+        proxied.connect(&host).starts_with("HTTP/1.1 407"),
+        "a token is for its own port"
+    );
+    proxied.authorization = authorization(&other);
     assert!(proxied.connect(&host).starts_with("HTTP/1.1 403"));
 }
 
@@ -159,9 +168,9 @@ fn what_is_no_request_ends_with_an_error_and_the_next_one_is_served() {
     let host = format!("127.0.0.1:{}", server.port);
     let proxied = proxied(std::slice::from_ref(&host));
     assert!(proxied.answer("GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 400"));
-    let mut endless = TcpStream::connect((Ipv4Addr::LOCALHOST, proxied.proxy.port())).unwrap();
+    let mut endless = TcpStream::connect((Ipv4Addr::LOCALHOST, proxied.port)).unwrap();
     while endless.write_all(&[b'x'; 1024]).is_ok() {}
-    let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, proxied.proxy.port())).unwrap();
+    let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, proxied.port)).unwrap();
     stream.shutdown(Shutdown::Both).unwrap();
     assert!(proxied.connect(&host).ends_with("served"));
 }
