@@ -35,7 +35,7 @@ use super::{
     autorun::Autorun,
     clock::random_share,
     handover::LastSession,
-    plan_file::{TaskRules, Taskless, read_plan},
+    plan_file::{PlanTarget, TaskRules, Taskless},
     review::{ReviewContext, ReviewScope},
     test_gate::{Look, TestGate, Work, added_lines},
 };
@@ -50,6 +50,7 @@ pub(super) struct JobContext {
     pub(super) paths: ProjectPaths,
     pub(super) files: RunPaths,
     pub(super) plan: PathBuf,
+    pub(super) plan_target: PlanTarget,
     /// The section of the plan to work on; `None` for the whole plan.
     pub(super) section: Option<String>,
     pub(super) taskless: Taskless,
@@ -444,19 +445,25 @@ impl JobContext {
     fn read_plan(&self) -> Result<ParsedPlan, String> {
         let mut reads = 1;
         loop {
-            match read_plan(&self.plan, self.section.as_deref(), self.taskless) {
+            match self
+                .plan_target
+                .read(&self.plan, self.section.as_deref(), self.taskless)
+            {
                 Err(_) if reads < PLAN_READS => {
                     reads += 1;
                     thread::sleep(PLAN_READ_PAUSE);
                 }
-                result => return result.map_err(|(why, _)| why),
+                result => return result,
             }
         }
     }
 
     /// Returns the positions of the tasks of `before` whose box differs on disk; `None` if the plan cannot be read now.
     pub(super) fn toggled_boxes(&self, before: &PlanSnapshot) -> Option<Vec<u32>> {
-        let reading = read_plan(&self.plan, self.section.as_deref(), self.taskless).ok()?;
+        let reading = self
+            .plan_target
+            .read(&self.plan, self.section.as_deref(), self.taskless)
+            .ok()?;
         Some(ralph_plan::toggled(before, &reading.plan))
     }
 

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeSet,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
@@ -84,6 +84,38 @@ pub(crate) fn read_plan(
         };
         Err((format!("{}: {}", path.display(), with_causes(&error)), hint))
     })
+}
+
+/// Where the plan led when the run began.
+#[derive(Debug)]
+pub(super) struct PlanTarget {
+    /// Resolved, as is the project; `None` if there was no such file.
+    target: Option<PathBuf>,
+    project: Option<PathBuf>,
+}
+
+impl PlanTarget {
+    pub(super) fn new(plan: &Path, project: &Path) -> Self {
+        Self {
+            target: plan.canonicalize().ok(),
+            project: project.canonicalize().ok(),
+        }
+    }
+
+    /// As [`read_plan`]. A plan that has become a link out of the project is not read: an agent could have made one to a
+    /// file that it may not read itself.
+    pub(super) fn read(&self, plan: &Path, section: Option<&str>, taskless: Taskless) -> Result<ParsedPlan, String> {
+        let target = plan.canonicalize().ok();
+        let is_inside = |target: &Path| self.project.as_ref().is_some_and(|project| target.starts_with(project));
+        match target {
+            Some(target) if self.target.as_ref() != Some(&target) && !is_inside(&target) => Err(format!(
+                "{}: the plan has become a link to {}, outside of the project; it is not read",
+                plan.display(),
+                target.display()
+            )),
+            _ => read_plan(plan, section, taskless).map_err(|(why, _)| why),
+        }
+    }
 }
 
 /// The settings that tasks may have in this run, and the mistakes already reported.
@@ -188,6 +220,35 @@ mod tests {
         assert!(why(&endless).ends_with("it is a device, not a regular file"));
         assert!(why(dir.path()).ends_with("it is a directory, not a regular file"));
         assert!(why(&dir.path().join("none")).ends_with("there is no such plan"));
+    }
+
+    #[test]
+    fn a_plan_that_becomes_a_link_out_of_the_project_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let (project, outside) = (dir.path().join("project"), dir.path().join("outside.md"));
+        fs::create_dir(&project).unwrap();
+        fs::write(&outside, "- [ ] secret\n").unwrap();
+        let (plan, inside) = (project.join("PLAN.md"), project.join("other.md"));
+        for file in [&plan, &inside] {
+            fs::write(file, "- [ ] one\n").unwrap();
+        }
+        let target = PlanTarget::new(&plan, &project);
+        let read = || {
+            target
+                .read(&plan, None, Taskless::Refused)
+                .map(|reading| reading.plan.open())
+        };
+        let link_to = |target: &Path| {
+            fs::remove_file(&plan).unwrap();
+            symlink(target, &plan).unwrap();
+        };
+        link_to(&inside);
+        assert_eq!(read(), Ok(1));
+        link_to(&outside);
+        assert!(read().unwrap_err().contains("has become a link"));
+        // One that was a link before is the user's.
+        let target = PlanTarget::new(&plan, &project);
+        assert_eq!(target.read(&plan, None, Taskless::Refused).unwrap().plan.open(), 1);
     }
 
     #[test]
