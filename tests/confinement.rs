@@ -1,11 +1,14 @@
-//! The sandbox: actions that agents and goals are denied though their user could take them, each tried by a real
+//! The sandbox: actions that agents, background tasks and goals are denied though their user could take them, each tried by a real
 //! process. The real agents work in it in `agents_loop::a_plan` (strict) and `agents_loop::resuming`.
 
+mod attempts;
 mod day;
 mod sockets;
 pub(crate) mod ssh;
 
 use std::{
+    cell::Cell,
+    collections::BTreeSet,
     env,
     fmt::Write as _,
     fs,
@@ -17,6 +20,7 @@ use std::{
         unix::net::{SocketAddr as UnixAddr, UnixDatagram, UnixListener},
     },
     path::{Path, PathBuf},
+    sync::mpsc,
     thread,
     time::Duration,
 };
@@ -25,179 +29,8 @@ use nix::unistd::getuid;
 use ralph_core::event::{Event, Notice, Record};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
 
-use crate::harness::{Program, SOON, Sandbox, Script, agents::skipped, wait_until};
-
-/// Whether an attempt has to succeed; `None` if that depends on the kernel.
-type RequiredResult = Option<bool>;
-
-const YES: RequiredResult = Some(true);
-const NO: RequiredResult = Some(false);
-const EITHER: RequiredResult = None;
-
-/// Attempts of each confined process, and their results in the modes `on` and `strict`. `$outside` is a directory of
-/// the user, `$here` a server on this machine that is listed as a host, and `$there` one that is not listed.
-const ATTEMPTS: [(&str, &str, RequiredResult, RequiredResult); 60] = [
-    ("write-project", "echo x > made.txt", YES, YES),
-    (
-        "git",
-        "git add made.txt && git commit -q --allow-empty -m made",
-        YES,
-        YES,
-    ),
-    ("write-temporary", "echo x > $TMPDIR/x && rm $TMPDIR/x", YES, YES),
-    (
-        "write-shared-temporary",
-        "echo x > /tmp/ralph-$$ && rm /tmp/ralph-$$",
-        YES,
-        NO,
-    ),
-    (
-        "write-cache",
-        "mkdir -p $XDG_CACHE_HOME/pip/a && echo x > $XDG_CACHE_HOME/pip/a/b",
-        YES,
-        YES,
-    ),
-    (
-        "write-shared-cache",
-        "mkdir -p ~/.cache/pip/a && echo x > ~/.cache/pip/a/b",
-        YES,
-        NO,
-    ),
-    (
-        "devices",
-        "echo x > /dev/null && head -c 1 /dev/urandom > /dev/null",
-        YES,
-        YES,
-    ),
-    ("read-user", "cat $outside/readable", YES, YES),
-    ("own-children", "sleep 60 & kill $!", YES, YES),
-    ("read-history", "cat ~/.bash_history", YES, NO),
-    ("write-outside", "echo x > $outside/made", NO, NO),
-    ("append-outside", "echo x >> $outside/readable", NO, NO),
-    (
-        "remove-outside",
-        "rm -f $outside/readable; test ! -e $outside/readable",
-        NO,
-        NO,
-    ),
-    ("truncate-outside", ": > $outside/readable", NO, NO),
-    ("read-key", "cat ~/.ssh/id", NO, NO),
-    ("read-key-in-settings", "cat ~/.config/hub", NO, NO),
-    ("read-key-moved-by-variable", "cat $outside/passwords", NO, NO),
-    (
-        "write-what-shells-run",
-        "mkdir -p ~/.cache && echo x > ~/.cache/p10k-instant-prompt-me.zsh",
-        NO,
-        NO,
-    ),
-    (
-        "write-what-builds-run",
-        "mkdir -p ~/.gradle/init.d && echo x > ~/.gradle/init.d/x.gradle",
-        NO,
-        NO,
-    ),
-    ("read-key-by-link", "ln -sf ~/.ssh/id link; cat link", NO, NO),
-    ("link-key", "ln ~/.ssh/id hard", NO, NO),
-    ("move-key", "mv ~/.ssh/id moved", NO, NO),
-    ("read-key-by-process", "cat /proc/$guard/root$HOME/.ssh/id", NO, NO),
-    (
-        "read-records",
-        "cat $XDG_STATE_HOME/ralph/*/runs/*/events.jsonl",
-        NO,
-        NO,
-    ),
-    (
-        "detached",
-        "setsid sh -c 'echo x > $outside/made' & wait; test -e $outside/made",
-        NO,
-        NO,
-    ),
-    ("kill-guard", "kill -0 $guard", NO, NO),
-    ("environment-of-guard", "cat /proc/$guard/environ", NO, NO),
-    ("memory-of-guard", "head -c 1 /proc/$guard/mem", NO, NO),
-    // Only root may create a block device, and could then write anything to it.
-    ("make-disk", "mknod disk b 7 0", NO, NO),
-    // Root may read disks without a sandbox.
-    (
-        "read-disk",
-        "disk=$(find /dev -maxdepth 1 -type b | head -n 1); test -n \"$disk\" && head -c 1 $disk > /dev/null",
-        NO,
-        NO,
-    ),
-    ("mount", "mkdir -p m && unshare -rm mount --bind ~/.ssh m", NO, NO),
-    // The sandbox does not cover metadata of the user's files: an honest limit.
-    ("chmod-outside", "chmod 640 $outside/readable", YES, YES),
-    ("pair", "reach pair", YES, YES),
-    ("http-listed", "reach http http://$here/", YES, YES),
-    ("http-not-listed", "reach http http://$there/", YES, NO),
-    ("http-metadata", "reach http http://169.254.169.254/latest/", NO, NO),
-    ("tcp-listed", "reach tcp $here", YES, YES),
-    ("tcp", "reach tcp $there", YES, NO),
-    (
-        "tcp-detached",
-        "setsid env -i \"$HOME/reach\" \"reach tcp $there\"",
-        YES,
-        NO,
-    ),
-    ("tcp-fast-open", "reach fast-open $here", YES, NO),
-    ("mptcp", "reach mptcp", EITHER, NO),
-    ("udp", "reach udp $here", YES, NO),
-    ("raw", "reach raw", NO, NO),
-    ("netlink", "reach netlink", YES, NO),
-    ("vsock", "reach vsock", EITHER, NO),
-    // Landlock alone would allow it, since the port is that of the proxy.
-    (
-        "tcp-port-of-proxy",
-        "test -n \"$HTTPS_PROXY\" || exit 1; port=${HTTPS_PROXY##*:}; echo $port > port; until test -e $outside/bound; do sleep 0.01; done; reach tcp 127.0.0.2:$port",
-        EITHER,
-        NO,
-    ),
-    ("own-server", "reach own-server 0.0.0.0:0", YES, YES),
-    ("own-server-unbound", "reach own-server-unbound", YES, YES),
-    ("own-socket", "cd $(mktemp -d) && reach own-socket socket", YES, YES),
-    ("socket-path", "reach path $outside/socket", NO, NO),
-    (
-        "socket-by-link",
-        "ln -sf $outside/socket sock && reach path sock",
-        NO,
-        NO,
-    ),
-    ("socket-abstract", "reach abstract $abstract", NO, NO),
-    ("datagram-pair", "reach datagram-pair $outside/log", NO, NO),
-    ("io-uring", "reach io-uring", NO, NO),
-    (
-        "keys-of-kernel",
-        "perl -e \"exit(syscall($keyctl, 0, -4, 0) < 0)\"",
-        NO,
-        NO,
-    ),
-    ("limit-of-guard", "prlimit --pid $guard --fsize=1000000000", NO, NO),
-    (
-        "limit-of-child",
-        "sleep 60 & prlimit --pid $! --nofile=64:64 && renice -n 5 -p $! && kill $!",
-        YES,
-        YES,
-    ),
-    ("priority-of-guard", "renice -n 5 -p $guard", NO, NO),
-    (
-        "shared-memory",
-        "perl -e '$id = shmget(0, 9, 01600); exit(!(shmread($id, $b, 0, 1) && shmctl($id, 0, 0)))'",
-        YES,
-        YES,
-    ),
-    (
-        "shared-memory-of-user",
-        "perl -e \"exit(!shmread($memory, \\$b, 0, 1))\"",
-        NO,
-        NO,
-    ),
-];
-
-/// Finds the guard above the script, which ends all processes that it guards, and defines `reach`, a program that knows
-/// ways out.
-const PRELUDE: &str = r#"guard=$$; while [ "$(cat /proc/$guard/comm)" != ralph-guard ]; do guard=$(sed -n 's/^PPid:[[:space:]]*//p' /proc/$guard/status); done
-reach() { "$HOME/reach" "reach $1 $2"; }
-"#;
+use crate::harness::{Program, SOON, Sandbox, Script, agents::skipped};
+use attempts::{ATTEMPTS, PRELUDE};
 
 /// Whether this kernel has Landlock. Says that the test is skipped if not.
 pub(crate) fn has_landlock(sandbox: &Sandbox) -> bool {
@@ -289,8 +122,9 @@ impl<'a> UserResources<'a> {
         text
     }
 
-    /// Lets an agent and a goal make every attempt in `mode`. `starting` builds the run's command from the arguments.
-    fn try_all(&self, mode: &str, starting: impl FnOnce(&[&str]) -> Program) -> Vec<Record> {
+    /// Lets an agent, a background task and a goal make every attempt in `mode`. `starting` builds a command of ralph from
+    /// the arguments.
+    fn try_all(&self, mode: &str, starting: impl Fn(&[&str]) -> Program) -> Vec<Record> {
         let sandbox = self.sandbox;
         sandbox.plan(1);
         // Git is told to sign with a program that always fails.
@@ -299,10 +133,13 @@ impl<'a> UserResources<'a> {
         let denied =
             r#"{"type":"tool-ended","call":"1","tool":"sh","ok":false,"output":"cat: ~/.ssh/id: Permission denied"}"#;
         sandbox.install(&Script::jsonl(&format!(
-            "printf '%s' \"$prompt\" > prompt.txt\n{}\necho '{denied}'\nwork; over 'Done.'",
+            "printf '%s' \"$prompt\" > prompt.txt\n{}\necho '{denied}'\nsaid ready\n\
+             until test -e background.ended; do sleep 0.01; done\nwork; over 'Done.'",
             self.attempts("agent")
         )));
         fs::write(sandbox.project().join("goal.sh"), self.attempts("goal")).unwrap();
+        let background = self.attempts("background") + ": > background.ended\n";
+        fs::write(sandbox.project().join("background.sh"), background).unwrap();
         let goals = r#"{"goals": [{"name": "judge", "command": "sh goal.sh"}]}"#;
         let settings = sandbox.config().join("ralph/config.json");
         fs::write(settings, goals).unwrap();
@@ -318,14 +155,20 @@ impl<'a> UserResources<'a> {
         let program = program
             .env("RALPH_SANDBOX_HOSTS", self.here.to_string())
             .env("PGPASSFILE", self.outside.join("passwords"));
-        let (port, bound) = (sandbox.project().join("port"), self.outside.join("bound"));
-        let listening = thread::spawn(move || listen_at_port_of_proxy(&port, &bound));
-        let finished = program.run(SOON);
-        if mode == "strict" {
-            listening.join().unwrap();
-        }
+        let (project, outside) = (sandbox.project(), self.outside.clone());
+        let (ended, ends) = mpsc::channel();
+        let listening = thread::spawn(move || listen_at_ports_of_proxy(&project, &outside, &ends));
+        let running = program.start();
+        running.wait_for_record(SOON, crate::loop_behaviour::said("ready"));
+        let started = starting(&["tasks", "start", "sh background.sh"]).run(SOON);
+        assert_eq!(started.code(), Some(0), "{started:?}");
+        let finished = running.wait(SOON);
+        drop(ended);
+        // The agent and the background task of it have one port, goals another.
+        let ports = listening.join().unwrap();
+        assert!(mode != "strict" || ports == 2, "{ports}");
         assert_eq!(finished.code(), Some(0), "{finished:?}");
-        for who in ["agent", "goal"] {
+        for who in ["agent", "background", "goal"] {
             self.assert_attempts(who, mode);
         }
         assert_eq!(fs::read_to_string(self.outside.join("readable")).unwrap(), "text\n");
@@ -374,15 +217,24 @@ impl<'a> UserResources<'a> {
     }
 }
 
-/// Listens at another address of this machine, at the port that a confined process reads from its environment and
-/// writes to the file `port`.
-fn listen_at_port_of_proxy(port: &Path, bound: &Path) {
-    let port = wait_until(SOON, "attempt at the port of the proxy", || {
-        fs::read_to_string(port).ok()?.trim().parse::<u16>().ok()
-    });
-    let listener = TcpListener::bind(("127.0.0.2", port)).unwrap();
-    thread::spawn(move || listener.incoming().for_each(drop));
-    fs::write(bound, "").unwrap();
+/// Listens at another address of this machine, at each port that a confined process reads from its environment and names
+/// by a file `port-N` in `project`, until `ends` is closed. Returns the number of ports.
+fn listen_at_ports_of_proxy(project: &Path, outside: &Path, ends: &mpsc::Receiver<()>) -> usize {
+    let mut bound = BTreeSet::new();
+    while ends.recv_timeout(Duration::from_millis(10)) == Err(mpsc::RecvTimeoutError::Timeout) {
+        let files = fs::read_dir(project).unwrap().flatten();
+        let ports: Vec<u16> = files
+            .filter_map(|file| file.file_name().to_str()?.strip_prefix("port-")?.parse().ok())
+            .collect();
+        for port in ports.into_iter().filter(|port| bound.insert(*port)) {
+            // In the mode `on`, it is the port of the user's own proxy, which another test may have.
+            if let Ok(listener) = TcpListener::bind(("127.0.0.2", port)) {
+                thread::spawn(move || listener.incoming().for_each(drop));
+            }
+            fs::write(outside.join(format!("bound-{port}")), "").unwrap();
+        }
+    }
+    bound.len()
 }
 
 impl Drop for UserResources<'_> {
@@ -450,10 +302,13 @@ fn a_strict_sandbox_holds_for_another_user_as_well() {
     fs::copy(env!("CARGO_BIN_EXE_ralph"), &ralph).unwrap();
     fs::copy(env!("CARGO_BIN_EXE_fake-agent"), sandbox.home().join("reach")).unwrap();
     let user = UserResources::new(&sandbox);
+    let given = Cell::new(false);
     let records = user.try_all("strict", |args| {
-        let root = sandbox.home().parent().unwrap().to_owned();
-        let given = sandbox.program("chown").args(["-R", OTHER_USER]).arg(root).run(SOON);
-        assert_eq!(given.code(), Some(0), "{given:?}");
+        if !given.replace(true) {
+            let root = sandbox.home().parent().unwrap().to_owned();
+            let given = sandbox.program("chown").args(["-R", OTHER_USER]).arg(root).run(SOON);
+            assert_eq!(given.code(), Some(0), "{given:?}");
+        }
         let who = ["--reuid", OTHER_USER, "--regid", OTHER_USER, "--clear-groups"];
         sandbox.program("setpriv").args(who).arg(&ralph).args(args)
     });
