@@ -1,6 +1,7 @@
 //! A policy of rules and a mode, and its decisions.
 
 use ralph_core::event::{Decision, PermissionMode, ToolKinds};
+use url::Url;
 
 use super::{
     paths::{self, PathResolver},
@@ -318,16 +319,27 @@ fn named(spec: &RuleSpec, names: &[String], list: RuleList) -> PatternMatch {
     }
 }
 
-/// The normalised host of an address; `None` if it has none.
+/// The host of an address as browsers read it; `None` if it has none, or one that may be another in ASCII.
 pub(super) fn host(url: &str) -> Option<String> {
-    let url = url.trim().replace('\\', "/");
-    let rest = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
-    let authority = rest.split(['/', '?', '#']).next()?;
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let host = match host.strip_prefix('[') {
-        Some(literal) => literal.split(']').next()?,
-        None => host.split(':').next()?,
+    // The forms of ASCII characters in wide fonts, and the full stops of other scripts.
+    let narrow = |character| match character {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(character) - 0xfee0).unwrap_or(character),
+        '\u{3002}' | '\u{ff61}' => '.',
+        other => other,
     };
-    let host = host.trim_end_matches('.').to_lowercase();
-    (!host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c == '%')).then_some(host)
+    let url: String = url.trim().chars().map(narrow).collect();
+    let parsed = match Url::parse(&url) {
+        Ok(parsed) if parsed.has_host() => parsed,
+        // An address without its scheme.
+        Ok(_) | Err(url::ParseError::RelativeUrlWithoutBase) => Url::parse(&format!("https://{url}")).ok()?,
+        Err(_) => return None,
+    };
+    let host = parsed
+        .host_str()?
+        .trim_matches(['[', ']'])
+        .trim_end_matches('.')
+        .to_ascii_lowercase();
+    // A host that is no ASCII has many spellings.
+    let is_as_written = !host.contains("xn--") || url.to_ascii_lowercase().contains(&host);
+    (!host.is_empty() && is_as_written).then_some(host)
 }

@@ -49,6 +49,8 @@ pub enum RuleError {
     LookedThrough { program: String },
     #[error("it is not a host; write `WebFetch(domain:example.org)`")]
     NoDomain,
+    #[error("hosts are compared in ASCII; write `{host}` as browsers send it, with `xn--`")]
+    ForeignHost { host: String },
     #[error("`domain:` is for `WebFetch`; write `WebFetch({domain})`")]
     DomainElsewhere { domain: String },
 }
@@ -322,6 +324,10 @@ fn domain(spec: &str) -> Result<RuleSpec, RuleError> {
     let host = spec.strip_prefix("domain:").ok_or(RuleError::NoDomain)?.trim();
     let is_part =
         |character: char| character.is_alphanumeric() || matches!(character, '.' | '-' | '*' | '_' | '[' | ']' | ':');
+    if !host.is_ascii() && host.chars().all(is_part) {
+        let host = host.to_owned();
+        return Err(RuleError::ForeignHost { host });
+    }
     match !host.is_empty() && host.chars().all(is_part) {
         true => Ok(RuleSpec::Domain(CommandPattern::new(&host.to_lowercase()))),
         false => Err(RuleError::NoDomain),

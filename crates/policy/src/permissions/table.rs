@@ -701,6 +701,13 @@ fn other_tools_are_decided_by_name_path_and_host() {
         ("WebFetch", "https://example.org@www.evil.test/", Decision::Deny),
         ("fetch", "http://EXAMPLE.org.:80/", Decision::Allow),
         ("WebFetch", "https://other.test", Decision::Ask),
+        ("WebFetch", "https:a.evil.test", Decision::Deny),
+        ("WebFetch", "https:/\\a.evil.test\\x", Decision::Deny),
+        ("WebFetch", "https://a%2eevil.test/", Decision::Deny),
+        ("WebFetch", "https://a。evil。test/", Decision::Deny),
+        ("WebFetch", "https://ａ.ｅｖｉｌ.test/", Decision::Deny),
+        ("WebFetch", "a.evil.test:80/x", Decision::Deny),
+        ("WebFetch", "https://example。org/", Decision::Allow),
         ("WebFetch", "", Decision::Ask),
         ("mcp__db__read", "", Decision::Allow),
         ("mcp__db__drop", "", Decision::Deny),
@@ -721,6 +728,25 @@ fn other_tools_are_decided_by_name_path_and_host() {
         };
         let verdict = policy.decide(&request, &FixedPaths);
         assert_eq!(verdict.decision, expected, "{tool} {what} {:?}", verdict.parts);
+    }
+}
+
+#[test]
+fn a_host_with_several_spellings_is_not_taken_for_another() {
+    let fetch = |url: &str| PolicyRequest {
+        tool: "WebFetch".to_owned(),
+        kind: ToolClass::Fetch,
+        command: None,
+        paths: Vec::new(),
+        url: Some(url.to_owned()),
+    };
+    let denied = policy("auto; deny WebFetch(domain:evil.test)");
+    for url in [
+        "https://e\u{ad}vil.test/",
+        "https://\u{1d41e}vil.test/",
+        "https://e%C2%ADvil.test/",
+    ] {
+        assert_eq!(denied.decide(&fetch(url), &FixedPaths).decision, Decision::Ask, "{url}");
     }
 }
 
@@ -749,6 +775,7 @@ fn a_rule_that_could_never_match_is_refused_with_what_to_type() {
         ("Edit(domain:x.org)", "write `WebFetch(domain:x.org)`"),
         ("WebFetch(x.org)", "write `WebFetch(domain:example.org)`"),
         ("WebFetch(domain:a/b)", "it is not a host"),
+        ("WebFetch(domain:bücher.example)", "hosts are compared in ASCII"),
         ("WebSearch(x)", "write `WebSearch`"),
         ("mcp__db__drop(x)", "write `mcp__db__drop`"),
         ("mcp__", "there is no tool `mcp__`"),
