@@ -1,6 +1,9 @@
 //! The patterns of rules, and matching them against texts with unknown parts.
 
-use super::shell::{HOLE, possible};
+use super::shell::{GLOB, HOLE, possible, takes_value};
+
+/// Most places of a command at which a pattern is compared with the rest of it.
+const MOST_PLACES: usize = 64;
 
 /// The result of matching a text with unknown parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,15 +20,20 @@ pub(super) struct CommandPattern {
     text: Vec<char>,
     /// Whether it ends with ` *`: any arguments, or none.
     has_arguments: bool,
+    /// The words before the first one with a star.
+    lead: Vec<String>,
 }
 
 impl CommandPattern {
     pub(super) fn new(spec: &str) -> Self {
         let spec = spec.split_whitespace().collect::<Vec<_>>().join(" ");
         let open = spec.strip_suffix(":*").or_else(|| spec.strip_suffix(" *"));
+        let text = open.unwrap_or(&spec);
+        let lead = text.split(' ').take_while(|word| !word.contains('*'));
         CommandPattern {
-            text: open.unwrap_or(&spec).chars().collect(),
+            text: text.chars().collect(),
             has_arguments: open.is_some(),
+            lead: lead.map(str::to_owned).collect(),
         }
     }
 
@@ -37,6 +45,68 @@ impl CommandPattern {
     /// Whether the pattern matches a single command only.
     pub(super) fn is_exact(&self) -> bool {
         !self.has_arguments && !self.text.contains(&'*')
+    }
+
+    /// Whether the pattern matches a command, whatever options are before its subcommands.
+    pub(super) fn forbids(&self, words: &[String]) -> PatternMatch {
+        self.matches(&words.join(" ")).max(self.matches_behind_options(words))
+    }
+
+    /// Whether the arguments of an unknown program may be a command that matches. Only its words are compared: a quoted
+    /// text is a single word.
+    pub(super) fn may_be_in(&self, arguments: &[String]) -> bool {
+        let Some(program) = self.lead.first() else { return false };
+        let names = |word: &&String| *word == program || word.rsplit('/').next() == Some(program);
+        let mut places = arguments.iter().enumerate().filter(|(_, word)| names(word));
+        let may_begin = |(at, _): (usize, &String)| {
+            let words = [std::slice::from_ref(program), &arguments[at + 1..]].concat();
+            self.forbids(&words) != PatternMatch::No
+        };
+        places.by_ref().take(MOST_PLACES).any(may_begin) || places.next().is_some()
+    }
+
+    fn matches_behind_options(&self, words: &[String]) -> PatternMatch {
+        // The number of words that the lead covers so far.
+        let mut reached = vec![PatternMatch::No; words.len() + 1];
+        reached[0] = PatternMatch::Yes;
+        let mut is_open = false;
+        for (at, known) in self.lead.iter().enumerate() {
+            if at > 0 {
+                skip_options(&mut reached, words, at == 1);
+            }
+            let mut then = vec![PatternMatch::No; words.len() + 1];
+            for (place, word) in words
+                .iter()
+                .enumerate()
+                .filter(|(place, _)| reached[*place] != PatternMatch::No)
+            {
+                then[place + 1] = reached[place].min(word_matches(known, word));
+                // A computed word may also be options, or several words.
+                is_open |= at > 0 && word.len() == HOLE.len_utf8() && word.starts_with(HOLE);
+            }
+            reached = then;
+        }
+        let is_whole = self.lead.join(" ").len() == self.text.iter().collect::<String>().len();
+        let found = match is_whole {
+            _ if self.lead.is_empty() => PatternMatch::No,
+            true if self.has_arguments => reached.iter().copied().max().unwrap_or(PatternMatch::No),
+            true => reached[words.len()],
+            false => {
+                let mut places = (0..=words.len()).filter(|place| reached[*place] != PatternMatch::No);
+                let rests = |place: usize| {
+                    let rest = words[place..].iter();
+                    let text: Vec<&str> = self.lead.iter().chain(rest).map(String::as_str).collect();
+                    reached[place].min(self.matches(&text.join(" ")))
+                };
+                let best = places.by_ref().take(MOST_PLACES).map(rests).max();
+                is_open |= places.next().is_some();
+                best.unwrap_or(PatternMatch::No)
+            }
+        };
+        match is_open {
+            true => found.max(PatternMatch::Maybe),
+            false => found,
+        }
     }
 
     pub(super) fn matches(&self, command: &str) -> PatternMatch {
@@ -51,6 +121,32 @@ impl CommandPattern {
         match command.contains(HOLE) && (with(command, sometimes) || with(&possible(command), sometimes)) {
             true => PatternMatch::Maybe,
             false => PatternMatch::No,
+        }
+    }
+}
+
+/// Whether a word is `known`, or could be.
+fn word_matches(known: &str, word: &str) -> PatternMatch {
+    let characters = |text: &str| text.chars().collect::<Vec<char>>();
+    match known == word {
+        true => PatternMatch::Yes,
+        false if word.contains(HOLE) && sometimes(&characters(known), &characters(word)) => PatternMatch::Maybe,
+        false => PatternMatch::No,
+    }
+}
+
+/// Continues behind options, and behind the words that are their values or may be.
+fn skip_options(reached: &mut [PatternMatch], words: &[String], is_global: bool) {
+    for (at, word) in words.iter().enumerate() {
+        if word.len() < 2 || !word.starts_with(['-', '+']) || reached[at] == PatternMatch::No {
+            continue;
+        }
+        let is_valued = is_global && takes_value(&words[0], word);
+        if !is_valued {
+            reached[at + 1] = reached[at + 1].max(reached[at]);
+        }
+        if !word.contains('=') && at + 2 < reached.len() {
+            reached[at + 2] = reached[at + 2].max(reached[at]);
         }
     }
 }
@@ -147,14 +243,16 @@ impl PathPattern {
                 false => PatternMatch::No,
             };
         }
-        match self.covers(&names(absolute).collect::<Vec<_>>()) {
+        let path: Vec<&str> = names(absolute).collect();
+        match self.covers(&path, name_matches) {
             true => PatternMatch::Yes,
+            false if absolute.contains(GLOB) && self.covers(&path, name_may_match) => PatternMatch::Maybe,
             false => PatternMatch::No,
         }
     }
 
     /// Whether the pattern matches the path or one of its parent directories.
-    fn covers(&self, path: &[&str]) -> bool {
+    fn covers(&self, path: &[&str], fits: fn(&[char], &str) -> bool) -> bool {
         // The numbers of the path's names that the pattern can match so far.
         let mut reached = vec![false; path.len() + 1];
         reached[0] = true;
@@ -166,7 +264,7 @@ impl PathPattern {
                     then[at..].fill(true);
                     break;
                 }
-                if path.get(at).is_some_and(|name| name_matches(pattern, name)) {
+                if path.get(at).is_some_and(|name| fits(pattern, name)) {
                     then[at + 1] = true;
                 }
             }
@@ -190,6 +288,13 @@ fn names(path: &str) -> impl Iterator<Item = &str> {
 fn name_matches(pattern: &[char], name: &str) -> bool {
     let name: Vec<char> = name.chars().collect();
     always(pattern, &name)
+}
+
+/// Whether a name with wildcards of a shell could be one that matches. A shell finds no hidden file by `*`.
+fn name_may_match(pattern: &[char], name: &str) -> bool {
+    let is_hidden = pattern.first() == Some(&'.');
+    let name: Vec<char> = name.chars().map(|c| if c == GLOB { HOLE } else { c }).collect();
+    !(is_hidden && name.first() == Some(&HOLE)) && sometimes(pattern, &name)
 }
 
 #[cfg(test)]

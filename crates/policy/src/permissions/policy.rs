@@ -1,21 +1,16 @@
 //! A policy of rules and a mode, and its decisions.
 
-use ralph_core::event::{Decision, PermissionMode, ToolKinds};
+use ralph_core::event::{Decision, PermissionMode, ToolKind, ToolKinds};
 use url::Url;
 
 use super::{
     paths::{self, PathResolver},
     pattern::{CommandPattern, PathPattern, PatternMatch},
     rule::{GrantedRule, Rule, RuleList, RuleSpec},
-    shell::{PartEffect, Unclear, is_runner, parts},
+    shell::{PartEffect, ScriptPart, Unclear, is_runner, parts},
     tools::ToolClass,
     verdict::{PartVerdict, PermissionVerdict, PolicyRequest, VerdictReason},
 };
-
-/// Commands without effects, which need no rule.
-const HARMLESS: &[&str] = &[
-    ":", "true", "false", "[", "test", "break", "continue", "exit", "return", "shift", "wait",
-];
 
 /// The rules for an agent.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -205,11 +200,40 @@ impl Evaluation<'_> {
 
     fn decide_on_command(&self, command: &str) -> PermissionVerdict {
         let found = parts(command);
-        let verdicts = found.iter().map(|part| match &part.effect {
-            PartEffect::Run { names, own } => self.part(&part.shown, self.decide_on_program(names, own)),
+        let decided = found.iter().filter(|part| !self.is_free(part)).filter_map(|part| {
+            let verdict = self.decide_on_part(part);
+            let forbids = matches!(verdict.because.list(), Some(RuleList::Deny | RuleList::Ask))
+                || matches!(verdict.because, VerdictReason::Unclear { .. });
+            (!part.only_forbids || forbids).then_some(verdict)
+        });
+        PermissionVerdict::from_parts(decided.collect())
+    }
+
+    /// Whether a part is only an argument to which no rule can object.
+    fn is_free(&self, part: &ScriptPart) -> bool {
+        let kind = match &part.effect {
+            PartEffect::Read(_) => ToolClass::Read,
+            PartEffect::Write(_) => ToolClass::Edit,
+            PartEffect::Run { .. } | PartEffect::RunScript { .. } | PartEffect::Unclear { .. } => return false,
+        };
+        let mut rules = self.policy.deny.iter().chain(&self.policy.ask);
+        part.only_forbids && !rules.any(|rule| rule.is_for(&self.request.tool, &kind))
+    }
+
+    fn decide_on_part(&self, part: &ScriptPart) -> PartVerdict {
+        match &part.effect {
+            PartEffect::Run {
+                names,
+                own,
+                arguments,
+                reads,
+            } => {
+                let reads = reads.as_deref();
+                self.part(&part.shown, self.decide_on_program(names, own, arguments, reads))
+            }
             PartEffect::RunScript { names } => {
                 let decided = self.decided(&ToolClass::Shell, |spec, list| match list {
-                    RuleList::Deny | RuleList::Ask => named(spec, names, list),
+                    RuleList::Deny | RuleList::Ask => forbidden(spec, names),
                     RuleList::Allow => PatternMatch::No,
                 });
                 self.part(
@@ -217,19 +241,39 @@ impl Evaluation<'_> {
                     decided.unwrap_or((Decision::Allow, VerdictReason::Harmless)),
                 )
             }
-            PartEffect::Write(path) => self.decide_on_path(&part.shown, path, &ToolClass::Edit),
-            PartEffect::Read(path) => self.decide_on_path(&part.shown, path, &ToolClass::Read),
+            PartEffect::Write(paths) => self.decide_on_file(part, paths, &ToolClass::Edit),
+            PartEffect::Read(paths) => self.decide_on_file(part, paths, &ToolClass::Read),
             PartEffect::Unclear { why, names, own } => {
                 let because = VerdictReason::Unclear { why: why.clone() };
                 let decided = self.decided(&ToolClass::Shell, |spec, list| match (list, spec) {
-                    (RuleList::Allow, RuleSpec::Command(pattern)) if self.knows(pattern, why) => named(spec, own, list),
+                    (RuleList::Allow, RuleSpec::Command(pattern)) if self.knows(pattern, why) => allowed(spec, own),
+                    (RuleList::Allow, RuleSpec::All) if self.hides_nothing() => PatternMatch::Yes,
                     (RuleList::Allow, _) => PatternMatch::No,
-                    (RuleList::Deny | RuleList::Ask, _) => named(spec, names, list),
+                    (RuleList::Deny | RuleList::Ask, _) => forbidden(spec, names),
                 });
                 self.part(&part.shown, decided.unwrap_or_else(|| self.decide_on_unclear(because)))
             }
-        });
-        PermissionVerdict::from_parts(verdicts.collect())
+        }
+    }
+
+    /// Decides on a file that a command uses; the strictest verdict on its possible paths.
+    fn decide_on_file(&self, part: &ScriptPart, paths: &[String], kind: &ToolClass) -> PartVerdict {
+        let verdicts = paths.iter().map(|path| self.decide_on_path(&part.shown, path, kind));
+        let verdict = PermissionVerdict::from_parts(verdicts.collect());
+        let is_open = matches!(verdict.because, VerdictReason::Mode { .. });
+        let all = |spec: &RuleSpec, list: RuleList| match spec {
+            RuleSpec::All if list == RuleList::Allow => PatternMatch::Yes,
+            _ => PatternMatch::No,
+        };
+        // A rule that allows all commands allows their files.
+        let by_shell = self.decided(&ToolClass::Shell, all).filter(|_| is_open);
+        self.part(&part.shown, by_shell.unwrap_or((verdict.decision, verdict.because)))
+    }
+
+    /// Whether no rule denies or asks about anything that a command could do.
+    fn hides_nothing(&self) -> bool {
+        let mut rules = self.policy.deny.iter().chain(&self.policy.ask);
+        !rules.any(|rule| rule.kinds().has(ToolKind::Shell))
     }
 
     /// Whether an allow rule may apply to a command of which it is unclear what it runs.
@@ -238,26 +282,37 @@ impl Evaluation<'_> {
     /// denies or asks, since ssh only serves to run other commands.
     fn knows(&self, pattern: &CommandPattern, why: &Unclear) -> bool {
         let runs_others = matches!(why, Unclear::Runs { program } if is_runner(program));
-        let forbids = self.policy.deny.iter().chain(&self.policy.ask).next().is_some();
-        pattern.is_exact() || pattern.names_a_program() && runs_others && !forbids
+        pattern.is_exact() || pattern.names_a_program() && runs_others && self.hides_nothing()
     }
 
-    fn decide_on_program(&self, names: &[String], own: &[String]) -> (Decision, VerdictReason) {
-        let decided = self.decided(&ToolClass::Shell, |spec, list| match list {
-            RuleList::Deny | RuleList::Ask => named(spec, names, list),
-            RuleList::Allow => named(spec, own, list),
+    fn decide_on_program(
+        &self,
+        names: &[Vec<String>],
+        own: &[String],
+        arguments: &[String],
+        reads: Option<&[String]>,
+    ) -> (Decision, VerdictReason) {
+        let decided = self.decided(&ToolClass::Shell, |spec, list| match (list, spec) {
+            (RuleList::Allow, _) => allowed(spec, own),
+            (RuleList::Deny | RuleList::Ask, RuleSpec::Command(pattern)) => match forbidden(spec, names) {
+                PatternMatch::No if pattern.may_be_in(arguments) => PatternMatch::Maybe,
+                found => found,
+            },
+            (RuleList::Deny | RuleList::Ask, _) => forbidden(spec, names),
         });
-        let is_harmless = |text: &String| HARMLESS.contains(&text.split(' ').next().unwrap_or_default());
+        let is_inside = |path: &String| paths::is_in_project(path, self.world);
         match decided {
             Some(decided) => decided,
-            None if own.iter().any(is_harmless) => (Decision::Allow, VerdictReason::Harmless),
+            None if reads.is_some_and(|reads| reads.iter().all(is_inside)) => {
+                (Decision::Allow, VerdictReason::Harmless)
+            }
             None => self.by_mode(&ToolClass::Shell),
         }
     }
 
-    /// Decides on an unclear command. It is harmless if the policy allows everything.
+    /// Decides on an unclear command. It is harmless if the policy allows every command.
     fn decide_on_unclear(&self, because: VerdictReason) -> (Decision, VerdictReason) {
-        match self.policy.allows_all() {
+        match self.policy.mode == PermissionMode::Auto && self.hides_nothing() {
             true => self.by_mode(&ToolClass::Shell),
             false => (self.default_in_doubt(), because),
         }
@@ -304,18 +359,25 @@ impl Evaluation<'_> {
     }
 }
 
-/// Whether a command rule matches any of a command's names.
-fn named(spec: &RuleSpec, names: &[String], list: RuleList) -> PatternMatch {
+/// Whether a rule that denies or asks matches any of a command's names.
+fn forbidden(spec: &RuleSpec, names: &[Vec<String>]) -> PatternMatch {
     match spec {
         RuleSpec::All => PatternMatch::Yes,
         RuleSpec::Command(pattern) => {
-            let best = names.iter().map(|name| pattern.matches(name)).max();
-            match best {
-                Some(PatternMatch::Maybe) if list == RuleList::Allow => PatternMatch::No,
-                best => best.unwrap_or(PatternMatch::No),
-            }
+            let best = names.iter().map(|words| pattern.forbids(words)).max();
+            best.unwrap_or(PatternMatch::No)
         }
         RuleSpec::Path(_) | RuleSpec::Domain(_) => PatternMatch::No,
+    }
+}
+
+/// Whether a rule that allows matches one of the texts of a command, whatever is computed.
+fn allowed(spec: &RuleSpec, own: &[String]) -> PatternMatch {
+    let is_whole =
+        |text: &String| matches!(spec, RuleSpec::Command(pattern) if pattern.matches(text) == PatternMatch::Yes);
+    match *spec == RuleSpec::All || own.iter().any(is_whole) {
+        true => PatternMatch::Yes,
+        false => PatternMatch::No,
     }
 }
 

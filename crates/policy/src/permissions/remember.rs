@@ -112,16 +112,19 @@ pub(super) fn rule_for(request: &PolicyRequest, project: &str) -> Vec<String> {
 
 fn for_command(command: &str, project: &str) -> Option<Vec<String>> {
     let mut rules = Vec::new();
-    for part in parts(command) {
-        let rule = match &part.effect {
-            PartEffect::Run { own, .. } => for_program(own.last()?)?,
+    for part in parts(command).iter().filter(|part| !part.only_forbids) {
+        let for_paths = |kind, paths: &[String]| paths.iter().map(|path| for_path(kind, path, project)).collect();
+        let needed: Option<Vec<String>> = match &part.effect {
+            PartEffect::Run { own, .. } => own.last().and_then(|text| for_program(text)).map(|rule| vec![rule]),
             PartEffect::RunScript { .. } => continue,
-            PartEffect::Write(path) => for_path(&ToolClass::Edit, path, project)?,
-            PartEffect::Read(path) => for_path(&ToolClass::Read, path, project)?,
-            PartEffect::Unclear { .. } => return None,
+            PartEffect::Write(paths) => for_paths(&ToolClass::Edit, paths),
+            PartEffect::Read(paths) => for_paths(&ToolClass::Read, paths),
+            PartEffect::Unclear { .. } => None,
         };
-        if !rules.contains(&rule) {
-            rules.push(rule);
+        for rule in needed? {
+            if !rules.contains(&rule) {
+                rules.push(rule);
+            }
         }
     }
     Some(rules)

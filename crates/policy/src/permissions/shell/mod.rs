@@ -4,14 +4,19 @@
 //! unclear. The one error that this module must not make is to overlook a program.
 
 mod cursor;
+mod git;
+mod launchers;
 mod options;
 mod parts;
+mod programs;
 mod script;
 mod unclear;
+mod values;
 mod words;
 
 pub(super) use options::{is_runner, is_transparent};
-pub(super) use parts::{PartEffect, parts, possible};
-pub(super) use words::HOLE;
+pub(super) use parts::{PartEffect, ScriptPart, parts, possible};
+pub(super) use programs::takes_value;
+pub(super) use words::{GLOB, HOLE};
 
 pub use unclear::Unclear;

@@ -1,6 +1,6 @@
 //! Programs that run another program, and their options.
 
-use super::words::ShellWord;
+use super::words::{HOLE, ShellWord};
 
 /// How to find the command that a program runs.
 pub(super) struct CommandWrapper {
@@ -207,8 +207,10 @@ const RUNNERS: &[&str] = &[
     "eval",
     "source",
     ".",
-    "trap",
     "alias",
+    "shopt",
+    "setopt",
+    "unsetopt",
     "ssh",
     "parallel",
     "fish",
@@ -263,6 +265,28 @@ const RUNNERS: &[&str] = &[
 /// Whether `name` serves only to run other commands, or to change how they run.
 pub(in crate::permissions) fn is_runner(name: &str) -> bool {
     RUNNERS.contains(&name)
+}
+
+/// Whether a use of a runner runs nothing, or a file that is known by its name as every other program is.
+pub(super) fn runs_nothing(words: &[String]) -> bool {
+    const TMUX: [&str; 8] = [
+        "ls",
+        "list-sessions",
+        "has-session",
+        "list-windows",
+        "list-panes",
+        "capture-pane",
+        "kill-session",
+        "kill-server",
+    ];
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["source" | ".", file] => file.ends_with("/bin/activate") && !file.contains(HOLE),
+        // Commands of tmux are separated by `;`, and `#(…)` in a format runs a command.
+        ["tmux", command, ..] => TMUX.contains(&command) && !words.iter().any(|word| word.contains([';', '#', HOLE])),
+        ["hash", "-r"] | ["alias"] | ["crontab", "-l"] | ["screen", "-ls"] => true,
+        _ => false,
+    }
 }
 
 /// Whether `name` is a shell whose scripts are analysed.

@@ -3,10 +3,14 @@
 use ralph_core::event::clip;
 
 use super::{
-    options::{changes_programs, find_wrapper, is_runner, is_shell},
+    git,
+    launchers::{find_launcher, is_launcher},
+    options::{changes_programs, find_wrapper, is_runner, is_shell, runs_nothing},
+    programs::{FileUse, find_program},
     script::{self, Redirect, SimpleCommand, evaluates},
     unclear::Unclear,
-    words::{HOLE, ShellWord},
+    values::ScriptValues,
+    words::{GLOB, HOLE, ShellWord},
 };
 
 /// Most bytes of a script that is analysed.
@@ -36,6 +40,8 @@ pub(in crate::permissions) struct ScriptPart {
     /// The part as written.
     pub(in crate::permissions) shown: String,
     pub(in crate::permissions) effect: PartEffect,
+    /// Whether the part can only be denied or asked about. Rules that allow are about the program that it belongs to.
+    pub(in crate::permissions) only_forbids: bool,
 }
 
 /// The effect of a part.
@@ -43,20 +49,25 @@ pub(in crate::permissions) struct ScriptPart {
 pub(in crate::permissions) enum PartEffect {
     /// Runs a program. It is denied if any of `names` is denied, and allowed if any of `own` is allowed.
     Run {
-        names: Vec<String>,
+        /// The words of the command, under every name that the program has.
+        names: Vec<Vec<String>>,
         own: Vec<String>,
+        /// The arguments of an unknown program, which may be another command.
+        arguments: Vec<String>,
+        /// The paths that the program reads, if it does nothing else.
+        reads: Option<Vec<String>>,
     },
     /// Runs a shell whose script is analysed: the script's parts decide, unless any of `names` is denied.
-    RunScript {
-        names: Vec<String>,
-    },
-    Write(String),
-    Read(String),
+    RunScript { names: Vec<Vec<String>> },
+    /// Writes a file: one of these paths.
+    Write(Vec<String>),
+    /// Reads a file: one of these paths.
+    Read(Vec<String>),
     /// The effect is unclear. It is denied if any of `names` is denied; a rule that names the program of any of `own`
     /// may allow it.
     Unclear {
         why: Unclear,
-        names: Vec<String>,
+        names: Vec<Vec<String>>,
         own: Vec<String>,
     },
 }
@@ -66,36 +77,34 @@ pub(in crate::permissions) fn parts(text: &str) -> Vec<ScriptPart> {
     let mut parts = PartCollector::default();
     match text {
         _ if text.len() > LONGEST_BYTES => parts.unclear(text, Unclear::TooLong, &[]),
-        _ if text.contains(HOLE) => parts.unclear(text, Unclear::Character, &[]),
+        _ if text.contains([HOLE, GLOB]) => parts.unclear(text, Unclear::Character, &[]),
         _ => parts.script(text, 0),
     }
-    if parts.changes_directory {
-        parts.found.iter_mut().for_each(mark_unresolved);
+    let climbs = text.contains("..");
+    for part in &mut parts.found {
+        match &mut part.effect {
+            PartEffect::Write(paths) | PartEffect::Read(paths) | PartEffect::Run { reads: Some(paths), .. } => {
+                *paths = parts.values.places(paths, climbs);
+            }
+            PartEffect::Run { .. } | PartEffect::RunScript { .. } | PartEffect::Unclear { .. } => {}
+        }
     }
     parts.found
-}
-
-/// Marks the place of a relative path as unknown, since the directory was changed.
-fn mark_unresolved(part: &mut ScriptPart) {
-    if let PartEffect::Write(path) | PartEffect::Read(path) = &mut part.effect
-        && !path.starts_with(['/', '~'])
-    {
-        *path = format!("{HOLE}/{path}");
-    }
 }
 
 #[derive(Default)]
 struct PartCollector {
     found: Vec<ScriptPart>,
-    /// Whether the script changes the working directory.
-    changes_directory: bool,
+    values: ScriptValues,
+    /// Whether rules that allow are about the command around this one.
+    only_forbids: bool,
 }
 
 /// The context of a command.
 #[derive(Clone, Copy)]
 struct CommandContext<'a> {
     /// The commands that run it, in the form in which rules may name them.
-    outer: &'a [String],
+    outer: &'a [Vec<String>],
     /// Whether its standard input is text of the script.
     is_fed: bool,
     depth: u32,
@@ -103,10 +112,14 @@ struct CommandContext<'a> {
 
 impl PartCollector {
     fn push(&mut self, shown: &str, what: PartEffect) {
+        if matches!(&what, PartEffect::Read(paths) | PartEffect::Write(paths) if paths.is_empty()) {
+            return;
+        }
         match self.found.len() {
             0..MOST_PARTS => self.found.push(ScriptPart {
                 shown: clip(shown, SHOWN_BYTES),
                 effect: what,
+                only_forbids: self.only_forbids,
             }),
             MOST_PARTS => self.found.push(ScriptPart {
                 shown: "…".to_owned(),
@@ -115,12 +128,13 @@ impl PartCollector {
                     names: Vec::new(),
                     own: Vec::new(),
                 },
+                only_forbids: false,
             }),
             _ => {}
         }
     }
 
-    fn unclear(&mut self, shown: &str, why: Unclear, names: &[String]) {
+    fn unclear(&mut self, shown: &str, why: Unclear, names: &[Vec<String>]) {
         let (names, own) = (names.to_vec(), Vec::new());
         self.push(shown, PartEffect::Unclear { why, names, own });
     }
@@ -130,6 +144,7 @@ impl PartCollector {
             return self.unclear(text, Unclear::TooDeep, &[]);
         }
         let script = script::read(text);
+        self.values.add(&script);
         for simple in &script.commands {
             self.simple(simple, depth);
         }
@@ -184,8 +199,8 @@ impl PartCollector {
             return;
         }
         match redirect {
-            Redirect::Read(_) => self.push(&shown, PartEffect::Read(path)),
-            Redirect::Write(_) => self.push(&shown, PartEffect::Write(path)),
+            Redirect::Read(_) => self.push(&shown, PartEffect::Read(vec![word.path()])),
+            Redirect::Write(_) => self.push(&shown, PartEffect::Write(vec![word.path()])),
         }
     }
 
@@ -197,7 +212,7 @@ impl PartCollector {
             return self.unclear(&shown, Unclear::TooDeep, place.outer);
         }
         let mut names = place.outer.to_vec();
-        names.push(text(words));
+        names.push(values(words));
         if first.is_computed() {
             return self.unclear(&shown, Unclear::Name, &names);
         }
@@ -208,25 +223,28 @@ impl PartCollector {
                 (&first.value[..first.value.len() - name.len()], name)
             });
         let mut own = vec![text(words)];
+        let is_system = directory.is_empty() || SYSTEM.contains(&directory);
         if !directory.is_empty() {
             names.push(renamed(words, name));
-            if SYSTEM.contains(&directory) {
-                own.push(renamed(words, name));
+            if is_system {
+                own.push(renamed(words, name).join(" "));
             }
         }
-        self.changes_directory |= ["cd", "pushd", "popd"].contains(&name);
+        if self.only_forbids {
+            own.extend(place.outer.iter().map(|outer| outer.join(" ")));
+        }
         let within = CommandContext { outer: &names, ..place };
         if let Some(wrapper) = find_wrapper(name) {
             let is_question = name == "command" && words.get(1).is_some_and(|word| word.value.to_lowercase() == "-v");
             return match wrapper.command(words) {
-                _ if is_question => self.push(&shown, PartEffect::Run { names, own }),
+                _ if is_question => self.push(&shown, reads_nothing(names, own)),
                 Err(_) => self.runs(&shown, name, names, own),
-                Ok(at) if at >= words.len() => self.push(&shown, PartEffect::Run { names, own }),
+                Ok(at) if at >= words.len() => self.push(&shown, run(names, own)),
                 Ok(at) => {
                     self.variables(&words[1..at]);
                     if wrapper.changes_context {
                         let (names, own) = (names.clone(), own.clone());
-                        self.push(&shown, PartEffect::Run { names, own });
+                        self.push(&shown, run(names, own));
                     }
                     match name {
                         "xargs" => self.command(
@@ -241,18 +259,90 @@ impl PartCollector {
         if self.special(name, words, within) {
             return;
         }
-        let is_odd = is_runner(name) || is_builtin(name) && words[1..].iter().any(|word| odd_argument(name, word));
-        match is_odd {
-            true => self.runs(&shown, name, names, own),
-            false => {
-                let sets = is_builtin(name) && !["test", "["].contains(&name);
-                self.variables(if sets { &words[1..] } else { &[] });
-                self.push(&shown, PartEffect::Run { names, own });
-            }
+        self.launched(name, words, within);
+        let is_odd = is_runner(name) && !runs_nothing(&renamed(words, name))
+            || is_builtin(name) && words[1..].iter().any(|word| odd_argument(name, word));
+        if is_odd {
+            return self.runs(&shown, name, names, own);
         }
+        let sets = is_builtin(name) && !["test", "["].contains(&name);
+        self.variables(if sets { &words[1..] } else { &[] });
+        let reads = match name {
+            "cd" | "pushd" | "popd" => {
+                let entered = self.values.enter(words);
+                self.forbidden(|parts| parts.push(&shown, PartEffect::Read(entered.clone())));
+                Some(entered)
+            }
+            _ => self.files(name, words),
+        };
+        let from = match find_program(name) {
+            Some(_) if !is_launcher(name) => words.len(),
+            Some(_) => 2,
+            None if is_runner(name) || is_builtin(name) => words.len(),
+            None => 1,
+        };
+        self.push(
+            &shown,
+            PartEffect::Run {
+                names,
+                own,
+                arguments: values(words.get(from..).unwrap_or_default()),
+                reads: reads.filter(|_| is_system),
+            },
+        );
     }
 
-    fn runs(&mut self, shown: &str, name: &str, names: Vec<String>, own: Vec<String>) {
+    /// Adds the files among the arguments of a program. Returns those that it reads if it does nothing else.
+    fn files(&mut self, name: &str, words: &[ShellWord]) -> Option<Vec<String>> {
+        let program = find_program(name)?;
+        let (mut read, mut written, mut operands) = (Vec::new(), Vec::new(), Vec::new());
+        for (used, file) in program.files(words) {
+            match used {
+                FileUse::Read => read.extend(self.values.paths(&file)),
+                FileUse::Write => written.extend(self.values.paths(&file)),
+            }
+            operands.push(file.path());
+        }
+        read.retain(|path| program.asks_about_computed() || !path.contains(HOLE));
+        let shown = shown(words);
+        self.forbidden(|parts| {
+            parts.push(&shown, PartEffect::Read(read));
+            parts.push(&shown, PartEffect::Write(written));
+        });
+        program.only_reads(words).then_some(operands)
+    }
+
+    /// Adds the command that a launcher runs, and a script for a shell among the arguments of an unknown program.
+    fn launched(&mut self, name: &str, words: &[ShellWord], place: CommandContext<'_>) {
+        let is_script = |pair: &[ShellWord]| {
+            let shell = pair[0].value.rsplit('/').next().unwrap_or_default();
+            is_shell(shell) && pair[1].value.starts_with('-')
+        };
+        self.forbidden(|parts| match find_launcher(words, name) {
+            Some((launcher, at)) => {
+                for script in launcher.scripts(&words[at..]) {
+                    parts.script_behind_options(script, place);
+                }
+                for command in launcher.commands(words, name, at) {
+                    parts.command(command, place.deeper());
+                }
+            }
+            None if find_program(name).is_some() && !is_launcher(name) => {}
+            None => {
+                let at = words[1..].windows(2).position(is_script);
+                parts.command(at.map_or(&[][..], |at| &words[at + 1..]), place.deeper());
+            }
+        });
+    }
+
+    /// Adds parts that can only be denied or asked about.
+    fn forbidden(&mut self, add: impl FnOnce(&mut Self)) {
+        let before = std::mem::replace(&mut self.only_forbids, true);
+        add(self);
+        self.only_forbids = before;
+    }
+
+    fn runs(&mut self, shown: &str, name: &str, names: Vec<Vec<String>>, own: Vec<String>) {
         let program = name.to_owned();
         let why = Unclear::Runs { program };
         self.push(shown, PartEffect::Unclear { why, names, own });
@@ -276,12 +366,16 @@ impl PartCollector {
                 self.shell(name, words, place);
                 true
             }
+            "trap" => self.trap(words, place),
             "su" | "script" | "watch" => self.with_script(name, words, place),
             "find" => {
                 self.find(words, place);
                 false
             }
-            "git" => self.git(words, place),
+            "git" => {
+                self.git(words, place);
+                true
+            }
             "tar" | "bsdtar" | "gtar" => {
                 let starts = [
                     "--to",
@@ -317,7 +411,7 @@ impl PartCollector {
             match letters {
                 "-" | "" => break,
                 "-norc" | "-noprofile" | "-login" | "-posix" => {}
-                "-version" | "-help" => return self.push(&shown(words), run(place.outer, words)),
+                "-version" | "-help" => return self.push(&shown(words), run(place.outer.to_vec(), vec![text(words)])),
                 _ if letters.chars().all(|letter| "aefhilmnuvxpBCEHPTco".contains(letter)) => {
                     is_script |= value.starts_with('-') && letters.contains('c');
                     at += letters.matches('o').count();
@@ -334,9 +428,28 @@ impl PartCollector {
                 self.push(&shown(words), PartEffect::RunScript { names });
                 self.script(&script.value.replace(HOLE, ANYTHING), place.depth + 1);
             }
-            Some(file) if !file.is_computed() && !place.is_fed => self.push(&shown(words), run(place.outer, words)),
+            Some(file) if !file.is_computed() && !place.is_fed => {
+                self.push(&shown(words), run(place.outer.to_vec(), vec![text(words)]));
+            }
             Some(_) | None => self.runs(&shown(words), name, place.outer.to_vec(), vec![text(words)]),
         }
+    }
+
+    /// Analyses the script of a trap.
+    fn trap(&mut self, words: &[ShellWord], place: CommandContext<'_>) -> bool {
+        let mut operands = words[1..].iter().filter(|word| word.value != "--");
+        let Some(script) = operands.next().filter(|script| !script.value.starts_with('-')) else {
+            return false;
+        };
+        match script.is_computed() {
+            true => self.runs(&shown(words), "trap", place.outer.to_vec(), vec![text(words)]),
+            false => {
+                let names = place.outer.to_vec();
+                self.push(&shown(words), PartEffect::RunScript { names });
+                self.script(&script.value, place.depth + 1);
+            }
+        }
+        true
     }
 
     /// Analyses the commands of `su -c`, `script -c` and `watch`.
@@ -388,7 +501,7 @@ impl PartCollector {
                 }
                 "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
                     let Some(file) = rest.first() else { return };
-                    self.push(&format!("> {}", file.source), PartEffect::Write(file.value.clone()));
+                    self.push(&format!("> {}", file.source), PartEffect::Write(vec![file.path()]));
                 }
                 _ if action.is_computed() && action.source.starts_with(['$', '`']) => {
                     self.runs(&shown(words), "find", place.outer.to_vec(), vec![text(words)]);
@@ -398,54 +511,32 @@ impl PartCollector {
         }
     }
 
-    /// Analyses git: its global options, and subcommands that run other commands.
-    fn git(&mut self, words: &[ShellWord], place: CommandContext<'_>) -> bool {
-        let (mut at, mut is_elsewhere, mut is_unclear) = (1, false, false);
-        while let Some(word) = words.get(at).filter(|word| word.value.starts_with('-')) {
-            at += match word.value.as_str() {
-                "-P"
-                | "-p"
-                | "--no-pager"
-                | "--paginate"
-                | "--no-replace-objects"
-                | "--no-optional-locks"
-                | "--literal-pathspecs"
-                | "--no-advice"
-                | "--bare" => 1,
-                "-C" | "--git-dir" | "--work-tree" | "--namespace" => {
-                    is_elsewhere = true;
-                    2
-                }
-                "-c" => {
-                    is_unclear |= !words
-                        .get(at + 1)
-                        .is_some_and(|setting| is_harmless_setting(&setting.value));
-                    2
-                }
-                other => {
-                    let (name, _) = other.split_once('=').unwrap_or((other, ""));
-                    is_elsewhere |= ["--git-dir", "--work-tree", "--namespace"].contains(&name);
-                    is_unclear |= !["--git-dir", "--work-tree", "--namespace", "--version", "--help"].contains(&name);
-                    1
-                }
-            };
-        }
-        let behind = &words[at.min(words.len())..];
-        let short = format!("git {}", text(behind));
+    /// Analyses git, and adds the commands in its arguments.
+    fn git(&mut self, words: &[ShellWord], place: CommandContext<'_>) {
+        let command = git::read(words);
+        let short: Vec<ShellWord> = [&words[..1], command.rest].concat();
+        let short = renamed(&short, "git");
         let mut names = place.outer.to_vec();
         names.push(short.clone());
         let mut own = vec![text(words)];
-        if !is_elsewhere && !is_unclear {
-            own.push(short);
+        if !command.is_elsewhere && !command.runs_others {
+            own.push(short.join(" "));
         }
-        let values: Vec<&str> = behind.iter().map(|word| word.value.as_str()).collect();
-        self.run_by_git(behind, &values, CommandContext { outer: &names, ..place });
-        if is_unclear || git_runs(&values) {
-            self.runs(&shown(words), "git", names, own);
-        } else {
-            self.push(&shown(words), PartEffect::Run { names, own });
+        let values: Vec<&str> = command.rest.iter().map(|word| word.value.as_str()).collect();
+        self.run_by_git(command.rest, &values, CommandContext { outer: &names, ..place });
+        match command.runs_others {
+            true => self.runs(&shown(words), "git", names, own),
+            false => {
+                let reads = (git::only_reads(&command) && words[0].value == "git").then(Vec::new);
+                let run = PartEffect::Run {
+                    names,
+                    own,
+                    arguments: Vec::new(),
+                    reads,
+                };
+                self.push(&shown(words), run);
+            }
         }
-        true
     }
 
     /// Adds the commands in the arguments of git.
@@ -475,65 +566,6 @@ impl CommandContext<'_> {
             depth: self.depth + 1,
             ..self
         }
-    }
-}
-
-/// Whether a setting of git cannot affect which programs run.
-fn is_harmless_setting(setting: &str) -> bool {
-    let (key, _) = setting.split_once('=').unwrap_or((setting, ""));
-    let key = key.to_ascii_lowercase();
-    let keys = [
-        "user.name",
-        "user.email",
-        "core.quotepath",
-        "core.autocrlf",
-        "commit.gpgsign",
-        "init.defaultbranch",
-    ];
-    keys.contains(&key.as_str()) || key.starts_with("color.") || key.starts_with("advice.")
-}
-
-/// Whether a git command changes which programs other commands run, or itself runs one.
-fn git_runs(values: &[&str]) -> bool {
-    match values {
-        ["config", rest @ ..] => {
-            let reads = [
-                "--get",
-                "--get-all",
-                "--list",
-                "-l",
-                "get",
-                "list",
-                "--get-regexp",
-                "--unset",
-                "unset",
-            ];
-            let is_reading = rest.iter().any(|word| reads.contains(word));
-            let harmless = |word: &&str| word.starts_with('-') || is_harmless_setting(word);
-            !is_reading && rest.len() > 1 && !rest.iter().find(|word| !word.starts_with('-')).is_some_and(harmless)
-        }
-        [
-            "filter-branch" | "difftool" | "mergetool" | "daemon" | "web--browse" | "credential",
-            ..,
-        ] => true,
-        ["submodule", "foreach", ..] => true,
-        ["rebase", rest @ ..] => rest
-            .iter()
-            .any(|word| word.starts_with("-x") || word.starts_with("--e")),
-        [_, rest @ ..] => {
-            let starts = [
-                "--upload-p",
-                "--receive-p",
-                "--exec",
-                "--open-f",
-                "-O",
-                "--ext-diff",
-                "ext::",
-            ];
-            rest.iter()
-                .any(|word| starts.iter().any(|start| word.starts_with(start)))
-        }
-        [] => false,
     }
 }
 
@@ -574,10 +606,21 @@ fn short_has(word: &str, letter: char) -> bool {
     letters.is_some_and(|letters| letters.contains(letter))
 }
 
-fn run(outer: &[String], words: &[ShellWord]) -> PartEffect {
+fn run(names: Vec<Vec<String>>, own: Vec<String>) -> PartEffect {
     PartEffect::Run {
-        names: outer.to_vec(),
-        own: vec![text(words)],
+        names,
+        own,
+        arguments: Vec::new(),
+        reads: None,
+    }
+}
+
+fn reads_nothing(names: Vec<Vec<String>>, own: Vec<String>) -> PartEffect {
+    PartEffect::Run {
+        names,
+        own,
+        arguments: Vec::new(),
+        reads: Some(Vec::new()),
     }
 }
 
@@ -589,6 +632,7 @@ fn with_input(words: &[ShellWord], placeholder: Option<&str>) -> Vec<ShellWord> 
         Some(placeholder) => {
             for word in &mut words {
                 word.value = word.value.replace(placeholder, &hole);
+                word.source = word.source.replace(placeholder, "…");
             }
         }
         None if words.is_empty() => {}
@@ -600,14 +644,18 @@ fn with_input(words: &[ShellWord], placeholder: Option<&str>) -> Vec<ShellWord> 
     words
 }
 
-fn text(words: &[ShellWord]) -> String {
-    let values: Vec<&str> = words.iter().map(|word| word.value.as_str()).collect();
-    values.join(" ")
+fn values(words: &[ShellWord]) -> Vec<String> {
+    words.iter().map(|word| word.value.clone()).collect()
 }
 
-fn renamed(words: &[ShellWord], name: &str) -> String {
-    let values: Vec<&str> = words[1..].iter().map(|word| word.value.as_str()).collect();
-    [&[name], &values[..]].concat().join(" ")
+fn text(words: &[ShellWord]) -> String {
+    values(words).join(" ")
+}
+
+fn renamed(words: &[ShellWord], name: &str) -> Vec<String> {
+    let mut values = values(words);
+    values[0] = name.to_owned();
+    values
 }
 
 /// The text if computed words turn out to be empty.

@@ -37,6 +37,12 @@ pub(super) struct ParsedScript {
     pub(super) commands: Vec<SimpleCommand>,
     /// Names of variables that loops and expansions set.
     pub(super) assigned: Vec<String>,
+    /// The words over which loops go.
+    pub(super) listed: Vec<ShellWord>,
+    /// The texts that the script gives to the input of commands.
+    pub(super) fed: Vec<String>,
+    /// Whether commands may run more than once, in a loop or a function.
+    pub(super) repeats: bool,
     /// The reason why the rest of the script is unknown.
     pub(super) unclear: Option<Unclear>,
 }
@@ -287,6 +293,7 @@ impl<'t> ScriptParser<'t, '_> {
                 ExpectedSyntax::Command
             }
             "while" | "until" => {
+                self.script.repeats = true;
                 open.push(OpenConstruct::Head);
                 ExpectedSyntax::Command
             }
@@ -332,6 +339,7 @@ impl<'t> ScriptParser<'t, '_> {
         self.cursor.eat(keyword);
         self.cursor.skip_blank();
         open.push(OpenConstruct::Head);
+        self.script.repeats = true;
         if self.cursor.starts_with("((") {
             if !self.cursor.is_arithmetic() {
                 return Err(Unclear::Syntax);
@@ -352,8 +360,9 @@ impl<'t> ScriptParser<'t, '_> {
             self.cursor.eat("in");
             loop {
                 self.cursor.skip_blank();
-                if word(self)?.is_none() {
-                    break;
+                match word(self)? {
+                    Some(word) => self.script.listed.push(word),
+                    None => break,
                 }
             }
             if !self.cursor.rest().starts_with([';', '\n']) {
@@ -432,6 +441,7 @@ impl<'t> ScriptParser<'t, '_> {
 
     /// Parses `function name` and an optional `()`.
     fn function(&mut self) -> Result<ExpectedSyntax, Unclear> {
+        self.script.repeats = true;
         self.cursor.eat("function");
         self.cursor.skip_blank();
         word(self)?.ok_or(Unclear::Syntax)?;
@@ -457,6 +467,7 @@ impl<'t> ScriptParser<'t, '_> {
         }
         outcome?;
         if is_function {
+            self.script.repeats = true;
             self.blank_lines()?;
         }
         Ok(match is_function {
@@ -525,7 +536,10 @@ impl<'t> ScriptParser<'t, '_> {
                 });
                 simple.is_fed = true;
             }
-            "<<<" => simple.is_fed = true,
+            "<<<" => {
+                simple.is_fed = true;
+                self.script.fed.push(target.value);
+            }
             "<&" | ">&" if is_descriptor(&target.value) => {}
             "<&" => return Err(Unclear::Syntax),
             _ if target.source.starts_with("<(") || target.source.starts_with(">(") => {}
@@ -558,6 +572,7 @@ impl<'t> ScriptParser<'t, '_> {
                 }
                 body = self.cursor.since(start);
             }
+            self.script.fed.push(body.to_owned());
             if !document.is_literal {
                 self.deeper()?;
                 here_document(&mut self.within(body))?;

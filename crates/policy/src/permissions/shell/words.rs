@@ -12,6 +12,8 @@ use super::{
 
 /// Stands for any text, including none. No command can contain this character.
 pub(in crate::permissions) const HOLE: char = '\0';
+/// Stands for any text within a name of a path. No command can contain this character.
+pub(in crate::permissions) const GLOB: char = '\u{1}';
 
 /// A word of a command.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +31,58 @@ impl ShellWord {
 
     pub(super) fn is_quoted(&self) -> bool {
         self.source.contains(['\'', '"', '\\'])
+    }
+
+    /// The word as a path: patterns of files stand for names, and the user's home and the directory are not computed.
+    pub(super) fn path(&self) -> String {
+        let unquoted = self.source.trim_start_matches('"');
+        let starts = [("$HOME", "~"), ("${HOME}", "~"), ("$PWD", "."), ("${PWD}", ".")];
+        let is_end = |rest: &str| {
+            rest.trim_start_matches('"')
+                .chars()
+                .next()
+                .is_none_or(|next| next == '/')
+        };
+        let known = starts
+            .iter()
+            .find(|(variable, _)| unquoted.strip_prefix(variable).is_some_and(is_end));
+        match (known, self.value.strip_prefix(HOLE)) {
+            (Some((_, known)), Some(rest)) => format!("{known}{rest}"),
+            _ if self.is_glob() => self.value.replace(HOLE, &GLOB.to_string()),
+            _ => self.value.clone(),
+        }
+    }
+
+    /// Whether only `*` and `?` are computed, which match names of existing files.
+    fn is_glob(&self) -> bool {
+        !self.source.contains(['$', '`', '{', '[', '(', '\'', '"', '\\', '…'])
+            && !self.source.contains("**")
+            && self.is_computed()
+    }
+
+    /// The name of the variable, if the word has exactly one computed part, which is the value of a variable.
+    pub(super) fn variable(&self) -> Option<&str> {
+        let (_, behind) = self.source.split_once('$').filter(|_| self.has_one_hole())?;
+        let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
+        let (name, is_whole) = match behind.strip_prefix('{') {
+            Some(behind) => behind
+                .split_once('}')
+                .map(|(name, _)| (name, name.chars().all(is_name)))?,
+            None => {
+                let end = behind.find(|character| !is_name(character)).unwrap_or(behind.len());
+                (&behind[..end], true)
+            }
+        };
+        (!name.is_empty() && is_whole).then_some(name)
+    }
+
+    /// Whether the word has exactly one computed part, which is the output of commands.
+    pub(super) fn is_output(&self) -> bool {
+        self.has_one_hole() && (self.source.contains(['`', '…']) || self.source.contains("$("))
+    }
+
+    fn has_one_hole(&self) -> bool {
+        self.value.matches(HOLE).count() == 1
     }
 
     /// The variable to which the word assigns, if it has the form of an assignment.

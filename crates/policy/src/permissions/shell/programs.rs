@@ -1,0 +1,399 @@
+//! What is known of programs: the files among their arguments, and whether they only read.
+//!
+//! A missing option makes ralph stricter and never laxer: its value counts as a file, and the word behind it may be a
+//! subcommand.
+
+use super::words::ShellWord;
+
+/// Programs whose arguments are read in the same way.
+pub(super) struct ProgramFamily {
+    names: &'static str,
+    operands: Operands,
+    /// Whether the programs only read, unless `spoiling` or `written` options make them do more.
+    only_reads: bool,
+    /// Options whose value is no file and no subcommand.
+    valued: &'static str,
+    /// Options whose value is a file that is written.
+    written: &'static str,
+    /// Options that run programs or change files.
+    spoiling: &'static str,
+}
+
+/// The meaning of the words that are no options.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Operands {
+    /// Texts, names or numbers.
+    Text,
+    Read,
+    /// Files of which names and sizes are read. A computed one is no reason to ask.
+    List,
+    /// A pattern or a program, then files that are read. The options give it instead of the first operand.
+    ReadBehindFirst(&'static str),
+    /// The first file is read, a second one written.
+    ReadThenWrite,
+    Write,
+    /// Files that are read and written.
+    Edit,
+    /// Files that are read, and a target that is written.
+    Copy,
+}
+
+/// How a program uses a file.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum FileUse {
+    Read,
+    Write,
+}
+
+const fn family(names: &'static str, operands: Operands) -> ProgramFamily {
+    ProgramFamily {
+        names,
+        operands,
+        only_reads: false,
+        valued: "",
+        written: "",
+        spoiling: "",
+    }
+}
+
+const fn reader(names: &'static str, operands: Operands) -> ProgramFamily {
+    ProgramFamily {
+        only_reads: true,
+        ..family(names, operands)
+    }
+}
+
+const fn tool(names: &'static str, valued: &'static str) -> ProgramFamily {
+    ProgramFamily {
+        valued,
+        ..family(names, Operands::Text)
+    }
+}
+
+const PROGRAMS: &[ProgramFamily] = &[
+    // Commands that only read.
+    reader(
+        "echo : true false test [ break continue exit return shift wait pwd whoami id uname sleep seq basename dirname \
+         expr which type nproc arch groups uptime tr printf",
+        Operands::Text,
+    ),
+    reader(
+        "cat tac nl wc rev fold expand unexpand fmt comm cmp strings hexdump od base64 base32 cksum md5sum sha1sum sha256sum \
+         sha512sum b2sum join zcat",
+        Operands::Read,
+    ),
+    reader("ls stat readlink realpath du df", Operands::List),
+    ProgramFamily {
+        valued: "-n -c --lines --bytes",
+        ..reader("head tail", Operands::Read)
+    },
+    ProgramFamily {
+        valued: "-d -f -b -c -s --delimiter --fields --bytes --characters --delimiters",
+        ..reader("cut paste column", Operands::Read)
+    },
+    ProgramFamily {
+        valued: "-U -u --unified --label -x --exclude -I",
+        ..reader("diff", Operands::Read)
+    },
+    ProgramFamily {
+        spoiling: "-C --compile",
+        ..reader("file", Operands::List)
+    },
+    ProgramFamily {
+        valued: "-k -t -S --key --field-separator",
+        written: "-o --output",
+        spoiling: "-T --compress-program --temporary-directory",
+        ..reader("sort", Operands::Read)
+    },
+    ProgramFamily {
+        valued: "-L -P -I --filelimit",
+        written: "-o",
+        ..reader("tree", Operands::List)
+    },
+    ProgramFamily {
+        valued: "-f -s -w",
+        ..reader("uniq", Operands::ReadThenWrite)
+    },
+    ProgramFamily {
+        valued: "-A -B -C -m --include --exclude --exclude-dir --max-count --context --color",
+        ..reader("grep egrep fgrep", Operands::ReadBehindFirst("-e -f --regexp --file"))
+    },
+    ProgramFamily {
+        valued: "-A -B -C -m -t -T -g -r -j -M -d --type --type-not --glob --iglob --max-count --max-depth --replace --sort --color",
+        spoiling: "--pre --hostname-bin",
+        ..reader("rg ag ack", Operands::ReadBehindFirst("-e -f --regexp --file --files"))
+    },
+    ProgramFamily {
+        valued: "--indent --arg",
+        ..reader("jq", Operands::ReadBehindFirst("-f --from-file"))
+    },
+    ProgramFamily {
+        valued: "-name -iname -path -ipath -wholename -regex -iregex -type -maxdepth -mindepth -size -mtime -mmin -perm -user \
+                 -group -printf",
+        written: "-fprint -fprint0 -fls -fprintf",
+        spoiling: "-delete -exec -execdir -ok -okdir -files0-from",
+        ..reader("find", Operands::Read)
+    },
+    ProgramFamily {
+        valued: "-t -e -E -d --type --extension --exclude --max-depth",
+        spoiling: "-x -X --exec --exec-batch",
+        ..reader("fd fdfind", Operands::Read)
+    },
+    ProgramFamily {
+        valued: "-l --line-length",
+        spoiling: "-i --in-place -f --file -s --separate -e --expression",
+        ..reader("sed gsed", Operands::ReadBehindFirst("-e -f --expression --file"))
+    },
+    // Commands that read files, and may do more.
+    family("less more bat batcat most view zless zmore", Operands::Read),
+    ProgramFamily {
+        valued: "-F -v --field-separator --assign",
+        ..family("awk gawk mawk nawk", Operands::ReadBehindFirst("-f --file -e --source"))
+    },
+    ProgramFamily {
+        valued: "-l -s -c -o",
+        ..family("xxd", Operands::ReadThenWrite)
+    },
+    ProgramFamily {
+        valued: "-X -H -A -u --request --header --user-agent --user --max-time -m",
+        written: "-o --output -D --dump-header -c --cookie-jar",
+        ..family("curl", Operands::Read)
+    },
+    ProgramFamily {
+        written: "-O --output-document -o -P --directory-prefix",
+        ..family("wget", Operands::Read)
+    },
+    // Commands that change files.
+    ProgramFamily {
+        valued: "-m --mode",
+        ..family(
+            "rm rmdir unlink shred touch mkdir mkfifo mknod tee truncate chattr setfattr",
+            Operands::Write,
+        )
+    },
+    family("chmod chown chgrp setfacl", Operands::Write),
+    ProgramFamily {
+        valued: "-m -o -g -S --mode --owner --group --suffix",
+        written: "-t --target-directory",
+        ..family("cp install rsync scp gcp ditto", Operands::Copy)
+    },
+    family(
+        "mv ln dd vi vim nvim nano emacs ed ex patch tar bsdtar gtar zip unzip 7z split csplit rename sponge openssl \
+         gpg gzip gunzip bzip2 xz zstd",
+        Operands::Edit,
+    ),
+    // Programs with subcommands, whose other arguments are names.
+    tool(
+        "git",
+        "-C -c --git-dir --work-tree --namespace --exec-path --config-env",
+    ),
+    tool(
+        "npm",
+        "--prefix -C -w --workspace --registry --userconfig --loglevel --cache --tag",
+    ),
+    tool("pnpm", "-C --dir --filter -F --reporter --loglevel"),
+    tool("yarn", "--cwd --registry --cache-folder --modules-folder"),
+    tool("bun", "--cwd --config -c"),
+    tool("cargo", "-C --config -Z --color --manifest-path"),
+    tool("go", "-C"),
+    tool("uv", "--directory --project --config-file --cache-dir --color"),
+    tool("poetry", "-C --directory -P --project"),
+    tool(
+        "pip pip3",
+        "--cache-dir --log --proxy --python --retries --timeout --trusted-host --cert",
+    ),
+    tool(
+        "docker podman nerdctl",
+        "-H --host -c --context --config -l --log-level --tlscacert --tlscert --tlskey -f --file -p",
+    ),
+    tool(
+        "docker-compose",
+        "-f --file -p --project-name --env-file --profile --project-directory",
+    ),
+    tool(
+        "kubectl oc",
+        "-n --namespace --context --kubeconfig --cluster --user -s --server --as --as-group --token --request-timeout",
+    ),
+    tool(
+        "helm",
+        "-n --namespace --kube-context --kubeconfig --kube-apiserver --kube-token --registry-config",
+    ),
+    tool("gh", "-R --repo --hostname"),
+    tool("glab", "-R --repo"),
+    tool(
+        "aws",
+        "--profile --region --endpoint-url --output --query --ca-bundle --color",
+    ),
+    tool(
+        "gcloud",
+        "--project --account --configuration --format --verbosity --billing-project --flags-file",
+    ),
+    tool("az", "--subscription -o --output --query -g --resource-group"),
+    tool("terraform tofu", "-chdir"),
+    tool(
+        "systemctl",
+        "-H --host -M --machine -t --type -p --property -n --lines -o --output",
+    ),
+    tool("journalctl", "-u -n -p -o --since --until"),
+    tool("make gmake", "-C --directory -f --file -I -j --jobs -o -W"),
+    tool("rustup", "--toolchain"),
+    tool("apt apt-get apk dnf yum pacman brew snap", "-o -c -t"),
+    tool("vercel", "--token -t --cwd -S --scope -A --local-config"),
+    tool("fly flyctl", "-a --app -c --config -t --access-token"),
+    tool("heroku", "-a --app -r --remote"),
+    tool("mise asdf nvm volta fnm pyenv rbenv", "-C --cd"),
+    tool(
+        "man info help kill pkill ps top date export unset cd pushd popd read declare local readonly set",
+        "",
+    ),
+];
+
+/// The family of `name`; `None` for an unknown program, whose arguments may be another command.
+pub(super) fn find_program(name: &str) -> Option<&'static ProgramFamily> {
+    PROGRAMS.iter().find(|family| has(family.names, name))
+}
+
+/// Whether the word behind an option of `program` is known to be the option's value.
+pub(in crate::permissions) fn takes_value(program: &str, option: &str) -> bool {
+    find_program(program).is_some_and(|family| has(family.valued, option))
+}
+
+/// Whether a list of words has this one.
+pub(super) fn has(list: &str, word: &str) -> bool {
+    list.split_ascii_whitespace().any(|known| known == word)
+}
+
+/// Whether a word is one of these options, alone, with a value behind `=`, or with others behind one dash.
+fn is_option(options: &str, word: &str) -> bool {
+    let name = word.split_once('=').map_or(word, |(name, _)| name);
+    options.split_ascii_whitespace().any(|known| {
+        known == name
+            || known.len() == 2 && !word.starts_with("--") && word.starts_with('-') && word.contains(&known[1..])
+            || known.starts_with("--") && name.len() > 3 && known.starts_with(name)
+    })
+}
+
+impl ProgramFamily {
+    /// The arguments that may be files, each with its use. `words[0]` is the program.
+    pub(super) fn files(&self, words: &[ShellWord]) -> Vec<(FileUse, ShellWord)> {
+        if self.operands == Operands::Text {
+            return Vec::new();
+        }
+        let (mut operands, mut others) = (Vec::new(), Vec::new());
+        let (mut rest, mut only_operands) = (words[1..].iter(), false);
+        let mut needs_first = matches!(self.operands, Operands::ReadBehindFirst(_));
+        while let Some(word) = rest.next() {
+            let value = word.value.as_str();
+            if only_operands || !value.starts_with(['-', '+']) || value == "-" {
+                match needs_first {
+                    true => needs_first = false,
+                    false => operands.push(word.clone()),
+                }
+                continue;
+            }
+            only_operands = value == "--";
+            if let Operands::ReadBehindFirst(given) = self.operands
+                && is_option(given, value)
+            {
+                needs_first = false;
+            }
+            let used = match is_option(self.written, value) {
+                true => FileUse::Write,
+                false => FileUse::Read,
+            };
+            if has(self.valued, value) {
+                rest.next();
+            } else if used == FileUse::Write && !value.contains('=') {
+                others.extend(rest.next().map(|file| (used, file.clone())));
+            }
+            if !has(self.valued, value.split('=').next().unwrap_or_default()) {
+                others.extend(attached(word).map(|file| (used, file)));
+            }
+        }
+        // In `dd of=x`, and `--data=@x` of curl.
+        let inner: Vec<ShellWord> = operands.iter().filter_map(attached_text).collect();
+        let last = operands.len().saturating_sub(1);
+        let has_target = others.iter().any(|(used, _)| *used == FileUse::Write);
+        for (at, file) in operands.into_iter().enumerate() {
+            let (reads, writes) = match self.operands {
+                Operands::Text => (false, false),
+                Operands::Read | Operands::List => (true, false),
+                Operands::ReadBehindFirst(_) => (true, changes_in_place(words)),
+                Operands::ReadThenWrite => (at == 0, at > 0),
+                Operands::Write => (false, true),
+                Operands::Edit => (true, true),
+                Operands::Copy => (at < last || has_target, at == last && !has_target),
+            };
+            others.extend(reads.then(|| (FileUse::Read, file.clone())));
+            others.extend(writes.then_some((FileUse::Write, file)));
+        }
+        if self.operands == Operands::Edit || self.names.starts_with("curl") {
+            others.extend(inner.iter().map(|file| (FileUse::Read, file.clone())));
+        }
+        if self.operands == Operands::Edit {
+            others.extend(inner.into_iter().map(|file| (FileUse::Write, file)));
+        }
+        others
+    }
+
+    /// Whether a computed argument could be a file whose content is read or changed.
+    pub(super) fn asks_about_computed(&self) -> bool {
+        self.operands != Operands::List
+    }
+
+    /// Whether the program only reads with these arguments.
+    pub(super) fn only_reads(&self, words: &[ShellWord]) -> bool {
+        let spoils = |word: &ShellWord| {
+            word.value.starts_with('-') && (is_spoiling(self.spoiling, word) || is_spoiling(self.written, word))
+        };
+        let is_editor = self.names.starts_with("sed");
+        let script = words[1..].iter().find(|word| !word.value.starts_with('-'));
+        self.only_reads
+            && !words[1..].iter().any(spoils)
+            // The scripts of sed can write files and run commands.
+            && (!is_editor || script.is_some_and(|script| script.value.chars().all(|c| "0123456789,$p;dq ".contains(c))))
+            && self.files(words).iter().all(|(used, _)| *used == FileUse::Read)
+    }
+}
+
+/// A computed option may be any.
+fn is_spoiling(options: &str, word: &ShellWord) -> bool {
+    !options.is_empty() && (is_option(options, &word.value) || word.is_computed())
+}
+
+/// Whether an option like `-i` of sed writes the files that are read.
+fn changes_in_place(words: &[ShellWord]) -> bool {
+    let is_editor = ["sed", "gsed", "awk", "gawk"]
+        .iter()
+        .any(|name| words[0].value.ends_with(name));
+    is_editor && words.iter().any(|word| is_option("-i --in-place", &word.value))
+}
+
+/// The value that is attached to an option: `--file=x`, `-fx`.
+fn attached(option: &ShellWord) -> Option<ShellWord> {
+    if let Some(word) = attached_text(option) {
+        return Some(word);
+    }
+    let letters = option
+        .value
+        .strip_prefix('-')
+        .filter(|letters| !letters.starts_with('-'))?;
+    let value: String = letters.chars().skip(1).collect();
+    (!value.is_empty()).then(|| ShellWord {
+        value,
+        source: option.source.clone(),
+    })
+}
+
+/// The text behind `=`, without the `@` with which curl marks a file.
+fn attached_text(word: &ShellWord) -> Option<ShellWord> {
+    let value = match word.value.split_once('=') {
+        Some((_, value)) => value,
+        None => word.value.strip_prefix('@')?,
+    };
+    let value = value.strip_prefix('@').unwrap_or(value);
+    (!value.is_empty()).then(|| ShellWord {
+        value: value.to_owned(),
+        source: word.source.clone(),
+    })
+}

@@ -1,0 +1,169 @@
+//! The values that the words of a script may have, as far as the script itself says.
+
+use std::collections::BTreeMap;
+
+use super::{
+    options::find_wrapper,
+    programs::find_program,
+    script::ParsedScript,
+    words::{HOLE, ShellWord},
+};
+
+/// Most words of a script that are tried for a computed one.
+const MOST_VALUES: usize = 200;
+/// Most paths of a part that are looked at.
+const MOST_PATHS: usize = 1000;
+/// Most directories that a script enters.
+const MOST_DIRECTORIES: usize = 16;
+/// Programs whose output has names that are not in the script, even if their input has none other.
+const TRANSFORMING: &[&str] = &[
+    "base64", "base32", "rev", "tr", "sed", "awk", "gawk", "printf", "xxd", "od", "cut", "python", "python3", "perl",
+    "ruby", "node", "php", "openssl", "gpg", "jq", "curl", "wget",
+];
+
+/// What is known of the value of a variable or a word, from best to worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum ValueSource {
+    /// It is a word of the script.
+    Word,
+    /// Commands of the script compute it from its words.
+    Output,
+    Unknown,
+}
+
+/// The words that a script computes with, and the directories that it enters.
+#[derive(Default)]
+pub(super) struct ScriptValues {
+    /// The directories that the script enters, besides the first one.
+    directories: Vec<String>,
+    /// The known words of the script.
+    known: Vec<String>,
+    variables: BTreeMap<String, ValueSource>,
+    /// Whether a program of the script makes names that are not in it.
+    transforms: bool,
+    repeats: bool,
+}
+
+impl ScriptValues {
+    /// Adds the words of a script, which its computed words may consist of.
+    pub(super) fn add(&mut self, script: &ParsedScript) {
+        self.repeats |= script.repeats;
+        let commands = script.commands.iter();
+        let assignments = commands.clone().flat_map(|simple| &simple.assignments);
+        for assignment in assignments.clone() {
+            self.set(assignment.assigned(), self.source(assignment));
+        }
+        let listed = script.listed.iter().map(|word| self.source(word)).max();
+        for name in &script.assigned {
+            self.set(Some(name), listed.unwrap_or(ValueSource::Unknown));
+        }
+        for simple in commands.clone() {
+            let mut names = simple.words.iter().map(|word| word.value.rsplit('/').next());
+            let program = names.clone().next().flatten().unwrap_or_default();
+            self.transforms |= names.any(|name| name.is_some_and(|name| TRANSFORMING.contains(&name)));
+            self.transforms |=
+                !program.is_empty() && find_program(program).is_none() && find_wrapper(program).is_none();
+            for name in simple.words.iter().skip(1).filter(|_| program == "read") {
+                self.set(Some(&name.value), ValueSource::Output);
+            }
+        }
+        let assigned = assignments.filter_map(|word| Some(word.value.split_once('=')?.1.to_owned()));
+        let words = commands.flat_map(|simple| &simple.words).chain(&script.listed);
+        let values: Vec<String> = assigned
+            .chain(words.map(ShellWord::path))
+            .chain(script.fed.iter().cloned())
+            .collect();
+        let values = values.iter().flat_map(|value| value.split_ascii_whitespace());
+        let known = values
+            .filter(|value| !value.contains([HOLE, '$', '`']))
+            .map(str::to_owned);
+        self.known.extend(known.take(MOST_VALUES + 1));
+    }
+
+    fn set(&mut self, name: Option<&str>, source: ValueSource) {
+        if let Some(name) = name {
+            let known = self.variables.entry(name.to_owned()).or_insert(source);
+            *known = source.max(*known);
+        }
+    }
+
+    fn source(&self, word: &ShellWord) -> ValueSource {
+        match word.variable() {
+            _ if !word.path().contains(HOLE) => ValueSource::Word,
+            Some(variable) => self.variables.get(variable).copied().unwrap_or(ValueSource::Unknown),
+            None if word.is_output() => ValueSource::Output,
+            None => ValueSource::Unknown,
+        }
+    }
+
+    /// The paths for which a word may stand.
+    ///
+    /// A variable that the script sets, and the output of commands that pass names on, are words of the script.
+    pub(super) fn paths(&self, word: &ShellWord) -> Vec<String> {
+        let path = word.path();
+        let is_known = match self.source(word) {
+            ValueSource::Word => true,
+            ValueSource::Output => !self.transforms,
+            ValueSource::Unknown => false,
+        };
+        match path.split_once(HOLE) {
+            Some((before, behind)) if is_known && self.known.len() <= MOST_VALUES => {
+                let values = self.known.iter();
+                values.map(|value| format!("{before}{value}{behind}")).collect()
+            }
+            Some(_) | None => vec![path],
+        }
+    }
+
+    /// Adds a directory that the script enters. Returns its path as far as it is written.
+    pub(super) fn enter(&mut self, words: &[ShellWord]) -> Vec<String> {
+        let operand = words[1..]
+            .iter()
+            .find(|word| !word.value.starts_with('-') || word.value == "-");
+        let targets = match operand {
+            Some(word) if word.value != "-" => self.paths(word),
+            // The directory before the last one.
+            Some(_) => vec![HOLE.to_string()],
+            None => vec!["~".to_owned()],
+        };
+        let mut entered = Vec::new();
+        for target in &targets {
+            let is_relative = !target.starts_with(['/', '~', HOLE]);
+            match is_relative {
+                _ if self.directories.len() + entered.len() > MOST_DIRECTORIES => {}
+                true if self.repeats => entered.push(HOLE.to_string()),
+                true => {
+                    entered.push(target.clone());
+                    let nested = self.directories.iter().map(|directory| format!("{directory}/{target}"));
+                    entered.extend(nested);
+                }
+                false => entered.push(target.clone()),
+            }
+        }
+        self.directories.extend(entered);
+        if self.directories.len() > MOST_DIRECTORIES {
+            self.directories = vec![HOLE.to_string()];
+        }
+        operand.map_or_else(|| vec!["~".to_owned()], |word| vec![word.path()])
+    }
+
+    /// The places of paths in any of the directories that the script enters. A computed name is taken for a name below its
+    /// directory, unless the script climbs.
+    pub(super) fn places(&self, paths: &[String], climbs: bool) -> Vec<String> {
+        if paths.len() * (self.directories.len() + 1) > MOST_PATHS {
+            return vec![HOLE.to_string()];
+        }
+        let mut places = Vec::new();
+        for path in paths {
+            match path {
+                _ if climbs && path.contains(HOLE) => places.push(HOLE.to_string()),
+                _ if path.starts_with(['/', '~', HOLE]) => places.push(path.clone()),
+                _ => {
+                    places.push(path.clone());
+                    places.extend(self.directories.iter().map(|directory| format!("{directory}/{path}")));
+                }
+            }
+        }
+        places
+    }
+}
