@@ -202,8 +202,8 @@ impl Evaluation<'_> {
         let found = parts(command);
         let decided = found.iter().filter(|part| !self.is_free(part)).filter_map(|part| {
             let verdict = self.decide_on_part(part);
-            let forbids = matches!(verdict.because.list(), Some(RuleList::Deny | RuleList::Ask))
-                || matches!(verdict.because, VerdictReason::Unclear { .. });
+            let is_doubt = matches!(verdict.because, VerdictReason::Unclear { .. }) && !self.hides_nothing();
+            let forbids = is_doubt || matches!(verdict.because.list(), Some(RuleList::Deny | RuleList::Ask));
             (!part.only_forbids || forbids).then_some(verdict)
         });
         PermissionVerdict::from_parts(decided.collect())
@@ -333,7 +333,12 @@ impl Evaluation<'_> {
             }
             RuleSpec::Command(_) | RuleSpec::Domain(_) => PatternMatch::No,
         });
-        self.part(shown, decided.unwrap_or_else(|| self.by_mode(kind)))
+        let is_harmless = *kind == ToolClass::Read && paths::is_in_project(path, self.world);
+        let by_mode = || match is_harmless {
+            true => (Decision::Allow, VerdictReason::Harmless),
+            false => self.by_mode(kind),
+        };
+        self.part(shown, decided.unwrap_or_else(by_mode))
     }
 
     fn decide_on_url(&self, url: Option<&str>) -> PartVerdict {

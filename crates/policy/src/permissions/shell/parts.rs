@@ -111,7 +111,13 @@ struct CommandContext<'a> {
 }
 
 impl PartCollector {
-    fn push(&mut self, shown: &str, what: PartEffect) {
+    fn push(&mut self, shown: &str, mut what: PartEffect) {
+        // A rule that allows the whole command settles what its parts ask.
+        if let PartEffect::Run { names, own, .. } | PartEffect::Unclear { names, own, .. } = &mut what
+            && self.only_forbids
+        {
+            own.extend(names.iter().map(|words| words.join(" ")));
+        }
         if matches!(&what, PartEffect::Read(paths) | PartEffect::Write(paths) if paths.is_empty()) {
             return;
         }
@@ -229,9 +235,6 @@ impl PartCollector {
             if is_system {
                 own.push(renamed(words, name).join(" "));
             }
-        }
-        if self.only_forbids {
-            own.extend(place.outer.iter().map(|outer| outer.join(" ")));
         }
         let within = CommandContext { outer: &names, ..place };
         if let Some(wrapper) = find_wrapper(name) {
