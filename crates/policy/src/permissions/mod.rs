@@ -6,6 +6,8 @@
 //! A shell command is decided part by part: every part has to be allowed, and a single part suffices to deny the
 //! command or to ask. If the text does not determine what would run, a rule that could match counts as one that asks.
 
+#[cfg(test)]
+mod composed;
 mod paths;
 mod pattern;
 mod policy;
