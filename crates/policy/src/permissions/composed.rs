@@ -418,6 +418,9 @@ fn a_deep_or_long_command_is_asked_without_end_of_stack_or_time() {
         "((1)) ",
         "((1 (",
         "$X",
+        "npx -- ",
+        "frob gi ",
+        "cd a; ",
     ] {
         for text in [
             opened.repeat(5_000),

@@ -5,9 +5,6 @@ use super::{
     words::ShellWord,
 };
 
-/// Most places at which the command of a launcher may begin.
-const MOST_PLACES: usize = 4;
-
 /// Programs that run a command in an environment that they prepare. Rules that allow are for the whole; the command
 /// inside may only be denied or asked about.
 pub(super) struct Launcher {
@@ -56,12 +53,23 @@ const LAUNCHERS: &[Launcher] = &[
         "-n --name -p --prefix --cwd",
         "",
     ),
-    launcher("mise exec|mise x|asdf exec", 0, "-C --cd -j --jobs", "-c --command"),
+    launcher(
+        "mise exec|mise x|asdf exec|volta run|fnm exec",
+        0,
+        "-C --cd -j --jobs --using --node",
+        "-c --command",
+    ),
     launcher("strace|ltrace|unbuffer|chronic|rlwrap", 0, "-o -e -p -s -u -E -a", ""),
     launcher("flock|taskset|chrt|chroot", 1, "-w -E -c", "-c"),
-    launcher("direnv exec|aws-vault exec|faketime|setarch", 1, "-d --duration", ""),
+    launcher("vagrant ssh|gcloud compute ssh", 1, "--zone --project", "-c --command"),
+    launcher(
+        "nvm exec|direnv exec|aws-vault exec|faketime|setarch",
+        1,
+        "-d --duration",
+        "",
+    ),
     launcher("nix-shell", 0, "-I -A --attr", "--run --command"),
-    launcher("nix develop|nix shell", 1, "-I", ""),
+    launcher("nix develop|nix shell", 0, "-I", ""),
     launcher(
         "docker run|docker container run|podman run|nerdctl run|docker exec|docker container exec|podman exec|docker compose \
          exec|docker compose run|docker-compose exec|docker-compose run",
@@ -140,26 +148,15 @@ impl Launcher {
         at
     }
 
-    /// The commands that may begin behind `at`: after the options and arguments of the launcher, and after any word that
-    /// ends them.
-    pub(super) fn commands<'w>(
-        &self,
-        words: &'w [ShellWord],
-        name: &str,
-        at: usize,
-    ) -> impl Iterator<Item = &'w [ShellWord]> {
+    /// The command behind `at`: after the first `--`, or after the options and arguments of the launcher.
+    pub(super) fn command<'w>(&self, words: &'w [ShellWord], name: &str, at: usize) -> &'w [ShellWord] {
         let mut first = self.behind_options(words, name, at);
         for _ in 0..self.positional {
             first = self.behind_options(words, name, first + 1);
         }
-        let ends = |word: &ShellWord| ["--", "-c", "--command"].contains(&word.value.as_str());
-        let behind = (at..words.len())
-            .filter(move |place| ends(&words[*place]))
-            .map(|place| place + 1);
-        let behind = behind.filter(move |place| *place != first).take(MOST_PLACES);
-        std::iter::once(first)
-            .chain(behind)
-            .filter_map(|place| words.get(place..))
+        let mut behind = words.iter().enumerate().skip(at).filter(|(_, word)| word.value == "--");
+        let first = behind.next().map_or(first, |(place, _)| place + 1);
+        words.get(first..).unwrap_or_default()
     }
 
     /// The scripts among the arguments.

@@ -212,7 +212,10 @@ impl PartCollector {
 
     /// Adds the parts of a command that may run another one.
     fn command(&mut self, words: &[ShellWord], place: CommandContext<'_>) {
-        let Some(first) = words.first() else { return };
+        // Launchers of launchers have more commands than words.
+        let Some(first) = words.first().filter(|_| self.found.len() <= MOST_PARTS) else {
+            return;
+        };
         let shown = shown(words);
         if place.depth > DEEPEST {
             return self.unclear(&shown, Unclear::TooDeep, place.outer);
@@ -326,9 +329,7 @@ impl PartCollector {
                 for script in launcher.scripts(&words[at..]) {
                     parts.script_behind_options(script, place);
                 }
-                for command in launcher.commands(words, name, at) {
-                    parts.command(command, place.deeper());
-                }
+                parts.command(launcher.command(words, name, at), place.deeper());
             }
             None if find_program(name).is_some() && !is_launcher(name) => {}
             None => {
@@ -526,6 +527,16 @@ impl PartCollector {
             own.push(short.join(" "));
         }
         let values: Vec<&str> = command.rest.iter().map(|word| word.value.as_str()).collect();
+        match values[..] {
+            ["rm" | "mv", ..] => _ = self.files(values[0], command.rest),
+            ["restore", ..] => _ = self.files("rm", command.rest),
+            ["checkout", ..] => {
+                let from = values.iter().position(|word| *word == "--").unwrap_or(values.len() - 1);
+                _ = self.files("rm", &command.rest[from..]);
+            }
+            ["diff" | "grep" | "blame" | "show" | "log", ..] => _ = self.files("ls", command.rest),
+            _ => {}
+        }
         self.run_by_git(command.rest, &values, CommandContext { outer: &names, ..place });
         match command.runs_others {
             true => self.runs(&shown(words), "git", names, own),

@@ -79,7 +79,7 @@ const PROGRAMS: &[ProgramFamily] = &[
     ),
     reader(
         "cat tac nl wc rev fold expand unexpand fmt comm cmp strings hexdump od base64 base32 cksum md5sum sha1sum sha256sum \
-         sha512sum b2sum join zcat",
+         sha512sum b2sum join zcat pr tsort",
         Operands::Read,
     ),
     reader("ls stat readlink realpath du df", Operands::List),
@@ -150,6 +150,7 @@ const PROGRAMS: &[ProgramFamily] = &[
         valued: "-F -v --field-separator --assign",
         ..family("awk gawk mawk nawk", Operands::ReadBehindFirst("-f --file -e --source"))
     },
+    family("perl ruby", Operands::ReadBehindFirst("-e -E")),
     ProgramFamily {
         valued: "-l -s -c -o",
         ..family("xxd", Operands::ReadThenWrite)
@@ -167,7 +168,7 @@ const PROGRAMS: &[ProgramFamily] = &[
     ProgramFamily {
         valued: "-m --mode",
         ..family(
-            "rm rmdir unlink shred touch mkdir mkfifo mknod tee truncate chattr setfattr",
+            "rm rmdir unlink shred rimraf trash touch mkdir mkfifo mknod tee truncate chattr setfattr",
             Operands::Write,
         )
     },
@@ -241,7 +242,7 @@ const PROGRAMS: &[ProgramFamily] = &[
     tool("vercel", "--token -t --cwd -S --scope -A --local-config"),
     tool("fly flyctl", "-a --app -c --config -t --access-token"),
     tool("heroku", "-a --app -r --remote"),
-    tool("mise asdf nvm volta fnm pyenv rbenv", "-C --cd"),
+    tool("mise asdf nvm volta fnm pyenv rbenv vagrant", "-C --cd"),
     tool(
         "man info help kill pkill ps top date export unset cd pushd popd read declare local readonly set",
         "",
@@ -307,18 +308,22 @@ impl ProgramFamily {
                 others.extend(rest.next().map(|file| (used, file.clone())));
             }
             if !has(self.valued, value.split('=').next().unwrap_or_default()) {
-                others.extend(attached(word).map(|file| (used, file)));
+                match self.operands {
+                    Operands::Write | Operands::Edit => operands.extend(attached(word)),
+                    _ => others.extend(attached(word).map(|file| (used, file))),
+                }
             }
         }
         // In `dd of=x`, and `--data=@x` of curl.
         let inner: Vec<ShellWord> = operands.iter().filter_map(attached_text).collect();
         let last = operands.len().saturating_sub(1);
         let has_target = others.iter().any(|(used, _)| *used == FileUse::Write);
+        let in_place = changes_in_place(words);
         for (at, file) in operands.into_iter().enumerate() {
             let (reads, writes) = match self.operands {
                 Operands::Text => (false, false),
-                Operands::Read | Operands::List => (true, false),
-                Operands::ReadBehindFirst(_) => (true, changes_in_place(words)),
+                Operands::List => (true, false),
+                Operands::Read | Operands::ReadBehindFirst(_) => (true, in_place),
                 Operands::ReadThenWrite => (at == 0, at > 0),
                 Operands::Write => (false, true),
                 Operands::Edit => (true, true),
@@ -361,36 +366,37 @@ fn is_spoiling(options: &str, word: &ShellWord) -> bool {
     !options.is_empty() && (is_option(options, &word.value) || word.is_computed())
 }
 
-/// Whether an option like `-i` of sed writes the files that are read.
+/// Whether an option makes a program that reads files change them.
 fn changes_in_place(words: &[ShellWord]) -> bool {
-    let is_editor = ["sed", "gsed", "awk", "gawk"]
-        .iter()
-        .any(|name| words[0].value.ends_with(name));
-    is_editor && words.iter().any(|word| is_option("-i --in-place", &word.value))
+    let name = words[0].value.rsplit('/').next().unwrap_or_default();
+    let options = match name {
+        "sed" | "gsed" | "awk" | "gawk" | "perl" | "ruby" => "-i --in-place",
+        "find" => "-delete",
+        _ => return false,
+    };
+    words.iter().any(|word| is_option(options, &word.value))
 }
 
 /// The value that is attached to an option: `--file=x`, `-fx`.
 fn attached(option: &ShellWord) -> Option<ShellWord> {
-    if let Some(word) = attached_text(option) {
-        return Some(word);
+    let letters = option.value.strip_prefix('-').unwrap_or_default();
+    match letters.chars().next() {
+        _ if option.value.contains('=') => attached_text(option),
+        Some(letter) if letter != '-' => part_of(option, &letters[letter.len_utf8()..]),
+        _ => None,
     }
-    let letters = option
-        .value
-        .strip_prefix('-')
-        .filter(|letters| !letters.starts_with('-'))?;
-    let value: String = letters.chars().skip(1).collect();
-    (!value.is_empty()).then(|| ShellWord {
-        value,
-        source: option.source.clone(),
-    })
 }
 
-/// The text behind `=`, without the `@` with which curl marks a file.
+/// The text behind `=` or `@`.
 fn attached_text(word: &ShellWord) -> Option<ShellWord> {
-    let value = match word.value.split_once('=') {
-        Some((_, value)) => value,
-        None => word.value.strip_prefix('@')?,
-    };
+    match word.value.split_once('=') {
+        Some((_, value)) => part_of(word, value),
+        None => part_of(word, word.value.strip_prefix('@')?),
+    }
+}
+
+/// A part of a word, without the `@` with which curl marks a file.
+fn part_of(word: &ShellWord, value: &str) -> Option<ShellWord> {
     let value = value.strip_prefix('@').unwrap_or(value);
     (!value.is_empty()).then(|| ShellWord {
         value: value.to_owned(),

@@ -6,7 +6,7 @@ use super::{
     options::find_wrapper,
     programs::find_program,
     script::ParsedScript,
-    words::{HOLE, ShellWord},
+    words::{GLOB, HOLE, ShellWord},
 };
 
 /// Most words of a script that are tried for a computed one.
@@ -74,9 +74,9 @@ impl ScriptValues {
             .chain(script.fed.iter().cloned())
             .collect();
         let values = values.iter().flat_map(|value| value.split_ascii_whitespace());
-        let known = values
-            .filter(|value| !value.contains([HOLE, '$', '`']))
-            .map(str::to_owned);
+        let known = values.filter(|value| !value.contains([HOLE, '$', '`']));
+        // The quoted patterns of `find` stand for names as well.
+        let known = known.map(|value| value.replace(['*', '?'], &GLOB.to_string()));
         self.known.extend(known.take(MOST_VALUES + 1));
     }
 

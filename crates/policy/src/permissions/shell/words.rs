@@ -36,7 +36,14 @@ impl ShellWord {
     /// The word as a path: patterns of files stand for names, and the user's home and the directory are not computed.
     pub(super) fn path(&self) -> String {
         let unquoted = self.source.trim_start_matches('"');
-        let starts = [("$HOME", "~"), ("${HOME}", "~"), ("$PWD", "."), ("${PWD}", ".")];
+        let starts = [
+            ("$HOME", "~"),
+            ("${HOME}", "~"),
+            ("$PWD", "."),
+            ("${PWD}", "."),
+            ("$(pwd)", "."),
+            ("`pwd`", "."),
+        ];
         let is_end = |rest: &str| {
             rest.trim_start_matches('"')
                 .chars()
