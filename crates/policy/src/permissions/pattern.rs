@@ -47,7 +47,7 @@ impl CommandPattern {
         !self.has_arguments && !self.text.contains(&'*')
     }
 
-    /// Whether the pattern matches a command, whatever options are before its subcommands.
+    /// The pattern matches a command also behind options before its subcommands.
     pub(super) fn forbids(&self, words: &[String]) -> PatternMatch {
         self.matches(&words.join(" ")).max(self.matches_behind_options(words))
     }

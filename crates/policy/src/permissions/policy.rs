@@ -376,7 +376,7 @@ fn forbidden(spec: &RuleSpec, names: &[Vec<String>]) -> PatternMatch {
     }
 }
 
-/// Whether a rule that allows matches one of the texts of a command, whatever is computed.
+/// Whether a rule that allows matches one of a command's texts for every value of its computed parts.
 fn allowed(spec: &RuleSpec, own: &[String]) -> PatternMatch {
     let is_whole =
         |text: &String| matches!(spec, RuleSpec::Command(pattern) if pattern.matches(text) == PatternMatch::Yes);

@@ -1,4 +1,4 @@
-//! What is known of programs: the files among their arguments, and whether they only read.
+//! Known programs: the files among their arguments, and whether they only read.
 //!
 //! A missing option makes ralph stricter and never laxer: its value counts as a file, and the word behind it may be a
 //! subcommand.

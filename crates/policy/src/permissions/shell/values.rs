@@ -21,12 +21,12 @@ const TRANSFORMING: &[&str] = &[
     "ruby", "node", "php", "openssl", "gpg", "jq", "curl", "wget",
 ];
 
-/// What is known of the value of a variable or a word, from best to worst.
+/// The origin of a variable's or word's value, from the best known to the least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ValueSource {
-    /// It is a word of the script.
+    /// A word of the script.
     Word,
-    /// Commands of the script compute it from its words.
+    /// The output of commands in the script.
     Output,
     Unknown,
 }
