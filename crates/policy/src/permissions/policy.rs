@@ -323,6 +323,9 @@ impl Evaluation<'_> {
         let decided = self.decided(kind, |spec, list| match spec {
             RuleSpec::All => PatternMatch::Yes,
             RuleSpec::Path(spec) => {
+                // In Claude Code, `./.env` denies a file of this name in every directory.
+                let name = spec.strip_prefix("./").filter(|name| !name.contains('/'));
+                let spec = name.filter(|_| list != RuleList::Allow).unwrap_or(spec);
                 let pattern = PathPattern::new(&paths::pattern(spec, self.world));
                 let mut matches = forms.iter().map(|form| pattern.matches(form));
                 match list {

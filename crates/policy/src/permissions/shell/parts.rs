@@ -19,6 +19,8 @@ const LONGEST_BYTES: usize = 64 * 1024;
 const MOST_PARTS: usize = 2000;
 /// The deepest nesting of scripts in arguments of shells.
 const DEEPEST: u32 = 12;
+/// Most arguments of a program at which a command that it runs may begin.
+const MOST_PLACES: usize = 9;
 /// Most bytes of a part that are shown.
 const SHOWN_BYTES: usize = 200;
 /// Directories in which a program given by its path counts as the system's program of that name.
@@ -244,7 +246,7 @@ impl PartCollector {
             let is_question = name == "command" && words.get(1).is_some_and(|word| word.value.to_lowercase() == "-v");
             return match wrapper.command(words) {
                 _ if is_question => self.push(&shown, reads_nothing(names, own)),
-                Err(_) => self.runs(&shown, name, names, own),
+                Err(_) => self.runs(&shown, name, with_arguments(names, words), own),
                 Ok(at) if at >= words.len() => self.push(&shown, run(names, own)),
                 Ok(at) => {
                     self.variables(&words[1..at]);
@@ -269,7 +271,7 @@ impl PartCollector {
         let is_odd = is_runner(name) && !runs_nothing(&renamed(words, name))
             || is_builtin(name) && words[1..].iter().any(|word| odd_argument(name, word));
         if is_odd {
-            return self.runs(&shown, name, names, own);
+            return self.runs(&shown, name, with_arguments(names, words), own);
         }
         let sets = is_builtin(name) && !["test", "["].contains(&name);
         self.variables(if sets { &words[1..] } else { &[] });
@@ -627,6 +629,13 @@ fn run(names: Vec<Vec<String>>, own: Vec<String>) -> PartEffect {
         arguments: Vec::new(),
         reads: None,
     }
+}
+
+/// The names of a command that runs others, and those of the commands that may begin at its first arguments.
+fn with_arguments(mut names: Vec<Vec<String>>, words: &[ShellWord]) -> Vec<Vec<String>> {
+    let places = 1..words.len().min(MOST_PLACES);
+    names.extend(places.map(|at| values(&words[at..])));
+    names
 }
 
 fn reads_nothing(names: Vec<Vec<String>>, own: Vec<String>) -> PartEffect {
