@@ -6,7 +6,7 @@ use super::{
     git,
     launchers::{find_launcher, is_launcher},
     options::{changes_programs, find_wrapper, is_runner, is_shell, runs_nothing},
-    programs::{FileUse, find_program},
+    programs::{FileUse, find_program, shows_version},
     script::{self, Redirect, SimpleCommand, evaluates},
     unclear::Unclear,
     values::ScriptValues,
@@ -281,6 +281,7 @@ impl PartCollector {
                 self.forbidden(|parts| parts.push(&shown, PartEffect::Read(entered.clone())));
                 Some(entered)
             }
+            _ if shows_version(name, words) => Some(Vec::new()),
             _ => self.files(name, words),
         };
         let from = match find_program(name) {

@@ -74,7 +74,7 @@ const PROGRAMS: &[ProgramFamily] = &[
     // Commands that only read.
     reader(
         "echo : true false test [ break continue exit return shift wait pwd whoami id uname sleep seq basename dirname \
-         expr which type nproc arch groups uptime tr printf",
+         expr which type nproc arch groups uptime tr printf ps free cal history",
         Operands::Text,
     ),
     reader(
@@ -244,7 +244,7 @@ const PROGRAMS: &[ProgramFamily] = &[
     tool("heroku", "-a --app -r --remote"),
     tool("mise asdf nvm volta fnm pyenv rbenv vagrant", "-C --cd"),
     tool(
-        "man info help kill pkill ps top date export unset cd pushd popd read declare local readonly set",
+        "man info help kill pkill top date export unset cd pushd popd read declare local readonly set",
         "",
     ),
 ];
@@ -375,6 +375,12 @@ fn changes_in_place(words: &[ShellWord]) -> bool {
         _ => return false,
     };
     words.iter().any(|word| is_option(options, &word.value))
+}
+
+/// Whether a command only asks a well-known program for its version.
+pub(super) fn shows_version(name: &str, words: &[ShellWord]) -> bool {
+    let known = "node npm pnpm yarn bun deno python python3 pip uv ruby go cargo rustc java php git docker make cmake gcc clang";
+    has(known, name) && words.len() == 2 && words[1].value == "--version"
 }
 
 /// The value that is attached to an option: `--file=x`, `-fx`.
