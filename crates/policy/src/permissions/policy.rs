@@ -301,12 +301,15 @@ impl Evaluation<'_> {
             (RuleList::Deny | RuleList::Ask, _) => forbidden(spec, names),
         });
         let is_inside = |path: &String| paths::is_in_project(path, self.world);
-        match decided {
-            Some(decided) => decided,
-            None if reads.is_some_and(|reads| reads.iter().all(is_inside)) => {
-                (Decision::Allow, VerdictReason::Harmless)
-            }
-            None => self.by_mode(&ToolClass::Shell),
+        let is_harmless = reads.is_some_and(|reads| reads.iter().all(is_inside));
+        decided.unwrap_or_else(|| self.by_default(&ToolClass::Shell, is_harmless))
+    }
+
+    /// The decision where no rule decides.
+    fn by_default(&self, kind: &ToolClass, is_harmless: bool) -> (Decision, VerdictReason) {
+        match self.by_mode(kind) {
+            (Decision::Ask | Decision::Deny, _) if is_harmless => (Decision::Allow, VerdictReason::Harmless),
+            by_mode => by_mode,
         }
     }
 
@@ -337,11 +340,7 @@ impl Evaluation<'_> {
             RuleSpec::Command(_) | RuleSpec::Domain(_) => PatternMatch::No,
         });
         let is_harmless = *kind == ToolClass::Read && paths::is_in_project(path, self.world);
-        let by_mode = || match is_harmless {
-            true => (Decision::Allow, VerdictReason::Harmless),
-            false => self.by_mode(kind),
-        };
-        self.part(shown, decided.unwrap_or_else(by_mode))
+        self.part(shown, decided.unwrap_or_else(|| self.by_default(kind, is_harmless)))
     }
 
     fn decide_on_url(&self, url: Option<&str>) -> PartVerdict {

@@ -198,6 +198,8 @@ pub(super) fn only_reads(command: &GitCommand<'_>) -> bool {
         "--textconv",
         "-O",
         "--filters",
+        "-f",
+        "--file",
         "--ou",
         "--no-in",
         "--ext",
