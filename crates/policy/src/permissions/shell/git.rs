@@ -169,12 +169,11 @@ pub(super) fn only_reads(command: &GitCommand<'_>) -> bool {
     let Some((subcommand, rest)) = values.split_first() else {
         return false;
     };
-    const READING: [&str; 6] = ["--get", "--get-all", "--list", "-l", "get", "list"];
     let are_options = |known: &[&str]| rest.iter().all(|word| known.contains(word));
     let reads = match *subcommand {
         "status" | "log" | "diff" | "show" | "rev-parse" | "ls-files" | "blame" | "describe" | "shortlog"
         | "rev-list" | "merge-base" | "cat-file" | "ls-tree" | "name-rev" | "grep" => true,
-        "config" => rest.first().is_some_and(|action| READING.contains(action)),
+        "config" => rest.first() == Some(&"--get"),
         "reflog" => rest.is_empty() || rest.starts_with(&["show"]),
         "branch" => are_options(&[
             "-a",
