@@ -23,7 +23,8 @@ settings! {
     /// agent reports; they are not a sandbox.
     pub struct PermissionSettings {
         /// The decision on requests without a matching rule. "auto": allowed. "ask": put to the user. "restricted":
-        /// denied. "readonly": allowed for tools that only read.
+        /// denied. "readonly": allowed for tools that only read. What only reads within the project (`ls`, `git log`,
+        /// `cat src/x`) is allowed in every mode.
         #[flag("--permission-mode", "MODE", "The decision on requests without a matching rule: auto, ask, restricted or readonly [default: auto]")]
         mode("mode"): OneOf<PermissionMode> = "auto",
         /// Denied requests: ["Bash(git push *)", "Read(~/.ssh/**)"].

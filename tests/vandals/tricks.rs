@@ -137,9 +137,13 @@ fn replaced_plans() -> Vec<VandalScenario> {
             "head -c 8000000 /dev/zero | tr '\\0' x > PLAN.md",
         ),
         replaced("makes the plan binary", "printf '\\377\\376\\000' > PLAN.md"),
+        replaced(
+            "links the plan to one outside",
+            r#"printf -- '- [x] Something else\n' > "$HOME/other.md"; ln -s "$HOME/other.md" PLAN.md"#,
+        ),
         jsonl(
             "links the plan to another one",
-            r#"printf -- '- [x] Something else\n' > "$HOME/other.md"; ln -sf "$HOME/other.md" PLAN.md; over "$(promise)""#,
+            r#"printf -- '- [x] Something else\n' > other.md; ln -sf other.md PLAN.md; over "$(promise)""#,
             7,
             8,
             "BreakerOpen",

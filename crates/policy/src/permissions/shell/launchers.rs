@@ -76,7 +76,8 @@ const LAUNCHERS: &[Launcher] = &[
         1,
         "-v --volume -e --env --env-file -w --workdir -u --user -p --publish --name --network --mount --entrypoint \
          --platform --memory -m --cpus --gpus --label -l --add-host --hostname -h --restart --index",
-        "",
+        // A script for the shell of `--entrypoint`.
+        "-c",
     ),
     launcher("kubectl exec|oc exec", 1, "-c --container -n --namespace --context", ""),
     launcher(

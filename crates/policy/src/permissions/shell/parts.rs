@@ -6,7 +6,7 @@ use super::{
     git,
     launchers::{find_launcher, is_launcher},
     options::{changes_programs, find_wrapper, is_runner, is_shell, runs_nothing},
-    programs::{FileUse, find_program, shows_version},
+    programs::{FileUse, find_program, runs_code, shows_version},
     script::{self, Redirect, SimpleCommand, evaluates},
     unclear::Unclear,
     values::ScriptValues,
@@ -290,12 +290,16 @@ impl PartCollector {
             None if is_runner(name) || is_builtin(name) => words.len(),
             None => 1,
         };
+        let arguments = match runs_code(name) {
+            true => words_of_code(&words[1..]),
+            false => values(words.get(from..).unwrap_or_default()),
+        };
         self.push(
             &shown,
             PartEffect::Run {
                 names,
                 own,
-                arguments: values(words.get(from..).unwrap_or_default()),
+                arguments,
                 reads: reads.filter(|_| is_system),
             },
         );
@@ -621,6 +625,13 @@ fn odd_argument(name: &str, word: &ShellWord) -> bool {
 fn short_has(word: &str, letter: char) -> bool {
     let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
     letters.is_some_and(|letters| letters.contains(letter))
+}
+
+/// The words in the arguments of an interpreter, whose code may run a command: `system("git push")`, `["git", "push"]`.
+fn words_of_code(words: &[ShellWord]) -> Vec<String> {
+    let is_apart = |character: char| !character.is_alphanumeric() && !"._-/:@".contains(character) && character != HOLE;
+    let found = words.iter().flat_map(|word| word.value.split(is_apart));
+    found.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 fn run(names: Vec<Vec<String>>, own: Vec<String>) -> PartEffect {

@@ -74,7 +74,8 @@ const PROGRAMS: &[ProgramFamily] = &[
     // Commands that only read.
     reader(
         "echo : true false test [ break continue exit return shift wait pwd whoami id uname sleep seq basename dirname \
-         expr which type nproc arch groups uptime tr printf ps free cal history",
+         expr which type nproc arch groups uptime tr printf ps free cal history \
+         lsof netstat",
         Operands::Text,
     ),
     reader(
@@ -83,6 +84,10 @@ const PROGRAMS: &[ProgramFamily] = &[
         Operands::Read,
     ),
     reader("ls stat readlink realpath du df", Operands::List),
+    ProgramFamily {
+        spoiling: "-K --kill -D --diag -F --filter",
+        ..reader("ss", Operands::Text)
+    },
     ProgramFamily {
         valued: "-n -c --lines --bytes",
         ..reader("head tail", Operands::Read)
@@ -375,6 +380,12 @@ fn changes_in_place(words: &[ShellWord]) -> bool {
         _ => return false,
     };
     words.iter().any(|word| is_option(options, &word.value))
+}
+
+/// Whether a program runs code among its arguments.
+pub(super) fn runs_code(name: &str) -> bool {
+    let known = "python python2 python3 pypy3 node deno bun perl ruby php lua awk gawk mawk nawk Rscript osascript";
+    has(known, name)
 }
 
 /// Whether a command only asks a well-known program for its version.
