@@ -298,21 +298,39 @@ fn a_strict_sandbox_holds_for_another_user_as_well() {
     if !getuid().is_root() || !can_be_strict(&sandbox) {
         return;
     }
+    let user = UserResources::new(&sandbox);
+    let records = try_all_as_another_user(&user, "strict");
+    assert_refusals(&user, &records);
+}
+
+#[test]
+fn a_sandbox_holds_for_another_user_as_well() {
+    let homes = Path::new("/home");
+    if !getuid().is_root() || !homes.is_dir() {
+        return;
+    }
+    let sandbox = Sandbox::among(homes);
+    if has_landlock(&sandbox) {
+        try_all_as_another_user(&UserResources::new(&sandbox), "on");
+    }
+}
+
+/// Makes every attempt as another user, to whom the sandbox is given.
+fn try_all_as_another_user(user: &UserResources, mode: &str) -> Vec<Record> {
+    let sandbox = user.sandbox;
     let ralph = sandbox.home().join("ralph");
     fs::copy(env!("CARGO_BIN_EXE_ralph"), &ralph).unwrap();
     fs::copy(env!("CARGO_BIN_EXE_fake-agent"), sandbox.home().join("reach")).unwrap();
-    let user = UserResources::new(&sandbox);
-    let given = Cell::new(false);
-    let records = user.try_all("strict", |args| {
-        if !given.replace(true) {
+    let is_given = Cell::new(false);
+    user.try_all(mode, |args| {
+        if !is_given.replace(true) {
             let root = sandbox.home().parent().unwrap().to_owned();
             let given = sandbox.program("chown").args(["-R", OTHER_USER]).arg(root).run(SOON);
             assert_eq!(given.code(), Some(0), "{given:?}");
         }
         let who = ["--reuid", OTHER_USER, "--regid", OTHER_USER, "--clear-groups"];
         sandbox.program("setpriv").args(who).arg(&ralph).args(args)
-    });
-    assert_refusals(&user, &records);
+    })
 }
 
 /// A user id that no account has.

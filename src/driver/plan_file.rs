@@ -86,7 +86,7 @@ pub(crate) fn read_plan(
     })
 }
 
-/// Where the plan led when the run began.
+/// The file to which the plan led when the run began.
 #[derive(Debug)]
 pub(super) struct PlanTarget {
     /// Resolved, as is the project; `None` if there was no such file.
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(read(), Ok(1));
         link_to(&outside);
         assert!(read().unwrap_err().contains("has become a link"));
-        // One that was a link before is the user's.
+        // A plan that was a link before is the user's own.
         let target = PlanTarget::new(&plan, &project);
         assert_eq!(target.read(&plan, None, Taskless::Refused).unwrap().plan.open(), 1);
     }

@@ -1,5 +1,5 @@
-//! What a developer's day needs outside of the project: each refusal names a setting, and with the settings that were named
-//! the same things work.
+//! A developer's day outside of the project: each refusal names a setting, and with the settings that were named the same
+//! things work.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ const THINGS: &[(&str, &str)] = &[
     ("login of a tool", "cat ~/.config/gh/hosts.yml"),
 ];
 
-/// What no setting allows.
+/// A command that no setting allows.
 const NEVER: (&str, &str) = ("configuration of git", "git config --global alias.st status");
 
 /// Runs a command, and reports its output and whether it failed as a tool's call.

@@ -72,7 +72,12 @@ impl Sandbox {
 
     /// Makes a sandbox directly in /tmp, which other users can enter and a strict sandbox does not write to.
     pub fn in_tmp() -> Sandbox {
-        let sandbox = Sandbox::without_git_in(Path::new("/tmp"));
+        Sandbox::among(Path::new("/tmp"))
+    }
+
+    /// Makes a sandbox in `place`.
+    pub fn among(place: &Path) -> Sandbox {
+        let sandbox = Sandbox::without_git_in(place);
         sandbox.start_repository();
         sandbox
     }

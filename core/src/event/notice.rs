@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CommandRefusal, List, Mode, OwnWork, RestoreMoment, ReviewObstacle, SteeringId, Text};
 
-/// What every sandbox forbids.
+/// An action that every sandbox forbids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -165,7 +165,7 @@ struct ChildGuard {
 fn reporting(spec: &GuardSpec) -> OnRefused {
     let mut open = OpenOptions::new();
     open.write(true).custom_flags(OFlag::O_NONBLOCK.bits());
-    // Fails if ralph is dead: then nobody is to be told.
+    // It cannot be opened if ralph is dead: then nobody is to be told.
     let Some(fifo) = spec.refusals.as_ref().and_then(|path| open.open(path).ok()) else {
         return OnRefused::ignored();
     };
