@@ -166,9 +166,15 @@ fn reporting(spec: &GuardSpec) -> OnRefused {
     let mut open = OpenOptions::new();
     open.write(true).custom_flags(OFlag::O_NONBLOCK.bits());
     // It cannot be opened if ralph is dead: then nobody is to be told.
-    let Some(fifo) = spec.refusals.as_ref().and_then(|path| open.open(path).ok()) else {
+    let opened = spec
+        .refusals
+        .as_ref()
+        .and_then(|path| Some((path, open.open(path).ok()?)));
+    let Some((path, fifo)) = opened else {
         return OnRefused::ignored();
     };
+    // The program could read what is meant for ralph. If the file cannot be removed, ralph removes it with its directory.
+    _ = fs::remove_file(path);
     let told = Mutex::new(Vec::new());
     OnRefused(Arc::new(move |call| {
         let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
