@@ -129,8 +129,19 @@ fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: 
     let edits = shell("touch edited");
     // If the edit were undone now, ralph could report it after the last answer and the model would be asked once more.
     let waits_on = shell("while [ ! -e on ]; do sleep 0.05; done; rm on");
+    // codex was seen to drop an answer of the model that came together with a message, and to ask again.
+    let may_be_dropped = shell("sleep 0.5");
     let model = StandIn::start(in_order([
-        &[waits.into(), left, tools, edits.into(), waits_on.into(), work, done],
+        &[
+            waits.into(),
+            left,
+            tools,
+            edits.into(),
+            waits_on.into(),
+            may_be_dropped.into(),
+            work,
+            done,
+        ],
         &[shell("sleep 300").into()],
     ]));
     let Some(sandbox) = agent.sandbox(&model, 0) else {
@@ -178,22 +189,22 @@ fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: 
     let asked = |event: &Event| matches!(event, Event::PermissionAsked { .. } | Event::PermissionDecided { .. });
     assert!(!events(&records).any(asked), "there are no rules");
     let requests = model.main_requests();
-    assert_eq!(requests.len(), 8);
+    assert_eq!(requests.len(), 9);
     assert_own_tools_answered(&requests[3], &records);
     let prompt = requests[0].prompt();
     assert!(prompt.contains("Write hello.txt"), "{prompt}");
     let is_told = |request: &ModelRequest| request.body.to_string().contains("goal g failed");
     assert_eq!(
-        requests[..7].iter().any(is_told),
+        requests[..8].iter().any(is_told),
         takes,
         "the goal that failed after an edit"
     );
-    let next = requests[7].prompt();
+    let next = requests[8].prompt();
     assert!(next.contains("After the last edits of that session"), "{next}");
     let has_it = |request: &ModelRequest| request.body.to_string().contains("Use British spelling.");
     assert_eq!(
         requests.iter().position(has_it),
-        Some(if takes { 1 } else { 7 }),
+        Some(if takes { 1 } else { 8 }),
         "it is in the request after the tool, or in the next prompt"
     );
 }
