@@ -214,7 +214,10 @@ impl Evaluation<'_> {
         let kind = match &part.effect {
             PartEffect::Read(_) => ToolClass::Read,
             PartEffect::Write(_) => ToolClass::Edit,
-            PartEffect::Run { .. } | PartEffect::RunScript { .. } | PartEffect::Unclear { .. } => return false,
+            PartEffect::Run { .. }
+            | PartEffect::RunScript { .. }
+            | PartEffect::Mention(_)
+            | PartEffect::Unclear { .. } => return false,
         };
         let mut rules = self.policy.deny.iter().chain(&self.policy.ask);
         part.only_forbids && !rules.any(|rule| rule.is_for(&self.request.tool, &kind))
@@ -243,6 +246,14 @@ impl Evaluation<'_> {
             }
             PartEffect::Write(paths) => self.decide_on_file(part, paths, &ToolClass::Edit),
             PartEffect::Read(paths) => self.decide_on_file(part, paths, &ToolClass::Read),
+            PartEffect::Mention(paths) => {
+                let by_kind = |kind: &ToolClass| paths.iter().find_map(|path| self.decide_on_mention(path, kind));
+                let decided = by_kind(&ToolClass::Read).or_else(|| by_kind(&ToolClass::Edit));
+                self.part(
+                    &part.shown,
+                    decided.unwrap_or((Decision::Allow, VerdictReason::Harmless)),
+                )
+            }
             PartEffect::Unclear { why, names, own } => {
                 let because = VerdictReason::Unclear { why: why.clone() };
                 let decided = self.decided(&ToolClass::Shell, |spec, list| match (list, spec) {
@@ -325,22 +336,36 @@ impl Evaluation<'_> {
         let forms = paths::forms(path, self.world);
         let decided = self.decided(kind, |spec, list| match spec {
             RuleSpec::All => PatternMatch::Yes,
-            RuleSpec::Path(spec) => {
-                // In Claude Code, `./.env` denies a file of this name in every directory.
-                let name = spec.strip_prefix("./").filter(|name| !name.contains('/'));
-                let spec = name.filter(|_| list != RuleList::Allow).unwrap_or(spec);
-                let pattern = PathPattern::new(&paths::pattern(spec, self.world));
-                let mut matches = forms.iter().map(|form| pattern.matches(form));
-                match list {
-                    RuleList::Deny | RuleList::Ask => matches.max().unwrap_or(PatternMatch::No),
-                    // The target of a link counts, not its name.
-                    RuleList::Allow => matches.next_back().unwrap_or(PatternMatch::No),
-                }
-            }
+            RuleSpec::Path(spec) => self.path_matches(spec, &forms, list),
             RuleSpec::Command(_) | RuleSpec::Domain(_) => PatternMatch::No,
         });
         let is_harmless = *kind == ToolClass::Read && paths::is_in_project(path, self.world);
         self.part(shown, decided.unwrap_or_else(|| self.by_default(kind, is_harmless)))
+    }
+
+    /// The decision on a path in the code of an interpreter, which may use the file; `None` if no rule objects.
+    fn decide_on_mention(&self, path: &str, kind: &ToolClass) -> Option<(Decision, VerdictReason)> {
+        let forms = paths::forms(path, self.world);
+        self.decided(kind, |spec, list| match (spec, list) {
+            (RuleSpec::Path(spec), RuleList::Deny | RuleList::Ask) => {
+                self.path_matches(spec, &forms, list).min(PatternMatch::Maybe)
+            }
+            _ => PatternMatch::No,
+        })
+    }
+
+    /// Whether the path of a rule matches any of a path's forms.
+    fn path_matches(&self, spec: &str, forms: &[String], list: RuleList) -> PatternMatch {
+        // In Claude Code, `./.env` denies a file of this name in every directory.
+        let name = spec.strip_prefix("./").filter(|name| !name.contains('/'));
+        let spec = name.filter(|_| list != RuleList::Allow).unwrap_or(spec);
+        let pattern = PathPattern::new(&paths::pattern(spec, self.world));
+        let mut matches = forms.iter().map(|form| pattern.matches(form));
+        match list {
+            RuleList::Deny | RuleList::Ask => matches.max().unwrap_or(PatternMatch::No),
+            // The target of a link counts, not its name.
+            RuleList::Allow => matches.next_back().unwrap_or(PatternMatch::No),
+        }
     }
 
     fn decide_on_url(&self, url: Option<&str>) -> PartVerdict {

@@ -116,7 +116,7 @@ fn for_command(command: &str, project: &str) -> Option<Vec<String>> {
         let for_paths = |kind, paths: &[String]| paths.iter().map(|path| for_path(kind, path, project)).collect();
         let needed: Option<Vec<String>> = match &part.effect {
             PartEffect::Run { own, .. } => own.last().and_then(|text| for_program(text)).map(|rule| vec![rule]),
-            PartEffect::RunScript { .. } => continue,
+            PartEffect::RunScript { .. } | PartEffect::Mention(_) => continue,
             PartEffect::Write(paths) => for_paths(&ToolClass::Edit, paths),
             PartEffect::Read(paths) => for_paths(&ToolClass::Read, paths),
             PartEffect::Unclear { .. } => None,

@@ -65,6 +65,8 @@ pub(in crate::permissions) enum PartEffect {
     Write(Vec<String>),
     /// Reads a file: one of these paths.
     Read(Vec<String>),
+    /// Has these words in the code of an interpreter, which may use files of these names.
+    Mention(Vec<String>),
     /// The effect is unclear. It is denied if any of `names` is denied; a rule that names the program of any of `own`
     /// may allow it.
     Unclear {
@@ -85,7 +87,10 @@ pub(in crate::permissions) fn parts(text: &str) -> Vec<ScriptPart> {
     let climbs = text.contains("..");
     for part in &mut parts.found {
         match &mut part.effect {
-            PartEffect::Write(paths) | PartEffect::Read(paths) | PartEffect::Run { reads: Some(paths), .. } => {
+            PartEffect::Write(paths)
+            | PartEffect::Read(paths)
+            | PartEffect::Mention(paths)
+            | PartEffect::Run { reads: Some(paths), .. } => {
                 *paths = parts.values.places(paths, climbs);
             }
             PartEffect::Run { .. } | PartEffect::RunScript { .. } | PartEffect::Unclear { .. } => {}
@@ -291,7 +296,11 @@ impl PartCollector {
             None => 1,
         };
         let arguments = match runs_code(name) {
-            true => words_of_code(&words[1..]),
+            true => {
+                let code = words_of_code(&words[1..]);
+                self.forbidden(|parts| parts.push(&shown, PartEffect::Mention(code.clone())));
+                code
+            }
             false => values(words.get(from..).unwrap_or_default()),
         };
         self.push(

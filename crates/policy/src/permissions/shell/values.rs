@@ -41,7 +41,29 @@ pub(super) struct ScriptValues {
     variables: BTreeMap<String, ValueSource>,
     /// Whether a program of the script makes names that are not in it.
     transforms: bool,
+    /// Whether a program of the script may print names that begin with a dot.
+    lists_hidden: bool,
     repeats: bool,
+}
+
+/// Whether a program prints names that begin with a dot, which no word of the script tells.
+fn lists_hidden(program: &str, words: &[ShellWord]) -> bool {
+    let is_option = |word: &ShellWord, letters: &str, long: &str| {
+        let value = word.value.as_str();
+        let short = value.starts_with('-') && !value.starts_with("--") && value.contains(|c| letters.contains(c));
+        short || value.starts_with("--") && value.len() > 3 && long.split(' ').any(|known| known.starts_with(value))
+    };
+    match program {
+        "ls" => words.iter().any(|word| is_option(word, "aAf", "--all --almost-all")),
+        "tree" => words.iter().any(|word| is_option(word, "a", "--all")),
+        "fd" | "fdfind" => words
+            .iter()
+            .any(|word| is_option(word, "Hu", "--hidden --unrestricted")),
+        "find" => !words
+            .iter()
+            .any(|word| word.value.contains("name") || word.value.contains("path") || word.value.contains("regex")),
+        _ => false,
+    }
 }
 
 impl ScriptValues {
@@ -60,6 +82,10 @@ impl ScriptValues {
         for simple in commands.clone() {
             let mut names = simple.words.iter().map(|word| word.value.rsplit('/').next());
             let program = names.clone().next().flatten().unwrap_or_default();
+            self.lists_hidden |= lists_hidden(program, &simple.words);
+            if program == "ls" {
+                self.known.push(GLOB.to_string());
+            }
             self.transforms |= names.any(|name| name.is_some_and(|name| TRANSFORMING.contains(&name)));
             self.transforms |=
                 !program.is_empty() && find_program(program).is_none() && find_wrapper(program).is_none();
@@ -108,8 +134,9 @@ impl ScriptValues {
         };
         match path.split_once(HOLE) {
             Some((before, behind)) if is_known && self.known.len() <= MOST_VALUES => {
-                let values = self.known.iter();
-                values.map(|value| format!("{before}{value}{behind}")).collect()
+                let values = self.known.iter().map(|value| format!("{before}{value}{behind}"));
+                let is_listed = self.lists_hidden && self.source(word) == ValueSource::Output;
+                values.chain(is_listed.then(|| path.clone())).collect()
             }
             Some(_) | None => vec![path],
         }
