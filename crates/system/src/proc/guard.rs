@@ -165,7 +165,7 @@ struct ChildGuard {
 fn reporting(spec: &GuardSpec) -> OnRefused {
     let mut open = OpenOptions::new();
     open.write(true).custom_flags(OFlag::O_NONBLOCK.bits());
-    // It cannot be opened if ralph is dead: then nobody is to be told.
+    // Opening fails if ralph is dead: then nobody is to be told.
     let opened = spec
         .refusals
         .as_ref()
