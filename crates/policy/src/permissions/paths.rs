@@ -25,21 +25,23 @@ pub(super) fn forms(path: &str, world: &dyn PathResolver) -> Vec<String> {
     forms
 }
 
+/// Devices that keep nothing: to read or write them uses no file.
+pub(super) const DEVICES: [&str; 6] = [
+    "/dev/null",
+    "/dev/stdin",
+    "/dev/stdout",
+    "/dev/stderr",
+    "/dev/tty",
+    "/dev/zero",
+];
+
 /// Whether a path leads to a file of the project, or to no file at all.
 pub(super) fn is_in_project(path: &str, world: &dyn PathResolver) -> bool {
-    let devices = [
-        "/dev/null",
-        "/dev/stdin",
-        "/dev/stdout",
-        "/dev/stderr",
-        "/dev/tty",
-        "/dev/zero",
-    ];
     let is_below = |form: &String| {
         let rest = form.strip_prefix(world.project());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) && !form.contains(HOLE)
     };
-    devices.contains(&path) || path == "-" || forms(path, world).iter().all(is_below)
+    DEVICES.contains(&path) || path == "-" || forms(path, world).iter().all(is_below)
 }
 
 fn absolute(path: &str, world: &dyn PathResolver) -> String {

@@ -86,7 +86,7 @@ impl CommandPattern {
             }
             reached = then;
         }
-        let is_whole = self.lead.join(" ").len() == self.text.iter().collect::<String>().len();
+        let is_whole = !self.text.contains(&'*');
         let found = match is_whole {
             _ if self.lead.is_empty() => PatternMatch::No,
             true if self.has_arguments => reached.iter().copied().max().unwrap_or(PatternMatch::No),

@@ -12,6 +12,7 @@ use super::{
     values::ScriptValues,
     words::{GLOB, HOLE, ShellWord},
 };
+use crate::permissions::paths::DEVICES;
 
 /// Most bytes of a script that is analysed.
 const LONGEST_BYTES: usize = 64 * 1024;
@@ -196,19 +197,11 @@ impl PartCollector {
         };
         let shown = format!("{sign} {}", word.source);
         let path = word.value.clone();
-        let harmless = [
-            "/dev/null",
-            "/dev/stdout",
-            "/dev/stderr",
-            "/dev/stdin",
-            "/dev/tty",
-            "/dev/zero",
-        ];
         if path.starts_with("/dev/tcp/") || path.starts_with("/dev/udp/") {
             let program = "/dev/tcp".to_owned();
             return self.unclear(&shown, Unclear::Runs { program }, &[]);
         }
-        if harmless.contains(&path.as_str()) || path.starts_with("/dev/fd/") {
+        if DEVICES.contains(&path.as_str()) || path.starts_with("/dev/fd/") {
             return;
         }
         match redirect {
@@ -250,14 +243,14 @@ impl PartCollector {
         if let Some(wrapper) = find_wrapper(name) {
             let is_question = name == "command" && words.get(1).is_some_and(|word| word.value.to_lowercase() == "-v");
             return match wrapper.command(words) {
-                _ if is_question => self.push(&shown, reads_nothing(names, own)),
+                _ if is_question => self.push(&shown, run(names, own, Some(Vec::new()))),
                 Err(_) => self.runs(&shown, name, with_arguments(names, words), own),
-                Ok(at) if at >= words.len() => self.push(&shown, run(names, own)),
+                Ok(at) if at >= words.len() => self.push(&shown, run(names, own, None)),
                 Ok(at) => {
                     self.variables(&words[1..at]);
                     if wrapper.changes_context {
                         let (names, own) = (names.clone(), own.clone());
-                        self.push(&shown, run(names, own));
+                        self.push(&shown, run(names, own, None));
                     }
                     match name {
                         "xargs" => self.command(
@@ -431,7 +424,9 @@ impl PartCollector {
             match letters {
                 "-" | "" => break,
                 "-norc" | "-noprofile" | "-login" | "-posix" => {}
-                "-version" | "-help" => return self.push(&shown(words), run(place.outer.to_vec(), vec![text(words)])),
+                "-version" | "-help" => {
+                    return self.push(&shown(words), run(place.outer.to_vec(), vec![text(words)], None));
+                }
                 _ if letters.chars().all(|letter| "aefhilmnuvxpBCEHPTco".contains(letter)) => {
                     is_script |= value.starts_with('-') && letters.contains('c');
                     at += letters.matches('o').count();
@@ -449,7 +444,7 @@ impl PartCollector {
                 self.script(&script.value.replace(HOLE, ANYTHING), place.depth + 1);
             }
             Some(file) if !file.is_computed() && !place.is_fed => {
-                self.push(&shown(words), run(place.outer.to_vec(), vec![text(words)]));
+                self.push(&shown(words), run(place.outer.to_vec(), vec![text(words)], None));
             }
             Some(_) | None => self.runs(&shown(words), name, place.outer.to_vec(), vec![text(words)]),
         }
@@ -558,13 +553,7 @@ impl PartCollector {
             true => self.runs(&shown(words), "git", names, own),
             false => {
                 let reads = (git::only_reads(&command) && words[0].value == "git").then(Vec::new);
-                let run = PartEffect::Run {
-                    names,
-                    own,
-                    arguments: Vec::new(),
-                    reads,
-                };
-                self.push(&shown(words), run);
+                self.push(&shown(words), run(names, own, reads));
             }
         }
     }
@@ -643,12 +632,13 @@ fn words_of_code(words: &[ShellWord]) -> Vec<String> {
     found.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-fn run(names: Vec<Vec<String>>, own: Vec<String>) -> PartEffect {
+/// A run of a known program. `reads` are the paths that it reads, if it does nothing else.
+fn run(names: Vec<Vec<String>>, own: Vec<String>, reads: Option<Vec<String>>) -> PartEffect {
     PartEffect::Run {
         names,
         own,
         arguments: Vec::new(),
-        reads: None,
+        reads,
     }
 }
 
@@ -657,15 +647,6 @@ fn with_arguments(mut names: Vec<Vec<String>>, words: &[ShellWord]) -> Vec<Vec<S
     let places = 1..words.len().min(MOST_PLACES);
     names.extend(places.map(|at| values(&words[at..])));
     names
-}
-
-fn reads_nothing(names: Vec<Vec<String>>, own: Vec<String>) -> PartEffect {
-    PartEffect::Run {
-        names,
-        own,
-        arguments: Vec::new(),
-        reads: Some(Vec::new()),
-    }
 }
 
 /// A command together with the unknown arguments from its input.

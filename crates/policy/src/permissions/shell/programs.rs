@@ -270,7 +270,7 @@ pub(super) fn has(list: &str, word: &str) -> bool {
 }
 
 /// Whether a word is one of these options, alone, with a value behind `=`, or with others behind one dash.
-fn is_option(options: &str, word: &str) -> bool {
+pub(super) fn is_option(options: &str, word: &str) -> bool {
     let name = word.split_once('=').map_or(word, |(name, _)| name);
     options.split_ascii_whitespace().any(|known| {
         known == name

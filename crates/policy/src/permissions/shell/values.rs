@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     options::find_wrapper,
-    programs::find_program,
+    programs::{find_program, is_option},
     script::ParsedScript,
     words::{GLOB, HOLE, ShellWord},
 };
@@ -48,20 +48,16 @@ pub(super) struct ScriptValues {
 
 /// Whether a program prints names that begin with a dot, which no word of the script tells.
 fn lists_hidden(program: &str, words: &[ShellWord]) -> bool {
-    let is_option = |word: &ShellWord, letters: &str, long: &str| {
-        let value = word.value.as_str();
-        let short = value.starts_with('-') && !value.starts_with("--") && value.contains(|c| letters.contains(c));
-        short || value.starts_with("--") && value.len() > 3 && long.split(' ').any(|known| known.starts_with(value))
+    let has_option = |options: &str| words.iter().any(|word| is_option(options, &word.value));
+    let has_filter = || {
+        let mut words = words.iter().map(|word| word.value.as_str());
+        words.any(|word| ["name", "path", "regex"].iter().any(|filter| word.contains(filter)))
     };
     match program {
-        "ls" => words.iter().any(|word| is_option(word, "aAf", "--all --almost-all")),
-        "tree" => words.iter().any(|word| is_option(word, "a", "--all")),
-        "fd" | "fdfind" => words
-            .iter()
-            .any(|word| is_option(word, "Hu", "--hidden --unrestricted")),
-        "find" => !words
-            .iter()
-            .any(|word| word.value.contains("name") || word.value.contains("path") || word.value.contains("regex")),
+        "ls" => has_option("-a -A -f --all --almost-all"),
+        "tree" => has_option("-a --all"),
+        "fd" | "fdfind" => has_option("-H -u --hidden --unrestricted"),
+        "find" => !has_filter(),
         _ => false,
     }
 }
@@ -127,7 +123,8 @@ impl ScriptValues {
     /// A variable that the script sets, and the output of commands that pass names on, are words of the script.
     pub(super) fn paths(&self, word: &ShellWord) -> Vec<String> {
         let path = word.path();
-        let is_known = match self.source(word) {
+        let source = self.source(word);
+        let is_known = match source {
             ValueSource::Word => true,
             ValueSource::Output => !self.transforms,
             ValueSource::Unknown => false,
@@ -135,7 +132,7 @@ impl ScriptValues {
         match path.split_once(HOLE) {
             Some((before, behind)) if is_known && self.known.len() <= MOST_VALUES => {
                 let values = self.known.iter().map(|value| format!("{before}{value}{behind}"));
-                let is_listed = self.lists_hidden && self.source(word) == ValueSource::Output;
+                let is_listed = self.lists_hidden && source == ValueSource::Output;
                 values.chain(is_listed.then(|| path.clone())).collect()
             }
             Some(_) | None => vec![path],
