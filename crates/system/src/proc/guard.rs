@@ -9,7 +9,7 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::Write,
+    io::{self, Write},
     os::unix::fs::OpenOptionsExt,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
@@ -137,11 +137,15 @@ fn guarded(spec: &GuardSpec, files: &ChildFiles, mut watch: GuardEvents) -> (Gua
 /// Holding it open keeps ralph's death from looking like the end of input: agents take that as permission to do what
 /// they have asked for, or to finish their turn.
 fn held_input(spec: &GuardSpec, files: &ChildFiles) -> Option<File> {
-    let mut open = OpenOptions::new();
-    open.write(true).custom_flags(OFlag::O_NONBLOCK.bits());
     // Fails if ralph is dead, which the guard notices soon.
-    let input = open.open(spec.input.as_ref()?).ok()?;
+    let input = write_end(spec.input.as_ref()?).ok()?;
     (!files.input_ended().exists()).then_some(input)
+}
+
+/// Opens the write end of a FIFO. Without a reader, it fails instead of waiting for one.
+fn write_end(fifo: &Path) -> io::Result<File> {
+    let mut open = OpenOptions::new();
+    open.write(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(fifo)
 }
 
 /// Whether the guard has children left.
@@ -163,13 +167,11 @@ struct ChildGuard {
 
 /// Writes each refused call to ralph's FIFO, once.
 fn reporting(spec: &GuardSpec) -> OnRefused {
-    let mut open = OpenOptions::new();
-    open.write(true).custom_flags(OFlag::O_NONBLOCK.bits());
     // Opening fails if ralph is dead: then nobody is to be told.
     let opened = spec
         .refusals
         .as_ref()
-        .and_then(|path| Some((path, open.open(path).ok()?)));
+        .and_then(|path| Some((path, write_end(path).ok()?)));
     let Some((path, fifo)) = opened else {
         return OnRefused::ignored();
     };
