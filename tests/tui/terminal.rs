@@ -41,6 +41,12 @@ fn positive(number: u16) -> NonZeroU16 {
     NonZeroU16::new(number).expect("a size")
 }
 
+impl TerminalState {
+    fn has(&self, text: &str) -> bool {
+        self.parser.screen().contents().contains(text)
+    }
+}
+
 impl Terminal {
     /// Starts `program` on a terminal of `cols` and `rows`.
     pub fn start(program: &Program, cols: u16, rows: u16) -> Terminal {
@@ -92,8 +98,7 @@ impl Terminal {
         let deadline = Instant::now() + SOON;
         loop {
             self.press(keys);
-            let is_shown = |shown: &TerminalState| shown.parser.screen().contents().contains(wanted);
-            if self.becomes(Instant::now() + Duration::from_secs(1), is_shown) {
+            if self.becomes(Instant::now() + Duration::from_secs(1), |shown| shown.has(wanted)) {
                 return;
             }
             assert!(Instant::now() < deadline, "no `{wanted}`; {}", self.described());
@@ -123,17 +128,13 @@ impl Terminal {
     /// Waits until `wanted` is shown.
     #[track_caller]
     pub fn sees(&self, wanted: &str) {
-        self.waits(&format!("`{wanted}` on the screen"), |shown| {
-            shown.parser.screen().contents().contains(wanted)
-        });
+        self.waits(&format!("`{wanted}` on the screen"), |shown| shown.has(wanted));
     }
 
     /// Waits until `unwanted` is no longer shown.
     #[track_caller]
     pub fn sees_no(&self, unwanted: &str) {
-        self.waits(&format!("a screen without `{unwanted}`"), |shown| {
-            !shown.parser.screen().contents().contains(unwanted)
-        });
+        self.waits(&format!("a screen without `{unwanted}`"), |shown| !shown.has(unwanted));
     }
 
     /// Waits until `wanted` appears in the output after the first `since` bytes.
