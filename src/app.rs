@@ -4,6 +4,7 @@ mod agents;
 mod assay;
 mod batch_plans;
 mod board;
+mod check_context;
 mod choice;
 mod denials;
 mod detached;
@@ -24,6 +25,7 @@ mod runtime;
 mod sandbox;
 mod sealed;
 mod strict;
+mod tree;
 mod workers;
 
 use std::{
@@ -84,6 +86,7 @@ pub(crate) use prompt::{built_in_prompt, next_prompt};
 use runtime::runtime;
 pub(crate) use sandbox::{Confiner, probing};
 pub(crate) use sealed::sealed_goals_here;
+pub(crate) use tree::{OversizedCopy, check_tree_settings, prepare_tree, tear_down_tree};
 
 /// Time for blocking work to end after the run is over.
 const JOB_PATIENCE: Duration = Duration::from_millis(500);

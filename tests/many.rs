@@ -11,6 +11,7 @@ mod planted;
 mod resumed;
 mod sections;
 mod tests_gate;
+mod trees;
 
 use std::{
     fs,

@@ -213,7 +213,7 @@ impl Workbench<'_> {
     /// Runs the goals on the copy as it is.
     fn check(&mut self) -> Result<Vec<GoalResult>, Failure> {
         let began = Instant::now();
-        let results = check_goals(&self.place, self.loaded, None, self.supervisor)?;
+        let results = check_goals(&self.place, self.loaded, None, None, self.supervisor)?;
         self.took = began.elapsed();
         Ok(results)
     }

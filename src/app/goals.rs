@@ -2,20 +2,16 @@
 
 use std::{io, path::Path};
 
-use ralph_core::event::{Goal, GoalResult, Notice};
+use ralph_core::event::{Goal, GoalResult};
 use ralph_plan::batch::{MergedResults, Side};
 use ralph_system::proc::Supervisor;
-use ralph_text::{console::complain, with_causes};
-use ralph_words::notice_in_words;
 
 use super::{
-    Confiner, ProjectPlace,
-    agents::{catalog, withheld_from_goals},
-    gate::known_runners,
-    place::check_files,
+    ProjectPlace,
+    check_context::CheckContext,
     runtime::runtime,
-    sandbox::starting,
     sealed::sealed_goals,
+    tree::{prepare_merged_tree, tear_down_tree},
 };
 use crate::{
     config::Loaded,
@@ -26,7 +22,8 @@ use crate::{
 
 /// Runs the configured goals once, without a loop.
 /// In the work tree of a merge queue, `merged` is the directory with the tests of both sides: the goals are also run
-/// with these, and the results are written there.
+/// with these, and the results are written there. That work tree is of the project at `tree_of`: it is prepared before
+/// the goals, and torn down after them.
 ///
 /// # Errors
 /// A [`Failure`] if there are no goals, or if they cannot be run here.
@@ -34,6 +31,7 @@ pub(crate) fn check_goals(
     place: &ProjectPlace,
     loaded: &Loaded,
     merged: Option<&Path>,
+    tree_of: Option<&Path>,
     supervisor: &Supervisor,
 ) -> Result<Vec<GoalResult>, Failure> {
     let config = &loaded.config;
@@ -50,18 +48,13 @@ pub(crate) fn check_goals(
                 .hint("or one with `ralph --goal tests=\"cargo test\" goals check`"),
         );
     }
-    let scratch = check_files(&place.paths).map_err(|error| {
-        Failure::new(
-            FailureKind::Failed,
-            format!("no directory for the check: {}", with_causes(&error)),
-        )
-    })?;
-    let catalog = catalog(place, config);
-    let told = |notice: Notice| complain(&notice_in_words(&notice));
-    let confiner = Confiner::wanted(place, config, &catalog, supervisor, told)?;
-    let goals = sealed_goals(place, config, &catalog, confiner.as_ref())?;
-    supervisor.become_subreaper();
-    let sealed = match &confiner {
+    let context = CheckContext::new(place, config, supervisor)?;
+    let variables = match tree_of {
+        Some(source) => prepare_merged_tree(place, config, source, supervisor)?,
+        None => Vec::new(),
+    };
+    let goals = sealed_goals(place, config, &context.catalog, context.confiner.as_ref())?;
+    let sealed = match &context.confiner {
         Some(confiner) if goals.iter().any(|goal| goal.sealed.is_some()) => {
             place.paths.create()?;
             sweep_copies(&place.paths);
@@ -76,22 +69,17 @@ pub(crate) fn check_goals(
         }
         Some(_) | None => None,
     };
-    let confined = starting(confiner.as_ref(), supervisor, None)?;
-    let goals_context = ExecutionContext::new(
-        place.project.clone(),
-        format!("goals-{}", std::process::id()),
-        scratch.temporary(),
-        withheld_from_goals(&catalog, config),
-        known_runners(place, config)?,
-        confined,
-    )
-    .with_sealed(sealed);
+    let execution = context.execution(place, config)?;
+    let execution = execution.with_sealed(sealed).with_variables(variables);
     let parallel = config.goals_parallel;
     let runtime = runtime()?;
     let Some(directory) = merged else {
-        return Ok(runtime.block_on(driver::check_goals(goals, parallel, goals_context)));
+        return Ok(runtime.block_on(driver::check_goals(goals, parallel, execution)));
     };
-    let results = runtime.block_on(check_merged(directory, goals, parallel, goals_context));
+    let results = runtime.block_on(check_merged(directory, goals, parallel, execution));
+    if tree_of.is_some() {
+        tear_down_tree(place, config, supervisor)?;
+    }
     results.map_err(|error| Failure::new(FailureKind::Failed, format!("{}: {error}", directory.display())))
 }
 

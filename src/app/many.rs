@@ -43,6 +43,8 @@ pub(crate) struct BatchRequest<'a> {
     pub(crate) engine: &'a str,
     /// The target branch; `None` for a new branch of the batch.
     pub(crate) into: Option<&'a str>,
+    /// Whether a target branch that does not exist is created.
+    pub(crate) creates_target: bool,
     /// The command-line arguments of every run.
     pub(crate) arguments: Vec<String>,
     /// The limits on the use of all plans together.
@@ -104,6 +106,9 @@ pub(crate) fn prepare_batch(
     branches.remove_torn_entries(paths.trees_of_project())?;
     let (target, base) = match wish.into {
         None => (id.target(), head),
+        Some(into) if wish.creates_target && branches.is_name(into)? && branches.tip(into)?.is_none() => {
+            (into.to_owned(), head)
+        }
         Some(into) => (into.to_owned(), checked_target(&branches, into, &plans)?),
     };
     check_room_for_branches(&branches)?;
@@ -117,8 +122,9 @@ pub(crate) fn prepare_batch(
     if config.goals.enabled.is_empty() {
         notes.push("there are no goals: plans that merge without conflict are merged unverified".to_owned());
     }
-    let mut site = site(place, &id, branches, !config.goals.enabled.is_empty());
+    let mut site = site(place, &id, branches, !config.goals.enabled.is_empty(), supervisor);
     site.gate = merge_gate(place, config)?;
+    site.discards_ignored = config.tree.discard_ignored;
     notes.extend(prune(&site, None, kept(config), SystemTime::now()));
     Ok(PreparedBatch {
         start: BatchInput::Start {
@@ -149,7 +155,7 @@ pub(crate) fn site_of_batch(
     supervisor: &Supervisor,
 ) -> Result<Site, Failure> {
     let branches = branches_of(&place.project, supervisor)?;
-    Ok(site(place, id, branches, has_goals))
+    Ok(site(place, id, branches, has_goals, supervisor))
 }
 
 /// The site of a batch that is resumed with these settings.
@@ -165,6 +171,7 @@ pub(crate) fn site_to_resume(
     let mut site = site_of_batch(place, id, !config.goals.enabled.is_empty(), supervisor)?;
     site.branches = confined(site.branches, place, config, &site.paths, supervisor)?;
     site.gate = merge_gate(place, config)?;
+    site.discards_ignored = config.tree.discard_ignored;
     Ok(site)
 }
 
@@ -228,7 +235,7 @@ pub(crate) fn lock(place: &ProjectPlace, supervisor: &Supervisor) -> Result<Batc
     }
 }
 
-fn site(place: &ProjectPlace, id: &BatchId, branches: Branches, has_goals: bool) -> Site {
+fn site(place: &ProjectPlace, id: &BatchId, branches: Branches, has_goals: bool, supervisor: &Supervisor) -> Site {
     Site {
         project: place.paths.clone(),
         paths: BatchPaths::new(&place.paths, id),
@@ -236,6 +243,8 @@ fn site(place: &ProjectPlace, id: &BatchId, branches: Branches, has_goals: bool)
         trusted: trusting(&place.own.texts(&place.project)),
         has_goals,
         gate: MergeGate::default(),
+        supervisor: supervisor.clone(),
+        discards_ignored: false,
     }
 }
 

@@ -20,6 +20,7 @@ use super::{
     prompt::template,
     sandbox::starting,
     sealed::sealed_goals,
+    tree::take_notice,
     workers::{add_asked_for, add_escalation, add_reviewer},
 };
 use crate::{
@@ -83,6 +84,7 @@ pub(super) fn prepare(
     notices.extend(about_plan(place, &work, &template));
     notices.extend(about_task(place, &work, config));
     notices.extend(about_other_loop(place));
+    notices.extend(take_notice(&place.paths));
     check_confidence(config, &reading.plan)?;
     let catalog = catalog(place, config);
     notices.extend(catalog.notices().iter().map(Notice::warning));

@@ -11,6 +11,7 @@ mod priority;
 mod requirements;
 mod task;
 mod templates;
+mod tree;
 
 pub(crate) use agent_plan::{assignment, check};
 pub(crate) use commands::{CommandSuggestion, suggestions};
@@ -18,3 +19,4 @@ pub(crate) use import::{Imported, import};
 pub(crate) use other_loops::{OtherLoop, other_loop};
 pub(crate) use task::{PLANS, task_plan};
 pub(crate) use templates::{config, instructions, instructions_assignment, plan};
+pub(crate) use tree::{services_note, tree_settings};

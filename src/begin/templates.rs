@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use ralph_text::pretty_json;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::CommandSuggestion;
 
@@ -22,12 +22,16 @@ pub(crate) fn plan(tasks: &[String]) -> String {
     text
 }
 
-/// A project configuration with these goals.
-pub(crate) fn config(goals: &[CommandSuggestion]) -> String {
+/// A project configuration with these goals, and these settings for work trees.
+pub(crate) fn config(goals: &[CommandSuggestion], tree: Map<String, Value>) -> String {
     let goals = goals
         .iter()
         .map(|goal| json!({ "name": goal.name, "command": goal.command }));
-    pretty_json(&json!({ "goals": goals.collect::<Vec<_>>() }))
+    let mut config = json!({ "goals": goals.collect::<Vec<_>>() });
+    if !tree.is_empty() {
+        config["tree"] = Value::Object(tree);
+    }
+    pretty_json(&config)
 }
 
 /// Instructions for agents that list these commands.

@@ -14,7 +14,7 @@ use crate::config::{
 
 use super::{
     batch_flags::{CleanFlags, Resuming},
-    listing_args::{AdaptersCommand, ConfigCommand, EnginesCommand},
+    listing_args::{AdaptersCommand, ConfigCommand, EnginesCommand, GoalsCommand},
     setting_flags::{self, SettingFlags},
 };
 
@@ -36,6 +36,11 @@ pub(super) struct Args {
     /// The plan, as with `--plan`; or a task in quotes, which runs alone with a plan of its own below .ralph/plans
     #[arg(value_name = "PLAN | TASK")]
     pub(super) target: Vec<OsString>,
+
+    /// Work in a work tree outside of the project, and merge the verified work into this branch, which is created if it
+    /// does not exist
+    #[arg(long, value_name = "BRANCH")]
+    pub(super) tree: Option<String>,
 
     #[command(flatten)]
     pub(super) settings: SettingFlags,
@@ -67,6 +72,9 @@ pub(super) struct Args {
     /// Continue the last run, as its user has answered
     #[arg(long = "__continue", hide = true)]
     pub(super) continues: bool,
+    /// The project whose work tree this is, which is prepared first: by ralph itself
+    #[arg(long = "__tree-of", hide = true, value_name = "DIR", global = true)]
+    pub(super) tree_of: Option<PathBuf>,
     /// Files that a merge has left in conflict, so that what they are now is no yardstick: by ralph itself
     #[arg(long = "__in-conflict", hide = true, value_name = "PATH")]
     pub(super) in_conflict: Vec<String>,
@@ -584,6 +592,8 @@ pub(super) enum CliCommand {
         #[arg(long)]
         spec: PathBuf,
     },
+    #[command(name = "__tear-down", hide = true)]
+    TearDown,
     #[command(name = "__assay", hide = true)]
     AssayRun,
     #[command(name = "__demo-agent", hide = true)]
@@ -679,31 +689,6 @@ pub(super) enum TasksCommand {
         /// The number of the task, as `ralph tasks` shows it
         #[arg(value_name = "N")]
         number: u32,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(super) enum GoalsCommand {
-    /// List the goals
-    List,
-    /// Run all goals once and show each result; exit code 1 if one fails
-    Check {
-        /// The directory in which the merge queue keeps the tests of both sides: by ralph itself
-        #[arg(long = "__merged", hide = true, value_name = "DIR")]
-        merged: Option<PathBuf>,
-    },
-    /// Attack the goals: try known cheats on a copy of the project, and show which ones would be accepted as done.
-    /// Needs no model; exit code 1 if one is accepted
-    Assay {
-        /// Try only the cheats of this name; may be given more than once
-        #[arg(long = "cheat", value_name = "NAME", conflicts_with = "list")]
-        cheats: Vec<String>,
-        /// List the known cheats
-        #[arg(long)]
-        list: bool,
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
     },
 }
 

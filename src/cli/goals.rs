@@ -35,7 +35,7 @@ pub(super) fn check(args: &Args, merged: Option<&Path>, supervisor: &Supervisor)
 fn checked(args: &Args, merged: Option<&Path>, supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = trust::place_to_run(args)?;
     let loaded = config::load(&sources(args, &place))?;
-    let results = app::check_goals(&place, &loaded, merged, supervisor)?;
+    let results = app::check_goals(&place, &loaded, merged, args.tree_of.as_deref(), supervisor)?;
     print(&in_words(&results));
     let all_pass = results.iter().all(|result| result.passed);
     Ok(if all_pass { 0 } else { FailureKind::Failed.exit_code() })

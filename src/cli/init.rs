@@ -10,7 +10,7 @@ use ralph_text::{
     one_line,
 };
 use ralph_words::{goal_in_words, short_duration};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::{
     app::{self, ProjectPlace},
@@ -122,7 +122,9 @@ pub(super) fn begin(
             checked(args, place, [named, found].concat(), wish, supervisor)?
         }
     };
-    let mut files = new_files(&place.project, &config, &goals, &wish.tasks)?;
+    // Only a repository has work trees.
+    let tree = git_root(&place.project).map(|_| begin::tree_settings(&place.project));
+    let mut files = new_files(&place.project, &config, (&goals, tree.unwrap_or_default()), &wish.tasks)?;
     let mut instructions = instructions(&place.project, &goals, wish);
     if wish.agents_md {
         files.extend(instructions.take());
@@ -149,6 +151,9 @@ pub(super) fn begin(
     }
     write(place, &config, &files)?;
     if !goals.is_empty() {
+        if let Some(note) = git_root(&place.project).and_then(|_| begin::services_note(&place.project)) {
+            complain(&note);
+        }
         print("`ralph goals assay` shows which known cheats these goals would accept as done\n");
     }
     if let Some(instructions) = instructions.filter(|_| !wish.yes && !wish.with_agent && console::is_answered()) {
@@ -331,7 +336,7 @@ fn check(
         on_edit: false,
         ..Goal::default()
     }];
-    let mut results = app::check_goals(place, loaded, None, supervisor)?;
+    let mut results = app::check_goals(place, loaded, None, None, supervisor)?;
     results
         .pop()
         .ok_or_else(|| Failure::new(FailureKind::Failed, format!("`{}` was not run", goal.command)))
@@ -398,7 +403,7 @@ fn told(goal: &CommandSuggestion, result: &GoalResult) -> String {
 fn new_files(
     project: &Path,
     config: &Path,
-    goals: &[CommandSuggestion],
+    (goals, tree): (&[CommandSuggestion], Map<String, Value>),
     tasks: &[String],
 ) -> Result<Vec<NewFile>, Failure> {
     let mut files = Vec::new();
@@ -421,7 +426,7 @@ fn new_files(
     if !goals.is_empty() {
         files.push(NewFile {
             path: config.to_owned(),
-            text: begin::config(goals),
+            text: begin::config(goals, tree),
         });
     }
     Ok(files)

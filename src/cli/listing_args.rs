@@ -1,4 +1,6 @@
-//! The arguments of commands that list and show adapters, engines and settings.
+//! The arguments of commands that list and show adapters, engines, goals and settings.
+
+use std::path::PathBuf;
 
 use clap::Subcommand;
 
@@ -30,4 +32,29 @@ pub(super) enum ConfigCommand {
     Schema,
     /// Print the files that are read
     Path,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum GoalsCommand {
+    /// List the goals
+    List,
+    /// Run all goals once and show each result; exit code 1 if one fails
+    Check {
+        /// The directory in which the merge queue keeps the tests of both sides: by ralph itself
+        #[arg(long = "__merged", hide = true, value_name = "DIR")]
+        merged: Option<PathBuf>,
+    },
+    /// Attack the goals: try known cheats on a copy of the project, and show which ones would be accepted as done.
+    /// Needs no model; exit code 1 if one is accepted
+    Assay {
+        /// Try only the cheats of this name; may be given more than once
+        #[arg(long = "cheat", value_name = "NAME", conflicts_with = "list")]
+        cheats: Vec<String>,
+        /// List the known cheats
+        #[arg(long)]
+        list: bool,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
 }

@@ -11,7 +11,7 @@ use std::{
 
 use clap::Subcommand;
 use ralph_plan::batch::{
-    Batch, BatchEvent, BatchId, BatchInput, BatchLimits, BatchPlan, BatchRecord, PlanName, PlanPhase, Resumption,
+    Batch, BatchEvent, BatchId, BatchInput, BatchLimits, BatchPlan, BatchRecord, LOCAL, PlanName, PlanPhase, Resumption,
 };
 use ralph_state::{
     control::UserOnlyAction,
@@ -36,7 +36,7 @@ use ralph_words::{
 use serde_json::{Value, json};
 
 use crate::{
-    app::{self, BatchBegan, BatchRequest, FollowUpCommands, PreparedBatch, ProjectPlace},
+    app::{self, BatchBegan, BatchRequest, FollowUpCommands, OversizedCopy, PreparedBatch, ProjectPlace},
     config::{self, Config, Flag},
     error::{Failure, FailureKind},
     many::{self, BatchError, BatchLock, BatchPaths, Engine, Site},
@@ -51,8 +51,10 @@ use super::{
     args::{Args, ManyArgs, ManyCommand},
     attach,
     batch_flags::Resuming,
+    confirm::is_confirmed,
     many_report, replay,
     run::{place, presentation, screen, sources, starter},
+    setting_flags::SettingFlags,
     table::{TableCell, table},
     trust,
 };
@@ -85,6 +87,36 @@ fn misplaced(plan: &Path) -> Option<&str> {
     (ManyCommand::has_subcommand(name) && !plan.exists()).then_some(name)
 }
 
+/// Runs one plan in a work tree of its own, and merges it into `branch`, which is created if it does not exist.
+pub(super) fn in_tree(
+    args: &Args,
+    branch: &str,
+    command_line: &[OsString],
+    supervisor: &Supervisor,
+) -> Result<u8, Failure> {
+    if args.command.is_some() {
+        let why = "`--tree` starts a run, so it goes with no command";
+        return Err(Failure::new(FailureKind::Usage, why).hint("ralph --tree BRANCH PLAN.md"));
+    }
+    let place = trust::place_to_look(args)?;
+    let loaded = config::load(&sources(args, &place))?;
+    let (plan, _) = app::chosen_plan(&place, &loaded.config)?;
+    let is_other = |flag: &&Flag| flag.key != "plan";
+    let many = ManyArgs {
+        command: None,
+        plans: vec![plan],
+        each_section: None,
+        jobs: Some(1),
+        engine: LOCAL.to_owned(),
+        into: Some(branch.to_owned()),
+        headless: args.show.headless,
+        settings: SettingFlags {
+            given: args.settings.given.iter().filter(is_other).cloned().collect(),
+        },
+    };
+    start(args, &many, command_line, supervisor)
+}
+
 fn start(args: &Args, many: &ManyArgs, command_line: &[OsString], supervisor: &Supervisor) -> Result<u8, Failure> {
     if let Some(command) = many.plans.iter().find_map(|plan| misplaced(plan)) {
         return Err(Failure::new(
@@ -93,18 +125,25 @@ fn start(args: &Args, many: &ManyArgs, command_line: &[OsString], supervisor: &S
         )
         .hint(format!("ralph many {command} --help")));
     }
-    let given = || args.settings.given.iter().chain(&many.settings.given);
+    let of_run = args.settings.given.iter().filter(|_| args.tree.is_none());
+    let given = || of_run.clone().chain(&many.settings.given);
     refuse_plan(given(), "ralph many api.md ui.md")?;
     let starter = starter(args)?;
     let place = trust::place_to_run(args)?;
+    let mut sources = sources(args, &place);
+    sources.flags.extend(many.settings.given.iter().cloned());
+    // The process behind a screen cannot ask. Its starter reports mistakes in the settings as well.
+    if starter.is_none()
+        && let Ok(loaded) = config::load(&sources)
+    {
+        accept_copies(&place, &loaded.config, supervisor)?;
+    }
     if starter.is_none()
         && let Some(screen) = own_screen(args, many.headless, &place)
     {
         return board::run(args, &place, screen, command_line, supervisor)
             .and_then(|began| leave_board(&place, &began));
     }
-    let mut sources = sources(args, &place);
-    sources.flags.extend(many.settings.given.iter().cloned());
     let loaded = config::load(&sources)?;
     let arguments = arguments_of(given().filter(|flag| !is_shared(flag)), sources.extra.as_deref());
     let wish = BatchRequest {
@@ -114,6 +153,7 @@ fn start(args: &Args, many: &ManyArgs, command_line: &[OsString], supervisor: &S
         limits: limits(given(), &loaded.config, BatchLimits::default()),
         engine: &many.engine,
         into: many.into.as_deref(),
+        creates_target: args.tree.is_some(),
         arguments,
         has_config: sources.extra.is_some(),
     };
@@ -136,6 +176,24 @@ fn start(args: &Args, many: &ManyArgs, command_line: &[OsString], supervisor: &S
     let end = many::run(&id, start, engine, site, supervisor, &mut told)?;
     drop(lock);
     Ok(end.exit_code())
+}
+
+/// Asks whether the work trees may get copies that are larger than the settings allow.
+///
+/// # Errors
+/// A [`Failure`] if they may not, or if the settings for work trees have a mistake.
+fn accept_copies(place: &ProjectPlace, config: &Config, supervisor: &Supervisor) -> Result<(), Failure> {
+    let Some(OversizedCopy { what }) = app::check_tree_settings(place, &config.tree, supervisor)? else {
+        return Ok(());
+    };
+    if console::is_answered() {
+        complain(&format!("{what}\nCopy them? [y/N]"));
+        if is_confirmed()? {
+            return Ok(());
+        }
+    }
+    Err(Failure::new(FailureKind::Configuration, what)
+        .hint("`tree.copyMiB` allows more; `tree.link` shares a directory instead"))
 }
 
 /// Refuses `--plan`, which names the one plan of a run. `instead` is the command to type.

@@ -16,7 +16,7 @@ use ralph_text::{
 use ralph_ui::report::{CommitLine, OutputStyle, RunReport, escaped};
 use ralph_words::{
     batch_usage_in_words, confirm_hint, counted, kept_in_words, log_command, plan_state_in_words, proof_word,
-    short_duration, tests_in_words, trouble_in_words, usage_in_words,
+    short_duration, tests_in_words, tree_in_words, trouble_in_words, usage_in_words,
 };
 use serde::Serialize;
 
@@ -273,6 +273,8 @@ impl PlanReport {
                 .iter()
                 .map(|trouble| format!("last merge: {}", one_line(trouble))),
         );
+        let trees = self.runs.iter().filter_map(|run| run.view.tree.as_ref());
+        lines.extend(trees.map(|tree| format!("work tree: {}", one_line(&tree_in_words(tree).join(", ")))));
         for goal in &self.goals {
             let how = match goal.passed {
                 Some(true) => "passed",

@@ -50,6 +50,7 @@ mod table;
 mod target;
 mod tasks;
 mod token;
+mod tree;
 mod trust;
 mod watch;
 mod web;
@@ -71,16 +72,21 @@ use crate::{
     ui::{Presentation, headless::OutputFormat},
 };
 
-use args::{Args, CliCommand, GoalsCommand, InitArgs, PermissionsCommand, PlanCommand, SandboxCommand};
-use listing_args::{AdaptersCommand, ConfigCommand, EnginesCommand};
+use args::{Args, CliCommand, InitArgs, PermissionsCommand, PlanCommand, SandboxCommand};
+use listing_args::{AdaptersCommand, ConfigCommand, EnginesCommand, GoalsCommand};
 
 /// Carries out a command line and returns the exit code. Prints errors to stderr. Processes started by `supervisor` may
 /// still run on return.
 pub fn main(args: impl IntoIterator<Item = OsString>, supervisor: &Supervisor) -> u8 {
     let mut args: Vec<OsString> = args.into_iter().collect();
     let result = match parse(&mut args) {
+        // Before the arguments are resolved, which the process that runs in the tree does again.
+        Ok(parsed) if parsed.command.is_none() && parsed.tree_of.is_some() => tree::run(&parsed, &args, supervisor),
         Ok(mut parsed) => target::resolve(&mut parsed).and_then(|task| {
             let new_plan = task.map_or(Ok(None), |task| task.write_plan(&mut parsed))?;
+            if let Some(branch) = &parsed.tree {
+                return many::in_tree(&parsed, branch, &args, supervisor);
+            }
             let result = match more::change_limits(&parsed) {
                 Ok(None) => {
                     continued::resolve(&mut parsed, &mut args).and_then(|()| dispatch(&parsed, &args, supervisor))
@@ -221,6 +227,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(CliCommand::Completions { shell }) => completions::run(*shell),
         Some(CliCommand::Man { directory }) => man::run(directory.as_deref()),
         Some(CliCommand::Guard { spec }) => Ok(ralph_system::proc::guard::run(Path::new(spec))),
+        Some(CliCommand::TearDown) => tree::tear_down(args, supervisor),
         Some(CliCommand::AssayRun) => assay::run_one(args, supervisor),
         Some(CliCommand::DemoAgent) => Ok(crate::demo::run()),
         Some(CliCommand::NativeAgent { model }) => Ok(ralph_tools::native::run(model.clone())),

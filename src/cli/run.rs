@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args, given: &[OsString], supervisor: &Supervisor) -> R
             DetachedEnd::Ended(code) => Ok(code),
             // In this process, the threads of the old screen would take the keys of the new one.
             DetachedEnd::Continued(option) => {
-                let error = replace_process(continuing(args, option));
+                let error = replace_process(continuing(args, option), []);
                 Err(Failure::of(FailureKind::Failed, &error).hint("ralph continue"))
             }
         };

@@ -16,7 +16,7 @@ const TEST_PREFIX: &str = "RALPH_TEST_";
 /// agent.
 ///
 /// The variables for agents must not configure a ralph that an agent starts, so `plan` cannot be set by variable.
-pub const RUNTIME_VARIABLES: [&str; 9] = [
+pub const RUNTIME_VARIABLES: [&str; 11] = [
     "RALPH_RUN_ID",
     "RALPH_ITERATION",
     "RALPH_PLAN",
@@ -26,7 +26,12 @@ pub const RUNTIME_VARIABLES: [&str; 9] = [
     "RALPH_DEMO_SPEED",
     "RALPH_LOG",
     "RALPH_NATIVE_API_KEY",
+    "RALPH_TREE",
+    "RALPH_PORT",
 ];
+
+/// Prefix of the variables with the reserved ports of a work tree, which end with a number.
+const PORT_PREFIX: &str = "RALPH_PORT_";
 
 /// Reads settings from the variables of an environment. Empty ones count as not set.
 pub(super) fn read(variables: &[(OsString, OsString)]) -> Layer {
@@ -36,7 +41,10 @@ pub(super) fn read(variables: &[(OsString, OsString)]) -> Layer {
         let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else {
             continue;
         };
-        if RUNTIME_VARIABLES.contains(&name) || name.starts_with(TEST_PREFIX) || value.is_empty() {
+        let is_port = name
+            .strip_prefix(PORT_PREFIX)
+            .is_some_and(|number| number.parse::<u32>().is_ok());
+        if RUNTIME_VARIABLES.contains(&name) || is_port || name.starts_with(TEST_PREFIX) || value.is_empty() {
             continue;
         }
         match keys.iter().find(|(key, _)| variable(key) == name) {

@@ -27,6 +27,7 @@ mod settings;
 mod sources;
 #[cfg(test)]
 mod testing;
+mod tree;
 mod values;
 
 pub use ralph_policy::settings::format_duration;
@@ -42,6 +43,7 @@ pub use sandbox::{SandboxMode, SandboxSettings};
 pub use screen::{ScreenSettings, ScreenTheme, Signs};
 pub use settings::{Baseline, Config, RetentionSettings};
 pub use sources::{Flag, ProjectContent, ProjectFile, SettingSources};
+pub use tree::TreeSettings;
 pub use values::Notify;
 
 /// The hint for an unknown setting that resembles no other.

@@ -27,6 +27,7 @@ use super::{
     permissions::PermissionSettings,
     sandbox::SandboxSettings,
     screen::ScreenSettings,
+    tree::TreeSettings,
     values::{AdapterTables, Notify, PageAddress, Promise, ServerAddress},
 };
 
@@ -151,6 +152,7 @@ settings! {
         /// reach: ["ralph.example.org"]. Allowed only in your own file, not in one of a project.
         #[flag("--behind-proxy", "HOSTS", "Host names of an encrypting proxy that forwards requests to that address, separated by commas")]
         behind_proxy("behindProxy"): ProxyHosts = [],
+        tree("tree"): SettingsSection<TreeSettings>,
         screen("screen"): SettingsSection<ScreenSettings>,
         keep("keep"): SettingsSection<RetentionSettings>,
     }
@@ -538,6 +540,7 @@ mod tests {
                 "gate.trial" => "false",
                 "goalsParallel" | "handover" | "background.agents" | "screen.mouse" | "tools.enabled"
                 | "tools.languages" | "tools.proposals" => "false",
+                "tree.discardIgnored" => "true",
                 "languageServers" => r#"{"gopls": {"enabled": false}}"#,
                 "mcp" => r#"{"x": {"command": "y"}}"#,
                 "review.when" => "end",
@@ -553,7 +556,9 @@ mod tests {
                 | "limits.phaseTimeout"
                 | "breaker.cooldown"
                 | "background.timeout"
+                | "tree.timeout"
                 | "keep.age" => "9m",
+                "tree.portRange" => "2000-2999",
                 "backoff.base" => "9s",
                 "adapters" => r#"{"codex": {"title": "x"}}"#,
                 _ => "7",

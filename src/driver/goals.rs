@@ -58,6 +58,8 @@ pub struct ExecutionContext {
     pub(super) copy: Option<Arc<TreeCopy>>,
     /// Whether Python keeps what it compiles for later goals.
     pub(super) keeps_compiled: bool,
+    /// Further variables, with their values.
+    pub(super) variables: Vec<(String, String)>,
 }
 
 impl ExecutionContext {
@@ -84,7 +86,14 @@ impl ExecutionContext {
             kept_bytes: TAIL_BYTES,
             copy: None,
             keeps_compiled: true,
+            variables: Vec::new(),
         }
+    }
+
+    /// Sets further variables.
+    #[must_use]
+    pub fn with_variables(self, variables: Vec<(String, String)>) -> Self {
+        ExecutionContext { variables, ..self }
     }
 
     /// Lets sealed goals run as well.
@@ -357,7 +366,8 @@ pub(super) fn launch(command: &str, context: &ExecutionContext) -> Launch {
         true => (None, Some(no_writing), vec![compiled.clone()]),
         false => (Some((no_writing, "1".to_owned())), None, Vec::new()),
     };
-    let env = plain.into_iter().chain([cache]).chain(set).collect();
+    let given = context.variables.iter().cloned();
+    let env = plain.into_iter().chain([cache]).chain(set).chain(given).collect();
     let env_remove = context.withheld.iter().cloned().chain(removed).collect();
     Launch {
         program: PathBuf::from(SHELL),

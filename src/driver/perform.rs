@@ -280,6 +280,7 @@ impl Driver {
             kept_bytes: goals::TAIL_BYTES,
             copy: None,
             keeps_compiled: false,
+            variables: Vec::new(),
         }
     }
 

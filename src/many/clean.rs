@@ -61,6 +61,8 @@ pub(crate) enum Retained {
     Changes { tree: PathBuf },
     /// A work tree with an ignored file that no tool can recreate.
     Ignored { tree: PathBuf, file: String },
+    /// Ignored files of removed work trees.
+    KeptFiles { directory: PathBuf },
     /// A directory that git does not know as a work tree.
     Unknown { tree: PathBuf },
     /// A work tree in which a plan's run is active.
@@ -141,6 +143,7 @@ pub(crate) fn prune(site: &Site, spared: Option<&BatchId>, keep: RetentionLimits
             | Retained::CheckedOut { .. }
             | Retained::Changes { .. }
             | Retained::Ignored { .. }
+            | Retained::KeptFiles { .. }
             | Retained::Unknown { .. }
             | Retained::Running { .. }
             | Retained::Merges { .. } => None,
@@ -241,7 +244,7 @@ impl EarlierBatch<'_> {
     fn clean(&self, batch: &Batch, extent: CleanExtent) -> Cleaned {
         let mut cleaned = Cleaned::default();
         for plan in &batch.plans {
-            let done = self.clean_plan(plan, extent, &mut cleaned);
+            let done = self.clean_plan(batch, plan, extent, &mut cleaned);
             cleaned.note(&plan.name.0, done);
         }
         let done = self.clean_scratch(extent, &mut cleaned);
@@ -255,14 +258,26 @@ impl EarlierBatch<'_> {
         // Succeeds only if the directory is empty.
         _ = fs::remove_dir(self.site.paths.trees());
         _ = fs::remove_dir(self.site.paths.trees_of_project());
-        if extent != CleanExtent::References && cleaned.retained.is_empty() {
+        let kept = self.site.paths.all_kept_files();
+        if extent == CleanExtent::All && kept.exists() {
+            cleaned.retained.push(Retained::KeptFiles {
+                directory: kept.clone(),
+            });
+        }
+        if extent != CleanExtent::References && cleaned.retained.is_empty() && !kept.exists() {
             let done = removed(self.site.paths.dir());
             cleaned.note("its journal", done);
         }
         cleaned
     }
 
-    fn clean_plan(&self, plan: &BatchPlan, extent: CleanExtent, cleaned: &mut Cleaned) -> Result<(), TaskFailure> {
+    fn clean_plan(
+        &self,
+        batch: &Batch,
+        plan: &BatchPlan,
+        extent: CleanExtent,
+        cleaned: &mut Cleaned,
+    ) -> Result<(), TaskFailure> {
         let (branch, tree) = (self.id.branch(&plan.name), self.site.paths.tree(&plan.name));
         let state = self.site.state_of(&plan.name)?;
         if lock::is_held(&state) {
@@ -279,6 +294,7 @@ impl EarlierBatch<'_> {
                 cleaned.retained.push(retained);
                 return Ok(());
             }
+            self.site.tear_down(batch, plan)?;
             self.site.branches.remove_tree(&tree).map_err(git_failure)?;
             cleaned.trees.push(tree);
         }
@@ -306,8 +322,11 @@ impl EarlierBatch<'_> {
                 tree: Some(tree),
             }));
         }
-        let ignored = branches.ignored_files(&tree).map_err(git_failure)?.into_iter().next();
-        Ok(ignored.map(|file| Retained::Ignored { tree, file }))
+        let ignored = self.site.ignored_work(&tree)?.into_iter().next();
+        Ok(ignored.map(|file| Retained::Ignored {
+            tree,
+            file: file.display().to_string(),
+        }))
     }
 
     /// Removes the scratch work tree of an interrupted batch: everything in it is in commits.

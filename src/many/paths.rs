@@ -85,6 +85,16 @@ impl BatchPaths {
         self.dir.join("requests")
     }
 
+    /// Returns the directory of files of a plan's work tree that outlive it.
+    pub(super) fn kept_files(&self, plan: &PlanName) -> PathBuf {
+        self.all_kept_files().join(&plan.0)
+    }
+
+    /// Returns the directory of the files that outlive the work trees of all plans.
+    pub(super) fn all_kept_files(&self) -> PathBuf {
+        self.dir.join("kept")
+    }
+
     /// Returns the directory of the tests that judge merged trees, and of the results.
     pub(super) fn judging(&self) -> PathBuf {
         self.dir.join("judging")

@@ -5,7 +5,9 @@ use std::{
     collections::BTreeMap,
     ffi::OsString,
     fs,
+    io::{BufReader, Read as _},
     path::{Path, PathBuf},
+    sync::mpsc,
 };
 
 use ralph_core::{
@@ -15,15 +17,21 @@ use ralph_core::{
 use ralph_git::{Branches, GitError, MergeResult, MoveResult, below_project, marked};
 use ralph_plan::{
     PlanKind,
-    batch::{Batch, BatchId, BatchPlan, JobEnd, MergeTrouble, PlanName, TaskResult, WorkTree},
+    batch::{Batch, BatchId, BatchPlan, JobEnd, KeptFiles, MergeTrouble, PlanName, TaskResult, WorkTree},
 };
 use ralph_state::{
     control::{self, ControlRequest},
-    store::{journal::read_view, lock, paths::ProjectPaths, trust::trust},
+    store::{
+        journal::read_view,
+        lock,
+        paths::{ProjectPaths, create_private_dir},
+        trust::trust,
+    },
 };
 use ralph_system::{
     files::{self, PLAN_CAP_BYTES},
     os::now_ms,
+    proc::Supervisor,
 };
 use ralph_text::{KeptEscapes, PlainText, with_causes};
 use ralph_words::{
@@ -36,7 +44,7 @@ use super::{
     BatchPaths,
     engine::RunState,
     gate::MergeGate,
-    job::{BatchJob, EndedJob},
+    job::{self, BatchJob, EndedJob},
     meter::UsageMeter,
 };
 
@@ -51,7 +59,16 @@ pub(crate) struct Site {
     /// There are goals to run on a merged tree.
     pub(crate) has_goals: bool,
     pub(crate) gate: MergeGate,
+    pub(crate) supervisor: Supervisor,
+    /// Whether ignored files go with their work tree.
+    pub(crate) discards_ignored: bool,
 }
+
+/// The option that names the project of a work tree, and the command that ends the life of one.
+const TREE_OF: &str = "--__tree-of";
+const TEAR_DOWN: &str = "__tear-down";
+/// Deepest nesting of directories that are compared.
+const DEPTH: usize = 64;
 
 /// The reason why a task failed, in words.
 pub(super) type TaskFailure = String;
@@ -130,6 +147,7 @@ impl Site {
             args.push("--__continue".into());
         }
         args.extend(self.arguments(batch));
+        args.push(self.tree_of());
         if let Some(calls) = batch.calls_per_run() {
             args.extend(["--calls-per-hour".to_owned(), calls.to_string()].map(OsString::from));
         }
@@ -159,6 +177,13 @@ impl Site {
         given.chain(["--state-dir".into(), root]).collect()
     }
 
+    /// Returns the argument that names the project whose work tree a child prepares.
+    fn tree_of(&self) -> OsString {
+        let mut argument = OsString::from(format!("{TREE_OF}="));
+        argument.push(self.project.project());
+        argument
+    }
+
     /// Returns the job that runs the goals on the merged tree.
     pub(super) fn goals<'a>(
         &self,
@@ -169,7 +194,9 @@ impl Site {
         scratch: &'a PathBuf,
     ) -> BatchJob<'a> {
         let words = ["goals", "check", "--__merged"].map(OsString::from);
-        let words = words.into_iter().chain([self.paths.judging().into_os_string()]);
+        let words = words
+            .into_iter()
+            .chain([self.paths.judging().into_os_string(), self.tree_of()]);
         BatchJob {
             args: self.arguments(batch).into_iter().chain(words).collect(),
             cwd,
@@ -436,18 +463,71 @@ impl Site {
             if has_tree && !is_merged().map_err(git_failure)? {
                 return kept(format!("{} has changes since", tree.display()));
             }
-            if has_tree && let Some(file) = self.branches.ignored_files(&tree).map_err(git_failure)?.first() {
-                return kept(format!(
-                    "{} has `{file}`, which git ignores and no commit contains",
-                    tree.display()
-                ));
+            if has_tree {
+                self.tear_down(batch, plan)?;
             }
+            let kept = self.keep_ignored(&tree, plan)?;
             self.branches.remove_tree(&tree).map_err(git_failure)?;
             self.branches.delete(&branch, &tip).map_err(git_failure)?;
-        } else {
-            self.branches.remove_tree(&tree).map_err(git_failure)?;
+            return Ok(TaskResult::WorkTreeRemoved { kept });
         }
-        Ok(TaskResult::WorkTreeRemoved)
+        self.branches.remove_tree(&tree).map_err(git_failure)?;
+        Ok(TaskResult::WorkTreeRemoved { kept: None })
+    }
+
+    /// Runs the commands that end the life of a plan's work tree, if it was prepared.
+    pub(super) fn tear_down(&self, batch: &Batch, plan: &BatchPlan) -> Result<(), TaskFailure> {
+        let cwd = self.branches.project_in(&self.paths.tree(&plan.name));
+        if !self.state_at(&cwd)?.tree_record().exists() {
+            return Ok(());
+        }
+        let (log, scratch) = (self.paths.log(&plan.name), self.paths.scratch());
+        let words = [OsString::from(TEAR_DOWN), self.tree_of()];
+        let job = BatchJob {
+            args: self.arguments(batch).into_iter().chain(words).collect(),
+            cwd: &cwd,
+            id: self.job_id(&plan.name),
+            scratch: &scratch,
+            log: &log,
+        };
+        create_private_dir(&scratch).map_err(|error| failure(&error))?;
+        let (sender, ended) = mpsc::channel();
+        let started = job::start(&self.supervisor, job, move |end| _ = sender.send(end)); // received below
+        let _child = started.map_err(|error| failure(&error))?;
+        let ended = ended.recv().map_err(|error| failure(&error))?;
+        match ended.exit {
+            Some(Exit::Code { code: 0 }) => Ok(()),
+            _ => Err(reported_error(&ended.tail)),
+        }
+    }
+
+    /// Moves ignored files of a work tree that no tool can make again, and that are not as in the project, into the
+    /// batch's directory. Returns that directory if it has any.
+    fn keep_ignored(&self, tree: &Path, plan: &BatchPlan) -> Result<Option<KeptFiles>, TaskFailure> {
+        if self.discards_ignored || !self.branches.has_tree(tree).map_err(git_failure)? {
+            return Ok(None);
+        }
+        let files = self.ignored_work(tree)?;
+        let directory = self.paths.kept_files(&plan.name);
+        for file in &files {
+            let to = directory.join(file);
+            let above = to.parent().map_or(Ok(()), fs::create_dir_all);
+            above
+                .and_then(|()| fs::rename(tree.join(file), &to))
+                .map_err(|error| format!("{}: {error}", to.display()))?;
+        }
+        let kept = || KeptFiles {
+            directory: directory.display().to_string(),
+            files: files.iter().map(|file| file.display().to_string()).collect(),
+        };
+        Ok((!files.is_empty()).then(kept))
+    }
+
+    /// Lists ignored files of a work tree that no tool can make again, and that are not as in the project.
+    pub(super) fn ignored_work(&self, tree: &Path) -> Result<Vec<PathBuf>, TaskFailure> {
+        let files = self.branches.ignored_files(tree).map_err(git_failure)?;
+        let differs = |file: &PathBuf| !is_same_content(&self.branches.root().join(file), &tree.join(file), 0);
+        Ok(files.into_iter().map(PathBuf::from).filter(differs).collect())
     }
 
     /// Removes files and references that only a running batch needs.
@@ -541,6 +621,37 @@ pub(crate) fn job_state(site: &Site, plan: &PlanName) -> Result<ProjectPaths, St
 
 fn journal_bytes(state: &ProjectPaths, run: &RunId) -> u64 {
     fs::metadata(state.run(run).journal()).map_or(0, |journal| journal.len())
+}
+
+/// Whether `copy`, with everything in it, has the content of `original`, or is a link to it.
+fn is_same_content(original: &Path, copy: &Path, depth: usize) -> bool {
+    let Ok(there) = fs::symlink_metadata(copy) else {
+        return false;
+    };
+    if there.is_symlink() {
+        let leads_to = fs::read_link(copy);
+        return leads_to.is_ok_and(|to| to == original || fs::read_link(original).is_ok_and(|other| other == to));
+    }
+    if there.is_dir() {
+        let mut entries = fs::read_dir(copy).into_iter().flatten();
+        return depth < DEPTH
+            && entries.all(|entry| {
+                entry.is_ok_and(|entry| is_same_content(&original.join(entry.file_name()), &entry.path(), depth + 1))
+            });
+    }
+    let both = || {
+        Some((
+            files::open_unfollowed(original).ok()??,
+            files::open_unfollowed(copy).ok()??,
+        ))
+    };
+    both().is_some_and(|((one, one_size), (other, other_size))| {
+        one_size.len() == other_size.len()
+            && BufReader::new(one)
+                .bytes()
+                .map(Result::ok)
+                .eq(BufReader::new(other).bytes().map(Result::ok))
+    })
 }
 
 /// Returns the last error that ralph printed on a terminal, without colours; otherwise the last line that is

@@ -55,7 +55,7 @@ pub use goal::{Flaky, Goal, GoalFailure, GoalResult, GoalsWhen, TestNames};
 pub use hint::{Hint, RestoreMoment};
 pub use limits::{DayLimits, Limits, NewLimits, OnDayLimit, TaskLimits};
 pub use mode::Mode;
-pub use notice::{ChoiceReason, Forbidden, Level, Notice, RunBy};
+pub use notice::{ChoiceReason, Forbidden, Level, Notice, PreparedTree, RunBy, TreeCommand};
 pub use permission::{
     AskId, Decider, Decision, DenialLimits, Offer, PermissionAnswer, PermissionMode, PermissionRequest, Remember,
     RememberedRule, RuleScope, Ruling, ToolKind, ToolKinds, Unanswered, Waiting,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CommandRefusal, List, Mode, OwnWork, RestoreMoment, ReviewObstacle, SteeringId, Text};
+use super::{CommandRefusal, List, Mode, OwnWork, RestoreMoment, ReviewObstacle, SteeringId, Tail, Text};
 
 /// An action that every sandbox forbids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -17,6 +17,31 @@ pub enum Forbidden {
     Privileges,
     /// A change of the user's own git configuration, for which git creates a file in the home directory.
     GitConfiguration,
+}
+
+/// The preparation of a work tree: copies, links, commands and ports.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct PreparedTree {
+    pub copied_files: u64,
+    pub copied_bytes: u64,
+    pub linked: List<Text>,
+    pub commands: List<TreeCommand>,
+    /// The TCP ports that are reserved for it.
+    pub ports: List<u16>,
+    pub duration_ms: u64,
+}
+
+/// A command that prepared a work tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct TreeCommand {
+    pub command: Text,
+    pub duration_ms: u64,
+    /// The end of its output.
+    pub output: Tail,
 }
 
 /// Information for the user that does not change the state.
@@ -72,6 +97,10 @@ pub enum Notice {
     /// The agent reports its usage only at the end of a turn, which may exceed the limit.
     SpendingReportedLate {
         adapter: String,
+    },
+    /// The work tree of the run was prepared by the settings in `tree`.
+    TreePrepared {
+        tree: Box<PreparedTree>,
     },
     /// The configured MCP servers are left out because the agent does not accept any; `live` if it does on its live
     /// channel.
@@ -422,6 +451,7 @@ impl Notice {
     pub fn level(&self) -> Level {
         match self {
             Notice::NothingToDo
+            | Notice::TreePrepared { .. }
             | Notice::LanguageServerStarted { .. }
             | Notice::MessageOutstanding { .. }
             | Notice::AdapterSwitched { .. }

@@ -11,8 +11,8 @@ use super::{
 };
 use crate::event::{
     AgentSignal, Changes, ChannelKind, Event, GoalResult, Hint, KnownFailures, LimitKind, Notice, Outcome, PausedBy,
-    PermissionMode, PlanSnapshot, PlanTask, Proof, Record, Role, RunId, Settings, SteeringId, StopReason, Totals,
-    Usage, Wait, WaitEnd,
+    PermissionMode, PlanSnapshot, PlanTask, PreparedTree, Proof, Record, Role, RunId, Settings, SteeringId, StopReason,
+    Totals, Usage, Wait, WaitEnd,
 };
 
 /// The sandbox of a run's agents.
@@ -49,6 +49,9 @@ pub struct RunView {
     /// The sandbox of the run's agents, as far as it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxState>,
+    /// The preparation of the work tree of the run, if it has one that was prepared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<Box<PreparedTree>>,
     pub phase: Phase,
     /// Number of phase changes. A timer armed in an earlier phase is ignored.
     pub epoch: u32,
@@ -144,6 +147,12 @@ impl RunView {
     /// As [`RunView::apply`], for an event that is not in a journal yet.
     pub fn apply_event(&mut self, at_ms: u64, event: &Event) {
         self.follow_clock(at_ms, event);
+        if let Event::Noticed {
+            notice: Notice::TreePrepared { tree },
+        } = event
+        {
+            self.tree = Some(tree.clone());
+        }
         self.records += 1;
         self.iterations.apply(at_ms, event);
         self.incidents.apply(at_ms, self.iterations.number, event);

@@ -144,6 +144,71 @@ impl Drop for TreeCopy {
     }
 }
 
+/// The number of copied files, and their total size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CopiedFiles {
+    pub files: u64,
+    pub bytes: u64,
+}
+
+/// Copies `files`, which are relative paths, from one directory to another. Leaves out files that exist there, or whose
+/// directory there is a symbolic link, which could lead anywhere.
+///
+/// # Errors
+/// [`TreeCopyError::File`] if a file cannot be copied.
+pub fn copy_files(from: &Path, to: &Path, files: &[PathBuf]) -> Result<CopiedFiles, TreeCopyError> {
+    let mut copying = CopyJob {
+        left: RemainingRoom {
+            files: u64::MAX,
+            bytes: u64::MAX,
+        },
+        excluded: None,
+        times: CopiedTimes::Kept,
+        isolation: None,
+    };
+    let mut copied = CopiedFiles::default();
+    for file in files {
+        let (source, target) = (from.join(file), to.join(file));
+        let Ok(metadata) = fs::symlink_metadata(&source) else {
+            continue;
+        };
+        if fs::symlink_metadata(&target).is_ok() || !make_directories(to, file)? {
+            continue;
+        }
+        if metadata.is_symlink() {
+            link(&fs::read_link(&source).map_err(at(&source))?, &target)?;
+        } else if metadata.is_file() {
+            copying.file(&source, &target)?;
+        } else {
+            continue;
+        }
+        copied.files += 1;
+        copied.bytes += metadata.len();
+    }
+    Ok(copied)
+}
+
+/// Makes the directories above the relative path `file` in `root`. Returns whether all of them are directories, and none
+/// is a symbolic link.
+///
+/// # Errors
+/// [`TreeCopyError::File`] if one cannot be made.
+pub fn make_directories(root: &Path, file: &Path) -> Result<bool, TreeCopyError> {
+    let mut directory = root.to_owned();
+    for part in file.parent().into_iter().flat_map(Path::components) {
+        let Component::Normal(part) = part else {
+            return Ok(false);
+        };
+        directory.push(part);
+        match fs::symlink_metadata(&directory) {
+            Ok(there) if there.is_dir() => {}
+            Ok(_) => return Ok(false),
+            Err(_) => fs::create_dir(&directory).map_err(at(&directory))?,
+        }
+    }
+    Ok(true)
+}
+
 /// Makes a lock file with a unique name, and locks it.
 fn new_lock(copies: &Path) -> io::Result<(PathBuf, File)> {
     loop {

@@ -122,6 +122,19 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
         BatchEvent::WorkTreeKept { plan, why } => {
             (Tone::Warning, format!("{plan}: merged; its work tree is kept: {why}"))
         }
+        BatchEvent::WorkTreeRemoved { kept: None, .. } => return None,
+        BatchEvent::WorkTreeRemoved { plan, kept: Some(kept) } => {
+            let first = kept.files.first().map_or("", String::as_str);
+            let more = match kept.files.len() {
+                0 | 1 => String::new(),
+                count => format!(" and {} more", count - 1),
+            };
+            let text = format!(
+                "{plan}: `{first}`{more}, which git ignores, is kept in {}",
+                kept.directory
+            );
+            (Tone::Note, text)
+        }
         BatchEvent::StartsHeld { held } => {
             let told_ms = batch
                 .announced_hold
@@ -143,8 +156,7 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
         | BatchEvent::PlanStarted { .. }
         | BatchEvent::AdapterLimited { .. }
         | BatchEvent::MergeStarted { .. }
-        | BatchEvent::MergeVerified { .. }
-        | BatchEvent::WorkTreeRemoved { .. } => return None,
+        | BatchEvent::MergeVerified { .. } => return None,
     };
     Some(EventLine { tone, text })
 }

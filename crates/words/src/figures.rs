@@ -44,6 +44,17 @@ pub fn short_count(count: u64) -> String {
     }
 }
 
+/// `900 bytes`, `4 KiB`, `812 MiB`, `12.3 GiB`.
+#[allow(clippy::cast_precision_loss)]
+pub fn size_in_words(bytes: u64) -> String {
+    match bytes {
+        0..1024 => counted(bytes, "byte"),
+        1024..0x10_0000 => format!("{} KiB", bytes >> 10),
+        0x10_0000..0x4000_0000 => format!("{} MiB", bytes >> 20),
+        0x4000_0000.. => format!("{:.1} GiB", (bytes >> 20) as f64 / 1024.0),
+    }
+}
+
 /// `0.4s`, `26s`, `3m12s`, `1h05m`.
 #[allow(clippy::cast_precision_loss)]
 pub fn short_duration(duration_ms: u64) -> String {
@@ -106,6 +117,12 @@ mod tests {
             .map(short_duration)
             .collect();
         assert_eq!(shown, ["0.0s", "0.4s", "10.0s", "26s", "3m12s", "1h05m"]);
+    }
+
+    #[test]
+    fn sizes_are_told_in_units_of_their_magnitude() {
+        let shown = [1, 999, 4096, 3 << 20, 12_595 << 20].map(size_in_words);
+        assert_eq!(shown, ["1 byte", "999 bytes", "4 KiB", "3 MiB", "12.3 GiB"]);
     }
 
     #[test]

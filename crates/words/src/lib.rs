@@ -48,7 +48,9 @@ pub use claim::{
     claim_in_words, confidence_in_words, goal_failure_in_words, goal_in_words, missing_in_words, status_in_words,
 };
 pub use end::stop_in_words;
-pub use figures::{changes_in_words, counted, date_ahead, short_count, short_duration, ticking, usage_in_words};
+pub use figures::{
+    changes_in_words, counted, date_ahead, short_count, short_duration, size_in_words, ticking, usage_in_words,
+};
 pub use hint::{hint_for, hint_in_words};
 pub use iteration::{
     breaker_cause_in_words, breaker_in_words, breaker_state_word, outcome_in_words, outcome_word, wait_cause_in_words,
@@ -59,7 +61,7 @@ pub use limit::{spent_in_words, sufficient_raise, task_at_limit_in_words};
 pub use line::{EventLine, narrate};
 pub use merge::{proof_word, test_trouble_in_words, too_little_proof, untried_tests};
 pub use notice::{
-    agent_command_in_words, closed_in_words, command_refusal_in_words, notice_in_words, used_up_in_words,
+    agent_command_in_words, closed_in_words, command_refusal_in_words, notice_in_words, tree_in_words, used_up_in_words,
 };
 pub use permission::{DenialAdvice, denial, message_in_prompt, no_answer};
 pub use permission::{

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use ralph_core::{
     event::{
-        ChoiceReason, CommandRefusal, Forbidden, LimitKind, MESSAGE_CAP_BYTES, Mode, Notice, OwnWork, RestoreMoment,
-        RunBy, Text,
+        ChoiceReason, CommandRefusal, Forbidden, LimitKind, MESSAGE_CAP_BYTES, Mode, Notice, OwnWork, PreparedTree,
+        RestoreMoment, RunBy, Text,
     },
     machine::ClosedReason,
 };
@@ -15,8 +15,23 @@ use super::{
     limit::raise_option,
     place::lacking_in_words,
     review::{obstacle_in_words, role_in_words},
-    short_duration,
+    short_duration, size_in_words,
 };
+
+/// The steps by which a work tree was prepared.
+pub fn tree_in_words(tree: &PreparedTree) -> Vec<String> {
+    let copied = (tree.copied_files > 0).then(|| {
+        let files = counted(tree.copied_files, "file");
+        format!("copied {files} ({})", size_in_words(tree.copied_bytes))
+    });
+    let linked = (!tree.linked.is_empty()).then(|| format!("linked {}", tree.linked.join(", ")));
+    let commands = tree.commands.iter();
+    let commands = commands.map(|ran| format!("ran `{}` ({})", ran.command, short_duration(ran.duration_ms)));
+    let ports: Vec<String> = tree.ports.iter().map(u16::to_string).collect();
+    let reserved = (!ports.is_empty()).then(|| format!("reserved ports {}", ports.join(", ")));
+    let steps = copied.into_iter().chain(linked).chain(commands).chain(reserved);
+    steps.collect()
+}
 
 /// A notice as a sentence, without its level.
 pub fn notice_in_words(notice: &Notice) -> String {
@@ -46,6 +61,10 @@ pub fn notice_in_words(notice: &Notice) -> String {
         ),
         Notice::SpendingReportedLate { adapter } => {
             format!("{adapter} reports usage only at the end of a turn: one turn may exceed a limit on tokens or cost")
+        }
+        Notice::TreePrepared { tree } => {
+            let steps = tree_in_words(tree).join(", ");
+            format!("work tree prepared in {}: {steps}", short_duration(tree.duration_ms))
         }
         Notice::ServersLeftOut { adapter, live: true } => format!(
             "{adapter} gets no MCP servers on its one-way channel, so those of `mcp` are left out: `--channel live` \

@@ -19,7 +19,7 @@ use ralph_system::{
     proc::{ChildEnd, ConfinementLevel, Ladder, Launch, OutputSink, Size, Stdin, StdoutMode, StopSignal, Supervisor},
 };
 use ralph_text::{console, with_causes};
-use ralph_words::{counted, exit_in_words, lacking_in_words};
+use ralph_words::{counted, exit_in_words, lacking_in_words, size_in_words};
 
 use super::model::{DoctorFinding, Fatal, FindingState};
 use crate::{
@@ -220,7 +220,7 @@ fn state(path: &Path) -> DoctorFinding {
         .as_ref()
         .map_or_else(String::new, |system| format!(" on {}", system.name));
     let free = disk::free_bytes(path);
-    let room = free.map_or_else(String::new, |bytes| format!(", {} free", in_bytes(bytes)));
+    let room = free.map_or_else(String::new, |bytes| format!(", {} free", size_in_words(bytes)));
     let finding = |state, more: &str| DoctorFinding::new("state", state, format!("{shown}{on}{room}{more}"));
     match (&system, free) {
         (_, Some(bytes)) if bytes < ROOM_BYTES => {
@@ -288,15 +288,6 @@ fn terminal() -> DoctorFinding {
     }
 }
 
-/// Formats bytes as `812 MiB` or `12.3 GiB`.
-#[allow(clippy::cast_precision_loss)]
-fn in_bytes(bytes: u64) -> String {
-    match bytes >> 20 {
-        mib @ 0..1024 => format!("{mib} MiB"),
-        mib => format!("{:.1} GiB", mib as f64 / 1024.0),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -319,11 +310,5 @@ mod tests {
             sandbox(SandboxMode::Strict, new, false).state,
             FindingState::Fatal(Fatal::Configuration)
         );
-    }
-
-    #[test]
-    fn room_is_told_in_units_of_its_size() {
-        assert_eq!(in_bytes(3 << 20), "3 MiB");
-        assert_eq!(in_bytes(12_595 << 20), "12.3 GiB");
     }
 }

@@ -103,6 +103,10 @@ fn retained_in_words(retained: &Retained) -> (String, Option<String>) {
             ),
             Some(remove_tree(tree)),
         ),
+        Retained::KeptFiles { directory } => (
+            format!("{}, which has files that git ignores", directory.display()),
+            Some(format!("rm -r {}", shell_word(directory))),
+        ),
         Retained::Unknown { tree } => (
             format!("{}, which git does not know as a work tree", tree.display()),
             Some(format!("rm -r {}", shell_word(tree))),

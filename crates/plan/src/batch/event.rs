@@ -39,6 +39,15 @@ pub enum RepositoryChange {
     },
 }
 
+/// Files of a removed work tree that git ignores and no tool can make again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KeptFiles {
+    pub directory: String,
+    /// Relative to the directory.
+    pub files: Vec<String>,
+}
+
 /// Changes to a batch from its resumption on.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -202,6 +211,9 @@ pub enum BatchEvent {
     /// The work tree and the branch of a merged plan were removed.
     WorkTreeRemoved {
         plan: PlanName,
+        /// Files that git ignores, and that outlive the work tree.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kept: Option<KeptFiles>,
     },
     /// The work tree could not be removed.
     WorkTreeKept {
@@ -257,7 +269,7 @@ impl BatchEvent {
             | BatchEvent::TaskAdded { plan }
             | BatchEvent::PlanKept { plan, .. }
             | BatchEvent::TestsConfirmed { plan }
-            | BatchEvent::WorkTreeRemoved { plan }
+            | BatchEvent::WorkTreeRemoved { plan, .. }
             | BatchEvent::WorkTreeKept { plan, .. }
             | BatchEvent::AdapterLimited { plan, .. }
             | BatchEvent::CancelRequested { plan } => Some(plan),

@@ -3,9 +3,9 @@
 use ralph_core::event::{BreakerCause, Usage};
 
 use super::{
-    Batch, BatchEnd, BatchEvent, BatchLimits, BatchPlan, BatchRecord, JobEnd, JobNews, KeptReason, MergeProof,
-    MergeTrouble, PlanName, PlanPhase, Planned, RepositoryChange, Resumption, StoppedBy, TestTrouble, WorkTree,
-    state::occupies_slot,
+    Batch, BatchEnd, BatchEvent, BatchLimits, BatchPlan, BatchRecord, JobEnd, JobNews, KeptFiles, KeptReason,
+    MergeProof, MergeTrouble, PlanName, PlanPhase, Planned, RepositoryChange, Resumption, StoppedBy, TestTrouble,
+    WorkTree, state::occupies_slot,
 };
 
 /// Tasks that a plan is given because of its merge with the same commit of the target, before it is left as
@@ -136,7 +136,9 @@ pub enum TaskResult {
         why: String,
     },
     TaskAdded,
-    WorkTreeRemoved,
+    WorkTreeRemoved {
+        kept: Option<KeptFiles>,
+    },
     WorkTreeKept {
         why: String,
     },
@@ -332,7 +334,9 @@ impl Steps {
                 self.target_in_use(known, why);
             }
             (PlanPhase::Repairing, TaskResult::TaskAdded) => self.push(BatchEvent::TaskAdded { plan }),
-            (PlanPhase::Merged { .. }, TaskResult::WorkTreeRemoved) => self.push(BatchEvent::WorkTreeRemoved { plan }),
+            (PlanPhase::Merged { .. }, TaskResult::WorkTreeRemoved { kept }) => {
+                self.push(BatchEvent::WorkTreeRemoved { plan, kept });
+            }
             (PlanPhase::Merged { .. }, TaskResult::WorkTreeKept { why } | TaskResult::Failed { why }) => {
                 self.push(BatchEvent::WorkTreeKept { plan, why });
             }

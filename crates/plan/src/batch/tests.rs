@@ -289,7 +289,7 @@ impl SimulatedBatch {
                 }
             },
             WorkerTask::GiveTask { .. } => TaskResult::TaskAdded,
-            WorkerTask::RemoveWorkTree => TaskResult::WorkTreeRemoved,
+            WorkerTask::RemoveWorkTree => TaskResult::WorkTreeRemoved { kept: None },
         }
     }
 }
@@ -398,7 +398,7 @@ fn plans_that_touch_one_place_are_all_merged_whichever_ends_first() {
                     resolved.insert(plan.clone(), world.target.clone());
                     TaskResult::TaskAdded
                 }
-                WorkerTask::RemoveWorkTree => TaskResult::WorkTreeRemoved,
+                WorkerTask::RemoveWorkTree => TaskResult::WorkTreeRemoved { kept: None },
             };
             world.end_task(&plan.0, result);
         }
@@ -620,7 +620,7 @@ fn a_plan_is_resumed_alone_whatever_the_others_were_at() {
             commit: "had".to_owned(),
         },
     );
-    world.end_task("api", TaskResult::WorkTreeRemoved);
+    world.end_task("api", TaskResult::WorkTreeRemoved { kept: None });
     assert_eq!(world.batch.end, Some(BatchEnd::Incomplete));
     assert_eq!(
         (world.phase("ui"), world.phase("docs")),
@@ -744,7 +744,7 @@ fn a_budget_that_is_used_up_ends_runs_and_merges_what_is_done_until_there_is_a_l
     world.end_task("api", TaskResult::MergeMade { commit, onto });
     world.end_task("api", passed());
     world.end_task("api", TaskResult::TargetMoved);
-    world.end_task("api", TaskResult::WorkTreeRemoved);
+    world.end_task("api", TaskResult::WorkTreeRemoved { kept: None });
     assert_eq!(world.in_flight, []);
     world.take(BatchInput::Idle);
     let by = StoppedBy::Budget;

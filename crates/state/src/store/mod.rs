@@ -5,6 +5,7 @@ pub mod chosen;
 pub mod journal;
 pub mod lock;
 pub mod paths;
+pub mod ports;
 pub mod recording;
 pub mod rules;
 pub mod signal_log;

@@ -180,6 +180,11 @@ impl ProjectPaths {
         self.state.join("checks")
     }
 
+    /// Returns the record of a work tree that was prepared by the settings in `tree`.
+    pub fn tree_record(&self) -> PathBuf {
+        self.state.join("tree.json")
+    }
+
     pub fn runs(&self) -> PathBuf {
         self.state.join("runs")
     }
@@ -279,6 +284,11 @@ impl States {
     /// Returns the file with the user's own tokens, which belong to no project.
     pub fn tokens(&self) -> PathBuf {
         self.root.join(TOKENS)
+    }
+
+    /// Returns the directory with the ports that are reserved for work trees of all projects.
+    pub fn ports(&self) -> PathBuf {
+        self.root.join("ports")
     }
 
     /// Returns the socket of the `ralph web` that listens on `port`.

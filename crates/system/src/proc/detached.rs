@@ -123,10 +123,14 @@ fn ralph(args: impl IntoIterator<Item = OsString>) -> io::Result<Command> {
     Ok(command)
 }
 
-/// Replaces this process by a ralph with `args`. Returns only on failure; on success no destructors run.
-pub fn replace_process(args: impl IntoIterator<Item = OsString>) -> io::Error {
+/// Replaces this process by a ralph with `args` and further variables. Returns only on failure; on success no
+/// destructors run.
+pub fn replace_process(
+    args: impl IntoIterator<Item = OsString>,
+    variables: impl IntoIterator<Item = (String, String)>,
+) -> io::Error {
     match ralph(args) {
-        Ok(mut command) => command.exec(),
+        Ok(mut command) => command.envs(variables).exec(),
         Err(error) => error,
     }
 }

@@ -13,7 +13,7 @@ use ralph_words::{
     command_in_words, confidence_in_words, counted, findings_in_words, goal_in_words, guarded_change_in_words,
     missing_in_words, mutant_in_words, mutants_in_words, outcome_in_words, place_of_decision, review_in_words,
     sealed_output_in_words, short_duration, status_in_words, task_at_limit_in_words, task_in_words, tests_in_words,
-    trial_in_words, usage_in_words, wait_cause_in_words,
+    tree_in_words, trial_in_words, usage_in_words, wait_cause_in_words,
 };
 
 use super::{CommitLine, RunReport, head::shortened};
@@ -88,6 +88,7 @@ pub(super) fn sections(report: &RunReport, telling: DetailLevel) -> Vec<ReportSe
             }),
         },
         said("Tasks", tasks(report)),
+        said("Work tree", work_tree(report)),
         said("Goals", goals(report)),
         said("Tests", tests(report)),
         said("Iterations", iterations(report, telling)),
@@ -156,6 +157,20 @@ fn background(report: &RunReport) -> Vec<SectionItem> {
         SectionItem::with(format!("{}: {command} ({end}, {after})", task.number), tail)
     });
     tasks.collect()
+}
+
+/// How the work tree of the run was prepared, with the end of what its commands printed.
+fn work_tree(report: &RunReport) -> Vec<SectionItem> {
+    let Some(tree) = &report.view.tree else {
+        return Vec::new();
+    };
+    let took = format!("prepared in {}", short_duration(tree.duration_ms));
+    let commands = tree.commands.iter().filter(|ran| !ran.output.trim().is_empty());
+    let outputs = commands.map(|ran| SectionItem::with(format!("`{}` printed", ran.command), last_lines(&ran.output)));
+    [SectionItem::with(took, tree_in_words(tree))]
+        .into_iter()
+        .chain(outputs)
+        .collect()
 }
 
 /// The last result of each goal.

@@ -1,0 +1,66 @@
+//! What goals and other commands need that run outside of a run.
+
+use ralph_agent::catalog::Catalog;
+use ralph_core::event::Notice;
+use ralph_system::{proc::Supervisor, tree_copy::TreeCopy};
+use ralph_text::{console::complain, with_causes};
+use ralph_words::notice_in_words;
+
+use super::{
+    Confiner, ProjectPlace,
+    agents::{catalog, withheld_from_goals},
+    gate::known_runners,
+    place::check_files,
+    sandbox::starting,
+};
+use crate::{
+    config::Config,
+    driver::ExecutionContext,
+    error::{Failure, FailureKind},
+};
+
+/// What commands need that run outside of a run.
+pub(super) struct CheckContext {
+    scratch: TreeCopy,
+    pub(super) catalog: Catalog,
+    pub(super) confiner: Option<Confiner>,
+    supervisor: Supervisor,
+}
+
+impl CheckContext {
+    /// # Errors
+    /// A [`Failure`] if there is no place for short-lived files, or if the sandbox cannot be set up.
+    pub(super) fn new(place: &ProjectPlace, config: &Config, supervisor: &Supervisor) -> Result<Self, Failure> {
+        let scratch = check_files(&place.paths).map_err(|error| {
+            Failure::new(
+                FailureKind::Failed,
+                format!("no directory for the check: {}", with_causes(&error)),
+            )
+        })?;
+        let catalog = catalog(place, config);
+        let told = |notice: Notice| complain(&notice_in_words(&notice));
+        let confiner = Confiner::wanted(place, config, &catalog, supervisor, told)?;
+        supervisor.become_subreaper();
+        Ok(CheckContext {
+            scratch,
+            catalog,
+            confiner,
+            supervisor: supervisor.clone(),
+        })
+    }
+
+    /// Returns the surroundings of goals in the project.
+    ///
+    /// # Errors
+    /// A [`Failure`] if the sandbox cannot be set up, or if a file of a test runner has a mistake.
+    pub(super) fn execution(&self, place: &ProjectPlace, config: &Config) -> Result<ExecutionContext, Failure> {
+        Ok(ExecutionContext::new(
+            place.project.clone(),
+            format!("goals-{}", std::process::id()),
+            self.scratch.temporary(),
+            withheld_from_goals(&self.catalog, config),
+            known_runners(place, config)?,
+            starting(self.confiner.as_ref(), &self.supervisor, None)?,
+        ))
+    }
+}
