@@ -4,6 +4,7 @@ mod agents;
 mod assay;
 mod batch_plans;
 mod board;
+mod ceilings;
 mod check_context;
 mod choice;
 mod denials;

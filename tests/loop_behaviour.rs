@@ -4,6 +4,7 @@
 mod beside;
 mod blocks;
 mod breaker;
+mod ceilings;
 mod channels;
 mod claims;
 mod clocks;

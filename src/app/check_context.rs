@@ -9,6 +9,7 @@ use ralph_words::notice_in_words;
 use super::{
     Confiner, ProjectPlace,
     agents::{catalog, withheld_from_goals},
+    ceilings::tree_limits,
     gate::known_runners,
     place::check_files,
     sandbox::starting,
@@ -45,7 +46,7 @@ impl CheckContext {
             scratch,
             catalog,
             confiner,
-            supervisor: supervisor.clone(),
+            supervisor: supervisor.limiting_trees(tree_limits(&config.limits)),
         })
     }
 

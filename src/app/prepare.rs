@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use super::{
     Confiner, ProjectPlace,
     agents::{AgentChooser, Agents, catalog, check_model_is_reached, withheld_from_goals},
+    ceilings::tree_limits,
     denials::Denials,
     gate::{gate_settings, guard, known_runners},
     permissions::{enforceable, judge},
@@ -78,6 +79,7 @@ pub(super) fn prepare(
     supervisor: &Supervisor,
 ) -> Result<PreparedRun, Failure> {
     let config = &loaded.config;
+    let supervisor = &supervisor.limiting_trees(tree_limits(&config.limits));
     let mut notices: Vec<Notice> = loaded.notices.iter().map(Notice::warning).collect();
     let (work, reading) = chosen_work(place, config)?;
     let template = template(place, config, &work)?;

@@ -322,13 +322,8 @@ fn run_all(
         let goal = Goal {
             name: command.clone(),
             command: command.clone(),
-            target: None,
             timeout_ms: config.tree.timeout_ms,
-            on_edit: false,
-            workspace: None,
-            report: None,
-            description: None,
-            sealed: None,
+            ..Goal::default()
         };
         let mut done = runtime.block_on(check_goals(vec![goal], false, execution.clone()));
         let Some(result) = done.pop() else { continue };

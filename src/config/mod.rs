@@ -44,7 +44,7 @@ pub use screen::{ScreenSettings, ScreenTheme, Signs};
 pub use settings::{Baseline, Config, RetentionSettings};
 pub use sources::{Flag, ProjectContent, ProjectFile, SettingSources};
 pub use tree::TreeSettings;
-pub use values::Notify;
+pub use values::{MemorySize, Notify};
 
 /// The hint for an unknown setting that resembles no other.
 pub const NO_HINT: &str = "`ralph config schema` lists every setting";

@@ -28,7 +28,7 @@ use super::{
     sandbox::SandboxSettings,
     screen::ScreenSettings,
     tree::TreeSettings,
-    values::{AdapterTables, Notify, PageAddress, Promise, ServerAddress},
+    values::{AdapterTables, MemorySize, Notify, PageAddress, Promise, ServerAddress},
 };
 
 settings! {
@@ -176,6 +176,11 @@ settings! {
         /// Maximum time of ralph's own work before and after an iteration: checkpoint, plan and prompt. A run whose
         /// checkpoint takes longer ends; a very large repository may need more.
         phase_timeout_ms("phaseTimeout"): Maybe<Duration> = "10m",
+        /// Maximum memory that the processes of an agent, a goal or a background task use together, such as "6GiB", or
+        /// "75%" of the machine's. All of them are killed before they use more. Only on Linux.
+        memory("memory"): Limit<MemorySize> = "75%",
+        /// Maximum number of processes of an agent, a goal or a background task.
+        processes("processes"): Limit<BigCount> = 4000,
         /// Maximum cost of a run in dollars, as reported by the agent. null is unlimited.
         #[flag("--max-cost-usd", "USD", "Stop when the agent has reported this cost [default: unlimited]")]
         max_cost_usd("maxCostUsd"): OptionalLimit<Amount> = null,
@@ -424,7 +429,7 @@ impl Sample for GuardPatterns {
 mod tests {
     use std::path::Path;
 
-    use ralph_core::event::Completion;
+    use ralph_core::event::{Completion, MemoryLimit};
     use ralph_policy::settings::{Merged, Node, SettingKeys, SettingOrigin};
 
     use super::*;
@@ -445,6 +450,8 @@ mod tests {
                 calls_per_hour: None,
                 max_steps: None,
                 phase_timeout_ms: Some(600_000),
+                memory: Some(MemoryLimit::Percent(75)),
+                processes: Some(4000),
                 per_task: TaskLimits::default(),
                 per_day: DayLimits::default(),
             }
@@ -541,6 +548,7 @@ mod tests {
                 "goalsParallel" | "handover" | "background.agents" | "screen.mouse" | "tools.enabled"
                 | "tools.languages" | "tools.proposals" => "false",
                 "tree.discardIgnored" => "true",
+                "limits.memory" => "6GiB",
                 "languageServers" => r#"{"gopls": {"enabled": false}}"#,
                 "mcp" => r#"{"x": {"command": "y"}}"#,
                 "review.when" => "end",

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use ralph_agent::opencode::ServerUrl;
+use ralph_core::event::MemoryLimit;
 use ralph_plan::claims::promise_token;
 use ralph_policy::settings::{Grammar, Mistake, Node, Prose, SettingForm, SingleLine, accept, accept_or};
 use serde_json::{Value, json};
@@ -51,6 +52,42 @@ impl Grammar for PageAddress {
 
     fn schema() -> Value {
         SingleLine::schema()
+    }
+}
+
+/// An amount of memory, or a share of that of the machine.
+pub struct MemorySize;
+
+/// The units of sizes, with their binary exponents.
+const UNITS: [(&str, u32); 2] = [("MiB", 20), ("GiB", 30)];
+
+impl Grammar for MemorySize {
+    type Value = MemoryLimit;
+
+    fn read(node: &Node, key: &str) -> Result<MemoryLimit, Vec<Mistake>> {
+        let limit = node.text().and_then(|text| {
+            if let Some(percent) = text.strip_suffix('%') {
+                let percent = percent.parse().ok().filter(|percent| (1..=100).contains(percent));
+                return percent.map(MemoryLimit::Percent);
+            }
+            let in_unit = |(unit, exponent): (&str, u32)| {
+                let number: f64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
+                let is_size = number > 0.0 && number < 1e9;
+                // Below 2^60, and above 0.
+                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+                is_size.then_some(MemoryLimit::Bytes((number * f64::from(exponent).exp2()) as u64))
+            };
+            UNITS.into_iter().find_map(in_unit)
+        });
+        accept::<Self>(node, key, limit)
+    }
+
+    fn expected() -> String {
+        r#"a size, such as "6GiB", "900MiB" or "75%" of the machine's memory"#.to_owned()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "pattern": "^([0-9]+(\\.[0-9]+)? *(MiB|GiB)|[0-9]+%)$" })
     }
 }
 

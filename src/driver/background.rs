@@ -227,6 +227,7 @@ async fn watch_over(
             after_ms: time.map_or(0, millis),
         },
         (TaskOrder::Run, false, Ok(ChildEnd::Exited(exit))) => BackgroundEnd::Exited { exit },
+        (TaskOrder::Run, false, Ok(ChildEnd::Exceeded(exceeded))) => BackgroundEnd::Exceeded { exceeded },
         (TaskOrder::Run, false, Ok(ChildEnd::GuardLost) | Err(_)) => BackgroundEnd::Killed,
     }
 }

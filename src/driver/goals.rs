@@ -246,6 +246,7 @@ async fn run_in(goal: Goal, context: Arc<ExecutionContext>, turn: GoalTurn) -> C
     let ending = match end {
         Ok(Ok(ChildEnd::Exited(exit))) => Ok(exit),
         Ok(Ok(ChildEnd::NotStarted { why, .. })) => Err(not_started(why)),
+        Ok(Ok(ChildEnd::Exceeded(exceeded))) => Err(GoalFailure::Exceeded { exceeded }),
         Ok(Ok(ChildEnd::GuardLost)) | Ok(Err(_)) => Err(GoalFailure::Killed),
         Err(()) => Err(GoalFailure::TimedOut {
             after_ms: goal.timeout_ms,

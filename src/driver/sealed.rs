@@ -139,6 +139,7 @@ fn without_details(why: GoalFailure) -> GoalFailure {
         },
         GoalFailure::Exited { .. }
         | GoalFailure::TimedOut { .. }
+        | GoalFailure::Exceeded { .. }
         | GoalFailure::Killed
         | GoalFailure::NoNumber
         | GoalFailure::BelowTarget { .. } => why,

@@ -99,7 +99,7 @@ impl<F: FnOnce(EndedJob) + Send + 'static> OutputSink for LogOutput<F> {
         let (exit, tail) = match end {
             ChildEnd::Exited(exit) => (Some(exit), std::mem::take(&mut self.tail)),
             ChildEnd::NotStarted { why, .. } => (None, why.into_bytes().into()),
-            ChildEnd::GuardLost => (None, std::mem::take(&mut self.tail)),
+            ChildEnd::Exceeded(_) | ChildEnd::GuardLost => (None, std::mem::take(&mut self.tail)),
         };
         let tail = String::from_utf8_lossy(&Vec::from(tail)).into_owned();
         if let Some(ended) = self.ended.take() {

@@ -264,6 +264,8 @@ pub enum ProblemKind {
     Hung,
     /// The agent reported more than can be kept.
     Flood,
+    /// The processes of the session used more than they may.
+    TooLarge,
     Other,
 }
 
@@ -300,6 +302,7 @@ impl ProblemKind {
             | ProblemKind::Crashed
             | ProblemKind::Hung
             | ProblemKind::Flood
+            | ProblemKind::TooLarge
             | ProblemKind::Other => ProblemClass::Failure,
         }
     }

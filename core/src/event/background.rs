@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Decider, Decision, Exit, Tail, Text};
+use super::{Decider, Decision, ExceededCeiling, Exit, Tail, Text};
 
 /// Maximum size of a background task's command, in bytes. Commands are never cut.
 pub const BACKGROUND_COMMAND_CAP_BYTES: usize = 4 * 1024;
@@ -36,6 +36,10 @@ pub enum BackgroundEnd {
         after_ms: u64,
     },
     Cancelled,
+    /// Its processes used more than they may.
+    Exceeded {
+        exceeded: ExceededCeiling,
+    },
     /// The run ended.
     RunOver,
     /// The task's guard process was killed, which ended the task.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Exit, List, Tail, TestCounts, Text};
+use super::{ExceededCeiling, Exit, List, Tail, TestCounts, Text};
 
 /// A command and its expected result.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -117,6 +117,10 @@ pub enum GoalFailure {
     },
     TimedOut {
         after_ms: u64,
+    },
+    /// Its processes used more than they may.
+    Exceeded {
+        exceeded: ExceededCeiling,
     },
     /// The goal was killed; its own result is unknown.
     Killed,

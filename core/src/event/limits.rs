@@ -21,10 +21,26 @@ pub struct Limits {
     pub max_steps: Option<u32>,
     /// Maximum duration of ralph's own work before and after an iteration. Never unlimited: `None` means the default.
     pub phase_timeout_ms: Option<u64>,
+    /// Memory that the processes of a session, a goal or a task may use together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryLimit>,
+    /// Number of processes of a session, a goal or a task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processes: Option<u64>,
     #[serde(default, skip_serializing_if = "TaskLimits::is_none")]
     pub per_task: TaskLimits,
     #[serde(default, skip_serializing_if = "DayLimits::is_none")]
     pub per_day: DayLimits,
+}
+
+/// A limit on memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum MemoryLimit {
+    Bytes(u64),
+    /// A share of the memory of the machine.
+    Percent(u8),
 }
 
 /// New limits for a running run, set by the user. `None` keeps the present limit.

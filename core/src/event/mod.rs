@@ -9,6 +9,7 @@ mod background;
 mod bounds;
 mod breaker;
 mod call;
+mod ceiling;
 mod claim;
 mod clip;
 mod command;
@@ -47,13 +48,14 @@ pub use background::{
 };
 pub use breaker::{BreakerCause, BreakerState};
 pub use call::AgentCall;
+pub use ceiling::{Ceiling, ExceededCeiling, ProcessMemory};
 pub use claim::{AgentStatus, Claim, ConfidencePart, Denial, Evidence, Missing};
 pub(crate) use clip::listed;
 pub use clip::{LIST_CAP, REASONS, TEXT_CAP_BYTES, clip, clip_middle, clip_start};
 pub use command::{Answer, CommandRefusal, UserCommand};
 pub use goal::{Flaky, Goal, GoalFailure, GoalResult, GoalsWhen, TestNames};
 pub use hint::{Hint, RestoreMoment};
-pub use limits::{DayLimits, Limits, NewLimits, OnDayLimit, TaskLimits};
+pub use limits::{DayLimits, Limits, MemoryLimit, NewLimits, OnDayLimit, TaskLimits};
 pub use mode::Mode;
 pub use notice::{ChoiceReason, Forbidden, Level, Notice, PreparedTree, RunBy, TreeCommand};
 pub use permission::{

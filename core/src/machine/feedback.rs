@@ -18,6 +18,10 @@ pub enum Feedback {
     },
     /// The session kept reporting the same kind of data.
     Flooded,
+    /// The processes of the session used more than they may.
+    TooLarge {
+        what: String,
+    },
     TurnLimit,
     ContextOverflow,
     IdleTimeout,
@@ -79,6 +83,9 @@ pub(super) fn for_failure(problem: &Problem) -> Option<Feedback> {
             what: problem.text.to_string(),
         }),
         ProblemKind::Flood => Some(Feedback::Flooded),
+        ProblemKind::TooLarge => Some(Feedback::TooLarge {
+            what: problem.text.to_string(),
+        }),
         ProblemKind::TurnLimit => Some(Feedback::TurnLimit),
         ProblemKind::ContextOverflow => Some(Feedback::ContextOverflow),
         kind => match kind.class() {

@@ -179,7 +179,7 @@ impl OutputSink for ProcessListener {
     fn ended(&mut self, end: ChildEnd) {
         let event = match end {
             ChildEnd::Exited(_) => ProcessEvent::Exited,
-            ChildEnd::NotStarted { .. } | ChildEnd::GuardLost => ProcessEvent::Lost,
+            ChildEnd::NotStarted { .. } | ChildEnd::Exceeded(_) | ChildEnd::GuardLost => ProcessEvent::Lost,
         };
         _ = self.0.send(event); // the greeting is already over
     }

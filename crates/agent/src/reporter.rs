@@ -19,6 +19,7 @@ use jiff::tz::TimeZone;
 use ralph_core::event::{AgentSignal, CancelReason, Exit, Finding, Problem, ProblemKind, SessionId, SteeringId};
 use ralph_system::proc::{Child, ChildEnd, OutputSink, Size, StopSpeed};
 use ralph_text::{KeptEscapes, PlainText};
+use ralph_words::exceeded_in_words;
 use tokio::sync::mpsc;
 
 use super::{
@@ -476,6 +477,16 @@ impl OutputSink for Reporter {
                     exchange.signals.iter_mut().for_each(blame_channel);
                 }
                 Some(exit)
+            }
+            ChildEnd::Exceeded(exceeded) => {
+                self.finish(None, &mut exchange);
+                // What the dialect makes of the missing verdict is no news.
+                let is_verdict = |signal: &AgentSignal| matches!(signal, AgentSignal::Problem { .. });
+                exchange.signals.retain(|signal| !is_verdict(signal));
+                exchange.signals.push(AgentSignal::Problem {
+                    problem: Problem::said(ProblemKind::TooLarge, exceeded_in_words(&exceeded)),
+                });
+                None
             }
             ChildEnd::GuardLost => {
                 self.finish(None, &mut exchange);

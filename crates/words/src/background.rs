@@ -9,7 +9,7 @@ use ralph_core::{
 };
 use ralph_text::one_line;
 
-use super::{Tone, counted, decider_in_words, exit_in_words, short_duration};
+use super::{Tone, counted, decider_in_words, exceeded_in_words, exit_in_words, short_duration};
 
 /// Maximum characters of a command within other text.
 const COMMAND_CHARS: usize = 60;
@@ -48,6 +48,7 @@ pub fn background_end_in_words(result: &BackgroundResult) -> String {
         BackgroundEnd::Exited { exit } => exit_in_words(*exit),
         BackgroundEnd::NotStarted { why } => format!("not started ({why})"),
         BackgroundEnd::TimedOut { after_ms } => format!("stopped at its limit of {}", short_duration(*after_ms)),
+        BackgroundEnd::Exceeded { exceeded } => format!("killed: {}", exceeded_in_words(exceeded)),
         BackgroundEnd::Cancelled => "cancelled".to_owned(),
         BackgroundEnd::RunOver => "ended with the run".to_owned(),
         BackgroundEnd::Killed => "killed".to_owned(),
@@ -62,6 +63,7 @@ pub fn background_went_well(result: &BackgroundResult) -> bool {
         BackgroundEnd::Cancelled | BackgroundEnd::RunOver => true,
         BackgroundEnd::NotStarted { .. }
         | BackgroundEnd::TimedOut { .. }
+        | BackgroundEnd::Exceeded { .. }
         | BackgroundEnd::Killed
         | BackgroundEnd::Lost => false,
     }

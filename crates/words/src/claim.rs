@@ -3,7 +3,8 @@
 use ralph_core::event::{AgentStatus, Claim, ConfidencePart, Evidence, Flaky, GoalFailure, GoalResult, Missing, Text};
 
 use super::{
-    counted, exit_in_words, guarded_changes_in_words, mutant_in_words, short_duration, tests_in_words,
+    counted, exceeded_in_words, exit_in_words, guarded_changes_in_words, mutant_in_words, short_duration,
+    tests_in_words,
     tests_run::{fewer_in_words, is_whole},
 };
 
@@ -161,6 +162,7 @@ pub fn goal_failure_in_words(failure: &GoalFailure) -> String {
     match failure {
         GoalFailure::Exited { exit } => exit_in_words(*exit),
         GoalFailure::TimedOut { after_ms } => format!("timed out after {}", short_duration(*after_ms)),
+        GoalFailure::Exceeded { exceeded } => format!("killed: {}", exceeded_in_words(exceeded)),
         GoalFailure::Killed => "it was killed".to_owned(),
         GoalFailure::NoNumber => "it printed no number".to_owned(),
         GoalFailure::BelowTarget { score, target } => format!("{score} is below {target}"),

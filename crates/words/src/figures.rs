@@ -1,6 +1,6 @@
 //! Numbers in words: counts, durations, changes, usage.
 
-use ralph_core::event::{Changes, Usage};
+use ralph_core::event::{Ceiling, Changes, ExceededCeiling, Usage};
 
 /// `2 commits, 5 files, +120 −4`, or `no changes`.
 pub fn changes_in_words(changes: &Changes) -> String {
@@ -42,6 +42,27 @@ pub fn short_count(count: u64) -> String {
         1_000..1_000_000 => format!("{:.1}k", count as f64 / 1e3),
         1_000_000.. => format!("{:.1}M", count as f64 / 1e6),
     }
+}
+
+/// `its processes used 6.2 GiB together, more than 6.0 GiB (`limits.memory`): node 5.1 GiB, tsc 812 MiB`.
+pub fn exceeded_in_words(exceeded: &ExceededCeiling) -> String {
+    let what = match exceeded.ceiling {
+        Ceiling::Memory {
+            limit_bytes,
+            used_bytes,
+        } => {
+            let [used, limit] = [used_bytes, limit_bytes].map(size_in_words);
+            format!("its processes used {used} together, more than {limit} (`limits.memory`)")
+        }
+        Ceiling::Processes { limit, count } => {
+            format!("it had {count} processes, more than {limit} (`limits.processes`)")
+        }
+    };
+    let largest = exceeded.largest.iter();
+    let largest: Vec<String> = largest
+        .map(|process| format!("{} {}", process.name, size_in_words(process.bytes)))
+        .collect();
+    format!("{what}: {}", largest.join(", "))
 }
 
 /// `900 bytes`, `4 KiB`, `812 MiB`, `12.3 GiB`.

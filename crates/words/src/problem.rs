@@ -84,6 +84,7 @@ pub fn problem_kind_in_words(kind: ProblemKind) -> &'static str {
         ProblemKind::Crashed => "crashed",
         ProblemKind::Hung => "hung",
         ProblemKind::Flood => "flood of reports",
+        ProblemKind::TooLarge => "killed by ralph",
         ProblemKind::Other => "error",
     }
 }

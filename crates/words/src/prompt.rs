@@ -30,6 +30,9 @@ pub fn feedback(feedback: &Feedback, goals: &[Goal]) -> String {
         Feedback::Flooded => "The last session was stopped because it reported the same kind of thing endlessly. Find \
                               out why, and report it once."
             .to_owned(),
+        Feedback::TooLarge { what } => format!(
+            "All processes of the last session were killed: {what}. Find out what needs so much, and do without it."
+        ),
         Feedback::TurnLimit => "The last session ran out of turns. Continue where it stopped.".to_owned(),
         Feedback::ContextOverflow => {
             "The last session ran out of context. Work in smaller steps and read less at once.".to_owned()

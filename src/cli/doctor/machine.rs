@@ -19,7 +19,7 @@ use ralph_system::{
     proc::{ChildEnd, ConfinementLevel, Ladder, Launch, OutputSink, Size, Stdin, StdoutMode, StopSignal, Supervisor},
 };
 use ralph_text::{console, with_causes};
-use ralph_words::{counted, exit_in_words, lacking_in_words, size_in_words};
+use ralph_words::{counted, exceeded_in_words, exit_in_words, lacking_in_words, size_in_words};
 
 use super::model::{DoctorFinding, Fatal, FindingState};
 use crate::{
@@ -119,6 +119,7 @@ fn run_guarded(paths: &ProjectPaths, supervisor: &Supervisor) -> Result<(), Stri
         Ok(ChildEnd::Exited(Exit::Code { code: 0 })) => Ok(()),
         Ok(ChildEnd::Exited(exit)) => Err(format!("a shell did not find its terminal: {}", exit_in_words(exit))),
         Ok(ChildEnd::NotStarted { why, .. }) => Err(why),
+        Ok(ChildEnd::Exceeded(exceeded)) => Err(exceeded_in_words(&exceeded)),
         Ok(ChildEnd::GuardLost) => Err("the guard was killed".to_owned()),
         Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
             Err(format!("a shell did not end within {} s", PATIENCE.as_secs()))

@@ -7,7 +7,7 @@ use std::{
 
 use ralph_system::proc::{ChildEnd, OutputSink};
 use ralph_text::{KeptEscapes, PlainText, one_line};
-use ralph_words::exit_in_words;
+use ralph_words::{exceeded_in_words, exit_in_words};
 use tokio::sync::watch;
 
 use crate::dialect::Tail;
@@ -85,6 +85,7 @@ impl ProcessMonitor {
         let why = match end {
             ChildEnd::Exited(exit) => format!("it ended with {}{said}", exit_in_words(*exit)),
             ChildEnd::NotStarted { why, .. } => why.clone(),
+            ChildEnd::Exceeded(exceeded) => exceeded_in_words(exceeded),
             ChildEnd::GuardLost => "its guard was killed, and the server with it".to_owned(),
         };
         self.end.send_replace(Some(why));

@@ -1,6 +1,7 @@
 //! The machine that ralph runs on: disks, clocks, file watches, signals.
 
 pub mod disk;
+pub mod memory;
 pub mod signals;
 pub mod watch;
 

@@ -25,11 +25,12 @@ use nix::{
     },
     unistd::{Pid, getpgrp, getpid},
 };
-use ralph_core::event::Exit;
+use ralph_core::event::{ExceededCeiling, Exit};
 use ralph_text::console;
 
 use super::{
-    OnRefused, StopSpeed,
+    OnRefused, StopSpeed, TreeLimits,
+    ceiling::CeilingWatch,
     ending::{LadderEvent, LadderProgress, LadderStep},
     process::Process,
     program::{self, NotStarted},
@@ -86,6 +87,7 @@ fn not_started(why: String, missing: bool) -> GuardReport {
     GuardReport {
         verdict: ProgramEnd::NotStarted { why, missing },
         survivors: Vec::new(),
+        exceeded: None,
     }
 }
 
@@ -113,21 +115,29 @@ fn guarded(spec: &GuardSpec, files: &ChildFiles, mut watch: GuardEvents) -> (Gua
         let report = GuardReport {
             verdict: ProgramEnd::Exited { exit },
             survivors: Vec::new(),
+            exceeded: None,
         };
         return (report, ralph_gone);
     }
     let input = held_input(spec, files);
     match program::start(spec, reporting(spec)) {
-        Ok(program) => ChildGuard {
-            program,
-            input,
-            here: getpid(),
-            exit: None,
-            ending: LadderProgress::new(spec.ladder),
-            watch,
-            ralph_gone: false,
+        Ok(program) => {
+            if spec.tree_limits != TreeLimits::default() {
+                system::prefer_as_victim(program);
+            }
+            ChildGuard {
+                ceilings: CeilingWatch::new(spec.tree_limits),
+                exceeded: None,
+                program,
+                input,
+                here: getpid(),
+                exit: None,
+                ending: LadderProgress::new(spec.ladder),
+                watch,
+                ralph_gone: false,
+            }
+            .oversee()
         }
-        .oversee(),
         Err(NotStarted { why, missing }) => (not_started(why, missing), false),
     }
 }
@@ -156,6 +166,8 @@ enum RemainingChildren {
 }
 
 struct ChildGuard {
+    ceilings: CeilingWatch,
+    exceeded: Option<ExceededCeiling>,
     here: Pid,
     program: Pid,
     input: Option<File>,
@@ -196,6 +208,8 @@ impl ChildGuard {
             let event = if self.exit.is_some() && program_was_there {
                 program_was_there = false;
                 Some(LadderEvent::ProgramEnded)
+            } else if self.exceeds_a_ceiling() {
+                Some(LadderEvent::Asked(StopSpeed::Immediate))
             } else {
                 self.wait()
             };
@@ -218,12 +232,24 @@ impl ChildGuard {
         let report = GuardReport {
             verdict: ProgramEnd::Exited { exit },
             survivors,
+            exceeded: self.exceeded,
         };
         (report, self.ralph_gone)
     }
 
+    /// Whether the tree has just exceeded a limit.
+    fn exceeds_a_ceiling(&mut self) -> bool {
+        if self.exceeded.is_none() {
+            self.exceeded = self.ceilings.look(self.here);
+            return self.exceeded.is_some();
+        }
+        false
+    }
+
     fn wait(&mut self) -> Option<LadderEvent> {
-        match self.watch.next(self.ending.due()) {
+        let look = self.ceilings.due().filter(|_| self.exceeded.is_none());
+        let due = self.ending.due().into_iter().chain(look).min();
+        match self.watch.next(due) {
             GuardEvent::ChildEnded => None,
             GuardEvent::Asked(stop) => Some(LadderEvent::Asked(stop)),
             GuardEvent::InputEnded => {
@@ -234,7 +260,11 @@ impl ChildGuard {
                 self.ralph_gone = true;
                 Some(LadderEvent::RalphGone)
             }
-            GuardEvent::Due => Some(LadderEvent::Due),
+            GuardEvent::Due => self
+                .ending
+                .due()
+                .is_some_and(|due| due <= Instant::now())
+                .then_some(LadderEvent::Due),
         }
     }
 

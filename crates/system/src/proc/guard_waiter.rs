@@ -100,9 +100,10 @@ fn end_by(signal: i32) -> ChildEnd {
 
 fn found(report: GuardReport) -> EndReport {
     EndReport {
-        end: match report.verdict {
-            ProgramEnd::Exited { exit } => ChildEnd::Exited(exit),
-            ProgramEnd::NotStarted { why, missing } => ChildEnd::NotStarted { why, missing },
+        end: match (report.exceeded, report.verdict) {
+            (Some(exceeded), _) => ChildEnd::Exceeded(exceeded),
+            (None, ProgramEnd::Exited { exit }) => ChildEnd::Exited(exit),
+            (None, ProgramEnd::NotStarted { why, missing }) => ChildEnd::NotStarted { why, missing },
         },
         survivors: report.survivors,
     }

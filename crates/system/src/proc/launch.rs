@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, fmt, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use ralph_core::event::Exit;
+use ralph_core::event::{ExceededCeiling, Exit};
 use serde::{Deserialize, Serialize};
 
 /// The environment variable with the run's id: it marks every descendant that keeps its environment.
@@ -201,6 +201,8 @@ pub enum ChildEnd {
         /// Whether the program itself is missing or cannot be executed, rather than something around it.
         missing: bool,
     },
+    /// All processes were killed because together they used more than they may.
+    Exceeded(ExceededCeiling),
     /// The guard was killed; the processes that it guarded were found and ended.
     GuardLost,
 }

@@ -106,6 +106,27 @@ pub(super) fn process(pid: Pid) -> Option<Process> {
     parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
+/// Returns the memory of a process that is in RAM, with everything that it shares.
+pub(super) fn resident_bytes(pid: Pid) -> Option<u64> {
+    let counts = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
+    let pages: u64 = counts.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some(pages.saturating_mul(rustix::param::page_size() as u64))
+}
+
+/// Returns the memory of a process that is in RAM, of shared memory only its part; `None` if it may not be read.
+pub(super) fn proportional_bytes(pid: Pid) -> Option<u64> {
+    let sums = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    let line = sums.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    let kib: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(kib << 10)
+}
+
+/// Has the kernel end a process and its later children rather than others if memory runs out.
+pub(super) fn prefer_as_victim(pid: Pid) {
+    // Every process may raise its own and its children's; a process that is gone needs nothing.
+    _ = fs::write(format!("/proc/{pid}/oom_score_adj"), "500");
+}
+
 /// Whether a process runs this executable, under any name.
 pub(super) fn runs_this_executable(pid: Pid) -> bool {
     let identity = |path: &str| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));

@@ -9,6 +9,7 @@
 //! `linux.rs` holds what Linux adds to POSIX; `portable.rs` has the same functions for the other Unixes, which have no
 //! sub-reapers: there, a process escapes if it leaves its parents, its session and its environment behind.
 
+mod ceiling;
 mod child;
 mod collector;
 #[cfg(target_os = "linux")]
@@ -48,6 +49,7 @@ use linux as system;
 #[cfg(not(target_os = "linux"))]
 use portable as system;
 
+pub use ceiling::TreeLimits;
 pub use child::{Child, InputRefused};
 pub use collector::{Printed, collector};
 pub use detached::{DetachedLoop, LoopStart, Starter, replace_process, signal_loop};

@@ -41,6 +41,19 @@ pub(super) fn become_subreaper() -> Result<(), Errno> {
     Ok(())
 }
 
+/// Returns `None`: limits on memory have no effect on this system.
+pub(super) fn resident_bytes(_pid: Pid) -> Option<u64> {
+    None
+}
+
+/// As [`resident_bytes`].
+pub(super) fn proportional_bytes(_pid: Pid) -> Option<u64> {
+    None
+}
+
+/// Does nothing: the system chooses by itself.
+pub(super) fn prefer_as_victim(_pid: Pid) {}
+
 pub(super) fn is_subreaper() -> bool {
     false
 }

@@ -20,7 +20,7 @@ use portable_pty::{CommandBuilder, MasterPty, SlavePty, native_pty_system};
 use thiserror::Error;
 
 use super::{
-    Confinement, Launch, OnRefused, OutputSink, RUN_ID_VAR, Stdin, StdoutMode,
+    Confinement, Launch, OnRefused, OutputSink, RUN_ID_VAR, Stdin, StdoutMode, TreeLimits,
     child::{Child, ChildState, ChildTerminal, pty_size},
     guard_waiter::GuardWaiter,
     launch::REPOSITORY_VARS,
@@ -90,6 +90,7 @@ pub(super) struct ChildLimits<'a> {
     pub(super) on_refused: Option<&'a OnRefused>,
     /// Memory that each of its processes can allocate.
     pub(super) memory_bytes: Option<u64>,
+    pub(super) tree_limits: TreeLimits,
 }
 
 /// Starts `launch` as child tree `number` of this process.
@@ -264,6 +265,7 @@ fn write_files(launch: &Launch, limits: ChildLimits<'_>, files: &ChildFiles) -> 
         refusals: refusals.is_some().then(|| files.refusals()),
         ladder: launch.ladder,
         memory_bytes: limits.memory_bytes,
+        tree_limits: limits.tree_limits,
         confinement: limits.confinement.cloned().map(|mut confinement| {
             // A program may open its own standard streams by name.
             let streams = [

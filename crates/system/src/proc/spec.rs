@@ -6,10 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_core::event::Exit;
+use ralph_core::event::{ExceededCeiling, Exit};
 use serde::{Deserialize, Serialize};
 
-use super::{Confinement, Ladder, Stdin};
+use super::{Confinement, Ladder, Stdin, TreeLimits};
 
 /// The guard's orders. They hold no environment: that is inherited, and may hold keys that belong in no file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +30,8 @@ pub(super) struct GuardSpec {
     pub confinement: Option<Confinement>,
     /// Memory that each process can allocate.
     pub memory_bytes: Option<u64>,
+    /// Limits of the whole tree.
+    pub tree_limits: TreeLimits,
 }
 
 /// The guard's result, written when no descendant is left.
@@ -38,6 +40,8 @@ pub(super) struct GuardReport {
     pub verdict: ProgramEnd,
     /// Processes that no signal ended, as `pid (name)`: another user's, or stuck in the kernel.
     pub survivors: Vec<String>,
+    /// The limit that the tree exceeded, so that it was killed.
+    pub exceeded: Option<ExceededCeiling>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

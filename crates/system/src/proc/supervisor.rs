@@ -14,7 +14,7 @@ use std::{
 use nix::unistd::getpid;
 
 use super::{
-    Confinement, ConfinementLevel, Launch, OnRefused, OutputSink,
+    Confinement, ConfinementLevel, Launch, OnRefused, OutputSink, TreeLimits,
     child::Child,
     detached::DetachedLoop,
     helper::{Helper, Helpers, LockedFile},
@@ -41,6 +41,8 @@ pub struct Supervisor {
     on_refused: Option<OnRefused>,
     /// Memory that each process of a child tree can allocate.
     memory_bytes: Option<u64>,
+    /// Limits of each child tree.
+    tree_limits: TreeLimits,
     /// The guard executable for launches that name none; `None` for the running executable.
     guard: Option<PathBuf>,
 }
@@ -56,6 +58,7 @@ impl Default for Supervisor {
             confinement: None,
             on_refused: None,
             memory_bytes: None,
+            tree_limits: TreeLimits::default(),
             guard: None,
         }
     }
@@ -72,6 +75,7 @@ impl Supervisor {
             confinement: None,
             on_refused: None,
             memory_bytes: None,
+            tree_limits: TreeLimits::default(),
             guard: None,
         }
     }
@@ -90,6 +94,7 @@ impl Supervisor {
             confinement: self.confinement.as_deref(),
             on_refused: self.on_refused.as_ref(),
             memory_bytes: self.memory_bytes,
+            tree_limits: self.tree_limits,
         };
         let guard = launch.guard.clone().or_else(|| self.guard.clone());
         spawn::spawn(&self.children, number, Launch { guard, ..launch }, limits, output)
@@ -100,6 +105,15 @@ impl Supervisor {
     pub fn guarded_by(&self, guard: PathBuf) -> Supervisor {
         Supervisor {
             guard: Some(guard),
+            ..self.clone()
+        }
+    }
+
+    /// Returns a supervisor whose child trees are killed if they use more.
+    #[must_use]
+    pub fn limiting_trees(&self, tree_limits: TreeLimits) -> Supervisor {
+        Supervisor {
+            tree_limits,
             ..self.clone()
         }
     }

@@ -325,6 +325,7 @@ fn why_it_ended(end: &ChildEnd, stderr: &str) -> String {
         ChildEnd::Exited(Exit::Code { code }) => format!("exit code {code}"),
         ChildEnd::Exited(Exit::Signal { signal }) => format!("signal {signal}"),
         ChildEnd::NotStarted { why, .. } => why.clone(),
+        ChildEnd::Exceeded(_) => "it used more memory or processes than it may".to_owned(),
         ChildEnd::GuardLost => "its guard was killed".to_owned(),
     };
     if last.is_empty() { how } else { format!("{how}: {last}") }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use ralph_core::{
     event::{
-        AgentSignal, Changes, Checkpoint, DayLimits, Event, Goal, Limits, Outcome, PlanSnapshot, PlanTask, Record,
-        RunId, Settings, SteeringId, SteeringKind, TaskLimits, Totals, Usage,
+        AgentSignal, Changes, Checkpoint, Event, Goal, Limits, Outcome, PlanSnapshot, PlanTask, Record, RunId,
+        Settings, SteeringId, SteeringKind, Totals, Usage,
     },
     testing::{iteration_started, permission_asked, question_asked},
 };
@@ -81,10 +81,7 @@ pub(super) fn begun() -> Vec<Event> {
             max_cost_usd: Some(2.0),
             max_tokens: None,
             calls_per_hour: None,
-            max_steps: None,
-            per_task: TaskLimits::default(),
-            per_day: DayLimits::default(),
-            phase_timeout_ms: None,
+            ..Limits::default()
         },
         goals: vec![Goal {
             name: "tests".to_owned(),
