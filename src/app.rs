@@ -65,6 +65,7 @@ pub(crate) use agents::{
     catalog, check_limits_hold, chosen_adapter, native_lacks_tls, withheld_from_agent, withheld_from_goals,
 };
 pub(crate) use assay::{Assay, AssayProgress, assay};
+pub(crate) use batch_plans::added_to_batch;
 pub(crate) use board::{BatchBegan, ClosedBoard, follow_batch, output_of_batch, run_batch_detached, watch_batch};
 pub(crate) use choice::{AgentCandidate, open_choice};
 pub(crate) use detached::{DetachedEnd, FollowUpCommands, attach, attach_at, run_detached};

@@ -2,6 +2,7 @@
 //! target.
 
 mod board;
+mod changes;
 mod clean;
 mod field;
 mod kills;

@@ -7,7 +7,7 @@ use std::{
 
 use ralph_plan::{
     ParsedPlan, PlanKind,
-    batch::{Planned, after, plan_names, with_order},
+    batch::{Planned, added_plans, after, plan_names, with_order},
 };
 use ralph_system::files::{self, PLAN_CAP_BYTES};
 use ralph_text::with_causes;
@@ -25,17 +25,7 @@ pub(super) fn planned(place: &ProjectPlace, paths: &[PathBuf]) -> Result<Vec<Pla
         return Err(Failure::new(FailureKind::Usage, "no plan is named")
             .hint("`ralph many api.md ui.md` runs two; `ralph many status` shows the last batch"));
     }
-    let mut files = Vec::new();
-    let mut orders = Vec::new();
-    for path in paths {
-        let (file, bytes) = plan_bytes(place, path)?;
-        usable(&file, &bytes)?;
-        let waits_for = after(&String::from_utf8_lossy(&bytes)).map_err(|error| {
-            configuration(format!("{file}: {error}")).hint("write names of plans there, or take the line away")
-        })?;
-        orders.push(waits_for);
-        files.push(file);
-    }
+    let (files, orders) = read_plans(place, paths)?;
     let names =
         plan_names(&files).map_err(|error| Failure::of(FailureKind::Usage, &error).hint("name each plan once"))?;
     let plans = files.into_iter().zip(names);
@@ -51,6 +41,37 @@ pub(super) fn planned(place: &ProjectPlace, paths: &[PathBuf]) -> Result<Vec<Pla
         &orders,
         "`after` in a plan's front matter names plans of this batch",
     )
+}
+
+/// Reads and checks plans. Returns their paths in the project, and what each waits for.
+fn read_plans(place: &ProjectPlace, paths: &[PathBuf]) -> Result<(Vec<String>, Vec<Vec<String>>), Failure> {
+    let mut files = Vec::new();
+    let mut orders = Vec::new();
+    for path in paths {
+        let (file, bytes) = plan_bytes(place, path)?;
+        usable(&file, &bytes)?;
+        let waits_for = after(&String::from_utf8_lossy(&bytes)).map_err(|error| {
+            configuration(format!("{file}: {error}")).hint("write names of plans there, or take the line away")
+        })?;
+        orders.push(waits_for);
+        files.push(file);
+    }
+    Ok((files, orders))
+}
+
+/// Reads and checks plans that are added to a batch with the plans `known`.
+pub(crate) fn added_to_batch(
+    place: &ProjectPlace,
+    paths: &[PathBuf],
+    known: &[Planned],
+) -> Result<Vec<Planned>, Failure> {
+    let (files, orders) = read_plans(place, paths)?;
+    let there = files.iter().find(|file| known.iter().any(|plan| plan.file == **file));
+    if let Some(file) = there {
+        return Err(configuration(format!("{file}: the batch has this plan already"))
+            .hint("`ralph many resume` continues a plan that is not merged"));
+    }
+    added_plans(known, &files, &orders).map_err(|error| Failure::of(FailureKind::Configuration, &error))
 }
 
 /// Adds to the plans what each waits for. `rule` explains the syntax in a hint.

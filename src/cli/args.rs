@@ -13,8 +13,8 @@ use crate::config::{
 };
 
 use super::{
-    batch_flags::{CleanFlags, Resuming},
-    listing_args::{AdaptersCommand, ConfigCommand, EnginesCommand, GoalsCommand},
+    batch_flags::ManyArgs,
+    listing_args::{AdaptersCommand, ConfigCommand, EnginesCommand, GoalsCommand, ReportFormatArg},
     setting_flags::{self, SettingFlags},
 };
 
@@ -159,79 +159,6 @@ pub(super) struct RestoreArgs {
     /// Do not ask for confirmation
     #[arg(long, short)]
     pub(super) yes: bool,
-}
-
-// Arguments of `ralph many`.
-#[derive(Debug, clap::Args)]
-#[command(
-    args_conflicts_with_subcommands = true,
-    subcommand_negates_reqs = true,
-    mut_args(setting_flags::hide_listed)
-)]
-pub(super) struct ManyArgs {
-    #[command(subcommand)]
-    pub(super) command: Option<ManyCommand>,
-    /// The plans, which are files of the project
-    #[arg(value_name = "PLAN")]
-    pub(super) plans: Vec<PathBuf>,
-    /// Run each section of this plan as a plan of its own
-    #[arg(long, value_name = "PLAN", conflicts_with = "plans")]
-    pub(super) each_section: Option<PathBuf>,
-    /// Run N plans at a time [default: half of the cores; all plans if an engine has a queue]
-    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
-    pub(super) jobs: Option<u32>,
-    /// The engine that runs the plans: `local` (processes of this machine) or one of `ralph engines`
-    #[arg(long, value_name = "ENGINE", default_value = "local")]
-    pub(super) engine: String,
-    /// Merge into this branch [default: a new branch of the batch, from HEAD]
-    #[arg(long, value_name = "BRANCH")]
-    pub(super) into: Option<String>,
-    /// Print lines of text instead of showing a board
-    #[arg(long)]
-    pub(super) headless: bool,
-    #[command(flatten)]
-    pub(super) settings: SettingFlags,
-}
-
-#[derive(Debug, Subcommand)]
-pub(super) enum ManyCommand {
-    /// Show the status of each plan of the last batch
-    Status {
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
-    },
-    /// Summarize the last batch: the work of each plan, what is merged, and why the rest is not
-    Report {
-        #[arg(
-            long,
-            value_enum,
-            value_name = "FORMAT",
-            help = "Write it as text, Markdown or JSON",
-            hide_possible_values = true,
-            default_value = "text"
-        )]
-        format: ReportFormatArg,
-        /// Write it to this file
-        #[arg(long, value_name = "FILE")]
-        out: Option<PathBuf>,
-    },
-    /// Cancel a plan, or all plans that are not merged; their branches are kept
-    Cancel {
-        /// The plan, by its name or its file
-        #[arg(value_name = "PLAN")]
-        plan: Option<String>,
-    },
-    Clean(CleanFlags),
-    /// Show the board of the last batch on this terminal, or the run of one of its plans
-    Attach {
-        /// The plan, by its name or its file [default: the board of all plans]
-        #[arg(value_name = "PLAN")]
-        plan: Option<String>,
-    },
-    /// Resume the last batch: interrupted plans and plans that were not merged; options of `ralph` that are typed here
-    /// replace those of the batch
-    Resume(Box<Resuming>),
 }
 
 // Options for display and logging.
@@ -603,13 +530,6 @@ pub(super) enum CliCommand {
         #[arg(long = "use-model", value_name = "NAME")]
         model: Option<String>,
     },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum ReportFormatArg {
-    Text,
-    Markdown,
-    Json,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,8 +1,14 @@
-//! The options of `ralph many clean` and `ralph many resume`.
+//! The arguments of `ralph many`.
 
+use std::path::PathBuf;
+
+use clap::Subcommand;
 use ralph_policy::settings::parse_duration;
 
-use super::setting_flags::{self, SettingFlags};
+use super::{
+    listing_args::ReportFormatArg,
+    setting_flags::{self, SettingFlags},
+};
 
 /// Remove what batches that are over have left: checkpoints, states of work trees, branches that others contain
 ///
@@ -35,4 +41,99 @@ pub(super) struct Resuming {
     pub(super) headless: bool,
     #[command(flatten)]
     pub(super) settings: SettingFlags,
+}
+
+// Arguments of `ralph many`.
+#[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    mut_args(setting_flags::hide_listed)
+)]
+pub(super) struct ManyArgs {
+    #[command(subcommand)]
+    pub(super) command: Option<ManyCommand>,
+    /// The plans, which are files of the project
+    #[arg(value_name = "PLAN")]
+    pub(super) plans: Vec<PathBuf>,
+    /// Run each section of this plan as a plan of its own
+    #[arg(long, value_name = "PLAN", conflicts_with = "plans")]
+    pub(super) each_section: Option<PathBuf>,
+    /// Run N plans at a time [default: half of the cores; all plans if an engine has a queue]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub(super) jobs: Option<u32>,
+    /// The engine that runs the plans: `local` (processes of this machine) or one of `ralph engines`
+    #[arg(long, value_name = "ENGINE", default_value = "local")]
+    pub(super) engine: String,
+    /// Merge into this branch [default: a new branch of the batch, from HEAD]
+    #[arg(long, value_name = "BRANCH")]
+    pub(super) into: Option<String>,
+    /// Print lines of text instead of showing a board
+    #[arg(long)]
+    pub(super) headless: bool,
+    #[command(flatten)]
+    pub(super) settings: SettingFlags,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ManyCommand {
+    /// Show the status of each plan of the last batch
+    Status {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Summarize the last batch: the work of each plan, what is merged, and why the rest is not
+    Report {
+        #[arg(
+            long,
+            value_enum,
+            value_name = "FORMAT",
+            help = "Write it as text, Markdown or JSON",
+            hide_possible_values = true,
+            default_value = "text"
+        )]
+        format: ReportFormatArg,
+        /// Write it to this file
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+    /// Cancel a plan, or all plans that are not merged; their branches are kept
+    Cancel {
+        /// The plan, by its name or its file
+        #[arg(value_name = "PLAN")]
+        plan: Option<String>,
+    },
+    /// Add plans to the last batch, also while it runs
+    Add {
+        /// The plans, which are files of the project
+        #[arg(value_name = "PLAN", required = true)]
+        plans: Vec<PathBuf>,
+    },
+    /// Pause the running batch: no run starts, and running ones pause after their iteration; `ralph many resume` goes on
+    Pause,
+    /// Send a message to the agent of a plan, as `ralph steer` does
+    Steer {
+        /// The plan, by its name or its file
+        #[arg(value_name = "PLAN")]
+        plan: String,
+        /// Interrupt the current iteration
+        #[arg(long, conflicts_with = "standing")]
+        now: bool,
+        /// Repeat the message in every iteration
+        #[arg(long)]
+        standing: bool,
+        #[arg(required = true, value_name = "TEXT")]
+        text: Vec<String>,
+    },
+    Clean(CleanFlags),
+    /// Show the board of the last batch on this terminal, or the run of one of its plans
+    Attach {
+        /// The plan, by its name or its file [default: the board of all plans]
+        #[arg(value_name = "PLAN")]
+        plan: Option<String>,
+    },
+    /// Resume the last batch: interrupted plans and plans that were not merged; options of `ralph` that are typed here
+    /// replace those of the batch
+    Resume(Box<Resuming>),
 }

@@ -25,6 +25,11 @@ use super::{
 };
 
 pub(super) fn steer(args: &Args, now: bool, standing: bool, text: &[String]) -> Result<u8, Failure> {
+    steer_run(&place(args)?.paths, (now, standing), text)
+}
+
+/// Sends a message to the run of a project, or leaves it for the next one.
+pub(super) fn steer_run(paths: &ProjectPaths, (now, standing): (bool, bool), text: &[String]) -> Result<u8, Failure> {
     let text = text.join(" ").trim().to_owned();
     if text.is_empty() {
         return Err(
@@ -36,7 +41,6 @@ pub(super) fn steer(args: &Args, now: bool, standing: bool, text: &[String]) -> 
         (false, true) => SteeringKind::Standing,
         (false, false) => SteeringKind::Next,
     };
-    let paths = place(args)?.paths;
     let command = UserCommand::Steer {
         kind,
         text: text.clone(),
@@ -45,7 +49,7 @@ pub(super) fn steer(args: &Args, now: bool, standing: bool, text: &[String]) -> 
         return Err(Failure::new(FailureKind::Usage, command_refusal_in_words(&refusal)));
     }
     match control::ask(&paths.socket(), &ControlRequest::Command { command }) {
-        Err(ControlError::NotRunning) => leave(&paths, &DeferredMessage::Steering { kind, text }, None),
+        Err(ControlError::NotRunning) => leave(paths, &DeferredMessage::Steering { kind, text }, None),
         reply => show(reply?),
     }
 }

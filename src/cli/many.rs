@@ -1,13 +1,12 @@
 //! `ralph many`: runs plans in parallel, each in its own work tree, and merges them one after the other.
 
+mod batch_settings;
 mod board;
+mod change;
 mod clean;
+mod last_batch;
 
-use std::{
-    ffi::OsString,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{ffi::OsString, path::Path};
 
 use clap::Subcommand;
 use ralph_plan::batch::{
@@ -47,10 +46,13 @@ use crate::{
     },
 };
 
+use batch_settings::{arguments_of, changes, is_shared, limits, refuse_plan};
+use last_batch::{PATIENCE, PAUSE, last, named};
+
 use super::{
-    args::{Args, ManyArgs, ManyCommand},
+    args::Args,
     attach,
-    batch_flags::Resuming,
+    batch_flags::{ManyArgs, ManyCommand, Resuming},
     confirm::is_confirmed,
     many_report, replay,
     run::{place, presentation, screen, sources, starter},
@@ -59,16 +61,20 @@ use super::{
     trust,
 };
 
-/// Time a batch has to act on a request.
-const PATIENCE: Duration = Duration::from_secs(10);
-const PAUSE: Duration = Duration::from_millis(50);
-
 /// Carries out `many`. `given` is the whole command line.
 pub(super) fn run(args: &Args, many: &ManyArgs, given: &[OsString], supervisor: &Supervisor) -> Result<u8, Failure> {
     match &many.command {
         None => start(args, many, given, supervisor),
         Some(ManyCommand::Status { json }) => status(args, *json, supervisor),
         Some(ManyCommand::Cancel { plan }) => cancel(args, plan.as_deref(), supervisor),
+        Some(ManyCommand::Add { plans }) => change::add(args, plans, supervisor),
+        Some(ManyCommand::Pause) => change::pause(args, supervisor),
+        Some(ManyCommand::Steer {
+            plan,
+            now,
+            standing,
+            text,
+        }) => change::steer(args, plan, (*now, *standing), text, supervisor),
         Some(ManyCommand::Clean(flags)) => clean::clean(args, flags.older_ms, supervisor),
         Some(ManyCommand::Report { format, out }) => {
             let place = place(args)?;
@@ -196,73 +202,6 @@ fn accept_copies(place: &ProjectPlace, config: &Config, supervisor: &Supervisor)
         .hint("`tree.copyMiB` allows more; `tree.link` shares a directory instead"))
 }
 
-/// Refuses `--plan`, which names the one plan of a run. `instead` is the command to type.
-fn refuse_plan<'f>(mut given: impl Iterator<Item = &'f Flag>, instead: &str) -> Result<(), Failure> {
-    match given.any(|flag| flag.key == "plan") {
-        false => Ok(()),
-        true => Err(
-            Failure::new(FailureKind::Usage, "`--plan` names one plan, and a batch has several")
-                .hint(format!("leave it out: `{instead}`")),
-        ),
-    }
-}
-
-/// Returns the arguments of every run: a name and a value for each setting.
-fn arguments_of<'f>(given: impl Iterator<Item = &'f Flag>, config: Option<&Path>) -> Vec<String> {
-    let mut arguments: Vec<String> = Vec::new();
-    for flag in given {
-        let value = flag.value.as_str();
-        let value = value.map_or_else(|| flag.value.to_string(), str::to_owned);
-        arguments.extend([flag.name.clone(), value]);
-    }
-    if let Some(config) = config {
-        arguments.extend([CONFIG.to_owned(), config.to_string_lossy().into_owned()]);
-    }
-    arguments
-}
-
-/// Parses the result of [`arguments_of`].
-fn settings_of(arguments: &[String]) -> (Vec<Flag>, Option<PathBuf>) {
-    let known = config::flags();
-    let (mut given, mut config) = (Vec::new(), None);
-    for argument in arguments.chunks_exact(2) {
-        let (name, value) = (argument[0].as_str(), argument[1].as_str());
-        if name == CONFIG {
-            config = Some(PathBuf::from(value));
-        } else if let Some(flag) = known.iter().find(|flag| flag.declared.name == name) {
-            given.push(Flag::new(name, &flag.key, value));
-        }
-    }
-    (given, config)
-}
-
-/// The option that names an additional configuration file.
-const CONFIG: &str = "--config";
-
-/// Settings of which only one may be given.
-const PROMPTS: [&str; 2] = ["prompt", "promptFile"];
-
-/// Limits that, typed after `many`, apply to all plans together.
-const SHARED: [&str; 3] = ["limits.maxCostUsd", "limits.maxTokens", "limits.callsPerHour"];
-
-fn is_shared(flag: &Flag) -> bool {
-    SHARED.contains(&flag.key.as_str())
-}
-
-/// Returns the limits `before`, replaced by those that are given. `config` has their values.
-fn limits<'f>(given: impl Iterator<Item = &'f Flag>, config: &Config, before: BatchLimits) -> BatchLimits {
-    let mut limits = before;
-    for flag in given {
-        match flag.name.as_str() {
-            "--max-cost-usd" => limits.max_cost_usd = config.limits.max_cost_usd,
-            "--max-tokens" => limits.max_tokens = config.limits.max_tokens,
-            "--calls-per-hour" => limits.calls_per_hour = config.limits.calls_per_hour,
-            _ => {}
-        }
-    }
-    limits
-}
-
 fn resume(args: &Args, resuming: &Resuming, command_line: &[OsString], supervisor: &Supervisor) -> Result<u8, Failure> {
     let typed = || args.settings.given.iter().chain(&resuming.settings.given);
     refuse_plan(typed(), "ralph many resume api")?;
@@ -275,6 +214,9 @@ fn resume(args: &Args, resuming: &Resuming, command_line: &[OsString], superviso
     let (id, batch) = last(&place)?;
     let plans = resuming.plans.iter().map(|plan| named(&batch, plan));
     let plans: Vec<PlanName> = plans.collect::<Result<_, _>>()?;
+    if starter.is_none() && BatchLock::is_held(&place.paths) && batch.end.is_none() {
+        return change::running(args, &place, (&id, &batch), (resuming, &plans), supervisor);
+    }
     let is_left = |plan: &BatchPlan| plan.merged_as().is_none() && (plans.is_empty() || plans.contains(&plan.name));
     let is_over = batch.end.is_some() && !batch.plans.iter().any(is_left);
     if starter.is_none()
@@ -322,39 +264,6 @@ fn nothing_to_resume(
     Ok(0)
 }
 
-/// Returns the settings and limits that `typed` changes for a resumed batch, and the resulting configuration.
-fn changes<'f>(
-    args: &Args,
-    place: &ProjectPlace,
-    batch: &Batch,
-    typed: impl Iterator<Item = &'f Flag>,
-    supervisor: &Supervisor,
-) -> Result<(Resumption, Config), Failure> {
-    let (shared, own): (Vec<Flag>, Vec<Flag>) = typed.cloned().partition(is_shared);
-    let (mut given, known_config) = settings_of(&batch.arguments);
-    let is_same = |known: &Flag, flag: &Flag| {
-        let are_prompts = PROMPTS.contains(&known.key.as_str()) && PROMPTS.contains(&flag.key.as_str());
-        known.key == flag.key || are_prompts
-    };
-    given.retain(|known| !own.iter().any(|flag| is_same(known, flag)));
-    given.extend(own.iter().cloned());
-    let mut sources = sources(args, place);
-    let has_other_config = sources.extra.is_some();
-    sources.extra = sources.extra.or(known_config);
-    sources.flags = [&given[..], &shared].concat();
-    let config = config::load(&sources)?.config;
-    if !(own.is_empty() && shared.is_empty() && !has_other_config) {
-        app::check_limits_hold(place, &config, supervisor)?;
-    }
-    let is_changed = !own.is_empty() || has_other_config;
-    let changes = Resumption {
-        limits: (!shared.is_empty()).then(|| limits(shared.iter(), &config, batch.limits)),
-        arguments: is_changed.then(|| arguments_of(given.iter(), sources.extra.as_deref())),
-        ..Resumption::default()
-    };
-    Ok((changes, config))
-}
-
 /// Makes ralph the parent of orphans of its jobs. Processes that an engine starts on this machine are not ralph's to
 /// end.
 fn adopt(supervisor: &Supervisor, engine: &Engine) {
@@ -385,15 +294,6 @@ fn record_printer(starter: Option<&Starter>, paths: BatchPaths) -> impl FnMut(&B
         }
         print_line(record, batch, style);
     }
-}
-
-/// The batch of the project that began last.
-fn last(place: &ProjectPlace) -> Result<(BatchId, Batch), Failure> {
-    let id = many::latest(&place.paths).ok_or(BatchError::NoBatch)?;
-    let paths = BatchPaths::new(&place.paths, &id);
-    let records = many::read(&paths.journal()).map_err(BatchError::Journal)?;
-    let batch = Batch::from_records(&records).ok_or(BatchError::NoBatch)?;
-    Ok((id, batch))
 }
 
 fn print_line(record: &BatchRecord, batch: &Batch, style: OutputStyle) {
@@ -429,6 +329,7 @@ fn status(args: &Args, json: bool, supervisor: &Supervisor) -> Result<u8, Failur
         value["usage"] = json!(usage);
         value["held"] = json!(held);
         value["spent"] = json!(batch.spent);
+        value["paused"] = json!(batch.paused);
         let rows = value["plans"].as_array_mut().into_iter().flatten();
         for (row, plan) in rows.zip(&batch.plans) {
             row["job"] = json!(plan.job);
@@ -438,6 +339,7 @@ fn status(args: &Args, json: bool, supervisor: &Supervisor) -> Result<u8, Failur
     }
     let style = Presentation::for_stdout(OutputFormat::Text).style;
     let how = match (board.running, board.end) {
+        (true, _) if batch.paused => "paused; `ralph many resume` goes on",
         (true, _) => "running",
         (false, Some(_)) => "over",
         (false, None) => "interrupted; `ralph many resume` continues it",
@@ -508,16 +410,6 @@ fn json_of(board: &Board, site: &Site) -> Value {
         plan["log"] = json!(site.paths.log(&row.plan));
     }
     value
-}
-
-/// Finds a plan of the batch by its name or file.
-fn named(batch: &Batch, plan: &str) -> Result<PlanName, Failure> {
-    let known: Vec<_> = batch
-        .plans
-        .iter()
-        .map(|plan| (plan.name.clone(), plan.file.clone()))
-        .collect();
-    app::named_plan(&known, plan)
 }
 
 fn cancel(args: &Args, plan: Option<&str>, supervisor: &Supervisor) -> Result<u8, Failure> {

@@ -29,7 +29,7 @@ use crate::{
 };
 
 use super::{
-    args::ReportFormatArg,
+    listing_args::ReportFormatArg,
     table::{TableCell, table},
 };
 

@@ -15,7 +15,8 @@ use crate::{
 };
 
 use super::{
-    args::{Args, ReportFormatArg},
+    args::Args,
+    listing_args::ReportFormatArg,
     restore::{no_runs, which_run},
     run::place,
     table::{TableCell, table},

@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use ralph_core::event::UserCommand;
 use ralph_plan::batch::{
     Batch, BatchEnd, BatchId, BatchInput, BatchRecord, JobNews, PlanName, PlanPhase, Resumption, StoppedBy, TaskResult,
     WorkerTask, step,
@@ -220,6 +221,12 @@ impl<'a> BatchDriver<'a> {
                         self.take(BatchInput::Cancel { plan: plan.clone() })?;
                         requests::done(&self.site.paths, plan.as_ref());
                     }
+                    BatchRequest::Change { file, changes } => {
+                        let paused = changes.paused;
+                        self.take(BatchInput::Change { changes })?;
+                        requests::changed(&self.site.paths, &file);
+                        self.pause_runs(paused);
+                    }
                     BatchRequest::Stop => self.handle(DriverMessage::Stop(StoppedBy::User))?,
                 }
             }
@@ -327,6 +334,19 @@ impl<'a> BatchDriver<'a> {
                 Ok(())
             }
             DriverMessage::Stop(by) => self.take(BatchInput::Stop { by }),
+        }
+    }
+
+    /// Pauses or resumes the runs of this machine.
+    fn pause_runs(&self, paused: Option<bool>) {
+        let command = match paused {
+            Some(true) => UserCommand::Pause,
+            Some(false) => UserCommand::Resume,
+            None => return,
+        };
+        let running = self.batch.plans.iter().filter(|plan| plan.phase == PlanPhase::Running);
+        for plan in running {
+            self.site.command_run(&plan.name, command.clone());
         }
     }
 

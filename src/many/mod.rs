@@ -28,5 +28,5 @@ pub(crate) use follow::{BatchFollower, FollowerThread};
 pub(crate) use gate::{JudgingFiles, MergeGate};
 pub(crate) use journal::read;
 pub(crate) use paths::{BatchLock, BatchPaths, batches_in, latest};
-pub(crate) use requests::{ask_to_cancel, ask_to_stop, done as take_back};
+pub(crate) use requests::{ask_to_cancel, ask_to_change, ask_to_stop, done as take_back};
 pub(crate) use worker::{Site, job_state, job_views, used};

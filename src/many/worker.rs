@@ -286,9 +286,13 @@ impl Site {
 
     /// Asks the run of a plan to end, if it is on this machine.
     pub(super) fn stop_run(&self, plan: &PlanName) {
+        let stop = StopRequest::Immediate;
+        self.command_run(plan, UserCommand::Stop { stop });
+    }
+
+    /// Sends a command to the run of a plan, if it is on this machine.
+    pub(super) fn command_run(&self, plan: &PlanName, command: UserCommand) {
         if let Ok(state) = self.state_of(plan) {
-            let stop = StopRequest::Immediate;
-            let command = UserCommand::Stop { stop };
             _ = control::ask(&state.socket(), &ControlRequest::Command { command }); // after an error the run continues
         }
     }

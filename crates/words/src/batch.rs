@@ -4,8 +4,9 @@ use std::path::Path;
 
 use ralph_core::event::{LimitKind, Usage};
 use ralph_plan::batch::{
-    Batch, BatchEnd, BatchEvent, BatchId, BatchLimits, BatchPlan, EngineEnd, EngineJob, HoldReason, JobEnd, KeptReason,
-    LOCAL, MergeTrouble, PlanName, PlanPhase, RepositoryChange, StartHold, StoppedBy, TASKS_GIVEN, WorkTree,
+    Batch, BatchChanges, BatchEnd, BatchEvent, BatchId, BatchLimits, BatchPlan, EngineEnd, EngineJob, HoldReason,
+    JobEnd, KeptReason, LOCAL, MergeTrouble, PlanName, PlanPhase, RepositoryChange, StartHold, StoppedBy, TASKS_GIVEN,
+    WorkTree,
 };
 
 use super::{
@@ -122,6 +123,7 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
         BatchEvent::WorkTreeKept { plan, why } => {
             (Tone::Warning, format!("{plan}: merged; its work tree is kept: {why}"))
         }
+        BatchEvent::BatchChanged { changes } => (Tone::Note, changes_to_batch_in_words(changes)),
         BatchEvent::WorkTreeRemoved { kept: None, .. } => return None,
         BatchEvent::WorkTreeRemoved { plan, kept: Some(kept) } => {
             let first = kept.files.first().map_or("", String::as_str);
@@ -269,6 +271,31 @@ pub fn held_in_words(held: &StartHold, now_ms: u64) -> String {
         }
         HoldReason::CallsUsedUp => format!("no run starts for {time}: the calls of this hour are used up"),
     }
+}
+
+/// `2 plans added: api, ui; 4 plans at a time; paused: no run starts`.
+fn changes_to_batch_in_words(changes: &BatchChanges) -> String {
+    let added: Vec<&str> = changes.added.iter().map(|plan| plan.name.0.as_str()).collect();
+    let count = counted(added.len() as u64, "plan");
+    let parts = [
+        (!added.is_empty()).then(|| format!("{count} added: {}", added.join(", "))),
+        changes
+            .jobs
+            .map(|jobs| format!("{} at a time", counted(u64::from(jobs), "plan"))),
+        changes.limits.as_ref().map(|limits| {
+            let limits = batch_usage_in_words(limits, &Usage::default());
+            match limits.is_empty() {
+                true => "no limits".to_owned(),
+                false => format!("new limits: {}", limits.join(", ")),
+            }
+        }),
+        changes.paused.map(|paused| match paused {
+            true => "paused: no run starts, and running ones pause after their iteration".to_owned(),
+            false => "going on".to_owned(),
+        }),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    parts.join("; ")
 }
 
 /// The batch limit that is reached, as a clause.

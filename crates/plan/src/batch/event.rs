@@ -68,6 +68,21 @@ pub struct Resumption {
     pub confirmed: Vec<PlanName>,
 }
 
+/// Changes to a batch by its user while it exists.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct BatchChanges {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<BatchLimits>,
+    /// Whether no run starts, and running ones pause after their iteration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused: Option<bool>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub added: Vec<Planned>,
+}
+
 /// An event. Names and commits are git's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
@@ -97,6 +112,10 @@ pub enum BatchEvent {
     /// A batch that was interrupted or stopped, or that had unfinished plans, continues.
     BatchResumed {
         changes: Resumption,
+    },
+    /// The user changed the batch.
+    BatchChanged {
+        changes: BatchChanges,
     },
     PlanStarted {
         plan: PlanName,
@@ -276,6 +295,7 @@ impl BatchEvent {
             BatchEvent::BatchOpened { .. }
             | BatchEvent::BatchStarted { .. }
             | BatchEvent::BatchResumed { .. }
+            | BatchEvent::BatchChanged { .. }
             | BatchEvent::TargetPutBack { .. }
             | BatchEvent::TrialUndone { .. }
             | BatchEvent::RepositoryChanged { .. }

@@ -19,13 +19,13 @@ mod tests;
 
 pub use end::{BatchEnd, JobEnd, KeptReason, MergeTrouble, StoppedBy};
 pub use engine::{EngineEnd, EngineJob, JobNews, LOCAL};
-pub use event::{BatchEvent, BatchRecord, KeptFiles, RepositoryChange, Resumption};
+pub use event::{BatchChanges, BatchEvent, BatchRecord, KeptFiles, RepositoryChange, Resumption};
 pub use front_matter::{FrontMatterError, after, after_heading};
 pub use gate::{
     ConfirmedChanges, FailedTests, GoalTests, MergeProof, MergedResults, RequiredCounts, Side, TestLoss, TestTrouble,
     judge,
 };
 pub use limits::{BatchLimits, HoldReason, RecentCalls, StartHold};
-pub use name::{BatchId, NameError, PlanName, Planned, plan_names, section_plan_names, with_order};
+pub use name::{BatchId, NameError, PlanName, Planned, added_plans, plan_names, section_plan_names, with_order};
 pub use state::{Batch, BatchPlan, PlanPhase, WorkTree, WorkerTask};
 pub use step::{BatchInput, TASKS_GIVEN, TaskResult, step};

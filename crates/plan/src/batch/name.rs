@@ -89,6 +89,31 @@ pub fn plan_names(files: &[String]) -> Result<Vec<PlanName>, NameError> {
     Ok(numbered(names))
 }
 
+/// Names plans that are added to a batch which has the plans `known`; `after` has the names or files that each of the
+/// added ones refers to.
+///
+/// # Errors
+/// [`NameError`]; a file of a known plan is given twice.
+pub fn added_plans(known: &[Planned], files: &[String], after: &[Vec<String>]) -> Result<Vec<Planned>, NameError> {
+    let all: Vec<String> = known.iter().map(|plan| &plan.file).chain(files).cloned().collect();
+    let names = plan_names(&all)?.split_off(known.len());
+    let taken = known.iter().map(|plan| plan.name.0.clone());
+    let unique = numbered(taken.chain(names.into_iter().map(|name| name.0))).split_off(known.len());
+    let added = files.iter().zip(unique).map(|(file, name)| Planned {
+        name,
+        file: file.clone(),
+        section: None,
+        after: Vec::new(),
+    });
+    // Known plans wait for what they waited for before.
+    let of_known = known
+        .iter()
+        .map(|plan| plan.after.iter().map(|name| name.0.clone()).collect());
+    let after: Vec<Vec<String>> = of_known.chain(after.iter().cloned()).collect();
+    let ordered = with_order(known.iter().cloned().chain(added).collect(), &after)?;
+    Ok(ordered.into_iter().skip(known.len()).collect())
+}
+
 /// Derives names from the titles of a plan's sections.
 pub fn section_plan_names(titles: &[String]) -> Vec<PlanName> {
     numbered(titles.iter().map(|title| slug(title)))
@@ -190,6 +215,26 @@ mod tests {
     fn named(files: &[&str]) -> Vec<String> {
         let files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
         plan_names(&files).unwrap().into_iter().map(|name| name.0).collect()
+    }
+
+    #[test]
+    fn an_added_plan_gets_a_name_that_no_other_has_and_may_wait_for_known_ones() {
+        let plan = |name: &str, file: &str| Planned {
+            name: PlanName(name.to_owned()),
+            file: file.to_owned(),
+            section: None,
+            after: Vec::new(),
+        };
+        let known = [plan("api", "api.md"), plan("ui", "old/ui.md")];
+        let files = ["ui.md".to_owned(), "docs.md".to_owned()];
+        let after = [Vec::new(), vec!["api".to_owned()]];
+        let added = added_plans(&known, &files, &after).unwrap();
+        let names: Vec<&str> = added.iter().map(|plan| plan.name.0.as_str()).collect();
+        assert_eq!(names, ["ui-md", "docs"]);
+        assert_eq!(added[1].after, [PlanName("api".to_owned())]);
+        let unknown = added_plans(&known, &files, &[Vec::new(), vec!["shop".to_owned()]]);
+        assert!(matches!(unknown, Err(NameError::Unknown { .. })), "{unknown:?}");
+        assert!(added_plans(&known, &["api.md".to_owned()], &[Vec::new()]).is_err());
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub struct Batch {
     pub target_proof: Option<MergeProof>,
     /// Changes to the repository by others since the batch was started or resumed.
     pub repository_changes: Vec<RepositoryChange>,
+    /// No run starts.
+    pub paused: bool,
     /// The batch should end without starting anything.
     pub stopped: Option<StoppedBy>,
     /// `None` while the batch is running, and after a crash.
@@ -194,6 +196,7 @@ impl Batch {
             announced_hold: None,
             target_proof: None,
             repository_changes: Vec::new(),
+            paused: false,
             stopped: None,
             end: None,
             finished: 0,
@@ -222,6 +225,13 @@ impl Batch {
                 self.plans = plans.iter().map(|plan| BatchPlan::new(plan, record.at_ms)).collect();
             }
             BatchEvent::BatchResumed { changes } => self.resume(changes, record.at_ms),
+            BatchEvent::BatchChanged { changes } => {
+                self.jobs = changes.jobs.unwrap_or(self.jobs);
+                self.limits = changes.limits.unwrap_or(self.limits);
+                self.paused = changes.paused.unwrap_or(self.paused);
+                let added = changes.added.iter().map(|plan| BatchPlan::new(plan, record.at_ms));
+                self.plans.extend(added);
+            }
             BatchEvent::AdapterLimited {
                 adapter,
                 until_ms,
@@ -265,7 +275,7 @@ impl Batch {
             self.arguments.clone_from(arguments);
         }
         self.only.clone_from(&changes.plans);
-        (self.stopped, self.spent, self.end) = (None, None, None);
+        (self.stopped, self.spent, self.end, self.paused) = (None, None, None, false);
         self.announced_hold = None;
         self.repository_changes.clear();
         for plan in &mut self.plans {
@@ -611,6 +621,7 @@ impl BatchPlan {
             | BatchEvent::TrialUndone { .. }
             | BatchEvent::RepositoryChanged { .. }
             | BatchEvent::BatchStarted { .. }
+            | BatchEvent::BatchChanged { .. }
             | BatchEvent::BatchResumed { .. }
             | BatchEvent::AdapterLimited { .. }
             | BatchEvent::StartsHeld { .. }

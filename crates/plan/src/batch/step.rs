@@ -3,9 +3,9 @@
 use ralph_core::event::{BreakerCause, Usage};
 
 use super::{
-    Batch, BatchEnd, BatchEvent, BatchLimits, BatchPlan, BatchRecord, JobEnd, JobNews, KeptFiles, KeptReason,
-    MergeProof, MergeTrouble, PlanName, PlanPhase, Planned, RepositoryChange, Resumption, StoppedBy, TestTrouble,
-    WorkTree, state::occupies_slot,
+    Batch, BatchChanges, BatchEnd, BatchEvent, BatchLimits, BatchPlan, BatchRecord, JobEnd, JobNews, KeptFiles,
+    KeptReason, MergeProof, MergeTrouble, PlanName, PlanPhase, Planned, RepositoryChange, Resumption, StoppedBy,
+    TestTrouble, WorkTree, state::occupies_slot,
 };
 
 /// Tasks that a plan is given because of its merge with the same commit of the target, before it is left as
@@ -58,6 +58,9 @@ pub enum BatchInput {
     JobReported {
         plan: PlanName,
         news: JobNews,
+    },
+    Change {
+        changes: BatchChanges,
     },
     /// Cancels a plan; `None` stands for all.
     Cancel {
@@ -243,6 +246,12 @@ impl Steps {
                         JobNews::Began => BatchEvent::JobBegan { plan },
                         JobNews::Silent { why } => BatchEvent::EngineSilent { plan, why },
                     });
+                }
+            }
+            BatchInput::Change { mut changes } => {
+                changes.added.retain(|plan| self.batch.plan(&plan.name).is_none());
+                if changes != BatchChanges::default() && self.batch.stopped.is_none() {
+                    self.push(BatchEvent::BatchChanged { changes });
                 }
             }
             BatchInput::Cancel { plan } => {
@@ -450,7 +459,8 @@ impl Steps {
     fn next_start(&self) -> Option<BatchEvent> {
         let plans = || self.batch.included();
         let running = plans().filter(|plan| occupies_slot(plan)).count();
-        if running >= self.batch.runs_at_a_time() as usize || self.batch.spent.is_some() {
+        let is_full = running >= self.batch.runs_at_a_time() as usize;
+        if is_full || self.batch.paused || self.batch.spent.is_some() {
             return None;
         }
         // Work that was begun comes first, since the target waits for it; a repair comes before other work.
