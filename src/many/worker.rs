@@ -520,11 +520,11 @@ impl Site {
                 .and_then(|()| fs::rename(tree.join(file), &to))
                 .map_err(|error| format!("{}: {error}", to.display()))?;
         }
-        let kept = || KeptFiles {
+        Ok(files.first().map(|first| KeptFiles {
             directory: directory.display().to_string(),
-            files: files.iter().map(|file| file.display().to_string()).collect(),
-        };
-        Ok((!files.is_empty()).then(kept))
+            first: first.display().to_string(),
+            count: files.len() as u64,
+        }))
     }
 
     /// Lists ignored files of a work tree that no tool can make again, and that are not as in the project.

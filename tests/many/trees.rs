@@ -160,7 +160,7 @@ fn ignored_files_that_no_tool_makes_outlive_their_work_tree() {
     let finished = batch(&sandbox, &["api.md"]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert!(
-        finished.stdout.contains("which git ignores, is kept in"),
+        finished.stdout.contains("which git ignores, are kept in"),
         "{finished:?}"
     );
     assert!(!sandbox.git(["worktree", "list"]).contains("/api"), "{finished:?}");

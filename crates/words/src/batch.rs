@@ -126,15 +126,11 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
         BatchEvent::BatchChanged { changes } => (Tone::Note, changes_to_batch_in_words(changes)),
         BatchEvent::WorkTreeRemoved { kept: None, .. } => return None,
         BatchEvent::WorkTreeRemoved { plan, kept: Some(kept) } => {
-            let first = kept.files.first().map_or("", String::as_str);
-            let more = match kept.files.len() {
-                0 | 1 => String::new(),
-                count => format!(" and {} more", count - 1),
+            let more = match kept.count {
+                0 | 1 => ", which git ignores, is".to_owned(),
+                count => format!(" and {} more, which git ignores, are", count - 1),
             };
-            let text = format!(
-                "{plan}: `{first}`{more}, which git ignores, is kept in {}",
-                kept.directory
-            );
+            let text = format!("{plan}: `{}`{more} kept in {}", kept.first, kept.directory);
             (Tone::Note, text)
         }
         BatchEvent::StartsHeld { held } => {

@@ -44,8 +44,9 @@ pub enum RepositoryChange {
 #[serde(rename_all = "camelCase")]
 pub struct KeptFiles {
     pub directory: String,
-    /// Relative to the directory.
-    pub files: Vec<String>,
+    /// The first of them, relative to the directory.
+    pub first: String,
+    pub count: u64,
 }
 
 /// Changes to a batch from its resumption on.
