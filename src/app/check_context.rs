@@ -20,7 +20,7 @@ use crate::{
     error::{Failure, FailureKind},
 };
 
-/// What commands need that run outside of a run.
+/// The surroundings of commands that run outside of a run.
 pub(super) struct CheckContext {
     scratch: TreeCopy,
     pub(super) catalog: Catalog,

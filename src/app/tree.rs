@@ -51,13 +51,13 @@ struct TreeRecord {
     setup: Vec<String>,
     copy: String,
     link: Vec<String>,
-    /// What was done; `None` once a run has reported it.
+    /// The report; `None` once a run has told it.
     notice: Option<Notice>,
 }
 
 /// A file set that is larger than the settings allow.
 pub(crate) struct OversizedCopy {
-    /// What is large, in words.
+    /// The largest parts, in words.
     pub(crate) what: String,
 }
 
@@ -105,7 +105,10 @@ pub(super) fn prepare_merged_tree(
     supervisor: &Supervisor,
 ) -> Result<TreeVariables, Failure> {
     _ = fs::remove_file(place.paths.tree_record()); // missing, or replaced below
-    prepare_tree(place, config, source, supervisor)
+    prepare_tree(place, config, source, supervisor).inspect_err(|_| {
+        // The next merge begins with the same commands.
+        _ = tear_down_tree(place, config, supervisor);
+    })
 }
 
 /// Runs the commands that end the life of a work tree.
@@ -270,9 +273,8 @@ fn link(place: &ProjectPlace, source: &Path, path: &str, tree: &Branches) -> Res
     symlink(&leads_to, &at).map_err(refused)?;
     // A pattern such as `node_modules/` matches directories only, so the link would be committed.
     if !is_ignored(tree, &place.project, relative)? {
-        let below = tree.project_in(relative);
-        let below = below.strip_prefix(tree.root()).unwrap_or(&below);
-        exclude(tree, &[&format!("/{}", below.display())])?;
+        let in_root = at.strip_prefix(tree.root()).unwrap_or(relative);
+        exclude(tree, &[&format!("/{}", in_root.display())])?;
     }
     Ok(true)
 }

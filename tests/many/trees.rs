@@ -254,3 +254,32 @@ fn a_single_run_in_a_tree_is_merged_into_the_named_branch() {
     let refused = sandbox.ralph(["--tree", "x", "status"]).run(SOON);
     assert!(refused.stderr.contains("goes with no command"), "{refused:?}");
 }
+
+#[test]
+fn a_project_below_the_root_of_its_repository_is_prepared_where_it_is() {
+    let agent = "cat .env shared/data > seen.txt; tick; tick; over done";
+    let sandbox = project(agent, r#""copy": [".env"], "link": ["shared"]"#, &["api"]);
+    sandbox.write("packages/web/api.md", "- [ ] One\n- [ ] Two\n");
+    sandbox.git(["add", "--all"]);
+    sandbox.git(["commit", "--quiet", "--message", "A package"]);
+    sandbox.write("packages/web/.env", "KEY=web\n");
+    sandbox.write("packages/web/shared/data", "shared\n");
+    sandbox.write(".env", "KEY=root\n");
+    let web = sandbox.project().join("packages/web");
+    let finished = batch(&sandbox, &["api.md"]).current_dir(&web).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let target = finished
+        .stdout
+        .lines()
+        .find_map(|line| line.split('`').nth(1))
+        .expect("the target")
+        .to_owned();
+    assert_eq!(
+        sandbox.git(["show", &format!("{target}:packages/web/seen.txt")]),
+        "KEY=web\nshared\n"
+    );
+    let files = sandbox.git(["ls-tree", "-r", "--name-only", &target]);
+    assert!(!files.contains("packages/web/shared"), "{files}");
+    let excluded = fs::read_to_string(sandbox.project().join(".git/info/exclude")).unwrap();
+    assert!(excluded.contains("\n/packages/web/shared\n"), "{excluded}");
+}
