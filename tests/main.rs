@@ -52,6 +52,7 @@ mod stand_in;
 mod starts;
 mod static_binary;
 mod status_schema;
+mod task_checks;
 mod test_gate;
 mod trust;
 mod tui;

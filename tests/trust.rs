@@ -221,8 +221,11 @@ fn no_command_starts_what_a_fresh_clone_names_before_it_is_trusted() {
     // A run of the user's own, so that there is something to report, restore and resume.
     let finished = sandbox.looping([] as [&str; 0]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
-    sandbox.write("PLAN.md", "- [ ] More\n");
     plant(&sandbox);
+    sandbox.write(
+        "PLAN.md",
+        &format!("- [ ] More {{check={}}}\n", program(&sandbox, "check")),
+    );
 
     let calls: BTreeSet<String> = CALLS.iter().map(|(command, _)| (*command).to_owned()).collect();
     assert_eq!(commands(&sandbox, ""), calls, "every command has a row in CALLS");

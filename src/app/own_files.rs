@@ -2,12 +2,15 @@
 //! trust.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
 
+use ralph_core::event::{Goal, Mode};
+use ralph_plan::PlanKind;
 use ralph_policy::{settings::from_json, trust::OwnFile};
-use ralph_system::files::{self, Directory, PROMPT_CAP_BYTES, ReadError};
+use ralph_system::files::{self, Directory, PLAN_CAP_BYTES, PROMPT_CAP_BYTES, ReadError};
 
 use crate::config::{ProjectContent, ProjectFile};
 
@@ -20,6 +23,8 @@ pub(crate) struct OwnFiles {
     pub(super) runners: Directory,
     /// The prompt in `.ralph`, and the one that the project's settings name.
     prompts: Vec<PromptFile>,
+    /// The plans that are used if the user names none, with the commands that check their tasks.
+    plans: Vec<(PathBuf, String)>,
 }
 
 #[derive(Debug, Clone)]
@@ -40,6 +45,7 @@ impl OwnFiles {
             engines: Directory::default(),
             runners: Directory::default(),
             prompts: Vec::new(),
+            plans: Vec::new(),
         }
     }
 
@@ -57,6 +63,7 @@ impl OwnFiles {
             engines: Directory::read(&project.join(".ralph").join("engines")),
             runners: Directory::read(&project.join(".ralph").join("runners")),
             prompts: prompts.collect(),
+            plans: checking_plans(project, &config),
             config,
         }
     }
@@ -72,7 +79,8 @@ impl OwnFiles {
         let described = described.filter_map(|file| Some((&file.path, file.text.as_ref().ok()?)));
         let prompts = self.prompts.iter();
         let prompts = prompts.filter_map(|prompt| Some((&prompt.path, prompt.text.as_ref().ok()?)));
-        let all = config.into_iter().chain(described).chain(prompts);
+        let plans = self.plans.iter().map(|(path, checks)| (path, checks));
+        let all = config.into_iter().chain(described).chain(prompts).chain(plans);
         all.map(|(path, text)| OwnFile {
             name: name(project, path),
             text: text.clone(),
@@ -92,6 +100,7 @@ impl OwnFiles {
         self.engines.files.retain(|file| file.text.is_err());
         self.runners.files.retain(|file| file.text.is_err());
         self.prompts.retain(|prompt| prompt.text.is_err());
+        self.plans.clear();
         self
     }
 
@@ -113,11 +122,35 @@ pub(super) fn own_prompt(project: &Path) -> PathBuf {
 
 /// The prompt file that the project's settings name.
 fn named_prompt(config: &ProjectFile) -> Option<PathBuf> {
+    named(config, "promptFile")
+}
+
+/// The file that the project's settings name with `key`.
+fn named(config: &ProjectFile, key: &str) -> Option<PathBuf> {
     let ProjectContent::Text(text) = &config.content else {
         return None;
     };
     let (root, _) = from_json(&config.path, text).ok()?;
-    Some(PathBuf::from(root?.get("promptFile")?.text()?))
+    Some(PathBuf::from(root?.get(key)?.text()?))
+}
+
+/// The plans with checks, of those that a run may choose by itself.
+fn checking_plans(project: &Path, config: &ProjectFile) -> Vec<(PathBuf, String)> {
+    let named = named(config, "plan");
+    let modes = [None].into_iter().chain(Mode::ALL.map(Some));
+    let chosen = modes.filter_map(|mode| ralph_plan::choose(project, named.as_deref(), mode, Path::exists).ok());
+    let paths: BTreeSet<PathBuf> = chosen.map(|chosen| chosen.path).collect();
+    paths.into_iter().filter_map(with_checks).collect()
+}
+
+/// A plan and the commands that check its tasks, one a line; `None` if no task has a check. The other contents of a plan
+/// start nothing. The tasks themselves are left out, as agents tick them and add notes.
+fn with_checks(path: PathBuf) -> Option<(PathBuf, String)> {
+    let bytes = files::read_bytes(&path, PLAN_CAP_BYTES).ok()?;
+    let reading = ralph_plan::parse_bytes(PlanKind::from_path(&path), &bytes).ok()?;
+    let checks: Vec<Goal> = ralph_plan::checks(&reading, 0);
+    let lines: String = checks.into_iter().map(|check| check.command + "\n").collect();
+    (!lines.is_empty()).then_some((path, lines))
 }
 
 fn name(project: &Path, path: &Path) -> String {

@@ -21,6 +21,8 @@ use super::ProjectPlace;
 
 /// Maximum number of mistakes in task settings reported in addition to the first.
 const MISTAKES_TOLD: usize = 8;
+/// Maximum time of the check of a task, which is the default of a goal.
+const CHECK_TIMEOUT_MS: u64 = 15 * 60 * 1000;
 
 /// Chooses and reads the plan of a run.
 ///
@@ -38,7 +40,8 @@ pub(crate) fn chosen_plan(place: &ProjectPlace, config: &Config) -> Result<(Path
 pub(crate) fn nothing_to_do(place: &ProjectPlace, config: &Config) -> Option<String> {
     let (path, reading) = chosen_plan(place, config).ok()?;
     let plan = &reading.plan;
-    if plan.tasks.is_empty() || plan.open() > 0 || !config.goals.enabled.is_empty() {
+    let is_checked = plan.tasks.iter().any(|task| task.settings.check.is_some());
+    if plan.tasks.is_empty() || plan.open() > 0 || !config.goals.enabled.is_empty() || is_checked {
         return None;
     }
     let latest = place.paths.latest_run().map(|run| read_view(&place.paths, &run));
@@ -80,6 +83,25 @@ pub(super) fn chosen_work(place: &ProjectPlace, config: &Config) -> Result<(Chos
             Err(failure.hints(others.chain([hint])))
         }
     }
+}
+
+/// Adds the checks of the plan's tasks to the goals.
+///
+/// # Errors
+/// A [`Failure`] if a goal has the name of a check.
+pub(super) fn with_checks(config: &Config, plan: &PlanSnapshot) -> Result<Config, Failure> {
+    let mut config = config.clone();
+    let checks = ralph_plan::checks(plan, CHECK_TIMEOUT_MS);
+    let goals = &config.goals.enabled;
+    if let Some(twin) = checks
+        .iter()
+        .find(|check| goals.iter().any(|goal| goal.name == check.name))
+    {
+        let why = format!("goal `{}` has the name of the check of a task", twin.name);
+        return Err(Failure::new(FailureKind::Configuration, why).hint("give the goal another name"));
+    }
+    config.goals.enabled.extend(checks);
+    Ok(config)
 }
 
 /// The hint for continuing an interrupted run whose plan is not found by its name.

@@ -17,7 +17,7 @@ use super::{
     denials::Denials,
     gate::{gate_settings, guard, known_runners},
     permissions::{enforceable, judge},
-    plan::{about_other_loop, about_plan, about_task, check_confidence, chosen_work},
+    plan::{about_other_loop, about_plan, about_task, check_confidence, chosen_work, with_checks},
     prompt::template,
     sandbox::starting,
     sealed::sealed_goals,
@@ -78,10 +78,10 @@ pub(super) fn prepare(
     watched: bool,
     supervisor: &Supervisor,
 ) -> Result<PreparedRun, Failure> {
-    let config = &loaded.config;
-    let supervisor = &supervisor.limiting_trees(tree_limits(&config.limits));
+    let supervisor = &supervisor.limiting_trees(tree_limits(&loaded.config.limits));
     let mut notices: Vec<Notice> = loaded.notices.iter().map(Notice::warning).collect();
-    let (work, reading) = chosen_work(place, config)?;
+    let (work, reading) = chosen_work(place, &loaded.config)?;
+    let config = &with_checks(&loaded.config, &reading.plan)?;
     let template = template(place, config, &work)?;
     notices.extend(about_plan(place, &work, &template));
     notices.extend(about_task(place, &work, config));

@@ -68,6 +68,7 @@ impl From<WrittenGoal> for Goal {
             report: goal.report,
             description: goal.description,
             sealed: goal.sealed.map(PathBuf::from),
+            task: None,
         }
     }
 }

@@ -158,7 +158,7 @@ impl Driver {
             );
             return Ok(());
         }
-        if self.goals_for_agents().is_empty() {
+        if self.goals_for_agents(GoalCheckPurpose::Claim).is_empty() {
             return self.judge_claim(iteration, &[], reply);
         }
         self.check_goals_for(GoalCheckPurpose::Claim, ticket, waits, iteration, reply)
@@ -180,10 +180,16 @@ impl Driver {
     }
 
     /// Returns the goals that an agent may run while it works. Sealed ones are left out: their score would guide the
-    /// agent.
-    fn goals_for_agents(&self) -> Vec<Goal> {
-        let goals = self.state().view.settings.goals.iter();
-        goals.filter(|goal| goal.sealed.is_none()).cloned().collect()
+    /// agent. While tasks are open, the only check among them is that of the current task.
+    fn goals_for_agents(&self, purpose: GoalCheckPurpose) -> Vec<Goal> {
+        let view = &self.state().view;
+        let current = view.iterations.latest().and_then(|latest| latest.task.as_ref());
+        let is_due = |goal: &&Goal| match purpose {
+            GoalCheckPurpose::Claim => true,
+            GoalCheckPurpose::Check => goal.task.is_none() || goal.task.as_ref() == current,
+        };
+        let goals = view.settings.goals.iter().filter(|goal| goal.sealed.is_none());
+        goals.filter(is_due).cloned().collect()
     }
 
     /// Starts the goals for the agent, joins a running check, or answers with the results of the last one.
@@ -195,7 +201,7 @@ impl Driver {
         iteration: u32,
         reply: ReplySender,
     ) -> Result<(), DriverError> {
-        let goals = self.goals_for_agents();
+        let goals = self.goals_for_agents(purpose);
         if goals.is_empty() {
             refuse(reply, ToolRefusal::NoGoals);
             return Ok(());

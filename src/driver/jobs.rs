@@ -258,7 +258,9 @@ impl JobContext {
             notices.push(Notice::StaleDoneFile);
         }
         let reading = self.read_plan().map_err(|why| Refusal::Plan { why })?;
-        let plan = self.task_rules.followed(reading, Some(&mut notices));
+        let mut plan = self.task_rules.followed(reading, Some(&mut notices));
+        // The prompt's task may be one that is ticked and not done.
+        self.task_rules.hold_unchecked(&mut plan, &job.plan, &[]);
         notices.extend(taken_out(&job.plan, &plan));
         // A program of the last session may have removed a directory.
         self.files.create().map_err(|error| Refusal::State {
@@ -333,7 +335,11 @@ impl JobContext {
         };
         notices.extend(self.autorun().changes());
         let reading = self.read_plan();
-        let plan = reading.map(|reading| self.task_rules.followed(reading, Some(&mut notices)));
+        let mut plan = reading.map(|reading| self.task_rules.followed(reading, Some(&mut notices)));
+        let unchecked = plan.as_mut().map_or_else(
+            |_| Vec::new(),
+            |plan| self.task_rules.hold_unchecked(plan, &job.plan, &[]),
+        );
         let edits = edits(&job.plan, &plan);
         let tests = self.changed_tests(job, &mut notices);
         Settlement {
@@ -346,6 +352,7 @@ impl JobContext {
             claims,
             vanished: edits.vanished,
             added: edits.added,
+            unchecked,
             blocked: job.stated.blocked.clone(),
             denies_done: job.stated.denies_done.clone(),
             question: job.stated.question.clone(),
@@ -464,12 +471,17 @@ impl JobContext {
             .plan_target
             .read(&self.plan, self.section.as_deref(), self.taskless)
             .ok()?;
-        Some(ralph_plan::toggled(before, &reading.plan))
+        let mut plan = reading.plan;
+        self.task_rules.hold_unchecked(&mut plan, before, &[]);
+        Some(ralph_plan::toggled(before, &plan))
     }
 
     /// Reads the plan after the goals have run, because they may run code of the agent.
     pub(super) fn look_again(&self, before: &PlanSnapshot, look: Look) -> Verification {
-        let plan = self.read_plan().map(|reading| self.task_rules.followed(reading, None));
+        let mut plan = self.read_plan().map(|reading| self.task_rules.followed(reading, None));
+        if let Ok(plan) = &mut plan {
+            self.task_rules.hold_unchecked(plan, before, &look.results);
+        }
         let edits = edits(before, &plan);
         Verification {
             results: look.results,

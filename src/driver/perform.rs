@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use ralph_agent::{SessionCommand, SessionRequest};
 use ralph_core::{
-    event::{AgentSignal, AskId, ChannelKind, Claim, Notice, PermissionAnswer, SteeringId},
+    event::{AgentSignal, AskId, ChannelKind, Claim, Goal, Notice, PermissionAnswer, SteeringId},
     machine::{Effect, Input, Refusal, Settlement, Verification},
 };
 use ralph_state::store::{
@@ -228,7 +228,7 @@ impl Driver {
         // Before the first iteration, no agent of this run has written code that could put something else into the cache.
         context.keeps_compiled = iteration == 0;
         let state = self.state();
-        let goals = state.view.settings.goals.clone();
+        let goals: Vec<Goal> = state.view.running_goals().cloned().collect();
         let closer = is_claim.then(|| Closer {
             gate: Arc::clone(&self.jobs.gate),
             settings: state.view.settings.gate.clone(),

@@ -1,15 +1,15 @@
 //! Reads the plan from disk, where an agent may have replaced it by anything.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, HashMap},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
-use ralph_core::event::{Goal, Notice, PlanSnapshot, TaskSettings};
+use ralph_core::event::{Goal, GoalResult, Notice, PlanSnapshot, TaskSettings};
 use ralph_plan::{ParsedPlan, PlanError, PlanKind, TaskMistake};
 use ralph_system::files::{self, PLAN_CAP_BYTES, ReadError};
-use ralph_text::with_causes;
+use ralph_text::{Position, with_causes};
 
 use super::config::AvailableAgent;
 
@@ -122,13 +122,16 @@ impl PlanTarget {
 pub(super) struct TaskRules {
     /// The run's own agent first.
     agents: Vec<AvailableAgent>,
+    /// The goals of the run, which include the checks that its tasks had when it began.
+    goals: Vec<Goal>,
     reported_mistakes: Mutex<BTreeSet<String>>,
 }
 
 impl TaskRules {
-    pub(super) fn new(agents: &[AvailableAgent]) -> Self {
+    pub(super) fn new(agents: &[AvailableAgent], goals: &[Goal]) -> Self {
         Self {
             agents: agents.to_vec(),
+            goals: goals.to_vec(),
             reported_mistakes: Mutex::default(),
         }
     }
@@ -143,7 +146,7 @@ impl TaskRules {
             mut mistakes,
             places,
         } = reading;
-        for (task, position) in places {
+        for &(task, position) in &places {
             let Some(settings) = plan.tasks.get(task).map(|task| &task.settings) else {
                 continue;
             };
@@ -151,15 +154,68 @@ impl TaskRules {
             let what = refused.map(|what| TaskMistake { task, position, what });
             mistakes.extend(what);
         }
+        let others = self.other_checks(&plan, &places, &mistakes);
         for mistake in &mistakes {
             if let Some(task) = plan.tasks.get_mut(mistake.task) {
                 task.settings = TaskSettings::default();
             }
         }
+        mistakes.extend(others);
         if let Some(notices) = notices {
             self.report_mistakes(&plan, &mistakes, notices);
         }
         plan
+    }
+
+    /// As [`ralph_plan::hold_unchecked`], with the checks of this run.
+    pub(super) fn hold_unchecked(
+        &self,
+        plan: &mut PlanSnapshot,
+        before: &PlanSnapshot,
+        results: &[GoalResult],
+    ) -> Vec<String> {
+        ralph_plan::hold_unchecked(plan, &self.goals, before, results)
+    }
+
+    /// Finds the tasks whose check is not that of the run. The run keeps the checks with which it began, whoever changed
+    /// the plan.
+    fn other_checks(
+        &self,
+        plan: &PlanSnapshot,
+        places: &[(usize, Position)],
+        mistakes: &[TaskMistake],
+    ) -> Vec<TaskMistake> {
+        let checks = self.goals.iter();
+        let checks: HashMap<&str, &str> = checks
+            .filter_map(|goal| Some((goal.task.as_deref()?, goal.command.as_str())))
+            .collect();
+        let tasks = plan.tasks.iter().enumerate();
+        let tasks = tasks.filter(|(task, _)| !mistakes.iter().any(|mistake| mistake.task == *task));
+        let others = tasks.filter_map(|(task, found)| {
+            let (own, written) = (
+                checks.get(found.text.as_str()).copied(),
+                found.settings.check.as_deref(),
+            );
+            let what = match (own, written) {
+                (own, written) if own == written => return None,
+                // The task has gained a note.
+                (None, Some(written)) if checks.values().any(|own| *own == written) => return None,
+                (Some(own), _) => format!("the check with which the run began still counts: {own}"),
+                (None, _) => {
+                    "a check that was added after the start is not run; it counts from the next start on".to_owned()
+                }
+            };
+            let place = places.iter().find(|(known, _)| *known == task);
+            let position = place.map_or(
+                Position {
+                    line: found.line,
+                    column: 1,
+                },
+                |(_, position)| *position,
+            );
+            Some(TaskMistake { task, position, what })
+        });
+        others.collect()
     }
 
     /// Why the run cannot follow a task's settings; `None` if it can.

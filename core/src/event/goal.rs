@@ -34,6 +34,9 @@ pub struct Goal {
     /// over it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sealed: Option<PathBuf>,
+    /// The task whose tick counts once the goal has passed; `None` for a goal of the whole plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
 }
 
 /// When goals are run.

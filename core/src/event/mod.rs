@@ -376,6 +376,9 @@ pub enum Event {
     VerificationStarted {
         iteration: u32,
         goals: Vec<String>,
+        /// Whether only the checks of ticked tasks are run. Claims are judged afterwards.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        ticks: bool,
     },
     GoalChecked {
         iteration: u32,

@@ -39,11 +39,19 @@ pub struct TaskSettings {
     /// Whether the task permits changes to tests.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tests_may_change: bool,
+    /// The command that has to pass before the task's tick counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
 }
 
 impl TaskSettings {
     pub fn is_empty(&self) -> bool {
         *self == TaskSettings::default()
+    }
+
+    /// Whether the task asks for an agent or a model.
+    pub fn names_worker(&self) -> bool {
+        self.adapter.is_some() || self.model.is_some()
     }
 
     /// Takes what is not set from the settings of the section around. A model belongs to the adapter beside it.
@@ -53,6 +61,7 @@ impl TaskSettings {
             self.adapter.clone_from(&section.adapter);
         }
         self.tests_may_change |= section.tests_may_change;
+        self.check = self.check.take().or_else(|| section.check.clone());
     }
 }
 

@@ -37,7 +37,7 @@ fn bound_ms(state: &LoopState) -> Option<u64> {
         }
         Phase::Verifying { .. } => {
             let settings = &state.view.settings;
-            let timeouts = settings.goals.iter().map(|goal| goal.timeout_ms);
+            let timeouts = state.view.running_goals().map(|goal| goal.timeout_ms);
             let once_ms = timeouts.fold(0, u64::saturating_add);
             // With the files as they are, with the original tests, with each mutant, and without the work.
             let runs = match (settings.gate.trial, settings.gate.bite) {

@@ -202,9 +202,13 @@ fn enter(effects: &mut Vec<Effect>, before: &StateBefore, after: &LoopState, now
             at_once: wants_at_once(after.view.stop),
         }),
         Phase::Settling { iteration, .. } => effects.push(Effect::Settle { iteration: *iteration }),
-        Phase::Verifying { iteration, outcome } => effects.push(Effect::Verify {
+        Phase::Verifying {
+            iteration,
+            outcome,
+            ticks,
+        } => effects.push(Effect::Verify {
             iteration: *iteration,
-            is_claim: *iteration > 0 && gate::wants_goals(after, outcome),
+            is_claim: *iteration > 0 && !ticks && gate::wants_goals(after, outcome),
         }),
         Phase::Waiting { until_ms, .. } => effects.push(arm(TimerKind::WaitOver, Some(after.view.epoch), *until_ms)),
         Phase::Stopped { .. } => {

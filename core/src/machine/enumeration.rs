@@ -214,7 +214,11 @@ fn essence(state: &LoopState) -> String {
         }
         Phase::Settling { outcome, .. } => format!("settling {outcome:?}"),
         Phase::Preparing { .. } => "preparing".to_owned(),
-        Phase::Verifying { iteration, outcome } => format!("verifying {} {outcome:?}", *iteration == 0),
+        Phase::Verifying {
+            iteration,
+            outcome,
+            ticks,
+        } => format!("verifying {} {ticks} {outcome:?}", *iteration == 0),
         Phase::Stopped { .. } => "stopped".to_owned(),
         phase @ (Phase::Idle | Phase::Paused) => format!("{phase:?}"),
     };

@@ -5,8 +5,8 @@
 //! evidence.
 
 use crate::event::{
-    Bite, Changes, Claim, ConfidencePart, Denial, Evidence, GoalResult, Missing, MutantOutcome, MutantTarget, Outcome,
-    PlanSnapshot, Proof, StopReason, Tail, Text, TriedMutant,
+    Bite, Changes, Claim, ConfidencePart, Denial, Evidence, Goal, GoalResult, Missing, MutantOutcome, MutantTarget,
+    Outcome, PlanSnapshot, Proof, StopReason, Tail, Text, TriedMutant,
 };
 
 use super::state::LoopState;
@@ -66,6 +66,26 @@ impl Confidence {
     }
 }
 
+/// The goals that a verification runs: those of the plan, and the checks of all tasks once every task is done.
+pub(super) fn goals_due(state: &LoopState) -> impl Iterator<Item = &Goal> {
+    let is_complete = state.view.plan.is_complete();
+    let goals = state.view.settings.goals.iter();
+    goals.filter(move |goal| goal.task.is_none() || is_complete)
+}
+
+/// The checks that failed since the tasks were ticked.
+pub(super) fn failed_checks(state: &LoopState) -> impl Iterator<Item = &GoalResult> {
+    let settings = &state.view.settings;
+    let is_check = |name: &str| {
+        let goal = settings.goals.iter().find(|goal| goal.name == name);
+        goal.is_some_and(|goal| goal.task.is_some())
+    };
+    let results = &state.view.iterations.latest_assessment().goals;
+    results
+        .iter()
+        .filter(move |result| !result.passed && is_check(&result.name))
+}
+
 /// Whether goals have to be run to judge the claims of this iteration. Not needed while cheaper evidence is missing.
 pub(super) fn wants_goals(state: &LoopState, outcome: &Outcome) -> bool {
     claimed(state, outcome) && cheap_reasons(state).is_empty()
@@ -77,10 +97,13 @@ pub(super) fn judge(state: &LoopState, outcome: &Outcome) -> Verdict {
         return Verdict::NoClaim;
     }
     let mut reasons = cheap_reasons(state);
+    // A check that failed says more than the task that is open because of it.
+    let failed = failed_checks(state).count();
+    reasons.retain(|reason| !matches!(reason, Missing::TasksOpen { open, .. } if *open as usize <= failed));
     reasons.extend(goal_reasons(&state.view.iterations.latest_assessment().goals));
     reasons.extend(test_reasons(state));
     // Happens only if cheaper evidence is missing as well, or if the run is stopping.
-    if state.view.iterations.latest_assessment().goals.len() < state.view.settings.goals.len() {
+    if state.view.iterations.latest_assessment().goals.len() < goals_due(state).count() {
         reasons.push(Missing::GoalsNotRun);
     }
     let confidence = confidence(state);
@@ -161,8 +184,8 @@ pub(super) fn plan_reasons(plan: &PlanSnapshot, missing: &[String]) -> impl Iter
 }
 
 /// The goal results that block completion.
-pub fn goal_reasons(goals: &[GoalResult]) -> impl Iterator<Item = Missing> {
-    goals.iter().filter(|goal| !goal.passed).map(goal_failed)
+pub fn goal_reasons<'a>(goals: impl IntoIterator<Item = &'a GoalResult>) -> impl Iterator<Item = Missing> {
+    goals.into_iter().filter(|goal| !goal.passed).map(goal_failed)
 }
 
 fn goal_failed(goal: &GoalResult) -> Missing {

@@ -9,6 +9,8 @@ mod background;
 mod breaker;
 mod budget;
 mod call;
+#[cfg(test)]
+mod check_tests;
 mod deadline;
 mod decision;
 mod edits;
@@ -280,6 +282,8 @@ pub struct Settlement {
     /// Tasks removed from the plan, and new ones in `added`. Moved or ticked tasks count as neither.
     pub vanished: Vec<String>,
     pub added: Vec<String>,
+    /// The goals that have to pass before ticked tasks count as done. The plan has these tasks as open.
+    pub unchecked: Vec<String>,
     /// Why the agent says that it cannot continue.
     pub blocked: Option<String>,
     /// The agent's own words that the work is not done.
@@ -306,6 +310,7 @@ impl Settlement {
             claims: Vec::new(),
             vanished: Vec::new(),
             added: Vec::new(),
+            unchecked: Vec::new(),
             blocked: None,
             denies_done: None,
             question: None,

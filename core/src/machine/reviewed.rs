@@ -177,7 +177,7 @@ fn done_after_review(decision: &mut StepDecision, now_ms: u64) {
     let is_untouched = left.is_some() && left == before && (review.undone || before == after);
     let outcome = work.outcome.clone().unwrap_or(Outcome::Completed);
     let number = work.number;
-    if !is_untouched && !decision.state.view.settings.goals.is_empty() {
+    if !is_untouched && gate::goals_due(&decision.state).next().is_some() {
         // The goals were run on other files.
         return match requested(&decision.state) {
             Some(reason) => decision.stop(reason),

@@ -6,7 +6,7 @@ use crate::{
         Missing, Notice, OnDayLimit, Outcome, PlanSnapshot, Problem, ProblemKind, Proof, RequestedBy, Role,
         SessionMode, StopReason, StopRequest, Wait, WaitCause,
     },
-    run::{Observation, StopAsked},
+    run::{Observation, Phase, StopAsked},
 };
 
 use super::{
@@ -124,6 +124,9 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
             why: why.clone().into(),
         });
     }
+    if !found.unchecked.is_empty() {
+        return verify(decision, iteration, found.unchecked.clone(), true);
+    }
     if wants_goals(&decision.state, outcome) {
         return start_verification(decision, iteration);
     }
@@ -166,7 +169,7 @@ fn set_aside_at_limit(decision: &mut StepDecision, iteration: u32, task: &str) {
 }
 
 fn wants_goals(state: &LoopState, outcome: &Outcome) -> bool {
-    if state.view.settings.goals.is_empty() {
+    if gate::goals_due(state).next().is_none() {
         return false;
     }
     match state.view.settings.goals_when {
@@ -177,15 +180,48 @@ fn wants_goals(state: &LoopState, outcome: &Outcome) -> bool {
 
 /// Starts running the goals.
 pub(super) fn start_verification(decision: &mut StepDecision, iteration: u32) {
-    let goals = decision
-        .state
-        .view
-        .settings
-        .goals
-        .iter()
-        .map(|goal| goal.name.clone())
-        .collect();
-    decision.push(Event::VerificationStarted { iteration, goals });
+    let goals = gate::goals_due(&decision.state).map(|goal| goal.name.clone()).collect();
+    verify(decision, iteration, goals, false);
+}
+
+/// Begins the verification anew that goes on now.
+pub(super) fn verify_again(decision: &mut StepDecision, iteration: u32) {
+    if !matches!(decision.state.view.phase, Phase::Verifying { ticks: true, .. }) {
+        return start_verification(decision, iteration);
+    }
+    let goals = decision.state.view.running_goals();
+    let goals = goals.map(|goal| goal.name.clone()).collect();
+    verify(decision, iteration, goals, true);
+}
+
+fn verify(decision: &mut StepDecision, iteration: u32, goals: Vec<String>, ticks: bool) {
+    decision.push(Event::VerificationStarted {
+        iteration,
+        goals,
+        ticks,
+    });
+}
+
+/// Records the results of the checks of ticked tasks, and judges the iteration with the tasks that count as done now.
+pub(super) fn ticks_checked(
+    decision: &mut StepDecision,
+    now_ms: u64,
+    iteration: u32,
+    outcome: &Outcome,
+    found: &Verification,
+) {
+    if !record(decision, iteration, found) {
+        return;
+    }
+    let view = &decision.state.view;
+    if view.plan.is_complete() && *outcome == Outcome::Completed {
+        let claim = Claim::PlanComplete;
+        decision.push(Event::ClaimMade { iteration, claim });
+    }
+    if requested(&decision.state).is_none() && wants_goals(&decision.state, outcome) {
+        return start_verification(decision, iteration);
+    }
+    conclude(decision, now_ms, iteration, outcome, found.random);
 }
 
 /// Records the results of the goals and decides what follows.
@@ -196,8 +232,17 @@ pub(super) fn verified(
     outcome: &Outcome,
     found: &Verification,
 ) {
+    if record(decision, iteration, found) {
+        conclude(decision, now_ms, iteration, outcome, found.random);
+    }
+}
+
+/// Records the results of goals and the plan after them. Returns false if the iteration cannot be judged by them: the
+/// goals are run again, or the run has stopped.
+fn record(decision: &mut StepDecision, iteration: u32, found: &Verification) -> bool {
     if decision.state.internal.confirmed_meanwhile {
-        return start_verification(decision, iteration);
+        verify_again(decision, iteration);
+        return false;
     }
     for result in &found.results {
         decision.push(Event::GoalChecked {
@@ -219,12 +264,13 @@ pub(super) fn verified(
     match &found.plan {
         Ok(plan) => plan_found(decision, iteration, plan, &found.vanished, &found.added),
         Err(why) => {
-            return decision.stop(StopReason::PlanInvalid {
+            decision.stop(StopReason::PlanInvalid {
                 why: why.clone().into(),
             });
+            return false;
         }
     }
-    conclude(decision, now_ms, iteration, outcome, found.random);
+    true
 }
 
 /// Records the current plan, with removed and added tasks.
@@ -267,7 +313,15 @@ fn conclude(decision: &mut StepDecision, now_ms: u64, iteration: u32, outcome: &
                 reasons: Missing::listed(refused.reasons),
             });
         }
-        gate::Verdict::NoClaim => {}
+        gate::Verdict::NoClaim => {
+            // A tick whose check failed is refused, although it claims one task only.
+            let reasons = gate::goal_reasons(gate::failed_checks(&decision.state));
+            let reasons: Vec<Missing> = reasons.collect();
+            if !reasons.is_empty() {
+                let reasons = Missing::listed(reasons);
+                decision.push(Event::ClaimRefused { iteration, reasons });
+            }
+        }
     }
     if let Some(reason) = requested(&decision.state) {
         return decision.stop(reason);

@@ -125,10 +125,14 @@ fn decide(decision: &mut StepDecision, now_ms: u64, input: &Input) {
             if let Phase::Verifying {
                 iteration: current,
                 outcome,
+                ticks,
             } = decision.state.view.phase.clone()
                 && current == *iteration
             {
-                settle::verified(decision, now_ms, *iteration, &outcome, verification);
+                match ticks {
+                    true => settle::ticks_checked(decision, now_ms, *iteration, &outcome, verification),
+                    false => settle::verified(decision, now_ms, *iteration, &outcome, verification),
+                }
             }
         }
         Input::ActivityProbed { iteration, quiet_ms } => {
@@ -255,7 +259,7 @@ fn recover(decision: &mut StepDecision, now_ms: u64, pause_file: bool) {
             why: WaitCause::BegunBefore,
         }),
         // All goals are run again.
-        Phase::Verifying { iteration, .. } => settle::start_verification(decision, iteration),
+        Phase::Verifying { iteration, .. } => settle::verify_again(decision, iteration),
         // The effect is derived again from the phase, which repeats the settlement.
         Phase::Settling { .. } | Phase::Stopped { .. } => {}
     }
@@ -294,14 +298,14 @@ fn prepared(decision: &mut StepDecision, now_ms: u64, iteration: u32, result: &R
         && !asked_for
     {
         decision.notice(Notice::NothingToDo);
-        if decision.state.view.settings.goals.is_empty() {
+        if gate::goals_due(&decision.state).next().is_none() {
             return decision.stop(gate::done(&decision.state, Proof::Nothing));
         }
         return settle::start_verification(decision, 0);
     }
-    let settings = &decision.state.view.settings;
     let is_first = decision.state.view.iterations.number == 0 && role.is_work();
-    if is_first && settings.gate.baseline && !settings.goals.is_empty() && !decision.state.internal.looked {
+    let has_goals = gate::goals_due(&decision.state).next().is_some();
+    if is_first && decision.state.view.settings.gate.baseline && has_goals && !decision.state.internal.looked {
         return settle::start_verification(decision, 0);
     }
     if let Role::Review { .. } = role {
@@ -381,7 +385,7 @@ fn announce_worker(decision: &mut StepDecision, worker: &Worker) {
         .iterations
         .latest_work()
         .is_none_or(|latest| latest.task.as_ref() != task.map(|task| &task.text));
-    let asks = task.is_some_and(|task| !task.settings.is_empty());
+    let asks = task.is_some_and(|task| task.settings.names_worker());
     let Worker { adapter, model } = worker.clone();
     if *worker != policy::requested_worker(&decision.state) {
         return;

@@ -36,6 +36,9 @@ pub enum Phase {
     Verifying {
         iteration: u32,
         outcome: Outcome,
+        /// Whether only the checks of ticked tasks are run.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        ticks: bool,
     },
     Waiting {
         wait: Wait,

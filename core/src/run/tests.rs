@@ -305,6 +305,7 @@ impl Chaos {
             20 => Event::VerificationStarted {
                 iteration,
                 goals: self.texts(),
+                ticks: self.coin(),
             },
             21 if self.coin() => Event::TestsQuestioned {
                 iteration,

@@ -10,8 +10,9 @@ use super::{
     Work, task::tasks, tool,
 };
 use crate::event::{
-    AgentSignal, Changes, ChannelKind, Event, GoalResult, Hint, KnownFailures, LimitKind, Notice, Outcome, PausedBy,
-    PermissionMode, PlanSnapshot, PlanTask, PreparedTree, Proof, Record, Role, RunId, Settings, SteeringId, StopReason,
+    AgentSignal, Changes, ChannelKind, Event, Goal, GoalResult, Hint, KnownFailures, LimitKind, Notice, Outcome,
+    PausedBy, PermissionMode, PlanSnapshot, PlanTask, PreparedTree, Proof, Record, Role, RunId, Settings, SteeringId,
+    StopReason,
     Totals, Usage, Wait, WaitEnd,
 };
 
@@ -258,7 +259,11 @@ impl RunView {
                 task: task.clone(),
                 question: question.to_string(),
             }),
-            Event::VerificationStarted { iteration, goals } => self.start_verification(*iteration, goals),
+            Event::VerificationStarted {
+                iteration,
+                goals,
+                ticks,
+            } => self.start_verification(*iteration, goals, *ticks),
             Event::GoalChecked { result, .. } => {
                 let checked = Box::new(result.clone());
                 self.set_goal(&result.name, GoalState::Checked { result: checked });
@@ -435,14 +440,19 @@ impl RunView {
 
     fn go_by(&mut self, settings: &Settings) {
         self.settings = settings.clone().into();
-        let baseline = |name: &str| {
-            let before = self.goals.iter().find(|goal| goal.name == name)?;
-            before.baseline.clone()
-        };
-        let goals = settings.goals.iter().map(|goal| GoalStatus {
-            name: goal.name.clone(),
-            state: GoalState::Unknown,
-            baseline: baseline(&goal.name),
+        let goals = settings.goals.iter().map(|goal| {
+            let before = self.goals.iter().find(|before| before.name == goal.name);
+            // Goals that were running when ralph was killed are run again.
+            let is_running = matches!(self.phase, Phase::Verifying { .. })
+                && before.is_some_and(|before| before.state == GoalState::Running);
+            GoalStatus {
+                name: goal.name.clone(),
+                state: match is_running {
+                    true => GoalState::Running,
+                    false => GoalState::Unknown,
+                },
+                baseline: before.and_then(|before| before.baseline.clone()),
+            }
         });
         self.goals = goals.collect();
     }
@@ -477,7 +487,10 @@ impl RunView {
 
     /// Updates the number of tasks ticked by the iteration that is being settled.
     fn count_closed(&mut self) {
-        if let Phase::Settling { iteration, .. } = self.phase
+        if let Phase::Settling { iteration, .. }
+        | Phase::Verifying {
+            iteration, ticks: true, ..
+        } = self.phase
             && self.role.is_work()
         {
             self.iterations.close(iteration);
@@ -510,13 +523,17 @@ impl RunView {
         }
     }
 
-    fn start_verification(&mut self, iteration: u32, goals: &[String]) {
+    fn start_verification(&mut self, iteration: u32, goals: &[String], ticks: bool) {
         // The outcome of the phase may be that of a later review. Before the first iteration, the existing work counts
         // as completed.
         let row = self.iterations.numbered(iteration);
         let outcome = row.and_then(|row| row.outcome.clone()).unwrap_or(Outcome::Completed);
         goals.iter().for_each(|name| self.set_goal(name, GoalState::Running));
-        self.enter(Phase::Verifying { iteration, outcome });
+        self.enter(Phase::Verifying {
+            iteration,
+            outcome,
+            ticks,
+        });
     }
 
     /// Accepts the changed tests: an unconfirmed end becomes a verified one, and the next test counts become the
@@ -542,6 +559,12 @@ impl RunView {
         {
             goal.baseline.clone_from(&result.tests);
         }
+    }
+
+    /// The goals that are being run.
+    pub fn running_goals(&self) -> impl Iterator<Item = &Goal> {
+        let states = self.settings.goals.iter().zip(&self.goals);
+        states.filter_map(|(goal, status)| matches!(status.state, GoalState::Running).then_some(goal))
     }
 
     fn set_goal(&mut self, name: &str, state: GoalState) {

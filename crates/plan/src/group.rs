@@ -10,11 +10,19 @@ use ralph_core::event::TaskSettings;
 use ralph_policy::settings::closest;
 
 /// The settings of a task.
-pub(super) const KEYS: [&str; 3] = ["adapter", "model", "tests"];
+pub(super) const KEYS: [&str; 4] = [ADAPTER, CHECK, MODEL, TESTS];
+/// The settings of a task that have a text of the user's own.
+pub(super) const TEXT_KEYS: [&str; 3] = [ADAPTER, CHECK, MODEL];
+const ADAPTER: &str = "adapter";
+pub(super) const CHECK: &str = "check";
+const MODEL: &str = "model";
+const TESTS: &str = "tests";
 /// The value of `tests` that permits changes to tests.
 const MAY_CHANGE: &str = "may-change";
 /// Maximum size of a value, in bytes: longer than any name of an adapter or a model.
 const VALUE_CAP_BYTES: usize = 200;
+/// Maximum size of a command, in bytes.
+const COMMAND_CAP_BYTES: usize = 1024;
 
 /// The settings at the end of a text.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,13 +37,31 @@ pub(super) struct SettingsGroup {
 /// Why a word in a group is not a valid setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum GroupMistake {
-    UnknownKey { key: String, near: Option<&'static str> },
-    NoValue { key: &'static str },
-    Twice { key: &'static str },
-    NotASetting { word: String },
+    UnknownKey {
+        key: String,
+        near: Option<&'static str>,
+    },
+    NoValue {
+        key: &'static str,
+    },
+    NotOneLine {
+        key: &'static str,
+    },
+    /// The command contains Markdown, so its text is not what is written.
+    MarkedUp,
+    Twice {
+        key: &'static str,
+    },
+    NotASetting {
+        word: String,
+    },
     Unclosed,
-    TooLong { key: &'static str },
-    NotMayChange { value: String },
+    TooLong {
+        key: &'static str,
+    },
+    NotMayChange {
+        value: String,
+    },
 }
 
 impl fmt::Display for GroupMistake {
@@ -47,12 +73,17 @@ impl fmt::Display for GroupMistake {
             GroupMistake::UnknownKey { key, near: None } => {
                 write!(f, "unknown task setting `{key}`; known settings: {}", KEYS.join(", "))
             }
+            GroupMistake::NoValue { key: CHECK } => f.write_str("`check` has no value; write check=\"COMMAND\""),
             GroupMistake::NoValue { key } => write!(f, "`{key}` has no value; write {key}=NAME"),
+            GroupMistake::NotOneLine { key } => write!(f, "`{key}` is not on one line"),
+            GroupMistake::MarkedUp => f.write_str(
+                "the command contains Markdown; write it on an indented line of its own below the task: check: COMMAND",
+            ),
             GroupMistake::Twice { key } => write!(f, "`{key}` is set twice"),
             GroupMistake::NotASetting { word } => write!(f, "`{word}` is not a setting; write key=value"),
             GroupMistake::Unclosed => f.write_str("the quotation mark is not closed"),
             GroupMistake::NotMayChange { value } => write!(f, "`tests` is not `{value}`; write tests={MAY_CHANGE}"),
-            GroupMistake::TooLong { key } => write!(f, "`{key}` is longer than {VALUE_CAP_BYTES} bytes"),
+            GroupMistake::TooLong { key } => write!(f, "`{key}` is longer than {} bytes", cap_of(key)),
         }
     }
 }
@@ -60,19 +91,23 @@ impl fmt::Display for GroupMistake {
 /// Finds the group at the end of `text`. Text before `from` is code and never part of a group.
 pub(super) fn trailing(text: &str, from: usize) -> Option<SettingsGroup> {
     let body = text.trim_end().strip_suffix('}')?;
-    let start = body.rfind('{')?;
-    let before = text.get(..start)?;
-    let set_apart = before.ends_with(char::is_whitespace) && !before.trim().is_empty();
-    if start < from || !set_apart {
+    let last = body.rfind('{')?;
+    let start = if begins_group(body, last) {
+        last
+    } else {
+        // The last brace may be one of a command.
+        let earlier = body[..last].rmatch_indices('{').map(|(start, _)| start);
+        earlier
+            .take_while(|start| *start >= from)
+            .find(|start| begins_group(body, *start) && has_quoted_braces_only(&body[start + 1..]))?
+    };
+    if start < from {
         return None;
     }
-    let inside = body.get(start + 1..)?;
-    let mut words = SettingWords { text: inside, at: 0 };
-    let (_, first) = words.next()?;
-    if !first.is_assignment() {
-        return None;
-    }
-    words.at = 0;
+    let words = SettingWords {
+        text: &body[start + 1..],
+        at: 0,
+    };
     let mut group = SettingsGroup {
         start,
         settings: Default::default(),
@@ -84,6 +119,31 @@ pub(super) fn trailing(text: &str, from: usize) -> Option<SettingsGroup> {
         }
     }
     Some(group)
+}
+
+/// Whether the brace at `start` is set apart from the text before and has an assignment after it.
+fn begins_group(body: &str, start: usize) -> bool {
+    let (before, inside) = (&body[..start], &body[start + 1..]);
+    let is_set_apart = before.ends_with(char::is_whitespace) && !before.trim().is_empty();
+    let first = SettingWords { text: inside, at: 0 }.next();
+    is_set_apart && first.is_some_and(|(_, first)| first.is_assignment())
+}
+
+/// Whether all braces are in quoted values.
+fn has_quoted_braces_only(inside: &str) -> bool {
+    let is_bare = |text: &str| text.contains(['{', '}']);
+    let mut words = SettingWords { text: inside, at: 0 };
+    let bare = words.find(|(at, word)| {
+        let quoted = inside[*at..]
+            .strip_prefix(word.key)
+            .is_some_and(|rest| rest.starts_with("=\""));
+        match word.value {
+            Some(SettingValue::Text(value)) => is_bare(word.key) || !quoted && is_bare(value),
+            Some(SettingValue::Unclosed) => true,
+            None => is_bare(word.key),
+        }
+    });
+    bare.is_none()
 }
 
 impl SettingsGroup {
@@ -117,7 +177,7 @@ pub(super) trait SetSetting {
 
 impl SetSetting for TaskSettings {
     fn set(&mut self, key: &'static str, value: &str) -> Result<(), GroupMistake> {
-        if key == KEYS[2] {
+        if key == TESTS {
             return match (value, self.tests_may_change) {
                 (MAY_CHANGE, false) => {
                     self.tests_may_change = true;
@@ -129,19 +189,29 @@ impl SetSetting for TaskSettings {
                 }),
             };
         }
-        let slot = if key == KEYS[0] {
-            &mut self.adapter
-        } else {
-            &mut self.model
+        let slot = match key {
+            ADAPTER => &mut self.adapter,
+            CHECK => &mut self.check,
+            _ => &mut self.model,
         };
-        if value.len() > VALUE_CAP_BYTES {
+        if value.len() > cap_of(key) {
             return Err(GroupMistake::TooLong { key });
+        }
+        if value.contains(char::is_control) {
+            return Err(GroupMistake::NotOneLine { key });
         }
         if slot.is_some() {
             return Err(GroupMistake::Twice { key });
         }
         *slot = Some(value.to_owned());
         Ok(())
+    }
+}
+
+fn cap_of(key: &str) -> usize {
+    match key {
+        CHECK => COMMAND_CAP_BYTES,
+        _ => VALUE_CAP_BYTES,
     }
 }
 
@@ -216,7 +286,7 @@ mod tests {
         TaskSettings {
             adapter: adapter.map(str::to_owned),
             model: model.map(str::to_owned),
-            tests_may_change: false,
+            ..TaskSettings::default()
         }
     }
 
@@ -272,6 +342,26 @@ mod tests {
     }
 
     #[test]
+    fn a_check_is_a_quoted_command_with_any_braces() {
+        let check = |text: &str| trailing(text, 0).map(|group| (group.settings.check, group.mistakes));
+        for command in ["cargo test parser", "awk '{print $1}' f", "f() { test -e {a,b}; }; f"] {
+            let text = format!("do {{this}} {{check=\"{command}\"}}");
+            assert_eq!(check(&text), Some((Some(command.to_owned()), vec![])), "{text}");
+        }
+        let with_model = check("do it {check=\"a {b}\" model=m}");
+        assert_eq!(with_model, Some((Some("a {b}".to_owned()), vec![])));
+        assert_eq!(check("do {check=x} and {name}"), None);
+        assert_eq!(
+            mistakes("do it {check=}"),
+            ["7: `check` has no value; write check=\"COMMAND\""]
+        );
+        assert_eq!(
+            mistakes(&format!("do it {{check=\"{}\"}}", "c".repeat(1025))),
+            ["7: `check` is longer than 1024 bytes"]
+        );
+    }
+
+    #[test]
     fn whatever_else_is_in_a_group_is_a_mistake_with_its_place() {
         assert_eq!(
             mistakes("do it {modle=opus}"),
@@ -279,7 +369,7 @@ mod tests {
         );
         assert_eq!(
             mistakes("do it {model=opus colour=red}"),
-            ["18: unknown task setting `colour`; known settings: adapter, model, tests"]
+            ["18: unknown task setting `colour`; known settings: adapter, check, model, tests"]
         );
         assert_eq!(
             mistakes("do it {adapter=codex gpt}"),

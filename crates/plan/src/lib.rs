@@ -14,6 +14,7 @@ pub mod prompt;
 mod add;
 mod advice;
 mod check_box;
+mod checks;
 mod diff;
 mod error;
 mod group;
@@ -29,6 +30,7 @@ mod section;
 
 pub use add::{AddError, add};
 pub use advice::{AdviceSeverity, PlanAdvice, advice};
+pub use checks::{checks, hold_unchecked};
 pub use diff::{PlanChanges, diff, toggled};
 pub use error::PlanError;
 pub use group::shortened;

@@ -4,7 +4,7 @@
 //! is parsed here, from the source, because the parser's task lists miss some forms that people write and tick: `[]`,
 //! `[ x ]`, `[ ]glued`.
 
-use std::ops::Range;
+use std::{num::NonZeroU32, ops::Range};
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use ralph_core::event::{PlanTask, TaskSettings};
@@ -12,7 +12,7 @@ use ralph_text::{LineIndex, Position};
 
 use super::{
     check_box::CheckBox,
-    group::{self, SettingsGroup},
+    group::{self, CHECK, GroupMistake, SetSetting, SettingsGroup},
     headings::Heading,
     line::one_line,
     reading::{FoundTasks, TaskMistake},
@@ -66,7 +66,8 @@ impl Iterator for Markers<'_> {
 /// A task is an item of any list (`-`, `*`, `+`, `1.`, `1)`) that begins with a box and has a text; the text is the
 /// item's first paragraph without its markup. A box without text is not a task. Items in code, in a block quote or in
 /// an HTML comment are examples. Depth counts the enclosing tasks, not lists. A group of settings at the end is not
-/// part of the text. A group at the end of a heading applies to the tasks of its section.
+/// part of the text, and neither is a later line that begins with `check:`, which is the task's check. A group at the end of
+/// a heading applies to the tasks of its section.
 pub(super) fn tasks(text: &str) -> FoundTasks {
     let mut reader = MarkdownReader::new(text);
     for (event, range) in Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH).into_offset_iter() {
@@ -111,14 +112,16 @@ struct MarkdownReader<'a> {
     /// The settings of the sections around the current position, outermost first.
     sections: Vec<SectionSettings>,
     lines: LineIndex,
+    /// End of the line that was read as a check.
+    read_to: usize,
 }
 
 /// A list item that is being read.
 struct ListItem {
     /// Its check-box, until the text is complete. Boxed, since most enclosing items have no check-box.
     pending: Option<Box<PendingTask>>,
-    /// Whether it became a task.
-    is_task: bool,
+    /// The number of the task that it became, from 1.
+    task: Option<NonZeroU32>,
 }
 
 /// A check-box whose text is not complete.
@@ -127,6 +130,8 @@ struct PendingTask {
     /// Line of the box.
     line: u32,
     text: PendingText,
+    /// The offset of its check, and the command.
+    check: Option<(usize, String)>,
 }
 
 /// Settings at the end of a heading, for the tasks of its section.
@@ -173,6 +178,7 @@ impl<'a> MarkdownReader<'a> {
             latest_heading: None,
             sections: Vec::new(),
             lines: LineIndex::new(text),
+            read_to: 0,
         }
     }
 
@@ -180,6 +186,9 @@ impl<'a> MarkdownReader<'a> {
         match event {
             Event::Start(tag) => self.start(tag, range),
             Event::End(tag) => self.end(*tag),
+            Event::Text(_) | Event::Code(_) | Event::InlineHtml(_) | Event::SoftBreak | Event::HardBreak
+                if range.start < self.read_to => {}
+            Event::SoftBreak | Event::HardBreak if self.takes_check(range.end) => {}
             Event::Text(text) => self.append(text, range),
             Event::Code(text) => {
                 self.append(text, range);
@@ -210,16 +219,16 @@ impl<'a> MarkdownReader<'a> {
             Tag::Item => {
                 self.complete();
                 let pending = self.pending(range);
-                self.items.push(ListItem {
-                    pending,
-                    is_task: false,
-                });
+                self.items.push(ListItem { pending, task: None });
             }
             Tag::BlockQuote(_) => {
                 self.complete();
                 self.quotes += 1;
             }
             Tag::List(_) | Tag::CodeBlock(_) | Tag::HtmlBlock | Tag::Table(_) => self.complete(),
+            Tag::Paragraph if self.items.last().is_some_and(|item| item.task.is_some()) => {
+                self.takes_check(range.start);
+            }
             // A heading in an item is text, and one in a quote is an example.
             Tag::Heading { level, .. } if self.items.is_empty() && self.quotes == 0 => {
                 self.heading = Some((*level as usize, PendingText::default()));
@@ -249,7 +258,7 @@ impl<'a> MarkdownReader<'a> {
         match tag {
             TagEnd::Item => {
                 self.complete();
-                if self.items.pop().is_some_and(|item| item.is_task) {
+                if self.items.pop().is_some_and(|item| item.task.is_some()) {
                     self.tasks_around -= 1;
                 }
             }
@@ -290,7 +299,70 @@ impl<'a> MarkdownReader<'a> {
             line: self.lines.line_of(check_box.start),
             check_box,
             text: PendingText::default(),
+            check: None,
         }))
+    }
+
+    /// Reads the line at `offset` as the check of the innermost task, if it is one.
+    fn takes_check(&mut self, offset: usize) -> bool {
+        if self.quotes > 0 {
+            return false;
+        }
+        let Some((at, end, command)) = check_line(self.text, offset) else {
+            return false;
+        };
+        let has_text = self.has_text();
+        let Some(item) = self.items.last_mut() else {
+            return false;
+        };
+        let task = match (&mut item.pending, item.task) {
+            (Some(pending), _) if has_text => {
+                match &pending.check {
+                    None => pending.check = Some((at, command)),
+                    Some(_) => self.note_check(self.found.tasks.len(), at, &GroupMistake::Twice { key: CHECK }),
+                }
+                self.read_to = end;
+                return true;
+            }
+            (_, Some(task)) => task.get() as usize - 1,
+            (_, None) => return false,
+        };
+        self.read_to = end;
+        let Some(mut settings) = self.found.tasks.get(task).map(|found| found.settings.clone()) else {
+            return false;
+        };
+        let inherited = self
+            .sections
+            .iter()
+            .rev()
+            .find_map(|section| section.settings.check.clone());
+        if inherited.is_some() && settings.check == inherited {
+            settings.check = None;
+        }
+        match settings.set(CHECK, &command) {
+            Ok(()) => self.found.tasks[task].settings = settings,
+            Err(mistake) => self.note_check(task, at, &mistake),
+        }
+        let position = self.lines.position(self.text, at);
+        if let Err(after) = self.found.places.binary_search_by_key(&task, |(known, _)| *known) {
+            self.found.places.insert(after, (task, position));
+        }
+        true
+    }
+
+    /// Sets the check of the task that is added next.
+    fn set_check(&mut self, settings: &mut TaskSettings, at: usize, command: &str) {
+        if let Err(mistake) = settings.set(CHECK, command) {
+            self.note_check(self.found.tasks.len(), at, &mistake);
+        }
+    }
+
+    fn note_check(&mut self, task: usize, at: usize, mistake: &GroupMistake) {
+        self.found.mistakes.push(TaskMistake {
+            task,
+            position: self.lines.position(self.text, at),
+            what: mistake.to_string(),
+        });
     }
 
     fn has_text(&self) -> bool {
@@ -344,10 +416,15 @@ impl<'a> MarkdownReader<'a> {
             return;
         }
         if let Some(item) = self.items.last_mut() {
-            item.is_task = true;
+            let number = u32::try_from(self.found.tasks.len() + 1).unwrap_or(u32::MAX);
+            item.task = NonZeroU32::new(number);
         }
         let own = group.map(|group| self.settings(&pending.text, group));
         let (mut settings, mut place) = own.map_or_else(Default::default, |(settings, place)| (settings, Some(place)));
+        if let Some((at, command)) = pending.check {
+            self.set_check(&mut settings, at, &command);
+            place = place.or_else(|| Some(self.lines.position(self.text, at)));
+        }
         for section in self.sections.iter().rev() {
             settings.inherit(&section.settings);
             place = place.or(Some(section.place));
@@ -385,8 +462,33 @@ impl<'a> MarkdownReader<'a> {
             what: mistake.to_string(),
         });
         self.found.mistakes.extend(mistakes);
+        if let Some(command) = &group.settings.check
+            && let Some(at) = text.text[group.start..].find("check=")
+        {
+            let value = self.text.get(text.source_of(group.start + at)..).unwrap_or_default();
+            let value = value.trim_start_matches("check=").trim_start_matches('"');
+            if !value.starts_with(command) {
+                self.found.mistakes.push(TaskMistake {
+                    task,
+                    position: position(group.start + at),
+                    what: GroupMistake::MarkedUp.to_string(),
+                });
+            }
+        }
         (group.settings, position(group.start))
     }
+}
+
+/// The check on the line at `offset`: its offset, the end of the line, and the command, which may be in backticks.
+fn check_line(text: &str, offset: usize) -> Option<(usize, usize, String)> {
+    let line = text.get(offset..)?.split(['\n', '\r']).next()?;
+    let content = line.trim_start_matches([' ', '\t']);
+    let command = content.strip_prefix("check:")?;
+    let command = command.starts_with([' ', '\t']).then(|| command.trim())?;
+    let quoted = command.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
+    let command = quoted.filter(|quoted| !quoted.contains('`')).unwrap_or(command);
+    let at = offset + line.len() - content.len();
+    (!command.is_empty()).then(|| (at, offset + line.len(), command.to_owned()))
 }
 
 /// Whether the character at `offset` is escaped by a backslash, which makes it text.
@@ -395,390 +497,4 @@ fn is_escaped(source: &str, offset: usize) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Each task as a sketch: `1:  [x] text`, indented by depth.
-    fn sketch(text: &str) -> Vec<String> {
-        let tasks = tasks(text).tasks;
-        let sketch = |task: &PlanTask| {
-            let indent = "  ".repeat(task.depth.into());
-            let mark = if task.done { 'x' } else { ' ' };
-            format!("{}:{indent}[{mark}] {}", task.line, task.text)
-        };
-        tasks.iter().map(sketch).collect()
-    }
-
-    /// The texts of the tasks.
-    fn texts(text: &str) -> Vec<String> {
-        tasks(text).tasks.into_iter().map(|task| task.text).collect()
-    }
-
-    #[test]
-    fn every_list_marker_makes_tasks() {
-        let plan = "- [ ] a\n\n* [x] b\n\n+ [X] c\n\n1. [ ] d\n2. [x] e\n\n1) [ ] f\n10) [x] g\n";
-        assert_eq!(
-            sketch(plan),
-            [
-                "1:[ ] a", "3:[x] b", "5:[x] c", "7:[ ] d", "8:[x] e", "10:[ ] f", "11:[x] g"
-            ]
-        );
-    }
-
-    #[test]
-    fn every_line_ending_counts_one_line() {
-        for end in ["\n", "\r\n", "\r"] {
-            let plan = ["# Plan", "", "- [ ] a", "- [x] b", "", "  note", "- [ ] c"].join(end);
-            assert_eq!(sketch(&plan), ["3:[ ] a", "4:[x] b", "7:[ ] c"], "{end:?}");
-        }
-    }
-
-    #[test]
-    fn loose_and_tight_lists_are_the_same() {
-        let tight = tasks("- [ ] a\n- [ ] b\n  - [ ] c\n");
-        let loose = tasks("- [ ] a\n\n- [ ] b\n\n  - [ ] c\n");
-        let shape = |found: FoundTasks| {
-            found
-                .tasks
-                .into_iter()
-                .map(|t| (t.text, t.done, t.depth))
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(shape(tight), shape(loose));
-    }
-
-    #[test]
-    fn children_are_deeper_than_their_tasks() {
-        let plan = "- [ ] a\n  - [x] b\n    1. [ ] c\n  - [ ] d\n- [ ] e\n\t- [ ] f\n";
-        assert_eq!(
-            sketch(plan),
-            [
-                "1:[ ] a",
-                "2:  [x] b",
-                "3:    [ ] c",
-                "4:  [ ] d",
-                "5:[ ] e",
-                "6:  [ ] f"
-            ]
-        );
-    }
-
-    #[test]
-    fn an_item_without_a_box_adds_no_depth() {
-        let plan = "- [ ] before\n- Phase one\n  - [ ] a\n    - [ ] b\n- - [ ] c\n";
-        assert_eq!(sketch(plan), ["1:[ ] before", "3:[ ] a", "4:  [ ] b", "5:[ ] c"]);
-    }
-
-    #[test]
-    fn code_quotes_and_comments_are_examples() {
-        for example in [
-            "```\n- [ ] no\n```\n",
-            "~~~md\n- [ ] no\n~~~\n",
-            "```\n- [ ] no\n",
-            "text\n\n    - [ ] no\n",
-            "> - [ ] no\n> - [x] no\n",
-            "> > 1. [ ] no\n",
-            "- > - [ ] no\n",
-            "<!--\n- [ ] no\n\n- [ ] no\n-->\n",
-            "- text\n\n  ```\n  - [ ] no\n  ```\n",
-            "-     [ ] no\n",
-            "`- [ ] no`\n",
-            "<pre>\n- [ ] no\n</pre>\n",
-        ] {
-            let plan = format!("- [ ] yes\n\nBelow stands an example.\n\n{example}");
-            assert_eq!(sketch(&plan), ["1:[ ] yes"], "{plan}");
-        }
-    }
-
-    #[test]
-    fn tasks_go_on_after_an_example() {
-        let plan = "- [ ] a\n\n  > - [ ] no\n\n- [ ] b\n\n```\n- [ ] no\n```\n\n- [ ] c\n";
-        assert_eq!(sketch(plan), ["1:[ ] a", "5:[ ] b", "11:[ ] c"]);
-    }
-
-    #[test]
-    fn what_only_looks_like_a_box_is_text() {
-        for line in [
-            "- [P1] no",
-            "- [2026-01-02] no",
-            "- [-] no",
-            "- [y] no",
-            "- [xx] no",
-            "- [x](https://example.test) no",
-            "- [ ](https://example.test) no",
-            "- [x][reference] no",
-            "- []string no",
-            "- \\[ ] no",
-            "- `[ ]` no",
-            "- **[ ]** no",
-            "- no [ ]",
-            "- [ no",
-            "-[ ] no",
-            "[ ] no",
-            "- [\n] no",
-            "- [P1] [ ] no",
-        ] {
-            assert_eq!(texts(line), Vec::<String>::new(), "{line}");
-        }
-    }
-
-    #[test]
-    fn boxes_are_read_as_people_write_them() {
-        for (line, done) in [
-            ("-   [ ]   a", false),
-            ("-\t[ ]\ta", false),
-            ("- [  ] a", false),
-            ("- [\t] a", false),
-            ("- [\u{a0}] a", false),
-            ("- [] a", false),
-            ("- [ ]a", false),
-            ("- [x]a", true),
-            ("- [ x ] a", true),
-            ("- [X ] a", true),
-            ("   - [ ] a", false),
-            ("-\n  [ ] a", false),
-            ("- [ ]\n  a", false),
-            ("- [ ]\n\n  a", false),
-        ] {
-            let tasks = tasks(line).tasks;
-            assert_eq!(tasks.len(), 1, "{line:?}");
-            assert_eq!((tasks[0].text.as_str(), tasks[0].done), ("a", done), "{line:?}");
-        }
-    }
-
-    #[test]
-    fn a_box_is_a_box_although_its_letter_names_a_link() {
-        let plan = "- [x] a\n- [ x ] b\n\n[x]: https://example.test\n";
-        assert_eq!(sketch(plan), ["1:[x] a", "2:[x] b"]);
-    }
-
-    #[test]
-    fn a_box_without_a_text_is_no_task() {
-        for plan in [
-            "- [ ]",
-            "- [ ] ",
-            "- [x]\n",
-            "- [ ] <!-- later -->",
-            "- [ ]\n\n  ```\n  code\n  ```\n",
-        ] {
-            assert_eq!(texts(plan), Vec::<String>::new(), "{plan:?}");
-        }
-        assert_eq!(
-            sketch("- [ ]\n  - [ ] child\n- [ ] next\n"),
-            ["2:[ ] child", "3:[ ] next"]
-        );
-    }
-
-    #[test]
-    fn tags_and_markup_become_readable_text() {
-        for (item, text) in [
-            ("[P1] [2026-01-02] fix", "[P1] [2026-01-02] fix"),
-            ("run `cargo test -- --ignored` now", "run cargo test -- --ignored now"),
-            ("read [the guide](docs/guide.md)", "read the guide"),
-            ("see <https://example.test/a>", "see https://example.test/a"),
-            ("**bold**, *thin* and ~~gone~~", "bold, thin and gone"),
-            ("![diagram](a.png) of it", "diagram of it"),
-            ("return Vec<String> &amp; more", "return Vec<String> & more"),
-            ("a <!-- id: 3 --> b", "a b"),
-            ("\\*literal\\* _under_score", "*literal* _under_score"),
-            ("# not a heading", "# not a heading"),
-            ("- not a list", "- not a list"),
-            ("[ ] twice", "[ ] twice"),
-            ("ends in a backslash\\", "ends in a backslash\\"),
-            ("Übung: 日本語 🦀", "Übung: 日本語 🦀"),
-        ] {
-            assert_eq!(texts(&format!("- [ ] {item}\n")), [text]);
-        }
-    }
-
-    #[test]
-    fn the_text_is_the_first_paragraph_on_one_line() {
-        let plan = "- [ ] a long task\n  that goes on  \n  and on\n\n  A second paragraph.\n\n  - a note\n";
-        assert_eq!(texts(plan), ["a long task that goes on and on"]);
-        assert_eq!(texts("- [ ] lazy\ncontinuation\n"), ["lazy continuation"]);
-    }
-
-    #[test]
-    fn headings_between_lists_do_not_matter() {
-        let plan = "# Plan\n- [ ] a\n## Next\nText:\n- [ ] b\n***\n- [ ] c\n";
-        assert_eq!(sketch(plan), ["2:[ ] a", "5:[ ] b", "7:[ ] c"]);
-    }
-
-    #[test]
-    fn the_first_task_after_a_heading_has_it() {
-        let plan = "- [ ] a\n\n# Plan\n## The `parser`,\tagain\n- [ ] b\n  - [ ] c\n- # no\n- [ ] d\n> # no\n\n```\n# no\n```\n\
-            - [ ] e\n\nPrinter\n---\n\n#\n- [ ] f\n\n# Later\n- [ ] g\n";
-        let headings: Vec<_> = tasks(plan).tasks.into_iter().map(|task| task.heading).collect();
-        let named = |name: &str| Some(name.to_owned());
-        let (parser, printer, later) = (named("The parser, again"), named("Printer"), named("Later"));
-        assert_eq!(headings, [None, parser, None, None, None, printer, later]);
-    }
-
-    #[test]
-    fn settings_of_a_task_are_no_text_of_it_and_their_places_are_those_of_the_source() {
-        let plan = "# Plan\n- [ ] port *it* {adapter=codex model=gpt-5.4}\n  - [x] ä &amp; b\n    {model=\"a b\"} <!-- 3 -->\n\
-            - [ ] next {modle=x}\n";
-        let found = tasks(plan);
-        let settings = |adapter: Option<&str>, model: Option<&str>| TaskSettings {
-            adapter: adapter.map(str::to_owned),
-            model: model.map(str::to_owned),
-            ..TaskSettings::default()
-        };
-        let read: Vec<_> = found
-            .tasks
-            .iter()
-            .map(|task| (task.text.as_str(), task.settings.clone()))
-            .collect();
-        assert_eq!(
-            read,
-            [
-                ("port it", settings(Some("codex"), Some("gpt-5.4"))),
-                ("ä & b", settings(None, Some("a b"))),
-                ("next", settings(None, None)),
-            ]
-        );
-        let places: Vec<_> = found
-            .places
-            .iter()
-            .map(|(task, at)| (*task, at.line, at.column))
-            .collect();
-        assert_eq!(places, [(0, 2, 17), (1, 4, 5), (2, 5, 12)]);
-        let mistakes: Vec<_> = found
-            .mistakes
-            .iter()
-            .map(|it| (it.task, it.position.line, it.position.column))
-            .collect();
-        assert_eq!(mistakes, [(2, 5, 13)]);
-    }
-
-    #[test]
-    fn settings_of_a_heading_apply_to_the_tasks_of_its_section() {
-        let plan = "- [ ] before\n# One *part* {adapter=codex model=m}\n- [ ] a\n- [ ] b {model=n}\n- [ ] c {adapter=claude}\n\
-            ## Inner {tests=may-change}\n- [ ] d\n  - [ ] e\n## Next `{x=1}`\n- [ ] f\n# Two \\{x=1}\n- [ ] g\n";
-        let found = tasks(plan);
-        assert_eq!(found.mistakes, []);
-        let read: Vec<_> = found
-            .tasks
-            .iter()
-            .map(|task| {
-                let TaskSettings {
-                    adapter,
-                    model,
-                    tests_may_change,
-                } = &task.settings;
-                (
-                    task.text.as_str(),
-                    adapter.as_deref(),
-                    model.as_deref(),
-                    *tests_may_change,
-                )
-            })
-            .collect();
-        assert_eq!(
-            read,
-            [
-                ("before", None, None, false),
-                ("a", Some("codex"), Some("m"), false),
-                ("b", Some("codex"), Some("n"), false),
-                // The model of a section is one of its adapter.
-                ("c", Some("claude"), None, false),
-                ("d", Some("codex"), Some("m"), true),
-                ("e", Some("codex"), Some("m"), true),
-                ("f", Some("codex"), Some("m"), false),
-                ("g", None, None, false),
-            ]
-        );
-        let places: Vec<_> = found.places.iter().map(|(task, at)| (*task, at.line)).collect();
-        assert_eq!(places, [(1, 2), (2, 4), (3, 5), (4, 6), (5, 6), (6, 2)]);
-        let texts = headings(plan).into_iter().map(|heading| (heading.level, heading.text));
-        let named = [(1, "One part"), (2, "Inner"), (2, "Next {x=1}"), (1, "Two {x=1}")];
-        assert_eq!(
-            texts.collect::<Vec<_>>(),
-            named.map(|(level, text)| (level, text.to_owned()))
-        );
-    }
-
-    #[test]
-    fn a_heading_with_a_mistake_sets_nothing_and_says_where() {
-        let found = tasks("# One {adapter=codex tests=may}\n- [ ] a\n# Last {modle=x}\n");
-        assert!(found.tasks[0].settings.is_empty() && found.places.is_empty());
-        let mistakes = found
-            .mistakes
-            .iter()
-            .map(|it| (it.task, it.position.line, it.position.column));
-        assert_eq!(mistakes.collect::<Vec<_>>(), [(0, 1, 22), (1, 3, 9)]);
-    }
-
-    #[test]
-    fn braces_in_code_behind_a_backslash_or_without_a_setting_are_text() {
-        for (item, text) in [
-            ("run `x {adapter=codex}`", "run x {adapter=codex}"),
-            ("keep \\{adapter=codex}", "keep {adapter=codex}"),
-            ("return {}", "return {}"),
-            ("render {name}", "render {name}"),
-            ("{adapter=codex}", "{adapter=codex}"),
-        ] {
-            let found = tasks(&format!("- [ ] {item}\n"));
-            assert_eq!(found.tasks[0].text, text);
-            assert!(
-                found.tasks[0].settings.is_empty() && found.mistakes.is_empty(),
-                "{item}"
-            );
-        }
-    }
-
-    #[test]
-    fn equal_and_placeholder_tasks_are_tasks() {
-        assert_eq!(texts("- [ ] TODO\n- [ ] TODO\n- [ ] …\n"), ["TODO", "TODO", "…"]);
-    }
-
-    #[test]
-    fn any_cut_of_a_plan_is_read_without_panic() {
-        let plan = "# P\r\n\r\n- [ ] ä `c` [l](u)\r\n  1) [x] b\n> - [ ] q\n```\n- [ ] f\n```\n- [ x ] 🦀 <!-- c -->\n\t- [ ]\n";
-        for (cut, _) in plan.char_indices() {
-            for task in tasks(&plan[..cut]).tasks {
-                assert!(!task.text.is_empty() && task.line >= 1);
-            }
-        }
-    }
-
-    #[test]
-    fn the_largest_plan_of_the_deepest_list_is_read_in_one_pass() {
-        // Examining all enclosing items for each item would take 10^11 steps.
-        let plan = "- ".repeat(1 << 19) + "[ ] deep\n";
-        assert_eq!(texts(&plan), ["deep"]);
-        let plan: String = (0..1_900)
-            .map(|depth| format!("{}- [\n", " ".repeat(depth * 2)))
-            .collect();
-        assert_eq!(texts(&plan), Vec::<String>::new());
-    }
-
-    #[test]
-    fn an_item_around_another_takes_no_more_than_two_words() {
-        assert!(size_of::<ListItem>() <= 16, "{} bytes", size_of::<ListItem>());
-    }
-
-    #[test]
-    fn items_and_quotes_behind_others_are_counted() {
-        for (text, nested) in [
-            ("", 0),
-            ("- [ ] a\n* b\n1. c\n> d\n", 0),
-            ("- - a\n  - b\n", 1),
-            ("> > - 12) + [ ] a\n", 4),
-            (">>>a\r\n\t-\t* b", 3),
-            ("-a - b\n1 - a\n**a**\n", 0),
-        ] {
-            assert_eq!(nested_on_a_line(text), nested, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn a_very_deep_plan_is_read() {
-        let plan: String = (0..1_000)
-            .map(|depth| format!("{}- [ ] {depth}\n", "  ".repeat(depth)))
-            .collect();
-        let tasks = tasks(&plan).tasks;
-        assert_eq!(tasks.first().map(|task| task.depth), Some(0));
-        assert_eq!(tasks.iter().map(|task| task.depth).max(), Some(u8::MAX));
-    }
-}
+mod tests;

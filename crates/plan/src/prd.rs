@@ -10,7 +10,7 @@ use ralph_text::{LineIndex, Position, STRICT_JSON};
 
 use super::{
     error::PlanError,
-    group::{KEYS, SetSetting},
+    group::{CHECK, SetSetting, TEXT_KEYS},
     line::one_line,
     reading::{FoundTasks, TaskMistake},
 };
@@ -19,7 +19,7 @@ use super::{
 /// not reorder them.
 ///
 /// A story's text is its `id` followed by its `title`, or else its `description`. It is done if `passes` is true, and
-/// open if that is absent. `adapter` and `model` are its settings. Other fields are ignored.
+/// open if that is absent. `adapter`, `check` and `model` are its settings. Other fields are ignored.
 pub(super) fn tasks(text: &str) -> Result<FoundTasks, PlanError> {
     // `jq` and agents read the file as well, so it has to be strict JSON.
     let parsed = parse_to_ast(text, &Default::default(), &STRICT_JSON).map_err(|error| PlanError::NotJson {
@@ -116,12 +116,16 @@ impl PrdReader<'_> {
         let task = found.tasks.len();
         let mut settings = TaskSettings::default();
         let mut first = None;
-        for key in KEYS.into_iter().take(2) {
+        for key in TEXT_KEYS {
             let Some(value) = field(story, key) else { continue };
             let position = lines.position(self.text, value.range().start);
             let set = match value {
                 Value::NullKeyword(_) => continue,
                 Value::StringLit(text) if one_line(&text.value).is_empty() => Err(format!("`{key}` is empty")),
+                // A command is run as it is written.
+                Value::StringLit(text) if key == CHECK => settings
+                    .set(key, text.value.trim())
+                    .map_err(|mistake| mistake.to_string()),
                 Value::StringLit(text) => settings
                     .set(key, &one_line(&text.value))
                     .map_err(|mistake| mistake.to_string()),

@@ -4,6 +4,7 @@ use ralph_core::event::{PlanSnapshot, PlanTask, clip};
 use ralph_text::Position;
 
 use super::{
+    checks::find_conflicts,
     error::PlanError,
     kind::{ALL_HEADINGS_CAP_BYTES, ALL_TEXTS_CAP_BYTES, NESTED_CAP, PlanKind, TASKS_CAP},
     markdown, prd,
@@ -68,11 +69,13 @@ fn read(kind: PlanKind, text: &str) -> Result<ParsedPlan, PlanError> {
             PlanKind::Markdown | PlanKind::Prd => PlanError::NoTasks { kind },
         });
     }
-    Ok(ParsedPlan {
+    let mut reading = ParsedPlan {
         plan: PlanSnapshot { tasks: bounded(tasks)? },
         mistakes,
         places,
-    })
+    };
+    find_conflicts(&mut reading);
+    Ok(reading)
 }
 
 /// As [`read_bytes`], ignoring mistakes in the settings of tasks.
@@ -101,7 +104,7 @@ fn bounded(mut tasks: Vec<PlanTask>) -> Result<Vec<PlanTask>, PlanError> {
         }
         bytes += bytes_in_json(&task.text);
         let settings = &task.settings;
-        for value in settings.adapter.iter().chain(&settings.model) {
+        for value in settings.adapter.iter().chain(&settings.model).chain(&settings.check) {
             bytes += bytes_in_json(value) + AROUND_SETTING_BYTES;
         }
         if let Some(heading) = &mut task.heading {

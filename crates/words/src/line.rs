@@ -144,6 +144,9 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
             usage,
             ..
         } => line(Tone::Bad, set_aside_in_words(task, *limit, *iterations, usage)),
+        Event::VerificationStarted { goals, ticks: true, .. } => {
+            line(Tone::Wait, format!("checking ticked tasks: {}", goals.join(", ")))
+        }
         Event::VerificationStarted { goals, .. } => line(Tone::Wait, format!("checking goals: {}", goals.join(", "))),
         Event::GoalChecked { result, .. } => {
             let tone = if result.passed { Tone::Good } else { Tone::Bad };

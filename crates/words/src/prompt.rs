@@ -49,9 +49,15 @@ pub fn feedback(feedback: &Feedback, goals: &[Goal]) -> String {
         Feedback::TaskSetAside { task, question } => {
             format!("The task \"{task}\" is set aside until the user answers: {question}")
         }
-        Feedback::ClaimRefused { reasons } => {
-            let reasons: Vec<String> = reasons.iter().map(|reason| missing(reason, goals)).collect();
-            format!("Your claim to be done was refused: {}", reasons.join("; "))
+        Feedback::ClaimRefused { reasons: refused } => {
+            let reasons: Vec<String> = refused.iter().map(|reason| missing(reason, goals)).collect();
+            let is_check = |name: &str| goals.iter().any(|goal| goal.name == name && goal.task.is_some());
+            let is_tick = |reason: &Missing| matches!(reason, Missing::GoalFailed { goal, .. } if is_check(goal));
+            let what = match refused.iter().all(is_tick) {
+                true => "A tick in the plan",
+                false => "Your claim to be done",
+            };
+            format!("{what} was refused: {}", reasons.join("; "))
         }
         Feedback::FailedAfterEdits { failed } => {
             let failed: Vec<String> = failed.iter().map(|reason| missing(reason, goals)).collect();
@@ -115,6 +121,9 @@ pub(super) fn missing(missing: &Missing, goals: &[Goal]) -> String {
             if known.is_some_and(|goal| goal.sealed.is_some()) {
                 return sealed_goal_failed(goal, &about, output_tail);
             }
+            if let Some((task, command)) = known.and_then(|goal| Some((goal.task.as_ref()?, &goal.command))) {
+                return check_failed(task, command, &why, output_tail);
+            }
             match &output_tail[..] {
                 "" => format!("goal `{goal}`{about} did not pass: {why}"),
                 tail => format!("goal `{goal}`{about} did not pass: {why}. It ended with:\n{tail}"),
@@ -174,6 +183,18 @@ pub(super) fn missing(missing: &Missing, goals: &[Goal]) -> String {
         Missing::Confidence { points, wanted } => format!("the confidence is {points}; the minimum is {wanted}"),
         Missing::More { count } => format!("… and {count} more"),
     }
+}
+
+/// Tells the agent that the tick of a task does not count.
+fn check_failed(task: &str, command: &str, why: &str, output_tail: &str) -> String {
+    let ended = match output_tail {
+        "" => String::new(),
+        tail => format!(" It ended with:\n{tail}"),
+    };
+    format!(
+        "the check of the task \"{task}\" did not pass: {why}. The task counts as open, whatever its box says, until this \
+         command passes: `{command}`.{ended}"
+    )
 }
 
 fn stuck(why: &BreakerCause) -> String {

@@ -1,0 +1,429 @@
+//! Tests of check-lists in Markdown.
+
+use super::*;
+
+/// Each task as a sketch: `1:  [x] text`, indented by depth.
+fn sketch(text: &str) -> Vec<String> {
+    let tasks = tasks(text).tasks;
+    let sketch = |task: &PlanTask| {
+        let indent = "  ".repeat(task.depth.into());
+        let mark = if task.done { 'x' } else { ' ' };
+        format!("{}:{indent}[{mark}] {}", task.line, task.text)
+    };
+    tasks.iter().map(sketch).collect()
+}
+
+/// The texts of the tasks.
+fn texts(text: &str) -> Vec<String> {
+    tasks(text).tasks.into_iter().map(|task| task.text).collect()
+}
+
+#[test]
+fn every_list_marker_makes_tasks() {
+    let plan = "- [ ] a\n\n* [x] b\n\n+ [X] c\n\n1. [ ] d\n2. [x] e\n\n1) [ ] f\n10) [x] g\n";
+    assert_eq!(
+        sketch(plan),
+        [
+            "1:[ ] a", "3:[x] b", "5:[x] c", "7:[ ] d", "8:[x] e", "10:[ ] f", "11:[x] g"
+        ]
+    );
+}
+
+#[test]
+fn every_line_ending_counts_one_line() {
+    for end in ["\n", "\r\n", "\r"] {
+        let plan = ["# Plan", "", "- [ ] a", "- [x] b", "", "  note", "- [ ] c"].join(end);
+        assert_eq!(sketch(&plan), ["3:[ ] a", "4:[x] b", "7:[ ] c"], "{end:?}");
+    }
+}
+
+#[test]
+fn loose_and_tight_lists_are_the_same() {
+    let tight = tasks("- [ ] a\n- [ ] b\n  - [ ] c\n");
+    let loose = tasks("- [ ] a\n\n- [ ] b\n\n  - [ ] c\n");
+    let shape = |found: FoundTasks| {
+        found
+            .tasks
+            .into_iter()
+            .map(|t| (t.text, t.done, t.depth))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(shape(tight), shape(loose));
+}
+
+#[test]
+fn children_are_deeper_than_their_tasks() {
+    let plan = "- [ ] a\n  - [x] b\n    1. [ ] c\n  - [ ] d\n- [ ] e\n\t- [ ] f\n";
+    assert_eq!(
+        sketch(plan),
+        [
+            "1:[ ] a",
+            "2:  [x] b",
+            "3:    [ ] c",
+            "4:  [ ] d",
+            "5:[ ] e",
+            "6:  [ ] f"
+        ]
+    );
+}
+
+#[test]
+fn an_item_without_a_box_adds_no_depth() {
+    let plan = "- [ ] before\n- Phase one\n  - [ ] a\n    - [ ] b\n- - [ ] c\n";
+    assert_eq!(sketch(plan), ["1:[ ] before", "3:[ ] a", "4:  [ ] b", "5:[ ] c"]);
+}
+
+#[test]
+fn code_quotes_and_comments_are_examples() {
+    for example in [
+        "```\n- [ ] no\n```\n",
+        "~~~md\n- [ ] no\n~~~\n",
+        "```\n- [ ] no\n",
+        "text\n\n    - [ ] no\n",
+        "> - [ ] no\n> - [x] no\n",
+        "> > 1. [ ] no\n",
+        "- > - [ ] no\n",
+        "<!--\n- [ ] no\n\n- [ ] no\n-->\n",
+        "- text\n\n  ```\n  - [ ] no\n  ```\n",
+        "-     [ ] no\n",
+        "`- [ ] no`\n",
+        "<pre>\n- [ ] no\n</pre>\n",
+    ] {
+        let plan = format!("- [ ] yes\n\nBelow stands an example.\n\n{example}");
+        assert_eq!(sketch(&plan), ["1:[ ] yes"], "{plan}");
+    }
+}
+
+#[test]
+fn tasks_go_on_after_an_example() {
+    let plan = "- [ ] a\n\n  > - [ ] no\n\n- [ ] b\n\n```\n- [ ] no\n```\n\n- [ ] c\n";
+    assert_eq!(sketch(plan), ["1:[ ] a", "5:[ ] b", "11:[ ] c"]);
+}
+
+#[test]
+fn what_only_looks_like_a_box_is_text() {
+    for line in [
+        "- [P1] no",
+        "- [2026-01-02] no",
+        "- [-] no",
+        "- [y] no",
+        "- [xx] no",
+        "- [x](https://example.test) no",
+        "- [ ](https://example.test) no",
+        "- [x][reference] no",
+        "- []string no",
+        "- \\[ ] no",
+        "- `[ ]` no",
+        "- **[ ]** no",
+        "- no [ ]",
+        "- [ no",
+        "-[ ] no",
+        "[ ] no",
+        "- [\n] no",
+        "- [P1] [ ] no",
+    ] {
+        assert_eq!(texts(line), Vec::<String>::new(), "{line}");
+    }
+}
+
+#[test]
+fn boxes_are_read_as_people_write_them() {
+    for (line, done) in [
+        ("-   [ ]   a", false),
+        ("-\t[ ]\ta", false),
+        ("- [  ] a", false),
+        ("- [\t] a", false),
+        ("- [\u{a0}] a", false),
+        ("- [] a", false),
+        ("- [ ]a", false),
+        ("- [x]a", true),
+        ("- [ x ] a", true),
+        ("- [X ] a", true),
+        ("   - [ ] a", false),
+        ("-\n  [ ] a", false),
+        ("- [ ]\n  a", false),
+        ("- [ ]\n\n  a", false),
+    ] {
+        let tasks = tasks(line).tasks;
+        assert_eq!(tasks.len(), 1, "{line:?}");
+        assert_eq!((tasks[0].text.as_str(), tasks[0].done), ("a", done), "{line:?}");
+    }
+}
+
+#[test]
+fn a_box_is_a_box_although_its_letter_names_a_link() {
+    let plan = "- [x] a\n- [ x ] b\n\n[x]: https://example.test\n";
+    assert_eq!(sketch(plan), ["1:[x] a", "2:[x] b"]);
+}
+
+#[test]
+fn a_box_without_a_text_is_no_task() {
+    for plan in [
+        "- [ ]",
+        "- [ ] ",
+        "- [x]\n",
+        "- [ ] <!-- later -->",
+        "- [ ]\n\n  ```\n  code\n  ```\n",
+    ] {
+        assert_eq!(texts(plan), Vec::<String>::new(), "{plan:?}");
+    }
+    assert_eq!(
+        sketch("- [ ]\n  - [ ] child\n- [ ] next\n"),
+        ["2:[ ] child", "3:[ ] next"]
+    );
+}
+
+#[test]
+fn tags_and_markup_become_readable_text() {
+    for (item, text) in [
+        ("[P1] [2026-01-02] fix", "[P1] [2026-01-02] fix"),
+        ("run `cargo test -- --ignored` now", "run cargo test -- --ignored now"),
+        ("read [the guide](docs/guide.md)", "read the guide"),
+        ("see <https://example.test/a>", "see https://example.test/a"),
+        ("**bold**, *thin* and ~~gone~~", "bold, thin and gone"),
+        ("![diagram](a.png) of it", "diagram of it"),
+        ("return Vec<String> &amp; more", "return Vec<String> & more"),
+        ("a <!-- id: 3 --> b", "a b"),
+        ("\\*literal\\* _under_score", "*literal* _under_score"),
+        ("# not a heading", "# not a heading"),
+        ("- not a list", "- not a list"),
+        ("[ ] twice", "[ ] twice"),
+        ("ends in a backslash\\", "ends in a backslash\\"),
+        ("Übung: 日本語 🦀", "Übung: 日本語 🦀"),
+    ] {
+        assert_eq!(texts(&format!("- [ ] {item}\n")), [text]);
+    }
+}
+
+#[test]
+fn the_text_is_the_first_paragraph_on_one_line() {
+    let plan = "- [ ] a long task\n  that goes on  \n  and on\n\n  A second paragraph.\n\n  - a note\n";
+    assert_eq!(texts(plan), ["a long task that goes on and on"]);
+    assert_eq!(texts("- [ ] lazy\ncontinuation\n"), ["lazy continuation"]);
+}
+
+#[test]
+fn headings_between_lists_do_not_matter() {
+    let plan = "# Plan\n- [ ] a\n## Next\nText:\n- [ ] b\n***\n- [ ] c\n";
+    assert_eq!(sketch(plan), ["2:[ ] a", "5:[ ] b", "7:[ ] c"]);
+}
+
+#[test]
+fn the_first_task_after_a_heading_has_it() {
+    let plan = "- [ ] a\n\n# Plan\n## The `parser`,\tagain\n- [ ] b\n  - [ ] c\n- # no\n- [ ] d\n> # no\n\n```\n# no\n```\n\
+        - [ ] e\n\nPrinter\n---\n\n#\n- [ ] f\n\n# Later\n- [ ] g\n";
+    let headings: Vec<_> = tasks(plan).tasks.into_iter().map(|task| task.heading).collect();
+    let named = |name: &str| Some(name.to_owned());
+    let (parser, printer, later) = (named("The parser, again"), named("Printer"), named("Later"));
+    assert_eq!(headings, [None, parser, None, None, None, printer, later]);
+}
+
+#[test]
+fn settings_of_a_task_are_no_text_of_it_and_their_places_are_those_of_the_source() {
+    let plan = "# Plan\n- [ ] port *it* {adapter=codex model=gpt-5.4}\n  - [x] ä &amp; b\n    {model=\"a b\"} <!-- 3 -->\n\
+        - [ ] next {modle=x}\n";
+    let found = tasks(plan);
+    let settings = |adapter: Option<&str>, model: Option<&str>| TaskSettings {
+        adapter: adapter.map(str::to_owned),
+        model: model.map(str::to_owned),
+        ..TaskSettings::default()
+    };
+    let read: Vec<_> = found
+        .tasks
+        .iter()
+        .map(|task| (task.text.as_str(), task.settings.clone()))
+        .collect();
+    assert_eq!(
+        read,
+        [
+            ("port it", settings(Some("codex"), Some("gpt-5.4"))),
+            ("ä & b", settings(None, Some("a b"))),
+            ("next", settings(None, None)),
+        ]
+    );
+    let places: Vec<_> = found
+        .places
+        .iter()
+        .map(|(task, at)| (*task, at.line, at.column))
+        .collect();
+    assert_eq!(places, [(0, 2, 17), (1, 4, 5), (2, 5, 12)]);
+    let mistakes: Vec<_> = found
+        .mistakes
+        .iter()
+        .map(|it| (it.task, it.position.line, it.position.column))
+        .collect();
+    assert_eq!(mistakes, [(2, 5, 13)]);
+}
+
+#[test]
+fn settings_of_a_heading_apply_to_the_tasks_of_its_section() {
+    let plan = "- [ ] before\n# One *part* {adapter=codex model=m}\n- [ ] a\n- [ ] b {model=n}\n- [ ] c {adapter=claude}\n\
+        ## Inner {tests=may-change}\n- [ ] d\n  - [ ] e\n## Next `{x=1}`\n- [ ] f\n# Two \\{x=1}\n- [ ] g\n";
+    let found = tasks(plan);
+    assert_eq!(found.mistakes, []);
+    let read: Vec<_> = found
+        .tasks
+        .iter()
+        .map(|task| {
+            let TaskSettings {
+                adapter,
+                model,
+                tests_may_change,
+                check: _,
+            } = &task.settings;
+            (
+                task.text.as_str(),
+                adapter.as_deref(),
+                model.as_deref(),
+                *tests_may_change,
+            )
+        })
+        .collect();
+    assert_eq!(
+        read,
+        [
+            ("before", None, None, false),
+            ("a", Some("codex"), Some("m"), false),
+            ("b", Some("codex"), Some("n"), false),
+            // The model of a section is one of its adapter.
+            ("c", Some("claude"), None, false),
+            ("d", Some("codex"), Some("m"), true),
+            ("e", Some("codex"), Some("m"), true),
+            ("f", Some("codex"), Some("m"), false),
+            ("g", None, None, false),
+        ]
+    );
+    let places: Vec<_> = found.places.iter().map(|(task, at)| (*task, at.line)).collect();
+    assert_eq!(places, [(1, 2), (2, 4), (3, 5), (4, 6), (5, 6), (6, 2)]);
+    let texts = headings(plan).into_iter().map(|heading| (heading.level, heading.text));
+    let named = [(1, "One part"), (2, "Inner"), (2, "Next {x=1}"), (1, "Two {x=1}")];
+    assert_eq!(
+        texts.collect::<Vec<_>>(),
+        named.map(|(level, text)| (level, text.to_owned()))
+    );
+}
+
+#[test]
+fn a_line_below_a_task_is_its_check_whatever_markup_it_has() {
+    let plan = "# All {check=\"make all\"}\n- [ ] one\n  check: cargo test -- *a* _b_ `c`\n- [x] two\n  goes on\n\n  check: `x | y`\n\n  \
+        A note.\n  - [ ] part {check=\"test -e a\"}\n- [ ] three\n- [ ] check: the last\n  > check: no\n";
+    let found = tasks(plan);
+    assert_eq!(found.mistakes, []);
+    let read: Vec<_> = found
+        .tasks
+        .iter()
+        .map(|task| (task.text.as_str(), task.settings.check.as_deref().unwrap_or_default()))
+        .collect();
+    assert_eq!(
+        read,
+        [
+            ("one", "cargo test -- *a* _b_ `c`"),
+            ("two goes on", "x | y"),
+            ("part", "test -e a"),
+            ("three", "make all"),
+            ("check: the last", "make all"),
+        ]
+    );
+    let places: Vec<_> = found.places.iter().map(|(task, at)| (*task, at.line)).collect();
+    assert_eq!(places, [(0, 3), (1, 1), (2, 10), (3, 1), (4, 1)]);
+}
+
+#[test]
+fn two_checks_of_a_task_and_one_with_markup_are_mistakes() {
+    for (plan, line, what) in [
+        ("- [ ] a\n  check: x\n  check: y\n", 3, "`check` is set twice"),
+        ("- [ ] a {check=x}\n  check: y\n", 2, "`check` is set twice"),
+        ("- [ ] a\n  check: x\n\n  check: y\n", 4, "`check` is set twice"),
+        ("- [ ] a {check=\"ls *.a* b\"}\n", 1, "the command contains Markdown"),
+    ] {
+        let found = tasks(plan);
+        let told: Vec<_> = found.mistakes.iter().map(|it| (it.task, it.position.line)).collect();
+        assert_eq!(told, [(0, line)], "{plan}");
+        assert!(found.mistakes[0].what.starts_with(what), "{}", found.mistakes[0].what);
+    }
+}
+
+#[test]
+fn a_heading_with_a_mistake_sets_nothing_and_says_where() {
+    let found = tasks("# One {adapter=codex tests=may}\n- [ ] a\n# Last {modle=x}\n");
+    assert!(found.tasks[0].settings.is_empty() && found.places.is_empty());
+    let mistakes = found
+        .mistakes
+        .iter()
+        .map(|it| (it.task, it.position.line, it.position.column));
+    assert_eq!(mistakes.collect::<Vec<_>>(), [(0, 1, 22), (1, 3, 9)]);
+}
+
+#[test]
+fn braces_in_code_behind_a_backslash_or_without_a_setting_are_text() {
+    for (item, text) in [
+        ("run `x {adapter=codex}`", "run x {adapter=codex}"),
+        ("keep \\{adapter=codex}", "keep {adapter=codex}"),
+        ("return {}", "return {}"),
+        ("render {name}", "render {name}"),
+        ("{adapter=codex}", "{adapter=codex}"),
+    ] {
+        let found = tasks(&format!("- [ ] {item}\n"));
+        assert_eq!(found.tasks[0].text, text);
+        assert!(
+            found.tasks[0].settings.is_empty() && found.mistakes.is_empty(),
+            "{item}"
+        );
+    }
+}
+
+#[test]
+fn equal_and_placeholder_tasks_are_tasks() {
+    assert_eq!(texts("- [ ] TODO\n- [ ] TODO\n- [ ] …\n"), ["TODO", "TODO", "…"]);
+}
+
+#[test]
+fn any_cut_of_a_plan_is_read_without_panic() {
+    let plan =
+        "# P\r\n\r\n- [ ] ä `c` [l](u)\r\n  1) [x] b\n> - [ ] q\n```\n- [ ] f\n```\n- [ x ] 🦀 <!-- c -->\n\t- [ ]\n";
+    for (cut, _) in plan.char_indices() {
+        for task in tasks(&plan[..cut]).tasks {
+            assert!(!task.text.is_empty() && task.line >= 1);
+        }
+    }
+}
+
+#[test]
+fn the_largest_plan_of_the_deepest_list_is_read_in_one_pass() {
+    // Examining all enclosing items for each item would take 10^11 steps.
+    let plan = "- ".repeat(1 << 19) + "[ ] deep\n";
+    assert_eq!(texts(&plan), ["deep"]);
+    let plan: String = (0..1_900)
+        .map(|depth| format!("{}- [\n", " ".repeat(depth * 2)))
+        .collect();
+    assert_eq!(texts(&plan), Vec::<String>::new());
+}
+
+#[test]
+fn an_item_around_another_takes_no_more_than_two_words() {
+    assert!(size_of::<ListItem>() <= 16, "{} bytes", size_of::<ListItem>());
+}
+
+#[test]
+fn items_and_quotes_behind_others_are_counted() {
+    for (text, nested) in [
+        ("", 0),
+        ("- [ ] a\n* b\n1. c\n> d\n", 0),
+        ("- - a\n  - b\n", 1),
+        ("> > - 12) + [ ] a\n", 4),
+        (">>>a\r\n\t-\t* b", 3),
+        ("-a - b\n1 - a\n**a**\n", 0),
+    ] {
+        assert_eq!(nested_on_a_line(text), nested, "{text:?}");
+    }
+}
+
+#[test]
+fn a_very_deep_plan_is_read() {
+    let plan: String = (0..1_000)
+        .map(|depth| format!("{}- [ ] {depth}\n", "  ".repeat(depth)))
+        .collect();
+    let tasks = tasks(&plan).tasks;
+    assert_eq!(tasks.first().map(|task| task.depth), Some(0));
+    assert_eq!(tasks.iter().map(|task| task.depth).max(), Some(u8::MAX));
+}
