@@ -47,7 +47,7 @@ use tracing::{Instrument, info, info_span};
 
 use crate::{
     config::Loaded,
-    driver::{Driver, OpenError, OpenRun, RunChoice, RunClock, RunConfig, note_hidden, read_earlier},
+    driver::{Driver, HookStarter, OpenError, OpenRun, RunChoice, RunClock, RunConfig, note_hidden, read_earlier},
     error::Failure,
     host::{DetachedFrom, ProcessSignals},
     hub::Hub,
@@ -171,10 +171,11 @@ fn logged_run(
         },
         terminals.clone(),
         &loaded.config,
-        prepared.keys,
+        prepared.keys.clone(),
         supervisor,
     )
     .served_at(listening.as_ref().map(Listening::url));
+    let keys = prepared.keys;
     let repository = open.repository(loaded.config.checkpoint.include.clone(), supervisor);
     let config = RunConfig {
         settings: prepared.settings,
@@ -203,6 +204,10 @@ fn logged_run(
         denial_scanner: prepared.warden,
         confined: prepared.confined,
         clock: RunClock::system(),
+        hooks: HookStarter {
+            supervisor: supervisor.clone(),
+            keys,
+        },
         supervisor: prepared.goals,
     };
     let files = open.files.clone();

@@ -24,6 +24,7 @@ mod engines;
 mod goals;
 mod harness;
 mod helpers;
+mod hooks;
 mod import_with_agent;
 mod init;
 mod journals;

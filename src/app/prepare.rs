@@ -171,6 +171,7 @@ pub(super) fn prepare(
         denials: config.permissions.denials,
         permission_mode: config.permissions.mode,
         background: config.background,
+        hooks: config.hooks.clone(),
         remembered: remembered(&place.paths)?,
         given: given(loaded),
     };

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_core::event::{Goal, RunId};
+use ralph_core::event::{Goal, Hooks, RunId};
 use ralph_git::{Moment, Repository};
 use ralph_system::proc::Supervisor;
 use ralph_text::{console::complain, one_line, with_causes};
@@ -140,6 +140,7 @@ fn assign(loaded: &mut Loaded, written: &str) {
     config.completion.promise = None;
     config.checkpoint.include.clear();
     (config.listen, config.notify) = (None, Notify::None);
+    config.hooks = Hooks::default();
     let limits = &mut config.limits;
     limits.max_iterations = Some(limits.max_iterations.map_or(ITERATIONS, |most| most.min(ITERATIONS)));
     limits.max_time_ms = Some(limits.max_time_ms.map_or(TIME_MS, |most| most.min(TIME_MS)));

@@ -12,16 +12,22 @@ const PREFIX: &str = "RALPH_";
 /// installed.
 const TEST_PREFIX: &str = "RALPH_TEST_";
 
-/// Variables of ralph that are not settings: those that it sets for agents, its log filter, and the key of its native
+/// Variables of ralph that are not settings: those that it sets for agents and hooks, its log filter, and the key of its native
 /// agent.
 ///
 /// The variables for agents must not configure a ralph that an agent starts, so `plan` cannot be set by variable.
-pub const RUNTIME_VARIABLES: [&str; 11] = [
+pub const RUNTIME_VARIABLES: [&str; 17] = [
     "RALPH_RUN_ID",
     "RALPH_ITERATION",
     "RALPH_PLAN",
     "RALPH_STATE_DIR",
     "RALPH_PROJECT",
+    "RALPH_HOOK",
+    "RALPH_TASK",
+    "RALPH_QUESTION",
+    "RALPH_OUTCOME",
+    "RALPH_END",
+    "RALPH_EXIT_CODE",
     "RALPH_CHILD_ID",
     "RALPH_DEMO_SPEED",
     "RALPH_LOG",

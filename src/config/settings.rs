@@ -6,8 +6,8 @@
 
 use ralph_agent::Channel;
 use ralph_core::event::{
-    BackgroundLimits, Backoff, Bite, BreakerLimits, DayLimits, GoalsWhen, KnownFailures, Limits, Mode, OnDayLimit,
-    Proof, ReviewWhen, SessionMode, TaskLimits,
+    BackgroundLimits, Backoff, Bite, BreakerLimits, DayLimits, GoalsWhen, Hooks, KnownFailures, Limits, Mode,
+    OnDayLimit, Proof, ReviewWhen, SessionMode, TaskLimits,
 };
 use ralph_policy::{
     settings,
@@ -135,6 +135,7 @@ settings! {
         /// "adapters": { "codex": { "command": { "program": "/opt/codex/bin/codex" } } }
         adapters("adapters"): AdapterTables = {},
         native("native"): SettingsSection<Native>,
+        hooks("hooks"): SettingsSection<HookSettings>,
         /// How you are notified when the run is over or needs you: "none"; "bell" or "osc9" (a notification of the
         /// terminal emulator) on the screen; or a command, which also works headless. The command finds the reason in
         /// RALPH_REASON, and a link to the page, if there is one (`page`), in RALPH_URL.
@@ -363,6 +364,27 @@ settings! {
 }
 
 settings! {
+    /// Commands of your own that ralph runs with `sh -c` in the project at points of a run, one after the other. Each gets
+    /// the facts as JSON on its stdin and as variables (RALPH_HOOK, RALPH_ITERATION, RALPH_TASK), and what it prints is in
+    /// the log of the run. They run outside of the sandbox, without the keys of agents: name programs that no agent can
+    /// change.
+    pub struct HookSettings for Hooks {
+        /// Before each iteration. If it fails, the run stops.
+        before_iteration("beforeIteration"): Option<Prose> = null,
+        /// After each iteration, when its result has been examined.
+        after_iteration("afterIteration"): Option<Prose> = null,
+        /// When a task is done, once for each task.
+        on_task_done("onTaskDone"): Option<Prose> = null,
+        /// When the agent cannot go on with a task without you.
+        on_blocked("onBlocked"): Option<Prose> = null,
+        /// When the run is over, unless you have stopped it at once.
+        on_end("onEnd"): Option<Prose> = null,
+        /// Maximum time of a hook, which is ended then.
+        timeout_ms("timeout"): Duration = "1m",
+    }
+}
+
+settings! {
     /// Retention of old runs: journals, recordings and checkpoints. A run beyond any of the first three limits is
     /// deleted when another one starts, except the last run that ended. "unlimited" removes a limit.
     pub struct RetentionSettings {
@@ -565,6 +587,7 @@ mod tests {
                 | "breaker.cooldown"
                 | "background.timeout"
                 | "tree.timeout"
+                | "hooks.timeout"
                 | "keep.age" => "9m",
                 "tree.portRange" => "2000-2999",
                 "backoff.base" => "9s",

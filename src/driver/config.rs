@@ -14,7 +14,7 @@ use ralph_system::proc::{Confinement, Size, Supervisor};
 use ralph_tools::language::LanguageServer;
 use tokio::sync::mpsc;
 
-use super::clock::RunClock;
+use super::{clock::RunClock, hooks::HookStarter};
 
 /// The configuration of a run, besides its project.
 pub struct RunConfig {
@@ -40,6 +40,8 @@ pub struct RunConfig {
     /// The confinement of the sandbox, as told to agents.
     pub confined: AgentConfinement,
     pub clock: RunClock,
+    /// Starts hooks.
+    pub hooks: HookStarter,
     /// Starts goals.
     pub supervisor: Supervisor,
     /// Applies the rules to uses of tools; without it, the agent's requests are put to the user.

@@ -6,6 +6,7 @@ use ralph_agent::{SessionCommand, SessionRequest};
 use ralph_core::{
     event::{AgentSignal, AskId, ChannelKind, Claim, Goal, Notice, PermissionAnswer, SteeringId},
     machine::{Effect, Input, Refusal, Settlement, Verification},
+    run::Phase,
 };
 use ralph_state::store::{
     recording::TerminalRecording,
@@ -23,6 +24,7 @@ use super::{
     config::AvailableAgent,
     goals::{self, GoalRun},
     handover::LastSession,
+    hooks::QueuedHook,
     jobs::{PrepareJob, SettleJob},
     ruling::project_rules,
     run::Driver,
@@ -38,7 +40,23 @@ impl Driver {
     pub(super) fn perform(&mut self, effect: Effect, input: &Input, now_ms: u64) {
         debug!(effect = %kind(&effect), "effect");
         match effect {
-            Effect::Prepare { iteration } => self.prepare(iteration, input),
+            Effect::Prepare { iteration } => match self.state().view.hooks.running.is_empty() {
+                true => self.prepare(iteration, input),
+                false => self.hooks.waiting = Some(iteration),
+            },
+            Effect::RunHook {
+                number,
+                hook,
+                iteration,
+                task,
+                question,
+            } => {
+                let view = &self.state().view;
+                let queued = QueuedHook::new(view, number, (hook, iteration), task.as_ref(), question.as_ref());
+                if let Some(queued) = queued {
+                    self.hooks.push(queued, &self.results);
+                }
+            }
             Effect::StartSession { iteration } => self.start_session(iteration, now_ms),
             Effect::StopSession { at_once } => {
                 // From here on the session's end must arrive, even if slow subscribers miss output.
@@ -193,6 +211,18 @@ impl Driver {
                 result: result.unwrap_or(Err(Refusal::Internal)),
             },
         );
+    }
+
+    /// Prepares the iteration that has waited for hooks, once they have ended.
+    pub(super) fn prepare_after_hooks(&mut self, input: &Input) {
+        if !matches!(input, Input::HookEnded { .. }) || !self.state().view.hooks.running.is_empty() {
+            return;
+        }
+        if let Some(iteration) = self.hooks.waiting.take()
+            && self.state().view.phase == (Phase::Preparing { iteration })
+        {
+            self.prepare(iteration, input);
+        }
     }
 
     fn last_session(&self) -> Option<LastSession> {

@@ -33,6 +33,7 @@ use super::{
     config::RunConfig,
     edits::EditWatch,
     handle::{Inbox, InboxMessage, LoopHandle},
+    hooks::HookQueue,
     jobs::JobContext,
     log::log_step,
     open::OpenRun,
@@ -61,6 +62,7 @@ pub struct Driver {
     pub(super) checks: RunChecks,
     pub(super) tools: RunTools,
     pub(super) time: RunTime,
+    pub(super) hooks: HookQueue,
     /// Used from blocking threads.
     pub(super) jobs: Arc<JobContext>,
     pub(super) hub: Hub,
@@ -207,6 +209,7 @@ impl Driver {
                 timers: Timers::default(),
                 ending_since: None,
             },
+            hooks: HookQueue::new(config.hooks),
             jobs: Arc::new(jobs),
             hub,
             results,
@@ -288,6 +291,13 @@ impl Driver {
         stop.is_some_and(|stop| stop.request > StopRequest::AfterIteration)
     }
 
+    /// Whether the end of the run still waits for hooks, each of which has a deadline.
+    fn waits_for_hooks(&self) -> bool {
+        let view = &self.state().view;
+        let at_once = view.stop.is_some_and(|stop| stop.request == StopRequest::Immediate);
+        !view.hooks.running.is_empty() && !at_once
+    }
+
     async fn loop_until_stopped(&mut self) -> Result<StopReason, DriverError> {
         let first = self.first.take().expect("a driver runs once");
         // The time since the driver was built does not count.
@@ -306,6 +316,7 @@ impl Driver {
             if let Some(reason) = &over
                 && !self.stays(reason)
                 && !self.waits_for_background()
+                && !self.waits_for_hooks()
             {
                 return Ok(reason.clone());
             }
@@ -463,6 +474,7 @@ impl Driver {
         for effect in effects {
             self.perform(effect, input, now_ms);
         }
+        self.prepare_after_hooks(input);
         self.pass_to_edit_watch(input);
         if events.iter().any(|event| matches!(event, Event::IterationEnded { .. })) {
             self.tools.calls.end_iteration();

@@ -3,7 +3,7 @@
 use std::{convert::Infallible, path::Path, sync::Arc, thread, time::Duration};
 
 use ralph_core::{event::Record, run::RunView};
-use ralph_system::proc::{Supervisor, helper::Helper};
+use ralph_system::proc::Supervisor;
 use ralph_ui::tui::{NotifyChannel, Reason, reason};
 use tokio::sync::mpsc;
 
@@ -32,17 +32,14 @@ pub(super) fn notifier(
     let (project, keys, supervisor) = (project.to_owned(), keys.to_vec(), supervisor.clone());
     NotifyChannel::Call(Arc::new(move |reason| {
         let shell = supervisor
-            .trusted_helper("sh", &project)
-            .args(["-c", &command])
+            .users_command(&command, &project, &keys)
             .env("RALPH_REASON", reason.text)
-            .current_dir(&project)
             .output_cap(0)
             .deadline(DEADLINE);
         let shell = match &page {
             Some(page) => shell.env("RALPH_URL", format!("{page}{}", reason.route)),
             None => shell,
         };
-        let shell = keys.iter().fold(shell, Helper::env_remove);
         let running = running.clone();
         // The command has its own thread, so that nothing waits for it. A failure to start it is ignored: nothing
         // depends on it.

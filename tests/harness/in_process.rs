@@ -237,6 +237,10 @@ impl Looping<'_> {
             heard: None,
             denial_scanner: None,
             confined: AgentConfinement::No,
+            hooks: driver::HookStarter {
+                supervisor: supervisor.clone(),
+                keys: Vec::new(),
+            },
             clock: RunClock::read_by({
                 let clocks = project.clocks;
                 move || clocks.read()

@@ -15,6 +15,7 @@ mod clip;
 mod command;
 mod goal;
 mod hint;
+mod hook;
 mod limits;
 mod mode;
 mod notice;
@@ -55,6 +56,7 @@ pub use clip::{LIST_CAP, REASONS, TEXT_CAP_BYTES, clip, clip_middle, clip_start}
 pub use command::{Answer, CommandRefusal, UserCommand};
 pub use goal::{Flaky, Goal, GoalFailure, GoalResult, GoalsWhen, TestNames};
 pub use hint::{Hint, RestoreMoment};
+pub use hook::{Hook, Hooks};
 pub use limits::{DayLimits, Limits, MemoryLimit, NewLimits, OnDayLimit, TaskLimits};
 pub use mode::Mode;
 pub use notice::{ChoiceReason, Forbidden, Level, Notice, PreparedTree, RunBy, TreeCommand};
@@ -522,6 +524,26 @@ pub enum Event {
         number: u32,
         result: BackgroundResult,
     },
+    /// A command of the user is due at a point of the run. It is run after those that were recorded before it.
+    HookStarted {
+        /// Number of the hook within the run, from 1.
+        number: u32,
+        hook: Hook,
+        /// The iteration that it belongs to.
+        iteration: u32,
+        task: Option<Text>,
+        /// The question that blocks the task.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        question: Option<Text>,
+    },
+    /// A hook has ended.
+    HookEnded {
+        number: u32,
+        hook: Hook,
+        iteration: u32,
+        task: Option<Text>,
+        result: BackgroundResult,
+    },
     /// An ended run resumes. Its limits keep counting.
     RunReopened {
         by: RequestedBy,
@@ -536,7 +558,7 @@ pub enum Event {
     },
     /// A stop after the running iteration was withdrawn.
     StopWithdrawn,
-    /// The run ended. The ends of its background tasks may follow.
+    /// The run ended. The ends of its background tasks and its hooks may follow.
     RunStopped {
         reason: StopReason,
         /// Suggested next steps for the user.

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CommandRefusal, List, Mode, OwnWork, RestoreMoment, ReviewObstacle, SteeringId, Tail, Text};
+use super::{
+    BackgroundResult, CommandRefusal, Hook, List, Mode, OwnWork, RestoreMoment, ReviewObstacle, SteeringId, Tail, Text,
+};
 
 /// An action that every sandbox forbids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -80,6 +82,12 @@ pub enum Notice {
         flags: List<Text>,
         /// Settings without an equivalent in ralph, or that only the user may choose.
         left_out: List<Text>,
+    },
+    /// A command of the user failed.
+    HookFailed {
+        hook: Hook,
+        task: Option<Text>,
+        result: Box<BackgroundResult>,
     },
     /// An adapter in `fallback` is not installed and is skipped.
     FallbackMissing {
@@ -469,6 +477,7 @@ impl Notice {
             | Notice::AgentIdle { .. }
             | Notice::AgentActive => Level::Info,
             Notice::AdapterChosen { .. }
+            | Notice::HookFailed { .. }
             | Notice::FallbackMissing { .. }
             | Notice::TokensUnreported { .. }
             | Notice::SpendingReportedLate { .. }

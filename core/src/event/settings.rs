@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BackgroundLimits, Bite, DenialLimits, Goal, GoalsWhen, KnownFailures, Limits, PermissionMode, Proof,
+    BackgroundLimits, Bite, DenialLimits, Goal, GoalsWhen, Hooks, KnownFailures, Limits, PermissionMode, Proof,
     RememberedRule, Waiting,
 };
 
@@ -47,6 +47,8 @@ pub struct Settings {
     #[serde(default, skip_serializing_if = "PermissionMode::is_auto")]
     pub permission_mode: PermissionMode,
     pub background: BackgroundLimits,
+    #[serde(default, skip_serializing_if = "Hooks::is_none")]
+    pub hooks: Hooks,
     /// Rules that answers in earlier runs added.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remembered: Vec<RememberedRule>,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BreakerCause, Problem, ProblemKind, Proof, Role, Text};
+use super::{BackgroundResult, BreakerCause, Hook, Problem, ProblemKind, Proof, Role, Text};
 
 /// How soon a run is to stop, latest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -86,6 +86,8 @@ pub enum Breakdown {
     Internal { work: OwnWork },
     /// The files of the run cannot be written.
     StateUnwritable { why: Text },
+    /// The user's command before an iteration failed.
+    HookFailed { hook: Hook, result: BackgroundResult },
 }
 
 /// A step that ralph itself performs around a session.

@@ -33,7 +33,10 @@ pub(super) fn deadline_of(state: &LoopState) -> Option<u64> {
 fn bound_ms(state: &LoopState) -> Option<u64> {
     match state.view.phase {
         Phase::Preparing { .. } | Phase::Settling { .. } => {
-            Some(state.view.settings.limits.phase_timeout_ms.unwrap_or(PHASE_MS))
+            let own_ms = state.view.settings.limits.phase_timeout_ms.unwrap_or(PHASE_MS);
+            // An iteration is prepared when the hooks have ended.
+            let hooks = u64::try_from(state.view.hooks.running.len()).unwrap_or(u64::MAX);
+            Some(own_ms.saturating_add(state.view.settings.hooks.timeout_ms.saturating_mul(hooks)))
         }
         Phase::Verifying { .. } => {
             let settings = &state.view.settings;

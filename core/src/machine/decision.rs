@@ -55,6 +55,11 @@ impl StepDecision {
         });
     }
 
+    /// The events so far.
+    pub(super) fn events(&self) -> &[Event] {
+        &self.events
+    }
+
     /// Returns the state after the decision, and its events.
     pub(super) fn finish(self) -> (LoopState, Vec<Event>) {
         (self.state, self.events)

@@ -2,7 +2,8 @@
 
 use crate::{
     event::{
-        AgentSignal, AskId, Decider, Event, GoalResult, RuleScope, SteeringId, SteeringKind, StopRequest, UserCommand,
+        AgentSignal, AskId, Decider, Event, GoalResult, Hook, RuleScope, SteeringId, SteeringKind, StopRequest, Text,
+        UserCommand,
     },
     run::{Phase, StopAsked},
 };
@@ -94,6 +95,14 @@ pub enum Effect {
     /// End a background task.
     CancelBackground {
         number: u32,
+    },
+    /// Run a hook after those that were started before it.
+    RunHook {
+        number: u32,
+        hook: Hook,
+        iteration: u32,
+        task: Option<Text>,
+        question: Option<Text>,
     },
     /// End all background tasks.
     EndBackground {
@@ -276,6 +285,19 @@ pub(super) fn answer(event: &Event) -> Option<Effect> {
         Event::BackgroundStarted { number, command, .. } => Some(Effect::StartBackground {
             number: *number,
             command: command.clone(),
+        }),
+        Event::HookStarted {
+            number,
+            hook,
+            iteration,
+            task,
+            question,
+        } => Some(Effect::RunHook {
+            number: *number,
+            hook: *hook,
+            iteration: *iteration,
+            task: task.clone(),
+            question: question.clone(),
         }),
         Event::BackgroundCancelled { number, .. } => Some(Effect::CancelBackground { number: *number }),
         Event::EditsChecked {

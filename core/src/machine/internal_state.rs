@@ -1,9 +1,11 @@
 //! The part of the state that decisions need and that the view of a run does not show.
 
+use std::collections::BTreeSet;
+
 use crate::{
     event::{
-        AgentCall, AgentSignal, CancelReason, Checkpoint, Claim, Event, Outcome, Problem, ProblemKind, Role, SessionId,
-        SessionMode, SteeringId,
+        AgentCall, AgentSignal, CancelReason, Checkpoint, Claim, Event, Hook, Outcome, Problem, ProblemKind, Role,
+        SessionId, SessionMode, SteeringId,
     },
     run::{Phase, RunView},
 };
@@ -41,6 +43,8 @@ pub struct InternalState {
     pub confirmed_meanwhile: bool,
     /// The tasks that permit changes to tests, as of the first iteration: an agent could add such a permission later.
     pub tests_may_change: Option<Vec<String>>,
+    /// Texts of the done tasks that need no `onTaskDone`; `None` before the plan was read.
+    pub known_done: Option<BTreeSet<String>>,
     /// The tree that was committed without other changes. Committing it again is not progress.
     pub committed_tree: Option<String>,
     /// The failure that the running iteration reported.
@@ -100,6 +104,7 @@ impl InternalState {
         self.reviews.apply(view, event);
         self.unreported_tasks.apply(view, event);
         self.after_edits.apply(event);
+        self.know_done(view, event);
         match event {
             Event::RunStarted { promise, .. } => self.promise.clone_from(promise),
             Event::RunResumed { settings, .. } => {
@@ -241,10 +246,32 @@ impl InternalState {
             | Event::BackgroundProgressed { .. }
             | Event::BackgroundCancelled { .. }
             | Event::BackgroundEnded { .. }
+            | Event::HookStarted { .. }
+            | Event::HookEnded { .. }
             | Event::StopRequested { .. }
             | Event::StopWithdrawn
             | Event::RunStopped { .. }
             | Event::Unknown { .. } => {}
+        }
+    }
+
+    /// Records the tasks that need no `onTaskDone` any longer: those that were done when the run began, and those that had
+    /// it.
+    fn know_done(&mut self, view: &RunView, event: &Event) {
+        match event {
+            Event::IterationStarted { .. } | Event::VerificationStarted { .. } => {
+                let done = view.plan.tasks.iter().filter(|task| task.done);
+                self.known_done
+                    .get_or_insert_with(|| done.map(|task| task.text.clone()).collect());
+            }
+            Event::HookStarted {
+                hook: Hook::OnTaskDone,
+                task: Some(task),
+                ..
+            } => {
+                self.known_done.get_or_insert_default().insert(task.to_string());
+            }
+            _ => {}
         }
     }
 

@@ -23,6 +23,9 @@ mod gate_tests;
 #[cfg(test)]
 mod gate_walk;
 mod hints;
+#[cfg(test)]
+mod hook_tests;
+mod hooks;
 mod internal_state;
 mod outcome;
 mod permission;
@@ -113,6 +116,11 @@ pub enum Input {
     },
     /// A background task ended.
     BackgroundEnded {
+        number: u32,
+        result: Box<BackgroundResult>,
+    },
+    /// A hook ended.
+    HookEnded {
         number: u32,
         result: Box<BackgroundResult>,
     },

@@ -17,7 +17,9 @@ use super::{
     edits,
     effect::{StateBefore, answer, effects, is_put_off, lingers},
     escalation::escalation_due,
-    gate, permission, policy, review, reviewed, session, settle,
+    gate,
+    hooks::{self, HookContext},
+    permission, policy, review, reviewed, session, settle,
     state::LoopState,
     user::{self, SteeringAcceptance},
 };
@@ -37,17 +39,20 @@ pub struct Step {
 /// phase (a timer of an earlier phase, a result of an abandoned job) yields neither events nor effects.
 pub fn step(state: LoopState, now_ms: u64, input: &Input) -> Step {
     let before = StateBefore::from_state(&state);
+    let hooks_before = HookContext::from_state(&state);
     let mut decision = StepDecision::at(state, now_ms);
     if decision.state.view.is_over() {
         match input {
             Input::Command { command, by } => user::reopen(&mut decision, now_ms, command, *by),
             // Background tasks are ended because the run is over.
             Input::BackgroundEnded { number, result } => background::ended(&mut decision, *number, result),
+            Input::HookEnded { number, result } => hooks::ended(&mut decision, *number, result),
             _ => {}
         }
     } else {
         decide(&mut decision, now_ms, input);
     }
+    hooks::start_due(&mut decision, &hooks_before, input);
     let (state, events) = decision.finish();
     let mut effects = effects(&before, &state, input, now_ms);
     effects.extend(events.iter().filter_map(answer));
@@ -74,12 +79,14 @@ fn decide(decision: &mut StepDecision, now_ms: u64, input: &Input) {
             }
             record_day(decision, *day);
             background::lost(decision, now_ms);
+            hooks::lost(decision);
             recover(decision, now_ms, *pause_file);
         }
         Input::Command { command, by } => user::apply_command(decision, now_ms, command, *by),
         Input::Background { command, by } => background::asked(decision, command, *by),
         Input::BackgroundProgressed { number, progress } => background::progressed(decision, *number, progress),
         Input::BackgroundEnded { number, result } => background::ended(decision, *number, result),
+        Input::HookEnded { number, result } => hooks::ended(decision, *number, result),
         Input::PauseFile { present } => user::pause_file(decision, now_ms, *present),
         Input::Prepared { iteration, result } => {
             if decision.state.view.phase == (Phase::Preparing { iteration: *iteration }) {

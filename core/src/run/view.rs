@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Ask, Background, Block, Breaker, Calls, ChangedTests, Clock, Delivered, EditChecks, End, GoalState, GoalStatus,
-    Incidents, Iterations, Message, Observation, OpenAsk, Permissions, Phase, Shared, Spending, StopAsked, Task, Tool,
-    Work, task::tasks, tool,
+    HookRuns, Incidents, Iterations, Message, Observation, OpenAsk, Permissions, Phase, Shared, Spending, StopAsked,
+    Task, Tool, Work, task::tasks, tool,
 };
 use crate::event::{
     AgentSignal, Changes, ChannelKind, Event, Goal, GoalResult, Hint, KnownFailures, LimitKind, Notice, Outcome,
@@ -85,6 +85,7 @@ pub struct RunView {
     /// The goals that were run after edits.
     pub edit_checks: EditChecks,
     pub background: Background,
+    pub hooks: HookRuns,
     pub incidents: Incidents,
 }
 
@@ -164,6 +165,7 @@ impl RunView {
         self.changed_tests.apply(event);
         self.edit_checks.apply(event);
         self.background.apply(at_ms, event);
+        self.hooks.apply(event);
         self.note_sandbox(event);
         match event {
             Event::JournalOpened { run, .. } => {
@@ -372,6 +374,8 @@ impl RunView {
             | Event::BackgroundProgressed { .. }
             | Event::BackgroundCancelled { .. }
             | Event::BackgroundEnded { .. }
+            | Event::HookStarted { .. }
+            | Event::HookEnded { .. }
             | Event::ClaimJudged { .. }
             | Event::TrialMade { .. }
             | Event::MutantsTried { .. }

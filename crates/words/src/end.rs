@@ -4,6 +4,7 @@ use ralph_core::event::{Breakdown, BreakerCause, OwnWork, ProblemKind, Proof, St
 
 use super::{
     breaker_cause_in_words, counted, goal_failure_in_words,
+    hook::hook_failed,
     limit::limit_word,
     notice::{own_work, whole},
     problem_kind_in_words,
@@ -86,6 +87,7 @@ fn breakdown_in_words(why: &Breakdown) -> String {
             }
         },
         Breakdown::StateUnwritable { why } => why.to_string(),
+        Breakdown::HookFailed { hook, result } => hook_failed(*hook, None, result),
     }
 }
 

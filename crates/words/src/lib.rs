@@ -13,6 +13,7 @@ mod claim;
 mod end;
 mod figures;
 mod hint;
+mod hook;
 mod iteration;
 pub mod language;
 mod late_answer;

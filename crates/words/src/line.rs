@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{
     Tone, background, breaker_cause_in_words, breaker_state_word, changes_in_words, claim_in_words,
-    confidence_in_words, counted, goal_in_words, guarded_changes_in_words,
+    confidence_in_words, counted, goal_in_words, guarded_changes_in_words, hook,
     iteration::wait_in_words,
     limit::set_aside_in_words,
     missing_in_words, mutants_in_words, new_limits_in_words,
@@ -328,12 +328,16 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
         Event::BackgroundEnded { number, result } => {
             background::ended(*number, result).and_then(|(tone, text)| line(tone, text))
         }
+        Event::HookEnded { hook, task, result, .. } => {
+            hook::ended(*hook, task.as_deref(), result).and_then(|(tone, text)| line(tone, text))
+        }
         Event::StopRequested { stop, by } => line(Tone::User, stop_request(*stop, *by)),
         Event::StopWithdrawn => line(Tone::User, "not stopping after this iteration"),
         Event::Unknown { name } => line(Tone::Note, format!("an event of a newer ralph: {name}")),
         // Shown in the header, the tasks and the summary.
         Event::JournalOpened { .. }
         | Event::BackgroundProgressed { .. }
+        | Event::HookStarted { .. }
         | Event::RunStarted { .. }
         | Event::PlanRead { .. }
         | Event::PlanChanged { .. }

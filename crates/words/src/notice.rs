@@ -12,6 +12,7 @@ use ralph_core::{
 
 use super::{
     counted,
+    hook::hook_failed,
     limit::raise_option,
     place::lacking_in_words,
     review::{obstacle_in_words, role_in_words},
@@ -142,6 +143,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
                 id(from)
             )
         }
+        Notice::HookFailed { hook, task, result } => hook_failed(*hook, task.as_deref(), result),
         Notice::TaskSettingsIgnored { line, column, why } => {
             format!("the plan, line {line}, column {column}: {why}; using the settings of the run")
         }

@@ -168,6 +168,16 @@ impl Supervisor {
         }
     }
 
+    /// Makes a helper that runs a command of the user's settings with `sh -c` in `project`, without the variables
+    /// `withheld`.
+    pub fn users_command(&self, command: &str, project: &Path, withheld: &[String]) -> Helper {
+        let shell = self
+            .trusted_helper("sh", project)
+            .args(["-c", command])
+            .current_dir(project);
+        withheld.iter().fold(shell, Helper::env_remove)
+    }
+
     /// Locks a file that stands for work of helpers, until the value is dropped or, should this process be killed,
     /// until the last of its helpers has ended. Waits for the helpers of a process that was killed while it had the
     /// lock.

@@ -1,0 +1,77 @@
+//! Hooks: commands of the user that ralph runs at points of a run.
+
+use serde::{Deserialize, Serialize};
+
+/// The point of a run at which a hook is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub enum Hook {
+    BeforeIteration,
+    AfterIteration,
+    OnTaskDone,
+    OnBlocked,
+    OnEnd,
+}
+
+impl Hook {
+    /// The name in the settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Hook::BeforeIteration => "beforeIteration",
+            Hook::AfterIteration => "afterIteration",
+            Hook::OnTaskDone => "onTaskDone",
+            Hook::OnBlocked => "onBlocked",
+            Hook::OnEnd => "onEnd",
+        }
+    }
+}
+
+/// The commands of the hooks, for `sh -c` in the project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Hooks {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_iteration: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_iteration: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_task_done: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_blocked: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_end: Option<String>,
+    /// Maximum run time of a hook.
+    pub timeout_ms: u64,
+}
+
+impl Default for Hooks {
+    fn default() -> Self {
+        Self {
+            before_iteration: None,
+            after_iteration: None,
+            on_task_done: None,
+            on_blocked: None,
+            on_end: None,
+            timeout_ms: 60_000,
+        }
+    }
+}
+
+impl Hooks {
+    pub fn command(&self, hook: Hook) -> Option<&String> {
+        match hook {
+            Hook::BeforeIteration => self.before_iteration.as_ref(),
+            Hook::AfterIteration => self.after_iteration.as_ref(),
+            Hook::OnTaskDone => self.on_task_done.as_ref(),
+            Hook::OnBlocked => self.on_blocked.as_ref(),
+            Hook::OnEnd => self.on_end.as_ref(),
+        }
+    }
+
+    /// Whether there are none, so that settings need not record them.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}

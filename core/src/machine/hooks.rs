@@ -1,0 +1,178 @@
+//! Decides when hooks are run. They are recorded before they are started, so that no hook is repeated after a crash.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    event::{BackgroundEnd, BackgroundResult, Breakdown, Event, Hook, Notice, StopReason, StopRequest, Text},
+    run::Phase,
+};
+
+use super::{Input, decision::StepDecision, state::LoopState};
+
+/// The parts of the state before a step that decide which hooks follow it.
+#[derive(Debug, Clone)]
+pub(super) struct HookContext {
+    /// The iteration whose result was being examined.
+    examined: Option<u32>,
+    /// The iteration that was being prepared.
+    prepared: Option<u32>,
+    is_over: bool,
+}
+
+impl HookContext {
+    pub(super) fn from_state(state: &LoopState) -> Self {
+        Self {
+            examined: examined(&state.view.phase),
+            prepared: match state.view.phase {
+                Phase::Preparing { iteration } => Some(iteration),
+                _ => None,
+            },
+            is_over: state.view.is_over(),
+        }
+    }
+}
+
+/// The iteration whose result is being examined. The check before the first iteration belongs to none.
+fn examined(phase: &Phase) -> Option<u32> {
+    match phase {
+        Phase::Settling { iteration, .. } | Phase::Verifying { iteration, .. } => Some(*iteration).filter(|it| *it > 0),
+        _ => None,
+    }
+}
+
+/// Starts the hooks that follow a step, in the order of a run.
+pub(super) fn start_due(decision: &mut StepDecision, before: &HookContext, input: &Input) {
+    if decision.state.view.settings.hooks.is_none() {
+        return;
+    }
+    let blocked: Vec<(Option<String>, Text)> = decision
+        .events()
+        .iter()
+        .filter_map(|event| match event {
+            Event::TaskBlocked { task, question, .. } => Some((task.clone(), question.clone())),
+            _ => None,
+        })
+        .collect();
+    for (task, question) in blocked {
+        start(decision, Hook::OnBlocked, task.map(Text::from), Some(question));
+    }
+    let phase = decision.state.view.phase.clone();
+    if before.examined.is_some() && examined(&phase).is_none() {
+        start(decision, Hook::AfterIteration, None, None);
+        for task in newly_done(&decision.state) {
+            start(decision, Hook::OnTaskDone, Some(task.into()), None);
+        }
+    }
+    // An iteration may be prepared anew; what a killed ralph began does not count.
+    let is_new = |iteration: u32| before.prepared != Some(iteration) || matches!(input, Input::Recover { .. });
+    if let Phase::Preparing { iteration } = phase
+        && is_new(iteration)
+    {
+        start(decision, Hook::BeforeIteration, None, None);
+    }
+    let at_once = decision
+        .state
+        .view
+        .stop
+        .is_some_and(|stop| stop.request == StopRequest::Immediate);
+    if decision.state.view.is_over() && !before.is_over && !at_once {
+        start(decision, Hook::OnEnd, None, None);
+    }
+}
+
+fn start(decision: &mut StepDecision, hook: Hook, task: Option<Text>, question: Option<Text>) {
+    let view = &decision.state.view;
+    if view.settings.hooks.command(hook).is_none() {
+        return;
+    }
+    let number = view.hooks.started + 1;
+    let iteration = match view.phase {
+        Phase::Preparing { iteration } if hook == Hook::BeforeIteration => iteration,
+        _ => view.iterations.number,
+    };
+    let latest = view.iterations.latest().and_then(|latest| latest.task.as_ref());
+    let task = match hook {
+        Hook::BeforeIteration => decision.state.task_next().map(|task| task.text.as_str().into()),
+        Hook::AfterIteration => latest.map(Text::from),
+        Hook::OnTaskDone | Hook::OnBlocked => task,
+        Hook::OnEnd => None,
+    };
+    decision.push(Event::HookStarted {
+        number,
+        hook,
+        iteration,
+        task,
+        question,
+    });
+}
+
+/// Texts of the done tasks for which `onTaskDone` was not run yet.
+fn newly_done(state: &LoopState) -> Vec<String> {
+    let Some(known) = &state.internal.known_done else {
+        return Vec::new();
+    };
+    let mut seen = BTreeSet::new();
+    let done = state.view.plan.tasks.iter().filter(|task| task.done);
+    done.filter(|task| !known.contains(&task.text) && seen.insert(&task.text))
+        .map(|task| task.text.clone())
+        .collect()
+}
+
+/// Records the end of a hook. A failed `beforeIteration` stops the run.
+pub(super) fn ended(decision: &mut StepDecision, number: u32, result: &BackgroundResult) {
+    let running = decision.state.view.hooks.running.iter();
+    let Some(running) = running.clone().find(|running| running.number == number).cloned() else {
+        return;
+    };
+    let (hook, task) = (running.hook, running.task);
+    decision.push(Event::HookEnded {
+        number,
+        hook,
+        iteration: running.iteration,
+        task: task.clone(),
+        result: result.clone(),
+    });
+    if matches!(&result.end, BackgroundEnd::Exited { exit } if exit.success()) {
+        return;
+    }
+    let prepares = Phase::Preparing {
+        iteration: running.iteration,
+    };
+    if hook == Hook::BeforeIteration && decision.state.view.phase == prepares {
+        let why = Breakdown::HookFailed {
+            hook,
+            result: result.clone(),
+        };
+        return decision.stop(StopReason::Broken { why });
+    }
+    decision.notice(Notice::HookFailed {
+        hook,
+        task,
+        result: Box::new(result.clone()),
+    });
+}
+
+/// Records the loss of the hooks of a killed ralph.
+pub(super) fn lost(decision: &mut StepDecision) {
+    let running = decision.state.view.hooks.running.clone();
+    for running in running {
+        let result = BackgroundResult {
+            end: BackgroundEnd::Lost,
+            duration_ms: 0,
+            output_bytes: 0,
+            tail: "".into(),
+        };
+        decision.push(Event::HookEnded {
+            number: running.number,
+            hook: running.hook,
+            iteration: running.iteration,
+            task: running.task.clone(),
+            result: result.clone(),
+        });
+        decision.notice(Notice::HookFailed {
+            hook: running.hook,
+            task: running.task,
+            result: Box::new(result),
+        });
+    }
+}
