@@ -54,6 +54,7 @@ mod starts;
 mod static_binary;
 mod status_schema;
 mod task_checks;
+mod task_order;
 mod test_gate;
 mod trust;
 mod tui;

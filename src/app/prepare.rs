@@ -152,6 +152,10 @@ pub(super) fn prepare(
         limits: config.limits.clone(),
         backoff: config.backoff.clone(),
         goals,
+        optional_tasks: {
+            let tasks = reading.plan.tasks.iter().filter(|task| task.settings.optional);
+            tasks.map(|task| task.text.clone()).collect()
+        },
         goals_when: config.goals_when,
         completion: Completion {
             min_confidence: config.completion.min_confidence,

@@ -311,7 +311,11 @@ impl Driver {
         let (jobs, found) = (Arc::clone(&self.jobs), self.tools.calls.found_in.clone());
         let before = self.state().view.plan.clone();
         tokio::spawn(async move {
-            let look = inherited(move || jobs.look_again(&before, Look::default()));
+            let is_claim = matches!(asked, PlanReadPurpose::Claim { .. });
+            let look = inherited(move || match is_claim {
+                true => jobs.look_at_claim(&before),
+                false => jobs.look_again(&before, Look::default()),
+            });
             let Ok(seen) = spawn_blocking(look).await else { return };
             let seen = OffLoopResult::Plan {
                 iteration,

@@ -482,16 +482,13 @@ impl JobContext {
         if let Ok(plan) = &mut plan {
             self.task_rules.hold_unchecked(plan, before, &look.results);
         }
-        let edits = edits(before, &plan);
-        Verification {
-            results: look.results,
-            trial: look.trial,
-            mutants: look.mutants,
-            plan,
-            vanished: edits.vanished,
-            added: edits.added,
-            random: random_share(),
-        }
+        verification(before, plan, look)
+    }
+
+    /// As [`JobContext::look_again`], for a claim that is made while the agent works: its ticks are checked next.
+    pub(super) fn look_at_claim(&self, before: &PlanSnapshot) -> Verification {
+        let plan = self.read_plan().map(|reading| self.task_rules.followed(reading, None));
+        verification(before, plan, Look::default())
     }
 
     /// Returns the work of the run; empty without checkpoints.
@@ -656,6 +653,19 @@ pub(super) fn statement(message: &str, promise: &str, last_line_claims: bool) ->
         status: claims::status(message, place),
         review: None,
         tests_changed: status.tests_changed,
+    }
+}
+
+fn verification(before: &PlanSnapshot, plan: Result<PlanSnapshot, String>, look: Look) -> Verification {
+    let edits = edits(before, &plan);
+    Verification {
+        results: look.results,
+        trial: look.trial,
+        mutants: look.mutants,
+        plan,
+        vanished: edits.vanished,
+        added: edits.added,
+        random: random_share(),
     }
 }
 

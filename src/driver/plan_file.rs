@@ -6,7 +6,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use ralph_core::event::{Goal, GoalResult, Notice, PlanSnapshot, TaskSettings};
+use ralph_core::event::{Goal, GoalResult, Notice, PlanSnapshot, Settings, TaskSettings};
 use ralph_plan::{ParsedPlan, PlanError, PlanKind, TaskMistake};
 use ralph_system::files::{self, PLAN_CAP_BYTES, ReadError};
 use ralph_text::{Position, with_causes};
@@ -124,14 +124,17 @@ pub(super) struct TaskRules {
     agents: Vec<AvailableAgent>,
     /// The goals of the run, which include the checks that its tasks had when it began.
     goals: Vec<Goal>,
+    /// Texts of the tasks that were optional when the run began.
+    optional: Vec<String>,
     reported_mistakes: Mutex<BTreeSet<String>>,
 }
 
 impl TaskRules {
-    pub(super) fn new(agents: &[AvailableAgent], goals: &[Goal]) -> Self {
+    pub(super) fn new(agents: &[AvailableAgent], settings: &Settings) -> Self {
         Self {
             agents: agents.to_vec(),
-            goals: goals.to_vec(),
+            goals: settings.goals.clone(),
+            optional: settings.optional_tasks.clone(),
             reported_mistakes: Mutex::default(),
         }
     }
@@ -161,6 +164,13 @@ impl TaskRules {
             }
         }
         mistakes.extend(others);
+        for task in plan.tasks.iter_mut().filter(|task| task.settings.optional) {
+            // An agent may have written it; the task may have gained a note.
+            task.settings.optional = self.optional.iter().any(|known| {
+                let note = task.text.strip_prefix(known.as_str());
+                note.is_some_and(|note| !note.starts_with(char::is_alphanumeric))
+            });
+        }
         if let Some(notices) = notices {
             self.report_mistakes(&plan, &mistakes, notices);
         }

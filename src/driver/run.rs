@@ -147,7 +147,7 @@ impl Driver {
             plan_target: PlanTarget::new(&config.settings.plan, open.paths.project()),
             section: config.settings.section.clone(),
             taskless,
-            task_rules: TaskRules::new(&config.agents, &config.settings.goals),
+            task_rules: TaskRules::new(&config.agents, &config.settings),
             template: config.template,
             handover: config.handover,
             confined: config.confined,

@@ -81,3 +81,23 @@ fn goals_run_for_the_agent_and_for_the_gate_never_at_once_and_a_ticket_has_what_
     let late = answers(begin(&sandbox, "late", &[check()]));
     assert!(late[0].1 && late[0].0.contains("is over"), "{late:?}");
 }
+
+#[test]
+fn a_claim_with_a_tick_runs_the_check_of_its_task() {
+    let sandbox = Sandbox::new();
+    sandbox.write("PLAN.md", "- [ ] One {check=\"test -e one\"}\n");
+    sandbox.git(["commit", "--quiet", "--all", "--message", "Plan"]);
+    sandbox.install(&Script::jsonl("said ready; await go; over done"));
+    let running = sandbox.looping(["--trust-project"]).start();
+    running.wait_for_line(SOON, |line| line.contains("ready"));
+    sandbox.write("PLAN.md", "- [x] One {check=\"test -e one\"}\n");
+    let claim = || ("claim_done", json!({}));
+    let early = answers(begin(&sandbox, "early", &[claim()]));
+    assert!(early[0].1 && early[0].0.contains("test -e one"), "{early:?}");
+    sandbox.write("one", "");
+    let late = answers(begin(&sandbox, "late", &[claim()]));
+    assert!(!late[0].1, "{late:?}");
+    sandbox.release("go");
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+}

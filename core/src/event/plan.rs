@@ -1,6 +1,6 @@
 //! The contents of a plan.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +42,15 @@ pub struct TaskSettings {
     /// The command that has to pass before the task's tick counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
+    /// Texts of the tasks that have to be done before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<String>,
+    /// Whether the run may be done without the task, which is tried last.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub optional: bool,
+    /// Tasks with a higher priority come first; the default is 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<i32>,
 }
 
 impl TaskSettings {
@@ -62,6 +71,11 @@ impl TaskSettings {
         }
         self.tests_may_change |= section.tests_may_change;
         self.check = self.check.take().or_else(|| section.check.clone());
+        if self.after.is_empty() {
+            self.after.clone_from(&section.after);
+        }
+        self.optional |= section.optional;
+        self.priority = self.priority.or(section.priority);
     }
 }
 
@@ -74,9 +88,22 @@ impl PlanSnapshot {
         self.tasks.len() - self.done()
     }
 
-    /// Whether there are tasks and all are done. A plan without check-boxes is never complete.
+    /// Number of open tasks without which a run cannot be done.
+    pub fn open_required(&self) -> usize {
+        self.tasks.iter().filter(|task| task.is_required()).count()
+    }
+
+    /// Whether there are tasks and all are done but optional ones. A plan without check-boxes is never complete.
     pub fn is_complete(&self) -> bool {
-        !self.tasks.is_empty() && self.open() == 0
+        !self.tasks.is_empty() && self.open_required() == 0
+    }
+
+    /// The first task without which a run cannot be done.
+    pub fn first_required(&self) -> Option<&PlanTask> {
+        self.current().filter(|task| task.is_required()).or_else(|| {
+            let mut required = self.tasks.iter().filter(|task| task.is_required());
+            required.next()
+        })
     }
 
     /// Removes from `missing` the tasks that reappeared: one entry for each additional occurrence compared with
@@ -101,19 +128,86 @@ impl PlanSnapshot {
         self.current_except(&[])
     }
 
-    /// The first open task whose text is not among `set_aside`.
+    /// The open task that comes first, whose text is not among `set_aside` and which waits for no other task.
+    ///
+    /// Optional tasks come last, those with a higher priority first, and otherwise the order of the file counts.
     pub fn current_except(&self, set_aside: &[String]) -> Option<&PlanTask> {
-        let open = |task: &PlanTask| !task.done && !set_aside.contains(&task.text);
-        let first = self.tasks.iter().position(open)?;
+        let waiting = self.waiting();
+        let is_free = |index: usize| {
+            let task = &self.tasks[index];
+            !task.done && !set_aside.contains(&task.text) && !waiting.get(index).copied().unwrap_or_default()
+        };
+        let ranks = self.ranks();
+        let free = (0..self.tasks.len()).filter(|index| is_free(*index));
+        let first = match &ranks[..] {
+            [] => { free }.next()?,
+            ranks => free.min_by_key(|index| (ranks[*index], *index))?,
+        };
         let mut current = &self.tasks[first];
-        for task in &self.tasks[first + 1..] {
+        for (index, task) in self.tasks.iter().enumerate().skip(first + 1) {
             if task.depth <= current.depth {
                 break;
             }
-            if open(task) {
+            if is_free(index) {
                 current = task;
             }
         }
         Some(current)
+    }
+
+    /// The rank of each task by its own settings and those of the tasks around it: whether it is optional, and its
+    /// negated priority. Empty if no task has a rank of its own.
+    fn ranks(&self) -> Vec<(bool, i32)> {
+        let has_rank = |task: &PlanTask| task.settings.optional || task.settings.priority.is_some();
+        if !self.tasks.iter().any(has_rank) {
+            return Vec::new();
+        }
+        let mut around: Vec<(u8, (bool, i32))> = Vec::new();
+        let ranks = self.tasks.iter().map(|task| {
+            around.retain(|(depth, _)| *depth < task.depth);
+            let (optional, negated) = around.last().map(|(_, rank)| *rank).unwrap_or_default();
+            let own = task.settings.priority.map(i32::saturating_neg);
+            let rank = (optional || task.settings.optional, own.unwrap_or(negated));
+            around.push((task.depth, rank));
+            rank
+        });
+        ranks.collect()
+    }
+
+    /// Whether each task waits for another one: by its own settings, by those of a task around it, or with an open task
+    /// in it. Empty if no task has to wait.
+    fn waiting(&self) -> Vec<bool> {
+        if self.tasks.iter().all(|task| task.settings.after.is_empty()) {
+            return Vec::new();
+        }
+        let open: HashSet<&str> = self
+            .tasks
+            .iter()
+            .filter(|task| !task.done)
+            .map(|task| task.text.as_str())
+            .collect();
+        let waits = |task: &PlanTask| task.settings.after.iter().any(|other| open.contains(other.as_str()));
+        let mut waiting: Vec<bool> = self.tasks.iter().map(waits).collect();
+        let mut around: Vec<usize> = Vec::new();
+        for index in 0..self.tasks.len() {
+            around.retain(|outer| self.tasks[*outer].depth < self.tasks[index].depth);
+            if waiting[index] && !self.tasks[index].done && waits(&self.tasks[index]) {
+                around.iter().for_each(|outer| waiting[*outer] = true);
+            }
+            around.push(index);
+        }
+        around.clear();
+        for (index, (task, waiting)) in self.tasks.iter().zip(&mut waiting).enumerate() {
+            around.retain(|outer| self.tasks[*outer].depth < task.depth);
+            *waiting |= around.iter().any(|outer| waits(&self.tasks[*outer]));
+            around.push(index);
+        }
+        waiting
+    }
+}
+
+impl PlanTask {
+    fn is_required(&self) -> bool {
+        !self.done && !self.settings.optional
     }
 }

@@ -26,6 +26,9 @@ pub struct Settings {
     pub limits: Limits,
     pub backoff: Backoff,
     pub goals: Vec<Goal>,
+    /// Texts of the tasks that were optional when the run began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub optional_tasks: Vec<String>,
     pub goals_when: GoalsWhen,
     pub completion: Completion,
     /// The checks of the goals' tests.

@@ -126,8 +126,14 @@ pub(super) fn judge(state: &LoopState, outcome: &Outcome) -> Verdict {
 fn claimed(state: &LoopState, outcome: &Outcome) -> bool {
     // An interrupted session may have ticked the last box before its work was finished. The boxes count after one more
     // iteration.
-    let boxes = state.view.plan.is_complete() && (*outcome == Outcome::Completed || state.internal.complete_streak > 1);
+    let boxes = is_worked_off(state) && (*outcome == Outcome::Completed || state.internal.complete_streak > 1);
     boxes || is_explicit(state)
+}
+
+/// Whether every task is done, but for optional ones that are set aside.
+pub(super) fn is_worked_off(state: &LoopState) -> bool {
+    let plan = &state.view.plan;
+    plan.is_complete() && (plan.open() == 0 || plan.current_except(&state.view.set_aside()).is_none())
 }
 
 /// Whether the agent itself said that it is done.
@@ -174,8 +180,8 @@ fn cheap_reasons(state: &LoopState) -> Vec<Missing> {
 
 /// The reasons against completion in a plan from which the `missing` tasks were removed.
 pub(super) fn plan_reasons(plan: &PlanSnapshot, missing: &[String]) -> impl Iterator<Item = Missing> {
-    let open = plan.current().map(|task| Missing::TasksOpen {
-        open: u32::try_from(plan.open()).unwrap_or(u32::MAX),
+    let open = plan.first_required().map(|task| Missing::TasksOpen {
+        open: u32::try_from(plan.open_required()).unwrap_or(u32::MAX),
         next: task.text.clone().into(),
     });
     let vanished = missing.iter().cloned();

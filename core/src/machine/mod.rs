@@ -27,6 +27,8 @@ mod hints;
 mod hook_tests;
 mod hooks;
 mod internal_state;
+#[cfg(test)]
+mod order_tests;
 mod outcome;
 mod permission;
 mod policy;

@@ -57,7 +57,7 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
             claim: *claim,
         });
     }
-    if found.plan.is_ok() && decision.state.view.plan.is_complete() && *outcome == Outcome::Completed {
+    if found.plan.is_ok() && gate::is_worked_off(&decision.state) && *outcome == Outcome::Completed {
         decision.push(Event::ClaimMade {
             iteration,
             claim: Claim::PlanComplete,
@@ -213,8 +213,7 @@ pub(super) fn ticks_checked(
     if !record(decision, iteration, found) {
         return;
     }
-    let view = &decision.state.view;
-    if view.plan.is_complete() && *outcome == Outcome::Completed {
+    if gate::is_worked_off(&decision.state) && *outcome == Outcome::Completed {
         let claim = Claim::PlanComplete;
         decision.push(Event::ClaimMade { iteration, claim });
     }

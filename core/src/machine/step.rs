@@ -300,7 +300,7 @@ fn prepared(decision: &mut StepDecision, now_ms: u64, iteration: u32, result: &R
     let role = decision.state.view.role;
     let asked_for = policy::undelivered(&decision.state).is_some();
     if decision.state.view.iterations.number == 0
-        && found.plan.is_complete()
+        && gate::is_worked_off(&decision.state)
         && !decision.state.internal.looked
         && !asked_for
     {
@@ -328,9 +328,10 @@ fn prepared(decision: &mut StepDecision, now_ms: u64, iteration: u32, result: &R
     if decision.state.view.is_paused() {
         return decision.push(Event::Held);
     }
+    let is_worked_off = gate::is_worked_off(&decision.state);
     let is_late = |steering: &Message| {
         // Without an open task, the iteration is for the message only.
-        let cannot_wait = steering.kind == SteeringKind::Now || found.plan.is_complete();
+        let cannot_wait = steering.kind == SteeringKind::Now || is_worked_off;
         cannot_wait && steering.is_due() && !found.delivered.contains(&steering.id)
     };
     let worker = policy::worker_now(&decision.state, now_ms);

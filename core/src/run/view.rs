@@ -12,8 +12,7 @@ use super::{
 use crate::event::{
     AgentSignal, Changes, ChannelKind, Event, Goal, GoalResult, Hint, KnownFailures, LimitKind, Notice, Outcome,
     PausedBy, PermissionMode, PlanSnapshot, PlanTask, PreparedTree, Proof, Record, Role, RunId, Settings, SteeringId,
-    StopReason,
-    Totals, Usage, Wait, WaitEnd,
+    StopReason, Totals, Usage, Wait, WaitEnd,
 };
 
 /// The sandbox of a run's agents.

@@ -10,13 +10,16 @@ use ralph_core::event::TaskSettings;
 use ralph_policy::settings::closest;
 
 /// The settings of a task.
-pub(super) const KEYS: [&str; 4] = [ADAPTER, CHECK, MODEL, TESTS];
+pub(super) const KEYS: [&str; 7] = [ADAPTER, AFTER, CHECK, MODEL, OPTIONAL, PRIORITY, TESTS];
 /// The settings of a task that have a text of the user's own.
 pub(super) const TEXT_KEYS: [&str; 3] = [ADAPTER, CHECK, MODEL];
 const ADAPTER: &str = "adapter";
+pub(super) const AFTER: &str = "after";
 pub(super) const CHECK: &str = "check";
 const MODEL: &str = "model";
 const TESTS: &str = "tests";
+pub(super) const OPTIONAL: &str = "optional";
+const PRIORITY: &str = "priority";
 /// The value of `tests` that permits changes to tests.
 const MAY_CHANGE: &str = "may-change";
 /// Maximum size of a value, in bytes: longer than any name of an adapter or a model.
@@ -62,6 +65,10 @@ pub(super) enum GroupMistake {
     NotMayChange {
         value: String,
     },
+    NotANumber {
+        value: String,
+    },
+    OptionalHasNoValue,
 }
 
 impl fmt::Display for GroupMistake {
@@ -82,6 +89,10 @@ impl fmt::Display for GroupMistake {
             GroupMistake::Twice { key } => write!(f, "`{key}` is set twice"),
             GroupMistake::NotASetting { word } => write!(f, "`{word}` is not a setting; write key=value"),
             GroupMistake::Unclosed => f.write_str("the quotation mark is not closed"),
+            GroupMistake::NotANumber { value } => {
+                write!(f, "`priority` is not `{value}`; write a whole number: priority=2")
+            }
+            GroupMistake::OptionalHasNoValue => f.write_str("`optional` has no value; write it alone"),
             GroupMistake::NotMayChange { value } => write!(f, "`tests` is not `{value}`; write tests={MAY_CHANGE}"),
             GroupMistake::TooLong { key } => write!(f, "`{key}` is longer than {} bytes", cap_of(key)),
         }
@@ -149,6 +160,15 @@ fn has_quoted_braces_only(inside: &str) -> bool {
 impl SettingsGroup {
     fn take(&mut self, word: &SettingWord<'_>) -> Result<(), GroupMistake> {
         let SettingWord { key, value } = word;
+        match (*key, value) {
+            (OPTIONAL, None) if self.settings.optional => return Err(GroupMistake::Twice { key: OPTIONAL }),
+            (OPTIONAL, None) => {
+                self.settings.optional = true;
+                return Ok(());
+            }
+            (OPTIONAL, Some(_)) => return Err(GroupMistake::OptionalHasNoValue),
+            _ => {}
+        }
         let Some(value) = value else {
             return Err(GroupMistake::NotASetting { word: shortened(key) });
         };
@@ -188,6 +208,23 @@ impl SetSetting for TaskSettings {
                     value: shortened(value),
                 }),
             };
+        }
+        if key == PRIORITY {
+            let Ok(priority) = value.parse() else {
+                let value = shortened(value);
+                return Err(GroupMistake::NotANumber { value });
+            };
+            return match self.priority.replace(priority) {
+                None => Ok(()),
+                Some(_) => Err(GroupMistake::Twice { key }),
+            };
+        }
+        if key == AFTER {
+            if value.len() > VALUE_CAP_BYTES {
+                return Err(GroupMistake::TooLong { key });
+            }
+            self.after.push(value.to_owned());
+            return Ok(());
         }
         let slot = match key {
             ADAPTER => &mut self.adapter,
@@ -239,7 +276,7 @@ impl SettingWord<'_> {
         let mut letters = self.key.chars();
         let is_name = letters.next().is_some_and(|first| first.is_ascii_alphabetic())
             && letters.all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.'));
-        is_name && self.value.is_some()
+        is_name && self.value.is_some() || (self.key == OPTIONAL && self.value.is_none())
     }
 }
 
@@ -369,7 +406,9 @@ mod tests {
         );
         assert_eq!(
             mistakes("do it {model=opus colour=red}"),
-            ["18: unknown task setting `colour`; known settings: adapter, check, model, tests"]
+            [
+                "18: unknown task setting `colour`; known settings: adapter, after, check, model, optional, priority, tests"
+            ]
         );
         assert_eq!(
             mistakes("do it {adapter=codex gpt}"),

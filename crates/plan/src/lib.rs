@@ -23,6 +23,7 @@ mod kind;
 mod line;
 mod locate;
 mod markdown;
+mod order;
 mod prd;
 mod read;
 mod reading;

@@ -10,7 +10,7 @@ use ralph_text::{LineIndex, Position, STRICT_JSON};
 
 use super::{
     error::PlanError,
-    group::{CHECK, SetSetting, TEXT_KEYS},
+    group::{AFTER, CHECK, OPTIONAL, SetSetting, TEXT_KEYS},
     line::one_line,
     reading::{FoundTasks, TaskMistake},
 };
@@ -19,7 +19,7 @@ use super::{
 /// not reorder them.
 ///
 /// A story's text is its `id` followed by its `title`, or else its `description`. It is done if `passes` is true, and
-/// open if that is absent. `adapter`, `check` and `model` are its settings. Other fields are ignored.
+/// open if that is absent. `adapter`, `after`, `check`, `model` and `optional` are its settings. Other fields are ignored.
 pub(super) fn tasks(text: &str) -> Result<FoundTasks, PlanError> {
     // `jq` and agents read the file as well, so it has to be strict JSON.
     let parsed = parse_to_ast(text, &Default::default(), &STRICT_JSON).map_err(|error| PlanError::NotJson {
@@ -134,6 +134,31 @@ impl PrdReader<'_> {
             first.get_or_insert(position);
             if let Err(what) = set {
                 found.mistakes.push(TaskMistake { task, position, what });
+            }
+        }
+        for (key, value) in [OPTIONAL, AFTER].map(|key| (key, field(story, key))) {
+            let Some(value) = value else { continue };
+            first.get_or_insert(lines.position(self.text, value.range().start));
+            let values = match value {
+                Value::Array(list) if key == AFTER => &list.elements,
+                one => std::slice::from_ref(one),
+            };
+            for value in values {
+                let set = match value {
+                    Value::NullKeyword(_) => Ok(()),
+                    Value::BooleanLit(optional) if key == OPTIONAL => {
+                        settings.optional = optional.value;
+                        Ok(())
+                    }
+                    other if key == OPTIONAL => Err(format!("`{key}` is {}; expected true or false", described(other))),
+                    Value::StringLit(text) => settings.set(key, &one_line(&text.value)).map_err(|why| why.to_string()),
+                    Value::NumberLit(id) => settings.set(key, id.value).map_err(|why| why.to_string()),
+                    other => Err(format!("`{key}` has {}; expected the id of a story", described(other))),
+                };
+                if let Err(what) = set {
+                    let position = lines.position(self.text, value.range().start);
+                    found.mistakes.push(TaskMistake { task, position, what });
+                }
             }
         }
         found.places.extend(first.map(|position| (task, position)));

@@ -7,7 +7,9 @@ use super::{
     checks::find_conflicts,
     error::PlanError,
     kind::{ALL_HEADINGS_CAP_BYTES, ALL_TEXTS_CAP_BYTES, NESTED_CAP, PlanKind, TASKS_CAP},
-    markdown, prd,
+    markdown,
+    order::resolve_order,
+    prd,
     reading::{FoundTasks, ParsedPlan},
 };
 
@@ -75,6 +77,12 @@ fn read(kind: PlanKind, text: &str) -> Result<ParsedPlan, PlanError> {
         places,
     };
     find_conflicts(&mut reading);
+    resolve_order(&mut reading);
+    let others = reading.plan.tasks.iter().flat_map(|task| &task.settings.after);
+    let bytes: usize = others.map(|text| bytes_in_json(text)).sum();
+    if bytes > ALL_TEXTS_CAP_BYTES {
+        return Err(PlanError::TooMuchText { bytes });
+    }
     Ok(reading)
 }
 
@@ -104,7 +112,13 @@ fn bounded(mut tasks: Vec<PlanTask>) -> Result<Vec<PlanTask>, PlanError> {
         }
         bytes += bytes_in_json(&task.text);
         let settings = &task.settings;
-        for value in settings.adapter.iter().chain(&settings.model).chain(&settings.check) {
+        for value in settings
+            .adapter
+            .iter()
+            .chain(&settings.model)
+            .chain(&settings.check)
+            .chain(&settings.after)
+        {
             bytes += bytes_in_json(value) + AROUND_SETTING_BYTES;
         }
         if let Some(heading) = &mut task.heading {

@@ -1,17 +1,18 @@
 //! Sections of a plan that can be worked on separately.
 
-use std::ops::Range;
+use std::{collections::HashSet, ops::Range};
 
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use ralph_core::event::PlanTask;
-use ralph_text::LineIndex;
+use ralph_text::{LineIndex, Position};
 
 use super::{
     error::PlanError,
+    group::shortened,
     headings::{below, end_of},
     kind::PlanKind,
     markdown::headings,
-    reading::ParsedPlan,
+    reading::{ParsedPlan, TaskMistake},
 };
 
 /// A part of a plan with its own heading and with tasks.
@@ -103,10 +104,26 @@ pub fn only_section(kind: PlanKind, bytes: &[u8], reading: ParsedPlan, title: &s
         mut mistakes,
         mut places,
     } = reading;
-    plan.tasks.drain(..first);
-    plan.tasks
-        .truncate(plan.tasks.iter().take_while(|task| is_within(task)).count());
+    let before = plan.tasks.drain(..first).collect::<Vec<_>>();
+    let within = plan.tasks.iter().take_while(|task| is_within(task)).count();
+    let behind = plan.tasks.split_off(within);
+    let outside = before.iter().chain(&behind).filter(|task| !task.done);
+    let outside: HashSet<&str> = outside.map(|task| task.text.as_str()).collect();
     let kept = first..first + plan.tasks.len();
+    for (task, found) in plan.tasks.iter().enumerate() {
+        let open = found.settings.after.iter().find(|text| outside.contains(text.as_str()));
+        mistakes.extend(open.map(|text| TaskMistake {
+            task: first + task,
+            position: Position {
+                line: found.line,
+                column: 1,
+            },
+            what: format!(
+                "it waits for a task outside of the section, which is open: `{}`",
+                shortened(text)
+            ),
+        }));
+    }
     mistakes.retain_mut(|mistake| moved(&mut mistake.task, &kept));
     places.retain_mut(|(task, _)| moved(task, &kept));
     Ok(ParsedPlan { plan, mistakes, places })
@@ -176,6 +193,11 @@ mod tests {
             "it has no section `Notes` with tasks"
         );
         assert!(only("Quoted").is_err());
+        let text = "# One\n- [ ] a\n- [x] b\n# Two\n- [ ] c {after=b}\n- [ ] d {after=a}\n";
+        let reading = read_bytes(PlanKind::Markdown, text.as_bytes()).unwrap();
+        let two = only_section(PlanKind::Markdown, text.as_bytes(), reading, "Two").unwrap();
+        let told: Vec<_> = two.mistakes.iter().map(|it| (it.task, it.position.line)).collect();
+        assert_eq!(told, [(1, 6)]);
         let reading = read_bytes(PlanKind::Prd, br#"[{"title":"a"}]"#).unwrap();
         assert!(only_section(PlanKind::Prd, b"[]", reading, "a").is_err());
     }

@@ -270,6 +270,9 @@ fn settings_of_a_heading_apply_to_the_tasks_of_its_section() {
                 model,
                 tests_may_change,
                 check: _,
+                after: _,
+                optional: _,
+                priority: _,
             } = &task.settings;
             (
                 task.text.as_str(),
