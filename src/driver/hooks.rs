@@ -126,7 +126,7 @@ impl Drop for HookQueue {
     }
 }
 
-/// What a hook is told, as JSON on its stdin.
+/// The facts that a hook gets as JSON on its stdin.
 fn facts(
     view: &RunView,
     hook: Hook,
@@ -239,7 +239,7 @@ fn result(end: BackgroundEnd, began: Instant, output: &str, bytes: usize) -> Bac
     }
 }
 
-/// What a hook printed, without escape sequences.
+/// The output of a hook, without escape sequences.
 fn plain(bytes: &[u8]) -> String {
     let (mut text, mut lines) = (PlainText::new(KeptEscapes::Nothing), Vec::new());
     text.feed(bytes, |line| lines.push(line.to_owned()));

@@ -185,7 +185,7 @@ fn a_killed_ralph_repeats_the_hook_of_an_iteration_that_had_not_begun_alone() {
     run.recover();
     assert_eq!(run.take_started(), ["beforeIteration 2 task 1"]);
     assert_eq!(run.state.view.hooks.running.len(), 1);
-    // What ralph's death ended is told.
+    // The hooks that ralph's death ended are notices.
     assert_eq!(run.state.view.incidents.notices.len(), 3);
 }
 

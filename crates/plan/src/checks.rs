@@ -187,7 +187,7 @@ mod tests {
                 "{ticked}"
             );
         }
-        // A check that was added later is none.
+        // Checks that were added later are ignored.
         assert_eq!(
             held(OPEN, "- [x] fix it {check=false}\n", &[]),
             (texts(["fix it"]), vec![])
