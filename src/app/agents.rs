@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, env, path::Path, sync::Arc, time::Duration};
 
 use ralph_agent::{
-    AgentAdapter, Channel, GitIdentity,
+    AgentAdapter, Capabilities, Channel, GitIdentity,
     catalog::{AdapterSources, Catalog},
     dialect::DialectKind,
     greeting,
@@ -12,7 +12,7 @@ use ralph_agent::{
     opencode::{Credentials, ServerAdapter, ServerOptions},
     subprocess::SubprocessAdapter,
 };
-use ralph_core::event::{ChannelKind, Hint, Notice, SessionMode};
+use ralph_core::event::{ChannelKind, Hint, Notice, SessionMode, Worker};
 use ralph_git::CommitterIdentity;
 use ralph_policy::settings::{Node, SettingOrigin};
 use ralph_state::store::paths::ProjectPaths;
@@ -53,6 +53,8 @@ pub(super) struct Agents {
     pub(super) live_only: bool,
     /// The adapters that are used while the first one is rate-limited.
     pub(super) fallback: Vec<String>,
+    /// The adapters with the models that they may be given; `None` is an agent's own choice.
+    pub(super) workers: Vec<Worker>,
 }
 
 /// The inputs of the choice of agents.
@@ -115,7 +117,13 @@ impl<'a> AgentChooser<'a> {
             let hint = catalog.manifest(id).ok()?.credentials.hint?;
             Some((id.to_owned(), hint))
         });
+        let workers = agents.iter().map(|agent| {
+            let adapter = agent.adapter.id().to_owned();
+            let model = config.model.clone().filter(|_| adapter == id);
+            Worker { adapter, model }
+        });
         Ok(Agents {
+            workers: workers.collect(),
             logins: logins.collect(),
             live_only: config.channel == Channel::Live || !config.permissions.policy().allows_all(),
             channels,
@@ -183,26 +191,28 @@ impl<'a> AgentChooser<'a> {
         let writes_along = manifest.dialect.is_some_and(DialectKind::streams_text);
         let gains = live.capabilities.live_steering || !writes_along;
         let (limits, one_way) = (&self.config.limits, manifest.capabilities);
+        // Tokens have a cost as well, by `prices`.
+        let has_cost = |of: Capabilities| of.cost || of.usage;
         let uncounted = limits.bound_tokens() && one_way.usage && !live.capabilities.usage
-            || limits.bound_cost() && one_way.cost && !live.capabilities.cost;
+            || limits.bound_cost() && has_cost(one_way) && !has_cost(live.capabilities);
         gains && !uncounted && !self.loses_sessions(manifest, live)
     }
 
-    /// Checks that limits on usage can be enforced for `agent`. Returns a notice if this holds only in part.
+    /// Checks that limits on usage can be enforced for `agent`, one of `workers`. Returns a notice if this holds only in
+    /// part.
     ///
     /// # Errors
-    /// A [`Failure`] if there is a limit on cost and the agent reports no cost.
-    pub(super) fn held_to_limits(&self, agent: &AvailableAgent) -> Result<Option<Notice>, Failure> {
+    /// A [`Failure`] if there is a limit on cost, and the agent reports no cost and a model has no price.
+    pub(super) fn held_to_limits(&self, agent: &AvailableAgent, workers: &[Worker]) -> Result<Option<Notice>, Failure> {
         let (limits, reported) = (&self.config.limits, agent.adapter.capabilities());
         let adapter = agent.adapter.id().to_owned();
-        if limits.bound_cost() && !reported.cost {
-            let what = format!("{adapter} reports no cost, so a limit on cost would not end the run");
-            let failure = Failure::new(FailureKind::Configuration, what);
-            let is_native = adapter == NATIVE;
-            let prices = is_native.then(|| "prices of your model in `native.prices` make it report a cost".to_owned());
-            return Err(failure.hints(prices).hint(
-                "`--max-tokens N` bounds it instead, with `--max-cost-usd unlimited` if the limit is in your settings",
-            ));
+        let mut of_agent = workers.iter().filter(|worker| worker.adapter == adapter);
+        let is_unpriced = |worker: &&Worker| !reported.usage || !self.has_price(worker);
+        if limits.bound_cost()
+            && !reported.cost
+            && let Some(worker) = of_agent.find(is_unpriced)
+        {
+            return Err(self.costs_nothing(worker, reported.usage));
         }
         Ok(match limits.bound_tokens() {
             true if !reported.usage => Some(Notice::TokensUnreported { adapter }),
@@ -211,6 +221,39 @@ impl<'a> AgentChooser<'a> {
             }
             _ => None,
         })
+    }
+
+    /// Whether `prices` has a price for the worker.
+    fn has_price(&self, worker: &Worker) -> bool {
+        let model = self.model_of(worker);
+        self.config.prices.find(&worker.adapter, model).is_some()
+    }
+
+    /// The model of the worker, if the settings name it.
+    fn model_of<'w>(&'w self, worker: &'w Worker) -> Option<&'w str> {
+        let of_native = || self.config.native.model.as_deref().filter(|_| worker.adapter == NATIVE);
+        worker.model.as_deref().or_else(of_native)
+    }
+
+    /// The failure for a limit on cost that would never be reached.
+    fn costs_nothing(&self, worker: &Worker, counts_tokens: bool) -> Failure {
+        let adapter = &worker.adapter;
+        let model = self.model_of(worker);
+        let no_price = match model.filter(|_| counts_tokens) {
+            Some(model) => format!(", and `prices` has no price for {model}"),
+            None => String::new(),
+        };
+        let what = format!("{adapter} reports no cost{no_price}, so a limit on cost would not end the run");
+        let name = json!(model.unwrap_or(adapter));
+        let example = counts_tokens.then(|| {
+            format!(
+                "its price in dollars per million tokens makes the limit work: \
+                 `\"prices\": {{ {name}: {{ \"input\": 1.25, \"output\": 10 }} }}` in your settings, with its real figures"
+            )
+        });
+        Failure::new(FailureKind::Configuration, what).hints(example).hint(
+            "`--max-tokens N` bounds it instead, with `--max-cost-usd unlimited` if the limit is in your settings",
+        )
     }
 
     /// Whether only the live channel reports usage during a turn, and a limit needs that.
@@ -410,10 +453,12 @@ pub(crate) fn check_limits_hold(place: &ProjectPlace, config: &Config, superviso
     let catalog = catalog(place, config);
     let chooser = AgentChooser::looking(&catalog, config, false, &place.project, supervisor);
     let chosen = chooser.choose(&mut Vec::new());
-    let agents = chosen.map(|chosen| chosen.agents).unwrap_or_default();
+    let Ok(Agents { agents, workers, .. }) = chosen else {
+        return Ok(());
+    };
     agents
         .iter()
-        .try_for_each(|agent| chooser.held_to_limits(agent).map(drop))
+        .try_for_each(|agent| chooser.held_to_limits(agent, &workers).map(drop))
 }
 
 /// The reason why the native agent cannot reach its model, if this build lacks TLS for it.
@@ -461,9 +506,6 @@ fn native_adapter_settings(native: &Native) -> Node {
     let mut adapter = json!({ "command": { "env": env } });
     if let Some(host) = native.host() {
         adapter["sandbox"] = json!({ "hosts": [host] });
-    }
-    if !native.prices.is_empty() {
-        adapter["capabilities"] = json!({ "cost": true });
     }
     Node::from_value(json!({ "native": adapter }), &SettingOrigin::BuiltIn)
 }

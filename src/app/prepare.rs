@@ -117,10 +117,11 @@ pub(super) fn prepare(
         channels,
         live_only,
         fallback,
+        workers,
     } = chosen;
     for agent in &agents {
         check_model_is_reached(agent, config)?;
-        notices.extend(chooser.held_to_limits(agent)?);
+        notices.extend(chooser.held_to_limits(agent, &workers)?);
     }
     let first = catalog.manifest(&id)?;
     notices.extend(match &confiner {

@@ -132,6 +132,11 @@ fn add(
                 "`ralph adapters show {id}` shows how the adapter sets its model"
             ))
     })?;
+    let run = || chooser.config.model.clone().filter(|_| id == agents.id);
+    agents.workers.push(Worker {
+        model: wanted.model.clone().or_else(run),
+        adapter: id.clone(),
+    });
     if agents.agents.iter().any(|agent| agent.adapter.id() == id) {
         return Ok(());
     }

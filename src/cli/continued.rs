@@ -14,7 +14,9 @@ use ralph_core::{
 use ralph_state::{control, store::journal::read_view};
 use ralph_system::files::is_same_file;
 use ralph_text::console::{complain, is_answered};
-use ralph_words::{counted, hint_for, limit_word, raise_option, short_duration, stop_in_words, sufficient_raise};
+use ralph_words::{
+    cost_in_words, counted, hint_for, limit_word, raise_option, short_duration, stop_in_words, sufficient_raise,
+};
 
 use crate::{
     app::{self, ProjectPlace},
@@ -287,8 +289,8 @@ fn used_up(args: &Args, view: &RunView) -> Option<(String, String)> {
             (why, more("continues it"))
         }
         LimitKind::MaxCost => {
-            let cost = view.usage.cost_usd.unwrap_or_default();
-            (format!("has reached its cost limit, ${cost:.2}"), more("continues it"))
+            let cost = cost_in_words(&view.usage, 2).unwrap_or_default();
+            (format!("has reached its cost limit, {cost}"), more("continues it"))
         }
         LimitKind::MaxTokens => ("has reached its token limit".to_owned(), more("continues it")),
         LimitKind::TaskIterations | LimitKind::TaskCost | LimitKind::TaskTokens => (

@@ -20,6 +20,7 @@ mod native;
 #[cfg(test)]
 mod outputs;
 mod permissions;
+mod prices;
 mod render;
 mod sandbox;
 mod screen;

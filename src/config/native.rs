@@ -2,12 +2,9 @@
 
 use ralph_policy::{
     settings,
-    settings::{
-        Amount, Grammar, Maybe, Mistake, NamedChoice, Node, OneOf, PositiveCount, SingleLine, WholeNumber, accept,
-        group_schema, read_item,
-    },
+    settings::{Grammar, Mistake, NamedChoice, Node, OneOf, PositiveCount, SingleLine, WholeNumber, accept},
 };
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 settings! {
     /// ralph's own agent, the adapter `native`: its model and API. The key comes from RALPH_NATIVE_API_KEY, else from
@@ -33,21 +30,6 @@ settings! {
         max_requests("maxRequests"): PositiveCount = 200,
         /// Maximum retries of a failed request, if a retry may help.
         retries("retries"): WholeNumber<0, 20> = 4,
-        /// Prices in dollars per million tokens, by prefix of the model's name: {"gpt-5": {"input": 1.25, "output": 10,
-        /// "cachedInput": 0.125}}. Without a price, no cost is reported.
-        prices("prices"): Prices = {},
-    }
-}
-
-settings! {
-    /// Prices in dollars per million tokens.
-    pub struct TokenPrices {
-        /// The price of input tokens.
-        input("input"): NotNegative,
-        /// The price of output tokens.
-        output("output"): NotNegative,
-        /// The price of input tokens read from a cache; by default the price of `input`.
-        cached_input("cachedInput"): Maybe<NotNegative>,
     }
 }
 
@@ -92,80 +74,10 @@ impl Grammar for ApiAddress {
     }
 }
 
-/// A number of at least 0: a model on the user's own machine costs nothing.
-pub struct NotNegative;
-
-impl Grammar for NotNegative {
-    type Value = f64;
-
-    fn read(node: &Node, key: &str) -> Result<f64, Vec<Mistake>> {
-        accept::<Self>(node, key, node.number().filter(|number| *number >= 0.0))
-    }
-
-    fn expected() -> String {
-        "a number from 0 on, such as 2.5".to_owned()
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "number", "minimum": 0 })
-    }
-
-    fn from_variable(word: &str) -> Value {
-        Amount::from_variable(word)
-    }
-}
-
-/// Prices by prefixes of model names.
-pub struct Prices;
-
-impl Grammar for Prices {
-    type Value = Vec<(String, TokenPrices)>;
-
-    fn read(node: &Node, key: &str) -> Result<Self::Value, Vec<Mistake>> {
-        let Some(fields) = node.fields() else {
-            return accept::<Self>(node, key, None);
-        };
-        let (mut held, mut mistakes) = (Vec::new(), Vec::new());
-        for (name, price) in fields {
-            match read_item(price, &format!("{key}.{name}"), "a price", EXAMPLE) {
-                Ok(price) => held.push((name.clone(), price)),
-                Err(found) => mistakes.extend(found),
-            }
-        }
-        match mistakes.is_empty() {
-            true => Ok(held),
-            false => Err(mistakes),
-        }
-    }
-
-    fn expected() -> String {
-        r#"an object of prices, such as {"gpt-5": {"input": 1.25, "output": 10}}"#.to_owned()
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "object", "additionalProperties": group_schema::<TokenPrices>() })
-    }
-
-    fn from_variable(word: &str) -> Value {
-        let prices = serde_json::from_str(word).ok().filter(Value::is_object);
-        prices.unwrap_or_else(|| Value::from(word))
-    }
-}
-
-const EXAMPLE: &str = r#"a price, such as {"input": 1.25, "output": 10}"#;
-
 impl Native {
     /// The environment variables that pass these settings to the agent.
     pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
         let named = |wanted: NativeWire| NativeWire::CHOICES.iter().find(|(_, wire)| *wire == wanted);
-        let price = |price: &TokenPrices| {
-            let mut written = json!({"input": price.input, "output": price.output});
-            if let Some(cached) = price.cached_input {
-                written["cachedInput"] = cached.into();
-            }
-            written
-        };
-        let prices: Map<String, Value> = self.prices.iter().map(|(name, of)| (name.clone(), price(of))).collect();
         let variables = [
             ("RALPH_NATIVE_BASE_URL", self.base_url.clone()),
             (
@@ -180,10 +92,6 @@ impl Native {
             ),
             ("RALPH_NATIVE_MAX_REQUESTS", Some(self.max_requests.to_string())),
             ("RALPH_NATIVE_RETRIES", Some(self.retries.to_string())),
-            (
-                "RALPH_NATIVE_PRICES",
-                (!prices.is_empty()).then(|| Value::Object(prices).to_string()),
-            ),
         ];
         variables
             .into_iter()

@@ -25,6 +25,7 @@ use super::{
     mcp::McpTables,
     native::Native,
     permissions::PermissionSettings,
+    prices::PriceTable,
     sandbox::SandboxSettings,
     screen::ScreenSettings,
     tree::TreeSettings,
@@ -91,6 +92,11 @@ settings! {
         #[flag("--session", "MODE", "The session of an iteration: fresh or resume (continues the last one) [default: fresh]")]
         session("session"): OneOf<SessionMode> = "fresh",
         limits("limits"): SettingsSection<LimitSettings>,
+        /// Prices in dollars per million tokens, for agents that report tokens and no cost, as codex and gemini. A name
+        /// is a prefix of a model's name, or the adapter whose other models have this price: {"gpt-5": {"input": 1.25,
+        /// "output": 10, "cachedInput": 0.125}, "gemini": {"input": 1.25, "output": 10}}. A cost from prices is an
+        /// estimate, shown with ≈; limits on cost apply to it.
+        prices("prices"): PriceTable = {},
         backoff("backoff"): SettingsSection<BackoffSettings>,
         /// Adapters that take over while the first one is rate-limited, in this order: ["claude", "codex"]. Adapters
         /// that are not installed are left out with a notice.
@@ -182,7 +188,7 @@ settings! {
         memory("memory"): Limit<MemorySize> = "75%",
         /// Maximum number of processes of an agent, a goal or a background task.
         processes("processes"): Limit<BigCount> = 4000,
-        /// Maximum cost of a run in dollars, as reported by the agent. null is unlimited.
+        /// Maximum cost of a run in dollars, as reported by the agent or estimated from `prices`. null is unlimited.
         #[flag("--max-cost-usd", "USD", "Stop when the agent has reported this cost [default: unlimited]")]
         max_cost_usd("maxCostUsd"): OptionalLimit<Amount> = null,
         /// Maximum tokens of a run, as reported by the agent. null is unlimited.
@@ -205,7 +211,7 @@ settings! {
         /// Maximum iterations on a task. null is unlimited.
         #[flag("--max-iterations-per-task", "N", "Set a task aside after N iterations on it [default: unlimited]")]
         max_iterations("maxIterations"): OptionalLimit<PositiveCount> = null,
-        /// Maximum cost of a task in dollars, as reported by the agent. It ends a running iteration. null is unlimited.
+        /// Maximum cost of a task in dollars, as reported by the agent or estimated from `prices`. It ends a running iteration. null is unlimited.
         #[flag("--max-cost-usd-per-task", "USD", "Set a task aside when the agent has reported this cost for it [default: unlimited]")]
         max_cost_usd("maxCostUsd"): OptionalLimit<Amount> = null,
         /// Maximum tokens of a task, as reported by the agent. It ends a running iteration. null is unlimited.
@@ -217,7 +223,7 @@ settings! {
 settings! {
     /// Limits for all runs of the project together on one day, from midnight to midnight in local time.
     pub struct DayLimitSettings for DayLimits {
-        /// Maximum cost of a day in dollars, as reported by the agents. It ends a running iteration. null is unlimited.
+        /// Maximum cost of a day in dollars, as reported by the agents or estimated from `prices`. It ends a running iteration. null is unlimited.
         #[flag("--max-cost-usd-per-day", "USD", "Wait for tomorrow when agents have reported this cost today [default: unlimited]")]
         max_cost_usd("maxCostUsd"): OptionalLimit<Amount> = null,
         /// Maximum tokens of a day, as reported by the agents. It ends a running iteration. null is unlimited.
@@ -558,7 +564,7 @@ mod tests {
                 "native.baseUrl" => "http://127.0.0.1:7",
                 "native.wire" => "anthropic",
                 "native.contextTokens" | "native.answerTokens" => "9000",
-                "native.prices" => r#"{"m": {"input": 1, "output": 2}}"#,
+                "prices" => r#"{"m": {"input": 1, "output": 2}}"#,
                 "limits.perDay.onLimit" => "stop",
                 "goalsWhen" => "both",
                 "gate.baseline" => "on",

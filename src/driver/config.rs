@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ralph_agent::AgentAdapter;
+use ralph_agent::{AgentAdapter, Prices};
 use ralph_core::{
     event::{Notice, PermissionRequest, Ruling, Settings},
     run::Permissions,
@@ -26,6 +26,8 @@ pub struct RunConfig {
     pub promise: Option<String>,
     /// The agent of the settings first, then those that replace it while it is limited.
     pub agents: Vec<AvailableAgent>,
+    /// Prices for agents that report no cost.
+    pub prices: Prices,
     pub goals_parallel: bool,
     /// Variables that goals do not get: the keys of agents.
     pub withheld: Vec<String>,

@@ -27,6 +27,7 @@ mod perform;
 mod plan_file;
 mod plan_look;
 mod preview;
+mod pricing;
 mod reports;
 mod reruns;
 mod review;

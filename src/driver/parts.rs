@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use ralph_agent::Prices;
 use ralph_system::proc::Size;
 use ralph_tools::language::Languages;
 
@@ -27,6 +28,8 @@ pub(super) struct RunAgents {
     /// Never empty.
     pub(super) available: Vec<AvailableAgent>,
     pub(super) session: Option<CurrentSession>,
+    /// Prices for agents that report no cost.
+    pub(super) prices: Arc<Prices>,
     /// Commands that an agent tried to give.
     pub(super) commands: AgentCommands,
     /// Applies the permission rules.

@@ -26,6 +26,7 @@ use super::{
     handover::LastSession,
     hooks::QueuedHook,
     jobs::{PrepareJob, SettleJob},
+    pricing::SessionPricing,
     ruling::project_rules,
     run::Driver,
     session::{CurrentSession, OutputTee, SharedRecording},
@@ -396,11 +397,15 @@ impl Driver {
                 hub: self.hub.clone(),
             }),
         };
+        let capabilities = self.agent().adapter.capabilities();
+        let prices = (!capabilities.cost).then(|| Arc::clone(&self.agents.prices));
+        let pricing = SessionPricing::new(prices, self.agent().adapter.id(), request.model.clone());
         let log = SignalLog::new(&jobs.files.signals(iteration), self.agents.recording_cap_bytes);
         self.hub.set_lossy(false);
         self.agents.session = Some(CurrentSession::start(
             &self.agent().adapter,
             request,
+            pricing,
             log,
             recording,
             self.time.clock.running_time(),

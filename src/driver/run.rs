@@ -182,6 +182,7 @@ impl Driver {
             agents: RunAgents {
                 available: config.agents,
                 session: None,
+                prices: Arc::new(config.prices),
                 commands: AgentCommands::default(),
                 permission_policy: config.permission_policy,
                 denial_scanner: config.denial_scanner,

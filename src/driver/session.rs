@@ -1,7 +1,7 @@
 //! The running session as the loop sees it: its signals, its activity, its recording.
 //!
 //! Stop 4 of the tour in ARCHITECTURE.md. Signals arrive through a bounded channel, so an agent that talks faster than
-//! the loop reads has to wait; usage is summed up on the way.
+//! the loop reads has to wait; usage gets an estimated cost if the agent reports none, and is summed up on the way.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -14,7 +14,7 @@ use ralph_state::store::{recording::TerminalRecording, signal_log::SignalLog};
 use ralph_system::proc::{Size, StopSpeed};
 use tokio::{sync::mpsc, time::Instant};
 
-use super::usage_throttle::UsageThrottle;
+use super::{pricing::SessionPricing, usage_throttle::UsageThrottle};
 use crate::hub::Hub;
 
 /// Most signals queued for the loop; when full, the session's reader waits.
@@ -29,6 +29,7 @@ pub(super) struct CurrentSession {
     pub(super) iteration: u32,
     session: Box<dyn Session>,
     signals: mpsc::Receiver<AgentSignal>,
+    pricing: SessionPricing,
     usage_throttle: UsageThrottle,
     /// The signal that comes next, if it has already arrived.
     arrived: Option<AgentSignal>,
@@ -46,6 +47,7 @@ impl CurrentSession {
     pub(super) fn start(
         adapter: &Arc<dyn AgentAdapter>,
         request: SessionRequest,
+        pricing: SessionPricing,
         log: SignalLog,
         recording: SharedRecording,
         running_time: Duration,
@@ -57,6 +59,7 @@ impl CurrentSession {
             iteration,
             session,
             signals,
+            pricing,
             usage_throttle: UsageThrottle::default(),
             arrived: None,
             log,
@@ -89,6 +92,7 @@ impl CurrentSession {
                 exit: None,
                 output_bytes: self.activity.output_bytes,
             });
+            let signal = self.pricing.price(signal);
             if let AgentSignal::Usage { usage } = signal {
                 if let Some(usage) = self.usage_throttle.take(usage, Instant::now()) {
                     return AgentSignal::Usage { usage };

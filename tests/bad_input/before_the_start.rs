@@ -340,9 +340,9 @@ fn a_limit_on_cost_with_an_agent_that_reports_none() {
         let said = ["demo reports no cost, so a limit on cost would not end the run"];
         assert_refused(&sandbox, &finished, 3, &said, unbound);
     }
-    // The native agent reports a cost once its model has a price.
-    let native = ["--adapter", "native", "--max-cost-usd", "20"];
-    let prices = ("RALPH_NATIVE_PRICES", r#"{"gpt": {"input": 1, "output": 2}}"#);
+    // An agent that reports tokens has a cost once its model has a price.
+    let native = ["--adapter", "native", "--model", "gpt-5", "--max-cost-usd", "20"];
+    let prices = |name: &str| ("RALPH_PRICES", format!(r#"{{"{name}": {{"input": 1, "output": 2}}}}"#));
     let keyed = || {
         sandbox
             .looping(native)
@@ -350,13 +350,32 @@ fn a_limit_on_cost_with_an_agent_that_reports_none() {
             .env("OPENAI_BASE_URL", "http://127.0.0.1:9")
     };
     let finished = keyed().run(SOON);
-    assert_refused(&sandbox, &finished, 3, &["native reports no cost"], "`native.prices`");
+    let said = ["native reports no cost, and `prices` has no price for gpt-5"];
+    let example = r#"`"prices": { "gpt-5": { "input": 1.25, "output": 10 } }` in your settings"#;
+    assert_refused(&sandbox, &finished, 3, &said, example);
+    let (name, other) = prices("claude");
+    let finished = keyed().env(name, other).run(SOON);
+    assert_refused(&sandbox, &finished, 3, &said, example);
+    // Every model that the run may use needs one.
+    let (name, price) = prices("gpt");
+    let escalating = keyed().env(name, &price).env("RALPH_ESCALATE", "o5").run(SOON);
+    let said = ["native reports no cost, and `prices` has no price for o5"];
+    assert_refused(&sandbox, &escalating, 3, &said, r#""o5""#);
     assert!(sandbox.paths().run_ids().is_empty(), "no run began");
-    let finished = keyed()
-        .env(prices.0, prices.1)
-        .args(["--max-iterations", "1"])
-        .run(SOON);
-    assert_ne!(finished.code(), Some(3), "{finished:?}");
+    for name in ["gpt", "native"] {
+        let (variable, price) = prices(name);
+        let finished = keyed().env(variable, price).args(["--max-iterations", "1"]).run(SOON);
+        assert_ne!(finished.code(), Some(3), "{finished:?}");
+    }
+}
+
+#[test]
+fn prices_where_they_once_were() {
+    let sandbox = sandbox();
+    sandbox.write("old.json", r#"{ "native": { "prices": {} } }"#);
+    let finished = sandbox.looping(["--config", "old.json"]).run(SOON);
+    let said = ["unknown setting `native.prices`"];
+    assert_refused(&sandbox, &finished, 3, &said, "did you mean `prices`?");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The real agents as one type, with the facts that scenarios for all of them need.
 
+use serde_json::json;
+
 use super::{Program, Sandbox, agents};
 use crate::stand_in::StandIn;
 
@@ -34,8 +36,8 @@ impl Agent {
     /// Whether the agent reports the cost of its requests.
     pub fn tells_cost(self) -> bool {
         match self {
-            Agent::Claude | Agent::Opencode | Agent::OpencodeServer | Agent::Native | Agent::NativeMessages => true,
-            Agent::Codex | Agent::Gemini => false,
+            Agent::Claude | Agent::Opencode | Agent::OpencodeServer => true,
+            Agent::Codex | Agent::Gemini | Agent::Native | Agent::NativeMessages => false,
         }
     }
 
@@ -77,6 +79,9 @@ impl Agent {
     fn joined(self, mut sandbox: Sandbox, model: &StandIn, retries: u32) -> Option<Sandbox> {
         self.join(&mut sandbox, model, retries)?;
         sandbox.share_what_is_known_of_agents();
+        let price = json!({ "input": 1, "output": 2 });
+        let prices = json!({ "stand-in": price, "codex": price, "gemini": price, "native": price });
+        sandbox.set_variable("RALPH_PRICES", prices.to_string());
         Some(sandbox)
     }
 

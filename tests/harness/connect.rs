@@ -94,11 +94,9 @@ impl Sandbox {
 
     /// Makes ralph's own agent use the model at `base` and repeat a failed request `retries` times.
     pub fn connect_native(&self, base: &str, retries: u32) {
-        let prices = json!({ "stand-in": { "input": 1, "output": 2 } });
         self.set_variable("RALPH_NATIVE_BASE_URL", base);
         self.set_variable("RALPH_NATIVE_API_KEY", "sk-stand-in");
         self.set_variable("RALPH_NATIVE_RETRIES", retries.to_string());
-        self.set_variable("RALPH_NATIVE_PRICES", prices.to_string());
     }
 
     /// Speeds up the start of opencode. Its model catalogue and login methods, two fifths of a start, are left out. So

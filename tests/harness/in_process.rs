@@ -21,7 +21,8 @@ use ralph::{
     hub::Hub,
 };
 use ralph_agent::{
-    Activity, AgentAdapter, AgentError, Capabilities, Display, NotLive, Session, SessionCommand, SessionRequest,
+    Activity, AgentAdapter, AgentError, Capabilities, Display, NotLive, Prices, Session, SessionCommand,
+    SessionRequest,
     dialect::{self, Dialect, DialectKind, Finish},
 };
 use ralph_core::{
@@ -229,6 +230,7 @@ impl Looping<'_> {
             handover: true,
             promise,
             agents: agents.into_iter().map(adapter).collect(),
+            prices: Prices::default(),
             goals_parallel: false,
             withheld: Vec::new(),
             size: SIZE,

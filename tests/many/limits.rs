@@ -1,7 +1,7 @@
 //! Account limits and budgets of the batch, which all plans share.
 
 use super::{assert_tidy, assert_verified, batch, many, sandbox, status};
-use crate::harness::{SOON, wait_until};
+use crate::harness::{Program, SOON, wait_until};
 
 #[test]
 fn a_limit_that_one_run_meets_holds_the_starts_of_the_others() {
@@ -25,6 +25,34 @@ esac"#;
     let cancelled = many(&sandbox, "cancel").run(SOON);
     assert_eq!(cancelled.code(), Some(0), "{cancelled:?}");
     assert_eq!(running.wait(SOON).code(), Some(1));
+}
+
+#[test]
+fn the_budget_of_a_batch_counts_what_tokens_cost_by_prices() {
+    let agent = r#"
+echo '{"type":"usage","usage":{"inputTokens":1000000,"outputTokens":250000}}'
+[ $plan = api ] || await go
+tick; tick; touch $plan.txt; over done"#;
+    let sandbox = sandbox(agent, &["api", "ui"]);
+    let reports_tokens = r#"{"script":{"capabilities":{"cost":false}}}"#;
+    let args = ["api.md", "ui.md", "--jobs", "1", "--max-cost-usd", "2.5"];
+    let unpriced = batch(&sandbox, &args).env("RALPH_ADAPTERS", reports_tokens).run(SOON);
+    assert_eq!(unpriced.code(), Some(3), "{unpriced:?}");
+    assert!(unpriced.stderr.contains(r#""prices": { "script":"#), "{unpriced:?}");
+    let prices = r#"{"script":{"input":1,"output":2}}"#;
+    let priced = |program: Program| {
+        program
+            .env("RALPH_ADAPTERS", reports_tokens)
+            .env("RALPH_PRICES", prices)
+    };
+    let finished = priced(batch(&sandbox, &args)).run(SOON);
+    assert_eq!(finished.code(), Some(6), "{finished:?}");
+    let table = priced(many(&sandbox, "status")).run(SOON);
+    assert!(table.stdout.contains("all plans ≈$3.00 of $2.5"), "{table:?}");
+    sandbox.release("go");
+    let resumed = priced(many(&sandbox, "resume --max-cost-usd 50")).run(SOON);
+    assert_eq!(resumed.code(), Some(0), "{resumed:?}");
+    assert_tidy(&sandbox);
 }
 
 #[test]

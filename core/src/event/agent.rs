@@ -125,7 +125,7 @@ pub enum FileChange {
     Deleted,
 }
 
-/// Tokens and cost; `None` where the agent does not report them. Never estimated.
+/// Tokens and cost; `None` where they are unknown. Tokens are never estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -136,6 +136,9 @@ pub struct Usage {
     /// All output tokens, including those of thinking.
     pub output_tokens: Option<u64>,
     pub cost_usd: Option<f64>,
+    /// Whether the cost, or a part of it, is computed from prices in the settings and not reported by the agent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
 }
 
 impl Usage {
@@ -164,6 +167,7 @@ impl Usage {
                 (None, None) => None,
                 (sum, more) => Some(billionths(sum.unwrap_or(0.0) + more.unwrap_or(0.0))),
             },
+            estimated: self.estimated || more.estimated,
         }
     }
 
@@ -178,6 +182,7 @@ impl Usage {
             cost_usd: self
                 .cost_usd
                 .map(|cost| billionths((cost - before.cost_usd.unwrap_or_default()).max(0.0))),
+            estimated: self.estimated,
         }
     }
 }

@@ -84,6 +84,7 @@ impl Chaos {
             cached_tokens: self.maybe(|chaos| chaos.below(1_000)),
             output_tokens: self.maybe(|chaos| chaos.below(1_000)),
             cost_usd: self.maybe(cost),
+            estimated: self.coin(),
         }
     }
 

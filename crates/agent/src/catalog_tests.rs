@@ -456,6 +456,7 @@ fn aiders_tokens_and_costs_are_counted_and_a_failure_that_it_overcame_is_none() 
         cached_tokens: Some(1_200),
         output_tokens: Some(112),
         cost_usd: Some(0.0012),
+        ..Usage::default()
     };
     assert_eq!(out[0], AgentSignal::Usage { usage });
     assert!(

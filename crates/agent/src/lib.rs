@@ -19,6 +19,7 @@ mod manifest_error;
 pub mod mcp;
 pub(crate) mod model;
 pub mod opencode;
+mod prices;
 pub mod protocol;
 mod queries;
 mod reporter;
@@ -38,6 +39,7 @@ use tokio::sync::mpsc;
 pub use error::AgentError;
 pub use identity::GitIdentity;
 pub use manifest_error::ManifestError;
+pub use prices::{ModelPrice, Prices};
 pub use protocol::SessionCommand;
 
 /// Runs sessions of one agent.

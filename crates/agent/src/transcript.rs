@@ -17,7 +17,7 @@ use std::{borrow::Cow, collections::VecDeque, path::Path};
 
 use ralph_core::event::{AgentSignal, FileChange, Problem, SteeringId, Usage};
 use ralph_text::{Sanitizer, one_line, sanitized};
-use ralph_words::{Tone, reported_problem};
+use ralph_words::{Tone, cost_in_words, reported_problem};
 
 use self::{
     folded::{FoldedOutput, SHOWN_LINES, counted, more_lines},
@@ -511,7 +511,7 @@ fn usage_line(usage: &Usage) -> Option<String> {
             .input_tokens
             .map(|count| format!("{} tokens in{cached}", grouped(count))),
         usage.output_tokens.map(|count| format!("{} out", grouped(count))),
-        usage.cost_usd.map(|cost| format!("${cost:.4}")),
+        cost_in_words(usage, 4),
     ];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(" · "))

@@ -19,10 +19,16 @@ pub fn usage_in_words(usage: &Usage) -> Option<String> {
             .input_tokens
             .map(|tokens| format!("{} tokens in", short_count(tokens))),
         usage.output_tokens.map(|tokens| format!("{} out", short_count(tokens))),
-        usage.cost_usd.map(|cost| format!("${cost:.4}")),
+        cost_in_words(usage, 4),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// `$0.04`, or `≈$0.04` if it is estimated; `None` if the cost is unknown.
+pub fn cost_in_words(usage: &Usage, decimals: usize) -> Option<String> {
+    let mark = if usage.estimated { "≈" } else { "" };
+    usage.cost_usd.map(|cost| format!("{mark}${cost:.decimals$}"))
 }
 
 /// `1 task`, `3 tasks`.
@@ -159,5 +165,18 @@ mod tests {
             ..Usage::default()
         };
         assert_eq!(usage_in_words(&usage).as_deref(), Some("0 out"));
+    }
+
+    #[test]
+    fn a_cost_that_no_agent_reported_is_marked() {
+        let usage = |estimated| Usage {
+            cost_usd: Some(0.25),
+            estimated,
+            ..Usage::default()
+        };
+        assert_eq!(cost_in_words(&usage(false), 2).as_deref(), Some("$0.25"));
+        assert_eq!(cost_in_words(&usage(true), 4).as_deref(), Some("≈$0.2500"));
+        assert_eq!(usage_in_words(&usage(true)).as_deref(), Some("≈$0.2500"));
+        assert_eq!(cost_in_words(&Usage::default(), 2), None);
     }
 }

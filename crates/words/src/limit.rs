@@ -5,7 +5,7 @@ use ralph_core::{
     run::RunView,
 };
 
-use super::{counted, short_count, short_duration, usage_in_words};
+use super::{cost_in_words, counted, short_count, short_duration, usage_in_words};
 
 /// The name of a limit, without the word "limit".
 pub fn limit_word(limit: LimitKind) -> &'static str {
@@ -124,7 +124,10 @@ pub(super) fn spending_in_words(
     max_cost_usd: Option<f64>,
     max_tokens: Option<u64>,
 ) -> Vec<String> {
-    let cost = max_cost_usd.map(|max| format!("{what} ${:.2} of ${max}", usage.cost_usd.unwrap_or_default()));
+    let cost = max_cost_usd.map(|max| {
+        let cost = cost_in_words(usage, 2).unwrap_or_else(|| "$0.00".to_owned());
+        format!("{what} {cost} of ${max}")
+    });
     let tokens = max_tokens.map(|max| {
         let tokens = short_count(usage.tokens().unwrap_or_default());
         format!("{what} {tokens} of {} tokens", short_count(max))

@@ -3,7 +3,7 @@
 import { isReadOnly, now, read, send } from "./api.js";
 import { askCard } from "./asks.js";
 import { announce, fill, h, sentence, toast, whenChanged } from "./dom.js";
-import { clock, counted, ticking } from "./words.js";
+import { clock, counted, mark, ticking } from "./words.js";
 
 const EVERY_MS = 2_000;
 
@@ -128,7 +128,7 @@ export function figures(board) {
     counts.merging > 0 && h("span", {}, `${counts.merging} merging`),
     counts.waiting > 0 && h("span", {}, `${counts.waiting} waiting`),
     counts.kept > 0 && h("span", { class: "warn" }, `${counts.kept} left`),
-    usage.costUsd != null && h("span", {}, `$${usage.costUsd.toFixed(2)}`),
+    usage.costUsd != null && h("span", {}, `${mark(usage)}$${usage.costUsd.toFixed(2)}`),
     board.running ? h("span", { "data-since": board.startedMs }) : h("span", {}, ticking(board.changedMs - board.startedMs)),
   ];
 }
@@ -151,7 +151,7 @@ function plan(row) {
     h("span", { class: "third" },
       row.tasks && h("span", {}, `${row.tasks.done} of ${counted(row.tasks.all, "task")}`),
       row.iterations > 0 && h("span", {}, counted(row.iterations, "iteration")),
-      row.usage?.costUsd != null && h("span", {}, `$${row.usage.costUsd.toFixed(2)}`),
+      row.usage?.costUsd != null && h("span", {}, `${mark(row.usage)}$${row.usage.costUsd.toFixed(2)}`),
       row.live && h("span", { "data-since": row.sinceMs })),
   ];
   const href = row.run && `#/runs/${encodeURIComponent(row.run)}`;

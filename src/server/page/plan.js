@@ -2,7 +2,7 @@
 
 import { now } from "./api.js";
 import { fill, h, whenChanged } from "./dom.js";
-import { counted, duration, money, short } from "./words.js";
+import { counted, duration, mark, money, short } from "./words.js";
 
 export function planPane(run) {
   const tasks = h("ol", { class: "tasks" });
@@ -91,7 +91,7 @@ function limitRows({ view, connection }) {
     row("Iterations", view.iterations.counted, limits.maxIterations, String),
     row("Time", elapsed, limits.maxTimeMs, duration),
     row("Tokens", tokens, limits.maxTokens, short),
-    row("Cost", usage.costUsd ?? undefined, limits.maxCostUsd, money),
+    row("Cost", usage.costUsd ?? undefined, limits.maxCostUsd, money, mark(usage)),
     budgetRows(view),
     limits.callsPerHour && row("This hour", hour, limits.callsPerHour, (count) => counted(count, "call")),
     limited.map(([adapter, untilMs]) => h("p", { class: "warn" }, `${adapter} is limited for another ${duration(untilMs - now())}`)),
@@ -107,9 +107,9 @@ function budgetRows({ settings: { limits }, spending, iterations, plan }) {
   const times = spending.extra + 1;
   return [
     perTask?.maxIterations && row("Iterations on the task", task?.counted ?? 0, perTask.maxIterations, String),
-    perTask?.maxCostUsd && row("Cost of the task", task?.usage.costUsd ?? undefined, perTask.maxCostUsd, money),
+    perTask?.maxCostUsd && row("Cost of the task", task?.usage.costUsd ?? undefined, perTask.maxCostUsd, money, mark(task?.usage)),
     perTask?.maxTokens && row("Tokens of the task", tokensOf(task?.usage), perTask.maxTokens, short),
-    perDay?.maxCostUsd && row("Cost today", today.costUsd ?? undefined, perDay.maxCostUsd * times, money),
+    perDay?.maxCostUsd && row("Cost today", today.costUsd ?? undefined, perDay.maxCostUsd * times, money, mark(today)),
     perDay?.maxTokens && row("Tokens today", tokensOf(today), perDay.maxTokens * times, short),
   ];
 }
@@ -126,8 +126,8 @@ function sum(usages) {
   return total;
 }
 
-function row(label, used, most, words) {
+function row(label, used, most, words, mark = "") {
   if (used === undefined && most == null) return h("p", {}, h("span", {}, label), h("span", { class: "dim" }, "not reported by the agent"));
   const bar = most != null && h("progress", { max: most, value: Math.min(used ?? 0, most), "aria-label": label, class: (used ?? 0) > 0.8 * most ? "near" : "" });
-  return h("p", {}, h("span", {}, label), h("span", {}, used === undefined ? "not reported" : words(used), most != null && h("span", { class: "dim" }, ` of ${words(most)}`)), bar);
+  return h("p", {}, h("span", {}, label), h("span", {}, used === undefined ? "not reported" : `${mark}${words(used)}`, most != null && h("span", { class: "dim" }, ` of ${words(most)}`)), bar);
 }

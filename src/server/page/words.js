@@ -35,6 +35,11 @@ export function money(usd) {
   return `$${usd.toFixed(usd < 0.1 ? 3 : 2)}`;
 }
 
+// Marks the cost of a usage that is estimated from prices.
+export function mark(used) {
+  return used?.estimated ? "≈" : "";
+}
+
 export function clock(ms) {
   return new Date(ms).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 }
@@ -57,7 +62,7 @@ export function usage(used) {
   const tokens = (used?.inputTokens ?? 0) + (used?.outputTokens ?? 0);
   const parts = [];
   if (used?.inputTokens != null || used?.outputTokens != null) parts.push(`${short(tokens)} tokens`);
-  if (used?.costUsd != null) parts.push(money(used.costUsd));
+  if (used?.costUsd != null) parts.push(`${mark(used)}${money(used.costUsd)}`);
   return parts.join(" · ");
 }
 

@@ -185,7 +185,7 @@ impl ClaudeTurn {
             input_tokens: Some(tokens.input),
             cached_tokens: Some(tokens.cached),
             output_tokens: Some(tokens.output),
-            cost_usd: None,
+            ..Usage::default()
         };
         self.told = self.told.plus(usage);
         out.push(AgentSignal::Usage { usage });
@@ -362,6 +362,7 @@ fn usage(event: &Value) -> Option<Usage> {
         cached_tokens: Some(tokens.cached),
         output_tokens: Some(tokens.output),
         cost_usd,
+        ..Usage::default()
     })
 }
 

@@ -175,7 +175,7 @@ impl CodexTurn {
                     input_tokens: count("input_tokens"),
                     cached_tokens: count("cached_input_tokens"),
                     output_tokens: count("output_tokens"),
-                    cost_usd: None,
+                    ..Usage::default()
                 },
             });
         }

@@ -195,7 +195,7 @@ impl GeminiTurn {
                     input_tokens: count("input_tokens"),
                     cached_tokens: count("cached"),
                     output_tokens: count("output_tokens"),
-                    cost_usd: None,
+                    ..Usage::default()
                 },
             });
         }

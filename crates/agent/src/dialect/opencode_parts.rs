@@ -80,6 +80,7 @@ pub(crate) fn usage(part: &Value) -> Option<AgentSignal> {
                 cached_tokens: count("cache/read"),
                 output_tokens: sum(&["output", "reasoning"]),
                 cost_usd: cost,
+                ..Usage::default()
             },
         })
 }

@@ -206,6 +206,7 @@ fn a_price_of_nothing_is_a_price_nobody_knows() {
                 cached_tokens: Some(100),
                 output_tokens: Some(50),
                 cost_usd: None,
+                ..Usage::default()
             }
         }
     );

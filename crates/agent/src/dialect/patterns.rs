@@ -71,6 +71,7 @@ impl LinePatterns {
             cached_tokens: count("cached"),
             output_tokens: count("output"),
             cost_usd: cost.and_then(|cost| group(&cost, "cost")?.replace(',', "").parse().ok()),
+            ..Usage::default()
         };
         (usage != Usage::default()).then_some(usage)
     }

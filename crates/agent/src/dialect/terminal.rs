@@ -244,6 +244,7 @@ mod tests {
             cached_tokens: Some(1_000),
             output_tokens: Some(112),
             cost_usd: Some(0.0012),
+            ..Usage::default()
         };
         let told = AgentSignal::Usage { usage };
         assert_eq!(out[..2], [told.clone(), told]);

@@ -59,7 +59,7 @@ pub(super) fn used(counts: &Value) -> Usage {
         input_tokens: counts["inputTokens"].as_u64(),
         cached_tokens: counts["cachedInputTokens"].as_u64(),
         output_tokens: counts["outputTokens"].as_u64(),
-        cost_usd: None,
+        ..Usage::default()
     }
 }
 

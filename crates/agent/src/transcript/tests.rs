@@ -43,6 +43,7 @@ fn a_session_reads_as_a_conversation() {
         cached_tokens: Some(500),
         output_tokens: Some(50),
         cost_usd: None,
+        ..Usage::default()
     };
     assert_snapshot!(readable(&[
         AgentSignal::Opened { session: Some(SessionId("s-1".to_owned())), model: None },

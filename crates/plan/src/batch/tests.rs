@@ -35,6 +35,7 @@ const NOTHING: Usage = Usage {
     cached_tokens: None,
     output_tokens: None,
     cost_usd: None,
+    estimated: false,
 };
 
 /// A batch, with the tasks in flight that a driver would know.

@@ -20,7 +20,7 @@ use super::{
     history::ChatHistory,
     message::{ChatMessage, TokenUsage, ToolDescription},
     servers::SessionServers,
-    session::{self, SessionFile, StoredSession},
+    session::{self, SessionFile},
     system, tools,
     turn::{SessionUsage, TurnOutcome, TurnRunner},
 };
@@ -120,7 +120,7 @@ impl NativeAgent {
             "initialize" => self.client.respond(id, &greeting()),
             "session/new" => {
                 let session = SessionFile::begin(session::directory().as_deref());
-                self.open(id, params, session, StoredSession::default()).await?;
+                self.open(id, params, session, Vec::new()).await?;
             }
             "session/load" => {
                 let named = params["sessionId"].as_str().unwrap_or_default();
@@ -155,7 +155,7 @@ impl NativeAgent {
         id: &Value,
         params: &Value,
         session: SessionFile,
-        stored: StoredSession,
+        stored: Vec<ChatMessage>,
     ) -> Result<(), AgentExit> {
         let project = params["cwd"].as_str().map_or_else(|| PathBuf::from("."), PathBuf::from);
         let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
@@ -187,18 +187,15 @@ impl NativeAgent {
         let (servers, troubles) = SessionServers::start(params, &project, &[OWN_KEY, key]).await;
         troubles.iter().for_each(|why| console::complain(why));
         self.client.set_session(&session.id);
-        self.replay(&stored, &options);
+        self.replay(&stored);
         let models = json!({
             "currentModelId": model, "availableModels": [{"modelId": model, "name": model}],
         });
         self.client
             .respond(id, &json!({"sessionId": session.id, "models": models}));
         self.open = Some(OpenSession {
-            history: ChatHistory::restored(stored.messages),
-            spent: SessionUsage {
-                cost_usd: stored.cost_usd,
-                ..SessionUsage::default()
-            },
+            history: ChatHistory::restored(stored),
+            spent: SessionUsage::default(),
             system: system::instructions(&project),
             offers: tools::offers().into_iter().chain(servers.offers()).collect(),
             servers,
@@ -212,8 +209,8 @@ impl NativeAgent {
     }
 
     /// Repeats the messages of a continued session, as the protocol requires.
-    fn replay(&self, stored: &StoredSession, options: &AgentOptions) {
-        for message in &stored.messages {
+    fn replay(&self, stored: &[ChatMessage]) {
+        for message in stored {
             let (kind, text) = match message {
                 ChatMessage::User { text } => ("user_message_chunk", text),
                 ChatMessage::Assistant(answer) if !answer.text.is_empty() => ("agent_message_chunk", &answer.text),
@@ -221,13 +218,6 @@ impl NativeAgent {
             };
             self.client
                 .send_update(kind, json!({"content": {"type": "text", "text": text}}));
-        }
-        if stored.cost_usd > 0.0 {
-            let cost = json!({"amount": stored.cost_usd, "currency": "USD"});
-            self.client.send_update(
-                "usage_update",
-                json!({"used": 0, "size": options.context_tokens, "cost": cost}),
-            );
         }
     }
 

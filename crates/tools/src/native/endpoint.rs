@@ -3,18 +3,14 @@
 //! All values come from environment variables: ralph passes its settings to the agent this way, and keys are stored
 //! nowhere else. A key of OpenAI or Anthropic is not sent to another machine without encryption.
 
-use std::{collections::BTreeMap, fmt};
+use std::fmt;
 
 use ralph_state::http_client::HAS_TLS;
 use reqwest::Url;
-use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::{
-    message::{ModelRequest, TokenUsage},
-    wire::Wire,
-};
+use super::{message::ModelRequest, wire::Wire};
 
 const OPENAI: &str = "https://api.openai.com/v1";
 const ANTHROPIC: &str = "https://api.anthropic.com/v1";
@@ -35,7 +31,6 @@ pub(super) struct AgentOptions {
     pub(super) max_requests: u32,
     /// Most retries of a failed request.
     pub(super) retries: u32,
-    prices: BTreeMap<String, ModelPrice>,
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -72,16 +67,6 @@ impl fmt::Debug for Endpoint {
         let key = self.key.as_ref().map(|key| key.variable);
         write!(formatter, "{:?} {} {key:?}", self.wire, self.base)
     }
-}
-
-/// Prices in dollars per million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct ModelPrice {
-    input: f64,
-    output: f64,
-    /// The price of cached input; `None` for that of `input`.
-    cached_input: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -122,14 +107,6 @@ impl AgentOptions {
         let model = model
             .or_else(|| variable("RALPH_NATIVE_MODEL"))
             .or_else(|| variable("OPENAI_MODEL"));
-        let prices = match variable("RALPH_NATIVE_PRICES") {
-            None => BTreeMap::new(),
-            Some(value) => serde_json::from_str(&value).map_err(|_| OptionsError::ValueInvalid {
-                variable: "RALPH_NATIVE_PRICES",
-                value,
-                expected: r#"an object of prices, such as {"gpt-5": {"input": 1.25, "output": 10}}"#,
-            })?,
-        };
         let number = |name: &'static str, usual: u64| match variable(name) {
             None => Ok(usual),
             Some(value) => value.parse().map_err(|_| OptionsError::ValueInvalid {
@@ -148,21 +125,7 @@ impl AgentOptions {
             max_requests: small("RALPH_NATIVE_MAX_REQUESTS", 200)?,
             retries: small("RALPH_NATIVE_RETRIES", 4)?,
             model,
-            prices,
         })
-    }
-
-    /// The cost of `tokens` in dollars; `None` if the model has no price. The price with the longest name that is a
-    /// prefix of the model's name applies.
-    #[allow(clippy::cast_precision_loss)] // Such large counts do not occur.
-    pub(super) fn cost(&self, model: &str, tokens: TokenUsage) -> Option<f64> {
-        let known = self.prices.iter().filter(|(name, _)| model.starts_with(name.as_str()));
-        let (_, price) = known.max_by_key(|(name, _)| name.len())?;
-        let cached = tokens.cache_read.min(tokens.input);
-        let dollars = (tokens.input - cached) as f64 * price.input
-            + cached as f64 * price.cached_input.unwrap_or(price.input)
-            + tokens.output as f64 * price.output;
-        Some(dollars / 1e6)
     }
 }
 
@@ -415,10 +378,6 @@ mod tests {
                 vec![("OPENAI_API_KEY", "k"), ("RALPH_NATIVE_RETRIES", "often")],
                 "a whole number",
             ),
-            (
-                vec![("OPENAI_API_KEY", "k"), ("RALPH_NATIVE_PRICES", "[]")],
-                "an object of prices",
-            ),
         ] {
             let error = options(&variables, None).unwrap_err().to_string();
             assert!(error.contains(word), "{error}");
@@ -440,22 +399,5 @@ mod tests {
     fn a_key_is_never_shown() {
         let options = options(&[("OPENAI_API_KEY", "sk-secret")], None).unwrap();
         assert!(!format!("{options:?}").contains("sk-secret"));
-    }
-
-    #[test]
-    fn the_longest_name_has_the_price() {
-        let prices =
-            r#"{"gpt-5": {"input": 1, "output": 10, "cachedInput": 0.5}, "gpt-5-mini": {"input": 0.5, "output": 1}}"#;
-        let options = options(&[("OPENAI_API_KEY", "k"), ("RALPH_NATIVE_PRICES", prices)], None).unwrap();
-        let tokens = TokenUsage {
-            input: 1_000_000,
-            cache_read: 200_000,
-            cache_write: 0,
-            output: 100_000,
-        };
-        let cost = |model| options.cost(model, tokens).map(|cost| (cost * 1000.0).round());
-        assert_eq!(cost("gpt-5.1"), Some(1900.0));
-        assert_eq!(cost("gpt-5-mini"), Some(600.0));
-        assert_eq!(cost("other"), None);
     }
 }

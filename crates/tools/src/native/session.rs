@@ -23,13 +23,7 @@ const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 enum SessionLine {
-    Message {
-        message: ChatMessage,
-    },
-    /// The cost of the session so far, in dollars.
-    Cost {
-        usd: f64,
-    },
+    Message { message: ChatMessage },
 }
 
 /// A session that is being written. If it cannot be stored, it is lost when the agent ends; loading it then reports
@@ -38,13 +32,6 @@ enum SessionLine {
 pub(super) struct SessionFile {
     pub(super) id: String,
     file: Option<File>,
-}
-
-/// The content of a session.
-#[derive(Debug, Default, PartialEq)]
-pub(super) struct StoredSession {
-    pub(super) messages: Vec<ChatMessage>,
-    pub(super) cost_usd: f64,
 }
 
 /// The directory of stored sessions; `None` if the system has no suitable place.
@@ -69,7 +56,7 @@ impl SessionFile {
     ///
     /// # Errors
     /// A message that the session was not found, or cannot be read.
-    pub(super) fn load(directory: Option<&Path>, id: &str) -> Result<(Self, StoredSession), String> {
+    pub(super) fn load(directory: Option<&Path>, id: &str) -> Result<(Self, Vec<ChatMessage>), String> {
         let is_name = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         let directory = directory.filter(|_| is_name);
         let missing = || format!("session not found: {id}");
@@ -78,12 +65,10 @@ impl SessionFile {
             true => missing(),
             false => format!("session not found: {}: {error}", path.display()),
         })?;
-        let mut stored = StoredSession::default();
+        let mut messages = Vec::new();
         for line in bytes.split(|byte| *byte == b'\n') {
-            match serde_json::from_slice(line) {
-                Ok(SessionLine::Message { message }) => stored.messages.push(message),
-                Ok(SessionLine::Cost { usd }) => stored.cost_usd = usd,
-                Err(_) => {}
+            if let Ok(SessionLine::Message { message }) = serde_json::from_slice(line) {
+                messages.push(message);
             }
         }
         let mut file = files::append_private(&path).ok().map(|(file, _)| file);
@@ -92,17 +77,13 @@ impl SessionFile {
             _ = file.write_all(b"\n");
         }
         let id = id.to_owned();
-        Ok((Self { id, file }, stored))
+        Ok((Self { id, file }, messages))
     }
 
     pub(super) fn append(&mut self, message: &ChatMessage) {
         self.write(&SessionLine::Message {
             message: message.clone(),
         });
-    }
-
-    pub(super) fn append_cost(&mut self, usd: f64) {
-        self.write(&SessionLine::Cost { usd });
     }
 
     fn write(&mut self, line: &SessionLine) {
@@ -149,22 +130,17 @@ mod tests {
         let at = Some(directory.path());
         let mut session = SessionFile::begin(at);
         session.append(&user("first"));
-        session.append_cost(0.5);
         let whole = fs::read(path(directory.path(), &session.id)).unwrap().len();
         session.append(&user("second"));
         let file = path(directory.path(), &session.id);
         let bytes = fs::read(&file).unwrap();
         for cut in whole..bytes.len() - 1 {
             fs::write(&file, &bytes[..cut]).unwrap();
-            let (mut again, stored) = SessionFile::load(at, &session.id).unwrap();
-            assert_eq!(
-                (stored.messages, stored.cost_usd),
-                (vec![user("first")], 0.5),
-                "cut at {cut}"
-            );
+            let (mut again, messages) = SessionFile::load(at, &session.id).unwrap();
+            assert_eq!(messages, [user("first")], "cut at {cut}");
             again.append(&user("third"));
-            let (_, stored) = SessionFile::load(at, &session.id).unwrap();
-            assert_eq!(stored.messages, [user("first"), user("third")], "cut at {cut}");
+            let (_, messages) = SessionFile::load(at, &session.id).unwrap();
+            assert_eq!(messages, [user("first"), user("third")], "cut at {cut}");
         }
     }
 

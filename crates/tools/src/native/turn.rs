@@ -51,8 +51,6 @@ pub(super) struct TurnRunner<'a> {
 pub(super) struct SessionUsage {
     /// The tokens of the running turn.
     pub(super) tokens: TokenUsage,
-    /// The cost of the whole session.
-    pub(super) cost_usd: f64,
     /// The number of tool calls.
     pub(super) calls: u64,
     /// The number of answers.
@@ -176,15 +174,10 @@ impl TurnRunner<'_> {
         self.history.count(tokens);
         self.spent.tokens = self.spent.tokens.plus(tokens);
         // Reported during the turn, so that a limit on tokens can end it.
-        let mut update = json!({
+        let update = json!({
             "used": self.history.tokens(), "size": self.options.context_tokens,
             "_meta": {"usage": self.spent.usage()},
         });
-        if let Some(cost) = self.options.cost(self.model, tokens) {
-            self.spent.cost_usd += cost;
-            self.session.append_cost(self.spent.cost_usd);
-            update["cost"] = json!({"amount": self.spent.cost_usd, "currency": "USD"});
-        }
         self.client.send_update("usage_update", update);
     }
 

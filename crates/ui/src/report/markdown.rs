@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ralph_core::run::TaskState;
 use ralph_text::one_line;
-use ralph_words::{changes_in_words, short_duration};
+use ralph_words::{changes_in_words, cost_in_words, short_duration};
 
 use super::{
     RunReport,
@@ -33,10 +33,7 @@ pub fn markdown(report: &RunReport, time: impl Fn(u64) -> String) -> String {
                 .changes
                 .as_ref()
                 .map_or_else(|| "unknown".to_owned(), changes_in_words),
-            iteration
-                .usage
-                .cost_usd
-                .map_or_else(|| "unknown".to_owned(), |cost| format!("${cost:.2}")),
+            cost_in_words(&iteration.usage, 2).unwrap_or_else(|| "unknown".to_owned()),
         ];
         line(format!("| {} |", cells.join(" | ")));
     }

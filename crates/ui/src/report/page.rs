@@ -5,7 +5,9 @@ use ralph_core::{
     run::{Assessment, Message, Task, TaskState},
 };
 use ralph_text::one_line;
-use ralph_words::{claim_in_words, goal_in_words, mutants_in_words, problem_in_words, short_duration, trial_in_words};
+use ralph_words::{
+    claim_in_words, cost_in_words, goal_in_words, mutants_in_words, problem_in_words, short_duration, trial_in_words,
+};
 
 use super::{
     RunReport,
@@ -229,12 +231,7 @@ fn task_lines(task: &Task, costs: bool) -> Vec<PageLine> {
         or_none(short_duration(task.work.duration_ms)),
     ];
     if costs {
-        cells.push(
-            task.work
-                .usage
-                .cost_usd
-                .map_or_else(|| "-".to_owned(), |cost| format!("${cost:.2}")),
-        );
+        cells.push(cost_in_words(&task.work.usage, 2).unwrap_or_else(|| "-".to_owned()));
     }
     let depth = u16::from(task.depth.min(6)) * 2;
     let row = PageLine {

@@ -141,6 +141,7 @@ pub(super) fn ended(iteration: u32, outcome: Outcome) -> Vec<Event> {
                     cached_tokens: None,
                     output_tokens: Some(900),
                     cost_usd: Some(0.21),
+                    ..Usage::default()
                 },
             },
         },

@@ -187,6 +187,6 @@ fn tokens(result: &Value) -> Usage {
         input_tokens: Some(input),
         cached_tokens: usage("cachedReadTokens"),
         output_tokens: Some(output),
-        cost_usd: None,
+        ..Usage::default()
     }
 }

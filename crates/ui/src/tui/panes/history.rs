@@ -5,7 +5,7 @@ use ralph_core::{
     run::Iteration,
 };
 use ralph_text::one_line;
-use ralph_words::{counted, outcome_word, review_word, short_duration, task_in_words, ticking};
+use ralph_words::{cost_in_words, counted, outcome_word, review_word, short_duration, task_in_words, ticking};
 use ratatui::{
     layout::{Position, Rect},
     style::Style,
@@ -192,8 +192,7 @@ const COLUMNS: &[HistoryColumn] = &[
         changed(iteration, |changes| format!("−{}", changes.removed))
     }),
     wide(column("cost", |_, iteration| {
-        let cost = iteration.usage.cost_usd.map(|cost| format!("${cost:.4}"));
-        cost.unwrap_or_else(|| "-".to_owned())
+        cost_in_words(&iteration.usage, 4).unwrap_or_else(|| "-".to_owned())
     })),
 ];
 

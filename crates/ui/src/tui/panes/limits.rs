@@ -8,7 +8,7 @@ use ralph_core::{
 };
 use ralph_policy::settings::format_duration;
 use ralph_text::one_line;
-use ralph_words::{breaker_in_words, counted, goal_in_words, short_count, short_duration};
+use ralph_words::{breaker_in_words, cost_in_words, counted, goal_in_words, short_count, short_duration};
 use ratatui::layout::Rect;
 
 use crate::tui::{
@@ -197,9 +197,7 @@ fn lines(model: &Model) -> Vec<LimitLine> {
         LimitLine {
             name: "cost",
             text: of(
-                run.usage
-                    .cost_usd
-                    .map_or_else(|| "not reported".to_owned(), |cost| format!("${cost:.4}")),
+                cost_in_words(&run.usage, 4).unwrap_or_else(|| "not reported".to_owned()),
                 limits.max_cost_usd.map(|max| format!("${max}")),
             ),
             share: limits.max_cost_usd.map(|max| run.usage.cost_usd.unwrap_or(0.0) / max),
@@ -237,12 +235,12 @@ fn lines(model: &Model) -> Vec<LimitLine> {
 }
 
 fn cost_of(name: &'static str, usage: &Usage, max: Option<f64>) -> Option<LimitLine> {
-    let (cost, max) = (usage.cost_usd, max?);
-    let used = cost.map_or_else(|| "not reported".to_owned(), |cost| format!("${cost:.4}"));
+    let max = max?;
+    let used = cost_in_words(usage, 4).unwrap_or_else(|| "not reported".to_owned());
     Some(LimitLine {
         name,
         text: format!("{used} of ${max}"),
-        share: Some(cost.unwrap_or(0.0) / max),
+        share: Some(usage.cost_usd.unwrap_or(0.0) / max),
     })
 }
 

@@ -1,11 +1,11 @@
 //! The plan's tasks and, if there is room, the pending messages, the goals and the iterations.
 
 use ralph_core::{
-    event::{PlanSnapshot, PlanTask},
+    event::{PlanSnapshot, PlanTask, Usage},
     run::{Message, RunView},
 };
 use ralph_text::one_line;
-use ralph_words::{counted, short_duration, task_at_limit_in_words, ticking};
+use ralph_words::{cost_in_words, counted, short_duration, task_at_limit_in_words, ticking};
 use ratatui::layout::{Position, Rect};
 
 use crate::tui::{
@@ -283,10 +283,8 @@ fn details_of(model: &Model, task: usize, width: u16) -> Vec<(String, TextRole)>
     if let (Some(mut spent), Some(work)) = (spent(model, task), iterations.work.get(&task.text)) {
         let is_of_task = |number: &u32| work.iterations.binary_search(number).is_ok();
         let rows = iterations.rows.iter().filter(|row| is_of_task(&row.number));
-        let cost = rows
-            .filter_map(|row| row.usage.cost_usd)
-            .reduce(|one, other| one + other);
-        spent.extend(cost.map(|cost| format!(" · ${cost:.2}")));
+        let usage = rows.fold(Usage::default(), |sum, row| sum.plus(row.usage));
+        spent.extend(cost_in_words(&usage, 2).map(|cost| format!(" · {cost}")));
         lines.push((spent, TextRole::Dim));
     }
     let mut blocks = model.run.blocks.iter().rev();

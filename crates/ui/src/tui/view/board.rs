@@ -2,7 +2,7 @@
 
 use ralph_plan::batch::{BatchEnd, LOCAL};
 use ralph_text::one_line;
-use ralph_words::{Tone, asked_in_words, counted, held_in_words, short_duration, ticking};
+use ralph_words::{Tone, asked_in_words, cost_in_words, counted, held_in_words, short_duration, ticking};
 use ratatui::{
     layout::{Position, Rect},
     style::Style,
@@ -117,8 +117,8 @@ fn spent(model: &BoardModel) -> String {
         false => board.changed_ms,
     };
     let time = ticking(until_ms.saturating_sub(board.started_ms));
-    match board.usage.cost_usd {
-        Some(cost) => format!("${cost:.2} · {time}"),
+    match cost_in_words(&board.usage, 2) {
+        Some(cost) => format!("{cost} · {time}"),
         None => time,
     }
 }
@@ -182,8 +182,8 @@ const COLUMNS: [BoardColumn; 6] = [
         name: "cost",
         is_left: false,
         cell: |_, row| {
-            let cost = row.usage.and_then(|usage| usage.cost_usd);
-            cost.map_or_else(String::new, |cost| format!("${cost:.2}"))
+            let cost = row.usage.and_then(|usage| cost_in_words(&usage, 2));
+            cost.unwrap_or_default()
         },
     },
     BoardColumn {

@@ -9,7 +9,8 @@ use ralph_core::{
 };
 use ralph_text::one_line;
 use ralph_words::{
-    agent_with_channel, counted, phase_headline, phase_word, short_count, short_duration, ticking, tool_in_words,
+    agent_with_channel, cost_in_words, counted, phase_headline, phase_word, short_count, short_duration, ticking,
+    tool_in_words,
 };
 use ratatui::layout::Rect;
 
@@ -222,10 +223,11 @@ fn silence(model: &Model) -> Option<HeaderFact> {
 }
 
 fn cost(model: &Model) -> Option<HeaderFact> {
-    let cost = model.run.usage.cost_usd?;
+    let usage = &model.run.usage;
+    let (cost, shown) = (usage.cost_usd?, cost_in_words(usage, 2)?);
     let (text, share) = match model.run.settings.limits.max_cost_usd {
-        Some(max) => (format!("${cost:.2}/{max}"), cost / max),
-        None => (format!("${cost:.2}"), 0.0),
+        Some(max) => (format!("{shown}/{max}"), cost / max),
+        None => (shown, 0.0),
     };
     let role = if share >= 0.75 { TextRole::Wait } else { TextRole::Plain };
     Some(HeaderFact::new(60, text, role))
@@ -249,7 +251,8 @@ fn budgets(model: &Model) -> Vec<HeaderFact> {
         };
         if let Some(max) = max_cost_usd {
             let cost = usage.cost_usd.unwrap_or(0.0);
-            add(format!("{name} ${cost:.2}/{max}"), cost / max);
+            let shown = cost_in_words(&usage, 2).unwrap_or_else(|| "$0.00".to_owned());
+            add(format!("{name} {shown}/{max}"), cost / max);
         }
         if let Some(max) = max_tokens {
             let tokens = usage.tokens().unwrap_or(0);
