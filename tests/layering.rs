@@ -627,6 +627,7 @@ const BESIDES_THE_VIEW: &[(&str, &str)] = &[
     ),
     ("tui/model", "the time that is shown and the notice at hand"),
     ("board/plan_runs", "the last line that an agent said, for its row"),
+    ("machine/warnings", "the limits that the user was told of"),
     (
         "tui/model/agent_activity",
         "how long the agent has been silent for this screen",

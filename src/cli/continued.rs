@@ -297,7 +297,7 @@ fn used_up(args: &Args, view: &RunView) -> Option<(String, String)> {
             format!("has only open tasks at their {} limit", limit_word(reached)),
             format!("`ralph continue {}` allows each of them more", raise_option(reached)),
         ),
-        // Daily limits depend on the date, which is not known here.
-        LimitKind::DayCost | LimitKind::DayTokens => return None,
+        // Daily and hourly limits depend on the time, which is not known here.
+        LimitKind::DayCost | LimitKind::DayTokens | LimitKind::CallsPerHour => return None,
     })
 }

@@ -199,6 +199,9 @@ settings! {
         calls_per_hour("callsPerHour"): OptionalLimit<PositiveCount> = null,
         /// Maximum tool calls of an iteration; the next call ends it. null is unlimited.
         max_steps("maxSteps"): OptionalLimit<PositiveCount> = null,
+        /// The used share of a limit, 0 to 1, at which you are told that it is nearly reached: once for each limit of the
+        /// run, a task, the day and the hour. null tells you nothing before.
+        warn_at("warnAt"): Option<Fraction> = 0.8,
         per_task("perTask"): SettingsSection<TaskLimitSettings>,
         per_day("perDay"): SettingsSection<DayLimitSettings>,
     }
@@ -480,6 +483,7 @@ mod tests {
                 phase_timeout_ms: Some(600_000),
                 memory: Some(MemoryLimit::Percent(75)),
                 processes: Some(4000),
+                warn_at: Some(0.8),
                 per_task: TaskLimits::default(),
                 per_day: DayLimits::default(),
             }
@@ -583,7 +587,7 @@ mod tests {
                 "screen.theme" => "16",
                 "screen.glyphs" => "ascii",
                 "goals" => "tests=true",
-                "backoff.jitter" => "0.5",
+                "backoff.jitter" | "limits.warnAt" => "0.5",
                 "permissions.timeout"
                 | "backoff.max"
                 | "limits.maxTime"

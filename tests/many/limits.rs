@@ -47,8 +47,16 @@ tick; tick; touch $plan.txt; over done"#;
     };
     let finished = priced(batch(&sandbox, &args)).run(SOON);
     assert_eq!(finished.code(), Some(6), "{finished:?}");
+    let near = "85% of the cost limit of all plans is used";
+    assert!(
+        !finished.stdout.contains(near),
+        "the first usage is below, the second above: {finished:?}"
+    );
     let table = priced(many(&sandbox, "status")).run(SOON);
     assert!(table.stdout.contains("all plans ≈$3.00 of $2.5"), "{table:?}");
+    let resumed = priced(many(&sandbox, "resume --max-cost-usd 3.5")).run(SOON);
+    assert_eq!(resumed.code(), Some(6), "{resumed:?}");
+    assert!(resumed.stdout.contains(near), "{resumed:?}");
     sandbox.release("go");
     let resumed = priced(many(&sandbox, "resume --max-cost-usd 50")).run(SOON);
     assert_eq!(resumed.code(), Some(0), "{resumed:?}");

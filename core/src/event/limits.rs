@@ -27,6 +27,9 @@ pub struct Limits {
     /// Number of processes of a session, a goal or a task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processes: Option<u64>,
+    /// The used share of a limit at which the user is told; `None` for never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warn_at: Option<f64>,
     #[serde(default, skip_serializing_if = "TaskLimits::is_none")]
     pub per_task: TaskLimits,
     #[serde(default, skip_serializing_if = "DayLimits::is_none")]

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BackgroundResult, CommandRefusal, Hook, List, Mode, OwnWork, RestoreMoment, ReviewObstacle, SteeringId, Tail, Text,
+    BackgroundResult, CommandRefusal, Hook, LimitKind, List, Mode, OwnWork, RestoreMoment, ReviewObstacle, SteeringId,
+    Tail, Text,
 };
 
 /// An action that every sandbox forbids.
@@ -346,6 +347,15 @@ pub enum Notice {
     MessageOutstanding {
         message: SteeringId,
     },
+    /// The share `limits.warnAt` of a limit is used.
+    LimitNear {
+        limit: LimitKind,
+        /// The task that the limit is for; `None` for a limit of the run, the day or the hour.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<Text>,
+        /// The used share.
+        percent: u8,
+    },
     /// A limit caused a switch to another adapter than in the previous iteration.
     AdapterSwitched {
         adapter: String,
@@ -481,6 +491,7 @@ impl Notice {
             | Notice::FallbackMissing { .. }
             | Notice::TokensUnreported { .. }
             | Notice::SpendingReportedLate { .. }
+            | Notice::LimitNear { .. }
             | Notice::ServersLeftOut { .. }
             | Notice::TaskSettingsIgnored { .. }
             | Notice::ReviewOmitted { .. }

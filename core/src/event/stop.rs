@@ -124,6 +124,8 @@ pub enum LimitKind {
     TaskTokens,
     DayCost,
     DayTokens,
+    /// Only waited for; it ends no run.
+    CallsPerHour,
 }
 
 /// How the end of a run is rated.

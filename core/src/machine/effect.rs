@@ -15,6 +15,7 @@ use super::{
     permission::next_deadline,
     policy::{max_time_at, quiet_limit},
     state::LoopState,
+    warning::time_warning_at,
 };
 
 /// An action for the driver. Its result, including a failure, comes back as an input.
@@ -125,6 +126,8 @@ pub struct Timer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TimerKind {
     MaxTime,
+    /// Most of the run's time is used.
+    TimeWarning,
     IterationTimeout,
     Idle,
     /// A question of the agent has waited long enough.
@@ -174,13 +177,13 @@ pub(super) fn effects(before: &StateBefore, after: &LoopState, input: &Input, no
     let mut effects = Vec::new();
     match input {
         Input::Start(_) | Input::Recover { .. } | Input::ClockMoved { .. } if !after.view.is_over() => {
-            effects.extend(max_time_at(after).map(|at_ms| arm(TimerKind::MaxTime, None, at_ms)));
+            watch_time(&mut effects, after, now_ms);
         }
         // The timer may have fired after the end of the run, or was armed for another limit.
         Input::Command { command, .. }
             if !after.view.is_over() && (before.stopped || matches!(command, UserCommand::SetLimits { .. })) =>
         {
-            effects.extend(max_time_at(after).map(|at_ms| arm(TimerKind::MaxTime, None, at_ms)));
+            watch_time(&mut effects, after, now_ms);
         }
         _ => {}
     }
@@ -194,6 +197,13 @@ pub(super) fn effects(before: &StateBefore, after: &LoopState, input: &Input, no
         effects.push(Effect::RemovePauseFile);
     }
     effects
+}
+
+/// Arms the timers of the run's time limit.
+fn watch_time(effects: &mut Vec<Effect>, state: &LoopState, now_ms: u64) {
+    effects.extend(max_time_at(state).map(|at_ms| arm(TimerKind::MaxTime, None, at_ms)));
+    let warning_at = time_warning_at(state).filter(|at_ms| *at_ms > now_ms);
+    effects.extend(warning_at.map(|at_ms| arm(TimerKind::TimeWarning, None, at_ms)));
 }
 
 fn enter(effects: &mut Vec<Effect>, before: &StateBefore, after: &LoopState, now_ms: u64) {

@@ -17,6 +17,7 @@ use super::{
     feedback::{self, Feedback},
     reviews::Reviews,
     unreported_tasks::UnreportedTasks,
+    warnings::Warnings,
 };
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -78,6 +79,8 @@ pub struct InternalState {
     /// Trees seen in this run. Returning to one is not progress.
     pub trees: Vec<String>,
     pub reviews: Reviews,
+    /// The limits that the user was told of.
+    pub warnings: Warnings,
 }
 
 /// The agent's calls of ralph's tools that count when the iteration is judged.
@@ -105,6 +108,7 @@ impl InternalState {
         self.unreported_tasks.apply(view, event);
         self.after_edits.apply(event);
         self.know_done(view, event);
+        self.warnings.apply(view, event);
         match event {
             Event::RunStarted { promise, .. } => self.promise.clone_from(promise),
             Event::RunResumed { settings, .. } => {

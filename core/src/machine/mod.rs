@@ -43,6 +43,8 @@ mod state;
 mod step;
 mod unreported_tasks;
 mod user;
+mod warning;
+mod warnings;
 
 #[cfg(test)]
 mod ask_walk;

@@ -105,7 +105,7 @@ pub(super) fn reason_to_cancel(state: &LoopState, now_ms: u64) -> Option<CancelR
         LimitKind::TaskTokens => Some(CancelReason::TaskTokens),
         LimitKind::DayCost => Some(CancelReason::DayCost),
         LimitKind::DayTokens => Some(CancelReason::DayTokens),
-        LimitKind::MaxIterations | LimitKind::MaxTime | LimitKind::TaskIterations => None,
+        LimitKind::MaxIterations | LimitKind::MaxTime | LimitKind::TaskIterations | LimitKind::CallsPerHour => None,
     }
 }
 

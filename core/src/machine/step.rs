@@ -22,6 +22,7 @@ use super::{
     permission, policy, review, reviewed, session, settle,
     state::LoopState,
     user::{self, SteeringAcceptance},
+    warning,
 };
 
 /// The result of [`step`].
@@ -51,6 +52,7 @@ pub fn step(state: LoopState, now_ms: u64, input: &Input) -> Step {
         }
     } else {
         decide(&mut decision, now_ms, input);
+        warning::announce(&mut decision, now_ms);
     }
     hooks::start_due(&mut decision, &hooks_before, input);
     let (state, events) = decision.finish();
@@ -430,8 +432,8 @@ fn timer_fired(decision: &mut StepDecision, now_ms: u64, timer: Timer) {
             }
         }
         TimerKind::Deadline => deadline::passed(decision, now_ms),
-        // Firing only triggers a probe of the agent; see `effects`.
-        TimerKind::Idle => {}
+        // Firing only triggers a probe of the agent, see `effects`, and the announcement that follows every decision.
+        TimerKind::Idle | TimerKind::TimeWarning => {}
         TimerKind::Lingering => {
             if lingers(&decision.state, &timer) {
                 decision.notice(Notice::AgentLingers);

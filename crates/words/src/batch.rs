@@ -11,7 +11,7 @@ use ralph_plan::batch::{
 
 use super::{
     Tone, breaker_cause_in_words, counted,
-    limit::{raise_option, spending_in_words},
+    limit::{limit_word, raise_option, spending_in_words},
     line::EventLine,
     merge::tests_task,
     proof_word, short_duration, stop_in_words, test_trouble_in_words,
@@ -139,6 +139,10 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
                 .as_ref()
                 .map_or(held.until_ms, |(told_ms, _)| *told_ms);
             (Tone::Warning, held_in_words(held, told_ms))
+        }
+        BatchEvent::BudgetNear { limit, percent } => {
+            let text = format!("{percent}% of the {} limit of all plans is used", limit_word(*limit));
+            (Tone::Warning, text)
         }
         BatchEvent::BudgetUsedUp { limit } => {
             let text = format!(
@@ -303,6 +307,7 @@ pub fn budget_in_words(limit: LimitKind) -> &'static str {
         LimitKind::MaxCost | LimitKind::TaskCost | LimitKind::DayCost => "the plans have reached their cost limit",
         LimitKind::MaxIterations | LimitKind::TaskIterations => "the plans have reached their iteration limit",
         LimitKind::MaxTime => "the plans have reached their time limit",
+        LimitKind::CallsPerHour => "the plans have used up the calls of this hour",
     }
 }
 

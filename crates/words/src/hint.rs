@@ -73,7 +73,11 @@ pub fn hint_in_words(hint: &Hint) -> String {
                 LimitKind::TaskIterations | LimitKind::TaskCost | LimitKind::TaskTokens => {
                     format!("{higher} resumes its tasks with a higher limit")
                 }
-                LimitKind::MaxIterations | LimitKind::MaxTime | LimitKind::MaxCost | LimitKind::MaxTokens => {
+                LimitKind::MaxIterations
+                | LimitKind::MaxTime
+                | LimitKind::MaxCost
+                | LimitKind::MaxTokens
+                | LimitKind::CallsPerHour => {
                     format!("{higher} continues this run with a higher limit, `ralph` starts a new one")
                 }
             }

@@ -19,6 +19,7 @@ pub fn limit_word(limit: LimitKind) -> &'static str {
         LimitKind::TaskTokens => "per-task token",
         LimitKind::DayCost => "daily cost",
         LimitKind::DayTokens => "daily token",
+        LimitKind::CallsPerHour => "hourly call",
     }
 }
 
@@ -49,6 +50,7 @@ pub fn raise_option(limit: LimitKind) -> &'static str {
         LimitKind::TaskTokens => "--max-tokens-per-task N",
         LimitKind::DayCost => "--max-cost-usd-per-day USD",
         LimitKind::DayTokens => "--max-tokens-per-day N",
+        LimitKind::CallsPerHour => "--calls-per-hour N",
     }
 }
 
@@ -74,7 +76,8 @@ pub fn sufficient_raise(limit: LimitKind, limits: &Limits, view: &RunView) -> Op
         | LimitKind::TaskCost
         | LimitKind::TaskTokens
         | LimitKind::DayCost
-        | LimitKind::DayTokens => return None,
+        | LimitKind::DayTokens
+        | LimitKind::CallsPerHour => return None,
     };
     Some([flag.to_owned(), value])
 }

@@ -13,7 +13,7 @@ use ralph_core::{
 use super::{
     counted,
     hook::hook_failed,
-    limit::raise_option,
+    limit::{limit_word, raise_option},
     place::lacking_in_words,
     review::{obstacle_in_words, role_in_words},
     short_duration, size_in_words,
@@ -159,6 +159,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
         Notice::PasswordInClear { server } => {
             format!("{server}: the password is sent over the network unencrypted; a tunnel would protect it")
         }
+        Notice::LimitNear { limit, task, percent } => near_limit(*limit, task.as_deref(), *percent),
         Notice::AdapterSwitched { adapter } => format!("continuing with {adapter}"),
         Notice::SessionLost => "the session to continue no longer exists: the next one starts fresh".to_owned(),
         Notice::SessionTooLong => "the session is too long for its model: the next one starts fresh".to_owned(),
@@ -398,6 +399,23 @@ pub fn closed_in_words(closed: ClosedReason) -> String {
     }
 }
 
+/// How much of a limit is used, and how to raise it while the run goes on.
+fn near_limit(limit: LimitKind, task: Option<&str>, percent: u8) -> String {
+    let of = task.map(|task| format!(" for: {task}")).unwrap_or_default();
+    let raise = match limit {
+        LimitKind::MaxIterations | LimitKind::MaxTime | LimitKind::MaxCost | LimitKind::MaxTokens => {
+            format!("; `ralph continue {}` raises it", raise_option(limit))
+        }
+        LimitKind::TaskIterations
+        | LimitKind::TaskCost
+        | LimitKind::TaskTokens
+        | LimitKind::DayCost
+        | LimitKind::DayTokens
+        | LimitKind::CallsPerHour => String::new(),
+    };
+    format!("{percent}% of the {} limit is used{of}{raise}", limit_word(limit))
+}
+
 /// The message that a reached limit keeps the run from continuing, and how to raise the limit.
 pub fn used_up_in_words(limit: LimitKind) -> String {
     let more = match limit {
@@ -414,6 +432,7 @@ pub fn used_up_in_words(limit: LimitKind) -> String {
         LimitKind::TaskTokens => "the open tasks have reached their token limit",
         LimitKind::DayCost => "the cost limit of the day is reached",
         LimitKind::DayTokens => "the token limit of the day is reached",
+        LimitKind::CallsPerHour => "the calls of this hour are used up",
     };
     format!("{used_up}: {more}")
 }

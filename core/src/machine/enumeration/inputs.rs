@@ -413,6 +413,7 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
         timer(TimerKind::WaitOver, Some(state.view.epoch)),
         timer(TimerKind::WaitOver, Some(state.view.epoch.saturating_sub(1))),
         timer(TimerKind::MaxTime, None),
+        timer(TimerKind::TimeWarning, None),
         Input::PauseFile { present: true },
         Input::PauseFile { present: false },
         user(UserCommand::Pause),

@@ -252,6 +252,12 @@ pub enum BatchEvent {
     StartsHeld {
         held: StartHold,
     },
+    /// Most of a shared limit of the plans is used.
+    BudgetNear {
+        limit: LimitKind,
+        /// The used share.
+        percent: u8,
+    },
     /// The shared budget of the plans is spent: runs are ended, and none starts.
     BudgetUsedUp {
         limit: LimitKind,
@@ -301,6 +307,7 @@ impl BatchEvent {
             | BatchEvent::TrialUndone { .. }
             | BatchEvent::RepositoryChanged { .. }
             | BatchEvent::StartsHeld { .. }
+            | BatchEvent::BudgetNear { .. }
             | BatchEvent::BudgetUsedUp { .. }
             | BatchEvent::StopRequested { .. }
             | BatchEvent::BatchEnded { .. } => None,

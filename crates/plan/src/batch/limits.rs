@@ -12,6 +12,9 @@ pub struct BatchLimits {
     pub max_cost_usd: Option<f64>,
     pub max_tokens: Option<u64>,
     pub calls_per_hour: Option<u32>,
+    /// The used share of a limit at which the user is told; `None` for never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warn_at: Option<f64>,
 }
 
 /// The iterations that an ended run began within the hour before its end.
@@ -52,6 +55,27 @@ impl BatchLimits {
             ..Limits::default()
         };
         limits.spent(usage)
+    }
+
+    /// Returns the limits of which at least the share `warn_at` is used and which are not reached, each with the used
+    /// share in percent.
+    pub(super) fn near(&self, usage: &Usage) -> Vec<(LimitKind, u8)> {
+        let Some(warn_at) = self.warn_at else {
+            return Vec::new();
+        };
+        let cost = self.max_cost_usd.map(|max| usage.cost_usd.unwrap_or(0.0) / max);
+        #[allow(clippy::cast_precision_loss)] // Such large counts do not occur.
+        let tokens = self
+            .max_tokens
+            .map(|max| usage.tokens().unwrap_or(0) as f64 / max as f64);
+        let shares = [(LimitKind::MaxCost, cost), (LimitKind::MaxTokens, tokens)];
+        let near = shares.into_iter().filter_map(|(limit, share)| {
+            let share = share.filter(|share| (warn_at..1.0).contains(share))?;
+            // The share is below 1.
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            Some((limit, (share * 100.0) as u8))
+        });
+        near.collect()
     }
 
     /// Returns how many of `jobs` may run at a time: each needs at least one call an hour.

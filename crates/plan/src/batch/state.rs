@@ -32,6 +32,8 @@ pub struct Batch {
     pub limits: BatchLimits,
     /// The limit that is exceeded: runs are ended, and finished plans are still merged.
     pub spent: Option<LimitKind>,
+    /// The limits of which the user was told that most of them is used.
+    pub warned: Vec<LimitKind>,
     /// The end of each adapter's rate limit.
     pub limited: BTreeMap<String, u64>,
     /// The adapter of runs and its fallbacks, in order; empty until a run has met a limit.
@@ -191,6 +193,7 @@ impl Batch {
             only: Vec::new(),
             limits: BatchLimits::default(),
             spent: None,
+            warned: Vec::new(),
             limited: BTreeMap::new(),
             workers: Vec::new(),
             announced_hold: None,
@@ -243,6 +246,7 @@ impl Batch {
             }
             BatchEvent::StartsHeld { held } => self.announced_hold = Some((record.at_ms, held.clone())),
             BatchEvent::RepositoryChanged { change } => self.repository_changes.push(change.clone()),
+            BatchEvent::BudgetNear { limit, .. } => self.warned.push(*limit),
             BatchEvent::BudgetUsedUp { limit } => self.spent = Some(*limit),
             BatchEvent::StopRequested { by } => self.stopped = Some(*by),
             BatchEvent::BatchEnded { end } => self.end = Some(*end),
@@ -269,7 +273,10 @@ impl Batch {
     }
 
     fn resume(&mut self, changes: &Resumption, at_ms: u64) {
-        self.limits = changes.limits.unwrap_or(self.limits);
+        if let Some(limits) = changes.limits {
+            self.limits = limits;
+            self.warned.clear();
+        }
         self.jobs = changes.jobs.unwrap_or(self.jobs);
         if let Some(arguments) = &changes.arguments {
             self.arguments.clone_from(arguments);
@@ -625,6 +632,7 @@ impl BatchPlan {
             | BatchEvent::BatchResumed { .. }
             | BatchEvent::AdapterLimited { .. }
             | BatchEvent::StartsHeld { .. }
+            | BatchEvent::BudgetNear { .. }
             | BatchEvent::BudgetUsedUp { .. }
             | BatchEvent::StopRequested { .. }
             | BatchEvent::BatchEnded { .. } => {}

@@ -285,6 +285,11 @@ impl Steps {
         if let Some(limit) = spent.filter(|_| continues) {
             self.push(BatchEvent::BudgetUsedUp { limit });
         }
+        for (limit, percent) in self.batch.limits.near(usage) {
+            if continues && !self.batch.warned.contains(&limit) {
+                self.push(BatchEvent::BudgetNear { limit, percent });
+            }
+        }
     }
 
     fn apply_result(&mut self, plan: PlanName, result: TaskResult) {

@@ -717,7 +717,31 @@ const TEN_TOKENS: BatchLimits = BatchLimits {
     max_cost_usd: None,
     max_tokens: Some(10),
     calls_per_hour: None,
+    warn_at: None,
 };
+
+#[test]
+fn a_budget_is_told_of_once_before_it_is_used_up() {
+    let limits = BatchLimits {
+        warn_at: Some(0.8),
+        ..TEN_TOKENS
+    };
+    let mut world = SimulatedBatch::limited(&[("api", &[])], 1, limits);
+    let near = |world: &SimulatedBatch, used| {
+        let usage = tokens(used);
+        let events = step(&world.batch, 0, BatchInput::Used { usage });
+        let near = events.into_iter().filter_map(|event| match event {
+            BatchEvent::BudgetNear { limit, percent } => Some((limit, percent)),
+            _ => None,
+        });
+        near.collect::<Vec<_>>()
+    };
+    assert_eq!(near(&world, 7), []);
+    assert_eq!(near(&world, 9), [(LimitKind::MaxTokens, 90)]);
+    world.take(BatchInput::Used { usage: tokens(9) });
+    assert_eq!(near(&world, 9), []);
+    assert_eq!(near(&world, 10), [], "it is used up, which is told of");
+}
 
 #[test]
 fn a_budget_that_is_used_up_ends_runs_and_merges_what_is_done_until_there_is_a_larger_one() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ralph_core::{
-    event::{AgentCall, AgentSignal, Event, Question, StopReason},
+    event::{AgentCall, AgentSignal, Event, Notice, Question, StopReason},
     run::{Phase, RunView},
 };
 use ralph_text::one_line;
@@ -94,7 +94,10 @@ pub fn reason(event: &Event, view: &RunView) -> Option<Reason> {
             let how = "ralph confirm".to_owned();
             (format!("accept the changed tests? {}", change.why), Some(how))
         }
-        Event::TaskSetAside { .. } => (narrate(event, |_| String::new())?.text, None),
+        Event::TaskSetAside { .. }
+        | Event::Noticed {
+            notice: Notice::LimitNear { .. },
+        } => (narrate(event, |_| String::new())?.text, None),
         _ => return None,
     };
     let how = how.map(|how| format!(" · {how}")).unwrap_or_default();

@@ -81,6 +81,7 @@ pub(super) fn begun() -> Vec<Event> {
             max_cost_usd: Some(2.0),
             max_tokens: None,
             calls_per_hour: None,
+            warn_at: Some(0.8),
             ..Limits::default()
         },
         goals: vec![Goal {

@@ -1,0 +1,61 @@
+//! The limits that the user was told of. A limit that is raised, and one of a new day, is told of again.
+
+use crate::{
+    event::{Event, LimitKind, NewLimits, Notice, Text, Wait, WaitEnd},
+    run::{Phase, RunView},
+};
+
+/// The limits that the user was told of, each with its task if it is one per task.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Warnings(Vec<(LimitKind, Option<Text>)>);
+
+impl Warnings {
+    pub(super) fn contain(&self, limit: LimitKind, task: Option<&Text>) -> bool {
+        let mut told = self.0.iter();
+        told.any(|(known, of)| *known == limit && of.as_ref() == task)
+    }
+
+    /// Applies an event; `view` is the state before it.
+    pub(super) fn apply(&mut self, view: &RunView, event: &Event) {
+        match event {
+            Event::Noticed {
+                notice: Notice::LimitNear { limit, task, .. },
+            } => self.0.push((*limit, task.clone())),
+            // The limits may be others.
+            Event::RunResumed { .. } => self.0.clear(),
+            Event::LimitsChanged { limits } => self.0.retain(|(limit, _)| !changes(limits, *limit)),
+            Event::DayBegan { .. } => self.forget_day(),
+            Event::WaitEnded {
+                cause: WaitEnd::RetriedNow,
+            } => {
+                if let Phase::Waiting {
+                    wait: Wait::DayBudget, ..
+                } = view.phase
+                {
+                    self.forget_day();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn forget_day(&mut self) {
+        self.0
+            .retain(|(limit, _)| !matches!(limit, LimitKind::DayCost | LimitKind::DayTokens));
+    }
+}
+
+fn changes(new: &NewLimits, limit: LimitKind) -> bool {
+    match limit {
+        LimitKind::MaxIterations => new.max_iterations.is_some(),
+        LimitKind::MaxTime => new.max_time_ms.is_some(),
+        LimitKind::MaxCost => new.max_cost_usd.is_some(),
+        LimitKind::MaxTokens => new.max_tokens.is_some(),
+        LimitKind::TaskIterations
+        | LimitKind::TaskCost
+        | LimitKind::TaskTokens
+        | LimitKind::DayCost
+        | LimitKind::DayTokens
+        | LimitKind::CallsPerHour => false,
+    }
+}
