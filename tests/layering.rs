@@ -629,6 +629,10 @@ const BESIDES_THE_VIEW: &[(&str, &str)] = &[
     ("board/plan_runs", "the last line that an agent said, for its row"),
     ("machine/warnings", "the limits that the user was told of"),
     (
+        "machine/windows",
+        "until when the user lets runs use the windows of accounts",
+    ),
+    (
         "tui/model/agent_activity",
         "how long the agent has been silent for this screen",
     ),

@@ -13,6 +13,7 @@ mod edits;
 mod environment;
 mod failures;
 mod fallback;
+mod headroom;
 mod limits;
 mod one_task;
 mod pausing;

@@ -15,7 +15,7 @@ use ralph_agent::{
 use ralph_core::event::{ChannelKind, Hint, Notice, SessionMode, Worker};
 use ralph_git::CommitterIdentity;
 use ralph_policy::settings::{Node, SettingOrigin};
-use ralph_state::store::paths::ProjectPaths;
+use ralph_state::store::{accounts::AccountFile, paths::ProjectPaths};
 use ralph_system::proc::Supervisor;
 use ralph_tools::{
     language::{AST_GREP, LanguageServer, installed},
@@ -256,10 +256,12 @@ impl<'a> AgentChooser<'a> {
         )
     }
 
-    /// Whether only the live channel reports usage during a turn, and a limit needs that.
+    /// Whether only the live channel reports usage during a turn, and a limit or `headroom` needs that. codex reports the
+    /// windows of its account there as well.
     fn needs_counts(&self, manifest: &Manifest, live: &LiveLaunch) -> bool {
         let is_bound = self.config.limits.bound_tokens() || self.config.limits.bound_cost();
-        is_bound
+        let has_headroom = !self.config.headroom().is_none();
+        (is_bound || has_headroom)
             && !manifest.capabilities.usage_in_turn
             && live.capabilities.usage_in_turn
             && live.capabilities.usage
@@ -313,6 +315,9 @@ impl<'a> AgentChooser<'a> {
         }
         let supervisor = starting(self.confiner, self.supervisor, Some(&manifest))?;
         let last_line_claims = manifest.dialect == Some(DialectKind::Terminal);
+        let account = self
+            .run
+            .map(|paths| AccountFile::new(&paths.states(), &manifest.account()));
         let adapter: Arc<dyn AgentAdapter> = match manifest.transport {
             Transport::Pty => {
                 let is_told = manifest.command.git_identity;
@@ -335,6 +340,7 @@ impl<'a> AgentChooser<'a> {
         Ok(AvailableAgent {
             adapter,
             last_line_claims,
+            account,
         })
     }
 

@@ -164,6 +164,7 @@ pub(super) fn prepare(
         gate: gate_settings(runners, config),
         breaker: config.breaker,
         fallback,
+        headroom: config.headroom(),
         escalation,
         review,
         logins,

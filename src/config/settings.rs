@@ -6,8 +6,8 @@
 
 use ralph_agent::Channel;
 use ralph_core::event::{
-    BackgroundLimits, Backoff, Bite, BreakerLimits, DayLimits, GoalsWhen, Hooks, KnownFailures, Limits, Mode,
-    OnDayLimit, Proof, ReviewWhen, SessionMode, TaskLimits,
+    BackgroundLimits, Backoff, Bite, BreakerLimits, DayLimits, GoalsWhen, Headroom, Hooks, KnownFailures, Limits, Mode,
+    OnDayLimit, Proof, ReviewWhen, SessionMode, TaskLimits, WindowPace,
 };
 use ralph_policy::{
     settings,
@@ -97,6 +97,10 @@ settings! {
         /// "output": 10, "cachedInput": 0.125}, "gemini": {"input": 1.25, "output": 10}}. A cost from prices is an
         /// estimate, shown with ≈; limits on cost apply to it.
         prices("prices"): PriceTable = {},
+        headroom("headroom"): SettingsSection<HeadroomSettings>,
+        /// How fast runs use up the windows of an account, as far as its agent reports them. "even": no iteration starts
+        /// while more of a window is used than of its time has passed. "free": as fast as they can.
+        pace("pace"): OneOf<WindowPace> = "free",
         backoff("backoff"): SettingsSection<BackoffSettings>,
         /// Adapters that take over while the first one is rate-limited, in this order: ["claude", "codex"]. Adapters
         /// that are not installed are left out with a notice.
@@ -235,6 +239,18 @@ settings! {
         /// What a run does when it reaches the limit. "wait": it continues at midnight, or stops at once if its
         /// `maxTime` ends before that. "stop": it stops.
         on_limit("onLimit"): OneOf<OnDayLimit> = "wait",
+    }
+}
+
+settings! {
+    /// The part of an account's windows that stays free for your own work, in percent: no iteration starts above it, in
+    /// any run of this machine, until the window is reset. claude reports its windows when they are nearly used up, codex
+    /// on its live channel, which is used then.
+    pub struct HeadroomSettings {
+        /// Percent of the window of five hours that stays free.
+        five_hour("fiveHour"): Percent = 0,
+        /// Percent of the window of a week that stays free.
+        week("week"): Percent = 0,
     }
 }
 
@@ -428,6 +444,17 @@ impl NamedChoice for Baseline {
         &[("auto", Baseline::Auto), ("on", Baseline::On), ("off", Baseline::Off)];
 }
 
+impl Config {
+    /// How much of the windows of accounts stays free.
+    pub fn headroom(&self) -> Headroom {
+        Headroom {
+            five_hour: self.headroom.five_hour,
+            week: self.headroom.week,
+            pace: self.pace,
+        }
+    }
+}
+
 /// Ids of adapters.
 pub struct Adapters;
 
@@ -584,6 +611,7 @@ mod tests {
                 "languageServers" => r#"{"gopls": {"enabled": false}}"#,
                 "mcp" => r#"{"x": {"command": "y"}}"#,
                 "review.when" => "end",
+                "pace" => "even",
                 "screen.theme" => "16",
                 "screen.glyphs" => "ascii",
                 "goals" => "tests=true",

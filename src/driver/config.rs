@@ -10,6 +10,7 @@ use ralph_core::{
 use ralph_gate::{guard::FileGuard, runner::Runners};
 use ralph_git::Repository;
 use ralph_plan::prompt::{AgentConfinement, PromptTemplate};
+use ralph_state::store::accounts::AccountFile;
 use ralph_system::proc::{Confinement, Size, Supervisor};
 use ralph_tools::language::LanguageServer;
 use tokio::sync::mpsc;
@@ -96,4 +97,6 @@ pub struct AvailableAgent {
     pub adapter: Arc<dyn AgentAdapter>,
     /// Whether the agent has no messages, so that its claims are in the last lines of its output.
     pub last_line_claims: bool,
+    /// The reports of its account's windows; `None` if no run follows.
+    pub account: Option<AccountFile>,
 }

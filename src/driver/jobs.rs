@@ -27,7 +27,10 @@ use ralph_plan::{
     claims::{self, StatusPlace},
     prompt::{self, AgentConfinement, PromptInput, PromptTemplate, RenderedPrompt, ReviewInput, render_review},
 };
-use ralph_state::store::paths::{ProjectPaths, RunPaths, create_anew};
+use ralph_state::store::{
+    accounts::AccountFile,
+    paths::{ProjectPaths, RunPaths, create_anew},
+};
 use ralph_system::proc::Supervisor;
 use ralph_text::with_causes;
 
@@ -98,6 +101,8 @@ pub(super) struct PrepareJob {
     pub(super) plan: PlanSnapshot,
     /// The task to which a review has sent the author back.
     pub(super) sent_back_to: Option<String>,
+    /// The reports of the account's windows, if they matter.
+    pub(super) account: Option<AccountFile>,
     /// The subject of the review, if a review is prepared.
     pub(super) review: Option<ReviewScope>,
     /// The iteration whose tests count; `None` for those of the start of the run.
@@ -167,6 +172,7 @@ impl PrepareJob {
             set_aside: state.view.set_aside(),
             plan: (*state.view.plan).clone(),
             sent_back_to: state.sent_back_to().cloned(),
+            account: None,
             review: ReviewScope::for_next(state),
             tests_from: state.view.changed_tests.count_from(),
             tests_may_change: may_change_tests(state, |_| true),
@@ -306,6 +312,7 @@ impl JobContext {
                 None => job.steering.iter().map(|(id, _, _)| *id).collect(),
             },
             live_steering: job.live_steering,
+            windows: job.account.as_ref().map(AccountFile::windows).unwrap_or_default(),
             notices,
         })
     }

@@ -1,7 +1,7 @@
 //! Handles an agent's signals beyond their records: the signal log, and signals that are shown without being recorded.
 
 use ralph_core::{
-    event::{AgentSignal, Event, Role},
+    event::{AgentSignal, Event, Role, WindowSample},
     machine::Input,
 };
 
@@ -32,6 +32,13 @@ impl Driver {
                 self.advance(&Input::AgentStated { iteration, statement })?;
             }
             AgentSignal::ToolEnded { output, .. } => self.note_denials(output)?,
+            AgentSignal::WindowUsed { window } => {
+                let window = *window;
+                if let Some(account) = &self.agent().account {
+                    // A report that cannot be kept comes again with the next request.
+                    _ = account.keep(WindowSample { at_ms, window });
+                }
+            }
             // The session is over; its resources are dropped with it.
             AgentSignal::Ended { .. } => self.agents.session = None,
             _ => {}

@@ -83,7 +83,7 @@ fn limits_met(view: &RunView) -> Vec<LimitMet> {
     let mut limited = view.limited.clone();
     // Without a fallback, a run only records that it waits.
     if let Phase::Waiting {
-        wait: Wait::LimitReset,
+        wait: Wait::LimitReset | Wait::Headroom,
         until_ms,
         ..
     } = &view.phase
@@ -131,6 +131,8 @@ mod tests {
         };
         view.apply_event(1, &waits(Wait::Backoff));
         assert_eq!(limits_met(&view), []);
+        view.apply_event(2, &waits(Wait::Headroom));
+        assert_eq!(limits_met(&view).len(), 1);
         view.apply_event(2, &waits(Wait::LimitReset));
         let workers = ["codex", "claude"].map(str::to_owned).to_vec();
         let met = |adapter: &str, until_ms| LimitMet {

@@ -35,7 +35,11 @@ use ralph_core::{
 use ralph_plan::prompt::{AgentConfinement, PromptTemplate};
 use ralph_state::{
     control::{ClientRole, ControlReply, ControlRequest, RunStatus, ToolAnswer, ToolCall, ToolRequest},
-    store::journal::{self, JournalReader},
+    store::{
+        accounts::AccountFile,
+        journal::{self, JournalReader},
+        paths::States,
+    },
 };
 use ralph_system::proc::{Size, StopSpeed, Supervisor};
 use serde_json::{Value, json};
@@ -154,6 +158,7 @@ impl LoopProject {
             settings,
             promise: None,
             agents: vec![agent.clone()],
+            machine: self.paths().states(),
         }
     }
 }
@@ -164,6 +169,8 @@ pub struct Looping<'a> {
     settings: Settings,
     promise: Option<String>,
     agents: Vec<FunctionAgent>,
+    /// The states that hold the reports of accounts.
+    machine: States,
 }
 
 impl Looping<'_> {
@@ -193,6 +200,13 @@ impl Looping<'_> {
         self
     }
 
+    /// Shares the accounts of the agents with the runs of another project, as on one machine.
+    #[must_use]
+    pub fn beside(mut self, other: &LoopProject) -> Self {
+        self.machine = other.paths().states();
+        self
+    }
+
     /// Makes `agent` available to tasks that ask for it.
     #[must_use]
     pub fn with_agent(mut self, agent: &FunctionAgent) -> Self {
@@ -210,6 +224,7 @@ impl Looping<'_> {
             settings,
             promise,
             agents,
+            machine,
         } = self;
         let supervisor = Supervisor::default().guarded_by(env!("CARGO_BIN_EXE_ralph").into());
         let open = OpenRun::open(project.paths(), &settings.plan, &supervisor).expect("a state directory of one's own");
@@ -218,6 +233,7 @@ impl Looping<'_> {
         let run = open.run.clone();
         let adapter = |agent| driver::AvailableAgent {
             last_line_claims: agent_is_terminal(&agent),
+            account: Some(AccountFile::new(&machine, agent.id)),
             adapter: Arc::new(InProcessAdapter {
                 agent,
                 gates: Arc::clone(&project.gates),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AskId, CancelReason, PermissionRequest, SessionId, SteeringId, Text};
+use super::{AskId, CancelReason, PermissionRequest, SessionId, SteeringId, Text, UsageWindow};
 
 /// A signal of an agent session, in order of occurrence. `Ended` comes exactly once, as the last one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,6 +41,10 @@ pub enum AgentSignal {
     },
     Usage {
         usage: Usage,
+    },
+    /// A window of the account's usage.
+    WindowUsed {
+        window: UsageWindow,
     },
     /// The agent itself retries a request.
     Retrying {

@@ -55,6 +55,7 @@ impl AgentSignal {
             AgentSignal::PermissionWithdrawn { id } => *id = id.bounded(),
             AgentSignal::Problem { .. }
             | AgentSignal::Usage { .. }
+            | AgentSignal::WindowUsed { .. }
             | AgentSignal::MessageAnswered { .. }
             | AgentSignal::Ended { .. } => {}
         }
@@ -89,6 +90,7 @@ impl AgentSignal {
             AgentSignal::ToolOutput { call, text } => [call, text, ""],
             AgentSignal::PermissionRequested { .. }
             | AgentSignal::Usage { .. }
+            | AgentSignal::WindowUsed { .. }
             | AgentSignal::MessageAnswered { .. }
             | AgentSignal::Ended { .. } => ["", "", ""],
         };

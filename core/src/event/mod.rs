@@ -37,6 +37,7 @@ mod text;
 mod text_tests;
 mod trial;
 mod wait;
+mod window;
 
 use std::{fmt, path::PathBuf};
 
@@ -83,6 +84,7 @@ pub use tests_run::{
 pub use text::{BoundedText, List, Tail, Text};
 pub use trial::Trial;
 pub use wait::{Wait, WaitCause, WaitEnd};
+pub use window::{Headroom, UsageWindow, WindowHold, WindowKind, WindowPace, WindowSample};
 
 /// Maximum size of a user message, in bytes. Messages are never cut.
 pub const MESSAGE_CAP_BYTES: usize = 64 * 1024;

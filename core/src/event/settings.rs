@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BackgroundLimits, Bite, DenialLimits, Goal, GoalsWhen, Hooks, KnownFailures, Limits, PermissionMode, Proof,
-    RememberedRule, Waiting,
+    BackgroundLimits, Bite, DenialLimits, Goal, GoalsWhen, Headroom, Hooks, KnownFailures, Limits, PermissionMode,
+    Proof, RememberedRule, Waiting,
 };
 
 /// The settings of a run, fixed at its start: an agent that edits the configuration does not change them.
@@ -36,6 +36,9 @@ pub struct Settings {
     pub breaker: BreakerLimits,
     /// Adapters that take over, in this order, while the first one is limited.
     pub fallback: Vec<String>,
+    /// How much of the windows of accounts stays free for the user.
+    #[serde(default, skip_serializing_if = "Headroom::is_none")]
+    pub headroom: Headroom,
     /// The workers that take over a task after iterations without progress.
     #[serde(default, skip_serializing_if = "Escalation::is_none")]
     pub escalation: Escalation,

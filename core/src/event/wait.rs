@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BreakerCause, LimitKind, Problem};
+use super::{BreakerCause, LimitKind, Problem, WindowKind};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
@@ -14,6 +14,8 @@ pub enum Wait {
     CallBudget,
     /// `limits.perDay` is reached.
     DayBudget,
+    /// A part of the account's window stays free for the user.
+    Headroom,
     /// The breaker is open; one more try follows.
     Cooldown,
 }
@@ -29,6 +31,14 @@ pub enum WaitCause {
     CallsUsedUp,
     /// A daily limit is reached.
     DayUsedUp { limit: LimitKind },
+    /// More of a window of the adapter's account is used than runs may use.
+    WindowUsed {
+        adapter: String,
+        window: WindowKind,
+        used_percent: u8,
+        /// The share that runs may use at present.
+        most_percent: u8,
+    },
     /// The breaker is open.
     Breaker { why: BreakerCause },
     /// The wait began before ralph was restarted and continues.

@@ -141,6 +141,7 @@ pub(super) fn shows_progress(signal: &AgentSignal) -> bool {
         | AgentSignal::Usage { .. }
         | AgentSignal::Retrying { .. }
         | AgentSignal::LimitHit { .. }
+        | AgentSignal::WindowUsed { .. }
         | AgentSignal::PermissionAsked { .. }
         | AgentSignal::QuestionAsked { .. }
         | AgentSignal::Problem { .. }

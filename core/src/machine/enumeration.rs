@@ -446,14 +446,10 @@ fn every_reachable_state_keeps_the_promises_of_the_machine() {
     }
     let mut ends = WALK.reached.iter().filter_map(|(state, _)| state.view.stop_reason());
     assert!(ends.any(|reason| matches!(reason, StopReason::TaskLimitReached { .. })));
-    let mut waits = WALK.reached.iter().map(|(state, _)| &state.view.phase);
-    assert!(waits.any(|phase| matches!(
-        phase,
-        Phase::Waiting {
-            wait: Wait::DayBudget,
-            ..
-        }
-    )));
+    for wanted in [Wait::DayBudget, Wait::Headroom] {
+        let mut waits = WALK.reached.iter().map(|(state, _)| &state.view.phase);
+        assert!(waits.any(|phase| matches!(phase, Phase::Waiting { wait, .. } if *wait == wanted)));
+    }
 }
 
 #[test]

@@ -18,6 +18,7 @@ use super::{
     reviews::Reviews,
     unreported_tasks::UnreportedTasks,
     warnings::Warnings,
+    windows::Windows,
 };
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -81,6 +82,7 @@ pub struct InternalState {
     pub reviews: Reviews,
     /// The limits that the user was told of.
     pub warnings: Warnings,
+    pub windows: Windows,
 }
 
 /// The agent's calls of ralph's tools that count when the iteration is judged.
@@ -109,6 +111,7 @@ impl InternalState {
         self.after_edits.apply(event);
         self.know_done(view, event);
         self.warnings.apply(view, event);
+        self.windows.apply(view, event);
         match event {
             Event::RunStarted { promise, .. } => self.promise.clone_from(promise),
             Event::RunResumed { settings, .. } => {
@@ -457,6 +460,7 @@ impl InternalState {
             AgentSignal::QuestionAsked { text, .. } => self.asked = Some(text.clone()),
             AgentSignal::Usage { .. }
             | AgentSignal::LimitHit { .. }
+            | AgentSignal::WindowUsed { .. }
             | AgentSignal::PermissionAsked { .. }
             | AgentSignal::Unknown { .. }
             | AgentSignal::MessageAnswered { .. }

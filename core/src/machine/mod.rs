@@ -22,6 +22,7 @@ mod gate;
 mod gate_tests;
 #[cfg(test)]
 mod gate_walk;
+mod headroom;
 mod hints;
 #[cfg(test)]
 mod hook_tests;
@@ -45,6 +46,7 @@ mod unreported_tasks;
 mod user;
 mod warning;
 mod warnings;
+mod windows;
 
 #[cfg(test)]
 mod ask_walk;
@@ -89,7 +91,7 @@ use std::path::PathBuf;
 use crate::event::{
     AgentCall, AgentSignal, AgentStatus, BackgroundCommand, BackgroundProgress, BackgroundResult, Changes, Checkpoint,
     Claim, Day, GoalResult, Notice, PermissionRequest, PlanSnapshot, RequestedBy, Requester, ReviewAnswer, Ruling,
-    Settings, Spent, SteeringId, TestsChange, Trial, TriedMutant, UserCommand,
+    Settings, Spent, SteeringId, TestsChange, Trial, TriedMutant, UserCommand, WindowSample,
 };
 
 /// An input of the machine. The time of its arrival is passed separately.
@@ -262,6 +264,8 @@ pub struct Preparation {
     /// The messages in the prompt.
     pub delivered: Vec<SteeringId>,
     pub live_steering: bool,
+    /// The newest reports of the windows of the adapter's account.
+    pub windows: Vec<WindowSample>,
     pub notices: Vec<Notice>,
 }
 

@@ -25,6 +25,7 @@ pub(super) fn has_read_prompt(signal: &AgentSignal) -> bool {
         AgentSignal::Opened { .. }
         | AgentSignal::Retrying { .. }
         | AgentSignal::LimitHit { .. }
+        | AgentSignal::WindowUsed { .. }
         | AgentSignal::Problem { .. }
         | AgentSignal::MessageAnswered { .. }
         | AgentSignal::Unknown { .. } => false,

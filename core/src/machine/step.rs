@@ -18,6 +18,7 @@ use super::{
     effect::{StateBefore, answer, effects, is_put_off, lingers},
     escalation::escalation_due,
     gate,
+    headroom::{self, Room},
     hooks::{self, HookContext},
     permission, policy, review, reviewed, session, settle,
     state::LoopState,
@@ -343,6 +344,9 @@ fn prepared(decision: &mut StepDecision, now_ms: u64, iteration: u32, result: &R
     if decision.state.view.messages.iter().any(is_late) || worker.adapter != decision.state.view.adapter {
         return settle::prepare(decision, now_ms);
     }
+    if headroom::check(decision, now_ms, &found.windows) == Room::Held {
+        return;
+    }
     announce_worker(decision, &worker);
     decision.push(Event::IterationStarted {
         iteration,
@@ -367,6 +371,9 @@ fn prepared_review(decision: &mut StepDecision, now_ms: u64, iteration: u32, fou
     }
     if decision.state.view.is_paused() {
         return decision.push(Event::Held);
+    }
+    if headroom::check(decision, now_ms, &found.windows) == Room::Held {
+        return;
     }
     let worker = review::worker(&decision.state, role, now_ms);
     let subject = decision.state.internal.reviews.subject.as_ref();

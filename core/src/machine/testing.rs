@@ -27,6 +27,7 @@ pub(super) fn preparation(plan: PlanSnapshot) -> Preparation {
         overhead_bytes: 1,
         delivered: Vec::new(),
         live_steering: false,
+        windows: Vec::new(),
         notices: Vec::new(),
     }
 }

@@ -151,7 +151,7 @@ impl Phase {
             // Moves with the start times that it is based on.
             Wait::CallBudget => *until_ms = until_ms.saturating_add_signed(gap_ms.min(0)),
             // A fixed date.
-            Wait::LimitReset | Wait::DayBudget => {}
+            Wait::LimitReset | Wait::DayBudget | Wait::Headroom => {}
         }
     }
 }

@@ -573,3 +573,16 @@ fn an_agent_of_ones_own_gets_all_keys_until_it_names_its_own_and_keeps_what_its_
     assert!(!others("codex").contains(&"GEMINI_API_KEY".to_owned()));
     assert!(others("codex").contains(&"GOOGLE_API_KEY".to_owned()));
 }
+
+#[test]
+fn an_account_is_the_directory_of_the_agents_state_which_an_adapter_may_move() {
+    let moved = json!({"claude": {"command": {"env": {"CLAUDE_CONFIG_DIR": "/home/me/.claude-work"}}}});
+    let catalog = Catalog::load(&AdapterSources {
+        config: vec![Node::from_value(moved, &SettingOrigin::BuiltIn)],
+        ..AdapterSources::default()
+    });
+    let account = |id: &str| catalog.manifest(id).expect("a good manifest").account();
+    assert_eq!(account("claude"), "/home/me/.claude-work");
+    assert!(account("codex").contains("codex"));
+    assert_eq!(account("demo"), "demo");
+}

@@ -17,7 +17,7 @@ use ralph_system::proc::Ladder;
 use super::{
     AgentError, Capabilities,
     dialect::{DialectKind, LinePatterns},
-    login::CredentialSources,
+    login::{CredentialSources, expanded_by},
     manifest_error::ManifestError,
     model::{ModelForm, ProviderMissing},
     template::AdapterPlaceholder,
@@ -154,6 +154,16 @@ impl Manifest {
 }
 
 impl Manifest {
+    /// The account that the agent works with: the directory of its own state, which an adapter may move, or else its id.
+    pub fn account(&self) -> String {
+        let own = |name: &str| {
+            let mut set = self.command.env.iter().filter(|(known, _)| known == name);
+            set.find_map(|(_, value)| value.fill(|_| None))
+        };
+        let home = self.state.iter().find_map(|path| expanded_by(path, own));
+        home.map_or_else(|| self.id.clone(), |home| home.to_string_lossy().into_owned())
+    }
+
     /// Whether sessions can be given MCP servers on the channel; `None` is the one-way channel.
     pub fn takes_servers(&self, live: Option<&LiveLaunch>) -> bool {
         let in_messages = live.is_some_and(|live| live.protocol.transmits(AdapterPlaceholder::McpServers));

@@ -17,7 +17,7 @@ use std::{borrow::Cow, collections::VecDeque, path::Path};
 
 use ralph_core::event::{AgentSignal, FileChange, Problem, SteeringId, Usage};
 use ralph_text::{Sanitizer, one_line, sanitized};
-use ralph_words::{Tone, cost_in_words, reported_problem};
+use ralph_words::{Tone, cost_in_words, reported_problem, window_in_words};
 
 use self::{
     folded::{FoldedOutput, SHOWN_LINES, counted, more_lines},
@@ -186,6 +186,7 @@ impl Transcript {
                 };
                 self.note(YELLOW, &format!("↻ retry{count}: {why}"), out);
             }
+            AgentSignal::WindowUsed { window } => self.note(DIM, &window_in_words(window), out),
             AgentSignal::LimitHit { text, .. } => self.note(YELLOW, &format!("limit: {text}"), out),
             AgentSignal::PermissionAsked { text, allowed, .. } => {
                 let colour = if *allowed { DIM } else { YELLOW };

@@ -40,7 +40,7 @@ pub fn run_phase_word(view: &RunView) -> (Tone, &'static str) {
         RunPhase::Cancelling { .. } => (Tone::Wait, "stopping"),
         RunPhase::Settling { .. } | RunPhase::Verifying { .. } => (Tone::Start, "checking"),
         RunPhase::Waiting {
-            wait: Wait::LimitReset | Wait::CallBudget | Wait::DayBudget,
+            wait: Wait::LimitReset | Wait::CallBudget | Wait::DayBudget | Wait::Headroom,
             ..
         } => (Tone::Wait, "limited"),
         RunPhase::Waiting {

@@ -2,7 +2,12 @@
 
 use ralph_core::event::{BreakerCause, BreakerState, Outcome, Wait, WaitCause};
 
-use super::{Tone, counted, limit::limit_word, problem::cancel_reason, problem_in_words, problem_kind_in_words};
+use super::{
+    Tone, counted,
+    limit::{limit_word, window_word},
+    problem::cancel_reason,
+    problem_in_words, problem_kind_in_words,
+};
 
 /// An outcome with its reason, as a predicate of an iteration.
 pub fn outcome_in_words(outcome: &Outcome) -> (Tone, String) {
@@ -32,7 +37,9 @@ pub(super) fn wait_in_words(wait: Wait, until: &str, attempt: u32, why: &WaitCau
     match wait {
         Wait::Backoff if attempt > 1 => format!("trying again at {until} ({} consecutive failure)", ordinal(attempt)),
         Wait::Backoff => format!("trying again at {until}"),
-        Wait::LimitReset | Wait::CallBudget | Wait::DayBudget => format!("waiting until {until}: {why}"),
+        Wait::LimitReset | Wait::CallBudget | Wait::DayBudget | Wait::Headroom => {
+            format!("waiting until {until}: {why}")
+        }
         Wait::Cooldown => format!("one more try at {until}: {why}"),
     }
 }
@@ -46,6 +53,16 @@ pub fn wait_cause_in_words(cause: &WaitCause) -> String {
             let limit = limit_word(*limit);
             format!("the {limit} limit is reached; `ralph resume --now` allows as much again")
         }
+        WaitCause::WindowUsed {
+            adapter,
+            window,
+            used_percent,
+            most_percent,
+        } => format!(
+            "{used_percent}% of the {} of {adapter} is used, and runs may use {most_percent}% (`headroom`, `pace`); \
+             `ralph resume --now` uses more",
+            window_word(*window)
+        ),
         WaitCause::Breaker { why } => breaker_cause_in_words(why),
         WaitCause::BegunBefore => "started before the restart".to_owned(),
     }

@@ -59,7 +59,7 @@ pub use iteration::{
 };
 pub use late_answer::{late_answer_in_words, place_of_decision, queued_message_in_words};
 pub use limit::{limit_word, new_limits_in_words, raise_option};
-pub use limit::{spent_in_words, sufficient_raise, task_at_limit_in_words};
+pub use limit::{spent_in_words, sufficient_raise, task_at_limit_in_words, window_in_words};
 pub use line::{EventLine, narrate};
 pub use merge::{proof_word, test_trouble_in_words, too_little_proof, untried_tests};
 pub use notice::{

@@ -1,7 +1,7 @@
 //! Limits of runs, tasks and days in words: their names, their usage, and the options that raise them.
 
 use ralph_core::{
-    event::{LimitKind, Limits, NewLimits, Usage},
+    event::{LimitKind, Limits, NewLimits, Usage, UsageWindow, WindowKind},
     run::RunView,
 };
 
@@ -21,6 +21,19 @@ pub fn limit_word(limit: LimitKind) -> &'static str {
         LimitKind::DayTokens => "daily token",
         LimitKind::CallsPerHour => "hourly call",
     }
+}
+
+/// The name of a window of an account's usage.
+pub(super) fn window_word(window: WindowKind) -> &'static str {
+    match window {
+        WindowKind::FiveHour => "five-hour window",
+        WindowKind::Week => "weekly window",
+    }
+}
+
+/// `82% of the five-hour window is used`.
+pub fn window_in_words(window: &UsageWindow) -> String {
+    format!("{}% of the {} is used", window.used_percent, window_word(window.kind))
 }
 
 /// The raised limits of a run: `the limit of the run is now 80 iterations, $20.00, counted from its beginning`.

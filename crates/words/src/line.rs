@@ -408,7 +408,8 @@ fn narrate_signal(signal: &AgentSignal, time: impl Fn(u64) -> String) -> Option<
             line(tone, format!("the agent asks for permission: {text}"))
         }
         AgentSignal::QuestionAsked { text, .. } => line(Tone::Bad, format!("the agent asks: {text}")),
-        AgentSignal::Opened { .. }
+        AgentSignal::WindowUsed { .. }
+        | AgentSignal::Opened { .. }
         | AgentSignal::Said { .. }
         | AgentSignal::Thought { .. }
         | AgentSignal::ToolStarted { .. }

@@ -7,8 +7,9 @@ use super::STEP_MS;
 use crate::{
     event::{
         AgentCall, AgentSignal, Backoff, BreakerLimits, Claim, Day, DayLimits, Escalation, Findings, Goal, GoalFailure,
-        GoalResult, Limits, PlanSnapshot, Problem, ProblemKind, RequestedBy, ReviewAnswer, ReviewSettings, ReviewWhen,
-        Settings, SteeringKind, StopRequest, TaskLimits, UserCommand, Worker,
+        GoalResult, Headroom, Limits, PlanSnapshot, Problem, ProblemKind, RequestedBy, ReviewAnswer, ReviewSettings,
+        ReviewWhen, Settings, SteeringKind, StopRequest, TaskLimits, UsageWindow, UserCommand, WindowKind,
+        WindowSample, Worker,
     },
     run::Phase,
 };
@@ -95,6 +96,10 @@ pub(super) const DAY: Day = Day {
 /// As `settings`, with low limits on the spending per task and day.
 pub(super) fn frugal_settings() -> Settings {
     Settings {
+        headroom: Headroom {
+            five_hour: 15,
+            ..Headroom::default()
+        },
         limits: Limits {
             max_iterations: Some(2),
             max_tokens: None,
@@ -300,8 +305,30 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
                 .map(|steering| steering.id)
                 .collect(),
             live_steering,
+            windows: Vec::new(),
             notices: Vec::new(),
         }),
+    };
+    let held = || {
+        let window = UsageWindow {
+            kind: WindowKind::FiveHour,
+            used_percent: 90,
+            resets_ms: now_ms + 3_600_000,
+            length_ms: 18_000_000,
+        };
+        match prepared(true, false) {
+            Input::Prepared {
+                iteration,
+                result: Ok(preparation),
+            } => Input::Prepared {
+                iteration,
+                result: Ok(Preparation {
+                    windows: vec![WindowSample { at_ms: now_ms, window }],
+                    ..preparation
+                }),
+            },
+            other => other,
+        }
     };
     let signal = |signal| Input::Agent { iteration, signal };
     let user = |command| Input::Command {
@@ -517,6 +544,7 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
         });
     }
     if is_frugal(state) {
+        inputs.push(held());
         let until_ms = state.view.spending.day.map_or(0, |day| day.until_ms);
         let tomorrow = Day {
             from_ms: until_ms,

@@ -5,7 +5,9 @@
 
 use std::collections::VecDeque;
 
-use ralph_core::event::{AgentSignal, FileChange, Problem, ProblemKind, SessionId, Usage, clip, clip_start};
+use ralph_core::event::{
+    AgentSignal, FileChange, Problem, ProblemKind, SessionId, Usage, UsageWindow, WindowKind, clip, clip_start,
+};
 use serde_json::Value;
 
 use super::{
@@ -13,7 +15,7 @@ use super::{
     calls::{OpenCalls, path_in, short_input, tool_input},
     classify::{classify, from_name, from_status, one_line, repeated, with_time},
     clock::ZonedClock,
-    fields::{array, number, text},
+    fields::{array, number, percent, text},
     head,
     lines::{JsonLineParser, UnknownReports},
     reset::{epoch_ms, in_ms, until_in_text},
@@ -219,6 +221,7 @@ impl ClaudeTurn {
 
     fn limit(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
         let status = text(event, "/rate_limit_info/status");
+        out.extend(window(event).map(|window| AgentSignal::WindowUsed { window }));
         if matches!(status, "" | "allowed") {
             return;
         }
@@ -350,6 +353,27 @@ fn retry(event: &Value, clock: &ZonedClock) -> AgentSignal {
         why: one_line(&format!("{name}{status}{wait}")),
         kind: kind.and_then(repeated).map(|kind| with_time(kind, until)),
     }
+}
+
+/// The window that a `rate_limit_event` is about. claude tells its used share, from 0 to 1, once that is near the limit.
+fn window(event: &Value) -> Option<UsageWindow> {
+    const HOUR_MS: u64 = 3_600_000;
+    let (kind, hours) = match text(event, "/rate_limit_info/rateLimitType") {
+        "five_hour" => (WindowKind::FiveHour, 5),
+        "seven_day" => (WindowKind::Week, 168),
+        // Windows of single models, and credits.
+        _ => return None,
+    };
+    let used = match text(event, "/rate_limit_info/status") {
+        "rejected" => 1.0,
+        _ => event.pointer("/rate_limit_info/utilization")?.as_f64()?,
+    };
+    Some(UsageWindow {
+        kind,
+        used_percent: percent(used * 100.0),
+        resets_ms: epoch_ms(number(event, "/rate_limit_info/resetsAt")?),
+        length_ms: hours * HOUR_MS,
+    })
 }
 
 /// The usage of the whole run; `None` if it is zero.

@@ -158,6 +158,31 @@ fn a_limit_that_is_only_near_is_announced_and_ends_nothing() {
 }
 
 #[test]
+fn the_used_share_of_a_window_is_told_where_claude_knows_it() {
+    let about = |info: Value| event(json!({"type": "rate_limit_event", "rate_limit_info": info}));
+    let near = json!({"status": "allowed_warning", "resetsAt": 1_795_200_000, "rateLimitType": "five_hour", "utilization": 0.915});
+    let of_model = json!({"status": "allowed_warning", "resetsAt": 1_795_200_000, "rateLimitType": "seven_day_opus", "utilization": 0.9});
+    let unknown = json!({"status": "allowed", "resetsAt": 1_795_200_000, "rateLimitType": "seven_day"});
+    let full = json!({"status": "rejected", "resetsAt": 1_795_200_000, "rateLimitType": "seven_day"});
+    let out = parsed(&[near, of_model, unknown, full].map(about).concat(), OK);
+    let windows: Vec<_> = out
+        .into_iter()
+        .filter_map(|signal| match signal {
+            AgentSignal::WindowUsed { window } => Some((window.kind, window.used_percent, window.resets_ms)),
+            _ => None,
+        })
+        .collect();
+    let resets_ms = ms("2026-11-20T18:40:00Z");
+    assert_eq!(
+        windows,
+        [
+            (WindowKind::FiveHour, 92, resets_ms),
+            (WindowKind::Week, 100, resets_ms)
+        ]
+    );
+}
+
+#[test]
 fn what_a_sub_agent_says_is_not_the_final_message() {
     let said = |text: &str, parent: Value| json!({"type": "assistant", "parent_tool_use_id": parent, "message": {"content": [{"type": "text", "text": text}]}});
     let stdout = event(said("mine", Value::Null)) + &event(said("the other's", json!("toolu_1")));

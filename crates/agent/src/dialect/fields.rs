@@ -25,3 +25,11 @@ pub(crate) fn choices(question: &Value) -> Vec<Choice> {
     };
     array(question, "/options").map(choice).collect()
 }
+
+/// A share in percent as a whole number, 100 at most.
+pub(crate) fn percent(share: f64) -> u8 {
+    // The cast saturates, also for what is no number.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let whole = share.round() as u8;
+    whole.min(100)
+}

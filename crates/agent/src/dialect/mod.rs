@@ -39,7 +39,7 @@ pub(super) use codex::{CodexTurn, UNEXPLAINED as UNEXPLAINED_BY_CODEX, attempts}
 pub(super) use command_line::script;
 pub(super) use excerpt::head;
 pub use excerpt::{OUTPUT_CAP_BYTES, OUTPUT_CAP_LINES, TEXT_CAP_BYTES};
-pub(super) use fields::{array, choices, number, text};
+pub(super) use fields::{array, choices, number, percent, text};
 pub(super) use lines::{JsonLineParser, UnknownReports};
 pub(super) use opencode_parts::{file_change, is_denial, problem_of, tool_ended, tool_started, usage};
 pub use parser::{Dialect, Finish};

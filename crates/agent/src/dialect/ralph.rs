@@ -124,6 +124,7 @@ impl RalphTurn {
             | AgentSignal::ToolStarted { .. }
             | AgentSignal::FileChanged { .. }
             | AgentSignal::Usage { .. }
+            | AgentSignal::WindowUsed { .. }
             | AgentSignal::PermissionAsked { .. }
             | AgentSignal::QuestionAsked { .. }
             | AgentSignal::Unknown { .. } => out.push(signal),

@@ -244,7 +244,7 @@ impl CodexConversation {
             }),
             "turn/plan/updated" => self.turn.plan_updated(&params["plan"], &mut exchange.signals),
             "thread/tokenUsage/updated" => self.usage(params, &mut exchange.signals),
-            "account/rateLimits/updated" => self.limits.update(&params["rateLimits"]),
+            "account/rateLimits/updated" => self.limits.update(&params["rateLimits"], &mut exchange.signals),
             "error" => self.failed(params, clock, &mut exchange.signals),
             "warning" | "guardianWarning" => exchange.signals.push(AgentSignal::Unknown {
                 text: format!("warning: {}", one_line(&text("message"))),

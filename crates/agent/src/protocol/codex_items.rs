@@ -1,10 +1,12 @@
 //! Converts items of `codex app-server` to the format of `codex exec --json` and to ralph's types.
 
-use ralph_core::event::{AskId, PermissionRequest, Problem, ProblemKind, Question, ToolKind, Usage};
+use ralph_core::event::{
+    AgentSignal, AskId, PermissionRequest, Problem, ProblemKind, Question, ToolKind, Usage, UsageWindow, WindowKind,
+};
 use serde_json::{Value, json};
 
 use crate::dialect::{
-    ZonedClock, array, choices, classify, epoch_ms, from_status, one_line, script, short_input, until_in_text,
+    ZonedClock, array, choices, classify, epoch_ms, from_status, one_line, percent, script, short_input, until_in_text,
     with_time,
 };
 
@@ -68,10 +70,24 @@ pub(super) fn used(counts: &Value) -> Usage {
 pub(super) struct AccountLimits {
     /// The time when the reached limits end.
     until_ms: Option<u64>,
+    /// The windows as they were last reported to ralph.
+    told: Vec<UsageWindow>,
 }
 
 impl AccountLimits {
-    pub(super) fn update(&mut self, told: &Value) {
+    pub(super) fn update(&mut self, told: &Value, out: &mut Vec<AgentSignal>) {
+        // Other limits are those of single models.
+        if matches!(told["limitId"].as_str(), None | Some("codex")) {
+            let windows = [&told["primary"], &told["secondary"]].into_iter();
+            for window in windows.filter_map(window) {
+                // codex repeats them with each request.
+                if !self.told.contains(&window) {
+                    self.told.retain(|known| known.kind != window.kind);
+                    self.told.push(window);
+                    out.push(AgentSignal::WindowUsed { window });
+                }
+            }
+        }
         let windows = [&told["primary"], &told["secondary"]].into_iter();
         let reached = windows.filter(|window| window["usedPercent"].as_f64() >= Some(100.0));
         // The block ends with the last of them.
@@ -79,6 +95,20 @@ impl AccountLimits {
             .filter_map(|window| window["resetsAt"].as_u64().map(epoch_ms))
             .max();
     }
+}
+
+fn window(told: &Value) -> Option<UsageWindow> {
+    const DAY_MS: u64 = 86_400_000;
+    let length_ms = told["windowDurationMins"].as_u64()?.saturating_mul(60_000);
+    Some(UsageWindow {
+        kind: match length_ms <= DAY_MS {
+            true => WindowKind::FiveHour,
+            false => WindowKind::Week,
+        },
+        used_percent: percent(told["usedPercent"].as_f64()?),
+        resets_ms: epoch_ms(told["resetsAt"].as_u64()?),
+        length_ms,
+    })
 }
 
 /// Classifies an error of codex: its own name first, then the wording.
@@ -299,10 +329,28 @@ mod tests {
     #[test]
     fn a_quota_ends_when_the_last_window_that_is_used_up_does() {
         let mut limits = AccountLimits::default();
-        limits.update(&json!({
-            "primary": {"usedPercent": 100, "resetsAt": 1_795_400_000_u64},
-            "secondary": {"usedPercent": 40, "resetsAt": 1_795_900_000_u64},
-        }));
+        let reported = json!({
+            "primary": {"usedPercent": 100, "resetsAt": 1_795_400_000_u64, "windowDurationMins": 300},
+            "secondary": {"usedPercent": 40, "resetsAt": 1_795_900_000_u64, "windowDurationMins": 10_080},
+        });
+        let mut told = Vec::new();
+        limits.update(&reported, &mut told);
+        // codex repeats its report with each request.
+        limits.update(&reported, &mut told);
+        let windows: Vec<_> = told
+            .into_iter()
+            .filter_map(|signal| match signal {
+                AgentSignal::WindowUsed { window } => Some((window.kind, window.used_percent, window.length_ms)),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(
+            windows,
+            [
+                (WindowKind::FiveHour, 100, 18_000_000),
+                (WindowKind::Week, 40, 604_800_000)
+            ]
+        );
         let error = json!({"message": "try again at 6:40 PM", "codexErrorInfo": "usageLimitExceeded"});
         let clock = ZonedClock::at("2026-11-20T10:00:00Z");
         let until_ms = Some(1_795_400_000_000);
@@ -310,7 +358,10 @@ mod tests {
             problem_of(&error, &limits, &clock).kind,
             ProblemKind::QuotaExhausted { until_ms }
         );
-        limits.update(&json!({"primary": {"usedPercent": 0}, "secondary": null}));
+        limits.update(
+            &json!({"primary": {"usedPercent": 0}, "secondary": null}),
+            &mut Vec::new(),
+        );
         let until_ms = Some(1_795_192_800_000);
         assert_eq!(
             problem_of(&error, &limits, &clock).kind,

@@ -2,7 +2,7 @@
 
 use ralph_core::event::{
     Bite, GoalsWhen, KnownFailures, Mode, OnDayLimit, PermissionMode, Proof, ReviewWhen, SessionMode, ToolKind,
-    Unanswered,
+    Unanswered, WindowPace,
 };
 use ralph_system::proc::StopSignal;
 
@@ -14,6 +14,10 @@ impl NamedChoice for SessionMode {
 
 impl NamedChoice for OnDayLimit {
     const CHOICES: &'static [(&'static str, Self)] = &[("wait", OnDayLimit::Wait), ("stop", OnDayLimit::Stop)];
+}
+
+impl NamedChoice for WindowPace {
+    const CHOICES: &'static [(&'static str, Self)] = &[("free", WindowPace::Free), ("even", WindowPace::Even)];
 }
 
 impl NamedChoice for ReviewWhen {

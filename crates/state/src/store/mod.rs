@@ -1,5 +1,6 @@
 //! The stored state of a project: its directory and paths, the lock, journals, recordings, signal logs, tokens.
 
+pub mod accounts;
 pub mod append;
 pub mod chosen;
 pub mod journal;

@@ -261,6 +261,7 @@ fn signal_line(signal: &AgentSignal) -> Option<(LogLineKind, String)> {
         | AgentSignal::Thought { .. }
         | AgentSignal::ToolEnded { ok: true, .. }
         | AgentSignal::LimitHit { .. }
+        | AgentSignal::WindowUsed { .. }
         | AgentSignal::PermissionAsked { .. }
         | AgentSignal::QuestionAsked { .. }
         | AgentSignal::TurnEnded { .. }
