@@ -1,4 +1,4 @@
-//! What goals and other commands need that run outside of a run.
+//! The surroundings of goals and other commands outside of a run.
 
 use ralph_agent::catalog::Catalog;
 use ralph_core::event::Notice;

@@ -102,6 +102,8 @@ fn work(
 ) -> Result<u8, Failure> {
     let mut loaded = config::load(&sources(args, place))?;
     assign(&mut loaded, written);
+    // The warning before a limit says how to raise it, and this run cannot be continued.
+    loaded.config.limits.warn_at = None;
     let scratch_place = ProjectPlace {
         own: place.own.clone(),
         ..ProjectPlace::for_project(directory.to_owned(), Some(state))?

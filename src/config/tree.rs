@@ -12,8 +12,8 @@ use ralph_policy::{
 use serde_json::Value;
 
 settings! {
-    /// What a fresh work tree needs so that its project runs there. `ralph many` makes a work tree for each plan, and
-    /// one for merged plans.
+    /// Preparation of work trees, so that the project runs in them. `ralph many` makes a work tree for each plan, and one
+    /// for merged plans.
     pub struct TreeSettings {
         /// Commands that prepare a work tree before its first iteration, in this order: ["npm ci"]. They run with `sh
         /// -c` as goals do. If one fails, the plan is left, and no agent is started.

@@ -4,7 +4,7 @@ use crate::event::{Event, Wait, WaitCause, WindowSample};
 
 use super::{decision::StepDecision, policy, settle};
 
-/// What follows from the account's windows.
+/// The room that the account's windows leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Room {
     Free,
