@@ -1,7 +1,7 @@
 //! Drives a batch: applies inputs, records events, carries out tasks.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -157,6 +157,8 @@ struct BatchDriver<'a> {
     on_record: OnRecord<'a>,
     meter: UsageMeter,
     watch: RepositoryWatch,
+    /// Runs that were paused with the batch.
+    paused_runs: BTreeSet<PlanName>,
 }
 
 impl<'a> BatchDriver<'a> {
@@ -169,6 +171,9 @@ impl<'a> BatchDriver<'a> {
         on_record: OnRecord<'a>,
     ) -> BatchDriver<'a> {
         let (sender, inbox) = mpsc::channel();
+        // A run that was cut off in a pause is continued in it.
+        let paused = batch.plans.iter().filter(|_| batch.paused);
+        let paused_runs = paused.map(|plan| plan.name.clone()).collect();
         BatchDriver {
             batch,
             journal,
@@ -182,6 +187,7 @@ impl<'a> BatchDriver<'a> {
             on_record,
             meter: UsageMeter::default(),
             watch: RepositoryWatch::default(),
+            paused_runs,
         }
     }
 
@@ -198,6 +204,7 @@ impl<'a> BatchDriver<'a> {
         }
         loop {
             self.look()?;
+            self.pause_runs();
             self.stop_tasks();
             self.start_tasks();
             if self.in_flight.is_empty() {
@@ -222,10 +229,8 @@ impl<'a> BatchDriver<'a> {
                         requests::done(&self.site.paths, plan.as_ref());
                     }
                     BatchRequest::Change { file, changes } => {
-                        let paused = changes.paused;
                         self.take(BatchInput::Change { changes })?;
                         requests::changed(&self.site.paths, &file);
-                        self.pause_runs(paused);
                     }
                     BatchRequest::Stop => self.handle(DriverMessage::Stop(StoppedBy::User))?,
                 }
@@ -337,16 +342,26 @@ impl<'a> BatchDriver<'a> {
         }
     }
 
-    /// Pauses or resumes the runs of this machine.
-    fn pause_runs(&self, paused: Option<bool>) {
-        let command = match paused {
-            Some(true) => UserCommand::Pause,
-            Some(false) => UserCommand::Resume,
-            None => return,
-        };
+    /// Pauses the runs of this machine, or resumes those that were paused. A run that has only just been started does
+    /// not answer yet, and is asked again.
+    fn pause_runs(&mut self) {
+        let (paused, site) = (self.batch.paused, Arc::clone(&self.site));
+        if !paused {
+            let batch = &self.batch;
+            self.paused_runs
+                .retain(|name| match batch.plan(name).map(|plan| &plan.phase) {
+                    Some(PlanPhase::Running) => !site.command_run(name, UserCommand::Resume),
+                    Some(PlanPhase::Ready) => true,
+                    // A run that is over needs nothing.
+                    Some(_) | None => false,
+                });
+            return;
+        }
         let running = self.batch.plans.iter().filter(|plan| plan.phase == PlanPhase::Running);
         for plan in running {
-            self.site.command_run(&plan.name, command.clone());
+            if !self.paused_runs.contains(&plan.name) && site.command_run(&plan.name, UserCommand::Pause) {
+                self.paused_runs.insert(plan.name.clone());
+            }
         }
     }
 

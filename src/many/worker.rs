@@ -287,14 +287,13 @@ impl Site {
     /// Asks the run of a plan to end, if it is on this machine.
     pub(super) fn stop_run(&self, plan: &PlanName) {
         let stop = StopRequest::Immediate;
-        self.command_run(plan, UserCommand::Stop { stop });
+        self.command_run(plan, UserCommand::Stop { stop }); // after an error the run continues
     }
 
-    /// Sends a command to the run of a plan, if it is on this machine.
-    pub(super) fn command_run(&self, plan: &PlanName, command: UserCommand) {
-        if let Ok(state) = self.state_of(plan) {
-            _ = control::ask(&state.socket(), &ControlRequest::Command { command }); // after an error the run continues
-        }
+    /// Sends a command to the run of a plan, if it is on this machine. Returns whether the run has answered.
+    pub(super) fn command_run(&self, plan: &PlanName, command: UserCommand) -> bool {
+        let state = self.state_of(plan);
+        state.is_ok_and(|state| control::ask(&state.socket(), &ControlRequest::Command { command }).is_ok())
     }
 
     /// Merges a plan's branch into the target's commit in the scratch work tree. The target itself is not

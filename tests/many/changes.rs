@@ -1,10 +1,12 @@
 //! Changes to a batch while it runs: further plans, a pause, other limits, messages.
 
+use nix::sys::signal::Signal;
+
 use super::{assert_tidy, batch, many, sandbox, status};
 use crate::harness::{SOON, wait_until};
 
-/// Waits for the file `PLAN-go` in its home before it ends its plan.
-const WAITS: &str = "said ready; await $plan-go; echo $plan > $plan.txt; tick; tick; over done";
+/// Makes the file `PLAN-began` in its home, and waits for `PLAN-go` there before it ends its plan.
+const WAITS: &str = "touch \"$HOME/$plan-began\"; await $plan-go; echo $plan > $plan.txt; tick; tick; over done";
 
 #[test]
 fn a_plan_that_is_added_runs_and_is_merged_with_the_others() {
@@ -44,7 +46,7 @@ fn a_plan_that_is_added_runs_and_is_merged_with_the_others() {
 fn a_paused_batch_starts_nothing_until_it_goes_on() {
     let sandbox = sandbox(WAITS, &["api", "ui"]);
     let running = batch(&sandbox, &["api.md", "ui.md", "--jobs", "1", "--headless"]).start();
-    running.wait_for_line(SOON, |line| line.contains("api: running"));
+    wait_until(SOON, "api works", || sandbox.read_home("api-began"));
     let paused = many(&sandbox, "pause").run(SOON);
     assert_eq!(paused.code(), Some(0), "{paused:?}");
     sandbox.release("api-go");
@@ -93,4 +95,25 @@ fn a_message_reaches_the_agent_of_one_plan() {
             .contains("use-the-test-database")
     };
     assert!(told("api-2.prompt") && !told("ui-2.prompt"), "{finished:?}");
+}
+
+#[test]
+fn a_paused_batch_that_was_interrupted_goes_on_when_it_is_resumed() {
+    let sandbox = sandbox(WAITS, &["api"]);
+    let running = batch(&sandbox, &["api.md", "--headless"]).start();
+    // The run may not answer yet.
+    running.wait_for_line(SOON, |line| line.contains("api: running"));
+    let paused = many(&sandbox, "pause").run(SOON);
+    assert_eq!(paused.code(), Some(0), "{paused:?}");
+    let tree = status(&sandbox)["plans"][0]["workTree"].as_str().unwrap().to_owned();
+    wait_until(SOON, "the run is paused", || {
+        let status = sandbox.ralph(["status"]).current_dir(&tree).run(SOON);
+        status.stdout.contains("pause").then_some(())
+    });
+    running.signal(Signal::SIGINT);
+    let interrupted = running.wait(SOON);
+    assert_ne!(interrupted.code(), Some(0), "{interrupted:?}");
+    sandbox.release("api-go");
+    let finished = many(&sandbox, "resume --headless").run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
 }
