@@ -2,8 +2,7 @@
 
 use crate::{
     event::{
-        AgentSignal, BreakerLimits, Claim, Event, Exit, Goal, GoalFailure, GoalResult, Missing, PlanSnapshot, Settings,
-        StopReason,
+        BreakerLimits, Claim, Event, Exit, Goal, GoalFailure, GoalResult, Missing, PlanSnapshot, Settings, StopReason,
     },
     run::Phase,
 };
@@ -83,12 +82,7 @@ impl Run {
             ..Statement::default()
         };
         self.take(&Input::AgentStated { iteration, statement });
-        let (ok, message) = (true, None);
-        let ended = AgentSignal::Ended {
-            exit: Some(Exit::Code { code: 0 }),
-            output_bytes: 1,
-        };
-        for signal in [AgentSignal::TurnEnded { ok, message }, ended] {
+        for signal in testing::agent_end() {
             self.take(&Input::Agent { iteration, signal });
         }
         let settlement = Box::new(Settlement {

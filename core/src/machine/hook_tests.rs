@@ -2,8 +2,8 @@
 
 use crate::{
     event::{
-        AgentSignal, BackgroundEnd, BackgroundResult, Breakdown, Event, Exit, Hook, Hooks, PlanSnapshot, RequestedBy,
-        Settings, StopReason, StopRequest, UserCommand,
+        BackgroundEnd, BackgroundResult, Breakdown, Event, Exit, Hook, Hooks, PlanSnapshot, RequestedBy, Settings,
+        StopReason, StopRequest, UserCommand,
     },
     run::Phase,
 };
@@ -97,12 +97,7 @@ impl Run {
     }
 
     fn end_agent(&mut self, iteration: u32) {
-        let (ok, message) = (true, None);
-        let ended = AgentSignal::Ended {
-            exit: Some(Exit::Code { code: 0 }),
-            output_bytes: 1,
-        };
-        for signal in [AgentSignal::TurnEnded { ok, message }, ended] {
+        for signal in testing::agent_end() {
             self.take(&Input::Agent { iteration, signal });
         }
     }

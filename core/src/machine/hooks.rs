@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     event::{BackgroundEnd, BackgroundResult, Breakdown, Event, Hook, Notice, StopReason, StopRequest, Text},
-    run::Phase,
+    run::{Phase, RunningHook},
 };
 
 use super::{Input, decision::StepDecision, state::LoopState};
@@ -120,35 +120,42 @@ fn newly_done(state: &LoopState) -> Vec<String> {
 
 /// Records the end of a hook. A failed `beforeIteration` stops the run.
 pub(super) fn ended(decision: &mut StepDecision, number: u32, result: &BackgroundResult) {
-    let running = decision.state.view.hooks.running.iter();
-    let Some(running) = running.clone().find(|running| running.number == number).cloned() else {
+    let mut running = decision.state.view.hooks.running.iter();
+    let Some(running) = running.find(|running| running.number == number).cloned() else {
         return;
     };
-    let (hook, task) = (running.hook, running.task);
-    decision.push(Event::HookEnded {
-        number,
-        hook,
-        iteration: running.iteration,
-        task: task.clone(),
-        result: result.clone(),
-    });
+    push_end(decision, &running, result);
     if matches!(&result.end, BackgroundEnd::Exited { exit } if exit.success()) {
         return;
     }
     let prepares = Phase::Preparing {
         iteration: running.iteration,
     };
-    if hook == Hook::BeforeIteration && decision.state.view.phase == prepares {
+    if running.hook == Hook::BeforeIteration && decision.state.view.phase == prepares {
         let why = Breakdown::HookFailed {
-            hook,
+            hook: running.hook,
             result: result.clone(),
         };
         return decision.stop(StopReason::Broken { why });
     }
+    tell_failure(decision, running, result.clone());
+}
+
+fn push_end(decision: &mut StepDecision, running: &RunningHook, result: &BackgroundResult) {
+    decision.push(Event::HookEnded {
+        number: running.number,
+        hook: running.hook,
+        iteration: running.iteration,
+        task: running.task.clone(),
+        result: result.clone(),
+    });
+}
+
+fn tell_failure(decision: &mut StepDecision, running: RunningHook, result: BackgroundResult) {
     decision.notice(Notice::HookFailed {
-        hook,
-        task,
-        result: Box::new(result.clone()),
+        hook: running.hook,
+        task: running.task,
+        result: Box::new(result),
     });
 }
 
@@ -162,17 +169,7 @@ pub(super) fn lost(decision: &mut StepDecision) {
             output_bytes: 0,
             tail: "".into(),
         };
-        decision.push(Event::HookEnded {
-            number: running.number,
-            hook: running.hook,
-            iteration: running.iteration,
-            task: running.task.clone(),
-            result: result.clone(),
-        });
-        decision.notice(Notice::HookFailed {
-            hook: running.hook,
-            task: running.task,
-            result: Box::new(result),
-        });
+        push_end(decision, &running, &result);
+        tell_failure(decision, running, result);
     }
 }

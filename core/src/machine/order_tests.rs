@@ -1,7 +1,7 @@
 //! Tests of runs with optional tasks.
 
 use crate::{
-    event::{AgentSignal, Exit, PlanSnapshot, Settings, StopReason},
+    event::{PlanSnapshot, Settings, StopReason},
     run::Phase,
 };
 
@@ -33,12 +33,7 @@ impl Run {
         let result = Ok(testing::preparation(before));
         self.take(&Input::Prepared { iteration, result });
         let task = self.0.view.iterations.latest().and_then(|row| row.task.clone());
-        let (ok, message) = (true, None);
-        let ended = AgentSignal::Ended {
-            exit: Some(Exit::Code { code: 0 }),
-            output_bytes: 1,
-        };
-        for signal in [AgentSignal::TurnEnded { ok, message }, ended] {
+        for signal in testing::agent_end() {
             self.take(&Input::Agent { iteration, signal });
         }
         let settlement = Box::new(Settlement {

@@ -1,6 +1,6 @@
 //! Inputs for tests of the machine.
 
-use crate::event::{PlanSnapshot, PlanTask, Settings};
+use crate::event::{AgentSignal, Exit, PlanSnapshot, PlanTask, Settings};
 
 use super::{Preparation, Start};
 
@@ -30,6 +30,16 @@ pub(super) fn preparation(plan: PlanSnapshot) -> Preparation {
         windows: Vec::new(),
         notices: Vec::new(),
     }
+}
+
+/// The signals of an agent whose turn and process end well.
+pub(super) fn agent_end() -> [AgentSignal; 2] {
+    let (ok, message) = (true, None);
+    let ended = AgentSignal::Ended {
+        exit: Some(Exit::Code { code: 0 }),
+        output_bytes: 1,
+    };
+    [AgentSignal::TurnEnded { ok, message }, ended]
 }
 
 /// A task of a plan.
