@@ -47,7 +47,7 @@ use crate::{
 };
 
 use batch_settings::{arguments_of, changes, is_shared, limits, refuse_plan};
-use last_batch::{PATIENCE, PAUSE, last, named};
+use last_batch::{last, named, unsent, wait_until_done};
 
 use super::{
     args::Args,
@@ -68,7 +68,7 @@ pub(super) fn run(args: &Args, many: &ManyArgs, given: &[OsString], supervisor: 
         Some(ManyCommand::Status { json }) => status(args, *json, supervisor),
         Some(ManyCommand::Cancel { plan }) => cancel(args, plan.as_deref(), supervisor),
         Some(ManyCommand::Add { plans }) => change::add(args, plans, supervisor),
-        Some(ManyCommand::Pause) => change::pause(args, supervisor),
+        Some(ManyCommand::Pause) => change::pause(args),
         Some(ManyCommand::Steer {
             plan,
             now,
@@ -138,10 +138,9 @@ fn start(args: &Args, many: &ManyArgs, command_line: &[OsString], supervisor: &S
     let place = trust::place_to_run(args)?;
     let mut sources = sources(args, &place);
     sources.flags.extend(many.settings.given.iter().cloned());
-    // The process behind a screen cannot ask. Its starter reports mistakes in the settings as well.
-    if starter.is_none()
-        && let Ok(loaded) = config::load(&sources)
-    {
+    let loaded = config::load(&sources)?;
+    // The process behind a screen cannot ask.
+    if starter.is_none() {
         accept_copies(&place, &loaded.config, supervisor)?;
     }
     if starter.is_none()
@@ -150,7 +149,6 @@ fn start(args: &Args, many: &ManyArgs, command_line: &[OsString], supervisor: &S
         return board::run(args, &place, screen, command_line, supervisor)
             .and_then(|began| leave_board(&place, &began));
     }
-    let loaded = config::load(&sources)?;
     let arguments = arguments_of(given().filter(|flag| !is_shared(flag)), sources.extra.as_deref());
     let wish = BatchRequest {
         plans: &many.plans,
@@ -432,25 +430,8 @@ fn cancel(args: &Args, plan: Option<&str>, supervisor: &Supervisor) -> Result<u8
         return Ok(0);
     }
     if BatchLock::is_held(&place.paths) {
-        let refused = |error: std::io::Error| {
-            Failure::new(
-                FailureKind::Failed,
-                format!("the request cannot be sent to the batch: {error}"),
-            )
-        };
-        many::ask_to_cancel(&paths, plan.as_ref()).map_err(refused)?;
-        let deadline = std::time::Instant::now() + PATIENCE;
-        while !is_over(&last(&place)?.1) {
-            if std::time::Instant::now() >= deadline {
-                // A batch that is resumed later would still carry it out.
-                many::take_back(&paths, plan.as_ref());
-                return Err(
-                    Failure::new(FailureKind::Failed, "the batch has not acted on the request yet")
-                        .hint("`ralph many status` shows its state"),
-                );
-            }
-            std::thread::sleep(PAUSE);
-        }
+        many::ask_to_cancel(&paths, plan.as_ref()).map_err(|error| unsent(&error))?;
+        wait_until_done(&place, is_over, || many::take_back(&paths, plan.as_ref()))?;
     } else {
         // No process works on the batch, so the request is recorded here and counts when the batch is resumed.
         let _lock = app::lock_batches(&place, supervisor)?;

@@ -1,6 +1,6 @@
 //! Changes to a batch while it exists: further plans, a pause, other limits, messages to its agents.
 
-use std::{path::PathBuf, thread, time::Instant};
+use std::{fs, path::PathBuf};
 
 use ralph_plan::batch::{Batch, BatchChanges, BatchId, BatchInput, BatchPlan, PlanName, Planned};
 use ralph_state::control::UserOnlyAction;
@@ -11,7 +11,7 @@ use ralph_words::counted;
 use super::{
     super::{args::Args, batch_flags::Resuming, control, run::place, trust},
     batch_settings::{changes, is_shared, refuse_plan},
-    last_batch::{PATIENCE, PAUSE, last, named},
+    last_batch::{last, named, unsent, wait_until_done},
 };
 use crate::{
     app::{self, ProjectPlace},
@@ -61,7 +61,7 @@ fn planned(plan: &BatchPlan) -> Planned {
 }
 
 /// Pauses the running batch.
-pub(super) fn pause(args: &Args, _supervisor: &Supervisor) -> Result<u8, Failure> {
+pub(super) fn pause(args: &Args) -> Result<u8, Failure> {
     let place = place(args)?;
     trust::refuse_agent(&place.paths, UserOnlyAction::Many)?;
     let (id, _) = last(&place)?;
@@ -134,21 +134,8 @@ fn ask(
     is_done: impl Fn(&Batch) -> bool,
 ) -> Result<(), Failure> {
     let paths = BatchPaths::new(&place.paths, id);
-    let request = many::ask_to_change(&paths, changes).map_err(|error| {
-        let what = format!("the request cannot be sent to the batch: {error}");
-        Failure::new(FailureKind::Failed, what)
-    })?;
-    let deadline = Instant::now() + PATIENCE;
-    while !is_done(&last(place)?.1) {
-        if Instant::now() >= deadline {
-            // A batch that is resumed later would still carry it out.
-            _ = std::fs::remove_file(&request);
-            let why = "the batch has not acted on the request";
-            return Err(Failure::new(FailureKind::Failed, why).hint("`ralph many status` shows its state"));
-        }
-        thread::sleep(PAUSE);
-    }
-    Ok(())
+    let request = many::ask_to_change(&paths, changes).map_err(|error| unsent(&error))?;
+    wait_until_done(place, is_done, || _ = fs::remove_file(&request))
 }
 
 /// Sends a message to the agent of a plan.

@@ -1,18 +1,21 @@
 //! The batch of the project that began last, and its plans.
 
-use std::time::Duration;
+use std::{
+    io, thread,
+    time::{Duration, Instant},
+};
 
 use ralph_plan::batch::{Batch, BatchId, PlanName};
 
 use crate::{
     app::{self, ProjectPlace},
-    error::Failure,
+    error::{Failure, FailureKind},
     many::{self, BatchError, BatchPaths},
 };
 
 /// Time a batch has to act on a request.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
-pub(super) const PAUSE: Duration = Duration::from_millis(50);
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// The batch of the project that began last.
 pub(super) fn last(place: &ProjectPlace) -> Result<(BatchId, Batch), Failure> {
@@ -21,6 +24,34 @@ pub(super) fn last(place: &ProjectPlace) -> Result<(BatchId, Batch), Failure> {
     let records = many::read(&paths.journal()).map_err(BatchError::Journal)?;
     let batch = Batch::from_records(&records).ok_or(BatchError::NoBatch)?;
     Ok((id, batch))
+}
+
+/// Waits until the running batch has acted on a request, so that `is_done`. If it does not, the request is withdrawn by
+/// `take_back`: a batch that is resumed later would still carry it out.
+///
+/// # Errors
+/// A [`Failure`] if the batch does not act in time.
+pub(super) fn wait_until_done(
+    place: &ProjectPlace,
+    is_done: impl Fn(&Batch) -> bool,
+    take_back: impl FnOnce(),
+) -> Result<(), Failure> {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_done(&last(place)?.1) {
+        if Instant::now() >= deadline {
+            take_back();
+            let why = "the batch has not acted on the request yet";
+            return Err(Failure::new(FailureKind::Failed, why).hint("`ralph many status` shows its state"));
+        }
+        thread::sleep(PAUSE);
+    }
+    Ok(())
+}
+
+/// Returns the failure to send the batch a request.
+pub(super) fn unsent(error: &io::Error) -> Failure {
+    let what = format!("the request cannot be sent to the batch: {error}");
+    Failure::new(FailureKind::Failed, what)
 }
 
 /// Finds a plan of the batch by its name or file.
