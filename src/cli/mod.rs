@@ -81,7 +81,13 @@ pub fn main(args: impl IntoIterator<Item = OsString>, supervisor: &Supervisor) -
     let mut args: Vec<OsString> = args.into_iter().collect();
     let result = match parse(&mut args) {
         // Before the arguments are resolved, which the process that runs in the tree does again.
-        Ok(parsed) if parsed.command.is_none() && parsed.tree_of.is_some() => tree::run(&parsed, &args, supervisor),
+        Ok(
+            ref parsed @ Args {
+                command: None,
+                tree_of: Some(ref source),
+                ..
+            },
+        ) => tree::run(parsed, source, &args, supervisor),
         Ok(mut parsed) => target::resolve(&mut parsed).and_then(|task| {
             let new_plan = task.map_or(Ok(None), |task| task.write_plan(&mut parsed))?;
             if let Some(branch) = &parsed.tree {

@@ -1,6 +1,6 @@
 //! Work trees: prepares the one that a run begins in, and ends its life.
 
-use std::{ffi::OsString, os::unix::ffi::OsStrExt};
+use std::{ffi::OsString, os::unix::ffi::OsStrExt, path::Path};
 
 use ralph_system::proc::{Supervisor, replace_process};
 
@@ -13,15 +13,12 @@ use crate::{
 /// The option that names the project of the work tree, with its value.
 const TREE_OF: &str = "--__tree-of=";
 
-/// Prepares this work tree, and replaces this process by one that runs `given` in it: its
+/// Prepares this work tree of the project at `source`, and replaces this process by one that runs `given` in it: its
 /// variables hold for everything that a run starts.
-pub(super) fn run(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<u8, Failure> {
+pub(super) fn run(args: &Args, source: &Path, given: &[OsString], supervisor: &Supervisor) -> Result<u8, Failure> {
     let place = trust::place_to_run(args)?;
     let loaded = config::load(&sources(args, &place))?;
-    let variables = match &args.tree_of {
-        Some(source) => app::prepare_tree(&place, &loaded.config, source, supervisor)?,
-        None => Vec::new(),
-    };
+    let variables = app::prepare_tree(&place, &loaded.config, source, supervisor)?;
     let is_other = |word: &&OsString| !word.as_bytes().starts_with(TREE_OF.as_bytes());
     let rest: Vec<OsString> = given.iter().skip(1).filter(is_other).cloned().collect();
     // The new process does not know the helpers of this one.

@@ -187,7 +187,7 @@ impl TaskRules {
         ralph_plan::hold_unchecked(plan, &self.goals, before, results)
     }
 
-    /// Finds the tasks whose check is not that of the run. The run keeps the checks with which it began, whoever changed
+    /// Returns the tasks whose check is not that of the run. The run keeps the checks with which it began, whoever changed
     /// the plan.
     fn other_checks(
         &self,

@@ -70,7 +70,7 @@ impl Hooks {
         }
     }
 
-    /// Whether there are none, so that settings need not record them.
+    /// Whether no hook is set, so that settings need not record any.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }

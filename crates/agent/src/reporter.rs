@@ -480,7 +480,7 @@ impl OutputSink for Reporter {
             }
             ChildEnd::Exceeded(exceeded) => {
                 self.finish(None, &mut exchange);
-                // What the dialect makes of the missing verdict is no news.
+                // The dialect's reports of a missing verdict are no news.
                 let is_verdict = |signal: &AgentSignal| matches!(signal, AgentSignal::Problem { .. });
                 exchange.signals.retain(|signal| !is_verdict(signal));
                 exchange.signals.push(AgentSignal::Problem {

@@ -40,7 +40,7 @@ impl AccountFile {
         }
     }
 
-    /// Returns the newest report of each window; nothing if there is none, or the file is not what ralph wrote.
+    /// Returns the newest report of each window; an empty list if the file is missing or not what ralph wrote.
     pub fn windows(&self) -> Vec<WindowSample> {
         let text = read_unfollowed(&self.path, CAP_BYTES).unwrap_or_default();
         let known: Account = serde_json::from_slice(&text).unwrap_or_default();
