@@ -11,6 +11,7 @@ use crate::harness::{
     running::{Program, Running},
     skipped, wait_until,
 };
+use crate::many::merged_plans;
 
 /// Set to `required`, it turns a missing engine into a failure.
 const POLICY: &str = "RALPH_TEST_ENGINES";
@@ -30,7 +31,7 @@ const HANGER: &str =
 /// Plans for agents that hang.
 const HUNG: [&str; 3] = ["api", "ui", "docs"];
 
-fn is_installed(program: &str) -> bool {
+pub(crate) fn is_installed(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     let is_there = env::split_paths(&path).any(|dir| dir.join(program).is_file());
     let is_required = env::var(POLICY).is_ok_and(|policy| policy == "required");
@@ -76,10 +77,10 @@ fn status(sandbox: &Sandbox) -> Value {
 fn assert_merged(sandbox: &Sandbox, plans: &[&str]) {
     let status = status(sandbox);
     let target = status["target"].as_str().expect("a target");
-    let merges = sandbox.git(["log", "--first-parent", "--format=%s", &format!("main..{target}")]);
-    assert_eq!(merges.lines().count(), plans.len(), "{merges}");
+    let merged = merged_plans(sandbox, target);
+    assert_eq!(merged.len(), plans.len(), "{merged:?}");
     for plan in plans {
-        assert!(merges.contains(&format!("Merge plan {plan}\n")), "{plan}: {merges}");
+        assert!(merged.iter().any(|name| name == plan), "{plan}: {merged:?}");
         assert_eq!(sandbox.git(["show", &format!("{target}:{plan}.txt")]), "1\n2\n");
     }
 }

@@ -1,9 +1,12 @@
 //! Runs the configured goals without a loop.
 
-use std::{io, path::Path};
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+};
 
-use ralph_core::event::{Goal, GoalResult};
-use ralph_plan::batch::{MergedResults, Side};
+use ralph_core::event::{Goal, GoalResult, Trial};
 use ralph_system::proc::Supervisor;
 
 use super::{
@@ -17,7 +20,7 @@ use crate::{
     config::Loaded,
     driver::{self, ExecutionContext, SealedPlace, sweep_copies},
     error::{Failure, FailureKind},
-    many::JudgingFiles,
+    many::{JudgingFiles, MergeCheck},
 };
 
 /// Runs the configured goals once, without a loop.
@@ -91,18 +94,16 @@ async fn check_merged(
     place: ExecutionContext,
 ) -> io::Result<Vec<GoalResult>> {
     let files = JudgingFiles::new(directory.to_owned());
-    let sides = [Side::Target, Side::Plan].map(|side| (side, files.store(side)));
+    let (target, plans) = (files.target_store(), files.plan_stores());
     let place = place.with_known_failures(files.known_failures().map_err(io::Error::other)?);
-    let stores = sides.iter().map(|(_, store)| store.clone()).collect();
+    let stores = [&target].into_iter().chain(&plans).cloned().collect();
     let (results, trials) = driver::check_merged(goals, parallel, place, stores, &files.record()).await;
-    let side_of = |store: &Path| sides.iter().find(|(_, known)| known == store).map(|(side, _)| *side);
-    let trials = trials.into_iter();
-    let merged = MergedResults {
+    let mut trials: BTreeMap<PathBuf, Trial> = trials.into_iter().collect();
+    let check = MergeCheck {
         results,
-        trials: trials
-            .filter_map(|(store, trial)| Some((side_of(&store)?, trial)))
-            .collect(),
+        with_target: trials.remove(&target),
+        with_plans: plans.iter().map(|store| trials.remove(store)).collect(),
     };
-    files.write(&merged)?;
-    Ok(merged.results)
+    files.write(&check)?;
+    Ok(check.results)
 }

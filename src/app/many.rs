@@ -6,7 +6,7 @@ use std::{
     time::SystemTime,
 };
 
-use ralph_git::{Branches, NoRepository};
+use ralph_git::{Branches, CommitSigning, NoRepository};
 use ralph_plan::batch::{BatchId, BatchInput, BatchLimits, LOCAL, PlanName, Planned};
 use ralph_policy::trust::trusting;
 use ralph_state::store::paths::create_private_dir;
@@ -125,6 +125,7 @@ pub(crate) fn prepare_batch(
     let mut site = site(place, &id, branches, !config.goals.enabled.is_empty(), supervisor);
     site.gate = merge_gate(place, config)?;
     site.discards_ignored = config.tree.discard_ignored;
+    site.signing = checked_signing(&site.branches)?;
     notes.extend(prune(&site, None, kept(config), SystemTime::now()));
     Ok(PreparedBatch {
         start: BatchInput::Start {
@@ -172,6 +173,7 @@ pub(crate) fn site_to_resume(
     site.branches = confined(site.branches, place, config, &site.paths, supervisor)?;
     site.gate = merge_gate(place, config)?;
     site.discards_ignored = config.tree.discard_ignored;
+    site.signing = checked_signing(&site.branches)?;
     Ok(site)
 }
 
@@ -244,8 +246,26 @@ fn site(place: &ProjectPlace, id: &BatchId, branches: Branches, has_goals: bool,
         has_goals,
         gate: MergeGate::default(),
         supervisor: supervisor.clone(),
+        signing: None,
         discards_ignored: false,
     }
+}
+
+/// Returns how merges into the target are signed. The key is checked now, since nobody may be there to unlock it later.
+///
+/// # Errors
+/// A [`Failure`] if the key cannot be used.
+fn checked_signing(branches: &Branches) -> Result<Option<CommitSigning>, Failure> {
+    let signing = CommitSigning::in_repository(branches)?;
+    if let Some(signing) = &signing {
+        signing.check(branches).map_err(|error| {
+            failed(&format!(
+                "git signs commits of this repository (`commit.gpgSign`), and cannot sign now: {error}"
+            ))
+            .hint("unlock the key, or leave merges unsigned: git config commit.gpgSign false")
+        })?;
+    }
+    Ok(signing)
 }
 
 /// All engines, including the project's own if they are trusted.

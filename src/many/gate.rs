@@ -5,12 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_core::event::Proof;
+use ralph_core::event::{GoalResult, Proof, Trial};
 use ralph_gate::guard::FileGuard;
-use ralph_plan::batch::{FailedTests, MergedResults, Side};
+use ralph_plan::batch::FailedTests;
 use ralph_system::files;
 use ralph_text::with_causes;
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// Most bytes of a file of a judgement.
 const LOOK_CAP_BYTES: u64 = 16 << 20;
@@ -22,6 +22,17 @@ pub(crate) struct MergeGate {
     pub(crate) guard: Option<FileGuard>,
     /// The weakest proof with which a merge is accepted.
     pub(crate) require: Proof,
+}
+
+/// The results of the goals on a merged tree.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MergeCheck {
+    pub(crate) results: Vec<GoalResult>,
+    /// The results with the tests of the target in place, if these differ from the merged tree's.
+    pub(crate) with_target: Option<Trial>,
+    /// The results with the tests of each merged plan in place, if these differ.
+    pub(crate) with_plans: Vec<Option<Trial>>,
 }
 
 /// The files of one judgement.
@@ -39,12 +50,22 @@ impl JudgingFiles {
         &self.directory
     }
 
-    /// Returns the directory with the tests of a side.
-    pub(crate) fn store(&self, side: Side) -> PathBuf {
-        self.directory.join(match side {
-            Side::Target => "target",
-            Side::Plan => "plan",
-        })
+    /// Returns the directory with the tests of the target.
+    pub(crate) fn target_store(&self) -> PathBuf {
+        self.directory.join("target")
+    }
+
+    /// Returns the directory with the tests of a merged plan; plans are numbered from 0.
+    pub(super) fn plan_store(&self, number: usize) -> PathBuf {
+        self.directory.join(format!("plan-{number}"))
+    }
+
+    /// Returns the directories with the tests of all merged plans.
+    pub(crate) fn plan_stores(&self) -> Vec<PathBuf> {
+        (0..)
+            .map(|number| self.plan_store(number))
+            .take_while(|store| store.is_dir())
+            .collect()
     }
 
     /// Returns the record that is written before a trial.
@@ -79,15 +100,15 @@ impl JudgingFiles {
     ///
     /// # Errors
     /// The error of the file system.
-    pub(crate) fn write(&self, merged: &MergedResults) -> io::Result<()> {
-        fs::write(self.results_path(), serde_json::to_vec(merged)?)
+    pub(crate) fn write(&self, check: &MergeCheck) -> io::Result<()> {
+        fs::write(self.results_path(), serde_json::to_vec(check)?)
     }
 
     /// Reads the results of the goals.
     ///
     /// # Errors
     /// The reason why they cannot be read, in words.
-    pub(super) fn read(&self) -> Result<MergedResults, String> {
+    pub(super) fn read(&self) -> Result<MergeCheck, String> {
         read_json(&self.results_path())
     }
 }

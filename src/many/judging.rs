@@ -7,7 +7,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs, io,
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use ralph_core::{
@@ -17,8 +17,8 @@ use ralph_core::{
 use ralph_gate::guard::{FileGuard, OpenTrial};
 use ralph_git::{below_root, changed_since_fork, overlay};
 use ralph_plan::batch::{
-    Batch, BatchPlan, ConfirmedChanges, FailedTests, GoalTests, PlanName, RequiredCounts, Side, TaskResult, TestLoss,
-    TestTrouble, judge,
+    Batch, BatchPlan, ConfirmedChanges, FailedTests, GoalTests, MergeProof, MergedResults, PlanName, RequiredCounts,
+    Side, TaskResult, TestLoss, TestTrouble, judge,
 };
 use ralph_state::store::{
     journal::{self, read_view},
@@ -28,7 +28,7 @@ use ralph_text::with_causes;
 use ralph_words::{too_little_proof, untried_tests};
 
 use super::{
-    gate::JudgingFiles,
+    gate::{JudgingFiles, MergeCheck},
     job::EndedJob,
     worker::{Site, TaskFailure, git_failure, reported_error},
 };
@@ -37,7 +37,18 @@ use super::{
 #[derive(Debug)]
 pub(super) struct CheckedOutMerge {
     pub(super) project: PathBuf,
-    pub(super) required: RequiredCounts,
+    /// The requirements of each merged plan; those of the target are in the first.
+    pub(super) required: Vec<RequiredCounts>,
+}
+
+/// A plan of a merge that is judged.
+struct MergedPlan<'b> {
+    plan: &'b BatchPlan,
+    /// The revision that names the tip of its branch.
+    branch: String,
+    history: TestHistory,
+    /// Test changes that were confirmed for the plans that its branch lacks.
+    by_others: ConfirmedChanges,
 }
 
 /// Tests with a change that the user confirmed for a plan, and the time of the latest confirmation in
@@ -91,94 +102,116 @@ impl<'s> MergeJudge<'s> {
         }
         fs::create_dir_all(files.directory()).map_err(|error| error.to_string())?;
         let scratch = self.site.paths.scratch_tree();
-        let branch = format!("{commit}^2");
-        let history = self.history(plan)?;
-        let by_target = self.confirmed_of_target(batch, &branch)?;
+        let merged = self.merged_plans(batch, plan, commit)?;
         if let Some(guard) = &self.site.gate.guard {
             // Ignored files here are left over from the goals of an earlier merge.
             self.site.branches.reset_tree(&scratch, onto).map_err(git_failure)?;
             self.site.branches.remove_ignored(&scratch).map_err(git_failure)?;
-            let keep = |side, paths| self.keep_tests(guard, plan, (side, onto, &branch), paths, &history);
-            let confirmed = history.at.keys().map(|path| below_root(&self.site.branches, path));
-            keep(Side::Target, confirmed.collect())?;
-            keep(Side::Plan, self.own_paths(batch, plan, (onto, &branch), &by_target)?)?;
+            for merged in &merged {
+                let confirmed = merged.history.at.keys();
+                let confirmed = confirmed.map(|path| below_root(&self.site.branches, path));
+                self.put_tests(merged, confirmed.collect())?;
+            }
+            self.keep_tests(guard, &files.target_store())?;
+            for (number, merged) in merged.iter().enumerate() {
+                self.site.branches.reset_tree(&scratch, onto).map_err(git_failure)?;
+                self.put_tests(merged, self.own_paths(batch, merged, onto)?)?;
+                self.keep_tests(guard, &files.plan_store(number))?;
+            }
         }
         self.site.branches.reset_tree(&scratch, commit).map_err(git_failure)?;
         // Goals that pass only with leftovers of another plan's goals would fail in a fresh clone.
         self.site.branches.remove_ignored(&scratch).map_err(git_failure)?;
         let project = self.site.branches.project_in(&scratch);
         self.site.trust(&self.site.state_at(&project)?)?;
-        let failed_before = history.failed_before.unwrap_or_default();
-        let (target, known_failures) = match &batch.target_proof {
-            Some(proof) if batch.target_commit == onto => {
+        let failed_before = merged.iter().map(|merged| merged.history.failed_before.as_ref());
+        let failed_before = failed_before.map(|failed| failed.cloned().unwrap_or_default());
+        let failed_before = failed_before.reduce(|some, others| both_failed(&some, &others));
+        let failed_before = failed_before.unwrap_or_default();
+        let (target, known_failures) = match (&batch.target_proof, merged.first()) {
+            (Some(proof), _) if batch.target_commit == onto => {
                 // A test that an earlier plan made pass may not fail again.
                 let known = both_failed(&failed_before, &proof.forgiven);
                 (proof.tests.clone(), known)
             }
-            _ if plan.base == onto => (history.began_with, failed_before),
+            (_, Some(first)) if plan.base == onto => (first.history.began_with.clone(), failed_before),
             // The target's tests are unknown.
-            Some(_) | None => (GoalTests::new(), FailedTests::new()),
+            (Some(_) | None, _) => (GoalTests::new(), FailedTests::new()),
         };
         let written = files.write_known_failures(&known_failures);
         written.map_err(|error| error.to_string())?;
         Ok(CheckedOutMerge {
             project,
-            required: RequiredCounts {
-                target,
-                plan: history.ended_with,
-                plan_fewest: history.fewest,
-                by_plan: history.confirmed,
-                by_target,
-            },
+            required: required_counts(target, merged),
         })
+    }
+
+    /// Returns the plans of a merge commit, in the order of its parents.
+    fn merged_plans<'b>(
+        &self,
+        batch: &'b Batch,
+        first: &'b BatchPlan,
+        commit: &str,
+    ) -> Result<Vec<MergedPlan<'b>>, TaskFailure> {
+        let others = first.group.iter().filter_map(|name| batch.plan(name));
+        let mut merged = Vec::new();
+        for (number, plan) in [first].into_iter().chain(others).enumerate() {
+            let branch = format!("{commit}^{}", number + 2);
+            merged.push(MergedPlan {
+                plan,
+                history: self.history(plan)?,
+                by_others: self.confirmed_of_target(batch, &branch)?,
+                branch,
+            });
+        }
+        let confirmed: Vec<ConfirmedChanges> = merged.iter().map(|merged| merged.history.confirmed.clone()).collect();
+        for (number, plan) in merged.iter_mut().enumerate() {
+            for (_, other) in confirmed.iter().enumerate().filter(|(at, _)| *at != number) {
+                plan.by_others.add(other);
+            }
+        }
+        Ok(merged)
     }
 
     /// Returns the paths whose version on the plan's branch counts: those that the branch has changed and
     /// those that were in conflict, except changes of tests that were confirmed for merged plans.
-    fn own_paths(
-        &self,
-        batch: &Batch,
-        plan: &BatchPlan,
-        (onto, branch): (&str, &str),
-        by_target: &ConfirmedChanges,
-    ) -> Result<Vec<String>, TaskFailure> {
+    fn own_paths(&self, batch: &Batch, merged: &MergedPlan<'_>, onto: &str) -> Result<Vec<String>, TaskFailure> {
         let branches = &self.site.branches;
         let in_root = |path: &String| below_root(branches, path);
-        let by_target: BTreeSet<String> = by_target.paths.iter().map(in_root).collect();
+        let by_target: BTreeSet<String> = merged.by_others.paths.iter().map(in_root).collect();
         let by_others = confirmed_of_merged(batch).flat_map(|(_, confirmed)| &confirmed.paths);
         let by_others: BTreeSet<String> = by_others.map(in_root).collect();
-        let changed = changed_since_fork(branches, onto, branch).map_err(git_failure)?;
+        let changed = changed_since_fork(branches, onto, &merged.branch).map_err(git_failure)?;
         let changed = changed.into_iter().filter(|path| !by_target.contains(path));
-        let in_conflict = plan.conflicts.keys().filter(|path| !by_others.contains(*path));
+        let in_conflict = merged.plan.conflicts.keys().filter(|path| !by_others.contains(*path));
         let paths: BTreeSet<String> = changed.chain(in_conflict.cloned()).collect();
         Ok(paths.into_iter().collect())
     }
 
-    /// Stores the tests of the target, with `paths` in the plan's version.
-    fn keep_tests(
-        &self,
-        guard: &FileGuard,
-        plan: &BatchPlan,
-        (side, onto, branch): (Side, &str, &str),
-        paths: Vec<String>,
-        history: &TestHistory,
-    ) -> Result<(), TaskFailure> {
+    /// Puts the plan's version of `paths` into the scratch work tree.
+    fn put_tests(&self, merged: &MergedPlan<'_>, paths: Vec<String>) -> Result<(), TaskFailure> {
         let scratch = self.site.paths.scratch_tree();
-        self.site.branches.reset_tree(&scratch, onto).map_err(git_failure)?;
-        let confirmed: ConfirmedAt = history
+        let confirmed: ConfirmedAt = merged
+            .history
             .at
             .iter()
             .map(|(path, at)| (below_root(&self.site.branches, path), *at))
             .collect();
         let mut by_commit: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for path in paths {
-            let commit = version(plan, &confirmed, &path).unwrap_or(branch);
+            let commit = version(merged.plan, &confirmed, &path).unwrap_or(&merged.branch);
             by_commit.entry(commit).or_default().push(path);
         }
         for (commit, paths) in by_commit {
             overlay(&self.site.branches, &scratch, commit, &paths).map_err(git_failure)?;
         }
-        let kept = guard.take(&self.site.branches.project_in(&scratch), &self.files.store(side));
+        Ok(())
+    }
+
+    /// Stores the tests of the scratch work tree.
+    fn keep_tests(&self, guard: &FileGuard, store: &Path) -> Result<(), TaskFailure> {
+        let scratch = self.site.branches.project_in(&self.site.paths.scratch_tree());
+        let kept = guard.take(&scratch, store);
         kept.map(drop).map_err(|error| with_causes(&error))
     }
 
@@ -195,16 +228,16 @@ impl<'s> MergeJudge<'s> {
 
     /// Judges the merged tree by the exit code and the result file of `ralph goals check`; `stopped` if the
     /// goals were interrupted.
-    pub(super) fn verdict(&self, ended: &EndedJob, stopped: bool, required: &RequiredCounts) -> TaskResult {
+    pub(super) fn verdict(&self, ended: &EndedJob, stopped: bool, required: &[RequiredCounts]) -> TaskResult {
         failure(ended, stopped).unwrap_or_else(|| self.verdict_on_tests(required))
     }
 
-    fn verdict_on_tests(&self, required: &RequiredCounts) -> TaskResult {
-        let merged = match self.files.read() {
-            Ok(merged) => merged,
+    fn verdict_on_tests(&self, required: &[RequiredCounts]) -> TaskResult {
+        let check = match self.files.read() {
+            Ok(check) => check,
             Err(why) => return TaskResult::Failed { why },
         };
-        match judge(required, &merged) {
+        match judge_all(required, &check) {
             Ok(proof) if proof.proof < self.site.gate.require => TaskResult::Failed {
                 why: too_little_proof(proof.proof, self.site.gate.require),
             },
@@ -247,6 +280,51 @@ impl<'s> MergeJudge<'s> {
             history.read(&state, &run)?;
         }
         Ok(history)
+    }
+}
+
+/// Returns the requirements of each plan; those of the target are in the first, which may make the changes that were
+/// confirmed for any of them.
+fn required_counts(target: GoalTests, merged: Vec<MergedPlan<'_>>) -> Vec<RequiredCounts> {
+    let mut by_plans = ConfirmedChanges::default();
+    for merged in &merged {
+        by_plans.add(&merged.history.confirmed);
+    }
+    let mut required: Vec<RequiredCounts> = merged
+        .into_iter()
+        .map(|merged| RequiredCounts {
+            plan: merged.history.ended_with,
+            plan_fewest: merged.history.fewest,
+            by_target: merged.by_others,
+            ..RequiredCounts::default()
+        })
+        .collect();
+    if let Some(first) = required.first_mut() {
+        (first.target, first.by_plan) = (target, by_plans);
+    }
+    required
+}
+
+/// Judges the merged tree by the requirements of each plan. The evidence is that of the first.
+fn judge_all(required: &[RequiredCounts], check: &MergeCheck) -> Result<MergeProof, Vec<TestTrouble>> {
+    let (mut proofs, mut troubles) = (Vec::new(), Vec::new());
+    for (number, required) in required.iter().enumerate() {
+        let of_target = check.with_target.iter().filter(|_| number == 0);
+        let of_target = of_target.map(|trial| (Side::Target, trial.clone()));
+        let of_plan = check.with_plans.get(number).into_iter().flatten();
+        let of_plan = of_plan.map(|trial| (Side::Plan, trial.clone()));
+        let merged = MergedResults {
+            results: check.results.clone(),
+            trials: of_target.chain(of_plan).collect(),
+        };
+        match judge(required, &merged) {
+            Ok(proof) => proofs.push(proof),
+            Err(found) => troubles.extend(found),
+        }
+    }
+    match (proofs.into_iter().next(), troubles.is_empty()) {
+        (Some(proof), true) => Ok(proof),
+        (_, _) => Err(troubles),
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) use clean::{Cleaned, Retained, clean, prune};
 pub(crate) use driver::{BatchError, record, resume, run};
 pub(crate) use engine::{Engine, EngineCatalog, EngineError, installed};
 pub(crate) use follow::{BatchFollower, FollowerThread};
-pub(crate) use gate::{JudgingFiles, MergeGate};
+pub(crate) use gate::{JudgingFiles, MergeCheck, MergeGate};
 pub(crate) use journal::read;
 pub(crate) use paths::{BatchLock, BatchPaths, batches_in, latest};
 pub(crate) use requests::{ask_to_cancel, ask_to_change, ask_to_stop, done as take_back};

@@ -14,7 +14,7 @@ use ralph_core::{
     event::{Exit, RunId, StopReason, StopRequest, Usage, UserCommand},
     run::RunView,
 };
-use ralph_git::{Branches, GitError, MergeResult, MoveResult, below_project, marked};
+use ralph_git::{Branches, CommitSigning, GitError, MergeResult, MoveResult, below_project, marked, merge_commit};
 use ralph_plan::{
     PlanKind,
     batch::{Batch, BatchId, BatchPlan, JobEnd, KeptFiles, MergeTrouble, PlanName, TaskResult, WorkTree},
@@ -60,6 +60,8 @@ pub(crate) struct Site {
     pub(crate) has_goals: bool,
     pub(crate) gate: MergeGate,
     pub(crate) supervisor: Supervisor,
+    /// How merges into the target are signed; `None` if they are not.
+    pub(crate) signing: Option<CommitSigning>,
     /// Whether ignored files go with their work tree.
     pub(crate) discards_ignored: bool,
 }
@@ -79,6 +81,14 @@ fn failure(error: &dyn std::error::Error) -> TaskFailure {
 
 pub(super) fn git_failure(error: GitError) -> TaskFailure {
     failure(&error)
+}
+
+/// Returns the reason why a merge commit was not made.
+fn merge_not_made(error: &GitError, is_signed: bool) -> TaskFailure {
+    match is_signed {
+        true => format!("its merge cannot be signed: {}", with_causes(error)),
+        false => with_causes(error),
+    }
 }
 
 /// The state of a plan's runs before its job was started.
@@ -299,7 +309,7 @@ impl Site {
     /// Merges a plan's branch into the target's commit in the scratch work tree. The target itself is not
     /// moved.
     pub(super) fn merge(&self, batch: &Batch, plan: &BatchPlan) -> Result<TaskResult, TaskFailure> {
-        let (branch, tree) = (batch.id.branch(&plan.name), self.paths.tree(&plan.name));
+        let tree = self.paths.tree(&plan.name);
         if let Some(checked_out) = self.branches.checked_out_in(&batch.target).map_err(git_failure)?
             && !self.branches.is_clean(&checked_out, false).map_err(git_failure)?
         {
@@ -315,24 +325,13 @@ impl Site {
                 return Ok(TaskResult::MergeRefused { trouble, onto, branch });
             }
         }
-        let message = plan_commit_message(&plan.name);
-        self.branches.commit_all(&tree, &message).map_err(git_failure)?;
-        if !self.branches.advance_to_head(&tree, &branch).map_err(git_failure)? {
-            let tree = tree.display();
-            return Err(format!(
-                "{tree} has another branch checked out, without all commits of `{branch}`"
-            ));
-        }
-        let repositories = self.branches.new_repositories(&onto, &branch).map_err(git_failure)?;
-        if let Some(path) = repositories.first() {
-            return Err(repository_within(path, &tree));
-        }
+        let branch = self.committed_branch(batch, plan, &onto)?;
         let scratch = self.paths.scratch_tree();
         self.branches.reset_tree(&scratch, &onto).map_err(git_failure)?;
-        let message = target_merge_message(&plan.name, &plan.file, &branch);
+        let message = target_merge_message(&[(&plan.name, &plan.file, &branch)]);
         Ok(
             match self.branches.merge(&scratch, &branch, &message).map_err(git_failure)? {
-                MergeResult::Made { commit } => TaskResult::MergeMade { commit, onto },
+                MergeResult::Made { commit } => self.merge_group(batch, plan, commit, onto)?,
                 MergeResult::Unneeded => TaskResult::MergeUnneeded { commit: onto },
                 MergeResult::Conflict { files } => TaskResult::MergeRefused {
                     trouble: MergeTrouble::Conflict { files },
@@ -341,6 +340,72 @@ impl Site {
                 },
             },
         )
+    }
+
+    /// Commits what the agent of a plan left uncommitted, and returns the plan's branch with all its work.
+    fn committed_branch(&self, batch: &Batch, plan: &BatchPlan, onto: &str) -> Result<String, TaskFailure> {
+        let (branch, tree) = (batch.id.branch(&plan.name), self.paths.tree(&plan.name));
+        let message = plan_commit_message(&plan.name);
+        self.branches.commit_all(&tree, &message).map_err(git_failure)?;
+        if !self.branches.advance_to_head(&tree, &branch).map_err(git_failure)? {
+            let tree = tree.display();
+            return Err(format!(
+                "{tree} has another branch checked out, without all commits of `{branch}`"
+            ));
+        }
+        let repositories = self.branches.new_repositories(onto, &branch).map_err(git_failure)?;
+        match repositories.first() {
+            Some(path) => Err(repository_within(path, &tree)),
+            None => Ok(branch),
+        }
+    }
+
+    /// Merges the plans of a group into the scratch work tree, where its first plan was merged as `commit`. Plans that
+    /// cannot be merged with it are left out: each is first in the queue later.
+    ///
+    /// All of them become one commit, since none of the trees between has been verified. git signs it if the user signs
+    /// commits.
+    fn merge_group(
+        &self,
+        batch: &Batch,
+        first: &BatchPlan,
+        mut commit: String,
+        onto: String,
+    ) -> Result<TaskResult, TaskFailure> {
+        let scratch = self.paths.scratch_tree();
+        let mut merged = vec![(first, batch.id.branch(&first.name))];
+        // Without goals there is nothing to save.
+        let others = first.group.iter().filter(|_| self.has_goals);
+        for plan in others
+            .filter_map(|name| batch.plan(name))
+            .filter(|plan| !plan.cancelled)
+        {
+            let Ok(branch) = self.committed_branch(batch, plan, &onto) else {
+                continue;
+            };
+            let message = target_merge_message(&[(&plan.name, &plan.file, &branch)]);
+            match self.branches.merge(&scratch, &branch, &message) {
+                Ok(MergeResult::Made { commit: next }) => {
+                    commit = next;
+                    merged.push((plan, branch));
+                }
+                Ok(MergeResult::Unneeded | MergeResult::Conflict { .. }) | Err(_) => {
+                    self.branches.reset_tree(&scratch, &commit).map_err(git_failure)?;
+                }
+            }
+        }
+        let with: Vec<PlanName> = merged.iter().skip(1).map(|(plan, _)| plan.name.clone()).collect();
+        let signing = self.signing.as_ref();
+        if !with.is_empty() || signing.is_some() {
+            let named = merged
+                .iter()
+                .map(|(plan, branch)| (&plan.name, plan.file.as_str(), branch.as_str()));
+            let message = target_merge_message(&named.collect::<Vec<_>>());
+            let merged: Vec<String> = merged.into_iter().map(|(_, branch)| branch).collect();
+            commit = merge_commit(&self.branches, signing, &scratch, (&onto, &merged), &message)
+                .map_err(|error| merge_not_made(&error, signing.is_some()))?;
+        }
+        Ok(TaskResult::MergeMade { commit, onto, with })
     }
 
     /// Whether the scratch work tree exists.

@@ -1,7 +1,10 @@
 //! Merges that could lose work: conflicts without markers, nested repositories, moved targets, leftovers.
 
-use super::{assert_tidy, assert_verified, batch, sandbox, show, status, target};
-use crate::harness::{SOON, Sandbox};
+use super::{assert_tidy, assert_verified, batch, history, sandbox, show, status, target};
+use crate::{
+    engines::is_installed,
+    harness::{SOON, Sandbox, skipped},
+};
 
 /// Ticks the merge task without touching anything.
 const LAZY: &str = r#"
@@ -240,4 +243,67 @@ fn what_the_user_commits_meanwhile_is_no_warning() {
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert!(!finished.stdout.contains("not by this batch"), "{finished:?}");
+}
+
+/// Lets the user of the sandbox sign commits with a key of ssh; false without ssh.
+fn signs_commits(sandbox: &Sandbox) -> bool {
+    if !is_installed("ssh-keygen") {
+        skipped("merges that are signed: ssh-keygen is not installed");
+        return false;
+    }
+    let home = sandbox.home().display().to_string();
+    let script = format!(
+        "ssh-keygen -q -t ed25519 -N '' -C sandbox -f '{home}/key' && \
+         echo \"sandbox@example.invalid $(cat '{home}/key.pub')\" > '{home}/signers' && \
+         git config --global gpg.format ssh && git config --global user.signingKey '{home}/key.pub' && \
+         git config --global gpg.ssh.allowedSignersFile '{home}/signers' && git config --global commit.gpgSign true"
+    );
+    let made = sandbox.program("sh").args(["-c", &script]).run(SOON);
+    assert_eq!(made.code(), Some(0), "{made:?}");
+    true
+}
+
+#[test]
+fn merges_are_signed_where_the_user_signs_and_never_by_a_program_of_the_repository() {
+    // These programs would run with the rights of the user.
+    let planted = "printf '#!/bin/sh\ntouch \"$HOME/planted\"\n' > ../evil; chmod +x ../evil; \
+                   for key in gpg.program gpg.openpgp.program gpg.x509.program gpg.ssh.program gpg.ssh.defaultKeyCommand; do \
+                   git config $key \"$(cd .. && pwd)/evil\"; done; echo work > work.txt";
+    let sandbox = two(LAZY, planted, "echo ui > ui.txt");
+    if !signs_commits(&sandbox) {
+        return;
+    }
+    let finished = batch(&sandbox, &["api.md", "ui.md", "--jobs", "2"]).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert_eq!(sandbox.read_home("planted"), None, "ralph ran what an agent had named");
+    let keys = sandbox.git(["config", "--local", "--name-only", "--get-regexp", "^gpg"]);
+    assert_eq!(keys.lines().count(), 5, "{keys}");
+    for key in keys.lines() {
+        sandbox.git(["config", "--unset", key]);
+    }
+    for commit in history(&sandbox, &target(&sandbox)) {
+        sandbox.git(["verify-commit", &commit]);
+    }
+    assert_verified(&sandbox, "true", &["api", "ui"]);
+}
+
+#[test]
+fn a_key_that_cannot_be_used_is_said_before_an_agent_is_paid() {
+    let sandbox = two(LAZY, "true", "true");
+    let script = "printf '#!/bin/sh\necho the key is locked >&2; exit 1\n' > \"$HOME/locked\"; chmod +x \"$HOME/locked\"; \
+                  git config --global gpg.program \"$HOME/locked\"; git config --global commit.gpgSign true";
+    let made = sandbox.program("sh").args(["-c", script]).run(SOON);
+    assert_eq!(made.code(), Some(0), "{made:?}");
+    let finished = batch(&sandbox, &["api.md", "ui.md"]).run(SOON);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    assert!(finished.stderr.contains("cannot sign now"), "{finished:?}");
+    assert!(finished.stderr.contains("the key is locked"), "{finished:?}");
+    assert!(
+        finished.stderr.contains("git config commit.gpgSign false"),
+        "{finished:?}"
+    );
+    assert_eq!(sandbox.git(["branch", "--list", "ralph/*"]), "");
+    sandbox.git(["config", "commit.gpgSign", "false"]);
+    let unsigned = batch(&sandbox, &["api.md", "ui.md"]).run(SOON);
+    assert_eq!(unsigned.code(), Some(0), "{unsigned:?}");
 }

@@ -203,8 +203,15 @@ impl GitOutput {
 
     /// Returns the error for a failed command.
     pub(super) fn refusal(&self) -> GitError {
-        let said = self.stderr.lines().map(str::trim).find(|line| !line.is_empty());
-        let said = said.map_or_else(|| self.status.to_string(), str::to_owned);
+        let mut lines = self.stderr.lines().map(str::trim).filter(|line| !line.is_empty());
+        let said = match lines.next() {
+            // The words of a program that git started follow on the next line.
+            Some(first) if first.ends_with(':') => {
+                [first].into_iter().chain(lines.next()).collect::<Vec<_>>().join(" ")
+            }
+            Some(first) => first.to_owned(),
+            None => self.status.to_string(),
+        };
         GitError::Refused {
             command: self.command.clone(),
             said,

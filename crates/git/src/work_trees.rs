@@ -757,13 +757,18 @@ impl Branches {
     }
 
     pub(super) fn at(&self, tree: &Path) -> Git {
-        let git = Git::at(&self.supervisor, tree).setting("commit.gpgSign=false");
+        let git = self.unconfined(tree).setting("commit.gpgSign=false");
         // Recorded resolutions of other merges are the user's to apply.
         let git = git.setting("rerere.enabled=false").setting("merge.renames=true");
-        let git = match &self.confinement {
+        match &self.confinement {
             Some(confinement) => git.confined(Arc::clone(confinement)),
             None => git,
-        };
+        }
+    }
+
+    /// Returns a git with all rights of the user, for commands that run nothing which the repository names.
+    pub(super) fn unconfined(&self, tree: &Path) -> Git {
+        let git = Git::at(&self.supervisor, tree);
         match self.is_anonymous {
             true => FALLBACK_COMMITTER.into_iter().fold(git, Git::setting),
             false => git,

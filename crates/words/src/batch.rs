@@ -72,17 +72,27 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
             (Tone::Warning, format!("{plan}: stalled: {why}"))
         }
         BatchEvent::PlanStalled { plan, why: None } => (Tone::Note, format!("{plan}: makes progress again")),
-        BatchEvent::MergeMade { plan, onto, .. } => {
-            let text = format!("{plan}: merged with {}; not in the target yet", short(onto));
+        BatchEvent::MergeMade { plan, onto, with, .. } => {
+            let text = format!(
+                "{}: merged with {}; not in the target yet",
+                group(plan, with),
+                short(onto)
+            );
             (Tone::Note, text)
         }
         BatchEvent::MergeRefused { plan, trouble, .. } => {
             (Tone::Warning, format!("{plan}: {}", trouble_in_words(trouble)))
         }
-        BatchEvent::TargetMoved { plan, commit } => {
+        BatchEvent::TargetMoved { plan, commit, with } => {
             let proof = batch.plan(plan).map_or_else(String::new, proof_of_merge);
-            let text = format!("{plan}: merged{proof}; `{}` is at {}", batch.target, short(commit));
+            let plans = group(plan, with);
+            let text = format!("{plans}: merged{proof}; `{}` is at {}", batch.target, short(commit));
             (Tone::Good, text)
+        }
+        BatchEvent::GroupRefused { plan, with, trouble } => {
+            let (plans, trouble) = (group(plan, with), trouble_in_words(trouble));
+            let text = format!("{plans}: merged together, {trouble}; merging fewer of them at a time");
+            (Tone::Warning, text)
         }
         BatchEvent::TargetHadMoved { plan } => (
             Tone::Note,
@@ -367,7 +377,10 @@ fn proof_of_merge(plan: &BatchPlan) -> String {
 
 /// The state of a plan, marked as cut off if the batch was killed: nothing goes on in it then.
 pub fn plan_state_in_words(plan: &BatchPlan, batch: &Batch, is_running: bool) -> String {
-    let phase = plan_phase_in_words(plan);
+    let phase = match batch.merged_with(&plan.name) {
+        Some(first) => format!("done, being merged together with {first}"),
+        None => plan_phase_in_words(plan),
+    };
     match is_running || batch.end.is_some() || batch.task_for(plan).is_none() {
         true => phase,
         false => format!("interrupted: {phase}"),
@@ -449,9 +462,18 @@ pub fn trouble_task(trouble: &MergeTrouble, conflicts: &[String], target: &str, 
     format!("Merge, attempt {attempt}: {what}")
 }
 
-/// The message of the merge commit on the target.
-pub fn target_merge_message(plan: &PlanName, file: &str, branch: &str) -> String {
-    format!("Merge plan {plan}\n\nPlan: {file}\nBranch: {branch}\n")
+/// The message of the commit that merges plans into the target; each with its file and its branch.
+pub fn target_merge_message(plans: &[(&PlanName, &str, &str)]) -> String {
+    let names: Vec<&str> = plans.iter().map(|(name, ..)| name.0.as_str()).collect();
+    let mut message = match names.split_last() {
+        Some((last, first)) if !first.is_empty() => format!("Merge plans {} and {last}\n\n", first.join(", ")),
+        Some((only, _)) => format!("Merge plan {only}\n\n"),
+        None => String::new(),
+    };
+    for (_, file, branch) in plans {
+        message += &format!("Plan: {file}\nBranch: {branch}\n");
+    }
+    message
 }
 
 /// The message of the commit of changes that the agent left uncommitted.
@@ -462,6 +484,12 @@ pub fn plan_commit_message(plan: &PlanName) -> String {
 /// The message of the commit that merges the target into a plan's branch.
 pub fn target_commit_message(target: &str, plan: &PlanName) -> String {
     format!("Merge {target} into plan {plan}")
+}
+
+/// The names of a plan and of those that are merged with it.
+fn group(plan: &PlanName, with: &[PlanName]) -> String {
+    let names = [plan].into_iter().chain(with).cloned();
+    listed_plans(&names.collect::<Vec<_>>())
 }
 
 fn listed_plans(plans: &[PlanName]) -> String {

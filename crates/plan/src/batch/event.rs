@@ -162,6 +162,9 @@ pub enum BatchEvent {
     },
     MergeStarted {
         plan: PlanName,
+        /// The finished plans that are merged and verified together with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        with: Vec<PlanName>,
     },
     /// The branch and the target were merged without conflict. The target has not moved yet.
     MergeMade {
@@ -169,6 +172,15 @@ pub enum BatchEvent {
         commit: String,
         /// The commit of the target that it was merged onto.
         onto: String,
+        /// The plans in the same commit, in the order of its parents. Plans in conflict are left out.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        with: Vec<PlanName>,
+    },
+    /// The goals fail on the tree of several plans. Fewer of them are merged next, until the one that fails is found.
+    GroupRefused {
+        plan: PlanName,
+        with: Vec<PlanName>,
+        trouble: MergeTrouble,
     },
     MergeRefused {
         plan: PlanName,
@@ -185,10 +197,12 @@ pub enum BatchEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof: Option<MergeProof>,
     },
-    /// The target contains the plan's work.
+    /// The target contains the work of the plan, and of those that were merged with it.
     TargetMoved {
         plan: PlanName,
         commit: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        with: Vec<PlanName>,
     },
     /// The target was moved by others in the meantime, so the verified commit is not the result of a merge
     /// any more.
@@ -285,7 +299,8 @@ impl BatchEvent {
             | BatchEvent::EngineSilent { plan, .. }
             | BatchEvent::JobEnded { plan, .. }
             | BatchEvent::PlanStalled { plan, .. }
-            | BatchEvent::MergeStarted { plan }
+            | BatchEvent::MergeStarted { plan, .. }
+            | BatchEvent::GroupRefused { plan, .. }
             | BatchEvent::MergeMade { plan, .. }
             | BatchEvent::MergeRefused { plan, .. }
             | BatchEvent::MergeVerified { plan, .. }

@@ -99,8 +99,7 @@ pub struct RequiredCounts {
 }
 
 /// The results of the goals on a merged tree.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct MergedResults {
     pub results: Vec<GoalResult>,
     /// The results with the tests of a side in place, for sides whose tests differ from the merged tree's.

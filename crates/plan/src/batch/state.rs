@@ -6,10 +6,13 @@ use ralph_core::event::{LimitKind, Proof};
 use serde::Serialize;
 
 use super::{
-    BatchEnd, BatchEvent, BatchId, BatchLimits, BatchRecord, EngineJob, HoldReason, KeptReason, LOCAL, MergeProof,
-    MergeTrouble, PlanName, Planned, RecentCalls, RepositoryChange, Resumption, StartHold, StoppedBy,
+    BatchEnd, BatchEvent, BatchId, BatchLimits, BatchRecord, ConfirmedChanges, EngineJob, HoldReason, KeptReason,
+    LOCAL, MergeProof, MergeTrouble, PlanName, Planned, RecentCalls, RepositoryChange, Resumption, StartHold,
+    StoppedBy,
 };
 
+/// Most plans that are merged together.
+const GROUP: usize = 8;
 /// How long merges wait for the repair of a plan, in milliseconds: the longest duration of an iteration.
 const REPAIR_MS: u64 = 3_600_000;
 
@@ -42,6 +45,8 @@ pub struct Batch {
     pub announced_hold: Option<(u64, StartHold)>,
     /// The evidence for the last merge into the target; `None` before the first one.
     pub target_proof: Option<MergeProof>,
+    /// Finished plans of which at least one fails its goals once it is merged; empty if none is known to.
+    suspects: Vec<PlanName>,
     /// Changes to the repository by others since the batch was started or resumed.
     pub repository_changes: Vec<RepositoryChange>,
     /// No run starts.
@@ -75,6 +80,8 @@ pub struct BatchPlan {
     pub repairs_since_ms: Option<u64>,
     /// The commit of the target with which it conflicted or failed last.
     refused_onto: String,
+    /// The plans that are being merged together with it, in the order of the merge commit's parents.
+    pub group: Vec<PlanName>,
     /// The reason why the target cannot be moved for it; the move is retried.
     pub target_in_use: Option<String>,
     /// The first commit of its branch.
@@ -198,6 +205,7 @@ impl Batch {
             workers: Vec::new(),
             announced_hold: None,
             target_proof: None,
+            suspects: Vec::new(),
             repository_changes: Vec::new(),
             paused: false,
             stopped: None,
@@ -252,11 +260,19 @@ impl Batch {
             BatchEvent::BatchEnded { end } => self.end = Some(*end),
             event => {
                 let Some(name) = event.plan() else { return };
-                if let BatchEvent::TargetMoved { commit, .. } = event
-                    && self.target_commit != *commit
-                {
-                    self.target_commit.clone_from(commit);
-                    self.target_proof = self.plan(name).and_then(|plan| plan.merge_proof.clone());
+                match event {
+                    BatchEvent::TargetMoved { commit, with, .. } => self.moved(name, with, commit, record.at_ms),
+                    BatchEvent::GroupRefused { with, .. } => {
+                        self.suspects = [name].into_iter().chain(with).cloned().collect();
+                    }
+                    BatchEvent::MergeRefused { trouble, .. } => match trouble {
+                        MergeTrouble::Goals { .. } | MergeTrouble::Tests { .. } => self.suspects.clear(),
+                        MergeTrouble::Conflict { .. } | MergeTrouble::Markers { .. } => {
+                            self.suspects.retain(|suspect| suspect != name);
+                        }
+                    },
+                    BatchEvent::PlanKept { .. } => self.suspects.retain(|suspect| suspect != name),
+                    _ => {}
                 }
                 let queue_position = self.finished;
                 let stops = self.stopped.is_some() || self.spent.is_some();
@@ -270,6 +286,28 @@ impl Batch {
                 }
             }
         }
+    }
+
+    /// Notes that the target has the work of a plan and of those `with` it.
+    fn moved(&mut self, name: &PlanName, with: &[PlanName], commit: &str, at_ms: u64) {
+        let proof = self.plan(name).and_then(|plan| plan.merge_proof.clone());
+        if self.target_commit != commit {
+            commit.clone_into(&mut self.target_commit);
+            self.target_proof.clone_from(&proof);
+        }
+        for plan in self.plans.iter_mut().filter(|plan| with.contains(&plan.name)) {
+            // The first plan has the changes that were confirmed for any of them.
+            plan.merge_proof = proof.clone().map(|proof| MergeProof {
+                confirmed: ConfirmedChanges::default(),
+                ..proof
+            });
+            plan.phase = PlanPhase::Merged {
+                commit: commit.to_owned(),
+            };
+            plan.since_ms = at_ms;
+        }
+        self.suspects
+            .retain(|suspect| suspect != name && !with.contains(suspect));
     }
 
     fn resume(&mut self, changes: &Resumption, at_ms: u64) {
@@ -315,6 +353,11 @@ impl Batch {
             (plan.tasks_given, plan.crashes) = (0, 0);
         }
         for plan in &mut self.plans {
+            if !changes.plans.is_empty() && !plan.group.is_empty() && is_merging(plan) {
+                // The batch may have been resumed for some plans of the group.
+                plan.group.clear();
+                plan.phase = PlanPhase::Finished;
+            }
             plan.target_in_use = None;
             plan.repairs_since_ms = plan.repairs_since_ms.map(|_| at_ms);
         }
@@ -411,6 +454,36 @@ impl Batch {
         finished.min_by_key(|plan| (plan.repairs_since_ms.is_none(), plan.queue_position))
     }
 
+    /// Returns the plans that are merged together with `first`, the next plan of the queue: all that have finished, and
+    /// half of those of which one is known to fail. A repaired plan is merged alone.
+    pub(super) fn group_of(&self, first: &BatchPlan) -> Vec<PlanName> {
+        if first.repairs_since_ms.is_some() {
+            return Vec::new();
+        }
+        let waits = |plan: &&BatchPlan| {
+            plan.phase == PlanPhase::Finished
+                && plan.repairs_since_ms.is_none()
+                && !plan.cancelled
+                && plan.name != first.name
+        };
+        let is_suspect = |plan: &BatchPlan| self.suspects.contains(&plan.name);
+        let with_its_like = |plan: &&BatchPlan| is_suspect(plan) == is_suspect(first);
+        let mut others: Vec<&BatchPlan> = self.included().filter(waits).filter(with_its_like).collect();
+        others.sort_by_key(|plan| plan.queue_position);
+        let most = match is_suspect(first) {
+            true => others.len().div_ceil(2),
+            false => GROUP,
+        };
+        let others = others.into_iter().take(most.saturating_sub(1));
+        others.map(|plan| plan.name.clone()).collect()
+    }
+
+    /// Returns the plan with which a finished plan is being merged.
+    pub fn merged_with(&self, name: &PlanName) -> Option<&PlanName> {
+        let leads = |plan: &&BatchPlan| is_merging(plan) && plan.group.contains(name);
+        self.plans.iter().find(leads).map(|plan| &plan.name)
+    }
+
     /// Returns the plan whose repair other merges wait for at `at_ms`, because each of them could cause it
     /// another conflict.
     ///
@@ -482,6 +555,7 @@ impl BatchPlan {
             refusals: 0,
             repairs_since_ms: None,
             refused_onto: String::new(),
+            group: Vec::new(),
             target_in_use: None,
             base: String::new(),
             tree: String::new(),
@@ -570,8 +644,16 @@ impl BatchPlan {
                 self.queue_position = queue_position;
             }
             BatchEvent::PlanStalled { why, .. } => self.stalled = why.is_some(),
-            BatchEvent::MergeStarted { .. } => self.phase = PlanPhase::Merging,
-            BatchEvent::MergeMade { commit, onto, .. } => {
+            BatchEvent::MergeStarted { with, .. } => {
+                self.group.clone_from(with);
+                self.phase = PlanPhase::Merging;
+            }
+            BatchEvent::GroupRefused { .. } => {
+                self.group.clear();
+                self.phase = PlanPhase::Finished;
+            }
+            BatchEvent::MergeMade { commit, onto, with, .. } => {
+                self.group.clone_from(with);
                 self.phase = PlanPhase::Verifying {
                     commit: commit.clone(),
                     onto: onto.clone(),
@@ -580,6 +662,7 @@ impl BatchPlan {
             BatchEvent::MergeRefused {
                 trouble, onto, branch, ..
             } => {
+                self.group.clear();
                 self.count_refusal(trouble, onto);
                 if let MergeTrouble::Conflict { files } = trouble {
                     for file in files {
@@ -612,6 +695,7 @@ impl BatchPlan {
             }
             BatchEvent::PlanKept { why, .. } => {
                 self.cancelled = false;
+                self.group.clear();
                 self.repairs_since_ms = None;
                 self.phase = PlanPhase::Kept { why: why.clone() };
             }
@@ -638,6 +722,14 @@ impl BatchPlan {
             | BatchEvent::BatchEnded { .. } => {}
         }
     }
+}
+
+/// Whether it is being merged into the target, which happens to one plan, or one group of plans, at a time.
+pub(super) fn is_merging(plan: &BatchPlan) -> bool {
+    matches!(
+        plan.phase,
+        PlanPhase::Merging | PlanPhase::Verifying { .. } | PlanPhase::Moving { .. }
+    )
 }
 
 /// Whether the plan occupies a slot: a run of it is active or about to start.

@@ -5,7 +5,8 @@ use ralph_core::event::{BreakerCause, Usage};
 use super::{
     Batch, BatchChanges, BatchEnd, BatchEvent, BatchLimits, BatchPlan, BatchRecord, JobEnd, JobNews, KeptFiles,
     KeptReason, MergeProof, MergeTrouble, PlanName, PlanPhase, Planned, RepositoryChange, Resumption, StoppedBy,
-    TestTrouble, WorkTree, state::occupies_slot,
+    TestTrouble, WorkTree,
+    state::{is_merging, occupies_slot},
 };
 
 /// Tasks that a plan is given because of its merge with the same commit of the target, before it is left as
@@ -108,6 +109,8 @@ pub enum TaskResult {
     MergeMade {
         commit: String,
         onto: String,
+        /// Other plans in the same commit, in the order of its parents.
+        with: Vec<PlanName>,
     },
     /// The target contains the work already.
     MergeUnneeded {
@@ -324,12 +327,32 @@ impl Steps {
                     self.push(kept);
                 }
             }
-            (PlanPhase::Merging, TaskResult::MergeMade { commit, onto }) => {
-                self.push(BatchEvent::MergeMade { plan, commit, onto });
+            (PlanPhase::Merging, TaskResult::MergeMade { commit, onto, with }) => {
+                self.push(BatchEvent::MergeMade {
+                    plan,
+                    commit,
+                    onto,
+                    with,
+                });
             }
-            (PlanPhase::Merging, TaskResult::MergeUnneeded { commit })
-            | (PlanPhase::Moving { commit, .. }, TaskResult::TargetMoved) => {
-                self.push(BatchEvent::TargetMoved { plan, commit });
+            (PlanPhase::Merging, TaskResult::MergeUnneeded { commit }) => {
+                let with = Vec::new();
+                self.push(BatchEvent::TargetMoved { plan, commit, with });
+            }
+            (PlanPhase::Moving { commit, .. }, TaskResult::TargetMoved) => {
+                let with = known.group;
+                self.push(BatchEvent::TargetMoved { plan, commit, with });
+            }
+            // Each of the plans can be the cause.
+            (PlanPhase::Verifying { .. }, TaskResult::GoalsFailed { output } | TaskResult::Failed { why: output })
+                if !known.group.is_empty() =>
+            {
+                let (with, trouble) = (known.group, MergeTrouble::Goals { output });
+                self.push(BatchEvent::GroupRefused { plan, with, trouble });
+            }
+            (PlanPhase::Verifying { .. }, TaskResult::TestsRefused { troubles }) if !known.group.is_empty() => {
+                let (with, trouble) = (known.group, MergeTrouble::Tests { troubles });
+                self.push(BatchEvent::GroupRefused { plan, with, trouble });
             }
             (PlanPhase::Merging, TaskResult::MergeRefused { trouble, onto, branch }) => {
                 self.refused(plan, trouble, onto, branch);
@@ -433,7 +456,9 @@ impl Steps {
         if self.batch.end.is_some() || plans.is_empty() {
             return None;
         }
-        if let Some(plan) = plans.iter().find(|plan| plan.cancelled && is_idle(plan)) {
+        // A plan that is being merged with another one is in its commit already.
+        let ends = |plan: &&BatchPlan| plan.cancelled && is_idle(plan) && self.batch.merged_with(&plan.name).is_none();
+        if let Some(plan) = plans.iter().find(ends) {
             return Some(BatchEvent::PlanKept {
                 plan: plan.name.clone(),
                 why: KeptReason::Cancelled,
@@ -454,6 +479,7 @@ impl Steps {
         if let Some(plan) = self.batch.first_finished().filter(is_next) {
             return Some(BatchEvent::MergeStarted {
                 plan: plan.name.clone(),
+                with: self.batch.group_of(plan),
             });
         }
         let started = self.next_start();
@@ -526,14 +552,6 @@ impl Steps {
         let waits = plan.phase == PlanPhase::Waiting && self.batch.includes(plan);
         plan.after.iter().find(is_lost).filter(|_| waits).cloned()
     }
-}
-
-/// Whether it is being merged into the target, which happens to one plan at a time.
-fn is_merging(plan: &BatchPlan) -> bool {
-    matches!(
-        plan.phase,
-        PlanPhase::Merging | PlanPhase::Verifying { .. } | PlanPhase::Moving { .. }
-    )
 }
 
 /// Whether no task is in progress for it, so that it can be cancelled at once.

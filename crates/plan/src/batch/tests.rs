@@ -59,6 +59,15 @@ fn added(base: &str) -> TaskResult {
     }
 }
 
+/// Returns the finding that a plan was merged alone.
+fn made(commit: &str, onto: &str) -> TaskResult {
+    TaskResult::MergeMade {
+        commit: commit.to_owned(),
+        onto: onto.to_owned(),
+        with: Vec::new(),
+    }
+}
+
 /// Returns the finding that the goals passed with counted tests.
 fn passed() -> TaskResult {
     let proof = MergeProof {
@@ -218,10 +227,14 @@ impl SimulatedBatch {
         for record in &self.records {
             match &record.event {
                 BatchEvent::MergeMade { plan, commit, .. } => verified = Some((plan, commit)),
-                BatchEvent::TargetHadMoved { .. } | BatchEvent::MergeRefused { .. } => verified = None,
-                BatchEvent::TargetMoved { plan, commit } => {
-                    assert!(!merged.contains(plan), "{plan} was merged twice");
-                    merged.push(plan.clone());
+                BatchEvent::TargetHadMoved { .. }
+                | BatchEvent::MergeRefused { .. }
+                | BatchEvent::GroupRefused { .. } => verified = None,
+                BatchEvent::TargetMoved { plan, commit, with } => {
+                    for plan in [plan].into_iter().chain(with) {
+                        assert!(!merged.contains(plan), "{plan} was merged twice");
+                        merged.push(plan.clone());
+                    }
                     if commit != "had" {
                         assert_eq!(verified, Some((plan, commit)));
                     }
@@ -232,7 +245,7 @@ impl SimulatedBatch {
     }
 
     /// Returns a random result of a task.
-    fn answer(&mut self, task: &WorkerTask, dice: &mut Dice) -> TaskResult {
+    fn answer(&mut self, plan: &PlanName, task: &WorkerTask, dice: &mut Dice) -> TaskResult {
         if dice.roll(25) == 0 {
             return TaskResult::Failed {
                 why: "no space".to_owned(),
@@ -268,9 +281,12 @@ impl SimulatedBatch {
                 },
                 _ => {
                     self.commits += 1;
+                    let group = self.batch.plan(plan).unwrap().group.iter();
                     TaskResult::MergeMade {
                         commit: format!("c{}", self.commits),
                         onto: self.target.clone(),
+                        // Some of them conflict.
+                        with: group.filter(|_| dice.roll(4) > 0).cloned().collect(),
                     }
                 }
             },
@@ -313,7 +329,7 @@ fn plans_run_side_by_side_and_are_merged_one_after_the_other_in_the_order_they_f
     world.end_task("api", TaskResult::JobEnded { end: DONE, calls: 1 });
     assert_eq!(world.phase("api"), &PlanPhase::Finished);
     let (commit, onto) = ("c1".to_owned(), "c0".to_owned());
-    world.end_task("ui", TaskResult::MergeMade { commit, onto });
+    world.end_task("ui", made(&commit, &onto));
     world.end_task("ui", passed());
     assert_eq!(world.phase("api"), &PlanPhase::Finished, "the target is not moved yet");
     world.end_task("ui", TaskResult::TargetMoved);
@@ -388,7 +404,7 @@ fn plans_that_touch_one_place_are_all_merged_whichever_ends_first() {
                 WorkerTask::Merge => {
                     world.commits += 1;
                     let (commit, onto) = (format!("c{}", world.commits), world.target.clone());
-                    TaskResult::MergeMade { commit, onto }
+                    made(&commit, &onto)
                 }
                 WorkerTask::CheckGoals { .. } => passed(),
                 WorkerTask::MoveTarget { commit, .. } => {
@@ -471,7 +487,10 @@ fn merges_wait_for_a_repair_unless_it_gives_up_or_waits_itself() {
     spent.limits = TEN_TOKENS;
     let events = step(&spent, 0, BatchInput::Used { usage: tokens(10) });
     let plan = name("ui");
-    assert!(events.contains(&BatchEvent::MergeStarted { plan }), "{events:?}");
+    assert!(
+        events.contains(&BatchEvent::MergeStarted { plan, with: Vec::new() }),
+        "{events:?}"
+    );
 
     let mut slow = one_repairs();
     slow.now_ms = 3_599_999;
@@ -543,7 +562,7 @@ fn a_target_with_changes_is_waited_for_and_said_once() {
     }
     assert_eq!(world.records.len(), said);
     let (commit, onto) = ("c1".to_owned(), "c0".to_owned());
-    world.end_task("api", TaskResult::MergeMade { commit, onto });
+    world.end_task("api", made(&commit, &onto));
     assert_eq!(world.batch.plans[0].target_in_use, None);
     world.end_task("api", passed());
     world.end_task("api", dirty());
@@ -699,7 +718,7 @@ fn the_target_that_was_verified_counts_before_a_cancel() {
     world.end_task("api", added("c0"));
     world.end_task("api", TaskResult::JobEnded { end: DONE, calls: 1 });
     let (commit, onto) = ("c1".to_owned(), "c0".to_owned());
-    world.end_task("api", TaskResult::MergeMade { commit, onto });
+    world.end_task("api", made(&commit, &onto));
     world.end_task("api", passed());
     world.take(BatchInput::Cancel { plan: None });
     world.end_task("api", TaskResult::TargetMoved);
@@ -766,7 +785,7 @@ fn a_budget_that_is_used_up_ends_runs_and_merges_what_is_done_until_there_is_a_l
     );
     world.end_task("docs", added("c0"));
     let (commit, onto) = ("c1".to_owned(), "c0".to_owned());
-    world.end_task("api", TaskResult::MergeMade { commit, onto });
+    world.end_task("api", made(&commit, &onto));
     world.end_task("api", passed());
     world.end_task("api", TaskResult::TargetMoved);
     world.end_task("api", TaskResult::WorkTreeRemoved { kept: None });
@@ -896,7 +915,7 @@ fn whatever_is_found_and_wherever_it_is_cut_off_a_batch_ends_by_its_rules() {
                 _ => {
                     let at = dice.index(world.in_flight.len());
                     let (plan, task) = world.in_flight.remove(at);
-                    let result = world.answer(&task, &mut dice);
+                    let result = world.answer(&plan, &task, &mut dice);
                     world.take(BatchInput::TaskEnded { plan, result });
                 }
             }

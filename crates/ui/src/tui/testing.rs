@@ -290,8 +290,16 @@ pub(super) fn verifying(name: &str) -> [BatchEvent; 2] {
     let (plan, commit) = (plan_name(name), format!("{name}0123456789"));
     let onto = "c0".to_owned();
     [
-        BatchEvent::MergeStarted { plan: plan.clone() },
-        BatchEvent::MergeMade { plan, commit, onto },
+        BatchEvent::MergeStarted {
+            plan: plan.clone(),
+            with: Vec::new(),
+        },
+        BatchEvent::MergeMade {
+            plan,
+            commit,
+            onto,
+            with: Vec::new(),
+        },
     ]
 }
 
@@ -303,7 +311,11 @@ pub(super) fn merged(name: &str) -> Vec<BatchEvent> {
             plan: plan.clone(),
             proof: None,
         },
-        BatchEvent::TargetMoved { plan, commit },
+        BatchEvent::TargetMoved {
+            plan,
+            commit,
+            with: Vec::new(),
+        },
     ];
     [job_done(name), verifying(name).to_vec(), moved.to_vec()].concat()
 }
@@ -315,7 +327,10 @@ pub(super) fn in_conflict(name: &str) -> Vec<BatchEvent> {
         files: vec!["src/lib.rs".to_owned()],
     };
     let refused = [
-        BatchEvent::MergeStarted { plan: plan.clone() },
+        BatchEvent::MergeStarted {
+            plan: plan.clone(),
+            with: Vec::new(),
+        },
         BatchEvent::MergeRefused {
             plan,
             trouble,
