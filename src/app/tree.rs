@@ -120,6 +120,7 @@ pub(crate) fn tear_down_tree(place: &ProjectPlace, config: &Config, supervisor: 
         return Ok(());
     }
     let variables = variables(place, &reserved_ports(place, &config.tree)?);
+    let _step = ShownStep(place.paths.tree_step());
     run_all(
         (place, config, &variables),
         "teardown",
@@ -221,7 +222,9 @@ fn fill(
     supervisor: &Supervisor,
 ) -> Result<Notice, Failure> {
     let begun = Instant::now();
+    let _step = ShownStep(place.paths.tree_step());
     let tree = branches(&place.project, supervisor)?;
+    show_step(place, "copying files");
     let copied = match wanted.copy.is_empty() {
         true => CopiedFiles::default(),
         false => {
@@ -251,6 +254,20 @@ fn fill(
         duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
     Ok(Notice::TreePrepared { tree: Box::new(tree) })
+}
+
+/// Writes the present step for whoever follows the batch.
+fn show_step(place: &ProjectPlace, step: &str) {
+    _ = replace_file(&place.paths.tree_step(), step.as_bytes()); // it is shown and not needed
+}
+
+/// The file of the present step, which is removed with this value.
+struct ShownStep(PathBuf);
+
+impl Drop for ShownStep {
+    fn drop(&mut self) {
+        _ = fs::remove_file(&self.0); // it is shown only before the first record of a run
+    }
 }
 
 const COPY_HINT: &str = "`tree.copy` and .worktreeinclude name what a work tree gets copies of";
@@ -321,6 +338,7 @@ fn run_all(
     let runtime = runtime()?;
     let mut results = Vec::new();
     for command in commands {
+        show_step(place, &format!("{step}: {command}"));
         let goal = Goal {
             name: command.clone(),
             command: command.clone(),

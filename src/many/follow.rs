@@ -21,7 +21,7 @@ use ralph_state::store::{
     journal::{JournalReader, read_view},
     paths::{ProjectPaths, RunPaths},
 };
-use ralph_system::os::watch::ChangeWatch;
+use ralph_system::{files, os::watch::ChangeWatch};
 use ralph_ui::board::{Board, PlanRuns};
 
 use super::{BatchPaths, read};
@@ -30,6 +30,8 @@ use super::{BatchPaths, read};
 const LOOK: Duration = Duration::from_secs(1);
 /// Shortest time between two looks.
 const PAUSE: Duration = Duration::from_millis(100);
+/// Most bytes of a step.
+const STEP_CAP_BYTES: u64 = 4 << 10;
 /// File name of every journal.
 const JOURNAL: &str = "events.jsonl";
 
@@ -45,6 +47,8 @@ pub(crate) struct BatchFollower {
     times_ms: (u64, u64),
     bytes: u64,
     runs: BTreeMap<PlanName, FollowedRun>,
+    /// The steps of the preparation of work trees.
+    steps: BTreeMap<PlanName, String>,
 }
 
 /// The last run of a plan.
@@ -65,6 +69,7 @@ impl BatchFollower {
             times_ms: (0, 0),
             bytes: 0,
             runs: BTreeMap::new(),
+            steps: BTreeMap::new(),
         }
     }
 
@@ -77,11 +82,16 @@ impl BatchFollower {
                 continue;
             };
             follow_run(&mut self.runs, &plan.name, &state);
+            match files::read_text(&state.tree_step(), STEP_CAP_BYTES) {
+                Ok(step) => self.steps.insert(plan.name.clone(), step),
+                Err(_) => self.steps.remove(&plan.name),
+            };
         }
         // A batch that has ended is not running, even while its process still exists.
         let is_running = batch.end.is_none() && self.paths.is_at_work();
         let seen = |plan: &PlanName| self.runs.get(plan).map(|followed| &followed.seen);
-        Some(Board::new(batch, self.times_ms, is_running, seen))
+        let step = |plan: &PlanName| self.steps.get(plan).map(String::as_str);
+        Some(Board::new(batch, self.times_ms, is_running, (seen, step)))
     }
 
     fn read_batch(&mut self) {

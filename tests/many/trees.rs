@@ -3,7 +3,7 @@
 use std::{fs, net::TcpListener, os::unix::fs::symlink, path::Path};
 
 use super::{batch, many, sandbox, show, status};
-use crate::harness::{SOON, Sandbox};
+use crate::harness::{SOON, Sandbox, wait_until};
 
 /// Writes what it finds in its work tree to a file of its plan.
 const LOOKER: &str = r#"
@@ -86,6 +86,25 @@ fn a_work_tree_gets_copies_links_ports_and_a_setup_and_so_does_the_merged_one() 
     ] {
         assert!(report.contains(step), "{step}: {report}");
     }
+}
+
+#[test]
+fn a_setup_that_takes_long_is_shown_with_its_command() {
+    let sandbox = project(QUICK, "", &["api"]);
+    let waits = format!("while ! [ -e '{}/go' ]; do sleep 0.05; done", sandbox.home().display());
+    settings(&sandbox, &format!("\"setup\": [{waits:?}]"));
+    let running = batch(&sandbox, &["api.md", "--headless"]).start();
+    running.wait_for_line(SOON, |line| line.contains("api: running"));
+    let shown = wait_until(SOON, "the setup is shown", || {
+        let plan = status(&sandbox)["plans"][0]["doing"].clone();
+        plan.as_str()
+            .filter(|doing| doing.starts_with("preparing"))
+            .map(str::to_owned)
+    });
+    assert!(shown.starts_with("preparing its work tree: setup: while"), "{shown}");
+    sandbox.release("go");
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
 }
 
 #[test]

@@ -75,7 +75,7 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
         BatchEvent::MergeMade { plan, onto, with, .. } => {
             let text = format!(
                 "{}: merged with {}; not in the target yet",
-                group(plan, with),
+                merged_plans_in_words(plan, with),
                 short(onto)
             );
             (Tone::Note, text)
@@ -85,12 +85,12 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
         }
         BatchEvent::TargetMoved { plan, commit, with } => {
             let proof = batch.plan(plan).map_or_else(String::new, proof_of_merge);
-            let plans = group(plan, with);
+            let plans = merged_plans_in_words(plan, with);
             let text = format!("{plans}: merged{proof}; `{}` is at {}", batch.target, short(commit));
             (Tone::Good, text)
         }
         BatchEvent::GroupRefused { plan, with, trouble } => {
-            let (plans, trouble) = (group(plan, with), trouble_in_words(trouble));
+            let (plans, trouble) = (merged_plans_in_words(plan, with), trouble_in_words(trouble));
             let text = format!("{plans}: merged together, {trouble}; merging fewer of them at a time");
             (Tone::Warning, text)
         }
@@ -487,7 +487,7 @@ pub fn target_commit_message(target: &str, plan: &PlanName) -> String {
 }
 
 /// The names of a plan and of those that are merged with it.
-fn group(plan: &PlanName, with: &[PlanName]) -> String {
+pub fn merged_plans_in_words(plan: &PlanName, with: &[PlanName]) -> String {
     let names = [plan].into_iter().chain(with).cloned();
     listed_plans(&names.collect::<Vec<_>>())
 }

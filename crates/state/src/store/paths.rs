@@ -185,6 +185,11 @@ impl ProjectPaths {
         self.state.join("tree.json")
     }
 
+    /// Returns the file with the step of the preparation of a work tree, while one is being prepared.
+    pub fn tree_step(&self) -> PathBuf {
+        self.state.join("tree-step.txt")
+    }
+
     pub fn runs(&self) -> PathBuf {
         self.state.join("runs")
     }

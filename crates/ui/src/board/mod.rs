@@ -12,7 +12,8 @@ use ralph_core::{
 };
 use ralph_plan::batch::{Batch, BatchEnd, BatchId, PlanName, PlanPhase, StartHold};
 use ralph_words::{
-    batch_hints, batch_usage_in_words, plan_phase_in_words, repair_in_words, repository_change_in_words,
+    batch_hints, batch_usage_in_words, merged_plans_in_words, plan_phase_in_words, repair_in_words,
+    repository_change_in_words,
 };
 use serde::Serialize;
 
@@ -84,7 +85,10 @@ impl Board {
         batch: &Batch,
         times_ms: (u64, u64),
         running: bool,
-        seen: impl Fn(&PlanName) -> Option<&'s PlanRuns>,
+        (seen, step): (
+            impl Fn(&PlanName) -> Option<&'s PlanRuns>,
+            impl Fn(&PlanName) -> Option<&'s str>,
+        ),
     ) -> Board {
         let mut counts = PlanCounts::default();
         let mut usage = Usage::default();
@@ -102,7 +106,7 @@ impl Board {
                     ask: ask.clone(),
                 }));
             }
-            plans.push(BoardRow::new(batch, plan, seen, works));
+            plans.push(BoardRow::new(batch, plan, (seen, step(&plan.name)), works));
         }
         asks.sort_by_key(|asked| asked.ask.asked_ms);
         let in_queue = batch.plans.iter().find(|plan| is_being_merged(&plan.phase));
@@ -130,7 +134,13 @@ impl Board {
             used: batch_usage_in_words(&batch.limits, &usage),
             held: batch.held(times_ms.1).filter(|_| running),
             queue: in_queue
-                .map(|plan| format!("{}: {}", plan.name, plan_phase_in_words(plan)))
+                .map(|plan| {
+                    format!(
+                        "{}: {}",
+                        merged_plans_in_words(&plan.name, &plan.group),
+                        plan_phase_in_words(plan)
+                    )
+                })
                 .or_else(|| repairing.map(|plan| format!("{}: {}", plan.name, repair_in_words()))),
             plans,
             asks,

@@ -65,10 +65,15 @@ pub struct TaskProgress {
 }
 
 impl BoardRow {
-    /// Creates the row of `plan`; `seen` has its runs.
+    /// Creates the row of `plan`; `seen` has its runs, and `step` is that of the preparation of its work tree.
     ///
     /// `is_running` tells whether a process is working on the plan.
-    pub(super) fn new(batch: &Batch, plan: &BatchPlan, seen: Option<&PlanRuns>, is_running: bool) -> BoardRow {
+    pub(super) fn new(
+        batch: &Batch,
+        plan: &BatchPlan,
+        (seen, step): (Option<&PlanRuns>, Option<&str>),
+        is_running: bool,
+    ) -> BoardRow {
         let is_live = is_running && plan.phase == PlanPhase::Running;
         let view = seen.map(|seen| &seen.view);
         // While the next run starts, an ended run is still the previous one.
@@ -80,6 +85,7 @@ impl BoardRow {
         };
         let doing = match (live, seen) {
             (Some(view), Some(seen)) => doing(view, seen.said.as_deref()),
+            (_, _) if is_live && step.is_some() => format!("preparing its work tree: {}", step.unwrap_or_default()),
             (_, _) => plan_state_in_words(plan, batch, is_running),
         };
         BoardRow {

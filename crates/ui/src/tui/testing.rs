@@ -398,10 +398,11 @@ pub(super) fn busy_board() -> Board {
     ];
     let batch = batch(&PLANS, events.concat());
     let times_ms = (START_MS, START_MS + 60_000);
-    Board::new(&batch, times_ms, true, |plan| {
+    let seen = |plan: &PlanName| {
         let run = runs.iter().find(|(name, _)| *name == plan.0);
         run.map(|(_, seen)| seen)
-    })
+    };
+    Board::new(&batch, times_ms, true, (seen, |_| None))
 }
 
 /// The screen of `board`, two minutes after its batch began.

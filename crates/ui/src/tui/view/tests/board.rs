@@ -48,7 +48,12 @@ fn over() -> Board {
         }],
     ];
     let batch = batch(&["api", "ui", "docs"], events.concat());
-    Board::new(&batch, (START_MS, START_MS + 754_000), false, |_| None::<&PlanRuns>)
+    Board::new(
+        &batch,
+        (START_MS, START_MS + 754_000),
+        false,
+        (|_| None::<&PlanRuns>, |_| None),
+    )
 }
 
 #[test]
@@ -106,7 +111,12 @@ fn boxes_over_a_board() {
 fn of_fifty_plans_the_chosen_one_is_in_view_at_every_size() {
     let names: Vec<String> = (0..50).map(|at| format!("plan-{at}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let board = Board::new(&batch(&names, []), (START_MS, START_MS), true, |_| None::<&PlanRuns>);
+    let board = Board::new(
+        &batch(&names, []),
+        (START_MS, START_MS),
+        true,
+        (|_| None::<&PlanRuns>, |_| None),
+    );
     for rows in 3..60 {
         for plan in [0, 1, 24, 49] {
             let mut model = board_model(board.clone(), (80, rows));
