@@ -1,6 +1,10 @@
 //! Rows on stdout: figure, reference, their ratio, the budget, and whether it was kept.
 
-use std::io::{self, Write};
+use std::{
+    env, fs,
+    io::{self, Write},
+    sync::Mutex,
+};
 
 use super::numbers::Quantity;
 
@@ -81,8 +85,33 @@ pub fn note(text: &str) {
     line(&format!("  {text}"));
 }
 
+/// The page of figures in the documentation, and the variable that has a bench write its part.
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reference/quality.md");
+const WRITE: &str = "RALPH_BENCH_WRITE";
+
+/// The lines of this bench so far.
+static LINES: Mutex<String> = Mutex::new(String::new());
+
+/// Replaces the part of bench `name` in the page of figures by the lines of this run, if that is wanted.
+///
+/// # Panics
+/// If the page has no such part, or cannot be written.
+pub fn write(name: &str) {
+    if env::var_os(WRITE).is_none() {
+        return;
+    }
+    let page = fs::read_to_string(PAGE).expect("the page of figures");
+    let begins = format!("<!-- {name} -->\n");
+    let (before, rest) = page.split_once(&begins).expect("the part of the bench");
+    let (_, after) = rest.split_once("<!-- end -->").expect("the end of the part");
+    let lines = LINES.lock().expect("the lines").trim().to_owned();
+    let page = format!("{before}{begins}\n```text\n{lines}\n```\n\n<!-- end -->{after}");
+    fs::write(PAGE, page).expect("the page of figures");
+}
+
 fn line(text: &str) {
     let mut out = io::stdout().lock();
     let line = format!("{}\n", text.trim_end());
+    LINES.lock().expect("the lines").push_str(&line);
     _ = out.write_all(line.as_bytes()); // the reader may have closed the pipe
 }
