@@ -27,7 +27,7 @@ const FLAT: f64 = 1.25;
 /// The end of an iteration in the output of a run.
 const ENDED: &str = "\"iteration-ended\"";
 
-/// What a run has taken so far.
+/// The resources that a run has taken so far.
 struct Sample {
     memory_bytes: u64,
     descriptors: usize,

@@ -11,6 +11,7 @@ mod limits;
 mod merges;
 mod planted;
 mod resumed;
+mod reviews;
 mod sections;
 mod tests_gate;
 mod trees;

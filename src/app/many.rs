@@ -125,6 +125,7 @@ pub(crate) fn prepare_batch(
     let mut site = site(place, &id, branches, !config.goals.enabled.is_empty(), supervisor);
     site.gate = merge_gate(place, config)?;
     site.discards_ignored = config.tree.discard_ignored;
+    site.review_rounds = review_rounds(config)?;
     site.signing = checked_signing(&site.branches)?;
     notes.extend(prune(&site, None, kept(config), SystemTime::now()));
     Ok(PreparedBatch {
@@ -173,6 +174,7 @@ pub(crate) fn site_to_resume(
     site.branches = confined(site.branches, place, config, &site.paths, supervisor)?;
     site.gate = merge_gate(place, config)?;
     site.discards_ignored = config.tree.discard_ignored;
+    site.review_rounds = review_rounds(config)?;
     site.signing = checked_signing(&site.branches)?;
     Ok(site)
 }
@@ -246,8 +248,23 @@ fn site(place: &ProjectPlace, id: &BatchId, branches: Branches, has_goals: bool,
         has_goals,
         gate: MergeGate::default(),
         supervisor: supervisor.clone(),
+        review_rounds: None,
         signing: None,
         discards_ignored: false,
+    }
+}
+
+/// Returns how often the reviewer of a merge may send an agent back; `None` if merges are not reviewed.
+///
+/// # Errors
+/// A [`Failure`] if there is no reviewer.
+fn review_rounds(config: &Config) -> Result<Option<u32>, Failure> {
+    let review = &config.review;
+    match (review.merges, &review.adapter, &review.model) {
+        (true, None, None) => Err(configuration("`review.merges` needs a reviewer".to_owned())
+            .hint("`review.adapter` or `review.model` names one")),
+        (true, _, _) => Ok(Some(review.rounds)),
+        (false, _, _) => Ok(None),
     }
 }
 

@@ -256,7 +256,7 @@ fn fill(
     Ok(Notice::TreePrepared { tree: Box::new(tree) })
 }
 
-/// Writes the present step for whoever follows the batch.
+/// Writes the present step, for processes that follow the batch.
 fn show_step(place: &ProjectPlace, step: &str) {
     _ = replace_file(&place.paths.tree_step(), step.as_bytes()); // it is shown and not needed
 }

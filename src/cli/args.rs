@@ -521,6 +521,8 @@ pub(super) enum CliCommand {
     },
     #[command(name = "__tear-down", hide = true)]
     TearDown,
+    #[command(name = "__review-merge", hide = true)]
+    ReviewMerge { directory: PathBuf },
     #[command(name = "__assay", hide = true)]
     AssayRun,
     #[command(name = "__demo-agent", hide = true)]

@@ -19,7 +19,12 @@ use crate::{
     error::{Failure, FailureKind},
 };
 
-use super::{args::Args, confirm::is_confirmed, scratch_project::ScratchProject, trust};
+use super::{
+    args::Args,
+    confirm::is_confirmed,
+    scratch_project::{Assignment, ScratchProject},
+    trust,
+};
 
 /// Files in the agent's directory: the plan that it writes, and the requirements.
 const WRITTEN: &str = "PLAN.md";
@@ -53,7 +58,13 @@ pub(super) fn run(args: &Args, wish: &AgentImportArgs<'_>, supervisor: &Supervis
     let assignment = begin::assignment(WRITTEN, SPEC, &project, wish.found);
     let unfinished = "the agent did not finish the plan: nothing is written\n\
                       hint: run the same command again to retry; without `--with-agent`, the plan is made from the structure alone";
-    if let Some(code) = scratch_project.run_agent(WRITTEN, &assignment, unfinished, args, &place, supervisor)? {
+    let assignment = Assignment {
+        written: WRITTEN,
+        text: &assignment,
+        unfinished: unfinished,
+        adjust: |_| {},
+    };
+    if let Some(code) = scratch_project.run_agent(&assignment, args, &place, supervisor)? {
         return Ok(code);
     }
     let plan = accepted(&scratch_project.file(WRITTEN), wish.found)?;

@@ -17,7 +17,12 @@ use crate::{
     error::{Failure, FailureKind},
 };
 
-use super::{args::Args, confirm::is_confirmed, scratch_project::ScratchProject, trust};
+use super::{
+    args::Args,
+    confirm::is_confirmed,
+    scratch_project::{Assignment, ScratchProject},
+    trust,
+};
 
 /// Maximum size. Longer instructions cost every session more than they help.
 const CAP_BYTES: u64 = 32 * 1024;
@@ -38,7 +43,13 @@ pub(super) fn run(
         "the agent did not finish {name}: it is not written\n\
          hint: the same command again asks it once more; `--agents-md` writes one without an agent"
     );
-    if let Some(code) = scratch_project.run_agent(name, &assignment, &unfinished, args, &place, supervisor)? {
+    let assignment = Assignment {
+        written: name,
+        text: &assignment,
+        unfinished: &unfinished,
+        adjust: |_| {},
+    };
+    if let Some(code) = scratch_project.run_agent(&assignment, args, &place, supervisor)? {
         return Ok(code);
     }
     let text = accepted(&scratch_project.file(name), name)?;

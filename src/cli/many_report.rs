@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, fs, path::Path};
 
 use ralph_core::{
-    event::{Proof, Usage},
+    event::{Proof, ReviewResult, Usage},
     run::{GoalState, RunView},
 };
 use ralph_git::Branches;
@@ -15,8 +15,8 @@ use ralph_text::{
 };
 use ralph_ui::report::{CommitLine, OutputStyle, RunReport, escaped};
 use ralph_words::{
-    batch_usage_in_words, confirm_hint, counted, kept_in_words, log_command, plan_state_in_words, proof_word,
-    short_duration, tests_in_words, tree_in_words, trouble_in_words, usage_in_words,
+    batch_usage_in_words, confirm_hint, counted, kept_in_words, log_command, merge_review_in_words,
+    plan_state_in_words, proof_word, short_duration, tests_in_words, tree_in_words, trouble_in_words, usage_in_words,
 };
 use serde::Serialize;
 
@@ -70,6 +70,8 @@ struct PlanReport {
     merge_proof: Option<Proof>,
     /// The tests that the goals ran on the merged tree.
     merge_tests: GoalTests,
+    /// The last review of the merge; `None` if it was not reviewed.
+    merge_review: Option<ReviewResult>,
     /// The hint that tells how to confirm changed tests. `None` if none wait for that.
     #[serde(skip)]
     confirm: Option<String>,
@@ -192,6 +194,7 @@ fn plan_report(
             .as_ref()
             .map(|merge| merge.tests.clone())
             .unwrap_or_default(),
+        merge_review: plan.merge_review.clone(),
         confirm: confirm_hint(plan),
         shows: (!is_merged && !commits.is_empty()).then(|| log_command(batch, &batch.id, &plan.name)),
         phase: plan.phase.clone(),
@@ -300,7 +303,11 @@ impl PlanReport {
         let tests = self.merge_tests.iter();
         let tests =
             tests.map(|(goal, tests)| format!("merged tree: goal {} ran {}", one_line(goal), tests_in_words(tests)));
-        tests.collect()
+        let review = self
+            .merge_review
+            .iter()
+            .map(|review| one_line(&merge_review_in_words(review)).to_string());
+        tests.chain(review).collect()
     }
 
     /// The command that shows the changes, in words.

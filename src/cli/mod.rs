@@ -40,6 +40,7 @@ mod reference;
 mod replay;
 mod report;
 mod restore;
+mod review_merge;
 mod run;
 mod sandbox;
 mod scratch_project;
@@ -234,6 +235,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(CliCommand::Man { directory }) => man::run(directory.as_deref()),
         Some(CliCommand::Guard { spec }) => Ok(ralph_system::proc::guard::run(Path::new(spec))),
         Some(CliCommand::TearDown) => tree::tear_down(args, supervisor),
+        Some(CliCommand::ReviewMerge { directory }) => review_merge::run(args, directory, supervisor),
         Some(CliCommand::AssayRun) => assay::run_one(args, supervisor),
         Some(CliCommand::DemoAgent) => Ok(crate::demo::run()),
         Some(CliCommand::NativeAgent { model }) => Ok(ralph_tools::native::run(model.clone())),

@@ -9,15 +9,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_core::event::{Goal, Hooks, RunId};
+use ralph_core::event::{Goal, Hooks, RunId, Usage};
 use ralph_git::{Moment, Repository};
+use ralph_state::store::{journal::read_view, paths::ProjectPaths};
 use ralph_system::proc::Supervisor;
 use ralph_text::{console::complain, one_line, with_causes};
 use tempfile::TempDir;
 
 use crate::{
     app::{self, ProjectPlace},
-    config::{self, Loaded, Notify},
+    config::{self, Config, Loaded, Notify},
     driver::RunChoice,
     error::{Failure, FailureKind},
     ui::{Presentation, headless::OutputFormat},
@@ -33,6 +34,18 @@ const ASSIGNMENT: &str = "ASSIGNMENT.md";
 /// Upper bounds for writing one file. Lower limits of the user's apply.
 const ITERATIONS: u32 = 3;
 const TIME_MS: u64 = 30 * 60_000;
+
+/// A file that an agent writes there.
+pub(super) struct Assignment<'a> {
+    /// The file that it writes.
+    pub(super) written: &'a str,
+    /// A plan of one task.
+    pub(super) text: &'a str,
+    /// The message for an agent that did not finish.
+    pub(super) unfinished: &'a str,
+    /// Changes to the user's settings.
+    pub(super) adjust: fn(&mut Config),
+}
 
 /// The scratch directory of the agent, deleted on drop.
 pub(super) struct ScratchProject {
@@ -62,28 +75,37 @@ impl ScratchProject {
         self.directory.join(name)
     }
 
-    /// Has the agent carry out an assignment: a plan of one task that asks for the file `written`. If it did not finish,
-    /// prints `unfinished` and returns the exit code of that run.
+    /// Has the agent carry out an assignment. If it did not finish, says so and returns the exit code of that run.
     pub(super) fn run_agent(
         &self,
-        written: &str,
-        assignment: &str,
-        unfinished: &str,
+        assignment: &Assignment<'_>,
         args: &Args,
         place: &ProjectPlace,
         supervisor: &Supervisor,
     ) -> Result<Option<u8>, Failure> {
-        self.write(ASSIGNMENT, assignment.as_bytes())?;
+        self.write(ASSIGNMENT, assignment.text.as_bytes())?;
         let guard = ProjectCheckpoint::take(place, self.scratch.path(), supervisor);
-        let state = self.scratch.path().join("state");
-        let code = work(args, place, &self.directory, written, &state, supervisor);
+        let code = work(args, place, (&self.directory, &self.state()), assignment, supervisor);
         guard.restore()?;
         let code = code?;
         // A user who interrupted the run needs no explanation.
         if ![0, 129, 130, 143].contains(&code) {
-            complain(unfinished);
+            complain(assignment.unfinished);
         }
         Ok((code != 0).then_some(code))
+    }
+
+    /// Returns what the agent has used.
+    pub(super) fn usage(&self) -> Usage {
+        let paths = ProjectPaths::new(&self.directory, Some(&self.state()));
+        let view = paths
+            .ok()
+            .and_then(|paths| read_view(&paths, &paths.latest_run()?).ok());
+        view.map(|view| view.usage).unwrap_or_default()
+    }
+
+    fn state(&self) -> PathBuf {
+        self.scratch.path().join("state")
     }
 }
 
@@ -95,13 +117,13 @@ fn failed(path: &Path, error: &io::Error) -> Failure {
 fn work(
     args: &Args,
     place: &ProjectPlace,
-    directory: &Path,
-    written: &str,
-    state: &Path,
+    (directory, state): (&Path, &Path),
+    assignment: &Assignment<'_>,
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
     let mut loaded = config::load(&sources(args, place))?;
-    assign(&mut loaded, written);
+    (assignment.adjust)(&mut loaded.config);
+    assign(&mut loaded, assignment.written);
     // The warning before a limit says how to raise it, and this run cannot be continued.
     loaded.config.limits.warn_at = None;
     let scratch_place = ProjectPlace {

@@ -282,6 +282,9 @@ settings! {
         /// How often findings send the author back to the same work. After that the run continues, and the report lists
         /// the findings.
         rounds("rounds"): WholeNumber<0, 10> = 2,
+        /// Whether the reviewer also examines each merge of `ralph many` whose goals pass, before the target moves. Findings
+        /// give the plan's agent another task, at most twice.
+        merges("merges"): Switch = false,
     }
 }
 
@@ -606,7 +609,7 @@ mod tests {
                 "gate.trial" => "false",
                 "goalsParallel" | "handover" | "background.agents" | "screen.mouse" | "tools.enabled"
                 | "tools.languages" | "tools.proposals" => "false",
-                "tree.discardIgnored" => "true",
+                "tree.discardIgnored" | "review.merges" => "true",
                 "limits.memory" => "6GiB",
                 "languageServers" => r#"{"gopls": {"enabled": false}}"#,
                 "mcp" => r#"{"x": {"command": "y"}}"#,

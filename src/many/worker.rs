@@ -60,6 +60,8 @@ pub(crate) struct Site {
     pub(crate) has_goals: bool,
     pub(crate) gate: MergeGate,
     pub(crate) supervisor: Supervisor,
+    /// How often the reviewer of a merge may send the plan's agent back; `None` if merges are not reviewed.
+    pub(crate) review_rounds: Option<u32>,
     /// How merges into the target are signed; `None` if they are not.
     pub(crate) signing: Option<CommitSigning>,
     /// Whether ignored files go with their work tree.
@@ -156,7 +158,7 @@ impl Site {
         if self.can_be_continued(&plan.name, &before)? {
             args.push("--__continue".into());
         }
-        args.extend(self.arguments(batch));
+        args.extend(arguments(self, batch));
         args.push(self.tree_of());
         if let Some(calls) = batch.calls_per_run() {
             args.extend(["--calls-per-hour".to_owned(), calls.to_string()].map(OsString::from));
@@ -180,13 +182,6 @@ impl Site {
         Ok((job, before))
     }
 
-    /// Returns the arguments for every child: the settings of the batch, and the state directory.
-    fn arguments(&self, batch: &Batch) -> Vec<OsString> {
-        let root = self.project.states().root().as_os_str().to_owned();
-        let given = batch.arguments.iter().map(OsString::from);
-        given.chain(["--state-dir".into(), root]).collect()
-    }
-
     /// Returns the argument that names the project whose work tree a child prepares.
     fn tree_of(&self) -> OsString {
         let mut argument = OsString::from(format!("{TREE_OF}="));
@@ -208,7 +203,7 @@ impl Site {
             .into_iter()
             .chain([self.paths.judging().into_os_string(), self.tree_of()]);
         BatchJob {
-            args: self.arguments(batch).into_iter().chain(words).collect(),
+            args: arguments(self, batch).into_iter().chain(words).collect(),
             cwd,
             id: self.job_id(&plan.name),
             scratch,
@@ -374,8 +369,9 @@ impl Site {
     ) -> Result<TaskResult, TaskFailure> {
         let scratch = self.paths.scratch_tree();
         let mut merged = vec![(first, batch.id.branch(&first.name))];
-        // Without goals there is nothing to save.
-        let others = first.group.iter().filter(|_| self.has_goals);
+        // Without goals there is nothing to save, and findings of a review belong to one plan.
+        let is_alone = !self.has_goals || self.review_rounds.is_some();
+        let others = first.group.iter().filter(|_| !is_alone);
         for plan in others
             .filter_map(|name| batch.plan(name))
             .filter(|plan| !plan.cancelled)
@@ -552,7 +548,7 @@ impl Site {
         let (log, scratch) = (self.paths.log(&plan.name), self.paths.scratch());
         let words = [OsString::from(TEAR_DOWN), self.tree_of()];
         let job = BatchJob {
-            args: self.arguments(batch).into_iter().chain(words).collect(),
+            args: arguments(self, batch).into_iter().chain(words).collect(),
             cwd: &cwd,
             id: self.job_id(&plan.name),
             scratch: &scratch,
@@ -661,13 +657,20 @@ fn job_ended(view: Option<&RunView>, end: JobEnd) -> TaskResult {
     }
 }
 
-/// Returns the usage of the runs of all plans together.
+/// Returns the arguments for every child: the settings of the batch, and the state directory.
+pub(super) fn arguments(site: &Site, batch: &Batch) -> Vec<OsString> {
+    let root = site.project.states().root().as_os_str().to_owned();
+    let given = batch.arguments.iter().map(OsString::from);
+    given.chain(["--state-dir".into(), root]).collect()
+}
+
+/// Returns the usage of the runs of all plans, and of the reviews of their merges.
 pub(crate) fn used(site: &Site, batch: &Batch) -> Usage {
     let mut meter = UsageMeter::default();
     for plan in &batch.plans {
         site.read_runs(&plan.name, &mut meter);
     }
-    meter.usage()
+    meter.usage().plus(batch.reviews_used)
 }
 
 /// Returns all runs of a plan with readable journals, oldest first.

@@ -68,7 +68,7 @@ pub use error::{GitError, NoRepository};
 pub use exclude::exclude;
 pub use ignored::{ignored_matching, is_ignored};
 pub use merge_commit::{CommitSigning, merge_commit};
-pub use overlay::{below_project, below_root, changed_since_fork, overlay};
+pub use overlay::{below_project, below_root, changed_since_fork, overlay, range_patch};
 pub use own_references::OwnReferences;
 pub use restore::{CheckpointPosition, RestoreResult, SavedCheckpoint};
 pub use shared::{References, changed_keys, config_file, config_text, is_moved_in_root, references};

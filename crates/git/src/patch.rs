@@ -2,10 +2,33 @@
 
 use ralph_core::event::Checkpoint;
 
-use super::{GitError, Repository};
+use super::{GitError, Repository, process::GitOutput};
 
 /// Most bytes of a patch: more than a person reads on a screen.
-const CAP_BYTES: usize = 1024 * 1024;
+pub(super) const CAP_BYTES: usize = 1024 * 1024;
+
+/// The command for a patch; two trees or commits follow.
+pub(super) const PATCH: [&str; 8] = [
+    "diff-tree",
+    "-r",
+    "--patch",
+    "--stat=72",
+    "--find-renames",
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+];
+
+/// Returns the text of a patch; one that was cut says how to see all of it.
+pub(super) fn patch_text(output: &GitOutput, from: &str, to: &str) -> String {
+    let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.cut {
+        text.push_str(&format!(
+            "\n[the patch is longer: `git diff {from:.12} {to:.12}` shows it all]\n"
+        ));
+    }
+    text
+}
 
 impl Repository {
     /// Renders the patch from one checkpoint to another, or to the present files: statistics first, then the lines.
@@ -19,26 +42,9 @@ impl Repository {
         if from.tree == to {
             return Ok(String::new());
         }
-        let args = [
-            "diff-tree",
-            "-r",
-            "--patch",
-            "--stat=72",
-            "--find-renames",
-            "--no-color",
-            "--no-ext-diff",
-            "--no-textconv",
-        ];
-        let git = self.git().output_cap(CAP_BYTES).args(args);
+        let git = self.git().output_cap(CAP_BYTES).args(PATCH);
         let output = git.args([&from.tree, &to]).run()?;
-        let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
-        if output.cut {
-            text.push_str(&format!(
-                "\n[the patch is longer: `git diff {:.12} {to:.12}` shows it all]\n",
-                from.tree
-            ));
-        }
-        Ok(text)
+        Ok(patch_text(&output, &from.tree, &to))
     }
 
     /// Returns the tree of a checkpoint, or of the present files.

@@ -13,7 +13,7 @@ use super::{
     Tone, breaker_cause_in_words, counted,
     limit::{limit_word, raise_option, spending_in_words},
     line::EventLine,
-    merge::tests_task,
+    merge::{merge_review_in_words, review_task, tests_task},
     proof_word, short_duration, stop_in_words, test_trouble_in_words,
 };
 
@@ -88,6 +88,9 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
             let plans = merged_plans_in_words(plan, with);
             let text = format!("{plans}: merged{proof}; `{}` is at {}", batch.target, short(commit));
             (Tone::Good, text)
+        }
+        BatchEvent::MergeReviewed { plan, review } => {
+            (Tone::Note, format!("{plan}: {}", merge_review_in_words(&review.result)))
         }
         BatchEvent::GroupRefused { plan, with, trouble } => {
             let (plans, trouble) = (merged_plans_in_words(plan, with), trouble_in_words(trouble));
@@ -257,6 +260,10 @@ pub fn trouble_in_words(trouble: &MergeTrouble) -> String {
         MergeTrouble::Conflict { files } => format!("conflicts with the target in {}", listed(files)),
         MergeTrouble::Markers { files } => format!("conflicts are not resolved in {}", listed(files)),
         MergeTrouble::Goals { .. } => "the goals fail on the merged tree".to_owned(),
+        MergeTrouble::Review { findings } => format!(
+            "the reviewer of the merge found {}",
+            counted(findings.count(), "problem")
+        ),
         MergeTrouble::Tests { troubles } => {
             let first = troubles.first().map(test_trouble_in_words).unwrap_or_default();
             match troubles.len().saturating_sub(1) {
@@ -458,6 +465,7 @@ pub fn trouble_task(trouble: &MergeTrouble, conflicts: &[String], target: &str, 
             )
         }
         MergeTrouble::Tests { troubles } => tests_task(troubles, target),
+        MergeTrouble::Review { findings } => review_task(findings, target),
     };
     format!("Merge, attempt {attempt}: {what}")
 }

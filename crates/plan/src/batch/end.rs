@@ -1,6 +1,6 @@
 //! Ends of jobs, plans and batches, and obstacles to a merge.
 
-use ralph_core::event::{Proof, StopReason};
+use ralph_core::event::{Findings, Proof, StopReason};
 use serde::{Deserialize, Serialize};
 
 use super::{EngineEnd, TestTrouble};
@@ -71,6 +71,8 @@ pub enum MergeTrouble {
     },
     /// The goals pass on the merged tree, but its tests do not count.
     Tests { troubles: Vec<TestTrouble> },
+    /// The goals pass, and the reviewer of the merge found problems.
+    Review { findings: Findings },
 }
 
 /// The reason why a plan is left as it is. None of its work is deleted.

@@ -1,6 +1,6 @@
 //! The events of a batch, as recorded in its journal: facts without sentences.
 
-use ralph_core::event::{BreakerCause, LimitKind};
+use ralph_core::event::{BreakerCause, LimitKind, ReviewResult, Usage};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -47,6 +47,15 @@ pub struct KeptFiles {
     /// The first of them, relative to the directory.
     pub first: String,
     pub count: u64,
+}
+
+/// The review of a merge by another agent: advice, and no evidence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MergeReview {
+    pub result: ReviewResult,
+    /// The reviewer's usage.
+    pub usage: Usage,
 }
 
 /// Changes to a batch from its resumption on.
@@ -197,6 +206,11 @@ pub enum BatchEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof: Option<MergeProof>,
     },
+    /// A merge whose goals pass was reviewed.
+    MergeReviewed {
+        plan: PlanName,
+        review: MergeReview,
+    },
     /// The target contains the work of the plan, and of those that were merged with it.
     TargetMoved {
         plan: PlanName,
@@ -301,6 +315,7 @@ impl BatchEvent {
             | BatchEvent::PlanStalled { plan, .. }
             | BatchEvent::MergeStarted { plan, .. }
             | BatchEvent::GroupRefused { plan, .. }
+            | BatchEvent::MergeReviewed { plan, .. }
             | BatchEvent::MergeMade { plan, .. }
             | BatchEvent::MergeRefused { plan, .. }
             | BatchEvent::MergeVerified { plan, .. }

@@ -1,11 +1,11 @@
 //! Events that follow from an input.
 
-use ralph_core::event::{BreakerCause, Usage};
+use ralph_core::event::{BreakerCause, ReviewResult, Usage};
 
 use super::{
     Batch, BatchChanges, BatchEnd, BatchEvent, BatchLimits, BatchPlan, BatchRecord, JobEnd, JobNews, KeptFiles,
-    KeptReason, MergeProof, MergeTrouble, PlanName, PlanPhase, Planned, RepositoryChange, Resumption, StoppedBy,
-    TestTrouble, WorkTree,
+    KeptReason, MergeProof, MergeReview, MergeTrouble, PlanName, PlanPhase, Planned, RepositoryChange, Resumption,
+    StoppedBy, TestTrouble, WorkTree,
     state::{is_merging, occupies_slot},
 };
 
@@ -93,7 +93,7 @@ pub enum BatchInput {
 }
 
 /// The result of a task.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum TaskResult {
     WorkTreeAdded {
         base: String,
@@ -126,6 +126,11 @@ pub enum TaskResult {
     /// The goals pass, and their tests count; `None` if there are no goals.
     GoalsPassed {
         proof: Option<MergeProof>,
+    },
+    /// The goals pass, and a reviewer has examined the merge.
+    MergeReviewed {
+        proof: Option<MergeProof>,
+        review: Box<MergeReview>,
     },
     /// The goals pass, but their tests do not count.
     TestsRefused {
@@ -365,6 +370,23 @@ impl Steps {
             }
             (PlanPhase::Verifying { .. }, TaskResult::GoalsPassed { proof }) => {
                 self.push(BatchEvent::MergeVerified { plan, proof });
+            }
+            (PlanPhase::Verifying { onto, .. }, TaskResult::MergeReviewed { proof, review }) => {
+                let sent_back = match &review.result {
+                    ReviewResult::Findings {
+                        findings,
+                        sent_back: true,
+                    } => Some(findings.clone()),
+                    _ => None,
+                };
+                self.push(BatchEvent::MergeReviewed {
+                    plan: plan.clone(),
+                    review: *review,
+                });
+                match sent_back {
+                    Some(findings) => self.refused(plan, MergeTrouble::Review { findings }, onto, String::new()),
+                    None => self.push(BatchEvent::MergeVerified { plan, proof }),
+                }
             }
             (PlanPhase::Moving { .. }, TaskResult::TargetHadMoved) => self.push(BatchEvent::TargetHadMoved { plan }),
             (PlanPhase::Moving { .. } | PlanPhase::Merging, TaskResult::TargetInUse { why }) => {
