@@ -224,10 +224,10 @@ fn fill(
     let begun = Instant::now();
     let _step = ShownStep(place.paths.tree_step());
     let tree = branches(&place.project, supervisor)?;
-    show_step(place, "copying files");
     let copied = match wanted.copy.is_empty() {
         true => CopiedFiles::default(),
         false => {
+            show_step(place, "copying files");
             let files = ignored_matching(&branches(source, supervisor)?, &wanted.copy)?;
             tree_copy::copy_files(source, &place.project, &files)
                 .map_err(|error| Failure::of(FailureKind::Failed, &error).hint(COPY_HINT))?

@@ -61,7 +61,7 @@ pub(super) fn run(args: &Args, wish: &AgentImportArgs<'_>, supervisor: &Supervis
     let assignment = Assignment {
         written: WRITTEN,
         text: &assignment,
-        unfinished: unfinished,
+        unfinished,
         adjust: |_| {},
     };
     if let Some(code) = scratch_project.run_agent(&assignment, args, &place, supervisor)? {
