@@ -1,12 +1,13 @@
 //! Accounts whose windows are nearly used up: iterations wait for the reset, in every run of the machine.
 
 use std::sync::{
-    Arc,
+    Arc, Mutex,
     atomic::{AtomicU64, Ordering},
 };
 
-use ralph_core::event::{
-    Event, Headroom, Record, UserCommand, Wait, WaitCause, WaitEnd, WindowKind, WindowPace, WindowSample,
+use ralph_core::{
+    event::{Event, Headroom, Record, UserCommand, Wait, WaitCause, WaitEnd, WindowKind, WindowPace, WindowSample},
+    testing::rounds,
 };
 use ralph_state::store::accounts::AccountFile;
 use serde_json::{from_value, json};
@@ -269,4 +270,78 @@ fn a_run_says_why_it_waits_and_the_next_one_of_the_machine_waits_as_well() {
         log.stdout.contains("to leave a part of the account's window free"),
         "{log:?}"
     );
+}
+
+/// The account of a long night: its window of five hours begins anew whenever it is over.
+struct NightAccount {
+    began_ms: AtomicU64,
+    used_percent: AtomicU64,
+}
+
+impl NightAccount {
+    /// Uses one percent of the window. Returns its used share and its reset.
+    fn use_one_percent(&self, now_ms: u64) -> (u64, u64) {
+        let began_ms = self.began_ms.load(Ordering::Relaxed);
+        if now_ms >= began_ms + 5 * HOUR_MS {
+            let windows = (now_ms - began_ms) / (5 * HOUR_MS);
+            self.began_ms.store(began_ms + windows * 5 * HOUR_MS, Ordering::Relaxed);
+            self.used_percent.store(0, Ordering::Relaxed);
+        }
+        let used_percent = self.used_percent.fetch_add(1, Ordering::Relaxed) + 1;
+        (used_percent, self.began_ms.load(Ordering::Relaxed) + 5 * HOUR_MS)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_night_keeps_its_pace_over_all_windows() {
+    // 500 take 25 hours of this clock; the nightly check runs them.
+    let iterations = if rounds(1) > 1 { 500 } else { 120 };
+    let project = LoopProject::new();
+    project.plan(iterations);
+    let account = Arc::new(NightAccount {
+        began_ms: AtomicU64::new(project.now_ms()),
+        used_percent: AtomicU64::new(0),
+    });
+    let shares: Arc<Mutex<Vec<(u64, u64)>>> = Arc::default();
+    let (agents_account, agents_shares) = (Arc::clone(&account), Arc::clone(&shares));
+    let agent = FunctionAgent::jsonl(move |turn| {
+        let (account, shares) = (Arc::clone(&agents_account), Arc::clone(&agents_shares));
+        async move {
+            tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+            let now_ms = turn.now_ms();
+            let (used_percent, resets_ms) = account.use_one_percent(now_ms);
+            let passed_percent = 100 - (resets_ms - now_ms) * 100 / (5 * HOUR_MS);
+            shares.lock().unwrap().push((used_percent, passed_percent));
+            turn.signal(&json!({"type": "window-used", "window": window(used_percent, resets_ms)}));
+            turn.work();
+            turn.over("One task less.");
+        }
+    });
+    let began_ms = project.now_ms();
+    let finished = project
+        .looping(&agent)
+        .with(|settings| {
+            settings.headroom = KEPT;
+            settings.headroom.pace = WindowPace::Even;
+            settings.limits.max_iterations = None;
+            settings.limits.max_time_ms = None;
+        })
+        .run()
+        .await;
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let shares = shares.lock().unwrap().clone();
+    assert_eq!(shares.len(), iterations);
+    // An iteration that starts at the line may end one percent above it.
+    for (used_percent, passed_percent) in &shares {
+        assert!(
+            used_percent <= &(passed_percent + 1),
+            "{used_percent}% of {passed_percent}%"
+        );
+        assert!(*used_percent <= 86, "{used_percent}%: 15 are kept free");
+    }
+    // One percent is three minutes of the window, of which 85 are used.
+    let took_ms = project.now_ms() - began_ms;
+    let least_ms = iterations as u64 * 3 * 60_000;
+    let most_ms = (iterations as u64 / 85 + 1) * 5 * HOUR_MS;
+    assert!((least_ms..most_ms).contains(&took_ms), "{} h", took_ms / HOUR_MS);
 }
