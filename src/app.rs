@@ -66,7 +66,9 @@ pub(crate) use agents::{
 };
 pub(crate) use assay::{Assay, AssayProgress, assay};
 pub(crate) use batch_plans::added_to_batch;
-pub(crate) use board::{BatchBegan, ClosedBoard, follow_batch, output_of_batch, run_batch_detached, watch_batch};
+pub(crate) use board::{
+    BatchBegan, BoardOptions, ClosedBoard, follow_batch, output_of_batch, run_batch_detached, watch_batch,
+};
 pub(crate) use choice::{AgentCandidate, open_choice};
 pub(crate) use detached::{DetachedEnd, FollowUpCommands, attach, attach_at, run_detached};
 use end::concluded;

@@ -44,6 +44,15 @@ pub(crate) struct ClosedBoard {
     pub(crate) board: Board,
 }
 
+/// How a board is shown.
+pub(crate) struct BoardOptions {
+    pub(crate) screen: ScreenOptions,
+    /// The command line that shows a run, without its plan.
+    pub(crate) opening: Vec<OsString>,
+    /// Whether the only run is opened once it has begun.
+    pub(crate) opens_run: bool,
+}
+
 /// The result of starting a batch in its own process.
 pub(crate) enum BatchBegan {
     /// The board was shown.
@@ -58,9 +67,8 @@ pub(crate) enum BatchBegan {
 /// A [`Failure`] if the process cannot be started or the batch cannot be shown.
 pub(crate) fn run_batch_detached(
     place: &ProjectPlace,
-    screen: ScreenOptions,
     args: impl IntoIterator<Item = OsString>,
-    opening: Vec<OsString>,
+    options: BoardOptions,
     supervisor: &Supervisor,
 ) -> Result<BatchBegan, Failure> {
     let failed = |error: io::Error| {
@@ -74,7 +82,7 @@ pub(crate) fn run_batch_detached(
     };
     detached.attached();
     let site = super::site_of_batch(place, &id, false, supervisor)?;
-    let watched = show(&site, &id, screen, opening, true)
+    let watched = show(&site, &id, options, true)
         .map_err(|failure| failure.hint("the batch continues: `ralph many status` shows it"))?;
     if watched.board.is_over() {
         detached.wait(ENDING);
@@ -86,13 +94,8 @@ pub(crate) fn run_batch_detached(
 ///
 /// # Errors
 /// A [`Failure`] if the batch cannot be read or shown.
-pub(crate) fn watch_batch(
-    site: &Site,
-    id: &BatchId,
-    screen: ScreenOptions,
-    opening: Vec<OsString>,
-) -> Result<ClosedBoard, Failure> {
-    show(site, id, screen, opening, false)
+pub(crate) fn watch_batch(site: &Site, id: &BatchId, options: BoardOptions) -> Result<ClosedBoard, Failure> {
+    show(site, id, options, false)
 }
 
 /// The output of a batch's process without a terminal.
@@ -107,13 +110,7 @@ pub(crate) fn follow_batch(site: &Site, id: &BatchId) -> BatchFollower {
     BatchFollower::new(BatchPaths::new(&site.project, id), Box::new(state_of))
 }
 
-fn show(
-    site: &Site,
-    id: &BatchId,
-    screen: ScreenOptions,
-    opening: Vec<OsString>,
-    started: bool,
-) -> Result<ClosedBoard, Failure> {
+fn show(site: &Site, id: &BatchId, options: BoardOptions, started: bool) -> Result<ClosedBoard, Failure> {
     let failed = |error: &dyn std::error::Error| {
         Failure::of(FailureKind::Failed, error).hint("`ralph many status` shows the status of each plan")
     };
@@ -133,10 +130,11 @@ fn show(
         reach: Arc::new(BatchConnection {
             site: site.clone(),
             paths,
-            opening,
+            opening: options.opening,
         }),
-        theme: front_end::theme(screen),
-        mouse: screen.mouse,
+        theme: front_end::theme(options.screen),
+        mouse: options.screen.mouse,
+        opens_run: options.opens_run,
         started,
     };
     let _terminal = tui::terminal::TerminalGuard;

@@ -76,6 +76,25 @@ fn a_batch_has_a_board_that_opens_its_runs_and_can_be_left_and_come_back_to() {
 }
 
 #[test]
+fn a_run_in_a_tree_of_its_own_is_shown_at_once_and_its_merge_on_the_board() {
+    let sandbox = sandbox(PATIENT, &["api"]);
+    let args = ["--tree", "work", "--adapter", "script", "--plan", "api.md"];
+    let program = sandbox.ralph(args).env("FAKE_AGENT", env!("CARGO_BIN_EXE_fake-agent"));
+    let mut terminal = on_terminal(&program, (100, 30));
+    terminal.sees("1 agent");
+    terminal.sees("reading api");
+    terminal.press("qd");
+    terminal.sees("0/1 merged");
+    sandbox.release("go-api");
+    terminal.sees("1/1 merged");
+    terminal.sees(OVER);
+    terminal.press("q");
+    assert_eq!(terminal.ends(), 0);
+    assert_eq!(sandbox.git(["show", "work:api.txt"]), "1\n2\n");
+    sandbox.waits_until_nothing_runs();
+}
+
+#[test]
 fn ctrl_z_in_a_run_that_the_board_opened_leads_to_the_shell_and_back_into_the_run_at_any_size() {
     let sandbox = sandbox(PATIENT, &["api"]);
     let mut terminal = on_terminal(&batch(&sandbox, &["api.md"]), (100, 30));

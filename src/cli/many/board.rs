@@ -11,7 +11,7 @@ use super::super::{
     run::{behind_screen, presentation, screen},
 };
 use crate::{
-    app::{self, BatchBegan, ClosedBoard, ProjectPlace},
+    app::{self, BatchBegan, BoardOptions, ClosedBoard, ProjectPlace},
     error::{Failure, FailureKind},
     ui::ScreenOptions,
 };
@@ -24,7 +24,13 @@ pub(super) fn run(
     given: &[OsString],
     supervisor: &Supervisor,
 ) -> Result<BatchBegan, Failure> {
-    app::run_batch_detached(place, screen, behind_screen(given), opening(args), supervisor)
+    let options = BoardOptions {
+        screen,
+        opening: opening(args),
+        // A run in a tree of its own is a batch of one.
+        opens_run: args.tree.is_some(),
+    };
+    app::run_batch_detached(place, behind_screen(given), options, supervisor)
 }
 
 /// Shows an existing batch.
@@ -39,7 +45,12 @@ pub(super) fn attach(
             .hint("`ralph many status` shows the status of each plan"));
     };
     let site = app::site_of_batch(place, id, false, supervisor)?;
-    app::watch_batch(&site, id, screen, opening(args))
+    let options = BoardOptions {
+        screen,
+        opening: opening(args),
+        opens_run: false,
+    };
+    app::watch_batch(&site, id, options)
 }
 
 /// The options of this command line that a ralph started to show a run needs as well.

@@ -74,6 +74,8 @@ pub struct BoardSetup {
     pub reach: Arc<dyn BatchControl>,
     pub theme: Theme,
     pub mouse: bool,
+    /// Whether the run of the first plan is opened once it has begun, unless a key is pressed before.
+    pub opens_run: bool,
     /// Whether this process has started the batch: then terminating signals stop the batch.
     pub started: bool,
 }
@@ -173,6 +175,7 @@ impl BoardLoop {
             Ok(BoardNews::Board(board)) => {
                 take_board(&mut self.model, *board);
                 self.dirty = true;
+                self.open_first();
                 if let Some(by) = self.signalled.filter(|_| self.model.board.is_over()) {
                     return Ok(Some(ScreenExit::Signalled(by)));
                 }
@@ -199,6 +202,7 @@ impl BoardLoop {
             ScreenInput::Ui(ScreenEvent::Input(input)) => {
                 self.model.advance(now_ms());
                 self.dirty = true;
+                self.setup.opens_run &= matches!(input, Input::Resize(..));
                 for order in update_board(&mut self.model, input) {
                     if let Some(left) = self.obey(order)? {
                         return Ok(Some(left));
@@ -231,6 +235,16 @@ impl BoardLoop {
             ScreenInput::Ui(_) | ScreenInput::Recording { .. } | ScreenInput::Unfolded { .. } => {}
         }
         Ok(None)
+    }
+
+    /// Opens the run of the first plan if that is wanted and the run has begun.
+    fn open_first(&mut self) {
+        let first = self.model.board.plans.first();
+        if let Some(plan) = first.filter(|plan| plan.live).map(|plan| plan.plan.clone())
+            && std::mem::take(&mut self.setup.opens_run)
+        {
+            self.open(&plan);
+        }
     }
 
     fn obey(&mut self, order: BoardOrder) -> io::Result<Option<ScreenExit>> {
