@@ -11,7 +11,7 @@ use std::{
 
 use support::{
     numbers::Times,
-    report::{Row, note, title},
+    report::{self, Row, note, title},
     scratch::{Scratch, printed},
 };
 
@@ -68,6 +68,7 @@ fn main() {
         .at_most(one_by_one.div_f64(OF_JOBS * f64::from(JOBS)))
         .print();
     queue();
+    report::write("many");
 }
 
 /// Prints how long plans take whose goal is slow, beside the best possible: the plans by themselves, and one verification
