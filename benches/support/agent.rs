@@ -16,6 +16,9 @@ use super::now_ns;
 /// The argument that makes a bench an agent.
 pub const MARK: &str = "__bench-agent";
 
+/// The beginning of the line that an agent changes.
+const CHANGED: &str = "changed at";
+
 /// The work of an agent between its start and its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Script {
@@ -133,8 +136,13 @@ fn act(script: Script) -> io::Result<()> {
 
 fn edit() -> io::Result<()> {
     let path = "src/module000/file00001.txt";
-    let mut text = fs::read_to_string(path)?;
-    writeln!(text, "changed at {}", now_ns()).expect("a string takes everything");
+    let text = fs::read_to_string(path)?;
+    // The file stays as long as it is: what grows in a long run is not the agent's.
+    let mut text: String = text
+        .split_inclusive('\n')
+        .filter(|line| !line.starts_with(CHANGED))
+        .collect();
+    writeln!(text, "{CHANGED} {}", now_ns()).expect("a string takes everything");
     fs::write(path, text)
 }
 

@@ -44,16 +44,6 @@ impl Repository {
         Ok(each.map(|(lines, commits)| Changes { commits, ..lines }).collect())
     }
 
-    /// Counts the commits that `to` reaches and `from` does not. An orphan branch has no commit.
-    fn count_commits(&self, from: Option<&str>, to: Option<&str>) -> Result<u32, GitError> {
-        let Some(to) = to.filter(|_| from != to) else {
-            return Ok(0);
-        };
-        let range = from.map_or_else(|| to.to_owned(), |from| format!("{from}..{to}"));
-        let output = self.git().args(["rev-list", "--count", &range]).run()?;
-        output.line()?.parse().map_err(|_| output.unexpected())
-    }
-
     /// Counts the differences between the trees of some checkpoints and `tree`.
     fn count_lines(&self, since: &[&Checkpoint], tree: &str) -> Result<Vec<Changes>, GitError> {
         let differing = since.iter().filter(|from| from.tree != tree);

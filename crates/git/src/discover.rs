@@ -10,6 +10,7 @@ use ralph_system::{files::open_unfollowed, proc::Supervisor};
 
 use super::{
     GitError, NoRepository, Repository,
+    commit_counts::CommitCounts,
     layout::{RepositoryLayout, inspect_above, read_small, root_of},
     process::{self, DEADLINE, DISCOVERY_DEADLINE, Git},
     state::RepositoryState,
@@ -42,6 +43,7 @@ impl Repository {
             deadline: DEADLINE,
             include: Vec::new(),
             excluded_state: None,
+            commit_counts: CommitCounts::default(),
             state: Mutex::new(RepositoryState::new(identities)),
         };
         if repository.root() != project {

@@ -14,6 +14,7 @@ mod attribute_free;
 mod changes;
 mod checkpoint;
 mod collection;
+mod commit_counts;
 mod committer_identity;
 mod conflict;
 mod differ;
@@ -56,6 +57,7 @@ use ralph_core::event::{Changes, Checkpoint};
 use ralph_state::store::paths::States;
 use ralph_system::proc::Supervisor;
 
+use commit_counts::CommitCounts;
 use layout::RepositoryLayout;
 use state::RepositoryState;
 
@@ -94,6 +96,7 @@ pub struct Repository {
     include: Vec<String>,
     /// ralph's own state, which is in no checkpoint and is never restored.
     excluded_state: Option<States>,
+    commit_counts: CommitCounts,
     state: Mutex<RepositoryState>,
 }
 

@@ -621,6 +621,46 @@ fn changes_count_commits_files_and_lines() {
 }
 
 #[test]
+fn commits_since_the_beginning_are_right_whatever_happens_to_the_history() {
+    let project = Project::new();
+    let repository = project.open();
+    let first = before(&repository, 1).checkpoint;
+    let add = |name: &str| {
+        project.write(name, "x\n");
+        project.commit_all(name);
+    };
+    let mut iteration = 1;
+    let mut counted = |repository: &Repository| {
+        let now = after(repository, iteration).checkpoint;
+        iteration += 1;
+        // Another process counts all of it.
+        let anew = project.open().changes(&first, &now).unwrap().commits;
+        let known = repository.changes(&first, &now).unwrap().commits;
+        assert_eq!(known, anew);
+        known
+    };
+    for number in 1..=3 {
+        add(&format!("file-{number}"));
+        assert_eq!(counted(&repository), number);
+    }
+    assert_eq!(counted(&repository), 3, "nothing is new");
+    project.git(["commit", "--quiet", "--amend", "--message", "Rewritten"]);
+    assert_eq!(counted(&repository), 3);
+    project.git(["reset", "--quiet", "--hard", "HEAD~2"]);
+    assert_eq!(counted(&repository), 1);
+    add("again");
+    assert_eq!(counted(&repository), 2);
+    // A branch from before the beginning comes in.
+    project.git(["checkout", "--quiet", "-b", "old", first.head.as_deref().unwrap()]);
+    add("old");
+    project.git(["checkout", "--quiet", "-"]);
+    project.git(["merge", "--quiet", "--no-edit", "old"]);
+    assert_eq!(counted(&repository), 4);
+    project.git(["checkout", "--quiet", "old"]);
+    assert_eq!(counted(&repository), 1, "another branch");
+}
+
+#[test]
 fn changes_since_several_checkpoints_come_with_the_next_one() {
     let project = Project::new();
     let repository = project.open();
