@@ -46,7 +46,7 @@ use ralph_ui::tui;
 use tracing::{Instrument, info, info_span};
 
 use crate::{
-    config::Loaded,
+    config::{CommitWhen, Loaded},
     driver::{Driver, HookStarter, OpenError, OpenRun, RunChoice, RunClock, RunConfig, note_hidden, read_earlier},
     error::Failure,
     host::{DetachedFrom, ProcessSignals},
@@ -179,6 +179,12 @@ fn logged_run(
     .served_at(listening.as_ref().map(Listening::url));
     let keys = prepared.keys;
     let repository = open.repository(loaded.config.checkpoint.include.clone(), supervisor);
+    let repository = repository.map(|repository| repository.committing_in(prepared.goals.confinement()));
+    let commits = loaded.config.commit == CommitWhen::Iteration;
+    if commits && repository.is_none() {
+        let why = "`commit` has no effect, because the project has no repository that ralph can use.";
+        open.notice_first(vec![Notice::warning(why)]);
+    }
     let config = RunConfig {
         settings: prepared.settings,
         template: prepared.template,
@@ -203,6 +209,7 @@ fn logged_run(
         watched: presentation.screen.is_some(),
         permission_policy: Some(prepared.judge),
         repository,
+        commits,
         heard: Some(prepared.received_notices),
         denial_scanner: prepared.warden,
         confined: prepared.confined,

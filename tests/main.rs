@@ -13,6 +13,7 @@ mod chaos;
 mod checkpoints;
 mod codex;
 mod command_lines;
+mod commits;
 mod confinement;
 mod control_by_role;
 mod crash;

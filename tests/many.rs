@@ -52,7 +52,7 @@ fn sandbox(agent: &str, plans: &[&str]) -> Sandbox {
     sandbox_in(Sandbox::new(), agent, plans)
 }
 
-fn sandbox_in(sandbox: Sandbox, agent: &str, plans: &[&str]) -> Sandbox {
+pub fn sandbox_in(sandbox: Sandbox, agent: &str, plans: &[&str]) -> Sandbox {
     sandbox.install(&Script::jsonl(&format!("{HANDS}{agent}")));
     for plan in plans {
         sandbox.write(
@@ -71,7 +71,7 @@ fn many(sandbox: &Sandbox, args: &str) -> Program {
     program.env("FAKE_AGENT", env!("CARGO_BIN_EXE_fake-agent"))
 }
 
-fn batch(sandbox: &Sandbox, args: &[&str]) -> Program {
+pub fn batch(sandbox: &Sandbox, args: &[&str]) -> Program {
     many(sandbox, "--adapter script").args(args)
 }
 
@@ -81,7 +81,7 @@ fn status(sandbox: &Sandbox) -> Value {
     serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("{error}: {finished:?}"))
 }
 
-fn target(sandbox: &Sandbox) -> String {
+pub fn target(sandbox: &Sandbox) -> String {
     status(sandbox)["target"].as_str().expect("a target").to_owned()
 }
 

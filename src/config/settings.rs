@@ -140,6 +140,10 @@ settings! {
         /// "languageServers": { "pylsp": { "enabled": false }, "nixd": { "command": "nixd", "extensions": ["nix"], "roots": ["flake.nix"] } }
         language_servers("languageServers"): LanguageServers = {},
         checkpoint("checkpoint"): SettingsSection<CheckpointSettings>,
+        /// "iteration": after each iteration, ralph commits what the agent left uncommitted to the branch that is checked
+        /// out, with a message made from the task. Files that had uncommitted changes before the run stay as they are.
+        /// No hook of the repository runs, and the commits are not signed. "off": only the agent commits.
+        commit("commit"): OneOf<CommitWhen> = "off",
         breaker("breaker"): SettingsSection<BreakerSettings>,
         /// Changes to adapters, and adapters of your own, by id and with the keys of a manifest:
         /// "adapters": { "codex": { "command": { "program": "/opt/codex/bin/codex" } } }
@@ -434,6 +438,17 @@ impl Default for Config {
     }
 }
 
+/// When ralph commits what an agent left uncommitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommitWhen {
+    Off,
+    Iteration,
+}
+
+impl NamedChoice for CommitWhen {
+    const CHOICES: &'static [(&'static str, Self)] = &[("off", CommitWhen::Off), ("iteration", CommitWhen::Iteration)];
+}
+
 /// Whether the goals are run before the first iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Baseline {
@@ -615,6 +630,7 @@ mod tests {
                 "mcp" => r#"{"x": {"command": "y"}}"#,
                 "review.when" => "end",
                 "pace" => "even",
+                "commit" => "iteration",
                 "screen.theme" => "16",
                 "screen.glyphs" => "ascii",
                 "goals" => "tests=true",

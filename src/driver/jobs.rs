@@ -11,8 +11,8 @@ use std::{
 
 use ralph_core::{
     event::{
-        Changes, Checkpoint, Claim, List, Notice, Outcome, PlanSnapshot, RestoreMoment, RunId, SteeringId,
-        SteeringKind, TestsChange,
+        Changes, Checkpoint, Claim, IterationCommit, List, Notice, Outcome, PlanSnapshot, RestoreMoment, RunId,
+        SteeringId, SteeringKind, TestsChange,
     },
     machine::{FoundTests, LoopState, Preparation, Refusal, Settlement, Statement, Verification},
     run::Phase,
@@ -37,6 +37,7 @@ use ralph_text::with_causes;
 use super::{
     autorun::Autorun,
     clock::random_share,
+    commits::{CommitSubject, IterationCommits},
     handover::LastSession,
     plan_file::{PlanTarget, TaskRules, Taskless},
     review::{ReviewContext, ReviewScope},
@@ -63,6 +64,8 @@ pub(super) struct JobContext {
     pub(super) handover: bool,
     pub(super) confined: AgentConfinement,
     pub(super) repository: Option<Repository>,
+    /// Commits what iterations leave uncommitted; `None` if only agents commit.
+    pub(super) commits: Option<IterationCommits>,
     pub(super) supervisor: Supervisor,
     /// The state of the files, if no checkpoint shows it. Not in the journal: after a restart one iteration may wrongly
     /// count as progress.
@@ -133,6 +136,8 @@ pub(super) struct SettleJob {
     pub(super) tests_asked: Option<String>,
     /// The agent's reason for changing them.
     pub(super) tests_why: Option<String>,
+    /// The task that the iteration worked on.
+    pub(super) task: Option<String>,
 }
 
 impl PrepareJob {
@@ -205,6 +210,7 @@ impl SettleJob {
             tests_may_change: may_change_tests(state, |allowed| Some(allowed) == task),
             tests_asked: asked.and_then(|asked| asked.request.diff.clone()),
             tests_why: state.view.changed_tests.why.clone(),
+            task: task.cloned(),
         }
     }
 }
@@ -276,6 +282,9 @@ impl JobContext {
         if checkpoint.is_none() {
             self.take_fingerprint(&mut notices);
         }
+        if let (Some(commits), Some(repository), None) = (&self.commits, &self.repository, &job.review) {
+            commits.begin(repository, &plan, &mut notices);
+        }
         if job.watches_edits {
             *self.tree.lock().unwrap_or_else(PoisonError::into_inner) = self.look_at_tree();
         }
@@ -330,7 +339,10 @@ impl JobContext {
             DoneFile::Gone | DoneFile::Stuck => {}
         }
         claims.extend(&job.stated.claims);
+        // Before the checkpoint, which then has the commit as its HEAD.
+        let committed = self.commit(job, &mut notices);
         let (checkpoint, changes, totals) = self.checkpoint_after(job, &mut notices);
+        self.tell_mixed(job, checkpoint.as_ref(), &mut notices);
         let moved = if checkpoint.is_some() {
             None
         } else {
@@ -355,6 +367,7 @@ impl JobContext {
             changes,
             totals,
             undone,
+            committed,
             moved,
             claims,
             vanished: edits.vanished,
@@ -366,6 +379,41 @@ impl JobContext {
             tests,
             notices,
             random: random_share(),
+        }
+    }
+
+    /// Commits what the iteration left uncommitted. The changes of a reviewer are undone instead.
+    fn commit(&self, job: &SettleJob, notices: &mut Vec<Notice>) -> Option<IterationCommit> {
+        let (commits, repository) = (self.commits.as_ref()?, self.repository.as_ref()?);
+        if job.is_review {
+            return None;
+        }
+        let plan_now = self.read_plan().ok().map(|reading| {
+            let mut plan = self.task_rules.followed(reading, None);
+            self.task_rules.hold_unchecked(&mut plan, &job.plan, &[]);
+            plan
+        });
+        let subject = CommitSubject {
+            run: &self.run,
+            iteration: job.iteration,
+            task: job.task.as_deref(),
+            plan: &job.plan,
+            plan_now: plan_now.as_ref(),
+        };
+        let made = commits.commit(repository, &subject, notices);
+        // git runs filters from its configuration, which an agent can write, and a filter can kill git's guard.
+        self.supervisor.end_orphans();
+        made
+    }
+
+    /// Says which of the user's own uncommitted files the iteration has changed.
+    fn tell_mixed(&self, job: &SettleJob, now: Option<&Checkpoint>, notices: &mut Vec<Notice>) {
+        let (Some(commits), Some(repository)) = (&self.commits, &self.repository) else {
+            return;
+        };
+        if let (Some(before), Some(now), false) = (&job.before, now, job.is_review) {
+            // The names are for information only.
+            commits.tell_mixed(|| repository.names_between(before, now).unwrap_or_default(), notices);
         }
     }
 

@@ -10,6 +10,7 @@ mod background_calls;
 mod boxes;
 mod calls;
 mod clock;
+mod commits;
 mod config;
 mod edit_checks;
 mod edits;

@@ -252,6 +252,7 @@ impl Looping<'_> {
             size: SIZE,
             recording_cap_bytes: RECORDING_CAP_BYTES,
             repository: None,
+            commits: false,
             heard: None,
             denial_scanner: None,
             confined: AgentConfinement::No,

@@ -248,6 +248,9 @@ pub enum Event {
         /// The changes of the iteration were undone; the files are as they were before it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         undone: bool,
+        /// ralph's commit of what the agent left uncommitted. The checkpoint has it as its HEAD.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        committed: Option<IterationCommit>,
     },
     /// The agent's statement about its own work, read from its complete last message at the end of the turn and from
     /// the file it left. It is judged when the result of the iteration has been examined, and replaces earlier
@@ -582,6 +585,15 @@ pub struct Checkpoint {
     pub tree: String,
     /// The user's HEAD at that time; `None` before the first commit.
     pub head: Option<String>,
+}
+
+/// A commit that ralph made on the user's branch of what an iteration left uncommitted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+pub struct IterationCommit {
+    pub commit: String,
+    /// Number of files that differ from the commit before.
+    pub files: u32,
 }
 
 /// Differences between two points, including untracked files.

@@ -90,8 +90,8 @@ use std::path::PathBuf;
 
 use crate::event::{
     AgentCall, AgentSignal, AgentStatus, BackgroundCommand, BackgroundProgress, BackgroundResult, Changes, Checkpoint,
-    Claim, Day, GoalResult, Notice, PermissionRequest, PlanSnapshot, RequestedBy, Requester, ReviewAnswer, Ruling,
-    Settings, Spent, SteeringId, TestsChange, Trial, TriedMutant, UserCommand, WindowSample,
+    Claim, Day, GoalResult, IterationCommit, Notice, PermissionRequest, PlanSnapshot, RequestedBy, Requester,
+    ReviewAnswer, Ruling, Settings, Spent, SteeringId, TestsChange, Trial, TriedMutant, UserCommand, WindowSample,
 };
 
 /// An input of the machine. The time of its arrival is passed separately.
@@ -292,6 +292,8 @@ pub struct Settlement {
     pub totals: Option<Changes>,
     /// Whether the changes of a reviewer were undone.
     pub undone: bool,
+    /// The commit of what the agent left uncommitted.
+    pub committed: Option<IterationCommit>,
     /// Without a checkpoint: whether the files differ from every earlier state in this run.
     pub moved: Option<bool>,
     pub claims: Vec<Claim>,
@@ -322,6 +324,7 @@ impl Settlement {
             changes: None,
             totals: None,
             undone: false,
+            committed: None,
             moved: None,
             claims: Vec::new(),
             vanished: Vec::new(),

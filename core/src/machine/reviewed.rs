@@ -34,6 +34,7 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
         totals: None,
         progress: None,
         undone: found.undone,
+        committed: None,
     });
     let claims_done = claims_done(decision);
     let concluded = conclude(decision, now_ms, iteration, outcome);

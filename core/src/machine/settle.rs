@@ -50,6 +50,7 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
         totals: found.totals,
         progress,
         undone: false,
+        committed: found.committed.clone(),
     });
     for claim in &found.claims {
         decision.push(Event::ClaimMade {
@@ -380,7 +381,9 @@ fn progress(state: &LoopState, found: &Settlement) -> Option<bool> {
     let (Some(now), Some(before)) = (&found.checkpoint, &state.internal.latest) else {
         return found.moved;
     };
-    let commits_what_was_there = now.head != before.head
+    // The agent makes no progress with a commit by ralph.
+    let commits_what_was_there = found.committed.is_none()
+        && now.head != before.head
         && now.tree == before.tree
         && state.internal.committed_tree.as_deref() != Some(now.tree.as_str());
     Some(commits_what_was_there || !state.internal.trees.contains(&now.tree))

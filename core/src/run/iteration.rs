@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::{
-    AgentStatus, Changes, Checkpoint, Claim, ConfidencePart, Denial, GoalResult, Missing, Outcome, ReviewResult, Role,
-    Trial, TriedMutant, Usage,
+    AgentStatus, Changes, Checkpoint, Claim, ConfidencePart, Denial, GoalResult, IterationCommit, Missing, Outcome,
+    ReviewResult, Role, Trial, TriedMutant, Usage,
 };
 
 /// A session and its result.
@@ -40,6 +40,9 @@ pub struct Iteration {
     /// Whether its changes were undone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undone: bool,
+    /// ralph's commit of what the agent left uncommitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub committed: Option<IterationCommit>,
     /// Number of tasks that it ticked.
     pub closed: u32,
     pub before: Option<Checkpoint>,

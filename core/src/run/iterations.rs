@@ -106,10 +106,12 @@ impl Iterations {
                 changes,
                 progress,
                 undone,
+                committed,
                 ..
             } => {
                 if let Some(found) = self.numbered_mut(*iteration) {
                     found.undone = *undone;
+                    found.committed.clone_from(committed);
                     found.after.clone_from(checkpoint);
                     found.changes = *changes;
                     found.progress = *progress;

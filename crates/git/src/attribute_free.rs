@@ -39,17 +39,20 @@ impl Repository {
     pub(super) fn own_index_git(&self) -> Git {
         // The checksum of an index, which git does not verify, costs as much as reading it.
         let git = self.git().setting("index.skipHash=true");
-        let empty = if self.id_bytes == 20 {
-            EMPTY_TREE
-        } else {
-            EMPTY_TREE_SHA256
-        };
         SETTINGS
             .into_iter()
             .fold(git, Git::setting)
             .env("GIT_COMMON_DIR", &self.attribute_free_dir)
             .env("GIT_OBJECT_DIRECTORY", self.layout.common_dir.join("objects"))
-            .env("GIT_ATTR_SOURCE", empty)
+            .env("GIT_ATTR_SOURCE", self.empty_tree())
+    }
+
+    /// Returns the name of the empty tree.
+    pub(super) fn empty_tree(&self) -> &'static str {
+        match self.id_bytes {
+            20 => EMPTY_TREE,
+            _ => EMPTY_TREE_SHA256,
+        }
     }
 
     /// Makes ralph's common directory, which overrules all attributes, unless it exists.

@@ -44,6 +44,7 @@ impl Repository {
             include: Vec::new(),
             excluded_state: None,
             commit_counts: CommitCounts::default(),
+            agents_rights: None,
             state: Mutex::new(RepositoryState::new(identities)),
         };
         if repository.root() != project {
@@ -101,7 +102,7 @@ impl Repository {
     }
 
     /// Returns the operation that the user has begun and not finished.
-    fn operation(&self) -> Option<&'static str> {
+    pub(super) fn operation(&self) -> Option<&'static str> {
         const MARKS: [(&str, &str); 6] = [
             ("MERGE_HEAD", "merge"),
             ("rebase-merge", "rebase"),

@@ -99,11 +99,11 @@ impl Repository {
         Ok(true)
     }
 
-    fn user_index_path(&self) -> PathBuf {
+    pub(super) fn user_index_path(&self) -> PathBuf {
         self.layout.git_dir.join("index")
     }
 
-    fn user_index_identity(&self) -> Result<IndexIdentity, GitError> {
+    pub(super) fn user_index_identity(&self) -> Result<IndexIdentity, GitError> {
         let path = self.user_index_path();
         match open_unfollowed(&path) {
             Ok(Some((_, metadata))) if metadata.len() <= CAP_BYTES as u64 => {

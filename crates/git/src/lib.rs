@@ -25,6 +25,7 @@ mod exclude;
 pub mod fingerprint;
 mod ignored;
 mod index;
+mod iteration_commit;
 mod layout;
 mod lock_files;
 mod merge_commit;
@@ -49,13 +50,13 @@ mod work_trees;
 use std::{
     fmt,
     path::{Path, PathBuf},
-    sync::Mutex,
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
 use ralph_core::event::{Changes, Checkpoint};
 use ralph_state::store::paths::States;
-use ralph_system::proc::Supervisor;
+use ralph_system::proc::{Confinement, Supervisor};
 
 use commit_counts::CommitCounts;
 use layout::RepositoryLayout;
@@ -69,6 +70,7 @@ pub use earlier::EarlierContent;
 pub use error::{GitError, NoRepository};
 pub use exclude::exclude;
 pub use ignored::{ignored_matching, is_ignored};
+pub use iteration_commit::{CommitHindrance, CommitResult};
 pub use merge_commit::{CommitSigning, merge_commit};
 pub use overlay::{below_project, below_root, changed_since_fork, overlay, range_patch};
 pub use own_references::OwnReferences;
@@ -97,6 +99,8 @@ pub struct Repository {
     /// ralph's own state, which is in no checkpoint and is never restored.
     excluded_state: Option<States>,
     commit_counts: CommitCounts,
+    /// The rights of git where it runs programs that an agent may have named; `None` for all rights of the user.
+    agents_rights: Option<Arc<Confinement>>,
     state: Mutex<RepositoryState>,
 }
 
@@ -112,6 +116,13 @@ impl Repository {
     #[must_use]
     pub fn excluding_state(mut self, states: States) -> Repository {
         self.excluded_state = Some(states);
+        self
+    }
+
+    /// Confines commits, and all programs that the repository's settings name for them.
+    #[must_use]
+    pub fn committing_in(mut self, confinement: Option<Arc<Confinement>>) -> Repository {
+        self.agents_rights = confinement;
         self
     }
 

@@ -261,6 +261,7 @@ pub(super) fn listed(paths: &[PathBuf]) -> Vec<u8> {
 pub(super) struct RawChange<'a> {
     pub(super) modes: [&'a str; 2],
     pub(super) blob_before: &'a str,
+    pub(super) blob_after: &'a str,
     pub(super) path: &'a [u8],
 }
 
@@ -278,6 +279,7 @@ fn raw_change<'a>(about: &'a [u8], path: &'a [u8]) -> Option<RawChange<'a>> {
     Some(RawChange {
         modes: [words.next()?, words.next()?],
         blob_before: words.next()?,
+        blob_after: words.next()?,
         path,
     })
 }

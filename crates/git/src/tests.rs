@@ -1,6 +1,7 @@
 //! Checkpoints of real repositories, with the git that is installed.
 
 mod checkpoints;
+mod commits;
 mod discovery;
 mod fidelity;
 mod references;

@@ -32,7 +32,7 @@ pub(super) const DEADLINE: Duration = Duration::from_secs(900);
 const LISTING_RETRIES: u32 = 20;
 const LISTING_PAUSE: Duration = Duration::from_millis(25);
 /// The committer if the user's configuration names none.
-const FALLBACK_COMMITTER: [&str; 2] = ["user.name=ralph", "user.email=ralph@localhost"];
+pub(super) const FALLBACK_COMMITTER: [&str; 2] = ["user.name=ralph", "user.email=ralph@localhost"];
 /// Most bytes that are read of a file that holds one path.
 const GITDIR_CAP_BYTES: u64 = 64 << 10;
 /// Prefix of the references that keep the merges of a batch.

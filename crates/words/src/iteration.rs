@@ -1,6 +1,7 @@
 //! Outcomes of iterations, cancellations, waits and the breaker, in words.
 
-use ralph_core::event::{BreakerCause, BreakerState, Outcome, Wait, WaitCause};
+use ralph_core::event::{BreakerCause, BreakerState, IterationCommit, Outcome, RunId, Wait, WaitCause};
+use ralph_text::one_line;
 
 use super::{
     Tone, counted,
@@ -8,6 +9,38 @@ use super::{
     problem::cancel_reason,
     problem_in_words, problem_kind_in_words,
 };
+
+/// Most characters of the first line of a commit's message.
+const SUBJECT_CHARACTERS: usize = 72;
+
+/// The message of the commit of what an iteration left uncommitted: the first line names the tasks that it ticked, or
+/// the task that it worked on.
+pub fn iteration_commit_message(ticked: &[String], task: Option<&str>, iteration: u32, run: &RunId) -> String {
+    let first = ticked.first().map(String::as_str).or(task).map(one_line);
+    let first = first
+        .filter(|first| !first.is_empty())
+        .unwrap_or_else(|| format!("Work of iteration {iteration}"));
+    let more = match ticked.len().saturating_sub(1) {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    let room = SUBJECT_CHARACTERS.saturating_sub(more.chars().count());
+    let subject = match first.chars().count() > room {
+        true => first.chars().take(room - 1).chain(['…']).collect(),
+        false => first,
+    };
+    let tasks: String = match ticked {
+        [] | [_] => String::new(),
+        ticked => {
+            ticked
+                .iter()
+                .map(|task| format!("- {}\n", one_line(task)))
+                .collect::<String>()
+                + "\n"
+        }
+    };
+    format!("{subject}{more}\n\n{tasks}Iteration {iteration} of ralph's run {run}.\n")
+}
 
 /// An outcome with its reason, as a predicate of an iteration.
 pub fn outcome_in_words(outcome: &Outcome) -> (Tone, String) {
@@ -20,6 +53,12 @@ pub fn outcome_in_words(outcome: &Outcome) -> (Tone, String) {
         Outcome::Cancelled { reason } => (Tone::Wait, format!("was ended ({})", cancel_reason(*reason))),
         Outcome::Interrupted => (Tone::Bad, "was cut off when ralph was killed".to_owned()),
     }
+}
+
+/// ralph's commit of an iteration: `committed as 1a2b3c4 (2 files)`.
+pub fn commit_in_words(made: &IterationCommit) -> String {
+    let id: String = made.commit.chars().take(7).collect();
+    format!("committed as {id} ({})", counted(u64::from(made.files), "file"))
 }
 
 /// An outcome in one word, for tables.
@@ -132,6 +171,33 @@ mod tests {
                 "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "102nd", "111th"
             ]
         );
+    }
+
+    #[test]
+    fn a_commit_is_named_after_its_tasks_in_at_most_72_characters() {
+        let run = RunId("20261120-102835-4f2a".to_owned());
+        let message = |ticked: &[&str], task: Option<&str>| {
+            let ticked: Vec<String> = ticked.iter().map(|text| (*text).to_owned()).collect();
+            iteration_commit_message(&ticked, task, 3, &run)
+        };
+        let body = "Iteration 3 of ralph's run 20261120-102835-4f2a.\n";
+        assert_eq!(
+            message(&["Write the\tparser"], Some("Other")),
+            format!("Write the parser\n\n{body}")
+        );
+        assert_eq!(message(&[], Some("Other")), format!("Other\n\n{body}"));
+        for none in [None, Some("\u{1b}[1m \n")] {
+            assert_eq!(message(&[], none), format!("Work of iteration 3\n\n{body}"));
+        }
+        assert_eq!(
+            message(&["One", "Two\nlines"], None),
+            format!("One (and 1 more)\n\n- One\n- Two lines\n\n{body}")
+        );
+        let long = "ä".repeat(100);
+        for ticked in [&[long.as_str()][..], &[&long, "b", "c"]] {
+            let message = message(ticked, None);
+            assert_eq!(message.lines().next().unwrap().chars().count(), 72, "{message}");
+        }
     }
 
     #[test]

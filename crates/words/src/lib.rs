@@ -55,7 +55,8 @@ pub use figures::{
 };
 pub use hint::{hint_for, hint_in_words};
 pub use iteration::{
-    breaker_cause_in_words, breaker_in_words, breaker_state_word, outcome_in_words, outcome_word, wait_cause_in_words,
+    breaker_cause_in_words, breaker_in_words, breaker_state_word, commit_in_words, iteration_commit_message,
+    outcome_in_words, outcome_word, wait_cause_in_words,
 };
 pub use late_answer::{late_answer_in_words, place_of_decision, queued_message_in_words};
 pub use limit::{limit_word, new_limits_in_words, raise_option};

@@ -7,7 +7,7 @@ use ralph_core::event::{
 use serde::Serialize;
 
 use super::{
-    Tone, background, breaker_cause_in_words, breaker_state_word, changes_in_words, claim_in_words,
+    Tone, background, breaker_cause_in_words, breaker_state_word, changes_in_words, claim_in_words, commit_in_words,
     confidence_in_words, counted, goal_in_words, guarded_changes_in_words, hook,
     iteration::wait_in_words,
     limit::set_aside_in_words,
@@ -92,6 +92,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
             changes: Some(changes),
             progress,
             undone,
+            committed,
             ..
         } => {
             let then = match (undone, progress) {
@@ -99,9 +100,20 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
                 (false, Some(false)) => ", no progress",
                 (false, Some(true) | None) => "",
             };
-            line(Tone::Note, format!("{}{then}", changes_in_words(changes)))
+            let committed = committed.as_ref().map(commit_in_words);
+            let committed = committed.map_or_else(String::new, |committed| format!(", {committed}"));
+            line(Tone::Note, format!("{}{then}{committed}", changes_in_words(changes)))
         }
-        Event::IterationSettled { changes: None, .. } => None,
+        Event::IterationSettled {
+            changes: None,
+            committed: Some(made),
+            ..
+        } => line(Tone::Note, commit_in_words(made)),
+        Event::IterationSettled {
+            changes: None,
+            committed: None,
+            ..
+        } => None,
         // Recorded again with the claim of the file.
         Event::AgentStated {
             claims,

@@ -386,6 +386,11 @@ impl RunPaths {
         self.dir.join("sealed.json")
     }
 
+    /// Returns the list of files with uncommitted changes of the user's, which ralph does not commit.
+    pub fn uncommitted(&self) -> PathBuf {
+        self.dir.join("uncommitted")
+    }
+
     /// Returns the directory for the output of a background task.
     pub fn background(&self, number: u32) -> PathBuf {
         self.dir.join("background").join(format!("{number:04}"))

@@ -136,6 +136,11 @@ impl Supervisor {
         }
     }
 
+    /// Returns the confinement of the child trees; `None` for all rights of the user.
+    pub fn confinement(&self) -> Option<Arc<Confinement>> {
+        self.confinement.clone()
+    }
+
     /// Starts this executable again, as a loop that outlives this process.
     ///
     /// # Errors

@@ -10,10 +10,10 @@ use ralph_core::{
 use ralph_text::one_line;
 use ralph_words::{
     background_end_in_words, background_state_in_words, background_went_well, changes_in_words, claim_in_words,
-    command_in_words, confidence_in_words, counted, findings_in_words, goal_in_words, guarded_change_in_words,
-    missing_in_words, mutant_in_words, mutants_in_words, outcome_in_words, place_of_decision, review_in_words,
-    sealed_output_in_words, short_duration, status_in_words, task_at_limit_in_words, task_in_words, tests_in_words,
-    tree_in_words, trial_in_words, usage_in_words, wait_cause_in_words,
+    command_in_words, commit_in_words, confidence_in_words, counted, findings_in_words, goal_in_words,
+    guarded_change_in_words, missing_in_words, mutant_in_words, mutants_in_words, outcome_in_words, place_of_decision,
+    review_in_words, sealed_output_in_words, short_duration, status_in_words, task_at_limit_in_words, task_in_words,
+    tests_in_words, tree_in_words, trial_in_words, usage_in_words, wait_cause_in_words,
 };
 
 use super::{CommitLine, RunReport, head::shortened};
@@ -365,6 +365,7 @@ fn work_in_words(iteration: &Iteration, commits: &[CommitLine], telling: DetailL
         (_, DetailLevel::BesideTable) => {}
     }
     lines.extend(commits.iter().map(|commit| format!("{} {}", commit.id, commit.subject)));
+    lines.extend(iteration.committed.as_ref().map(commit_in_words));
     if iteration.outcome != Some(Outcome::Interrupted) {
         lines.push(cost_in_words(&iteration.usage));
     }

@@ -160,6 +160,7 @@ pub(super) fn ended(iteration: u32, outcome: Outcome) -> Vec<Event> {
             totals: Some(changes),
             progress: Some(true),
             undone: false,
+            committed: None,
         },
     ]
 }

@@ -84,6 +84,7 @@ fn at_work() -> Vec<Event> {
         totals: None,
         progress: Some(false),
         undone: false,
+        committed: None,
     };
     let mut idle = crate::tui::testing::ended(2, Outcome::Completed);
     idle.truncate(2);
