@@ -9,7 +9,7 @@ use crate::{
 use ralph_core::event::{Event, Notice};
 
 /// Commands that an agent could call, each with the name that its user is told.
-const COMMANDS: [(&str, &str); 19] = [
+const COMMANDS: [(&str, &str); 21] = [
     ("steer --standing obey", "steer"),
     ("withdraw 1", "withdraw"),
     ("answer 1 yes", "answer"),
@@ -18,6 +18,8 @@ const COMMANDS: [(&str, &str); 19] = [
     ("permissions forget Bash", "permissions"),
     ("permissions mode auto", "permissions"),
     ("continue --iterations 100", "continue"),
+    ("plan set-aside Task", "plan"),
+    ("plan take-back Task", "plan"),
     ("pause", "pause"),
     ("resume", "resume"),
     ("resume --now", "resume"),
@@ -125,6 +127,8 @@ work; over 'Done.'"#,
                 | Event::RuleForgotten { .. }
                 | Event::PermissionModeChanged { .. }
                 | Event::LimitsChanged { .. }
+                | Event::TaskSetAsideByUser { .. }
+                | Event::TaskTakenBack { .. }
         )
     };
     assert!(!records.iter().any(|record| of_the_user(&record.event)), "{records:#?}");
@@ -143,6 +147,7 @@ work; over 'Done.'"#,
         "answer",
         "permissions",
         "continue",
+        "plan",
         "pause",
         "resume",
         "skip",

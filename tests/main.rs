@@ -50,6 +50,7 @@ mod report;
 mod runs_over_http;
 mod sealed;
 mod sessions;
+mod set_aside;
 mod stand_in;
 mod starts;
 mod static_binary;

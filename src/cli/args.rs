@@ -576,6 +576,18 @@ pub(super) enum PlanCommand {
         #[arg(long, short, value_name = "HEADING")]
         section: Option<String>,
     },
+    /// Set a task of the active run aside: no iteration works on it, and the run is done without it
+    SetAside {
+        /// The task, by the beginning of its text
+        #[arg(required = true, value_name = "TASK")]
+        task: Vec<String>,
+    },
+    /// Take a task back that you have set aside
+    TakeBack {
+        /// The task, by the beginning of its text
+        #[arg(required = true, value_name = "TASK")]
+        task: Vec<String>,
+    },
 }
 
 #[derive(Debug, Subcommand)]

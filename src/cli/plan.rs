@@ -6,9 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_core::event::PlanSnapshot;
-use ralph_plan::{AddError, AdviceSeverity, ParsedPlan, PlanAdvice, PlanError, PlanKind};
+use ralph_core::event::{PlanSnapshot, UserCommand};
+use ralph_plan::{AddError, AdviceSeverity, NamedTasks, ParsedPlan, PlanAdvice, PlanError, PlanKind, shortened};
 use ralph_policy::settings::closest;
+use ralph_state::store::journal::read_view;
 use ralph_system::{
     files::{self, PLAN_CAP_BYTES},
     proc::Supervisor,
@@ -31,7 +32,8 @@ use crate::{
 
 use super::{
     args::{Args, PlanCommand},
-    run::sources,
+    control,
+    run::{place, sources},
     trust,
 };
 
@@ -55,21 +57,61 @@ pub(super) fn run(
     command: &PlanCommand,
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
-    let plan = ProjectPlan::locate(args, named)?;
+    let plan = || ProjectPlan::locate(args, named);
     match command {
-        PlanCommand::Show { json } => plan.show(*json),
-        PlanCommand::Next { json } => plan.next(*json),
+        PlanCommand::SetAside { task } => set_aside(args, &task.join(" "), AsideChange::Aside),
+        PlanCommand::TakeBack { task } => set_aside(args, &task.join(" "), AsideChange::Back),
+        PlanCommand::Show { json } => plan()?.show(*json),
+        PlanCommand::Next { json } => plan()?.next(*json),
         PlanCommand::Prompt { built_in } => {
-            let ProjectPlan { place, config, .. } = &plan;
+            let ProjectPlan { place, config, .. } = &plan()?;
             print(&match built_in {
                 true => built_in_prompt(place, config)?,
                 false => next_prompt(place, config, supervisor)?,
             });
             Ok(0)
         }
-        PlanCommand::Check { json } => plan.check(*json),
-        PlanCommand::Add { task, section } => plan.add(&task.join(" "), section.as_deref()),
+        PlanCommand::Check { json } => plan()?.check(*json),
+        PlanCommand::Add { task, section } => plan()?.add(&task.join(" "), section.as_deref()),
     }
+}
+
+/// Whether a task is set aside or taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AsideChange {
+    Aside,
+    Back,
+}
+
+/// Sets a task of the active run aside, or takes it back.
+fn set_aside(args: &Args, name: &str, change: AsideChange) -> Result<u8, Failure> {
+    let name = name.trim();
+    let paths = place(args)?.paths;
+    // The run knows best: without its journal, the text is sent as it is.
+    let view = paths.latest_run().and_then(|run| read_view(&paths, &run).ok());
+    let texts = view.map_or_else(Vec::new, |view| match change {
+        AsideChange::Aside => {
+            let open = view.plan.tasks.iter().filter(|task| !task.done);
+            open.map(|task| task.text.clone()).collect()
+        }
+        AsideChange::Back => view.set_aside_by_user.clone(),
+    });
+    let task = match ralph_plan::tasks_named(&texts, name) {
+        NamedTasks::One(task) => texts[task].clone(),
+        NamedTasks::Nothing => name.to_owned(),
+        NamedTasks::Several(first, second) => {
+            let (first, second) = (shortened(&texts[first]), shortened(&texts[second]));
+            let what = format!("`{}` begins several tasks: `{first}` and `{second}`", shortened(name));
+            return Err(Failure::new(FailureKind::Usage, what).hint("write more of the text"));
+        }
+    };
+    control::send(
+        args,
+        match change {
+            AsideChange::Aside => UserCommand::SetTaskAside { task },
+            AsideChange::Back => UserCommand::TakeTaskBack { task },
+        },
+    )
 }
 
 impl ProjectPlan {

@@ -458,16 +458,15 @@ fn recorded(events: Vec<Event>) -> Option<AgentCall> {
 fn plan_in_words(view: &RunView, plan: &PlanSnapshot, vanished: &[String]) -> String {
     let path = view.settings.plan.strip_prefix(view.project.as_path());
     let path = path.unwrap_or(&view.settings.plan).to_string_lossy();
-    let blocks: Vec<(String, String)> = view
-        .blocks
-        .iter()
-        .filter_map(|block| Some((block.task.clone()?, block.question.clone())))
-        .collect();
+    let left_out = plan.with_dependents(&view.set_aside_by_user).into_iter();
+    let blocks = view.blocks.iter();
+    let blocks = blocks.filter_map(|block| Some((block.task.clone()?, Some(block.question.clone()))));
+    let aside: Vec<(String, Option<String>)> = left_out.map(|task| (task, None)).chain(blocks).collect();
     let mut missing = view.missing.clone();
     plan.take_back(&view.plan, &mut missing);
     missing.extend(vanished.iter().cloned());
     let path = plan_in_prompt(&path, view.settings.section.as_deref());
-    words::plan_for_agent(&path, plan, &missing, &blocks)
+    words::plan_for_agent(&path, plan, &missing, &aside)
 }
 
 /// Returns the trimmed text of an agent, or an error if it is empty or too long.

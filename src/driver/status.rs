@@ -15,7 +15,7 @@ use ralph_text::one_line;
 use ralph_words::{
     ToolRefusal, agent_command_in_words, background_refusal_in_words, closed_in_words, command_refusal_in_words,
     late_answer_in_words, mode_in_words, mode_word, new_limits_in_words, no_answer_in_words, phase_in_words,
-    scope_in_words, tests_confirmed_in_words, tool_refusal_in_words,
+    scope_in_words, task_set_aside_in_words, task_taken_back_in_words, tests_confirmed_in_words, tool_refusal_in_words,
 };
 
 use super::{
@@ -218,6 +218,8 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopStat
         UserCommand::Forget { rule } => done(format!("forgotten: {rule}")),
         UserCommand::SetLimits { limits } => done(new_limits_in_words(limits)),
         UserCommand::SetPermissionMode { mode } => done(mode_in_words(*mode)),
+        UserCommand::SetTaskAside { task } => done(task_set_aside_in_words(&one_line(task))),
+        UserCommand::TakeTaskBack { task } => done(task_taken_back_in_words(&one_line(task))),
         UserCommand::Stop { stop } => done(match stop {
             StopRequest::AfterIteration => "will stop after this iteration",
             StopRequest::Graceful => "stopping",
@@ -248,6 +250,11 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> ControlReply {
                 .to_owned()
         }
         UserCommand::SetPermissionMode { mode } => format!("the mode is `{}` already", mode_word(*mode)),
+        UserCommand::SetTaskAside { task } if state.view.set_aside_by_user.contains(task) => {
+            "the task is set aside already".to_owned()
+        }
+        UserCommand::SetTaskAside { .. } => "the plan has no such open task".to_owned(),
+        UserCommand::TakeTaskBack { .. } => "you have not set this task aside".to_owned(),
         UserCommand::Pause => "paused already".to_owned(),
         UserCommand::Resume => "the run is neither paused nor about to stop".to_owned(),
         UserCommand::WithdrawStop => "no stop is planned".to_owned(),

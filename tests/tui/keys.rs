@@ -92,6 +92,16 @@ fn check(terminal: &mut Terminal, action: KeyAction, key: &str) {
             terminal.press("t");
             terminal.sees("line 299");
         }
+        KeyAction::SetAside => {
+            terminal.press("0");
+            terminal.press(key);
+            terminal.sees("- Write hello.txt");
+            terminal.sees("running · Write hello.txt");
+            terminal.press(key);
+            terminal.sees_no("- Write hello.txt");
+            terminal.press("t");
+            terminal.sees("line 299");
+        }
         KeyAction::Skip => {
             terminal.press(key);
             terminal.sees("skip iteration 1?");

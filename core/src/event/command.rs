@@ -32,6 +32,15 @@ pub enum UserCommand {
     },
     /// Withdraw a stop that was requested for after the running iteration.
     WithdrawStop,
+    /// Set an open task of the plan aside, with the tasks in it and those that wait for it.
+    SetTaskAside {
+        /// Its whole text.
+        task: String,
+    },
+    /// Take a task back that the user has set aside.
+    TakeTaskBack {
+        task: String,
+    },
     /// Answer a question of the agent.
     Answer {
         /// The number of the question.
@@ -95,6 +104,7 @@ impl UserCommand {
             UserCommand::Skip => "skip",
             UserCommand::ResetCircuit => "reset-circuit",
             UserCommand::Stop { .. } => "stop",
+            UserCommand::SetTaskAside { .. } | UserCommand::TakeTaskBack { .. } => "plan",
             UserCommand::SetLimits { .. } => "continue",
             UserCommand::Answer { .. } => "answer",
             UserCommand::Forget { .. } | UserCommand::SetPermissionMode { .. } => "permissions",
@@ -118,6 +128,8 @@ impl UserCommand {
             | UserCommand::Forget { .. }
             | UserCommand::SetPermissionMode { .. }
             | UserCommand::SetLimits { .. }
+            | UserCommand::SetTaskAside { .. }
+            | UserCommand::TakeTaskBack { .. }
             | UserCommand::Withdraw { .. }
             | UserCommand::Pause
             | UserCommand::Resume

@@ -41,6 +41,10 @@ pub enum Hint {
         adapter: Text,
     },
     NameModel,
+    /// The user has set the task aside, and it is still open.
+    TaskSetAside {
+        task: Text,
+    },
     FixPlan,
     FixCause,
     /// The files can be restored to their state before or after an iteration.

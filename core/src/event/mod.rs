@@ -379,6 +379,14 @@ pub enum Event {
         /// Usage reported by these iterations.
         usage: Usage,
     },
+    /// The user has set a task aside: the run works on other tasks and is done without it.
+    TaskSetAsideByUser {
+        task: String,
+    },
+    /// The user has taken back a task that they had set aside.
+    TaskTakenBack {
+        task: String,
+    },
     /// The goals are being run. Iteration 0 is the check before the first iteration.
     VerificationStarted {
         iteration: u32,

@@ -88,22 +88,54 @@ impl PlanSnapshot {
         self.tasks.len() - self.done()
     }
 
-    /// Number of open tasks without which a run cannot be done.
-    pub fn open_required(&self) -> usize {
-        self.tasks.iter().filter(|task| task.is_required()).count()
+    /// Number of open tasks without which a run cannot be done, besides those with a text in `left_out`.
+    pub fn open_required(&self, left_out: &[String]) -> usize {
+        self.required(left_out).count()
     }
 
-    /// Whether there are tasks and all are done but optional ones. A plan without check-boxes is never complete.
-    pub fn is_complete(&self) -> bool {
-        !self.tasks.is_empty() && self.open_required() == 0
+    /// Whether there are tasks and all are done but optional ones and those with a text in `left_out`. A plan without
+    /// check-boxes is never complete.
+    pub fn is_complete(&self, left_out: &[String]) -> bool {
+        !self.tasks.is_empty() && self.open_required(left_out) == 0
     }
 
-    /// The first task without which a run cannot be done.
-    pub fn first_required(&self) -> Option<&PlanTask> {
-        self.current().filter(|task| task.is_required()).or_else(|| {
-            let mut required = self.tasks.iter().filter(|task| task.is_required());
-            required.next()
-        })
+    /// The first task without which a run cannot be done, besides those with a text in `left_out`.
+    pub fn first_required(&self, left_out: &[String]) -> Option<&PlanTask> {
+        let current = self.current_except(left_out).filter(|task| task.is_required());
+        current.or_else(|| self.required(left_out).next())
+    }
+
+    fn required(&self, left_out: &[String]) -> impl Iterator<Item = &PlanTask> {
+        let required = self.tasks.iter().filter(|task| task.is_required());
+        required.filter(|task| !left_out.contains(&task.text))
+    }
+
+    /// Texts of the open tasks among `texts`, of the open tasks in them, and of those that wait for one of all these.
+    pub fn with_dependents(&self, texts: &[String]) -> Vec<String> {
+        if texts.is_empty() {
+            return Vec::new();
+        }
+        let mut found: HashSet<&str> = texts.iter().map(String::as_str).collect();
+        loop {
+            let known = found.len();
+            let mut around: Vec<&PlanTask> = Vec::new();
+            for task in &self.tasks {
+                around.retain(|outer| outer.depth < task.depth);
+                let waits = task.settings.after.iter().any(|other| found.contains(other.as_str()));
+                if waits || around.iter().any(|outer| found.contains(outer.text.as_str())) {
+                    found.insert(&task.text);
+                }
+                around.push(task);
+            }
+            if found.len() == known {
+                break;
+            }
+        }
+        let open = self
+            .tasks
+            .iter()
+            .filter(|task| !task.done && found.contains(task.text.as_str()));
+        open.map(|task| task.text.clone()).collect()
     }
 
     /// Removes from `missing` the tasks that reappeared: one entry for each additional occurrence compared with

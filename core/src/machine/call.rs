@@ -54,7 +54,8 @@ pub fn claim_reasons(state: &LoopState, plan: &PlanSnapshot, vanished: &[String]
     let mut missing = state.view.missing.clone();
     plan.take_back(&state.view.plan, &mut missing);
     missing.extend(vanished.iter().cloned());
-    gate::plan_reasons(plan, &missing).collect()
+    let left_out = plan.with_dependents(&state.view.set_aside_by_user);
+    gate::plan_reasons(plan, &missing, &left_out).collect()
 }
 
 /// Drops the output of the goals, which the agent has already read.

@@ -35,6 +35,10 @@ pub enum Feedback {
     TaskAtLimit {
         task: String,
     },
+    /// The user has set the task aside.
+    TaskLeftOut {
+        task: String,
+    },
     ClaimRefused {
         reasons: Vec<Missing>,
     },

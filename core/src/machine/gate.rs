@@ -68,7 +68,7 @@ impl Confidence {
 
 /// The goals that a verification runs: those of the plan, and the checks of all tasks once every task is done.
 pub(super) fn goals_due(state: &LoopState) -> impl Iterator<Item = &Goal> {
-    let is_complete = state.view.plan.is_complete();
+    let is_complete = state.view.is_plan_complete();
     let goals = state.view.settings.goals.iter();
     goals.filter(move |goal| goal.task.is_none() || is_complete)
 }
@@ -130,10 +130,10 @@ fn claimed(state: &LoopState, outcome: &Outcome) -> bool {
     boxes || is_explicit(state)
 }
 
-/// Whether every task is done, but for optional ones that are set aside.
+/// Whether every task is done, but for those that the user has set aside, and optional ones that are set aside.
 pub(super) fn is_worked_off(state: &LoopState) -> bool {
     let plan = &state.view.plan;
-    plan.is_complete() && (plan.open() == 0 || plan.current_except(&state.view.set_aside()).is_none())
+    state.view.is_plan_complete() && (plan.open() == 0 || plan.current_except(&state.view.set_aside()).is_none())
 }
 
 /// Whether the agent itself said that it is done.
@@ -174,14 +174,23 @@ fn cheap_reasons(state: &LoopState) -> Vec<Missing> {
         Denial::Blocked { question } => Missing::SaidBlocked { question },
     });
     denial
-        .chain(plan_reasons(&state.view.plan, &state.view.missing))
+        .chain(plan_reasons(
+            &state.view.plan,
+            &state.view.missing,
+            &state.view.left_out(),
+        ))
         .collect()
 }
 
-/// The reasons against completion in a plan from which the `missing` tasks were removed.
-pub(super) fn plan_reasons(plan: &PlanSnapshot, missing: &[String]) -> impl Iterator<Item = Missing> {
-    let open = plan.first_required().map(|task| Missing::TasksOpen {
-        open: u32::try_from(plan.open_required()).unwrap_or(u32::MAX),
+/// The reasons against completion in a plan from which the `missing` tasks were removed, and of which the user has set
+/// the tasks `left_out` aside.
+pub(super) fn plan_reasons(
+    plan: &PlanSnapshot,
+    missing: &[String],
+    left_out: &[String],
+) -> impl Iterator<Item = Missing> {
+    let open = plan.first_required(left_out).map(|task| Missing::TasksOpen {
+        open: u32::try_from(plan.open_required(left_out)).unwrap_or(u32::MAX),
         next: task.text.clone().into(),
     });
     let vanished = missing.iter().cloned();
@@ -313,7 +322,7 @@ fn confidence(state: &LoopState) -> Confidence {
     if is_explicit(state) {
         confidence.add(WORD, Evidence::AgentsWord);
     }
-    if state.view.plan.is_complete() && state.view.missing.is_empty() {
+    if state.view.is_plan_complete() && state.view.missing.is_empty() {
         confidence.add(TASKS, Evidence::TasksTicked);
     }
     if !state.view.iterations.latest_assessment().goals.is_empty()

@@ -22,10 +22,14 @@ fn way_back(state: &LoopState) -> Option<Hint> {
     (iteration > 0 || moment == RestoreMoment::Before).then_some(Hint::Restore { iteration, moment })
 }
 
-/// Suggestions about the end itself, and about messages that expire with the run.
+/// Suggestions about the end itself, about tasks that the user has set aside, and about messages that expire with the run.
 pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
     let mut hints = for_reason(state, reason);
     let is_done = matches!(reason, StopReason::Done { .. });
+    let left_out = state.view.left_out().into_iter();
+    hints.extend(left_out.map(|task| Hint::TaskSetAside {
+        task: clip(&task, MESSAGE_CAP_BYTES).into(),
+    }));
     hints.extend(state.view.messages.iter().filter_map(|steering| {
         let (message, text) = (steering.id, clip(&steering.text, MESSAGE_CAP_BYTES).into());
         match steering.state() {

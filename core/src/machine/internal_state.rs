@@ -65,6 +65,8 @@ pub struct InternalState {
     pub session: Option<SessionId>,
     /// Messages in the prompt of the running session, until the session shows that it has read the prompt.
     pub prompted: Vec<SteeringId>,
+    /// Whether the user has set a task aside, or taken one back, while the prompt was being written.
+    pub prompt_outdated: bool,
     /// The last message of the latest session that wrote one.
     pub last_message: Option<LastMessage>,
     /// Feedback about the last iteration, for the next prompt.
@@ -106,6 +108,9 @@ pub struct LastMessage {
 impl InternalState {
     /// Applies an event; `view` is the state before it.
     pub(super) fn apply(&mut self, view: &RunView, event: &Event) {
+        if matches!(event, Event::PreparationStarted { .. }) {
+            self.prompt_outdated = false;
+        }
         self.reviews.apply(view, event);
         self.unreported_tasks.apply(view, event);
         self.after_edits.apply(event);
@@ -209,6 +214,9 @@ impl InternalState {
             }),
             Event::SteeringDelivered { id, .. } | Event::SteeringWithdrawn { id } => {
                 self.prompted.retain(|prompted| prompted != id);
+            }
+            Event::TaskSetAsideByUser { .. } | Event::TaskTakenBack { .. } => {
+                self.prompt_outdated |= matches!(view.phase, Phase::Preparing { .. });
             }
             Event::JournalOpened { .. }
             | Event::RunReopened { .. }
@@ -388,7 +396,7 @@ impl InternalState {
             self.latest = Some(checkpoint.clone());
         }
         self.most_done = self.most_done.max(view.plan.done());
-        self.complete_streak = match view.plan.is_complete() {
+        self.complete_streak = match view.is_plan_complete() {
             true => self.complete_streak + 1,
             false => 0,
         };

@@ -599,7 +599,10 @@ fn announce_stand_in(decision: &mut StepDecision, adapter: &str) {
 
 /// The question that blocks all further work, if any.
 fn blocked_for_good(state: &LoopState) -> Option<String> {
-    let last = state.view.blocks.last()?;
+    let left_out = state.view.left_out();
+    let is_left_out = |task: &String| left_out.contains(task);
+    let mut blocks = state.view.blocks.iter().rev();
+    let last = blocks.find(|block| !block.task.as_ref().is_some_and(is_left_out))?;
     let is_sent_back = state.sent_back_to().is_some();
     let open_elsewhere = is_sent_back || state.view.plan.current_except(&state.view.set_aside()).is_some();
     let repeated = state.view.blocks.iter().filter(|block| block.task == last.task).count() >= BLOCKS;

@@ -59,11 +59,14 @@ impl LoopState {
             .view
             .tasks_at_limit()
             .map(|(task, _)| Feedback::TaskAtLimit { task: task.to_owned() });
+        let left_out = self.view.left_out().into_iter();
+        let left_out = left_out.map(|task| Feedback::TaskLeftOut { task });
         let last = self.internal.feedback.iter().cloned();
         let failed = self.internal.after_edits.failed();
         let failed = (!failed.is_empty()).then_some(Feedback::FailedAfterEdits { failed });
         last.chain(failed)
             .chain(at_limit)
+            .chain(left_out)
             .chain(reviewed)
             .chain(diagnosis)
             .collect()

@@ -339,9 +339,12 @@ fn prepared(decision: &mut StepDecision, now_ms: u64, iteration: u32, result: &R
     };
     let worker = policy::worker_now(&decision.state, now_ms);
     let task = decision.state.task_next().map(|task| task.text.clone());
-    // The session has not started yet, so the prompt is written again if an urgent message is missing from it, or if
-    // the plan, which has only been read now, asks for another agent.
-    if decision.state.view.messages.iter().any(is_late) || worker.adapter != decision.state.view.adapter {
+    // The session has not started yet, so the prompt is written again if an urgent message is missing from it, if the
+    // plan, which has only been read now, asks for another agent, or if another task is next.
+    if decision.state.view.messages.iter().any(is_late)
+        || worker.adapter != decision.state.view.adapter
+        || decision.state.internal.prompt_outdated
+    {
         return settle::prepare(decision, now_ms);
     }
     if headroom::check(decision, now_ms, &found.windows) == Room::Held {

@@ -78,6 +78,18 @@ pub(super) fn apply_command(decision: &mut StepDecision, now_ms: u64, command: &
             }
         }
         UserCommand::SetPermissionMode { mode } => permission::set_mode(decision, *mode),
+        UserCommand::SetTaskAside { task } => {
+            let view = &decision.state.view;
+            let mut open = view.plan.tasks.iter().filter(|known| !known.done);
+            if !view.set_aside_by_user.contains(task) && open.any(|known| known.text == *task) {
+                decision.push(Event::TaskSetAsideByUser { task: task.clone() });
+            }
+        }
+        UserCommand::TakeTaskBack { task } => {
+            if decision.state.view.set_aside_by_user.contains(task) {
+                decision.push(Event::TaskTakenBack { task: task.clone() });
+            }
+        }
     }
 }
 

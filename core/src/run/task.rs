@@ -28,6 +28,8 @@ pub enum TaskState {
     Open,
     /// Set aside until the user replies or raises its limit.
     Blocked,
+    /// Set aside by the user.
+    SetAside,
     /// Removed from the plan without having been ticked.
     Vanished,
 }

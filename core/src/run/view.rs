@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Ask, Background, Block, Breaker, Calls, ChangedTests, Clock, Delivered, EditChecks, End, GoalState, GoalStatus,
     HookRuns, Incidents, Iterations, Message, Observation, OpenAsk, Permissions, Phase, Shared, Spending, StopAsked,
-    Task, Tool, Work, task::tasks, tool,
+    Task, TaskState, Tool, Work, task::tasks, tool,
 };
 use crate::event::{
     AgentSignal, Changes, ChannelKind, Event, Goal, GoalResult, Hint, KnownFailures, LimitKind, Notice, Outcome,
@@ -61,6 +61,9 @@ pub struct RunView {
     pub plan: Shared<PlanSnapshot>,
     /// Tasks that agents removed from the plan of this run.
     pub missing: Vec<String>,
+    /// Texts of the tasks that the user has set aside.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set_aside_by_user: Vec<String>,
     /// Questions that block tasks, since the user's last message.
     pub blocks: Vec<Block>,
     /// The goals in the order of the settings, with their last results.
@@ -343,6 +346,8 @@ impl RunView {
                 };
                 self.stop = Some(self.stop.map_or(asked, |earlier| earlier.and(asked)));
             }
+            Event::TaskSetAsideByUser { task } => self.set_aside_by_user.push(task.clone()),
+            Event::TaskTakenBack { task } => self.set_aside_by_user.retain(|known| known != task),
             Event::StopWithdrawn => self.stop = None,
             Event::RunStopped { reason, hints, totals } => self.enter(Phase::Stopped {
                 end: Box::new(End {
@@ -661,21 +666,37 @@ impl RunView {
     }
 
     pub fn is_set_aside(&self, task: &str) -> bool {
-        self.blocks.iter().any(|block| block.task.as_deref() == Some(task)) || self.task_limit_reached(task).is_some()
+        self.blocks.iter().any(|block| block.task.as_deref() == Some(task))
+            || self.task_limit_reached(task).is_some()
+            || self.left_out().iter().any(|left_out| left_out == task)
     }
 
-    /// Texts of the tasks that are set aside until the user replies or raises their limit.
+    /// Texts of the tasks that are set aside: until the user replies or raises their limit, or by the user.
     pub fn set_aside(&self) -> Vec<String> {
         let blocked = self.blocks.iter().filter_map(|block| block.task.clone());
         blocked
             .chain(self.tasks_at_limit().map(|(task, _)| task.to_owned()))
+            .chain(self.left_out())
             .collect()
     }
 
-    /// The open tasks that reached a limit, with that limit.
+    /// Texts of the open tasks that the user has set aside, of those in them, and of those that wait for them. The run is
+    /// done without them.
+    pub fn left_out(&self) -> Vec<String> {
+        self.plan.with_dependents(&self.set_aside_by_user)
+    }
+
+    /// Whether every task is done that the run needs.
+    pub fn is_plan_complete(&self) -> bool {
+        self.plan.is_complete(&self.left_out())
+    }
+
+    /// The open tasks that reached a limit, with that limit, but for those that the user has set aside.
     pub fn tasks_at_limit(&self) -> impl Iterator<Item = (&str, LimitKind)> {
         let is_limited = !self.settings.limits.per_task.is_none();
+        let left_out = if is_limited { self.left_out() } else { Vec::new() };
         let open = self.plan.tasks.iter().filter(move |task| is_limited && !task.done);
+        let open = open.filter(move |task| !left_out.contains(&task.text));
         open.filter_map(|task| Some((task.text.as_str(), self.task_limit_reached(&task.text)?)))
     }
 
@@ -714,8 +735,10 @@ impl RunView {
         if self.is_over() {
             return None;
         }
-        // Reviewed, sent back and just ticked tasks also count as current while an agent works on them.
-        let is_ticked = self.settings.review.is_some() || self.iterations.done != self.iterations.done_before;
+        // Reviewed, sent back, just ticked and just set aside tasks also count as current while an agent works on them.
+        let is_ticked = self.settings.review.is_some()
+            || self.iterations.done != self.iterations.done_before
+            || !self.set_aside_by_user.is_empty();
         let latest = self.iterations.latest().filter(|_| self.is_busy() && is_ticked);
         let worked_on = latest.and_then(|latest| latest.task.as_ref()).and_then(|text| {
             let mut named = self.plan.tasks.iter().filter(|task| task.text == *text);
@@ -727,7 +750,16 @@ impl RunView {
     /// The tasks of the plan in order, followed by those removed from it.
     pub fn tasks(&self) -> Vec<Task> {
         let at_limit = |task: &str| self.task_limit_reached(task);
-        tasks(&self.plan, &self.missing, &self.blocks, &self.iterations.work, at_limit)
+        let left_out = self.left_out();
+        let is_left_out = |task: &str| left_out.iter().any(|left_out| left_out == task);
+        let mut tasks = tasks(&self.plan, &self.missing, &self.blocks, &self.iterations.work, at_limit);
+        let open = tasks
+            .iter_mut()
+            .filter(|task| matches!(task.state, TaskState::Open | TaskState::Blocked));
+        for task in open.filter(|task| is_left_out(&task.text)) {
+            task.state = TaskState::SetAside;
+        }
+        tasks
     }
 
     /// Duration of the run, without times without work.

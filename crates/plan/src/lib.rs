@@ -37,6 +37,7 @@ pub use error::PlanError;
 pub use group::shortened;
 pub use kind::PlanKind;
 pub use locate::{ChosenPlan, NoPlan, choose, is_description, locate};
+pub use order::{NamedTasks, tasks_named};
 pub use read::{parse_bytes, read_bytes};
 pub use reading::{ParsedPlan, TaskMistake};
 pub use section::{PlanSections, only_section, sections};

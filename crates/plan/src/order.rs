@@ -37,25 +37,44 @@ pub(super) fn resolve_order(reading: &mut ParsedPlan) {
     }
 }
 
-/// The task with that text, or the only one whose text begins with it and goes on with another word.
-fn named(texts: &[String], name: &str) -> Result<usize, String> {
+/// The tasks that the beginning of a text names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NamedTasks {
+    /// The position of the only one.
+    One(usize),
+    /// The positions of the first two.
+    Several(usize, usize),
+    Nothing,
+}
+
+/// Finds the task with that text, or those whose text begins with it and goes on with another word.
+pub fn tasks_named(texts: &[String], name: &str) -> NamedTasks {
     if let Some(exact) = texts.iter().position(|text| text == name) {
-        return Ok(exact);
+        return NamedTasks::One(exact);
     }
     let begins = |text: &String| {
         let rest = text.strip_prefix(name);
         rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
     };
-    let mut found = texts.iter().enumerate().filter(|(_, text)| begins(text));
-    let shown = shortened(name);
+    let mut found = (0..texts.len()).filter(|task| begins(&texts[*task]));
     match (found.next(), found.next()) {
-        (Some((task, _)), None) => Ok(task),
-        (Some((_, first)), Some((_, second))) => Err(format!(
+        (Some(task), None) => NamedTasks::One(task),
+        (Some(first), Some(second)) => NamedTasks::Several(first, second),
+        (None, _) => NamedTasks::Nothing,
+    }
+}
+
+/// The task that an `after` names.
+fn named(texts: &[String], name: &str) -> Result<usize, String> {
+    let shown = shortened(name);
+    match tasks_named(texts, name) {
+        NamedTasks::One(task) => Ok(task),
+        NamedTasks::Several(first, second) => Err(format!(
             "`after={shown}` names several tasks, `{}` and `{}`; write more of the text",
-            shortened(first),
-            shortened(second)
+            shortened(&texts[first]),
+            shortened(&texts[second])
         )),
-        (None, _) => Err(format!(
+        NamedTasks::Nothing => Err(format!(
             "no task begins with `{shown}`; write the beginning of its text: after=\"Write the parser\""
         )),
     }

@@ -54,6 +54,7 @@ pub fn hint_in_words(hint: &Hint) -> String {
              channel, neither `permissions` nor `--channel live` can be kept"
         ),
         Hint::NameModel => "name another model with `--model`".to_owned(),
+        Hint::TaskSetAside { task } => format!("set aside by you, and still open: {task}"),
         Hint::FixPlan => "fix the plan, then `ralph continue`".to_owned(),
         Hint::FixCause => "fix the cause, then `ralph continue`".to_owned(),
         Hint::Restore { iteration, moment } => match moment {

@@ -60,7 +60,10 @@ pub use iteration::{
 };
 pub use late_answer::{late_answer_in_words, place_of_decision, queued_message_in_words};
 pub use limit::{limit_word, new_limits_in_words, raise_option};
-pub use limit::{spent_in_words, sufficient_raise, task_at_limit_in_words, window_in_words};
+pub use limit::{
+    spent_in_words, sufficient_raise, task_at_limit_in_words, task_set_aside_in_words, task_taken_back_in_words,
+    window_in_words,
+};
 pub use line::{EventLine, narrate};
 pub use merge::{merge_review_in_words, proof_word, test_trouble_in_words, too_little_proof, untried_tests};
 pub use notice::{

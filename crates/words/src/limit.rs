@@ -96,6 +96,16 @@ pub fn sufficient_raise(limit: LimitKind, limits: &Limits, view: &RunView) -> Op
 }
 
 /// The effort spent on a task that is set aside at a limit, and how to raise the limit.
+/// A task that the user has set aside.
+pub fn task_set_aside_in_words(task: &str) -> String {
+    format!("you set aside: {task}")
+}
+
+/// A task that the user has taken back.
+pub fn task_taken_back_in_words(task: &str) -> String {
+    format!("you took back: {task}")
+}
+
 pub(super) fn set_aside_in_words(task: &str, limit: LimitKind, iterations: u32, usage: &Usage) -> String {
     let had = [Some(counted(u64::from(iterations), "iteration")), usage_in_words(usage)];
     let had: Vec<String> = had.into_iter().flatten().collect();

@@ -10,7 +10,7 @@ use super::{
     Tone, background, breaker_cause_in_words, breaker_state_word, changes_in_words, claim_in_words, commit_in_words,
     confidence_in_words, counted, goal_in_words, guarded_changes_in_words, hook,
     iteration::wait_in_words,
-    limit::set_aside_in_words,
+    limit::{set_aside_in_words, task_set_aside_in_words, task_taken_back_in_words},
     missing_in_words, mutants_in_words, new_limits_in_words,
     notice::worker,
     notice_in_words, noticed_mutants, outcome_in_words,
@@ -156,6 +156,8 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
             usage,
             ..
         } => line(Tone::Bad, set_aside_in_words(task, *limit, *iterations, usage)),
+        Event::TaskSetAsideByUser { task } => line(Tone::Note, task_set_aside_in_words(task)),
+        Event::TaskTakenBack { task } => line(Tone::Note, task_taken_back_in_words(task)),
         Event::VerificationStarted { goals, ticks: true, .. } => {
             line(Tone::Wait, format!("checking ticked tasks: {}", goals.join(", ")))
         }

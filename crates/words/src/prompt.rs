@@ -46,6 +46,9 @@ pub fn feedback(feedback: &Feedback, goals: &[Goal]) -> String {
         Feedback::TaskAtLimit { task } => {
             format!("\"{task}\" is set aside: it reached the limits of a task. Leave it as it is.")
         }
+        Feedback::TaskLeftOut { task } => {
+            format!("The user has set \"{task}\" aside. Leave it as it is; the work is done without it.")
+        }
         Feedback::TaskSetAside { task, question } => {
             format!("The task \"{task}\" is set aside until the user answers: {question}")
         }

@@ -56,9 +56,15 @@ pub fn tool_refusal_in_words(why: ToolRefusal) -> String {
     }
 }
 
-/// The tasks, with the agent's current one and those that are set aside.
-pub fn plan_for_agent(path: &str, plan: &PlanSnapshot, missing: &[String], blocks: &[(String, String)]) -> String {
-    let set_aside: Vec<String> = blocks.iter().map(|(task, _)| task.clone()).collect();
+/// The tasks, with the agent's current one and those that are set aside: by the user, or until the user answers a
+/// question.
+pub fn plan_for_agent(
+    path: &str,
+    plan: &PlanSnapshot,
+    missing: &[String],
+    aside: &[(String, Option<String>)],
+) -> String {
+    let set_aside: Vec<String> = aside.iter().map(|(task, _)| task.clone()).collect();
     let current = plan.current_except(&set_aside);
     let mut text = match plan.tasks.len() {
         0 => format!("{path} has no tasks: it is a description of the work.\n"),
@@ -73,9 +79,10 @@ pub fn plan_for_agent(path: &str, plan: &PlanSnapshot, missing: &[String], block
             break;
         }
         let sign = if task.done { "x" } else { " " };
-        let blocked = blocks.iter().find(|(blocked, _)| *blocked == task.text && !task.done);
-        let blocked = blocked.map_or_else(String::new, |(_, question)| {
-            format!(" (set aside until the user answers: {question})")
+        let blocked = aside.iter().find(|(blocked, _)| *blocked == task.text && !task.done);
+        let blocked = blocked.map_or_else(String::new, |(_, question)| match question {
+            Some(question) => format!(" (set aside until the user answers: {question})"),
+            None => " (set aside by the user: leave it)".to_owned(),
         });
         let indent = "  ".repeat(usize::from(task.depth).min(8));
         _ = writeln!(text, "{indent}- [{sign}] {}{blocked}", task.text);

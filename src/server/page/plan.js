@@ -11,7 +11,7 @@ export function planPane(run) {
   const limits = h("div", { class: "limits" });
 
   const drawTasks = whenChanged((all) => fill(tasks,
-    all.length > 0 ? all.map(taskRow) : h("li", { class: "empty" }, "The plan has no tasks.")));
+    all.length > 0 ? all.map((task) => taskRow(run, task)) : h("li", { class: "empty" }, "The plan has no tasks.")));
   const drawGoals = whenChanged((all) => fill(goals, all.length > 0 && [h("h2", {}, "Goals"), h("ul", { class: "goals" }, all.map(goalRow))]));
   const drawMessages = whenChanged((all) => fill(messages,
     all.length > 0 && [h("h2", {}, "Messages"), h("ul", { class: "messages" }, all.map((message) => messageRow(run, message)))]));
@@ -34,25 +34,33 @@ export function planPane(run) {
 function rows(view, status) {
   const question = (text) => view.blocks.findLast((block) => block.task === text)?.question;
   const work = (text) => view.iterations.work[text];
-  const planned = view.plan.tasks.map(({ text, done, depth }) => ({ text, done, depth, question: done ? undefined : question(text), work: work(text) }));
+  const aside = new Set(view.setAsideByUser ?? []);
+  const isOver = view.phase.end != null;
+  const planned = view.plan.tasks.map(({ text, done, depth }) => ({
+    text, done, depth, isOver, isAside: !done && aside.has(text), question: done ? undefined : question(text), work: work(text),
+  }));
   // The first of several with the same words, as the agent is told.
   const current = planned.find((task) => !task.done && task.text === status.task);
   if (current) current.isCurrent = true;
   return [...planned, ...view.missing.map((text) => ({ text, isMissing: true, depth: 0, work: work(text) }))];
 }
 
-function taskRow({ text, done, depth, question, isCurrent, isMissing, work }) {
-  const state = done ? "done" : isMissing ? "vanished" : question ? "blocked" : isCurrent ? "current" : "open";
+function taskRow(run, { text, done, depth, question, isAside, isCurrent, isMissing, isOver, work }) {
+  const state = done ? "done" : isMissing ? "vanished" : isAside ? "aside" : question ? "blocked" : isCurrent ? "current" : "open";
   const times = work?.iterations?.length ?? 0;
   const row = h("li", { class: `task ${state}`, "aria-current": isCurrent ? "step" : undefined },
     h("span", { class: "box", role: "img", "aria-label": state }),
     h("span", { class: "text" }, text,
-      (times > 0 || isMissing) && h("small", {}, [
+      (times > 0 || isMissing || isAside) && h("small", {}, [
         isMissing && "no longer in the plan",
+        isAside && "set aside by you",
         times > 0 && `${times === 1 ? "iteration" : "iterations"} ${work.iterations.slice(-6).join(", ")}`,
         work?.durationMs > 0 && duration(work.durationMs),
       ].filter(Boolean).join(" · ")),
-      question && h("small", { class: "question" }, question)));
+      question && h("small", { class: "question" }, question)),
+    !done && !isMissing && !isOver && (isAside
+      ? run.act("Take back", { class: "small", "aria-label": `Take back: ${text}` }, () => run.command({ type: "take-task-back", task: text }))
+      : run.act("Set aside", { class: "small", "aria-label": `Set aside: ${text}` }, () => run.command({ type: "set-task-aside", task: text }))));
   row.style.setProperty("--depth", Math.min(depth, 6));
   return row;
 }

@@ -45,7 +45,7 @@ pub fn markdown(report: &RunReport, time: impl Fn(u64) -> String) -> String {
         for item in section.items {
             let check_box = match item.task {
                 Some(TaskState::Done) => "[x] ",
-                Some(TaskState::Open | TaskState::Blocked) => "[ ] ",
+                Some(TaskState::Open | TaskState::Blocked | TaskState::SetAside) => "[ ] ",
                 Some(TaskState::Vanished) | None => "",
             };
             line(format!("- {check_box}{}", escaped(&item.text)));

@@ -212,12 +212,12 @@ fn task_lines(task: &Task, costs: bool) -> Vec<PageLine> {
         TaskState::Done => (LineMark::Done, PageTone::Plain),
         TaskState::Open => (LineMark::Open, PageTone::Plain),
         TaskState::Blocked => (LineMark::Blocked, PageTone::Plain),
-        TaskState::Vanished => (LineMark::Open, PageTone::Dim),
+        TaskState::Vanished | TaskState::SetAside => (LineMark::Open, PageTone::Dim),
     };
-    let gone = if task.state == TaskState::Vanished {
-        " (vanished from the plan)"
-    } else {
-        ""
+    let gone = match task.state {
+        TaskState::Vanished => " (vanished from the plan)",
+        TaskState::SetAside => " (set aside by you)",
+        TaskState::Done | TaskState::Open | TaskState::Blocked => "",
     };
     let or_none = |text: String| {
         if task.work.iterations.is_empty() {

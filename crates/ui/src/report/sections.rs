@@ -125,6 +125,7 @@ fn tasks(report: &RunReport) -> Vec<SectionItem> {
         let state = match task.state {
             TaskState::Done | TaskState::Open => "",
             TaskState::Blocked => "blocked: ",
+            TaskState::SetAside => "set aside by you: ",
             TaskState::Vanished => "removed from the plan: ",
         };
         SectionItem {

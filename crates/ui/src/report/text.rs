@@ -47,6 +47,7 @@ fn sign(state: TaskState, style: OutputStyle) -> String {
         TaskState::Done => ("✔", "x", "32"),
         TaskState::Open => ("○", "-", "2"),
         TaskState::Blocked => ("?", "?", "33"),
+        TaskState::SetAside => ("○", "-", "33"),
         TaskState::Vanished => ("–", "~", "33"),
     };
     style.paint(code, if style.ascii { ascii } else { sign })

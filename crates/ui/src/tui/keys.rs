@@ -43,6 +43,8 @@ pub enum KeyAction {
     Open,
     /// Fold or unfold the section of the chosen task.
     Fold,
+    /// Set the chosen task aside, or take it back.
+    SetAside,
     Back,
     Withdraw,
     CancelTask,
@@ -228,6 +230,7 @@ pub const TABLE: &[Binding] = {
         row(Control, &[char('a')], KeyAction::Answer, Live, "answer", "answer the agent's question"),
         at(&[KeyFocus::View(Pane::Messages)], row(Control, &[char('x')], KeyAction::Withdraw, Live, "withdraw", "withdraw the chosen message; asks first if it is a standing one")),
         at(&[KeyFocus::View(Pane::Background)], row(Control, &[char('x')], KeyAction::CancelTask, Live, "cancel", "end the chosen background task and everything it started")),
+        at(&[KeyFocus::Plan], row(Control, &[char('x')], KeyAction::SetAside, Live, "set aside", "set the chosen task aside, so that the run is done without it; again to take it back")),
         row(Control, &[char('p'), char(' ')], KeyAction::PauseOrResume, Replay, "pause", "pause the replay; again to resume"),
         row(Control, &[char('+'), char('=')], KeyAction::Faster, Replay, "faster", "play twice as fast"),
         row(Control, &[char('-')], KeyAction::Slower, Replay, "slower", "play half as fast"),

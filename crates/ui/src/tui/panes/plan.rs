@@ -1,7 +1,7 @@
 //! The plan's tasks and, if there is room, the pending messages, the goals and the iterations.
 
 use ralph_core::{
-    event::{PlanSnapshot, PlanTask, Usage},
+    event::{PlanSnapshot, PlanTask, Usage, UserCommand},
     run::{Message, RunView},
 };
 use ralph_text::one_line;
@@ -30,6 +30,8 @@ const DETAILED_ROWS: u16 = 10;
 /// Minimum width for the effort of each task beside it.
 const WIDE_COLS: u16 = 90;
 const SPENT_COLS: u16 = 28;
+/// The detail of a task that the user has set aside.
+const SET_ASIDE: &str = "- set aside by you";
 /// Minimum rows of a side bar with other lists than tasks.
 const ROOMY_ROWS: u16 = 24;
 
@@ -140,10 +142,14 @@ impl PaneContent for PlanContent {
             pen.role(area.x + 1, area.y + 1, area.right(), words, TextRole::Dim);
         }
         let current = model.run.task();
+        let left_out = model.run.left_out();
         let chosen = chosen(model);
         for (area, line) in VisibleLines::new(model, &layout, area).0 {
             match &line {
-                PlanLine::Row(PlanRow::Task(at)) => task(&plan.tasks[*at], current, model, area, pen),
+                PlanLine::Row(PlanRow::Task(at)) => {
+                    let shown = &plan.tasks[*at];
+                    task(shown, current, left_out.contains(&shown.text), model, area, pen);
+                }
                 PlanLine::Row(PlanRow::Heading { tasks, is_folded }) => {
                     heading(&plan.tasks[tasks.clone()], *is_folded, area, pen);
                 }
@@ -194,6 +200,7 @@ impl PaneContent for PlanContent {
     fn key(&self, model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
         match action {
             KeyAction::Fold => fold(model),
+            KeyAction::SetAside => set_aside(model),
             _ => Vec::new(),
         }
     }
@@ -213,6 +220,22 @@ impl PaneContent for PlanContent {
     fn file(&self) -> &'static str {
         "plan.txt"
     }
+}
+
+/// Sets the chosen task aside, or takes it back.
+fn set_aside(model: &mut Model) -> Vec<ScreenOrder> {
+    let chosen = model.task_at().and_then(|task| model.run.plan.tasks.get(task));
+    let Some(task) = chosen.filter(|task| !task.done) else {
+        return refused(model, "this task is done");
+    };
+    let task = task.text.clone();
+    if model.run.set_aside_by_user.contains(&task) {
+        return vec![ScreenOrder::by_user(UserCommand::TakeTaskBack { task })];
+    }
+    if model.run.left_out().contains(&task) {
+        return refused(model, "it is in a task that you set aside, or waits for one");
+    }
+    vec![ScreenOrder::by_user(UserCommand::SetTaskAside { task })]
 }
 
 fn fold(model: &mut Model) -> Vec<ScreenOrder> {
@@ -295,6 +318,9 @@ fn details_of(model: &Model, task: usize, width: u16) -> Vec<(String, TextRole)>
         let question = question.into_iter().take(QUESTION_ROWS);
         lines.extend(question.map(|line| (line, TextRole::Wait)));
     }
+    if !task.done && model.run.left_out().contains(&task.text) {
+        lines.push((SET_ASIDE.to_owned(), TextRole::Dim));
+    }
     let limit = model.run.task_limit_reached(&task.text).filter(|_| !task.done);
     if let Some(limit) = limit {
         let text = format!("? {}", task_at_limit_in_words(limit));
@@ -326,11 +352,12 @@ fn details((part, lines): &(Rect, Vec<(String, TextRole)>), pen: &mut Pen<'_>) {
 }
 
 /// Draws a task into `area`, in one row or wrapped into several.
-fn task(task: &PlanTask, current: Option<&PlanTask>, model: &Model, area: Rect, pen: &mut Pen<'_>) {
+fn task(task: &PlanTask, current: Option<&PlanTask>, is_left_out: bool, model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let is_current = current == Some(task);
     let glyphs = pen.theme.glyphs;
     let (sign, sign_role, text_role) = match (task.done, is_current) {
         (true, _) => (glyphs.done, TextRole::Good, TextRole::Dim),
+        (false, _) if is_left_out => ("-", TextRole::Dim, TextRole::Dim),
         (false, _) if model.run.is_set_aside(&task.text) => ("?", TextRole::Wait, TextRole::Plain),
         (false, true) if model.run.is_busy() => (glyphs.current, TextRole::Accent, TextRole::Strong),
         (false, true) => (glyphs.current, TextRole::Wait, TextRole::Strong),
@@ -642,6 +669,30 @@ mod tests {
         assert!(parts(&model).details.1.is_empty(), "a few rows are for the tasks alone");
         model.ui.zoomed = true;
         assert!(!parts(&model).details.1.is_empty());
+    }
+
+    #[test]
+    fn a_task_is_set_aside_and_taken_back_by_a_key() {
+        let set_aside = |task: &str| Event::TaskSetAsideByUser { task: task.to_owned() };
+        let mut events = running();
+        events.push(plan(1, 4));
+        let mut model = model(120, 40, events.clone());
+        model.ui.focus = Focus::Plan;
+        let tasks: Vec<String> = model.run.plan.tasks.iter().map(|task| task.text.clone()).collect();
+        model.ui.task = Some(0);
+        assert_eq!(press(&mut model, "x"), [], "a done task stays done");
+        model.ui.task = Some(2);
+        let task = tasks[2].clone();
+        let order = ScreenOrder::by_user(UserCommand::SetTaskAside { task: task.clone() });
+        assert_eq!(press(&mut model, "x"), [order]);
+        events.push(set_aside(&task));
+        let mut model = crate::tui::testing::model(120, 40, events);
+        model.ui.focus = Focus::Plan;
+        model.ui.task = Some(2);
+        let (_, details) = SideBarAreas::new(&model, &model.layout()).details;
+        assert!(details.contains(&(SET_ASIDE.to_owned(), TextRole::Dim)), "{details:?}");
+        let order = ScreenOrder::by_user(UserCommand::TakeTaskBack { task });
+        assert_eq!(press(&mut model, "x"), [order]);
     }
 
     #[test]
