@@ -41,18 +41,19 @@ use ralph_system::{
     os::signals,
     proc::{Size, Starter, Supervisor},
 };
-use ralph_text::with_causes;
+use ralph_text::{console, with_causes};
 use ralph_ui::tui;
 use tracing::{Instrument, info, info_span};
 
 use crate::{
-    config::{CommitWhen, Loaded},
+    config::{CommitWhen, Config, Loaded},
     driver::{Driver, HookStarter, OpenError, OpenRun, RunChoice, RunClock, RunConfig, note_hidden, read_earlier},
-    error::Failure,
+    error::{Failure, FailureKind},
     host::{DetachedFrom, ProcessSignals},
     hub::Hub,
     prune::prune,
     server::{Listening, ScreenFacts},
+    telemetry::{Exporter, Target},
     ui::{
         Presentation,
         attached::signalling,
@@ -129,6 +130,7 @@ fn logged_run(
     );
     signals::survive_file_size_limit();
     let prepared = prepare(place, loaded, presentation.screen.is_some(), supervisor)?;
+    let telemetry = telemetry_target(place, &loaded.config)?;
     supervisor.become_subreaper();
     let listening = listening(&place.paths, &loaded.config)?;
     let plan = (&*prepared.settings.plan, prepared.settings.section.as_deref());
@@ -243,6 +245,10 @@ fn logged_run(
     let runtime = runtime()?;
     // Restores the terminal on every path out of this function.
     let guard = tui::terminal::TerminalGuard;
+    let exporter = telemetry.and_then(|target| {
+        let tell = prepared.tell;
+        Exporter::start(target, &hub, &files, move |notice| _ = tell.try_send(notice)) // the channel has room
+    });
     let driver = Driver::new(open, config, hub.clone());
     let ui = front_end.start(&hub, driver.handle());
     // On a screen, agents have the size of the pane that shows them.
@@ -253,7 +259,11 @@ fn logged_run(
     let drive = ProcessSignals::drive(driver, &place.paths, measure, shown, listening, behind);
     let result = runtime.block_on(drive.instrument(run));
     runtime.block_on(ui.wait());
+    let untold = exporter.and_then(Exporter::wait);
     drop(guard);
+    if let Some(untold) = untold {
+        console::complain(&format!("warning: {untold}"));
+    }
     if presentation.screen.is_some() && starter.is_none() {
         summary::print(&files, presentation.style);
     }
@@ -261,4 +271,18 @@ fn logged_run(
     supervisor.end_orphans();
     drop(confiner);
     concluded(result, &files.log(), presentation)
+}
+
+/// Returns where the telemetry of the run goes.
+fn telemetry_target(place: &ProjectPlace, config: &Config) -> Result<Option<Target>, Failure> {
+    let Some(otel) = &config.otel else { return Ok(None) };
+    let target = Target::read(otel, &place.project);
+    match target.is_in(&place.project) {
+        false => Ok(Some(target)),
+        true => Err(Failure::new(
+            FailureKind::Configuration,
+            format!("`otel`: {otel} lies in the project, which would change with every span"),
+        )
+        .hint("name a file elsewhere, such as \"~/ralph-spans.jsonl\"")),
+    }
 }

@@ -27,4 +27,5 @@ mod runners;
 mod server;
 #[cfg(test)]
 mod spoilt_files;
+mod telemetry;
 pub mod ui;

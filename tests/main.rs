@@ -57,6 +57,7 @@ mod static_binary;
 mod status_schema;
 mod task_checks;
 mod task_order;
+mod telemetry;
 mod test_gate;
 mod trust;
 mod tui;

@@ -64,6 +64,8 @@ pub(super) struct PreparedRun {
     pub(super) confined: AgentConfinement,
     /// Notices to record while the run is in progress.
     pub(super) received_notices: mpsc::Receiver<Notice>,
+    /// Sends such notices.
+    pub(super) tell: mpsc::Sender<Notice>,
     /// Whether agents get ralph's own tools.
     pub(super) has_tools: bool,
     /// The language servers that are installed.
@@ -91,8 +93,9 @@ pub(super) fn prepare(
     let catalog = catalog(place, config);
     notices.extend(catalog.notices().iter().map(Notice::warning));
     let (tell, received_notices) = mpsc::channel(NOTICE_CAPACITY);
-    let tell = move |refused| _ = tell.try_send(refused); // the channel has room
-    let confiner = Confiner::wanted(place, config, &catalog, supervisor, tell)?;
+    let refusals = tell.clone();
+    let tell_refused = move |refused| _ = refusals.try_send(refused); // the channel has room
+    let confiner = Confiner::wanted(place, config, &catalog, supervisor, tell_refused)?;
     let goals = sealed_goals(place, config, &catalog, confiner.as_ref())?;
     let chooser = AgentChooser {
         confiner: confiner.as_ref(),
@@ -205,6 +208,7 @@ pub(super) fn prepare(
         warden,
         confined,
         received_notices,
+        tell,
         has_tools,
         languages,
         notices,

@@ -399,6 +399,10 @@ pub(super) enum CliCommand {
             default_value = "text"
         )]
         format: ReportFormatArg,
+        /// Instead of a report, send the spans and metrics of the run to this OpenTelemetry collector, or append them to
+        /// this file
+        #[arg(long, value_name = "URL|FILE", conflicts_with = "report-format")]
+        otel: Option<String>,
     },
     /// List the runs in this project, the latest first
     Runs {

@@ -209,7 +209,12 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
             let list = PermissionsCommand::List { json: false };
             permissions::run(args, command.as_ref().unwrap_or(&list))
         }
-        Some(CliCommand::Report { run, format }) => report::run(args, run.as_deref(), *format, supervisor),
+        Some(CliCommand::Report {
+            run,
+            otel: Some(target),
+            ..
+        }) => report::export(args, run.as_deref(), target),
+        Some(CliCommand::Report { run, format, .. }) => report::run(args, run.as_deref(), *format, supervisor),
         Some(CliCommand::Runs { all }) => report::runs(args, *all),
         Some(CliCommand::Diff { n, since, stat, run }) => {
             diff::run(args, *n, *since, *stat, run.as_deref(), supervisor)

@@ -29,7 +29,7 @@ use super::{
     sandbox::SandboxSettings,
     screen::ScreenSettings,
     tree::TreeSettings,
-    values::{AdapterTables, MemorySize, Notify, PageAddress, Promise, ServerAddress},
+    values::{AdapterTables, MemorySize, Notify, PageAddress, Promise, ServerAddress, Telemetry},
 };
 
 settings! {
@@ -150,6 +150,10 @@ settings! {
         adapters("adapters"): AdapterTables = {},
         native("native"): SettingsSection<Native>,
         hooks("hooks"): SettingsSection<HookSettings>,
+        /// Where OpenTelemetry gets spans of the run, its iterations, their tools and goals, and tokens and cost as metrics:
+        /// the address of a collector that takes OTLP over HTTP, such as "http://127.0.0.1:4318", or a file of JSON lines
+        /// outside of the project. Prompts, answers and arguments are not among them. null sends nothing.
+        otel("otel"): Option<Telemetry> = null,
         /// How you are notified when the run is over or needs you: "none"; "bell" or "osc9" (a notification of the
         /// terminal emulator) on the screen; or a command, which also works headless. The command finds the reason in
         /// RALPH_REASON, and a link to the page, if there is one (`page`), in RALPH_URL.
@@ -631,6 +635,7 @@ mod tests {
                 "review.when" => "end",
                 "pace" => "even",
                 "commit" => "iteration",
+                "otel" => "/spans.jsonl",
                 "screen.theme" => "16",
                 "screen.glyphs" => "ascii",
                 "goals" => "tests=true",

@@ -55,6 +55,32 @@ impl Grammar for PageAddress {
     }
 }
 
+/// The target of telemetry: the address of a collector, or a file.
+pub struct Telemetry;
+
+impl Grammar for Telemetry {
+    type Value = String;
+
+    fn read(node: &Node, key: &str) -> Result<String, Vec<Mistake>> {
+        let is_target = |text: &&str| match text.split_once("://") {
+            Some(("http" | "https", host)) => !host.is_empty() && !host.starts_with('/'),
+            Some(_) => false,
+            None => text.starts_with('/') || text.starts_with("~/"),
+        };
+        let text = node.text().filter(is_target);
+        let text = text.filter(|text| !text.contains(char::is_control));
+        accept::<Self>(node, key, text.map(str::to_owned))
+    }
+
+    fn expected() -> String {
+        r#"the address of a collector, such as "http://127.0.0.1:4318", or a file, such as "~/spans.jsonl""#.to_owned()
+    }
+
+    fn schema() -> Value {
+        SingleLine::schema()
+    }
+}
+
 /// An amount of memory, or a share of that of the machine.
 pub struct MemorySize;
 

@@ -391,6 +391,11 @@ impl RunPaths {
         self.dir.join("uncommitted")
     }
 
+    /// Returns the number of the latest record whose telemetry was sent.
+    pub fn telemetry(&self) -> PathBuf {
+        self.dir.join("telemetry")
+    }
+
     /// Returns the directory for the output of a background task.
     pub fn background(&self, number: u32) -> PathBuf {
         self.dir.join("background").join(format!("{number:04}"))
