@@ -10,6 +10,7 @@ mod attach;
 mod background;
 mod bad_input;
 mod chaos;
+mod chats;
 mod checkpoints;
 mod codex;
 mod command_lines;
