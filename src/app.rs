@@ -53,7 +53,7 @@ use crate::{
     hub::Hub,
     prune::prune,
     server::{Listening, ScreenFacts},
-    telemetry::{Exporter, Target},
+    telemetry::{Exporter, TelemetryTarget},
     ui::{
         Presentation,
         attached::signalling,
@@ -274,9 +274,9 @@ fn logged_run(
 }
 
 /// Returns where the telemetry of the run goes.
-fn telemetry_target(place: &ProjectPlace, config: &Config) -> Result<Option<Target>, Failure> {
+fn telemetry_target(place: &ProjectPlace, config: &Config) -> Result<Option<TelemetryTarget>, Failure> {
     let Some(otel) = &config.otel else { return Ok(None) };
-    let target = Target::read(otel, &place.project);
+    let target = TelemetryTarget::read(otel, &place.project);
     match target.is_in(&place.project) {
         false => Ok(Some(target)),
         true => Err(Failure::new(

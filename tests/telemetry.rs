@@ -1,4 +1,4 @@
-//! What OpenTelemetry gets of a run: by a collector, a stand-in that checks what it receives, or in files.
+//! OpenTelemetry of a run: a collector, which is a stand-in that checks what it receives, or files.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

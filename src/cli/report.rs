@@ -11,7 +11,7 @@ use crate::{
     app::ProjectPlace,
     error::{Failure, FailureKind},
     review::{self, Projects, ReportFormat, RunCache, RunEntry, RunStanding, date_time, written},
-    telemetry::{Target, write_run},
+    telemetry::{TelemetryTarget, write_run},
     ui::{Presentation, headless::OutputFormat},
 };
 
@@ -51,7 +51,7 @@ pub(super) fn export(args: &Args, run: Option<&str>, target: &str) -> Result<u8,
     let run = which_run(&place.paths, run)?;
     // A relative file is the user's: as for every command line, below the present directory.
     let here = std::env::current_dir().unwrap_or_else(|_| place.project.clone());
-    let spans = write_run(&place.paths.run(&run), &Target::read(target, &here))
+    let spans = write_run(&place.paths.run(&run), &TelemetryTarget::read(target, &here))
         .map_err(|error| Failure::of(FailureKind::Failed, &error))?;
     print(&format!("run {run}: {} to {target}\n", counted(spans as u64, "span")));
     Ok(0)

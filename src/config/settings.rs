@@ -150,9 +150,9 @@ settings! {
         adapters("adapters"): AdapterTables = {},
         native("native"): SettingsSection<Native>,
         hooks("hooks"): SettingsSection<HookSettings>,
-        /// Where OpenTelemetry gets spans of the run, its iterations, their tools and goals, and tokens and cost as metrics:
-        /// the address of a collector that takes OTLP over HTTP, such as "http://127.0.0.1:4318", or a file of JSON lines
-        /// outside of the project. Prompts, answers and arguments are not among them. null sends nothing.
+        /// The receiver of spans of the run, its iterations, their tools and goals, and of tokens and cost as metrics, for
+        /// OpenTelemetry: the address of a collector that takes OTLP over HTTP, such as "http://127.0.0.1:4318", or a file
+        /// of JSON lines outside of the project. Prompts, answers and arguments are not sent. null sends nothing.
         otel("otel"): Option<Telemetry> = null,
         /// How you are notified when the run is over or needs you: "none"; "bell" or "osc9" (a notification of the
         /// terminal emulator) on the screen; or a command, which also works headless. The command finds the reason in

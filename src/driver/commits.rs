@@ -38,7 +38,7 @@ struct CommitState {
     users: Option<BTreeSet<PathBuf>>,
     /// The plan before the iteration; `None` if another process has begun it.
     plan: Option<PlanSnapshot>,
-    /// What the user was told, each once.
+    /// Texts of the notices so far; each is sent once.
     told: BTreeSet<String>,
 }
 
@@ -72,7 +72,7 @@ impl IterationCommits {
         let users = state.users.take();
         let found = repository.uncommitted().map_err(|error| with_causes(&error));
         let kept = found.and_then(|mut found| {
-            // What has been committed meanwhile is the user's no longer.
+            // Files that have been committed meanwhile are the user's no longer.
             found.retain(|path| users.as_ref().is_none_or(|users| users.contains(path)));
             match replace_file(&self.list, &listed(&found)) {
                 Ok(()) => Ok(found),

@@ -36,7 +36,7 @@ pub struct RunConfig {
     pub recording_cap_bytes: u64,
     /// The repository for checkpoints; without one there are neither checkpoints nor statistics.
     pub repository: Option<Repository>,
-    /// Whether what an iteration leaves uncommitted is committed.
+    /// Whether ralph commits what an iteration leaves uncommitted.
     pub commits: bool,
     /// Notices that arrive while the run goes on.
     pub heard: Option<mpsc::Receiver<Notice>>,

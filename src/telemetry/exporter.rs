@@ -50,38 +50,38 @@ const LAST_WORDS: Duration = Duration::from_secs(3);
 /// Most bytes of the file with the position.
 const POSITION_CAP_BYTES: u64 = 64;
 
-/// Where telemetry goes.
+/// A receiver of telemetry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Target {
+pub(crate) enum TelemetryTarget {
     /// The base address of a collector that takes OTLP over HTTP.
     Collector(String),
     /// A file of JSON lines with the spans; the metrics are in a file beside it.
     File(PathBuf),
 }
 
-impl Target {
+impl TelemetryTarget {
     /// Reads an address, or a file: relative to `directory`, or to the home directory with `~/`.
-    pub(crate) fn read(text: &str, directory: &Path) -> Target {
+    pub(crate) fn read(text: &str, directory: &Path) -> TelemetryTarget {
         if text.starts_with("http://") || text.starts_with("https://") {
-            return Target::Collector(text.trim_end_matches('/').to_owned());
+            return TelemetryTarget::Collector(text.trim_end_matches('/').to_owned());
         }
         let below_home = text.strip_prefix("~/").zip(dirs::home_dir());
-        Target::File(below_home.map_or_else(|| directory.join(text), |(rest, home)| home.join(rest)))
+        TelemetryTarget::File(below_home.map_or_else(|| directory.join(text), |(rest, home)| home.join(rest)))
     }
 
     /// Whether it is a file of `project`: every iteration would change the project.
     pub(crate) fn is_in(&self, project: &Path) -> bool {
-        matches!(self, Target::File(path) if path.starts_with(project))
+        matches!(self, TelemetryTarget::File(path) if path.starts_with(project))
     }
 
     /// Returns the target for a message, without a password.
     fn shown(&self) -> String {
         match self {
-            Target::Collector(url) => match url.split_once("://") {
+            TelemetryTarget::Collector(url) => match url.split_once("://") {
                 Some((scheme, rest)) => format!("{scheme}://{}", rest.rsplit('@').next().unwrap_or(rest)),
                 None => url.clone(),
             },
-            Target::File(path) => path.display().to_string(),
+            TelemetryTarget::File(path) => path.display().to_string(),
         }
     }
 }
@@ -120,7 +120,7 @@ pub(crate) struct Exporter {
 impl Exporter {
     /// Follows the records of `hub`. What an earlier process has sent is not sent again. `tell` is called at most once.
     pub(crate) fn start(
-        target: Target,
+        target: TelemetryTarget,
         hub: &Hub,
         files: &RunPaths,
         tell: impl Fn(Notice) + Send + 'static,
@@ -138,7 +138,7 @@ impl Exporter {
     }
 }
 
-fn follow(target: &Target, hub: &Hub, position: &Path, tell: impl Fn(Notice), ends: &mpsc::Sender<String>) {
+fn follow(target: &TelemetryTarget, hub: &Hub, position: &Path, tell: impl Fn(Notice), ends: &mpsc::Sender<String>) {
     let sent = files::read_text(position, POSITION_CAP_BYTES).ok();
     let sent: Option<u64> = sent.and_then(|text| text.trim().parse().ok());
     let mut sender = Sender::new(target);
@@ -198,13 +198,13 @@ fn follow(target: &Target, hub: &Hub, position: &Path, tell: impl Fn(Notice), en
 
 /// Sends requests to a target.
 struct Sender<'a> {
-    target: &'a Target,
-    /// The client of a collector, or why there is none.
+    target: &'a TelemetryTarget,
+    /// A client for a collector, or the reason why there is none.
     client: Option<Result<(Runtime, Client), String>>,
 }
 
 impl<'a> Sender<'a> {
-    fn new(target: &'a Target) -> Self {
+    fn new(target: &'a TelemetryTarget) -> Self {
         Self { target, client: None }
     }
 
@@ -220,8 +220,8 @@ impl<'a> Sender<'a> {
                 continue;
             }
             match self.target {
-                Target::File(path) => append(path, signal, &body).map_err(|error| error.to_string())?,
-                Target::Collector(url) => self.post(&format!("{url}/v1/{signal}"), &body)?,
+                TelemetryTarget::File(path) => append(path, signal, &body).map_err(|error| error.to_string())?,
+                TelemetryTarget::Collector(url) => self.post(&format!("{url}/v1/{signal}"), &body)?,
             }
         }
         Ok(())
@@ -277,7 +277,7 @@ fn metrics_beside(path: &Path) -> PathBuf {
 ///
 /// # Errors
 /// The reason why the journal cannot be read or the target gets nothing.
-pub(crate) fn write_run(files: &RunPaths, target: &Target) -> Result<usize, WriteError> {
+pub(crate) fn write_run(files: &RunPaths, target: &TelemetryTarget) -> Result<usize, WriteError> {
     let (mut fold, mut all) = (SpanFold::default(), Waiting::default());
     for_each(&files.journal(), |record| {
         let told = fold.apply(&record);
@@ -307,13 +307,13 @@ mod tests {
 
     #[test]
     fn a_message_has_no_password_and_a_file_is_below_its_directory() {
-        let read = |text: &str| Target::read(text, Path::new("/here"));
+        let read = |text: &str| TelemetryTarget::read(text, Path::new("/here"));
         assert_eq!(
             read("https://me:secret@otel.example/x/").shown(),
             "https://otel.example/x"
         );
         assert_eq!(read("http://127.0.0.1:4318/").shown(), "http://127.0.0.1:4318");
-        assert_eq!(read("spans.jsonl"), Target::File("/here/spans.jsonl".into()));
+        assert_eq!(read("spans.jsonl"), TelemetryTarget::File("/here/spans.jsonl".into()));
         assert!(read("/here/spans").is_in(Path::new("/here")) && !read("/there").is_in(Path::new("/here")));
         assert_eq!(metrics_beside(Path::new("/a/b.jsonl")), Path::new("/a/b.metrics.jsonl"));
         assert_eq!(metrics_beside(Path::new("/a/b")), Path::new("/a/b.metrics"));

@@ -14,7 +14,7 @@ use super::otlp::{Attributes, Measured, Span, cost, span_id, tokens};
 /// Most tools of an iteration that have begun and not ended.
 const OPEN_TOOLS: usize = 1_000;
 
-/// What a record has brought to an end.
+/// Spans and metrics of what a record has brought to an end.
 #[derive(Debug, Default)]
 pub(super) struct Telemetry {
     pub(super) spans: Vec<Value>,
