@@ -216,6 +216,7 @@ fn logged_run(
         denial_scanner: prepared.warden,
         confined: prepared.confined,
         clock: RunClock::system(),
+        disks: prepared.disks,
         hooks: HookStarter {
             supervisor: supervisor.clone(),
             keys,

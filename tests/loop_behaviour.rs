@@ -9,6 +9,7 @@ mod channels;
 mod claims;
 mod clocks;
 pub mod continuing;
+mod disk;
 mod edits;
 mod environment;
 mod failures;

@@ -9,7 +9,7 @@ use ralph_words::notice_in_words;
 use super::{
     Confiner, ProjectPlace,
     agents::{catalog, withheld_from_goals},
-    ceilings::tree_limits,
+    ceilings::{disk_floors, tree_limits},
     gate::known_runners,
     place::check_files,
     sandbox::starting,
@@ -42,11 +42,12 @@ impl CheckContext {
         let told = |notice: Notice| complain(&notice_in_words(&notice));
         let confiner = Confiner::wanted(place, config, &catalog, supervisor, told)?;
         supervisor.become_subreaper();
+        let disks = disk_floors(&config.limits, &place.paths);
         Ok(CheckContext {
             scratch,
             catalog,
             confiner,
-            supervisor: supervisor.limiting_trees(tree_limits(&config.limits)),
+            supervisor: supervisor.limiting_trees(tree_limits(&config.limits, &disks)),
         })
     }
 

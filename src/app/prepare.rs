@@ -6,14 +6,17 @@ use ralph_core::event::{Completion, GivenSetting, Notice, PlanSnapshot, Settings
 use ralph_gate::{guard::FileGuard, runner::Runners};
 use ralph_plan::prompt::{AgentConfinement, PromptTemplate};
 use ralph_state::store::rules::remembered;
-use ralph_system::proc::{Confinement, Supervisor};
+use ralph_system::{
+    os::disk::DiskFloor,
+    proc::{Confinement, Supervisor},
+};
 use ralph_tools::language::LanguageServer;
 use tokio::sync::mpsc;
 
 use super::{
     Confiner, ProjectPlace,
     agents::{AgentChooser, Agents, catalog, check_model_is_reached, withheld_from_goals},
-    ceilings::tree_limits,
+    ceilings::{disk_floors, tree_limits},
     denials::Denials,
     gate::{gate_settings, guard, known_runners},
     permissions::{enforceable, judge},
@@ -55,6 +58,8 @@ pub(super) struct PreparedRun {
     pub(super) keys: Vec<String>,
     /// Applies the permission rules to tool calls.
     pub(super) judge: Arc<dyn PermissionDecider>,
+    /// Disks on which some space stays free.
+    pub(super) disks: Vec<DiskFloor>,
     /// The supervisor that starts goals.
     pub(super) goals: Supervisor,
     /// Confines agents and goals as long as it exists.
@@ -80,7 +85,8 @@ pub(super) fn prepare(
     watched: bool,
     supervisor: &Supervisor,
 ) -> Result<PreparedRun, Failure> {
-    let supervisor = &supervisor.limiting_trees(tree_limits(&loaded.config.limits));
+    let disks = disk_floors(&loaded.config.limits, &place.paths);
+    let supervisor = &supervisor.limiting_trees(tree_limits(&loaded.config.limits, &disks));
     let mut notices: Vec<Notice> = loaded.notices.iter().map(Notice::warning).collect();
     let (work, reading) = chosen_work(place, &loaded.config)?;
     let config = &with_checks(&loaded.config, &reading.plan)?;
@@ -192,6 +198,7 @@ pub(super) fn prepare(
         terminals,
         agents,
         plan: reading.plan,
+        disks,
         withheld: withheld_from_goals(&catalog, config),
         keys: catalog.keys(),
         judge: judge(place, policy),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use ralph_core::{
-    event::{BreakerState, Question, ReviewSettings, SteeringKind},
+    event::{BreakerState, Question, ReviewSettings, SteeringKind, Wait},
     run::{Breaker, GoalState, GoalStatus, OpenAsk, Phase, RunView},
 };
 use ralph_state::{
@@ -19,7 +19,7 @@ use ralph_ui::{report::OutputStyle, tui::model::estimate_ms};
 use ralph_words::{
     asked_in_words, background_progress_in_words, background_state_in_words, breaker_cause_in_words,
     breaker_state_word, changes_in_words, command_in_words, counted, goal_in_words, short_duration, spent_in_words,
-    stop_in_words, task_at_limit_in_words, tool_in_words, usage_in_words,
+    stop_in_words, task_at_limit_in_words, tool_in_words, usage_in_words, wait_cause_in_words,
 };
 
 use crate::{
@@ -194,7 +194,13 @@ pub(super) fn in_words(status: &RunStatus, view: &RunView, now_ms: u64, style: O
         let since = short_duration(now_ms.saturating_sub(tool.started_ms));
         line("tool", &format!("{} ({since})", tool_in_words(tool)));
     }
-    if let Phase::Waiting { until_ms, .. } = view.phase {
+    if let Phase::Waiting {
+        wait: Wait::Disk, why, ..
+    } = &view.phase
+    {
+        line("why", &wait_cause_in_words(why));
+    }
+    if let Some(until_ms) = view.phase.waits_until_ms() {
         line("left", &short_duration(until_ms.saturating_sub(now_ms)));
     }
     if let Some(quiet) = status.quiet {

@@ -45,7 +45,7 @@ pub use screen::{ScreenSettings, ScreenTheme, Signs};
 pub use settings::{Baseline, CommitWhen, Config, RetentionSettings};
 pub use sources::{Flag, ProjectContent, ProjectFile, SettingSources};
 pub use tree::TreeSettings;
-pub use values::{MemorySize, Notify};
+pub use values::{DiskSpace, MemorySize, Notify};
 
 /// The hint for an unknown setting that resembles no other.
 pub const NO_HINT: &str = "`ralph config schema` lists every setting";

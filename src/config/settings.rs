@@ -29,7 +29,7 @@ use super::{
     sandbox::SandboxSettings,
     screen::ScreenSettings,
     tree::TreeSettings,
-    values::{AdapterTables, MemorySize, Notify, PageAddress, Promise, ServerAddress, Telemetry},
+    values::{AdapterTables, DiskSpace, MemorySize, Notify, PageAddress, Promise, ServerAddress, Telemetry},
 };
 
 settings! {
@@ -200,6 +200,10 @@ settings! {
         memory("memory"): Limit<MemorySize> = "75%",
         /// Maximum number of processes of an agent, a goal or a background task.
         processes("processes"): Limit<BigCount> = 4000,
+        /// Space that stays free on the disks of the project, the state directory and temporary files, such as "5GiB", or
+        /// "2%" of the disk; of a small disk at most a tenth. With less, no iteration starts until there is space again;
+        /// with less than half of it, running agents, goals and background tasks are killed.
+        disk_free("diskFree"): Limit<DiskSpace> = "1GiB",
         /// Maximum cost of a run in dollars, as reported by the agent or estimated from `prices`. null is unlimited.
         #[flag("--max-cost-usd", "USD", "Stop when the agent has reported this cost [default: unlimited]")]
         max_cost_usd("maxCostUsd"): OptionalLimit<Amount> = null,
@@ -509,7 +513,7 @@ impl Sample for GuardPatterns {
 mod tests {
     use std::path::Path;
 
-    use ralph_core::event::{Completion, MemoryLimit};
+    use ralph_core::event::{Completion, SizeLimit};
     use ralph_policy::settings::{Merged, Node, SettingKeys, SettingOrigin};
 
     use super::*;
@@ -530,8 +534,9 @@ mod tests {
                 calls_per_hour: None,
                 max_steps: None,
                 phase_timeout_ms: Some(600_000),
-                memory: Some(MemoryLimit::Percent(75)),
+                memory: Some(SizeLimit::Percent(75)),
                 processes: Some(4000),
+                disk_free: Some(SizeLimit::Bytes(1 << 30)),
                 warn_at: Some(0.8),
                 per_task: TaskLimits::default(),
                 per_day: DayLimits::default(),
@@ -629,7 +634,7 @@ mod tests {
                 "goalsParallel" | "handover" | "background.agents" | "screen.mouse" | "tools.enabled"
                 | "tools.languages" | "tools.proposals" => "false",
                 "tree.discardIgnored" | "review.merges" => "true",
-                "limits.memory" => "6GiB",
+                "limits.memory" | "limits.diskFree" => "6GiB",
                 "languageServers" => r#"{"gopls": {"enabled": false}}"#,
                 "mcp" => r#"{"x": {"command": "y"}}"#,
                 "review.when" => "end",

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use ralph_agent::opencode::ServerUrl;
-use ralph_core::event::MemoryLimit;
+use ralph_core::event::SizeLimit;
 use ralph_plan::claims::promise_token;
 use ralph_policy::settings::{Grammar, Mistake, Node, Prose, SettingForm, SingleLine, accept, accept_or};
 use serde_json::{Value, json};
@@ -88,24 +88,10 @@ pub struct MemorySize;
 const UNITS: [(&str, u32); 2] = [("MiB", 20), ("GiB", 30)];
 
 impl Grammar for MemorySize {
-    type Value = MemoryLimit;
+    type Value = SizeLimit;
 
-    fn read(node: &Node, key: &str) -> Result<MemoryLimit, Vec<Mistake>> {
-        let limit = node.text().and_then(|text| {
-            if let Some(percent) = text.strip_suffix('%') {
-                let percent = percent.parse().ok().filter(|percent| (1..=100).contains(percent));
-                return percent.map(MemoryLimit::Percent);
-            }
-            let in_unit = |(unit, exponent): (&str, u32)| {
-                let number: f64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
-                let is_size = number > 0.0 && number < 1e9;
-                // Below 2^60, and above 0.
-                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-                is_size.then_some(MemoryLimit::Bytes((number * f64::from(exponent).exp2()) as u64))
-            };
-            UNITS.into_iter().find_map(in_unit)
-        });
-        accept::<Self>(node, key, limit)
+    fn read(node: &Node, key: &str) -> Result<SizeLimit, Vec<Mistake>> {
+        accept::<Self>(node, key, node.text().and_then(size))
     }
 
     fn expected() -> String {
@@ -113,8 +99,46 @@ impl Grammar for MemorySize {
     }
 
     fn schema() -> Value {
-        json!({ "type": "string", "pattern": "^([0-9]+(\\.[0-9]+)? *(MiB|GiB)|[0-9]+%)$" })
+        size_schema()
     }
+}
+
+/// Free space, or a share of the disk.
+pub struct DiskSpace;
+
+impl Grammar for DiskSpace {
+    type Value = SizeLimit;
+
+    fn read(node: &Node, key: &str) -> Result<SizeLimit, Vec<Mistake>> {
+        accept::<Self>(node, key, node.text().and_then(size))
+    }
+
+    fn expected() -> String {
+        r#"a size, such as "5GiB", "500MiB" or "2%" of the disk"#.to_owned()
+    }
+
+    fn schema() -> Value {
+        size_schema()
+    }
+}
+
+fn size(text: &str) -> Option<SizeLimit> {
+    if let Some(percent) = text.strip_suffix('%') {
+        let percent = percent.parse().ok().filter(|percent| (1..=100).contains(percent));
+        return percent.map(SizeLimit::Percent);
+    }
+    let in_unit = |(unit, exponent): (&str, u32)| {
+        let number: f64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
+        let is_size = number > 0.0 && number < 1e9;
+        // Below 2^60, and above 0.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        is_size.then_some(SizeLimit::Bytes((number * f64::from(exponent).exp2()) as u64))
+    };
+    UNITS.into_iter().find_map(in_unit)
+}
+
+fn size_schema() -> Value {
+    json!({ "type": "string", "pattern": "^([0-9]+(\\.[0-9]+)? *(MiB|GiB)|[0-9]+%)$" })
 }
 
 /// The text of a promise line, held without the tag.

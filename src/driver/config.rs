@@ -11,7 +11,10 @@ use ralph_gate::{guard::FileGuard, runner::Runners};
 use ralph_git::Repository;
 use ralph_plan::prompt::{AgentConfinement, PromptTemplate};
 use ralph_state::store::accounts::AccountFile;
-use ralph_system::proc::{Confinement, Size, Supervisor};
+use ralph_system::{
+    os::disk::DiskFloor,
+    proc::{Confinement, Size, Supervisor},
+};
 use ralph_tools::language::LanguageServer;
 use tokio::sync::mpsc;
 
@@ -45,6 +48,8 @@ pub struct RunConfig {
     /// The confinement of the sandbox, as told to agents.
     pub confined: AgentConfinement,
     pub clock: RunClock,
+    /// Disks on which some space stays free: no iteration starts otherwise.
+    pub disks: Vec<DiskFloor>,
     /// Starts hooks.
     pub hooks: HookStarter,
     /// Starts goals.

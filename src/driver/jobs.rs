@@ -11,8 +11,7 @@ use std::{
 
 use ralph_core::{
     event::{
-        Changes, Checkpoint, Claim, IterationCommit, List, Notice, Outcome, PlanSnapshot, RestoreMoment, RunId,
-        SteeringId, SteeringKind, TestsChange,
+    Changes, Checkpoint, Claim, IterationCommit, List, Notice, Outcome, PlanSnapshot, RestoreMoment, RunId, SteeringId, SteeringKind, TestsChange, LowDisk,
     },
     machine::{FoundTests, LoopState, Preparation, Refusal, Settlement, Statement, Verification},
     run::Phase,
@@ -31,7 +30,7 @@ use ralph_state::store::{
     accounts::AccountFile,
     paths::{ProjectPaths, RunPaths, create_anew},
 };
-use ralph_system::proc::Supervisor;
+use ralph_system::{os::disk::DiskFloor, proc::Supervisor};
 use ralph_text::with_causes;
 
 use super::{
@@ -67,6 +66,8 @@ pub(super) struct JobContext {
     /// Commits what iterations leave uncommitted; `None` if only agents commit.
     pub(super) commits: Option<IterationCommits>,
     pub(super) supervisor: Supervisor,
+    /// Disks below whose floors no iteration is prepared.
+    pub(super) disks: Vec<DiskFloor>,
     /// The state of the files, if no checkpoint shows it. Not in the journal: after a restart one iteration may wrongly
     /// count as progress.
     pub(super) seen: Mutex<FingerprintHistory>,
@@ -265,6 +266,10 @@ impl PromptContext<'_> {
 
 impl JobContext {
     pub(super) fn prepare(&self, job: &PrepareJob) -> Result<Preparation, Refusal> {
+        // Before the checkpoint, which writes.
+        if let Some(low) = self.low_disk() {
+            return Err(Refusal::Disk { low });
+        }
         let mut notices = Vec::new();
         if self.take_done_file(&mut notices) == DoneFile::Taken {
             notices.push(Notice::StaleDoneFile);
@@ -324,6 +329,11 @@ impl JobContext {
             windows: job.account.as_ref().map(AccountFile::windows).unwrap_or_default(),
             notices,
         })
+    }
+
+    /// Returns a disk that is nearly full, if there is one.
+    pub(super) fn low_disk(&self) -> Option<LowDisk> {
+        self.disks.iter().find_map(DiskFloor::low)
     }
 
     pub(super) fn settle(&self, job: &SettleJob) -> Settlement {

@@ -141,6 +141,13 @@ impl Driver {
                     self.count_down(running_time);
                 }
             }
+            Effect::ProbeDisks => {
+                let jobs = Arc::clone(&self.jobs);
+                self.offload(
+                    move || jobs.low_disk(),
+                    move |low| Input::DisksProbed { low: low.flatten() },
+                );
+            }
             Effect::StartBackground { number, command } => self.start_background(number, command),
             Effect::CancelBackground { number } => self.tools.background.cancel(number),
             Effect::EndBackground { at_once } => self.tools.background.end(at_once),

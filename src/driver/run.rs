@@ -155,6 +155,7 @@ impl Driver {
             commits: config.commits.then(|| IterationCommits::new(open.files.uncommitted())),
             repository: config.repository,
             supervisor: config.supervisor,
+            disks: config.disks,
             seen: Mutex::default(),
             tree: Mutex::default(),
             autorun: Mutex::new(autorun),

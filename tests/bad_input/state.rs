@@ -5,11 +5,7 @@ use std::fs;
 use ralph_core::event::Event;
 
 use super::{assert_complains, assert_refused};
-use crate::harness::{
-    SOON, Sandbox, Script, events,
-    running::{Finished, Program},
-    wait_until,
-};
+use crate::harness::{SOON, Sandbox, Script, events, file_system::on_a_file_system, running::Finished, wait_until};
 
 /// Adds some 30 KB to the journal.
 const TALK: &str = "i=0; while [ $i -lt 200 ]; do said 'one of many lines'; i=$((i + 1)); done";
@@ -119,25 +115,15 @@ fn a_state_directory_that_cannot_be_made() {
     assert_eq!(finished.stdout, "");
 }
 
-/// Runs the program with a separate file system at `place`; `None` if this user may not mount one.
-fn on_a_file_system(program: Program, sandbox: &Sandbox, place: &str, options: &str) -> Option<Program> {
-    let script = format!("mount -t tmpfs -o {options} none '{place}' && exec \"$@\"");
-    let wrapper = ["unshare", "--mount", "sh", "-c", &script, "sh"];
-    let permitted = sandbox.program("true").under(&wrapper).run(SOON);
-    if permitted.code() != Some(0) {
-        crate::harness::skipped(&format!("a test of a full disk: {}", permitted.stderr.trim()));
-        return None;
-    }
-    Some(program.under(&wrapper))
-}
-
 fn with_state_on(options: &str, script: &Script) -> Option<(Sandbox, Finished)> {
     let sandbox = Sandbox::new();
     sandbox.install(script);
     let place = sandbox.state().join("small");
     fs::create_dir(&place).unwrap();
     let place = place.to_str().unwrap().to_owned();
-    let program = sandbox.looping(["--state-dir", &place]);
+    let program = sandbox
+        .looping(["--state-dir", &place])
+        .env("RALPH_LIMITS_DISK_FREE", "unlimited");
     let finished = on_a_file_system(program, &sandbox, &place, options)?.run(SOON);
     Some((sandbox, finished))
 }

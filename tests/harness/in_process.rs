@@ -264,6 +264,7 @@ impl Looping<'_> {
                 let clocks = project.clocks;
                 move || clocks.read()
             }),
+            disks: Vec::new(),
             supervisor,
             agent_tools: true,
             takes_proposals: true,

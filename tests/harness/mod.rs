@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod agents;
 pub mod connect;
+pub mod file_system;
 pub mod http;
 pub mod in_process;
 pub mod languages;

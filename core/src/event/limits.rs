@@ -23,10 +23,13 @@ pub struct Limits {
     pub phase_timeout_ms: Option<u64>,
     /// Memory that the processes of a session, a goal or a task may use together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory: Option<MemoryLimit>,
+    pub memory: Option<SizeLimit>,
     /// Number of processes of a session, a goal or a task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processes: Option<u64>,
+    /// Free space below which nothing starts; below half of it, running sessions, goals and tasks are ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_free: Option<SizeLimit>,
     /// The used share of a limit at which the user is told; `None` for never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warn_at: Option<f64>,
@@ -36,13 +39,13 @@ pub struct Limits {
     pub per_day: DayLimits,
 }
 
-/// A limit on memory.
+/// A limit on memory or space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum MemoryLimit {
+pub enum SizeLimit {
     Bytes(u64),
-    /// A share of the memory of the machine.
+    /// A share of the machine's memory, or of a disk.
     Percent(u8),
 }
 

@@ -50,7 +50,7 @@ pub use background::{
 };
 pub use breaker::{BreakerCause, BreakerState};
 pub use call::AgentCall;
-pub use ceiling::{Ceiling, ExceededCeiling, ProcessMemory};
+pub use ceiling::{Ceiling, ExceededCeiling, LowDisk, ProcessUse};
 pub use claim::{AgentStatus, Claim, ConfidencePart, Denial, Evidence, Missing};
 pub(crate) use clip::listed;
 pub use clip::{LIST_CAP, REASONS, TEXT_CAP_BYTES, clip, clip_middle, clip_start};
@@ -58,7 +58,7 @@ pub use command::{Answer, CommandRefusal, UserCommand};
 pub use goal::{Flaky, Goal, GoalFailure, GoalResult, GoalsWhen, TestNames};
 pub use hint::{Hint, RestoreMoment};
 pub use hook::{Hook, Hooks};
-pub use limits::{DayLimits, Limits, MemoryLimit, NewLimits, OnDayLimit, TaskLimits};
+pub use limits::{DayLimits, Limits, NewLimits, OnDayLimit, SizeLimit, TaskLimits};
 pub use mode::Mode;
 pub use notice::{ChoiceReason, Forbidden, Level, Notice, PreparedTree, RunBy, TreeCommand};
 pub use permission::{

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BreakerCause, LimitKind, Problem, WindowKind};
+use super::{BreakerCause, LimitKind, LowDisk, Problem, WindowKind};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
@@ -16,6 +16,8 @@ pub enum Wait {
     DayBudget,
     /// A part of the account's window stays free for the user.
     Headroom,
+    /// A disk is nearly full. The end of the wait is unknown.
+    Disk,
     /// The breaker is open; one more try follows.
     Cooldown,
 }
@@ -39,6 +41,8 @@ pub enum WaitCause {
         /// The share that runs may use at present.
         most_percent: u8,
     },
+    /// A disk is nearly full.
+    DiskLow { low: LowDisk },
     /// The breaker is open.
     Breaker { why: BreakerCause },
     /// The wait began before ralph was restarted and continues.

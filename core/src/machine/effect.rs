@@ -11,7 +11,7 @@ use crate::{
 use super::{
     Input,
     deadline::deadline_of,
-    gate,
+    disk, gate,
     permission::next_deadline,
     policy::{max_time_at, quiet_limit},
     state::LoopState,
@@ -88,6 +88,8 @@ pub enum Effect {
     ProbeActivity {
         iteration: u32,
     },
+    /// Find out whether the run's disks have space again.
+    ProbeDisks,
     /// Start the command of a background task.
     StartBackground {
         number: u32,
@@ -414,18 +416,29 @@ fn stay(effects: &mut Vec<Effect>, before: &StateBefore, after: &LoopState, inpu
                 effects.push(Effect::StopSession { at_once: true });
             }
         }
+        Phase::Waiting { .. } => watch_disks(effects, after, input, now_ms),
         // The settlement waited for the record of the file.
         Phase::Settling { iteration, .. } => {
             if *input == (Input::DoneFileFound { iteration: *iteration }) {
                 effects.push(Effect::Settle { iteration: *iteration });
             }
         }
-        Phase::Idle
-        | Phase::Preparing { .. }
-        | Phase::Verifying { .. }
-        | Phase::Waiting { .. }
-        | Phase::Paused
-        | Phase::Stopped { .. } => {}
+        Phase::Idle | Phase::Preparing { .. } | Phase::Verifying { .. } | Phase::Paused | Phase::Stopped { .. } => {}
+    }
+}
+
+/// Looks at the disks again and again while the loop waits for space.
+fn watch_disks(effects: &mut Vec<Effect>, state: &LoopState, input: &Input, now_ms: u64) {
+    match input {
+        _ if !disk::is_awaited(state) => {}
+        Input::TimerFired { timer } if timer.kind == TimerKind::WaitOver && timer.epoch == Some(state.view.epoch) => {
+            effects.push(Effect::ProbeDisks);
+        }
+        Input::DisksProbed { .. } => {
+            let at_ms = disk::next_look_ms(now_ms);
+            effects.push(arm(TimerKind::WaitOver, Some(state.view.epoch), at_ms));
+        }
+        _ => {}
     }
 }
 

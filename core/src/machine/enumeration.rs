@@ -37,6 +37,7 @@ fn starts_anything(effects: &[Effect]) -> bool {
         Effect::Verify { .. } | Effect::TellGoals { .. } => true,
         Effect::Arm { .. }
         | Effect::ProbeActivity { .. }
+        | Effect::ProbeDisks
         | Effect::AnswerPermission { .. }
         | Effect::AnswerQuestions { .. } => true,
         Effect::StartBackground { .. } => true,
@@ -446,7 +447,7 @@ fn every_reachable_state_keeps_the_promises_of_the_machine() {
     }
     let mut ends = WALK.reached.iter().filter_map(|(state, _)| state.view.stop_reason());
     assert!(ends.any(|reason| matches!(reason, StopReason::TaskLimitReached { .. })));
-    for wanted in [Wait::DayBudget, Wait::Headroom] {
+    for wanted in [Wait::DayBudget, Wait::Headroom, Wait::Disk] {
         let mut waits = WALK.reached.iter().map(|(state, _)| &state.view.phase);
         assert!(waits.any(|phase| matches!(phase, Phase::Waiting { wait, .. } if *wait == wanted)));
     }

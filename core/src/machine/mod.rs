@@ -13,6 +13,7 @@ mod call;
 mod check_tests;
 mod deadline;
 mod decision;
+mod disk;
 mod edits;
 mod effect;
 mod escalation;
@@ -90,8 +91,7 @@ use std::path::PathBuf;
 
 use crate::event::{
     AgentCall, AgentSignal, AgentStatus, BackgroundCommand, BackgroundProgress, BackgroundResult, Changes, Checkpoint,
-    Claim, Day, GoalResult, IterationCommit, Notice, PermissionRequest, PlanSnapshot, RequestedBy, Requester,
-    ReviewAnswer, Ruling, Settings, Spent, SteeringId, TestsChange, Trial, TriedMutant, UserCommand, WindowSample,
+    Claim, Day, GoalResult, IterationCommit, Notice, PermissionRequest, PlanSnapshot, RequestedBy, Requester, ReviewAnswer, Ruling, Settings, Spent, SteeringId, TestsChange, Trial, TriedMutant, UserCommand, WindowSample, LowDisk,
 };
 
 /// An input of the machine. The time of its arrival is passed separately.
@@ -207,6 +207,10 @@ pub enum Input {
         /// How long the agent has neither written nor used CPU time.
         quiet_ms: u64,
     },
+    /// The answer to [`Effect::ProbeDisks`]: a disk that is still nearly full, or `None`.
+    DisksProbed {
+        low: Option<LowDisk>,
+    },
     /// The wall clock moved by `gap_ms` relative to the time that passed for the loop: the computer slept, ralph was
     /// suspended, or the clock was set.
     ClockMoved {
@@ -277,6 +281,10 @@ pub enum Refusal {
     },
     State {
         why: String,
+    },
+    /// A disk is nearly full.
+    Disk {
+        low: LowDisk,
     },
     /// The cause is unknown.
     Internal,

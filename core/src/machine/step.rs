@@ -14,7 +14,7 @@ use crate::{
 use super::{
     Effect, Input, Preparation, Refusal, Start, Timer, TimerKind, background, call, deadline,
     decision::{StepDecision, is_running},
-    edits,
+    disk, edits,
     effect::{StateBefore, answer, effects, is_put_off, lingers},
     escalation::escalation_due,
     gate,
@@ -158,6 +158,7 @@ fn decide(decision: &mut StepDecision, now_ms: u64, input: &Input) {
                 });
             }
         }
+        Input::DisksProbed { low } => disk::probed(decision, now_ms, low.as_ref()),
         Input::ClockMoved { gap_ms } => {
             if decision.state.view.phase != Phase::Idle {
                 decision.push(Event::ClockMoved { gap_ms: *gap_ms });
@@ -262,6 +263,8 @@ fn recover(decision: &mut StepDecision, now_ms: u64, pause_file: bool) {
         Phase::Waiting {
             wait: Wait::DayBudget, ..
         } => day_began(decision, now_ms),
+        // The preparation looks at the disks again.
+        Phase::Waiting { wait: Wait::Disk, .. } => disk::probed(decision, now_ms, None),
         Phase::Waiting { wait, until_ms, .. } => decision.push(Event::WaitStarted {
             wait,
             until_ms,
@@ -289,6 +292,7 @@ fn prepared(decision: &mut StepDecision, now_ms: u64, iteration: u32, result: &R
             };
             return decision.stop(StopReason::Broken { why });
         }
+        Err(Refusal::Disk { low }) => return disk::wait(decision, now_ms, low),
         Err(Refusal::Internal) => {
             let role = decision.state.view.role;
             let work = OwnWork::Preparing { iteration, role };
@@ -450,7 +454,8 @@ fn timer_fired(decision: &mut StepDecision, now_ms: u64, timer: Timer) {
             }
         }
         TimerKind::WaitOver => {
-            if matches!(decision.state.view.phase, Phase::Waiting { .. }) {
+            // A wait for space only ends once there is space.
+            if matches!(decision.state.view.phase, Phase::Waiting { .. }) && !disk::is_awaited(&decision.state) {
                 decision.push(Event::WaitEnded {
                     cause: WaitEnd::Elapsed,
                 });

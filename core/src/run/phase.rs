@@ -118,12 +118,13 @@ impl Phase {
         Some(outcome)
     }
 
-    /// When the wait of the loop ends; `None` if it does not wait.
+    /// When the wait of the loop ends; `None` if it does not wait, or if that is unknown.
     pub fn waits_until_ms(&self) -> Option<u64> {
-        let Phase::Waiting { until_ms, .. } = self else {
-            return None;
-        };
-        Some(*until_ms)
+        match self {
+            Phase::Waiting { wait: Wait::Disk, .. } => None,
+            Phase::Waiting { until_ms, .. } => Some(*until_ms),
+            _ => None,
+        }
     }
 
     /// The end of the run; `None` before.
@@ -150,8 +151,8 @@ impl Phase {
             Wait::Backoff | Wait::Cooldown => *until_ms = until_ms.saturating_add_signed(gap_ms),
             // Moves with the start times that it is based on.
             Wait::CallBudget => *until_ms = until_ms.saturating_add_signed(gap_ms.min(0)),
-            // A fixed date.
-            Wait::LimitReset | Wait::DayBudget | Wait::Headroom => {}
+            // A fixed date, or the next look at a disk.
+            Wait::LimitReset | Wait::DayBudget | Wait::Headroom | Wait::Disk => {}
         }
     }
 }

@@ -43,6 +43,7 @@ pub fn run_phase_word(view: &RunView) -> (Tone, &'static str) {
             wait: Wait::LimitReset | Wait::CallBudget | Wait::DayBudget | Wait::Headroom,
             ..
         } => (Tone::Wait, "limited"),
+        RunPhase::Waiting { wait: Wait::Disk, .. } => (Tone::Wait, "no space"),
         RunPhase::Waiting {
             wait: Wait::Backoff | Wait::Cooldown,
             ..

@@ -1,6 +1,6 @@
 //! Numbers in words: counts, durations, changes, usage.
 
-use ralph_core::event::{Ceiling, Changes, ExceededCeiling, Usage};
+use ralph_core::event::{Ceiling, Changes, ExceededCeiling, LowDisk, Usage};
 
 /// `2 commits, 5 files, +120 −4`, or `no changes`.
 pub fn changes_in_words(changes: &Changes) -> String {
@@ -52,23 +52,40 @@ pub fn short_count(count: u64) -> String {
 
 /// `its processes used 6.2 GiB together, more than 6.0 GiB (`limits.memory`): node 5.1 GiB, tsc 812 MiB`.
 pub fn exceeded_in_words(exceeded: &ExceededCeiling) -> String {
-    let what = match exceeded.ceiling {
+    let what = match &exceeded.ceiling {
         Ceiling::Memory {
             limit_bytes,
             used_bytes,
         } => {
-            let [used, limit] = [used_bytes, limit_bytes].map(size_in_words);
+            let [used, limit] = [*used_bytes, *limit_bytes].map(size_in_words);
             format!("its processes used {used} together, more than {limit} (`limits.memory`)")
         }
         Ceiling::Processes { limit, count } => {
             format!("it had {count} processes, more than {limit} (`limits.processes`)")
         }
+        Ceiling::Disk { low } => low_disk_in_words(low),
+    };
+    let verb = match &exceeded.ceiling {
+        Ceiling::Memory { .. } | Ceiling::Processes { .. } => "",
+        Ceiling::Disk { .. } => "wrote ",
     };
     let largest = exceeded.largest.iter();
     let largest: Vec<String> = largest
-        .map(|process| format!("{} {}", process.name, size_in_words(process.bytes)))
+        .map(|process| format!("{} {verb}{}", process.name, size_in_words(process.bytes)))
         .collect();
-    format!("{what}: {}", largest.join(", "))
+    match largest.is_empty() {
+        true => what,
+        false => format!("{what}: {}", largest.join(", ")),
+    }
+}
+
+/// `the free space below /home/me/project is 400 MiB, less than 1.0 GiB (`limits.diskFree`)`.
+pub(super) fn low_disk_in_words(low: &LowDisk) -> String {
+    let [free, least] = [low.free_bytes, low.least_bytes].map(size_in_words);
+    format!(
+        "the free space below {} is {free}, less than {least} (`limits.diskFree`)",
+        low.path
+    )
 }
 
 /// `900 bytes`, `4 KiB`, `812 MiB`, `12.3 GiB`.

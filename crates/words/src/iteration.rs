@@ -5,6 +5,7 @@ use ralph_text::one_line;
 
 use super::{
     Tone, counted,
+    figures::low_disk_in_words,
     limit::{limit_word, window_word},
     problem::cancel_reason,
     problem_in_words, problem_kind_in_words,
@@ -79,6 +80,7 @@ pub(super) fn wait_in_words(wait: Wait, until: &str, attempt: u32, why: &WaitCau
         Wait::LimitReset | Wait::CallBudget | Wait::DayBudget | Wait::Headroom => {
             format!("waiting until {until}: {why}")
         }
+        Wait::Disk => format!("waiting for space: {why}"),
         Wait::Cooldown => format!("one more try at {until}: {why}"),
     }
 }
@@ -102,6 +104,7 @@ pub fn wait_cause_in_words(cause: &WaitCause) -> String {
              `ralph resume --now` uses more",
             window_word(*window)
         ),
+        WaitCause::DiskLow { low } => low_disk_in_words(low),
         WaitCause::Breaker { why } => breaker_cause_in_words(why),
         WaitCause::BegunBefore => "started before the restart".to_owned(),
     }

@@ -20,6 +20,7 @@ pub fn phase_in_words(view: &RunView) -> String {
             Wait::CallBudget => "waiting for the next call of the hour".to_owned(),
             Wait::DayBudget => "waiting for tomorrow: today's limit is used up".to_owned(),
             Wait::Headroom => "waiting to leave a part of the account's window free".to_owned(),
+            Wait::Disk => "waiting for space on a disk".to_owned(),
             Wait::Cooldown => "waiting before one last try".to_owned(),
         },
         phase => still(phase, view),
@@ -57,6 +58,7 @@ pub fn phase_headline(view: &RunView, now_ms: u64, time: impl Fn(u64) -> String)
                 Wait::CallBudget => "next call",
                 Wait::DayBudget => "day's limit used up, resuming",
                 Wait::Headroom => "window kept free, resuming",
+                Wait::Disk => return phase_in_words(view),
                 Wait::Cooldown => "one more try",
             };
             let left_ms = until_ms.saturating_sub(now_ms).div_ceil(1000) * 1000;

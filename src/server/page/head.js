@@ -91,7 +91,7 @@ export function head(run) {
       elapsed.textContent = `${ticking(until - view.clock.startedMs)} total`;
       const since = view.phase.startedMs;
       if (end || !isLive) countdown.textContent = "";
-      else if (view.phase.untilMs) countdown.textContent = `${ticking(view.phase.untilMs - now())} left, until ${clock(view.phase.untilMs)}`;
+      else if (view.phase.untilMs && view.phase.wait !== "disk") countdown.textContent = `${ticking(view.phase.untilMs - now())} left, until ${clock(view.phase.untilMs)}`;
       else countdown.textContent = since ? ticking(now() - since) : "";
     },
   };

@@ -7,9 +7,9 @@ use super::STEP_MS;
 use crate::{
     event::{
         AgentCall, AgentSignal, Backoff, BreakerLimits, Claim, Day, DayLimits, Escalation, Findings, Goal, GoalFailure,
-        GoalResult, Headroom, Limits, PlanSnapshot, Problem, ProblemKind, RequestedBy, ReviewAnswer, ReviewSettings,
-        ReviewWhen, Settings, SteeringKind, StopRequest, TaskLimits, UsageWindow, UserCommand, WindowKind,
-        WindowSample, Worker,
+        GoalResult, Headroom, Limits, LowDisk, PlanSnapshot, Problem, ProblemKind, RequestedBy, ReviewAnswer,
+        ReviewSettings, ReviewWhen, Settings, SteeringKind, StopRequest, TaskLimits, UsageWindow, UserCommand, Wait,
+        WindowKind, WindowSample, Worker,
     },
     run::Phase,
 };
@@ -330,6 +330,16 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
             other => other,
         }
     };
+    let full = Input::Prepared {
+        iteration,
+        result: Err(Refusal::Disk {
+            low: LowDisk {
+                path: "/tmp".into(),
+                free_bytes: 1,
+                least_bytes: 2,
+            },
+        }),
+    };
     let signal = |signal| Input::Agent { iteration, signal };
     let user = |command| Input::Command {
         command,
@@ -499,6 +509,7 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
         // many states.
         inputs.retain(|input| match input {
             Input::PauseFile { .. } | Input::NotSteered { .. } | Input::ActivityProbed { .. } => false,
+            Input::DisksProbed { .. } => false,
             Input::PermissionRequested { .. } | Input::PermissionRuled { .. } => false,
             Input::Command { command, .. } => match command {
                 UserCommand::Steer { .. } | UserCommand::Withdraw { .. } | UserCommand::Pause => false,
@@ -545,7 +556,7 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
         });
     }
     if is_frugal(state) {
-        inputs.push(held());
+        inputs.extend([held(), full, Input::DisksProbed { low: None }]);
         let until_ms = state.view.spending.day.map_or(0, |day| day.until_ms);
         let tomorrow = Day {
             from_ms: until_ms,
@@ -572,7 +583,8 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
                 UserCommand::Stop { stop } => *stop == StopRequest::Graceful,
                 _ => false,
             },
-            Input::Prepared { result, .. } => result.is_ok(),
+            Input::Prepared { result, .. } => matches!(result, Ok(_) | Err(Refusal::Disk { .. })),
+            Input::DisksProbed { .. } => true,
             Input::Settled { .. } | Input::DayBegan { .. } | Input::ClockMoved { .. } => true,
             Input::TimerFired { timer } => matches!(timer.kind, TimerKind::WaitOver | TimerKind::Deadline),
             _ => false,
@@ -632,6 +644,7 @@ pub(super) fn answers(state: &LoopState, now_ms: u64) -> Vec<Input> {
             verified_with_another_plan(iteration, Err("gone".to_owned()), &[]),
             timer(TimerKind::Deadline, now_ms),
         ],
+        Phase::Waiting { wait: Wait::Disk, .. } => vec![Input::DisksProbed { low: None }],
         Phase::Waiting { until_ms, .. } => vec![timer(TimerKind::WaitOver, until_ms)],
         Phase::Paused => vec![Input::Command {
             command: UserCommand::Resume,

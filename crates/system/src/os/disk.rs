@@ -5,6 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ralph_core::event::{LowDisk, SizeLimit};
+use serde::{Deserialize, Serialize};
+
 /// Remote file systems: locks, sockets and notifications on them are not reliable.
 const REMOTE: [&str; 12] = [
     "9p",
@@ -61,6 +64,73 @@ impl FileSystem {
 pub fn free_bytes(path: &Path) -> Option<u64> {
     let found = rustix::fs::statvfs(existing(path)).ok()?;
     found.f_bavail.checked_mul(found.f_frsize)
+}
+
+/// The part of a disk that a limit in bytes keeps free at most: on a small one, the limit would be most of it.
+const LARGEST_PART: u64 = 10;
+
+/// A disk on which some space is to stay free.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskFloor {
+    /// A directory on the disk.
+    path: PathBuf,
+    least_bytes: u64,
+}
+
+/// Returns the disks of `paths`, each once, with the space that `limit` keeps free on them. A disk whose size the system
+/// does not tell has none.
+pub fn floors(paths: &[&Path], limit: SizeLimit) -> Vec<DiskFloor> {
+    let mut devices = Vec::new();
+    let mut floors = Vec::new();
+    for path in paths {
+        let Ok(device) = rustix::fs::stat(existing(path)).map(|found| found.st_dev) else {
+            continue;
+        };
+        if let Some(total) = total_bytes(path)
+            && !devices.contains(&device)
+        {
+            devices.push(device);
+            floors.push(DiskFloor {
+                path: path.to_path_buf(),
+                least_bytes: match limit {
+                    SizeLimit::Bytes(bytes) => bytes.min(total / LARGEST_PART),
+                    SizeLimit::Percent(percent) => total / 100 * u64::from(percent),
+                },
+            });
+        }
+    }
+    floors
+}
+
+impl DiskFloor {
+    /// Returns the floor at half of the height.
+    #[must_use]
+    pub fn halved(&self) -> Self {
+        Self {
+            path: self.path.clone(),
+            least_bytes: self.least_bytes / 2,
+        }
+    }
+
+    /// Returns the disk's state if less space is free than the floor asks for.
+    pub fn low(&self) -> Option<LowDisk> {
+        let free_bytes = free_bytes(&self.path)?;
+        (free_bytes < self.least_bytes).then(|| LowDisk {
+            path: self.path.to_string_lossy().into_owned().into(),
+            free_bytes,
+            least_bytes: self.least_bytes,
+        })
+    }
+
+    /// Returns the bytes that are left above the floor.
+    pub fn left_bytes(&self) -> Option<u64> {
+        Some(free_bytes(&self.path)?.saturating_sub(self.least_bytes))
+    }
+}
+
+fn total_bytes(path: &Path) -> Option<u64> {
+    let found = rustix::fs::statvfs(existing(path)).ok()?;
+    found.f_blocks.checked_mul(found.f_frsize)
 }
 
 /// Writes an unnamed temporary file below `path`, or in the nearest existing directory above it.
@@ -149,6 +219,34 @@ mod tests {
         try_to_write(&path).unwrap();
         assert!(free_bytes(&path).is_some_and(|bytes| bytes > 0));
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is left");
+    }
+
+    #[test]
+    fn a_disk_is_listed_once_and_a_small_one_keeps_a_tenth_free() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = [dir.path(), &dir.path().join("not/there")];
+        let total = total_bytes(dir.path()).unwrap();
+        let least = |limit| match &floors(&paths, limit)[..] {
+            [one] => one.least_bytes,
+            several => panic!("{several:?}"),
+        };
+        assert_eq!(least(SizeLimit::Bytes(4096)), 4096);
+        assert_eq!(least(SizeLimit::Bytes(u64::MAX)), total / 10);
+        assert_eq!(least(SizeLimit::Percent(50)), total / 100 * 50);
+    }
+
+    #[test]
+    fn a_disk_is_low_below_its_floor() {
+        let dir = tempfile::tempdir().unwrap();
+        let floor = |least_bytes| DiskFloor {
+            path: dir.path().to_path_buf(),
+            least_bytes,
+        };
+        assert_eq!(floor(1).low(), None);
+        let low = floor(u64::MAX).low().expect("less is free");
+        assert_eq!((&*low.path, low.least_bytes), (dir.path().to_str().unwrap(), u64::MAX));
+        assert_eq!(floor(u64::MAX).left_bytes(), Some(0));
+        assert_eq!(floor(u64::MAX).halved().least_bytes, u64::MAX / 2);
     }
 
     #[test]

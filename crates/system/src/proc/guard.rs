@@ -126,7 +126,7 @@ fn guarded(spec: &GuardSpec, files: &ChildFiles, mut watch: GuardEvents) -> (Gua
                 system::prefer_as_victim(program);
             }
             ChildGuard {
-                ceilings: CeilingWatch::new(spec.tree_limits),
+                ceilings: CeilingWatch::new(spec.tree_limits.clone()),
                 exceeded: None,
                 program,
                 input,

@@ -121,6 +121,13 @@ pub(super) fn proportional_bytes(pid: Pid) -> Option<u64> {
     Some(kib << 10)
 }
 
+/// Returns the bytes that a process has passed to system calls that write; `None` if they may not be read.
+pub(super) fn written_bytes(pid: Pid) -> Option<u64> {
+    let counts = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
+    let line = counts.lines().find_map(|line| line.strip_prefix("wchar: "))?;
+    line.parse().ok()
+}
+
 /// Has the kernel end a process and its later children rather than others if memory runs out.
 pub(super) fn prefer_as_victim(pid: Pid) {
     // Every process may raise its own and its children's; a process that is gone needs nothing.

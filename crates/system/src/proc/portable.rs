@@ -51,6 +51,11 @@ pub(super) fn proportional_bytes(_pid: Pid) -> Option<u64> {
     None
 }
 
+/// As [`resident_bytes`].
+pub(super) fn written_bytes(_pid: Pid) -> Option<u64> {
+    None
+}
+
 /// Does nothing: the system chooses by itself.
 pub(super) fn prefer_as_victim(_pid: Pid) {}
 

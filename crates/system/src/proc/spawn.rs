@@ -83,7 +83,7 @@ pub enum SpawnError {
 }
 
 /// The restrictions on a child tree.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct ChildLimits<'a> {
     pub(super) confinement: Option<&'a Confinement>,
     /// Receives what the tree is refused.
@@ -113,7 +113,7 @@ pub(super) fn spawn(
         output: fifo,
         input,
         refusals,
-    } = write_files(&launch, limits, &files).map_err(|source| scratch_error(&launch, source))?;
+    } = write_files(&launch, &limits, &files).map_err(|source| scratch_error(&launch, source))?;
     let (wake_reader, wake) = wake_pipe().map_err(|source| scratch_error(&launch, source))?;
 
     let pair = native_pty_system()
@@ -224,7 +224,7 @@ struct Fifos {
 }
 
 /// Writes the guard's orders, and opens the FIFOs.
-fn write_files(launch: &Launch, limits: ChildLimits<'_>, files: &ChildFiles) -> io::Result<Fifos> {
+fn write_files(launch: &Launch, limits: &ChildLimits<'_>, files: &ChildFiles) -> io::Result<Fifos> {
     let output = match launch.stdout {
         StdoutMode::Terminal => None,
         StdoutMode::Piped => {
@@ -265,7 +265,7 @@ fn write_files(launch: &Launch, limits: ChildLimits<'_>, files: &ChildFiles) -> 
         refusals: refusals.is_some().then(|| files.refusals()),
         ladder: launch.ladder,
         memory_bytes: limits.memory_bytes,
-        tree_limits: limits.tree_limits,
+        tree_limits: limits.tree_limits.clone(),
         confinement: limits.confinement.cloned().map(|mut confinement| {
             // A program may open its own standard streams by name.
             let streams = [

@@ -94,7 +94,7 @@ impl Supervisor {
             confinement: self.confinement.as_deref(),
             on_refused: self.on_refused.as_ref(),
             memory_bytes: self.memory_bytes,
-            tree_limits: self.tree_limits,
+            tree_limits: self.tree_limits.clone(),
         };
         let guard = launch.guard.clone().or_else(|| self.guard.clone());
         spawn::spawn(&self.children, number, Launch { guard, ..launch }, limits, output)

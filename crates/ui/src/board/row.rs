@@ -146,7 +146,6 @@ fn doing(view: &RunView, said: Option<&str>) -> String {
 fn waits_until_ms(view: &RunView) -> Option<u64> {
     match (view.permissions.pending.first(), &view.phase) {
         (Some(ask), _) => ask.until_ms,
-        (None, RunPhase::Waiting { until_ms, .. }) => Some(*until_ms),
-        (None, _) => None,
+        (None, phase) => phase.waits_until_ms(),
     }
 }

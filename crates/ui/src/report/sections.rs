@@ -454,6 +454,7 @@ fn wait_in_words(wait: &Waited) -> String {
         Wait::Backoff => "after a failure",
         Wait::LimitReset => "for a limit to reset",
         Wait::Headroom => "to leave a part of the account's window free",
+        Wait::Disk => "for space on a disk",
         Wait::CallBudget => "for the next hour's calls",
         Wait::DayBudget => "for the next day",
         Wait::Cooldown => "for the stuck detector",

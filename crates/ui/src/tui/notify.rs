@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use ralph_core::{
-    event::{AgentCall, AgentSignal, Event, Notice, Question, StopReason},
+    event::{AgentCall, AgentSignal, Event, Notice, Question, StopReason, Wait},
     run::{Phase, RunView},
 };
 use ralph_text::one_line;
-use ralph_words::{answer_command, asked_in_words, counted, narrate, stop_in_words};
+use ralph_words::{answer_command, asked_in_words, counted, narrate, stop_in_words, wait_cause_in_words};
 
 /// Maximum characters of a reason: notifications are short.
 const REASON_CHARS: usize = 200;
@@ -60,6 +60,9 @@ pub fn reason(event: &Event, view: &RunView) -> Option<Reason> {
                 | AgentSignal::QuestionAsked { text, .. },
             ..
         } => (format!("the agent asks: {text}"), None),
+        Event::WaitStarted {
+            wait: Wait::Disk, why, ..
+        } => (format!("waiting for space: {}", wait_cause_in_words(why)), None),
         Event::PermissionAsked {
             ask,
             request,
