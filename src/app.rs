@@ -193,6 +193,7 @@ fn logged_run(
         handover: loaded.config.handover,
         promise: loaded.config.completion.promise.clone(),
         agents: prepared.agents,
+        workers: prepared.workers,
         prices: loaded.config.prices.clone(),
         goals_parallel: loaded.config.goals_parallel,
         withheld: prepared.withheld,

@@ -39,6 +39,8 @@ use crate::{
 
 /// ralph's native agent.
 const NATIVE: &str = "native";
+/// The limits that depend on no report.
+const UNCOUNTED: &str = "`--max-time TIME` or `--max-iterations N`";
 
 pub(super) struct Agents {
     /// The adapter of the first agent.
@@ -202,31 +204,32 @@ impl<'a> AgentChooser<'a> {
     /// part.
     ///
     /// # Errors
-    /// A [`Failure`] if there is a limit on cost, and the agent reports no cost and a model has no price.
+    /// A [`Failure`] if there is a limit on cost, and the agent reports no cost and a model has no price; or a limit on
+    /// tokens, and the agent reports none.
     pub(super) fn held_to_limits(&self, agent: &AvailableAgent, workers: &[Worker]) -> Result<Option<Notice>, Failure> {
         let (limits, reported) = (&self.config.limits, agent.adapter.capabilities());
         let adapter = agent.adapter.id().to_owned();
         let mut of_agent = workers.iter().filter(|worker| worker.adapter == adapter);
-        let is_unpriced = |worker: &&Worker| !reported.usage || !self.has_price(worker);
+        let is_uncounted = |worker: &&Worker| !agent.has_cost(self.model_of(worker), &self.config.prices);
         if limits.bound_cost()
-            && !reported.cost
-            && let Some(worker) = of_agent.find(is_unpriced)
+            && let Some(worker) = of_agent.find(is_uncounted)
         {
             return Err(self.costs_nothing(worker, reported.usage));
         }
-        Ok(match limits.bound_tokens() {
-            true if !reported.usage => Some(Notice::TokensUnreported { adapter }),
-            bound if (bound || limits.bound_cost()) && !reported.usage_in_turn => {
-                Some(Notice::SpendingReportedLate { adapter })
-            }
-            _ => None,
-        })
+        if limits.bound_tokens() && !agent.has_tokens() {
+            return Err(counts_no_tokens(&adapter, reported.cost));
+        }
+        let is_bound = limits.bound_tokens() || limits.bound_cost();
+        Ok((is_bound && !reported.usage_in_turn).then_some(Notice::SpendingReportedLate { adapter }))
     }
 
-    /// Whether `prices` has a price for the worker.
-    fn has_price(&self, worker: &Worker) -> bool {
-        let model = self.model_of(worker);
-        self.config.prices.find(&worker.adapter, model).is_some()
+    /// The workers with the models that the settings name for them.
+    pub(super) fn with_models(&self, workers: &[Worker]) -> Vec<Worker> {
+        let with_model = |worker: &Worker| Worker {
+            model: self.model_of(worker).map(str::to_owned),
+            adapter: worker.adapter.clone(),
+        };
+        workers.iter().map(with_model).collect()
     }
 
     /// The model of the worker, if the settings name it.
@@ -251,9 +254,15 @@ impl<'a> AgentChooser<'a> {
                  `\"prices\": {{ {name}: {{ \"input\": 1.25, \"output\": 10 }} }}` in your settings, with its real figures"
             )
         });
-        Failure::new(FailureKind::Configuration, what).hints(example).hint(
-            "`--max-tokens N` bounds it instead, with `--max-cost-usd unlimited` if the limit is in your settings",
-        )
+        let instead = match counts_tokens {
+            true => "`--max-tokens N`",
+            false => UNCOUNTED,
+        };
+        let instead =
+            format!("{instead} bounds it instead, with `--max-cost-usd unlimited` if the limit is in your settings");
+        Failure::new(FailureKind::Configuration, what)
+            .hints(example)
+            .hint(instead)
     }
 
     /// Whether only the live channel reports usage during a turn, and a limit or `headroom` needs that. codex reports the
@@ -433,6 +442,18 @@ impl<'a> AgentChooser<'a> {
         }
         Ok(agents)
     }
+}
+
+/// The failure for a limit on tokens that would never be reached.
+fn counts_no_tokens(adapter: &str, tells_cost: bool) -> Failure {
+    let what = format!("{adapter} reports no tokens, so a limit on tokens would not end the run");
+    let instead = match tells_cost {
+        true => "`--max-cost-usd USD`",
+        false => UNCOUNTED,
+    };
+    Failure::new(FailureKind::Configuration, what).hint(format!(
+        "{instead} bounds it instead, with `--max-tokens unlimited` if the limit is in your settings"
+    ))
 }
 
 /// Returns the adapter that a run would use. Checks as far as possible that it can be started.

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use ralph_core::event::{Completion, GivenSetting, Notice, PlanSnapshot, Settings, Waiting};
+use ralph_core::event::{Completion, GivenSetting, Notice, PlanSnapshot, Settings, Waiting, Worker};
 use ralph_gate::{guard::FileGuard, runner::Runners};
 use ralph_plan::prompt::{AgentConfinement, PromptTemplate};
 use ralph_state::store::rules::remembered;
@@ -49,6 +49,8 @@ pub(super) struct PreparedRun {
     pub(super) settings: Settings,
     pub(super) template: PromptTemplate,
     pub(super) agents: Vec<AvailableAgent>,
+    /// The agents with the models that the settings name for them.
+    pub(super) workers: Vec<Worker>,
     /// Adapters whose agents draw on their terminal. The display of the others is made from their signals.
     pub(super) terminals: Vec<String>,
     pub(super) plan: PlanSnapshot,
@@ -196,6 +198,7 @@ pub(super) fn prepare(
         settings,
         template,
         terminals,
+        workers: chooser.with_models(&workers),
         agents,
         plan: reading.plan,
         disks,

@@ -164,7 +164,8 @@ fn every_command_that_the_guide_shows_can_be_typed() {
     assert!(count > 100, "only {count} commands were found");
 }
 
-/// Returns the command if it limits a cost that its agent does not report: such a run is refused before it starts.
+/// Returns the command if it limits a cost or tokens that its agent does not report: such a run is refused before it
+/// starts.
 fn void_limit(command: &str, catalog: &Catalog) -> Option<String> {
     let matches = help::command().try_get_matches_from(words(command)).ok()?;
     let flags = Args::from_arg_matches(&matches).ok()?.settings.given;
@@ -174,7 +175,9 @@ fn void_limit(command: &str, catalog: &Catalog) -> Option<String> {
     });
     let config = loaded.unwrap_or_else(|error| panic!("{command}: {error:?}")).config;
     let manifest = catalog.manifest(config.adapter.as_deref()?).ok()?;
-    (config.limits.bound_cost() && !manifest.capabilities.cost).then(|| command.to_owned())
+    let (limits, counted) = (&config.limits, manifest.capabilities);
+    let is_void = limits.bound_cost() && !counted.cost || limits.bound_tokens() && !counted.usage;
+    is_void.then(|| command.to_owned())
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ralph_agent::{AgentAdapter, Prices};
 use ralph_core::{
-    event::{Notice, PermissionRequest, Ruling, Settings},
+    event::{Notice, PermissionRequest, Ruling, Settings, Worker},
     run::Permissions,
 };
 use ralph_gate::{guard::FileGuard, runner::Runners};
@@ -30,6 +30,8 @@ pub struct RunConfig {
     pub promise: Option<String>,
     /// The agent of the settings first, then those that replace it while it is limited.
     pub agents: Vec<AvailableAgent>,
+    /// The agents with the models that the settings name for them.
+    pub workers: Vec<Worker>,
     /// Prices for agents that report no cost.
     pub prices: Prices,
     pub goals_parallel: bool,
@@ -106,4 +108,17 @@ pub struct AvailableAgent {
     pub last_line_claims: bool,
     /// The reports of its account's windows; `None` if no run follows.
     pub account: Option<AccountFile>,
+}
+
+impl AvailableAgent {
+    /// Whether a limit on cost ends iterations with `model`: the agent reports its cost, or tokens that have a price.
+    pub fn has_cost(&self, model: Option<&str>, prices: &Prices) -> bool {
+        let reported = self.adapter.capabilities();
+        reported.cost || reported.usage && prices.find(self.adapter.id(), model).is_some()
+    }
+
+    /// Whether a limit on tokens ends iterations.
+    pub fn has_tokens(&self) -> bool {
+        self.adapter.capabilities().usage
+    }
 }

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use ralph_agent::Prices;
+use ralph_core::event::Worker;
 use ralph_system::proc::Size;
 use ralph_tools::language::Languages;
 
@@ -28,6 +29,8 @@ pub(super) struct RunAgents {
     /// Never empty.
     pub(super) available: Vec<AvailableAgent>,
     pub(super) session: Option<CurrentSession>,
+    /// The agents with the models that the settings name for them.
+    pub(super) workers: Vec<Worker>,
     /// Prices for agents that report no cost.
     pub(super) prices: Arc<Prices>,
     /// Commands that an agent tried to give.

@@ -4,14 +4,18 @@
 
 use ralph_core::{
     event::{
-        Answer, AskId, BackgroundCommand, BackgroundRefusal, CommandRefusal, Decider, Decision, Offer, PermissionMode,
-        PermissionRequest, RememberedRule, Requester, Ruling, RunId, UserCommand,
+        Answer, AskId, BackgroundCommand, BackgroundRefusal, CommandRefusal, Decider, Decision, LimitKind, NewLimits,
+        Offer, PermissionMode, PermissionRequest, RememberedRule, Requester, Ruling, RunId, UserCommand,
     },
     machine::{Input, background_refusal},
     run::{Ask, Permissions},
 };
 
-use super::{config::PermissionDecider, run::Driver};
+use super::{
+    config::{AvailableAgent, PermissionDecider},
+    parts::RunAgents,
+    run::Driver,
+};
 
 /// Why no rule can be added for a request that is recorded only in part.
 const CUT: &str = "the request is too long to be recorded in full, so no rule can be made from it; allow it once";
@@ -68,8 +72,10 @@ impl Driver {
         if let Some(refusal) = command.refusal() {
             return Some(refusal);
         }
-        let UserCommand::Answer { ask, answer, .. } = command else {
-            return None;
+        let (ask, answer) = match command {
+            UserCommand::Answer { ask, answer, .. } => (ask, answer),
+            UserCommand::SetLimits { limits } => return self.uncounted(limits),
+            _ => return None,
         };
         let why = objection(
             &self.state().view.permissions,
@@ -81,6 +87,29 @@ impl Driver {
             ask: *ask,
             why: why.into(),
         })
+    }
+
+    /// The refusal of a new limit that would not end the run, because an agent does not report what it counts.
+    fn uncounted(&self, limits: &NewLimits) -> Option<CommandRefusal> {
+        let RunAgents {
+            available,
+            workers,
+            prices,
+            ..
+        } = &self.agents;
+        let refusal = |agent: &AvailableAgent, limit| CommandRefusal::Uncounted {
+            adapter: agent.adapter.id().into(),
+            limit,
+        };
+        let mut of_cost = available.iter().filter(|agent| {
+            let mut workers = workers.iter().filter(|worker| worker.adapter == agent.adapter.id());
+            workers.any(|worker| !agent.has_cost(worker.model.as_deref(), prices))
+        });
+        let mut of_tokens = available.iter().filter(|agent| !agent.has_tokens());
+        let cost = limits.max_cost_usd.and_then(|_| of_cost.next());
+        let tokens = limits.max_tokens.and_then(|_| of_tokens.next());
+        let cost = cost.map(|agent| refusal(agent, LimitKind::MaxCost));
+        cost.or_else(|| tokens.map(|agent| refusal(agent, LimitKind::MaxTokens)))
     }
 
     /// Why a command about background tasks is refused; `None` if it is not.

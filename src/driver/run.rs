@@ -185,6 +185,7 @@ impl Driver {
             agents: RunAgents {
                 available: config.agents,
                 session: None,
+                workers: config.workers,
                 prices: Arc::new(config.prices),
                 commands: AgentCommands::default(),
                 permission_policy: config.permission_policy,

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use ralph_core::{
     event::{
-        Answer, AnswerPlace, BackgroundCommand, BackgroundRefusal, Event, NewLimits, Notice, RequestedBy, Requester,
-        RunId, SteeringKind, StopRequest, UserCommand,
+        Answer, AnswerPlace, BackgroundCommand, BackgroundRefusal, Event, Notice, RequestedBy, Requester, RunId,
+        SteeringKind, StopRequest, UserCommand,
     },
     machine::{Input, LoopState, late_answer, read_answer},
     run::{Phase, RunView},
@@ -243,7 +243,7 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> ControlReply {
         UserCommand::Forget { rule } => {
             format!("no answer has added `{rule}`; `ralph permissions list` shows the rules")
         }
-        UserCommand::SetLimits { limits } => no_new_limits(limits, &state.view),
+        UserCommand::SetLimits { .. } => "the run has these limits already".to_owned(),
         UserCommand::SetPermissionMode { .. } if state.view.settings.permission_mode.is_auto() => {
             "this run started in mode `auto`, so its agents do not ask for permission; \
              `ralph stop`, then `ralph continue --permission-mode ask`"
@@ -264,14 +264,6 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> ControlReply {
         UserCommand::Stop { .. } => "stopping already".to_owned(),
     };
     ControlReply::Refused { why }
-}
-
-/// Why the limits of a run have not changed.
-fn no_new_limits(wanted: &NewLimits, view: &RunView) -> String {
-    match view.settings.limits.has_all_of(wanted) {
-        true => "the run has these limits already".to_owned(),
-        false => "a limit on cost or tokens can only be changed if the run started with one".to_owned(),
-    }
 }
 
 /// Why an answer was not accepted, or what became of the question.

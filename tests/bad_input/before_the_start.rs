@@ -334,7 +334,7 @@ fn a_model_for_an_agent_that_cannot_be_given_one() {
 #[test]
 fn a_limit_on_cost_with_an_agent_that_reports_none() {
     let sandbox = sandbox();
-    let unbound = "`--max-tokens N` bounds it instead";
+    let unbound = "`--max-time TIME` or `--max-iterations N` bounds it instead";
     for flag in ["--max-cost-usd", "--max-cost-usd-per-task", "--max-cost-usd-per-day"] {
         let finished = sandbox.looping(["--adapter", "demo", flag, "20"]).run(SOON);
         let said = ["demo reports no cost, so a limit on cost would not end the run"];
@@ -367,6 +367,18 @@ fn a_limit_on_cost_with_an_agent_that_reports_none() {
         let finished = keyed().env(variable, price).args(["--max-iterations", "1"]).run(SOON);
         assert_ne!(finished.code(), Some(3), "{finished:?}");
     }
+}
+
+#[test]
+fn a_limit_on_tokens_with_an_agent_that_reports_none() {
+    let sandbox = sandbox();
+    for flag in ["--max-tokens", "--max-tokens-per-task", "--max-tokens-per-day"] {
+        let finished = sandbox.looping(["--adapter", "demo", flag, "20000"]).run(SOON);
+        let said = ["demo reports no tokens, so a limit on tokens would not end the run"];
+        let instead = "`--max-time TIME` or `--max-iterations N` bounds it instead, with `--max-tokens unlimited`";
+        assert_refused(&sandbox, &finished, 3, &said, instead);
+    }
+    assert!(sandbox.paths().run_ids().is_empty(), "no run began");
 }
 
 #[test]

@@ -246,6 +246,7 @@ impl Looping<'_> {
             handover: true,
             promise,
             agents: agents.into_iter().map(adapter).collect(),
+            workers: Vec::new(),
             prices: Prices::default(),
             goals_parallel: false,
             withheld: Vec::new(),

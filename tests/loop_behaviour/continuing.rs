@@ -1,9 +1,9 @@
 //! A run that has ended and is continued on request.
 
-use std::time::Duration;
+use std::{fs, time::Duration};
 
 use nix::sys::signal::Signal;
-use ralph_core::event::{Event, Proof, Record, RunId, StopReason};
+use ralph_core::event::{Event, LimitKind, Proof, Record, RunId, StopReason};
 use ralph_state::store::journal::read;
 
 use super::reason;
@@ -160,9 +160,6 @@ fn a_run_that_goes_on_gets_more_of_what_it_may_use_and_nothing_else() {
     let other = sandbox.ralph(["continue", "-n", "3", "--model", "m"]).run(SOON);
     assert_eq!(other.code(), Some(2), "{other:?}");
     said(&other, "`--model` cannot be changed while the run is active");
-    let added = sandbox.ralph(["continue", "--max-tokens", "1000"]).run(SOON);
-    assert_eq!(added.code(), Some(1), "{added:?}");
-    said(&added, "can only be changed if the run started with one");
     let plain = sandbox.ralph(["continue"]).run(SOON);
     said(&plain, "has not ended: it is running");
     let more = sandbox.ralph(["continue", "--iterations", "2"]).run(SOON);
@@ -174,6 +171,58 @@ fn a_run_that_goes_on_gets_more_of_what_it_may_use_and_nothing_else() {
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(iterations(&journal(&sandbox)), [1, 2, 3]);
+}
+
+#[test]
+fn a_limit_that_a_run_did_not_begin_with_ends_it() {
+    let limits = [
+        ("--max-cost-usd", "1", LimitKind::MaxCost),
+        ("--max-tokens", "10000", LimitKind::MaxTokens),
+    ];
+    for (flag, most, limit) in limits {
+        let sandbox = Sandbox::new();
+        sandbox.plan(3);
+        let usage = r#"{"type":"usage","usage":{"inputTokens":20000,"cachedTokens":0,"outputTokens":1,"costUsd":2.0}}"#;
+        sandbox.install(&Script::jsonl(&format!(
+            "said ready; await {limit:?}; echo '{usage}'; work; over done"
+        )));
+        let running = sandbox.looping([] as [&str; 0]).start();
+        running.wait_for_record(SOON, super::said("ready"));
+        let added = sandbox.ralph(["continue", flag, most]).run(SOON);
+        assert_eq!(added.code(), Some(0), "{added:?}");
+        sandbox.release(&format!("{limit:?}"));
+        let finished = running.wait(SOON);
+        assert_eq!(finished.code(), Some(6), "{finished:?}");
+        assert_eq!(*reason(&finished.records()), StopReason::LimitReached { limit });
+    }
+}
+
+#[test]
+fn a_limit_on_what_an_agent_does_not_report_is_not_added() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::jsonl("said ready; await go; work; over done"));
+    let manifest = sandbox.config().join("ralph/adapters/script.toml");
+    let counts = fs::read_to_string(&manifest).expect("an adapter");
+    fs::write(&manifest, counts.replace("usage = true\ncost = true", "")).expect("an adapter");
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_record(SOON, super::said("ready"));
+    for (flag, what) in [
+        (
+            "--max-tokens",
+            "script does not report its tokens, so a token limit would not end the run",
+        ),
+        (
+            "--max-cost-usd",
+            "script does not report its cost, so a cost limit would not end the run",
+        ),
+    ] {
+        let refused = sandbox.ralph(["continue", flag, "5"]).run(SOON);
+        assert_eq!(refused.code(), Some(1), "{refused:?}");
+        said(&refused, what);
+    }
+    sandbox.release("go");
+    assert_eq!(running.wait(SOON).code(), Some(0));
 }
 
 /// A run that its user interrupted in its second iteration. Its agent finishes all tasks once the run is continued.

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AnswerPlace, MESSAGE_CAP_BYTES, NewLimits, PermissionMode, Remember, SteeringId, SteeringKind, StopRequest, Text,
+    AnswerPlace, LimitKind, MESSAGE_CAP_BYTES, NewLimits, PermissionMode, Remember, SteeringId, SteeringKind,
+    StopRequest, Text,
 };
 
 /// A command of the user. Imperative; the machine decides how to follow it.
@@ -89,6 +90,8 @@ pub enum Answer {
 pub enum CommandRefusal {
     /// Longer than [`MESSAGE_CAP_BYTES`].
     MessageTooLong { bytes: u64 },
+    /// An agent of the run does not report what the limit would count.
+    Uncounted { adapter: Text, limit: LimitKind },
     /// The rule to add is invalid, or does not match the request.
     Rule { ask: u32, why: Text },
 }

@@ -96,22 +96,14 @@ pub enum OnDayLimit {
 }
 
 impl Limits {
-    /// Whether every new limit on cost or tokens replaces an existing one. Such limits can be changed but not added:
-    /// agents are chosen and started so that they report the limited figures.
-    pub fn has_all_of(&self, new: &NewLimits) -> bool {
-        let adds_cost = new.max_cost_usd.is_some() && self.max_cost_usd.is_none();
-        let adds_tokens = new.max_tokens.is_some() && self.max_tokens.is_none();
-        !adds_cost && !adds_tokens
-    }
-
     /// Returns these limits with the user's changes applied.
     #[must_use]
     pub fn with(&self, new: &NewLimits) -> Self {
         let mut limits = self.clone();
         limits.max_iterations = new.max_iterations.or(limits.max_iterations);
         limits.max_time_ms = new.max_time_ms.or(limits.max_time_ms);
-        limits.max_cost_usd = limits.max_cost_usd.map(|most| new.max_cost_usd.unwrap_or(most));
-        limits.max_tokens = limits.max_tokens.map(|most| new.max_tokens.unwrap_or(most));
+        limits.max_cost_usd = new.max_cost_usd.or(limits.max_cost_usd);
+        limits.max_tokens = new.max_tokens.or(limits.max_tokens);
         limits
     }
 

@@ -99,10 +99,6 @@ pub enum Notice {
         adapter: String,
         tasks: u64,
     },
-    /// The agent does not report the tokens that are limited. A limit on cost that it does not report prevents the start.
-    TokensUnreported {
-        adapter: String,
-    },
     /// The agent reports its usage only at the end of a turn, which may exceed the limit.
     SpendingReportedLate {
         adapter: String,
@@ -489,7 +485,6 @@ impl Notice {
             Notice::AdapterChosen { .. }
             | Notice::HookFailed { .. }
             | Notice::FallbackMissing { .. }
-            | Notice::TokensUnreported { .. }
             | Notice::SpendingReportedLate { .. }
             | Notice::LimitNear { .. }
             | Notice::ServersLeftOut { .. }

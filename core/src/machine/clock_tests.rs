@@ -92,7 +92,7 @@ fn limits_of_run_and_iteration_move_with_the_clock_whichever_way_it_goes() {
 }
 
 #[test]
-fn the_user_gives_a_running_run_more_time_and_iterations_and_adds_no_limit_on_money() {
+fn the_user_gives_a_running_run_more_time_and_iterations_and_adds_a_limit_on_money() {
     let given = |max_time_ms, max_iterations, max_cost_usd| Input::Command {
         command: UserCommand::SetLimits {
             limits: NewLimits {
@@ -119,8 +119,10 @@ fn the_user_gives_a_running_run_more_time_and_iterations_and_adds_no_limit_on_mo
         (limits.max_time_ms, limits.max_iterations),
         (Some(120 * MINUTE_MS), Some(80))
     );
-    let same = step(more.state, START_MS, &given(None, Some(80), Some(5.0)));
-    assert_eq!(same.events, [], "its agents do not have to report what they cost");
+    let same = step(more.state, START_MS, &given(None, Some(80), None));
+    assert_eq!(same.events, [], "nothing changes");
+    let added = step(same.state, START_MS, &given(None, None, Some(5.0)));
+    assert_eq!(added.state.view.settings.limits.max_cost_usd, Some(5.0));
 }
 
 #[test]

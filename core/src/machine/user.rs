@@ -73,7 +73,7 @@ pub(super) fn apply_command(decision: &mut StepDecision, now_ms: u64, command: &
         UserCommand::Forget { rule } => permission::forget(decision, rule),
         UserCommand::SetLimits { limits } => {
             let known = &decision.state.view.settings.limits;
-            if known.has_all_of(limits) && known.with(limits) != *known {
+            if known.with(limits) != *known {
                 decision.push(Event::LimitsChanged { limits: *limits });
             }
         }

@@ -56,10 +56,6 @@ pub fn notice_in_words(notice: &Notice) -> String {
                 format!("using `{adapter}` (installed; no login was found)")
             }
         },
-        Notice::TokensUnreported { adapter } => format!(
-            "{adapter} is not known to report tokens, so that limit may have no effect; use `--max-time` or \
-             `--max-iterations`"
-        ),
         Notice::SpendingReportedLate { adapter } => {
             format!("{adapter} reports usage only at the end of a turn: one turn may exceed a limit on tokens or cost")
         }
@@ -380,6 +376,14 @@ pub fn command_refusal_in_words(refusal: &CommandRefusal) -> String {
             bytes.div_ceil(1024),
             MESSAGE_CAP_BYTES / 1024
         ),
+        CommandRefusal::Uncounted { adapter, limit } => format!(
+            "{adapter} does not report its {}, so a {} limit would not end the run",
+            match limit {
+                LimitKind::MaxTokens => "tokens",
+                _ => "cost",
+            },
+            limit_word(*limit)
+        ),
         CommandRefusal::Rule { ask, why } => format!("question {ask} is still open: {why}"),
     }
 }
@@ -486,15 +490,6 @@ mod tests {
         let tasks = vec!["One".to_owned(), "Two".to_owned()].into();
         let said = notice_in_words(&Notice::TasksRemoved { tasks, more: 3 });
         assert!(said.ends_with(": \"One\", \"Two\" and 3 more"), "{said}");
-    }
-
-    #[test]
-    fn a_limit_on_what_an_agent_does_not_report_is_told_with_one_that_holds() {
-        let adapter = "codex".to_owned();
-        assert_eq!(
-            notice_in_words(&Notice::TokensUnreported { adapter }),
-            "codex is not known to report tokens, so that limit may have no effect; use `--max-time` or `--max-iterations`"
-        );
     }
 
     #[test]
