@@ -9,7 +9,7 @@ use crate::{
 use ralph_core::event::{Event, Notice};
 
 /// Commands that an agent could call, each with the name that its user is told.
-const COMMANDS: [(&str, &str); 21] = [
+const COMMANDS: [(&str, &str); 22] = [
     ("steer --standing obey", "steer"),
     ("withdraw 1", "withdraw"),
     ("answer 1 yes", "answer"),
@@ -20,6 +20,7 @@ const COMMANDS: [(&str, &str); 21] = [
     ("continue --iterations 100", "continue"),
     ("plan set-aside Task", "plan"),
     ("plan take-back Task", "plan"),
+    ("continue --adapter other --model m", "continue"),
     ("pause", "pause"),
     ("resume", "resume"),
     ("resume --now", "resume"),
@@ -129,6 +130,7 @@ work; over 'Done.'"#,
                 | Event::LimitsChanged { .. }
                 | Event::TaskSetAsideByUser { .. }
                 | Event::TaskTakenBack { .. }
+                | Event::WorkerChanged { .. }
         )
     };
     assert!(!records.iter().any(|record| of_the_user(&record.event)), "{records:#?}");

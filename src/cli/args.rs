@@ -258,7 +258,8 @@ pub(super) enum CliCommand {
     },
     /// Continue the last run where it ended, after Ctrl-C, a limit or a block: with its counts, its session, your
     /// messages and the settings that it was started with; options of `ralph` that are typed here replace these
-    /// settings. While the run is active, limits that are typed here become its limits
+    /// settings. While the run is active, limits that are typed here become its limits, and an adapter or a model gets
+    /// its next iterations
     Continue(Box<Continuing>),
     /// Run several plans side by side, each on a branch of its own, and merge finished plans: `ralph many api.md
     /// ui.md`. A merge counts once the goals pass on the merged tree; options of `ralph` that are typed here apply to

@@ -94,7 +94,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, supervisor: &Supervisor) -
             if let Some(branch) = &parsed.tree {
                 return many::in_tree(&parsed, branch, &args, supervisor);
             }
-            let result = match more::change_limits(&parsed) {
+            let result = match more::change_run(&parsed) {
                 Ok(None) => {
                     continued::resolve(&mut parsed, &mut args).and_then(|()| dispatch(&parsed, &args, supervisor))
                 }

@@ -1,6 +1,6 @@
-//! `ralph continue` with limits while a run is in progress: changes the limits of that run.
+//! `ralph continue` with limits, an adapter or a model while a run is in progress: changes that run.
 
-use ralph_core::event::{NewLimits, UserCommand};
+use ralph_core::event::{NewLimits, NewWorker, UserCommand};
 use ralph_state::{
     control::{self, ControlRequest},
     store::journal::read_view,
@@ -21,18 +21,23 @@ const ITERATIONS: &str = "limits.maxIterations";
 const TIME: &str = "limits.maxTime";
 const COST: &str = "limits.maxCostUsd";
 const TOKENS: &str = "limits.maxTokens";
+const ADAPTER: &str = "adapter";
+const MODEL: &str = "model";
 
-/// Gives the running run other limits, if `ralph continue` was typed with some. Returns the exit code then.
+/// Gives the running run other limits, or its next iterations another agent or model, if `ralph continue` was typed with
+/// some. Returns the exit code then.
 ///
 /// # Errors
-/// A [`Failure`] if other options were typed as well, or if the run refuses the limits.
-pub(super) fn change_limits(args: &Args) -> Result<Option<u8>, Failure> {
+/// A [`Failure`] if other options were typed as well, or if the run refuses the change.
+pub(super) fn change_run(args: &Args) -> Result<Option<u8>, Failure> {
     let Some(CliCommand::Continue(continuing)) = &args.command else {
         return Ok(None);
     };
     let given = [&args.settings.given[..], &continuing.settings.given].concat();
     let is_limit = |flag: &Flag| [ITERATIONS, TIME, COST, TOKENS].contains(&flag.key.as_str());
-    if continuing.iterations.is_none() && !given.iter().any(is_limit) {
+    let is_worker = |flag: &Flag| [ADAPTER, MODEL].contains(&flag.key.as_str());
+    let limits_too = continuing.iterations.is_some() || given.iter().any(is_limit);
+    if !limits_too && !given.iter().any(is_worker) {
         return Ok(None);
     }
     let paths = place(args)?.paths;
@@ -42,16 +47,20 @@ pub(super) fn change_limits(args: &Args) -> Result<Option<u8>, Failure> {
     if status.over {
         return Ok(None);
     }
-    if let Some(other) = given.iter().find(|flag| !is_limit(flag)) {
+    if let Some(other) = given.iter().find(|flag| !is_limit(flag) && !is_worker(flag)) {
         let why = format!("`{}` cannot be changed while the run is active", other.name);
         return Err(Failure::new(FailureKind::Usage, why).hint("`ralph stop`, then `ralph continue` with it"));
     }
     let is_given = |key: &str| given.iter().any(|flag| flag.key == key);
-    let limits = config::load(&SettingSources {
+    let loaded = config::load(&SettingSources {
         flags: given.clone(),
         ..SettingSources::default()
     })?;
-    let limits = limits.config.limits;
+    let named = NewWorker {
+        adapter: loaded.config.adapter.filter(|_| is_given(ADAPTER)),
+        model: loaded.config.model.filter(|_| is_given(MODEL)),
+    };
+    let limits = loaded.config.limits;
     let more = match continuing.iterations {
         Some(more) => Some(read_view(&paths, &status.run)?.iterations.counted.saturating_add(more)),
         None => None,
@@ -62,10 +71,17 @@ pub(super) fn change_limits(args: &Args) -> Result<Option<u8>, Failure> {
         max_cost_usd: limits.max_cost_usd.filter(|_| is_given(COST)),
         max_tokens: limits.max_tokens.filter(|_| is_given(TOKENS)),
     };
-    if limits == NewLimits::default() {
+    if limits_too && limits == NewLimits::default() {
         let why = "limits of a running run can be changed but not removed: give a number";
         return Err(Failure::new(FailureKind::Usage, why));
     }
-    let command = UserCommand::SetLimits { limits };
-    show(control::ask(&paths.socket(), &ControlRequest::Command { command })?).map(Some)
+    let ask = |command| show(control::ask(&paths.socket(), &ControlRequest::Command { command })?);
+    let mut code = 0;
+    if named != NewWorker::default() {
+        code = ask(UserCommand::SetWorker { worker: named })?;
+    }
+    if limits_too {
+        code = ask(UserCommand::SetLimits { limits })?;
+    }
+    Ok(Some(code))
 }

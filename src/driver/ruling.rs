@@ -5,11 +5,13 @@
 use ralph_core::{
     event::{
         Answer, AskId, BackgroundCommand, BackgroundRefusal, CommandRefusal, Decider, Decision, LimitKind, NewLimits,
-        Offer, PermissionMode, PermissionRequest, RememberedRule, Requester, Ruling, RunId, UserCommand,
+        NewWorker, Offer, PermissionMode, PermissionRequest, RememberedRule, Requester, Ruling, RunId, UserCommand,
+        Worker,
     },
     machine::{Input, background_refusal},
     run::{Ask, Permissions},
 };
+use ralph_text::with_causes;
 
 use super::{
     config::{AvailableAgent, PermissionDecider},
@@ -75,6 +77,7 @@ impl Driver {
         let (ask, answer) = match command {
             UserCommand::Answer { ask, answer, .. } => (ask, answer),
             UserCommand::SetLimits { limits } => return self.uncounted(limits),
+            UserCommand::SetWorker { worker } => return self.unable(worker),
             _ => return None,
         };
         let why = objection(
@@ -89,6 +92,34 @@ impl Driver {
         })
     }
 
+    /// The refusal of another worker: the run has no such agent, it cannot be given the model, or it does not report what
+    /// a limit counts.
+    fn unable(&self, new: &NewWorker) -> Option<CommandRefusal> {
+        let settings = &self.state().view.settings;
+        let Worker { adapter, model } = settings.worker_with(new);
+        let mut available = self.agents.available.iter();
+        let Some(agent) = available.find(|agent| agent.adapter.id() == adapter) else {
+            let adapter = adapter.into();
+            return Some(CommandRefusal::AdapterMissing { adapter });
+        };
+        let taken = model
+            .as_deref()
+            .map_or(Ok(()), |model| agent.adapter.takes_model(model));
+        if let Err(error) = taken {
+            let why = with_causes(&error).into();
+            return Some(CommandRefusal::Model { why });
+        }
+        let limits = &settings.limits;
+        let has_cost = agent.has_cost(model.as_deref(), &self.agents.prices);
+        let limit = match (limits.bound_cost() && !has_cost, limits.bound_tokens()) {
+            (true, _) => LimitKind::MaxCost,
+            (false, true) if !agent.has_tokens() => LimitKind::MaxTokens,
+            (false, _) => return None,
+        };
+        let adapter = adapter.into();
+        Some(CommandRefusal::Uncounted { adapter, limit })
+    }
+
     /// The refusal of a new limit that would not end the run, because an agent does not report what it counts.
     fn uncounted(&self, limits: &NewLimits) -> Option<CommandRefusal> {
         let RunAgents {
@@ -101,8 +132,12 @@ impl Driver {
             adapter: agent.adapter.id().into(),
             limit,
         };
+        let own = self.state().view.settings.worker();
         let mut of_cost = available.iter().filter(|agent| {
-            let mut workers = workers.iter().filter(|worker| worker.adapter == agent.adapter.id());
+            let mut workers = workers
+                .iter()
+                .chain([&own])
+                .filter(|worker| worker.adapter == agent.adapter.id());
             workers.any(|worker| !agent.has_cost(worker.model.as_deref(), prices))
         });
         let mut of_tokens = available.iter().filter(|agent| !agent.has_tokens());

@@ -15,7 +15,7 @@ use ralph_text::one_line;
 use ralph_words::{
     ToolRefusal, agent_command_in_words, background_refusal_in_words, closed_in_words, command_refusal_in_words,
     late_answer_in_words, mode_in_words, mode_word, new_limits_in_words, no_answer_in_words, phase_in_words,
-    scope_in_words, task_set_aside_in_words, task_taken_back_in_words, tests_confirmed_in_words, tool_refusal_in_words,
+    scope_in_words, task_set_aside_in_words, task_taken_back_in_words, tests_confirmed_in_words, tool_refusal_in_words, worker_in_words,
 };
 
 use super::{
@@ -217,6 +217,7 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopStat
         UserCommand::Answer { ask, answer, .. } => done(answer_in_words(*ask, answer, events)),
         UserCommand::Forget { rule } => done(format!("forgotten: {rule}")),
         UserCommand::SetLimits { limits } => done(new_limits_in_words(limits)),
+        UserCommand::SetWorker { .. } => done(worker_in_words(&state.view.settings.worker())),
         UserCommand::SetPermissionMode { mode } => done(mode_in_words(*mode)),
         UserCommand::SetTaskAside { task } => done(task_set_aside_in_words(&one_line(task))),
         UserCommand::TakeTaskBack { task } => done(task_taken_back_in_words(&one_line(task))),
@@ -244,6 +245,7 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> ControlReply {
             format!("no answer has added `{rule}`; `ralph permissions list` shows the rules")
         }
         UserCommand::SetLimits { .. } => "the run has these limits already".to_owned(),
+        UserCommand::SetWorker { .. } => "the run has this agent and model already".to_owned(),
         UserCommand::SetPermissionMode { .. } if state.view.settings.permission_mode.is_auto() => {
             "this run started in mode `auto`, so its agents do not ask for permission; \
              `ralph stop`, then `ralph continue --permission-mode ask`"

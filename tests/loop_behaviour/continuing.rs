@@ -157,9 +157,9 @@ fn a_run_that_goes_on_gets_more_of_what_it_may_use_and_nothing_else() {
     sandbox.install(&Script::jsonl("said \"ready $n\"; await go-$n; work; over done"));
     let running = sandbox.looping(["--max-iterations", "1"]).start();
     running.wait_for_record(SOON, super::said("ready 1"));
-    let other = sandbox.ralph(["continue", "-n", "3", "--model", "m"]).run(SOON);
+    let other = sandbox.ralph(["continue", "-n", "3", "--session", "resume"]).run(SOON);
     assert_eq!(other.code(), Some(2), "{other:?}");
-    said(&other, "`--model` cannot be changed while the run is active");
+    said(&other, "`--session` cannot be changed while the run is active");
     let plain = sandbox.ralph(["continue"]).run(SOON);
     said(&plain, "has not ended: it is running");
     let more = sandbox.ralph(["continue", "--iterations", "2"]).run(SOON);
@@ -171,6 +171,67 @@ fn a_run_that_goes_on_gets_more_of_what_it_may_use_and_nothing_else() {
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert_eq!(iterations(&journal(&sandbox)), [1, 2, 3]);
+}
+
+/// The agent and the model of each iteration.
+fn workers(records: &[Record]) -> Vec<(&str, Option<&str>)> {
+    let started = events(records).filter_map(|event| match event {
+        Event::IterationStarted { adapter, model, .. } => Some((adapter.as_str(), model.as_deref())),
+        _ => None,
+    });
+    started.collect()
+}
+
+#[test]
+fn the_next_iteration_of_a_running_run_has_the_agent_and_the_model_that_the_user_names() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(4);
+    let agent = Script::jsonl("said \"ready $n\"; await go-$n; work; over done");
+    for id in ["script", "second"] {
+        sandbox.install_as(id, &agent);
+        let manifest = sandbox.config().join(format!("ralph/adapters/{id}.toml"));
+        let text = fs::read_to_string(&manifest).expect("an adapter");
+        let with_model = text.replacen(".sh\"]", ".sh\", \"{model}\"]\nmodel = [\"--model={model}\"]", 1);
+        fs::write(&manifest, with_model).expect("an adapter");
+    }
+    let running = sandbox
+        .looping(["--model", "a"])
+        .env("RALPH_FALLBACK", "second")
+        .start();
+    let changes: [(&[&str], &str); 3] = [
+        (&["--model", "b"], "from the next iteration on: script with model b\n"),
+        (&["-a", "second"], "from the next iteration on: second\n"),
+        (
+            &["--model", "c", "-n", "9"],
+            "from the next iteration on: second with model c\n",
+        ),
+    ];
+    for (n, (options, told)) in (1..).zip(changes) {
+        running.wait_for_record(SOON, super::said(&format!("ready {n}")));
+        let changed = sandbox.ralph([&["continue"], options].concat()).run(SOON);
+        assert_eq!(changed.code(), Some(0), "{changed:?}");
+        assert!(changed.stdout.starts_with(told), "{changed:?}");
+        let again = sandbox.ralph([&["continue"], &options[..2]].concat()).run(SOON);
+        said(&again, "the run has this agent and model already");
+        sandbox.release(&format!("go-{n}"));
+    }
+    running.wait_for_record(SOON, super::said("ready 4"));
+    let unknown = sandbox.ralph(["continue", "--adapter", "claude"]).run(SOON);
+    assert_eq!(unknown.code(), Some(1), "{unknown:?}");
+    said(
+        &unknown,
+        "the run was started without adapter `claude`; `ralph stop`, then `ralph continue --adapter claude`",
+    );
+    sandbox.release("go-4");
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let expected = [
+        ("script", Some("a")),
+        ("script", Some("b")),
+        ("second", None),
+        ("second", Some("c")),
+    ];
+    assert_eq!(workers(&finished.records()), expected);
 }
 
 #[test]

@@ -99,6 +99,16 @@ fn check(terminal: &mut Terminal, action: KeyAction, key: &str) {
             terminal.sees("running · Write hello.txt");
             terminal.press(key);
             terminal.sees_no("- Write hello.txt");
+        }
+        KeyAction::RaiseLimit | KeyAction::ChooseWorker => {
+            let asked = match action {
+                KeyAction::RaiseLimit => "raise a limit?",
+                _ => "another agent or model?",
+            };
+            terminal.press(&format!("c{key}"));
+            terminal.sees(asked);
+            terminal.press("n");
+            terminal.sees_no(asked);
             terminal.press("t");
             terminal.sees("line 299");
         }

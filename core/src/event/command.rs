@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AnswerPlace, LimitKind, MESSAGE_CAP_BYTES, NewLimits, PermissionMode, Remember, SteeringId, SteeringKind,
-    StopRequest, Text,
+    AnswerPlace, LimitKind, MESSAGE_CAP_BYTES, NewLimits, NewWorker, PermissionMode, Remember, SteeringId,
+    SteeringKind, StopRequest, Text,
 };
 
 /// A command of the user. Imperative; the machine decides how to follow it.
@@ -58,6 +58,10 @@ pub enum UserCommand {
     SetLimits {
         limits: NewLimits,
     },
+    /// Give the next iterations to another agent or model, until the run is resumed.
+    SetWorker {
+        worker: NewWorker,
+    },
     /// Change the mode that decides requests without a matching rule, until the run is resumed.
     SetPermissionMode {
         mode: PermissionMode,
@@ -92,6 +96,10 @@ pub enum CommandRefusal {
     MessageTooLong { bytes: u64 },
     /// An agent of the run does not report what the limit would count.
     Uncounted { adapter: Text, limit: LimitKind },
+    /// The run was started without the adapter.
+    AdapterMissing { adapter: Text },
+    /// The agent cannot be given the model.
+    Model { why: Text },
     /// The rule to add is invalid, or does not match the request.
     Rule { ask: u32, why: Text },
 }
@@ -108,7 +116,7 @@ impl UserCommand {
             UserCommand::ResetCircuit => "reset-circuit",
             UserCommand::Stop { .. } => "stop",
             UserCommand::SetTaskAside { .. } | UserCommand::TakeTaskBack { .. } => "plan",
-            UserCommand::SetLimits { .. } => "continue",
+            UserCommand::SetLimits { .. } | UserCommand::SetWorker { .. } => "continue",
             UserCommand::Answer { .. } => "answer",
             UserCommand::Forget { .. } | UserCommand::SetPermissionMode { .. } => "permissions",
         }
@@ -133,6 +141,7 @@ impl UserCommand {
             | UserCommand::SetLimits { .. }
             | UserCommand::SetTaskAside { .. }
             | UserCommand::TakeTaskBack { .. }
+            | UserCommand::SetWorker { .. }
             | UserCommand::Withdraw { .. }
             | UserCommand::Pause
             | UserCommand::Resume

@@ -72,7 +72,7 @@ pub use question::{AnswerPlace, AnsweredAsk, Choice, Question};
 pub use review::{Findings, ReviewAnswer, ReviewObstacle, ReviewResult};
 pub use role::Role;
 pub use settings::{
-    Backoff, BreakerLimits, ChannelKind, Completion, Escalation, GateSettings, GivenSetting, ReviewSettings,
+    Backoff, BreakerLimits, ChannelKind, Completion, Escalation, GateSettings, GivenSetting, NewWorker, ReviewSettings,
     ReviewWhen, SessionMode, Settings, Worker,
 };
 pub use spending::{Day, Spent};
@@ -351,6 +351,10 @@ pub enum Event {
     /// The limits of the run were changed.
     LimitsChanged {
         limits: NewLimits,
+    },
+    /// The user chose another agent or model for the next iterations.
+    WorkerChanged {
+        worker: Worker,
     },
     /// The mode that decides requests without a matching rule was changed.
     PermissionModeChanged {

@@ -72,6 +72,54 @@ pub struct Settings {
     pub given: Vec<GivenSetting>,
 }
 
+/// Another agent or model for the next iterations, chosen by the user. `None` keeps the present adapter; the model of
+/// another adapter is then its own choice.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct NewWorker {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub adapter: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+impl Settings {
+    /// The worker of tasks that ask for none.
+    pub fn worker(&self) -> Worker {
+        Worker {
+            adapter: self.adapter.clone(),
+            model: self.model.clone(),
+        }
+    }
+
+    /// Returns that worker with the user's changes.
+    pub fn worker_with(&self, new: &NewWorker) -> Worker {
+        let adapter = new.adapter.clone().unwrap_or_else(|| self.adapter.clone());
+        let own = || self.model.clone().filter(|_| adapter == self.adapter);
+        Worker {
+            model: new.model.clone().or_else(own),
+            adapter,
+        }
+    }
+
+    /// The workers that the settings name, each once, the present one first.
+    pub fn workers(&self) -> Vec<Worker> {
+        let fallback = self.fallback.iter().map(|adapter| Worker {
+            adapter: adapter.clone(),
+            model: None,
+        });
+        let reviewer = self.review.iter().map(|review| review.by.clone());
+        let named = fallback.chain(self.escalation.steps.iter().cloned()).chain(reviewer);
+        named.fold(vec![self.worker()], |mut workers, worker| {
+            if !workers.contains(&worker) {
+                workers.push(worker);
+            }
+            workers
+        })
+    }
+}
+
 /// A setting given on the command line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]

@@ -49,7 +49,8 @@ fn level(state: &LoopState, task: Option<&str>) -> usize {
 /// The number of failed attempts at `task` among the latest iterations on it.
 fn attempts(state: &LoopState, task: Option<&str>) -> u32 {
     let rows = state.view.iterations.rows.iter().rev();
-    let rows = rows.filter(|row| row.role.is_work());
+    let chosen_after = state.internal.worker_chosen_after;
+    let rows = rows.filter(|row| row.role.is_work() && chosen_after.is_none_or(|after| row.number > after));
     let of_task = rows.take_while(|row| row.task.as_deref() == task);
     let attempts = of_task.map(attempt).take_while(|attempt| *attempt != Attempt::Good);
     let bad = attempts.filter(|attempt| *attempt == Attempt::Bad).count();
@@ -164,6 +165,17 @@ mod tests {
             .map(|bad| escalation_due(&after((0..bad).map(|_| idle("t")).collect()), Some("t")))
             .collect();
         assert_eq!(escalated, [None, None, Some(2), None, Some(4)]);
+    }
+
+    #[test]
+    fn a_worker_that_the_user_chose_is_not_judged_by_the_attempts_of_others() {
+        let numbered = |number| Iteration { number, ..idle("t") };
+        let mut state = after((1..=2).map(numbered).collect());
+        assert_eq!(model(&state, "t", "haiku"), "sonnet");
+        state.internal.worker_chosen_after = Some(2);
+        assert_eq!(model(&state, "t", "chosen"), "chosen");
+        (3..=4).for_each(|number| state.view.iterations.rows.push(numbered(number)));
+        assert_eq!(model(&state, "t", "chosen"), "sonnet", "after attempts of its own");
     }
 
     #[test]

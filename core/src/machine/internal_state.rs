@@ -85,6 +85,8 @@ pub struct InternalState {
     /// The limits that the user was told of.
     pub warnings: Warnings,
     pub windows: Windows,
+    /// The number of the latest iteration when the user chose the worker, which is judged by later ones alone.
+    pub worker_chosen_after: Option<u32>,
 }
 
 /// The agent's calls of ralph's tools that count when the iteration is judged.
@@ -124,6 +126,7 @@ impl InternalState {
                     self.session = None;
                 }
             }
+            Event::WorkerChanged { .. } => self.worker_chosen_after = Some(view.iterations.number),
             Event::TaskBlocked { task, question, .. } => {
                 self.feedback.extend(task.iter().map(|task| Feedback::TaskSetAside {
                     task: task.clone(),

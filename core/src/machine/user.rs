@@ -77,6 +77,13 @@ pub(super) fn apply_command(decision: &mut StepDecision, now_ms: u64, command: &
                 decision.push(Event::LimitsChanged { limits: *limits });
             }
         }
+        UserCommand::SetWorker { worker } => {
+            let settings = &decision.state.view.settings;
+            let worker = settings.worker_with(worker);
+            if worker != settings.worker() {
+                decision.push(Event::WorkerChanged { worker });
+            }
+        }
         UserCommand::SetPermissionMode { mode } => permission::set_mode(decision, *mode),
         UserCommand::SetTaskAside { task } => {
             let view = &decision.state.view;

@@ -12,7 +12,7 @@ use super::{
 use crate::event::{
     AgentSignal, Changes, ChannelKind, Event, Goal, GoalResult, Hint, KnownFailures, LimitKind, Notice, Outcome,
     PausedBy, PermissionMode, PlanSnapshot, PlanTask, PreparedTree, Proof, Record, Role, RunId, Settings, SteeringId,
-    StopReason, Totals, Usage, Wait, WaitEnd,
+    StopReason, Totals, Usage, Wait, WaitEnd, Worker,
 };
 
 /// The sandbox of a run's agents.
@@ -193,6 +193,16 @@ impl RunView {
                 let limits = self.settings.limits.with(limits);
                 let settings = (*self.settings).clone();
                 self.settings = Settings { limits, ..settings }.into();
+            }
+            Event::WorkerChanged { worker } => {
+                let Worker { adapter, model } = worker.clone();
+                let settings = (*self.settings).clone();
+                self.settings = Settings {
+                    adapter,
+                    model,
+                    ..settings
+                }
+                .into();
             }
             Event::RunReopened { continued, .. } => self.reopen(*continued),
             Event::PlanRead { plan } => {

@@ -1,6 +1,6 @@
 //! Outcomes of iterations, cancellations, waits and the breaker, in words.
 
-use ralph_core::event::{BreakerCause, BreakerState, IterationCommit, Outcome, RunId, Wait, WaitCause};
+use ralph_core::event::{BreakerCause, BreakerState, IterationCommit, Outcome, RunId, Wait, WaitCause, Worker};
 use ralph_text::one_line;
 
 use super::{
@@ -60,6 +60,19 @@ pub fn outcome_in_words(outcome: &Outcome) -> (Tone, String) {
 pub fn commit_in_words(made: &IterationCommit) -> String {
     let id: String = made.commit.chars().take(7).collect();
     format!("committed as {id} ({})", counted(u64::from(made.files), "file"))
+}
+
+/// `from the next iteration on: codex with model gpt-5`.
+pub fn worker_in_words(worker: &Worker) -> String {
+    format!("from the next iteration on: {}", worker_name(worker))
+}
+
+/// `codex with model gpt-5`.
+pub fn worker_name(Worker { adapter, model }: &Worker) -> String {
+    let with = model
+        .as_ref()
+        .map_or_else(String::new, |model| format!(" with model {model}"));
+    format!("{adapter}{with}")
 }
 
 /// An outcome in one word, for tables.

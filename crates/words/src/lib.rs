@@ -56,10 +56,10 @@ pub use figures::{
 pub use hint::{hint_for, hint_in_words};
 pub use iteration::{
     breaker_cause_in_words, breaker_in_words, breaker_state_word, commit_in_words, iteration_commit_message,
-    outcome_in_words, outcome_word, wait_cause_in_words,
+    outcome_in_words, outcome_word, wait_cause_in_words, worker_in_words, worker_name,
 };
 pub use late_answer::{late_answer_in_words, place_of_decision, queued_message_in_words};
-pub use limit::{limit_word, new_limits_in_words, raise_option};
+pub use limit::{higher_limits, limit_values, limit_word, new_limits_in_words, raise_option};
 pub use limit::{
     spent_in_words, sufficient_raise, task_at_limit_in_words, task_set_aside_in_words, task_taken_back_in_words,
     window_in_words,

@@ -38,6 +38,14 @@ pub fn window_in_words(window: &UsageWindow) -> String {
 
 /// The raised limits of a run: `the limit of the run is now 80 iterations, $20.00, counted from its beginning`.
 pub fn new_limits_in_words(limits: &NewLimits) -> String {
+    format!(
+        "the limit of the run is now {}, counted from its beginning",
+        limit_values(limits)
+    )
+}
+
+/// The values of new limits: `80 iterations, $20.00`.
+pub fn limit_values(limits: &NewLimits) -> String {
     let parts = [
         limits.max_iterations.map(|most| counted(u64::from(most), "iteration")),
         limits.max_time_ms.map(short_duration),
@@ -45,10 +53,29 @@ pub fn new_limits_in_words(limits: &NewLimits) -> String {
         limits.max_tokens.map(|most| format!("{} tokens", short_count(most))),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    format!(
-        "the limit of the run is now {}, counted from its beginning",
-        parts.join(", ")
-    )
+    parts.join(", ")
+}
+
+/// Proposals of higher limits, one for each limit of the run: ten more iterations, or twice as much.
+pub fn higher_limits(limits: &Limits) -> Vec<NewLimits> {
+    let none = NewLimits::default;
+    let iterations = limits.max_iterations.map(|most| NewLimits {
+        max_iterations: Some(most.saturating_add(10)),
+        ..none()
+    });
+    let time = limits.max_time_ms.map(|most_ms| NewLimits {
+        max_time_ms: Some(most_ms.saturating_mul(2)),
+        ..none()
+    });
+    let cost = limits.max_cost_usd.map(|most| NewLimits {
+        max_cost_usd: Some(most * 2.0),
+        ..none()
+    });
+    let tokens = limits.max_tokens.map(|most| NewLimits {
+        max_tokens: Some(most.saturating_mul(2)),
+        ..none()
+    });
+    [iterations, time, cost, tokens].into_iter().flatten().collect()
 }
 
 /// The option that raises a limit, with its value.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{
     Tone, background, breaker_cause_in_words, breaker_state_word, changes_in_words, claim_in_words, commit_in_words,
     confidence_in_words, counted, goal_in_words, guarded_changes_in_words, hook,
-    iteration::wait_in_words,
+    iteration::{wait_in_words, worker_in_words},
     limit::{set_aside_in_words, task_set_aside_in_words, task_taken_back_in_words},
     missing_in_words, mutants_in_words, new_limits_in_words,
     notice::worker,
@@ -262,6 +262,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
         ),
         Event::RuleForgotten { rule } => line(Tone::User, format!("rule of an answer removed: {rule}")),
         Event::LimitsChanged { limits } => line(Tone::User, new_limits_in_words(limits)),
+        Event::WorkerChanged { worker } => line(Tone::User, worker_in_words(worker)),
         Event::PermissionModeChanged { mode } => line(Tone::User, mode_in_words(*mode)),
         Event::BreakerMoved { to, why } => {
             let tone = match to {

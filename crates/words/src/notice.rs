@@ -384,6 +384,10 @@ pub fn command_refusal_in_words(refusal: &CommandRefusal) -> String {
             },
             limit_word(*limit)
         ),
+        CommandRefusal::AdapterMissing { adapter } => format!(
+            "the run was started without adapter `{adapter}`; `ralph stop`, then `ralph continue --adapter {adapter}`"
+        ),
+        CommandRefusal::Model { why } => why.to_string(),
         CommandRefusal::Rule { ask, why } => format!("question {ask} is still open: {why}"),
     }
 }

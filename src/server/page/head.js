@@ -3,7 +3,7 @@
 import { now } from "./api.js";
 import { h, sentence, toast, whenChanged, fill } from "./dom.js";
 import { mood } from "./mood.js";
-import { basename, clock, counted, ticking, usage } from "./words.js";
+import { basename, clock, counted, duration, ticking, usage } from "./words.js";
 
 // What holds the run's agents.
 const SANDBOX = { on: "sandbox", strict: "sandbox: strict", unconfined: "UNCONFINED" };
@@ -39,6 +39,8 @@ export function head(run) {
         : run.act("Pause", { "data-key": "pause" }, () => run.command({ type: "pause" })),
       isWaiting && run.act("Retry now", { "data-key": "retry" }, () => run.command({ type: "retry-now" })),
       isOpen && run.act("Reset detector", { "data-key": "reset" }, () => run.command({ type: "reset-circuit" })),
+      run.act("Limits…", { "data-key": "limits" }, () => raiseLimit(run)),
+      run.act("Agent…", { "data-key": "agent" }, () => chooseWorker(run)),
       isBusy && run.act("Skip…", { "data-key": "skip" }, () => skip(run)),
       run.act("Stop…", { class: "danger", "data-key": "stop" }, () => stop(run)),
     ]);
@@ -156,4 +158,27 @@ async function stop(run) {
     isBusy && { label: "Kill it", hint: "The agent and all its processes end at once.", value: "immediate", kind: "danger" },
   ].filter(Boolean));
   if (chosen) await run.command({ type: "stop", stop: chosen });
+}
+
+// Proposes a higher one for each limit of the run.
+async function raiseLimit(run) {
+  const { limits } = run.view.settings;
+  const ways = [
+    limits.maxIterations && { label: counted(limits.maxIterations + 10, "iteration"), limits: { maxIterations: limits.maxIterations + 10 } },
+    limits.maxTimeMs && { label: duration(limits.maxTimeMs * 2), limits: { maxTimeMs: limits.maxTimeMs * 2 } },
+    limits.maxCostUsd && { label: `$${(limits.maxCostUsd * 2).toFixed(2)}`, limits: { maxCostUsd: limits.maxCostUsd * 2 } },
+    limits.maxTokens && { label: `${(limits.maxTokens * 2).toLocaleString("en")} tokens`, limits: { maxTokens: limits.maxTokens * 2 } },
+  ].filter(Boolean);
+  const chosen = await choose("Raise a limit?", "The new limit counts from the beginning of the run.", ways.map(({ label }, at) => ({ label, value: String(at) })));
+  if (chosen) await run.command({ type: "set-limits", limits: ways[chosen].limits });
+}
+
+// Gives the next iterations to another of the agents and models that the settings name.
+async function chooseWorker(run) {
+  const { adapter, model, fallback, escalation, review } = run.view.settings;
+  const known = [{ adapter, model }, ...fallback.map((id) => ({ adapter: id })), ...(escalation?.steps ?? []), ...(review ? [review.by] : [])];
+  const ways = known.filter((worker, at) => known.findIndex((other) => other.adapter === worker.adapter && (other.model ?? null) === (worker.model ?? null)) === at).slice(1);
+  const chosen = await choose("Another agent or model?", `The next iterations go to ${named(adapter, model)}. \`ralph continue --model NAME\` names any other model.`,
+    ways.map((worker, at) => ({ label: named(worker.adapter, worker.model), value: String(at) })));
+  if (chosen) await run.command({ type: "set-worker", worker: { adapter: ways[chosen].adapter, ...(ways[chosen].model && { model: ways[chosen].model }) } });
 }

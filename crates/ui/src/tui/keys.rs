@@ -48,6 +48,8 @@ pub enum KeyAction {
     Back,
     Withdraw,
     CancelTask,
+    RaiseLimit,
+    ChooseWorker,
     PreviousFile,
     NextFile,
     Wrap,
@@ -231,6 +233,8 @@ pub const TABLE: &[Binding] = {
         at(&[KeyFocus::View(Pane::Messages)], row(Control, &[char('x')], KeyAction::Withdraw, Live, "withdraw", "withdraw the chosen message; asks first if it is a standing one")),
         at(&[KeyFocus::View(Pane::Background)], row(Control, &[char('x')], KeyAction::CancelTask, Live, "cancel", "end the chosen background task and everything it started")),
         at(&[KeyFocus::Plan], row(Control, &[char('x')], KeyAction::SetAside, Live, "set aside", "set the chosen task aside, so that the run is done without it; again to take it back")),
+        at(&[KeyFocus::View(Pane::Limits)], row(Control, &[char('+')], KeyAction::RaiseLimit, Live, "raise", "raise a limit of the run; asks which")),
+        at(&[KeyFocus::View(Pane::Limits)], row(Control, &[char('M')], KeyAction::ChooseWorker, Live, "", "give the next iterations to another agent or model; asks which")),
         row(Control, &[char('p'), char(' ')], KeyAction::PauseOrResume, Replay, "pause", "pause the replay; again to resume"),
         row(Control, &[char('+'), char('=')], KeyAction::Faster, Replay, "faster", "play twice as fast"),
         row(Control, &[char('-')], KeyAction::Slower, Replay, "slower", "play half as fast"),
@@ -431,6 +435,7 @@ mod tests {
                     (BindingScope::Always | BindingScope::Live, [KeyFocus::View(Pane::Messages)]) => {
                         "in the messages: "
                     }
+                    (BindingScope::Always | BindingScope::Live, [KeyFocus::View(Pane::Limits)]) => "in the limits: ",
                     (BindingScope::Always | BindingScope::Live, [KeyFocus::View(Pane::Background)]) => {
                         "in the background tasks: "
                     }

@@ -7,7 +7,7 @@ use ralph_core::{
     event::{RequestedBy, StopRequest, UserCommand},
     run::Phase,
 };
-use ralph_words::used_up_in_words;
+use ralph_words::{higher_limits, used_up_in_words};
 use ratatui::layout::Position;
 
 pub(super) use board::{take_board, update_board};
@@ -217,6 +217,8 @@ fn act(model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
         | KeyAction::Answer
         | KeyAction::Withdraw
         | KeyAction::CancelTask
+        | KeyAction::RaiseLimit
+        | KeyAction::ChooseWorker
             if model.ui.replay.is_none() =>
         {
             return ask_of_loop(model, action);
@@ -362,6 +364,17 @@ fn ask_of_loop(model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
             return vec![ScreenOrder::stop(StopRequest::AfterIteration, RequestedBy::User)];
         }
         KeyAction::Withdraw | KeyAction::CancelTask => return key(model, action),
+        KeyAction::RaiseLimit if higher_limits(&model.run.settings.limits).is_empty() => {
+            return refused(model, "the run has no limits");
+        }
+        KeyAction::RaiseLimit | KeyAction::ChooseWorker => {
+            let asked = match action {
+                KeyAction::RaiseLimit => Confirmation::RaiseLimit,
+                _ => Confirmation::Worker,
+            };
+            model.ui.mode = InputMode::Asking(asked);
+            return Vec::new();
+        }
         KeyAction::Answer if model.run.permissions.pending.is_empty() && !asks_of_tests => {
             let can_wait = model.run.permissions.unanswered.is_empty() && model.run.blocks.is_empty();
             let why = match can_wait {

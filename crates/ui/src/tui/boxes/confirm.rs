@@ -2,11 +2,11 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ralph_core::{
-    event::{RequestedBy, StopRequest, UserCommand},
+    event::{NewWorker, RequestedBy, StopRequest, UserCommand},
     run::Phase,
 };
 use ralph_text::one_line;
-use ralph_words::{Tone, counted, ticking};
+use ralph_words::{Tone, counted, higher_limits, limit_values, ticking, worker_name};
 use ratatui::layout::Rect;
 
 use crate::tui::{
@@ -107,6 +107,29 @@ pub(super) fn question(model: &Model, asked: Confirmation) -> KeyQuestion<Screen
                 ],
             }
         }
+        Confirmation::RaiseLimit => {
+            let higher = higher_limits(&run.settings.limits).into_iter();
+            let higher = higher.map(|limits| (limit_values(&limits), UserCommand::SetLimits { limits }));
+            one_of(
+                "raise a limit?",
+                "The new limit counts from the beginning of the run. `ralph continue` sets any other.",
+                higher,
+            )
+        }
+        Confirmation::Worker => {
+            let workers = run.settings.workers().into_iter().skip(1).map(|worker| {
+                let new = NewWorker {
+                    adapter: Some(worker.adapter.clone()),
+                    model: worker.model.clone(),
+                };
+                (one_line(&worker_name(&worker)), UserCommand::SetWorker { worker: new })
+            });
+            let text = format!(
+                "The next iterations go to {}. `ralph continue --model NAME` names any other model.",
+                one_line(&worker_name(&run.settings.worker()))
+            );
+            one_of("another agent or model?", &text, workers)
+        }
         Confirmation::Withdraw { id } => {
             let message = run.messages.iter().find(|message| message.id == id);
             let withdraw = "leave it out of all further prompts".to_owned();
@@ -119,6 +142,32 @@ pub(super) fn question(model: &Model, asked: Confirmation) -> KeyQuestion<Screen
                 ],
             }
         }
+    }
+}
+
+/// The keys of a question with several choices.
+const CHOICES: [(&str, &str); 9] = [
+    ("1", "1"),
+    ("2", "2"),
+    ("3", "3"),
+    ("4", "4"),
+    ("5", "5"),
+    ("6", "6"),
+    ("7", "7"),
+    ("8", "8"),
+    ("9", "9"),
+];
+
+/// A question with a command for each choice.
+fn one_of(title: &str, text: &str, choices: impl Iterator<Item = (String, UserCommand)>) -> KeyQuestion<ScreenOrder> {
+    let numbered = CHOICES.into_iter().zip(choices);
+    let numbered =
+        numbered.map(|((keys, name), (words, command))| (keys, name, words, Some(ScreenOrder::by_user(command))));
+    let none = ("nq\u{1b}", "n", "change nothing".to_owned(), None);
+    KeyQuestion {
+        title: title.to_owned(),
+        text: text.to_owned(),
+        answers: numbered.chain([none]).collect(),
     }
 }
 
@@ -242,4 +291,63 @@ pub(in crate::tui) fn batch_question(model: &BoardModel) -> Option<KeyQuestion<B
         },
         BoardMode::Normal | BoardMode::Help { .. } | BoardMode::Answering { .. } => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use ralph_core::event::{Escalation, NewLimits, Worker};
+
+    use super::*;
+    use crate::tui::{
+        model::InputMode,
+        testing::running,
+        update::tests::{after, press},
+    };
+
+    /// A run that the limits are shown of.
+    fn limited() -> Model {
+        let mut model = after(running());
+        model.run.settings.limits.max_iterations = Some(50);
+        model.run.settings.limits.max_cost_usd = Some(2.5);
+        assert_eq!(press(&mut model, "c"), []);
+        model
+    }
+
+    #[test]
+    fn a_key_proposes_a_higher_limit_for_each_and_sets_the_chosen_one() {
+        let mut model = limited();
+        assert_eq!(press(&mut model, "+"), []);
+        assert_eq!(model.ui.mode, InputMode::Asking(Confirmation::RaiseLimit));
+        let asked = question(&model, Confirmation::RaiseLimit);
+        let proposed: Vec<&str> = asked.answers.iter().map(|(.., words, _)| words.as_str()).collect();
+        assert!(proposed.starts_with(&["60 iterations"]), "{proposed:?}");
+        assert!(proposed.contains(&"$5.00"), "{proposed:?}");
+        let limits = NewLimits {
+            max_iterations: Some(60),
+            ..NewLimits::default()
+        };
+        let order = ScreenOrder::by_user(UserCommand::SetLimits { limits });
+        assert_eq!(press(&mut model, "1"), [order]);
+        assert_eq!(press(&mut model, "+n"), [], "nothing changes");
+    }
+
+    #[test]
+    fn a_key_gives_the_next_iterations_to_another_agent_or_model_of_the_settings() {
+        let mut model = limited();
+        model.run.settings.fallback = vec!["codex".to_owned()];
+        let strong = Worker {
+            adapter: model.run.settings.adapter.clone(),
+            model: Some("opus".to_owned()),
+        };
+        model.run.settings.escalation = Escalation {
+            steps: vec![strong.clone()],
+            after: 2,
+        };
+        let worker = NewWorker {
+            adapter: Some(strong.adapter),
+            model: strong.model,
+        };
+        let order = ScreenOrder::by_user(UserCommand::SetWorker { worker });
+        assert_eq!(press(&mut model, "M2"), [order]);
+    }
 }

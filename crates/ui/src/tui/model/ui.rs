@@ -106,6 +106,10 @@ pub enum Confirmation {
     },
     /// Whether to continue a finished run with a raised limit.
     More,
+    /// Asks which limit to raise.
+    RaiseLimit,
+    /// Asks which agent and model the next iterations get.
+    Worker,
 }
 
 /// A short notice above the footer.
