@@ -3,8 +3,9 @@
 use std::{fs, io::Read, os::unix::fs::symlink, path::PathBuf};
 
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
-use ralph_core::event::{ChoiceReason, Event, Notice};
-use ralph_state::store::paths::ProjectPaths;
+use ralph_core::event::{ChoiceReason, Event, Notice, UsageWindow, WindowKind, WindowSample};
+use ralph_state::store::{accounts::AccountFile, paths::ProjectPaths};
+use ralph_system::os::now_ms;
 use serde_json::Value;
 
 use crate::{
@@ -450,4 +451,38 @@ fn on_a_terminal_it_is_coloured_unless_nobody_wants_that() {
         !plain.contains('\u{1b}') && plain.contains("no colours (NO_COLOR)"),
         "{plain}"
     );
+}
+
+#[test]
+fn the_windows_of_each_account_are_shown_while_they_are_known() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    let now_ms = now_ms();
+    let used = |used_percent, resets_ms| WindowSample {
+        at_ms: now_ms,
+        window: UsageWindow {
+            kind: WindowKind::FiveHour,
+            used_percent,
+            resets_ms,
+            length_ms: 18_000_000,
+        },
+    };
+    let work = sandbox.home().join(".codex-work");
+    let states = sandbox.paths().states();
+    let keep = |home: PathBuf, sample| {
+        let account = AccountFile::new(&states, home.to_str().expect("a name"));
+        account.keep(sample).expect("a file of accounts");
+    };
+    keep(sandbox.codex_home(), used(82, now_ms + 7_200_000));
+    keep(work.clone(), used(40, now_ms + 1));
+    let second = serde_json::json!({"codex-work": {"base": "codex", "command": {"env": {"CODEX_HOME": work}}}});
+    let finished = doctor(&sandbox, &[("codex", "0.169.0")])
+        .env("RALPH_ADAPTERS", second.to_string())
+        .run(SOON);
+    let [first, second] = ["codex ", "codex-work "].map(|name| about(&finished, name));
+    assert!(
+        first.contains("82% of the five-hour window is used, which is reset in 1h59m"),
+        "{first}"
+    );
+    assert!(!second.contains("window"), "its window was reset: {second}");
 }

@@ -6,6 +6,7 @@ mod a_limit;
 mod a_plan;
 mod a_push;
 mod a_refused_key;
+mod accounts;
 mod an_interrupt;
 mod first_hour;
 mod importing;

@@ -15,14 +15,7 @@ pub const OPTIMIZE: &str = "BUN_JSC_useDFGJIT";
 impl Sandbox {
     /// Makes every codex of the sandbox use `model` and repeat a failed request `retries` times.
     pub fn connect_codex(&self, model: &StandIn, retries: u32) {
-        let config = format!(
-            "model = \"stand-in\"\nmodel_provider = \"standin\"\ncheck_for_update_on_startup = false\n\
-             [analytics]\nenabled = false\n\
-             [model_providers.standin]\nname = \"standin\"\nbase_url = \"{}\"\nwire_api = \"responses\"\n\
-             env_key = \"STANDIN_KEY\"\nrequest_max_retries = {retries}\nstream_max_retries = {retries}\n",
-            model.base_url()
-        );
-        fs::write(self.codex_home().join("config.toml"), config).expect("codex's configuration");
+        connect_codex_at(&self.codex_home(), model, retries);
     }
 
     /// Adds to codex's configuration.
@@ -115,4 +108,16 @@ impl Sandbox {
 fn write_json(path: &Path, value: &Value) {
     fs::create_dir_all(path.parent().expect("a file has a directory")).expect("the file's directory");
     fs::write(path, value.to_string()).expect("an agent's configuration");
+}
+
+/// Makes a codex whose own directory is `home` use `model` and repeat a failed request `retries` times.
+pub fn connect_codex_at(home: &Path, model: &StandIn, retries: u32) {
+    let config = format!(
+        "model = \"stand-in\"\nmodel_provider = \"standin\"\ncheck_for_update_on_startup = false\n\
+         [analytics]\nenabled = false\n\
+         [model_providers.standin]\nname = \"standin\"\nbase_url = \"{}\"\nwire_api = \"responses\"\n\
+         env_key = \"STANDIN_KEY\"\nrequest_max_retries = {retries}\nstream_max_retries = {retries}\n",
+        model.base_url()
+    );
+    fs::write(home.join("config.toml"), config).expect("codex's configuration");
 }

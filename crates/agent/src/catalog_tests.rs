@@ -586,3 +586,45 @@ fn an_account_is_the_directory_of_the_agents_state_which_an_adapter_may_move() {
     assert!(account("codex").contains("codex"));
     assert_eq!(account("demo"), "demo");
 }
+
+#[test]
+fn another_account_of_an_agent_is_an_adapter_on_the_base_of_its_own() {
+    let second = json!({
+        "codex-work": {"base": "codex", "command": {"env": {"CODEX_HOME": "/home/me/.codex-work"}}},
+        "codex": {"command": {"program": "/opt/codex"}},
+        "third": {"base": "codex-work"},
+        "lost": {"base": "code"},
+    });
+    let catalog = Catalog::load(&AdapterSources {
+        config: vec![Node::from_value(second, &SettingOrigin::BuiltIn)],
+        ..AdapterSources::default()
+    });
+    let [first, second] = ["codex", "codex-work"].map(|id| catalog.manifest(id).expect("a good manifest"));
+    assert_eq!(
+        (&*second.id, &second.command.program),
+        ("codex-work", &first.command.program)
+    );
+    assert_eq!(second.account(), "/home/me/.codex-work");
+    assert_ne!(first.account(), second.account());
+    assert_eq!(second.state[0], "/home/me/.codex-work");
+    assert!(
+        second
+            .credentials
+            .files
+            .contains(&"/home/me/.codex-work/auth.json".to_owned()),
+        "{:?}",
+        second.credentials
+    );
+    let shown = catalog.show("codex-work").expect("an adapter");
+    assert!(
+        shown.contains("id = \"codex-work\"") && shown.contains("program = \"/opt/codex\""),
+        "{shown}"
+    );
+    for (id, why) in [
+        ("third", "which has a `base` itself"),
+        ("lost", "`base` is `code`, which does not exist"),
+    ] {
+        let error = catalog.manifest(id).expect_err("no such base");
+        assert!(ralph_text::with_causes(&error).contains(why), "{error:?}");
+    }
+}

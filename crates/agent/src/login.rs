@@ -63,19 +63,13 @@ impl CredentialSources {
 
 /// The path that `file` stands for; `None` if it begins with a variable that is not set.
 pub(super) fn expanded(file: &str) -> Option<PathBuf> {
-    expanded_by(file, |_| None)
-}
-
-/// As [`expanded`]; variables that `own` has come before those of ralph's environment.
-pub(super) fn expanded_by(file: &str, own: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
     if let Some(rest) = file.strip_prefix("~/") {
         return Some(dirs::home_dir()?.join(rest));
     }
     let named = file.strip_prefix('$');
     match named.map(|rest| rest.split_once('/').unwrap_or((rest, ""))) {
         Some((name, rest)) => {
-            let set = own(name).map_or_else(|| env::var_os(name), |value| Some(value.into()));
-            let directory = set.filter(|value| !value.is_empty())?;
+            let directory = env::var_os(name).filter(|value| !value.is_empty())?;
             let directory = PathBuf::from(directory);
             Some(if rest.is_empty() {
                 directory

@@ -17,7 +17,7 @@ use ralph_system::proc::Ladder;
 use super::{
     AgentError, Capabilities,
     dialect::{DialectKind, LinePatterns},
-    login::{CredentialSources, expanded_by},
+    login::{CredentialSources, expanded},
     manifest_error::ManifestError,
     model::{ModelForm, ProviderMissing},
     template::AdapterPlaceholder,
@@ -142,11 +142,11 @@ impl Manifest {
             stop: reader.stop(),
             credentials: reader.credentials(),
             capabilities,
+            state: reader.places(&written.sandbox.write),
+            state_files: reader.places(&written.sandbox.write_files),
             title: written.title.unwrap_or_else(|| id.to_owned()),
             verified: written.verified,
             probe: written.probe.args,
-            state: written.sandbox.write,
-            state_files: written.sandbox.write_files,
             hosts: written.sandbox.hosts,
             install: written.install.hint,
         })
@@ -156,11 +156,7 @@ impl Manifest {
 impl Manifest {
     /// The account that the agent works with: the directory of its own state, which an adapter may move, or else its id.
     pub fn account(&self) -> String {
-        let own = |name: &str| {
-            let mut set = self.command.env.iter().filter(|(known, _)| known == name);
-            set.find_map(|(_, value)| value.fill(|_| None))
-        };
-        let home = self.state.iter().find_map(|path| expanded_by(path, own));
+        let home = self.state.iter().find_map(|path| expanded(path));
         home.map_or_else(|| self.id.clone(), |home| home.to_string_lossy().into_owned())
     }
 

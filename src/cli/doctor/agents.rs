@@ -6,9 +6,11 @@ use ralph_agent::{
     check::{CheckReport, Comparison, InstalledVersion},
     login::Login,
 };
-use ralph_system::proc::Supervisor;
+use ralph_core::event::WindowSample;
+use ralph_state::store::accounts::AccountFile;
+use ralph_system::{os::now_ms, proc::Supervisor};
 use ralph_text::with_causes;
-use ralph_words::short_duration;
+use ralph_words::{short_duration, window_in_words};
 
 use super::model::{DoctorFinding, Fatal, FindingState};
 use crate::{
@@ -49,6 +51,12 @@ pub(super) fn findings(
             installed.push((id, matches!(report.login, Login::NotFound { .. })));
         }
         let mut finding = finding(id, checked, is_chosen(id));
+        if finding.state != FindingState::Absent
+            && let Some(windows) = windows(place, catalog, id)
+        {
+            finding.text = format!("{} · {windows}", finding.text);
+            finding = finding.detail("windows", Some(windows));
+        }
         if let Some(why) = lacks_tls.as_ref().filter(|_| id == NATIVE) {
             finding.state = FindingState::Weak;
             finding.text = format!("{} · {why}", finding.text);
@@ -83,6 +91,21 @@ pub(super) fn findings(
     told(&run);
     findings.insert(0, run);
     findings
+}
+
+/// The used shares of the windows of the agent's account, as runs have heard of them last.
+fn windows(place: &ProjectPlace, catalog: &Catalog, id: &str) -> Option<String> {
+    let account = catalog.manifest(id).ok()?.account();
+    let now_ms = now_ms();
+    let known = AccountFile::new(&place.paths.states(), &account).windows();
+    let valid = known.iter().filter(|sample| sample.holds_at(now_ms));
+    let said: Vec<String> = valid
+        .map(|WindowSample { window, .. }| {
+            let left = short_duration(window.resets_ms.saturating_sub(now_ms));
+            format!("{}, which is reset in {left}", window_in_words(window))
+        })
+        .collect();
+    (!said.is_empty()).then(|| said.join(" · "))
 }
 
 /// Describes missing logins if the chosen agent lacks one. `installed` has each agent and whether it lacks its login.

@@ -216,7 +216,7 @@ impl AdapterReader<'_> {
             args: self.templates("live.asking.args", &written.args, IN_ASKING)?,
             env: self.env("live.asking.env", &written.env, IN_ASKING_ENV)?,
             file: written.file.clone(),
-            bypass: written.bypass.clone(),
+            bypass: self.places(&written.bypass),
         })
     }
 
@@ -235,9 +235,27 @@ impl AdapterReader<'_> {
         CredentialSources {
             env: login.env.clone(),
             keys: login.keys.clone(),
-            files: login.files.clone(),
+            files: self.places(&login.files),
             hint: login.hint.clone(),
         }
+    }
+
+    /// Paths in which variables that `command.env` sets have the agent's value, and not that of ralph's environment.
+    pub(super) fn places(&self, paths: &[String]) -> Vec<String> {
+        let moved = |path: &String| {
+            let named = path.strip_prefix('$')?;
+            let (name, rest) = named
+                .split_once('/')
+                .map_or((named, None), |(name, rest)| (name, Some(rest)));
+            let (_, value) = self.written.command.env.iter().find(|(known, _)| known == name)?;
+            // A value that the run decides.
+            let is_fixed = !value.contains('{');
+            is_fixed.then(|| rest.map_or_else(|| value.clone(), |rest| format!("{value}/{rest}")))
+        };
+        paths
+            .iter()
+            .map(|path| moved(path).unwrap_or_else(|| path.clone()))
+            .collect()
     }
 
     pub(super) fn stop(&self) -> Ladder {

@@ -33,6 +33,8 @@ settings! {
     pub(crate) struct WrittenAdapter {
         /// The id, which must equal the name of the file.
         id("id"): Maybe<AnyText>,
+        /// The adapter whose keys apply where this one has none: another account of the same agent, for example.
+        base("base"): Maybe<AnyText>,
         /// The name for people.
         title("title"): Maybe<AnyText>,
         /// The version of the agent that the adapter was tested with.

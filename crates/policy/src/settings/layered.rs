@@ -5,6 +5,7 @@
 //! item is an error only for those who use it, and a directory with a million files does no harm.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     error::Error as StdError,
     fmt::Write as _,
@@ -29,6 +30,8 @@ use super::{
     toml::from_toml,
 };
 
+/// The key that names the item whose values apply where an item has none.
+const BASE: &str = "base";
 /// The position of the beginning of a file.
 const START: Position = Position { line: 1, column: 1 };
 
@@ -124,6 +127,12 @@ pub enum LayerError {
     },
     #[error("{at}: `{key}` is empty")]
     Empty { at: SettingOrigin, key: String },
+    #[error("{at}: `base` is `{base}`, {why}")]
+    Base {
+        at: SettingOrigin,
+        base: String,
+        why: &'static str,
+    },
     #[error("{at}: unknown placeholder `{{{name}}}` in `{key}`; known there: {known}")]
     UnknownPlaceholder {
         at: SettingOrigin,
@@ -156,6 +165,7 @@ impl LayerError {
             | LayerError::IdMismatch { .. }
             | LayerError::IdInvalid { .. }
             | LayerError::Empty { .. }
+            | LayerError::Base { .. }
             | LayerError::UnknownPlaceholder { .. } => Vec::new(),
         }
     }
@@ -282,7 +292,7 @@ impl<K: ManifestKind> Catalog<K> {
     /// # Errors
     /// [`CatalogError`], with the first error in the item.
     pub fn manifest(&self, id: &str) -> Result<K::Manifest, CatalogError<K::Error>> {
-        read::<K>(id, self.entry(id)?).map_err(|source| CatalogError::Broken {
+        self.read(id, self.entry(id)?).map_err(|source| CatalogError::Broken {
             what: K::NAME,
             id: id.to_owned(),
             hints: K::hints(&source),
@@ -293,7 +303,7 @@ impl<K: ManifestKind> Catalog<K> {
     /// Every item with its id and the strongest source that sets a value of it, or why it cannot be used.
     pub fn list(&self) -> impl Iterator<Item = (&str, &SettingOrigin, Result<K::Manifest, String>)> {
         self.entries.iter().map(|(id, entry)| {
-            let item = read::<K>(id, entry).map_err(|error| with_causes(&error));
+            let item = self.read(id, entry).map_err(|error| with_causes(&error));
             (id.as_str(), &entry.origin, item)
         })
     }
@@ -305,7 +315,9 @@ impl<K: ManifestKind> Catalog<K> {
     pub fn show(&self, id: &str) -> Result<String, CatalogError<K::Error>> {
         let entry = self.entry(id)?;
         let keys = SettingKeys::for_record::<K::Written>();
-        let mut rows = entry.merged.rows();
+        let on_base = self.on_base(id, entry);
+        let merged = on_base.as_deref().unwrap_or(&entry.merged);
+        let mut rows = merged.rows();
         rows.sort_by_cached_key(|(key, _)| (keys.rank(key), key.clone()));
         let shown = |key: &str, node: &Node| match K::is_secret(key) {
             true => format!("{key} = (not shown)"),
@@ -321,10 +333,42 @@ impl<K: ManifestKind> Catalog<K> {
             // Writing to a String does not fail.
             _ = writeln!(out, "{row:width$}  # {origin}");
         }
-        if let Err(error) = read::<K>(id, entry) {
+        if let Err(error) = self.read(id, entry) {
             _ = writeln!(out, "# broken: {}", with_causes(&error));
         }
         Ok(out)
+    }
+
+    fn read(&self, id: &str, entry: &CatalogEntry) -> Result<K::Manifest, K::Error> {
+        match &entry.broken {
+            Some(broken) => Err(broken.clone().into()),
+            None => K::from_merged(id, &*self.on_base(id, entry)?),
+        }
+    }
+
+    /// Returns the values of an item over those of the item that its `base` names.
+    fn on_base<'e>(&self, id: &str, entry: &'e CatalogEntry) -> Result<Cow<'e, Merged>, LayerError> {
+        let Some((node, base)) = entry.merged.get(BASE).and_then(|node| Some((node, node.text()?))) else {
+            return Ok(Cow::Borrowed(&entry.merged));
+        };
+        let refused = |why| LayerError::Base {
+            at: node.origin.clone(),
+            base: base.to_owned(),
+            why,
+        };
+        let known = self.entries.get(base).ok_or_else(|| refused("which does not exist"))?;
+        if known.merged.get(BASE).is_some() {
+            return Err(refused("which has a `base` itself"));
+        }
+        if let Some(broken) = &known.broken {
+            return Err(broken.clone());
+        }
+        let mut merged = entry.merged.over(&known.merged);
+        merged.set(Leaf {
+            path: vec!["id".to_owned()],
+            node: Node::from_value(id.into(), &entry.origin),
+        });
+        Ok(Cow::Owned(merged))
     }
 
     fn entry(&self, id: &str) -> Result<&CatalogEntry, CatalogError<K::Error>> {
@@ -337,13 +381,6 @@ impl<K: ManifestKind> Catalog<K> {
                 known: known().map(str::to_owned).collect(),
             }
         })
-    }
-}
-
-fn read<K: ManifestKind>(id: &str, entry: &CatalogEntry) -> Result<K::Manifest, K::Error> {
-    match &entry.broken {
-        Some(broken) => Err(broken.clone().into()),
-        None => K::from_merged(id, &entry.merged),
     }
 }
 

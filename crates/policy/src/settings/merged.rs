@@ -47,6 +47,14 @@ impl Merged {
         *place = leaf.node;
     }
 
+    /// Returns these values over those of `base`.
+    #[must_use]
+    pub fn over(&self, base: &Merged) -> Merged {
+        let mut root = base.root.clone();
+        lay_over(&mut root, &self.root);
+        Merged { root }
+    }
+
     /// Returns the value at a dotted path.
     pub fn get(&self, key: &str) -> Option<&Node> {
         key.split('.').try_fold(&self.root, |node, name| node.get(name))
@@ -92,6 +100,19 @@ fn place<'n>(root: &'n mut Node, path: &[String]) -> &'n mut Node {
         node = &mut fields[at].1;
     }
     node
+}
+
+fn lay_over(base: &mut Node, node: &Node) {
+    let (NodeShape::Table(known), NodeShape::Table(fields)) = (&mut base.shape, &node.shape) else {
+        *base = node.clone();
+        return;
+    };
+    for (name, node) in fields {
+        match known.iter_mut().find(|(known, _)| known == name) {
+            Some((_, base)) => lay_over(base, node),
+            None => known.push((name.clone(), node.clone())),
+        }
+    }
 }
 
 fn collect<'n>(node: &'n Node, path: &str, rows: &mut Vec<(String, &'n Node)>) {
