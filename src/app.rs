@@ -218,6 +218,7 @@ fn logged_run(
         confined: prepared.confined,
         clock: RunClock::system(),
         disks: prepared.disks,
+        keep_awake: loaded.config.keep_awake,
         hooks: HookStarter {
             supervisor: supervisor.clone(),
             keys,

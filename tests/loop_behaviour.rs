@@ -1,6 +1,7 @@
 //! Behaviour of the loop. Most of these tests run it in process, with agents that are functions. Tests about processes,
 //! signals, git or the command line run the real binary, with agents that are shell scripts.
 
+mod awake;
 mod beside;
 mod blocks;
 mod breaker;

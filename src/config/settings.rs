@@ -171,6 +171,9 @@ settings! {
         /// reach: ["ralph.example.org"]. Allowed only in your own file, not in one of a project.
         #[flag("--behind-proxy", "HOSTS", "Host names of an encrypting proxy that forwards requests to that address, separated by commas")]
         behind_proxy("behindProxy"): ProxyHosts = [],
+        /// Whether the machine is kept awake while a run is neither over nor paused: by `systemd-inhibit` on Linux, by
+        /// `caffeinate` on macOS. If that is not possible, the run says so and goes on.
+        keep_awake("keepAwake"): Switch = false,
         tree("tree"): SettingsSection<TreeSettings>,
         screen("screen"): SettingsSection<ScreenSettings>,
         keep("keep"): SettingsSection<RetentionSettings>,
@@ -633,7 +636,7 @@ mod tests {
                 "gate.trial" => "false",
                 "goalsParallel" | "handover" | "background.agents" | "screen.mouse" | "tools.enabled"
                 | "tools.languages" | "tools.proposals" => "false",
-                "tree.discardIgnored" | "review.merges" => "true",
+                "tree.discardIgnored" | "review.merges" | "keepAwake" => "true",
                 "limits.memory" | "limits.diskFree" => "6GiB",
                 "languageServers" => r#"{"gopls": {"enabled": false}}"#,
                 "mcp" => r#"{"x": {"command": "y"}}"#,

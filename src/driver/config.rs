@@ -54,6 +54,8 @@ pub struct RunConfig {
     pub disks: Vec<DiskFloor>,
     /// Starts hooks.
     pub hooks: HookStarter,
+    /// Whether the machine is kept awake while the run works.
+    pub keep_awake: bool,
     /// Starts goals.
     pub supervisor: Supervisor,
     /// Applies the rules to uses of tools; without it, the agent's requests are put to the user.

@@ -5,6 +5,7 @@
 
 mod agent_commands;
 mod autorun;
+mod awake;
 mod background;
 mod background_calls;
 mod boxes;

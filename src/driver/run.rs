@@ -28,6 +28,7 @@ use tokio::sync::mpsc;
 use super::{
     agent_commands::AgentCommands,
     autorun::Autorun,
+    awake::WakeLock,
     background::{self, BackgroundTasks},
     clock::{LOOK, new_promise},
     commits::IterationCommits,
@@ -64,6 +65,7 @@ pub struct Driver {
     pub(super) tools: RunTools,
     pub(super) time: RunTime,
     pub(super) hooks: HookQueue,
+    awake: WakeLock,
     /// Used from blocking threads.
     pub(super) jobs: Arc<JobContext>,
     pub(super) hub: Hub,
@@ -176,6 +178,13 @@ impl Driver {
             guard: None,
         };
         let languages = Languages::new(config.languages, home, calls.news_in.clone());
+        let awake = WakeLock::new(
+            config.keep_awake,
+            config.hooks.supervisor.clone(),
+            project.to_owned(),
+            open.files.scratch(),
+            open.run.0.clone(),
+        );
         let (results, results_in) = mpsc::channel(INPUTS);
         let plan_look = PlanLook::default();
         let (handle, inbox) = LoopHandle::new(Arc::clone(&plan_look.written));
@@ -214,6 +223,7 @@ impl Driver {
                 timers: Timers::default(),
                 ending_since: None,
             },
+            awake,
             hooks: HookQueue::new(config.hooks),
             jobs: Arc::new(jobs),
             hub,
@@ -325,6 +335,10 @@ impl Driver {
             {
                 return Ok(reason.clone());
             }
+            let not_awake = self
+                .awake
+                .follow(&self.state.as_ref().expect("the state is there between steps").view);
+            self.pending_notices.extend(not_awake);
             for notice in std::mem::take(&mut self.pending_notices) {
                 self.note(notice)?;
             }

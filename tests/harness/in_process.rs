@@ -257,6 +257,7 @@ impl Looping<'_> {
             heard: None,
             denial_scanner: None,
             confined: AgentConfinement::No,
+            keep_awake: false,
             hooks: driver::HookStarter {
                 supervisor: supervisor.clone(),
                 keys: Vec::new(),

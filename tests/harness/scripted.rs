@@ -164,6 +164,11 @@ impl Sandbox {
         write_program(&git, &text);
     }
 
+    /// Adds a program that ralph trusts to `PATH`.
+    pub fn add_program(&mut self, name: &str, text: &str) {
+        write_program(&self.add_programs().join(name), text);
+    }
+
     /// Releases a script that waits with `await NAME`.
     pub fn release(&self, name: &str) {
         fs::write(self.home().join(name), "").expect("a file of the sandbox");

@@ -199,6 +199,10 @@ pub enum Notice {
     RulesNotKept {
         why: Text,
     },
+    /// The machine may fall asleep, although `keepAwake` is set.
+    NotKeptAwake {
+        why: Text,
+    },
     /// Files of an old run could not be deleted.
     OldRunKept {
         why: Text,
@@ -501,6 +505,7 @@ impl Notice {
             | Notice::PasswordInClear { .. }
             | Notice::SocketUnavailable { .. }
             | Notice::RulesNotKept { .. }
+            | Notice::NotKeptAwake { .. }
             | Notice::OldRunKept { .. }
             | Notice::RunSuperseded { .. }
             | Notice::OrphansEnded { .. }

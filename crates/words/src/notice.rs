@@ -224,6 +224,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
             format!("{server} does not run ({why}): it is not available to the agent in this run")
         }
         Notice::RulesNotKept { why } => format!("the rules for this project apply to this run only: {why}"),
+        Notice::NotKeptAwake { why } => format!("the machine may fall asleep in spite of `keepAwake`: {why}"),
         Notice::OldRunKept { why } => why.to_string(),
         Notice::JournalTorn { bytes } => {
             format!("the journal's last line was cut off by a crash and is left out ({bytes} bytes)")

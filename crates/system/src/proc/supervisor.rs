@@ -173,6 +173,12 @@ impl Supervisor {
         }
     }
 
+    /// Returns the program that [`Supervisor::trusted_helper`] would run; `None` if it is nowhere else than where an agent
+    /// can have put it.
+    pub fn trusted_program(&self, program: &str, project: &Path) -> Option<PathBuf> {
+        trusted_program(program.as_ref(), project).map(|found| found.program)
+    }
+
     /// Makes a helper that runs a command of the user's settings with `sh -c` in `project`, without the variables
     /// `withheld`.
     pub fn users_command(&self, command: &str, project: &Path, withheld: &[String]) -> Helper {

@@ -1,0 +1,177 @@
+//! Keeps the machine awake while a run works: a program of the system holds a lock for as long as it runs.
+//!
+//! It runs below a guard, as an agent does, so the lock is gone with the run even if ralph is killed.
+
+use std::{
+    ffi::OsString,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use ralph_core::{
+    event::Notice,
+    run::{Phase, RunView},
+};
+use ralph_system::proc::{
+    Child, ChildEnd, Ladder, Launch, OutputSink, Size, Stdin, StdoutMode, StopSignal, Supervisor,
+};
+use ralph_text::{one_line, with_causes};
+use ralph_words::exit_in_words;
+
+/// Seconds for which the lock is held at most: as long as a process can sleep everywhere.
+const LONGEST: &str = "2147483647";
+/// Most bytes kept of what the program says.
+const SAID_BYTES: usize = 1024;
+
+/// The programs that hold such a lock, with their arguments.
+const HOLDERS: [(&str, &[&str]); 2] = [
+    (
+        "systemd-inhibit",
+        &[
+            "--what=idle:sleep",
+            "--who=ralph",
+            "--why=a run works",
+            "--mode=block",
+            "sleep",
+            LONGEST,
+        ],
+    ),
+    ("caffeinate", &["-i", "-t", LONGEST]),
+];
+
+/// The lock of a run that keeps the machine awake.
+pub(super) struct WakeLock {
+    /// Starts programs outside of the sandbox.
+    supervisor: Supervisor,
+    project: PathBuf,
+    scratch: PathBuf,
+    run_id: String,
+    state: LockState,
+}
+
+enum LockState {
+    /// The user does not want a lock, or it cannot be held.
+    Off,
+    Free,
+    Held {
+        /// Ends the program when it is dropped.
+        _holder: Child,
+        end: HolderEnd,
+    },
+}
+
+/// Why the program ended; `None` while it runs.
+type HolderEnd = Arc<Mutex<Option<String>>>;
+
+impl WakeLock {
+    pub(super) fn new(
+        is_wanted: bool,
+        supervisor: Supervisor,
+        project: PathBuf,
+        scratch: PathBuf,
+        run_id: String,
+    ) -> Self {
+        Self {
+            supervisor,
+            project,
+            scratch,
+            run_id,
+            state: match is_wanted {
+                true => LockState::Free,
+                false => LockState::Off,
+            },
+        }
+    }
+
+    /// Holds the lock while the run is neither over nor paused. Returns a notice, once, if it cannot be held.
+    pub(super) fn follow(&mut self, view: &RunView) -> Option<Notice> {
+        let works = !view.is_over() && view.phase != Phase::Paused;
+        let failed = match &self.state {
+            LockState::Free if works => match self.hold() {
+                Ok(held) => {
+                    self.state = held;
+                    None
+                }
+                Err(why) => Some(why),
+            },
+            LockState::Held { .. } if !works => {
+                self.state = LockState::Free;
+                None
+            }
+            LockState::Held { end, .. } => end.lock().unwrap_or_else(PoisonError::into_inner).take(),
+            LockState::Off | LockState::Free => None,
+        };
+        failed.map(|why| {
+            self.state = LockState::Off;
+            Notice::NotKeptAwake { why: why.into() }
+        })
+    }
+
+    fn hold(&self) -> Result<LockState, String> {
+        let mut known = HOLDERS.iter();
+        let found = known.find_map(|(name, args)| Some((self.supervisor.trusted_program(name, &self.project)?, args)));
+        let (program, args) =
+            found.ok_or_else(|| "neither `systemd-inhibit` nor `caffeinate` is installed".to_owned())?;
+        let end = HolderEnd::default();
+        let output = HolderOutput {
+            said: Vec::new(),
+            end: Arc::clone(&end),
+        };
+        let launch = Launch {
+            program,
+            args: args.iter().map(OsString::from).collect(),
+            cwd: PathBuf::from("/"),
+            env: Vec::new(),
+            env_remove: Vec::new(),
+            stdin: Stdin::Null,
+            stdout: StdoutMode::Terminal,
+            size: Size { cols: 80, rows: 24 },
+            ladder: Ladder {
+                first: StopSignal::Terminate,
+                grace: Duration::from_secs(1),
+            },
+            readable: Vec::new(),
+            writable: Vec::new(),
+            unpacks_to: None,
+            run_id: self.run_id.clone(),
+            scratch: self.scratch.clone(),
+            guard: None,
+        };
+        let holder = self
+            .supervisor
+            .spawn(launch, Box::new(output))
+            .map_err(|error| with_causes(&error))?;
+        Ok(LockState::Held { _holder: holder, end })
+    }
+}
+
+struct HolderOutput {
+    said: Vec<u8>,
+    end: HolderEnd,
+}
+
+impl OutputSink for HolderOutput {
+    fn terminal(&mut self, bytes: &[u8]) {
+        let room = SAID_BYTES.saturating_sub(self.said.len());
+        self.said.extend(&bytes[..bytes.len().min(room)]);
+    }
+
+    fn stdout(&mut self, bytes: &[u8]) {
+        self.terminal(bytes);
+    }
+
+    fn ended(&mut self, end: ChildEnd) {
+        let how = match end {
+            ChildEnd::Exited(exit) => exit_in_words(exit),
+            ChildEnd::NotStarted { why, .. } => why,
+            ChildEnd::Exceeded(_) | ChildEnd::GuardLost => "it was killed".to_owned(),
+        };
+        let said = one_line(&String::from_utf8_lossy(&self.said));
+        let why = match said.trim() {
+            "" => how,
+            said => format!("{how}: {said}"),
+        };
+        *self.end.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+    }
+}
