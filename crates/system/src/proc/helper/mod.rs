@@ -23,6 +23,7 @@ mod guarded;
 mod guarded;
 mod hold;
 mod order;
+mod piped;
 mod run;
 #[cfg(target_os = "linux")]
 mod wire;
@@ -35,6 +36,7 @@ pub use guarded::guard;
 pub use capture::CapturedOutput;
 pub use hold::LockedFile;
 pub use order::HelperError;
+pub use piped::PipedHelper;
 pub use run::{Helper, HelperOutput};
 
 pub(super) use guarded::Helpers;

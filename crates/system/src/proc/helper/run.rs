@@ -5,7 +5,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs::File,
     io,
-    os::fd::{AsFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
     process::ExitStatus,
     sync::Arc,
@@ -20,6 +20,7 @@ use super::{
     direct,
     guarded::Helpers,
     order::{HelperError, HelperProcess, HelperSpec},
+    piped::PipedHelper,
 };
 use crate::proc::{Confinement, launch::REPOSITORY_VARS, system};
 
@@ -169,6 +170,21 @@ impl Helper {
         result
     }
 
+    /// Starts it beside ralph, with pipes to its stdin and from its stdout. The input, the deadline and the cap of the
+    /// output have no effect.
+    ///
+    /// # Errors
+    /// [`HelperError::Start`] if it cannot be started.
+    pub fn start(self) -> Result<PipedHelper, HelperError> {
+        let pipes = || Ok((io::pipe()?, io::pipe()?, io::pipe()?));
+        let started = pipes().and_then(|((stdin_end, stdin), (stdout, stdout_end), (stderr, stderr_end))| {
+            let stdio = [stdin_end.into(), stdout_end.into(), stderr_end.into()];
+            let process = self.start_with(&self.order(), stdio, &[stdout.as_fd(), stderr.as_fd()])?;
+            PipedHelper::new(process, stdin, stdout, stderr)
+        });
+        started.map_err(HelperError::Start)
+    }
+
     fn run_until(self, begun: Instant) -> Result<HelperOutput, HelperError> {
         let until = begun + self.deadline;
         let order = self.order();
@@ -176,8 +192,9 @@ impl Helper {
         let (stdout, stdout_end) = OutputPipe::new(self.stdout_cap_bytes).map_err(HelperError::Start)?;
         let (stderr, stderr_end) = OutputPipe::new(STDERR_CAP_BYTES).map_err(HelperError::Start)?;
         let mut outlets = [stdout, stderr];
+        let readers: Vec<_> = outlets.iter().filter_map(OutputPipe::fd).collect();
         let mut process = self
-            .start(&order, [stdin, stdout_end.into(), stderr_end.into()], &outlets)
+            .start_with(&order, [stdin, stdout_end.into(), stderr_end.into()], &readers)
             .map_err(HelperError::Start)?;
         match follow(&mut *process, &mut outlets, until) {
             Ok(Some(status)) => {
@@ -197,14 +214,15 @@ impl Helper {
         }
     }
 
-    fn start(
+    /// Starts it with three files; `readers` are the other ends of its outputs, which the guard keeps open.
+    fn start_with(
         &self,
         order: &HelperSpec,
         stdio: [OwnedFd; 3],
-        outlets: &[OutputPipe; 2],
+        readers: &[BorrowedFd<'_>],
     ) -> io::Result<Box<dyn HelperProcess>> {
         let files = stdio.iter().map(AsFd::as_fd);
-        let files: Vec<_> = files.chain(outlets.iter().filter_map(OutputPipe::fd)).collect();
+        let files: Vec<_> = files.chain(readers.iter().copied()).collect();
         let submitted = match self.guarded {
             true => self.helpers.submit(order, &files)?,
             false => None,
