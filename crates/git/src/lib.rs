@@ -11,6 +11,7 @@
 #![deny(unreachable_pub)]
 
 mod attribute_free;
+mod bundle;
 mod changes;
 mod checkpoint;
 mod collection;
@@ -62,6 +63,10 @@ use commit_counts::CommitCounts;
 use layout::RepositoryLayout;
 use state::RepositoryState;
 
+pub use bundle::{
+    Committer, OpenMerge, committer, forget_node, is_commit_name, known_commits, make_repository, node_reference,
+    open_merge, place_branch, put_branch, read_bundle, set_committer, write_bundle,
+};
 pub use committer_identity::{CommitterIdentity, SigningFormat, commit_signing};
 pub use conflict::marked;
 pub use differ::{Differ, DifferError};
