@@ -75,6 +75,13 @@ pub(crate) fn prepare_batch(
     supervisor: &Supervisor,
 ) -> Result<PreparedBatch, Failure> {
     let engine = engine(place, wish.engine)?;
+    if !engine.shares_files() && wish.has_config {
+        return Err(configuration(format!(
+            "`--config` names a file of this machine, which the hosts of `{}` do not have",
+            engine.id()
+        ))
+        .hint("commit the settings in .ralph/config.json, or write them to ~/.config/ralph/config.json on each host"));
+    }
     check_limits_hold(place, config, supervisor)?;
     let mut branches = branches_of(&place.project, supervisor)?;
     let plans = match wish.each_section {
@@ -127,12 +134,21 @@ pub(crate) fn prepare_batch(
     site.discards_ignored = config.tree.discard_ignored;
     site.review_rounds = review_rounds(config)?;
     site.signing = checked_signing(&site.branches)?;
+    site.runs_elsewhere = !engine.shares_files();
+    if site.runs_elsewhere && !(config.tree.copy.is_empty() && config.tree.link.is_empty()) {
+        notes.push(
+            "`tree.copy` and `tree.link` bring nothing to other machines; `tree.setup` can make it there".to_owned(),
+        );
+    }
     notes.extend(prune(&site, None, kept(config), SystemTime::now()));
     Ok(PreparedBatch {
         start: BatchInput::Start {
             target,
             base,
-            jobs: wish.jobs.unwrap_or_else(|| default_jobs(&engine, plans.len())),
+            jobs: wish
+                .jobs
+                .or(engine.slots())
+                .unwrap_or(u32::try_from(plans.len()).unwrap_or(u32::MAX)),
             engine: engine.id().to_owned(),
             arguments: wish.arguments,
             plans,
@@ -168,6 +184,7 @@ pub(crate) fn site_to_resume(
     place: &ProjectPlace,
     id: &BatchId,
     config: &Config,
+    engine: &Engine,
     supervisor: &Supervisor,
 ) -> Result<Site, Failure> {
     let mut site = site_of_batch(place, id, !config.goals.enabled.is_empty(), supervisor)?;
@@ -176,6 +193,7 @@ pub(crate) fn site_to_resume(
     site.discards_ignored = config.tree.discard_ignored;
     site.review_rounds = review_rounds(config)?;
     site.signing = checked_signing(&site.branches)?;
+    site.runs_elsewhere = !engine.shares_files();
     Ok(site)
 }
 
@@ -251,6 +269,7 @@ fn site(place: &ProjectPlace, id: &BatchId, branches: Branches, has_goals: bool,
         review_rounds: None,
         signing: None,
         discards_ignored: false,
+        runs_elsewhere: false,
     }
 }
 
@@ -298,17 +317,8 @@ pub(crate) fn engines(place: &ProjectPlace) -> EngineCatalog {
 pub(crate) fn engine(place: &ProjectPlace, id: &str) -> Result<Engine, Failure> {
     match id {
         LOCAL => Ok(Engine::Local),
-        id => Ok(Engine::Described(Box::new(installed(&engines(place), id)?))),
+        id => Ok(installed(&engines(place), id)?.into()),
     }
-}
-
-/// Half of the cores, since builds of the agents need the others. An engine has its own queue, so it gets all plans.
-fn default_jobs(engine: &Engine, plans: usize) -> u32 {
-    if let Engine::Described(_) = engine {
-        return u32::try_from(plans).unwrap_or(u32::MAX);
-    }
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    u32::try_from(cores / 2).unwrap_or(1).max(1)
 }
 
 fn failed(what: &str) -> Failure {

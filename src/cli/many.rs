@@ -234,8 +234,8 @@ fn resume(args: &Args, resuming: &Resuming, command_line: &[OsString], superviso
         ..changes
     };
     signals::survive_file_size_limit();
-    let site = app::site_to_resume(&place, &id, &config, supervisor)?;
     let engine = app::engine(&place, &batch.engine)?;
+    let site = app::site_to_resume(&place, &id, &config, &engine, supervisor)?;
     adopt(supervisor, &engine);
     let mut told = record_printer(starter.as_ref(), site.paths.clone());
     let end = many::resume(engine, site, changes, supervisor, &mut told)?;
@@ -267,7 +267,7 @@ fn nothing_to_resume(
 fn adopt(supervisor: &Supervisor, engine: &Engine) {
     match engine {
         Engine::Local => supervisor.become_subreaper(),
-        Engine::Described(_) => {}
+        Engine::Described(_) | Engine::Hosts(_) => {}
     }
 }
 

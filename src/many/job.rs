@@ -28,6 +28,8 @@ pub(super) struct EndedJob {
 pub(super) struct BatchJob<'a> {
     pub(super) args: Vec<OsString>,
     pub(super) cwd: &'a Path,
+    /// Variables in addition to those of this process.
+    pub(super) env: Vec<(String, String)>,
     /// Marks all processes that the child starts.
     pub(super) id: String,
     pub(super) scratch: &'a Path,
@@ -47,7 +49,7 @@ pub(super) fn start(
         program: own_executable(),
         args: job.args,
         cwd: job.cwd.to_owned(),
-        env: Vec::new(),
+        env: job.env,
         env_remove: Vec::new(),
         stdin: Stdin::Null,
         stdout: StdoutMode::Terminal,

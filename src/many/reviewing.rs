@@ -86,6 +86,7 @@ pub(super) fn review_job<'a>(
     Ok(BatchJob {
         args: arguments(site, batch).into_iter().chain(words).collect(),
         cwd,
+        env: Vec::new(),
         id: site.job_id(&plan.name),
         scratch,
         log,

@@ -66,6 +66,9 @@ pub(crate) struct Site {
     pub(crate) signing: Option<CommitSigning>,
     /// Whether ignored files go with their work tree.
     pub(crate) discards_ignored: bool,
+    /// Whether the records of the runs come from machines that share no files with this one: they are believed only
+    /// where that is stricter.
+    pub(crate) runs_elsewhere: bool,
 }
 
 /// The option that names the project of a work tree, and the command that ends the life of one.
@@ -153,13 +156,32 @@ impl Site {
         cwd: &'a PathBuf,
         scratch: &'a PathBuf,
     ) -> Result<(BatchJob<'a>, RunsBeforeJob), TaskFailure> {
+        let (mut args, before) = self.run_arguments(batch, plan)?;
+        args.extend(own_arguments(self));
+        args.push(self.tree_of());
+        let job = BatchJob {
+            args,
+            cwd,
+            env: Vec::new(),
+            id: self.job_id(&plan.name),
+            scratch,
+            log,
+        };
+        Ok((job, before))
+    }
+
+    /// Returns the arguments of a plan's run on any machine, and the state before it.
+    pub(super) fn run_arguments(
+        &self,
+        batch: &Batch,
+        plan: &BatchPlan,
+    ) -> Result<(Vec<OsString>, RunsBeforeJob), TaskFailure> {
         let before = self.before(&plan.name)?;
         let mut args: Vec<OsString> = Vec::new();
         if self.can_be_continued(&plan.name, &before)? {
             args.push("--__continue".into());
         }
-        args.extend(arguments(self, batch));
-        args.push(self.tree_of());
+        args.extend(batch.arguments.iter().map(OsString::from));
         if let Some(calls) = batch.calls_per_run() {
             args.extend(["--calls-per-hour".to_owned(), calls.to_string()].map(OsString::from));
         }
@@ -172,14 +194,7 @@ impl Site {
             let unguarded = files.iter().filter_map(|file| below_project(&self.branches, file));
             args.extend(unguarded.map(|file| format!("--__in-conflict={file}").into()));
         }
-        let job = BatchJob {
-            args,
-            cwd,
-            id: self.job_id(&plan.name),
-            scratch,
-            log,
-        };
-        Ok((job, before))
+        Ok((args, before))
     }
 
     /// Returns the argument that names the project whose work tree a child prepares.
@@ -205,6 +220,7 @@ impl Site {
         BatchJob {
             args: arguments(self, batch).into_iter().chain(words).collect(),
             cwd,
+            env: Vec::new(),
             id: self.job_id(&plan.name),
             scratch,
             log,
@@ -550,6 +566,7 @@ impl Site {
         let job = BatchJob {
             args: arguments(self, batch).into_iter().chain(words).collect(),
             cwd: &cwd,
+            env: Vec::new(),
             id: self.job_id(&plan.name),
             scratch: &scratch,
             log: &log,
@@ -659,9 +676,16 @@ fn job_ended(view: Option<&RunView>, end: JobEnd) -> TaskResult {
 
 /// Returns the arguments for every child: the settings of the batch, and the state directory.
 pub(super) fn arguments(site: &Site, batch: &Batch) -> Vec<OsString> {
-    let root = site.project.states().root().as_os_str().to_owned();
     let given = batch.arguments.iter().map(OsString::from);
-    given.chain(["--state-dir".into(), root]).collect()
+    given.chain(own_arguments(site)).collect()
+}
+
+/// Returns the arguments that name the state directory of this machine.
+fn own_arguments(site: &Site) -> [OsString; 2] {
+    [
+        "--state-dir".into(),
+        site.project.states().root().as_os_str().to_owned(),
+    ]
 }
 
 /// Returns the usage of the runs of all plans, and of the reviews of their merges.

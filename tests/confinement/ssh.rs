@@ -20,7 +20,7 @@ const POLICY: &str = "RALPH_TEST_SSH";
 const SSHD: &str = "/usr/sbin/sshd";
 
 /// A program that is ended with the test.
-struct Server(Child);
+pub(crate) struct Server(Child);
 
 impl Server {
     fn start(command: &mut Command) -> Server {
@@ -52,8 +52,13 @@ fn key(sandbox: &Sandbox, file: &Path) -> String {
     fs::read_to_string(format!("{file}.pub")).unwrap()
 }
 
-/// Starts an sshd that accepts the user's key, and makes the host `bare` stand for it.
-fn start_sshd(sandbox: &Sandbox) -> Server {
+/// Starts an sshd that accepts the user's key, and makes the host `bare` stand for it. `settings` are further ones.
+pub(crate) fn start_sshd(sandbox: &Sandbox, settings: &str) -> Option<Server> {
+    if !Path::new(SSHD).exists() {
+        assert!(env::var(POLICY).is_err(), "{SSHD} is required");
+        skipped("a test over ssh: no sshd is installed");
+        return None;
+    }
     let home = sandbox.home();
     let ssh = home.join(".ssh");
     fs::create_dir(&ssh).unwrap();
@@ -65,7 +70,7 @@ fn start_sshd(sandbox: &Sandbox) -> Server {
     }
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let settings = format!(
-        "Port {port}\nListenAddress 127.0.0.1\nHostKey {0}/host_key\nAuthorizedKeysFile {0}/authorized\nStrictModes no\n\
+        "{settings}Port {port}\nListenAddress 127.0.0.1\nHostKey {0}/host_key\nAuthorizedKeysFile {0}/authorized\nStrictModes no\n\
          UsePAM no\nPidFile none\nPermitRootLogin yes\n",
         home.display()
     );
@@ -79,7 +84,7 @@ fn start_sshd(sandbox: &Sandbox) -> Server {
         ssh.display()
     );
     fs::write(ssh.join("config"), client).unwrap();
-    server
+    Some(server)
 }
 
 /// Starts an ssh-agent at `socket` that holds the user's key.
@@ -105,13 +110,8 @@ pub(crate) struct SshOrigin {
 impl SshOrigin {
     /// `None` if no sshd is installed.
     pub(crate) fn serve(sandbox: &Sandbox) -> Option<SshOrigin> {
-        if !Path::new(SSHD).exists() {
-            assert!(env::var(POLICY).is_err(), "{SSHD} is required");
-            skipped("a push over ssh: no sshd is installed");
-            return None;
-        }
         let home = sandbox.home();
-        let sshd = start_sshd(sandbox);
+        let sshd = start_sshd(sandbox, "")?;
         let (socket, bare) = (home.join("agent"), home.join("bare.git"));
         let agent = hold_key(sandbox, &socket);
         sandbox.git(["init", "--quiet", "--bare", &bare.display().to_string()]);

@@ -1,10 +1,11 @@
 //! All known engines: built in, the user's and the project's, merged key by key.
 
 use ralph_plan::batch::LOCAL;
-use ralph_policy::settings::{Catalog, CatalogError, ManifestKind, Merged, Terms};
+use ralph_policy::settings::{Catalog, CatalogError, LayerError, ManifestKind, Merged, Terms};
 use thiserror::Error;
 
 use super::{
+    hosts::HostsManifest,
     manifest::{EngineManifest, EngineManifestError},
     written::{LANGUAGE, WrittenEngine},
 };
@@ -16,7 +17,7 @@ pub(crate) type EngineCatalog = Catalog<EngineFiles>;
 pub(crate) struct EngineFiles;
 
 impl ManifestKind for EngineFiles {
-    type Manifest = EngineManifest;
+    type Manifest = DescribedEngine;
     type Written = WrittenEngine;
     type Error = EngineManifestError;
 
@@ -26,16 +27,63 @@ impl ManifestKind for EngineFiles {
         ("hyperqueue", include_str!("../../../engines/hyperqueue.toml")),
         ("kubernetes", include_str!("../../../engines/kubernetes.toml")),
         ("slurm", include_str!("../../../engines/slurm.toml")),
+        ("ssh", include_str!("../../../engines/ssh.toml")),
         ("task-spooler", include_str!("../../../engines/task-spooler.toml")),
     ];
     const WITHOUT_FILE: &'static [&'static str] = &[LOCAL];
 
-    fn from_merged(id: &str, merged: &Merged) -> Result<EngineManifest, EngineManifestError> {
-        EngineManifest::from_merged(id, merged)
+    fn from_merged(id: &str, merged: &Merged) -> Result<DescribedEngine, EngineManifestError> {
+        let written: WrittenEngine = merged.read().map_err(LayerError::from_mistakes)?;
+        Ok(match written.node.command.is_some() {
+            true => DescribedEngine::Hosts(Box::new(HostsManifest::from_merged(id, merged, written)?)),
+            false => DescribedEngine::Queue(Box::new(EngineManifest::from_merged(id, merged, written)?)),
+        })
     }
 
     fn hints(error: &EngineManifestError) -> Vec<String> {
         error.hints()
+    }
+}
+
+/// An engine that a file describes.
+#[derive(Debug, Clone)]
+pub(crate) enum DescribedEngine {
+    /// A queue, whose nodes share files with this machine.
+    Queue(Box<EngineManifest>),
+    /// Hosts that share none.
+    Hosts(Box<HostsManifest>),
+}
+
+impl DescribedEngine {
+    /// Returns the name for people.
+    pub(crate) fn title(&self) -> &str {
+        match self {
+            DescribedEngine::Queue(manifest) => &manifest.title,
+            DescribedEngine::Hosts(manifest) => &manifest.title,
+        }
+    }
+
+    /// Returns the version that it was tested with.
+    pub(crate) fn verified(&self) -> Option<&str> {
+        match self {
+            DescribedEngine::Queue(manifest) => manifest.verified.as_deref(),
+            DescribedEngine::Hosts(manifest) => manifest.verified.as_deref(),
+        }
+    }
+
+    /// Returns the program that it is reached by.
+    pub(crate) fn program(&self) -> Option<String> {
+        match self {
+            DescribedEngine::Queue(manifest) => manifest.program(),
+            DescribedEngine::Hosts(manifest) => manifest.program(),
+        }
+    }
+
+    fn install(&self) -> Option<String> {
+        match self {
+            DescribedEngine::Queue(manifest) => manifest.install.clone(),
+            DescribedEngine::Hosts(manifest) => manifest.install.clone(),
+        }
     }
 }
 
@@ -46,6 +94,8 @@ pub(crate) enum EngineError {
     Catalog(#[from] CatalogError<EngineManifestError>),
     #[error("engine `{LOCAL}` has no file: its jobs are processes of the batch itself")]
     Local,
+    #[error("engine `{id}` has no hosts")]
+    NoHosts { id: String },
     #[error("engine `{id}`: program `{program}` is not on PATH")]
     NotInstalled {
         id: String,
@@ -60,6 +110,12 @@ impl EngineError {
         match self {
             EngineError::Catalog(error) => error.hints(),
             EngineError::Local => vec!["`ralph many --jobs N` sets how many run at a time".to_owned()],
+            EngineError::NoHosts { id } => {
+                let file = format!("~/.config/ralph/engines/{id}.toml");
+                vec![format!(
+                    "name them in {file}: `[node]`, and below it `hosts = [\"HOST=PLANS\"]`"
+                )]
+            }
             EngineError::NotInstalled { id, install, .. } => {
                 let install = install.iter().map(|install| format!("to install it: {install}"));
                 let elsewhere =
@@ -74,15 +130,18 @@ impl EngineError {
 ///
 /// # Errors
 /// [`EngineError`].
-pub(crate) fn installed(catalog: &EngineCatalog, id: &str) -> Result<EngineManifest, EngineError> {
+pub(crate) fn installed(catalog: &EngineCatalog, id: &str) -> Result<DescribedEngine, EngineError> {
     let manifest = catalog.manifest(id)?;
     match manifest.program() {
         Some(program) if which::which(&program).is_err() => Err(EngineError::NotInstalled {
             id: id.to_owned(),
             program,
-            install: manifest.install,
+            install: manifest.install(),
         }),
-        Some(_) | None => Ok(manifest),
+        Some(_) | None => match &manifest {
+            DescribedEngine::Hosts(hosts) if !hosts.has_hosts() => Err(EngineError::NoHosts { id: id.to_owned() }),
+            DescribedEngine::Hosts(_) | DescribedEngine::Queue(_) => Ok(manifest),
+        },
     }
 }
 
@@ -122,21 +181,22 @@ mod tests {
             let manifest = catalog
                 .manifest(id)
                 .unwrap_or_else(|error| panic!("{}", with_causes(&error)));
-            assert_eq!(manifest.id, *id);
             assert!(manifest.program().is_some(), "{id}");
         }
-        let run = catalog.list().filter_map(|(_, _, manifest)| manifest.ok());
-        let run = run.filter(|manifest| manifest.verified.is_some());
+        let run = catalog.list();
+        let run = run.filter(|(_, _, manifest)| manifest.as_ref().is_ok_and(|manifest| manifest.verified().is_some()));
         assert_eq!(
-            run.map(|manifest| manifest.id).collect::<Vec<_>>(),
-            ["slurm", "task-spooler"]
+            run.map(|(id, _, _)| id).collect::<Vec<_>>(),
+            ["slurm", "ssh", "task-spooler"]
         );
     }
 
     #[test]
     fn a_users_file_changes_one_key_of_a_built_in_engine() {
         let catalog = with("slurm", "[job]\ncores = 8\n[submit]\nargs = [\"--partition=long\"]\n");
-        let slurm = catalog.manifest("slurm").unwrap();
+        let DescribedEngine::Queue(slurm) = catalog.manifest("slurm").unwrap() else {
+            panic!("slurm is a queue");
+        };
         assert_eq!((slurm.cores, slurm.minutes), (8, 1440));
         assert!(catalog.show("slurm").unwrap().contains("job.cores = 8"));
     }

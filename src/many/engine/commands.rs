@@ -159,7 +159,7 @@ impl EngineCommands {
     fn value(&self, slot: EnginePlaceholder, subject: &JobReference) -> Option<String> {
         let path = |path: &PathBuf| path.to_str().map(str::to_owned);
         match slot {
-            EnginePlaceholder::Args => None,
+            EnginePlaceholder::Args | EnginePlaceholder::Command | EnginePlaceholder::Host => None,
             EnginePlaceholder::Cores => Some(self.manifest.cores.to_string()),
             EnginePlaceholder::Job => subject.id.clone(),
             EnginePlaceholder::Log => path(&subject.log),

@@ -39,13 +39,19 @@ const RARELY: u32 = 6;
 const TAIL_BYTES: u64 = 16 << 10;
 
 /// An order to the thread that follows a job.
-enum JobOrder {
+pub(super) enum JobOrder {
     End,
     Leave,
 }
 
 /// A job that an engine has, or is about to get.
 pub(super) struct JobHandle(Sender<JobOrder>);
+
+impl JobHandle {
+    pub(super) fn new(orders: Sender<JobOrder>) -> JobHandle {
+        JobHandle(orders)
+    }
+}
 
 impl RunningJob for JobHandle {
     fn stop(&self, how: StopSpeed) {
@@ -103,7 +109,7 @@ pub(super) fn start(
         .name("job".to_owned())
         .spawn(move || follower.run(known))
         .map_err(|error| error.to_string())?;
-    Ok(JobHandle(sender))
+    Ok(JobHandle::new(sender))
 }
 
 /// Cancels a job that no process is following.
@@ -140,7 +146,7 @@ pub(super) fn cancel(
 }
 
 /// Replaces characters that have a meaning to an engine or in a regular expression.
-fn nameable(name: &str) -> String {
+pub(super) fn nameable(name: &str) -> String {
     let letter = |letter: char| match letter.is_ascii_alphanumeric() || letter == '-' {
         true => letter,
         false => '-',

@@ -13,7 +13,10 @@ use super::written::WrittenEngine;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EnginePlaceholder {
     Args,
+    /// The line of `sh` that a host runs.
+    Command,
     Cores,
+    Host,
     /// The engine's id of the job.
     Job,
     Log,
@@ -32,7 +35,9 @@ impl PlaceholderSet for EnginePlaceholder {
     fn name(self) -> &'static str {
         match self {
             EnginePlaceholder::Args => "args",
+            EnginePlaceholder::Command => "command",
             EnginePlaceholder::Cores => "cores",
+            EnginePlaceholder::Host => "host",
             EnginePlaceholder::Job => "job",
             EnginePlaceholder::Log => "log",
             EnginePlaceholder::MemoryMib => "memory_mib",
@@ -76,6 +81,10 @@ pub(crate) enum EngineManifestError {
         key: &'static str,
         pointer: &'static str,
     },
+    #[error("{at}: `node.command` needs `{{command}}`: what a host is to run")]
+    NoCommand { at: SettingOrigin },
+    #[error("{at}: `node.hosts` has {text:?}, and takes each host once, as HOST or HOST=PLANS")]
+    NotAHost { at: SettingOrigin, text: String },
     #[error("{at}: `state.means` has the word \"{word}\" twice")]
     WordTwice { at: SettingOrigin, word: String },
 }
@@ -182,9 +191,12 @@ impl EngineManifest {
     ///
     /// # Errors
     /// The first error in it.
-    pub(crate) fn from_merged(id: &str, merged: &Merged) -> Result<EngineManifest, EngineManifestError> {
+    pub(crate) fn from_merged(
+        id: &str,
+        merged: &Merged,
+        written: WrittenEngine,
+    ) -> Result<EngineManifest, EngineManifestError> {
         use EnginePlaceholder::{Args, Cores, Job, Log, MemoryMib, Minutes, Name, Script, Seconds, Tree};
-        let written: WrittenEngine = merged.read().map_err(LayerError::from_mistakes)?;
         let reader = EngineManifestReader { merged };
         let named = [Name, Cores, MemoryMib, Minutes, Seconds, Log, Script, Tree];
         let submitting = [&named[..], &[Args]].concat();
@@ -278,8 +290,8 @@ impl EngineManifest {
     }
 }
 
-struct EngineManifestReader<'a> {
-    merged: &'a Merged,
+pub(super) struct EngineManifestReader<'a> {
+    pub(super) merged: &'a Merged,
 }
 
 impl EngineManifestReader<'_> {
@@ -291,7 +303,7 @@ impl EngineManifestReader<'_> {
         }
     }
 
-    fn command(
+    pub(super) fn command(
         &self,
         key: &'static str,
         words: &[String],

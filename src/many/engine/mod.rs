@@ -10,15 +10,17 @@ mod commands;
 mod decision;
 mod files;
 mod follow;
+mod hosts;
 mod manifest;
 mod running;
 mod written;
 
 use std::sync::Arc;
 
-pub(crate) use catalog::{EngineCatalog, EngineError, installed};
+pub(crate) use catalog::{DescribedEngine, EngineCatalog, EngineError, installed};
 pub(super) use decision::RunState;
-pub(crate) use manifest::EngineManifest;
+use hosts::HostsEngine;
+use manifest::EngineManifest;
 use ralph_plan::batch::{Batch, BatchPlan};
 use ralph_system::proc::Supervisor;
 pub(super) use running::{JobUpdate, RunningJob};
@@ -33,6 +35,18 @@ pub(crate) enum Engine {
     /// The engine that a file describes. Its jobs are cancelled when the user ends the batch, and outlive a
     /// killed batch.
     Described(Box<EngineManifest>),
+    /// Hosts that share no files with this machine. Their jobs are ended when the user ends the batch, and
+    /// outlive a killed batch.
+    Hosts(HostsEngine),
+}
+
+impl From<DescribedEngine> for Engine {
+    fn from(described: DescribedEngine) -> Engine {
+        match described {
+            DescribedEngine::Queue(manifest) => Engine::Described(manifest),
+            DescribedEngine::Hosts(manifest) => Engine::Hosts(HostsEngine::new(*manifest)),
+        }
+    }
 }
 
 impl Engine {
@@ -41,6 +55,39 @@ impl Engine {
         match self {
             Engine::Local => ralph_plan::batch::LOCAL,
             Engine::Described(manifest) => &manifest.id,
+            Engine::Hosts(hosts) => hosts.id(),
+        }
+    }
+
+    /// Returns how many jobs it runs at a time; `None` if a queue of its own decides.
+    pub(crate) fn slots(&self) -> Option<u32> {
+        match self {
+            Engine::Local => {
+                // Half of the cores: builds of the agents need the others.
+                let cores = std::thread::available_parallelism().map_or(1, usize::from);
+                Some(u32::try_from(cores / 2).unwrap_or(1).max(1))
+            }
+            Engine::Described(_) => None,
+            Engine::Hosts(hosts) => Some(hosts.slots()),
+        }
+    }
+
+    /// Whether its jobs share files with this machine.
+    pub(crate) fn shares_files(&self) -> bool {
+        match self {
+            Engine::Local | Engine::Described(_) => true,
+            Engine::Hosts(_) => false,
+        }
+    }
+
+    /// Removes the work tree of a merged plan from the machine that has one of its own.
+    ///
+    /// # Errors
+    /// The reason why it is still there.
+    pub(super) fn remove_tree(&self, site: &Site, batch: &Batch, plan: &BatchPlan) -> Result<(), String> {
+        match self {
+            Engine::Local | Engine::Described(_) => Ok(()),
+            Engine::Hosts(hosts) => hosts.remove_tree(site, &plan.name, batch.arguments.clone()),
         }
     }
 
@@ -51,7 +98,8 @@ impl Engine {
     pub(crate) fn cancel(&self, supervisor: &Supervisor, site: &Site, plan: &BatchPlan) -> Result<(), String> {
         match (self, &plan.job) {
             (Engine::Described(manifest), Some(job)) => follow::cancel(manifest, supervisor, site, plan, job),
-            (Engine::Local, _) | (Engine::Described(_), None) => Ok(()),
+            (Engine::Hosts(hosts), Some(job)) => hosts.cancel(supervisor, site, plan, job),
+            (Engine::Local, _) | (Engine::Described(_) | Engine::Hosts(_), None) => Ok(()),
         }
     }
 
@@ -68,6 +116,10 @@ impl Engine {
         plan: &BatchPlan,
         news: impl Fn(JobUpdate) + Send + 'static,
     ) -> Result<Box<dyn RunningJob>, String> {
+        if let Engine::Hosts(hosts) = self {
+            let handle = hosts.start(supervisor, site, (batch, plan), Box::new(news))?;
+            return Ok(Box::new(handle));
+        }
         let name = &plan.name;
         let (log, scratch) = (site.paths.log(name), site.paths.scratch());
         let project = site.branches.project_in(&site.paths.tree(name));
@@ -90,6 +142,7 @@ impl Engine {
                 )?;
                 Ok(Box::new(handle))
             }
+            Engine::Hosts(_) => unreachable!("returned above"),
         }
     }
 }

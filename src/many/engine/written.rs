@@ -32,6 +32,7 @@ settings! {
         state("state"): SettingsSection<WrittenState>,
         cancel("cancel"): SettingsSection<WrittenCancel>,
         log("log"): SettingsSection<WrittenLog>,
+        node("node"): SettingsSection<WrittenNode>,
         install("install"): SettingsSection<WrittenEngineInstall>,
     }
 }
@@ -127,6 +128,20 @@ settings! {
     pub(crate) struct WrittenLog {
         /// The program and its arguments.
         command("command"): Maybe<TextList>,
+    }
+}
+
+settings! {
+    /// Hosts that share no files with this machine, in place of `submit`, `state` and `cancel`.
+    pub(crate) struct WrittenNode {
+        /// The program that runs a line of `sh` on a host, and its arguments: `{host}`, `{command}`.
+        command("command"): Maybe<TextList>,
+        /// Arguments of your own, in the place of `{args}` in `command`.
+        args("args"): TextList = [],
+        /// Each host, as HOST or HOST=PLANS, with the number of plans that it runs at a time.
+        hosts("hosts"): TextList = [],
+        /// The program on the hosts, of this version.
+        ralph("ralph"): AnyText = "ralph",
     }
 }
 
