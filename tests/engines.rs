@@ -172,6 +172,26 @@ fn jobs_of_a_task_spooler_outlive_a_batch_that_is_killed_and_are_cancelled_with_
     sandbox.waits_until_nothing_runs();
 }
 
+#[test]
+fn jobs_of_a_task_spooler_outlive_a_batch_whose_terminal_is_gone_with_the_queue_that_it_has_started() {
+    let sandbox = sandbox(HANGER, &["api", "ui"]);
+    let Some(_) = task_spooler(&sandbox) else { return };
+    let running = many(&sandbox, "--adapter script --engine task-spooler api.md ui.md").start();
+    wait_for_started(&sandbox, &HUNG, 2);
+    running.wait_for_line(SOON, |line| line.contains("as job 1"));
+    running.signal(Signal::SIGHUP);
+    let stopped = running.wait(SOON);
+    assert_eq!(stopped.code(), Some(129), "{stopped:?}");
+    assert_eq!(tsp(&sandbox, "").matches("running").count(), 2);
+    let resumed = many(&sandbox, "resume").start();
+    sandbox.release("go");
+    let finished = resumed.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    // Once for each task.
+    assert_eq!(["api", "ui"].map(|plan| starts(&sandbox, plan)), [2, 2], "{finished:?}");
+    tsp(&sandbox, "-K");
+}
+
 fn kill_when(sandbox: &Sandbox, running: Running, event: &str) {
     let batches = sandbox.paths().state().join("batches");
     let is_there = || {

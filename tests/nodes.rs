@@ -12,7 +12,7 @@ use nix::{
 use serde_json::Value;
 
 use crate::{
-    confinement::ssh::start_sshd,
+    confinement::{has_landlock, ssh::start_sshd},
     harness::{
         SOON, Sandbox, Script,
         running::{Finished, Program},
@@ -24,7 +24,7 @@ use crate::{
 const HANDS: &str = r#"
 plan=$(basename "$RALPH_PLAN" .md)
 tick() { sed -i '0,/- \[ \]/s//- [x]/' "$RALPH_PLAN"; }
-echo "$plan" >> "$HOME/starts"
+echo "$plan" 2>/dev/null >> "$HOME/starts"
 [ ! -e "$BATCH" ] || touch "$HOME/seen"
 case $prompt in *'Use tabs'*) touch "$HOME/steered";; esac
 "#;
@@ -58,7 +58,11 @@ struct Nodes {
 impl Nodes {
     /// `agent` is installed on the hosts alone.
     fn new(agent: &str, plans: &[&str], hosts: usize) -> Nodes {
-        let batch = Sandbox::new();
+        let hosts = (0..hosts).map(|_| Sandbox::without_git()).collect();
+        Nodes::of(Sandbox::new(), hosts, agent, plans)
+    }
+
+    fn of(batch: Sandbox, hosts: Vec<Sandbox>, agent: &str, plans: &[&str]) -> Nodes {
         for plan in plans {
             let text = format!("# {plan}\n\n- [ ] One of {plan}\n- [ ] Two of {plan}\n");
             batch.write(&format!("{plan}.md"), &text);
@@ -66,16 +70,11 @@ impl Nodes {
         batch.write("shared.txt", "base\n");
         batch.git(["add", "--all"]);
         batch.git(["commit", "--quiet", "--message", "Plans"]);
-        let hosts = (0..hosts).map(|_| {
-            let host = Sandbox::without_git();
+        for host in &hosts {
             let batch = format!("BATCH='{}'\n", batch.project().display());
             host.install(&Script::jsonl(&format!("{batch}{HANDS}{agent}")));
-            host
-        });
-        let nodes = Nodes {
-            hosts: hosts.collect(),
-            batch,
-        };
+        }
+        let nodes = Nodes { batch, hosts };
         for (number, host) in nodes.hosts.iter().enumerate() {
             write_program(&nodes.enter(number), &nodes.entering(host));
         }
@@ -313,6 +312,50 @@ fn a_run_outlives_a_lost_connection_and_is_followed_again() {
     assert_eq!(nodes.starts(), 2, "once for each task");
     let report = nodes.many("report").run(SOON);
     assert!(report.stdout.contains("2 iterations"), "{report:?}");
+}
+
+#[test]
+fn a_run_on_a_host_that_is_not_reached_is_left_to_itself_by_a_second_interrupt() {
+    let nodes = Nodes::new(WAITER, &["api"], 1);
+    nodes.reach_by_script("[ ! -e \"$HOME/down\" ] || { echo 'no route to host' >&2; exit 255; }");
+    let running = nodes.start("api.md").start();
+    nodes.wait_for_starts(1);
+    running.wait_for_line(SOON, |line| line.contains("its job has begun"));
+    nodes.batch.release("down");
+    nodes.cut();
+    running.wait_for_line(SOON, |line| line.contains("no route to host; its run goes on there"));
+    running.signal(Signal::SIGINT);
+    running.wait_for_line(SOON, |line| line.contains("stopping"));
+    running.signal(Signal::SIGINT);
+    let stopped = running.wait(SOON);
+    assert_eq!(stopped.code(), Some(130), "{stopped:?}");
+    fs::remove_file(nodes.batch.home().join("down")).unwrap();
+    nodes.release();
+    let resumed = nodes.many("resume").run(SOON);
+    assert_eq!(resumed.code(), Some(0), "{resumed:?}");
+    nodes.assert_merged(&["api"]);
+    assert_eq!(nodes.starts(), 2, "once for each task: {stopped:?} {resumed:?}");
+}
+
+#[test]
+fn an_agent_in_its_sandbox_on_a_host_commits_and_is_kept_from_other_places_there() {
+    let agent = "echo evil > \"$HOME/../state/ralph/nodes/evil\"\n".to_owned() + WORKER;
+    let nodes = Nodes::of(
+        Sandbox::outside_of_tmp(),
+        vec![Sandbox::outside_of_tmp()],
+        &agent,
+        &["api"],
+    );
+    if !has_landlock(&nodes.batch) {
+        return;
+    }
+    nodes.reach_by_script("");
+    let finished = nodes.start("api.md --sandbox on").run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let target = nodes.target();
+    let log = nodes.batch.git(["log", "--format=%s", &target]);
+    assert!(log.contains("Work of api\n"), "{log}");
+    assert!(!nodes.hosts[0].state().join("ralph/nodes/evil").exists());
 }
 
 #[test]

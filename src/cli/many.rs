@@ -267,7 +267,7 @@ fn nothing_to_resume(
 fn adopt(supervisor: &Supervisor, engine: &Engine) {
     match engine {
         Engine::Local => supervisor.become_subreaper(),
-        Engine::Described(_) | Engine::Hosts(_) => {}
+        Engine::Described { .. } | Engine::Hosts(_) => supervisor.adopt_no_orphans(),
     }
 }
 

@@ -3,7 +3,10 @@
 
 use std::{
     collections::{BTreeSet, HashSet},
-    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{
+        Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -33,6 +36,8 @@ pub(super) struct StartedChildren {
     started: Mutex<BTreeSet<i32>>,
     /// Children from before this process became ralph; `sh -c 'server & exec ralph'` makes one, for example.
     inherited: OnceLock<Vec<Process>>,
+    /// Whether this process never becomes the parent of orphans.
+    adopts_none: AtomicBool,
 }
 
 impl StartedChildren {
@@ -43,6 +48,9 @@ impl StartedChildren {
 
     /// Makes this process the parent of all processes that a killed guard leaves behind.
     pub(super) fn become_subreaper(&self) {
+        if self.adopts_none.load(Ordering::Acquire) {
+            return;
+        }
         self.inherited.get_or_init(|| {
             let started = self.started();
             let mut children = tree::children(getpid());
@@ -51,6 +59,13 @@ impl StartedChildren {
         });
         // Refused only by kernels before 3.4. The guards are sub-reapers of their own; this is the second net.
         _ = system::become_subreaper();
+    }
+
+    /// Adopts no orphans from now on.
+    pub(super) fn stop_adopting(&self) {
+        self.adopts_none.store(true, Ordering::Release);
+        // Refused only by kernels that have no sub-reapers.
+        _ = system::stop_being_subreaper();
     }
 
     /// Ends the children that this process did not start.

@@ -49,6 +49,11 @@ pub(super) fn become_subreaper() -> Result<(), Errno> {
     prctl::set_child_subreaper(true)
 }
 
+/// Leaves descendants that lose their parent to the next process above that adopts them.
+pub(super) fn stop_being_subreaper() -> Result<(), Errno> {
+    prctl::set_child_subreaper(false)
+}
+
 pub(super) fn is_subreaper() -> bool {
     prctl::get_child_subreaper().unwrap_or(false)
 }

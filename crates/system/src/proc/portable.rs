@@ -41,6 +41,10 @@ pub(super) fn become_subreaper() -> Result<(), Errno> {
     Ok(())
 }
 
+pub(super) fn stop_being_subreaper() -> Result<(), Errno> {
+    Ok(())
+}
+
 /// Returns `None`: limits on memory have no effect on this system.
 pub(super) fn resident_bytes(_pid: Pid) -> Option<u64> {
     None

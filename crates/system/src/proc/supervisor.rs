@@ -204,6 +204,12 @@ impl Supervisor {
         self.children.become_subreaper();
     }
 
+    /// Leaves orphans to the system from now on: daemons that commands of the user start are not ralph's to end. The guard
+    /// of helpers still ends what they leave behind.
+    pub fn adopt_no_orphans(&self) {
+        self.children.stop_adopting();
+    }
+
     /// Ends all processes that the runs with these ids have left running, and returns their pids.
     ///
     /// Called at the start, when the runs are known to be over: ralph and guard were both killed. It finds processes
