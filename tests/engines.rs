@@ -225,37 +225,48 @@ fn a_job_that_was_submitted_and_not_recorded_runs_once() {
     tsp(&sandbox, "-K");
 }
 
-/// A Slurm with one node of two cores, for one sandbox and its user alone.
+/// A Slurm for one sandbox and its user alone.
 struct Cluster {
     controller: Option<Running>,
-    _node: Running,
+    _nodes: Vec<Running>,
 }
 
 impl Cluster {
+    /// A cluster of one node with two cores.
     fn start(sandbox: &Sandbox) -> Option<Cluster> {
+        Cluster::of_nodes(sandbox, &["here"], 2)
+    }
+
+    fn of_nodes(sandbox: &Sandbox, nodes: &[&str], cores: u32) -> Option<Cluster> {
         if !["slurmctld", "slurmd", "sbatch"].into_iter().all(is_installed) {
             return None;
         }
         let dir = sandbox.home().join("slurm");
-        for name in ["state", "spool"] {
-            fs::create_dir_all(dir.join(name)).unwrap();
+        fs::create_dir_all(dir.join("state")).unwrap();
+        for node in nodes {
+            fs::create_dir_all(dir.join(format!("spool.{node}"))).unwrap();
         }
         let said = |program: &str, arg: &str| sandbox.program(program).args([arg]).run(SOON).stdout.trim().to_owned();
         let (host, user) = (said("hostname", "-s"), said("id", "-un"));
-        let (controller, node) = (free_port(), free_port());
+        let controller = free_port();
+        // Several daemons on one machine, each with a name and a port.
+        let node = |node: &&str| {
+            let port = free_port();
+            format!("NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cores} State=UNKNOWN\n")
+        };
+        let declared: String = nodes.iter().map(node).collect();
         let here = dir.display();
         let conf = format!(
             "ClusterName=test\nSlurmctldHost={host}(127.0.0.1)\nSlurmUser={user}\nSlurmdUser={user}\n\
-             AuthType=auth/none\nCredType=cred/none\nSlurmctldPort={controller}\nSlurmdPort={node}\n\
-             SlurmctldPidFile={here}/controller.pid\nSlurmdPidFile={here}/node.pid\n\
-             StateSaveLocation={here}/state\nSlurmdSpoolDir={here}/spool\n\
-             SlurmctldLogFile={here}/controller.log\nSlurmdLogFile={here}/node.log\n\
+             AuthType=auth/none\nCredType=cred/none\nSlurmctldPort={controller}\n\
+             SlurmctldPidFile={here}/controller.pid\nSlurmdPidFile={here}/%n.pid\n\
+             StateSaveLocation={here}/state\nSlurmdSpoolDir={here}/spool.%n\n\
+             SlurmctldLogFile={here}/controller.log\nSlurmdLogFile={here}/%n.log\n\
              ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\nJobAcctGatherType=jobacct_gather/none\n\
              AccountingStorageType=accounting_storage/none\nMpiDefault=none\nSwitchType=switch/none\n\
              SchedulerType=sched/builtin\nSchedulerParameters=batch_sched_delay=0,sched_interval=1\n\
              SelectType=select/cons_tres\nSelectTypeParameters=CR_Core\nReturnToService=2\nKillWait=20\nMinJobAge=2\n\
-             NodeName=here NodeHostname={host} NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN\n\
-             PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n"
+             {declared}PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n"
         );
         fs::write(dir.join("slurm.conf"), conf).unwrap();
         sandbox.set_variable("SLURM_CONF", dir.join("slurm.conf"));
@@ -266,7 +277,10 @@ impl Cluster {
         );
         let mut cluster = Cluster {
             controller: None,
-            _node: sandbox.program("slurmd").args(["-D", "-N", "here"]).start(),
+            _nodes: nodes
+                .iter()
+                .map(|node| sandbox.program("slurmd").args(["-D", "-N", node]).start())
+                .collect(),
         };
         cluster.start_controller(sandbox);
         Some(cluster)
@@ -276,11 +290,11 @@ impl Cluster {
         self.controller = Some(sandbox.program("slurmctld").args(["-D"]).start());
         let is_up = || {
             let finished = sandbox.program("sinfo").args(["--noheader", "--format=%T"]).run(SOON);
-            ["idle", "mixed", "allocated"]
-                .contains(&finished.stdout.trim())
-                .then_some(())
+            let mut states = finished.stdout.lines();
+            let are_up = states.all(|state| ["idle", "mixed", "allocated"].contains(&state.trim()));
+            (are_up && !finished.stdout.is_empty()).then_some(())
         };
-        wait_until(SOON, "the node of Slurm", is_up);
+        wait_until(SOON, "the nodes of Slurm", is_up);
     }
 
     /// Waits until the controller has saved the state of its jobs, which happens every few seconds and only after a
@@ -355,6 +369,142 @@ fn a_batch_on_slurm_survives_its_own_end_and_that_of_the_controller_and_leaves_n
             .count()
     };
     wait_until(SOON, "the end of all that agents left", || (left() == 0).then_some(()));
+}
+
+/// Makes the plans that are ready together one array.
+const ARRAY: &str = "patience_ms = 5000\n[job]\nmemory_mib = 1\n[submit]\narray = true\n[state]\nevery_ms = 300\n";
+
+#[test]
+#[ignore = "part of the full matrix"]
+fn six_plans_on_three_nodes_of_slurm_are_one_array_and_end_in_one_verified_target() {
+    let plans = ["api", "ui", "docs", "tests", "cli", "web"];
+    let sandbox = sandbox(&format!("echo \"$SLURMD_NODENAME\" > \"$plan.node\"; {WORKER}"), &plans);
+    let Some(_cluster) = Cluster::of_nodes(&sandbox, &["one", "two", "three"], 1) else {
+        return;
+    };
+    tune(&sandbox, "slurm", ARRAY);
+    let files: Vec<String> = plans.iter().map(|plan| format!("{plan}.md")).collect();
+    let args = format!("--adapter script --engine slurm {} --goal all=true", files.join(" "));
+    let finished = many(&sandbox, &args).run(SOON * 2);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    for index in 0..plans.len() {
+        let said = format!("submitted to slurm as job 1_{index}\n");
+        assert!(finished.stdout.contains(&said), "{said}: {finished:?}");
+    }
+    assert_merged(&sandbox, &plans);
+    let target = status(&sandbox)["target"].as_str().expect("a target").to_owned();
+    let node = |plan: &&str| sandbox.git(["show", &format!("{target}:{plan}.node")]);
+    let mut nodes: Vec<String> = plans.iter().map(node).collect();
+    nodes.sort();
+    nodes.dedup();
+    assert_eq!(nodes, ["one\n", "three\n", "two\n"]);
+}
+
+#[test]
+#[ignore = "part of the full matrix"]
+fn indexes_of_an_array_on_slurm_outlive_a_killed_batch_and_are_cancelled_one_by_one() {
+    let sandbox = sandbox(HANGER, &HUNG);
+    let Some(_cluster) = Cluster::of_nodes(&sandbox, &["one", "two"], 1) else {
+        return;
+    };
+    tune(&sandbox, "slurm", ARRAY);
+    let running = many(&sandbox, "--adapter script --engine slurm api.md ui.md docs.md").start();
+    wait_for_started(&sandbox, &HUNG, 2);
+    for index in 0..3 {
+        running.wait_for_line(SOON, |line| {
+            line.contains(&format!("submitted to slurm as job 1_{index}"))
+        });
+    }
+    running.kill();
+    running.wait(SOON);
+    let resumed = many(&sandbox, "resume").start();
+    resumed.wait_for_line(SOON, |line| line.contains("resuming"));
+    // The last index gets the node of the one that is cancelled.
+    sandbox.program("scancel").args(["1_0"]).run(SOON);
+    resumed.wait_for_line(SOON, |line| {
+        line.contains("not merged: its job was cancelled at slurm (CANCELLED)")
+    });
+    wait_for_started(&sandbox, &HUNG, 3);
+    resumed.signal(Signal::SIGINT);
+    let stopped = resumed.wait(SOON);
+    assert_eq!(stopped.code(), Some(130), "{stopped:?}");
+    assert_eq!(started(&sandbox, &HUNG), 3);
+    wait_until(SOON, "the end of all that agents left", || {
+        let processes = sandbox.processes();
+        let is_left = processes.iter().any(|process| process.command.contains("sleep 3600"));
+        (!is_left).then_some(())
+    });
+}
+
+/// An engine with arrays in a few lines of `sh`. `submitted` is run once the jobs of an array are started.
+fn array_engine(sandbox: &Sandbox, submitted: &str) {
+    let dir = sandbox.home().join("engine");
+    fs::create_dir_all(&dir).unwrap();
+    let program = dir.join("engine");
+    let script = format!(
+        "dir={}\ncase $1 in\n\
+         submit) echo \"$2 $4\" >> $dir/submitted\n\
+         \x20   for index in $(seq 0 ${{4:-0}}); do\n\
+         \x20       INDEX=$index setsid sh \"$3\" >/dev/null 2>&1 </dev/null & echo $! > $dir/7_$index\n\
+         \x20   done\n\
+         \x20   {submitted};;\n\
+         find) ! grep -q \"^$2 \" $dir/submitted || echo job 7;;\n\
+         state) kill -0 $(cat $dir/$2) 2>/dev/null && echo runs || echo over;;\n\
+         cancel) kill $(cat $dir/$2) 2>/dev/null;;\n\
+         esac\n",
+        dir.display()
+    );
+    fs::write(&program, script).unwrap();
+    let program = program.display();
+    let manifest = format!(
+        "patience_ms = 3000\n\
+         [submit]\narray = true\njob = '^job (?<job>\\d+)'\n\
+         command = [\"sh\", \"{program}\", \"submit\", \"{{name}}\", \"{{script}}\", \"{{array}}\"]\n\
+         [array]\nargs = [\"{{last}}\"]\nindex = \"INDEX\"\njob = \"{{job}}_{{index}}\"\n\
+         [find]\ncommand = [\"sh\", \"{program}\", \"find\", \"{{name}}\"]\njob = '^job (?<job>\\d+)'\n\
+         [state]\ncommand = [\"sh\", \"{program}\", \"state\", \"{{job}}\"]\nstate = '^(?<state>\\w+)'\nevery_ms = 100\n\
+         [state.means]\nrunning = [\"runs\"]\nended = [\"over\"]\n\
+         [cancel]\ncommand = [\"sh\", \"{program}\", \"cancel\", \"{{job}}\"]\n"
+    );
+    tune(sandbox, "arrays", &manifest);
+}
+
+#[test]
+fn plans_that_are_ready_together_are_submitted_as_one_array() {
+    let sandbox = sandbox(WORKER, &HUNG);
+    array_engine(&sandbox, "echo job 7");
+    let finished = many(&sandbox, "--adapter script --engine arrays api.md ui.md docs.md").run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    for index in 0..3 {
+        let said = format!("submitted to arrays as job 7_{index}\n");
+        assert!(finished.stdout.contains(&said), "{said}: {finished:?}");
+    }
+    assert_merged(&sandbox, &HUNG);
+    let submitted = fs::read_to_string(sandbox.home().join("engine/submitted")).unwrap();
+    assert!(
+        submitted.ends_with("-array 2\n") && submitted.lines().count() == 1,
+        "{submitted}"
+    );
+}
+
+#[test]
+fn the_indexes_of_an_array_that_was_submitted_and_not_recorded_run_once() {
+    let sandbox = sandbox(WORKER, &HUNG);
+    // Prints the id only after the batch was killed.
+    array_engine(&sandbox, "exec sleep 3600");
+    let running = many(&sandbox, "--adapter script --engine arrays api.md ui.md docs.md").start();
+    wait_until(SOON, "the array", || {
+        let submitted = fs::read_to_string(sandbox.home().join("engine/submitted")).ok()?;
+        submitted.ends_with("-array 2\n").then_some(())
+    });
+    running.kill();
+    running.wait(SOON);
+    array_engine(&sandbox, "echo job 7");
+    let resumed = many(&sandbox, "resume").run(SOON);
+    assert_eq!(resumed.code(), Some(0), "{resumed:?}");
+    assert_merged(&sandbox, &HUNG);
+    let submitted = fs::read_to_string(sandbox.home().join("engine/submitted")).unwrap();
+    assert_eq!(submitted.lines().count(), 1, "{submitted}");
 }
 
 /// An engine in a few lines of `sh`, which keeps its jobs in `$dir` and misbehaves as a test asks.

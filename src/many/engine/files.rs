@@ -16,7 +16,7 @@ use ralph_state::store::paths::{create_private_dir, replace_file};
 use ralph_system::files;
 use serde::{Deserialize, Serialize};
 
-use super::super::worker::RunsBeforeJob;
+use super::{super::worker::RunsBeforeJob, commands::ArrayPlace};
 
 /// Most bytes of a job's file.
 const BASELINE_CAP_BYTES: u64 = 64 << 10;
@@ -86,6 +86,20 @@ impl JobFiles {
     /// Returns the state before the job; `None` if it was never written.
     pub(super) fn baseline(&self) -> Option<JobBaseline> {
         serde_json::from_slice(&files::read_bytes(&self.baseline_path(), BASELINE_CAP_BYTES).ok()?).ok()
+    }
+
+    fn array_path(&self) -> PathBuf {
+        self.dir.join(format!("{}.array", self.name))
+    }
+
+    /// Writes the job's place in an array, before the engine is told of the array.
+    pub(super) fn write_array(&self, place: &ArrayPlace) -> io::Result<()> {
+        replace_file(&self.array_path(), &serde_json::to_vec(place)?)
+    }
+
+    /// Returns the job's place in an array; `None` if it is in none.
+    pub(super) fn array(&self) -> Option<ArrayPlace> {
+        serde_json::from_slice(&files::read_bytes(&self.array_path(), BASELINE_CAP_BYTES).ok()?).ok()
     }
 
     pub(super) fn has_begun(&self) -> bool {
@@ -160,7 +174,7 @@ impl JobScript<'_> {
 }
 
 /// Quotes a word for `sh`.
-fn quoted(word: &OsStr) -> Vec<u8> {
+pub(super) fn quoted(word: &OsStr) -> Vec<u8> {
     let mut text = vec![b'\''];
     for byte in word.as_bytes() {
         match byte {

@@ -22,6 +22,7 @@ use super::{
         job::BatchJob,
         worker::{RunsBeforeJob, Site, reported_error},
     },
+    array::ArraySubmitter,
     commands::{CommandFailure, EngineAnswer, EngineCommands, JobReference},
     decision::{JobDecision, JobObservation, RunState, decide},
     files::{JobBaseline, JobFiles, JobScript},
@@ -76,7 +77,7 @@ pub(super) type NewsSender = Box<dyn Fn(JobUpdate) + Send>;
 /// # Errors
 /// If no thread can be started.
 pub(super) fn start(
-    manifest: &EngineManifest,
+    (manifest, arrays): (&EngineManifest, &Arc<ArraySubmitter>),
     supervisor: &Supervisor,
     site: &Arc<Site>,
     (batch, plan): (&Batch, &BatchPlan),
@@ -89,6 +90,7 @@ pub(super) fn start(
             manifest: manifest.clone(),
             supervisor: supervisor.clone(),
         },
+        arrays: Arc::clone(arrays),
         site: Arc::clone(site),
         plan: plan.name.clone(),
         about: format!("The run of plan {} of batch {}", plan.name, batch.id),
@@ -129,6 +131,8 @@ pub(super) fn cancel(
     };
     let files = JobFiles::new(&site.paths.jobs(), job.name.clone());
     let mut subject = JobReference {
+        array: files.array(),
+        last_index: None,
         name: job.name.clone(),
         id: job.id.clone(),
         script: files.script(),
@@ -156,6 +160,7 @@ pub(super) fn nameable(name: &str) -> String {
 
 struct JobFollower {
     commands: EngineCommands,
+    arrays: Arc<ArraySubmitter>,
     site: Arc<Site>,
     plan: PlanName,
     about: String,
@@ -236,6 +241,8 @@ impl JobFollower {
 
     fn subject(&self, files: &JobFiles, id: Option<String>) -> JobReference {
         JobReference {
+            array: files.array(),
+            last_index: None,
             name: files.name().to_owned(),
             id,
             script: files.script(),
@@ -262,7 +269,10 @@ impl JobFollower {
             let files = self.files(number);
             let why = match self.write(&files) {
                 Err(why) => why,
-                Ok(()) => match self.commands.submit(&self.subject(&files, None)) {
+                Ok(()) => match self
+                    .arrays
+                    .submit(&self.commands, &self.dir, &self.subject(&files, None))
+                {
                     Ok(id) => return Ok(self.taken(files, Some(id))),
                     Err(why) => {
                         // The engine may have accepted it nevertheless.

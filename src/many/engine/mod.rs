@@ -5,6 +5,7 @@
 //! on other machines nor a scheduler. The engine's answers are hints; the run's own lock and journal decide
 //! ([`decision`]).
 
+mod array;
 mod catalog;
 mod commands;
 mod decision;
@@ -17,6 +18,7 @@ mod written;
 
 use std::sync::Arc;
 
+use array::ArraySubmitter;
 pub(crate) use catalog::{DescribedEngine, EngineCatalog, EngineError, installed};
 pub(super) use decision::RunState;
 use hosts::HostsEngine;
@@ -34,7 +36,10 @@ pub(crate) enum Engine {
     Local,
     /// The engine that a file describes. Its jobs are cancelled when the user ends the batch, and outlive a
     /// killed batch.
-    Described(Box<EngineManifest>),
+    Described {
+        manifest: Box<EngineManifest>,
+        arrays: Arc<ArraySubmitter>,
+    },
     /// Hosts that share no files with this machine. Their jobs are ended when the user ends the batch, and
     /// outlive a killed batch.
     Hosts(HostsEngine),
@@ -43,7 +48,10 @@ pub(crate) enum Engine {
 impl From<DescribedEngine> for Engine {
     fn from(described: DescribedEngine) -> Engine {
         match described {
-            DescribedEngine::Queue(manifest) => Engine::Described(manifest),
+            DescribedEngine::Queue(manifest) => Engine::Described {
+                manifest,
+                arrays: Arc::default(),
+            },
             DescribedEngine::Hosts(manifest) => Engine::Hosts(HostsEngine::new(*manifest)),
         }
     }
@@ -54,7 +62,7 @@ impl Engine {
     pub(crate) fn id(&self) -> &str {
         match self {
             Engine::Local => ralph_plan::batch::LOCAL,
-            Engine::Described(manifest) => &manifest.id,
+            Engine::Described { manifest, .. } => &manifest.id,
             Engine::Hosts(hosts) => hosts.id(),
         }
     }
@@ -67,7 +75,7 @@ impl Engine {
                 let cores = std::thread::available_parallelism().map_or(1, usize::from);
                 Some(u32::try_from(cores / 2).unwrap_or(1).max(1))
             }
-            Engine::Described(_) => None,
+            Engine::Described { .. } => None,
             Engine::Hosts(hosts) => Some(hosts.slots()),
         }
     }
@@ -75,7 +83,7 @@ impl Engine {
     /// Whether its jobs share files with this machine.
     pub(crate) fn shares_files(&self) -> bool {
         match self {
-            Engine::Local | Engine::Described(_) => true,
+            Engine::Local | Engine::Described { .. } => true,
             Engine::Hosts(_) => false,
         }
     }
@@ -86,7 +94,7 @@ impl Engine {
     /// The reason why it is still there.
     pub(super) fn remove_tree(&self, site: &Site, batch: &Batch, plan: &BatchPlan) -> Result<(), String> {
         match self {
-            Engine::Local | Engine::Described(_) => Ok(()),
+            Engine::Local | Engine::Described { .. } => Ok(()),
             Engine::Hosts(hosts) => hosts.remove_tree(site, &plan.name, batch.arguments.clone()),
         }
     }
@@ -97,9 +105,9 @@ impl Engine {
     /// The reason why the job may continue.
     pub(crate) fn cancel(&self, supervisor: &Supervisor, site: &Site, plan: &BatchPlan) -> Result<(), String> {
         match (self, &plan.job) {
-            (Engine::Described(manifest), Some(job)) => follow::cancel(manifest, supervisor, site, plan, job),
+            (Engine::Described { manifest, .. }, Some(job)) => follow::cancel(manifest, supervisor, site, plan, job),
             (Engine::Hosts(hosts), Some(job)) => hosts.cancel(supervisor, site, plan, job),
-            (Engine::Local, _) | (Engine::Described(_) | Engine::Hosts(_), None) => Ok(()),
+            (Engine::Local, _) | (Engine::Described { .. } | Engine::Hosts(_), None) => Ok(()),
         }
     }
 
@@ -131,9 +139,9 @@ impl Engine {
                 let child = job::start(supervisor, job, ended).map_err(|error| error.to_string())?;
                 Ok(Box::new(child))
             }
-            Engine::Described(manifest) => {
+            Engine::Described { manifest, arrays } => {
                 let handle = follow::start(
-                    manifest,
+                    (manifest, arrays),
                     supervisor,
                     site,
                     (batch, plan),
