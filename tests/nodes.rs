@@ -9,7 +9,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     confinement::{has_landlock, ssh::start_sshd},
@@ -18,6 +18,7 @@ use crate::{
         running::{Finished, Program},
         wait_until, write_program,
     },
+    many::merged_plans,
 };
 
 /// Shell functions for every agent of these tests.
@@ -182,14 +183,9 @@ impl Nodes {
     /// Checks that each plan is merged, once, and that the hosts have nothing of it any more.
     #[track_caller]
     fn assert_merged(&self, plans: &[&str]) {
-        let target = self.target();
-        let merges = self
-            .batch
-            .git(["log", "--first-parent", "--format=%s", &format!("main..{target}")]);
-        assert_eq!(merges.lines().count(), plans.len(), "{merges}");
-        for plan in plans {
-            assert!(merges.contains(&format!("Merge plan {plan}\n")), "{plan}: {merges}");
-        }
+        let mut merged = merged_plans(&self.batch, &self.target());
+        merged.sort();
+        assert_eq!(merged, plans);
         for host in &self.hosts {
             let state = host.state().join("ralph");
             let entries = fs::read_dir(&state).into_iter().flatten();
@@ -422,6 +418,18 @@ fn a_run_on_a_host_is_steered_paused_and_ended_as_one_that_is_here() {
         (steered.code() == Some(0)).then_some(())
     };
     wait_until(SOON, "the run's socket", steered);
+    let tree = nodes.status()["plans"][0]["workTree"]
+        .as_str()
+        .expect("a work tree")
+        .to_owned();
+    let there = nodes.batch.ralph(["status", "--json"]).current_dir(tree).run(SOON);
+    let there: Value = serde_json::from_str(&there.stdout).expect("the status of the run");
+    let shown = [&there["over"], &there["totals"]["tasksOpen"], &there["phase"]];
+    assert_eq!(
+        shown,
+        [&json!(false), &json!(2), &json!("running iteration 1")],
+        "{there}"
+    );
     running.signal(Signal::SIGINT);
     let stopped = running.wait(SOON);
     assert_eq!(stopped.code(), Some(130), "{stopped:?}");
@@ -576,4 +584,18 @@ fn what_a_host_in_other_hands_sends_changes_nothing_here() {
             .args(["-name", "evil*"]);
         assert_eq!(written.run(SOON).stdout, "", "{said}");
     }
+}
+
+#[test]
+fn a_project_below_the_root_of_its_repository_is_at_the_same_place_on_a_host() {
+    let nodes = Nodes::new("pwd >> \"$HOME/where\"; tick; over done", &[], 1);
+    nodes.batch.write("web/api.md", "- [ ] One\n");
+    nodes.batch.git(["add", "--all"]);
+    nodes.batch.git(["commit", "--quiet", "--message", "Web"]);
+    nodes.reach_by_script("");
+    let web = nodes.batch.project().join("web");
+    let finished = nodes.start("api.md").current_dir(web).run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let at = nodes.hosts[0].read_home("where").expect("an agent");
+    assert!(at.trim_end().ends_with("/api/web"), "{at}");
 }

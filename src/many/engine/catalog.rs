@@ -245,6 +245,55 @@ mod tests {
     }
 
     #[test]
+    fn what_is_wrong_with_hosts_and_arrays_is_said_with_its_place() {
+        let said = |text: &str| {
+            let error = with("own", text).manifest("own").map(|_| String::new());
+            error.unwrap_or_else(|error| with_causes(&error))
+        };
+        let reach = "[node]\ncommand = [\"ssh\", \"{host}\", \"{command}\"]\n";
+        let queue = "[state]\ncommand = [\"x\"]\nstate = '(?<state>.)'\n[cancel]\ncommand = [\"x\"]\n[submit]\njob = '(?<job>.)'\n";
+        for (text, found) in [
+            (
+                "[node]\ncommand = [\"ssh\", \"{host}\"]".to_owned(),
+                "needs `{command}`",
+            ),
+            (
+                "[node]\ncommand = [\"ssh\", \"{job}\"]".to_owned(),
+                "unknown placeholder `{job}`",
+            ),
+            (format!("{reach}hosts = [\"-oProxyCommand=x\"]"), "takes each host once"),
+            (format!("{reach}hosts = [\"a=0\"]"), "`node.hosts` has \"a=0\""),
+            (format!("{reach}hosts = [\"a\", \"a=2\"]"), "`node.hosts` has \"a=2\""),
+            (format!("{reach}ralph = \" \""), "`node.ralph` is empty"),
+            (format!("{reach}[cancel]\ncommand = [\"x\"]"), "exclude each other"),
+            (format!("{queue}command = [\"x\"]\narray = true"), "needs `{array}`"),
+            (
+                format!("{queue}command = [\"x\", \"a{{array}}\"]"),
+                "`{array}` in `submit.command` must be",
+            ),
+            (
+                format!("{queue}command = [\"x\", \"{{array}}\"]\narray = true"),
+                "`array.index` is missing",
+            ),
+            (
+                format!("{queue}command = [\"x\", \"{{array}}\"]\narray = true\n[array]\nindex = \"A B\"\njob = \"x\""),
+                "`array.index` is not the name",
+            ),
+        ] {
+            let error = said(&text);
+            assert!(error.contains(found), "{text}: {error}");
+        }
+        let catalog = with("own", &format!("{reach}hosts = [\"a=3\", \"b\"]"));
+        let DescribedEngine::Hosts(hosts) = catalog.manifest("own").unwrap() else {
+            panic!("own is an engine of hosts");
+        };
+        assert!(hosts.has_hosts());
+        let none = installed(&with("sh", "[node]\ncommand = [\"sh\", \"{command}\"]"), "sh").unwrap_err();
+        assert_eq!(none.to_string(), "engine `sh` has no hosts");
+        assert!(none.hints()[0].contains("engines/sh.toml"), "{:?}", none.hints());
+    }
+
+    #[test]
     fn the_guide_has_every_key() {
         let guide = include_str!("../../../docs/guide/engines.md");
         for (key, _) in SettingKeys::for_record::<WrittenEngine>().iter() {

@@ -35,6 +35,8 @@ use super::{
     tunnel::Tunnel,
 };
 
+/// How often all hosts are tried before a plan is left as it is: a host may refuse connections that come all at once.
+const ATTEMPTS: u32 = 3;
 /// Longest time without a look at orders.
 const LOOK: Duration = Duration::from_millis(200);
 /// The pause before another attempt to reach a host; it doubles up to the second one.
@@ -198,6 +200,7 @@ impl HostFollower {
         }
         let latest = NodeRecord::latest(&self.site, &self.plan.name).map(|record| record.host);
         let mut refused = BTreeSet::new();
+        let mut attempt = 1;
         for number in number + 1.. {
             let slot = self.free_slot(latest.as_deref(), &refused)?;
             let host = slot.host.clone();
@@ -209,11 +212,16 @@ impl HostFollower {
             }
             refused.insert(host);
             if self.slots.are_all_in(&refused) {
-                let why = self.reported_problem.clone().unwrap_or_default();
-                return Err(self.end(EngineEnd::NotSubmitted { why }));
+                if attempt == ATTEMPTS {
+                    let why = self.reported_problem.clone().unwrap_or_default();
+                    return Err(self.end(EngineEnd::NotSubmitted { why }));
+                }
+                attempt += 1;
+                refused.clear();
+                self.wait_to_retry()?;
             }
         }
-        unreachable!("the last host ends the search")
+        unreachable!("the last attempt ends the search")
     }
 
     fn free_slot(&mut self, latest: Option<&str>, refused: &BTreeSet<String>) -> Result<HeldSlot, Last> {
