@@ -103,7 +103,7 @@ pub fn known_commits(branches: &Branches) -> Result<Vec<String>, GitError> {
     Ok(commits)
 }
 
-/// Writes the commits of the branches `names` that are not in `known` to a file. Returns false, without a file, if there
+/// Writes a file with the commits of the branches `names` that are not in `known`. Returns false, without a file, if there
 /// are none.
 ///
 /// # Errors
