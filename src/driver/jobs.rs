@@ -11,7 +11,8 @@ use std::{
 
 use ralph_core::{
     event::{
-    Changes, Checkpoint, Claim, IterationCommit, List, Notice, Outcome, PlanSnapshot, RestoreMoment, RunId, SteeringId, SteeringKind, TestsChange, LowDisk,
+        Changes, Checkpoint, Claim, IterationCommit, List, LowDisk, Notice, Outcome, PlanSnapshot, RestoreMoment,
+        RunId, SteeringId, SteeringKind, TestsChange,
     },
     machine::{FoundTests, LoopState, Preparation, Refusal, Settlement, Statement, Verification},
     run::Phase,

@@ -91,7 +91,8 @@ use std::path::PathBuf;
 
 use crate::event::{
     AgentCall, AgentSignal, AgentStatus, BackgroundCommand, BackgroundProgress, BackgroundResult, Changes, Checkpoint,
-    Claim, Day, GoalResult, IterationCommit, Notice, PermissionRequest, PlanSnapshot, RequestedBy, Requester, ReviewAnswer, Ruling, Settings, Spent, SteeringId, TestsChange, Trial, TriedMutant, UserCommand, WindowSample, LowDisk,
+    Claim, Day, GoalResult, IterationCommit, LowDisk, Notice, PermissionRequest, PlanSnapshot, RequestedBy, Requester,
+    ReviewAnswer, Ruling, Settings, Spent, SteeringId, TestsChange, Trial, TriedMutant, UserCommand, WindowSample,
 };
 
 /// An input of the machine. The time of its arrival is passed separately.

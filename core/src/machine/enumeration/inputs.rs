@@ -519,7 +519,9 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
                 UserCommand::WithdrawStop | UserCommand::SetPermissionMode { .. } | UserCommand::SetLimits { .. } => {
                     false
                 }
-                UserCommand::SetTaskAside { .. } | UserCommand::TakeTaskBack { .. } | UserCommand::SetWorker { .. } => false,
+                UserCommand::SetTaskAside { .. } | UserCommand::TakeTaskBack { .. } | UserCommand::SetWorker { .. } => {
+                    false
+                }
                 UserCommand::RetryNow | UserCommand::ResetCircuit => true,
                 UserCommand::Stop { stop } => *stop == StopRequest::Graceful,
             },
