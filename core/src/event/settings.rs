@@ -93,6 +93,16 @@ impl Settings {
         }
     }
 
+    /// Returns the settings with another worker.
+    #[must_use]
+    pub fn with_worker(&self, worker: &Worker) -> Settings {
+        Settings {
+            adapter: worker.adapter.clone(),
+            model: worker.model.clone(),
+            ..self.clone()
+        }
+    }
+
     /// Returns that worker with the user's changes.
     pub fn worker_with(&self, new: &NewWorker) -> Worker {
         let adapter = new.adapter.clone().unwrap_or_else(|| self.adapter.clone());

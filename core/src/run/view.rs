@@ -12,7 +12,7 @@ use super::{
 use crate::event::{
     AgentSignal, Changes, ChannelKind, Event, Goal, GoalResult, Hint, KnownFailures, LimitKind, Notice, Outcome,
     PausedBy, PermissionMode, PlanSnapshot, PlanTask, PreparedTree, Proof, Record, Role, RunId, Settings, SteeringId,
-    StopReason, Totals, Usage, Wait, WaitEnd, Worker,
+    StopReason, Totals, Usage, Wait, WaitEnd,
 };
 
 /// The sandbox of a run's agents.
@@ -194,16 +194,7 @@ impl RunView {
                 let settings = (*self.settings).clone();
                 self.settings = Settings { limits, ..settings }.into();
             }
-            Event::WorkerChanged { worker } => {
-                let Worker { adapter, model } = worker.clone();
-                let settings = (*self.settings).clone();
-                self.settings = Settings {
-                    adapter,
-                    model,
-                    ..settings
-                }
-                .into();
-            }
+            Event::WorkerChanged { worker } => self.settings = self.settings.with_worker(worker).into(),
             Event::RunReopened { continued, .. } => self.reopen(*continued),
             Event::PlanRead { plan } => {
                 let before = std::mem::replace(&mut self.plan, plan.clone().into());

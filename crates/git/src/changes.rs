@@ -44,6 +44,48 @@ impl Repository {
         Ok(each.map(|(lines, commits)| Changes { commits, ..lines }).collect())
     }
 
+    /// Counts the commits that `to` reaches and `from` does not. An orphan branch has no commit.
+    pub(super) fn count_commits(&self, from: Option<&str>, to: Option<&str>) -> Result<u32, GitError> {
+        let Some(to) = to.filter(|_| from != to) else {
+            return Ok(0);
+        };
+        let known = self.commit_counts.latest(from);
+        if let Some(known) = known {
+            if known.to == to {
+                return Ok(known.commits);
+            }
+            let (lost, new) = self.count_apart(&known.to, to)?;
+            if lost == 0 {
+                let commits = known.commits.saturating_add(new);
+                self.commit_counts.remember(from, to, commits);
+                return Ok(commits);
+            }
+        }
+        let (lost, commits) = match from {
+            Some(from) => self.count_apart(from, to)?,
+            None => {
+                let output = self.git().args(["rev-list", "--count", to]).run()?;
+                (0, output.line()?.parse().map_err(|_| output.unexpected())?)
+            }
+        };
+        // After a rewritten history, the commits of the two parts are not those of the whole.
+        if lost == 0 {
+            self.commit_counts.remember(from, to, commits);
+        }
+        Ok(commits)
+    }
+
+    /// Counts the commits that only `from` reaches, and those that only `to` reaches.
+    fn count_apart(&self, from: &str, to: &str) -> Result<(u32, u32), GitError> {
+        let range = format!("{from}...{to}");
+        let count = ["rev-list", "--left-right", "--count", &range];
+        let output = self.git().args(count).run()?;
+        let line = output.line()?;
+        let counts = line.split_once('\t');
+        let counts = counts.and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
+        counts.ok_or_else(|| output.unexpected())
+    }
+
     /// Counts the differences between the trees of some checkpoints and `tree`.
     fn count_lines(&self, since: &[&Checkpoint], tree: &str) -> Result<Vec<Changes>, GitError> {
         let differing = since.iter().filter(|from| from.tree != tree);
