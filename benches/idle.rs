@@ -41,7 +41,7 @@ fn main() {
     let ralphs: Vec<u32> = runs.iter().map(|run| run.ralph.id()).collect();
     let idle = share(&ralphs);
     drop(runs);
-    let tails: Vec<Tail> = (0..count).map(|_| Tail::start()).collect();
+    let tails: Vec<PollingTail> = (0..count).map(|_| PollingTail::start()).collect();
     let tails: Vec<u32> = tails.iter().map(|tail| tail.0.id()).collect();
     let reference = share(&tails);
     // The budget is that of fifty runs.
@@ -117,17 +117,17 @@ impl Drop for IdleRun {
 }
 
 /// A program that looks at a file once a second; killed when it is dropped.
-struct Tail(Child);
+struct PollingTail(Child);
 
-impl Tail {
-    fn start() -> Tail {
+impl PollingTail {
+    fn start() -> PollingTail {
         let mut command = std::process::Command::new("tail");
         command.args(["---disable-inotify", "-s", "1", "-f", "/dev/null"]);
-        Tail(command.spawn().expect("tail"))
+        PollingTail(command.spawn().expect("tail"))
     }
 }
 
-impl Drop for Tail {
+impl Drop for PollingTail {
     fn drop(&mut self) {
         _ = self.0.kill(); // it runs until then
         _ = self.0.wait();

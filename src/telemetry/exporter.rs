@@ -88,7 +88,7 @@ impl TelemetryTarget {
 
 /// Spans and metrics that were not sent yet.
 #[derive(Debug, Default)]
-struct Waiting {
+struct UnsentSpans {
     spans: Vec<Value>,
     metrics: Vec<Value>,
     resource: Attributes,
@@ -97,7 +97,7 @@ struct Waiting {
     since: Option<Instant>,
 }
 
-impl Waiting {
+impl UnsentSpans {
     fn is_empty(&self) -> bool {
         self.spans.is_empty() && self.metrics.is_empty()
     }
@@ -143,7 +143,7 @@ fn follow(target: &TelemetryTarget, hub: &Hub, position: &Path, tell: impl Fn(No
     let sent: Option<u64> = sent.and_then(|text| text.trim().parse().ok());
     let mut sender = Sender::new(target);
     let mut subscription = hub.follow(0, StreamMode::NoOutput);
-    let (mut fold, mut waiting) = (SpanFold::default(), Waiting::default());
+    let (mut fold, mut waiting) = (SpanFold::default(), UnsentSpans::default());
     let mut failed_until: Option<Instant> = None;
     let mut is_told = false;
     loop {
@@ -173,7 +173,7 @@ fn follow(target: &TelemetryTarget, hub: &Hub, position: &Path, tell: impl Fn(No
             match sender.send(&waiting) {
                 Ok(()) => {
                     _ = replace_file(position, waiting.seq.to_string().as_bytes()); // sent again with the same ids
-                    waiting = Waiting::default();
+                    waiting = UnsentSpans::default();
                     failed_until = None;
                 }
                 Err(why) => {
@@ -199,7 +199,7 @@ fn follow(target: &TelemetryTarget, hub: &Hub, position: &Path, tell: impl Fn(No
 /// Sends requests to a target.
 struct Sender<'a> {
     target: &'a TelemetryTarget,
-    /// A client for a collector, or the reason why there is none.
+    /// The client for a collector, or the reason why there is none.
     client: Option<Result<(Runtime, Client), String>>,
 }
 
@@ -208,7 +208,7 @@ impl<'a> Sender<'a> {
         Self { target, client: None }
     }
 
-    fn send(&mut self, waiting: &Waiting) -> Result<(), String> {
+    fn send(&mut self, waiting: &UnsentSpans) -> Result<(), String> {
         let spans = traces(&waiting.spans, &waiting.resource);
         let measured = metrics(&waiting.metrics, &waiting.resource);
         let requests = [
@@ -278,7 +278,7 @@ fn metrics_beside(path: &Path) -> PathBuf {
 /// # Errors
 /// The reason why the journal cannot be read or the target gets nothing.
 pub(crate) fn write_run(files: &RunPaths, target: &TelemetryTarget) -> Result<usize, WriteError> {
-    let (mut fold, mut all) = (SpanFold::default(), Waiting::default());
+    let (mut fold, mut all) = (SpanFold::default(), UnsentSpans::default());
     for_each(&files.journal(), |record| {
         let told = fold.apply(&record);
         all.spans.extend(told.spans);

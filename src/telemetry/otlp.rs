@@ -51,7 +51,7 @@ impl Attributes {
 
 /// A span that has ended.
 #[derive(Debug)]
-pub(super) struct Span<'a> {
+pub(super) struct EndedSpan<'a> {
     pub(super) run: &'a RunId,
     pub(super) id: String,
     pub(super) parent: Option<String>,
@@ -63,7 +63,7 @@ pub(super) struct Span<'a> {
     pub(super) attributes: Attributes,
 }
 
-impl Span<'_> {
+impl EndedSpan<'_> {
     pub(super) fn encoded(self) -> Value {
         let attributes = self.attributes.text("error.type", self.error.clone());
         let mut span = json!({

@@ -9,14 +9,14 @@ use ralph_core::{
 use ralph_words::{outcome_word, stop_in_words};
 use serde_json::Value;
 
-use super::otlp::{Attributes, Measured, Span, cost, span_id, tokens};
+use super::otlp::{Attributes, EndedSpan, Measured, cost, span_id, tokens};
 
 /// Most tools of an iteration that have begun and not ended.
 const OPEN_TOOLS: usize = 1_000;
 
 /// Spans and metrics of what a record has brought to an end.
 #[derive(Debug, Default)]
-pub(super) struct Telemetry {
+pub(super) struct EndedSpans {
     pub(super) spans: Vec<Value>,
     pub(super) metrics: Vec<Value>,
 }
@@ -51,10 +51,10 @@ struct OpenTool {
 
 impl SpanFold {
     /// Applies a record, and returns what it has brought to an end.
-    pub(super) fn apply(&mut self, record: &Record) -> Telemetry {
+    pub(super) fn apply(&mut self, record: &Record) -> EndedSpans {
         let before = open_iteration(&self.view.phase);
         self.view.apply(record);
-        let mut told = Telemetry::default();
+        let mut told = EndedSpans::default();
         let begun = Begun {
             seq: record.seq,
             at_ms: record.at_ms,
@@ -96,7 +96,7 @@ impl SpanFold {
             .text("ralph.project", project.map(|name| name.to_string_lossy().into_owned()))
     }
 
-    fn reported(&mut self, begun: Begun, signal: &AgentSignal, told: &mut Telemetry) {
+    fn reported(&mut self, begun: Begun, signal: &AgentSignal, told: &mut EndedSpans) {
         match signal {
             AgentSignal::Opened { session, .. } => self.session = session.as_ref().map(|session| session.0.clone()),
             AgentSignal::ToolStarted { call, tool, .. } => {
@@ -144,7 +144,7 @@ impl SpanFold {
         let code = reason.exit_code();
         let totals = self.view.totals();
         let plan = self.view.settings.plan.file_name();
-        let span = Span {
+        let span = EndedSpan {
             run: self.run()?,
             id,
             parent: None,
@@ -176,7 +176,7 @@ impl SpanFold {
         let id = self.iteration_id("iteration")?;
         let begun = self.iteration.take()?;
         let row = self.view.iterations.numbered(number)?;
-        let span = Span {
+        let span = EndedSpan {
             run: self.run()?,
             id,
             parent: self.root_id(),
@@ -203,7 +203,7 @@ impl SpanFold {
     }
 
     /// Tells of the agent's session: its span, its tokens and its cost.
-    fn agent_ended(&self, number: u32, outcome: &Outcome, end_ms: u64, told: &mut Telemetry) {
+    fn agent_ended(&self, number: u32, outcome: &Outcome, end_ms: u64, told: &mut EndedSpans) {
         let (Some(run), Some(begun), Some(id)) = (self.run(), self.iteration, self.iteration_id("agent")) else {
             return;
         };
@@ -212,7 +212,7 @@ impl SpanFold {
         };
         let about = agent_attributes(row);
         let usage = &row.usage;
-        let span = Span {
+        let span = EndedSpan {
             run,
             id,
             parent: self.iteration_id("iteration"),
@@ -248,7 +248,7 @@ impl SpanFold {
     }
 
     fn tool_span(&self, open: OpenTool, end_ms: u64, ok: Option<bool>) -> Option<Value> {
-        let span = Span {
+        let span = EndedSpan {
             run: self.run()?,
             id: span_id(self.run()?, "tool", open.begun.seq),
             parent: self.iteration_id("agent"),
@@ -274,7 +274,7 @@ impl SpanFold {
         let tests = result.tests.as_ref();
         let failure = result.why.as_ref().and_then(|why| serde_json::to_value(why).ok());
         let failure = failure.and_then(|why| why["type"].as_str().map(str::to_owned));
-        let span = Span {
+        let span = EndedSpan {
             run: self.run()?,
             id: span_id(self.run()?, "goal", begun.seq),
             parent,

@@ -288,10 +288,18 @@ impl Page {
     pub fn clicks(&self, name: &str) {
         let name = json!(name);
         self.waits_for(&format!("named({name})"));
+        // What is about to move would be missed, as when a line about the connection goes.
         let place = self.value(&format!(
-            "(() => {{ const element = named({name}); element.scrollIntoView({{ block: 'nearest' }});
-                const box = element.getBoundingClientRect();
-                const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+            "(async () => {{ const frame = () => new Promise(requestAnimationFrame);
+                let element, x, y;
+                for (let still = 0; still < 3;) {{
+                    element = named({name}) ?? element; element.scrollIntoView({{ block: 'nearest' }});
+                    const box = element.getBoundingClientRect();
+                    const now = [box.x + box.width / 2, box.y + box.height / 2];
+                    still = now[0] === x && now[1] === y ? still + 1 : 0;
+                    [x, y] = now;
+                    await frame();
+                }}
                 const hit = document.elementFromPoint(x, y);
                 return {{ x, y, isHit: element.contains(hit) || hit?.contains(element) }}; }})()"
         ));

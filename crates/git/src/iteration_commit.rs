@@ -31,7 +31,7 @@ pub enum CommitResult {
     Made(IterationCommit),
     /// No file differs from HEAD but those to leave out.
     Nothing,
-    /// Nothing was changed.
+    /// The commit was not possible; nothing was changed.
     Hindered(CommitHindrance),
 }
 
