@@ -199,7 +199,7 @@ fn follow(target: &TelemetryTarget, hub: &Hub, position: &Path, tell: impl Fn(No
 /// Sends requests to a target.
 struct Sender<'a> {
     target: &'a TelemetryTarget,
-    /// The client for a collector, or the reason why there is none.
+    /// The collector's client, or the reason why there is none; `None` before the first request.
     client: Option<Result<(Runtime, Client), String>>,
 }
 

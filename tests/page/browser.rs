@@ -288,7 +288,7 @@ impl Page {
     pub fn clicks(&self, name: &str) {
         let name = json!(name);
         self.waits_for(&format!("named({name})"));
-        // What is about to move would be missed, as when a line about the connection goes.
+        // An element that is about to move would be missed, as when a line about the connection goes.
         let place = self.value(&format!(
             "(async () => {{ const frame = () => new Promise(requestAnimationFrame);
                 let element, x, y;

@@ -54,7 +54,7 @@ impl NodePlace {
     /// Returns the place of a job below the state directory `root`.
     ///
     /// # Errors
-    /// The reason in words: a name in the request is none, or the directory cannot be made.
+    /// The reason in words: the request has an invalid name, or the directory cannot be made.
     pub(super) fn new(root: &Path, job: NodeJob) -> Result<NodePlace, String> {
         let NodeJob {
             project,
