@@ -15,7 +15,7 @@ use ralph_core::event::{Day, RunId};
 use ralph_system::os::now_ms;
 
 /// Longest interval between two looks at the clocks.
-pub(super) const LOOK: Duration = Duration::from_secs(2);
+pub(super) const LOOK: Duration = Duration::from_secs(5);
 /// Smallest divergence that counts: reading two clocks one after the other, or synchronising one with a server, causes
 /// less.
 const DIVERGENCE_MS: i64 = 2_000;

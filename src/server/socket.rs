@@ -41,7 +41,7 @@ const CONNECTIONS: usize = 256;
 const OF_THE_RUN: usize = 32;
 
 /// Interval of checks that the socket file still exists: a clean-up may remove it.
-const LOOK: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_secs(5);
 
 /// The bound socket. Its file is removed on drop if it is still the same.
 #[derive(Debug)]

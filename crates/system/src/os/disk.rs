@@ -9,7 +9,7 @@ use ralph_core::event::{LowDisk, SizeLimit};
 use serde::{Deserialize, Serialize};
 
 /// Remote file systems: locks, sockets and notifications on them are not reliable.
-const REMOTE: [&str; 12] = [
+const REMOTE: [&str; 13] = [
     "9p",
     "afs",
     "ceph",
@@ -22,6 +22,7 @@ const REMOTE: [&str; 12] = [
     "nfs4",
     "smb3",
     "vboxsf",
+    "virtiofs",
 ];
 /// Remote file systems behind FUSE.
 const REMOTE_FUSE: [&str; 5] = [

@@ -1,7 +1,8 @@
 //! Watches files, such as the pause file and the plan, by which a user or an agent communicates with the loop.
 //!
 //! The kernel's notifications are fast but not reliable (network file systems, bind mounts, exhausted watches). A
-//! file's presence is therefore checked every second as well; a `stat` call costs nothing.
+//! file's presence is therefore checked periodically as well: every second where notifications cannot be expected, and
+//! less often elsewhere, because each check wakes the processor of a machine that has nothing else to do.
 
 use std::{
     collections::BTreeSet,
@@ -20,7 +21,12 @@ use std::{
 
 use notify::{RecursiveMode, Watcher};
 
+use super::disk::FileSystem;
+
+/// Interval of checks where the kernel reports nothing, or not everything.
 const POLL_EVERY: Duration = Duration::from_secs(1);
+/// Interval of checks where the kernel reports changes.
+const POLL_NOTIFIED_EVERY: Duration = Duration::from_secs(5);
 
 /// Reports every change of a file's presence until it is dropped, and every replacement by another file.
 #[derive(Debug)]
@@ -36,7 +42,11 @@ impl PresenceWatch {
         let thread = thread::Builder::new().name("watch".to_owned()).spawn({
             let (path, stopped) = (path.to_owned(), Arc::clone(&stopped));
             move || {
-                let _notifier = FileNotifier::for_file(&path, thread::current());
+                let notifier = FileNotifier::for_file(&path, thread::current());
+                let poll_every = match &notifier {
+                    Some(_) if is_local(&path) => POLL_NOTIFIED_EVERY,
+                    _ => POLL_EVERY,
+                };
                 let mut reported = known;
                 let mut seen = identity(&path);
                 while !stopped.load(Ordering::Acquire) {
@@ -47,7 +57,7 @@ impl PresenceWatch {
                         report(reported);
                     }
                     seen = found;
-                    thread::park_timeout(POLL_EVERY);
+                    thread::park_timeout(poll_every);
                 }
             }
         });
@@ -97,6 +107,11 @@ impl ChangeWatch {
 /// Whether the kernel accepts a watch on `path`; a network file system may still report nothing.
 pub fn can_be_notified(path: &Path) -> bool {
     FileNotifier::for_file(path, thread::current()).is_some()
+}
+
+/// Whether every change of files beside `path` is made through this kernel, as far as the system tells.
+fn is_local(path: &Path) -> bool {
+    FileSystem::containing(path).is_some_and(|found| !found.is_remote())
 }
 
 /// Returns values that differ for another file of the same name: the inode, and the time of the last change of any

@@ -63,12 +63,13 @@ impl CeilingWatch {
     pub(super) fn look(&mut self, root: Pid) -> Option<ExceededCeiling> {
         let now = Instant::now();
         let is_due = |due: Option<Instant>| due.is_some_and(|due| due <= now);
-        if is_due(self.disks_due)
-            && let Some(exceeded) = self.look_at_disks(root, now)
-        {
+        let are_processes_due = is_due(self.processes_due);
+        // The disks are looked at beside the processes too, so that the guard of an idle tree wakes for both at once.
+        let looks_at_disks = is_due(self.disks_due) || (are_processes_due && self.disks_due.is_some());
+        if looks_at_disks && let Some(exceeded) = self.look_at_disks(root, now) {
             return Some(exceeded);
         }
-        if !is_due(self.processes_due) {
+        if !are_processes_due {
             return None;
         }
         self.look_at_processes(root, now)
