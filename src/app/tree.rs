@@ -8,10 +8,11 @@ use std::{
     fs,
     os::unix::{ffi::OsStrExt, fs::symlink},
     path::{Component, Path, PathBuf},
-    time::Instant,
+    thread,
+    time::{Duration, Instant},
 };
 
-use ralph_core::event::{Goal, GoalResult, Notice, PreparedTree, TreeCommand};
+use ralph_core::event::{Goal, GoalResult, Limits, Notice, PreparedTree, TreeCommand};
 use ralph_git::{Branches, NoRepository, exclude, ignored_matching, is_ignored};
 use ralph_state::store::{
     paths::{ProjectPaths, digest, replace_file},
@@ -19,14 +20,15 @@ use ralph_state::store::{
 };
 use ralph_system::{
     files,
+    os::disk::DiskFloor,
     proc::Supervisor,
     tree_copy::{self, CopiedFiles},
 };
 use ralph_text::{console::print, one_line};
-use ralph_words::{counted, goal_in_words, size_in_words};
+use ralph_words::{counted, goal_in_words, low_disk_in_words, size_in_words};
 use serde::{Deserialize, Serialize};
 
-use super::{ProjectPlace, check_context::CheckContext, runtime::runtime};
+use super::{ProjectPlace, ceilings::disk_floors, check_context::CheckContext, runtime::runtime};
 use crate::{
     config::{Config, TreeSettings},
     driver::check_goals,
@@ -39,6 +41,8 @@ const INCLUDE_CAP_BYTES: u64 = 64 << 10;
 const RECORD_CAP_BYTES: u64 = 1 << 20;
 /// Most directories that are named as the largest parts of a copy.
 const NAMED: usize = 3;
+/// Time between two looks at a disk that is nearly full.
+const DISK_PAUSE: Duration = Duration::from_secs(2);
 
 /// Variables for the programs in a work tree.
 pub(crate) type TreeVariables = Vec<(String, String)>;
@@ -223,6 +227,7 @@ fn fill(
 ) -> Result<Notice, Failure> {
     let begun = Instant::now();
     let _step = ShownStep(place.paths.tree_step());
+    wait_for_disk_space(place, &config.limits);
     let tree = branches(&place.project, supervisor)?;
     let copied = match wanted.copy.is_empty() {
         true => CopiedFiles::default(),
@@ -254,6 +259,15 @@ fn fill(
         duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
     Ok(Notice::TreePrepared { tree: Box::new(tree) })
+}
+
+/// Waits until all disks have the space that `limits.diskFree` keeps free.
+fn wait_for_disk_space(place: &ProjectPlace, limits: &Limits) {
+    let floors = disk_floors(limits, &place.paths);
+    while let Some(low) = floors.iter().find_map(DiskFloor::low) {
+        show_step(place, &format!("waiting for space: {}", low_disk_in_words(&low)));
+        thread::sleep(DISK_PAUSE);
+    }
 }
 
 /// Writes the present step, for processes that follow the batch.

@@ -3,7 +3,7 @@
 use std::{fs, net::TcpListener, os::unix::fs::symlink, path::Path};
 
 use super::{batch, many, sandbox, show, status};
-use crate::harness::{SOON, Sandbox, wait_until};
+use crate::harness::{SOON, Sandbox, file_system::on_a_file_system, wait_until};
 
 /// Writes what it finds in its work tree to a file of its plan.
 const LOOKER: &str = r#"
@@ -101,6 +101,33 @@ fn a_setup_that_takes_long_is_shown_with_its_command() {
     });
     assert!(shown.starts_with("preparing its work tree: setup: while"), "{shown}");
     sandbox.release("go");
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+}
+
+#[test]
+fn a_work_tree_is_prepared_once_the_disk_has_space() {
+    let sandbox = project(QUICK, r#""setup": ["touch built"]"#, &["api"]);
+    let disk = sandbox.temporary();
+    let filler = disk.join("filler");
+    // Leaves less than the tenth of 64 MiB that stays free.
+    let full = format!("head -c 62000000 /dev/zero > '{}' && exec \"$@\"", filler.display());
+    let program = batch(&sandbox, &["api.md", "--headless"]).under(&["sh", "-c", &full, "sh"]);
+    let Some(program) = on_a_file_system(program, &sandbox, disk.to_str().expect("a name"), "size=64m") else {
+        return;
+    };
+    let running = program.start();
+    running.wait_for_line(SOON, |line| line.contains("api: running"));
+    let shown = wait_until(SOON, "the wait is shown", || {
+        let plan = status(&sandbox)["plans"][0]["doing"].clone();
+        plan.as_str().filter(|doing| doing.contains("space")).map(str::to_owned)
+    });
+    assert!(
+        shown.starts_with("preparing its work tree: waiting for space: the free space below"),
+        "{shown}"
+    );
+    let root = format!("/proc/{}/root", running.pid());
+    fs::remove_file(Path::new(&root).join(filler.strip_prefix("/").unwrap())).unwrap();
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
 }

@@ -80,7 +80,7 @@ pub fn exceeded_in_words(exceeded: &ExceededCeiling) -> String {
 }
 
 /// `the free space below /home/me/project is 400 MiB, less than 1.0 GiB (`limits.diskFree`)`.
-pub(super) fn low_disk_in_words(low: &LowDisk) -> String {
+pub fn low_disk_in_words(low: &LowDisk) -> String {
     let [free, least] = [low.free_bytes, low.least_bytes].map(size_in_words);
     format!(
         "the free space below {} is {free}, less than {least} (`limits.diskFree`)",
