@@ -171,8 +171,8 @@ fn of_several_agents_with_a_login_one_is_asked_for_once_and_used_wherever_none_i
 
     let init = sandbox.untrusting_ralph(["init", "Write hello.txt"]).env("PATH", &path);
     let mut terminal = Terminal::start(&init, 100, 30);
-    terminal.sees("Write PLAN.md? [y/N]");
-    terminal.press("y\r");
+    terminal.sees("Write PLAN.md? [Y/n]");
+    terminal.press("\r");
     terminal.sees("[1 to 2; Enter takes claude]");
     terminal.press("3\r");
     terminal.sees("a number from 1 to 2");

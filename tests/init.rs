@@ -139,23 +139,57 @@ fn a_goal_that_is_named_is_written_wherever_it_stands_and_what_is_left_out_says_
 }
 
 #[test]
-fn instructions_for_agents_are_offered_where_the_project_has_none() {
-    for (there, answer, written) in [(None, "y", true), (None, "n", false), (Some("CLAUDE.md"), "", false)] {
+fn one_question_at_a_terminal_begins_a_project() {
+    let offer = "`ralph init --agents-md` writes an AGENTS.md";
+    for (there, answer) in [(None, ""), (None, "n"), (Some("CLAUDE.md"), "y")] {
         let sandbox = bare();
         if let Some(there) = there {
             sandbox.write(there, "Be brief.\n");
         }
-        let init = sandbox.untrusting_ralph(["init", "--no-check", "Write hello.txt"]);
-        let mut terminal = Terminal::start(&init, 100, 40);
-        terminal.sees("Write PLAN.md and .ralph/config.json? [y/N]");
-        terminal.press("y\r");
-        if there.is_none() {
-            terminal.sees("Also write AGENTS.md");
-            terminal.press(&format!("{answer}\r"));
-        }
+        let mut terminal = Terminal::start(&sandbox.untrusting_ralph(["init"]), 100, 40);
+        terminal.sees("First task? (Enter: none yet)");
+        terminal.press("Write hello.txt\r");
+        terminal.sees("  tests    npm run test   (package.json)");
+        terminal.sees("Run each once, then write PLAN.md and .ralph/config.json? [Y/n]");
+        assert_eq!(sandbox.read("PLAN.md"), None, "nothing happens before the answer");
+        terminal.press(&format!("{answer}\r"));
         assert_eq!(terminal.ends(), 0);
-        assert_eq!(sandbox.read("AGENTS.md").is_some(), written, "{there:?} {answer}");
+        let plan = sandbox.read("PLAN.md");
+        assert_eq!(plan.is_some(), answer != "n");
+        assert!(plan.is_none_or(|plan| plan.ends_with("- [ ] Write hello.txt\n")));
+        let said = terminal.text();
+        assert_eq!(said.contains(offer), answer.is_empty(), "{said}");
+        assert_eq!(said.contains("✖ tests"), answer != "n", "{said}");
     }
+}
+
+#[test]
+fn ralph_in_a_project_without_a_plan_asks_what_to_do_and_starts() {
+    let sandbox = bare();
+    sandbox.write("test.sh", "test -e work-1.txt\n");
+    sandbox.git(["add", "--all"]);
+    sandbox.git(["commit", "--quiet", "--message", "Begin"]);
+    sandbox.install(&Script::worker());
+    let ralph = || Terminal::start(&sandbox.untrusting_ralph(["-a", "script", "--foreground"]), 100, 40);
+
+    let mut nothing = ralph();
+    nothing.sees("There is no plan in this project yet.");
+    nothing.sees("What should the agent do first?");
+    nothing.press("\r");
+    nothing.sees("`ralph init` creates one");
+    assert_eq!(nothing.ends(), 3);
+    assert_eq!(sandbox.read("PLAN.md"), None);
+
+    let mut terminal = ralph();
+    terminal.sees("What should the agent do first?");
+    terminal.press("Write the first file\r");
+    terminal.sees("Run each once, then write PLAN.md and .ralph/config.json? [Y/n]");
+    terminal.press("\r");
+    terminal.sees("done (passed)");
+    terminal.press("q");
+    assert_eq!(terminal.ends(), 0);
+    let plan = sandbox.read("PLAN.md").unwrap();
+    assert!(plan.ends_with("- [x] Write the first file\n"), "{plan}");
 }
 
 #[test]

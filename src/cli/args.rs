@@ -94,7 +94,7 @@ pub(super) struct Continuing {
 }
 
 // Arguments of `ralph init`, and of what `ralph setup` has in common with it.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct InitArgs {
     /// Tasks for the plan
     #[arg(value_name = "TASK")]
@@ -111,7 +111,7 @@ pub(super) struct InitArgs {
     /// Do not run the detected commands
     #[arg(long)]
     pub(super) no_check: bool,
-    /// Also write an AGENTS.md that tells agents the detected commands; without this option, ralph asks at a terminal
+    /// Also write an AGENTS.md that tells agents the detected commands
     #[arg(long)]
     pub(super) agents_md: bool,
     /// Have the agent read the project and write an AGENTS.md, which is shown before it is accepted

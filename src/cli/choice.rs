@@ -1,7 +1,5 @@
 //! Asks once which agent to use, if several are installed and logged in and no setting names one.
 
-use std::io::{self, BufRead as _};
-
 use ralph_state::store::chosen;
 use ralph_system::proc::is_below_a_run;
 use ralph_text::console::{self, complain};
@@ -11,6 +9,8 @@ use crate::{
     config::{self, SettingSources},
     error::{Failure, FailureKind},
 };
+
+use super::confirm::answer;
 
 /// Asks if the choice is still open and a user is there to answer. Remembers the answer.
 ///
@@ -33,15 +33,20 @@ pub(super) fn ask_once(sources: &SettingSources, place: &ProjectPlace) -> Result
     for (at, candidate) in candidates.iter().enumerate() {
         complain(&format!("  {}  {:<16} {}", at + 1, candidate.id, candidate.title));
     }
-    complain(&format!(
-        "Default agent? [1 to {}; Enter takes {}]",
-        candidates.len(),
-        first.id
-    ));
-    let Some(id) = answer(&candidates)? else {
-        return Ok(());
-    };
-    remember(place, id)
+    let mut question = format!("Default agent? [1 to {}; Enter takes {}] ", candidates.len(), first.id);
+    loop {
+        let answer = answer(&question)?;
+        if answer.is_empty() {
+            return Ok(());
+        }
+        if let Some(candidate) = chosen_by(answer.trim(), &candidates) {
+            return remember(place, &candidate.id);
+        }
+        question = format!(
+            "enter a number from 1 to {}, or a name from the list: ",
+            candidates.len()
+        );
+    }
 }
 
 /// Stores the answer for all of the user's projects.
@@ -56,27 +61,6 @@ pub(super) fn remember(place: &ProjectPlace, id: &str) -> Result<(), Failure> {
         "default agent: `{id}`; `ralph adapters use ID` changes it, `--adapter ID` sets another for one run"
     ));
     Ok(())
-}
-
-/// Reads an agent's number or id from stdin. Returns `None` at the end of the input.
-fn answer(candidates: &[AgentCandidate]) -> Result<Option<&str>, Failure> {
-    let mut input = io::stdin().lock();
-    loop {
-        let mut line = String::new();
-        let read = input
-            .read_line(&mut line)
-            .map_err(|error| Failure::new(FailureKind::Failed, format!("the answer cannot be read: {error}")))?;
-        if read == 0 {
-            return Ok(None);
-        }
-        match chosen_by(line.trim(), candidates) {
-            Some(candidate) => return Ok(Some(&candidate.id)),
-            None => complain(&format!(
-                "enter a number from 1 to {}, or a name from the list",
-                candidates.len()
-            )),
-        }
-    }
 }
 
 fn chosen_by<'c>(answer: &str, candidates: &'c [AgentCandidate]) -> Option<&'c AgentCandidate> {

@@ -1,7 +1,7 @@
 //! `ralph confirm`: the user accepts tests that an agent changed.
 
 use ralph_core::event::TestsChange;
-use ralph_text::console::{self, complain, print};
+use ralph_text::console::{self, print};
 use ralph_words::{changed_tests_are_cut, counted, guarded_change_in_words};
 
 use crate::{
@@ -30,8 +30,7 @@ pub(super) fn run(args: &Args, yes: bool) -> Result<u8, Failure> {
             .hint("`ralph confirm --yes` confirms them")
             .hint(format!("`ralph answer {ask} no \"why\"` sends the agent back")));
         }
-        complain("confirm these changes? [y/N]");
-        if !is_confirmed()? {
+        if !is_confirmed("Confirm these changes?")? {
             print(&format!(
                 "not confirmed: `ralph answer {ask} no \"why\"` sends the agent back\n"
             ));

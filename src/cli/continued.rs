@@ -175,8 +175,8 @@ fn is_wanted(args: &Args, last: &LastRun) -> Result<bool, Failure> {
         ));
         return Ok(false);
     }
-    complain(&format!("{how}\nContinue it? `n` starts a new run. [Y/n]"));
-    is_agreed()
+    complain(&how);
+    is_agreed("Continue it? `n` starts a new run.")
 }
 
 /// Replaces `args` with those of the last run, overridden by what was typed now.

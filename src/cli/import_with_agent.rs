@@ -73,12 +73,9 @@ pub(super) fn run(args: &Args, wish: &AgentImportArgs<'_>, supervisor: &Supervis
         complain("the plan is unchanged: nothing is written");
         return Ok(0);
     }
-    if !wish.yes {
-        complain(&format!("Write this to {}? [y/N]", wish.to.display()));
-        if !is_confirmed()? {
-            complain("nothing is written");
-            return Ok(0);
-        }
+    if !wish.yes && !is_confirmed(&format!("Write this to {}?", wish.to.display()))? {
+        complain("nothing is written");
+        return Ok(0);
     }
     write(wish.to, before.as_deref(), &plan)?;
     complain(&format!("wrote {}; `ralph {0}` starts", wish.to.display()));

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::event::{Exit, Goal, GoalFailure, GoalResult};
 use ralph_state::control::UserOnlyAction;
-use ralph_system::{files::create_new, proc::Supervisor};
+use ralph_system::{
+    files::create_new,
+    proc::{Supervisor, is_below_a_run},
+};
 use ralph_text::{
     console::{self, complain, print},
     one_line,
@@ -20,9 +23,9 @@ use crate::{
 };
 
 use super::{
-    args::{Args, InitArgs},
+    args::{Args, FormatArg, InitArgs},
     choice,
-    confirm::is_confirmed,
+    confirm::{answer, is_agreed},
     init_with_agent,
     run::sources,
     target::sample,
@@ -54,6 +57,7 @@ pub(super) fn run(args: &Args, wish: &InitArgs, supervisor: &Supervisor) -> Resu
     trust::refuse_agent(&place.paths, UserOnlyAction::Trust)?;
     refuse_home(&place.project)?;
     check_tasks(&wish.tasks)?;
+    let wish = &wish.with_first_task(has_plan(&place.project))?;
     if wish.with_agent {
         check_agent_can_write(&place.project, wish.yes)?;
     }
@@ -100,6 +104,35 @@ fn instructions_there(project: &Path) -> Option<&'static str> {
     names.find(|name| project.join(name).symlink_metadata().is_ok())
 }
 
+/// Asks for the first task before a run in a project without a plan, if somebody is there to answer.
+///
+/// # Errors
+/// As [`begin`].
+pub(super) fn begin_if_new(args: &Args, supervisor: &Supervisor) -> Result<(), Failure> {
+    let is_with_questions = !args.show.headless && args.show.format == FormatArg::Text && !args.behind_screen;
+    if !is_with_questions || !console::is_answered() || is_below_a_run() {
+        return Ok(());
+    }
+    let place = trust::place_to_look(args)?;
+    // With a mistake in the settings no run starts.
+    let is_chosen = config::load(&sources(args, &place)).map_or(true, |loaded| loaded.config.plan.is_some());
+    if is_chosen || has_plan(&place.project) {
+        return Ok(());
+    }
+    refuse_home(&place.project)?;
+    complain("There is no plan in this project yet.");
+    let task = answer("What should the agent do first? (Enter: nothing) ")?;
+    if task.trim().is_empty() {
+        return Ok(());
+    }
+    let wish = InitArgs {
+        tasks: vec![task.trim().to_owned()],
+        ..InitArgs::default()
+    };
+    check_tasks(&wish.tasks)?;
+    begin(args, &place, &wish, supervisor).map(drop)
+}
+
 /// Writes the files that the project lacks, and asks which agent to use if there is a choice. Returns whether the
 /// project has all of them now.
 ///
@@ -113,18 +146,33 @@ pub(super) fn begin(
 ) -> Result<bool, Failure> {
     let config = place.project.join(".ralph").join("config.json");
     let named = named_goals(args, wish)?;
-    let goals = match (config.exists(), named.first()) {
+    let mut goals = match (config.exists(), named.first()) {
         (true, Some(goal)) => return Err(config_is_there(goal)),
         (true, None) => Vec::new(),
         (false, _) => {
             let mut found = begin::suggestions(&place.project);
             found.retain(|found| !named.iter().any(|goal| goal.name == found.name));
-            checked(args, place, [named, found].concat(), wish, supervisor)?
+            [named, found].concat()
         }
     };
+    if goals.is_empty() && !config.exists() && !wish.is_new {
+        complain(&format!("note: no tests found, {UNVERIFIED}"));
+        complain("hint: `ralph init --goal tests='COMMAND'` adds them");
+    }
     // Only a repository has work trees.
     let tree = git_root(&place.project).map(|_| begin::tree_settings(&place.project));
-    let mut files = new_files(&place.project, &config, (&goals, tree.unwrap_or_default()), &wish.tasks)?;
+    let tree = tree.unwrap_or_default();
+    let mut files = new_files(&place.project, &config, (&goals, &tree), &wish.tasks)?;
+    let can_check = !wish.no_check && !wish.dry_run && !goals.is_empty();
+    let asks = wish.asks();
+    if asks && !files.is_empty() && !agreed(&files, &place.project, can_check.then_some(&goals[..]), wish)? {
+        print("nothing was written\n");
+        return Ok(false);
+    }
+    if can_check && (asks || wish.yes) {
+        goals = checked(args, place, goals, supervisor)?;
+        files = new_files(&place.project, &config, (&goals, &tree), &wish.tasks)?;
+    }
     let mut instructions = instructions(&place.project, &goals, wish);
     if wish.agents_md {
         files.extend(instructions.take());
@@ -134,20 +182,21 @@ pub(super) fn begin(
         ask(args, place, wish)?;
         return Ok(true);
     }
-    for new in &files {
-        print(&format!(
-            "{}:\n{}\n",
-            shown(&place.project, &new.path),
-            indented(&new.text)
-        ));
+    if !asks {
+        for new in &files {
+            print(&format!(
+                "{}:\n{}\n",
+                shown(&place.project, &new.path),
+                indented(&new.text)
+            ));
+        }
     }
     if wish.dry_run {
         print("nothing was written (--dry-run)\n");
         return Ok(false);
     }
-    if !wish.yes && !confirmed(&files, &place.project, wish.is_new)? {
-        print("nothing was written\n");
-        return Ok(false);
+    if !wish.yes && !asks {
+        return Err(unconfirmed(&place.project, wish.is_new));
     }
     write(place, &config, &files)?;
     if !goals.is_empty() {
@@ -156,8 +205,8 @@ pub(super) fn begin(
         }
         print("`ralph goals assay` shows which known cheats these goals would accept as done\n");
     }
-    if let Some(instructions) = instructions.filter(|_| !wish.yes && !wish.with_agent && console::is_answered()) {
-        offer(&place.project, &instructions)?;
+    if instructions.is_some() && asks && !wish.with_agent {
+        print("`ralph init --agents-md` writes an AGENTS.md that tells agents these commands\n");
     }
     ask(args, place, wish)?;
     Ok(true)
@@ -214,17 +263,6 @@ fn instructions(project: &Path, goals: &[CommandSuggestion], wish: &InitArgs) ->
     })
 }
 
-/// Asks whether to write the instructions for agents, and does so after a yes.
-fn offer(project: &Path, instructions: &NewFile) -> Result<(), Failure> {
-    let name = shown(project, &instructions.path);
-    print(&format!("\n{name}:\n{}\n", indented(&instructions.text)));
-    complain(&format!("Also write {name}, which tells agents these commands? [y/N]"));
-    if is_confirmed()? {
-        create(project, instructions)?;
-    }
-    Ok(())
-}
-
 /// Asks which agent to use, unless questions are turned off.
 fn ask(args: &Args, place: &ProjectPlace, wish: &InitArgs) -> Result<(), Failure> {
     if wish.yes || wish.dry_run {
@@ -241,6 +279,32 @@ pub(super) fn check_tasks(tasks: &[String]) -> Result<(), Failure> {
     let Some(odd) = odd else { return Ok(()) };
     let why = format!("a task is one line with words in it, not `{}`", one_line(odd));
     Err(Failure::new(FailureKind::Usage, why).hint("ralph init \"Write the parser\" \"Test it with broken input\""))
+}
+
+impl InitArgs {
+    /// Whether there is a question, and somebody to answer it.
+    fn asks(&self) -> bool {
+        !self.yes && !self.dry_run && console::is_answered()
+    }
+
+    /// Asks for the first task of a new plan, unless tasks are given.
+    ///
+    /// # Errors
+    /// A [`Failure`] if the answer cannot be read, or is no task.
+    pub(super) fn with_first_task(&self, has_plan: bool) -> Result<Self, Failure> {
+        let mut wish = self.clone();
+        if wish.tasks.is_empty() && !has_plan && wish.asks() {
+            let task = answer("First task? (Enter: none yet) ")?;
+            wish.tasks
+                .extend(Some(task.trim().to_owned()).filter(|task| !task.is_empty()));
+            check_tasks(&wish.tasks)?;
+        }
+        Ok(wish)
+    }
+}
+
+fn has_plan(project: &Path) -> bool {
+    ralph_plan::locate(project, None, Path::exists).is_ok()
 }
 
 /// Refuses a home directory and the root directory, which are not projects.
@@ -271,26 +335,8 @@ fn checked(
     args: &Args,
     place: &ProjectPlace,
     found: Vec<CommandSuggestion>,
-    wish: &InitArgs,
     supervisor: &Supervisor,
 ) -> Result<Vec<CommandSuggestion>, Failure> {
-    if found.is_empty() && !wish.is_new {
-        complain(&format!("note: no tests found, {UNVERIFIED}"));
-        complain("hint: `ralph init --goal tests='COMMAND'` adds them");
-    }
-    if wish.no_check || wish.dry_run || found.is_empty() {
-        return Ok(found);
-    }
-    if !wish.yes && console::is_answered() {
-        complain("Found these checks:");
-        for goal in &found {
-            complain(&format!("  {:<8} {}   ({})", goal.name, goal.command, goal.from));
-        }
-        complain("Run each once now? [y/N]");
-        if !is_confirmed()? {
-            return Ok(found);
-        }
-    }
     let mut loaded = config::load(&sources(args, place))?;
     let (mut kept, mut left_out) = (Vec::new(), Vec::new());
     for goal in found {
@@ -403,7 +449,7 @@ fn told(goal: &CommandSuggestion, result: &GoalResult) -> String {
 fn new_files(
     project: &Path,
     config: &Path,
-    (goals, tree): (&[CommandSuggestion], Map<String, Value>),
+    (goals, tree): (&[CommandSuggestion], &Map<String, Value>),
     tasks: &[String],
 ) -> Result<Vec<NewFile>, Failure> {
     let mut files = Vec::new();
@@ -426,29 +472,44 @@ fn new_files(
     if !goals.is_empty() {
         files.push(NewFile {
             path: config.to_owned(),
-            text: begin::config(goals, tree),
+            text: begin::config(goals, tree.clone()),
         });
     }
     Ok(files)
 }
 
-fn confirmed(files: &[NewFile], project: &Path, is_new: bool) -> Result<bool, Failure> {
-    if !console::is_answered() {
-        let name = project.file_name().unwrap_or_default().to_string_lossy();
-        let command = if is_new {
-            format!("setup {name}")
-        } else {
-            "init".to_owned()
-        };
-        return Err(
-            Failure::new(FailureKind::Usage, "not a terminal, so the result cannot be confirmed").hint(format!(
-                "`ralph {command} --yes` writes this, `ralph {command} --dry-run` only shows it"
-            )),
-        );
+/// Shows what was found, and asks whether to run `checks` and to write the files.
+fn agreed(
+    files: &[NewFile],
+    project: &Path,
+    checks: Option<&[CommandSuggestion]>,
+    wish: &InitArgs,
+) -> Result<bool, Failure> {
+    let mut names: Vec<String> = files.iter().map(|new| shown(project, &new.path)).collect();
+    if wish.agents_md && instructions_there(project).is_none() {
+        names.push(INSTRUCTIONS[0].to_owned());
     }
-    let names: Vec<String> = files.iter().map(|new| shown(project, &new.path)).collect();
-    complain(&format!("Write {}? [y/N]", names.join(" and ")));
-    is_confirmed()
+    let names = names.join(" and ");
+    let Some(checks) = checks else {
+        return is_agreed(&format!("Write {names}?"));
+    };
+    complain("Found these checks:");
+    for goal in checks {
+        complain(&format!("  {:<8} {}   ({})", goal.name, goal.command, goal.from));
+    }
+    is_agreed(&format!("Run each once, then write {names}?"))
+}
+
+fn unconfirmed(project: &Path, is_new: bool) -> Failure {
+    let name = project.file_name().unwrap_or_default().to_string_lossy();
+    let command = if is_new {
+        format!("setup {name}")
+    } else {
+        "init".to_owned()
+    };
+    Failure::new(FailureKind::Usage, "not a terminal, so the result cannot be confirmed").hint(format!(
+        "`ralph {command} --yes` writes this, `ralph {command} --dry-run` only shows it"
+    ))
 }
 
 /// Writes the new files. A project without files for ralph before trusts those that it gets now.
@@ -489,7 +550,7 @@ fn next(project: &Path, tasks: &[String]) {
         _ => String::new(),
     };
     print(&format!(
-        "next: {first}`ralph doctor` lists the installed agents; `ralph` starts the run\n"
+        "next: {first}`ralph` starts the run; `ralph doctor` lists the installed agents\n"
     ));
 }
 

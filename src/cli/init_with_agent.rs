@@ -55,12 +55,9 @@ pub(super) fn run(
     let text = accepted(&scratch_project.file(name), name)?;
     let shown: String = text.lines().map(|line| format!("    {line}\n")).collect();
     print(&format!("\n{name}:\n{shown}\n"));
-    if !yes {
-        complain(&format!("Write {name}? [y/N]"));
-        if !is_confirmed()? {
-            complain(&format!("{name} is not written"));
-            return Ok(0);
-        }
+    if !yes && !is_confirmed(&format!("Write {name}?"))? {
+        complain(&format!("{name} is not written"));
+        return Ok(0);
     }
     create_new(&place.project.join(name), &text)
         .map_err(|error| Failure::new(FailureKind::Failed, format!("{name}: cannot be written: {error}")))?;

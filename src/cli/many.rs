@@ -191,8 +191,8 @@ fn accept_copies(place: &ProjectPlace, config: &Config, supervisor: &Supervisor)
         return Ok(());
     };
     if console::is_answered() {
-        complain(&format!("{what}\nCopy them? [y/N]"));
-        if is_confirmed()? {
+        complain(&what);
+        if is_confirmed("Copy them?")? {
             return Ok(());
         }
     }

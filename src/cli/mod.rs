@@ -151,7 +151,11 @@ fn parse(args: &mut Vec<OsString>) -> Result<Args, clap::Error> {
 /// Carries out `args`, which were parsed from `given`.
 fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<u8, Failure> {
     match &args.command {
-        None | Some(CliCommand::Run { .. } | CliCommand::Continue(_)) => run::run(args, given, supervisor),
+        None | Some(CliCommand::Run { .. }) => {
+            init::begin_if_new(args, supervisor)?;
+            run::run(args, given, supervisor)
+        }
+        Some(CliCommand::Continue(_)) => run::run(args, given, supervisor),
         Some(CliCommand::Init(wish)) => init::run(args, wish, supervisor),
         Some(CliCommand::Setup {
             name,

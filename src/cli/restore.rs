@@ -226,10 +226,7 @@ fn confirmed(question: &str) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::new(FailureKind::Usage, "not a terminal").hint("pass `--yes` to confirm"));
     }
-    print(&format!(
-        "{question}\nA checkpoint of the current state is made first. [y/N] "
-    ));
-    is_confirmed()
+    is_confirmed(&format!("{question}\nA checkpoint of the current state is made first."))
 }
 
 /// Describes what was restored, and how to undo it. `named` is the run as the user typed it.

@@ -48,6 +48,7 @@ pub(super) fn run(args: &Args, name: &str, wish: &InitArgs, supervisor: &Supervi
             root.display()
         ));
     }
+    let wish = &wish.with_first_task(false)?;
     let made = CreatedDirectory::at(&directory)?;
     git(&directory, &["init", "--quiet"], supervisor)
         .map_err(|why| Failure::new(FailureKind::Failed, why).hint("`ralph doctor` says whether git can be used"))?;

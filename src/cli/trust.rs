@@ -197,8 +197,7 @@ fn confirmed(changes: &[OwnFileChange]) -> Result<bool, Failure> {
         false => "This project's files that tell ralph what to run have changed since you trusted them:",
     };
     complain(&format!("{why}\n\n{}", in_words(changes, DisplayExtent::Short)));
-    complain("Trust them as they are now? ralph asks again when they change. [y/N]");
-    is_confirmed()
+    is_confirmed("Trust them as they are now? ralph asks again when they change.")
 }
 
 fn refusal(changes: &[OwnFileChange]) -> Failure {

@@ -35,7 +35,7 @@ fn a_project_without_a_plan() {
         &[],
         3,
         &["no plan in", project.to_str().unwrap()],
-        "IMPLEMENTATION_PLAN.md",
+        "`ralph init` creates one",
     );
 }
 

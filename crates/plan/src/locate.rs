@@ -82,10 +82,7 @@ impl NoPlan {
             NoPlan::Missing { has_requirements, .. } => [
                 match has_requirements {
                     true => format!("`ralph import {REQUIREMENTS}` creates one from the existing requirements"),
-                    false => format!(
-                        "`ralph init` creates one; plans are {}, with tasks as `- [ ] …`",
-                        listed(DEFAULT_PLANS.iter().map(|(name, _)| *name).collect())
-                    ),
+                    false => "`ralph init` creates one, with tasks as `- [ ] …`".to_owned(),
                 },
                 "or name another file with `--plan FILE`, or give one task: ralph \"Write the parser\"".to_owned(),
             ],

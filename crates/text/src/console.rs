@@ -76,8 +76,16 @@ pub fn warn(text: &str) {
 
 /// Writes lines to stderr. On a terminal, a leading word such as `error:` is coloured.
 pub fn complain(text: &str) {
-    let text = format!("{}\n", text.trim_end_matches('\n'));
-    let text = escape_controls(&text, AllowedEscapes::Plain);
+    write_to_stderr(&format!("{}\n", text.trim_end_matches('\n')));
+}
+
+/// Writes a question to stderr, without a line end: the answer is typed behind it.
+pub fn prompt(question: &str) {
+    write_to_stderr(question);
+}
+
+fn write_to_stderr(text: &str) {
+    let text = escape_controls(text, AllowedEscapes::Plain);
     let text = match io::stderr().is_terminal() && is_colour_wanted() {
         true => with_coloured_marks(&text),
         false => text,
