@@ -246,10 +246,17 @@ fn a_finished_plan_begins_no_run_or_none_that_hides_the_last() {
 }
 
 #[test]
-fn a_run_is_named_by_a_part_of_its_id_or_counted_from_the_latest() {
+fn a_run_is_named_by_its_number_by_a_part_of_its_id_or_counted_from_the_latest() {
     let (sandbox, id) = finished();
+    let runs = sandbox.ralph(["runs"]).run(SOON).stdout;
+    assert!(
+        runs.lines()
+            .nth(1)
+            .is_some_and(|row| row.trim_start().starts_with(&format!("1  {id}"))),
+        "{runs}"
+    );
     let (first, last) = (&id[..id.len() - 2], &id[id.len() - 4..]);
-    for name in [&id[..], first, last, "-1"] {
+    for name in [&id[..], first, last, "1", "-1"] {
         let report = sandbox.ralph(["report", name, "--json"]).run(SOON);
         assert_eq!(report.code(), Some(0), "{name}: {report:?}");
         assert!(report.stdout.contains(&id), "{name}: {report:?}");
@@ -260,6 +267,7 @@ fn a_run_is_named_by_a_part_of_its_id_or_counted_from_the_latest() {
         &sandbox,
         &[
             (&["report", "-2"], 2, &[], &["there is no run `-2`", "the latest are: "]),
+            (&["report", "7"], 2, &[], &["there is no run `7`"]),
             (&["report", "nope"], 2, &[], &["there is no run `nope`"]),
             (&["status", "--format", "json"], 0, &["\"paused\": false"], &[]),
             (&["resume"], 1, &[], &["ralph is not running in this project"]),

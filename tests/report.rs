@@ -187,7 +187,7 @@ fn runs_are_listed_the_latest_first() {
     assert_has(head, &["run", "started", "tasks", "iterations", "state"]);
     let ids = sandbox.paths().run_ids();
     assert!(
-        lines[0].starts_with(&ids[1].0) && lines[0].ends_with("  done (not verified)"),
+        lines[0].trim_start().starts_with(&format!("2  {}", ids[1].0)) && lines[0].ends_with("  done (not verified)"),
         "{}",
         lines[0]
     );

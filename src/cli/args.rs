@@ -153,7 +153,7 @@ pub(super) struct RestoreArgs {
     /// Undo the last restore; again, to redo it
     #[arg(long, conflicts_with_all = ["n", "before"])]
     pub(super) undo: bool,
-    /// The run, by its ID or a part of it; -1 is the latest [default: the latest that worked]
+    /// The run, by its number, its ID or a part of it; -1 is the latest [default: the latest that worked]
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     pub(super) run: Option<String>,
     /// Do not ask for confirmation
@@ -388,7 +388,7 @@ pub(super) enum CliCommand {
     },
     /// Summarize a run: what was done, why it ended, what is unverified, what needs your attention
     Report {
-        /// The run, by its ID or a part of it; -1 is the latest [default: the latest that worked]
+        /// The run, by its number, its ID or a part of it; -1 is the latest [default: the latest that worked]
         #[arg(value_name = "RUN", allow_negative_numbers = true)]
         run: Option<String>,
         /// The format: for people, for a pull request, or for programs
@@ -421,7 +421,7 @@ pub(super) enum CliCommand {
         /// Show only the files, with line counts
         #[arg(long)]
         stat: bool,
-        /// The run, by its ID or a part of it; -1 is the latest [default: the latest that worked]
+        /// The run, by its number, its ID or a part of it; -1 is the latest [default: the latest that worked]
         #[arg(long, value_name = "ID", allow_hyphen_values = true)]
         run: Option<String>,
     },
@@ -429,7 +429,7 @@ pub(super) enum CliCommand {
     Restore(RestoreArgs),
     /// Play a past run on the screen
     Replay {
-        /// The run, by its ID or a part of it; -1 is the latest [default: the latest that worked]
+        /// The run, by its number, its ID or a part of it; -1 is the latest [default: the latest that worked]
         #[arg(allow_negative_numbers = true)]
         run: Option<String>,
         /// Playback speed

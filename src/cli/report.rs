@@ -71,7 +71,16 @@ pub(super) fn runs(args: &Args, all: bool) -> Result<u8, Failure> {
         .iter()
         .map(|entry| row(&place.project, entry))
         .collect();
-    let titles = ["run", "started", "plan", " tasks", " iterations", " time", "state"];
+    let titles = [
+        " #",
+        "run",
+        "started",
+        "plan",
+        " tasks",
+        " iterations",
+        " time",
+        "state",
+    ];
     print_coloured(&table(titles, &rows, style));
     Ok(0)
 }
@@ -86,9 +95,10 @@ fn runs_of_all(place: &ProjectPlace) -> Result<u8, Failure> {
     let trees = root.join("worktrees");
     let rows = entries.iter().map(|entry| {
         let shown = entry.project.strip_prefix(&trees).unwrap_or(&entry.project);
-        let [run, started, plan, tasks, iterations, time, state] = row(&entry.project, entry);
+        let [number, run, started, plan, tasks, iterations, time, state] = row(&entry.project, entry);
         [
             TableCell::new(shown.to_string_lossy()),
+            number,
             run,
             started,
             plan,
@@ -101,6 +111,7 @@ fn runs_of_all(place: &ProjectPlace) -> Result<u8, Failure> {
     let rows: Vec<_> = rows.collect();
     let titles = [
         "project",
+        " #",
         "run",
         "started",
         "plan",
@@ -117,7 +128,7 @@ fn runs_of_all(place: &ProjectPlace) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn row(project: &Path, entry: &RunEntry) -> [TableCell; 7] {
+fn row(project: &Path, entry: &RunEntry) -> [TableCell; 8] {
     let (state, code) = match (entry.standing, entry.exit_code) {
         (RunStanding::Over, Some(0)) if entry.unverified => (&*entry.state, "33"),
         (RunStanding::Unreadable, _) => ("its journal cannot be read", "31"),
@@ -130,7 +141,12 @@ fn row(project: &Path, entry: &RunEntry) -> [TableCell; 7] {
     let all = u64::from(entry.tasks_done) + u64::from(entry.tasks_open);
     let is_known = entry.standing != RunStanding::Unreadable;
     let known = |text: String| TableCell::new(if is_known { text } else { "-".to_owned() });
+    let number = match entry.number {
+        0 => String::new(),
+        number => number.to_string(),
+    };
     [
+        TableCell::new(number),
         TableCell::new(&entry.run.0),
         known(date_time(entry.started_ms)),
         known(plan.to_string()),

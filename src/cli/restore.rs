@@ -24,7 +24,7 @@ use crate::{
     config,
     driver::hold,
     error::{Failure, FailureKind},
-    review::date_time,
+    review::{date_time, run_number},
     ui::{Presentation, headless::OutputFormat},
 };
 
@@ -38,6 +38,8 @@ use super::{
 
 /// Digits shown of a commit id.
 const SHOWN_OF_ID: usize = 12;
+/// A number with fewer digits is a run's number and no part of an id.
+const SHORTEST_PART: usize = 4;
 /// Maximum number of runs named in a hint.
 const RUNS_TOLD: usize = 5;
 
@@ -101,7 +103,7 @@ pub(super) fn no_runs() -> Failure {
         .hint("`ralph PLAN.md` starts one, `ralph demo` shows one")
 }
 
-/// Finds a run by its id, by a unique beginning or end of the id, or by `-N`, which counts from the latest.
+/// Finds a run by its number, by its id, by a unique beginning or end of the id, or by `-N`, which counts from the latest.
 /// Without a name, returns the latest run, or the one before if the latest only verified a finished plan.
 ///
 /// # Errors
@@ -109,7 +111,7 @@ pub(super) fn no_runs() -> Failure {
 pub(super) fn which_run(paths: &ProjectPaths, named: Option<&str>) -> Result<RunId, Failure> {
     let runs = paths.run_ids();
     match named {
-        Some(named) => named_run(&runs, named).cloned(),
+        Some(named) => named_run(paths, &runs, named).cloned(),
         None => {
             let latest = paths.latest_run().ok_or_else(no_runs)?;
             Ok(that_worked(paths, &latest, &runs).unwrap_or(latest))
@@ -117,7 +119,7 @@ pub(super) fn which_run(paths: &ProjectPaths, named: Option<&str>) -> Result<Run
     }
 }
 
-fn named_run<'a>(runs: &'a [RunId], named: &str) -> Result<&'a RunId, Failure> {
+fn named_run<'a>(paths: &ProjectPaths, runs: &'a [RunId], named: &str) -> Result<&'a RunId, Failure> {
     let listed = |runs: &mut dyn Iterator<Item = &RunId>| {
         let ids: Vec<&str> = runs.take(RUNS_TOLD).map(|run| run.0.as_str()).collect();
         ids.join(", ")
@@ -132,6 +134,14 @@ fn named_run<'a>(runs: &'a [RunId], named: &str) -> Result<&'a RunId, Failure> {
     if let Some(back) = named.strip_prefix('-').and_then(|back| back.parse::<usize>().ok()) {
         let run = back.checked_sub(1).and_then(|back| runs.iter().rev().nth(back));
         return run.ok_or_else(unknown);
+    }
+    let number = named.parse::<u32>().ok();
+    let mut numbered = runs.iter().rev().filter(|_| number.is_some());
+    if let Some(run) = numbered.find(|run| run_number(paths, run) == number) {
+        return Ok(run);
+    }
+    if number.is_some() && named.len() < SHORTEST_PART {
+        return Err(unknown());
     }
     let is_meant = |run: &&RunId| !named.is_empty() && (run.0.starts_with(named) || run.0.ends_with(named));
     let meant: Vec<&RunId> = runs.iter().filter(is_meant).collect();

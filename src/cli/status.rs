@@ -342,6 +342,7 @@ mod tests {
             pid: 7,
             settings: Box::new(settings),
             promise: String::new(),
+            number: 1,
             earlier_starts_ms: Vec::new(),
             earlier_spending: Vec::new(),
         }

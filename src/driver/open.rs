@@ -277,6 +277,8 @@ impl OpenRun {
 /// Usage by earlier runs that counts towards limits shared by all runs. The last run's figures include those before it.
 #[derive(Debug, Default)]
 pub(super) struct EarlierUsage {
+    /// The number of the latest run; 0 if there is none.
+    pub(super) number: u32,
     /// When iterations began.
     pub(super) starts_ms: Vec<u64>,
     pub(super) spending: Vec<Spent>,
@@ -285,6 +287,7 @@ pub(super) struct EarlierUsage {
 impl EarlierUsage {
     fn from_view(view: &RunView) -> Self {
         Self {
+            number: view.number,
             starts_ms: view.clock.starts_ms.clone(),
             spending: view.spending.quarters.clone(),
         }

@@ -132,6 +132,7 @@ impl Driver {
                 settings: config.settings.clone(),
                 promise: config.promise.unwrap_or_else(new_promise),
                 pause_file: paused,
+                number: open.earlier.number + 1,
                 earlier_starts_ms: std::mem::take(&mut open.earlier.starts_ms),
                 earlier_spending: std::mem::take(&mut open.earlier.spending),
                 day,

@@ -15,6 +15,8 @@ use serde::Serialize;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RunEntry {
     pub run: RunId,
+    /// The number of the run among those of its project, from 1; 0 if it has none.
+    pub number: u32,
     /// The project's root, absolute.
     pub project: PathBuf,
     pub plan: PathBuf,
@@ -76,6 +78,7 @@ impl RunEntry {
         let is_blocked = standing == RunStanding::Running && !view.blocks.is_empty();
         Self {
             run: run.clone(),
+            number: view.number,
             project: PathBuf::clone(&view.project),
             plan: view.settings.plan.clone(),
             adapter: view.author().to_owned(),

@@ -96,16 +96,23 @@ fn project_of(state: &Path) -> Option<ProjectPaths> {
         .filter_map(|run| Some(run.ok()?.path().join("events.jsonl")))
         .collect();
     journals.sort();
-    let project = journals.iter().rev().find_map(|journal| named(journal))?;
+    let (project, _) = journals.iter().rev().find_map(|journal| start(journal))?;
     let paths = ProjectPaths::new(&project, state.parent()).ok()?;
     (paths.state() == state).then_some(paths)
 }
 
-fn named(journal: &Path) -> Option<PathBuf> {
+/// Returns the number of a run among those of its project, from 1; `None` if it has none.
+pub(crate) fn run_number(paths: &ProjectPaths, run: &RunId) -> Option<u32> {
+    let (_, number) = start(&paths.run(run).journal())?;
+    (number > 0).then_some(number)
+}
+
+/// Returns the project and the number of a run by the first records of its journal.
+fn start(journal: &Path) -> Option<(PathBuf, u32)> {
     let mut reader = JournalReader::open(journal).ok()?;
     for _ in 0..FIRST_RECORDS {
-        if let Event::RunStarted { project, .. } = reader.next_record().ok()??.event {
-            return Some(project);
+        if let Event::RunStarted { project, number, .. } = reader.next_record().ok()??.event {
+            return Some((project, number));
         }
     }
     None

@@ -149,6 +149,9 @@ pub enum Event {
         settings: Box<Settings>,
         /// The token that the agent has to repeat to claim completion; fresh for each run.
         promise: String,
+        /// The number of the run among those of its project, from 1; 0 in journals of older versions.
+        #[serde(default, skip_serializing_if = "plan_change::is_zero")]
+        number: u32,
         /// Start times of iterations of earlier runs that still count towards the hourly limit on calls.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         earlier_starts_ms: Vec<u64>,

@@ -46,7 +46,7 @@ pub struct ReplacedTasks {
 
 // The signature is required by serde.
 #[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_zero(number: &u32) -> bool {
+pub(super) fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 

@@ -23,13 +23,8 @@ pub enum ReviewAnswer {
 pub struct Findings {
     pub found: List<Text<FINDING_BYTES>, FINDINGS>,
     /// Number of further findings that were left out.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::plan_change::is_zero")]
     pub more: u32,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 impl Findings {

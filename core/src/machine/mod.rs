@@ -233,6 +233,8 @@ pub struct Start {
     pub settings: Settings,
     pub promise: String,
     pub pause_file: bool,
+    /// The number of the run among those of its project, from 1.
+    pub number: u32,
     /// Start times of iterations of earlier runs within the last hour.
     pub earlier_starts_ms: Vec<u64>,
     /// Spending of earlier runs that may fall on the current day.

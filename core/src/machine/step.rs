@@ -218,6 +218,7 @@ fn begin(decision: &mut StepDecision, now_ms: u64, start: &Start) {
         pid: start.pid,
         settings: Box::new(start.settings.clone()),
         promise: start.promise.clone(),
+        number: start.number,
         earlier_starts_ms: start.earlier_starts_ms.clone(),
         earlier_spending: start.earlier_spending.clone(),
     });

@@ -12,6 +12,7 @@ pub(super) fn start(settings: Settings) -> Start {
         settings,
         promise: "nonce".to_owned(),
         pause_file: false,
+        number: 1,
         earlier_starts_ms: Vec::new(),
         earlier_spending: Vec::new(),
         day: None,

@@ -219,6 +219,7 @@ impl Chaos {
                 pid: 1,
                 settings: self.settings(),
                 promise: "secret".to_owned(),
+                number: 1,
                 earlier_starts_ms: vec![self.at_ms - self.below(7_200_000)],
                 earlier_spending: vec![Spent {
                     from_ms: self.at_ms - self.below(7_200_000),
@@ -441,6 +442,7 @@ fn a_view_tells_neither_the_promise_nor_what_the_agent_says() {
         pid: 1,
         settings: Box::default(),
         promise: "secret-promise".to_owned(),
+        number: 1,
         earlier_starts_ms: Vec::new(),
         earlier_spending: Vec::new(),
     };

@@ -34,6 +34,8 @@ pub struct RunView {
     /// Number of records applied, which is the `seq` of the next one.
     pub records: u64,
     pub run: Option<RunId>,
+    /// The number of the run among those of its project, from 1; 0 if it has none.
+    pub number: u32,
     /// The project's root, absolute.
     #[cfg_attr(feature = "testing", schemars(with = "PathBuf"))]
     pub project: Shared<PathBuf>,
@@ -177,10 +179,12 @@ impl RunView {
             Event::RunStarted {
                 project,
                 settings,
+                number,
                 earlier_starts_ms,
                 ..
             } => {
                 self.project = project.clone().into();
+                self.number = *number;
                 self.clock.started_ms = at_ms;
                 self.clock.starts_ms.clone_from(earlier_starts_ms);
                 self.go_by(settings);

@@ -467,12 +467,16 @@ fn wait_in_words(wait: &Waited) -> String {
     format!("{took} {kind}, after iteration {}: {why}", wait.iteration)
 }
 
-/// `run 20261120-102835-4f2a` with its times; adapter, model and plan.
+/// `run 12 (20261120-102835-4f2a)` with its times; adapter, model and plan.
 pub(super) fn origin_in_words(report: &RunReport, time: impl Fn(u64) -> String) -> Vec<String> {
     let view = &report.view;
     let model = view.settings.model.as_ref();
     let model = model.map(|model| format!(" · {model}")).unwrap_or_default();
-    let run = view.run.as_ref().map_or("unknown", |run| run.0.as_str());
+    let id = view.run.as_ref().map_or("unknown", |run| run.0.as_str());
+    let run = match view.number {
+        0 => id.to_owned(),
+        number => format!("{number} ({id})"),
+    };
     vec![
         format!(
             "run {run}: {} to {}",

@@ -37,6 +37,7 @@ fn began(goals: &[&str]) -> Event {
             ..Settings::default()
         }),
         promise: "DONE".to_owned(),
+        number: 1,
         earlier_starts_ms: Vec::new(),
         earlier_spending: Vec::new(),
     }
@@ -162,7 +163,7 @@ fn the_whole_of_a_report_as_text() {
         ),
     ]));
     insta::assert_snapshot!(text(&report), @r"
-run unknown: 0 ms to 64000 ms
+run 1 (unknown): 0 ms to 64000 ms
 codex · /project/PLAN.md
     #  outcome      time  commits  files       +       −  task
     1  failed       2.0s        -      -       -       -  One

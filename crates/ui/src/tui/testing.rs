@@ -106,6 +106,7 @@ pub(super) fn begun() -> Vec<Event> {
             pid: 1,
             settings: Box::new(settings),
             promise: "p".to_owned(),
+            number: 1,
             earlier_starts_ms: Vec::new(),
             earlier_spending: Vec::new(),
         },
