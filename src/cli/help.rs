@@ -1,6 +1,6 @@
 //! The help: commands in groups, an example of each, and the flags that only `--help` shows.
 
-use clap::{Command, CommandFactory as _};
+use clap::{Command, CommandFactory as _, Id};
 
 use super::{args::Args, exit_codes, setting_flags::SETTINGS};
 
@@ -189,6 +189,29 @@ pub(super) fn command() -> Command {
             }
         })
         .help_template("{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{all-args}{after-help}")
+}
+
+/// As [`command`], but the help of a command does not repeat the options that all commands have. Takes more time.
+pub(super) fn command_for_help() -> Command {
+    let mut command = command();
+    // `ralph plan` has a `--plan` of its own.
+    let of_all: Vec<Id> = command.get_arguments().map(|arg| arg.get_id().clone()).collect();
+    command.build();
+    command.mut_subcommands(|command| without_options_of_all(command, &of_all))
+}
+
+fn without_options_of_all(command: Command, of_all: &[Id]) -> Command {
+    let after = command
+        .get_after_help()
+        .map(|after| format!("{after}\n\n"))
+        .unwrap_or_default();
+    command
+        .mut_args(|arg| match arg.is_global_set() && of_all.contains(arg.get_id()) {
+            true => arg.hide(true),
+            false => arg,
+        })
+        .after_long_help(format!("{after}Options of all commands: `ralph --help`"))
+        .mut_subcommands(|command| without_options_of_all(command, of_all))
 }
 
 /// Whether the overview lists the command.

@@ -59,7 +59,7 @@ mod web;
 
 use std::{ffi::OsString, path::Path};
 
-use clap::FromArgMatches;
+use clap::{FromArgMatches, error::ErrorKind};
 use ralph_core::event::UserCommand;
 use ralph_system::proc::Supervisor;
 use ralph_text::{
@@ -130,6 +130,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>, supervisor: &Supervisor) -
 fn parse(args: &mut Vec<OsString>) -> Result<Args, clap::Error> {
     let mut matches = match help::command().try_get_matches_from(args.iter()) {
         Ok(matches) => matches,
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
+            help::command_for_help().try_get_matches_from(args.iter())?
+        }
         Err(error) => {
             let meant = mistake::with_other_format(&error, args);
             let tried = meant.map(|meant| (help::command().try_get_matches_from(meant.iter()), meant));
