@@ -169,7 +169,7 @@ fn what_a_run_has_spent_of_its_day_and_its_tasks_is_reported_and_shown_at_80_col
     let mut terminal = Terminal::start(&sandbox.ralph(["replay", "--speed", "64"]), 80, 24);
     terminal.sees("replay · end");
     // The user has allowed the same amount once more for the day.
-    terminal.sees("2/3 · iteration 3/50 · $6.60 · today $6.60/8 · ");
+    terminal.sees("2/3 · iteration 3/50 · $6.60 · today $6.60/$8 · ");
     terminal.sees("blocked: per-task iteration limit reached");
     terminal.press("q");
     assert_eq!(terminal.ends(), 0);

@@ -28,7 +28,13 @@ pub fn usage_in_words(usage: &Usage) -> Option<String> {
 /// `$0.04`, or `≈$0.04` if it is estimated; `None` if the cost is unknown.
 pub fn cost_in_words(usage: &Usage, decimals: usize) -> Option<String> {
     let mark = if usage.estimated { "≈" } else { "" };
-    usage.cost_usd.map(|cost| format!("{mark}${cost:.decimals$}"))
+    usage
+        .cost_usd
+        .map(|cost| match cost > 0.0 && cost < 0.005 && decimals == 2 {
+            // A cost is never shown as nothing.
+            true => format!("{mark}<$0.01"),
+            false => format!("{mark}${cost:.decimals$}"),
+        })
 }
 
 /// `1 task`, `3 tasks`.
@@ -195,5 +201,11 @@ mod tests {
         assert_eq!(cost_in_words(&usage(true), 4).as_deref(), Some("≈$0.2500"));
         assert_eq!(usage_in_words(&usage(true)).as_deref(), Some("≈$0.2500"));
         assert_eq!(cost_in_words(&Usage::default(), 2), None);
+        let little = |cost_usd| Usage {
+            cost_usd: Some(cost_usd),
+            ..Usage::default()
+        };
+        assert_eq!(cost_in_words(&little(0.003), 2).as_deref(), Some("<$0.01"));
+        assert_eq!(cost_in_words(&little(0.0), 2).as_deref(), Some("$0.00"));
     }
 }

@@ -2,7 +2,7 @@
 
 use ralph_core::{
     event::{StopRequest, Wait},
-    run::{Phase, RunView, Tool},
+    run::{GoalState, Iteration, Phase, RunView, Tool},
 };
 
 use super::{counted, end::end_headline, role_in_words, stop_in_words, ticking};
@@ -76,13 +76,32 @@ pub fn phase_word(view: &RunView, now_ms: u64, time: impl Fn(u64) -> String) -> 
             format!("waiting for your answer · {asks}")
         }
         Phase::Running { .. } if !view.role.is_work() => format!("reviewing{}", then(view)),
-        Phase::Running { .. } => format!("running{}", then(view)),
+        Phase::Running { .. } => format!("{}{}", work_in_words(view), then(view)),
         Phase::Preparing { .. } => format!("preparing{}", then(view)),
         Phase::Cancelling { .. } => format!("ending the iteration{}", then(view)),
         Phase::Settling { .. } => format!("checking the result{}", then(view)),
         Phase::Idle | Phase::Verifying { .. } | Phase::Waiting { .. } | Phase::Paused | Phase::Stopped { .. } => {
             phase_headline(view, now_ms, time)
         }
+    }
+}
+
+/// `running`, or `fixing goal tests` if no open task is left to work on, or the last claim was refused, because of goals.
+fn work_in_words(view: &RunView) -> String {
+    let mut rows = view.iterations.rows.iter().rev().filter(|row| row.role.is_work());
+    let has_task = rows.next().is_some_and(|row| row.task.is_some());
+    let was_refused = rows.next().is_some_and(Iteration::was_refused);
+    let failing: Vec<&str> = view
+        .goals
+        .iter()
+        .filter(|goal| matches!(&goal.state, GoalState::Checked { result } if !result.passed))
+        .map(|goal| goal.name.as_str())
+        .collect();
+    match &failing[..] {
+        [] => "running".to_owned(),
+        _ if has_task && !was_refused => "running".to_owned(),
+        [goal] => format!("fixing goal {goal}"),
+        goals => format!("fixing goals {}", goals.join(", ")),
     }
 }
 

@@ -88,6 +88,15 @@ impl<'a> Pen<'a> {
         }
     }
 
+    /// Fills `area` with blanks of one style.
+    pub(super) fn fill(&mut self, area: Rect, style: Style) {
+        for position in area.intersection(self.buffer.area).positions() {
+            let cell = &mut self.buffer[position];
+            cell.reset();
+            cell.set_style(style);
+        }
+    }
+
     /// Clears `area` and draws a frame with a title. Returns the inside.
     pub(super) fn framed(&mut self, area: Rect, title: &str, role: TextRole) -> Rect {
         self.clear(area);

@@ -126,11 +126,11 @@ static UNICODE: Glyphs = Glyphs {
 };
 
 static ASCII: Glyphs = Glyphs {
-    done: "x",
-    open: "-",
+    done: "+",
+    open: "o",
     current: ">",
     good: "+",
-    bad: "!",
+    bad: "x",
     wait: "~",
     user: ">",
     note: ".",
@@ -177,6 +177,13 @@ pub enum TextRole {
     Hunk,
     Match,
     Key,
+    /// The first line of a screen: the state of the run as a block of colour.
+    BusyBadge,
+    WaitingBadge,
+    /// The state of a run that waits for an answer.
+    AskingBadge,
+    FailedBadge,
+    DoneBadge,
 }
 
 impl Theme {
@@ -246,6 +253,13 @@ impl Theme {
 
     pub fn style(&self, role: TextRole) -> Style {
         let plain = Style::new();
+        // The two sides of a badge in the palettes with colours of their own: text and background.
+        let badge = |dark: (u8, u8), light: (u8, u8), sixteen: (Color, Color)| match self.palette {
+            Palette::Dark => plain.fg(Color::Indexed(dark.0)).bg(Color::Indexed(dark.1)),
+            Palette::Light => plain.fg(Color::Indexed(light.0)).bg(Color::Indexed(light.1)),
+            Palette::Sixteen => plain.fg(sixteen.0).bg(sixteen.1),
+            Palette::Mono => plain.add_modifier(Modifier::REVERSED),
+        };
         let colour = |dark: u8, light: u8, sixteen: Color| match self.palette {
             Palette::Dark => plain.fg(Color::Indexed(dark)),
             Palette::Light => plain.fg(Color::Indexed(light)),
@@ -285,6 +299,12 @@ impl Theme {
                 Palette::Sixteen => plain.fg(Color::Black).bg(Color::Yellow),
             },
             TextRole::Key => plain.add_modifier(Modifier::BOLD),
+            TextRole::BusyBadge => badge((195, 23), (16, 159), (Color::Black, Color::Cyan)),
+            // The text is amber here, and the block where the run asks: only that has to be seen from afar.
+            TextRole::WaitingBadge => badge((222, 58), (16, 223), (Color::Yellow, Color::Reset)),
+            TextRole::AskingBadge => badge((16, 221), (231, 94), (Color::Black, Color::Yellow)),
+            TextRole::FailedBadge => badge((231, 88), (231, 124), (Color::White, Color::Red)),
+            TextRole::DoneBadge => badge((231, 22), (231, 22), (Color::Black, Color::Green)),
         }
     }
 

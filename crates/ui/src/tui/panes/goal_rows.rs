@@ -76,11 +76,12 @@ fn verdict(result: &GoalResult, run: &RunView) -> String {
     parts.join(" · ")
 }
 
-/// `3 of 214 failed`, or why the goal did not pass.
+/// `3 of 214 failed · 12s`, or why the goal did not pass.
 fn failure(result: &GoalResult) -> String {
-    match (&result.tests, &result.why) {
+    let why = match (&result.tests, &result.why) {
         (Some(tests), _) if tests.failed > 0 => format!("{} of {} failed", tests.failed, tests.ran()),
         (_, Some(why)) => goal_failure_in_words(why),
         (_, None) => "failed".to_owned(),
-    }
+    };
+    format!("{why} · {}", short_duration(result.duration_ms))
 }

@@ -5,7 +5,7 @@ use ralph_core::{
     run::Iteration,
 };
 use ralph_text::one_line;
-use ralph_words::{cost_in_words, counted, outcome_word, review_word, short_duration, task_in_words, ticking};
+use ralph_words::{cost_in_words, counted, outcome_word, review_word, task_in_words, ticking};
 use ratatui::{
     layout::{Position, Rect},
     style::Style,
@@ -127,12 +127,30 @@ fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         pen.text(area.x + 1, y, end, sign, style);
         let cells: Vec<&str> = row.iter().map(String::as_str).collect();
         let x = pen.role(area.x + 3, y, end, &line(&cells), TextRole::Plain);
-        let task = task_in_words(iteration.role, iteration.task.as_deref());
-        pen.role(x, y, end, &one_line(&task), TextRole::Dim);
+        pen.role(x, y, end, &one_line(&task_of(model, at)), TextRole::Dim);
         if at == chosen {
-            pen.buffer
-                .set_style(Rect::new(area.x, y, area.width, 1), pen.theme.style(TextRole::Chosen));
+            pen.choose(Rect::new(area.x, y, area.width, 1));
         }
+    }
+}
+
+/// The task of the iteration at `at`. An iteration after the last task fixes the goals that refused the claim before.
+fn task_of(model: &Model, at: usize) -> String {
+    let rows = &model.run.iterations.rows;
+    let Some(iteration) = rows.get(at) else {
+        return String::new();
+    };
+    let before = rows.iter().take(at).rev().find(|row| row.role.is_work());
+    let refused = before.filter(|before| before.was_refused() && iteration.role.is_work() && iteration.task.is_none());
+    let failed = refused.iter().flat_map(|before| &before.look.goals);
+    let failed: Vec<&str> = failed
+        .filter(|result| !result.passed)
+        .map(|result| result.name.as_str())
+        .collect();
+    match &failed[..] {
+        [] => task_in_words(iteration.role, iteration.task.as_deref()),
+        [goal] => format!("fix goal {goal}"),
+        goals => format!("fix goals {}", goals.join(", ")),
     }
 }
 
@@ -173,7 +191,7 @@ const COLUMNS: &[HistoryColumn] = &[
         })
     }),
     column("time", |model, iteration| match iteration.outcome {
-        Some(_) => short_duration(iteration.duration_ms),
+        Some(_) => ticking(iteration.duration_ms),
         None => ticking(model.now_ms.saturating_sub(iteration.started_ms)),
     }),
     wide(column("commits", |_, iteration| {
@@ -192,7 +210,7 @@ const COLUMNS: &[HistoryColumn] = &[
         changed(iteration, |changes| format!("−{}", changes.removed))
     }),
     wide(column("cost", |_, iteration| {
-        cost_in_words(&iteration.usage, 4).unwrap_or_else(|| "-".to_owned())
+        cost_in_words(&iteration.usage, 2).unwrap_or_else(|| "-".to_owned())
     })),
 ];
 

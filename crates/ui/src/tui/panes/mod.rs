@@ -25,7 +25,7 @@ pub(super) use content::{PaneContent, below_head, draw_list, go};
 pub(super) use diff::{loaded as diff_loaded, show as show_diff};
 pub(super) use iteration::draw_parts;
 pub(super) use messages::withdrawn;
-pub(super) use plan::outstanding_in_words;
+pub(super) use plan::{has_goal_rows, outstanding_in_words};
 pub(super) use report::{answer as answer_end, refresh as refresh_report, show_end};
 pub(super) use terminal::rendered;
 pub(super) use title::{draw as draw_title, tab_at};

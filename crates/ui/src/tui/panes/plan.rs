@@ -1,7 +1,7 @@
 //! The plan's tasks and, if there is room, the pending messages, the goals and the iterations.
 
 use ralph_core::{
-    event::{PlanSnapshot, PlanTask, Usage, UserCommand},
+    event::{Changes, PlanSnapshot, PlanTask, Usage, UserCommand},
     run::{Message, RunView},
 };
 use ralph_text::one_line;
@@ -69,6 +69,12 @@ impl SideBarAreas {
             iterations,
         }
     }
+}
+
+/// Whether the goals have rows below the plan.
+pub(in crate::tui) fn has_goal_rows(model: &Model) -> bool {
+    let layout = model.layout();
+    !layout.tasks.is_empty() && !SideBarAreas::new(model, &layout).goals.is_empty()
 }
 
 /// Index of the selected task, while the plan has the focus.
@@ -480,11 +486,15 @@ fn iterations(model: &Model, part: Rect, pen: &mut Pen<'_>) {
         let mut x = pen.text(part.x + 1, y, end, &format!("{sign} "), style);
         x = pen.role(x, y, end, &format!("{:>3} ", iteration.number), TextRole::Dim);
         let duration = match iteration.outcome {
-            Some(_) => short_duration(iteration.duration_ms),
+            Some(_) => ticking(iteration.duration_ms),
             None => ticking(model.now_ms.saturating_sub(iteration.started_ms)),
         };
         x = pen.role(x, y, end, &format!("{duration:>6} "), TextRole::Dim);
-        let Some(changes) = iteration.changes else { continue };
+        if iteration.was_refused() {
+            x = pen.role(x, y, end, " refused", TextRole::Wait);
+        }
+        let changes = iteration.changes.filter(|changes| *changes != Changes::default());
+        let Some(changes) = changes else { continue };
         let minus = pen.theme.glyphs.minus;
         x = pen.role(x, y, end, &format!(" +{}", changes.added), TextRole::Added);
         pen.role(x, y, end, &format!(" {minus}{}", changes.removed), TextRole::Removed);

@@ -31,7 +31,7 @@ const LIGHT: [Rgb; 6] = [
     (253, 246, 227),
 ];
 
-const ROLES: [TextRole; 16] = [
+const ROLES: [TextRole; 21] = [
     TextRole::Plain,
     TextRole::Dim,
     TextRole::Strong,
@@ -48,6 +48,11 @@ const ROLES: [TextRole; 16] = [
     TextRole::Hunk,
     TextRole::Match,
     TextRole::Key,
+    TextRole::BusyBadge,
+    TextRole::WaitingBadge,
+    TextRole::AskingBadge,
+    TextRole::FailedBadge,
+    TextRole::DoneBadge,
 ];
 
 fn ratio(one: f64, other: f64) -> f64 {

@@ -16,12 +16,12 @@ use crate::tui::{
     model::{Model, Pane, can_be_edited, message_at},
     offers::offered,
     panes::outstanding_in_words,
-    pen::{Pen, StyledText, columns},
+    pen::{Pen, StyledText, columns, shortened},
     theme::TextRole,
 };
 
 use super::{
-    header::{phase_in_words, phase_sign},
+    header::{phase_in_words, phase_sign, tool},
     timeline,
 };
 
@@ -78,6 +78,15 @@ fn totals(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let run = &model.run;
     let dim = pen.theme.style(TextRole::Dim);
     let mut parts: Vec<Vec<StyledText>> = Vec::new();
+    if let Some((what, since)) = tool(model) {
+        let what = shortened(&what, usize::from(area.width / 2), pen.theme.glyphs.more);
+        let sign = format!("{} ", pen.theme.glyphs.tool);
+        parts.push(vec![
+            (sign, pen.theme.style(TextRole::Hunk)),
+            (what, pen.theme.style(TextRole::Plain)),
+            (format!(" {since}"), dim),
+        ]);
+    }
     if let Phase::Waiting { why, .. } = &run.phase {
         parts.push(vec![(
             one_line(&wait_cause_in_words(why)),

@@ -5,7 +5,7 @@ use ralph_text::one_line;
 use ralph_words::{Tone, asked_in_words, cost_in_words, counted, held_in_words, short_duration, ticking};
 use ratatui::{
     layout::{Position, Rect},
-    style::Style,
+    style::{Modifier, Style},
 };
 
 use crate::{
@@ -52,29 +52,33 @@ fn header(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
         return;
     }
     let board = &model.board;
+    let (tone, words) = standing(board);
+    let is_asking = board.running && board.plans.iter().any(|row| row.asks > 0);
+    let style = pen.theme.style(match tone {
+        Tone::Start if is_asking => TextRole::AskingBadge,
+        Tone::Start | Tone::Note | Tone::User => TextRole::BusyBadge,
+        Tone::Wait | Tone::Warning => TextRole::WaitingBadge,
+        Tone::Good => TextRole::DoneBadge,
+        Tone::Bad => TextRole::FailedBadge,
+    });
+    pen.fill(Rect { height: 1, ..area }, style);
     let mut x = area.x + u16::from(area.width >= 40);
     let mut end = area.right().saturating_sub(1);
     if area.width >= NAME_COLS {
-        x = pen.role(x, area.y, end, "ralph many  ", TextRole::Accent);
+        x = pen.text(x, area.y, end, "ralph many  ", style);
     }
-    let (tone, words) = standing(board);
     let spent = spent(model);
-    end = pen.right(
-        x + columns(words) + 4,
-        area.y,
-        end,
-        &format!("  {spent}"),
-        pen.theme.style(TextRole::Plain),
-    );
-    let (sign, style) = pen.theme.tone(tone);
-    x = pen.text(x, area.y, end, &format!("{sign} {words}"), style);
+    end = pen.right(x + columns(words) + 4, area.y, end, &format!("  {spent}"), style);
+    let (sign, _) = pen.theme.tone(tone);
+    let strong = style.add_modifier(Modifier::BOLD);
+    x = pen.text(x, area.y, end, &format!("{sign} {words}"), strong);
     // Each count is shown in full or not at all.
-    for (text, role) in counts(board) {
+    for text in counts(board) {
         if x + 3 + columns(&text) > end {
             break;
         }
-        x = pen.role(x, area.y, end, &format!(" {} ", pen.theme.glyphs.dot), TextRole::Dim);
-        x = pen.role(x, area.y, end, &text, role);
+        let text = format!(" {} {text}", pen.theme.glyphs.dot);
+        x = pen.text(x, area.y, end, &text, style);
     }
     if area.height > 1 {
         progress(board, Rect::new(area.x, area.y + 1, area.width, 1), pen);
@@ -93,19 +97,19 @@ fn standing(board: &Board) -> (Tone, &'static str) {
     }
 }
 
-fn counts(board: &Board) -> Vec<(String, TextRole)> {
+fn counts(board: &Board) -> Vec<String> {
     let counts = &board.counts;
     let asking = board.plans.iter().filter(|row| row.asks > 0).count();
     let all = [
-        (asking, "asking", TextRole::User),
-        (counts.running, "running", TextRole::Plain),
-        (counts.merging, "merging", TextRole::Plain),
-        (counts.waiting, "waiting", TextRole::Plain),
-        (counts.kept, "left", TextRole::Bad),
+        (asking, "asking"),
+        (counts.running, "running"),
+        (counts.merging, "merging"),
+        (counts.waiting, "waiting"),
+        (counts.kept, "left"),
     ];
-    let some = all.into_iter().filter(|(count, ..)| *count > 0);
-    let counts = some.map(|(count, word, role)| (format!("{count} {word}"), role));
-    let engine = (board.engine != LOCAL).then(|| (format!("by {}", board.engine), TextRole::Dim));
+    let some = all.into_iter().filter(|(count, _)| *count > 0);
+    let counts = some.map(|(count, word)| format!("{count} {word}"));
+    let engine = (board.engine != LOCAL).then(|| format!("by {}", board.engine));
     counts.chain(engine).collect()
 }
 

@@ -84,6 +84,12 @@ fn main(model: &Model, screens: &ShownTerminals<'_>, layout: &ScreenLayout, pen:
     cursor
 }
 
+/// The name of the project's directory.
+fn project_name(model: &Model) -> Option<String> {
+    let name = model.run.project.file_name()?.to_string_lossy();
+    Some(ralph_text::one_line(&name))
+}
+
 /// The title of the terminal window.
 pub(super) fn window_title(model: &Model) -> String {
     let (words, _) = header::phase_in_words(model);
@@ -91,7 +97,11 @@ pub(super) fn window_title(model: &Model) -> String {
     let words = words.split(" · ").next().unwrap_or_default();
     let words = words.split(" in ").next().unwrap_or_default();
     let plan = &model.run.plan;
-    let text = format!("ralph {}/{} · {words}", plan.done(), plan.tasks.len());
+    let project = match project_name(model) {
+        Some(project) => format!("{project} · "),
+        None => String::new(),
+    };
+    let text = format!("{project}{}/{} · {words} · ralph", plan.done(), plan.tasks.len());
     ralph_text::one_line(&text)
 }
 
