@@ -209,7 +209,7 @@ fn a_journal_and_all_that_is_told_of_it() {
         told(read);
         let report = RunReport::from_view(view);
         assert!(!report::markdown(&report, time).is_empty());
-        _ = report::page(&report, time);
+        _ = report::page(&report, report::IterationFold::Unfolded, time);
         told(journal::Journal::reopen(&path, drop));
     });
 }

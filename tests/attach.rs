@@ -84,7 +84,7 @@ fn a_run_whose_end_is_shown_is_over_for_wait_for_a_watch_and_for_the_next_run() 
     let sandbox = Sandbox::new();
     let mut terminal = watching(&sandbox, &Script::terminal("work; promise"));
     let while_it_works = sandbox.ralph(["status", "--watch"]).start();
-    terminal.sees("2 of 2 tasks");
+    terminal.sees(" · 2 tasks · ");
     terminal.sees("done (not verified)");
     for args in [&["wait"][..], &["status", "--watch"]] {
         let waited = sandbox.ralph(args).run(SOON);
@@ -129,7 +129,7 @@ fn two_terminals_have_their_own_sizes_and_none_of_them_takes_the_run_along() {
     let mut third = attached(&sandbox, 100, 30);
     third.sees("narrow again");
     sandbox.release("go");
-    third.sees("2 of 2 tasks ");
+    third.sees(" · 2 tasks · ");
     third.press("q");
     assert_eq!(third.ends(), 0);
     assert!(third.text().contains("2 of 2 tasks done"), "{}", third.text());

@@ -36,7 +36,6 @@ fn the_report_tells_tasks_iterations_commits_refusals_goals_and_the_end() {
         &[
             "ralph: done (passed)\n",
             "2 of 2 tasks done · 2 iterations",
-            "Needs your attention\n  nothing\n",
             "Unverified\n  whether tests ran: all goals passed, by exit code alone\n",
             "✔ Write hello.txt (iteration 1)\n",
             "files passed in ",
@@ -48,6 +47,7 @@ fn the_report_tells_tasks_iterations_commits_refusals_goals_and_the_end() {
             "confidence 100",
         ],
     );
+    assert!(!text.contains("Needs you"), "nothing does:\n{text}");
     assert!(!text.contains('\x1b'), "{text}");
 }
 
@@ -134,7 +134,7 @@ fn markdown_has_a_table_and_no_words_of_an_agent_as_markup() {
             "| # | task | outcome | time | changes | cost |\n",
             "\n- [x] Mend ",
             "\\<script\\>",
-            "\n## Needs your attention\n",
+            "\n## Needs you\n",
         ],
     );
 }

@@ -187,7 +187,7 @@ impl VandalScenario {
         }
         let report = sandbox.ralph(["report"]).run(SOON);
         let mut faults = Vec::new();
-        if report.code() != Some(0) || !report.stdout.contains("Needs your attention") {
+        if report.code() != Some(0) || !report.stdout.contains("Needs you") {
             faults.push(format!("no report: {report:?}"));
         }
         if report.stdout.contains(|c: char| c.is_control() && c != '\n') {

@@ -208,7 +208,7 @@ impl WatchedAgent {
     }
 
     fn ends(&mut self) {
-        self.screen.sees("1 of 1 task ");
+        self.screen.sees(" · 1 task · ");
         self.screen.press("q");
         assert_eq!(self.screen.ends(), 0);
         self.sandbox.assert_nothing_runs();

@@ -23,8 +23,8 @@ fn an_installed_version_without_a_live_channel_is_run_one_way_and_says_so_on_the
     let sandbox = outdated();
     let script = Script::jsonl("said working; work; over Done.").with_acp_command(REFUSES);
     let mut terminal = watching(&sandbox, &script);
-    terminal.sees("1 of 1 task ");
-    terminal.sees("script (one-way)");
+    terminal.sees(" · 1 task · ");
+    terminal.sees("script · one-way");
     terminal.press("l");
     terminal.sees("the installed `script` has no live channel");
     terminal.press("q");

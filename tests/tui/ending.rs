@@ -15,7 +15,7 @@ const BACK: &str = "\x1b[?1049l";
 fn an_end_stays_on_the_screen_until_it_was_seen_and_leaves_a_summary() {
     let sandbox = Sandbox::new();
     let mut terminal = watching(&sandbox, &Script::terminal("work; promise"));
-    terminal.sees("2 of 2 tasks");
+    terminal.sees("DONE, NOT VERIFIED · 2 tasks · ");
     assert!(terminal.on_other_screen());
     terminal.press("q");
     assert_eq!(terminal.ends(), 0);
@@ -35,20 +35,20 @@ fn every_end_is_a_page_that_says_what_to_type_and_what_nobody_has_checked() {
         (
             works(),
             &["--goal", "tests=true"],
-            &["done (passed)", "all goals passed"],
+            &["DONE, PASSED · 2 tasks", "all goals passed"],
             0,
         ),
         (
             works(),
             &[],
-            &["done (not verified)", "so nothing was checked", "--goal"],
+            &["DONE, NOT VERIFIED", "so nothing was checked", "--goal"],
             0,
         ),
         (
             login,
             &[],
             &[
-                "failed: script is not logged in",
+                "FAILED: script is not logged in",
                 "it said: unexpected status 401",
                 "run script login",
             ],

@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 
 use ralph_core::{
-    event::{EndKind, Outcome, ReviewResult},
+    event::{EndKind, Outcome, Proof, ReviewResult, StopReason, Usage},
     run::Iteration,
 };
 use ralph_text::one_line;
 use ralph_words::{
-    changes_in_words, counted, outcome_word, problem_in_words, short_duration, stop_in_words, task_in_words,
-    usage_in_words,
+    changes_in_words, cost_in_words, counted, outcome_word, problem_in_words, short_duration, stop_in_words,
+    task_in_words, usage_in_words,
 };
 
 use super::{OutputStyle, RunReport};
@@ -49,6 +49,59 @@ pub(super) fn end_in_words(report: &RunReport) -> String {
         None if report.is_running => "still running".to_owned(),
         None => "interrupted; `ralph continue` resumes it".to_owned(),
     }
+}
+
+/// The verdict with the figures that matter most: `DONE, VERIFIED · 8 tasks · 214 tests ran · $0.26 · 5m02s`.
+pub(super) fn verdict_in_words(report: &RunReport) -> String {
+    let totals = &report.totals;
+    let verdict = match report.view.stop_reason() {
+        Some(StopReason::Done { proof, .. }) => match proof {
+            Proof::Tests => "DONE, VERIFIED".to_owned(),
+            Proof::ExitCodes => "DONE, PASSED".to_owned(),
+            Proof::Nothing => "DONE, NOT VERIFIED".to_owned(),
+            Proof::Unconfirmed => "DONE, changed tests are not confirmed".to_owned(),
+        },
+        // The question is on the lines below.
+        Some(StopReason::Blocked { .. }) => "BLOCKED: needs your answer".to_owned(),
+        Some(_) | None => {
+            let words = end_in_words(report);
+            let first = words.find([':', ' ', ';']).unwrap_or(words.len());
+            words[..first].to_uppercase() + &words[first..]
+        }
+    };
+    let all = u64::from(totals.tasks_done) + u64::from(totals.tasks_open);
+    let tasks = match totals.tasks_open {
+        0 => counted(all, "task"),
+        _ => format!("{} of {}", totals.tasks_done, counted(all, "task")),
+    };
+    let goals = report.view.iterations.latest_assessment().goals.iter();
+    let ran: u64 = goals
+        .filter_map(|result| result.tests.as_ref())
+        .map(|tests| u64::from(tests.ran()))
+        .sum();
+    let tests = (ran > 0).then(|| format!("{} ran", counted(ran, "test")));
+    let parts = [
+        Some(verdict),
+        (all > 0).then_some(tasks),
+        tests,
+        cost_in_words(&totals.usage, 2),
+    ];
+    let time = short_duration(totals.elapsed_ms);
+    let parts: Vec<String> = parts.into_iter().flatten().chain([time]).collect();
+    parts.join(" · ")
+}
+
+/// What the run took besides: iterations, changes, tokens.
+pub(super) fn effort_in_words(report: &RunReport) -> String {
+    let totals = &report.totals;
+    let mut parts = vec![counted(u64::from(totals.iterations), "iteration")];
+    parts.extend(totals.changes.as_ref().map(changes_in_words));
+    let without_cost = Usage {
+        cost_usd: None,
+        ..totals.usage
+    };
+    parts.extend(usage_in_words(&without_cost));
+    parts.join(" · ")
 }
 
 /// Tasks, iterations, time, changes, tokens and cost.

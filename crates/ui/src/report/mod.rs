@@ -14,6 +14,8 @@ mod style;
 mod tests;
 mod text;
 
+use std::collections::BTreeMap;
+
 use ralph_core::{
     event::{StopReason, Totals},
     run::{RunView, Task},
@@ -22,7 +24,7 @@ use serde::Serialize;
 
 pub use head::write_head;
 pub use markdown::{escaped, markdown};
-pub use page::{LineMark, PageLine, PageTone, goals_page, messages_page, page};
+pub use page::{IterationFold, LineMark, PageLine, PageTone, goals_page, messages_page, page};
 pub use style::OutputStyle;
 pub use text::write_text;
 
@@ -42,6 +44,10 @@ pub struct RunReport {
     pub tasks: Vec<Task>,
     /// The commits of each iteration, if they were looked up.
     pub commits: Vec<Vec<CommitLine>>,
+    /// The agent's last sentence in iterations, by their number, where somebody has followed them: the view has no
+    /// words of agents.
+    #[serde(skip)]
+    pub said: BTreeMap<u32, String>,
     /// Permissions granted and denied to the agent, in words, grouped.
     pub permissions: Vec<String>,
     /// Moves of the breaker and rate limits of adapters, in words.

@@ -1,6 +1,6 @@
 //! Derives a report from the view of a run, finished or not.
 
-use std::collections::vec_deque;
+use std::collections::{BTreeMap, vec_deque};
 
 use ralph_core::{
     event::{Decider, Level},
@@ -35,6 +35,7 @@ impl RunReport {
             totals: view.end().map_or_else(|| view.totals(), |end| end.totals.clone()),
             tasks: view.tasks(),
             commits: Vec::new(),
+            said: BTreeMap::new(),
             permissions: permissions_in_words(&view),
             troubles: view.incidents.troubles.iter().map(trouble_in_words).collect(),
             warnings: warnings.map(|noticed| notice_in_words(&noticed.notice)).collect(),

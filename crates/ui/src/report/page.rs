@@ -1,19 +1,23 @@
 //! The report for a screen: lines without a width, with semantic marks and tones instead of colours.
 
 use ralph_core::{
-    event::{Delivery, EndKind, Proof, StopReason},
+    event::{Changes, Delivery, EndKind, Outcome, Proof, StopReason},
     run::{Assessment, Message, Task, TaskState},
 };
 use ralph_text::one_line;
 use ralph_words::{
-    claim_in_words, cost_in_words, goal_in_words, mutants_in_words, problem_in_words, short_duration, trial_in_words,
+    claim_in_words, cost_in_words, goal_in_words, mutants_in_words, problem_in_words, short_duration, task_in_words,
+    trial_in_words,
 };
 
 use super::{
     RunReport,
-    check::UNVERIFIED,
-    head::{end_in_words, totals_in_words, waits_in_words},
-    sections::{DetailLevel, ReportSection, judged_in_words, origin_in_words, sections, tail},
+    check::UNVERIFIED as NOT_VERIFIED,
+    head::{effort_in_words, end_in_words, outcome_cell, verdict_in_words, waits_in_words},
+    sections::{
+        DetailLevel, ITERATIONS, NEEDS_YOU, ReportSection, UNVERIFIED, judged_in_words, origin_in_words, sections,
+        tail, work_on_task,
+    },
 };
 
 /// Maximum items of a section: the page is rebuilt while a run goes on.
@@ -41,6 +45,8 @@ pub enum LineMark {
     Good,
     Bad,
     Unfinished,
+    /// Nothing came of it.
+    Nothing,
 }
 
 /// The meaning of a line, for its colour.
@@ -49,9 +55,11 @@ pub enum PageTone {
     Plain,
     Dim,
     Heading,
-    Good,
-    Bad,
+    GoodVerdict,
+    BadVerdict,
     /// Neither good nor bad: the run is over and the result needs a look.
+    UnfinishedVerdict,
+    /// A question or problem that is open.
     Unfinished,
 }
 
@@ -82,35 +90,52 @@ impl PageLine {
     }
 }
 
+/// Whether each iteration is a line, or all that is known of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IterationFold {
+    #[default]
+    Folded,
+    Unfolded,
+}
+
 /// Renders the whole report: first why the run is over, then the next steps, then the work done. `time` renders a
 /// moment, given in milliseconds since the Unix epoch.
-pub fn page(report: &RunReport, time: impl Fn(u64) -> String) -> Vec<PageLine> {
-    let verdict = verdict(report);
-    let mut lines = vec![verdict.clone()];
+pub fn page(report: &RunReport, fold: IterationFold, time: impl Fn(u64) -> String) -> Vec<PageLine> {
+    let mut lines = vec![verdict(report)];
+    lines.push(PageLine::new(effort_in_words(report), PageTone::Heading).indented(2));
     lines.extend(why(report));
-    lines.push(PageLine::new(totals_in_words(report).join(" · "), PageTone::Plain).indented(2));
     lines.extend(waits_in_words(report).map(|waits| PageLine::new(waits, PageTone::Dim).indented(2)));
     let mut sections = sections(report, DetailLevel::Whole);
     let mut taken = |title: &str| {
         let at = sections.iter().position(|section| section.title == title)?;
         Some(sections.remove(at))
     };
-    let (needs, unverified) = (taken("Needs your attention"), taken("Unverified"));
+    let (needs, unverified) = (taken(NEEDS_YOU), taken(UNVERIFIED));
     // Tasks are shown in their own table.
     taken("Tasks");
+    let all_iterations = taken(ITERATIONS);
     lines.extend(next(report));
-    if report.view.is_over() {
-        lines.extend(unverified.into_iter().flat_map(section));
-    }
-    let needs = needs.map(|needs| without_verdict(needs, report, &verdict.text));
+    let needs = needs.map(|needs| without_verdict(needs, report));
     lines.extend(
         needs
             .filter(|needs| !needs.items.is_empty())
             .into_iter()
             .flat_map(section),
     );
+    if report.view.is_over() {
+        lines.extend(unverified.into_iter().flat_map(section));
+    }
     lines.extend(tasks(report));
+    let after = sections
+        .iter()
+        .position(|section| !["Work tree", "Goals", "Tests"].contains(&section.title));
+    let later = sections.split_off(after.unwrap_or(sections.len()));
     lines.extend(sections.into_iter().flat_map(section));
+    lines.extend(match fold {
+        IterationFold::Folded => iterations(report),
+        IterationFold::Unfolded => all_iterations.into_iter().flat_map(section).collect(),
+    });
+    lines.extend(later.into_iter().flat_map(section));
     lines.push(PageLine::empty());
     lines.extend(
         origin_in_words(report, time)
@@ -122,7 +147,8 @@ pub fn page(report: &RunReport, time: impl Fn(u64) -> String) -> Vec<PageLine> {
 
 fn verdict(report: &RunReport) -> PageLine {
     let Some(reason) = report.view.stop_reason() else {
-        return PageLine::marked(LineMark::Unfinished, "The run is not over.", PageTone::Heading);
+        let words = verdict_in_words(report);
+        return PageLine::marked(LineMark::Unfinished, words, PageTone::Heading);
     };
     let (mark, tone) = match reason.kind() {
         EndKind::Good
@@ -134,17 +160,56 @@ fn verdict(report: &RunReport) -> PageLine {
                 }
             ) =>
         {
-            (LineMark::Unfinished, PageTone::Unfinished)
+            (LineMark::Unfinished, PageTone::UnfinishedVerdict)
         }
-        EndKind::Good => (LineMark::Good, PageTone::Good),
-        EndKind::Bad => (LineMark::Bad, PageTone::Bad),
-        EndKind::Unfinished => (LineMark::Unfinished, PageTone::Unfinished),
+        EndKind::Good => (LineMark::Good, PageTone::GoodVerdict),
+        EndKind::Bad => (LineMark::Bad, PageTone::BadVerdict),
+        EndKind::Unfinished => (LineMark::Unfinished, PageTone::UnfinishedVerdict),
     };
-    match reason {
-        // The question is shown on the lines below.
-        StopReason::Blocked { .. } => PageLine::marked(LineMark::Blocked, "blocked: needs your answer", tone),
-        _ => PageLine::marked(mark, end_in_words(report), tone),
+    let mark = match reason {
+        StopReason::Blocked { .. } => LineMark::Blocked,
+        _ => mark,
+    };
+    PageLine::marked(mark, verdict_in_words(report), tone)
+}
+
+/// The iterations, a line each.
+fn iterations(report: &RunReport) -> Vec<PageLine> {
+    let count = report.iterations().len();
+    if count == 0 {
+        return Vec::new();
     }
+    let head = PageLine {
+        cells: ["outcome", "time", "changes"].map(str::to_owned).into(),
+        ..PageLine::new(ITERATIONS, PageTone::Heading)
+    };
+    let rows = report.iterations().skip(count.saturating_sub(MOST_ITEMS)).map(|row| {
+        let outcome = outcome_cell(report, row);
+        let mark = match (&row.outcome, outcome) {
+            (_, "refused" | "findings") | (Some(Outcome::Failed { .. } | Outcome::Interrupted), _) => LineMark::Bad,
+            (Some(Outcome::Completed), _) if row.progress == Some(false) => LineMark::Nothing,
+            (Some(Outcome::Completed), _) if row.question.is_some() => LineMark::Blocked,
+            (Some(Outcome::Completed), _) if row.closed > 0 || !row.look.goals.is_empty() => LineMark::Good,
+            (Some(Outcome::Completed), _) => LineMark::Item,
+            (Some(Outcome::Cancelled { .. }) | None, _) => LineMark::Unfinished,
+        };
+        let outcome = match mark {
+            LineMark::Nothing => "no progress",
+            _ => outcome,
+        };
+        let changes = row.changes.filter(|changes| *changes != Changes::default());
+        let changes = changes.map_or_else(
+            || "-".to_owned(),
+            |changes| format!("+{} −{}", changes.added, changes.removed),
+        );
+        let task = task_in_words(row.role, row.task.as_deref());
+        let time = short_duration(report.duration_ms(row));
+        PageLine {
+            cells: vec![outcome.to_owned(), time, changes],
+            ..PageLine::marked(mark, format!("{}: {task}", row.number), PageTone::Plain)
+        }
+    });
+    [PageLine::empty(), head].into_iter().chain(rows).collect()
 }
 
 /// The agent's question or the problem, in full.
@@ -178,14 +243,15 @@ fn next(report: &RunReport) -> Vec<PageLine> {
 }
 
 /// Removes items that repeat the verdict or the question below it.
-fn without_verdict(mut needs: ReportSection, report: &RunReport, verdict: &str) -> ReportSection {
+fn without_verdict(mut needs: ReportSection, report: &RunReport) -> ReportSection {
+    let verdict = end_in_words(report);
     let question = match report.view.stop_reason() {
         Some(StopReason::Blocked { question }) => Some(one_line(question)),
         _ => None,
     };
     let is_said = |text: &str| {
         let is_question = question.as_deref().is_some_and(|question| text.ends_with(question));
-        is_question || text == verdict || text == UNVERIFIED
+        is_question || text == verdict || text == NOT_VERIFIED
     };
     needs.items.retain(|item| !is_said(&item.text));
     needs
@@ -203,11 +269,11 @@ fn tasks(report: &RunReport) -> Vec<PageLine> {
         cells: head,
         ..PageLine::new("Tasks", PageTone::Heading)
     };
-    let rows = report.tasks.iter().flat_map(|task| task_lines(task, costs));
+    let rows = report.tasks.iter().flat_map(|task| task_lines(report, task, costs));
     [PageLine::empty(), head].into_iter().chain(rows).collect()
 }
 
-fn task_lines(task: &Task, costs: bool) -> Vec<PageLine> {
+fn task_lines(report: &RunReport, task: &Task, costs: bool) -> Vec<PageLine> {
     let (mark, tone) = match task.state {
         TaskState::Done => (LineMark::Done, PageTone::Plain),
         TaskState::Open => (LineMark::Open, PageTone::Plain),
@@ -242,7 +308,9 @@ fn task_lines(task: &Task, costs: bool) -> Vec<PageLine> {
         let text = format!("asks: {question}");
         PageLine::new(text, PageTone::Unfinished).indented(depth + 4)
     });
-    [row].into_iter().chain(question).collect()
+    let work = work_on_task(report, &task.work).into_iter();
+    let work = work.map(|line| PageLine::new(line, PageTone::Dim).indented(depth + 4));
+    [row].into_iter().chain(question).chain(work).collect()
 }
 
 fn section(section: ReportSection) -> Vec<PageLine> {
@@ -256,7 +324,12 @@ fn section(section: ReportSection) -> Vec<PageLine> {
         lines.push(PageLine::new(text, PageTone::Dim).indented(2));
     }
     for item in section.items.into_iter().skip(left_out) {
-        lines.push(PageLine::marked(LineMark::Item, &item.text, PageTone::Plain));
+        let mark = match item.passed {
+            Some(true) => LineMark::Good,
+            Some(false) => LineMark::Bad,
+            None => LineMark::Item,
+        };
+        lines.push(PageLine::marked(mark, &item.text, PageTone::Plain));
         let details = item.details.iter();
         lines.extend(details.map(|detail| PageLine::new(detail, PageTone::Dim).indented(4)));
     }

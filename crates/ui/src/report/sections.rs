@@ -5,7 +5,7 @@ use ralph_core::{
         ConfirmedBy, Decider, Delivery, GoalResult, MutantOutcome, Outcome, Proof, ReviewResult, SteeringKind,
         StopReason, Text, Usage, Wait,
     },
-    run::{Assessment, ConfirmedTests, EditChecks, Iteration, TaskState, Waited},
+    run::{Assessment, ConfirmedTests, EditChecks, Iteration, TaskState, Waited, Work},
 };
 use ralph_text::one_line;
 use ralph_words::{
@@ -23,6 +23,11 @@ const TAIL_LINES: usize = 10;
 /// Columns of lines with arbitrary text: a question, an error.
 const LINE_COLUMNS: usize = 300;
 
+/// Headings of the sections that a screen shows in places of their own.
+pub(super) const NEEDS_YOU: &str = "Needs you";
+pub(super) const UNVERIFIED: &str = "Unverified";
+pub(super) const ITERATIONS: &str = "Iterations";
+
 /// A heading and its items.
 pub(super) struct ReportSection {
     pub(super) title: &'static str,
@@ -35,6 +40,8 @@ pub(super) struct ReportSection {
 pub(super) struct SectionItem {
     /// The state of the task that the item describes.
     pub(super) task: Option<TaskState>,
+    /// Whether the goal that the item describes passed.
+    pub(super) passed: Option<bool>,
     pub(super) text: String,
     pub(super) details: Vec<String>,
 }
@@ -48,6 +55,7 @@ impl SectionItem {
         let details = details.iter().map(|detail| shortened(detail, LINE_COLUMNS));
         Self {
             task: None,
+            passed: None,
             details: details.filter(|detail| !detail.is_empty()).collect(),
             text: shortened(text.as_ref(), LINE_COLUMNS),
         }
@@ -72,26 +80,26 @@ pub(super) fn sections(report: &RunReport, telling: DetailLevel) -> Vec<ReportSe
     let plain = |texts: &[String]| texts.iter().map(SectionItem::new).collect();
     let sections = vec![
         ReportSection {
-            title: "Needs your attention",
+            title: NEEDS_YOU,
             items: plain(&report.needs_person),
-            if_empty: Some("nothing"),
+            if_empty: None,
         },
         ReportSection {
-            title: "Unverified",
+            title: UNVERIFIED,
             items: plain(&report.unverified),
-            if_empty: Some(match report.view.stop_reason() {
+            if_empty: match report.view.stop_reason() {
                 Some(StopReason::Done {
                     proof: Proof::ExitCodes,
                     ..
-                }) => "whether tests ran: all goals passed, by exit code alone",
-                _ => "nothing: all goals passed",
-            }),
+                }) => Some("whether tests ran: all goals passed, by exit code alone"),
+                _ => None,
+            },
         },
         said("Tasks", tasks(report)),
         said("Work tree", work_tree(report)),
         said("Goals", goals(report)),
         said("Tests", tests(report)),
-        said("Iterations", iterations(report, telling)),
+        said(ITERATIONS, iterations(report, telling)),
         said("Messages", messages(report)),
         said(
             "Waits",
@@ -132,11 +140,29 @@ fn tasks(report: &RunReport) -> Vec<SectionItem> {
             task: Some(task.state),
             ..SectionItem::with(
                 format!("{state}{}{worked_on}", task.text),
-                question.into_iter().chain(limit).collect(),
+                question
+                    .into_iter()
+                    .chain(limit)
+                    .chain(work_on_task(report, &task.work))
+                    .collect(),
             )
         }
     });
     tasks.collect()
+}
+
+/// The agent's last sentence about a task, and the subjects of the commits of its last iteration.
+pub(super) fn work_on_task(report: &RunReport, work: &Work) -> Vec<String> {
+    let Some(last) = work.iterations.last() else {
+        return Vec::new();
+    };
+    let mut rows = report.iterations().enumerate().rev();
+    let Some((at, _)) = rows.find(|(_, row)| row.number == *last) else {
+        return Vec::new();
+    };
+    let commits = report.commits.get(at).map_or(&[][..], Vec::as_slice);
+    let commits = commits.iter().map(|commit| format!("{} {}", commit.id, commit.subject));
+    report.said.get(last).cloned().into_iter().chain(commits).collect()
 }
 
 fn background(report: &RunReport) -> Vec<SectionItem> {
@@ -186,11 +212,16 @@ fn goals(report: &RunReport) -> Vec<SectionItem> {
         });
         match last {
             None => SectionItem::new(format!("{name}: not run")),
-            Some((0, result)) => SectionItem::with(format!("{}, at the start", goal_in_words(result)), tail(result)),
-            Some((number, result)) => SectionItem::with(
-                format!("{}, after iteration {number}", goal_in_words(result)),
-                tail(result),
-            ),
+            Some((number, result)) => {
+                let when = match number {
+                    0 => "at the start".to_owned(),
+                    number => format!("after iteration {number}"),
+                };
+                SectionItem {
+                    passed: Some(result.passed),
+                    ..SectionItem::with(format!("{}, {when}", goal_in_words(result)), tail(result))
+                }
+            }
         }
     });
     let EditChecks { count, failed, .. } = report.view.edit_checks;

@@ -174,7 +174,7 @@ ralph: stopped: time limit reached
   1 wait, 1m00s total
 hint: `ralph continue` continues this run, `ralph` starts a new one
 
-Needs your attention
+Needs you
   decide whether to continue (1 task open)
 
 Unverified

@@ -263,6 +263,7 @@ pub const TABLE: &[Binding] = {
         at(&[KeyFocus::View(Pane::Asks)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "open", "answer the chosen question, or show it in full")),
         at(&[KeyFocus::View(Pane::Messages)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "open", "edit the chosen message while it waits, or show it in full")),
         at(&[KeyFocus::View(Pane::Background)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "output", "output of the chosen task")),
+        at(&[KeyFocus::View(Pane::Report)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "iterations", "unfold the iterations, or fold them again")),
         at(&[KeyFocus::View(Pane::Diff)], row(Views, &[char('w')], KeyAction::Wrap, Always, "wrap", "wrap long lines, or cut them")),
         at(&[KeyFocus::View(Pane::Diff)], row(Views, &[char('b')], KeyAction::CompareEarlier, Always, "compare", "compare with the state before one iteration earlier")),
         at(&[KeyFocus::View(Pane::Diff)], row(Views, &[char('B')], KeyAction::CompareLater, Always, "", "compare with one iteration later; at first, with the start of the run")),
@@ -447,6 +448,7 @@ mod tests {
                         [KeyFocus::View(Pane::Terminal), KeyFocus::View(Pane::History)],
                     ) => "in the terminal and the history: ",
                     (BindingScope::Always | BindingScope::Live, [KeyFocus::View(Pane::History)]) => "in the history: ",
+                    (BindingScope::Always | BindingScope::Live, [KeyFocus::View(Pane::Report)]) => "in the report: ",
                     (BindingScope::Always | BindingScope::Live, [KeyFocus::View(Pane::Asks)]) => {
                         "in what the agent asked: "
                     }

@@ -177,6 +177,9 @@ pub enum TextRole {
     Hunk,
     Match,
     Key,
+    /// The verdict at the end of a run.
+    GoodVerdict,
+    WaitVerdict,
     /// The first line of a screen: the state of the run as a block of colour.
     BusyBadge,
     WaitingBadge,
@@ -299,6 +302,8 @@ impl Theme {
                 Palette::Sixteen => plain.fg(Color::Black).bg(Color::Yellow),
             },
             TextRole::Key => plain.add_modifier(Modifier::BOLD),
+            TextRole::GoodVerdict => self.style(TextRole::Good).add_modifier(Modifier::BOLD),
+            TextRole::WaitVerdict => self.style(TextRole::Wait).add_modifier(Modifier::BOLD),
             TextRole::BusyBadge => badge((195, 23), (16, 159), (Color::Black, Color::Cyan)),
             // The text is amber here, and the block where the run asks: only that has to be seen from afar.
             TextRole::WaitingBadge => badge((222, 58), (16, 223), (Color::Yellow, Color::Reset)),

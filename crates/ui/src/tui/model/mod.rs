@@ -75,8 +75,8 @@ impl Model {
         self.run.apply(record);
         self.asks.apply(record, &self.run);
         self.activity.apply(record);
-        if let Event::AgentReported { signal, .. } = &record.event {
-            self.agent_text.note_signal(signal);
+        if let Event::AgentReported { iteration, signal } = &record.event {
+            self.agent_text.note_signal(*iteration, signal);
         }
         let settled = match &record.event {
             Event::IterationSettled { iteration, .. } => self.run.iterations.numbered(*iteration),
@@ -131,7 +131,7 @@ impl Model {
     pub fn tell(&mut self, detail: &SignalDetail) {
         self.activity.note_output(detail.at_ms);
         self.log.tell(detail);
-        self.agent_text.note_signal(&detail.signal);
+        self.agent_text.note_signal(detail.iteration, &detail.signal);
     }
 
     pub fn layout(&self) -> ScreenLayout {

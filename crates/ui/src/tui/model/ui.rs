@@ -7,7 +7,7 @@ use ralph_core::event::{Checkpoint, SteeringId};
 use ralph_words::{EventLine, Tone};
 
 use crate::{
-    report::LineMark,
+    report::{IterationFold, LineMark},
     tui::{
         editor::{Editor, Recall},
         layout::Focus,
@@ -233,6 +233,7 @@ impl From<Result<(), String>> for PlaybackState {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReportPage {
     pub rows: Vec<PageRow>,
+    pub fold: IterationFold,
     /// The width for which the rows are wrapped; `None` if the run has changed since.
     pub width: Option<u16>,
     /// Whether the end of the run has to be shown, once the user is not typing.

@@ -37,8 +37,9 @@ fn rows(line: PageLine, width: u16) -> Vec<PageRow> {
         PageTone::Plain => TextRole::Plain,
         PageTone::Dim => TextRole::Dim,
         PageTone::Heading => TextRole::Strong,
-        PageTone::Good => TextRole::Good,
-        PageTone::Bad => TextRole::Bad,
+        PageTone::GoodVerdict => TextRole::GoodVerdict,
+        PageTone::BadVerdict => TextRole::Bad,
+        PageTone::UnfinishedVerdict => TextRole::WaitVerdict,
         PageTone::Unfinished => TextRole::Wait,
     };
     let mut in_command = false;
@@ -107,5 +108,6 @@ fn sign(mark: LineMark, pen: &Pen<'_>) -> (&'static str, TextRole) {
         LineMark::Good => (glyphs.good, TextRole::Good),
         LineMark::Bad => (glyphs.bad, TextRole::Bad),
         LineMark::Unfinished => (glyphs.wait, TextRole::Wait),
+        LineMark::Nothing => (glyphs.minus, TextRole::Wait),
     }
 }

@@ -5,10 +5,12 @@ use std::borrow::Cow;
 use ralph_core::event::StopReason;
 
 use crate::{
-    report::{self, RunReport},
+    report::{self, IterationFold, RunReport},
     tui::{
         editor::Editor,
+        keys::KeyAction,
         model::{AnswerBox, AnswerStep, InputMode, Model, PageRow, Pane, used_up},
+        order::ScreenOrder,
     },
 };
 
@@ -28,6 +30,19 @@ impl PaneContent for ReportContent {
         }
     }
 
+    /// Unfolds the iterations, or folds them again.
+    fn key(&self, model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
+        if action == KeyAction::Open {
+            let report = &mut model.ui.report;
+            report.width = None;
+            report.fold = match report.fold {
+                IterationFold::Folded => IterationFold::Unfolded,
+                IterationFold::Unfolded => IterationFold::Folded,
+            };
+        }
+        Vec::new()
+    }
+
     fn file(&self) -> &'static str {
         "report.txt"
     }
@@ -39,11 +54,12 @@ pub(in crate::tui) fn refresh(model: &mut Model) {
     if model.ui.pane != Pane::Report || model.ui.report.width == Some(main.width) {
         return;
     }
-    let report = match model.run.is_over() || model.ui.replay.is_some() {
+    let mut report = match model.run.is_over() || model.ui.replay.is_some() {
         true => RunReport::from_view(model.run.clone()),
         false => RunReport::from_running(model.run.clone(), model.now_ms),
     };
-    let lines = report::page(&report, |at_ms| model.clock(at_ms));
+    report.said.clone_from(&model.agent_text.last_sentences);
+    let lines = report::page(&report, model.ui.report.fold, |at_ms| model.clock(at_ms));
     model.ui.report.rows = page::broken(lines, main.width);
     model.ui.report.width = Some(main.width);
     let top = ReportContent.at(model).min(ReportContent.last(model));

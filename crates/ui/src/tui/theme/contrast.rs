@@ -31,7 +31,7 @@ const LIGHT: [Rgb; 6] = [
     (253, 246, 227),
 ];
 
-const ROLES: [TextRole; 21] = [
+const ROLES: [TextRole; 23] = [
     TextRole::Plain,
     TextRole::Dim,
     TextRole::Strong,
@@ -48,6 +48,8 @@ const ROLES: [TextRole; 21] = [
     TextRole::Hunk,
     TextRole::Match,
     TextRole::Key,
+    TextRole::GoodVerdict,
+    TextRole::WaitVerdict,
     TextRole::BusyBadge,
     TextRole::WaitingBadge,
     TextRole::AskingBadge,
