@@ -11,13 +11,14 @@ use ralph_system::{
     proc::{Starter, Supervisor, replace_process},
 };
 use ralph_text::console::complain;
+use ralph_ui::tui::looks::Looks;
 
 use crate::{
     app::{self, DetachedEnd, ProjectPlace},
     config::{self, SettingSources},
     driver::RunChoice,
     error::{Failure, FailureKind},
-    ui::{Presentation, ScreenOptions, headless::OutputFormat},
+    ui::{Presentation, ScreenOptions, headless::OutputFormat, looks_file},
 };
 
 use super::{
@@ -130,7 +131,7 @@ pub(super) fn screen(args: &Args, place: &ProjectPlace) -> ScreenOptions {
     };
     let loaded = config::load(&sources(args, place)).or_else(|_| config::load(&flags()));
     let config = loaded.map(|loaded| loaded.config).unwrap_or_default();
-    ScreenOptions::from(&config.screen)
+    ScreenOptions::from(&config.screen).with_looks(Looks::read(&looks_file(&place.paths)))
 }
 
 pub(super) fn place(args: &Args) -> Result<ProjectPlace, Failure> {

@@ -30,7 +30,7 @@ use crate::{
     ui::{
         front_end::{differ, theme, unfolder},
         headless,
-        presentation::{Presentation, ScreenOptions},
+        presentation::{Presentation, ScreenOptions, looks_file},
         remote::{Remote, StreamEnd},
         signals::{SignalEffect, TerminalSignals},
         terminal,
@@ -148,6 +148,10 @@ impl<'a> AttachedClient<'a> {
             continues: self.started.is_some(),
             remembered: match self.place {
                 RunLocation::Here(paths) => Some(paths.state().join("messages")),
+                RunLocation::There(_) => None,
+            },
+            looks: match self.place {
+                RunLocation::Here(paths) => Some(looks_file(paths)),
                 RunLocation::There(_) => None,
             },
             notifier: match hello.show.notify {

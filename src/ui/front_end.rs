@@ -35,7 +35,7 @@ use crate::{
         headless::{self, OutputFormat},
         live::LiveSource,
         notify::{CommandNotifier, notifier},
-        presentation::{Presentation, ScreenOptions},
+        presentation::{Presentation, ScreenOptions, looks_file},
         terminal::{self, surroundings},
         unfolded::{prompt_text, task_text, unfolded},
     },
@@ -245,6 +245,7 @@ impl FrontEnd {
             project: Some(self.paths.project().to_owned()),
             continues: false,
             remembered: Some(self.paths.state().join("messages")),
+            looks: Some(looks_file(&self.paths)),
             notifier: self.notifier(running),
             shows_progress: terminal::shows_progress(),
         }
@@ -277,6 +278,7 @@ pub(crate) fn replay(
         project: None,
         continues: false,
         remembered: None,
+        looks: Some(looks_file(paths)),
         notifier: NotifyChannel::None,
         shows_progress: false,
     };

@@ -13,4 +13,4 @@ pub(crate) mod summary;
 pub(crate) mod terminal;
 mod unfolded;
 
-pub use presentation::{Presentation, ScreenOptions};
+pub use presentation::{Presentation, ScreenOptions, looks_file};

@@ -1,7 +1,10 @@
 //! The presentation of a run: the user's choices, limited to what stdout supports.
 
+use std::path::PathBuf;
+
+use ralph_state::store::paths::ProjectPaths;
 use ralph_text::console;
-use ralph_ui::tui::theme::Palette;
+use ralph_ui::tui::{looks::Looks, theme::Palette};
 
 use crate::{
     config::{ScreenSettings, ScreenTheme, Signs},
@@ -43,6 +46,22 @@ impl From<&ScreenSettings> for ScreenOptions {
                 Signs::Ascii => Some(true),
             },
             mouse: screen.mouse,
+        }
+    }
+}
+
+/// The file of what the user has chosen on screens.
+pub fn looks_file(paths: &ProjectPaths) -> PathBuf {
+    paths.states().root().join("screen.json")
+}
+
+impl ScreenOptions {
+    /// Fills in what was chosen on an earlier screen, where flags and settings choose nothing.
+    pub fn with_looks(self, looks: Looks) -> Self {
+        Self {
+            palette: self.palette.or(looks.theme),
+            ascii: self.ascii.or(looks.ascii),
+            mouse: self.mouse && looks.mouse.unwrap_or(true),
         }
     }
 }

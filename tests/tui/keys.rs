@@ -87,7 +87,7 @@ fn check(terminal: &mut Terminal, action: KeyAction, key: &str) {
                 Pane::Asks => "No questions of the agent.",
                 Pane::Limits => "calls per hour",
                 Pane::Background => "No background tasks.",
-                Pane::Report => "The run is not over.",
+                Pane::Report => "still running · ",
             });
             terminal.press("t");
             terminal.sees("line 299");
@@ -204,9 +204,15 @@ fn check(terminal: &mut Terminal, action: KeyAction, key: &str) {
         }
         KeyAction::Palette => {
             terminal.press(key);
-            terminal.press("event l");
+            terminal.press("go to log");
             terminal.press("\r");
             terminal.sees("iteration 1: Write hello.txt");
+            for (command, seen) in [("glyphs: a", "- plan -"), ("glyphs: u", "─ plan ─")] {
+                terminal.press(key);
+                terminal.press(command);
+                terminal.press("\r");
+                terminal.sees(seen);
+            }
             terminal.press("t");
             terminal.sees("line 299");
         }
@@ -223,7 +229,10 @@ fn check(terminal: &mut Terminal, action: KeyAction, key: &str) {
             terminal.sees_no("leave the run?");
         }
         // These keys have tests of their own; those of replays are tested in `replaying`.
-        KeyAction::StopAfterIteration
+        KeyAction::Detach
+        | KeyAction::CopyContinue
+        | KeyAction::Look(_)
+        | KeyAction::StopAfterIteration
         | KeyAction::Withdraw
         | KeyAction::CancelTask
         | KeyAction::Fold

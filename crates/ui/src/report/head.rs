@@ -63,7 +63,8 @@ pub(super) fn verdict_in_words(report: &RunReport) -> String {
         },
         // The question is on the lines below.
         Some(StopReason::Blocked { .. }) => "BLOCKED: needs your answer".to_owned(),
-        Some(_) | None => {
+        None => end_in_words(report),
+        Some(_) => {
             let words = end_in_words(report);
             let first = words.find([':', ' ', ';']).unwrap_or(words.len());
             words[..first].to_uppercase() + &words[first..]
@@ -91,7 +92,7 @@ pub(super) fn verdict_in_words(report: &RunReport) -> String {
     parts.join(" · ")
 }
 
-/// What the run took besides: iterations, changes, tokens.
+/// The effort of the run besides time and cost: iterations, changes, tokens.
 pub(super) fn effort_in_words(report: &RunReport) -> String {
     let totals = &report.totals;
     let mut parts = vec![counted(u64::from(totals.iterations), "iteration")];

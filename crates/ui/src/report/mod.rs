@@ -44,8 +44,8 @@ pub struct RunReport {
     pub tasks: Vec<Task>,
     /// The commits of each iteration, if they were looked up.
     pub commits: Vec<Vec<CommitLine>>,
-    /// The agent's last sentence in iterations, by their number, where somebody has followed them: the view has no
-    /// words of agents.
+    /// Last sentences of the agent, by the number of the iteration. Only a screen has them: the view has no words of
+    /// agents.
     #[serde(skip)]
     pub said: BTreeMap<u32, String>,
     /// Permissions granted and denied to the agent, in words, grouped.

@@ -45,7 +45,7 @@ pub enum LineMark {
     Good,
     Bad,
     Unfinished,
-    /// Nothing came of it.
+    /// An iteration without progress.
     Nothing,
 }
 

@@ -25,6 +25,7 @@ use super::{
     external_editor::{EditorDocument, EditorHandover},
     inputs::{Mailbox, ScreenInput},
     jobs::Jobs,
+    looks::{self, Looks},
     memory,
     model::{CopyPortion, InputMode, Model, Pane},
     notify::{self, NotifyChannel, Progress},
@@ -156,6 +157,11 @@ impl<'a> FrameLoop<'a> {
         };
         (model.ui.cols, model.ui.rows) = (cols, rows);
         model.ui.mouse = setup.mouse;
+        let wanted = setup.looks.as_deref().map(Looks::read).and_then(|looks| looks.notify);
+        model.ui.notifies = match setup.notifier {
+            NotifyChannel::None => None,
+            _ => Some(wanted.unwrap_or(true)),
+        };
         model.ui.replay = source.replay();
         model.ui.timeline = source.timeline();
         model.ui.continues = setup.continues;
@@ -398,6 +404,10 @@ impl<'a> FrameLoop<'a> {
                 }
                 self.model.ui.replay = self.source.replay();
             }
+            ScreenOrder::Look(change) => {
+                looks::apply(change, &mut self.setup, &mut self.model)?;
+                return self.redraw();
+            }
             ScreenOrder::Redraw => return self.redraw(),
             ScreenOrder::Suspend => return self.suspend(),
             ScreenOrder::Detach => return Ok(FrameStep::Leave(ScreenExit::Detached)),
@@ -595,6 +605,9 @@ impl<'a> FrameLoop<'a> {
     }
 
     fn notify(&mut self, reason: notify::Reason) {
+        if self.model.ui.notifies == Some(false) {
+            return;
+        }
         // Written with the next frame, so that there is a single writer.
         let bytes = notify::bytes(&self.setup.notifier, &reason.text);
         self.frame.0.borrow_mut().extend_from_slice(&bytes);

@@ -5,7 +5,9 @@ use ralph_agent::transcript::unfolded::Unfold;
 
 use super::{
     layout::Focus,
+    looks::LookChange,
     model::{Pane, Ui},
+    theme::Palette,
 };
 
 /// The action of a key.
@@ -78,6 +80,10 @@ pub enum KeyAction {
     Suspend,
     Interrupt,
     Quit,
+    Detach,
+    /// Copy the command that continues the run.
+    CopyContinue,
+    Look(LookChange),
 }
 
 /// When a binding applies.
@@ -133,15 +139,17 @@ pub enum BindingGroup {
     Move,
     Find,
     Other,
+    Looks,
 }
 
 impl BindingGroup {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         BindingGroup::Control,
         BindingGroup::Views,
         BindingGroup::Move,
         BindingGroup::Find,
         BindingGroup::Other,
+        BindingGroup::Looks,
     ];
 
     pub fn name(self) -> &'static str {
@@ -151,6 +159,7 @@ impl BindingGroup {
             BindingGroup::Move => "move",
             BindingGroup::Find => "find and copy",
             BindingGroup::Other => "other",
+            BindingGroup::Looks => "looks",
         }
     }
 }
@@ -171,8 +180,25 @@ pub struct Binding {
     pub group: BindingGroup,
     /// Text for the footer, if there is room; empty for no text.
     pub hint: &'static str,
-    /// Text for the help.
+    /// The name of the action, in the palette and the help; empty where `about` says it all.
+    pub name: &'static str,
+    /// Details besides the name.
     pub about: &'static str,
+}
+
+impl Binding {
+    /// `Skip iteration: end it and start the next; asks first`.
+    pub fn described(&self) -> String {
+        match (self.name, self.about) {
+            (name, "") => name.to_owned(),
+            ("", about) => about.to_owned(),
+            (name, about) => {
+                // A name with a colon of its own already has its reader pause.
+                let separator = if name.contains(':') { ", " } else { ": " };
+                format!("{name}{separator}{about}")
+            }
+        }
+    }
 }
 
 const fn key(code: KeyCode) -> Chord {
@@ -199,6 +225,7 @@ const fn row(
     action: KeyAction,
     when: BindingScope,
     hint: &'static str,
+    name: &'static str,
     about: &'static str,
 ) -> Binding {
     Binding {
@@ -208,6 +235,7 @@ const fn row(
         places: ANYWHERE,
         group,
         hint,
+        name,
         about,
     }
 }
@@ -223,74 +251,95 @@ pub const TABLE: &[Binding] = {
     use BindingGroup::{Control, Find, Move, Other, Views};
     use BindingScope::{Always, Live, Replay};
     &[
-        row(Control, &[char(':')], KeyAction::Steer, Live, "message", "message the agent (`!` now, `+` every prompt); resumes an ended run"),
-        row(Control, &[char('p')], KeyAction::PauseOrResume, Live, "pause", "pause after this iteration; again to resume"),
-        row(Control, &[char('s')], KeyAction::StopAfterIteration, Live, "stop after this", "stop when this iteration is finished; again to cancel that"),
-        row(Control, &[char('S')], KeyAction::Skip, Live, "skip", "end this iteration and start the next; asks first"),
-        row(Control, &[char('r')], KeyAction::RetryNow, Live, "retry now", "end a wait and try again now; continue a run that ended at a limit, with a higher one"),
-        row(Control, &[char('i')], KeyAction::Type, Live, "type", "type into the agent's terminal; Ctrl-] leaves"),
-        row(Control, &[char('a')], KeyAction::Answer, Live, "answer", "answer the agent's question"),
-        at(&[KeyFocus::View(Pane::Messages)], row(Control, &[char('x')], KeyAction::Withdraw, Live, "withdraw", "withdraw the chosen message; asks first if it is a standing one")),
-        at(&[KeyFocus::View(Pane::Background)], row(Control, &[char('x')], KeyAction::CancelTask, Live, "cancel", "end the chosen background task and everything it started")),
-        at(&[KeyFocus::Plan], row(Control, &[char('x')], KeyAction::SetAside, Live, "set aside", "set the chosen task aside, so that the run is done without it; again to take it back")),
-        at(&[KeyFocus::View(Pane::Limits)], row(Control, &[char('+')], KeyAction::RaiseLimit, Live, "raise", "raise a limit of the run; asks which")),
-        at(&[KeyFocus::View(Pane::Limits)], row(Control, &[char('M')], KeyAction::ChooseWorker, Live, "", "give the next iterations to another agent or model; asks which")),
-        row(Control, &[char('p'), char(' ')], KeyAction::PauseOrResume, Replay, "pause", "pause the replay; again to resume"),
-        row(Control, &[char('+'), char('=')], KeyAction::Faster, Replay, "faster", "play twice as fast"),
-        row(Control, &[char('-')], KeyAction::Slower, Replay, "slower", "play half as fast"),
-        row(Control, &[char(']')], KeyAction::NextIteration, Replay, "next", "go to the next iteration"),
-        row(Control, &[char('[')], KeyAction::PreviousIteration, Replay, "previous", "go to the previous iteration"),
-        row(Control, &[key(KeyCode::Right)], KeyAction::SeekForward, Replay, "+10 s", "10 seconds forward"),
-        row(Control, &[key(KeyCode::Left)], KeyAction::SeekBackward, Replay, "", "10 seconds back"),
-        row(Views, &[key(KeyCode::Tab), key(KeyCode::BackTab)], KeyAction::NextFocus, Always, "plan", "switch focus between the plan and the pane beside it"),
-        row(Views, &[char('0')], KeyAction::FocusPlan, Always, "", "go to the plan"),
-        row(Views, &[char('1'), char('t')], KeyAction::Show(Pane::Terminal), Always, "", "the agent's output"),
-        row(Views, &[char('2'), char('l')], KeyAction::Show(Pane::Log), Always, "", "event log"),
-        row(Views, &[char('3'), char('d')], KeyAction::Show(Pane::Diff), Always, "", "what this iteration changed; again to refresh"),
-        row(Views, &[char('4'), char('h')], KeyAction::Show(Pane::History), Always, "", "history of iterations"),
-        row(Views, &[char('5'), char('m')], KeyAction::Show(Pane::Messages), Always, "", "your messages and their outcome"),
-        row(Views, &[char('6'), char('P')], KeyAction::Show(Pane::Asks), Always, "", "open and past questions"),
-        row(Views, &[char('7'), char('c')], KeyAction::Show(Pane::Limits), Always, "", "limits, their usage, settings"),
-        row(Views, &[char('8'), char('T')], KeyAction::Show(Pane::Background), Always, "", "background tasks and their outcome"),
-        row(Views, &[char('R')], KeyAction::Show(Pane::Report), Always, "", "report: why the run ended, what to do next, what it did"),
-        row(Views, &[char('z')], KeyAction::Zoom, Always, "zoom", "zoom the focused pane; again to restore it"),
-        at(&[KeyFocus::View(Pane::Terminal)], row(Views, &[char('o')], KeyAction::Unfold(Unfold::Last), Always, "", "unfold the latest result or thought")),
-        at(&[KeyFocus::View(Pane::Terminal)], row(Views, &[char('O')], KeyAction::Unfold(Unfold::All), Always, "", "show all of this iteration unfolded")),
-        at(&[KeyFocus::View(Pane::Terminal), KeyFocus::View(Pane::History)], row(Views, &[char('I')], KeyAction::Prompt, Always, "", "the prompt of this iteration")),
-        at(&[KeyFocus::View(Pane::History)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "open", "show the chosen iteration in full: transcript, diff, goals, messages")),
-        at(&[KeyFocus::View(Pane::History)], row(Views, &[key(KeyCode::Right)], KeyAction::NextPart, Always, "", "the next part of an iteration shown in full")),
-        at(&[KeyFocus::View(Pane::History)], row(Views, &[key(KeyCode::Left)], KeyAction::PreviousPart, Always, "", "the previous part")),
-        at(&[KeyFocus::View(Pane::Asks)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "open", "answer the chosen question, or show it in full")),
-        at(&[KeyFocus::View(Pane::Messages)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "open", "edit the chosen message while it waits, or show it in full")),
-        at(&[KeyFocus::View(Pane::Background)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "output", "output of the chosen task")),
-        at(&[KeyFocus::View(Pane::Report)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "iterations", "unfold the iterations, or fold them again")),
-        at(&[KeyFocus::View(Pane::Diff)], row(Views, &[char('w')], KeyAction::Wrap, Always, "wrap", "wrap long lines, or cut them")),
-        at(&[KeyFocus::View(Pane::Diff)], row(Views, &[char('b')], KeyAction::CompareEarlier, Always, "compare", "compare with the state before one iteration earlier")),
-        at(&[KeyFocus::View(Pane::Diff)], row(Views, &[char('B')], KeyAction::CompareLater, Always, "", "compare with one iteration later; at first, with the start of the run")),
-        at(&[KeyFocus::Plan], row(Views, &[key(KeyCode::Enter)], KeyAction::Fold, Always, "fold", "fold or unfold the heading of the chosen task")),
-        row(Views, &[key(KeyCode::Esc)], KeyAction::Back, Always, "", "go back"),
-        row(Move, &[key(KeyCode::Up), char('k')], KeyAction::LineUp, Always, "", "a line up"),
-        row(Move, &[key(KeyCode::Down), char('j')], KeyAction::LineDown, Always, "", "a line down"),
-        row(Move, &[key(KeyCode::PageUp), ctrl('b')], KeyAction::PageUp, Always, "", "a page up"),
-        row(Move, &[key(KeyCode::PageDown), ctrl('f')], KeyAction::PageDown, Always, "", "a page down"),
-        at(&[KeyFocus::View(Pane::Diff)], row(Move, &[char(']')], KeyAction::NextFile, Always, "next file", "the next file")),
-        at(&[KeyFocus::View(Pane::Diff)], row(Move, &[char('[')], KeyAction::PreviousFile, Always, "", "the previous file")),
-        at(&[KeyFocus::View(Pane::Diff)], row(Move, &[key(KeyCode::Left)], KeyAction::Leftwards, Always, "", "scroll left where lines are cut")),
-        at(&[KeyFocus::View(Pane::Diff)], row(Move, &[key(KeyCode::Right)], KeyAction::Rightwards, Always, "", "scroll right where lines are cut")),
-        row(Move, &[char('g'), key(KeyCode::Home)], KeyAction::Top, Always, "", "to the beginning"),
-        row(Move, &[char('G'), key(KeyCode::End)], KeyAction::Bottom, Always, "", "to the end, and follow it"),
-        row(Find, &[char('/')], KeyAction::Search, Always, "search", "search here; Enter keeps the match, Esc goes back"),
-        row(Find, &[char('n')], KeyAction::NextMatch, Always, "", "the next match; older in the agent pane and the log"),
-        row(Find, &[char('N')], KeyAction::PreviousMatch, Always, "", "the previous match"),
-        at(&[KeyFocus::View(Pane::Log)], row(Find, &[char('f')], KeyAction::Filter, Always, "filter", "only problems, then messages, tools, files, and all again")),
-        row(Find, &[char('y')], KeyAction::Copy, Always, "", "copy the selection; in the agent pane, choose what to copy"),
-        row(Find, &[char('e')], KeyAction::Edit, Always, "", "open the shown text in your editor; in the plan, the plan file"),
-        row(Other, &[char('?'), key(KeyCode::F(1))], KeyAction::Help, Always, "help", "show the keys"),
-        row(Other, &[ctrl('p')], KeyAction::Palette, Always, "", "search all actions by name"),
-        row(Other, &[ctrl('l')], KeyAction::Redraw, Always, "", "redraw the screen"),
-        row(Other, &[ctrl('z')], KeyAction::Suspend, Always, "", "back to the shell; `fg` returns"),
-        row(Other, &[ctrl('c')], KeyAction::Interrupt, Always, "", "ask whether to stop; twice stops, once more forces"),
-        row(Other, &[char('q')], KeyAction::Quit, Always, "quit", "leave; asks whether to detach or stop while the run is active"),
+        row(Control, &[char(':')], KeyAction::Steer, Live, "message", "Send message", "`!` now, `+` in every prompt; resumes an ended run"),
+        row(Control, &[char('p')], KeyAction::PauseOrResume, Live, "pause", "Pause", "after this iteration; again to resume"),
+        row(Control, &[char('s')], KeyAction::StopAfterIteration, Live, "stop after this", "Stop after iteration", "again to cancel that"),
+        row(Control, &[char('S')], KeyAction::Skip, Live, "skip", "Skip iteration", "end it and start the next; asks first"),
+        row(Control, &[char('r')], KeyAction::RetryNow, Live, "retry now", "Retry now", "end a wait; continue a run that ended at a limit, with a higher one"),
+        row(Control, &[char('i')], KeyAction::Type, Live, "type", "Type to agent", "into its terminal; Ctrl-] leaves"),
+        row(Control, &[char('a')], KeyAction::Answer, Live, "answer", "Answer question", ""),
+        at(&[KeyFocus::View(Pane::Messages)], row(Control, &[char('x')], KeyAction::Withdraw, Live, "withdraw", "Withdraw message", "asks first if it is a standing one")),
+        at(&[KeyFocus::View(Pane::Background)], row(Control, &[char('x')], KeyAction::CancelTask, Live, "cancel", "Cancel background task", "and everything it started")),
+        at(&[KeyFocus::Plan], row(Control, &[char('x')], KeyAction::SetAside, Live, "set aside", "Set task aside", "the run is done without it; again to take it back")),
+        at(&[KeyFocus::View(Pane::Limits)], row(Control, &[char('+')], KeyAction::RaiseLimit, Live, "raise", "Raise limit…", "")),
+        at(&[KeyFocus::View(Pane::Limits)], row(Control, &[char('M')], KeyAction::ChooseWorker, Live, "", "Change agent or model…", "for the next iterations")),
+        row(Control, &[char('p'), char(' ')], KeyAction::PauseOrResume, Replay, "pause", "Pause replay", "again to resume"),
+        row(Control, &[char('+'), char('=')], KeyAction::Faster, Replay, "faster", "Play faster", "twice as fast"),
+        row(Control, &[char('-')], KeyAction::Slower, Replay, "slower", "Play slower", "half as fast"),
+        row(Control, &[char(']')], KeyAction::NextIteration, Replay, "next", "Next iteration", ""),
+        row(Control, &[char('[')], KeyAction::PreviousIteration, Replay, "previous", "Previous iteration", ""),
+        row(Control, &[key(KeyCode::Right)], KeyAction::SeekForward, Replay, "+10 s", "Forward 10 seconds", ""),
+        row(Control, &[key(KeyCode::Left)], KeyAction::SeekBackward, Replay, "", "Back 10 seconds", ""),
+        row(Views, &[key(KeyCode::Tab), key(KeyCode::BackTab)], KeyAction::NextFocus, Always, "plan", "Switch focus", "between the plan and the pane beside it"),
+        row(Views, &[char('0')], KeyAction::FocusPlan, Always, "", "Go to plan", ""),
+        row(Views, &[char('1'), char('t')], KeyAction::Show(Pane::Terminal), Always, "", "Go to agent", "its output"),
+        row(Views, &[char('2'), char('l')], KeyAction::Show(Pane::Log), Always, "", "Go to log", ""),
+        row(Views, &[char('3'), char('d')], KeyAction::Show(Pane::Diff), Always, "", "Go to diff", "what this iteration changed; again to refresh"),
+        row(Views, &[char('4'), char('h')], KeyAction::Show(Pane::History), Always, "", "Go to history", "iterations and their outcome"),
+        row(Views, &[char('5'), char('m')], KeyAction::Show(Pane::Messages), Always, "", "Go to messages", "yours, and their outcome"),
+        row(Views, &[char('6'), char('P')], KeyAction::Show(Pane::Asks), Always, "", "Go to questions", "open and past ones"),
+        row(Views, &[char('7'), char('c')], KeyAction::Show(Pane::Limits), Always, "", "Go to limits", "their usage, and settings"),
+        row(Views, &[char('8'), char('T')], KeyAction::Show(Pane::Background), Always, "", "Go to background tasks", "and their outcome"),
+        row(Views, &[char('R')], KeyAction::Show(Pane::Report), Always, "", "Go to report", "verdict, what to do next, what was done"),
+        row(Views, &[char('z')], KeyAction::Zoom, Always, "zoom", "Zoom pane", "again to restore it"),
+        at(&[KeyFocus::View(Pane::Terminal)], row(Views, &[char('o')], KeyAction::Unfold(Unfold::Last), Always, "", "Unfold latest output", "result or thought")),
+        at(&[KeyFocus::View(Pane::Terminal)], row(Views, &[char('O')], KeyAction::Unfold(Unfold::All), Always, "", "Unfold iteration", "all of its output")),
+        at(&[KeyFocus::View(Pane::Terminal), KeyFocus::View(Pane::History)], row(Views, &[char('I')], KeyAction::Prompt, Always, "", "Show prompt", "of this iteration")),
+        at(&[KeyFocus::View(Pane::History)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "open", "Open iteration", "its transcript, diff, goals, messages")),
+        at(&[KeyFocus::View(Pane::History)], row(Views, &[key(KeyCode::Right)], KeyAction::NextPart, Always, "", "Next part", "of an iteration shown in full")),
+        at(&[KeyFocus::View(Pane::History)], row(Views, &[key(KeyCode::Left)], KeyAction::PreviousPart, Always, "", "Previous part", "")),
+        at(&[KeyFocus::View(Pane::Asks)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "open", "Open question", "answer it, or show it in full")),
+        at(&[KeyFocus::View(Pane::Messages)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "open", "Open message", "edit it while it waits, or show it in full")),
+        at(&[KeyFocus::View(Pane::Background)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "output", "Show output", "of the chosen background task")),
+        at(&[KeyFocus::View(Pane::Report)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "iterations", "Unfold iterations", "again to fold them")),
+        at(&[KeyFocus::View(Pane::Diff)], row(Views, &[char('w')], KeyAction::Wrap, Always, "wrap", "Wrap long lines", "or cut them")),
+        at(&[KeyFocus::View(Pane::Diff)], row(Views, &[char('b')], KeyAction::CompareEarlier, Always, "compare", "Compare with earlier", "the state before one iteration earlier")),
+        at(&[KeyFocus::View(Pane::Diff)], row(Views, &[char('B')], KeyAction::CompareLater, Always, "", "Compare with later", "one iteration; at first, with the start of the run")),
+        at(&[KeyFocus::Plan], row(Views, &[key(KeyCode::Enter)], KeyAction::Fold, Always, "fold", "Fold heading", "of the chosen task; again to unfold")),
+        row(Views, &[key(KeyCode::Esc)], KeyAction::Back, Always, "", "Go back", ""),
+        row(Move, &[key(KeyCode::Up), char('k')], KeyAction::LineUp, Always, "", "Line up", ""),
+        row(Move, &[key(KeyCode::Down), char('j')], KeyAction::LineDown, Always, "", "Line down", ""),
+        row(Move, &[key(KeyCode::PageUp), ctrl('b')], KeyAction::PageUp, Always, "", "Page up", ""),
+        row(Move, &[key(KeyCode::PageDown), ctrl('f')], KeyAction::PageDown, Always, "", "Page down", ""),
+        at(&[KeyFocus::View(Pane::Diff)], row(Move, &[char(']')], KeyAction::NextFile, Always, "next file", "Next file", "")),
+        at(&[KeyFocus::View(Pane::Diff)], row(Move, &[char('[')], KeyAction::PreviousFile, Always, "", "Previous file", "")),
+        at(&[KeyFocus::View(Pane::Diff)], row(Move, &[key(KeyCode::Left)], KeyAction::Leftwards, Always, "", "Scroll left", "where lines are cut")),
+        at(&[KeyFocus::View(Pane::Diff)], row(Move, &[key(KeyCode::Right)], KeyAction::Rightwards, Always, "", "Scroll right", "where lines are cut")),
+        row(Move, &[char('g'), key(KeyCode::Home)], KeyAction::Top, Always, "", "Go to beginning", ""),
+        row(Move, &[char('G'), key(KeyCode::End)], KeyAction::Bottom, Always, "", "Go to end", "and follow it"),
+        row(Find, &[char('/')], KeyAction::Search, Always, "search", "Search", "Enter keeps the match, Esc goes back"),
+        row(Find, &[char('n')], KeyAction::NextMatch, Always, "", "Next match", "older in the agent pane and the log"),
+        row(Find, &[char('N')], KeyAction::PreviousMatch, Always, "", "Previous match", ""),
+        at(&[KeyFocus::View(Pane::Log)], row(Find, &[char('f')], KeyAction::Filter, Always, "filter", "Filter log", "problems, messages, tools, files, all")),
+        row(Find, &[char('y')], KeyAction::Copy, Always, "", "Copy", "the selection; in the agent pane, choose what"),
+        row(Find, &[char('e')], KeyAction::Edit, Always, "", "Open in editor", "the shown text; in the plan, its file"),
+        row(Other, &[char('?'), key(KeyCode::F(1))], KeyAction::Help, Always, "help", "Help", "all keys that work here"),
+        row(Other, &[ctrl('p')], KeyAction::Palette, Always, "", "Command palette", "find an action by its name"),
+        row(Other, &[ctrl('l')], KeyAction::Redraw, Always, "", "Redraw screen", ""),
+        row(Other, &[ctrl('z')], KeyAction::Suspend, Always, "", "Suspend", "back to the shell; `fg` returns"),
+        row(Other, &[ctrl('c')], KeyAction::Interrupt, Always, "", "Interrupt", "asks whether to stop; twice stops, once more forces"),
+        row(Other, &[char('q')], KeyAction::Quit, Always, "quit", "Quit…", "asks whether to detach or stop while the run is active"),
+    ]
+};
+
+/// The commands without a key, for the palette and the help.
+#[rustfmt::skip]
+pub const KEYLESS: &[Binding] = {
+    use BindingGroup::{Looks, Other};
+    use BindingScope::{Always, Live};
+    &[
+        row(Other, &[], KeyAction::Detach, Live, "", "Detach", "leave while the run continues"),
+        row(Other, &[], KeyAction::CopyContinue, Always, "", "Copy: ralph continue", "the command that continues this run"),
+        row(Looks, &[], KeyAction::Look(LookChange::Theme(Palette::Dark)), Always, "", "Theme: dark", ""),
+        row(Looks, &[], KeyAction::Look(LookChange::Theme(Palette::Light)), Always, "", "Theme: light", ""),
+        row(Looks, &[], KeyAction::Look(LookChange::Theme(Palette::Sixteen)), Always, "", "Theme: 16 colours", "those of the terminal"),
+        row(Looks, &[], KeyAction::Look(LookChange::Theme(Palette::Mono)), Always, "", "Theme: no colours", ""),
+        row(Looks, &[], KeyAction::Look(LookChange::Ascii(false)), Always, "", "Glyphs: Unicode", ""),
+        row(Looks, &[], KeyAction::Look(LookChange::Ascii(true)), Always, "", "Glyphs: ASCII", ""),
+        row(Looks, &[], KeyAction::Look(LookChange::Mouse(true)), Always, "", "Mouse: on", "clicks and the wheel work"),
+        row(Looks, &[], KeyAction::Look(LookChange::Mouse(false)), Always, "", "Mouse: off", "the terminal selects text"),
+        row(Looks, &[], KeyAction::Look(LookChange::Notify(true)), Always, "", "Notifications: on", "of this screen"),
+        row(Looks, &[], KeyAction::Look(LookChange::Notify(false)), Always, "", "Notifications: off", "of this screen"),
     ]
 };
 
@@ -300,21 +349,21 @@ pub const BOARD: &[Binding] = {
     use BindingGroup::{Control, Move, Other, Views};
     use BindingScope::{Always, Live};
     &[
-        row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "open", "open the run of the chosen plan on its own screen"),
-        row(Control, &[char('a')], KeyAction::Answer, Live, "answer", "answer the question of the chosen plan, or the first open one"),
-        row(Control, &[char('c')], KeyAction::CancelTask, Live, "cancel", "cancel the chosen plan; asks first, and keeps its branch"),
-        row(Views, &[key(KeyCode::Tab), key(KeyCode::BackTab)], KeyAction::NextFocus, Live, "", "switch focus between plans and questions"),
-        row(Move, &[key(KeyCode::Up), char('k')], KeyAction::LineUp, Always, "", "a plan up"),
-        row(Move, &[key(KeyCode::Down), char('j')], KeyAction::LineDown, Always, "", "a plan down"),
-        row(Move, &[key(KeyCode::PageUp), ctrl('b')], KeyAction::PageUp, Always, "", "a page up"),
-        row(Move, &[key(KeyCode::PageDown), ctrl('f')], KeyAction::PageDown, Always, "", "a page down"),
-        row(Move, &[char('g'), key(KeyCode::Home)], KeyAction::Top, Always, "", "to the first plan"),
-        row(Move, &[char('G'), key(KeyCode::End)], KeyAction::Bottom, Always, "", "to the last plan"),
-        row(Other, &[char('?'), key(KeyCode::F(1))], KeyAction::Help, Always, "help", "show the keys"),
-        row(Other, &[ctrl('l')], KeyAction::Redraw, Always, "", "redraw the screen"),
-        row(Other, &[ctrl('z')], KeyAction::Suspend, Always, "", "back to the shell; `fg` returns"),
-        row(Other, &[ctrl('c')], KeyAction::Interrupt, Always, "", "ask whether to stop all runs; twice stops, once more forces"),
-        row(Other, &[char('q')], KeyAction::Quit, Always, "quit", "leave; asks whether the batch continues or stops while it is active"),
+        row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "open", "", "open the run of the chosen plan on its own screen"),
+        row(Control, &[char('a')], KeyAction::Answer, Live, "answer", "", "answer the question of the chosen plan, or the first open one"),
+        row(Control, &[char('c')], KeyAction::CancelTask, Live, "cancel", "", "cancel the chosen plan; asks first, and keeps its branch"),
+        row(Views, &[key(KeyCode::Tab), key(KeyCode::BackTab)], KeyAction::NextFocus, Live, "", "", "switch focus between plans and questions"),
+        row(Move, &[key(KeyCode::Up), char('k')], KeyAction::LineUp, Always, "", "", "a plan up"),
+        row(Move, &[key(KeyCode::Down), char('j')], KeyAction::LineDown, Always, "", "", "a plan down"),
+        row(Move, &[key(KeyCode::PageUp), ctrl('b')], KeyAction::PageUp, Always, "", "", "a page up"),
+        row(Move, &[key(KeyCode::PageDown), ctrl('f')], KeyAction::PageDown, Always, "", "", "a page down"),
+        row(Move, &[char('g'), key(KeyCode::Home)], KeyAction::Top, Always, "", "", "to the first plan"),
+        row(Move, &[char('G'), key(KeyCode::End)], KeyAction::Bottom, Always, "", "", "to the last plan"),
+        row(Other, &[char('?'), key(KeyCode::F(1))], KeyAction::Help, Always, "help", "", "show the keys"),
+        row(Other, &[ctrl('l')], KeyAction::Redraw, Always, "", "", "redraw the screen"),
+        row(Other, &[ctrl('z')], KeyAction::Suspend, Always, "", "", "back to the shell; `fg` returns"),
+        row(Other, &[ctrl('c')], KeyAction::Interrupt, Always, "", "", "ask whether to stop all runs; twice stops, once more forces"),
+        row(Other, &[char('q')], KeyAction::Quit, Always, "quit", "", "leave; asks whether the batch continues or stops while it is active"),
     ]
 };
 
@@ -418,7 +467,8 @@ mod tests {
     /// One table for each group, with the place and time in which a key applies.
     #[test]
     fn the_page_of_all_keys_of_the_screen_is_the_committed_one() {
-        let head = "# Keys of the screen\n\n`?` on the screen shows those that have something to do now. \
+        let head = "# Keys of the screen\n\n`?` on the screen shows those that have something to do now, and `Ctrl-P` finds \
+                    all of them by name, also those without a key. \
                     [The screen](../guide/screen.md) begins with the ones you need first.\n";
         let mut page = head.to_owned();
         for group in BindingGroup::ALL {
@@ -428,7 +478,7 @@ mod tests {
                 name[..1].to_uppercase(),
                 &name[1..]
             );
-            for binding in TABLE.iter().filter(|binding| binding.group == group) {
+            for binding in TABLE.iter().chain(KEYLESS).filter(|binding| binding.group == group) {
                 let keys: Vec<String> = binding.keys.iter().map(|chord| format!("`{}`", chord.name())).collect();
                 let when = match (binding.when, binding.places) {
                     (BindingScope::Replay, _) => "in a replay: ",
@@ -457,13 +507,13 @@ mod tests {
                     (BindingScope::Always | BindingScope::Live, []) => "",
                     (BindingScope::Always | BindingScope::Live, places) => panic!("{places:?} has no name on the page"),
                 };
-                page += &format!("| {} | {when}{} |\n", keys.join(" "), binding.about);
+                page += &format!("| {} | {when}{} |\n", keys.join(" "), binding.described());
             }
         }
         page += "\n## The board of a batch\n\n| key | what it does |\n|---|---|\n";
         for binding in BOARD {
             let keys: Vec<String> = binding.keys.iter().map(|chord| format!("`{}`", chord.name())).collect();
-            page += &format!("| {} | {} |\n", keys.join(" "), binding.about);
+            page += &format!("| {} | {} |\n", keys.join(" "), binding.described());
         }
         assert_committed("docs/reference/keys.md", &page, "the_page_of_all_keys");
     }

@@ -17,6 +17,7 @@ mod inputs;
 mod jobs;
 pub mod keys;
 mod layout;
+pub mod looks;
 mod memory;
 pub mod model;
 mod notify;
@@ -129,6 +130,8 @@ pub struct Setup {
     pub continues: bool,
     /// The file that stores sent messages for later runs.
     pub remembered: Option<PathBuf>,
+    /// The file that stores how the user wants screens to look.
+    pub looks: Option<PathBuf>,
     /// The way to notify the user when the run needs attention.
     pub notifier: NotifyChannel,
     /// Whether the terminal can show a progress indicator.

@@ -6,13 +6,20 @@ use ralph_core::{
 };
 
 use super::{
-    keys::{self, Binding, BindingContext, BindingScope, KeyAction},
+    keys::{self, Binding, BindingContext, BindingGroup, BindingScope, KEYLESS, KeyAction},
+    looks::LookChange,
     model::{Model, Pane, background_at, has_sections, message_at, more, used_up},
 };
 
 /// The bindings that have an effect at the current focus, in the order of the table.
 pub(super) fn offered(model: &Model) -> impl Iterator<Item = &'static Binding> + '_ {
     keys::bindings(BindingContext::from_ui(&model.ui)).filter(|binding| works(binding, model))
+}
+
+/// The commands without a key that have an effect now.
+pub(super) fn offered_without_key(model: &Model) -> impl Iterator<Item = &'static Binding> + '_ {
+    let is_live = |binding: &&Binding| binding.when != BindingScope::Live || model.ui.replay.is_none();
+    KEYLESS.iter().filter(is_live).filter(|binding| works(binding, model))
 }
 
 fn works(binding: &Binding, model: &Model) -> bool {
@@ -38,49 +45,79 @@ fn works(binding: &Binding, model: &Model) -> bool {
         KeyAction::Fold => has_sections(&run.plan) && !model.layout().has_strip(),
         // Not offered once a stronger stop was requested.
         KeyAction::StopAfterIteration => run.stop.is_none_or(|stop| stop.request == StopRequest::AfterIteration),
+        KeyAction::Detach => model.ui.detaches,
+        KeyAction::CopyContinue => run.is_over() && model.ui.replay.is_none(),
+        KeyAction::Look(LookChange::Mouse(on)) => model.ui.mouse != on,
+        KeyAction::Look(LookChange::Notify(on)) => model.ui.notifies.is_some_and(|notifies| notifies != on),
         KeyAction::NextMatch | KeyAction::PreviousMatch => !model.ui.search.query.is_empty(),
         // All other actions are always possible.
         _ => true,
     }
 }
 
-/// The actions whose names contain the letters of `query` in order, best match first.
+/// Returns the actions that match `query`, best match first, and moves last among equals.
 pub(super) fn actions_found(model: &Model, query: &str) -> Vec<&'static Binding> {
     let query = query.trim().to_lowercase();
     let bindings = offered(model).filter(|binding| binding.action != KeyAction::Palette);
-    let ranked = bindings.filter_map(|binding| Some((rank(&binding.about.to_lowercase(), &query)?, binding)));
+    let bindings = bindings.chain(offered_without_key(model));
+    let ranked = bindings.filter_map(|binding| Some((rank(binding.name, binding.about, &query)?, binding)));
     let mut found: Vec<(u8, &Binding)> = ranked.collect();
-    found.sort_by_key(|(rank, _)| *rank);
+    found.sort_by_key(|(rank, binding)| (*rank, binding.group == BindingGroup::Move));
     found.into_iter().map(|(_, binding)| binding).collect()
 }
 
-/// Match quality of a name, 0 is best; `None` if it does not match.
-fn rank(name: &str, query: &str) -> Option<u8> {
+/// Match quality of an action, 0 is best; `None` if it does not match: the beginning of its name, of a word of it, a part
+/// of it, of its description, then letters in order.
+fn rank(name: &str, about: &str, query: &str) -> Option<u8> {
+    let (name, about) = (name.to_lowercase(), about.to_lowercase());
     if name.starts_with(query) {
         return Some(0);
     }
-    if let Some(at) = name.find(query) {
-        let begins_word = name[..at].ends_with(|before: char| !before.is_alphanumeric());
-        return Some(if begins_word { 1 } else { 2 });
+    let at_word = |text: &str| {
+        let mut places = text.match_indices(query);
+        places.any(|(at, _)| text[..at].ends_with(|before: char| !before.is_alphanumeric()))
+    };
+    if at_word(&name) {
+        return Some(1);
+    }
+    if name.contains(query) {
+        return Some(2);
+    }
+    if about.starts_with(query) || at_word(&about) {
+        return Some(3);
     }
     let mut letters = name.chars();
     let has_all = query
         .chars()
         .filter(|letter| !letter.is_whitespace())
         .all(|letter| letters.any(|other| other == letter));
-    has_all.then_some(3)
+    has_all.then_some(4)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tui::testing::{model, running};
 
     #[test]
-    fn the_best_name_comes_first() {
-        let mut names = ["a screen", "redraw the screen", "draw", "d_r_a_w"];
-        names.sort_by_key(|name| rank(name, "draw").unwrap_or(9));
-        assert_eq!(names[..2], ["draw", "redraw the screen"]);
-        assert_eq!(rank("redraw the screen", "rds"), Some(3));
-        assert_eq!(rank("redraw", "xyz"), None);
+    fn an_action_is_found_by_the_beginning_of_its_name_then_of_a_word_then_by_letters() {
+        let model = model(100, 30, running());
+        for (query, name) in [
+            ("history", "Go to history"),
+            ("skip", "Skip iteration"),
+            ("quit", "Quit…"),
+            ("diff", "Go to diff"),
+            ("pause", "Pause"),
+            ("theme", "Theme: dark"),
+            ("light", "Theme: light"),
+            ("stop", "Stop after iteration"),
+            ("gtlg", "Go to log"),
+        ] {
+            let found = actions_found(&model, query);
+            assert_eq!(found.first().map(|binding| binding.name), Some(name), "{query}");
+        }
+        assert_eq!(actions_found(&model, "zzz").len(), 0);
+        let all = actions_found(&model, "");
+        assert!(all.iter().all(|binding| !binding.name.is_empty()));
     }
 }

@@ -7,6 +7,7 @@ use ralph_words::Tone;
 
 use super::{
     keys::KeyAction,
+    looks::LookChange,
     model::{CopyPortion, Model, Overlay},
     patch::Patch,
     search_query::{LineMatch, SearchDirection},
@@ -72,6 +73,8 @@ pub(super) enum ScreenOrder {
     /// Store the messages for later runs.
     RememberMessages,
     Replay(Replay),
+    /// Change how this screen looks, and remember it.
+    Look(LookChange),
     Redraw,
     Suspend,
     /// Leave while the run goes on.

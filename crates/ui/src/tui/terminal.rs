@@ -55,6 +55,21 @@ pub fn take(mouse: bool) -> io::Result<()> {
     write_all(format!("{TAKE}{mouse}").as_bytes()).inspect_err(|_| give_back())
 }
 
+/// Begins or ends the reports of the mouse.
+///
+/// # Errors
+/// Errors of the terminal.
+pub(super) fn report_mouse(is_on: bool) -> io::Result<()> {
+    write_all(
+        if is_on {
+            MOUSE.to_owned()
+        } else {
+            MOUSE.replace('h', "l")
+        }
+        .as_bytes(),
+    )
+}
+
 /// Gives the terminal back as it was. Does nothing if it is not taken.
 pub fn give_back() {
     if !TAKEN.swap(false, Ordering::SeqCst) {

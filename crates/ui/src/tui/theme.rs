@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use ralph_text::signs;
 use ralph_words::Tone;
 use ratatui::style::{Color, Modifier, Style};
+use serde::{Deserialize, Serialize};
 
 use super::background::BackgroundColour;
 
@@ -16,7 +17,8 @@ const DARK_UP_TO: f64 = 0.035;
 const LIGHT_FROM: f64 = 0.78;
 
 /// The palette.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Palette {
     Dark,
     Light,
@@ -252,6 +254,25 @@ impl Theme {
             Palette::Sixteen
         };
         Self { palette, ..self }
+    }
+
+    /// The theme with a palette that the user chose, as far as the terminal has its colours.
+    pub(super) fn with_palette(self, palette: Palette) -> Self {
+        let palette = match self.depth {
+            Depth::None => Palette::Mono,
+            Depth::Sixteen if palette != Palette::Mono => Palette::Sixteen,
+            Depth::Sixteen | Depth::Indexed | Depth::True => palette,
+        };
+        Self {
+            palette,
+            goes_by_background: false,
+            ..self
+        }
+    }
+
+    pub(super) fn with_ascii(self, ascii: bool) -> Self {
+        let glyphs = if ascii { &ASCII } else { &UNICODE };
+        Self { glyphs, ..self }
     }
 
     pub fn style(&self, role: TextRole) -> Style {

@@ -124,7 +124,7 @@ fn page(sections: &[HelpSection], whole: Rect) -> HelpPage {
     }
 }
 
-fn block(name: &'static str, keys: &[(String, &str)], about_width: usize) -> Vec<HelpLine> {
+fn block(name: &'static str, keys: &[(String, String)], about_width: usize) -> Vec<HelpLine> {
     let mut lines = vec![HelpLine::Head(name)];
     for (keys, about) in keys {
         let mut keys = keys.clone();
@@ -135,14 +135,14 @@ fn block(name: &'static str, keys: &[(String, &str)], about_width: usize) -> Vec
     lines
 }
 
-type HelpSection = (&'static str, Vec<(String, &'static str)>);
+type HelpSection = (&'static str, Vec<(String, String)>);
 
 fn sections(bindings: &[&'static Binding], mouse: bool) -> Vec<HelpSection> {
     let of_group = |group: BindingGroup| {
         let bindings = bindings.iter().filter(move |binding| binding.group == group);
         let rows = bindings.map(|binding| {
             let names: Vec<String> = binding.keys.iter().map(|key| Chord::name(*key)).collect();
-            (names.join(" "), binding.about)
+            (names.join(" "), binding.described())
         });
         (group.name(), rows.collect::<Vec<_>>())
     };
@@ -155,7 +155,9 @@ fn sections(bindings: &[&'static Binding], mouse: bool) -> Vec<HelpSection> {
         ],
         false => &[("drag", "select text; the mouse is left to the terminal")],
     };
-    let mouse = mouse.iter().map(|(key, about)| ((*key).to_owned(), *about));
+    let mouse = mouse
+        .iter()
+        .map(|(key, about)| ((*key).to_owned(), (*about).to_owned()));
     sections.push(("mouse", mouse.collect()));
     sections.retain(|(_, keys)| !keys.is_empty());
     sections

@@ -17,7 +17,7 @@ use ratatui::layout::{Position, Rect};
 use super::{
     layout::Focus,
     model::{InputMode, Model, SettledMeanwhile},
-    offers::offered,
+    offers::{offered, offered_without_key},
     order::Scroll,
     pen::Pen,
 };
@@ -51,7 +51,7 @@ pub(super) fn draw(model: &Model, pen: &mut Pen<'_>) -> Option<Position> {
         InputMode::Copying => copying::question().draw(whole, pen),
         InputMode::TooLate(shown) => draw_too_late(shown, whole, pen),
         InputMode::Help { top } => {
-            let bindings: Vec<_> = offered(model).collect();
+            let bindings: Vec<_> = offered(model).chain(offered_without_key(model)).collect();
             help::draw(&bindings, model.ui.mouse, *top, whole, pen);
         }
     }
@@ -60,7 +60,7 @@ pub(super) fn draw(model: &Model, pen: &mut Pen<'_>) -> Option<Position> {
 
 /// Scrolls the help. Returns its top line.
 pub(super) fn help_scrolled(model: &Model, top: usize, by: Scroll) -> usize {
-    let bindings: Vec<_> = offered(model).collect();
+    let bindings: Vec<_> = offered(model).chain(offered_without_key(model)).collect();
     help::scrolled(&bindings, model.ui.mouse, top, model.layout().whole, by)
 }
 

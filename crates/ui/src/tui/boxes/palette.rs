@@ -22,7 +22,7 @@ pub(super) fn draw(model: &Model, palette: &ActionSearch, whole: Rect, pen: &mut
     // Always high enough for all actions, so that it does not jump with every letter.
     let all = actions_found(model, "").len();
     let height = whole.height.min(u16::try_from(all + 3).unwrap_or(u16::MAX));
-    let inner = pen.centred(whole, whole.width.min(WIDTH), height, "actions")?;
+    let inner = pen.centred(whole, whole.width.min(WIDTH), height, "commands")?;
     let x = pen.role(inner.x + 1, inner.y, inner.right(), "> ", TextRole::User);
     pen.role(x, inner.y, inner.right(), palette.query.text(), TextRole::Strong);
     if found.is_empty() {
@@ -30,7 +30,7 @@ pub(super) fn draw(model: &Model, palette: &ActionSearch, whole: Rect, pen: &mut
             inner.x + 1,
             inner.y + 1,
             inner.right(),
-            "no such action here",
+            "no such command here",
             TextRole::Dim,
         );
     }
@@ -45,13 +45,11 @@ fn row(binding: &Binding, area: Rect, pen: &mut Pen<'_>) {
     let end = area.right() - 1;
     let keys = names.join(" ");
     let start = pen.right(area.x + 1, area.y, end, &keys, pen.theme.style(TextRole::Key));
-    pen.role(
-        area.x + 1,
-        area.y,
-        start.saturating_sub(2),
-        binding.about,
-        TextRole::Plain,
-    );
+    let end = start.saturating_sub(2);
+    let x = pen.role(area.x + 1, area.y, end, binding.name, TextRole::Plain);
+    if !binding.about.is_empty() {
+        pen.role(x + 2, area.y, end, binding.about, TextRole::Dim);
+    }
 }
 
 /// Handles a key of the palette. Returns the chosen action.
@@ -92,9 +90,11 @@ mod tests {
     use ralph_core::event::{Record, SteeringKind, UserCommand};
 
     use crate::tui::{
+        looks::LookChange,
         model::{Pane, ReplayState},
         order::ScreenOrder,
         testing::{model, queued, running},
+        theme::Palette,
         update::{
             tests::{control, key, press},
             update,
@@ -108,14 +108,21 @@ mod tests {
         press(&mut model, "zzz");
         assert_eq!(update(&mut model, key(KeyCode::Enter)), [], "there is no such action");
         update(&mut model, control('u'));
-        press(&mut model, "event l");
+        press(&mut model, "log");
         update(&mut model, key(KeyCode::Enter));
         assert_eq!((&model.ui.mode, model.ui.pane), (&InputMode::Normal, Pane::Log));
         update(&mut model, control('p'));
-        press(&mut model, "pause after");
+        press(&mut model, "pause");
         assert_eq!(
             update(&mut model, key(KeyCode::Enter)),
             [ScreenOrder::by_user(UserCommand::Pause)]
+        );
+        // A command without a key.
+        update(&mut model, control('p'));
+        press(&mut model, "light");
+        assert_eq!(
+            update(&mut model, key(KeyCode::Enter)),
+            [ScreenOrder::Look(LookChange::Theme(Palette::Light))]
         );
     }
 

@@ -375,6 +375,8 @@ pub struct Ui {
     pub transcript: bool,
     /// Bytes of output skipped because the screen was too slow.
     pub dropped_bytes: u64,
+    /// Whether this screen notifies its user; `None` if it has no way to.
+    pub notifies: Option<bool>,
     /// Whether mouse events are reported; if not, the terminal handles selection.
     pub mouse: bool,
 }
