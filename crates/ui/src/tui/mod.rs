@@ -13,6 +13,7 @@ mod clipboard;
 mod editor;
 mod external_editor;
 mod frame_loop;
+mod hints;
 mod inputs;
 mod jobs;
 pub mod keys;

@@ -13,7 +13,7 @@ use ratatui::layout::Position;
 pub(super) use board::{take_board, update_board};
 
 use super::{
-    boxes,
+    boxes, hints,
     keys::{self, BindingContext, Chord, KeyAction, KeyFocus},
     layout::Focus,
     model::{ActionSearch, Confirmation, InputMode, Model, Pane, Search, more, used_up},
@@ -87,7 +87,7 @@ fn normal(model: &mut Model, key: KeyEvent) -> Vec<ScreenOrder> {
     let chord = Chord::new(key.code, key.modifiers);
     match keys::action(chord, BindingContext::from_ui(&model.ui)) {
         Some(action) => act(model, action),
-        None => Vec::new(),
+        None => refused(model, &format!("{}: no action here (? lists keys)", chord.name())),
     }
 }
 
@@ -199,6 +199,12 @@ fn clicked(model: &mut Model, column: u16, row: u16) -> Vec<ScreenOrder> {
         && let Some(pane) = panes::tab_at(model, layout.title, column)
     {
         return act(model, KeyAction::Show(pane));
+    }
+    if layout.footer.contains(at) && row + 1 == layout.footer.bottom() {
+        return match hints::action_at(model, column) {
+            Some(action) => act(model, action),
+            None => Vec::new(),
+        };
     }
     if layout.tasks.contains(at) {
         return content_for(KeyFocus::Plan).click(model, layout.tasks, at);

@@ -149,7 +149,10 @@ fn sections(bindings: &[&'static Binding], mouse: bool) -> Vec<HelpSection> {
     let mut sections: Vec<HelpSection> = BindingGroup::ALL.map(of_group).into();
     let mouse: &[(&str, &'static str)] = match mouse {
         true => &[
-            ("click", "choose a row, a tab or a pane"),
+            (
+                "click",
+                "choose a row, a tab, a pane or a key of the bottom row; open an iteration",
+            ),
             ("wheel", "scroll the pane under it"),
             ("Shift-drag", "select text as usual"),
         ],

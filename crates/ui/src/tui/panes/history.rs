@@ -13,7 +13,7 @@ use ratatui::{
 
 use crate::tui::{
     keys::KeyAction,
-    model::{Model, Playback},
+    model::{Model, Pane, Playback},
     order::{ScreenOrder, StepDirection},
     pen::{self, Pen},
     theme::{TextRole, Theme},
@@ -73,6 +73,13 @@ impl PaneContent for HistoryContent {
     fn file(&self) -> &'static str {
         "iterations.txt"
     }
+}
+
+/// Shows an iteration in full, given by its place before the newest.
+pub(super) fn show(model: &mut Model, before_newest: usize) -> Vec<ScreenOrder> {
+    model.ui.show(Pane::History);
+    model.ui.history.selected = before_newest;
+    open(model)
 }
 
 /// Opens the selected iteration, with its transcript first.

@@ -211,8 +211,17 @@ impl PaneContent for PlanContent {
         }
     }
 
-    /// Selects a task, or folds or unfolds a section.
+    /// Selects a task, folds or unfolds a section, or opens an iteration.
     fn click(&self, model: &mut Model, _: Rect, at: Position) -> Vec<ScreenOrder> {
+        let part = SideBarAreas::new(model, &model.layout()).iterations;
+        if part.contains(at) {
+            let below = usize::from(part.bottom() - 1 - at.y);
+            let shown = shown_iterations(model, part);
+            return match at.y > part.y && below < shown {
+                true => history::show(model, below),
+                false => Vec::new(),
+            };
+        }
         let Some(row) = row_at(model, at.y) else {
             return Vec::new();
         };
@@ -472,6 +481,12 @@ fn more(plan: &PlanSnapshot, hidden: &[PlanRow], nearest: &PlanRow) -> PlanLine 
     }
 }
 
+/// The number of iterations with a row in `part`, the latest ones.
+fn shown_iterations(model: &Model, part: Rect) -> usize {
+    let rows = usize::from(part.height.saturating_sub(1));
+    model.run.iterations.rows.len().min(rows)
+}
+
 /// Draws the latest iterations.
 fn iterations(model: &Model, part: Rect, pen: &mut Pen<'_>) {
     let all = &model.run.iterations.rows;
@@ -479,7 +494,7 @@ fn iterations(model: &Model, part: Rect, pen: &mut Pen<'_>) {
         return;
     }
     title(part, &counted(all.dropped() + all.len() as u64, "iteration"), pen);
-    let shown = all.iter().skip(all.len().saturating_sub(ITERATIONS));
+    let shown = all.iter().skip(all.len() - shown_iterations(model, part));
     for (y, iteration) in (part.y + 1..part.bottom()).zip(shown) {
         let (sign, style) = history::sign(iteration, pen.theme);
         let end = part.right() - 1;

@@ -1,9 +1,6 @@
 //! The footer: the current notice, facts not shown elsewhere, and the available keys.
 
-use ralph_core::{
-    event::{StopReason, Usage},
-    run::Phase,
-};
+use ralph_core::{event::Usage, run::Phase};
 use ralph_text::one_line;
 use ralph_words::{
     changes_in_words, counted, hint_in_words, short_count, short_duration, stop_in_words, wait_cause_in_words,
@@ -11,12 +8,11 @@ use ralph_words::{
 use ratatui::{layout::Rect, style::Style};
 
 use crate::tui::{
-    keys::{Binding, KeyAction},
-    layout::Focus,
-    model::{Model, Pane, can_be_edited, message_at},
-    offers::offered,
+    hints::{self, KeyHint},
+    keys::Binding,
+    model::{Model, Pane},
     panes::outstanding_in_words,
-    pen::{Pen, StyledText, columns, shortened},
+    pen::{Pen, StyledText, shortened},
     theme::TextRole,
 };
 
@@ -150,19 +146,11 @@ fn hints(model: &Model, area: Rect, pen: &mut Pen<'_>) {
             pen.theme.style(TextRole::User),
         );
     }
-    // Keys specific to this place come first: the others are the same everywhere and in the help.
-    let is_special = |binding: &&Binding| binding.places.len() == 1;
-    let special = offered(model).filter(is_special);
-    let common = offered(model).filter(|binding| !is_special(binding));
-    let hinted = special.chain(common).map(|binding| (binding, hint(binding, model)));
-    key_hints(
-        hinted,
-        Rect {
-            width: right - area.x,
-            ..area
-        },
-        pen,
-    );
+    let area = Rect {
+        width: right - area.x,
+        ..area
+    };
+    draw_hints(&hints::hints(model, area), area, pen);
 }
 
 /// Draws keys with their hints, as far as there is room.
@@ -171,76 +159,12 @@ pub(super) fn key_hints(
     area: Rect,
     pen: &mut Pen<'_>,
 ) {
-    let (mut x, right) = (area.x + 1, area.right());
-    for (binding, hint) in bindings.filter(|(_, hint)| !hint.is_empty()) {
-        let key = binding.keys[0].name();
-        // A hint is shown in full or not at all. Quit and help come last and are the most important.
-        let reserve = match binding.action {
-            KeyAction::Quit => 0,
-            KeyAction::Help => 8,
-            _ => 16,
-        };
-        let width = columns(&key) + 1 + columns(hint);
-        if x + width + reserve > right {
-            continue;
-        }
-        x = pen.role(x, area.y, right, &key, TextRole::Key);
-        x = pen.role(x, area.y, right, &format!(" {hint}"), TextRole::Dim) + 2;
-    }
+    draw_hints(&hints::laid_out(bindings, area), area, pen);
 }
 
-/// The current effect of a key, in a word or two.
-fn hint(binding: &Binding, model: &Model) -> &'static str {
-    match binding.action {
-        KeyAction::Steer => match model.run.stop_reason() {
-            Some(StopReason::Blocked { .. }) => "answer",
-            Some(_) => "resume with a message",
-            None => binding.hint,
-        },
-        KeyAction::RetryNow if model.run.is_over() => "continue",
-        KeyAction::PauseOrResume if model.run.is_paused() && model.ui.replay.is_none() => "resume",
-        KeyAction::StopAfterIteration if model.run.stop.is_some() => "don't stop",
-        KeyAction::NextFocus if model.ui.focus == Focus::Plan => "back",
-        KeyAction::Zoom if model.ui.zoomed => "unzoom",
-        KeyAction::Open if model.ui.pane == Pane::Messages => match message_at(model) {
-            Some(message) if can_be_edited(model, message) => "edit",
-            Some(_) | None => binding.hint,
-        },
-        _ => binding.hint,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tui::{
-        model::Pane,
-        testing::{begun, model, running, stopped},
-    };
-
-    fn hinted(model: &Model) -> Vec<&'static str> {
-        let live = offered(model).filter(|binding| !binding.hint.is_empty());
-        live.map(|binding| hint(binding, model)).collect()
-    }
-
-    #[test]
-    fn only_keys_that_do_something_now_are_named() {
-        let mut watched = model(100, 30, running());
-        assert!(hinted(&watched).contains(&"type"));
-        watched.ui.transcript = true;
-        for absent in ["type", "answer", "retry now", "withdraw", "open"] {
-            assert!(!hinted(&watched).contains(&absent), "{absent}");
-        }
-        watched.ui.show(Pane::History);
-        assert!(hinted(&watched).contains(&"open"));
-        let starting = model(100, 30, begun());
-        assert!(!hinted(&starting).contains(&"skip"), "no iteration runs");
-        let over = model(100, 30, [running(), vec![stopped(StopReason::Requested)]].concat());
-        let names = hinted(&over);
-        assert!(names.contains(&"resume with a message") && names.contains(&"quit"));
-        assert!(
-            !names.contains(&"pause") && !names.contains(&"stop after this"),
-            "{names:?}"
-        );
+fn draw_hints(hints: &[KeyHint], area: Rect, pen: &mut Pen<'_>) {
+    for hint in hints {
+        let x = pen.role(hint.start, area.y, area.right(), &hint.key, TextRole::Key);
+        pen.role(x, area.y, area.right(), &format!(" {}", hint.text), TextRole::Dim);
     }
 }
