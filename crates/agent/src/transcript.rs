@@ -157,11 +157,9 @@ impl Transcript {
             _ => self.end_live(out),
         }
         match signal {
-            AgentSignal::Opened { session, model } => {
-                let session = session.as_ref().map(|session| format!("session {}", session.0));
-                let parts: Vec<_> = session.into_iter().chain(model.clone()).collect();
-                if !parts.is_empty() {
-                    self.note(DIM, &parts.join(" · "), out);
+            AgentSignal::Opened { model, .. } => {
+                if let Some(model) = model {
+                    self.note(DIM, model, out);
                 }
             }
             AgentSignal::Said { text } => self.said(text, out),

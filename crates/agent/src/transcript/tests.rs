@@ -57,8 +57,6 @@ fn a_session_reads_as_a_conversation() {
         AgentSignal::Usage { usage },
         AgentSignal::TurnEnded { ok: true, message: Some("Done.\n\nBye.".to_owned()) },
     ]), @r"
-    ^[2msession s-1^[0m
-
     ^[2;3mI should look.^[0m
 
     I will run a command first.

@@ -17,6 +17,9 @@ const TALL_ROWS: u16 = 16;
 const TITLE_ROWS: u16 = 8;
 /// Minimum height for a line above the footer.
 const BASE_ROWS: u16 = 30;
+/// Minimum width for the log beside the agent, and the columns that it takes.
+const ASIDE_FROM_COLS: u16 = 160;
+const ASIDE_COLS: std::ops::RangeInclusive<u16> = 44..=80;
 /// Minimum width for a free column on either side of a terminal.
 const PADDED_COLS: u16 = 40;
 
@@ -41,6 +44,9 @@ pub struct ScreenLayout {
     /// The title of the main area.
     pub title: Rect,
     pub main: Rect,
+    /// The line between main area and log, and the log beside the agent with its title, on a wide screen.
+    pub second_divider: Rect,
+    pub aside: Rect,
     /// The line above the footer.
     pub base: Rect,
     pub footer: Rect,
@@ -71,6 +77,14 @@ impl ScreenLayout {
             list = Rect::new(0, rest.y, cols, height);
             rest = Rect::new(0, rest.y + height, cols, rest.height - height);
         }
+        let (mut second_divider, mut aside) = (Rect::default(), Rect::default());
+        if cols >= ASIDE_FROM_COLS && rows >= TITLE_ROWS {
+            let width = (rest.width * 2 / 5).clamp(*ASIDE_COLS.start(), *ASIDE_COLS.end());
+            let x = rest.right() - width;
+            aside = Rect::new(x, rest.y, width, rest.height);
+            second_divider = Rect::new(x - 1, rest.y, 1, rest.height);
+            rest.width -= width + 1;
+        }
         let title_rows = u16::from(rows >= TITLE_ROWS);
         Self {
             whole,
@@ -79,8 +93,26 @@ impl ScreenLayout {
             divider,
             title: Rect::new(rest.x, rest.y, rest.width, title_rows),
             main: Rect::new(rest.x, rest.y + title_rows, rest.width, rest.height - title_rows),
+            second_divider,
+            aside,
             base,
             footer,
+        }
+    }
+
+    /// The layout in which the main area has the room of the log beside it.
+    pub fn without_aside(self) -> Self {
+        let taken = self.second_divider.width + self.aside.width;
+        let wider = |area: Rect| Rect {
+            width: area.width + taken,
+            ..area
+        };
+        Self {
+            title: wider(self.title),
+            main: wider(self.main),
+            second_divider: Rect::default(),
+            aside: Rect::default(),
+            ..self
         }
     }
 
@@ -95,11 +127,15 @@ impl ScreenLayout {
                 divider: none,
                 title: none,
                 main: none,
+                second_divider: none,
+                aside: none,
                 ..self
             },
             Focus::Main => Self {
                 tasks: none,
                 divider: none,
+                second_divider: none,
+                aside: none,
                 title: Rect {
                     height: self.title.height,
                     ..between
@@ -160,6 +196,8 @@ mod tests {
                         layout.divider,
                         layout.title,
                         layout.main,
+                        layout.second_divider,
+                        layout.aside,
                         layout.base,
                         layout.footer,
                     ];
@@ -187,6 +225,7 @@ mod tests {
         let usual = ScreenLayout::new(80, 24, 4);
         assert!(!usual.has_side_bar() && usual.tasks.height == 5 && usual.main.height == 14);
         let wide = ScreenLayout::new(200, 60, 4);
-        assert!(wide.has_side_bar() && wide.main.width == 147);
+        assert!(wide.has_side_bar() && wide.main.width == 88 && wide.aside.width == 58);
+        assert_eq!(wide.without_aside().main.width, 147);
     }
 }

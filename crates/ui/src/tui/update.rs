@@ -169,6 +169,9 @@ fn moused(model: &mut Model, mouse: MouseEvent) -> Vec<ScreenOrder> {
         }
         // A box receives the mouse instead of the pane behind it.
         (mode, _) if mode.is_box() => {}
+        (_, Some(by)) if model.layout().aside.contains(Position::new(mouse.column, mouse.row)) => {
+            return content_for(KeyFocus::View(Pane::Log)).scroll(model, by);
+        }
         (_, Some(by)) => {
             let focus = focus_at(model, mouse.column, mouse.row).unwrap_or(model.ui.focus);
             return scroll(model, focus, by);
@@ -199,6 +202,9 @@ fn clicked(model: &mut Model, column: u16, row: u16) -> Vec<ScreenOrder> {
         && let Some(pane) = panes::tab_at(model, layout.title, column)
     {
         return act(model, KeyAction::Show(pane));
+    }
+    if layout.aside.contains(at) {
+        return act(model, KeyAction::Show(Pane::Log));
     }
     if layout.footer.contains(at) && row + 1 == layout.footer.bottom() {
         return match hints::action_at(model, column) {

@@ -136,10 +136,11 @@ impl Model {
 
     pub fn layout(&self) -> ScreenLayout {
         let layout = self.shared_layout();
-        if self.ui.zoomed {
-            layout.zoomed(self.ui.focus)
-        } else {
-            layout
+        match (self.ui.zoomed, self.ui.shows_cells()) {
+            (true, _) => layout.zoomed(self.ui.focus),
+            (false, true) => layout,
+            // Beside other panes, the log would be a third column of text.
+            (false, false) => layout.without_aside(),
         }
     }
 
@@ -148,11 +149,11 @@ impl Model {
         ScreenLayout::new(self.ui.cols, self.ui.rows, self.run.plan.tasks.len())
     }
 
-    /// The size of the agent's terminal. It does not change while a zoomed plan hides the terminal.
+    /// The size of the agent's terminal. It does not change with the shown pane, nor while a zoomed plan hides it.
     pub fn pane(&self) -> Size {
         match self.ui.focus {
-            Focus::Main => self.layout().pane(),
-            Focus::Plan => self.shared_layout().pane(),
+            Focus::Main if self.ui.zoomed => self.layout().pane(),
+            Focus::Main | Focus::Plan => self.shared_layout().pane(),
         }
     }
 

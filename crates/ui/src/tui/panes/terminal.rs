@@ -1,6 +1,8 @@
 //! The cells of a terminal: the agent's, that of a past iteration, or a text in place of a pane.
 
 use ralph_agent::transcript::unfolded::Unfold;
+use ralph_text::one_line;
+use ralph_words::task_in_words;
 use ratatui::layout::Rect;
 
 use crate::tui::{
@@ -9,6 +11,7 @@ use crate::tui::{
     order::{ScreenOrder, Scroll, refused},
     pen::Pen,
     search_query::SearchDirection,
+    theme::TextRole,
 };
 
 use super::content::PaneContent;
@@ -57,6 +60,32 @@ impl PaneContent for TerminalContent {
 
     fn direction(&self) -> SearchDirection {
         SearchDirection::Up
+    }
+}
+
+/// Draws what is known of an iteration whose agent has not shown anything yet.
+pub(in crate::tui) fn draw_start(model: &Model, area: Rect, pen: &mut Pen<'_>) {
+    let Some(iteration) = model.run.iterations.latest() else {
+        return;
+    };
+    let since = model.now_ms.saturating_sub(iteration.started_ms) / 1000;
+    let spinner = pen.theme.glyphs.spinner;
+    let sign = spinner[usize::try_from(since).unwrap_or(0) % spinner.len()];
+    let agent = one_line(&iteration.adapter);
+    let goals: Vec<&str> = model.run.goals.iter().map(|goal| goal.name.as_str()).collect();
+    let mut rows = vec![
+        (format!("{sign} starting {agent}… {since} s"), TextRole::Accent),
+        (String::new(), TextRole::Plain),
+        (
+            task_in_words(iteration.role, iteration.task.as_deref()),
+            TextRole::Plain,
+        ),
+    ];
+    if !goals.is_empty() {
+        rows.push((format!("goals: {}", goals.join(", ")), TextRole::Dim));
+    }
+    for (y, (text, role)) in (area.top()..area.bottom()).zip(rows) {
+        pen.role(area.x + 1, y, area.right(), &one_line(&text), role);
     }
 }
 

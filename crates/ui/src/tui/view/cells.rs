@@ -54,6 +54,13 @@ pub(super) fn draw(screen: &Screen, model: &Model, area: Rect, pen: &mut Pen<'_>
     Some(at)
 }
 
+/// Whether nothing is shown.
+pub(super) fn is_blank(screen: &Screen) -> bool {
+    let (vt, size) = (screen.shown(), screen.size());
+    let mut cells = (0..size.rows).flat_map(|row| (0..size.cols).filter_map(move |column| vt.cell(row, column)));
+    cells.all(|cell| cell.contents().trim().is_empty())
+}
+
 fn copy(screen: &Screen, area: Rect, pen: &mut Pen<'_>) {
     let vt = screen.shown();
     let size = screen.size();

@@ -8,14 +8,18 @@ mod cells;
 mod header;
 mod timeline;
 
+use ralph_core::run::Phase;
 use ralph_system::proc::screen::Screen;
-use ratatui::{Frame, layout::Position};
+use ratatui::{
+    Frame,
+    layout::{Position, Rect},
+};
 
 use super::{
     boxes,
     keys::KeyFocus,
     layout::ScreenLayout,
-    model::{InputMode, Model},
+    model::{InputMode, Model, Pane},
     panes,
     pen::Pen,
     search_query::SearchQuery,
@@ -34,7 +38,11 @@ pub(super) fn draw(model: &Model, screens: &ShownTerminals<'_>, theme: &Theme, f
     panes::content_for(KeyFocus::Plan).draw(model, layout.tasks, &mut pen);
     let below = screens.shown(model).map_or(0, Screen::scrollback);
     panes::draw_title(model, below, layout.title, &mut pen);
-    frame_lines(&layout, &mut pen);
+    aside(model, layout.aside, &mut pen);
+    let base = layout.base;
+    pen.rule(base.x, base.y, base.right(), theme.style(TextRole::GaugeRest));
+    frame_lines(layout.divider, &layout, &mut pen);
+    frame_lines(layout.second_divider, &layout, &mut pen);
     let cursor = main(model, screens, &layout, &mut pen);
     bars::footer(model, layout.footer, &mut pen);
     if matches!(model.ui.mode, InputMode::Searching | InputMode::Normal)
@@ -51,12 +59,20 @@ pub(super) fn draw(model: &Model, screens: &ShownTerminals<'_>, theme: &Theme, f
     }
 }
 
-/// Draws the lines between the areas with their junctions. Horizontal lines with titles are already drawn.
-fn frame_lines(layout: &ScreenLayout, pen: &mut Pen<'_>) {
-    let (divider, base) = (layout.divider, layout.base);
-    if !base.is_empty() {
-        pen.rule(base.x, base.y, base.right(), pen.theme.style(TextRole::GaugeRest));
+/// Draws the log beside the agent.
+fn aside(model: &Model, area: Rect, pen: &mut Pen<'_>) {
+    if area.is_empty() {
+        return;
     }
+    pen.rule(area.x, area.y, area.right(), pen.theme.style(TextRole::GaugeRest));
+    pen.role(area.x + 1, area.y, area.right(), " log ", TextRole::Dim);
+    let below = Rect::new(area.x, area.y + 1, area.width, area.height - 1);
+    panes::content_for(KeyFocus::View(Pane::Log)).draw(model, below, pen);
+}
+
+/// Draws a line between areas with its junctions. Horizontal lines with titles are already drawn.
+fn frame_lines(divider: Rect, layout: &ScreenLayout, pen: &mut Pen<'_>) {
+    let base = layout.base;
     let glyphs = pen.theme.glyphs;
     for y in divider.top()..divider.bottom() {
         let arrives = pen.buffer[(divider.x - 1, y)].symbol() == glyphs.rule;
@@ -76,6 +92,14 @@ fn frame_lines(layout: &ScreenLayout, pen: &mut Pen<'_>) {
 fn main(model: &Model, screens: &ShownTerminals<'_>, layout: &ScreenLayout, pen: &mut Pen<'_>) -> Option<Position> {
     let area = model.content_area();
     let shown = screens.shown(model);
+    if let Some(screen) = shown
+        && model.ui.shows_agent()
+        && matches!(model.run.phase, Phase::Running { .. })
+        && cells::is_blank(screen)
+    {
+        panes::draw_start(model, area, pen);
+        return None;
+    }
     let cursor = shown.and_then(|screen| cells::draw(screen, model, layout.terminal().intersection(area), pen));
     if let Some(open) = model.ui.history.open.as_ref().filter(|_| !area.is_empty()) {
         panes::draw_parts(open, layout.main, pen);

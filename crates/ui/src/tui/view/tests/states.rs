@@ -235,6 +235,7 @@ fn state(name: &str, cols: u16, rows: u16) -> Model {
     };
     match name {
         "agent" => at(at_work()),
+        "starting" => at([begun(), vec![snapshot(0), on(1, 2)]].concat()),
         "log" => pane(Pane::Log, at_work()),
         "diff" => with(pane(Pane::Diff, at_work()), |model| {
             model.ui.diff.iteration = Some(4);
@@ -264,8 +265,9 @@ fn state(name: &str, cols: u16, rows: u16) -> Model {
     }
 }
 
-const STATES: [&str; 19] = [
+const STATES: [&str; 20] = [
     "agent",
+    "starting",
     "log",
     "diff",
     "history",
@@ -288,7 +290,8 @@ const STATES: [&str; 19] = [
 
 fn at_size(name: &str, (cols, rows): (u16, u16), theme: &Theme) -> Buffer {
     let model = state(name, cols, rows);
-    buffer(&model, &live(&model, OUTPUT), theme)
+    let output = if name == "starting" { "" } else { OUTPUT };
+    buffer(&model, &live(&model, output), theme)
 }
 
 #[test]
