@@ -52,7 +52,9 @@ pub fn mismatch(root: &Value, schema: &Value, value: &Value, at: &str) -> Option
             fields.iter().find_map(|(name, field)| {
                 let at = format!("{at}.{name}");
                 match (&schema["properties"][name], &schema["additionalProperties"]) {
-                    (Value::Null, others @ Value::Object(_)) => mismatch(root, others, field, &at),
+                    (Value::Null, others @ (Value::Object(_) | Value::Bool(true))) => {
+                        mismatch(root, others, field, &at)
+                    }
                     (Value::Null, _) => Some(format!("{at}: is not described")),
                     (described, _) => mismatch(root, described, field, &at),
                 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ralph_core::event::Proof;
 use ralph_system::proc::Supervisor;
 use ralph_text::console::{self, print, print_coloured, print_json};
 use ralph_ui::report;
@@ -130,7 +131,7 @@ fn runs_of_all(place: &ProjectPlace) -> Result<u8, Failure> {
 
 fn row(project: &Path, entry: &RunEntry) -> [TableCell; 8] {
     let (state, code) = match (entry.standing, entry.exit_code) {
-        (RunStanding::Over, Some(0)) if entry.unverified => (&*entry.state, "33"),
+        (RunStanding::Over, Some(0)) if entry.proof == Some(Proof::Nothing) => (&*entry.state, "33"),
         (RunStanding::Unreadable, _) => ("its journal cannot be read", "31"),
         (RunStanding::Running, _) => ("running", "36"),
         (RunStanding::Over | RunStanding::Interrupted, Some(0)) => (&*entry.state, "32"),

@@ -30,9 +30,8 @@ pub(crate) struct RunEntry {
     pub live: bool,
     /// The current activity, or how the run ended, in words.
     pub state: String,
-    /// Whether the run is done by the agent's word alone, without verification.
-    #[serde(skip)]
-    pub unverified: bool,
+    /// The evidence that the run is done; `null` unless it is.
+    pub proof: Option<Proof>,
     pub tasks_done: u32,
     pub tasks_open: u32,
     pub iterations: u32,
@@ -87,13 +86,10 @@ impl RunEntry {
             standing,
             live,
             state,
-            unverified: matches!(
-                view.stop_reason(),
-                Some(StopReason::Done {
-                    proof: Proof::Nothing,
-                    ..
-                })
-            ),
+            proof: match view.stop_reason() {
+                Some(StopReason::Done { proof, .. }) => Some(*proof),
+                _ => None,
+            },
             tasks_done: totals.tasks_done,
             tasks_open: totals.tasks_open,
             iterations: totals.iterations,

@@ -57,6 +57,12 @@ impl Projects {
         entries
     }
 
+    /// All runs of the project at `root`, newest first. The path is compared and never opened.
+    pub(crate) fn runs_of(&self, root: &Path, cache: &RunCache) -> Vec<RunEntry> {
+        let project = self.all().into_iter().find(|paths| paths.project() == root);
+        project.map_or_else(Vec::new, |paths| cache.runs(&paths))
+    }
+
     /// The run with this id, and whether a ralph serves it.
     pub(crate) fn find(&self, name: &str) -> Option<(ProjectPaths, RunId, bool)> {
         let found = self.all().into_iter().find_map(|paths| {

@@ -17,8 +17,8 @@ use axum::{
     http::{
         HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri,
         header::{
-            AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, ORIGIN, REFERRER_POLICY, SET_COOKIE,
-            WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+            AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, HOST, ORIGIN, REFERRER_POLICY,
+            SET_COOKIE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
         },
     },
     middleware::{Next, from_fn_with_state},
@@ -35,7 +35,7 @@ use tracing::warn;
 
 use super::{
     json::Json,
-    problem::{ApiProblem, HttpResult},
+    problem::{ApiProblem, HttpResult, no_such_method},
     tcp::TcpClient,
 };
 
@@ -46,13 +46,20 @@ const HEADERS: [(HeaderName, &str); 6] = [
     (X_FRAME_OPTIONS, "DENY"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     (CACHE_CONTROL, "no-store"),
-    (CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
+    (
+        CONTENT_SECURITY_POLICY,
+        "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox",
+    ),
 ];
 
 /// The header in which a browser names the origin of a request.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// The header in which a proxy names the protocol of the original request.
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+
+/// The header that tells a proxy not to buffer an answer.
+const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+const EVENT_STREAM: &str = "text/event-stream";
 
 /// Lifetime of a browser's session cookie.
 const SESSION_SECONDS: u32 = 90 * 24 * 3600;
@@ -130,7 +137,10 @@ impl Authorizer {
     /// token and has no secrets.
     /// Requests that reach `routes` have their [`ClientRole`] among their extensions.
     pub(crate) fn guard(self: &Arc<Self>, routes: Router, public: Router) -> Router {
-        let login = Router::new().route("/login", post(login)).with_state(Arc::clone(self));
+        let login = Router::new()
+            .route("/login", post(login))
+            .method_not_allowed_fallback(no_such_method)
+            .with_state(Arc::clone(self));
         let known = routes
             .merge(login)
             .layer(from_fn_with_state(Arc::clone(self), only_known));
@@ -327,6 +337,10 @@ async fn only_from_here(State(access): State<Arc<Authorizer>>, request: Request,
         }
     };
     let headers = response.headers_mut();
+    // A proxy such as nginx holds the events of a stream back otherwise.
+    if headers.get(CONTENT_TYPE).is_some_and(|kind| kind == EVENT_STREAM) {
+        headers.insert(ACCEL_BUFFERING, HeaderValue::from_static("no"));
+    }
     for (name, value) in HEADERS {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     }

@@ -2,7 +2,7 @@
 
 use axum::extract::{
     Path, Query,
-    rejection::{JsonRejection, PathRejection, QueryRejection},
+    rejection::{PathRejection, QueryRejection},
 };
 use ralph_core::event::{Answer, AnswerPlace};
 use serde::Deserialize;
@@ -25,11 +25,11 @@ pub(super) struct AnswerQuery {
 pub(super) fn answer_of(
     ask: Result<Path<u32>, PathRejection>,
     answering: Result<Query<AnswerQuery>, QueryRejection>,
-    body: Result<Json<Answer>, JsonRejection>,
+    body: HttpResult<Json<Answer>>,
 ) -> HttpResult<(u32, Answer, AnswerPlace)> {
     let Path(ask) = ask.map_err(|why| ApiProblem::new(why.status(), why.body_text()))?;
     let Query(AnswerQuery { at }) = answering.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
-    let Json(answer) = body.map_err(|why| ApiProblem::invalid_body(&why))?;
+    let Json(answer) = body?;
     Ok((ask, answer, at))
 }
 

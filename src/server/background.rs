@@ -6,7 +6,7 @@ use axum::{
     Extension,
     extract::{
         Path, Query, State,
-        rejection::{JsonRejection, PathRejection, QueryRejection},
+        rejection::{PathRejection, QueryRejection},
     },
     http::{HeaderName, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
@@ -71,14 +71,14 @@ pub(super) async fn start(
     State(served): State<Arc<ServedRun>>,
     Extension(role): Extension<ClientRole>,
     on_socket: Option<Extension<DirectRequest>>,
-    body: Result<Json<StartBackground>, JsonRejection>,
+    body: HttpResult<Json<StartBackground>>,
 ) -> HttpResult<Json<StartedBackground>> {
     if on_socket.is_none() {
         return Err(ApiProblem::forbidden(
             "background tasks can only be started on the run's own socket: `ralph tasks start -- COMMAND…` in the project",
         ));
     }
-    let Json(StartBackground { command }) = body.map_err(|why| ApiProblem::invalid_body(&why))?;
+    let Json(StartBackground { command }) = body?;
     let (number, text) = served.start_background(command, role).await?;
     Ok(Json(StartedBackground { number, text }))
 }

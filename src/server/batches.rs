@@ -23,6 +23,7 @@ const LISTED: usize = 20;
 
 /// A batch and its project.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct BatchEntry {
     /// The name of the project's directory.
     pub(super) project: String,

@@ -15,9 +15,12 @@ use std::{
 use axum::{
     Extension, Router,
     body::{Body, to_bytes},
-    extract::{DefaultBodyLimit, Path, Request, State},
+    extract::{
+        DefaultBodyLimit, Path, Query, Request, State,
+        rejection::{PathRejection, QueryRejection},
+    },
     http::{
-        HeaderName, StatusCode,
+        HeaderName, HeaderValue, StatusCode,
         header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH},
     },
     middleware::{Next, from_fn, from_fn_with_state},
@@ -29,7 +32,7 @@ use ralph_system::proc::{ProcessOrigin, Supervisor, origin_of_peer};
 use tokio::{net::UnixStream, sync::watch};
 use tracing::warn;
 
-use crate::review::{Projects, RunEntry};
+use crate::review::{Projects, RunCache, RunEntry};
 
 use super::{
     Listening, PATIENCE,
@@ -39,8 +42,9 @@ use super::{
     files::TRUNCATED,
     json::Json,
     page, past,
-    problem::{ApiProblem, HttpResult},
-    runs::{handed_on, route_of_run},
+    problem::{ApiProblem, HttpResult, no_such_method},
+    rows::routes,
+    runs::{RunsQuery, handed_on, route_of_run},
     served::ServerStage,
     socket::{ONLY_LOOKS, PASSED_ON, Socket},
     tcp::serve_tcp,
@@ -53,6 +57,26 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const HANDED_ON: [HeaderName; 4] = [ACCEPT, CONTENT_TYPE, IF_NONE_MATCH, LAST_EVENT_ID];
 /// Answer headers that are returned to the client.
 const PASSED_BACK: [HeaderName; 4] = [CONTENT_TYPE, ETAG, CACHE_CONTROL, TRUNCATED];
+
+/// Media types of a run's answers.
+const KINDS: [&str; 8] = [
+    "application/json",
+    "application/octet-stream",
+    "application/problem+json",
+    "application/x-asciicast",
+    "text/event-stream",
+    "text/markdown; charset=utf-8",
+    "text/plain; charset=utf-8",
+    "text/x-diff",
+];
+
+routes! { Arc<Gateway>;
+    /// The last batch of each project, running ones first: what `ralph many status --json` prints. In `ralph web` alone.
+    get "/batches" => json(Vec<BatchEntry>), batches;
+    /// One batch with its plans and the open requests of their agents, which are answered below `/runs/{id}/asks`. In
+    /// `ralph web` alone.
+    get "/batches/{id}" in String, => json(BatchEntry), batch;
+}
 
 struct Gateway {
     projects: Arc<Projects>,
@@ -82,7 +106,7 @@ pub(crate) async fn serve(
 ) -> io::Result<()> {
     let Listening { listener, access } = listening;
     let timeouts = Timeouts::from_env();
-    let routes = routes(root, supervisor).layer(from_fn_with_state(timeouts, take_body));
+    let routes = all_routes(root, supervisor).layer(from_fn_with_state(timeouts, take_body));
     let routes = access.guard(routes, page::routes());
     let (stage, stages) = watch::channel(ServerStage::Open);
     let socket = Socket::bind(socket).inspect_err(|error| warn!(path = %socket.display(), %error, "no socket"));
@@ -113,7 +137,7 @@ fn role_of(peer: &UnixStream) -> ClientRole {
     }
 }
 
-fn routes(root: PathBuf, supervisor: &Supervisor) -> Router {
+fn all_routes(root: PathBuf, supervisor: &Supervisor) -> Router {
     let projects = Arc::new(Projects::below(root.clone()));
     let gateway = Gateway {
         batches: Arc::new(Batches::below(root, Arc::clone(&projects))),
@@ -121,13 +145,12 @@ fn routes(root: PathBuf, supervisor: &Supervisor) -> Router {
         readers: SharedReaders::new(supervisor),
         past: past::routes(),
     };
-    Router::new()
-        .route("/batches", get(batches))
-        .route("/batches/{id}", get(batch))
+    rows()
         .route("/runs", get(list))
         .route("/runs/{id}", get(one))
         .route("/runs/{id}/{*route}", any(pass_on))
         .fallback(no_such_route)
+        .method_not_allowed_fallback(no_such_method)
         .layer(from_fn(not_for_an_agent))
         .layer(DefaultBodyLimit::disable())
         .with_state(Arc::new(gateway))
@@ -147,10 +170,17 @@ async fn not_for_an_agent(
     }
 }
 
-async fn list(State(gateway): State<Arc<Gateway>>) -> HttpResult<Json<Vec<RunEntry>>> {
+async fn list(
+    State(gateway): State<Arc<Gateway>>,
+    query: Result<Query<RunsQuery>, QueryRejection>,
+) -> HttpResult<Json<Vec<RunEntry>>> {
+    let Query(RunsQuery { project }) = query?;
     let projects = Arc::clone(&gateway.projects);
-    let runs = gateway.readers.look(move |cache| projects.runs(cache)).await?;
-    Ok(Json(runs))
+    let listed = move |cache: &RunCache| match project {
+        Some(project) => projects.runs_of(&project, cache),
+        None => projects.runs(cache),
+    };
+    Ok(Json(gateway.readers.look(listed).await?))
 }
 
 async fn batches(State(gateway): State<Arc<Gateway>>) -> HttpResult<Json<Vec<BatchEntry>>> {
@@ -158,14 +188,22 @@ async fn batches(State(gateway): State<Arc<Gateway>>) -> HttpResult<Json<Vec<Bat
     Ok(Json(gateway.readers.look(move |_| batches.list()).await?))
 }
 
-async fn batch(State(gateway): State<Arc<Gateway>>, Path(id): Path<String>) -> HttpResult<Json<BatchEntry>> {
+async fn batch(
+    State(gateway): State<Arc<Gateway>>,
+    id: Result<Path<String>, PathRejection>,
+) -> HttpResult<Json<BatchEntry>> {
+    let Path(id) = id?;
     let batches = Arc::clone(&gateway.batches);
     let found = gateway.readers.look(move |_| batches.find(&id).ok_or(id)).await?;
     let missing = |id| ApiProblem::not_found(format!("there is no batch `{id}`; GET /batches lists them"));
     found.map(Json).map_err(missing)
 }
 
-async fn one(State(gateway): State<Arc<Gateway>>, Path(id): Path<String>) -> HttpResult<Json<RunEntry>> {
+async fn one(
+    State(gateway): State<Arc<Gateway>>,
+    id: Result<Path<String>, PathRejection>,
+) -> HttpResult<Json<RunEntry>> {
+    let Path(id) = id?;
     let LocatedRun { stored, socket } = gateway.find(id).await?;
     Ok(Json(stored.entry(socket.is_some()).await?))
 }
@@ -173,9 +211,10 @@ async fn one(State(gateway): State<Arc<Gateway>>, Path(id): Path<String>) -> Htt
 async fn pass_on(
     State(gateway): State<Arc<Gateway>>,
     Extension(role): Extension<ClientRole>,
-    Path((id, _)): Path<(String, String)>,
+    path: Result<Path<(String, String)>, PathRejection>,
     request: Request,
 ) -> HttpResult<Response> {
+    let Path((id, _)) = path?;
     let LocatedRun { stored, socket } = gateway.find(id).await?;
     let Some(socket) = socket else {
         return handed_on(&gateway.past, role, Some(stored), request).await;
@@ -215,6 +254,12 @@ fn passed_back(answer: reqwest::Response) -> Response {
         if let Some(value) = answer.headers().get(&name) {
             response.headers_mut().insert(name, value.clone());
         }
+    }
+    // Another server may be behind the run's socket, since an agent can replace it: its answer is never a document.
+    let kind = response.headers().get(CONTENT_TYPE);
+    if kind.is_some_and(|kind| !KINDS.iter().any(|known| kind == *known)) {
+        let bytes = HeaderValue::from_static("application/octet-stream");
+        response.headers_mut().insert(CONTENT_TYPE, bytes);
     }
     *response.body_mut() = Body::from_stream(answer.bytes_stream());
     response

@@ -11,7 +11,7 @@ use std::{
 use axum::{
     Router,
     body::Bytes,
-    extract::Path,
+    extract::{Path, rejection::PathRejection},
     http::{
         HeaderMap, HeaderName, HeaderValue, StatusCode,
         header::{
@@ -24,7 +24,7 @@ use axum::{
 };
 use miniz_oxide::deflate::compress_to_vec_zlib;
 
-use super::problem::ApiProblem;
+use super::problem::{ApiProblem, HttpResult, no_such_method};
 
 /// The hash is that of the empty text: xterm.js adds `<style>` elements that stay empty (`styles.js`), and only empty
 /// ones are allowed besides the style sheets.
@@ -109,12 +109,16 @@ pub(super) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     let assets: Arc<[Asset]> = FILES.iter().map(Asset::new).collect();
     let page = Arc::clone(&assets);
     let index = move |headers: HeaderMap| async move { page[0].answer(&headers) };
-    let asset = move |Path(name): Path<String>, headers: HeaderMap| async move {
+    let asset = move |name: Result<Path<String>, PathRejection>, headers: HeaderMap| async move {
+        let Path(name) = name?;
         let found = assets.iter().skip(1).find(|asset| asset.file.name == name);
         let missing = || ApiProblem::not_found("the page has no such file").into_response();
-        found.map_or_else(missing, |asset| asset.answer(&headers))
+        HttpResult::Ok(found.map_or_else(missing, |asset| asset.answer(&headers)))
     };
-    Router::new().route("/", get(index)).route("/assets/{name}", get(asset))
+    Router::new()
+        .route("/", get(index))
+        .route("/assets/{name}", get(asset))
+        .method_not_allowed_fallback(no_such_method)
 }
 
 impl Asset {

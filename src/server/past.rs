@@ -8,7 +8,7 @@ use axum::{
     Extension, Router,
     extract::{
         Path, Query,
-        rejection::{JsonRejection, PathRejection, QueryRejection},
+        rejection::{PathRejection, QueryRejection},
     },
     http::{HeaderMap, Method},
     response::{IntoResponse, Response, sse::Sse},
@@ -47,7 +47,7 @@ pub(super) fn routes() -> Router {
         .route("/status", get(status))
         .route("/plan", get(plan))
         .route("/asks", get(asks))
-        .route("/asks/{id}", post(answer))
+        .route("/asks/{n}", post(answer))
         .route("/events", get(events))
         .route("/terminal", get(terminal::past_terminal))
         .merge(files::routes())
@@ -82,7 +82,7 @@ async fn answer(
     Extension(role): Extension<ClientRole>,
     ask: Result<Path<u32>, PathRejection>,
     answering: Result<Query<AnswerQuery>, QueryRejection>,
-    body: Result<Json<Answer>, JsonRejection>,
+    body: HttpResult<Json<Answer>>,
 ) -> HttpResult<Json<CommandResult>> {
     let (ask, answer, at) = answer_of(ask, answering, body)?;
     match role {

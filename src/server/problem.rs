@@ -1,13 +1,11 @@
 //! Errors as `application/problem+json` (RFC 9457).
 
 use axum::{
-    extract::rejection::JsonRejection,
+    extract::rejection::{JsonRejection, PathRejection, QueryRejection},
     http::{StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
-
-use super::json::Json;
 
 /// The result of a request.
 pub(super) type HttpResult<T> = Result<T, ApiProblem>;
@@ -30,11 +28,6 @@ pub(super) struct Body<'a> {
 }
 
 impl ApiProblem {
-    /// The body of the request does not fit the route.
-    pub(super) fn invalid_body(why: &JsonRejection) -> Self {
-        Self::new(why.status(), why.body_text())
-    }
-
     /// The request is malformed.
     pub(super) fn bad_request(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, detail)
@@ -71,6 +64,32 @@ impl ApiProblem {
     }
 }
 
+/// The answer to a method that a route does not have.
+pub(super) async fn no_such_method() -> ApiProblem {
+    ApiProblem::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "no such method on this route; GET /doc lists the methods",
+    )
+}
+
+impl From<PathRejection> for ApiProblem {
+    fn from(why: PathRejection) -> Self {
+        Self::new(why.status(), why.body_text())
+    }
+}
+
+impl From<QueryRejection> for ApiProblem {
+    fn from(why: QueryRejection) -> Self {
+        Self::bad_request(why.body_text())
+    }
+}
+
+impl From<JsonRejection> for ApiProblem {
+    fn from(why: JsonRejection) -> Self {
+        Self::new(why.status(), why.body_text())
+    }
+}
+
 impl IntoResponse for ApiProblem {
     fn into_response(self) -> Response {
         let body = Body {
@@ -79,9 +98,7 @@ impl IntoResponse for ApiProblem {
             status: self.status.as_u16(),
             detail: &self.detail,
         };
-        let mut response = (self.status, Json(body)).into_response();
-        let kind = "application/problem+json".parse().expect("a constant");
-        response.headers_mut().insert(CONTENT_TYPE, kind);
-        response
+        let text = serde_json::to_vec(&body).expect("texts and a number have no failing serialisers");
+        (self.status, [(CONTENT_TYPE, "application/problem+json")], text).into_response()
     }
 }

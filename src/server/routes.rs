@@ -6,7 +6,7 @@ use axum::{
     Extension, Router,
     extract::{
         DefaultBodyLimit, Path, Query, State,
-        rejection::{JsonRejection, PathRejection, QueryRejection},
+        rejection::{PathRejection, QueryRejection},
     },
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
@@ -21,7 +21,7 @@ use super::{
     archive::StoredRun,
     background, events, files,
     json::Json,
-    problem::{ApiProblem, HttpResult},
+    problem::{ApiProblem, HttpResult, no_such_method},
     rows::routes,
     runs,
     served::{CommandResult, ServedRun, tagged},
@@ -38,7 +38,7 @@ routes! { Arc<ServedRun>;
     /// The state of the run without `view`.
     get "/status" => json(RunStatus), status;
     /// The tasks of the plan as last read.
-    get "/plan" => json(Value), plan;
+    get "/plan" => json(super::served::PlanStatus<'static>), plan;
     /// The events of the run, as server-sent events. The id of a record is its number (`seq`), so that a client that
     /// was cut off continues with `Last-Event-ID` or `after`, without loss or duplicates. Without a starting point, the
     /// first event is `snapshot`, the body of `/run`. A record has the type of its event as its name and the journal's
@@ -58,7 +58,7 @@ routes! { Arc<ServedRun>;
     get "/asks" => json(Vec<ralph_core::run::OpenAsk<'static>>), asks;
     /// Answers a request or question of the agent, by its number. 409 if it is answered already; the problem names the
     /// first answer. Also works for the last run of a project after its end: `ralph continue` delivers the answer.
-    post "/asks/{id}" in u32, query AnswerQuery, body Answer, => json(CommandResult), answer;
+    post "/asks/{n}" in u32, query AnswerQuery, body Answer, => json(CommandResult), answer;
     /// Sends a command to the loop. 409 with the reason if the command does not apply now.
     post "/commands" body UserCommand, => json(CommandResult), command;
     /// Sends the agent a message: the command `steer`.
@@ -83,13 +83,13 @@ routes! { Arc<ServedRun>;
     /// calls that do not apply now.
     post "/tools" body ToolRequest, => json(ToolAnswer), tool;
     /// The changes of iteration `n`: what `ralph diff` prints.
-    get "/diff/{n}" in u32, query files::DiffQuery, => bytes("text/x-diff"), files::diff;
+    get "/diff/{n}" in u32, query files::DiffQuery, => bytes("text/x-diff", "text/plain"), files::diff;
     /// The report of the run, with the reason of its end: what `ralph report` prints.
-    get "/report" query files::ReportQuery, => json(Value), files::report;
+    get "/report" query files::ReportQuery, => json_or_text(ralph_ui::report::RunReport; "text/plain", "text/markdown"), files::report;
     /// The terminal output of iteration `n`, as an asciicast.
     get "/recording/{n}" in u32, => bytes("application/x-asciicast"), files::cast;
     /// This document.
-    get "/doc" => json(Value), doc;
+    get "/doc" => json(serde_json::Map<String, Value>), doc;
 }
 
 /// All routes of the current run, and of the earlier runs of its project.
@@ -141,7 +141,7 @@ async fn answer(
     Extension(role): Extension<ClientRole>,
     ask: Result<Path<u32>, PathRejection>,
     answering: Result<Query<AnswerQuery>, QueryRejection>,
-    body: Result<Json<Answer>, JsonRejection>,
+    body: HttpResult<Json<Answer>>,
 ) -> HttpResult<Json<CommandResult>> {
     let (ask, answer, at) = answer_of(ask, answering, body)?;
     Ok(Json(
@@ -152,15 +152,16 @@ async fn answer(
 async fn command(
     State(served): State<Arc<ServedRun>>,
     Extension(role): Extension<ClientRole>,
-    body: Result<Json<UserCommand>, JsonRejection>,
+    body: HttpResult<Json<UserCommand>>,
 ) -> HttpResult<Json<CommandResult>> {
-    let Json(command) = body.map_err(|why| ApiProblem::invalid_body(&why))?;
+    let Json(command) = body?;
     Ok(Json(served.command(command, role).await?))
 }
 
 /// A message for the agent.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Prompt"))]
+#[serde(deny_unknown_fields)]
 struct PromptRequest {
     text: String,
     #[serde(default)]
@@ -170,9 +171,9 @@ struct PromptRequest {
 async fn prompt(
     State(served): State<Arc<ServedRun>>,
     Extension(role): Extension<ClientRole>,
-    body: Result<Json<PromptRequest>, JsonRejection>,
+    body: HttpResult<Json<PromptRequest>>,
 ) -> HttpResult<Json<CommandResult>> {
-    let Json(PromptRequest { text, kind }) = body.map_err(|why| ApiProblem::invalid_body(&why))?;
+    let Json(PromptRequest { text, kind }) = body?;
     Ok(Json(served.command(UserCommand::Steer { kind, text }, role).await?))
 }
 
@@ -196,19 +197,12 @@ async fn personal(
 async fn tool(
     State(served): State<Arc<ServedRun>>,
     Extension(role): Extension<ClientRole>,
-    body: Result<Json<ToolRequest>, JsonRejection>,
+    body: HttpResult<Json<ToolRequest>>,
 ) -> HttpResult<Json<ToolAnswer>> {
-    let Json(called) = body.map_err(|why| ApiProblem::invalid_body(&why))?;
+    let Json(called) = body?;
     Ok(Json(served.tool(called, role).await?))
 }
 
 async fn no_such_route() -> ApiProblem {
     ApiProblem::not_found("no such route; GET /doc lists the routes")
-}
-
-async fn no_such_method() -> ApiProblem {
-    ApiProblem::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "no such method on this route; GET /doc lists the methods",
-    )
 }

@@ -34,8 +34,11 @@ macro_rules! routes {
             )+
         }
     };
-    (@answer $operation:ident json ($type:ty)) => { ReplyKind::Json($operation.schema_of::<$type>()) };
-    (@answer $operation:ident bytes ($kind:literal)) => { ReplyKind::Bytes($kind) };
+    (@answer $operation:ident json ($type:ty)) => { ReplyKind::Json($operation.schema_of::<$type>(), &[]) };
+    (@answer $operation:ident json_or_text ($type:ty; $($kind:literal),+)) => {
+        ReplyKind::Json($operation.schema_of::<$type>(), &[$($kind),+])
+    };
+    (@answer $operation:ident bytes ($($kind:literal),+)) => { ReplyKind::Bytes(&[$($kind),+]) };
     (@answer $operation:ident nothing) => { ReplyKind::Nothing };
 }
 

@@ -1,23 +1,27 @@
 //! The runs of a project under their names: the current one with all its routes, and the past ones.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use axum::{
     Extension, Router,
-    extract::{Path, Request, State},
+    extract::{
+        Path, Query, Request, State,
+        rejection::{PathRejection, QueryRejection},
+    },
     response::{IntoResponse, Response},
     routing::any,
 };
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use ralph_state::control::ClientRole;
+use serde::Deserialize;
 
 use crate::review::RunEntry;
 
 use super::{
     archive::{Archive, StoredRun},
     json::Json,
-    problem::{ApiProblem, HttpResult},
+    problem::{ApiProblem, HttpResult, no_such_method},
     rows::routes,
     served::ServedRun,
     socket::DirectRequest,
@@ -27,11 +31,22 @@ use super::{
 pub(super) const RUNS: &str = "/runs/";
 
 routes! { Arc<Runs>;
-    /// The runs of this project, the latest first; in `ralph web`, the runs of all projects.
-    get "/runs" => json(Vec<RunEntry>), list;
+    /// The runs of this project, the latest first; in `ralph web`, the live or else the latest run of each project, or
+    /// all runs of one.
+    get "/runs" query RunsQuery, => json(Vec<RunEntry>), list;
     /// One run. Every route of a run also exists below its name (`/runs/{id}/events`); for a past run, it reads the
     /// records.
     get "/runs/{id}" in String, => json(RunEntry), one;
+}
+
+/// The runs that a client asks for.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct RunsQuery {
+    /// The root of the project whose runs are listed, absolute.
+    #[serde(default)]
+    pub(super) project: Option<PathBuf>,
 }
 
 struct Runs {
@@ -53,14 +68,20 @@ pub(super) fn routes(served: Arc<ServedRun>, archive: Archive, live: Router) -> 
     };
     rows()
         .route("/runs/{id}/{*route}", any(pass_on))
+        .method_not_allowed_fallback(no_such_method)
         .with_state(Arc::new(runs))
 }
 
 async fn list(
     State(runs): State<Arc<Runs>>,
     Extension(role): Extension<ClientRole>,
+    query: Result<Query<RunsQuery>, QueryRejection>,
 ) -> HttpResult<Json<Vec<RunEntry>>> {
+    let Query(RunsQuery { project }) = query?;
     let own = runs.served.entry();
+    if project.is_some_and(|project| project != own.project) {
+        return Ok(Json(Vec::new()));
+    }
     if role == ClientRole::Agent {
         return Ok(Json(vec![own]));
     }
@@ -75,10 +96,11 @@ async fn list(
 async fn one(
     State(runs): State<Arc<Runs>>,
     Extension(role): Extension<ClientRole>,
-    id: Path<String>,
+    id: Result<Path<String>, PathRejection>,
 ) -> HttpResult<Json<RunEntry>> {
+    let Path(id) = id?;
     let own = runs.served.entry();
-    if own.run.0 == *id {
+    if own.run.0 == id {
         return Ok(Json(own));
     }
     let stored = find(&runs.archive, role, &id)?;
@@ -88,9 +110,10 @@ async fn one(
 async fn pass_on(
     State(runs): State<Arc<Runs>>,
     Extension(role): Extension<ClientRole>,
-    Path((id, _)): Path<(String, String)>,
+    path: Result<Path<(String, String)>, PathRejection>,
     request: Request,
 ) -> HttpResult<Response> {
+    let Path((id, _)) = path?;
     if runs.served.run().0 == id {
         return handed_on(&runs.live, role, None, request).await;
     }

@@ -1,6 +1,7 @@
 //! Answers requests from the loop and from the records.
 
 use std::{
+    path::Path,
     sync::{Mutex, OnceLock, PoisonError},
     time::Duration,
 };
@@ -10,7 +11,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use ralph_core::{
-    event::{BackgroundCommand, RunId, UserCommand},
+    event::{BackgroundCommand, PlanTask, RunId, UserCommand},
     run::{BackgroundTask, RunView},
 };
 use ralph_state::control::{
@@ -287,8 +288,23 @@ impl ServedRun {
 }
 
 /// The plan as it was last read.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct PlanStatus<'v> {
+    /// Its file, relative to the project.
+    path: &'v Path,
+    tasks: &'v [PlanTask],
+    /// Tasks that agents removed from the plan of this run.
+    missing: &'v [String],
+}
+
+/// The plan as it was last read.
 pub(super) fn plan_json(view: &RunView) -> Value {
-    json!({"path": view.settings.plan, "tasks": view.plan.tasks, "missing": view.missing})
+    json!(PlanStatus {
+        path: &view.settings.plan,
+        tasks: &view.plan.tasks,
+        missing: &view.missing,
+    })
 }
 
 /// The open requests and questions.

@@ -7,7 +7,7 @@ use axum::{
     body::{Body, Bytes},
     extract::{
         Query, State,
-        rejection::{BytesRejection, JsonRejection, QueryRejection},
+        rejection::{BytesRejection, QueryRejection},
     },
     http::{StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
@@ -238,11 +238,11 @@ pub(super) async fn size(
     State(served): State<Arc<ServedRun>>,
     Extension(role): Extension<ClientRole>,
     of: Result<Query<ScreenQuery>, QueryRejection>,
-    body: Result<Json<PaneSize>, JsonRejection>,
+    body: HttpResult<Json<PaneSize>>,
 ) -> HttpResult<StatusCode> {
     refuse_agent(role)?;
     let Query(ScreenQuery { screen }) = of.map_err(|why| ApiProblem::bad_request(why.body_text()))?;
-    let Json(PaneSize { cols, rows }) = body.map_err(|why| ApiProblem::new(why.status(), why.body_text()))?;
+    let Json(PaneSize { cols, rows }) = body?;
     let size = Size { cols, rows }.clamped();
     let size = match screen {
         Some(screen) => served.screens().change(|table| table.measured(screen, size)).1,

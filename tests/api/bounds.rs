@@ -179,6 +179,7 @@ fn what_is_no_number_no_run_or_no_path_of_the_api_is_refused_by_name() {
         "..%00",
         "....//",
         "/etc/passwd",
+        "%ff",
         "%2fetc%2fpasswd",
     ];
     for name in up {
@@ -204,6 +205,8 @@ fn what_is_no_number_no_run_or_no_path_of_the_api_is_refused_by_name() {
                     !refused.body.contains("fullSession") && !refused.body.contains("root:"),
                     "{path}: {refused:?}"
                 );
+                let kind = refused.header("content-type");
+                assert_eq!(kind, Some("application/problem+json"), "{method} {path}: {refused:?}");
             }
         }
     }
@@ -212,6 +215,8 @@ fn what_is_no_number_no_run_or_no_path_of_the_api_is_refused_by_name() {
         ("", 400),
         ("{", 400),
         ("[]", 422),
+        (r#"["pause"]"#, 422),
+        (r#"{"type":"steer","kind":"next","text":"x","Kind":"now"}"#, 422),
         (r#"{"type":"run","program":"sh"}"#, 422),
         (r#"{"type":"steer"}"#, 422),
         (r#"{"type":"withdraw","id":-1}"#, 422),

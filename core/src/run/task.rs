@@ -8,6 +8,7 @@ use crate::event::{GoalResult, LimitKind, PlanSnapshot, TestCounts, Usage};
 
 /// A task of the plan, or one that was removed from it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Task {
     pub text: String,
@@ -23,6 +24,7 @@ pub struct Task {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub enum TaskState {
     Done,
     Open,

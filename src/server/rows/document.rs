@@ -8,12 +8,20 @@ use schemars::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::server::{access::LoggedIn, problem::Body, routes, runs};
+use crate::server::{
+    access::LoggedIn,
+    gateway,
+    problem::Body,
+    routes,
+    runs::{self, RUNS},
+};
 
 /// The kind of answer of a route.
 pub(in crate::server) enum ReplyKind {
-    Json(Value),
-    Bytes(&'static str),
+    /// JSON of this schema, or text of these media types on request.
+    Json(Value, &'static [&'static str]),
+    /// Bytes of the first of these media types, or of another one on request.
+    Bytes(&'static [&'static str]),
     Nothing,
 }
 
@@ -41,6 +49,10 @@ fn generator(contract: Contract) -> SchemaGenerator {
     settings.into_generator()
 }
 
+fn operation_id(method: &str, path: &str) -> String {
+    format!("{method}{}", path.replace('/', "-").replace(['{', '}'], ""))
+}
+
 impl OpenApiDocument {
     fn new() -> Self {
         Self {
@@ -60,7 +72,7 @@ impl OpenApiDocument {
         let about = about.join(" ");
         let summary = about.split_once(". ").map_or(about.as_str(), |(first, _)| first);
         let object = json!({
-            "operationId": format!("{method}{}", path.replace('/', "-").replace(['{', '}'], "")),
+            "operationId": operation_id(method, path),
             "summary": summary.trim_end_matches('.'),
             "description": about,
         });
@@ -69,6 +81,27 @@ impl OpenApiDocument {
             method,
             path,
             object,
+        }
+    }
+
+    /// Describes each route of a run once more below `/runs/{id}`, where it is for the run of that name.
+    fn repeat_below_runs(&mut self) {
+        let name = self.requests.subschema_for::<String>();
+        let id = json!({ "name": "id", "in": "path", "required": true, "description": "The run.", "schema": name });
+        let of_run: Vec<(String, Value)> = self.paths.iter().map(|(path, o)| (path.clone(), o.clone())).collect();
+        for (path, mut operations) in of_run {
+            // The document of a server is its own, and not a run's.
+            if path == "/doc" {
+                continue;
+            }
+            let path = format!("{}/{{id}}{path}", RUNS.trim_end_matches('/'));
+            for (method, operation) in operations.as_object_mut().expect("operations") {
+                operation["operationId"] = operation_id(method, &path).into();
+                let operation = operation.as_object_mut().expect("an operation");
+                let parameters = operation.entry("parameters").or_insert(json!([]));
+                parameters.as_array_mut().expect("a list").insert(0, id.clone());
+            }
+            self.paths.insert(path, operations);
         }
     }
 
@@ -162,11 +195,18 @@ impl Operation<'_> {
 
     pub(in crate::server) fn answers(mut self, reply: ReplyKind) {
         let (code, good) = match reply {
-            ReplyKind::Json(schema) => (
-                "200",
-                json!({ "description": "The result.", "content": { "application/json": { "schema": schema } } }),
-            ),
-            ReplyKind::Bytes(kind) => ("200", json!({ "description": "It follows.", "content": { kind: {} } })),
+            ReplyKind::Json(schema, texts) => {
+                let mut content = Map::from_iter([("application/json".to_owned(), json!({ "schema": schema }))]);
+                content.extend(texts.iter().map(|kind| ((*kind).to_owned(), json!({}))));
+                ("200", json!({ "description": "The result.", "content": content }))
+            }
+            ReplyKind::Bytes(kinds) => {
+                let content: Map<String, Value> = kinds.iter().map(|kind| ((*kind).to_owned(), json!({}))).collect();
+                (
+                    "200",
+                    json!({ "description": "The requested bytes.", "content": content }),
+                )
+            }
             ReplyKind::Nothing => ("204", json!({ "description": "Done." })),
         };
         self.object["responses"] = json!({ code: good, "default": { "$ref": "#/components/responses/Problem" } });
@@ -184,13 +224,15 @@ impl Operation<'_> {
 fn the_document_of_the_api_is_the_committed_one() {
     let mut document = OpenApiDocument::new();
     routes::describe(&mut document);
+    document.repeat_below_runs();
     runs::describe(&mut document);
+    gateway::describe(&mut document);
     let mut login = document.operation(
         "post",
         "/login",
         &["Gives a browser a session for the token in `Authorization`, as a cookie. Over TCP only."],
     );
-    let logged_in = ReplyKind::Json(login.schema_of::<LoggedIn>());
+    let logged_in = ReplyKind::Json(login.schema_of::<LoggedIn>(), &[]);
     login.answers(logged_in);
     let text = document.written();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/openapi.json");

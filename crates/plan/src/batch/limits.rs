@@ -26,6 +26,7 @@ pub struct RecentCalls {
 
 /// The reason why no run starts, and the end of the hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct StartHold {
     /// Milliseconds since the Unix epoch.
@@ -34,6 +35,7 @@ pub struct StartHold {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum HoldReason {
     /// The account's rate limit is exhausted for this adapter and all its fallbacks.

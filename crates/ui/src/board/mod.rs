@@ -22,6 +22,7 @@ pub use row::{BoardRow, TaskProgress};
 
 /// The state of a batch for display.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Board {
     pub batch: BatchId,
@@ -60,6 +61,7 @@ pub struct Board {
 
 /// Number of plans by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct PlanCounts {
     pub merged: usize,
     pub running: usize,
@@ -72,6 +74,7 @@ pub struct PlanCounts {
 
 /// A waiting request of the agent of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PlanAsk {
     pub plan: PlanName,

@@ -15,6 +15,7 @@ use super::PlanRuns;
 
 /// The state of a plan for display: its place in the batch, and the activity of its run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BoardRow {
     pub plan: PlanName,
@@ -59,6 +60,7 @@ pub struct BoardRow {
 
 /// The progress of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct TaskProgress {
     pub done: usize,
     pub all: usize,

@@ -30,6 +30,7 @@ pub use text::write_text;
 
 /// A report of a whole run: its view, and what the report concludes from it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RunReport {
     /// Whether a ralph works on the run, as determined when the report was made.
@@ -55,6 +56,8 @@ pub struct RunReport {
     pub warnings: Vec<String>,
     /// Results that only the agent vouches for, a sentence each.
     pub unverified: Vec<String>,
+    /// The results of goals and tests, a sentence each.
+    pub evidence: Vec<String>,
     /// Matters that wait for the user, a sentence each.
     pub needs_person: Vec<String>,
     pub view: RunView,
@@ -62,6 +65,7 @@ pub struct RunReport {
 
 /// Why a run is over.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct EndReport {
     pub reason: StopReason,
@@ -71,6 +75,7 @@ pub struct EndReport {
 
 /// A commit in one line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CommitLine {
     pub id: String,

@@ -12,7 +12,7 @@ use ralph_words::{
     notice_in_words, scope_in_words, short_duration,
 };
 
-use super::{EndReport, RunReport, check};
+use super::{EndReport, RunReport, check, sections};
 
 impl RunReport {
     /// Reports a run that no process works on.
@@ -40,6 +40,7 @@ impl RunReport {
             troubles: view.incidents.troubles.iter().map(trouble_in_words).collect(),
             warnings: warnings.map(|noticed| notice_in_words(&noticed.notice)).collect(),
             unverified: Vec::new(),
+            evidence: Vec::new(),
             needs_person: Vec::new(),
             view,
         };
@@ -47,6 +48,7 @@ impl RunReport {
             report.totals.elapsed_ms = report.view.elapsed_ms(now_ms);
         }
         report.unverified = check::unverified(&report);
+        report.evidence = sections::evidence(&report);
         report.needs_person = check::needs_person(&report);
         report
     }

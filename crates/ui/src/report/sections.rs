@@ -120,6 +120,12 @@ pub(super) fn sections(report: &RunReport, telling: DetailLevel) -> Vec<ReportSe
     sections.into_iter().filter(says).collect()
 }
 
+/// The results of goals and tests, without their output.
+pub(super) fn evidence(report: &RunReport) -> Vec<String> {
+    let items = goals(report).into_iter().chain(tests(report));
+    items.map(|item| item.text).collect()
+}
+
 fn tasks(report: &RunReport) -> Vec<SectionItem> {
     let tasks = report.tasks.iter().map(|task| {
         let numbers: Vec<String> = task.work.iterations.iter().map(u32::to_string).collect();
