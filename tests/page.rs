@@ -404,3 +404,78 @@ fn a_run_that_ended_blocked_is_answered_on_the_page_which_says_what_resumes_it()
     assert_eq!(sandbox.looping([] as [&str; 0]).run(SOON).code(), Some(0));
     assert!(sandbox.prompt(2).contains("the blue one"));
 }
+
+/// The current task, whether it is in view, the sections that are open, and whether each text is beside its box.
+const PLAN_IN_VIEW: &str = r#"(() => {
+    const rect = (element) => element.getBoundingClientRect();
+    const [pane, current] = ['#pane-plan', '.task.current'].map((selector) => document.querySelector(selector));
+    const [around, at] = [rect(pane), rect(current)];
+    const isBeside = (task) => {
+        const [box, text] = [".box", ".text"].map((part) => rect(task.querySelector(part)));
+        return text.left >= box.right && text.top <= box.bottom;
+    };
+    const open = [...document.querySelectorAll(".section[open]")];
+    return [
+        current.querySelector(".text").firstChild.textContent.slice(0, 20),
+        at.top >= around.top && at.bottom <= around.bottom,
+        open.map((section) => section.querySelector("strong").textContent).join(),
+        open.every((section) => [...section.querySelectorAll(".task")].every(isBeside)),
+    ];
+})()"#;
+
+#[test]
+fn a_long_plan_shows_the_running_task_and_a_verdict_has_the_colour_of_its_evidence() {
+    let Some(browser) = Browser::shared() else {
+        return;
+    };
+    let sandbox = Sandbox::new();
+    let section = |section: u32| {
+        let tasks = (1..=12).map(|task| {
+            let done = if section < 5 || task < 12 { "x" } else { " " };
+            format!("- [{done}] Task {task} of section {section}, in words that take more than one line on a phone\n")
+        });
+        format!("## Section {section}\n\n{}\n", tasks.collect::<String>())
+    };
+    sandbox.write("PLAN.md", &(1..=5).map(section).collect::<String>());
+    sandbox.git(["commit", "--quiet", "--all", "--message", "Plan"]);
+    sandbox.install(&Script::jsonl(
+        r#"await "go$n"; [ "$n" = 1 ] && work; [ "$n" = 2 ] && touch fixed; over Done."#,
+    ));
+    let running = sandbox.looping(["--goal", "green=test -e fixed"]).start();
+    running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
+    let watched = watched(&sandbox, browser);
+    let [phone, desk] = [PHONE, DESK].map(|size| watched.page(size, "light", ""));
+    phone.clicks("Plan");
+    for page in [&phone, &desk] {
+        page.sees("59 of 60 tasks");
+        page.waits_for("document.querySelector('.task.current')");
+        let expected = json!(["Task 12 of section 5", true, "Section 5", true]);
+        assert_eq!(page.value(PLAN_IN_VIEW), expected);
+        page.clicks("Section 2");
+        page.sees("Task 3 of section 2");
+    }
+    sandbox.release("go1");
+    for page in [&phone, &desk] {
+        page.sees("Goal green failed");
+    }
+    desk.clicks("Log");
+    desk.sees("iteration 2");
+    let lines = "[...document.querySelectorAll('.log li')].filter((line) => !line.hidden).length";
+    desk.clicks("Find in the log");
+    desk.types("iteration 2");
+    desk.waits_for(&format!("{lines} > 0 && {lines} < 5"));
+    sandbox.release("go2");
+    for page in [&phone, &desk] {
+        page.sees("Done (passed)");
+        let chip = "document.querySelector('.chip').className + document.querySelector('.chip').textContent";
+        assert_eq!(page.value(chip), "chip waitPassed");
+        page.sees("Evidence");
+        page.sees_no_longer("Goal green failed");
+        assert_content(page);
+    }
+    // A link to a line of the log opens it.
+    desk.value("location.hash = document.querySelector('.log .at').hash");
+    desk.waits_for("document.querySelector('.log .sought')");
+    drop((phone, desk));
+    assert_eq!(running.wait(SOON).code(), Some(0));
+}

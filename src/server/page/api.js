@@ -157,6 +157,28 @@ export function follow(path, on) {
   return { close };
 }
 
+// The records of a stream of events before number `end`: that of a run that goes on never ends by itself.
+export async function readRecords(path, end) {
+  const abort = new AbortController();
+  const records = [];
+  const silence = watch(SILENCE_MS, () => abort.abort());
+  let isWhole = false;
+  try {
+    const response = await ask(path, { headers: { accept: "text/event-stream" }, signal: abort.signal });
+    await parse(response.body, silence.heard, (name, data) => {
+      if (isWhole) return;
+      if (data.seq !== undefined && data.seq < end) records.push(data);
+      isWhole = name === "over" || data.seq + 1 >= end;
+      if (isWhole) abort.abort();
+    });
+  } catch (error) {
+    if (!isWhole) throw error;
+  } finally {
+    silence.end();
+  }
+  return records;
+}
+
 function watch(afterMs, act) {
   let timer = setTimeout(act, afterMs);
   return {

@@ -129,7 +129,7 @@ export function figures(board) {
     counts.waiting > 0 && h("span", {}, `${counts.waiting} waiting`),
     counts.kept > 0 && h("span", { class: "warn" }, `${counts.kept} left`),
     usage.costUsd != null && h("span", {}, `${mark(usage)}$${usage.costUsd.toFixed(2)}`),
-    board.running ? h("span", { "data-since": board.startedMs }) : h("span", {}, ticking(board.changedMs - board.startedMs)),
+    board.running ? h("span", {}, "for ", h("span", { "data-since": board.startedMs })) : h("span", {}, `took ${ticking(board.changedMs - board.startedMs)}`),
   ];
 }
 
@@ -152,7 +152,7 @@ function plan(row) {
       row.tasks && h("span", {}, `${row.tasks.done} of ${counted(row.tasks.all, "task")}`),
       row.iterations > 0 && h("span", {}, counted(row.iterations, "iteration")),
       row.usage?.costUsd != null && h("span", {}, `${mark(row.usage)}$${row.usage.costUsd.toFixed(2)}`),
-      row.live && h("span", { "data-since": row.sinceMs })),
+      row.live && h("span", {}, "for ", h("span", { "data-since": row.sinceMs }))),
   ];
   const href = row.run && `#/runs/${encodeURIComponent(row.run)}`;
   return h("li", {}, h(href ? "a" : "div", { class: "card entry", href, "data-key": row.plan }, inside));

@@ -5,14 +5,18 @@
 
 const PROPERTIES = new Set(["value", "checked", "disabled", "hidden", "open", "tabIndex"]);
 
-// C0 and C1 but tab and newline, marks and overrides of the direction, invisible joiners of tags.
-const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
+// C0 and C1 but tab and newline, what has no width or only fills, marks and overrides of the direction, separators of
+// lines, variation selectors, tags.
+const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
+// Joins emoji, and asks for their coloured form: both are seen where they follow one.
+const OF_EMOJI = /(?<!\p{Extended_Pictographic}\ufe0f?|[#*0-9]|\p{Emoji_Modifier})[\u200d\ufe0f]/gu;
 
 export function visible(text) {
-  return String(text).replace(/\r\n/g, "\n").replace(UNSEEN, (unseen) => {
+  const named = (unseen) => {
     const code = unseen.codePointAt(0);
     return code < 0x20 ? String.fromCodePoint(0x2400 + code) : `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
-  });
+  };
+  return String(text).replace(/\r\n/g, "\n").replace(UNSEEN, named).replace(OF_EMOJI, named);
 }
 
 export function h(name, properties, ...children) {
@@ -53,6 +57,13 @@ export function whenChanged(update) {
 // A sentence in which `quoted` words are code.
 export function sentence(text) {
   return String(text ?? "").split("`").map((part, index) => (index % 2 === 1 ? h("code", {}, part) : part));
+}
+
+// Gives the browser a file to keep.
+export function offer(name, pieces) {
+  const address = URL.createObjectURL(new Blob(pieces, { type: "text/plain" }));
+  h("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
 
 // A word about what an action did, or why it did nothing.

@@ -3,7 +3,7 @@
 import { read, readText } from "./api.js";
 import { fill, h, sentence, whenChanged } from "./dom.js";
 import { mood } from "./mood.js";
-import { changes, counted, duration, usage } from "./words.js";
+import { changes } from "./words.js";
 
 export function endCard(run) {
   const element = h("section", { class: "card end", "aria-labelledby": "end-title", hidden: true });
@@ -12,16 +12,12 @@ export function endCard(run) {
     element.hidden = !end;
     if (!end) return;
     const { kind, phase, totals } = end;
-    const { iterations, tasksDone, tasksOpen, changes: changed, usage: used, elapsedMs } = totals;
+    // Tasks, iterations, time and usage are in the header.
+    const { changes: changed } = totals;
     element.className = `card end ${kind}`;
     fill(element,
       h("h2", { id: "end-title" }, h("span", { class: `seal ${kind}`, "aria-hidden": "true" }), phase.charAt(0).toUpperCase() + phase.slice(1)),
-      h("p", { class: "figures" },
-        h("span", {}, `${tasksDone} of ${counted(tasksDone + tasksOpen, "task")}`),
-        h("span", {}, counted(iterations, "iteration")),
-        h("span", {}, duration(elapsedMs)),
-        changed && h("span", {}, changes(changed)),
-        usage(used) && h("span", {}, usage(used))),
+      changed && h("p", { class: "figures" }, h("span", {}, changes(changed))),
       report, whole(run));
     tell();
   });
@@ -34,9 +30,10 @@ export function endCard(run) {
       // A run's own server is gone a moment after its end, and has said what there is to say before.
     }
   };
-  const show = ({ end, needsPerson = [], unverified = [] }) => fill(report,
+  const show = ({ end, needsPerson = [], unverified = [], evidence = [] }) => fill(report,
     list("Needs you", needsPerson, "warn"),
-    list("Not verified", unverified, "dim"),
+    list("Not verified", unverified, "warn"),
+    list("Evidence", evidence, "evidence"),
     // A question has its own card here, and the hint is a terminal's.
     end?.reason.type !== "blocked" && end?.hints?.map((hint) => h("p", { class: "hint" }, sentence(hint))));
 

@@ -3,7 +3,7 @@
 import { now } from "./api.js";
 import { h, sentence, toast, whenChanged, fill } from "./dom.js";
 import { mood } from "./mood.js";
-import { basename, clock, counted, duration, ticking, usage } from "./words.js";
+import { basename, clock, counted, duration, plain, ticking, usage } from "./words.js";
 
 // What holds the run's agents.
 const SANDBOX = { on: "sandbox", strict: "sandbox: strict", unconfined: "UNCONFINED" };
@@ -14,6 +14,7 @@ export function head(run) {
   const phase = h("p", { class: "phase" });
   const elapsed = h("span", { class: "elapsed", title: "time the run has taken" });
   const countdown = h("span", { class: "countdown" });
+  const trouble = h("p", { class: "trouble", hidden: true });
   const figures = h("p", { class: "figures" });
   const bar = h("progress", { max: 1, value: 0 });
   const controls = h("div", { class: "controls", role: "group", "aria-label": "Control the run" });
@@ -30,6 +31,12 @@ export function head(run) {
       used && h("span", {}, used),
       sandbox && h("span", { class: sandbox === "unconfined" && "unconfined" }, SANDBOX[sandbox]),
       elapsed);
+  });
+
+  // What keeps the run from its end stands here whatever else is shown.
+  const drawTrouble = whenChanged((texts) => {
+    trouble.hidden = texts.length === 0;
+    fill(trouble, sentence(texts.join(" · ")));
   });
 
   const drawControls = whenChanged(({ isOver, isPaused, isBusy, isWaiting, isOpen }) => {
@@ -50,7 +57,7 @@ export function head(run) {
     h("div", { class: "line" }, h("a", { class: "back", href: "#/", "aria-label": "All runs" }, h("img", { src: "assets/icon.svg", alt: "", width: 28, height: 28 })),
       name, chip),
     h("div", { class: "line" }, phase, countdown),
-    bar, figures, controls);
+    trouble, bar, figures, controls);
 
   return {
     element,
@@ -74,6 +81,7 @@ export function head(run) {
         agent: agents(run),
         sandbox: view.sandbox,
       });
+      drawTrouble(troubles(view, status.over));
       const type = view.phase.type;
       drawControls({
         isOver: status.over || run.connection === "over",
@@ -97,6 +105,25 @@ export function head(run) {
       else countdown.textContent = since ? ticking(now() - since) : "";
     },
   };
+}
+
+// The goals that failed when they were last checked, and what the stuck detector has found.
+function troubles({ goals, breaker }, isOver) {
+  const failed = goals.filter(({ state }) => state.type === "checked" && !state.result.passed).map(({ name }) => `\`${name}\``);
+  const texts = [];
+  if (failed.length > 0) texts.push(`${failed.length === 1 ? "Goal" : "Goals"} ${failed.join(", ")} failed`);
+  if (!isOver && breaker.state !== "closed" && breaker.why) texts.push(`Stuck: ${stuck(breaker.why)}`);
+  return texts;
+}
+
+function stuck({ type, iterations, goal }) {
+  const times = counted(iterations ?? 0, "iteration");
+  switch (type) {
+    case "no-progress": return `no progress in ${times}`;
+    case "same-error": return `${times} failed in the same way`;
+    case "same-goal-failure": return `\`${goal}\` failed in the same way in ${times}`;
+    default: return plain(type);
+  }
 }
 
 // What the agent does: the tool, and the first line of what it is asked for.

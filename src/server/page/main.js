@@ -14,10 +14,11 @@ let shown;
 // Whoever has just come wants to see a run, not a list of one.
 let hasJustCome = true;
 
-// `#/runs/ID/TAB/WHAT` or `#/batches/ID`.
+// `#/runs/ID/TAB/WHAT`, `#/batches/ID` or `#/projects/PATH`.
 function place() {
   const [room, id, tab, what] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
   if (room === "batches" && id) return { batch: id };
+  if (room === "projects" && id) return { project: id };
   return room === "runs" && id ? { id, tab, what } : {};
 }
 
@@ -37,7 +38,7 @@ function show(next) {
 
 function route() {
   if (location.hash.startsWith("#token=")) return begin();
-  const { id, batch, tab, what } = place();
+  const { id, batch, project, tab, what } = place();
   if (shown?.id !== undefined && shown.id === id) return shown.go(tab, what);
   if (id) {
     show(runPage(id, askForToken));
@@ -45,7 +46,7 @@ function route() {
   } else if (batch) {
     show(batchPage(batch, askForToken));
   } else {
-    show(runsPage(askForToken, { openTheOnlyOne: hasJustCome }));
+    show(runsPage(askForToken, { project, openTheOnlyOne: hasJustCome && !project }));
   }
   hasJustCome = false;
 }

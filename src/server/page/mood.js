@@ -26,24 +26,34 @@ function found(status, isLive) {
 
 function ended(reason) {
   switch (reason.type) {
-    case "done": return ["Done", "done"];
+    case "done": return proven(reason.proof);
     case "blocked": case "task-limit-reached": return ["Needs you", "needs"];
     case "agent-failed": case "broken": case "plan-invalid": return ["Failed", "bad"];
     default: return ["Stopped", "stopped"];
   }
 }
 
+// Green is for what tests have shown. Exit codes alone are amber, as the word of an agent is.
+function proven(proof) {
+  switch (proof) {
+    case "tests": return ["Verified", "done"];
+    case "exit-codes": return ["Passed", "wait"];
+    case "unconfirmed": return ["Needs you", "needs"];
+    default: return ["Not verified", "wait"];
+  }
+}
+
 // The same of an entry in the list of runs, which has no view.
-export function moodOfEntry({ standing, needsYou, state, exitCode }) {
-  const [word, kind] = entry(standing, needsYou, state, exitCode);
+export function moodOfEntry({ standing, needsYou, state, exitCode, proof }) {
+  const [word, kind] = entry(standing, needsYou, state, exitCode, proof);
   return { word, kind };
 }
 
-function entry(standing, needsYou, state, exitCode) {
+function entry(standing, needsYou, state, exitCode, proof) {
   if (needsYou) return ["Needs you", "needs"];
   switch (standing) {
     case "running": return /^(waiting|paused)/.test(state) ? [state.startsWith("w") ? "Waiting" : "Paused", "wait"] : WORDS.running;
-    case "over": return exitCode === 0 ? ["Done", "done"] : /^failed/.test(state) ? ["Failed", "bad"] : ["Stopped", "stopped"];
+    case "over": return proof ? proven(proof) : exitCode !== 0 && /^failed/.test(state) ? ["Failed", "bad"] : ["Stopped", "stopped"];
     case "unreadable": return ["Unreadable", "bad"];
     default: return ["Not running", "stopped"];
   }

@@ -5,19 +5,39 @@ import { fill, h, whenChanged } from "./dom.js";
 import { counted, duration, mark, money, short } from "./words.js";
 
 export function planPane(run) {
-  const tasks = h("ol", { class: "tasks" });
+  const tasks = h("div", { class: "sections" });
   const goals = h("div", {});
   const messages = h("div", {});
   const limits = h("div", { class: "limits" });
 
-  const drawTasks = whenChanged((all) => fill(tasks,
-    all.length > 0 ? all.map((task) => taskRow(run, task)) : h("li", { class: "empty" }, "The plan has no tasks.")));
+  // The sections that somebody has folded or opened, by their place.
+  const folds = new Map();
+  let isShown = false;
+  let viewed;
+
+  const drawTasks = whenChanged((all) => {
+    fill(tasks, all.length === 0 ? h("p", { class: "empty" }, "The plan has no tasks.")
+      : sections(all).map((section, place) => sectionOf(run, section, folds.get(place) ?? isOpen(section, all), (open) => folds.set(place, open))));
+    showCurrent();
+  });
+  // The task that is worked on comes into view once, and not again under somebody who reads elsewhere.
+  const showCurrent = () => {
+    const current = tasks.querySelector(".task.current");
+    if (!isShown || !current || viewed === current.dataset.line) return;
+    viewed = current.dataset.line;
+    current.closest("details")?.setAttribute("open", "");
+    current.scrollIntoView({ block: "nearest" });
+  };
   const drawGoals = whenChanged((all) => fill(goals, all.length > 0 && [h("h2", {}, "Goals"), h("ul", { class: "goals" }, all.map(goalRow))]));
   const drawMessages = whenChanged((all) => fill(messages,
     all.length > 0 && [h("h2", {}, "Messages"), h("ul", { class: "messages" }, all.map((message) => messageRow(run, message)))]));
 
   return {
     element: h("div", {}, h("h2", {}, "Plan"), tasks, goals, messages, h("h2", {}, "Limits and cost"), limits),
+    show(now) {
+      isShown = now;
+      showCurrent();
+    },
     update() {
       const { status, view } = run;
       drawTasks(rows(view, status));
@@ -36,8 +56,8 @@ function rows(view, status) {
   const work = (text) => view.iterations.work[text];
   const aside = new Set(view.setAsideByUser ?? []);
   const isOver = view.phase.end != null;
-  const planned = view.plan.tasks.map(({ text, done, depth }) => ({
-    text, done, depth, isOver, isAside: !done && aside.has(text), question: done ? undefined : question(text), work: work(text),
+  const planned = view.plan.tasks.map(({ text, done, depth, line, heading }) => ({
+    text, done, depth, line, heading, isOver, isAside: !done && aside.has(text), question: done ? undefined : question(text), work: work(text),
   }));
   // The first of several with the same words, as the agent is told.
   const current = planned.find((task) => !task.done && task.text === status.task);
@@ -45,10 +65,39 @@ function rows(view, status) {
   return [...planned, ...view.missing.map((text) => ({ text, isMissing: true, depth: 0, work: work(text) }))];
 }
 
-function taskRow(run, { text, done, depth, question, isAside, isCurrent, isMissing, isOver, work }) {
+// The tasks below each heading of the plan; those before the first one are a section without a name.
+function sections(all) {
+  const found = [];
+  for (const task of all) {
+    if (found.length === 0 || task.heading) found.push({ name: task.heading, tasks: [] });
+    found.at(-1).tasks.push(task);
+  }
+  return found;
+}
+
+// Tasks of a plan that is shown whole.
+const SHORT_PLAN = 24;
+
+// What is done folds; of a long plan, only the section that is worked on is open.
+function isOpen({ tasks }, all) {
+  if (all.length <= SHORT_PLAN) return true;
+  if (tasks.some((task) => task.isCurrent || task.question || task.isMissing)) return true;
+  return !all.some((task) => task.isCurrent) && tasks.some((task) => !task.done);
+}
+
+function sectionOf(run, { name, tasks }, open, fold) {
+  const list = h("ol", { class: "tasks" }, tasks.map((task) => taskRow(run, task)));
+  if (!name && tasks.length <= SHORT_PLAN) return list;
+  const done = tasks.filter((task) => task.done).length;
+  const details = h("details", { class: "section", open, ontoggle: () => fold(details.open) },
+    h("summary", {}, h("strong", {}, name ?? "Tasks"), h("small", {}, `${done} of ${tasks.length}`)), list);
+  return details;
+}
+
+function taskRow(run, { text, done, depth, line, question, isAside, isCurrent, isMissing, isOver, work }) {
   const state = done ? "done" : isMissing ? "vanished" : isAside ? "aside" : question ? "blocked" : isCurrent ? "current" : "open";
   const times = work?.iterations?.length ?? 0;
-  const row = h("li", { class: `task ${state}`, "aria-current": isCurrent ? "step" : undefined },
+  const row = h("li", { class: `task ${state}`, "aria-current": isCurrent ? "step" : undefined, "data-line": line },
     h("span", { class: "box", role: "img", "aria-label": state }),
     h("span", { class: "text" }, text,
       (times > 0 || isMissing || isAside) && h("small", {}, [

@@ -164,6 +164,8 @@ export function runPage(id, askForToken) {
     if (refusal.status === 401) return askForToken(refusal);
     if (refusal.status === undefined || refusal.status >= 500) return; // the stream tells of a lost connection
     banner.hidden = false;
+    // Nothing has been read of a run that is not there.
+    if (!run.status) parts.forEach((part) => { part.element.hidden = true; });
     banner.replaceChildren(...[sentence(refusal.sentence?.() ?? refusal.message)].flat(),
       h("a", { href: "#/" }, "All runs"));
     run.connection = "over";

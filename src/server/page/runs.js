@@ -1,4 +1,4 @@
-// The list of this user's runs: those that live first, and among them those that need somebody.
+// The list of this user's runs: those that live first, and among them those that need somebody; or all of one project.
 
 import { now, read } from "./api.js";
 import { figures, standing } from "./batch.js";
@@ -8,38 +8,42 @@ import { basename, counted, day, duration, ticking } from "./words.js";
 
 const EVERY_MS = 3_000;
 
-export function runsPage(askForToken, { openTheOnlyOne }) {
-  document.title = "ralph · runs";
+export function runsPage(askForToken, { project, openTheOnlyOne }) {
+  const name = project ? basename(project) : "runs";
+  document.title = `ralph · ${name}`;
   const list = h("div", { class: "runs" });
   const stale = h("p", { class: "banner", role: "status", hidden: true });
   let timer;
   let isClosed = false;
 
   const draw = whenChanged(({ runs, batches }) => {
-    const live = runs.filter((run) => run.live);
-    const past = runs.filter((run) => !run.live);
+    // The runs of a batch are behind its card.
+    const ofBatch = new Set(batches.flatMap(({ board }) => board.plans.map((plan) => plan.run)));
+    const alone = runs.filter((run) => !ofBatch.has(run.id));
+    const live = alone.filter((run) => run.live);
+    const past = alone.filter((run) => !run.live);
     const waiting = live.filter((run) => run.needsYou).length;
-    document.title = waiting > 0 ? `(${waiting}) ralph · runs` : "ralph · runs";
+    document.title = `${waiting > 0 ? `(${waiting}) ` : ""}ralph · ${name}`;
     if (waiting > 0) announce(`${counted(waiting, "run")} ${waiting === 1 ? "needs" : "need"} you`);
     fill(list,
       batches.length > 0 && h("h2", {}, "Batches"),
       batches.length > 0 && h("ul", { class: "cards" }, batches.map(batchCard)),
       h("h2", {}, "Running"),
-      live.length > 0 ? h("ul", { class: "cards" }, live.map(card))
+      live.length > 0 ? h("ul", { class: "cards" }, live.map((run) => card(run, project)))
         : h("p", { class: "empty" }, "No active runs. New runs appear here."),
       past.length > 0 && h("h2", {}, "Earlier"),
-      past.length > 0 && h("ul", { class: "cards earlier" }, past.map(card)));
+      past.length > 0 && h("ul", { class: "cards earlier" }, past.map((run) => card(run, project))));
     tick();
   });
 
   const refresh = async () => {
     try {
-      const runs = entries(await read("runs"));
+      const runs = entries(await read(project ? `runs?project=${encodeURIComponent(project)}` : "runs"));
       stale.hidden = true;
       const live = runs.filter((run) => run.live);
       if (openTheOnlyOne && live.length === 1) return location.replace(`#/runs/${encodeURIComponent(live[0].id)}`);
       openTheOnlyOne = false;
-      draw({ runs, batches: await batchesThere() });
+      draw({ runs, batches: project ? [] : await batchesThere() });
     } catch (refusal) {
       if (refusal.status === 401) return isClosed || askForToken(refusal);
       stale.hidden = false;
@@ -55,7 +59,10 @@ export function runsPage(askForToken, { openTheOnlyOne }) {
 
   return {
     element: h("main", { class: "list" },
-      h("header", { class: "top" }, h("img", { src: "assets/icon.svg", alt: "", width: 32, height: 32 }), h("h1", {}, "ralph")),
+      h("header", { class: "top" },
+        project ? h("a", { class: "back", href: "#/", "aria-label": "All runs" }, icon()) : icon(),
+        h("h1", {}, project ? name : "ralph")),
+      project && h("p", { class: "dim" }, project),
       stale, list),
     close() {
       isClosed = true;
@@ -63,6 +70,10 @@ export function runsPage(askForToken, { openTheOnlyOne }) {
       clearInterval(ticks);
     },
   };
+}
+
+function icon() {
+  return h("img", { src: "assets/icon.svg", alt: "", width: 32, height: 32 });
 }
 
 // The server of one run knows of no batch.
@@ -91,7 +102,7 @@ function entries(runs) {
   return all.sort((one, other) => rank(one) - rank(other) || other.startedMs - one.startedMs);
 }
 
-function card(run) {
+function card(run, project) {
   const tasks = run.tasksDone + run.tasksOpen;
   const works = run.live && run.standing === "running";
   return h("li", {},
@@ -104,7 +115,8 @@ function card(run) {
       tasks > 0 && h("progress", { max: tasks, value: run.tasksDone, "aria-label": `${run.tasksDone} of ${counted(tasks, "task")} done` }),
       h("span", { class: "third" },
         tasks > 0 && h("span", {}, `${run.tasksDone} of ${counted(tasks, "task")}`),
-        works ? h("span", { "data-since": run.startedMs }) : h("span", {}, duration(run.elapsedMs)),
+        works ? h("span", {}, "for ", h("span", { "data-since": run.startedMs })) : h("span", {}, `took ${duration(run.elapsedMs)}`),
         h("span", {}, run.adapter),
-        h("span", {}, day(works ? run.startedMs : run.lastMs)))));
+        h("span", {}, works ? `since ${day(run.startedMs)}` : day(run.lastMs)))),
+    !project && h("a", { class: "more", href: `#/projects/${encodeURIComponent(run.project)}`, "aria-label": `All runs of ${basename(run.project)}` }, "All runs of this project"));
 }
