@@ -114,6 +114,13 @@ fn picture(page: &Page, name: &str) {
     }
 }
 
+/// Logs in with a token.
+fn enters(page: &Page, token: &str) {
+    page.clicks("Code or token");
+    page.types(token);
+    page.clicks("Open");
+}
+
 /// The sequence numbers of the records in the log, in its order.
 fn logged(page: &Page) -> Vec<u64> {
     let numbers = page.value("[...document.querySelectorAll('.log li')].map((line) => Number(line.dataset.seq))");
@@ -133,12 +140,13 @@ fn assert_content(page: &Page) {
 
 /// Checks that a page opened with a read-only token offers no button, and says so.
 #[track_caller]
-fn assert_presses_nothing(watched: &WatchedPage, address: &str) {
+fn assert_presses_nothing(watched: &WatchedPage, address: &str, token: &str) {
     let reader = watched.browser.page(PHONE, "light");
     reader.opens(address);
+    enters(&reader, token);
     reader.sees("git push origin parser && rm -rf target/old");
     reader.sees("2 of 4 tasks");
-    reader.sees("Read-only: this token cannot send commands.");
+    reader.sees("Read-only: this browser cannot send commands.");
     assert_eq!(reader.value("document.querySelector('.composer').hidden"), true);
     let pressable = "[...document.querySelectorAll('[data-acts]')].map((button) => !button.disabled)";
     let pressable = reader.value(pressable);
@@ -167,11 +175,11 @@ fn a_phone_answers_what_an_agent_asks_pauses_steers_and_sees_the_end() {
     running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
     let watched = watched(&sandbox, browser);
 
-    // Without a token nothing is shown. A token in the address is removed from it before anything is shown.
+    // Without a token nothing is shown.
     let phone = watched.browser.page(PHONE, "dark");
     phone.opens(&format!("http://{at}/"));
-    phone.sees("paste its token");
-    phone.opens(&format!("http://{at}/#token={}", token(&sandbox, &[])));
+    phone.sees("paste its code or a token");
+    enters(&phone, &token(&sandbox, &[]));
     // The only live run is opened at once.
     phone.sees("Needs you");
     assert_eq!(phone.value("location.href.includes('token') || document.cookie"), "");
@@ -183,10 +191,7 @@ fn a_phone_answers_what_an_agent_asks_pauses_steers_and_sees_the_end() {
     desk.sees("Report errors with line and column");
     desk.sees("6 passed");
     picture(&desk, "page-desk.png");
-    assert_presses_nothing(
-        &watched,
-        &format!("http://{at}/#token={}", token(&sandbox, &["--read-only"])),
-    );
+    assert_presses_nothing(&watched, &format!("http://{at}/"), &token(&sandbox, &["--read-only"]));
 
     phone.clicks("Always allow…");
     phone.sees("Bash(rm -rf target/old)");
@@ -384,7 +389,7 @@ fn a_run_that_ended_blocked_is_answered_on_the_page_which_says_what_resumes_it()
     sandbox.install(&Script::jsonl(crate::web::BLOCKED));
     assert_eq!(sandbox.looping([] as [&str; 0]).run(SOON).code(), Some(8));
     let web = sandbox.ralph(["web", "--listen", "127.0.0.1:0"]).start();
-    let url = web.wait_for_line(SOON, |line| line.contains("/#token="));
+    let url = web.wait_for_line(SOON, |line| line.contains("/#code="));
     let run = sandbox.paths().run_ids().remove(0).0;
     let phone = browser.page(PHONE, "light");
     phone.opens(&url);

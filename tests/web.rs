@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     io::{Read, Write},
+    net::SocketAddr,
     os::unix::net::UnixStream,
 };
 
@@ -11,9 +12,9 @@ use ralph_core::event::Event;
 use serde_json::{Value, json};
 
 use crate::{
-    api::http::send,
+    api::http::{RawAnswer, answer_head, connect, send},
     bad_input::asking,
-    harness::{SOON, Sandbox, Script, http::Http, wait_until},
+    harness::{SOON, Sandbox, Script, http::Http, running::Running, wait_until},
 };
 
 /// The standing of each run, by the name of its project's parent directory.
@@ -34,6 +35,29 @@ fn standings(http: &Http) -> BTreeMap<String, Value> {
         .collect()
 }
 
+/// A `ralph web` that serves.
+pub struct Serving {
+    /// Its address, by number: only browsers find `ralph.localhost` by themselves.
+    pub base: String,
+    /// The address that it printed, with a code.
+    pub page: String,
+    pub token: String,
+}
+
+/// Waits until `web` has printed its address, and asks for the token.
+#[track_caller]
+pub fn serving(web: &Running, sandbox: &Sandbox, flags: &[&str]) -> Serving {
+    let page = web.wait_for_line(SOON, |line| line.contains("/#code="));
+    let (base, _) = page.split_once("/#code=").expect("a code");
+    let printed = sandbox.ralph(["token", "--web"]).args(flags).run(SOON);
+    assert_eq!(printed.code(), Some(0), "{printed:?}");
+    Serving {
+        base: base.replace("ralph.localhost", "127.0.0.1"),
+        token: printed.stdout.trim().to_owned(),
+        page,
+    }
+}
+
 /// Sends a request to a Unix socket, as ssh does for a forwarded port, and returns the answer.
 fn over_socket(socket: &std::path::Path, head: &str) -> String {
     let mut stream = UnixStream::connect(socket).expect("a socket");
@@ -51,8 +75,8 @@ fn a_connection_of_a_process_that_has_ended_is_no_users() {
     let web = sandbox
         .ralph(["web", "--listen", "127.0.0.1:0", "--state-dir", &state])
         .start();
-    let url = web.wait_for_line(SOON, |line| line.contains("/#token="));
-    let (base, token) = url.split_once("/#token=").expect("a token");
+    let served = serving(&web, &sandbox, &["--state-dir", &state]);
+    let (base, token) = (served.base.as_str(), served.token.as_str());
     let port = base.rsplit_once(':').expect("a port").1;
     let socket = sandbox.state().join(format!("web-{port}.sock"));
     wait_until(SOON, "its socket", || UnixStream::connect(&socket).ok());
@@ -82,8 +106,8 @@ fn the_runs_of_all_projects_are_listed_followed_and_answered_behind_one_token_wh
     let web = asking
         .ralph(["web", "--listen", "127.0.0.1:0", "--state-dir", state])
         .start();
-    let url = web.wait_for_line(SOON, |line| line.contains("/#token="));
-    let (base, token) = url.split_once("/#token=").expect("a token");
+    let served = serving(&web, &asking, &["--state-dir", state]);
+    let (base, token) = (served.base.as_str(), served.token.as_str());
     let http = Http::for_address(base, token);
     assert_eq!(http.get("/runs").json(), json!([]));
     let port = base.rsplit_once(':').expect("a port").1;
@@ -183,9 +207,9 @@ fn a_run_that_has_ended_blocked_is_answered_behind_the_token_and_resumed_with_th
     sandbox.install(&Script::jsonl(BLOCKED));
     assert_eq!(sandbox.looping([] as [&str; 0]).run(SOON).code(), Some(8));
     let web = sandbox.ralph(["web", "--listen", "127.0.0.1:0"]).start();
-    let url = web.wait_for_line(SOON, |line| line.contains("/#token="));
-    let (base, full) = url.split_once("/#token=").expect("a token");
-    let http = Http::for_address(base, full);
+    let served = serving(&web, &sandbox, &[]);
+    let base = served.base.as_str();
+    let http = Http::for_address(base, &served.token);
     let looks = sandbox.ralph(["token", "--web", "--read-only"]).run(SOON);
     let run = sandbox.paths().run_ids().remove(0).0;
     let ask = http.get(&format!("/runs/{run}/asks")).json()[0]["number"].clone();
@@ -227,4 +251,79 @@ fn a_run_that_has_ended_blocked_is_answered_behind_the_token_and_resumed_with_th
         "{}",
         older.text()
     );
+}
+
+#[test]
+fn a_code_logs_one_browser_in_once_and_a_session_that_is_ended_or_revoked_sees_nothing_more() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl("said ready; await go; work; over done"));
+    sandbox.plan(1);
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
+    let no_web = sandbox.ralph(["token", "--web", "--code"]).run(SOON);
+    assert!(
+        no_web.code() == Some(1) && no_web.stderr.contains("no `ralph web` is running"),
+        "{no_web:?}"
+    );
+    let web = sandbox.ralph(["web", "--listen", "127.0.0.1:0"]).start();
+    let served = serving(&web, &sandbox, &[]);
+    let at: SocketAddr = served.base.trim_start_matches("http://").parse().expect("an address");
+    let ask = |head: &str| send(at, &format!("{head}\nhost: ralph.localhost:1"), "");
+    let login = |page: &str| {
+        let (_, code) = page.split_once("/#code=").expect("a code");
+        ask(&format!("POST /login HTTP/1.1\nauthorization: Code {code}"))
+    };
+    let cookie = |answer: &RawAnswer| {
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let cookie = answer.header("set-cookie").expect("a cookie");
+        cookie.split(';').next().expect("a value").to_owned()
+    };
+    assert!(served.page.starts_with("http://ralph.localhost:"), "{}", served.page);
+    assert!(!served.page.contains(&served.token), "{}", served.page);
+    let first = cookie(&login(&served.page));
+    let again = login(&served.page);
+    assert!(
+        again.status == 401 && again.detail().contains("ralph token --web --code"),
+        "{again:?}"
+    );
+    let (_, code) = served.page.split_once("/#code=").expect("a code");
+    let elsewhere = ask(&format!("GET /runs HTTP/1.1\nauthorization: Code {code}"));
+    assert_eq!(elsewhere.status, 401, "a code only logs in: {elsewhere:?}");
+    let another = sandbox.ralph(["token", "--web", "--code"]).run(SOON);
+    let second = cookie(&login(another.stdout.trim()));
+
+    let run = sandbox.paths().run_ids().remove(0).0;
+    let stream = |cookie: &str| {
+        let mut stream = connect(at);
+        let head = format!("GET /runs/{run}/events?from=0 HTTP/1.1\nhost: {at}\ncookie: {cookie}");
+        let head = answer_head(&mut stream, &head);
+        assert!(
+            head.starts_with("http/1.1 200") && head.contains("x-accel-buffering: no"),
+            "{head}"
+        );
+        stream
+    };
+    let [mut of_first, mut of_second] = [&first, &second].map(|cookie| stream(cookie));
+    let sessions = sandbox.ralph(["token", "--web", "--sessions"]).run(SOON);
+    assert_eq!(sessions.stdout.lines().count(), 2, "{sessions:?}");
+    let ended = sandbox.ralph(["token", "--web", "--end", "1"]).run(SOON);
+    assert_eq!(ended.code(), Some(0), "{ended:?}");
+    let mut rest = Vec::new();
+    of_first.read_to_end(&mut rest).expect("the stream ends");
+    let looks = |cookie: &str| ask(&format!("GET /runs HTTP/1.1\ncookie: {cookie}")).status;
+    assert_eq!((looks(&first), looks(&second)), (401, 200));
+    let revoked = sandbox.ralph(["token", "--web", "--revoke"]).run(SOON);
+    assert_eq!(revoked.code(), Some(0), "{revoked:?}");
+    of_second.read_to_end(&mut rest).expect("the stream ends");
+    assert_eq!(looks(&second), 401);
+
+    // A session ends when its browser logs out.
+    let third = sandbox.ralph(["token", "--web", "--code"]).run(SOON);
+    let third = cookie(&login(third.stdout.trim()));
+    let out = ask(&format!(
+        "POST /logout HTTP/1.1\norigin: http://ralph.localhost:1\ncookie: {third}"
+    ));
+    assert_eq!((out.status, looks(&third)), (204, 401), "{out:?}");
+    sandbox.release("go");
+    assert_eq!(running.wait(SOON).code(), Some(0));
 }

@@ -480,9 +480,18 @@ pub(super) enum CliCommand {
         /// Print the token of `ralph web`, which is valid for the runs of all projects
         #[arg(long)]
         web: bool,
-        /// Replace the tokens first, so that the old ones stop working
+        /// Replace the tokens first, so that the old ones stop working; browsers are logged out
         #[arg(long)]
         revoke: bool,
+        /// With --web: print an address instead that logs one browser in, within two minutes
+        #[arg(long, requires = "web", conflicts_with_all = ["read_only", "revoke", "sessions", "end"])]
+        code: bool,
+        /// With --web: list the browsers that are logged in
+        #[arg(long, requires = "web", conflicts_with_all = ["read_only", "revoke", "end"])]
+        sessions: bool,
+        /// With --web: log a browser out, by its number
+        #[arg(long, value_name = "N", requires = "web", conflicts_with_all = ["read_only", "revoke"])]
+        end: Option<u32>,
     },
     /// Serve the runs of all your projects on one page, for a browser on this machine or, through a tunnel, on your
     /// phone

@@ -56,6 +56,7 @@ mod tree;
 mod trust;
 mod watch;
 mod web;
+mod web_sessions;
 
 use std::{ffi::OsString, path::Path};
 
@@ -240,7 +241,12 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(CliCommand::Config { command }) => configure(args, command.as_ref().unwrap_or(&ConfigCommand::Show)),
         Some(CliCommand::Trust { show, revoke }) => trust::run(args, *show, *revoke),
         Some(CliCommand::Web { listen, behind_proxy }) => web::run(args, *listen, behind_proxy, supervisor),
-        Some(CliCommand::Token { read_only, web, revoke }) => token::run(args, *read_only, *web, *revoke),
+        Some(CliCommand::Token { code: true, .. }) => web_sessions::code(args),
+        Some(CliCommand::Token { sessions: true, .. }) => web_sessions::list(args),
+        Some(CliCommand::Token { end: Some(number), .. }) => web_sessions::end(args, *number),
+        Some(CliCommand::Token {
+            read_only, web, revoke, ..
+        }) => token::run(args, *read_only, *web, *revoke),
         Some(CliCommand::Mcp { socket, run, without }) => mcp::run(args, socket.as_deref(), run.as_deref(), without),
         Some(CliCommand::Engines { command }) => engines::run(args, command.as_ref().unwrap_or(&EnginesCommand::List)),
         Some(CliCommand::Many(many)) => many::run(args, many, given, supervisor),

@@ -34,15 +34,20 @@ pub(super) fn run(
     let states = place.paths.states();
     let address = address.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, PORT).into());
     let tokens = TokenFile::new(states.tokens());
-    let token = tokens.read_or_make()?.full;
     let listening = listen(bind(address, proxied)?, tokens, proxied)?;
     let failed = |error| Failure::new(FailureKind::Failed, format!("nothing can be served: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(failed)?.block_on(async {
         let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
-        print(&format!("{}/#token={}\n", listening.url(), token.secret()));
-        complain("open this link in a browser; it gives full control of your runs (Ctrl-C stops the server)");
+        let code = listening.access.make_code().map_err(failed)?;
+        for page in listening.access.pages() {
+            print(&format!("{page}/#code={}\n", code.secret()));
+        }
+        complain(
+            "open this address in a browser within two minutes: it works once and gives full control of your runs \
+             (`ralph token --web --code` prints another, Ctrl-C stops the server)",
+        );
         let stop = async {
             tokio::select! {
                 _ = interrupt.recv() => {}

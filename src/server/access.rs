@@ -5,7 +5,7 @@
 //! come from the page that the cookie was given to. No answer allows another page to read it (CORS).
 
 use std::{
-    collections::HashSet,
+    io,
     net::{IpAddr, SocketAddr},
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
@@ -13,29 +13,33 @@ use std::{
 
 use axum::{
     Extension, Router,
-    extract::{Request, State},
+    body::{Body, HttpBody},
+    extract::{Path, Request, State, rejection::PathRejection},
     http::{
         HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri,
         header::{
             AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, HOST, ORIGIN, REFERRER_POLICY,
-            SET_COOKIE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+            SET_COOKIE, USER_AGENT, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
         },
     },
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
-    routing::post,
 };
+use futures_util::StreamExt;
 use ralph_state::{
     control::ClientRole,
     store::tokens::{AccessToken, AccessTokens, FileVersion, TokenFile, TokensError},
 };
-use ralph_system::proc::ProcessOrigin;
+use ralph_system::{os::now_ms, proc::ProcessOrigin};
 use serde::Serialize;
+use tokio::time::sleep;
 use tracing::warn;
 
 use super::{
     json::Json,
     problem::{ApiProblem, HttpResult, no_such_method},
+    rows::routes,
+    sessions::{SessionEntry, Sessions},
     tcp::TcpClient,
 };
 
@@ -61,6 +65,17 @@ const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto")
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 const EVENT_STREAM: &str = "text/event-stream";
 
+/// The name under which browsers find this machine by themselves. Unlike those of `localhost`, its cookies are not sent
+/// to the servers of a project.
+const BROWSER_HOST: &str = "ralph.localhost";
+
+/// Interval of checks that the owner of a stream still has access.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// The refusal of a code.
+const USED_CODE: &str =
+    "this code was used already or is older than two minutes; `ralph token --web --code` prints another address";
+
 /// Lifetime of a browser's session cookie.
 const SESSION_SECONDS: u32 = 90 * 24 * 3600;
 
@@ -79,9 +94,10 @@ pub(crate) struct Authorizer {
     /// The address of the listener.
     address: SocketAddr,
     /// Host names of proxies in front of the listener, in lower case, with or without a port.
-    proxied: HashSet<String>,
+    proxied: Vec<String>,
     /// Name of the session cookie. It contains the port, because browsers send cookies to all ports of a host.
     cookie: String,
+    sessions: Sessions,
     log: Mutex<RefusalLog>,
 }
 
@@ -95,9 +111,13 @@ struct TokenCache {
 
 /// How a client authenticated itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TokenSource {
-    Header,
-    Cookie,
+enum Credential {
+    /// A token of this version of the token file.
+    Token(Option<FileVersion>),
+    /// The cookie of the session with this number.
+    Session(u32),
+    /// A code, which only begins a session.
+    Code,
 }
 
 /// Counts of the refusals logged lately.
@@ -125,6 +145,7 @@ impl Authorizer {
             address,
             proxied: proxied.iter().map(|host| host.to_ascii_lowercase()).collect(),
             cookie: format!("ralph-{}", address.port()),
+            sessions: Sessions::default(),
             log: Mutex::new(RefusalLog {
                 since: Instant::now(),
                 logged: 0,
@@ -137,8 +158,7 @@ impl Authorizer {
     /// token and has no secrets.
     /// Requests that reach `routes` have their [`ClientRole`] among their extensions.
     pub(crate) fn guard(self: &Arc<Self>, routes: Router, public: Router) -> Router {
-        let login = Router::new()
-            .route("/login", post(login))
+        let login = rows()
             .method_not_allowed_fallback(no_such_method)
             .with_state(Arc::clone(self));
         let known = routes
@@ -151,33 +171,80 @@ impl Authorizer {
     }
 
     /// Returns the client's role, and how the client authenticated itself.
-    fn identify(&self, headers: &HeaderMap) -> HttpResult<(ClientRole, TokenSource)> {
-        let tokens = self
-            .tokens()
-            .ok_or_else(|| unauthorized("the tokens of this ralph cannot be read"))?;
+    fn identify(&self, headers: &HeaderMap, path: &str) -> HttpResult<(ClientRole, Credential)> {
+        let (tokens, version) = self.tokens();
+        let tokens = tokens.ok_or_else(|| unauthorized("the tokens of this ralph cannot be read"))?;
         if let Some(shown) = headers.get(AUTHORIZATION) {
-            let shown = shown.to_str().ok().and_then(bearer);
+            if path == "/login"
+                && let Some(code) = code_of(headers)
+            {
+                return match self.sessions.is_code(code, Instant::now()) {
+                    true => Ok((ClientRole::User, Credential::Code)),
+                    false => Err(unauthorized(USED_CODE)),
+                };
+            }
+            let shown = shown.to_str().ok().and_then(|shown| secret_of(shown, "Bearer"));
             let shown = shown.ok_or_else(|| unauthorized("the token must be in `Authorization: Bearer TOKEN`"))?;
             return match (tokens.full.is(shown), tokens.read_only.is(shown)) {
-                (true, _) => Ok((ClientRole::User, TokenSource::Header)),
-                (false, true) => Ok((ClientRole::Reader, TokenSource::Header)),
+                (true, _) => Ok((ClientRole::User, Credential::Token(version))),
+                (false, true) => Ok((ClientRole::Reader, Credential::Token(version))),
                 (false, false) => Err(unauthorized("the token is wrong; `ralph token` prints the right one")),
             };
         }
-        let sessions: Vec<&str> = self.sessions(headers).collect();
-        if sessions.is_empty() {
+        let mut shown = self.session_cookies(headers).peekable();
+        if shown.peek().is_none() {
             return Err(unauthorized(
                 "this needs a token, in `Authorization: Bearer TOKEN`; `ralph token` prints it",
             ));
         }
-        let is_one = |session: &AccessToken| sessions.iter().any(|shown| session.is(shown));
-        match (is_one(&tokens.full_session), is_one(&tokens.read_only_session)) {
-            (true, _) => Ok((ClientRole::User, TokenSource::Cookie)),
-            (false, true) => Ok((ClientRole::Reader, TokenSource::Cookie)),
-            (false, false) => Err(unauthorized(
-                "this browser is no longer logged in: open the link with a token again",
-            )),
+        let found = shown.find_map(|secret| self.sessions.find(secret, now_ms()));
+        let (number, role) = found.ok_or_else(|| {
+            unauthorized("this browser is no longer logged in: `ralph token --web --code` prints a new address for it")
+        })?;
+        Ok((role, Credential::Session(number)))
+    }
+
+    /// Whether whoever showed `credential` still has access.
+    fn holds(&self, credential: Credential) -> bool {
+        let (_, now) = self.tokens();
+        match credential {
+            Credential::Token(version) => version == now,
+            Credential::Session(number) => self.sessions.is_open(number),
+            Credential::Code => true,
         }
+    }
+
+    /// Ends the stream of an answer once its owner has lost access.
+    fn cut_off(self: Arc<Self>, credential: Credential, response: Response) -> Response {
+        if response.body().size_hint().exact().is_some() {
+            return response;
+        }
+        let lost = async move {
+            while self.holds(credential) {
+                sleep(LOOK).await;
+            }
+        };
+        let (parts, body) = response.into_parts();
+        let body = body.into_data_stream().take_until(Box::pin(lost));
+        Response::from_parts(parts, Body::from_stream(body))
+    }
+
+    /// Makes a code with which a browser can log in once, within two minutes.
+    ///
+    /// # Errors
+    /// If the system has no random numbers.
+    pub(crate) fn make_code(&self) -> io::Result<AccessToken> {
+        self.sessions.make_code(Instant::now())
+    }
+
+    /// The addresses for a browser: that on this machine, and that of the first proxy.
+    pub(crate) fn pages(&self) -> Vec<String> {
+        let here = match self.address.ip().is_loopback() {
+            true => format!("http://{BROWSER_HOST}:{}", self.address.port()),
+            false => format!("http://{}", self.address),
+        };
+        let proxy = self.proxied.first().map(|host| format!("https://{host}"));
+        [here].into_iter().chain(proxy).collect()
     }
 
     /// Returns the role that a token for `role` gives a process of that origin.
@@ -196,7 +263,7 @@ impl Authorizer {
     }
 
     /// Values of cookies that may be a session of this ralph.
-    fn sessions<'a>(&'a self, headers: &'a HeaderMap) -> impl Iterator<Item = &'a str> {
+    fn session_cookies<'a>(&'a self, headers: &'a HeaderMap) -> impl Iterator<Item = &'a str> {
         let cookies = headers
             .get_all(COOKIE)
             .into_iter()
@@ -208,15 +275,17 @@ impl Authorizer {
         })
     }
 
-    /// Returns the current tokens. `ralph token --revoke` takes effect at once.
-    fn tokens(&self) -> Option<AccessTokens> {
+    /// Returns the current tokens, and the version of their file. `ralph token --revoke` takes effect at once, and ends
+    /// all sessions.
+    fn tokens(&self) -> (Option<AccessTokens>, Option<FileVersion>) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let version = self.file.version();
         if version != known.version {
             known.tokens = self.file.read().ok();
             known.version = version;
+            self.sessions.end_all();
         }
-        known.tokens.clone()
+        (known.tokens.clone(), known.version)
     }
 
     /// Whether the listener may be reached under `host`. Any other name that resolves to this machine belongs to a
@@ -230,7 +299,7 @@ impl Authorizer {
             Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
             Some(_) | None => (host.as_str(), None),
         };
-        if matches!(port, Some("80" | "443")) && self.proxied.contains(name) {
+        if matches!(port, Some("80" | "443")) && self.proxied.iter().any(|host| host == name) {
             return true;
         }
         // Any port: a tunnel (`ssh -L`) has its own at the other end. Only the name cannot be forged.
@@ -240,7 +309,7 @@ impl Authorizer {
             .and_then(|name| name.strip_suffix(']'))
             .unwrap_or(name);
         let is_loopback = address.parse().is_ok_and(|address: IpAddr| address.is_loopback());
-        is_port && (name == "localhost" || is_loopback)
+        is_port && (name == "localhost" || name == BROWSER_HOST || is_loopback)
     }
 
     /// Checks the destination and the origin of a request.
@@ -251,7 +320,7 @@ impl Authorizer {
         let host = host.ok_or_else(|| {
             ApiProblem::new(
                 StatusCode::MISDIRECTED_REQUEST,
-                "this host name is not allowed; use 127.0.0.1, localhost or a name given with `--behind-proxy`",
+                "this host name is not allowed; use 127.0.0.1, localhost, ralph.localhost or a name given with `--behind-proxy`",
             )
         })?;
         let foreign = || ApiProblem::forbidden("another page's requests are refused");
@@ -301,23 +370,21 @@ impl Authorizer {
         log.left_out = 0;
     }
 
-    /// Returns the cookie that a browser sends from now on in place of its token.
-    fn cookie_for(&self, role: ClientRole, headers: &HeaderMap) -> Option<HeaderValue> {
-        let tokens = self.tokens()?;
-        let session = match role {
-            ClientRole::User => tokens.full_session,
-            ClientRole::Reader => tokens.read_only_session,
-            ClientRole::Agent => return None,
-        };
+    /// Begins a session, and returns the cookie that the browser sends from now on in place of its token or code.
+    fn begin_session(&self, role: ClientRole, headers: &HeaderMap) -> HttpResult<HeaderValue> {
+        let browser = headers.get(USER_AGENT).and_then(|name| name.to_str().ok());
+        let secret = self.sessions.begin(role, browser.unwrap_or_default(), now_ms());
+        let secret = secret.map_err(|error| ApiProblem::failed(error.to_string()))?;
+        Ok(self.cookie(secret.secret(), SESSION_SECONDS, headers))
+    }
+
+    fn cookie(&self, secret: &str, seconds: u32, headers: &HeaderMap) -> HeaderValue {
         // `Secure` cookies are not sent over plain HTTP, which is used on this machine.
         let is_secure = !self.proxied.is_empty() && headers.get(FORWARDED_PROTO).is_some_and(|proto| proto == "https");
         let secure = if is_secure { "; Secure" } else { "" };
-        let cookie = format!(
-            "{}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={SESSION_SECONDS}{secure}",
-            self.cookie,
-            session.secret()
-        );
-        HeaderValue::from_str(&cookie).ok()
+        let name = &self.cookie;
+        let cookie = format!("{name}={secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}");
+        HeaderValue::from_str(&cookie).expect("a secret consists of digits")
     }
 
     /// The address of the listener.
@@ -351,7 +418,7 @@ async fn only_from_here(State(access): State<Arc<Authorizer>>, request: Request,
 async fn only_known(State(access): State<Arc<Authorizer>>, mut request: Request, next: Next) -> Response {
     let caller = request.extensions().get::<Arc<TcpClient>>().map(Arc::clone);
     match admitted(&access, &request, caller.as_deref()) {
-        Ok(role) => {
+        Ok((role, credential)) => {
             let role = match caller {
                 Some(caller) => access.role_of(role, caller.origin().await),
                 // A request over the Unix socket, whose peer was already checked.
@@ -363,7 +430,9 @@ async fn only_known(State(access): State<Arc<Authorizer>>, mut request: Request,
             match role {
                 Ok(role) => {
                     request.extensions_mut().insert(role);
-                    next.run(request).await
+                    request.extensions_mut().insert(credential);
+                    let response = next.run(request).await;
+                    access.cut_off(credential, response)
                 }
                 Err(problem) => {
                     access.note(request.method(), request.uri().path(), &problem);
@@ -378,23 +447,28 @@ async fn only_known(State(access): State<Arc<Authorizer>>, mut request: Request,
     }
 }
 
-fn admitted(access: &Authorizer, request: &Request, caller: Option<&TcpClient>) -> HttpResult<ClientRole> {
+fn admitted(
+    access: &Authorizer,
+    request: &Request,
+    caller: Option<&TcpClient>,
+) -> HttpResult<(ClientRole, Credential)> {
     let headers = request.headers();
-    let (role, proof) = access.identify(headers)?;
+    let (role, credential) = access.identify(headers, request.uri().path())?;
+    let is_cookie = matches!(credential, Credential::Session(_));
     let looks = is_looking(request.method());
     // Another page can have a browser send requests here, although it never sees the answers.
     let site = headers
         .get(FETCH_SITE)
         .map_or("none", |site| site.to_str().unwrap_or_default());
-    if proof == TokenSource::Cookie && !matches!(site, "none" | "same-origin") {
+    if is_cookie && !matches!(site, "none" | "same-origin") {
         return Err(ApiProblem::forbidden("another page's requests are refused"));
     }
-    if proof == TokenSource::Cookie && !looks && !headers.contains_key(ORIGIN) {
+    if is_cookie && !looks && !headers.contains_key(ORIGIN) {
         return Err(ApiProblem::forbidden(
             "commands from a browser need the header `Origin`; a program uses the token",
         ));
     }
-    if role == ClientRole::Reader && !looks && request.uri().path() != "/login" {
+    if role == ClientRole::Reader && !looks && !matches!(request.uri().path(), "/login" | "/logout") {
         return Err(ApiProblem::forbidden(
             "this token is read-only and cannot send commands",
         ));
@@ -405,7 +479,7 @@ fn admitted(access: &Authorizer, request: &Request, caller: Option<&TcpClient>) 
             "too many connections at a time: close one",
         ));
     }
-    Ok(role)
+    Ok((role, credential))
 }
 
 /// Middleware that accepts only requests that change nothing.
@@ -418,18 +492,51 @@ async fn only_looking(State(access): State<Arc<Authorizer>>, request: Request, n
     problem.into_response()
 }
 
-/// The answer to a browser that logged in.
+/// The rights of a client.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub(super) struct LoggedIn {
-    /// Whether the token is read-only.
+struct LoggedIn {
+    /// Whether the client can only look.
     read_only: bool,
+}
+
+/// A code for the page's address.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct NewCode {
+    /// To be sent as `Authorization: Code CODE` to `POST /login`, or after `/#code=` in the address of the page.
+    code: String,
+    /// The addresses with the code: that on this machine, and that of a proxy.
+    pages: Vec<String>,
+}
+
+routes! { Arc<Authorizer>;
+    /// The rights of the client. Over TCP only, as the routes of sessions.
+    get "/login" => json(LoggedIn), logged_in;
+    /// Gives a browser a session, as a cookie: for the token in `Authorization`, or for a code in `Authorization: Code
+    /// CODE`, which works once and for two minutes. Sessions end with the server.
+    post "/login" => json(LoggedIn), login;
+    /// The sessions of browsers, the one that was used last first. For the user.
+    get "/sessions" => json(Vec<SessionEntry>), sessions;
+    /// Ends session `n`. Its streams end within seconds. For the user. 404 if there is none.
+    post "/sessions/{n}/end" in u32, => nothing, end_session;
+    /// Makes a code with which a browser can log in. For the user.
+    post "/codes" => json(NewCode), new_code;
+    /// Ends the session of the browser that asks.
+    post "/logout" => nothing, logout;
+}
+
+async fn logged_in(Extension(role): Extension<ClientRole>) -> Json<LoggedIn> {
+    Json(LoggedIn {
+        read_only: role != ClientRole::User,
+    })
 }
 
 async fn login(
     State(access): State<Arc<Authorizer>>,
     Extension(role): Extension<ClientRole>,
+    Extension(credential): Extension<Credential>,
     headers: HeaderMap,
 ) -> HttpResult<Response> {
     if role == ClientRole::Agent {
@@ -437,22 +544,96 @@ async fn login(
             "called from within the run: an agent has no browser to log in",
         ));
     }
-    let cookie = access.cookie_for(role, &headers);
-    let cookie = cookie.ok_or_else(|| unauthorized("the tokens of this ralph cannot be read"))?;
+    if credential == Credential::Code {
+        let is_taken = code_of(&headers).is_some_and(|code| access.sessions.take_code(code, Instant::now()));
+        if !is_taken {
+            return Err(unauthorized(USED_CODE));
+        }
+    }
+    let cookie = access.begin_session(role, &headers)?;
     let body = Json(LoggedIn {
         read_only: role == ClientRole::Reader,
     });
     Ok(([(SET_COOKIE, cookie)], body).into_response())
 }
 
+async fn sessions(
+    State(access): State<Arc<Authorizer>>,
+    Extension(role): Extension<ClientRole>,
+) -> HttpResult<Json<Vec<SessionEntry>>> {
+    only_user(role)?;
+    Ok(Json(access.sessions.list()))
+}
+
+async fn end_session(
+    State(access): State<Arc<Authorizer>>,
+    Extension(role): Extension<ClientRole>,
+    number: Result<Path<u32>, PathRejection>,
+) -> HttpResult<StatusCode> {
+    let Path(number) = number?;
+    only_user(role)?;
+    match access.sessions.end(number) {
+        true => Ok(StatusCode::NO_CONTENT),
+        false => Err(ApiProblem::not_found(format!(
+            "there is no session {number}; GET /sessions lists them"
+        ))),
+    }
+}
+
+async fn new_code(
+    State(access): State<Arc<Authorizer>>,
+    Extension(role): Extension<ClientRole>,
+) -> HttpResult<Json<NewCode>> {
+    only_user(role)?;
+    let code = access
+        .make_code()
+        .map_err(|error| ApiProblem::failed(error.to_string()))?;
+    let code = code.secret().to_owned();
+    let pages = access.pages().into_iter().map(|page| format!("{page}/#code={code}"));
+    Ok(Json(NewCode {
+        pages: pages.collect(),
+        code,
+    }))
+}
+
+async fn logout(
+    State(access): State<Arc<Authorizer>>,
+    Extension(credential): Extension<Credential>,
+    headers: HeaderMap,
+) -> Response {
+    if let Credential::Session(number) = credential {
+        access.sessions.end(number);
+    }
+    let gone = access.cookie("", 0, &headers);
+    (StatusCode::NO_CONTENT, [(SET_COOKIE, gone)]).into_response()
+}
+
+fn only_user(role: ClientRole) -> HttpResult<()> {
+    match role {
+        ClientRole::User => Ok(()),
+        ClientRole::Reader | ClientRole::Agent => Err(ApiProblem::forbidden(
+            "only the user can see or change the sessions of browsers",
+        )),
+    }
+}
+
 fn is_looking(method: &Method) -> bool {
     *method == Method::GET || *method == Method::HEAD
 }
 
-/// Returns the token of `Bearer TOKEN`.
-fn bearer(shown: &str) -> Option<&str> {
-    let (scheme, token) = shown.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
+/// Returns the secret of `SCHEME SECRET`.
+fn secret_of<'a>(shown: &'a str, scheme: &str) -> Option<&'a str> {
+    let (named, secret) = shown.split_once(' ')?;
+    named.eq_ignore_ascii_case(scheme).then_some(secret.trim())
+}
+
+/// Returns the code that the client shows.
+fn code_of(headers: &HeaderMap) -> Option<&str> {
+    headers
+        .get(AUTHORIZATION)?
+        .to_str()
+        .ok()
+        .and_then(|shown| secret_of(shown, "Code"))
 }
 
 /// The error for a header that is repeated or not text.

@@ -22,6 +22,7 @@ mod rows;
 mod runs;
 mod screens;
 mod served;
+mod sessions;
 mod socket;
 mod stream;
 mod tcp;

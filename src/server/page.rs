@@ -96,6 +96,7 @@ static FILES: &[PageFile] = &[
     file!(SCRIPT, "plan.js"),
     file!(SCRIPT, "run.js"),
     file!(SCRIPT, "runs.js"),
+    file!(SCRIPT, "sessions.js"),
     file!(SCRIPT, "styles.js"),
     file!(SCRIPT, "tabs.js"),
     file!(SCRIPT, "tasks.js"),

@@ -24,7 +24,7 @@ macro_rules! routes {
         pub(super) fn describe(document: &mut super::rows::document::OpenApiDocument) {
             use super::rows::document::ReplyKind;
             $(
-                let mut operation = document.operation(stringify!($method), $path, &[$($about),+]);
+                let operation = &mut document.operation(stringify!($method), $path, &[$($about),+]);
                 $(operation.parameter::<$parameter>();)?
                 $(operation.query::<$query>();)?
                 $(operation.body::<$body>();)?

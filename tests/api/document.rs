@@ -36,7 +36,7 @@ fn sent_to(method: &str, path: &str) -> (&'static str, u16) {
         "/prompt" => (r#"{"text":"use tabs"}"#, 200),
         "/tools" => (r#"{"run":"another","call":{"tool":"plan"}}"#, 200),
         "/terminal/size" => (r#"{"cols":80,"rows":24}"#, 204),
-        "/terminal/input" | "/personal/{what}" => ("", 204),
+        "/terminal/input" | "/personal/{what}" | "/sessions/{n}/end" | "/logout" => ("", 204),
         _ => ("", 200),
     }
 }

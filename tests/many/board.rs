@@ -12,6 +12,7 @@ use crate::{
         processes::{Process, is_stopped},
     },
     tui::Terminal,
+    web::serving,
 };
 
 /// An agent that waits to be released, one task per iteration.
@@ -176,9 +177,8 @@ fn what_agents_ask_is_answered_on_the_board_and_in_a_browser() {
     terminal.sees("Bash: id");
 
     let web = sandbox.ralph(["web", "--listen", "127.0.0.1:0"]).start();
-    let url = web.wait_for_line(SOON, |line| line.contains("/#token="));
-    let (base, token) = url.split_once("/#token=").expect("a token");
-    let http = Http::for_address(base, token);
+    let served = serving(&web, &sandbox, &[]);
+    let http = Http::for_address(&served.base, &served.token);
     let listed = http.get("/batches").json();
     let board = &listed[0]["board"];
     let row = &board["plans"][0];

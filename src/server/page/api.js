@@ -4,7 +4,6 @@
 const SILENCE_MS = 15_000;
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 15_000;
-const READ_ONLY = "ralph-read-only";
 
 // An answer that is not the wanted one, as a sentence.
 export class Refusal extends Error {
@@ -73,17 +72,34 @@ export async function send(path, body) {
   return text ? JSON.parse(text) : {};
 }
 
-// Exchanges a token for a cookie.
-export async function login(token) {
-  const response = await ask("login", { method: "POST", headers: { authorization: `Bearer ${token}` } });
-  const { readOnly } = await response.json();
-  if (readOnly) sessionStorage.setItem(READ_ONLY, "yes");
-  else sessionStorage.removeItem(READ_ONLY);
+// Digits of a code; a token has more.
+const CODE_DIGITS = 32;
+
+// Exchanges a token or a code for a cookie.
+export async function login(secret) {
+  const scheme = secret.length > CODE_DIGITS ? "Bearer" : "Code";
+  const response = await ask("login", { method: "POST", headers: { authorization: `${scheme} ${secret}` } });
+  ({ readOnly } = await response.json());
 }
 
-// Whether the token that was entered here lets its owner look and not command; the server refuses in any case.
+// Asks what this browser may do. A run's socket has no sessions, and takes its client for the user.
+export async function recall() {
+  try {
+    ({ readOnly } = await read("login"));
+  } catch (refusal) {
+    if (refusal.status !== 404) throw refusal;
+  }
+}
+
+export async function logout() {
+  await ask("logout", { method: "POST" });
+}
+
+let readOnly = false;
+
+// Whether the session of this browser lets its owner look and not command; the server refuses in any case.
 export function isReadOnly() {
-  return sessionStorage.getItem(READ_ONLY) !== null;
+  return readOnly;
 }
 
 // Follows a stream of server-sent events until it is over, is refused, or `close` is called. A lost connection is made

@@ -28,9 +28,9 @@ export function loginPage(refusal, enter) {
     element: h("main", { class: "login card" },
       h("img", { src: "assets/icon.svg", alt: "", width: 56, height: 56 }),
       h("h1", {}, "ralph"),
-      h("p", {}, sentence("Open the address that `ralph web` printed, or paste its token.")),
+      h("p", {}, sentence("Open the address that `ralph web` or `ralph token --web --code` printed, or paste its code or a token.")),
       h("form", { onsubmit: submit },
-        h("label", { for: "token" }, "Token"),
+        h("label", { for: "token" }, "Code or token"),
         h("div", { class: "row" }, token, button)),
       why),
   };

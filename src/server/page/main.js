@@ -1,8 +1,8 @@
 // The page: a list of runs, or one of them, as the part of the address behind `#` says.
 //
-// `#token=…` is how a token comes here: it is exchanged for a cookie, and gone from the address before anything is shown.
+// `#code=…` is how a browser gets in: the code works once, since the history of the browser keeps its address.
 
-import { login } from "./api.js";
+import { login, recall } from "./api.js";
 import { batchPage } from "./batch.js";
 import { fill } from "./dom.js";
 import { loginPage } from "./login.js";
@@ -37,7 +37,7 @@ function show(next) {
 }
 
 function route() {
-  if (location.hash.startsWith("#token=")) return begin();
+  if (location.hash.startsWith("#code=")) return begin();
   const { id, batch, project, tab, what } = place();
   if (shown?.id !== undefined && shown.id === id) return shown.go(tab, what);
   if (id) {
@@ -62,15 +62,14 @@ async function enter(token) {
 }
 
 async function begin() {
-  const token = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (token) {
-    // Out of the address, and of the history, before anything else can see it.
-    history.replaceState(null, "", location.pathname + location.search);
-    try {
-      await enter(token);
-    } catch (refusal) {
-      return askForToken(refusal, true);
-    }
+  const code = new URLSearchParams(location.hash.slice(1)).get("code");
+  if (code) history.replaceState(null, "", location.pathname + location.search);
+  try {
+    if (code) await enter(code);
+    else await recall();
+  } catch (refusal) {
+    // A lost connection is told by what is shown.
+    if (refusal.status !== undefined) return askForToken(refusal, Boolean(code));
   }
   route();
 }

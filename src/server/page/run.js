@@ -61,7 +61,7 @@ export function runPage(id, askForToken) {
   const panes = tabs(run, { plan, agent, log, changes, history });
   const element = h("div", { class: "run" },
     shape.head.element, banner,
-    isReadOnly() && h("p", { class: "banner" }, sentence("Read-only: this token cannot send commands. `ralph web` prints one that can.")),
+    isReadOnly() && h("p", { class: "banner" }, sentence("Read-only: this browser cannot send commands. `ralph token --web --code` prints an address that can.")),
     h("main", {}, shape.asks.element, shape.end.element, shape.tasks.element, panes.element),
     shape.composer.element);
   const parts = [...Object.values(shape), panes];

@@ -4,6 +4,7 @@ import { now, read } from "./api.js";
 import { figures, standing } from "./batch.js";
 import { announce, fill, h, sentence, whenChanged } from "./dom.js";
 import { moodOfEntry } from "./mood.js";
+import { sessionsArea } from "./sessions.js";
 import { basename, counted, day, duration, ticking } from "./words.js";
 
 const EVERY_MS = 3_000;
@@ -63,7 +64,7 @@ export function runsPage(askForToken, { project, openTheOnlyOne }) {
         project ? h("a", { class: "back", href: "#/", "aria-label": "All runs" }, icon()) : icon(),
         h("h1", {}, project ? name : "ralph")),
       project && h("p", { class: "dim" }, project),
-      stale, list),
+      stale, list, !project && sessionsArea(askForToken)),
     close() {
       isClosed = true;
       clearTimeout(timer);

@@ -9,8 +9,7 @@ use schemars::{
 use serde_json::{Map, Value, json};
 
 use crate::server::{
-    access::LoggedIn,
-    gateway,
+    access, gateway,
     problem::Body,
     routes,
     runs::{self, RUNS},
@@ -193,7 +192,7 @@ impl Operation<'_> {
         self.document.answers.subschema_for::<T>().into()
     }
 
-    pub(in crate::server) fn answers(mut self, reply: ReplyKind) {
+    pub(in crate::server) fn answers(&mut self, reply: ReplyKind) {
         let (code, good) = match reply {
             ReplyKind::Json(schema, texts) => {
                 let mut content = Map::from_iter([("application/json".to_owned(), json!({ "schema": schema }))]);
@@ -214,7 +213,7 @@ impl Operation<'_> {
         let twice = path
             .as_object_mut()
             .unwrap()
-            .insert(self.method.to_owned(), self.object);
+            .insert(self.method.to_owned(), self.object.take());
         assert!(twice.is_none(), "{} {} is there twice", self.method, self.path);
     }
 }
@@ -227,13 +226,7 @@ fn the_document_of_the_api_is_the_committed_one() {
     document.repeat_below_runs();
     runs::describe(&mut document);
     gateway::describe(&mut document);
-    let mut login = document.operation(
-        "post",
-        "/login",
-        &["Gives a browser a session for the token in `Authorization`, as a cookie. Over TCP only."],
-    );
-    let logged_in = ReplyKind::Json(login.schema_of::<LoggedIn>(), &[]);
-    login.answers(logged_in);
+    access::describe(&mut document);
     let text = document.written();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/openapi.json");
     if env::var_os("RALPH_TEST_WRITE").is_some() {

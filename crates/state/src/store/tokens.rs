@@ -44,8 +44,19 @@ pub enum TokensError {
 pub struct AccessToken(String);
 
 impl AccessToken {
-    fn made_up() -> io::Result<Self> {
+    /// Generates a token.
+    ///
+    /// # Errors
+    /// If the system has no random numbers.
+    pub fn generate() -> io::Result<Self> {
         secret().map(Self)
+    }
+
+    /// The first `digits` of the token, for an address that people may have to type.
+    #[must_use]
+    pub fn shortened(mut self, digits: usize) -> Self {
+        self.0.truncate(digits);
+        self
     }
 
     /// Whether `shown` is this token. Takes the same time for every wrong token of the right length.
@@ -73,8 +84,7 @@ impl fmt::Debug for AccessToken {
     }
 }
 
-/// The tokens and their rights. A browser exchanges its token for a session, so that its cookie does not hold the
-/// token.
+/// The tokens and their rights. A browser exchanges its token for a session, which is known to the server alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AccessTokens {
@@ -82,17 +92,13 @@ pub struct AccessTokens {
     pub full: AccessToken,
     /// Allows reading.
     pub read_only: AccessToken,
-    pub full_session: AccessToken,
-    pub read_only_session: AccessToken,
 }
 
 impl AccessTokens {
     fn made_up() -> io::Result<Self> {
         Ok(Self {
-            full: AccessToken::made_up()?,
-            read_only: AccessToken::made_up()?,
-            full_session: AccessToken::made_up()?,
-            read_only_session: AccessToken::made_up()?,
+            full: AccessToken::generate()?,
+            read_only: AccessToken::generate()?,
         })
     }
 }
@@ -204,12 +210,7 @@ mod tests {
         let tokens = file.read_or_make().unwrap();
         assert_eq!(file.read_or_make().unwrap(), tokens);
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
-        let all = [
-            &tokens.full,
-            &tokens.read_only,
-            &tokens.full_session,
-            &tokens.read_only_session,
-        ];
+        let all = [&tokens.full, &tokens.read_only];
         for (n, token) in all.iter().enumerate() {
             assert_eq!(token.secret().len(), 64, "256 bits");
             assert!(token.is(token.secret()) && !token.is(&token.secret()[1..]) && !token.is(""));

@@ -112,15 +112,17 @@ pub fn origin_of_client(client: SocketAddr, server: SocketAddr) -> ClientOrigin 
 /// Returns whether the process that connected the other end of `socket`, with the given `pid`, comes from a run of any
 /// ralph.
 ///
-/// A process that has ended is unknown: a process that it has started may hold the connection.
+/// The process itself may be a ralph: the user's commands are. A process that has ended is unknown: a process that it has
+/// started may hold the connection.
 pub fn origin_of_peer(socket: BorrowedFd<'_>, pid: Option<i32>) -> ProcessOrigin {
     let Some(pid) = pid.filter(|pid| *pid > 0).map(Pid::from_raw) else {
         return ProcessOrigin::Unknown;
     };
-    let origin = match has_run_above(pid) {
-        Some(true) => ProcessOrigin::Run,
-        Some(false) => ProcessOrigin::Elsewhere,
-        None => ProcessOrigin::Unknown,
+    let above = system::process(pid).map(|process| has_run_above(process.parent));
+    let origin = match above {
+        Some(Some(true)) => ProcessOrigin::Run,
+        Some(Some(false)) => ProcessOrigin::Elsewhere,
+        Some(None) | None => ProcessOrigin::Unknown,
     };
     // Checked after the walk: if the process has ended, its pid may have been reused.
     match system::peer_has_ended(socket) {
