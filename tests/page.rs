@@ -65,7 +65,7 @@ fi
 /// Shows two asks and lets the first be answered while it has the focus. Returns the shown asks, the count, the asks
 /// shown then, and the focused element.
 const TWO_ASKS: &str = r#"
-import("./assets/asks.js").then(({ asksArea }) => {
+import(document.querySelector("script").src.replace("main.js", "asks.js")).then(({ asksArea }) => {
     const ask = (number) => ({ number, request: { title: `command ${number}`, tool: "Bash" }, offer: { rules: [] } });
     const run = {
         connection: "live", view: { permissions: { pending: [ask(1), ask(2)] }, blocks: [], settings: {} },
@@ -482,5 +482,52 @@ fn a_long_plan_shows_the_running_task_and_a_verdict_has_the_colour_of_its_eviden
     desk.value("location.hash = document.querySelector('.log .at').hash");
     desk.waits_for("document.querySelector('.log .sought')");
     drop((phone, desk));
+    assert_eq!(running.wait(SOON).code(), Some(0));
+}
+
+/// Waits for the service worker, and returns the number of files that it keeps of the page.
+const KEPT: &str = "navigator.serviceWorker.ready.then(() => caches.open('ralph')).then((cache) => cache.keys()).then((kept) => kept.length)";
+
+#[test]
+fn an_installed_page_tells_what_a_run_asks_and_opens_without_its_server() {
+    let Some(browser) = Browser::shared() else {
+        return;
+    };
+    let (sandbox, _) = asking(r#"{ "ask": ["Bash"] }"#, "asks date 1\nworks\n");
+    let web = sandbox.ralph(["web", "--listen", "127.0.0.1:0", "--qr"]).start();
+    let url = web.wait_for_line(SOON, |line| line.contains("/#code="));
+    web.wait_for_line(SOON, |line| line.contains("██"));
+    let page = browser.page(PHONE, "dark");
+    page.allows_notifications(url.split_once("/#").expect("an address").0);
+    page.opens(&url);
+    page.sees("No active runs");
+    let keeps = |page: &Page| wait_until(SOON, "files", || (page.value(KEPT).as_u64() > Some(20)).then_some(()));
+    keeps(&page);
+    let files = "performance.getEntriesByType('resource').filter(({ name }) => name.includes('/assets/'))";
+    let versions = format!("new Set({files}.map(({{ name }}) => /assets.([0-9a-f]{{16}})./.exec(name)?.[1])).size");
+    assert_eq!(page.value(&versions), 1);
+
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_record(SOON, |event| matches!(event, Event::PermissionAsked { .. }));
+    page.sees("Needs you");
+    let shown = "navigator.serviceWorker.ready.then((worker) => worker.getNotifications())";
+    let described = "({ title, body, actions }) => [title, body, actions.map(({ action }) => action).join()]";
+    let told = format!("{shown}.then((shown) => shown.map({described}))");
+    let expected = json!([["project: Bash?", "date", "allow,deny"]]);
+    wait_until(SOON, "a notification", || (page.value(&told) == expected).then_some(()));
+    assert_content(&page);
+    page.opens("about:blank");
+    drop(page);
+    let page = browser.page(PHONE, "dark");
+    page.opens(&format!("{}/", url.split_once("/#").expect("an address").0));
+    keeps(&page);
+    web.signal(nix::sys::signal::Signal::SIGINT);
+    assert_eq!(web.wait(SOON).code(), Some(0));
+    page.opens(&format!("{}/#/", url.split_once("/#").expect("an address").0));
+    page.value("location.reload()");
+    page.sees("Connection lost");
+    drop(page);
+    let yes = sandbox.ralph(["answer", "1", "yes"]).run(SOON);
+    assert_eq!(yes.code(), Some(0), "{yes:?}");
     assert_eq!(running.wait(SOON).code(), Some(0));
 }

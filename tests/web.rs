@@ -317,6 +317,23 @@ fn a_code_logs_one_browser_in_once_and_a_session_that_is_ended_or_revoked_sees_n
     of_second.read_to_end(&mut rest).expect("the stream ends");
     assert_eq!(looks(&second), 401);
 
+    // A long answer is compressed for a browser.
+    let whole = |encoding: &str| {
+        let head = format!(
+            "GET /runs/{run}/run HTTP/1.1\nauthorization: Bearer {}\n{encoding}",
+            revoked.stdout.trim()
+        );
+        ask(&head)
+    };
+    let (plain, packed) = (whole(""), whole("accept-encoding: gzip, deflate"));
+    assert_eq!((plain.status, packed.status), (200, 200), "{plain:?}");
+    assert_eq!(packed.header("content-encoding"), Some("deflate"), "{packed:?}");
+    let length = packed.header("content-length").and_then(|length| length.parse().ok());
+    assert!(
+        length.is_some_and(|length: usize| length < plain.body.len() / 2),
+        "{packed:?}"
+    );
+
     // A session ends when its browser logs out.
     let third = sandbox.ralph(["token", "--web", "--code"]).run(SOON);
     let third = cookie(&login(third.stdout.trim()));

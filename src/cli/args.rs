@@ -502,6 +502,9 @@ pub(super) enum CliCommand {
         /// Host names of an encrypting proxy that forwards requests to that address, separated by commas
         #[arg(long, value_name = "HOSTS", value_delimiter = ',', value_parser = proxy_host)]
         behind_proxy: Vec<String>,
+        /// Also print the address as a QR code, for the camera of a phone
+        #[arg(long)]
+        qr: bool,
     },
     /// Serve ralph's own tools to the agent that starts it, as an MCP server on stdin and stdout
     Mcp {

@@ -240,7 +240,11 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(CliCommand::Doctor { format }) => doctor::run(args, *format, supervisor),
         Some(CliCommand::Config { command }) => configure(args, command.as_ref().unwrap_or(&ConfigCommand::Show)),
         Some(CliCommand::Trust { show, revoke }) => trust::run(args, *show, *revoke),
-        Some(CliCommand::Web { listen, behind_proxy }) => web::run(args, *listen, behind_proxy, supervisor),
+        Some(CliCommand::Web {
+            listen,
+            behind_proxy,
+            qr,
+        }) => web::run(args, *listen, behind_proxy, *qr, supervisor),
         Some(CliCommand::Token { code: true, .. }) => web_sessions::code(args),
         Some(CliCommand::Token { sessions: true, .. }) => web_sessions::list(args),
         Some(CliCommand::Token { end: Some(number), .. }) => web_sessions::end(args, *number),

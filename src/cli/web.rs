@@ -1,19 +1,25 @@
 //! `ralph web`: serves all runs of the user on one page and through one API.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::{
+    io,
+    net::{Ipv4Addr, SocketAddr},
+};
+
+use qrcode::{EcLevel, QrCode, render::unicode::Dense1x2};
 
 use ralph_state::{
     control::UserOnlyAction,
     store::{paths::create_private_dir, tokens::TokenFile},
 };
 use ralph_system::proc::Supervisor;
-use ralph_text::console::{complain, print};
+use ralph_text::console::{complain, print, print_coloured};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
     app::{bind, listen},
     error::{Failure, FailureKind},
     server::serve_all,
+    ui::{Presentation, headless::OutputFormat},
 };
 
 use super::{args::Args, run::place, trust::refuse_agent};
@@ -26,6 +32,7 @@ pub(super) fn run(
     args: &Args,
     address: Option<SocketAddr>,
     proxied: &[String],
+    shows_qr: bool,
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
     let place = place(args)?;
@@ -35,7 +42,7 @@ pub(super) fn run(
     let address = address.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, PORT).into());
     let tokens = TokenFile::new(states.tokens());
     let listening = listen(bind(address, proxied)?, tokens, proxied)?;
-    let failed = |error| Failure::new(FailureKind::Failed, format!("nothing can be served: {error}"));
+    let failed = |error: io::Error| Failure::new(FailureKind::Failed, format!("nothing can be served: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(failed)?.block_on(async {
         let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
@@ -43,6 +50,16 @@ pub(super) fn run(
         let code = listening.access.make_code().map_err(failed)?;
         for page in listening.access.pages() {
             print(&format!("{page}/#code={}\n", code.secret()));
+        }
+        if shows_qr && let Some(page) = listening.access.pages().pop() {
+            let style = Presentation::for_stdout(OutputFormat::Text).style;
+            print_coloured(&qr_code(&format!("{page}/#code={}", code.secret()), style.colour).map_err(failed)?);
+            if proxied.is_empty() {
+                complain(
+                    "a phone reaches this address only through a forwarded port of its own; `--behind-proxy NAME` shows that \
+                     of a proxy",
+                );
+            }
         }
         complain(
             "open this address in a browser within two minutes: it works once and gives full control of your runs \
@@ -62,4 +79,46 @@ pub(super) fn run(
         served.map_err(failed)
     })?;
     Ok(0)
+}
+
+/// Renders an address as a QR code of half blocks. With colours, it is black on white whatever the colours of the
+/// terminal are, which cameras prefer; without, it is drawn for a dark terminal.
+fn qr_code(address: &str, is_coloured: bool) -> io::Result<String> {
+    let code = QrCode::with_error_correction_level(address, EcLevel::L).map_err(io::Error::other)?;
+    let mut renderer = code.render::<Dense1x2>();
+    if !is_coloured {
+        renderer.dark_color(Dense1x2::Light).light_color(Dense1x2::Dark);
+    }
+    let drawn = renderer.build();
+    let lines = drawn.lines().map(|line| match is_coloured {
+        true => format!("\x1b[30;107m{line}\x1b[0m\n"),
+        false => format!("{line}\n"),
+    });
+    Ok(lines.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_a_square_of_half_blocks_that_fits_a_terminal() {
+        let address = format!("https://ralph.example.org/#code={}", "0".repeat(32));
+        let drawn = qr_code(&address, false).unwrap();
+        let widths: Vec<usize> = drawn.lines().map(|line| line.chars().count()).collect();
+        let width = widths[0];
+        assert!(width <= 60 && widths.iter().all(|other| *other == width), "{drawn}");
+        assert_eq!(widths.len(), width.div_ceil(2));
+        // The quiet zone around it is light.
+        assert!(
+            drawn.lines().next().unwrap().chars().all(|block| block == '█'),
+            "{drawn}"
+        );
+        let coloured = qr_code(&address, true).unwrap();
+        assert!(
+            coloured
+                .lines()
+                .all(|line| line.starts_with("\x1b[30;107m ") && line.ends_with("\x1b[0m"))
+        );
+    }
 }

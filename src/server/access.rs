@@ -36,6 +36,7 @@ use tokio::time::sleep;
 use tracing::warn;
 
 use super::{
+    compression::{compressed_json, takes_deflate},
     json::Json,
     problem::{ApiProblem, HttpResult, no_such_method},
     rows::routes,
@@ -397,7 +398,10 @@ impl Authorizer {
 async fn only_from_here(State(access): State<Arc<Authorizer>>, request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let mut response = match access.check(&request) {
-        Ok(()) => next.run(request).await,
+        Ok(()) => {
+            let takes_deflate = takes_deflate(request.headers());
+            compressed_json(takes_deflate, next.run(request).await).await
+        }
         Err(problem) => {
             access.note(&method, &path, &problem);
             problem.into_response()

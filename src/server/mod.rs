@@ -9,6 +9,7 @@ mod answering;
 mod archive;
 mod background;
 mod batches;
+mod compression;
 mod connection;
 mod events;
 mod files;

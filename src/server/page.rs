@@ -8,6 +8,10 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use super::{
+    compression::{compressed_file, takes_deflate},
+    problem::{ApiProblem, HttpResult, no_such_method},
+};
 use axum::{
     Router,
     body::Bytes,
@@ -15,24 +19,26 @@ use axum::{
     http::{
         HeaderMap, HeaderName, HeaderValue, StatusCode,
         header::{
-            ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
-            IF_NONE_MATCH, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+            CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH,
+            REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
         },
     },
     response::{IntoResponse, Response},
     routing::get,
 };
-use miniz_oxide::deflate::compress_to_vec_zlib;
-
-use super::problem::{ApiProblem, HttpResult, no_such_method};
 
 /// The hash is that of the empty text: xterm.js adds `<style>` elements that stay empty (`styles.js`), and only empty
 /// ones are allowed besides the style sheets.
 const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self'; \
+     manifest-src 'self'; worker-src 'self'; \
      style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='; \
-     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
+     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
+     trusted-types ralph-worker";
 
-const COMPRESSION: u8 = 7;
+/// How long a browser keeps a file whose address names its content.
+const IMMUTABLE: &str = "public, max-age=31536000, immutable";
+/// A file whose content may change is requested anew every time; the answer is 304 if it has not.
+const REVALIDATED: &str = "no-cache";
 
 const HTML: &str = "text/html; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
@@ -47,15 +53,27 @@ struct PageFile {
 
 /// A file, with its compressed form once it was requested.
 struct Asset {
-    file: &'static PageFile,
+    name: &'static str,
+    kind: &'static str,
+    bytes: Bytes,
     served: OnceLock<EncodedFile>,
+}
+
+/// The files as they are served. Their addresses contain a hash of all of them, so that a browser keeps what it has
+/// and never mixes the files of two versions.
+struct Assets {
+    version: String,
+    page: Asset,
+    files: Vec<Asset>,
 }
 
 struct EncodedFile {
     tag: HeaderValue,
-    /// Compressed as `deflate`, which every browser accepts and which needs no CRC as gzip does.
     compressed: Bytes,
 }
+
+/// The service worker, which has to be above what it serves.
+const WORKER: &str = "worker.js";
 
 macro_rules! file {
     ($kind:expr, $name:literal) => {
@@ -76,6 +94,8 @@ static FILES: &[PageFile] = &[
     file!(CSS, "page.css"),
     file!(CSS, "xterm.css", "vendor/xterm.css"),
     file!("image/svg+xml", "icon.svg"),
+    file!("image/png", "icon.png"),
+    file!("application/manifest+json", "manifest.webmanifest"),
     file!(SCRIPT, "agent.js"),
     file!(SCRIPT, "api.js"),
     file!(SCRIPT, "asks.js"),
@@ -93,6 +113,7 @@ static FILES: &[PageFile] = &[
     file!(SCRIPT, "main.js"),
     file!(SCRIPT, "markdown.js"),
     file!(SCRIPT, "mood.js"),
+    file!(SCRIPT, "notices.js"),
     file!(SCRIPT, "plan.js"),
     file!(SCRIPT, "run.js"),
     file!(SCRIPT, "runs.js"),
@@ -102,41 +123,88 @@ static FILES: &[PageFile] = &[
     file!(SCRIPT, "tasks.js"),
     file!(SCRIPT, "terminal.js"),
     file!(SCRIPT, "words.js"),
+    file!(SCRIPT, "worker.js"),
     file!(SCRIPT, "xterm.mjs", "vendor/xterm.mjs"),
 ];
 
 /// The routes of the page and its files, which contain no data of runs.
 pub(super) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
-    let assets: Arc<[Asset]> = FILES.iter().map(Asset::new).collect();
-    let page = Arc::clone(&assets);
-    let index = move |headers: HeaderMap| async move { page[0].answer(&headers) };
-    let asset = move |name: Result<Path<String>, PathRejection>, headers: HeaderMap| async move {
-        let Path(name) = name?;
-        let found = assets.iter().skip(1).find(|asset| asset.file.name == name);
-        let missing = || ApiProblem::not_found("the page has no such file").into_response();
-        HttpResult::Ok(found.map_or_else(missing, |asset| asset.answer(&headers)))
+    let assets = Arc::new(Assets::new());
+    let (files, worker) = (Arc::clone(&assets), Arc::clone(&assets));
+    let page = move |headers: HeaderMap| async move { assets.page.answer(&headers, REVALIDATED) };
+    let worker = move |headers: HeaderMap| async move { worker.file(WORKER, &headers, REVALIDATED) };
+    let file = move |place: Result<Path<(String, String)>, PathRejection>, headers: HeaderMap| async move {
+        let Path((version, name)) = place?;
+        // Another version's page may still be open and ask for a file that it has not loaded yet.
+        let keeping = if version == files.version {
+            IMMUTABLE
+        } else {
+            REVALIDATED
+        };
+        HttpResult::Ok(files.file(&name, &headers, keeping))
     };
     Router::new()
-        .route("/", get(index))
-        .route("/assets/{name}", get(asset))
+        .route("/", get(page))
+        .route("/worker.js", get(worker))
+        .route("/assets/{version}/{name}", get(file))
         .method_not_allowed_fallback(no_such_method)
 }
 
-impl Asset {
-    fn new(file: &'static PageFile) -> Self {
+impl Assets {
+    fn new() -> Self {
+        let mut hasher = DefaultHasher::new();
+        FILES.iter().for_each(|file| file.bytes.hash(&mut hasher));
+        let version = format!("{:016x}", hasher.finish());
+        let files = FILES
+            .iter()
+            .skip(1)
+            .map(|file| Asset::new(file, Bytes::from_static(file.bytes)));
+        let page = page_of(&FILES[0], &version);
         Self {
-            file,
+            page: Asset::new(&FILES[0], page.into()),
+            files: files.collect(),
+            version,
+        }
+    }
+
+    fn file(&self, name: &str, asked: &HeaderMap, keeping: &'static str) -> Response {
+        let found = self.files.iter().find(|asset| asset.name == name);
+        let missing = || ApiProblem::not_found("the page has no such file").into_response();
+        found.map_or_else(missing, |asset| asset.answer(asked, keeping))
+    }
+}
+
+/// The page with the addresses of its files, and with its modules named ahead, so that they load all at once.
+fn page_of(file: &PageFile, version: &str) -> String {
+    let text = String::from_utf8_lossy(file.bytes).replace("\"assets/", &format!("\"assets/{version}/"));
+    let modules = FILES
+        .iter()
+        .filter(|file| file.kind == SCRIPT && file.name.ends_with(".js"));
+    let later = ["main.js", "styles.js", "terminal.js", WORKER];
+    let links = modules.filter(|file| !later.contains(&file.name)).map(|file| {
+        format!(
+            "    <link rel=\"modulepreload\" href=\"assets/{version}/{}\">\n",
+            file.name
+        )
+    });
+    text.replacen("  </head>", &(links.collect::<String>() + "  </head>"), 1)
+}
+
+impl Asset {
+    fn new(file: &PageFile, bytes: Bytes) -> Self {
+        Self {
+            name: file.name,
+            kind: file.kind,
+            bytes,
             served: OnceLock::new(),
         }
     }
 
-    fn answer(&self, asked: &HeaderMap) -> Response {
-        let served = self.served.get_or_init(|| EncodedFile::encode(self.file));
+    fn answer(&self, asked: &HeaderMap, keeping: &'static str) -> Response {
+        let served = self.served.get_or_init(|| EncodedFile::encode(&self.bytes));
         let headers: [(HeaderName, HeaderValue); 6] = [
             (ETAG, served.tag.clone()),
-            // The browser revalidates every time, since a newer ralph may serve this address next; the answer is 304 if
-            // unchanged.
-            (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+            (CACHE_CONTROL, HeaderValue::from_static(keeping)),
             (VARY, HeaderValue::from_static("accept-encoding")),
             (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
             (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
@@ -145,28 +213,23 @@ impl Asset {
         if asked.get(IF_NONE_MATCH) == Some(&served.tag) {
             return (StatusCode::NOT_MODIFIED, headers).into_response();
         }
-        let kind = [(CONTENT_TYPE, HeaderValue::from_static(self.file.kind))];
+        let kind = [(CONTENT_TYPE, HeaderValue::from_static(self.kind))];
         if takes_deflate(asked) {
             let encoding = [(CONTENT_ENCODING, HeaderValue::from_static("deflate"))];
             return (headers, kind, encoding, served.compressed.clone()).into_response();
         }
-        (headers, kind, Bytes::from_static(self.file.bytes)).into_response()
+        (headers, kind, self.bytes.clone()).into_response()
     }
 }
 
-fn takes_deflate(asked: &HeaderMap) -> bool {
-    let names = asked.get(ACCEPT_ENCODING).and_then(|names| names.to_str().ok());
-    names.is_some_and(|names| names.split(',').any(|name| name.trim() == "deflate"))
-}
-
 impl EncodedFile {
-    fn encode(file: &PageFile) -> Self {
+    fn encode(bytes: &[u8]) -> Self {
         let mut hasher = DefaultHasher::new();
-        file.bytes.hash(&mut hasher);
+        bytes.hash(&mut hasher);
         let tag = format!("\"{:016x}\"", hasher.finish());
         Self {
             tag: HeaderValue::from_str(&tag).expect("digits in quotes"),
-            compressed: compress_to_vec_zlib(file.bytes, COMPRESSION).into(),
+            compressed: compressed_file(bytes),
         }
     }
 }
@@ -182,7 +245,7 @@ mod tests {
     use super::*;
 
     /// Maximum size of the compressed page.
-    const MOST_BYTES: usize = 250_000;
+    const MOST_BYTES: usize = 150_000;
 
     fn directory() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("src/server/page")
@@ -194,7 +257,7 @@ mod tests {
         let entries = places.iter().flat_map(|place| fs::read_dir(place).unwrap());
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let is_served = |name: &String| {
-            [".html", ".js", ".mjs", ".css", ".svg"]
+            [".html", ".js", ".mjs", ".css", ".svg", ".png", ".webmanifest"]
                 .iter()
                 .any(|end| name.ends_with(end))
         };
@@ -211,14 +274,17 @@ mod tests {
         assert_eq!(served, files_on_disk());
         let bytes: usize = FILES
             .iter()
-            .map(|file| EncodedFile::encode(file).compressed.len())
+            .map(|file| EncodedFile::encode(file.bytes).compressed.len())
             .sum();
         assert!(bytes <= MOST_BYTES, "{bytes} bytes");
     }
 
     #[test]
     fn the_page_loads_its_own_files_only_and_reads_no_markup_from_data() {
-        for file in FILES.iter().filter(|file| !file.name.starts_with("xterm.")) {
+        for file in FILES
+            .iter()
+            .filter(|file| !file.name.starts_with("xterm.") && file.kind != "image/png")
+        {
             let text = text(file);
             for forbidden in [
                 "innerHTML",

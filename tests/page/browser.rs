@@ -249,6 +249,12 @@ impl Page {
         self.call("Emulation.setEmulatedMedia", json!({ "features": features }));
     }
 
+    /// Lets the pages of `origin` show notifications.
+    pub fn allows_notifications(&self, origin: &str) {
+        let granted = json!({ "permissions": ["notifications"], "origin": origin, "browserContextId": self.context });
+        self.browser.call(None, "Browser.grantPermissions", granted);
+    }
+
     /// The value of a JavaScript expression.
     #[track_caller]
     pub fn value(&self, expression: &str) -> Value {

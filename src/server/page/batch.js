@@ -2,7 +2,7 @@
 
 import { isReadOnly, now, read, send } from "./api.js";
 import { askCard } from "./asks.js";
-import { announce, fill, h, sentence, toast, whenChanged } from "./dom.js";
+import { ICON, announce, fill, h, sentence, toast, whenChanged } from "./dom.js";
 import { clock, counted, mark, ticking } from "./words.js";
 
 const EVERY_MS = 2_000;
@@ -101,7 +101,7 @@ export function batchPage(id, askForToken) {
   return {
     element: h("main", { class: "list batch" },
       h("header", { class: "top" },
-        h("a", { class: "back", href: "#/", "aria-label": "All runs" }, h("img", { src: "assets/icon.svg", alt: "", width: 32, height: 32 })),
+        h("a", { class: "back", href: "#/", "aria-label": "All runs" }, h("img", { src: ICON, alt: "", width: 32, height: 32 })),
         h("h1", {}, "batch")),
       banner, asks, list),
     close() {

@@ -3,6 +3,8 @@
 // What agents write is hostile until shown otherwise. Nothing on this page reads markup out of a text, and characters
 // that are not seen but change how others are read are made visible.
 
+export const ICON = new URL("icon.svg", import.meta.url).href;
+
 const PROPERTIES = new Set(["value", "checked", "disabled", "hidden", "open", "tabIndex"]);
 
 // C0 and C1 but tab and newline, what has no width or only fills, marks and overrides of the direction, separators of

@@ -1,7 +1,7 @@
 // What a run is like at a glance, and what ends, holds or hurries it.
 
 import { now } from "./api.js";
-import { h, sentence, toast, whenChanged, fill } from "./dom.js";
+import { ICON, h, sentence, toast, whenChanged, fill } from "./dom.js";
 import { mood } from "./mood.js";
 import { basename, clock, counted, duration, plain, ticking, usage } from "./words.js";
 
@@ -54,7 +54,7 @@ export function head(run) {
   });
 
   const element = h("header", { class: "top" },
-    h("div", { class: "line" }, h("a", { class: "back", href: "#/", "aria-label": "All runs" }, h("img", { src: "assets/icon.svg", alt: "", width: 28, height: 28 })),
+    h("div", { class: "line" }, h("a", { class: "back", href: "#/", "aria-label": "All runs" }, h("img", { src: ICON, alt: "", width: 28, height: 28 })),
       name, chip),
     h("div", { class: "line" }, phase, countdown),
     trouble, bar, figures, controls);

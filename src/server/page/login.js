@@ -1,6 +1,6 @@
 // What is shown to somebody who has no cookie, or one that does not count any more.
 
-import { h, sentence } from "./dom.js";
+import { ICON, h, sentence } from "./dom.js";
 
 export function loginPage(refusal, enter) {
   document.title = "ralph";
@@ -26,7 +26,7 @@ export function loginPage(refusal, enter) {
   if (refusal) say(refusal);
   return {
     element: h("main", { class: "login card" },
-      h("img", { src: "assets/icon.svg", alt: "", width: 56, height: 56 }),
+      h("img", { src: ICON, alt: "", width: 56, height: 56 }),
       h("h1", {}, "ralph"),
       h("p", {}, sentence("Open the address that `ralph web` or `ralph token --web --code` printed, or paste its code or a token.")),
       h("form", { onsubmit: submit },

@@ -6,6 +6,7 @@ import { login, recall } from "./api.js";
 import { batchPage } from "./batch.js";
 import { fill } from "./dom.js";
 import { loginPage } from "./login.js";
+import { install } from "./notices.js";
 import { runPage } from "./run.js";
 import { runsPage } from "./runs.js";
 
@@ -76,3 +77,4 @@ async function begin() {
 
 addEventListener("hashchange", route);
 begin();
+install();

@@ -2,8 +2,9 @@
 
 import { now, read } from "./api.js";
 import { figures, standing } from "./batch.js";
-import { announce, fill, h, sentence, whenChanged } from "./dom.js";
+import { ICON, announce, fill, h, sentence, whenChanged } from "./dom.js";
 import { moodOfEntry } from "./mood.js";
+import { noticesButton } from "./notices.js";
 import { sessionsArea } from "./sessions.js";
 import { basename, counted, day, duration, ticking } from "./words.js";
 
@@ -62,7 +63,7 @@ export function runsPage(askForToken, { project, openTheOnlyOne }) {
     element: h("main", { class: "list" },
       h("header", { class: "top" },
         project ? h("a", { class: "back", href: "#/", "aria-label": "All runs" }, icon()) : icon(),
-        h("h1", {}, project ? name : "ralph")),
+        h("h1", {}, project ? name : "ralph"), noticesButton()),
       project && h("p", { class: "dim" }, project),
       stale, list, !project && sessionsArea(askForToken)),
     close() {
@@ -74,7 +75,7 @@ export function runsPage(askForToken, { project, openTheOnlyOne }) {
 }
 
 function icon() {
-  return h("img", { src: "assets/icon.svg", alt: "", width: 32, height: 32 });
+  return h("img", { src: ICON, alt: "", width: 32, height: 32 });
 }
 
 // The server of one run knows of no batch.
