@@ -646,6 +646,7 @@ const BESIDES_THE_VIEW: &[(&str, &str)] = &[
         "tui/model/agent_activity",
         "how long the agent has been silent for this screen",
     ),
+    ("tui/model/log", "the end of an iteration until the log has its rule"),
     ("telemetry/spans", "which spans have begun and not ended"),
     ("ui/headless/text", "nothing: it writes lines"),
     ("plan/markdown", "a plan, by the events of the Markdown parser"),

@@ -26,7 +26,7 @@ fn a_blocked_run_is_answered_where_its_question_is_shown() {
     terminal.sees("blocked: needs your answer");
     terminal.sees("the run resumes with your answer");
     terminal.press("the blue one\r");
-    terminal.sees("1 of 1 task ");
+    terminal.sees(" · 1 task · ");
     assert!(sandbox.prompt(2).contains("the blue one"), "{}", sandbox.prompt(2));
     assert_eq!(reopened(&sandbox), 1, "in the same journal");
     terminal.press("q");
@@ -51,7 +51,7 @@ fn a_run_on_whose_end_somebody_looks_is_answered_from_another_terminal() {
             .contains("message 1: the run resumes, and iteration 2 starts with it"),
         "{steered:?}"
     );
-    terminal.sees("1 of 1 task ");
+    terminal.sees(" · 1 task · ");
     assert!(sandbox.prompt(2).contains("the blue one"));
     terminal.press("q");
     assert_eq!(terminal.ends(), 0);
@@ -65,7 +65,7 @@ fn a_run_that_is_done_takes_one_more_wish() {
         &sandbox,
         &Script::terminal(r#"if [ "$n" = 1 ]; then work; else echo "extra $n"; echo x > extra.txt; await "go$n"; fi"#),
     );
-    terminal.sees("1 of 1 task ");
+    terminal.sees(" · 1 task · ");
     terminal.press(":add a licence\r");
     terminal.sees("extra 2");
     let prompt = sandbox.prompt(2);
@@ -77,7 +77,7 @@ fn a_run_that_is_done_takes_one_more_wish() {
     terminal.sees("leave the run?");
     terminal.press("n");
     sandbox.release("go2");
-    terminal.sees("1 of 1 task ");
+    terminal.sees(" · 1 task · ");
     terminal.press("q");
     assert_eq!(terminal.ends(), 0);
 }
@@ -108,7 +108,7 @@ fn stop_from_another_terminal_closes_the_screen_of_a_run_that_is_over() {
     let sandbox = Sandbox::new();
     sandbox.plan(1);
     let mut terminal = watching(&sandbox, &Script::terminal("work"));
-    terminal.sees("1 of 1 task ");
+    terminal.sees(" · 1 task · ");
     let stopped = sandbox.ralph(["stop"]).run(SOON);
     assert_eq!(stopped.code(), Some(0), "{stopped:?}");
     assert_eq!(terminal.ends(), 0);
@@ -128,7 +128,7 @@ fn a_run_that_was_interrupted_is_continued_by_a_yes_at_the_terminal_and_left_by_
         terminal.sees(": interrupted (1 of 3 tasks done)");
         terminal.sees("Continue it? `n` starts a new run. [Y/n]");
         terminal.press(answer);
-        terminal.sees("3 of 3 tasks");
+        terminal.sees(" · 3 tasks · ");
         terminal.press("q");
         assert_eq!(terminal.ends(), 0);
         assert_eq!(sandbox.paths().run_ids().len(), runs, "{answer:?}");

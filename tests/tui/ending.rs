@@ -142,7 +142,7 @@ fn a_signal_that_ends_the_run_gives_the_terminal_back() {
 fn a_signal_ends_a_screen_that_only_shows_the_end() {
     let sandbox = Sandbox::new();
     let mut terminal = watching(&sandbox, &Script::terminal("work; promise"));
-    terminal.sees("2 of 2 tasks");
+    terminal.sees(" · 2 tasks · ");
     kill(Pid::from_raw(terminal.pid()), Signal::SIGTERM).unwrap();
     assert_eq!(terminal.ends(), 0, "the run was done all the same");
     assert!(!terminal.on_other_screen());
@@ -198,7 +198,7 @@ fn ctrl_z_gives_the_terminal_back_until_the_run_is_continued() {
 fn the_window_is_named_after_the_run_and_gets_its_name_back() {
     let sandbox = Sandbox::new();
     let mut terminal = watching(&sandbox, &Script::terminal("work; promise"));
-    terminal.writes("\x1b]2;ralph 2/2 · done", 0);
+    terminal.writes("\x1b]2;project · 2/2 · done", 0);
     terminal.writes("\x1b]9;ralph project: done", 0);
     terminal.press("q");
     terminal.ends();
@@ -253,7 +253,7 @@ fn the_demo_works_on_a_screen() {
     let sandbox = Sandbox::new();
     let program = sandbox.ralph(["demo"]).env("RALPH_DEMO_SPEED", "0");
     let mut terminal = Terminal::start(&program, 80, 24);
-    terminal.sees("4 of 4 tasks");
+    terminal.sees(" · 4 tasks · ");
     terminal.press("q");
     assert_eq!(terminal.ends(), 0);
     assert!(terminal.text().contains("The repository is in"));
@@ -269,7 +269,7 @@ fn a_run_that_ended_at_its_limit_is_continued_on_its_screen() {
     terminal.sees("continue the run?");
     terminal.sees("ralph continue --iterations 10");
     terminal.press("y");
-    terminal.sees("2 of 2 tasks");
+    terminal.sees(" · 2 tasks · ");
     terminal.press("q");
     assert_eq!(terminal.ends(), 0);
     assert_eq!(sandbox.paths().run_ids().len(), 1, "the same run");

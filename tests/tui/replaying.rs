@@ -10,7 +10,7 @@ use super::{Terminal, keys::bytes, pane, watching};
 fn past() -> Sandbox {
     let sandbox = Sandbox::new();
     let mut terminal = watching(&sandbox, &Script::terminal(r#"echo "here is $n"; work; promise"#));
-    terminal.sees("2 of 2 tasks");
+    terminal.sees(" · 2 tasks · ");
     terminal.press("q");
     assert_eq!(terminal.ends(), 0);
     sandbox

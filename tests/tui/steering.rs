@@ -21,7 +21,7 @@ fn a_message_is_queued_shown_and_in_the_next_prompt() {
     assert!(sandbox.prompt(2).contains("Mind the gap"));
     assert!(!sandbox.prompt(1).contains("Mind the gap"));
     sandbox.release("go2");
-    terminal.sees("2 of 2 tasks");
+    terminal.sees(" · 2 tasks · ");
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn the_run_is_paused_and_goes_on_by_key() {
     terminal.sees("… paused");
     sandbox.release("go2");
     terminal.press("p");
-    terminal.sees("2 of 2 tasks");
+    terminal.sees(" · 2 tasks · ");
     let paused = Event::Paused { by: PausedBy::User };
     assert!(events(&sandbox.journal()).any(|event| *event == paused));
 }
@@ -119,7 +119,7 @@ fn the_pause_file_pauses_and_the_key_takes_it_away() {
     terminal.sees("paused by `.ralph-pause`");
     sandbox.release("go2");
     terminal.press("p");
-    terminal.sees("2 of 2 tasks");
+    terminal.sees(" · 2 tasks · ");
     assert_eq!(sandbox.read(".ralph-pause"), None);
 }
 

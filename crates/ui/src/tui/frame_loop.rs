@@ -25,8 +25,7 @@ use super::{
     external_editor::{EditorDocument, EditorHandover},
     inputs::{Mailbox, ScreenInput},
     jobs::Jobs,
-    looks::{self, Looks},
-    memory,
+    looks, memory,
     model::{CopyPortion, InputMode, Model, Pane},
     notify::{self, NotifyChannel, Progress},
     order::{EditTarget, MatchTarget, ScreenEvent, ScreenOrder, Scroll},
@@ -157,11 +156,7 @@ impl<'a> FrameLoop<'a> {
         };
         (model.ui.cols, model.ui.rows) = (cols, rows);
         model.ui.mouse = setup.mouse;
-        let wanted = setup.looks.as_deref().map(Looks::read).and_then(|looks| looks.notify);
-        model.ui.notifies = match setup.notifier {
-            NotifyChannel::None => None,
-            _ => Some(wanted.unwrap_or(true)),
-        };
+        model.ui.notifies = looks::notifies(&setup);
         model.ui.replay = source.replay();
         model.ui.timeline = source.timeline();
         model.ui.continues = setup.continues;

@@ -8,7 +8,10 @@ use ralph_system::files;
 use ralph_words::Tone;
 use serde::{Deserialize, Serialize};
 
-use super::{Setup, model::Model, terminal, theme::Palette};
+use super::{Setup, model::Model, notify::NotifyChannel, terminal, theme::Palette};
+
+/// Maximum size of the file.
+const CAP_BYTES: u64 = 64 * 1024;
 
 /// One choice of the user's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +35,7 @@ pub struct Looks {
 impl Looks {
     /// The stored choices. A file that is missing or damaged has none.
     pub fn read(path: &Path) -> Self {
-        let text = fs::read_to_string(path).unwrap_or_default();
+        let text = files::read_text(path, CAP_BYTES).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
     }
 
@@ -57,6 +60,15 @@ impl Looks {
         }
         let text = serde_json::to_string(&looks)?;
         files::replace(path, text.as_bytes(), fs::Permissions::from_mode(0o600))
+    }
+}
+
+/// Whether the screen notifies its user at first; `None` if it has no way to.
+pub(super) fn notifies(setup: &Setup) -> Option<bool> {
+    let chosen = setup.looks.as_deref().map(Looks::read).and_then(|looks| looks.notify);
+    match setup.notifier {
+        NotifyChannel::None => None,
+        NotifyChannel::Bell | NotifyChannel::Osc9 | NotifyChannel::Call(_) => Some(chosen.unwrap_or(true)),
     }
 }
 

@@ -140,10 +140,12 @@ impl<'a> Pen<'a> {
         }
     }
 
-    /// Highlights every match of the search in `area`.
-    pub(super) fn mark(&mut self, area: Rect, needle: &SearchQuery) {
+    /// Highlights every match of the search in `area`, and the current one, given by its row and its place among the
+    /// matches of the row, more than the others.
+    pub(super) fn mark(&mut self, area: Rect, needle: &SearchQuery, current: Option<(u16, usize)>) {
         let query: Vec<&str> = needle.text().graphemes(true).collect();
-        let style = Style::reset().patch(self.theme.style(TextRole::Match));
+        let style = |role| Style::reset().patch(self.theme.style(role));
+        let (usual, chosen) = (style(TextRole::Match), style(TextRole::CurrentMatch));
         for y in area.top()..area.bottom() {
             let mut cells: Vec<(u16, String)> = Vec::new();
             let mut x = area.left();
@@ -152,6 +154,7 @@ impl<'a> Pen<'a> {
                 cells.push((x, needle.folded(symbol)));
                 x += u16::try_from(symbol.width().max(1)).unwrap_or(1);
             }
+            let mut nth = 0;
             for start in 0..cells.len() {
                 let Some(window) = cells.get(start..start + query.len()) else {
                     break;
@@ -161,6 +164,8 @@ impl<'a> Pen<'a> {
                     .map(|(_, symbol)| symbol.as_str())
                     .eq(query.iter().copied())
                 {
+                    let style = if current == Some((y, nth)) { chosen } else { usual };
+                    nth += 1;
                     for (x, _) in window {
                         self.buffer[(*x, y)].set_style(style);
                     }

@@ -17,16 +17,35 @@ pub(super) enum SearchDirection {
 /// The starting point of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SearchStart {
+    /// After this match, given by its line and its place among the matches of that line.
+    Behind(usize, usize),
     /// After this line.
-    Behind(usize),
+    BehindLine(usize),
     /// At this line, inclusive.
     At(usize),
 }
 
-/// A matching line.
+/// Matches of a line that are told apart.
+const MATCHES_PER_LINE: usize = 1 << 12;
+
+/// The matches of a text in order, each as its line and its place in that line.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Matches(Vec<usize>);
+
+impl Matches {
+    /// Adds the matches of a line. Lines come in order.
+    pub(super) fn add(&mut self, needle: &SearchQuery, line: usize, text: &str) {
+        let count = needle.count_in(text).min(MATCHES_PER_LINE);
+        self.0.extend((0..count).map(|nth| line * MATCHES_PER_LINE + nth));
+    }
+}
+
+/// A match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineMatch {
     pub line: usize,
+    /// Its place among the matches of the line, counted from 0.
+    pub occurrence: usize,
     /// Its index among the matches from the top, counted from 1.
     pub nth: usize,
     pub of: usize,
@@ -56,6 +75,15 @@ impl SearchQuery {
         &self.text
     }
 
+    /// The number of matches in `text`.
+    pub(super) fn count_in(&self, text: &str) -> usize {
+        match (self.is_in(text), self.folds) {
+            (false, _) => 0,
+            (true, false) => text.matches(&self.text).count(),
+            (true, true) => text.to_lowercase().matches(&self.text).count().max(1),
+        }
+    }
+
     pub(super) fn is_in(&self, text: &str) -> bool {
         if !self.folds {
             return text.contains(&self.text);
@@ -81,20 +109,35 @@ impl SearchQuery {
     }
 }
 
-/// Finds the next of `lines`, which are sorted; `None` if `lines` is empty.
-pub(super) fn next(lines: &[usize], from: SearchStart, direction: SearchDirection) -> Option<LineMatch> {
-    let last = lines.len().checked_sub(1)?;
-    let (found, end) = match (direction, from) {
-        (SearchDirection::Down, SearchStart::Behind(at)) => (lines.iter().position(|line| *line > at), 0),
-        (SearchDirection::Down, SearchStart::At(at)) => (lines.iter().position(|line| *line >= at), 0),
-        (SearchDirection::Up, SearchStart::Behind(at)) => (lines.iter().rposition(|line| *line < at), last),
-        (SearchDirection::Up, SearchStart::At(at)) => (lines.iter().rposition(|line| *line <= at), last),
+/// Finds the next match; `None` if there is none.
+pub(super) fn next(matches: &Matches, from: SearchStart, direction: SearchDirection) -> Option<LineMatch> {
+    let places = &matches.0;
+    let last = places.len().checked_sub(1)?;
+    let start = |line: usize| line.saturating_mul(MATCHES_PER_LINE);
+    let (found, end) = match direction {
+        SearchDirection::Down => {
+            let least = match from {
+                SearchStart::Behind(line, occurrence) => start(line) + occurrence + 1,
+                SearchStart::BehindLine(line) => start(line + 1),
+                SearchStart::At(line) => start(line),
+            };
+            (places.iter().position(|place| *place >= least), 0)
+        }
+        SearchDirection::Up => {
+            let below = match from {
+                SearchStart::Behind(line, occurrence) => start(line) + occurrence,
+                SearchStart::BehindLine(line) => start(line),
+                SearchStart::At(line) => start(line.saturating_add(1)),
+            };
+            (places.iter().rposition(|place| *place < below), last)
+        }
     };
     let at = found.unwrap_or(end);
     Some(LineMatch {
-        line: lines[at],
+        line: places[at] / MATCHES_PER_LINE,
+        occurrence: places[at] % MATCHES_PER_LINE,
         nth: at + 1,
-        of: lines.len(),
+        of: places.len(),
         wrapped: found.is_none(),
     })
 }
@@ -115,12 +158,22 @@ mod tests {
 
     #[test]
     fn a_search_goes_from_match_to_match_and_around_the_end() {
-        let lines = [2, 5, 9];
-        let went = |from, direction| next(&lines, from, direction).map(|hit| (hit.line, hit.nth, hit.wrapped));
-        assert_eq!(went(SearchStart::Behind(5), SearchDirection::Down), Some((9, 3, false)));
-        assert_eq!(went(SearchStart::Behind(9), SearchDirection::Down), Some((2, 1, true)));
-        assert_eq!(went(SearchStart::At(5), SearchDirection::Up), Some((5, 2, false)));
-        assert_eq!(went(SearchStart::Behind(2), SearchDirection::Up), Some((9, 3, true)));
-        assert_eq!(next(&[], SearchStart::At(0), SearchDirection::Down), None);
+        let needle = SearchQuery::parse("a").unwrap();
+        let mut matches = Matches::default();
+        for (line, text) in [(2, "a"), (5, "A and b"), (9, "a")] {
+            matches.add(&needle, line, text);
+        }
+        let went = |from, direction| {
+            next(&matches, from, direction).map(|hit| (hit.line, hit.occurrence, hit.nth, hit.of, hit.wrapped))
+        };
+        let (up, down) = (SearchDirection::Up, SearchDirection::Down);
+        assert_eq!(went(SearchStart::BehindLine(5), down), Some((9, 0, 4, 4, false)));
+        assert_eq!(went(SearchStart::BehindLine(9), down), Some((2, 0, 1, 4, true)));
+        assert_eq!(went(SearchStart::Behind(5, 0), down), Some((5, 1, 3, 4, false)));
+        assert_eq!(went(SearchStart::Behind(5, 1), up), Some((5, 0, 2, 4, false)));
+        assert_eq!(went(SearchStart::At(5), up), Some((5, 1, 3, 4, false)));
+        assert_eq!(went(SearchStart::At(usize::MAX), up), Some((9, 0, 4, 4, false)));
+        assert_eq!(went(SearchStart::BehindLine(2), up), Some((9, 0, 4, 4, true)));
+        assert_eq!(next(&Matches::default(), SearchStart::At(0), down), None);
     }
 }

@@ -4,7 +4,7 @@ use ralph_system::proc::screen::Screen;
 
 use super::{
     order::MatchTarget,
-    search_query::{self, LineMatch, SearchDirection, SearchQuery, SearchStart},
+    search_query::{self, LineMatch, Matches, SearchDirection, SearchQuery, SearchStart},
 };
 
 /// A search through a terminal. Its rows are read once for each state of the terminal, not for each key.
@@ -14,8 +14,8 @@ pub(super) struct TerminalSearch {
     rows: Vec<String>,
     /// The version of the terminal's rows that `rows` holds.
     version: Option<u64>,
-    /// The current match.
-    at: Option<usize>,
+    /// The current match: its row, and its place in the row.
+    at: Option<(usize, usize)>,
 }
 
 impl TerminalSearch {
@@ -45,33 +45,34 @@ impl TerminalSearch {
         }
         let height = usize::from(screen.size().rows);
         let view = top(screen);
-        let in_view = self.at.filter(|at| (view..view + height).contains(at));
+        let in_view = self.at.filter(|(row, _)| (view..view + height).contains(row));
         let (from, direction) = match wanted {
             MatchTarget::First => {
                 let bottom = self.origin.map_or(usize::MAX, |origin| origin + height - 1);
                 (SearchStart::At(bottom), SearchDirection::Up)
             }
             MatchTarget::Next(direction) => match (in_view, direction) {
-                (Some(at), _) => (SearchStart::Behind(at), direction),
+                (Some((row, nth)), _) => (SearchStart::Behind(row, nth), direction),
                 (None, SearchDirection::Up) => (SearchStart::At(view + height - 1), direction),
                 (None, SearchDirection::Down) => (SearchStart::At(view), direction),
             },
         };
-        let lines: Vec<usize> = (0..self.rows.len())
-            .filter(|at| needle.is_in(&self.rows[*at]))
-            .collect();
-        let found = search_query::next(&lines, from, direction)?;
+        let mut matches = Matches::default();
+        for (at, row) in self.rows.iter().enumerate() {
+            matches.add(needle, at, row);
+        }
+        let found = search_query::next(&matches, from, direction)?;
         // Centres the match.
         go(screen, found.line.saturating_sub(height / 2));
-        self.at = Some(found.line);
+        self.at = Some((found.line, found.occurrence));
         Some(found)
     }
 
     /// The row of the match, if it is in view.
     fn row(&self, screen: &Screen) -> Option<String> {
         let (view, height) = (top(screen), usize::from(screen.size().rows));
-        let at = self.at.filter(|at| (view..view + height).contains(at))?;
-        self.rows.get(at).cloned()
+        let (row, _) = self.at.filter(|(row, _)| (view..view + height).contains(row))?;
+        self.rows.get(row).cloned()
     }
 
     /// Returns to the view at the start of the search.
@@ -84,7 +85,7 @@ impl TerminalSearch {
 }
 
 /// The number of rows above the view.
-fn top(screen: &Screen) -> usize {
+pub(super) fn top(screen: &Screen) -> usize {
     screen.scrollback_len().saturating_sub(screen.scrollback())
 }
 

@@ -178,6 +178,8 @@ pub enum TextRole {
     Removed,
     Hunk,
     Match,
+    /// The match that a search is at.
+    CurrentMatch,
     Key,
     /// The verdict at the end of a run.
     GoodVerdict,
@@ -318,10 +320,17 @@ impl Theme {
             TextRole::Removed => colour(210, 124, Color::Red),
             TextRole::Hunk => colour(81, 25, Color::Cyan),
             TextRole::Match => match self.palette {
-                Palette::Mono => plain.add_modifier(Modifier::REVERSED | Modifier::BOLD | Modifier::UNDERLINED),
+                Palette::Mono => plain.add_modifier(Modifier::REVERSED | Modifier::UNDERLINED),
                 Palette::Dark | Palette::Light => plain.fg(Color::Indexed(16)).bg(Color::Indexed(221)),
                 Palette::Sixteen => plain.fg(Color::Black).bg(Color::Yellow),
             },
+            TextRole::CurrentMatch => match self.palette {
+                Palette::Mono => plain.add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
+                Palette::Dark => plain.fg(Color::Indexed(16)).bg(Color::Indexed(231)),
+                Palette::Light => plain.fg(Color::Indexed(231)).bg(Color::Indexed(90)),
+                Palette::Sixteen => plain.fg(Color::Black).bg(Color::Cyan),
+            }
+            .add_modifier(Modifier::BOLD),
             TextRole::Key => plain.add_modifier(Modifier::BOLD),
             TextRole::GoodVerdict => self.style(TextRole::Good).add_modifier(Modifier::BOLD),
             TextRole::WaitVerdict => self.style(TextRole::Wait).add_modifier(Modifier::BOLD),

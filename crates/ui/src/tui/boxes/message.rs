@@ -201,7 +201,7 @@ pub(super) fn draw_recall(model: &Model, recalling: &Recalling, area: Rect, pen:
         pen.role(below.x + 1, y, below.right(), row, TextRole::Plain);
     }
     if let Some(needle) = &needle {
-        pen.mark(below, needle);
+        pen.mark(below, needle, None);
     }
     Some(Position::new(x + columns(recalling.query.before()), inner.y))
 }

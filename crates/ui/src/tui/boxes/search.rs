@@ -10,7 +10,7 @@ use crate::tui::{
     order::{MatchTarget, ScreenOrder},
     panes::{focused, go},
     pen::{Pen, columns},
-    search_query::{self, LineMatch, SearchDirection, SearchQuery, SearchStart},
+    search_query::{self, LineMatch, Matches, SearchDirection, SearchQuery, SearchStart},
     theme::TextRole,
 };
 
@@ -141,11 +141,9 @@ fn tell(model: &mut Model) {
 /// Goes to a match in a pane with its own lines.
 fn in_lines(model: &mut Model, wanted: MatchTarget) -> Option<LineMatch> {
     let (content, needle) = (focused(model), SearchQuery::parse(model.ui.search.query.text())?);
-    let (mut matching, mut count) = (Vec::new(), 0);
+    let (mut matching, mut count) = (Matches::default(), 0);
     content.each(model, &mut |line| {
-        if needle.is_in(line) {
-            matching.push(count);
-        }
+        matching.add(&needle, count, line);
         count += 1;
     });
     let (pane, focus, at) = (model.ui.pane, model.ui.focus, content.at(model));
@@ -156,8 +154,12 @@ fn in_lines(model: &mut Model, wanted: MatchTarget) -> Option<LineMatch> {
             SearchStart::At(model.ui.search.origin.unwrap_or(at)),
             content.direction(),
         ),
-        (MatchTarget::Next(direction), Some(landed)) => (SearchStart::Behind(landed.line), direction),
-        (MatchTarget::Next(direction), None) if content.count(model).is_some() => (SearchStart::Behind(at), direction),
+        (MatchTarget::Next(direction), Some(landed)) => {
+            (SearchStart::Behind(landed.line, landed.occurrence), direction)
+        }
+        (MatchTarget::Next(direction), None) if content.count(model).is_some() => {
+            (SearchStart::BehindLine(at), direction)
+        }
         (MatchTarget::Next(direction), None) => (SearchStart::At(at), direction),
     };
     let found = search_query::next(&matching, from, direction)?;
@@ -167,6 +169,7 @@ fn in_lines(model: &mut Model, wanted: MatchTarget) -> Option<LineMatch> {
         focus,
         at: content.at(model),
         line: found.line,
+        occurrence: found.occurrence,
     });
     Some(found)
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use ralph_core::{
-    event::{AgentSignal, Event, FileChange, Record, clip},
+    event::{AgentSignal, Event, FileChange, Outcome, Record, clip},
     run::Iteration,
 };
 use ralph_state::control::frames::SignalDetail;
@@ -88,6 +88,8 @@ pub struct EventLog {
     /// Number of lines dropped at the front.
     dropped: u64,
     kind: LogFilter,
+    /// The end of an iteration whose goals may still be checked: its rule is drawn once something else begins.
+    ended: Option<EndedIteration>,
     /// The lines that pass the filter, by their position among all lines ever added.
     shown: VecDeque<u64>,
 }
@@ -179,13 +181,35 @@ impl EventLog {
         iteration: Option<&Iteration>,
         clock: impl Fn(u64) -> String,
     ) -> Option<EventLine> {
-        if let Event::IterationSettled { .. } = &record.event
-            && let Some(iteration) = iteration
-        {
-            self.push(record.at_ms, LogLineKind::Separator, &separator(iteration));
-            return None;
+        match (&record.event, iteration) {
+            (Event::IterationSettled { .. }, Some(iteration)) => {
+                self.ended = Some(EndedIteration {
+                    at_ms: record.at_ms,
+                    parts: separator(iteration),
+                });
+                return None;
+            }
+            (Event::ClaimRefused { .. }, _) => {
+                if let Some(ended) = &mut self.ended {
+                    ended.parts[1] = "refused".to_owned();
+                }
+            }
+            (Event::IterationStarted { .. } | Event::RunStopped { .. } | Event::WaitStarted { .. }, _) => {
+                if let Some(ended) = self.ended.take() {
+                    self.push(ended.at_ms, LogLineKind::Separator, &ended.parts.join(" · "));
+                }
+            }
+            _ => {}
         }
-        if let Some(line) = narrate(&record.event, clock) {
+        // The rule says the same.
+        let is_told = matches!(
+            &record.event,
+            Event::IterationEnded {
+                outcome: Outcome::Completed,
+                ..
+            }
+        );
+        if let Some(line) = narrate(&record.event, clock).filter(|_| !is_told) {
             self.push(record.at_ms, LogLineKind::Event(line.tone), &line.text);
             return Some(line);
         }
@@ -211,20 +235,23 @@ impl EventLog {
     }
 }
 
-fn separator(iteration: &Iteration) -> String {
-    let mut parts = vec![format!("iteration {}", iteration.number)];
-    parts.extend(
-        iteration
-            .outcome
-            .as_ref()
-            .map(|outcome| outcome_word(outcome).to_owned()),
-    );
+/// An iteration that has ended, for its rule.
+#[derive(Debug, Clone)]
+struct EndedIteration {
+    at_ms: u64,
+    /// Its number, its outcome and what else there is to say.
+    parts: Vec<String>,
+}
+
+fn separator(iteration: &Iteration) -> Vec<String> {
+    let outcome = iteration.outcome.as_ref().map_or("interrupted", outcome_word);
+    let mut parts = vec![format!("iteration {}", iteration.number), outcome.to_owned()];
     parts.push(short_duration(iteration.duration_ms));
     parts.extend(iteration.changes.as_ref().map(changes_in_words));
     if iteration.progress == Some(false) {
         parts.push("no progress".to_owned());
     }
-    parts.join(" · ")
+    parts
 }
 
 /// The agent's action in short; the terminal has it in full.

@@ -309,6 +309,8 @@ pub struct SearchPosition {
     /// The position in the pane at the match. Another position means that the user has left the match.
     pub at: usize,
     pub line: usize,
+    /// Its place among the matches of the line.
+    pub occurrence: usize,
 }
 
 /// The state of a replay.
@@ -350,6 +352,8 @@ pub struct Ui {
     pub folded: BTreeSet<String>,
     /// Lines of the log below the view; 0 follows the newest.
     pub log_below: usize,
+    /// Whether entries of the log are shown in full, and not in a row each.
+    pub log_unfolded: bool,
     pub diff: DiffView,
     pub history: HistoryView,
     pub report: ReportPage,

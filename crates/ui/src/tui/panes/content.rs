@@ -80,6 +80,20 @@ pub(in crate::tui) trait PaneContent {
         None
     }
 
+    /// The row of a line on the screen, if it is in view.
+    fn row_of(&self, model: &Model, area: Rect, line: usize) -> Option<u16> {
+        match self.count(model) {
+            Some(_) => {
+                let is_there = |y: &u16| self.hit(model, area, Position::new(area.x, *y)) == Some(line);
+                (area.top()..area.bottom()).find(is_there)
+            }
+            None => {
+                let below = u16::try_from(line.checked_sub(self.at(model))?).ok()?;
+                Some(area.y + below).filter(|y| *y < area.bottom())
+            }
+        }
+    }
+
     fn click(&self, model: &mut Model, area: Rect, at: Position) -> Vec<ScreenOrder> {
         if let Some(line) = self.hit(model, area, at) {
             self.put(model, line);

@@ -1,6 +1,6 @@
 //! The log of events, newest at the end.
 
-use ralph_words::{Tone, ticking};
+use ralph_words::{Tone, counted, ticking};
 use ratatui::{layout::Rect, style::Style};
 
 use crate::tui::{
@@ -30,7 +30,7 @@ impl PaneContent for LogContent {
             LogFilter::All => None,
             kind => Some(format!("only {}", kind.name())),
         };
-        let below = (model.ui.log_below > 0).then(|| format!("{} lines below", model.ui.log_below));
+        let below = (model.ui.log_below > 0).then(|| format!("{} below", counted(model.ui.log_below as u64, "row")));
         let parts: Vec<String> = below.into_iter().chain(kind).collect();
         parts.join(" · ")
     }
@@ -57,8 +57,21 @@ impl PaneContent for LogContent {
         Some(model.log.len())
     }
 
-    /// Shows only lines of the next kind.
+    /// The latest line is at the bottom, or all of them begin at the top.
+    fn row_of(&self, model: &Model, area: Rect, line: usize) -> Option<u16> {
+        let height = usize::from(area.height);
+        let newest = model.log.len().checked_sub(1 + model.ui.log_below)?;
+        let is_known = !model.ui.log_unfolded && model.ui.log_below > 0;
+        let below = line + height.min(newest + 1) - 1;
+        let row = u16::try_from(below.checked_sub(newest)?).ok()?;
+        Some(area.y + row).filter(|y| is_known && *y < area.bottom())
+    }
+
+    /// Shows only lines of the next kind, or unfolds entries.
     fn key(&self, model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
+        if action == KeyAction::Open {
+            model.ui.log_unfolded = !model.ui.log_unfolded;
+        }
         if action == KeyAction::Filter {
             let kind = model.log.kind().next();
             model.ui.log_below = model.log.show(kind, model.ui.log_below);
@@ -95,7 +108,7 @@ fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     }
     for at in (0..=newest).rev() {
         let Some(line) = log.get(at) else { break };
-        let rows = rows(line, area, pen);
+        let rows = rows(model, line, area, pen);
         let height = u16::try_from(rows.len()).unwrap_or(u16::MAX);
         let top = bottom.saturating_sub(height).max(area.top());
         let hidden = usize::from(height - (bottom - top));
@@ -136,7 +149,8 @@ fn text_column(area: Rect) -> u16 {
     area.x + 3 + if area.width >= TIME_COLS { 9 } else { 0 }
 }
 
-fn rows(line: &LogLine, area: Rect, pen: &Pen<'_>) -> Vec<String> {
+/// The rows of an entry: one, unless entries are unfolded.
+fn rows(model: &Model, line: &LogLine, area: Rect, pen: &Pen<'_>) -> Vec<String> {
     match line.sign {
         LogLineKind::Separator => vec![shortened(
             &line.text,
@@ -145,7 +159,10 @@ fn rows(line: &LogLine, area: Rect, pen: &Pen<'_>) -> Vec<String> {
         )],
         LogLineKind::Event(_) | LogLineKind::Said | LogLineKind::Tool | LogLineKind::File => {
             let room = area.right().saturating_sub(text_column(area) + 1);
-            wrapped(&line.text, usize::from(room))
+            match model.ui.log_unfolded {
+                true => wrapped(&line.text, usize::from(room)),
+                false => vec![shortened(&line.text, usize::from(room), pen.theme.glyphs.more)],
+            }
         }
     }
 }

@@ -18,6 +18,7 @@ mod title;
 
 use super::{
     keys::KeyFocus,
+    layout::Focus,
     model::{IterationPart, Model, Pane},
 };
 
@@ -68,4 +69,15 @@ pub(super) fn focused(model: &Model) -> &'static dyn PaneContent {
         KeyFocus::Plan => &plan::PlanContent,
         KeyFocus::View(_) => shown(model),
     }
+}
+
+/// The row of the match that a search in lines of a pane is at.
+pub(super) fn row_of_match(model: &Model) -> Option<u16> {
+    let (content, landed) = (focused(model), model.ui.search.landed?);
+    let area = match model.ui.focus {
+        Focus::Plan => model.layout().tasks,
+        Focus::Main => model.content_area(),
+    };
+    let is_here = landed.at == content.at(model) && landed.focus == model.ui.focus && landed.pane == model.ui.pane;
+    content.row_of(model, area, landed.line).filter(|_| is_here)
 }

@@ -203,6 +203,10 @@ impl PaneContent for PlanContent {
         Vec::new()
     }
 
+    fn hit(&self, model: &Model, _: Rect, at: Position) -> Option<usize> {
+        row_at(model, at.y).map(|row| row.task())
+    }
+
     fn key(&self, model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
         match action {
             KeyAction::Fold => fold(model),

@@ -31,7 +31,7 @@ const LIGHT: [Rgb; 6] = [
     (253, 246, 227),
 ];
 
-const ROLES: [TextRole; 23] = [
+const ROLES: [TextRole; 24] = [
     TextRole::Plain,
     TextRole::Dim,
     TextRole::Strong,
@@ -47,6 +47,7 @@ const ROLES: [TextRole; 23] = [
     TextRole::Removed,
     TextRole::Hunk,
     TextRole::Match,
+    TextRole::CurrentMatch,
     TextRole::Key,
     TextRole::GoodVerdict,
     TextRole::WaitVerdict,

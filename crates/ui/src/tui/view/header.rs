@@ -18,8 +18,6 @@ use crate::tui::{
     theme::TextRole,
 };
 
-use super::project_name;
-
 /// Minimum width for the project's name, and its maximum columns.
 const PROJECT_COLS: u16 = 60;
 const NAME_COLS: usize = 24;
@@ -93,6 +91,12 @@ fn headline(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         x = pen.text(x, area.y, end, &separator, style);
         pen.text(x, area.y, end, &task, style);
     }
+}
+
+/// The name of the project's directory.
+pub(super) fn project_name(model: &Model) -> Option<String> {
+    let name = model.run.project.file_name()?.to_string_lossy();
+    Some(one_line(&name))
 }
 
 /// The current task, with the one that it is a part of: `Lists of lists (Parse tables)`.

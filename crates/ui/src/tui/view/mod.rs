@@ -23,6 +23,7 @@ use super::{
     panes,
     pen::Pen,
     search_query::SearchQuery,
+    terminal_search,
     theme::{TextRole, Theme},
 };
 
@@ -48,7 +49,9 @@ pub(super) fn draw(model: &Model, screens: &ShownTerminals<'_>, theme: &Theme, f
     if matches!(model.ui.mode, InputMode::Searching | InputMode::Normal)
         && let Some(needle) = SearchQuery::parse(model.ui.search.query.text())
     {
-        pen.mark(boxes::searched_area(model), &needle);
+        let area = boxes::searched_area(model);
+        let current = current_match(model, screens.shown(model), area);
+        pen.mark(area, &needle, current);
     }
     let typed_at = match model.ui.mode {
         InputMode::Typing => cursor,
@@ -57,6 +60,16 @@ pub(super) fn draw(model: &Model, screens: &ShownTerminals<'_>, theme: &Theme, f
     if let Some(position) = typed_at.filter(|position| area.contains(*position)) {
         frame.set_cursor_position(position);
     }
+}
+
+/// The row of the match that the search is at, and its place among the matches of the row.
+fn current_match(model: &Model, shown: Option<&Screen>, area: Rect) -> Option<(u16, usize)> {
+    let found = model.ui.search.found.flatten()?;
+    let below = match shown.filter(|_| boxes::is_in_terminal(model)) {
+        Some(screen) => u16::try_from(found.line.checked_sub(terminal_search::top(screen))?).ok()?,
+        None => return Some((panes::row_of_match(model)?, found.occurrence)),
+    };
+    Some((area.y + below, found.occurrence)).filter(|(y, _)| *y < area.bottom())
 }
 
 /// Draws the log beside the agent.
@@ -108,12 +121,6 @@ fn main(model: &Model, screens: &ShownTerminals<'_>, layout: &ScreenLayout, pen:
     cursor
 }
 
-/// The name of the project's directory.
-fn project_name(model: &Model) -> Option<String> {
-    let name = model.run.project.file_name()?.to_string_lossy();
-    Some(ralph_text::one_line(&name))
-}
-
 /// The title of the terminal window.
 pub(super) fn window_title(model: &Model) -> String {
     let (words, _) = header::phase_in_words(model);
@@ -121,7 +128,7 @@ pub(super) fn window_title(model: &Model) -> String {
     let words = words.split(" · ").next().unwrap_or_default();
     let words = words.split(" in ").next().unwrap_or_default();
     let plan = &model.run.plan;
-    let project = match project_name(model) {
+    let project = match header::project_name(model) {
         Some(project) => format!("{project} · "),
         None => String::new(),
     };

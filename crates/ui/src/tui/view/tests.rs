@@ -37,6 +37,7 @@ use super::*;
 
 mod board;
 mod messages;
+mod search;
 mod states;
 
 const DARK: Theme = Theme::new(Palette::Dark, Depth::True, false);
