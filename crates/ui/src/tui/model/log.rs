@@ -258,7 +258,9 @@ fn separator(iteration: &Iteration) -> Vec<String> {
 fn signal_line(signal: &AgentSignal) -> Option<(LogLineKind, String)> {
     match signal {
         AgentSignal::Said { text } => {
-            let first = text.lines().find(|line| !line.trim().is_empty())?;
+            // A promise is for ralph, which says what becomes of it.
+            let is_said = |line: &&str| !line.trim().is_empty() && !line.starts_with("<promise>");
+            let first = text.lines().find(is_said)?;
             Some((LogLineKind::Said, first.to_owned()))
         }
         AgentSignal::ToolStarted { tool, input, .. } => Some((LogLineKind::Tool, format!("{tool} {input}"))),

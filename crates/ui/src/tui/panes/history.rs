@@ -142,7 +142,7 @@ fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
 }
 
 /// The task of the iteration at `at`. An iteration after the last task fixes the goals that refused the claim before.
-fn task_of(model: &Model, at: usize) -> String {
+pub(super) fn task_of(model: &Model, at: usize) -> String {
     let rows = &model.run.iterations.rows;
     let Some(iteration) = rows.get(at) else {
         return String::new();

@@ -2,7 +2,6 @@
 
 use ralph_agent::transcript::unfolded::Unfold;
 use ralph_text::one_line;
-use ralph_words::task_in_words;
 use ratatui::layout::Rect;
 
 use crate::tui::{
@@ -14,7 +13,7 @@ use crate::tui::{
     theme::TextRole,
 };
 
-use super::content::PaneContent;
+use super::{content::PaneContent, history};
 
 pub(super) struct TerminalContent;
 
@@ -77,7 +76,7 @@ pub(in crate::tui) fn draw_start(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         (format!("{sign} starting {agent}… {since} s"), TextRole::Accent),
         (String::new(), TextRole::Plain),
         (
-            task_in_words(iteration.role, iteration.task.as_deref()),
+            history::task_of(model, model.run.iterations.rows.len() - 1),
             TextRole::Plain,
         ),
     ];

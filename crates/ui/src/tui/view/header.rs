@@ -396,6 +396,7 @@ pub(super) fn phase_sign(model: &Model, pen: &Pen<'_>) -> &'static str {
         Phase::Waiting { .. } | Phase::Paused => glyphs.wait,
         Phase::Stopped { end } => match end.reason.kind() {
             _ if matches!(end.reason, StopReason::Blocked { .. }) => "?",
+            _ if badge(model) == TextRole::WaitingBadge => glyphs.wait,
             EndKind::Good => glyphs.good,
             EndKind::Bad | EndKind::Unfinished => glyphs.bad,
         },
@@ -551,6 +552,8 @@ mod tests {
         ] {
             let model = model(80, 24, [running(), after.clone()].concat());
             assert_eq!(badge(&model), expected, "{after:?}");
+            let is_good = drawn(&model)[0].contains('✔');
+            assert_eq!(is_good, expected == TextRole::DoneBadge, "{after:?}");
         }
     }
 

@@ -533,7 +533,7 @@ fn a_toast_and_an_end_take_the_footer() {
         "the report says it"
     );
     let done = with(done, |model| model.ui.show(Pane::Terminal));
-    assert!(drawn(&done).contains("✔ done (not verified) · 4 of 4 tasks · 4 iterations"));
+    assert!(drawn(&done).contains("… done (not verified) · 4 of 4 tasks · 4 iterations"));
 }
 
 /// Requests with each kind of outcome, and two that wait.
