@@ -1,6 +1,7 @@
 //! The web page in a real browser: a run on a phone and on a desktop, a lost connection, hostile text.
 
 pub mod browser;
+mod pictures;
 mod relay;
 
 use std::{collections::BTreeSet, env, fs, path::Path, sync::Arc};
@@ -69,7 +70,7 @@ import(document.querySelector("script").src.replace("main.js", "asks.js")).then(
     const ask = (number) => ({ number, request: { title: `command ${number}`, tool: "Bash" }, offer: { rules: [] } });
     const run = {
         connection: "live", view: { permissions: { pending: [ask(1), ask(2)] }, blocks: [], settings: {} },
-        takesCommands: () => true, takesAnswers: () => true, act: () => document.createElement("button"),
+        takesCommands: () => true, takesAnswers: () => true, isSettled: () => true, act: () => document.createElement("button"),
     };
     const area = asksArea(run);
     document.body.append(area.element);
@@ -225,6 +226,21 @@ fn a_phone_answers_what_an_agent_asks_pauses_steers_and_sees_the_end() {
     phone.clicks("Changes");
     phone.sees("parser.rs");
     phone.sees("+fn table(text: &str)");
+    desk.clicks("Changes");
+    desk.sees("fn table(text: &str)");
+    let sides = "[...document.querySelectorAll('.sides .added code')].map((line) => line.textContent)";
+    let added = desk.value(sides);
+    let is_added = |line: &str| added.as_array().is_some_and(|lines| lines.contains(&json!(line)));
+    assert!(is_added("- [x] Parse tables and lists, with tests"), "{added}");
+    let removed = "document.querySelector('.sides .removed code').textContent";
+    assert_eq!(desk.value(removed), "- [ ] Parse tables and lists, with tests");
+    assert_eq!(
+        phone.value("document.querySelectorAll('.diff pre .added').length > 0"),
+        true
+    );
+    let files =
+        "[...document.querySelectorAll('a[download]')].filter((file) => !file.hidden && file.offsetParent).length";
+    assert_eq!(desk.value(files), 1);
 
     sandbox.release("go");
     phone.sees("Done (not verified)");
@@ -523,8 +539,8 @@ fn an_installed_page_tells_what_a_run_asks_and_opens_without_its_server() {
     keeps(&page);
     web.signal(nix::sys::signal::Signal::SIGINT);
     assert_eq!(web.wait(SOON).code(), Some(0));
-    page.opens(&format!("{}/#/", url.split_once("/#").expect("an address").0));
-    page.value("location.reload()");
+    page.opens("about:blank");
+    page.opens(&format!("{}/", url.split_once("/#").expect("an address").0));
     page.sees("Connection lost");
     drop(page);
     let yes = sandbox.ralph(["answer", "1", "yes"]).run(SOON);

@@ -12,6 +12,7 @@ export function agentPane(run) {
     const latest = run.view.iterations.number;
     location.hash = run.link(Number(chooser.value) === latest ? "agent" : `agent/${chooser.value}`);
   } });
+  const file = h("a", { class: "download", hidden: true }, "Recording");
   const screen = h("div", { class: "screen" });
   // On a phone words are read more easily than a terminal, where there are any.
   const talk = conversation(
@@ -25,6 +26,7 @@ export function agentPane(run) {
     } }), h("span", {}, label)));
   const element = h("div", { class: "agent" },
     h("div", { class: "bar" }, h("label", { for: "iteration-of-agent" }, "Iteration"), chooser,
+      file,
       h("div", { class: "kinds", role: "radiogroup", "aria-label": "How the agent is shown" }, ways)),
     screen, talk.element);
 
@@ -107,6 +109,9 @@ export function agentPane(run) {
     update() {
       const rows = run.view.iterations.rows.kept.slice(-200).reverse().map((row) => ({ number: row.number, text: assignment(row) }));
       if (isShown) drawChooser({ rows, chosen: number() });
+      file.hidden = number() === 0;
+      file.href = run.path(`recording/${number()}`);
+      file.download = `ralph-${run.id}-${number()}.cast`;
       talk.iteration(number());
       look();
     },

@@ -124,6 +124,7 @@ function heading(ask) {
 function wheretoInWords(run, ask) {
   if (isAboutTests(ask)) return "Until you accept them, the original tests count. A no goes to the agent.";
   if (run.connection !== "over") return "It no longer waits: your answer goes into its next prompt.";
+  if (!run.isSettled()) return "The run is over.";
   if (run.takesAnswers()) return "The run is over. `ralph continue` in its project delivers your answer.";
   return `The run is over, and takes no answer here: \`ralph answer ${ask.number} "…"\` in its project does.`;
 }
@@ -142,7 +143,7 @@ function request(ask) {
     asked.reason && h("p", {}, asked.reason),
     h("pre", {}, asked.command ?? asked.url ?? titleOf(ask)),
     paths.length > 0 && h("p", { class: "dim" }, paths.join(" · ")),
-    asked.diff && h("div", { class: "diff" }, diffLines(asked.diff)),
+    asked.diff && h("div", { class: "diff", tabIndex: 0, role: "region", "aria-label": "Changes" }, diffLines(asked.diff)),
     cut && h("p", { class: "warn" }, isAboutTests(ask)
       ? ["Truncated: ", h("code", {}, "ralph diff --since 1"), " shows everything that the run has changed."]
       : "The request is too long to show in full."),

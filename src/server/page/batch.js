@@ -66,7 +66,7 @@ export function batchPage(id, askForToken) {
     };
     const act = (label, properties, onclick) =>
       h("button", { type: "button", "data-acts": true, disabled: !takesCommands(), ...properties, onclick: () => takesCommands() && onclick() }, label);
-    return { view: { settings: {} }, takesCommands, takesAnswers: takesCommands, command, act };
+    return { view: { settings: {} }, takesCommands, takesAnswers: takesCommands, isSettled: () => true, command, act };
   };
 
   const again = (afterMs) => {

@@ -1,7 +1,7 @@
 // What an iteration changed, file by file.
 
 import { readDiff, throttled } from "./api.js";
-import { diffLines, files } from "./diff.js";
+import { diffLines, diffSides, files } from "./diff.js";
 import { fill, h, sentence, whenChanged } from "./dom.js";
 import { assignment, changes, counted } from "./words.js";
 
@@ -10,8 +10,12 @@ const UNFOLDED = 8;
 // Between two looks at what the iteration that runs has changed so far.
 const LIVE_MS = 3_000;
 
+// Where a line fits twice.
+const WIDE = matchMedia("(min-width: 1200px)");
+
 export function changesPane(run) {
   const chooser = h("select", { id: "iteration-of-changes", "aria-label": "Iteration", onchange: () => { location.hash = run.link(`changes/${chooser.value}`); } });
+  const file = h("a", { class: "download", hidden: true }, "Download");
   const body = h("div", { class: "files", tabIndex: -1 });
   let isShown = false;
   let wanted;
@@ -56,7 +60,10 @@ export function changesPane(run) {
     const isSame = drawn?.number === row.number;
     if (isSame && drawn.text === text && drawn.isOver === Boolean(row.after)) return;
     if (!isSame) folds.clear();
-    drawn = { number: row.number, text, isOver: Boolean(row.after) };
+    drawn = { number: row.number, text, isOver: Boolean(row.after), row, whole };
+    file.hidden = text === "";
+    file.href = run.path(`diff/${row.number}`);
+    file.download = `ralph-${run.id}-${row.number}.diff`;
     const all = files(text);
     const soFar = row.after ? "" : " so far";
     const fold = (name, isOpen) => folds.set(name, isOpen);
@@ -66,9 +73,17 @@ export function changesPane(run) {
         whole && h("p", { class: "warn" }, "This is cut off: ", h("code", {}, whole), " shows all of it.")]);
   };
 
+  const widened = () => {
+    if (!drawn) return;
+    const { row, text, whole } = drawn;
+    drawn = { number: row.number };
+    draw(row, { text, whole });
+  };
+  WIDE.addEventListener("change", widened);
+
   return {
     element: h("div", {},
-      h("div", { class: "bar" }, h("label", { for: "iteration-of-changes" }, "Iteration"), chooser),
+      h("div", { class: "bar" }, h("label", { for: "iteration-of-changes" }, "Iteration"), chooser, file),
       body),
     show(now, what) {
       isShown = now;
@@ -86,20 +101,24 @@ export function changesPane(run) {
       reader.soon(drawn?.number === row.number && !row.after ? LIVE_MS : 0);
     },
     close: () => {
+      WIDE.removeEventListener("change", widened);
       reader.close();
       reading?.abort();
     },
   };
 }
 
+// A file that is new or gone has one side.
+const shown = (text) => (WIDE.matches && /^\+/m.test(text) && /^-/m.test(text) ? diffSides(text) : diffLines(text));
+
 function fileOf({ name, what, added, removed, text }, isOpen, fold) {
   // Lines are made when they are looked at.
   const lines = h("div", { class: "diff" });
   const details = h("details", { open: isOpen, ontoggle: () => {
     fold(name, details.open);
-    if (details.open && !lines.firstChild && text) lines.append(diffLines(text));
+    if (details.open && !lines.firstChild && text) lines.append(shown(text));
   } },
   h("summary", {}, h("span", { class: "name" }, name), what && h("small", {}, what), h("span", { class: "plus" }, `+${added}`), h("span", { class: "minus" }, `−${removed}`)), lines);
-  if (isOpen && text) lines.append(diffLines(text));
+  if (isOpen && text) lines.append(shown(text));
   return details;
 }

@@ -4,10 +4,50 @@ import { h } from "./dom.js";
 
 const MOST_LINES = 4_000;
 
+// In one column, as git prints it.
 export function diffLines(text) {
-  const lines = text.replace(/\n$/, "").split("\n");
-  return h("pre", {}, lines.slice(0, MOST_LINES).map((line) => h("span", { class: kind(line) }, `${line}\n`)),
-    lines.length > MOST_LINES && h("span", { class: "dim" }, `… ${lines.length - MOST_LINES} more lines\n`));
+  const lines = linesOf(text);
+  return h("pre", {}, lines.slice(0, MOST_LINES).map((line) => h("span", { class: kind(line) }, `${line}\n`)), rest(lines));
+}
+
+// Side by side: what was on the left, what is on the right, with their numbers.
+export function diffSides(text) {
+  const lines = linesOf(text);
+  const rows = [];
+  let removed = [];
+  let added = [];
+  let [from, to] = [0, 0];
+  const pair = () => {
+    for (let at = 0; at < Math.max(removed.length, added.length); at += 1) rows.push(side(removed[at], "removed"), side(added[at], "added"));
+    [removed, added] = [[], []];
+  };
+  for (const line of lines.slice(0, MOST_LINES)) {
+    const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(line);
+    const rest = line.slice(1);
+    if (line.startsWith("-")) removed.push([from++, rest]);
+    else if (line.startsWith("+")) added.push([to++, rest]);
+    else {
+      pair();
+      if (hunk) [from, to] = [Number(hunk[1]), Number(hunk[2])];
+      if (line.startsWith(" ") || line === "") rows.push(side([from++, rest], "same"), side([to++, rest], "same"));
+      else rows.push(h("span", { class: `whole ${kind(line)}` }, line));
+    }
+  }
+  pair();
+  return h("div", { class: "sides" }, rows, rest(lines));
+}
+
+function side(line, name) {
+  if (!line) return h("span", { class: "gap" });
+  return h("span", { class: name }, h("small", {}, String(line[0])), h("code", {}, line[1]));
+}
+
+function linesOf(text) {
+  return text.replace(/\n$/, "").split("\n");
+}
+
+function rest(lines) {
+  return lines.length > MOST_LINES && h("span", { class: "dim whole" }, `… ${lines.length - MOST_LINES} more lines\n`);
 }
 
 function kind(line) {

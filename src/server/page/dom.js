@@ -56,9 +56,10 @@ export function whenChanged(update) {
   };
 }
 
-// A sentence in which `quoted` words are code.
+// A sentence in which `quoted` words are code, and *stressed* ones stand out.
 export function sentence(text) {
-  return String(text ?? "").split("`").map((part, index) => (index % 2 === 1 ? h("code", {}, part) : part));
+  const stressed = (part) => part.split(/\*([^*\s]+)\*/).map((word, index) => (index % 2 === 1 ? h("em", {}, word) : word));
+  return String(text ?? "").split("`").flatMap((part, index) => (index % 2 === 1 ? h("code", {}, part) : stressed(part)));
 }
 
 // Gives the browser a file to keep.

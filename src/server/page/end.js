@@ -62,6 +62,7 @@ function whole(run) {
     } catch (refusal) {
       fill(text, refusal.sentence?.() ?? "ralph is gone: `ralph report` shows it in a terminal.");
     }
-  } }, h("summary", {}, "Report"), text);
+  } }, h("summary", {}, "Report"),
+    h("a", { class: "download", href: run.path("report?format=markdown"), download: `ralph-${run.id}.md` }, "Download"), text);
   return details;
 }

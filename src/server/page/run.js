@@ -38,8 +38,10 @@ export function runPage(id, askForToken) {
     link: (rest) => `#/runs/${encodeURIComponent(id)}${rest ? `/${rest}` : ""}`,
     // Whether there is somebody who takes commands.
     takesCommands: () => run.connection === "live" && run.status !== undefined && !isReadOnly(),
+    // Whether it is known who serves the run after its end.
+    isSettled: () => run.connection !== "over" || isKept !== undefined,
     // Whether somebody takes an answer: the run, or who serves it after its end, for the command that resumes it.
-    takesAnswers: () => run.takesCommands() || (run.connection === "over" && isKept && !isReadOnly()),
+    takesAnswers: () => run.takesCommands() || (run.connection === "over" && isKept === true && !isReadOnly()),
     command,
     act,
   };
@@ -73,7 +75,7 @@ export function runPage(id, askForToken) {
   let sought;
   let resumption;
   // What is left of the run is served, though the run is not.
-  let isKept = false;
+  let isKept;
 
   // Has every part show what there is now.
   const update = () => {

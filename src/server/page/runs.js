@@ -120,5 +120,5 @@ function card(run, project) {
         works ? h("span", {}, "for ", h("span", { "data-since": run.startedMs })) : h("span", {}, `took ${duration(run.elapsedMs)}`),
         h("span", {}, run.adapter),
         h("span", {}, works ? `since ${day(run.startedMs)}` : day(run.lastMs)))),
-    !project && h("a", { class: "more", href: `#/projects/${encodeURIComponent(run.project)}`, "aria-label": `All runs of ${basename(run.project)}` }, "All runs of this project"));
+    !project && h("a", { class: "more", href: `#/projects/${encodeURIComponent(run.project)}` }, `All runs of ${basename(run.project)}`));
 }

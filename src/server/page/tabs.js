@@ -22,7 +22,8 @@ export function tabs(run, panes) {
   const list = h("div", { class: "tabs", role: "tablist", "aria-label": "What to show" }, Object.values(all));
   const shells = Object.fromEntries(names.map((name) => [
     name,
-    h("section", { class: "pane", id: `pane-${name}`, role: "tabpanel", "aria-labelledby": `tab-${name}` }, panes[name].element),
+    // The log and the messages scroll in themselves; other panes do as a whole, and by keys only if they take the focus.
+    h("section", { class: "pane", tabIndex: ["agent", "log"].includes(name) ? -1 : 0, id: `pane-${name}`, role: "tabpanel", "aria-labelledby": `tab-${name}` }, panes[name].element),
   ]));
 
   list.addEventListener("keydown", (event) => {
