@@ -109,7 +109,7 @@ impl SearchQuery {
     }
 }
 
-/// Finds the next match; `None` if there is none.
+/// Returns the next match; `None` if nothing matches.
 pub(super) fn next(matches: &Matches, from: SearchStart, direction: SearchDirection) -> Option<LineMatch> {
     let places = &matches.0;
     let last = places.len().checked_sub(1)?;

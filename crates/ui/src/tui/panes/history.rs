@@ -5,7 +5,7 @@ use ralph_core::{
     run::Iteration,
 };
 use ralph_text::one_line;
-use ralph_words::{cost_in_words, counted, outcome_word, review_word, task_in_words, ticking};
+use ralph_words::{cost_in_words, counted, outcome_word, review_word, ticking};
 use ratatui::{
     layout::{Position, Rect},
     style::Style,
@@ -13,7 +13,7 @@ use ratatui::{
 
 use crate::tui::{
     keys::KeyAction,
-    model::{Model, Pane, Playback},
+    model::{Model, Pane, Playback, iteration_task},
     order::{ScreenOrder, StepDirection},
     pen::{self, Pen},
     theme::{TextRole, Theme},
@@ -134,30 +134,10 @@ fn draw(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         pen.text(area.x + 1, y, end, sign, style);
         let cells: Vec<&str> = row.iter().map(String::as_str).collect();
         let x = pen.role(area.x + 3, y, end, &line(&cells), TextRole::Plain);
-        pen.role(x, y, end, &one_line(&task_of(model, at)), TextRole::Dim);
+        pen.role(x, y, end, &one_line(&iteration_task(&model.run, at)), TextRole::Dim);
         if at == chosen {
             pen.choose(Rect::new(area.x, y, area.width, 1));
         }
-    }
-}
-
-/// The task of the iteration at `at`. An iteration after the last task fixes the goals that refused the claim before.
-pub(super) fn task_of(model: &Model, at: usize) -> String {
-    let rows = &model.run.iterations.rows;
-    let Some(iteration) = rows.get(at) else {
-        return String::new();
-    };
-    let before = rows.iter().take(at).rev().find(|row| row.role.is_work());
-    let refused = before.filter(|before| before.was_refused() && iteration.role.is_work() && iteration.task.is_none());
-    let failed = refused.iter().flat_map(|before| &before.look.goals);
-    let failed: Vec<&str> = failed
-        .filter(|result| !result.passed)
-        .map(|result| result.name.as_str())
-        .collect();
-    match &failed[..] {
-        [] => task_in_words(iteration.role, iteration.task.as_deref()),
-        [goal] => format!("fix goal {goal}"),
-        goals => format!("fix goals {}", goals.join(", ")),
     }
 }
 

@@ -6,14 +6,14 @@ use ratatui::layout::Rect;
 
 use crate::tui::{
     keys::KeyAction,
-    model::{InputMode, Model, OpenOverlay, Overlay, PlaybackState},
+    model::{InputMode, Model, OpenOverlay, Overlay, PlaybackState, iteration_task},
     order::{ScreenOrder, Scroll, refused},
     pen::Pen,
     search_query::SearchDirection,
     theme::TextRole,
 };
 
-use super::{content::PaneContent, history};
+use super::content::PaneContent;
 
 pub(super) struct TerminalContent;
 
@@ -76,7 +76,7 @@ pub(in crate::tui) fn draw_start(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         (format!("{sign} starting {agent}… {since} s"), TextRole::Accent),
         (String::new(), TextRole::Plain),
         (
-            history::task_of(model, model.run.iterations.rows.len() - 1),
+            iteration_task(&model.run, model.run.iterations.rows.len() - 1),
             TextRole::Plain,
         ),
     ];
