@@ -9,6 +9,11 @@ use serde_json::Value;
 const CAP_BYTES: u64 = 1 << 20;
 /// Maximum number of files read in a directory.
 const FILES_CAP: usize = 64;
+/// Levels below a project without commands at which parts of it are looked for, and the most parts that are found.
+const PART_LEVELS: usize = 2;
+const PARTS_CAP: usize = 8;
+/// Directories that contain no part of a project.
+const NO_PARTS: [&str; 6] = ["build", "dist", "node_modules", "target", "vendor", "venv"];
 
 /// A command that verifies work.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,8 +25,48 @@ pub(crate) struct CommandSuggestion {
     pub(crate) from: &'static str,
 }
 
-/// Finds the commands of a project, tests first. Names are unique.
+/// Finds the commands of a project, tests first. If it has none at its top, finds those that test its parts. Names are
+/// unique.
 pub(crate) fn suggestions(project: &Path) -> Vec<CommandSuggestion> {
+    let mut found = suggestions_at(project);
+    if found.is_empty() {
+        add_parts(project, "", PART_LEVELS, &mut found);
+        found.truncate(PARTS_CAP);
+    }
+    found
+}
+
+/// Adds the tests of the projects in the directories at `relative`, named after their directories.
+fn add_parts(project: &Path, relative: &str, levels: usize, found: &mut Vec<CommandSuggestion>) {
+    let entries = fs::read_dir(project.join(relative)).into_iter().flatten().flatten();
+    let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let names = directories.filter_map(|entry| entry.file_name().into_string().ok());
+    let is_plain = |name: &String| {
+        let mut letters = name.chars();
+        let starts_well = letters.next().is_some_and(|first| first.is_ascii_alphanumeric());
+        starts_well && letters.all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
+    };
+    let mut names: Vec<String> = names
+        .filter(|name| is_plain(name) && !NO_PARTS.contains(&&name[..]))
+        .take(FILES_CAP)
+        .collect();
+    names.sort_unstable();
+    for name in names {
+        let path = format!("{relative}{name}");
+        let tests = suggestions_at(&project.join(&path)).into_iter().next();
+        match tests.filter(|tests| tests.name == "tests") {
+            Some(tests) => found.push(CommandSuggestion {
+                name: path.replace('/', "-"),
+                command: format!("cd {path} && {}", tests.command),
+                from: tests.from,
+            }),
+            None if levels > 1 => add_parts(project, &format!("{path}/"), levels - 1, found),
+            None => {}
+        }
+    }
+}
+
+fn suggestions_at(project: &Path) -> Vec<CommandSuggestion> {
     let root = ProjectRoot { project };
     let mut found = SuggestedCommands::default();
     for look in [
@@ -391,6 +436,35 @@ mod tests {
         for (files, expected) in cases {
             assert_eq!(of(files), *expected, "{files:?}");
         }
+    }
+
+    #[test]
+    fn a_project_of_parts_has_the_tests_of_each() {
+        let project = tempfile::tempdir().unwrap();
+        for (path, text) in [
+            ("services/api/Cargo.toml", "[package]"),
+            (
+                "web/package.json",
+                r#"{"scripts": {"test": "vitest", "lint": "eslint"}}"#,
+            ),
+            ("web/node_modules/left/package.json", r#"{"scripts": {"test": "tap"}}"#),
+            ("docs/package.json", r#"{"scripts": {"lint": "markdownlint"}}"#),
+            ("a b/Cargo.toml", "[package]"),
+            ("one/two/three/go.mod", "module three"),
+        ] {
+            let path = project.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let found = suggestions(project.path());
+        let found: Vec<_> = found.iter().map(|found| (&*found.name, &*found.command)).collect();
+        assert_eq!(
+            found,
+            [
+                ("services-api", "cd services/api && cargo test"),
+                ("web", "cd web && npm run test")
+            ]
+        );
     }
 
     #[test]

@@ -414,10 +414,16 @@ fn not_found(said: &str) -> Option<&str> {
 }
 
 fn not_installed(project: &Path, goal: &CommandSuggestion, program: &str) -> String {
-    let has_modules = project.join("node_modules").exists();
-    let manager = goal.command.split_whitespace().next().unwrap_or_default();
+    // `cd web && npm run test` tests a part of the project.
+    let (part, command) = goal.command.split_once(" && ").unwrap_or(("", &goal.command));
+    let part = part.strip_prefix("cd ").unwrap_or_default();
+    let has_modules = project.join(part).join("node_modules").exists();
+    let manager = command.split_whitespace().next().unwrap_or_default();
     let how = match (goal.from, program) {
-        ("package.json", _) if !has_modules && program != manager => format!("`{manager} install` installs it"),
+        ("package.json", _) if !has_modules && program != manager => match part {
+            "" => format!("`{manager} install` installs it"),
+            part => format!("`{manager} install` in {part} installs it"),
+        },
         (_, "pytest") => "`python3 -m pip install pytest` installs it".to_owned(),
         _ => "install it first".to_owned(),
     };
