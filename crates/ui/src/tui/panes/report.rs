@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use ralph_core::event::StopReason;
+use ralph_words::counted;
 
 use crate::{
     report::{self, IterationFold, RunReport},
@@ -26,7 +27,7 @@ impl PaneContent for ReportContent {
     fn note(&self, model: &Model) -> String {
         match self.last(model).saturating_sub(self.at(model)) {
             0 => String::new(),
-            below => format!("{below} rows below"),
+            below => format!("{} below", counted(below as u64, "row")),
         }
     }
 

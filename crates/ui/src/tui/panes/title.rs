@@ -2,6 +2,7 @@
 //!
 //! The panes always stay in the title: if space is short, their names are reduced to digits first.
 
+use ralph_words::counted;
 use ratatui::layout::Rect;
 
 use crate::tui::{
@@ -77,7 +78,7 @@ fn described(model: &Model, below: usize) -> [String; 2] {
     if !model.ui.shows_cells() || model.ui.mode == InputMode::Typing || below == 0 {
         return [fixed, String::new()];
     }
-    let parts = [format!("{below} rows below"), fixed];
+    let parts = [format!("{} below", counted(below as u64, "row")), fixed];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     [parts.join(" · "), format!("↓{below}")]
 }
