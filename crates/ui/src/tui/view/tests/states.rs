@@ -5,7 +5,7 @@
 
 use std::{env, fs, path::Path};
 
-use ralph_core::event::{BackgroundEnd, BackgroundResult, Delivery, Exit, Hint, Requester, Usage};
+use ralph_core::event::{BackgroundEnd, BackgroundResult, Delivery, Exit, Hint, Requester, TestCounts, Usage};
 use ratatui::{
     backend::{Backend, CrosstermBackend},
     style::Style,
@@ -119,6 +119,19 @@ fn over(done: u32, reason: StopReason, hints: Vec<Hint>) -> Vec<Event> {
     events.extend(crate::tui::testing::ended(4, Outcome::Completed));
     events.push(snapshot(done as usize));
     match reason {
+        StopReason::Done {
+            proof: Proof::Tests, ..
+        } => {
+            let mut passed = goal(4, true);
+            if let Event::GoalChecked { result, .. } = &mut passed {
+                result.tests = Some(TestCounts {
+                    runner: "cargo".to_owned(),
+                    passed: 214,
+                    ..TestCounts::default()
+                });
+            }
+            events.push(passed);
+        }
         StopReason::Done {
             proof: Proof::ExitCodes,
             ..
