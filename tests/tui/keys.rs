@@ -139,7 +139,7 @@ fn check(terminal: &mut Terminal, action: KeyAction, key: &str) {
                 terminal.sees("11/11");
             }
             terminal.press("G");
-            terminal.sees_no("rows below");
+            terminal.sees_no(" below");
         }
         KeyAction::Copy => {
             let before = terminal.written().len();
@@ -167,9 +167,9 @@ fn check(terminal: &mut Terminal, action: KeyAction, key: &str) {
         }
         KeyAction::LineUp | KeyAction::PageUp | KeyAction::Top => {
             terminal.press(key);
-            terminal.sees("rows below");
+            terminal.sees(" below");
             terminal.press("G");
-            terminal.sees_no("rows below");
+            terminal.sees_no(" below");
         }
         KeyAction::LineDown | KeyAction::PageDown | KeyAction::Bottom => {
             let up = match action {
@@ -177,9 +177,9 @@ fn check(terminal: &mut Terminal, action: KeyAction, key: &str) {
                 _ => "\x1b[5~",
             };
             terminal.press(up);
-            terminal.sees("rows below");
+            terminal.sees(" below");
             terminal.press(key);
-            terminal.sees_no("rows below");
+            terminal.sees_no(" below");
         }
         KeyAction::Open => {
             terminal.press("h");
