@@ -58,6 +58,18 @@ pub(super) fn export(args: &Args, run: Option<&str>, target: &str) -> Result<u8,
     Ok(0)
 }
 
+/// The columns of a list of runs.
+const TITLES: [&str; 8] = [
+    " #",
+    "run",
+    "started",
+    "plan",
+    " tasks",
+    " iterations",
+    " time",
+    "state",
+];
+
 pub(super) fn runs(args: &Args, all: bool) -> Result<u8, Failure> {
     let place = place(args)?;
     if all {
@@ -72,17 +84,7 @@ pub(super) fn runs(args: &Args, all: bool) -> Result<u8, Failure> {
         .iter()
         .map(|entry| row(&place.project, entry))
         .collect();
-    let titles = [
-        " #",
-        "run",
-        "started",
-        "plan",
-        " tasks",
-        " iterations",
-        " time",
-        "state",
-    ];
-    print_coloured(&table(titles, &rows, style));
+    print_coloured(&table(TITLES, &rows, style));
     Ok(0)
 }
 
@@ -110,17 +112,8 @@ fn runs_of_all(place: &ProjectPlace) -> Result<u8, Failure> {
         ]
     });
     let rows: Vec<_> = rows.collect();
-    let titles = [
-        "project",
-        " #",
-        "run",
-        "started",
-        "plan",
-        " tasks",
-        " iterations",
-        " time",
-        "state",
-    ];
+    let mut titles = ["project"; TITLES.len() + 1];
+    titles[1..].copy_from_slice(&TITLES);
     print_coloured(&table(
         titles,
         &rows,
@@ -129,7 +122,7 @@ fn runs_of_all(place: &ProjectPlace) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn row(project: &Path, entry: &RunEntry) -> [TableCell; 8] {
+fn row(project: &Path, entry: &RunEntry) -> [TableCell; TITLES.len()] {
     let (state, code) = match (entry.standing, entry.exit_code) {
         (RunStanding::Over, Some(0)) if entry.proof == Some(Proof::Nothing) => (&*entry.state, "33"),
         (RunStanding::Unreadable, _) => ("its journal cannot be read", "31"),
