@@ -9,6 +9,17 @@ use super::{
 const ENVELOPE_BYTES: u64 = 128;
 
 impl AgentSignal {
+    /// The agent's words to its user, if the signal has some.
+    pub fn message(&self) -> Option<&str> {
+        match self {
+            AgentSignal::Said { text }
+            | AgentSignal::TurnEnded {
+                message: Some(text), ..
+            } => Some(text),
+            _ => None,
+        }
+    }
+
     /// Whether the signal is only shown live and has no effect afterwards.
     pub fn is_live_text(&self) -> bool {
         matches!(

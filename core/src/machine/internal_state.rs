@@ -341,15 +341,9 @@ impl InternalState {
 
     /// Keeps the latest message of a session.
     fn keep_message(&mut self, iteration: u32, signal: &AgentSignal) {
-        let (AgentSignal::Said { text }
-        | AgentSignal::TurnEnded {
-            message: Some(text), ..
-        }) = signal
-        else {
-            return;
-        };
+        let Some(text) = signal.message() else { return };
         if !text.trim().is_empty() {
-            let text = text.clone();
+            let text = text.to_owned();
             self.last_message = Some(LastMessage { iteration, text });
         }
     }

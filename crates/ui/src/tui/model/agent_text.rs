@@ -23,13 +23,7 @@ pub struct AgentText {
 
 impl AgentText {
     pub(super) fn note_signal(&mut self, iteration: u32, signal: &AgentSignal) {
-        let (AgentSignal::Said { text }
-        | AgentSignal::TurnEnded {
-            message: Some(text), ..
-        }) = signal
-        else {
-            return;
-        };
+        let Some(text) = signal.message() else { return };
         if let Some(sentence) = last_sentence(text) {
             self.last_sentences.insert(iteration, sentence);
             while self.last_sentences.len() > SENTENCES {

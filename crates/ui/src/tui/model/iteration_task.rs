@@ -1,4 +1,4 @@
-//! What an iteration works on, in words.
+//! The work of an iteration, in words.
 
 use ralph_core::run::RunView;
 use ralph_words::task_in_words;
