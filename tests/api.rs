@@ -3,5 +3,6 @@
 
 mod access;
 mod bounds;
+mod clients;
 mod document;
 pub mod http;

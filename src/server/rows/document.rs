@@ -2,6 +2,7 @@
 
 use std::{env, fs, path::Path};
 
+use ralph_core::event::Record;
 use schemars::{
     JsonSchema, SchemaGenerator,
     generate::{Contract, SchemaSettings},
@@ -46,6 +47,67 @@ fn generator(contract: Contract) -> SchemaGenerator {
         settings.meta_schema = None;
     });
     settings.into_generator()
+}
+
+/// Describes the variants of an enum in the forms that code generators understand.
+fn describe_variants(name: &str, schema: &mut Value, all: &Map<String, Value>) {
+    let Some(variants) = schema.get_mut("oneOf").and_then(Value::as_array_mut) else {
+        return;
+    };
+    if let Some((values, about)) = words(variants) {
+        let description = schema["description"].as_str().unwrap_or_default();
+        let about: String = about.iter().map(|line| format!("\n\n{line}")).collect();
+        *schema = json!({ "type": "string", "enum": values, "description": format!("{description}{about}") });
+        return;
+    }
+    for variant in variants {
+        let properties = variant["properties"].as_object().into_iter().flat_map(Map::values);
+        let tag = properties.filter_map(|property| property["const"].as_str()).next();
+        // Types are named after titles, and numbered without.
+        let title = tag.map(|tag| {
+            let words = tag.split('-').map(|word| word[..1].to_uppercase() + &word[1..]);
+            format!("{name}{}", words.collect::<String>())
+        });
+        let fields = variant.as_object_mut().expect("a schema");
+        // What stands beside a reference is ignored, so the variant repeats the fields of that type.
+        let reference = fields.get("$ref").and_then(Value::as_str);
+        let name_of_type = reference.and_then(|path| path.rsplit('/').next());
+        if let Some(of) = name_of_type.map(|name| all[name].clone()) {
+            assert!(of["properties"].is_object(), "{name}: a variant with fields of its own");
+            fields.remove("$ref");
+            for (to, field) in of["properties"].as_object().into_iter().flatten() {
+                fields["properties"][to] = field.clone();
+            }
+            let required = fields["required"].as_array_mut().expect("the tag");
+            required.extend(of["required"].as_array().into_iter().flatten().cloned());
+        }
+        fields.extend(title.map(|title| ("title".to_owned(), title.into())));
+    }
+}
+
+/// The words that are the variants, and the descriptions of those that have one; `None` unless all variants are words.
+fn words(variants: &[Value]) -> Option<(Vec<Value>, Vec<String>)> {
+    let (mut values, mut about) = (Vec::new(), Vec::new());
+    for variant in variants {
+        match (variant.get("const"), variant.get("enum")) {
+            (Some(word), _) if word.is_string() => {
+                let line = variant["description"].as_str();
+                about.extend(line.map(|line| format!("`{}`: {line}", word.as_str().unwrap_or_default())));
+                values.push(word.clone());
+            }
+            (_, Some(Value::Array(words))) if variant["type"] == "string" => values.extend(words.iter().cloned()),
+            _ => return None,
+        }
+    }
+    Some((values, about))
+}
+
+/// What a media type that is not JSON holds.
+fn contents(kind: &str) -> Value {
+    match kind.starts_with("text/") {
+        true => json!({ "schema": { "type": "string" } }),
+        false => json!({ "schema": { "type": "string", "format": "binary" } }),
+    }
 }
 
 fn operation_id(method: &str, path: &str) -> String {
@@ -106,11 +168,17 @@ impl OpenApiDocument {
 
     fn written(mut self) -> String {
         let problem = self.answers.subschema_for::<Body<'static>>();
+        // Events are the data of a stream, and no route answers one alone.
+        self.answers.subschema_for::<Record>();
         let mut schemas = self.answers.take_definitions(true);
         for (name, schema) in self.requests.take_definitions(true) {
             let same = schemas.get(&name).is_none_or(|other| *other == schema);
             assert!(same, "{name} is taken and sent in two forms: rename one");
             schemas.insert(name, schema);
+        }
+        let all = schemas.clone();
+        for (name, schema) in &mut schemas {
+            describe_variants(name, schema, &all);
         }
         let described = json!({
             "openapi": "3.1.0",
@@ -185,7 +253,7 @@ impl Operation<'_> {
     }
 
     pub(in crate::server) fn raw(&mut self, kind: &str) {
-        self.object["requestBody"] = json!({ "required": true, "content": { kind: {} } });
+        self.object["requestBody"] = json!({ "required": true, "content": { kind: contents(kind) } });
     }
 
     pub(in crate::server) fn schema_of<T: JsonSchema>(&mut self) -> Value {
@@ -196,11 +264,12 @@ impl Operation<'_> {
         let (code, good) = match reply {
             ReplyKind::Json(schema, texts) => {
                 let mut content = Map::from_iter([("application/json".to_owned(), json!({ "schema": schema }))]);
-                content.extend(texts.iter().map(|kind| ((*kind).to_owned(), json!({}))));
+                content.extend(texts.iter().map(|kind| ((*kind).to_owned(), contents(kind))));
                 ("200", json!({ "description": "The result.", "content": content }))
             }
             ReplyKind::Bytes(kinds) => {
-                let content: Map<String, Value> = kinds.iter().map(|kind| ((*kind).to_owned(), json!({}))).collect();
+                let content: Map<String, Value> =
+                    kinds.iter().map(|kind| ((*kind).to_owned(), contents(kind))).collect();
                 (
                     "200",
                     json!({ "description": "The requested bytes.", "content": content }),
