@@ -149,7 +149,7 @@ fn one_question_at_a_terminal_begins_a_project() {
         let mut terminal = Terminal::start(&sandbox.untrusting_ralph(["init"]), 100, 40);
         terminal.sees("First task? (Enter: none yet)");
         terminal.press("Write hello.txt\r");
-        terminal.sees("  tests    npm run test   (package.json)");
+        terminal.sees("  tests  npm run test   (package.json)");
         terminal.sees("Run each once, then write PLAN.md and .ralph/config.json? [Y/n]");
         assert_eq!(sandbox.read("PLAN.md"), None, "nothing happens before the answer");
         terminal.press(&format!("{answer}\r"));

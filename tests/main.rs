@@ -23,6 +23,7 @@ mod diagnostics;
 mod doctor;
 mod documents;
 mod engines;
+mod first_hour;
 mod goals;
 mod harness;
 mod helpers;

@@ -15,7 +15,8 @@ use ralph_state::{control, store::journal::read_view};
 use ralph_system::files::is_same_file;
 use ralph_text::console::{complain, is_answered};
 use ralph_words::{
-    cost_in_words, counted, hint_for, limit_word, raise_option, short_duration, stop_in_words, sufficient_raise,
+    cost_in_words, counted, hint_for, limit_word, raise_option, run_in_words, short_duration, stop_in_words,
+    sufficient_raise,
 };
 
 use crate::{
@@ -188,9 +189,10 @@ fn continued(args: &mut Args, last: Option<LastRun>, iterations: Option<u32>) ->
         )
         .hint("`ralph` starts one"));
     };
-    let LastRun { run, view, .. } = &last;
+    let view = &last.view;
+    let name = run_in_words(view);
     let over =
-        |why: &str| Failure::new(FailureKind::Failed, format!("run {run} {why}")).hint("`ralph` starts a new run");
+        |why: &str| Failure::new(FailureKind::Failed, format!("run {name} {why}")).hint("`ralph` starts a new run");
     match view.stop_reason() {
         Some(reason) if reason.is_success() => return Err(over("is done, so there is nothing to continue")),
         Some(StopReason::Superseded) => return Err(over("was followed by a run of another plan")),
@@ -198,7 +200,7 @@ fn continued(args: &mut Args, last: Option<LastRun>, iterations: Option<u32>) ->
     }
     if let Some(plan) = last.other_plan(args) {
         let why = format!(
-            "run {run} is not of the plan {}, but of {}",
+            "run {name} is not of the plan {}, but of {}",
             plan.display(),
             view.settings.plan.display()
         );
@@ -213,7 +215,11 @@ fn continued(args: &mut Args, last: Option<LastRun>, iterations: Option<u32>) ->
         );
     }
     if let Some((why, hint)) = used_up(args, view) {
-        return Err(Failure::new(FailureKind::Failed, format!("run {run} {why}, so it would end at once")).hint(hint));
+        return Err(Failure::new(
+            FailureKind::Failed,
+            format!("run {name} {why}, so it would end at once"),
+        )
+        .hint(hint));
     }
     if matches!(view.stop_reason(), Some(StopReason::Blocked { .. }))
         && !view.messages.iter().any(|message| message.is_queued())

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::event::{Exit, Goal, GoalFailure, GoalResult};
+use ralph_plan::PlanKind;
 use ralph_state::control::UserOnlyAction;
 use ralph_system::{
-    files::create_new,
+    files::{self, PLAN_CAP_BYTES, create_new},
     proc::{Supervisor, is_below_a_run},
 };
 use ralph_text::{
@@ -178,7 +179,11 @@ pub(super) fn begin(
         files.extend(instructions.take());
     }
     if files.is_empty() {
-        print("nothing to do: the plan exists, and so does .ralph/config.json, or no goals were found for it\n");
+        let there = match config.exists() {
+            true => "the plan and .ralph/config.json exist",
+            false => "the plan exists, and no checks were found",
+        };
+        print(&format!("nothing to do: {there}\n"));
         ask(args, place, wish)?;
         return Ok(true);
     }
@@ -500,8 +505,10 @@ fn agreed(
         return is_agreed(&format!("Write {names}?"));
     };
     complain("Found these checks:");
+    let widest = checks.iter().map(|goal| goal.name.chars().count()).max();
+    let widest = widest.unwrap_or_default();
     for goal in checks {
-        complain(&format!("  {:<8} {}   ({})", goal.name, goal.command, goal.from));
+        complain(&format!("  {:<widest$}  {}   ({})", goal.name, goal.command, goal.from));
     }
     is_agreed(&format!("Run each once, then write {names}?"))
 }
@@ -552,12 +559,18 @@ fn next(project: &Path, tasks: &[String]) {
     let plan = ralph_plan::locate(project, None, Path::exists);
     let plan = plan.map_or_else(|_| "PLAN.md".to_owned(), |plan| shown(project, &plan));
     let first = match tasks {
-        [] => format!("add tasks to {plan}, one per line as `- [ ] …`; "),
+        [] if !has_open_task(&project.join(&plan)) => format!("add tasks to {plan}, one per line as `- [ ] …`; "),
         _ => String::new(),
     };
     print(&format!(
         "next: {first}`ralph` starts the run; `ralph doctor` lists the installed agents\n"
     ));
+}
+
+fn has_open_task(plan: &Path) -> bool {
+    let bytes = files::read_bytes(plan, PLAN_CAP_BYTES).ok();
+    let tasks = bytes.and_then(|bytes| ralph_plan::parse_bytes(PlanKind::from_path(plan), &bytes).ok());
+    tasks.is_some_and(|tasks| tasks.current().is_some())
 }
 
 fn shown(project: &Path, path: &Path) -> String {

@@ -18,8 +18,8 @@ use ralph_text::{
 use ralph_ui::{report::OutputStyle, tui::model::estimate_ms};
 use ralph_words::{
     asked_in_words, background_progress_in_words, background_state_in_words, breaker_cause_in_words,
-    breaker_state_word, changes_in_words, command_in_words, counted, goal_in_words, short_duration, spent_in_words,
-    stop_in_words, task_at_limit_in_words, tool_in_words, usage_in_words, wait_cause_in_words,
+    breaker_state_word, changes_in_words, command_in_words, counted, goal_in_words, run_in_words, short_duration,
+    spent_in_words, stop_in_words, task_at_limit_in_words, tool_in_words, usage_in_words, wait_cause_in_words,
 };
 
 use crate::{
@@ -218,7 +218,7 @@ pub(super) fn in_words(status: &RunStatus, view: &RunView, now_ms: u64, style: O
     if let Some(url) = &status.listen {
         line("listen", url);
     }
-    line("run", &status.run.0);
+    line("run", &run_in_words(view));
     line("adapter", view.author());
     if let Some(ReviewSettings { by, .. }) = &view.settings.review {
         let model = by.model.as_ref().map_or_else(String::new, |model| format!("/{model}"));

@@ -1,6 +1,9 @@
 //! Outcomes of iterations, cancellations, waits and the breaker, in words.
 
-use ralph_core::event::{BreakerCause, BreakerState, IterationCommit, Outcome, RunId, Wait, WaitCause, Worker};
+use ralph_core::{
+    event::{BreakerCause, BreakerState, IterationCommit, Outcome, RunId, Wait, WaitCause, Worker},
+    run::RunView,
+};
 use ralph_text::one_line;
 
 use super::{
@@ -13,6 +16,15 @@ use super::{
 
 /// Most characters of the first line of a commit's message.
 const SUBJECT_CHARACTERS: usize = 72;
+
+/// The number of a run and its id, such as `12 (20261120-102835-4f2a)`.
+pub fn run_in_words(view: &RunView) -> String {
+    let id = view.run.as_ref().map_or("unknown", |run| run.0.as_str());
+    match view.number {
+        0 => id.to_owned(),
+        number => format!("{number} ({id})"),
+    }
+}
 
 /// The message of the commit of what an iteration left uncommitted: the first line names the tasks that it ticked, or
 /// the task that it worked on.

@@ -56,7 +56,7 @@ pub use figures::{
 pub use hint::{hint_for, hint_in_words};
 pub use iteration::{
     breaker_cause_in_words, breaker_in_words, breaker_state_word, commit_in_words, iteration_commit_message,
-    outcome_in_words, outcome_word, wait_cause_in_words, worker_in_words, worker_name,
+    outcome_in_words, outcome_word, run_in_words, wait_cause_in_words, worker_in_words, worker_name,
 };
 pub use late_answer::{late_answer_in_words, place_of_decision, queued_message_in_words};
 pub use limit::{higher_limits, limit_values, limit_word, new_limits_in_words, raise_option};
@@ -86,7 +86,7 @@ pub use sealed::{
 };
 pub use tests_run::{
     changed_tests_are_cut, guarded_change_in_words, guarded_changes_in_words, mutant_in_words, mutants_in_words,
-    noticed_mutants, tests_confirmed_in_words, tests_in_words, trial_in_words, without_work,
+    noticed_mutants, tests_confirmed_in_words, tests_in_words, trial_in_words, trial_result_in_words, without_work,
 };
 pub use tone::Tone;
 pub use tools::{ToolRefusal, tool_refusal_in_words};

@@ -56,13 +56,16 @@ pub fn changed_tests_are_cut() -> &'static str {
     "Truncated: `ralph diff --since 1` shows everything that the run has changed."
 }
 
-/// The result of running the goals with the original tests.
+/// The result of running the goals with the original tests, and what changed in them.
 pub fn trial_in_words(trial: &Trial) -> String {
     let changes = guarded_changes_in_words(&trial.changes);
+    format!("{}; changed: {changes}", trial_result_in_words(trial))
+}
+
+/// The result of running the goals with the original tests.
+pub fn trial_result_in_words(trial: &Trial) -> String {
     if let Some(why) = &trial.problem {
-        return format!(
-            "guarded files changed ({changes}), and the originals could not be restored for a trial: {why}"
-        );
+        return format!("the tests as they were could not be restored for a trial: {why}");
     }
     let failed: Vec<&str> = trial
         .results
@@ -71,11 +74,8 @@ pub fn trial_in_words(trial: &Trial) -> String {
         .map(|result| &*result.name)
         .collect();
     match &failed[..] {
-        [] => format!("the goals pass with the tests as they were, too; changed: {changes}"),
-        failed => format!(
-            "{} did not pass with the tests as they were; changed: {changes}",
-            failed.join(", ")
-        ),
+        [] => "the goals pass with the tests as they were, too".to_owned(),
+        failed => format!("{} did not pass with the tests as they were", failed.join(", ")),
     }
 }
 

@@ -12,8 +12,8 @@ use ralph_words::{
     background_end_in_words, background_state_in_words, background_went_well, changes_in_words, claim_in_words,
     command_in_words, commit_in_words, confidence_in_words, counted, findings_in_words, goal_in_words,
     guarded_change_in_words, missing_in_words, mutant_in_words, mutants_in_words, outcome_in_words, place_of_decision,
-    review_in_words, sealed_output_in_words, short_duration, status_in_words, task_at_limit_in_words, task_in_words,
-    tests_in_words, tree_in_words, trial_in_words, usage_in_words, wait_cause_in_words,
+    review_in_words, run_in_words, sealed_output_in_words, short_duration, status_in_words, task_at_limit_in_words,
+    task_in_words, tests_in_words, tree_in_words, trial_result_in_words, usage_in_words, wait_cause_in_words,
 };
 
 use super::{CommitLine, RunReport, head::shortened};
@@ -272,7 +272,7 @@ fn tests(report: &RunReport) -> Vec<SectionItem> {
     });
     let trial = look.trial.iter().map(|trial| {
         let changes = trial.changes.iter().map(guarded_change_in_words).collect();
-        SectionItem::with(trial_in_words(trial), changes)
+        SectionItem::with(trial_result_in_words(trial), changes)
     });
     let mutants = (!look.mutants.is_empty()).then(|| {
         let missed = look
@@ -509,14 +509,10 @@ pub(super) fn origin_in_words(report: &RunReport, time: impl Fn(u64) -> String) 
     let view = &report.view;
     let model = view.settings.model.as_ref();
     let model = model.map(|model| format!(" · {model}")).unwrap_or_default();
-    let id = view.run.as_ref().map_or("unknown", |run| run.0.as_str());
-    let run = match view.number {
-        0 => id.to_owned(),
-        number => format!("{number} ({id})"),
-    };
     vec![
         format!(
-            "run {run}: {} to {}",
+            "run {}: {} to {}",
+            run_in_words(view),
             time(view.clock.started_ms),
             time(view.clock.now_ms)
         ),
