@@ -189,8 +189,8 @@ fn continued(args: &mut Args, last: Option<LastRun>, iterations: Option<u32>) ->
         )
         .hint("`ralph` starts one"));
     };
-    let view = &last.view;
-    let name = run_in_words(view);
+    let LastRun { run, view, .. } = &last;
+    let name = run_in_words(view.number, Some(run));
     let over =
         |why: &str| Failure::new(FailureKind::Failed, format!("run {name} {why}")).hint("`ralph` starts a new run");
     match view.stop_reason() {

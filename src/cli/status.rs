@@ -218,7 +218,7 @@ pub(super) fn in_words(status: &RunStatus, view: &RunView, now_ms: u64, style: O
     if let Some(url) = &status.listen {
         line("listen", url);
     }
-    line("run", &run_in_words(view));
+    line("run", &run_in_words(view.number, Some(&status.run)));
     line("adapter", view.author());
     if let Some(ReviewSettings { by, .. }) = &view.settings.review {
         let model = by.model.as_ref().map_or_else(String::new, |model| format!("/{model}"));

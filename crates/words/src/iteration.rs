@@ -1,9 +1,6 @@
 //! Outcomes of iterations, cancellations, waits and the breaker, in words.
 
-use ralph_core::{
-    event::{BreakerCause, BreakerState, IterationCommit, Outcome, RunId, Wait, WaitCause, Worker},
-    run::RunView,
-};
+use ralph_core::event::{BreakerCause, BreakerState, IterationCommit, Outcome, RunId, Wait, WaitCause, Worker};
 use ralph_text::one_line;
 
 use super::{
@@ -18,9 +15,9 @@ use super::{
 const SUBJECT_CHARACTERS: usize = 72;
 
 /// The number of a run and its id, such as `12 (20261120-102835-4f2a)`.
-pub fn run_in_words(view: &RunView) -> String {
-    let id = view.run.as_ref().map_or("unknown", |run| run.0.as_str());
-    match view.number {
+pub fn run_in_words(number: u32, run: Option<&RunId>) -> String {
+    let id = run.map_or("unknown", |run| run.0.as_str());
+    match number {
         0 => id.to_owned(),
         number => format!("{number} ({id})"),
     }

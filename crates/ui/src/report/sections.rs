@@ -512,7 +512,7 @@ pub(super) fn origin_in_words(report: &RunReport, time: impl Fn(u64) -> String) 
     vec![
         format!(
             "run {}: {} to {}",
-            run_in_words(view),
+            run_in_words(view.number, view.run.as_ref()),
             time(view.clock.started_ms),
             time(view.clock.now_ms)
         ),
