@@ -161,7 +161,7 @@ mod tests {
             id: id.to_owned(),
             title: id.to_uppercase(),
             channels: "-",
-            asks: String::new(),
+            asks_before: String::new(),
             origin: if is_own {
                 SettingOrigin::Default
             } else {

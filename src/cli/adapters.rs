@@ -104,13 +104,13 @@ fn list(catalog: &Catalog, project: &Path) {
                 TableCell::coloured(&adapter.id, "1"),
                 TableCell::new(&adapter.title),
                 TableCell::new(adapter.channels),
-                TableCell::new(&adapter.asks),
+                TableCell::new(&adapter.asks_before),
                 TableCell::coloured(adapter.origin.to_string(), "2"),
                 state,
             ]
         })
         .collect();
-    let titles = ["adapter", "agent", "channels", "asks", "from", "program"];
+    let titles = ["adapter", "agent", "channels", "asks before", "from", "program"];
     print_coloured(&table(titles, &rows, style));
 }
 

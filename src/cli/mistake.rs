@@ -43,7 +43,7 @@ pub(super) fn failure(error: &clap::Error, args: &[OsString]) -> Failure {
         Some(_) | None => {
             let command = command_of(args);
             let failure = usage_failure(&error.to_string(), command.clone());
-            if let Some(hint) = agent_flag_hint(error) {
+            if let Some(hint) = foreign_flag_hint(error) {
                 let hints = vec![hint.to_owned()];
                 return Failure { hints, ..failure }.hint(format!("see `{command} --help`"));
             }
@@ -71,8 +71,8 @@ pub(super) fn not_utf8(arg: &OsString) -> Failure {
     ))
 }
 
-/// The hint for a permission flag of an agent's own command line.
-fn agent_flag_hint(error: &clap::Error) -> Option<&'static str> {
+/// The hint for a flag that other programs of this kind have.
+fn foreign_flag_hint(error: &clap::Error) -> Option<&'static str> {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
@@ -90,6 +90,9 @@ fn agent_flag_hint(error: &clap::Error) -> Option<&'static str> {
         "--allowedTools" | "--allowed-tools" | "--disallowedTools" | "--disallowed-tools" => {
             Some("use rules: \"permissions\": {\"allow\": [\"Bash(npm run *)\"]} in .ralph/config.json")
         }
+        "--detach" | "--background" | "--daemon" => Some(
+            "a run goes on without its screen: `q`, then `d`, leaves it; `nohup ralph --headless &` starts one without a terminal",
+        ),
         _ => None,
     }
 }
@@ -222,6 +225,7 @@ mod tests {
             ),
             ("--approval-mode=yolo", "`--permission-mode ask`"),
             ("--allowedTools", "\"permissions\""),
+            ("--detach", "`q`, then `d`, leaves it"),
         ] {
             let args: Vec<OsString> = ["ralph", flag].iter().map(OsString::from).collect();
             let error = super::super::help::command().try_get_matches_from(&args).unwrap_err();

@@ -95,7 +95,7 @@ pub struct ListedAdapter {
     /// The channels through which ralph can talk to the agent.
     pub channels: &'static str,
     /// The tool uses for which the agent asks for permission.
-    pub asks: String,
+    pub asks_before: String,
     /// The strongest source that sets a value of this adapter.
     pub origin: SettingOrigin,
     /// The program's path if it is installed.
@@ -225,7 +225,7 @@ impl Catalog {
                 .as_ref()
                 .map_or_else(|_| id.to_owned(), |manifest| manifest.title.clone()),
             channels: manifest.as_ref().map_or("-", Manifest::channels),
-            asks: manifest.as_ref().map_or_else(|_| "-".to_owned(), Manifest::asks),
+            asks_before: manifest.as_ref().map_or_else(|_| "-".to_owned(), Manifest::asks_before),
             origin: origin.clone(),
             installed: manifest
                 .as_ref()

@@ -65,12 +65,12 @@ pub struct Manifest {
 
 impl Manifest {
     /// The kinds of tools before every use of which the agent asks on one of its channels, as text.
-    pub fn asks(&self) -> String {
+    pub fn asks_before(&self) -> String {
         let capabilities = self.live.as_ref().map_or(self.capabilities, |live| live.capabilities);
         match capabilities.asks {
-            ToolKinds::NONE => "asks for nothing".to_owned(),
-            ToolKinds::ALL => "asks for all".to_owned(),
-            kinds => format!("asks for {}", kinds.names().collect::<Vec<_>>().join(", ")),
+            ToolKinds::NONE => "no tool".to_owned(),
+            ToolKinds::ALL => "every tool".to_owned(),
+            kinds => kinds.names().collect::<Vec<_>>().join(", "),
         }
     }
 
