@@ -46,7 +46,7 @@ fn show(change: &TestsChange) {
         why => format!("The agent says: {why}"),
     };
     let count = counted(change.changes.len() as u64, "change");
-    print(&format!("{count} of tests, or of what decides them. {why}\n"));
+    print(&format!("{count} to tests or their configuration. {why}\n"));
     for change in &change.changes {
         print(&format!("  {}\n", guarded_change_in_words(change)));
     }

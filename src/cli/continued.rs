@@ -165,7 +165,8 @@ fn is_wanted(args: &Args, last: &LastRun) -> Result<bool, Failure> {
         return Ok(false);
     }
     let done = format!("{} of {} tasks done", view.plan.done(), view.plan.tasks.len());
-    let how = format!("last run, {run}: {} ({done})", stop_in_words(reason));
+    let name = run_in_words(view.number, Some(run));
+    let how = format!("last run, {name}: {} ({done})", stop_in_words(reason));
     if let Some((_, hint)) = used_up(args, view) {
         complain(&format!("{how}\nhint: {hint}; a new run starts now"));
         return Ok(false);

@@ -157,7 +157,7 @@ pub(super) fn begin(
         }
     };
     if goals.is_empty() && !config.exists() && !wish.is_new {
-        complain(&format!("note: no tests found, {UNVERIFIED}"));
+        complain("note: no tests found, so runs of this project will end unverified");
         complain("hint: `ralph init --goal tests='COMMAND'` adds them");
     }
     // Only a repository has work trees.

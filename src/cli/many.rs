@@ -531,7 +531,10 @@ fn attach_to(args: &Args, plan: &str, supervisor: &Supervisor) -> Result<u8, Fai
     }
     match paths.latest_run() {
         Some(run) => replay::replay(args, &place, &paths, &run, 1.0, supervisor),
-        None => Err(Failure::new(FailureKind::Failed, format!("{plan} has not run yet"))
-            .hint("`ralph many status` shows the status of each plan")),
+        None => Err(Failure::new(
+            FailureKind::Failed,
+            format!("there is no run of {plan}: it has not begun, or its records were removed"),
+        )
+        .hint("`ralph many status` shows the status of each plan")),
     }
 }

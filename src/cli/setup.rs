@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args, name: &str, wish: &InitArgs, supervisor: &Supervi
     }
     if let Some(root) = init::git_root(&above.project) {
         complain(&format!(
-            "note: this is inside of the repository {}; the new project gets one of its own",
+            "note: this is inside of the repository {}; the new project gets its own repository",
             root.display()
         ));
     }
