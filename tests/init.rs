@@ -283,7 +283,7 @@ fn requirements_of_every_kind_become_a_plan_that_runs_and_what_is_none_is_refuse
     for part in [
         "wrote MAIL.md: 3 tasks, 1 non-goal kept as notes\n",
         "1 passage of ",
-        "was left out, since nothing marks it as required: line 3\n",
+        "was left out, not marked as required: line 3\n",
     ] {
         assert!(told.stderr.contains(part), "{told:?}");
     }

@@ -211,7 +211,7 @@ pub(super) fn enforceable(agent: &AvailableAgent, policy: &RulePolicy) -> Result
     let asks: Vec<_> = capabilities.asks.names().collect();
     Err(match asks[..] {
         [] => {
-            failure.hint("it does not ask ralph before it uses tools; rules need a live channel with permission requests (not `--channel one-way`), or a server that ralph starts (not `--server`)")
+            failure.hint("it does not ask before using tools; rules need a live channel with permission requests (not `--channel one-way`), or a server that ralph starts (not `--server`)")
         }
         _ => failure.hint(format!(
             "it requests permission only for tools of these kinds: {}",

@@ -270,7 +270,7 @@ pub(super) enum CliCommand {
         #[command(flatten)]
         show: ShowFlags,
     },
-    /// Show what the running loop is doing, or how the last run ended
+    /// Show what the active run is doing, or how the last run ended
     Status {
         /// Print one JSON object; with --watch, one line at every change
         #[arg(long)]
@@ -280,7 +280,7 @@ pub(super) enum CliCommand {
         #[arg(long)]
         watch: bool,
     },
-    /// Show the running loop on this terminal as well; leave it with `q` then `d`
+    /// Show the active run on this terminal as well; leave it with `q` then `d`
     Attach {
         /// The run [default: the active one of this project]
         #[arg(value_name = "RUN", conflicts_with = "url")]
@@ -292,7 +292,7 @@ pub(super) enum CliCommand {
         #[arg(long, value_name = "FILE", requires = "url")]
         token_file: Option<PathBuf>,
     },
-    /// Wait for the end of the running loop, and exit with its exit code
+    /// Wait for the end of the active run, and exit with its exit code
     Wait {
         /// The run [default: the active one of this project]
         #[arg(value_name = "RUN")]

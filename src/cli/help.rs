@@ -79,7 +79,7 @@ const GROUPS: &[(&str, &[OverviewRow])] = &[
                     ("attach", "ralph attach"),
                     ("wait", "ralph wait && git push"),
                 ],
-                "Show the running loop, or wait for its end",
+                "Show the active run, or wait for its end",
             ),
             several(
                 &[("web", "ralph web"), ("token", "ralph token --read-only")],

@@ -150,7 +150,7 @@ fn left_in_words(left: &[u32], file: &str) -> String {
         (_, _) => ("were", "lines"),
     };
     format!(
-        "{} of {file} {were} left out, since nothing marks it as required: {line} {}{more}",
+        "{} of {file} {were} left out, not marked as required: {line} {}{more}",
         counted(left.len() as u64, "passage"),
         shown.join(", ")
     )

@@ -256,7 +256,9 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> ControlReply {
         UserCommand::SetTaskAside { task } if state.view.set_aside_by_user.contains(task) => {
             "the task is set aside already".to_owned()
         }
-        UserCommand::SetTaskAside { .. } => "the plan has no such open task".to_owned(),
+        UserCommand::SetTaskAside { .. } => {
+            "the plan has no open task that begins so; write its text up to the end of a word".to_owned()
+        }
         UserCommand::TakeTaskBack { .. } => "you have not set this task aside".to_owned(),
         UserCommand::Pause => "paused already".to_owned(),
         UserCommand::Resume => "the run is neither paused nor about to stop".to_owned(),

@@ -30,8 +30,7 @@ pub fn hint_in_words(hint: &Hint) -> String {
             "no goal was checked: review the result, or let ralph check it with `--goal tests='COMMAND'`".to_owned()
         }
         Hint::CountTests => {
-            "the exit codes of goals were looked at, and no tests counted: a goal whose output shows its tests \
-                             makes the end *verified*"
+            "the goals passed by exit code only: a goal whose output shows its tests makes the end *verified*"
                 .to_owned()
         }
         Hint::ConfirmTests => "`ralph confirm` shows the changes to tests and asks for your answer".to_owned(),

@@ -245,7 +245,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
             "sandbox: on (Landlock {abi}); the agent writes to the project, its own state, caches and /tmp; {hidden} places hidden; network open"
         ),
         Notice::SandboxMissing => {
-            "UNCONFINED: the agent may do what you may, since this system has no Landlock".to_owned()
+            "UNCONFINED: the agent can do whatever you can: this system has no Landlock".to_owned()
         }
         Notice::SandboxStrict { abi, hidden, hosts } => format!(
             "sandbox: strict (Landlock {abi}); the agent writes to the project, its own state and caches of its own; {hidden} places hidden; network: {}",
@@ -258,9 +258,9 @@ pub fn notice_in_words(notice: &Notice) -> String {
         Notice::SandboxStateUnknown { adapter } => format!(
             "adapter `{adapter}` does not name the directory of its agent's state, so the sandbox does not allow writing it: set `adapters.{adapter}.sandbox.write`"
         ),
-        Notice::SandboxOff => "UNCONFINED: the agent may do what you may (--sandbox off)".to_owned(),
+        Notice::SandboxOff => "UNCONFINED: the agent can do whatever you can (--sandbox off)".to_owned(),
         Notice::AgentUnconfined { adapter } => format!(
-            "UNCONFINED: the agent may do what you may, since adapter `{adapter}` does not name the directory of its state (`adapters.{adapter}.sandbox.write`); to confine it anyway: --sandbox on"
+            "UNCONFINED: the agent can do whatever you can: adapter `{adapter}` does not name its state directory (`adapters.{adapter}.sandbox.write`). `--sandbox on` confines it"
         ),
         Notice::CommitsUnsigned { ssh: true } => "commits of the agent are not signed, since the sandbox hides keys; to have the ssh-agent sign them: \"sandbox\": { \"sockets\": [\"ssh-agent\"] }".to_owned(),
         Notice::CommitsUnsigned { ssh: false } => "commits of the agent are not signed, since the sandbox hides keys; to have them signed: \"sandbox\": { \"show\": [\"~/.gnupg\"], \"write\": [\"~/.gnupg\"], \"sockets\": [\"gpg-agent\"] }".to_owned(),

@@ -90,7 +90,7 @@ pub fn mutants_in_words(mutants: &[TriedMutant]) -> String {
     let whole = without_work(mutants).map(|outcome| match outcome {
         MutantOutcome::Noticed => "fail without the work",
         MutantOutcome::Missed => "pass without the work, too",
-        MutantOutcome::NoVerdict => "give no verdict without the work",
+        MutantOutcome::NoVerdict => "could not be run without the work",
     });
     match (few, whole) {
         (Some(few), Some(whole)) => format!("{few}; they {whole}"),

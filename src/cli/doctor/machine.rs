@@ -178,7 +178,7 @@ fn sandbox(mode: SandboxMode, level: ConfinementLevel, mediates: bool) -> Doctor
         ),
         (SandboxMode::Off, false) => DoctorFinding::new(NAME, FindingState::Good, format!("off ({system})")),
         (SandboxMode::Auto, _) if level == ConfinementLevel::None => {
-            let text = "UNCONFINED: this system has no Landlock, so agents may do what you may".to_owned();
+            let text = "UNCONFINED: this system has no Landlock, so agents can do whatever you can".to_owned();
             DoctorFinding::new(NAME, FindingState::Weak, text).todo(NEWER)
         }
         (SandboxMode::Auto | SandboxMode::On, true) => {

@@ -72,7 +72,7 @@ fn retained_in_words(retained: &Retained) -> (String, Option<String>) {
             Some("ralph many cancel && ralph many clean".to_owned()),
         ),
         Retained::Recent => (
-            "all of it: something has happened in it since".to_owned(),
+            "all of it: it was active within that time".to_owned(),
             Some("`ralph many clean` without `--older` removes it".to_owned()),
         ),
         Retained::Commits { branch, tree } => {

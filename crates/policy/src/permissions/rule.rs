@@ -33,7 +33,7 @@ pub enum RuleError {
     Unclosed { instead: String },
     #[error("nothing opens its `)`; write `{instead}`")]
     Unopened { instead: String },
-    #[error("there is nothing in its parentheses, which matches nothing; write `{instead}` for all of it")]
+    #[error("its parentheses are empty, so it never matches; write `{instead}` for all of it")]
     Empty { instead: String },
     #[error("`{name}` takes nothing in parentheses; write `{name}`")]
     TakesNothing { name: String },
