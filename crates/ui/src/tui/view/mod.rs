@@ -41,7 +41,9 @@ pub(super) fn draw(model: &Model, screens: &ShownTerminals<'_>, theme: &Theme, f
     panes::draw_title(model, below, layout.title, &mut pen);
     aside(model, layout.aside, &mut pen);
     let base = layout.base;
-    pen.rule(base.x, base.y, base.right(), theme.style(TextRole::GaugeRest));
+    if !base.is_empty() {
+        pen.rule(base.x, base.y, base.right(), theme.style(TextRole::GaugeRest));
+    }
     frame_lines(layout.divider, &layout, &mut pen);
     frame_lines(layout.second_divider, &layout, &mut pen);
     let cursor = main(model, screens, &layout, &mut pen);
