@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use super::{
     keys::{Binding, KeyAction},
     layout::Focus,
-    model::{Model, Pane, can_be_edited, message_at},
+    model::{BoardModel, Model, Pane, can_be_edited, message_at},
     offers::offered,
     pen::columns,
 };
@@ -20,8 +20,30 @@ pub(super) struct KeyHint {
     pub(super) end: u16,
 }
 
-/// The hints of a run's screen: keys specific to the focus come first, since the others are the same everywhere.
-pub(super) fn hints(model: &Model, area: Rect) -> Vec<KeyHint> {
+/// The state of a replay, at the right end of the row of hints.
+pub(super) fn replay_note(model: &Model) -> Option<String> {
+    let replay = model.ui.replay?;
+    Some(match (replay.over, replay.paused) {
+        (true, _) => " replay · end ".to_owned(),
+        (false, true) => format!(" replay · paused · {}× ", replay.speed),
+        (false, false) => format!(" replay · {}× ", replay.speed),
+    })
+}
+
+/// Whether the footer tells the end of the run. The report pane shows the same in more detail.
+pub(super) fn tells_end(model: &Model) -> bool {
+    model.run.end().is_some() && model.ui.replay.is_none() && model.ui.pane != Pane::Report
+}
+
+/// The hints of a run's screen: keys specific to the focus come first, since the others are the same everywhere. None
+/// while a notice takes the only row of the footer.
+pub(super) fn hints(model: &Model) -> Vec<KeyHint> {
+    let footer = model.layout().footer;
+    if footer.is_empty() || footer.height == 1 && (model.ui.toast.is_some() || tells_end(model)) {
+        return Vec::new();
+    }
+    let taken = replay_note(model).map_or(0, |note| columns(&note));
+    let area = Rect::new(footer.x, footer.bottom() - 1, footer.width.saturating_sub(taken), 1);
     let is_special = |binding: &&Binding| binding.places.len() == 1;
     let special = offered(model).filter(is_special);
     let common = offered(model).filter(|binding| !is_special(binding));
@@ -31,14 +53,27 @@ pub(super) fn hints(model: &Model, area: Rect) -> Vec<KeyHint> {
 
 /// The action of the hint at `column` of the bottom row.
 pub(super) fn action_at(model: &Model, column: u16) -> Option<KeyAction> {
-    let mut hints = hints(model, model.layout().footer).into_iter();
-    hints
-        .find(|hint| (hint.start..hint.end).contains(&column))
-        .map(|hint| hint.action)
+    at_column(hints(model), column)
+}
+
+/// The hints of a batch's screen. None while a notice takes the only row of the footer.
+pub(super) fn of_board(model: &BoardModel) -> Vec<KeyHint> {
+    let footer = model.layout().footer;
+    if footer.is_empty() || footer.height == 1 && model.toast.is_some() {
+        return Vec::new();
+    }
+    let hinted = model.offered().map(|binding| (binding, binding.hint));
+    laid_out(hinted, Rect::new(footer.x, footer.bottom() - 1, footer.width, 1))
+}
+
+/// The action of the hint at `column`.
+pub(super) fn at_column(hints: Vec<KeyHint>, column: u16) -> Option<KeyAction> {
+    let found = hints.into_iter().find(|hint| (hint.start..hint.end).contains(&column));
+    found.map(|hint| hint.action)
 }
 
 /// The hints as far as there is room.
-pub(super) fn laid_out(bindings: impl Iterator<Item = (&'static Binding, &'static str)>, area: Rect) -> Vec<KeyHint> {
+fn laid_out(bindings: impl Iterator<Item = (&'static Binding, &'static str)>, area: Rect) -> Vec<KeyHint> {
     let (mut start, right) = (area.x + 1, area.right());
     let mut shown = Vec::new();
     for (binding, text) in bindings.filter(|(_, hint)| !hint.is_empty()) {
@@ -88,15 +123,21 @@ fn hint(binding: &Binding, model: &Model) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use ralph_system::proc::screen::{Screen, Scrollback};
+    use ralph_words::Tone;
+    use ratatui::{Terminal, backend::TestBackend};
+
     use super::*;
     use crate::tui::{
-        model::{Confirmation, InputMode},
+        model::{Confirmation, InputMode, ReplayState},
         order::ScreenOrder,
         testing::{begun, model, running, stopped},
+        theme::{Depth, Palette, Theme},
         update::{
             tests::{clicked, press},
             update,
         },
+        view::{self, ShownTerminals},
     };
 
     fn hinted(model: &Model) -> Vec<&'static str> {
@@ -125,15 +166,63 @@ mod tests {
         );
     }
 
-    #[test]
-    fn a_click_on_a_hint_is_its_key() {
-        let model = model(100, 30, running());
-        for hint in hints(&model, model.layout().footer) {
-            for column in [hint.start, hint.end - 1] {
-                assert_eq!(action_at(&model, column), Some(hint.action), "{}", hint.text);
+    /// Clicks every column of the drawn footer and returns, for each action, the text under the pointer.
+    fn clickable(model: &Model) -> Vec<(KeyAction, String)> {
+        let row = model.layout().footer.bottom() - 1;
+        let mut terminal = Terminal::new(TestBackend::new(model.ui.cols, model.ui.rows)).expect("a terminal");
+        let screen = Screen::new(model.pane(), Scrollback::Cells(1));
+        let screens = ShownTerminals {
+            live: &screen,
+            played: None,
+        };
+        let theme = Theme::new(Palette::Dark, Depth::True, false);
+        let drawn = terminal.draw(|frame| view::draw(model, &screens, &theme, frame));
+        let buffer = drawn.expect("a frame").buffer.clone();
+        let mut found: Vec<(KeyAction, String)> = Vec::new();
+        for column in 0..model.ui.cols {
+            let Some(action) = action_at(model, column) else {
+                continue;
+            };
+            match found.last_mut() {
+                Some((last, text)) if *last == action => text.push_str(buffer[(column, row)].symbol()),
+                _ => found.push((action, buffer[(column, row)].symbol().to_owned())),
             }
         }
-        assert_eq!(action_at(&model, 99), None);
+        found
+    }
+
+    #[test]
+    fn a_click_acts_on_the_hint_that_is_drawn_there() {
+        let mut shown = [(100, 30), (80, 24), (40, 12), (20, 6)].map(|(cols, rows)| model(cols, rows, running()));
+        for model in &mut shown {
+            for replay in [false, true] {
+                model.ui.replay = replay.then_some(ReplayState {
+                    speed: 4.0,
+                    paused: true,
+                    over: false,
+                });
+                let found = clickable(model);
+                let last = found.last().map(|(_, text)| text.as_str());
+                assert!(
+                    replay || last == Some("q quit"),
+                    "{last:?} at {} columns",
+                    model.ui.cols
+                );
+                for (hint, (action, text)) in hints(model).iter().zip(&found) {
+                    assert_eq!(
+                        (hint.action, format!("{} {}", hint.key, hint.text)),
+                        (*action, text.clone())
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_notice_in_the_only_row_of_the_footer_is_no_hint() {
+        let mut model = model(40, 12, running());
+        model.ui.toast(Tone::Note, "not waiting", model.now_ms);
+        assert_eq!(clickable(&model), []);
     }
 
     #[test]
@@ -149,7 +238,7 @@ mod tests {
         press(&mut model, "x");
         let said = model.ui.toast.as_ref().map(|toast| toast.text.as_str());
         assert_eq!(said, Some("x: no action here (? lists keys)"));
-        let quit = hints(&model, layout.footer).pop().expect("there are hints");
+        let quit = hints(&model).pop().expect("there are hints");
         update(&mut model, clicked(quit.start, layout.footer.bottom() - 1));
         assert_eq!(model.ui.mode, InputMode::Asking(Confirmation::Quit));
     }

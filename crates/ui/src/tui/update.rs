@@ -206,7 +206,8 @@ fn clicked(model: &mut Model, column: u16, row: u16) -> Vec<ScreenOrder> {
     if layout.aside.contains(at) {
         return act(model, KeyAction::Show(Pane::Log));
     }
-    if layout.footer.contains(at) && row + 1 == layout.footer.bottom() {
+    // A line in which the user types covers the hints.
+    if model.ui.mode == InputMode::Normal && layout.footer.contains(at) && row + 1 == layout.footer.bottom() {
         return match hints::action_at(model, column) {
             Some(action) => act(model, action),
             None => Vec::new(),

@@ -12,6 +12,7 @@ use crate::{
     board::{Board, BoardRow},
     tui::{
         boxes::{batch_question, scrolled_help},
+        hints,
         keys::{self, Chord, KeyAction},
         model::{AnswerBox, BoardFocus, BoardMode, BoardModel, BoardSpot, InputMode, Model},
         order::{BoardOrder, ScreenEvent, ScreenOrder, Scroll},
@@ -89,7 +90,10 @@ fn key_pressed(model: &mut BoardModel, key: KeyEvent) -> Vec<BoardOrder> {
     match &model.mode {
         BoardMode::Normal | BoardMode::Answering { .. } => match keys::action_on_board(chord) {
             Some(action) => act(model, action),
-            None => Vec::new(),
+            None => {
+                model.toast(Tone::Note, format!("{}: no action here (? lists keys)", chord.name()));
+                Vec::new()
+            }
         },
         BoardMode::Quit | BoardMode::Cancel(_) => asked(model, chord),
         BoardMode::Help { top } => {
@@ -275,6 +279,10 @@ fn moused(model: &mut BoardModel, mouse: MouseEvent) -> Vec<BoardOrder> {
         (MouseEventKind::ScrollDown, _) => scroll(model, focus, Scroll::Down(WHEEL_LINES)),
         (MouseEventKind::Down(_), Some(BoardSpot::Plan(plan))) => (model.plan, model.focus) = (plan, focus),
         (MouseEventKind::Down(_), Some(BoardSpot::Ask(ask))) => (model.ask, model.focus) = (ask, focus),
+        (MouseEventKind::Down(_), None) if mouse.row + 1 == model.layout().footer.bottom() => {
+            let action = hints::at_column(hints::of_board(model), mouse.column);
+            return action.map_or_else(Vec::new, |action| act(model, action));
+        }
         (
             MouseEventKind::Down(_)
             | MouseEventKind::Up(_)

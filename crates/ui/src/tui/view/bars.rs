@@ -9,8 +9,7 @@ use ratatui::{layout::Rect, style::Style};
 
 use crate::tui::{
     hints::{self, KeyHint},
-    keys::Binding,
-    model::{Model, Pane},
+    model::Model,
     panes::outstanding_in_words,
     pen::{Pen, StyledText, shortened},
     theme::TextRole,
@@ -46,8 +45,7 @@ fn notice(model: &Model, area: Rect, pen: &mut Pen<'_>) -> bool {
             let (sign, style) = pen.theme.tone(toast.tone);
             (one_line(&toast.text), sign, style)
         }
-        // The report pane shows the same in more detail.
-        (None, Some(end)) if model.ui.replay.is_none() && model.ui.pane != Pane::Report => {
+        (None, Some(end)) if hints::tells_end(model) => {
             let all = u64::from(end.totals.tasks_done + end.totals.tasks_open);
             let mut parts = vec![
                 stop_in_words(&end.reason),
@@ -132,37 +130,18 @@ fn tokens_in_short(usage: &Usage) -> Option<String> {
 
 fn hints(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     let mut right = area.right();
-    if let Some(replay) = model.ui.replay {
-        let state = match (replay.over, replay.paused) {
-            (true, _) => "replay · end".to_owned(),
-            (false, true) => format!("replay · paused · {}×", replay.speed),
-            (false, false) => format!("replay · {}×", replay.speed),
-        };
-        right = pen.right(
-            area.x,
-            area.y,
-            right,
-            &format!(" {state} "),
-            pen.theme.style(TextRole::User),
-        );
+    if let Some(note) = hints::replay_note(model) {
+        right = pen.right(area.x, area.y, right, &note, pen.theme.style(TextRole::User));
     }
     let area = Rect {
         width: right - area.x,
         ..area
     };
-    draw_hints(&hints::hints(model, area), area, pen);
+    draw_hints(&hints::hints(model), area, pen);
 }
 
-/// Draws keys with their hints, as far as there is room.
-pub(super) fn key_hints(
-    bindings: impl Iterator<Item = (&'static Binding, &'static str)>,
-    area: Rect,
-    pen: &mut Pen<'_>,
-) {
-    draw_hints(&hints::laid_out(bindings, area), area, pen);
-}
-
-fn draw_hints(hints: &[KeyHint], area: Rect, pen: &mut Pen<'_>) {
+/// Draws keys with their hints.
+pub(super) fn draw_hints(hints: &[KeyHint], area: Rect, pen: &mut Pen<'_>) {
     for hint in hints {
         let x = pen.role(hint.start, area.y, area.right(), &hint.key, TextRole::Key);
         pen.role(x, area.y, area.right(), &format!(" {}", hint.text), TextRole::Dim);

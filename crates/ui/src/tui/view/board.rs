@@ -11,7 +11,7 @@ use ratatui::{
 use crate::{
     board::{Board, BoardRow, PlanAsk},
     tui::{
-        boxes,
+        boxes, hints,
         model::{BoardFocus, BoardLayout, BoardMode, BoardModel, InputMode},
         pen::{Pen, columns},
         theme::{TextRole, Theme},
@@ -394,7 +394,6 @@ fn footer(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
     if area.is_empty() {
         return;
     }
-    let keys = model.offered().map(|binding| (binding, binding.hint));
     let said = match &model.toast {
         Some(toast) => {
             let (sign, style) = pen.theme.tone(toast.tone);
@@ -404,24 +403,21 @@ fn footer(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
         }
         None => false,
     };
-    if area.height > 1 {
-        if !said {
-            let held = model.board.held.as_ref().filter(|held| held.until_ms > model.now_ms);
-            let (words, role) = match held {
-                Some(held) => (held_in_words(held, model.now_ms), TextRole::Wait),
-                None => {
-                    let used = model.board.used.iter().map(String::as_str);
-                    let batch = format!("batch {}", model.board.batch);
-                    let parts: Vec<&str> = [batch.as_str()].into_iter().chain(used).collect();
-                    (parts.join(" · "), TextRole::Dim)
-                }
-            };
-            pen.role(area.x + 1, area.y, area.right(), &one_line(&words), role);
-        }
-        bars::key_hints(keys, Rect::new(area.x, area.y + 1, area.width, 1), pen);
-    } else if !said {
-        bars::key_hints(keys, area, pen);
+    if area.height > 1 && !said {
+        let held = model.board.held.as_ref().filter(|held| held.until_ms > model.now_ms);
+        let (words, role) = match held {
+            Some(held) => (held_in_words(held, model.now_ms), TextRole::Wait),
+            None => {
+                let used = model.board.used.iter().map(String::as_str);
+                let batch = format!("batch {}", model.board.batch);
+                let parts: Vec<&str> = [batch.as_str()].into_iter().chain(used).collect();
+                (parts.join(" · "), TextRole::Dim)
+            }
+        };
+        pen.role(area.x + 1, area.y, area.right(), &one_line(&words), role);
     }
+    let keys = Rect::new(area.x, area.bottom() - 1, area.width, 1);
+    bars::draw_hints(&hints::of_board(model), keys, pen);
 }
 
 /// Draws the box over the board, if any. Returns the cursor position in its input line.

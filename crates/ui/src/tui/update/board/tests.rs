@@ -136,3 +136,20 @@ fn ctrl_c_asks_before_it_stops_all_runs() {
     stopping.board.stopping = true;
     assert_eq!(interrupt(&mut stopping), [BoardOrder::Stop], "once more forces");
 }
+
+#[test]
+fn a_hint_of_the_footer_is_clicked_and_a_key_without_a_meaning_says_so() {
+    let mut model = busy();
+    let quit = hints::of_board(&model).pop().expect("there are hints");
+    let click = MouseEvent {
+        kind: MouseEventKind::Down(crossterm::event::MouseButton::Left),
+        column: quit.start,
+        row: model.rows - 1,
+        modifiers: KeyModifiers::NONE,
+    };
+    assert_eq!(update_board(&mut model, Input::Mouse(click)), []);
+    assert!(matches!(model.mode, BoardMode::Quit));
+    typed(&mut model, "nx");
+    let said = model.toast.expect("a reason").text;
+    assert_eq!(said, "x: no action here (? lists keys)");
+}
