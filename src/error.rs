@@ -20,6 +20,7 @@ use crate::{
     driver::{DriverError, OpenError},
     host::HostError,
     review::DifferenceError,
+    ui::restorer::RestoreError,
 };
 
 /// The kind of a failure, which determines the exit code.
@@ -301,6 +302,19 @@ impl From<GitError> for Failure {
             }
             GitError::Later { since, n } => failure.hint(format!("`ralph diff {since} --since {n}` shows both")),
             _ => failure,
+        }
+    }
+}
+
+impl From<RestoreError> for Failure {
+    fn from(error: RestoreError) -> Self {
+        match error {
+            RestoreError::Working => {
+                Failure::of(FailureKind::Locked, &error).hint("stop it with `ralph stop`, or wait until it is done")
+            }
+            RestoreError::NoRepository(error) => error.into(),
+            RestoreError::Processes(error) => error.into(),
+            RestoreError::Git(error) => error.into(),
         }
     }
 }

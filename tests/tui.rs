@@ -8,6 +8,7 @@ mod newcomer;
 mod opening;
 mod output;
 mod replaying;
+mod restoring;
 mod steering;
 mod terminal;
 

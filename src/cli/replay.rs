@@ -12,7 +12,7 @@ use crate::{
 
 use super::{
     args::Args,
-    restore::which_run,
+    restore::{included, which_run},
     run::{place, presentation, screen},
 };
 
@@ -45,7 +45,12 @@ pub(super) fn replay(
         return Err(Failure::new(FailureKind::Usage, "`--speed` takes a number above 0"));
     }
     let records = journal::read(&paths.run(run).journal())?.0;
-    front_end::replay(paths, run, records, look, speed, supervisor)
+    // The settings are those of the project, which another run may not belong to.
+    let include = match paths.project() == place.paths.project() {
+        true => included(args),
+        false => Vec::new(),
+    };
+    front_end::replay(paths, run, records, include, look, speed, supervisor)
         .map_err(|error| Failure::of(FailureKind::Failed, &error))?;
     Ok(0)
 }

@@ -11,21 +11,24 @@ use ralph_core::{
     event::{Changes, RunId, StopReason},
     run::RunView,
 };
-use ralph_git::{CheckpointPosition as Position, GitError, Moment, Repository, RestoreResult};
-use ralph_state::store::{journal::read_view, lock, paths::ProjectPaths};
+use ralph_git::{CheckpointPosition as Position, Moment, Repository, RestoreResult};
+use ralph_state::store::{journal::read_view, paths::ProjectPaths};
 use ralph_system::proc::Supervisor;
 use ralph_text::{
     console::{complain, print, print_coloured, warn},
     escape_name,
 };
-use ralph_words::counted;
+use ralph_ui::tui::RestoreTarget;
 
 use crate::{
     config,
-    driver::hold,
     error::{Failure, FailureKind},
     review::{date_time, run_number},
-    ui::{Presentation, headless::OutputFormat},
+    ui::{
+        Presentation,
+        headless::OutputFormat,
+        restorer::{self, refuse_while_working, repository, restored_in_words},
+    },
 };
 
 use super::{
@@ -48,45 +51,38 @@ pub(super) fn run(args: &Args, wish: &RestoreArgs, supervisor: &Supervisor) -> R
     let run = which_run(&place.paths, wish.run.as_deref())?;
     let scratch = tempfile::tempdir()
         .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?;
-    let (repository, _) = Repository::discover(&place.project, scratch.path(), supervisor)?;
-    let repository = repository
-        .including(included(args))
-        .excluding_state(place.paths.states());
-    let moment = if wish.before { Moment::Before } else { Moment::After };
+    let repository = repository(&place.paths, scratch.path(), included(args), supervisor)?;
     let (target, what) = match (wish.n, wish.undo) {
-        (_, true) => {
-            let last = repository.last_restoring(&run)?;
-            let last = last.ok_or_else(|| GitError::NothingRestored { run: run.clone() })?;
-            (last, format!("before the last restore of run {run}"))
-        }
+        (_, true) => (RestoreTarget::Undo, format!("before the last restore of run {run}")),
+        (Some(n), false) if wish.before => (
+            RestoreTarget::Before(n),
+            format!("{} iteration {n} of run {run}", Moment::Before),
+        ),
         (Some(n), false) => (
-            Position::Iteration { n, moment },
-            format!("{moment} iteration {n} of run {run}"),
+            RestoreTarget::After(n),
+            format!("{} iteration {n} of run {run}", Moment::After),
         ),
         (None, false) => {
             list(&repository, &place.paths, &run)?;
             return Ok(0);
         }
     };
-    if lock::is_held(&place.paths) {
-        return Err(Failure::new(FailureKind::Locked, "ralph is working on these files")
-            .hint("stop it with `ralph stop`, or wait until it is done"));
-    }
+    let target = restorer::position(&repository, &run, target)?;
+    refuse_while_working(&place.paths)?;
     let root = repository.root().display();
     let question = format!("Replace the files in {root} with those {what}?");
     if !wish.yes && !confirmed(&question)? {
         print("nothing was changed\n");
         return Ok(0);
     }
-    let _helpers = hold(&place.paths, supervisor)?;
-    let restored = repository.restore_at(&run, target)?;
+    let restored = restorer::restore(&repository, &place.paths, &run, target, supervisor)?;
     print(&in_words(&restored, wish.run.as_deref()));
     Ok(0)
 }
 
 /// The setting `checkpoint.include`. Empty with a warning if the configuration cannot be read, since that may be the
 /// file to restore.
-fn included(args: &Args) -> Vec<String> {
+pub(super) fn included(args: &Args) -> Vec<String> {
     let loaded = trust::place_to_look(args).and_then(|place| Ok(config::load(&sources(args, &place))?));
     match loaded {
         Ok(loaded) => loaded.config.checkpoint.include,
@@ -252,12 +248,11 @@ fn in_words(restored: &RestoreResult, named: Option<&str>) -> String {
     for notice in &restored.notices {
         writeln!(text, "warning: {notice}").expect("a string takes every write");
     }
-    let written = counted(restored.written.len() as u64, "file");
     let of = named.map_or_else(String::new, |run| format!(" --run {run}"));
     writeln!(
         text,
-        "{written} written, {} deleted; `ralph restore --undo{of}` restores the previous state",
-        restored.deleted.len()
+        "{}; `ralph restore --undo{of}` restores the previous state",
+        restored_in_words(restored)
     )
     .expect("a string takes every write");
     text

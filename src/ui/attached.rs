@@ -32,6 +32,7 @@ use crate::{
         headless,
         presentation::{Presentation, ScreenOptions, looks_file},
         remote::{Remote, StreamEnd},
+        restorer::restorer,
         signals::{SignalEffect, TerminalSignals},
         terminal,
     },
@@ -141,6 +142,13 @@ impl<'a> AttachedClient<'a> {
             differ,
             recordings,
             unfolder,
+            restorer: match self.place {
+                RunLocation::Here(paths) => {
+                    let include = hello.show.include.clone();
+                    Some(restorer(paths, &hello.run, include, self.supervisor))
+                }
+                RunLocation::There(_) => None,
+            },
             project: match self.place {
                 RunLocation::Here(paths) => Some(paths.project().to_owned()),
                 RunLocation::There(_) => None,

@@ -7,7 +7,7 @@ mod live;
 mod notify;
 pub(crate) mod presentation;
 pub(crate) mod remote;
-
+pub(crate) mod restorer;
 pub(crate) mod signals;
 pub(crate) mod summary;
 pub(crate) mod terminal;

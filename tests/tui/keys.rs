@@ -49,6 +49,12 @@ fn check(terminal: &mut Terminal, action: KeyAction, key: &str) {
             terminal.press(key);
             terminal.sees_no("pauses after this");
         }
+        KeyAction::Restore => {
+            terminal.press(&format!("h{key}"));
+            terminal.sees("ralph is working on these files");
+            terminal.press("t");
+            terminal.sees("line 299");
+        }
         KeyAction::RetryNow => {
             terminal.press(key);
             terminal.sees("not waiting");

@@ -25,11 +25,11 @@ use crate::board::Board;
 
 use super::{
     ScreenError, ScreenExit,
-    frame_loop::{FrameBytes, utc_offset_s},
+    frame_loop::utc_offset_s,
     inputs::{Mailbox, ScreenInput},
     model::BoardModel,
     order::{BoardOrder, ScreenEvent},
-    screen_terminal::ScreenTerminal,
+    screen_terminal::{FrameBytes, ScreenTerminal},
     spawn::spawn_or_run,
     terminal,
     terminal_ownership::{TerminalOwnership, run_in_foreground},

@@ -1,9 +1,7 @@
 //! The frame loop.
 
 use std::{
-    cell::RefCell,
     io::{self, Write},
-    rc::Rc,
     sync::mpsc::{Receiver, RecvTimeoutError},
     time::{Duration, Instant},
 };
@@ -30,7 +28,7 @@ use super::{
     notify::{self, NotifyChannel, Progress},
     order::{EditTarget, MatchTarget, ScreenEvent, ScreenOrder, Scroll},
     panes::{refresh_report, show_end},
-    screen_terminal::{ScreenError, ScreenTerminal},
+    screen_terminal::{FrameBytes, ScreenError, ScreenTerminal},
     screens::LiveScreen,
     search_query::{LineMatch, SearchQuery},
     source::EventSource,
@@ -72,27 +70,6 @@ pub fn run(setup: Setup, source: &mut dyn EventSource) -> Result<ScreenExit, Scr
     let result = FrameLoop::new(setup, source, taken).and_then(FrameLoop::run);
     terminal::give_back();
     result.map_err(ScreenError::Terminal)
-}
-
-/// Collects the bytes of a frame, so that they are written at once.
-#[derive(Debug, Clone, Default)]
-pub(super) struct FrameBytes(Rc<RefCell<Vec<u8>>>);
-
-impl FrameBytes {
-    pub(super) fn take(&self) -> Vec<u8> {
-        std::mem::take(&mut *self.0.borrow_mut())
-    }
-}
-
-impl Write for FrameBytes {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 /// Whether the loop continues.
@@ -160,6 +137,7 @@ impl<'a> FrameLoop<'a> {
         model.ui.replay = source.replay();
         model.ui.timeline = source.timeline();
         model.ui.continues = setup.continues;
+        model.ui.restores = setup.restorer.is_some();
         model.ui.detaches = setup.reach.as_ref().is_some_and(|reach| reach.outlives_screen());
         model.ui.recall = Recall::new(setup.remembered.as_deref().map(memory::read).unwrap_or_default());
         source.past(&mut |record| model.apply(record));
@@ -393,6 +371,7 @@ impl<'a> FrameLoop<'a> {
             ScreenOrder::Play { iteration } => self.jobs.play(iteration, self.pane),
             ScreenOrder::Unfold(overlay) => self.jobs.unfold(overlay, self.pane),
             ScreenOrder::RememberMessages => self.remember_messages(),
+            ScreenOrder::Restore(target) => self.jobs.restore(target),
             ScreenOrder::Replay(replay) => {
                 if let Some(past) = self.source.steer(replay) {
                     self.jump(past.records());
@@ -605,7 +584,7 @@ impl<'a> FrameLoop<'a> {
         }
         // Written with the next frame, so that there is a single writer.
         let bytes = notify::bytes(&self.setup.notifier, &reason.text);
-        self.frame.0.borrow_mut().extend_from_slice(&bytes);
+        self.frame.push(&bytes);
         if let NotifyChannel::Call(call) = &self.setup.notifier {
             call(reason);
         }
@@ -733,7 +712,7 @@ impl<'a> FrameLoop<'a> {
             return self.model.ui.toast(Tone::Note, "there is nothing to copy", now_ms);
         };
         // Written with the next frame, so that there is a single writer.
-        self.frame.0.borrow_mut().extend_from_slice(&clip.sequence());
+        self.frame.push(&clip.sequence());
         self.model.ui.toast(Tone::User, clip.in_words(), now_ms);
     }
 

@@ -9,10 +9,10 @@ use std::{
 use ralph_system::proc::Size;
 
 use super::{
-    DiffRequest, PatchSource, Recordings, Setup, Unfolder, cast,
+    DiffRequest, PatchSource, Recordings, Restorer, Setup, Unfolder, cast,
     inputs::{Mailbox, ScreenInput},
     model::{DiffState, Model, Overlay},
-    order::ScreenEvent,
+    order::{RestoreTarget, ScreenEvent},
     patch::Patch,
     screens,
     spawn::spawn_or_run,
@@ -22,6 +22,7 @@ pub(super) struct Jobs {
     differ: PatchSource,
     recordings: Recordings,
     unfolder: Unfolder,
+    restorer: Option<Restorer>,
     /// Whether a recording is treated as a transcript if it does not say so itself.
     transcript: bool,
     mailbox: Mailbox,
@@ -36,6 +37,7 @@ impl Jobs {
             differ: Arc::clone(&setup.differ),
             recordings: Arc::clone(&setup.recordings),
             unfolder: Arc::clone(&setup.unfolder),
+            restorer: setup.restorer.clone(),
             transcript: setup.terminals.is_empty(),
             mailbox,
             diffing: false,
@@ -119,6 +121,17 @@ impl Jobs {
             let text = unfolder(overlay, pane.cols);
             let screen = text.map(|text| Box::new(screens::finished_transcript(&text, pane)));
             _ = mailbox.send(ScreenInput::Unfolded { overlay, screen }); // the screen may be gone
+        });
+    }
+
+    pub(super) fn restore(&self, target: RestoreTarget) {
+        let Some(restorer) = self.restorer.clone() else {
+            return;
+        };
+        let mailbox = self.mailbox.clone();
+        spawn_or_run(move || {
+            let result = restorer(target);
+            _ = mailbox.send(ScreenInput::Ui(ScreenEvent::Restored { result })); // the screen may be gone
         });
     }
 }

@@ -69,6 +69,8 @@ pub enum KeyAction {
     Unfold(Unfold),
     /// Show the prompt of an iteration.
     Prompt,
+    /// Restore the files to a checkpoint of an iteration.
+    Restore,
     PreviousIteration,
     NextIteration,
     Slower,
@@ -261,6 +263,7 @@ pub const TABLE: &[Binding] = {
         at(&[KeyFocus::View(Pane::Messages)], row(Control, &[char('x')], KeyAction::Withdraw, Live, "withdraw", "Withdraw message", "asks first if it is a standing one")),
         at(&[KeyFocus::View(Pane::Background)], row(Control, &[char('x')], KeyAction::CancelTask, Live, "cancel", "Cancel background task", "and everything it started")),
         at(&[KeyFocus::Plan], row(Control, &[char('x')], KeyAction::SetAside, Live, "set aside", "Set task aside", "the run is done without it; again to take it back")),
+        at(&[KeyFocus::View(Pane::History)], row(Control, &[char('u')], KeyAction::Restore, Always, "restore", "Restore files…", "to a checkpoint of the chosen iteration; asks first")),
         at(&[KeyFocus::View(Pane::Limits)], row(Control, &[char('+')], KeyAction::RaiseLimit, Live, "raise", "Raise limit…", "")),
         at(&[KeyFocus::View(Pane::Limits)], row(Control, &[char('M')], KeyAction::ChooseWorker, Live, "", "Change agent or model…", "for the next iterations")),
         row(Control, &[char('p'), char(' ')], KeyAction::PauseOrResume, Replay, "pause", "Pause replay", "again to resume"),

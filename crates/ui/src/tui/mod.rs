@@ -55,6 +55,7 @@ pub use layout::ScreenLayout;
 pub use model::{Overlay, more};
 pub use notify::{NotifyChannel, shows_progress};
 pub use notify::{Reason, reason};
+pub use order::RestoreTarget;
 pub use player::Player;
 pub use screen_terminal::ScreenError;
 pub use source::{EventSource, PastRecords, WakeCallback};
@@ -78,6 +79,9 @@ pub type Recordings = Arc<dyn Fn(u32) -> PathBuf + Send + Sync>;
 
 /// Renders an overlay for a width in columns. Called off the screen's thread; may block.
 pub type Unfolder = Arc<dyn Fn(Overlay, u16) -> Result<Vec<u8>, String> + Send + Sync>;
+
+/// Restores the files of the project, and says what was changed. Called off the screen's thread; may block.
+pub type Restorer = Arc<dyn Fn(RestoreTarget) -> Result<String, String> + Send + Sync>;
 
 /// The loop behind a screen, in this process or another.
 pub trait LoopControl: Send + Sync {
@@ -125,6 +129,8 @@ pub struct Setup {
     pub differ: PatchSource,
     pub recordings: Recordings,
     pub unfolder: Unfolder,
+    /// `None` for a run on another machine.
+    pub restorer: Option<Restorer>,
     /// The project; `None` for a replay or a run on another machine.
     pub project: Option<PathBuf>,
     /// Whether the caller can continue a finished run: then [`ScreenExit::Continued`] is offered.

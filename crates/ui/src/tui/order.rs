@@ -32,6 +32,10 @@ pub(super) enum ScreenEvent {
         overlay: Overlay,
         result: Result<(), String>,
     },
+    /// Files were restored, or why not.
+    Restored {
+        result: Result<String, String>,
+    },
     /// A terminal was searched.
     Searched {
         found: Option<LineMatch>,
@@ -70,6 +74,7 @@ pub(super) enum ScreenOrder {
     Copy(String),
     /// Copy a part of the shown terminal.
     CopyFrom(CopyPortion),
+    Restore(RestoreTarget),
     /// Store the messages for later runs.
     RememberMessages,
     Replay(Replay),
@@ -185,6 +190,15 @@ pub(super) enum MatchTarget {
     /// The first from the start of the search, while the query is being typed.
     First,
     Next(SearchDirection),
+}
+
+/// The state to which files are restored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RestoreTarget {
+    Before(u32),
+    After(u32),
+    /// The state before the last restore.
+    Undo,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,9 @@
-//! Takes the terminal for a screen: keys, size and signals arrive in a mailbox.
+//! Takes the terminal for a screen: keys, size and signals arrive in a mailbox, and the bytes of a frame leave at once.
 
 use std::{
-    io,
+    cell::RefCell,
+    io::{self, Write},
+    rc::Rc,
     sync::mpsc::Receiver,
     time::{Duration, Instant},
 };
@@ -59,5 +61,31 @@ impl ScreenTerminal {
             first_frame,
             ownership,
         })
+    }
+}
+
+/// Collects the bytes of a frame, so that they are written at once.
+#[derive(Debug, Clone, Default)]
+pub(super) struct FrameBytes(Rc<RefCell<Vec<u8>>>);
+
+impl FrameBytes {
+    /// Appends bytes to the frame.
+    pub(super) fn push(&self, bytes: &[u8]) {
+        self.0.borrow_mut().extend_from_slice(bytes);
+    }
+
+    pub(super) fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.borrow_mut())
+    }
+}
+
+impl Write for FrameBytes {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.push(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

@@ -12,8 +12,8 @@ use ratatui::layout::Rect;
 use crate::tui::{
     keys::Chord,
     model::{BoardMode, BoardModel, Confirmation, InputMode, Model, more},
-    order::{BoardOrder, ScreenOrder},
-    panes::withdrawn,
+    order::{BoardOrder, RestoreTarget, ScreenOrder},
+    panes::{restorable, withdrawn},
     pen::{Pen, columns, wrapped},
     theme::TextRole,
 };
@@ -142,6 +142,59 @@ pub(super) fn question(model: &Model, asked: Confirmation) -> KeyQuestion<Screen
                 ],
             }
         }
+        Confirmation::Restore { iteration } => restore(model, iteration),
+        Confirmation::Restored => restored(model),
+    }
+}
+
+fn restore(model: &Model, iteration: u32) -> KeyQuestion<ScreenOrder> {
+    let targets = restorable(model, iteration).into_iter().map(|target| {
+        let (key, words) = match target {
+            RestoreTarget::After(_) => ("a", format!("as they were after iteration {iteration}")),
+            RestoreTarget::Before(_) => ("b", format!("as they were before iteration {iteration}")),
+            RestoreTarget::Undo => ("u", "as they were before the last restore".to_owned()),
+        };
+        (key, key, words, Some(ScreenOrder::Restore(target)))
+    });
+    let command = restore_command(model, &iteration.to_string());
+    let others = [
+        ("c", "c", format!("copy `{command}`"), Some(ScreenOrder::Copy(command))),
+        ("nq\u{1b}", "n", "change nothing".to_owned(), None),
+    ];
+    KeyQuestion {
+        title: "restore the files?".to_owned(),
+        text: "A checkpoint of the current files is made first.".to_owned(),
+        answers: targets.chain(others).collect(),
+    }
+}
+
+/// The command that restores files of this run. A replay may show an earlier run than the command takes by itself.
+fn restore_command(model: &Model, what: &str) -> String {
+    let replayed = model.run.run.as_ref().filter(|_| model.ui.replay.is_some());
+    let of = replayed.map_or_else(String::new, |run| format!(" --run {}", run.0));
+    format!("ralph restore {what}{of}")
+}
+
+fn restored(model: &Model) -> KeyQuestion<ScreenOrder> {
+    let seen = ("n\n\u{1b}q", "Enter", "close".to_owned(), None);
+    match &model.ui.history.restored {
+        Some(Ok(changed)) => {
+            let undo = format!("undo it, as `{}` does", restore_command(model, "--undo"));
+            KeyQuestion {
+                title: "the files are restored".to_owned(),
+                text: one_line(changed),
+                answers: vec![("u", "u", undo, Some(ScreenOrder::Restore(RestoreTarget::Undo))), seen],
+            }
+        }
+        failed => KeyQuestion {
+            title: "nothing was restored".to_owned(),
+            text: failed
+                .iter()
+                .flat_map(|result| result.as_ref().err())
+                .map(|why| one_line(why))
+                .collect(),
+            answers: vec![seen],
+        },
     }
 }
 
@@ -227,6 +280,9 @@ pub(in crate::tui) fn key(model: &mut Model, key: KeyEvent, asked: Confirmation)
     {
         model.ui.toast(Tone::Note, "the iteration is over", model.now_ms);
         return Vec::new();
+    }
+    if let Some(ScreenOrder::Restore(_)) = order {
+        model.ui.toast(Tone::Note, "restoring the files…", model.now_ms);
     }
     order.into_iter().collect()
 }

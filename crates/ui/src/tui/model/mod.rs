@@ -166,6 +166,11 @@ impl Model {
         Rect::new(main.x, main.y + head, main.width, main.height - head)
     }
 
+    /// Whether the files can be restored now: the loop must not be working on them.
+    pub fn can_restore(&self) -> bool {
+        self.ui.restores && (self.run.is_over() || self.ui.replay.is_some())
+    }
+
     /// The iteration selected in the history, or the latest in other panes.
     pub fn chosen_iteration(&self) -> Option<u32> {
         let iterations = &self.run.iterations;

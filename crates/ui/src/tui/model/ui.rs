@@ -110,6 +110,12 @@ pub enum Confirmation {
     RaiseLimit,
     /// Asks which agent and model the next iterations get.
     Worker,
+    /// Asks to which checkpoint of the iteration the files are restored.
+    Restore {
+        iteration: u32,
+    },
+    /// Says what was restored, and offers to undo it.
+    Restored,
 }
 
 /// A short notice above the footer.
@@ -167,6 +173,8 @@ pub struct HistoryView {
     /// Index into the run's iterations, counted from the newest.
     pub selected: usize,
     pub open: Option<Playback>,
+    /// The result of the last restore of files: what it changed, or why nothing.
+    pub restored: Option<Result<String, String>>,
 }
 
 /// An iteration shown in full.
@@ -375,6 +383,8 @@ pub struct Ui {
     pub detaches: bool,
     /// Whether a run that has reached a limit can be continued from here with a raised one.
     pub continues: bool,
+    /// Whether files can be restored from here.
+    pub restores: bool,
     /// Whether the agent's output is a transcript and not drawn by a terminal program.
     pub transcript: bool,
     /// Bytes of output skipped because the screen was too slow.

@@ -19,7 +19,7 @@ use crate::tui::{
     theme::{TextRole, Theme},
 };
 
-use super::{content::PaneContent, iteration, terminal};
+use super::{content::PaneContent, iteration, restore, terminal};
 
 /// Minimum width for commits, files and cost.
 const WIDE_COLS: u16 = 70;
@@ -52,6 +52,7 @@ impl PaneContent for HistoryContent {
         match action {
             KeyAction::Open => open(model),
             KeyAction::Prompt => terminal::show_prompt(model),
+            KeyAction::Restore => restore::ask(model),
             KeyAction::NextPart => iteration::turn(model, StepDirection::Next),
             KeyAction::PreviousPart => iteration::turn(model, StepDirection::Previous),
             _ => Vec::new(),

@@ -13,6 +13,7 @@ mod messages;
 mod page;
 mod plan;
 mod report;
+mod restore;
 mod terminal;
 mod title;
 
@@ -28,6 +29,7 @@ pub(super) use iteration::draw_parts;
 pub(super) use messages::withdrawn;
 pub(super) use plan::{has_goal_rows, outstanding_in_words};
 pub(super) use report::{answer as answer_end, refresh as refresh_report, show_end};
+pub(super) use restore::{restorable, restored};
 pub(super) use terminal::{draw_start, rendered};
 pub(super) use title::{draw as draw_title, tab_at};
 

@@ -37,6 +37,7 @@ use super::*;
 
 mod board;
 mod messages;
+mod restoring;
 mod search;
 mod states;
 

@@ -1,0 +1,145 @@
+//! Restores the files of a project to a checkpoint of a run: for `ralph restore`, and for a screen.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use ralph_core::event::RunId;
+use ralph_git::{CheckpointPosition, GitError, Moment, NoRepository, Repository, RestoreResult};
+use ralph_state::{
+    control,
+    store::{lock, paths::ProjectPaths},
+};
+use ralph_system::proc::Supervisor;
+use ralph_text::with_causes;
+use ralph_ui::tui::{RestoreTarget, Restorer};
+use ralph_words::counted;
+use thiserror::Error;
+
+use crate::driver::{OpenError, hold};
+
+#[derive(Debug, Error)]
+pub(crate) enum RestoreError {
+    /// A run of the project goes on.
+    #[error("ralph is working on these files")]
+    Working,
+    #[error(transparent)]
+    NoRepository(#[from] NoRepository),
+    #[error(transparent)]
+    Processes(#[from] OpenError),
+    #[error(transparent)]
+    Git(#[from] GitError),
+}
+
+/// Finds the repository of a project, with `scratch` as the place of ralph's index.
+///
+/// # Errors
+/// [`NoRepository`] if there are no checkpoints.
+pub(crate) fn repository(
+    paths: &ProjectPaths,
+    scratch: &Path,
+    include: Vec<String>,
+    supervisor: &Supervisor,
+) -> Result<Repository, NoRepository> {
+    let (repository, _) = Repository::discover(paths.project(), scratch, supervisor)?;
+    Ok(repository.including(include).excluding_state(paths.states()))
+}
+
+/// What a loop does with the files of a project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LoopUse {
+    None,
+    /// Its run is over, and a screen shows the end.
+    ShowsEnd,
+    Works,
+}
+
+fn loop_use(paths: &ProjectPaths) -> LoopUse {
+    if !lock::is_held(paths) {
+        return LoopUse::None;
+    }
+    match control::status(&paths.socket()) {
+        Ok(status) if status.over => LoopUse::ShowsEnd,
+        // A loop that does not answer may be at work.
+        Ok(_) | Err(_) => LoopUse::Works,
+    }
+}
+
+/// Refuses a restore while a loop works on the files.
+///
+/// # Errors
+/// [`RestoreError::Working`].
+pub(crate) fn refuse_while_working(paths: &ProjectPaths) -> Result<(), RestoreError> {
+    match loop_use(paths) {
+        LoopUse::Works => Err(RestoreError::Working),
+        LoopUse::None | LoopUse::ShowsEnd => Ok(()),
+    }
+}
+
+/// The checkpoint of a target.
+///
+/// # Errors
+/// [`GitError::NothingRestored`] if there is no restore to undo.
+pub(crate) fn position(
+    repository: &Repository,
+    run: &RunId,
+    target: RestoreTarget,
+) -> Result<CheckpointPosition, GitError> {
+    let iteration = |n, moment| CheckpointPosition::Iteration { n, moment };
+    match target {
+        RestoreTarget::Before(n) => Ok(iteration(n, Moment::Before)),
+        RestoreTarget::After(n) => Ok(iteration(n, Moment::After)),
+        RestoreTarget::Undo => {
+            let last = repository.last_restoring(run)?;
+            last.ok_or_else(|| GitError::NothingRestored { run: run.clone() })
+        }
+    }
+}
+
+/// Restores the files. Processes that a killed ralph left behind are ended first.
+///
+/// # Errors
+/// [`RestoreError`]; nothing has changed then.
+pub(crate) fn restore(
+    repository: &Repository,
+    paths: &ProjectPaths,
+    run: &RunId,
+    position: CheckpointPosition,
+    supervisor: &Supervisor,
+) -> Result<RestoreResult, RestoreError> {
+    let _helpers = match loop_use(paths) {
+        LoopUse::Works => return Err(RestoreError::Working),
+        LoopUse::None => Some(hold(paths, supervisor)?),
+        // It has their lock, and none of them runs.
+        LoopUse::ShowsEnd => None,
+    };
+    Ok(repository.restore_at(run, position)?)
+}
+
+/// `3 files written, 1 deleted`.
+pub(crate) fn restored_in_words(restored: &RestoreResult) -> String {
+    let written = counted(restored.written.len() as u64, "file");
+    format!("{written} written, {} deleted", restored.deleted.len())
+}
+
+/// The restores that a screen of `run` asks for, one at a time.
+pub(super) fn restorer(paths: &ProjectPaths, run: &RunId, include: Vec<String>, supervisor: &Supervisor) -> Restorer {
+    let (paths, run, supervisor) = (paths.clone(), run.clone(), supervisor.clone());
+    let alone = Mutex::new(());
+    Arc::new(move |target| {
+        let _alone = alone.lock().unwrap_or_else(PoisonError::into_inner);
+        let scratch = tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
+        let restored = repository(&paths, scratch.path(), include.clone(), &supervisor)
+            .map_err(RestoreError::from)
+            .and_then(|repository| {
+                let position = position(&repository, &run, target)?;
+                restore(&repository, &paths, &run, position, &supervisor)
+            })
+            .map_err(|error| with_causes(&error))?;
+        let said = [restored_in_words(&restored)]
+            .into_iter()
+            .chain(restored.notices.clone());
+        Ok(said.collect::<Vec<_>>().join(". "))
+    })
+}
