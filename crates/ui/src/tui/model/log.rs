@@ -142,6 +142,11 @@ impl EventLog {
         self.lines.get(usize::try_from(place).ok()?)
     }
 
+    /// The place among all lines ever added of the line at index `at` of those that pass the filter.
+    pub fn place(&self, at: usize) -> Option<u64> {
+        self.shown.get(at).copied()
+    }
+
     /// Adds the line at `at` to the shown ones if it passes the filter. The end of an iteration passes if a line of
     /// that iteration does.
     fn pass(&mut self, at: usize) {

@@ -39,8 +39,8 @@ use ralph_words::date_ahead;
 use ratatui::layout::Rect;
 pub use ui::SearchPosition;
 pub use ui::{
-    ActionSearch, Confirmation, DiffState, DiffView, HistoryView, InputMode, IterationPart, OpenOverlay, Overlay,
-    PageRow, Pane, Playback, PlaybackState, ReplayState, ReportPage, Search, Timeline, Toast, Ui,
+    ActionSearch, Confirmation, DiffState, DiffView, HistoryView, InputMode, IterationCommits, IterationPart, LogFold,
+    OpenOverlay, Overlay, PageRow, Pane, Playback, PlaybackState, ReplayState, ReportPage, Search, Timeline, Toast, Ui,
 };
 
 use super::{
@@ -221,6 +221,7 @@ impl Model {
         self.agent_text = AgentText::default();
         self.asks = Asks::default();
         self.activity = AgentActivity::default();
+        self.ui.log_fold.unfolded.clear();
         self.ui.reading = None;
         self.ui.opened_top = 0;
     }

@@ -7,7 +7,7 @@ use ralph_core::event::{Checkpoint, SteeringId};
 use ralph_words::{EventLine, Tone};
 
 use crate::{
-    report::{IterationFold, LineMark},
+    report::{CommitLine, IterationFold, LineMark},
     tui::{
         editor::{Editor, Recall},
         layout::Focus,
@@ -177,6 +177,29 @@ pub struct HistoryView {
     pub restored: Option<Result<String, String>>,
 }
 
+/// The entries of the log that are shown in full, and not in a row each.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LogFold {
+    pub all_unfolded: bool,
+    /// The places of single ones among all entries.
+    pub unfolded: BTreeSet<u64>,
+}
+
+impl LogFold {
+    pub fn is_unfolded(&self, place: u64) -> bool {
+        self.all_unfolded || self.unfolded.contains(&place)
+    }
+
+    /// Unfolds an entry, or folds it. If all are unfolded, all are folded.
+    pub fn toggle(&mut self, place: u64) {
+        if std::mem::take(&mut self.all_unfolded) {
+            self.unfolded.clear();
+        } else if !self.unfolded.remove(&place) {
+            self.unfolded.insert(place);
+        }
+    }
+}
+
 /// An iteration shown in full.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Playback {
@@ -237,11 +260,15 @@ impl From<Result<(), String>> for PlaybackState {
     }
 }
 
+/// The commits of iterations, by the numbers of the iterations.
+pub type IterationCommits = BTreeMap<u32, Vec<CommitLine>>;
+
 /// The report of the run, as last rendered.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReportPage {
     pub rows: Vec<PageRow>,
     pub fold: IterationFold,
+    pub commits: IterationCommits,
     /// The width for which the rows are wrapped; `None` if the run has changed since.
     pub width: Option<u16>,
     /// Whether the end of the run has to be shown, once the user is not typing.
@@ -360,8 +387,7 @@ pub struct Ui {
     pub folded: BTreeSet<String>,
     /// Lines of the log below the view; 0 follows the newest.
     pub log_below: usize,
-    /// Whether entries of the log are shown in full, and not in a row each.
-    pub log_unfolded: bool,
+    pub log_fold: LogFold,
     pub diff: DiffView,
     pub history: HistoryView,
     pub report: ReportPage,
