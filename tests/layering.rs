@@ -40,6 +40,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "config",
             "driver",
             "hub",
+            "review",
             "ui/headless",
             "ui/live",
             "ui/notify",

@@ -15,5 +15,5 @@ pub(crate) use difference::{DifferenceError, DifferenceRequest, difference};
 pub(crate) use entry::{RunEntry, RunStanding};
 pub(crate) use local_time::date_time;
 pub(crate) use projects::{Projects, run_number};
-pub(crate) use report::{ReportFormat, report, report_of_records, written};
+pub(crate) use report::{ReportFormat, commit_span, commits, report, report_of_records, written};
 pub(crate) use run_cache::RunCache;

@@ -1,6 +1,9 @@
 //! Reports of runs, with the commits of each iteration.
 
-use ralph_core::{event::RunId, run::RunView};
+use ralph_core::{
+    event::{Checkpoint, RunId},
+    run::{Iteration, RunView},
+};
 use ralph_git::Repository;
 use ralph_state::store::{
     journal::{JournalError, read_view},
@@ -55,31 +58,43 @@ pub(crate) fn written(report: &RunReport, format: ReportFormat) -> String {
     }
 }
 
-/// Adds the commits of each iteration. Errors are ignored: the records already have the number of commits.
+/// Adds the commits of each iteration.
 fn add_commits(paths: &ProjectPaths, report: &mut RunReport, supervisor: &Supervisor) {
-    let mut listed = Vec::new();
-    let mut spans = Vec::new();
-    for (at, iteration) in report.iterations().enumerate() {
-        if let (Some(before), Some(after)) = (&iteration.before, &iteration.after)
-            && before.head != after.head
-        {
-            listed.push(at);
-            spans.push((before.clone(), after.clone()));
-        }
+    let spans: Vec<_> = report.iterations().map(commit_span).collect();
+    report.commits = commits(paths, &spans, supervisor);
+}
+
+/// The checkpoints around an iteration; `None` if it made no commit.
+pub(crate) fn commit_span(iteration: &Iteration) -> Option<(Checkpoint, Checkpoint)> {
+    let (before, after) = (iteration.before.clone()?, iteration.after.clone()?);
+    (before.head != after.head).then_some((before, after))
+}
+
+/// The commits of each span; no list at all without any. Errors are ignored: the records already have the number of
+/// commits.
+pub(crate) fn commits(
+    paths: &ProjectPaths,
+    spans: &[Option<(Checkpoint, Checkpoint)>],
+    supervisor: &Supervisor,
+) -> Vec<Vec<CommitLine>> {
+    let some: Vec<_> = spans.iter().flatten().cloned().collect();
+    if some.is_empty() {
+        return Vec::new();
     }
-    if spans.is_empty() {
-        return;
-    }
-    let Ok(scratch) = tempfile::tempdir() else { return };
-    let Ok((repository, _)) = Repository::discover(paths.project(), scratch.path(), supervisor) else {
-        return;
+    let Ok(scratch) = tempfile::tempdir() else {
+        return Vec::new();
     };
-    report.commits = vec![Vec::new(); report.iterations().len()];
-    for (at, found) in listed.into_iter().zip(repository.commits_of_each(&spans)) {
-        let lines = found.into_iter().map(|commit| CommitLine {
+    let Ok((repository, _)) = Repository::discover(paths.project(), scratch.path(), supervisor) else {
+        return Vec::new();
+    };
+    let mut found = repository.commits_of_each(&some).into_iter();
+    let of_span = |span: &Option<_>| {
+        let commits = span.as_ref().and_then(|_| found.next()).unwrap_or_default();
+        let lines = commits.into_iter().map(|commit| CommitLine {
             id: commit.id,
             subject: one_line(&commit.subject),
         });
-        report.commits[at] = lines.collect();
-    }
+        lines.collect()
+    };
+    spans.iter().map(of_span).collect()
 }

@@ -28,7 +28,7 @@ use thiserror::Error;
 use crate::{
     config::Notify,
     ui::{
-        front_end::{differ, theme, unfolder},
+        front_end::{commits_of, differ, theme, unfolder},
         headless,
         presentation::{Presentation, ScreenOptions, looks_file},
         remote::{Remote, StreamEnd},
@@ -142,6 +142,10 @@ impl<'a> AttachedClient<'a> {
             differ,
             recordings,
             unfolder,
+            commits: match self.place {
+                RunLocation::Here(paths) => Some(commits_of(paths, self.supervisor)),
+                RunLocation::There(_) => None,
+            },
             restorer: match self.place {
                 RunLocation::Here(paths) => {
                     let include = hello.show.include.clone();

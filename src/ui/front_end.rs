@@ -22,7 +22,8 @@ use ralph_state::{
 use ralph_system::{diagnostics::inherited, proc::Supervisor};
 use ralph_text::{AllowedEscapes, console, with_causes};
 use ralph_ui::tui::{
-    self, DiffRequest, NotifyChannel, Overlay, Player, Recordings, ScreenError, Setup, Unfolder, theme::Theme,
+    self, CommitSource, DiffRequest, NotifyChannel, Overlay, Player, Recordings, ScreenError, Setup, Unfolder,
+    theme::Theme,
 };
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
@@ -31,6 +32,7 @@ use crate::{
     config::{Config, Notify},
     driver::{LoopHandle, OpenRun},
     hub::{Hub, LagPolicy, Subscription},
+    review::{commit_span, commits},
     ui::{
         headless::{self, OutputFormat},
         live::LiveSource,
@@ -245,6 +247,7 @@ impl FrontEnd {
             )),
             recordings: Arc::new(move |iteration| files.recording(iteration)),
             unfolder: unfolder(self.files.clone(), self.paths.project()),
+            commits: Some(commits_of(&self.paths, &self.supervisor)),
             restorer: Some(restorer(&self.paths, &self.run, self.include.clone(), &self.supervisor)),
             project: Some(self.paths.project().to_owned()),
             continues: false,
@@ -285,6 +288,7 @@ pub(crate) fn replay(
         )),
         recordings: Arc::clone(&recordings),
         unfolder: unfolder(paths.run(run), paths.project()),
+        commits: Some(commits_of(paths, supervisor)),
         restorer: Some(restorer(paths, run, include, supervisor)),
         project: None,
         continues: false,
@@ -323,6 +327,16 @@ pub(super) fn unfolder(files: RunPaths, project: &Path) -> Unfolder {
             let text = task_text(&path).map_err(|error| format!("{}: {error}", path.display()))?;
             text.ok_or_else(|| format!("Task {task} has no output."))
         }
+    })
+}
+
+pub(super) fn commits_of(paths: &ProjectPaths, supervisor: &Supervisor) -> CommitSource {
+    let (paths, supervisor) = (paths.clone(), supervisor.clone());
+    Arc::new(move |view| {
+        let rows = &view.iterations.rows;
+        let spans: Vec<_> = rows.iter().map(commit_span).collect();
+        let found = commits(&paths, &spans, &supervisor);
+        rows.iter().map(|row| row.number).zip(found).collect()
     })
 }
 

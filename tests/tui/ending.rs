@@ -16,6 +16,7 @@ fn an_end_stays_on_the_screen_until_it_was_seen_and_leaves_a_summary() {
     let sandbox = Sandbox::new();
     let mut terminal = watching(&sandbox, &Script::terminal("work; promise"));
     terminal.sees("DONE, NOT VERIFIED · 2 tasks · ");
+    terminal.sees("Work of iteration 1");
     assert!(terminal.on_other_screen());
     terminal.press("q");
     assert_eq!(terminal.ends(), 0);

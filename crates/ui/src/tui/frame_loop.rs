@@ -490,6 +490,7 @@ impl<'a> FrameLoop<'a> {
 
     fn draw(&mut self) -> io::Result<()> {
         self.model.advance(self.source.now_ms());
+        self.jobs.list_commits(&self.model);
         refresh_report(&mut self.model);
         self.live.catch_up();
         self.write_title()?;

@@ -9,9 +9,9 @@ use std::{
 use ralph_system::proc::Size;
 
 use super::{
-    DiffRequest, PatchSource, Recordings, Restorer, Setup, Unfolder, cast,
+    CommitSource, DiffRequest, PatchSource, Recordings, Restorer, Setup, Unfolder, cast,
     inputs::{Mailbox, ScreenInput},
-    model::{DiffState, Model, Overlay},
+    model::{DiffState, Model, Overlay, Pane},
     order::{RestoreTarget, ScreenEvent},
     patch::Patch,
     screens,
@@ -22,6 +22,9 @@ pub(super) struct Jobs {
     differ: PatchSource,
     recordings: Recordings,
     unfolder: Unfolder,
+    commits: Option<CommitSource>,
+    /// The number of iterations that had ended when their commits were last listed.
+    listed: usize,
     restorer: Option<Restorer>,
     /// Whether a recording is treated as a transcript if it does not say so itself.
     transcript: bool,
@@ -37,6 +40,8 @@ impl Jobs {
             differ: Arc::clone(&setup.differ),
             recordings: Arc::clone(&setup.recordings),
             unfolder: Arc::clone(&setup.unfolder),
+            commits: setup.commits.clone(),
+            listed: 0,
             restorer: setup.restorer.clone(),
             transcript: setup.terminals.is_empty(),
             mailbox,
@@ -121,6 +126,28 @@ impl Jobs {
             let text = unfolder(overlay, pane.cols);
             let screen = text.map(|text| Box::new(screens::finished_transcript(&text, pane)));
             _ = mailbox.send(ScreenInput::Unfolded { overlay, screen }); // the screen may be gone
+        });
+    }
+
+    /// Lists the commits of the iterations for the report, if it is shown and another iteration has ended.
+    pub(super) fn list_commits(&mut self, model: &Model) {
+        let ended = model
+            .run
+            .iterations
+            .rows
+            .iter()
+            .filter(|row| row.after.is_some())
+            .count();
+        let Some(source) = self.commits.clone().filter(|_| model.ui.pane == Pane::Report) else {
+            return;
+        };
+        if std::mem::replace(&mut self.listed, ended) == ended {
+            return;
+        }
+        let (view, mailbox) = (model.run.clone(), self.mailbox.clone());
+        spawn_or_run(move || {
+            let commits = source(&view);
+            _ = mailbox.send(ScreenInput::Ui(ScreenEvent::CommitsListed { commits })); // the screen may be gone
         });
     }
 

@@ -47,12 +47,15 @@ mod view;
 
 use std::{path::PathBuf, sync::Arc};
 
-use ralph_core::event::{Checkpoint, RequestedBy, UserCommand};
+use ralph_core::{
+    event::{Checkpoint, RequestedBy, UserCommand},
+    run::RunView,
+};
 use ralph_system::proc::Size;
 
 pub use frame_loop::{ScreenExit, run};
 pub use layout::ScreenLayout;
-pub use model::{Overlay, more};
+pub use model::{IterationCommits, Overlay, more};
 pub use notify::{NotifyChannel, shows_progress};
 pub use notify::{Reason, reason};
 pub use order::RestoreTarget;
@@ -79,6 +82,9 @@ pub type Recordings = Arc<dyn Fn(u32) -> PathBuf + Send + Sync>;
 
 /// Renders an overlay for a width in columns. Called off the screen's thread; may block.
 pub type Unfolder = Arc<dyn Fn(Overlay, u16) -> Result<Vec<u8>, String> + Send + Sync>;
+
+/// Lists the commits of iterations, by the numbers of the iterations. Called off the screen's thread; may block.
+pub type CommitSource = Arc<dyn Fn(&RunView) -> IterationCommits + Send + Sync>;
 
 /// Restores the files of the project, and says what was changed. Called off the screen's thread; may block.
 pub type Restorer = Arc<dyn Fn(RestoreTarget) -> Result<String, String> + Send + Sync>;
@@ -129,6 +135,8 @@ pub struct Setup {
     pub differ: PatchSource,
     pub recordings: Recordings,
     pub unfolder: Unfolder,
+    /// `None` for a run on another machine.
+    pub commits: Option<CommitSource>,
     /// `None` for a run on another machine.
     pub restorer: Option<Restorer>,
     /// The project; `None` for a replay or a run on another machine.

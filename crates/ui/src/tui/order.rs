@@ -8,7 +8,7 @@ use ralph_words::Tone;
 use super::{
     keys::KeyAction,
     looks::LookChange,
-    model::{CopyPortion, Model, Overlay},
+    model::{CopyPortion, IterationCommits, Model, Overlay},
     patch::Patch,
     search_query::{LineMatch, SearchDirection},
 };
@@ -35,6 +35,10 @@ pub(super) enum ScreenEvent {
     /// Files were restored, or why not.
     Restored {
         result: Result<String, String>,
+    },
+    /// The commits of iterations were listed.
+    CommitsListed {
+        commits: IterationCommits,
     },
     /// A terminal was searched.
     Searched {

@@ -28,7 +28,7 @@ pub(super) use diff::{loaded as diff_loaded, show as show_diff};
 pub(super) use iteration::draw_parts;
 pub(super) use messages::withdrawn;
 pub(super) use plan::{has_goal_rows, outstanding_in_words};
-pub(super) use report::{answer as answer_end, refresh as refresh_report, show_end};
+pub(super) use report::{answer as answer_end, commits_listed, refresh as refresh_report, show_end};
 pub(super) use restore::{restorable, restored};
 pub(super) use terminal::{draw_start, rendered};
 pub(super) use title::{draw as draw_title, tab_at};

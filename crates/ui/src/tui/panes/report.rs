@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ralph_core::event::StopReason;
+use ralph_core::{event::StopReason, run::Iteration};
 use ralph_words::counted;
 
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     tui::{
         editor::Editor,
         keys::KeyAction,
-        model::{AnswerBox, AnswerStep, InputMode, Model, PageRow, Pane, used_up},
+        model::{AnswerBox, AnswerStep, InputMode, IterationCommits, Model, PageRow, Pane, used_up},
         order::ScreenOrder,
     },
 };
@@ -55,16 +55,26 @@ pub(in crate::tui) fn refresh(model: &mut Model) {
     if model.ui.pane != Pane::Report || model.ui.report.width == Some(main.width) {
         return;
     }
+    let commits = &model.ui.report.commits;
     let mut report = match model.run.is_over() || model.ui.replay.is_some() {
         true => RunReport::from_view(model.run.clone()),
         false => RunReport::from_running(model.run.clone(), model.now_ms),
     };
     report.said.clone_from(&model.agent_text.last_sentences);
+    let of_iteration = |row: &Iteration| commits.get(&row.number).cloned().unwrap_or_default();
+    report.commits = report.iterations().map(of_iteration).collect();
     let lines = report::page(&report, model.ui.report.fold, |at_ms| model.clock(at_ms));
     model.ui.report.rows = page::broken(lines, main.width);
     model.ui.report.width = Some(main.width);
     let top = ReportContent.at(model).min(ReportContent.last(model));
     ReportContent.put(model, top);
+}
+
+/// Takes the commits of iterations.
+pub(in crate::tui) fn commits_listed(model: &mut Model, commits: IterationCommits) -> Vec<ScreenOrder> {
+    model.ui.report.commits = commits;
+    model.ui.report.width = None;
+    Vec::new()
 }
 
 /// Shows the end of a finished run once the user is not typing, with an answer line if a question blocks it.
@@ -105,4 +115,33 @@ pub(in crate::tui) fn answer(model: &mut Model) -> bool {
         ..AnswerBox::new(block.number, model.now_ms)
     });
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        report::CommitLine,
+        tui::{
+            order::ScreenEvent,
+            testing::{model, running, stopped},
+            update::update,
+        },
+    };
+
+    use super::*;
+
+    #[test]
+    fn the_tasks_of_the_end_have_the_subjects_of_their_commits() {
+        let mut model = model(100, 30, [running(), vec![stopped(StopReason::Requested)]].concat());
+        show_end(&mut model);
+        let commit = CommitLine {
+            id: "5e335bc".to_owned(),
+            subject: "Parse lists".to_owned(),
+        };
+        let commits = IterationCommits::from([(3, vec![commit])]);
+        update(&mut model, ScreenEvent::CommitsListed { commits });
+        let rows: Vec<String> = model.ui.report.rows.iter().map(PageRow::text).collect();
+        let at = rows.iter().position(|row| row == "5e335bc Parse lists");
+        assert_eq!(rows[at.expect("the commit") - 1], "Write the parser", "{rows:?}");
+    }
 }
