@@ -318,3 +318,38 @@ fn what_is_wrong_with_the_command_line_is_said_alone_and_a_run_that_ended_is_con
         )],
     );
 }
+
+#[test]
+fn a_notification_is_tried_and_what_was_done_or_is_missing_is_said() {
+    let sandbox = Sandbox::new();
+    let tried = |notify: &str| {
+        let ralph = sandbox.ralph(["notify", "test"]);
+        ralph.env("RALPH_NOTIFY", notify).run(SOON)
+    };
+    let done = tried("printf %s \"$RALPH_REASON\" > told.txt; echo some words");
+    assert_eq!(done.code(), Some(0), "{done:?}");
+    assert_eq!(
+        sandbox.read("told.txt").as_deref(),
+        Some("ralph project: this is a test")
+    );
+    assert!(
+        done.stdout.contains("ran `printf ") && done.stderr.contains("│ some words"),
+        "{done:?}"
+    );
+    let cases = [
+        ("echo no network >&2; exit 7", 1, ["│ no network", "exit status: 7"]),
+        ("none", 3, ["`notify` is \"none\"", "osc9"]),
+        (
+            "osc9",
+            2,
+            ["a terminal shows the notification", "a command in `notify`"],
+        ),
+    ];
+    for (notify, code, said) in cases {
+        let failed = tried(notify);
+        assert_eq!((failed.code(), failed.stdout.as_str()), (Some(code), ""), "{failed:?}");
+        for words in said {
+            assert!(failed.stderr.contains(words), "{failed:?}");
+        }
+    }
+}

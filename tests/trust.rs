@@ -48,6 +48,7 @@ const CALLS: &[(&str, &[&str])] = &[
     ("many status", &["", "--json"]),
     ("many steer", &["other words"]),
     ("mcp", &[""]),
+    ("notify test", &[""]),
     ("pause", &[""]),
     ("permissions forget", &["Bash"]),
     ("permissions list", &[""]),

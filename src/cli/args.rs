@@ -518,6 +518,11 @@ pub(super) enum CliCommand {
         #[arg(long, value_name = "TOOL")]
         without: Vec<String>,
     },
+    /// Try the notifications that a run would send you
+    Notify {
+        #[command(subcommand)]
+        command: NotifyCommand,
+    },
     /// Print completions for your shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {
@@ -709,6 +714,12 @@ pub(super) enum SandboxCommand {
         )]
         command: Vec<OsString>,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum NotifyCommand {
+    /// Send one notification by the setting `notify`, and say what was done
+    Test,
 }
 
 const COMPLETIONS_EXAMPLES: &str = "\

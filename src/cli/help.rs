@@ -50,8 +50,12 @@ const GROUPS: &[(&str, &[OverviewRow])] = &[
                 "Check whether ralph can run here; the agents it knows",
             ),
             several(
-                &[("config", "ralph config show"), ("trust", "ralph trust --show")],
-                "Show the settings; trust those of this project",
+                &[
+                    ("config", "ralph config show"),
+                    ("trust", "ralph trust --show"),
+                    ("notify", "ralph notify test"),
+                ],
+                "Show settings; trust this project's; try notifications",
             ),
             several(
                 &[

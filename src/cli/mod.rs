@@ -32,6 +32,7 @@ mod mcp;
 mod mistake;
 mod more;
 mod node;
+mod notify;
 mod one_task;
 mod permission_mode;
 mod permissions;
@@ -75,7 +76,7 @@ use crate::{
     ui::{Presentation, headless::OutputFormat},
 };
 
-use args::{Args, CliCommand, InitArgs, PermissionsCommand, PlanCommand, SandboxCommand};
+use args::{Args, CliCommand, InitArgs, NotifyCommand, PermissionsCommand, PlanCommand, SandboxCommand};
 use listing_args::{AdaptersCommand, ConfigCommand, EnginesCommand, GoalsCommand};
 
 /// Carries out a command line and returns the exit code. Prints errors to stderr. Processes started by `supervisor` may
@@ -254,6 +255,9 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(CliCommand::Mcp { socket, run, without }) => mcp::run(args, socket.as_deref(), run.as_deref(), without),
         Some(CliCommand::Engines { command }) => engines::run(args, command.as_ref().unwrap_or(&EnginesCommand::List)),
         Some(CliCommand::Many(many)) => many::run(args, many, given, supervisor),
+        Some(CliCommand::Notify {
+            command: NotifyCommand::Test,
+        }) => notify::test(args, supervisor),
         Some(CliCommand::Completions { shell }) => completions::run(*shell),
         Some(CliCommand::Man { directory }) => man::run(directory.as_deref()),
         Some(CliCommand::Guard { spec }) => Ok(ralph_system::proc::guard::run(Path::new(spec))),

@@ -4,7 +4,7 @@ pub(crate) mod attached;
 pub(crate) mod front_end;
 pub mod headless;
 mod live;
-mod notify;
+pub(crate) mod notify;
 pub(crate) mod presentation;
 pub(crate) mod remote;
 pub(crate) mod restorer;

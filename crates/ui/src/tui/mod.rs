@@ -57,7 +57,7 @@ pub use frame_loop::{ScreenExit, run};
 pub use layout::ScreenLayout;
 pub use model::{IterationCommits, Overlay, more};
 pub use notify::{NotifyChannel, shows_progress};
-pub use notify::{Reason, reason};
+pub use notify::{Reason, bytes as notification_bytes, reason};
 pub use order::RestoreTarget;
 pub use player::Player;
 pub use screen_terminal::ScreenError;

@@ -208,8 +208,8 @@ fn choices_in_words(question: &Question) -> String {
     }
 }
 
-/// The terminal sequence for `reason`.
-pub(super) fn bytes(notifier: &NotifyChannel, reason: &str) -> Vec<u8> {
+/// The terminal sequence for `reason`; empty if the channel is none of a terminal.
+pub fn bytes(notifier: &NotifyChannel, reason: &str) -> Vec<u8> {
     match notifier {
         NotifyChannel::None | NotifyChannel::Call(_) => Vec::new(),
         NotifyChannel::Bell => vec![0x07],
