@@ -252,6 +252,7 @@ fn check(terminal: &mut Terminal, action: KeyAction, key: &str) {
         | KeyAction::NextFile
         | KeyAction::PreviousFile
         | KeyAction::Wrap
+        | KeyAction::Split
         | KeyAction::Leftwards
         | KeyAction::Rightwards
         | KeyAction::CompareEarlier

@@ -55,6 +55,8 @@ pub enum KeyAction {
     PreviousFile,
     NextFile,
     Wrap,
+    /// Show both sides of a diff beside each other, or in one column.
+    Split,
     Leftwards,
     Rightwards,
     /// Compare with one iteration earlier, or one later.
@@ -298,6 +300,7 @@ pub const TABLE: &[Binding] = {
         at(&[KeyFocus::View(Pane::Log)], row(Views, &[char('O')], KeyAction::Unfold(Unfold::All), Always, "", "Unfold all entries", "of the log; again to fold them")),
         at(&[KeyFocus::View(Pane::Report)], row(Views, &[key(KeyCode::Enter)], KeyAction::Open, Always, "iterations", "Unfold iterations", "again to fold them")),
         at(&[KeyFocus::View(Pane::Diff)], row(Views, &[char('w')], KeyAction::Wrap, Always, "wrap", "Wrap long lines", "or cut them")),
+        at(&[KeyFocus::View(Pane::Diff)], row(Views, &[char('v')], KeyAction::Split, Always, "", "Side by side", "or in one column")),
         at(&[KeyFocus::View(Pane::Diff)], row(Views, &[char('b')], KeyAction::CompareEarlier, Always, "compare", "Compare with earlier", "the state before one iteration earlier")),
         at(&[KeyFocus::View(Pane::Diff)], row(Views, &[char('B')], KeyAction::CompareLater, Always, "", "Compare with later", "one iteration; at first, with the start of the run")),
         at(&[KeyFocus::Plan], row(Views, &[key(KeyCode::Enter)], KeyAction::Fold, Always, "fold", "Fold heading", "of the chosen task; again to unfold")),

@@ -20,6 +20,28 @@ pub struct Patch {
     pub files: Vec<PatchFile>,
     /// Width of the longest line in columns.
     pub widest: usize,
+    /// The rows in which the lines are shown side by side.
+    pub sides: Vec<SideRow>,
+    /// The row of each line.
+    row_of: Vec<usize>,
+}
+
+/// A line of one side, with its number in that side's file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SideLine {
+    pub at: usize,
+    pub number: u32,
+}
+
+/// A row of a patch whose sides are shown beside each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SideRow {
+    /// A line that belongs to both sides as one: a name, a hunk's header.
+    Whole(usize),
+    Pair {
+        left: Option<SideLine>,
+        right: Option<SideLine>,
+    },
 }
 
 /// The kind of a line.
@@ -103,6 +125,16 @@ impl Hunk {
     }
 }
 
+impl SideRow {
+    fn lines(self) -> impl Iterator<Item = usize> {
+        let (first, second) = match self {
+            SideRow::Whole(at) => (Some(at), None),
+            SideRow::Pair { left, right } => (left.map(|line| line.at), right.map(|line| line.at)),
+        };
+        first.into_iter().chain(second)
+    }
+}
+
 impl Patch {
     /// Parses git's output for two trees: statistics, then a patch. Unknown lines count as text.
     pub fn parse(text: &str) -> Self {
@@ -126,7 +158,71 @@ impl Patch {
             }
             patch.push(shown(line, kind), kind);
         }
+        patch.pair_sides();
         patch
+    }
+
+    /// Makes the rows of both sides: within a change, the removed lines are beside the added ones in their order.
+    fn pair_sides(&mut self) {
+        self.row_of = vec![0; self.lines.len()];
+        let (mut removed, mut added) = (Vec::new(), Vec::new());
+        // The number of the next line in the old file: an unchanged line only has that of the new one.
+        let mut old = 0;
+        for at in 0..=self.lines.len() {
+            match self.kinds.get(at) {
+                Some(LineKind::Removed(number)) => {
+                    removed.push(SideLine { at, number: *number });
+                    old = number.saturating_add(1);
+                    continue;
+                }
+                Some(LineKind::Added(number)) => {
+                    added.push(SideLine { at, number: *number });
+                    continue;
+                }
+                Some(_) | None => {}
+            }
+            for nth in 0..removed.len().max(added.len()) {
+                let (left, right) = (removed.get(nth).copied(), added.get(nth).copied());
+                self.push_row(SideRow::Pair { left, right });
+            }
+            (removed, added) = (Vec::new(), Vec::new());
+            let row = match self.kinds.get(at) {
+                None => return,
+                Some(LineKind::Same(number)) => {
+                    let (left, right) = (SideLine { at, number: old }, SideLine { at, number: *number });
+                    old = old.saturating_add(1);
+                    SideRow::Pair {
+                        left: Some(left),
+                        right: Some(right),
+                    }
+                }
+                Some(_) => {
+                    if let Some(hunk) = Hunk::parse(&self.lines[at]) {
+                        old = hunk.old;
+                    }
+                    SideRow::Whole(at)
+                }
+            };
+            self.push_row(row);
+        }
+    }
+
+    fn push_row(&mut self, row: SideRow) {
+        for at in row.lines() {
+            self.row_of[at] = self.sides.len();
+        }
+        self.sides.push(row);
+    }
+
+    /// The row that shows the line at `at` beside its counterpart.
+    pub fn row_of(&self, at: usize) -> usize {
+        self.row_of.get(at).copied().unwrap_or(self.sides.len())
+    }
+
+    /// The first line of a row, or the number of lines behind the last row.
+    pub fn first_line(&self, row: usize) -> usize {
+        let row = self.sides.get(row);
+        row.and_then(|row| row.lines().next()).unwrap_or(self.lines.len())
     }
 
     fn push(&mut self, line: String, kind: LineKind) {
@@ -337,6 +433,34 @@ diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n\n[the patch is 
     }
 
     #[test]
+    fn of_a_change_the_removed_lines_are_beside_the_added_ones() {
+        let text = "diff --git a/a b/a\n@@ -7,4 +9,5 @@\n one\n-two\n-three\n+2\n+3\n+4\n four\n";
+        let patch = Patch::parse(text);
+        let side = |line: Option<SideLine>| {
+            line.map_or_else(String::new, |line| format!("{} {}", line.number, patch.lines[line.at]))
+        };
+        let rows: Vec<String> = patch
+            .sides
+            .iter()
+            .map(|row| match *row {
+                SideRow::Whole(at) => patch.lines[at].clone(),
+                SideRow::Pair { left, right } => format!("{} | {}", side(left), side(right)),
+            })
+            .collect();
+        assert_eq!(
+            rows[2..],
+            [
+                "7  one | 9  one",
+                "8 -two | 10 +2",
+                "9 -three | 11 +3",
+                " | 12 +4",
+                "10  four | 13  four"
+            ]
+        );
+        assert_eq!((patch.row_of(4), patch.row_of(6), patch.first_line(5)), (4, 4, 7));
+    }
+
+    #[test]
     fn whatever_comes_as_a_patch_every_line_is_shown_once_and_no_control_character() {
         let pieces = [
             "diff --git a/x b/x\n",
@@ -364,6 +488,8 @@ diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n\n[the patch is 
                 "{text:?}"
             );
             for at in 0..patch.lines.len() {
+                let row = patch.sides[patch.row_of(at)];
+                assert!(row.lines().any(|line| line == at), "{text:?}");
                 let changed = patch.changed_words(at);
                 assert!(changed.is_none_or(|(from, to)| patch.lines[at].get(from..to).is_some()));
             }

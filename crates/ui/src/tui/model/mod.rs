@@ -48,6 +48,10 @@ use super::{
     layout::{Focus, ScreenLayout},
 };
 
+/// Minimum width of a screen, and of a patch in it, for both sides beside each other.
+const SIDES_FROM_COLS: u16 = 160;
+pub const SIDES_COLS: u16 = 100;
+
 /// The screen's state, except for the cells of terminals.
 #[derive(Debug, Clone, Default)]
 pub struct Model {
@@ -164,6 +168,11 @@ impl Model {
         let main = self.layout().main;
         let head = u16::from(self.ui.history.open.is_some()).min(main.height);
         Rect::new(main.x, main.y + head, main.width, main.height - head)
+    }
+
+    /// Whether both sides of a diff can be shown beside each other.
+    pub fn has_room_for_sides(&self) -> bool {
+        self.ui.cols >= SIDES_FROM_COLS && self.content_area().width >= SIDES_COLS
     }
 
     /// Whether the files can be restored now: the loop must not be working on them.

@@ -149,6 +149,8 @@ pub struct DiffView {
     pub left: usize,
     /// Whether long lines are wrapped instead.
     pub wrap: bool,
+    /// Whether the lines are in one column even where there is room for both sides.
+    pub unified: bool,
 }
 
 impl DiffView {

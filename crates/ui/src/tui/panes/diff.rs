@@ -1,21 +1,22 @@
 //! The changes of iterations: statistics and patch, with a list of files beside them.
 
-use ratatui::{
-    layout::{Position, Rect},
-    style::{Modifier, Style},
-};
+use ratatui::layout::{Position, Rect};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::tui::{
     keys::KeyAction,
-    model::{DiffState, DiffView, Model},
+    model::{DiffState, DiffView, Model, SIDES_COLS},
     order::{ScreenOrder, Scroll, StepDirection, refused},
     patch::{LineKind, Patch, PatchFile},
     pen::{Pen, columns, flowed},
     theme::TextRole,
 };
 
-use super::content::{PaneContent, match_at};
+use super::{
+    content::{PaneContent, match_at},
+    patch_lines::{digits, pieces, without},
+    sides,
+};
 
 /// Minimum width for the list of files, shown if there are several.
 const FILES_FROM_COLS: u16 = 100;
@@ -36,8 +37,11 @@ impl PaneContent for DiffContent {
             DiffState::Failed(why) => pen.note(area, why),
             DiffState::Loaded(patch) if patch.lines.is_empty() => pen.note(area, "No changes."),
             DiffState::Loaded(patch) => {
-                let area = files(patch, model.ui.diff.top, area, pen);
-                lines(patch, &model.ui.diff, area, pen);
+                let area = files(model, patch, area, pen);
+                match is_split(model) {
+                    true => sides::draw(patch, &model.ui.diff, area, pen),
+                    false => lines(patch, &model.ui.diff, area, pen),
+                }
             }
         }
     }
@@ -75,16 +79,34 @@ impl PaneContent for DiffContent {
     }
 
     fn last(&self, model: &Model) -> usize {
-        let lines = patch(model).map_or(0, |patch| patch.lines.len());
         let height = usize::from(model.content_area().height);
         // A wrapped line may take all of the rows.
-        lines.saturating_sub(if model.ui.diff.wrap { 1 } else { height })
+        let shown = if model.ui.diff.wrap { 1 } else { height };
+        match patch(model) {
+            Some(patch) if is_split(model) => patch.first_line(patch.sides.len().saturating_sub(shown)),
+            Some(patch) => patch.lines.len().saturating_sub(shown),
+            None => 0,
+        }
     }
 
     /// Less than a page may follow the beginning of the last file, which can be at the top.
     fn scroll(&self, model: &mut Model, by: Scroll) -> Vec<ScreenOrder> {
-        model.ui.diff.top = by.downwards(model.ui.diff.top, self.last(model));
+        let (top, last) = (model.ui.diff.top, self.last(model));
+        model.ui.diff.top = match patch(model) {
+            Some(patch) if is_split(model) => patch.first_line(by.downwards(patch.row_of(top), patch.row_of(last))),
+            Some(_) | None => by.downwards(top, last),
+        };
         Vec::new()
+    }
+
+    fn row_of(&self, model: &Model, area: Rect, line: usize) -> Option<u16> {
+        let top = model.ui.diff.top;
+        let below = match patch(model)? {
+            patch if is_split(model) => patch.row_of(line).checked_sub(patch.row_of(top))?,
+            _ => line.checked_sub(top)?,
+        };
+        let below = u16::try_from(below).ok()?;
+        Some(area.y.saturating_add(below)).filter(|y| *y < area.bottom())
     }
 
     fn key(&self, model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
@@ -95,6 +117,15 @@ impl PaneContent for DiffContent {
             KeyAction::Rightwards => scroll_sideways(model, StepDirection::Next),
             KeyAction::CompareEarlier => return compare(model, StepDirection::Previous),
             KeyAction::CompareLater => return compare(model, StepDirection::Next),
+            KeyAction::Split => {
+                model.ui.diff.unified = !model.ui.diff.unified;
+                if !model.has_room_for_sides() {
+                    return refused(
+                        model,
+                        "the sides are beside each other from 160 columns on (z gives the pane more)",
+                    );
+                }
+            }
             KeyAction::Wrap => {
                 model.ui.diff.wrap = !model.ui.diff.wrap;
                 model.ui.diff.left = 0;
@@ -107,7 +138,7 @@ impl PaneContent for DiffContent {
     /// The beginning of the file whose name is there.
     fn hit(&self, model: &Model, area: Rect, at: Position) -> Option<usize> {
         let patch = patch(model)?;
-        let (list, first) = file_list(patch, model.ui.diff.top, area)?;
+        let (list, first) = file_list(model, patch, area)?;
         let file = first + usize::from(at.y.checked_sub(list.y)?);
         Some(patch.files.get(file).filter(|_| list.contains(at))?.at)
     }
@@ -225,9 +256,20 @@ fn scroll_sideways(model: &mut Model, way: StepDirection) {
     };
 }
 
+/// Whether both sides are shown beside each other.
+fn is_split(model: &Model) -> bool {
+    !model.ui.diff.unified && model.has_room_for_sides()
+}
+
 /// The area of the file list, if there is room, and the first visible file.
-fn file_list(patch: &Patch, top: usize, area: Rect) -> Option<(Rect, usize)> {
-    if area.width < FILES_FROM_COLS || patch.files.len() < 2 {
+fn file_list(model: &Model, patch: &Patch, area: Rect) -> Option<(Rect, usize)> {
+    let top = model.ui.diff.top;
+    // Both sides need the room more than the list does.
+    let from = match is_split(model) {
+        true => SIDES_COLS + FILES_COLS + 1,
+        false => FILES_FROM_COLS,
+    };
+    if area.width < from || patch.files.len() < 2 {
         return None;
     }
     let height = usize::from(area.height);
@@ -238,11 +280,11 @@ fn file_list(patch: &Patch, top: usize, area: Rect) -> Option<(Rect, usize)> {
 }
 
 /// Draws the file list, if there is room. Returns the remaining area.
-fn files(patch: &Patch, top: usize, area: Rect, pen: &mut Pen<'_>) -> Rect {
-    let Some((list, first)) = file_list(patch, top, area) else {
+fn files(model: &Model, patch: &Patch, area: Rect, pen: &mut Pen<'_>) -> Rect {
+    let Some((list, first)) = file_list(model, patch, area) else {
         return area;
     };
-    let current = patch.file_at(top);
+    let current = patch.file_at(model.ui.diff.top);
     let (width, bar) = (list.width, list.right());
     for (y, (at, file)) in (area.top()..area.bottom()).zip(patch.files.iter().enumerate().skip(first)) {
         let row = Rect::new(area.x, y, width, 1);
@@ -259,12 +301,17 @@ fn files(patch: &Patch, top: usize, area: Rect, pen: &mut Pen<'_>) -> Rect {
 
 fn name(file: &PatchFile, row: Rect, pen: &mut Pen<'_>) {
     let end = row.right().saturating_sub(1);
-    let removed = format!("{}{}", pen.theme.glyphs.minus, file.removed);
-    let mut right = pen.right(row.x, row.y, end, &removed, pen.theme.style(TextRole::Removed));
-    let added = format!("+{} ", file.added);
-    right = pen.right(row.x, row.y, right, &added, pen.theme.style(TextRole::Added));
+    let mut right = end;
+    // A file whose lines are all the same has no figures.
+    if file.added > 0 || file.removed > 0 {
+        let removed = format!("{}{}", pen.theme.glyphs.minus, file.removed);
+        right = pen.right(row.x, row.y, right, &removed, pen.theme.style(TextRole::Removed));
+        let added = format!("+{} ", file.added);
+        right = pen.right(row.x, row.y, right, &added, pen.theme.style(TextRole::Added));
+    }
     if !file.note.is_empty() {
-        let note = format!("{} ", file.note);
+        let gap = if right == end { "" } else { " " };
+        let note = format!("{}{gap}", file.note);
         right = pen.right(row.x, row.y, right, &note, pen.theme.style(TextRole::Dim));
     }
     let room = usize::from(right.saturating_sub(row.x + 2));
@@ -295,7 +342,7 @@ fn lines(patch: &Patch, diff: &DiffView, area: Rect, pen: &mut Pen<'_>) {
     let start = area.x + 1 + numbers + u16::from(numbers > 0);
     let room = usize::from(area.right().saturating_sub(start)).max(1);
     let mut y = area.y;
-    for (at, (line, kind)) in patch.lines.iter().zip(&patch.kinds).enumerate().skip(diff.top) {
+    for (at, kind) in patch.kinds.iter().enumerate().skip(diff.top) {
         if y >= area.bottom() {
             return;
         }
@@ -303,15 +350,7 @@ fn lines(patch: &Patch, diff: &DiffView, area: Rect, pen: &mut Pen<'_>) {
             let end = start.saturating_sub(1);
             pen.right(area.x, y, end, &number.to_string(), pen.theme.style(TextRole::Dim));
         }
-        let style = pen.theme.style(role(*kind));
-        let pieces = match patch.changed_words(at) {
-            Some((from, to)) => vec![
-                (&line[..from], style),
-                (&line[from..to], style.add_modifier(Modifier::REVERSED)),
-                (&line[to..], style),
-            ],
-            None => vec![(line.as_str(), style)],
-        };
+        let pieces = pieces(patch, at, pen);
         if diff.wrap {
             for row in flowed(&pieces, room) {
                 if y < area.bottom() {
@@ -323,45 +362,5 @@ fn lines(patch: &Patch, diff: &DiffView, area: Rect, pen: &mut Pen<'_>) {
             pen.pieces(start, y, area.right(), &without(&pieces, diff.left));
             y += 1;
         }
-    }
-}
-
-/// Width of the line numbers in view.
-fn digits(patch: &Patch, diff: &DiffView, area: Rect) -> u16 {
-    let seen = patch.kinds.iter().skip(diff.top).take(usize::from(area.height));
-    let greatest = seen.filter_map(|kind| match kind {
-        LineKind::Same(number) | LineKind::Added(number) | LineKind::Removed(number) => Some(*number),
-        LineKind::Text | LineKind::File | LineKind::Meta | LineKind::Hunk | LineKind::Note => None,
-    });
-    let columns = greatest.max().map_or(0, |number| number.to_string().len());
-    u16::try_from(columns.max(3)).unwrap_or(3)
-}
-
-/// Removes the first `left` columns from pieces.
-fn without(pieces: &[(&str, Style)], left: usize) -> Vec<(String, Style)> {
-    let mut hidden = left;
-    let cut = |(text, style): &(&str, Style)| {
-        let mut start = 0;
-        for grapheme in text.graphemes(true) {
-            let width = usize::from(columns(grapheme));
-            if hidden == 0 {
-                break;
-            }
-            hidden = hidden.saturating_sub(width);
-            start += grapheme.len();
-        }
-        (text[start..].to_owned(), *style)
-    };
-    pieces.iter().map(cut).collect()
-}
-
-fn role(kind: LineKind) -> TextRole {
-    match kind {
-        LineKind::Text | LineKind::Same(_) => TextRole::Plain,
-        LineKind::File => TextRole::Strong,
-        LineKind::Meta | LineKind::Note => TextRole::Dim,
-        LineKind::Hunk => TextRole::Hunk,
-        LineKind::Added(_) => TextRole::Added,
-        LineKind::Removed(_) => TextRole::Removed,
     }
 }

@@ -339,7 +339,7 @@ mod tests {
         let area = model.content_area();
         let (name, _) = heights(&model)[2].clone();
         update(&mut model, clicked(area.x + 20, area.y + 2));
-        assert_eq!(unfolded(&model), [name.clone()]);
+        assert_eq!(unfolded(&model).concat(), name);
         let row = placed(&model, area).entries.into_iter().find(|entry| entry.height > 1);
         update(
             &mut model,

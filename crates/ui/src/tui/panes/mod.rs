@@ -11,9 +11,11 @@ mod limits;
 mod log;
 mod messages;
 mod page;
+mod patch_lines;
 mod plan;
 mod report;
 mod restore;
+mod sides;
 mod terminal;
 mod title;
 

@@ -39,6 +39,7 @@ mod board;
 mod messages;
 mod restoring;
 mod search;
+mod sides;
 mod states;
 
 const DARK: Theme = Theme::new(Palette::Dark, Depth::True, false);
