@@ -565,6 +565,17 @@ pub fn confirm_hint(plan: &BatchPlan) -> Option<String> {
     })
 }
 
+/// The command that brings merged plans from ralph's own branch into the user's; `None` if there is nothing to bring, or
+/// the target is a branch that the user has named.
+pub fn merge_hint(batch: &Batch) -> Option<String> {
+    let has_merged = batch
+        .plans
+        .iter()
+        .any(|plan| matches!(plan.phase, PlanPhase::Merged { .. }));
+    (has_merged && batch.target == batch.id.target())
+        .then(|| format!("`git merge {}` brings the merged plans into your branch", batch.target))
+}
+
 /// Next commands for a batch that ended without all plans merged.
 pub fn batch_hints(batch: &Batch, id: &BatchId) -> Vec<String> {
     let kept = batch

@@ -4,6 +4,7 @@
 //! A [`Board`] holds no clock: countdowns are given as their end time, so a board only changes with a record.
 
 mod plan_runs;
+mod preview;
 mod row;
 
 use ralph_core::{
@@ -12,12 +13,13 @@ use ralph_core::{
 };
 use ralph_plan::batch::{Batch, BatchEnd, BatchId, PlanName, PlanPhase, StartHold};
 use ralph_words::{
-    batch_hints, batch_usage_in_words, merged_plans_in_words, plan_phase_in_words, repair_in_words,
+    batch_hints, batch_usage_in_words, merge_hint, merged_plans_in_words, plan_phase_in_words, repair_in_words,
     repository_change_in_words,
 };
 use serde::Serialize;
 
 pub use plan_runs::PlanRuns;
+pub use preview::{PlanPreview, PreviewedTask};
 pub use row::{BoardRow, TaskProgress};
 
 /// The state of a batch for display.
@@ -147,7 +149,10 @@ impl Board {
                 .or_else(|| repairing.map(|plan| format!("{}: {}", plan.name, repair_in_words()))),
             plans,
             asks,
-            hints: changes.chain(hints).collect(),
+            hints: changes
+                .chain(hints)
+                .chain(merge_hint(batch).filter(|_| !running))
+                .collect(),
         }
     }
 

@@ -11,7 +11,7 @@ use ralph_words::{
 };
 use serde::Serialize;
 
-use super::PlanRuns;
+use super::{PlanPreview, PlanRuns};
 
 /// The state of a plan for display: its place in the batch, and the activity of its run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -56,6 +56,9 @@ pub struct BoardRow {
     pub usage: Option<Usage>,
     /// Number of waiting requests of its agent.
     pub asks: usize,
+    /// Its latest run in short, for the screen; `None` before the first.
+    #[serde(skip)]
+    pub preview: Option<PlanPreview>,
 }
 
 /// The progress of a plan.
@@ -116,6 +119,7 @@ impl BoardRow {
             iterations: seen.map(PlanRuns::iterations),
             usage: seen.map(PlanRuns::usage),
             asks: live.map_or(0, |view| view.permissions.pending.len()),
+            preview: seen.map(|seen| PlanPreview::new(seen, live.is_some())),
         }
     }
 }

@@ -15,6 +15,9 @@ use super::{Model, Toast, moment};
 const TALL_ROWS: u16 = 16;
 /// Minimum width for a separate column with the task.
 const WIDE_COLS: u16 = 120;
+/// Minimum width for the preview of the chosen plan, and the columns that it takes.
+const PREVIEW_FROM_COLS: u16 = 160;
+const PREVIEW_COLS: std::ops::RangeInclusive<u16> = 60..=90;
 /// With fewer rows, only the plans are shown.
 const SHARED_ROWS: u16 = 6;
 
@@ -81,6 +84,8 @@ pub struct BoardLayout {
     pub header: Rect,
     /// A row of column names, then the plans.
     pub plans: Rect,
+    /// The chosen plan, on a wide screen.
+    pub preview: Rect,
     /// A title, then the open questions, or the next commands once the batch is over.
     pub below: Rect,
     pub footer: Rect,
@@ -125,14 +130,28 @@ impl BoardModel {
             _ if between < SHARED_ROWS => 0,
             lines => lines.min(between / 3) + 1,
         };
-        let plans = Rect::new(0, bars, cols, between - below);
-        let is_wide = cols >= WIDE_COLS;
+        let shared = Rect::new(0, bars, cols, between - below);
+        let taken = match cols {
+            PREVIEW_FROM_COLS.. => (cols * 3 / 8).clamp(*PREVIEW_COLS.start(), *PREVIEW_COLS.end()),
+            _ => 0,
+        };
+        let plans = Rect {
+            width: cols - taken,
+            ..shared
+        };
+        let preview = Rect {
+            x: plans.right(),
+            width: taken,
+            ..shared
+        };
+        let is_wide = plans.width >= WIDE_COLS;
         let count = u16::try_from(self.board.plans.len()).unwrap_or(u16::MAX);
         let is_roomy = count.saturating_mul(2) < plans.height;
         BoardLayout {
             whole: Rect::new(0, 0, cols, rows),
             header: Rect::new(0, 0, cols, bars),
             plans,
+            preview,
             below: Rect::new(0, plans.bottom(), cols, below),
             footer: Rect::new(0, rows - bars, cols, bars),
             is_wide,

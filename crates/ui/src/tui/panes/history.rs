@@ -269,7 +269,7 @@ impl IterationVerdict {
 }
 
 /// The sign of an iteration's result. Green only for closed tasks and verified claims.
-pub(super) fn sign(iteration: &Iteration, theme: &Theme) -> (&'static str, Style) {
+pub(in crate::tui) fn sign(iteration: &Iteration, theme: &Theme) -> (&'static str, Style) {
     let glyphs = theme.glyphs;
     let (sign, role) = match IterationVerdict::from_iteration(iteration) {
         IterationVerdict::Running => (glyphs.current, TextRole::Accent),

@@ -118,7 +118,7 @@ fn goal(known: &GoalStatus, pen: &Pen<'_>) -> (&'static str, TextRole, String) {
 }
 
 /// The sign and role of a goal's result.
-pub(super) fn sign_of_goal(known: &GoalStatus, pen: &Pen<'_>) -> (&'static str, TextRole) {
+pub(in crate::tui) fn sign_of_goal(known: &GoalStatus, pen: &Pen<'_>) -> (&'static str, TextRole) {
     let glyphs = pen.theme.glyphs;
     match &known.state {
         GoalState::Unknown => (glyphs.open, TextRole::Dim),

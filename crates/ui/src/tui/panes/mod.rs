@@ -27,7 +27,9 @@ use super::{
 
 pub(super) use content::{PaneContent, below_head, draw_list, go};
 pub(super) use diff::{loaded as diff_loaded, show as show_diff};
+pub(super) use history::sign as sign_of_iteration;
 pub(super) use iteration::draw_parts;
+pub(super) use limits::sign_of_goal;
 pub(super) use messages::withdrawn;
 pub(super) use plan::{has_goal_rows, outstanding_in_words};
 pub(super) use report::{answer as answer_end, commits_listed, refresh as refresh_report, show_end};

@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-use super::bars;
+use super::{bars, board_preview};
 
 /// Minimum width for ralph's name.
 const NAME_COLS: u16 = 60;
@@ -35,6 +35,7 @@ pub(crate) fn draw(model: &BoardModel, theme: &Theme, frame: &mut ratatui::Frame
     let mut pen = Pen::new(frame.buffer_mut(), theme);
     header(model, layout.header, &mut pen);
     plans(model, &layout, &mut pen);
+    preview(model, layout.preview, &mut pen);
     match model.board.is_over() {
         true => hints(model, layout.below, &mut pen),
         false => asks(model, layout.below, &mut pen),
@@ -178,7 +179,7 @@ const COLUMNS: [BoardColumn; 6] = [
         },
     },
     BoardColumn {
-        name: "#",
+        name: "iter",
         is_left: false,
         cell: |_, row| row.iterations.map_or_else(String::new, |count| count.to_string()),
     },
@@ -278,6 +279,18 @@ fn plans(model: &BoardModel, layout: &BoardLayout, pen: &mut Pen<'_>) {
         (above, below) => format!(" {above} {} {below} {}", glyphs.up, glyphs.down),
     };
     pen.right(x, area.y, end, &more, pen.theme.style(TextRole::Wait));
+}
+
+/// Draws the chosen plan beside the plans.
+fn preview(model: &BoardModel, area: Rect, pen: &mut Pen<'_>) {
+    let Some(row) = model.board.plans.get(model.plan).filter(|_| !area.is_empty()) else {
+        return;
+    };
+    for y in area.top()..area.bottom() {
+        pen.role(area.x, y, area.x + 1, pen.theme.glyphs.bar, TextRole::GaugeRest);
+    }
+    let inner = Rect::new(area.x + 1, area.y, area.width - 1, area.height);
+    board_preview::draw(row, (&doing(model, row), doing_role(row)), inner, pen);
 }
 
 /// Writes the cells of a line. Returns the position of the next column.

@@ -4,6 +4,7 @@
 
 mod bars;
 mod board;
+mod board_preview;
 mod cells;
 mod header;
 mod timeline;
