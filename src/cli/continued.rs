@@ -296,7 +296,7 @@ fn used_up(args: &Args, view: &RunView) -> Option<(String, String)> {
             (why, more("continues it"))
         }
         LimitKind::MaxCost => {
-            let cost = cost_in_words(&view.usage, 2).unwrap_or_default();
+            let cost = cost_in_words(&view.usage).unwrap_or_default();
             (format!("has reached its cost limit, {cost}"), more("continues it"))
         }
         LimitKind::MaxTokens => ("has reached its token limit".to_owned(), more("continues it")),

@@ -17,7 +17,7 @@ use std::{borrow::Cow, collections::VecDeque, path::Path};
 
 use ralph_core::event::{AgentSignal, FileChange, Problem, SteeringId, Usage};
 use ralph_text::{Sanitizer, one_line, sanitized};
-use ralph_words::{Tone, cost_in_words, reported_problem, window_in_words};
+use ralph_words::{Tone, cost_in_words, reported_problem, short_count, short_duration, window_in_words};
 
 use self::{
     folded::{FoldedOutput, SHOWN_LINES, counted, more_lines},
@@ -403,7 +403,7 @@ impl Transcript {
             folded.show(&sanitized(before), out);
         }
         let hidden = folded.hidden(lines);
-        let took = ms.filter(|ms| *ms >= SHOWN_DURATION_MS).map(seconds);
+        let took = ms.filter(|ms| *ms >= SHOWN_DURATION_MS).map(short_duration);
         match (hidden, &took) {
             (0, _) => {}
             (hidden, Some(took)) if ok => line(out, &["  ", DIM, &more_lines(hidden), " · ", took, RESET]),
@@ -492,40 +492,21 @@ fn capped<'a>(mut lines: impl Iterator<Item = &'a str>, cap: usize, mut each: im
     }
 }
 
-fn seconds(ms: u64) -> String {
-    match ms / 1000 {
-        whole @ 0..60 => format!("{whole}.{} s", ms % 1000 / 100),
-        whole => format!("{} min {} s", whole / 60, whole % 60),
-    }
-}
-
 /// The usage of a session in one line; `None` if the agent reported none.
 fn usage_line(usage: &Usage) -> Option<String> {
     let cached = usage.cached_tokens.filter(|count| *count > 0);
     let cached = cached
-        .map(|count| format!(" ({} cached)", grouped(count)))
+        .map(|count| format!(" ({} cached)", short_count(count)))
         .unwrap_or_default();
     let parts = [
         usage
             .input_tokens
-            .map(|count| format!("{} tokens in{cached}", grouped(count))),
-        usage.output_tokens.map(|count| format!("{} out", grouped(count))),
-        cost_in_words(usage, 4),
+            .map(|count| format!("{} tokens in{cached}", short_count(count))),
+        usage.output_tokens.map(|count| format!("{} out", short_count(count))),
+        cost_in_words(usage),
     ];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(" · "))
-}
-
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 #[cfg(test)]

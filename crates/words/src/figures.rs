@@ -19,22 +19,20 @@ pub fn usage_in_words(usage: &Usage) -> Option<String> {
             .input_tokens
             .map(|tokens| format!("{} tokens in", short_count(tokens))),
         usage.output_tokens.map(|tokens| format!("{} out", short_count(tokens))),
-        cost_in_words(usage, 4),
+        cost_in_words(usage),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// `$0.04`, or `≈$0.04` if it is estimated; `None` if the cost is unknown.
-pub fn cost_in_words(usage: &Usage, decimals: usize) -> Option<String> {
+pub fn cost_in_words(usage: &Usage) -> Option<String> {
     let mark = if usage.estimated { "≈" } else { "" };
-    usage
-        .cost_usd
-        .map(|cost| match cost > 0.0 && cost < 0.005 && decimals == 2 {
-            // A cost is never shown as nothing.
-            true => format!("{mark}<$0.01"),
-            false => format!("{mark}${cost:.decimals$}"),
-        })
+    usage.cost_usd.map(|cost| match cost > 0.0 && cost < 0.005 {
+        // A cost is never shown as nothing.
+        true => format!("{mark}<$0.01"),
+        false => format!("{mark}${cost:.2}"),
+    })
 }
 
 /// `1 task`, `3 tasks`.
@@ -197,15 +195,15 @@ mod tests {
             estimated,
             ..Usage::default()
         };
-        assert_eq!(cost_in_words(&usage(false), 2).as_deref(), Some("$0.25"));
-        assert_eq!(cost_in_words(&usage(true), 4).as_deref(), Some("≈$0.2500"));
-        assert_eq!(usage_in_words(&usage(true)).as_deref(), Some("≈$0.2500"));
-        assert_eq!(cost_in_words(&Usage::default(), 2), None);
+        assert_eq!(cost_in_words(&usage(false)).as_deref(), Some("$0.25"));
+        assert_eq!(cost_in_words(&usage(true)).as_deref(), Some("≈$0.25"));
+        assert_eq!(usage_in_words(&usage(true)).as_deref(), Some("≈$0.25"));
+        assert_eq!(cost_in_words(&Usage::default()), None);
         let little = |cost_usd| Usage {
             cost_usd: Some(cost_usd),
             ..Usage::default()
         };
-        assert_eq!(cost_in_words(&little(0.003), 2).as_deref(), Some("<$0.01"));
-        assert_eq!(cost_in_words(&little(0.0), 2).as_deref(), Some("$0.00"));
+        assert_eq!(cost_in_words(&little(0.003)).as_deref(), Some("<$0.01"));
+        assert_eq!(cost_in_words(&little(0.0)).as_deref(), Some("$0.00"));
     }
 }

@@ -178,7 +178,7 @@ pub(super) fn spending_in_words(
     max_tokens: Option<u64>,
 ) -> Vec<String> {
     let cost = max_cost_usd.map(|max| {
-        let cost = cost_in_words(usage, 2).unwrap_or_else(|| "$0.00".to_owned());
+        let cost = cost_in_words(usage).unwrap_or_else(|| "$0.00".to_owned());
         format!("{what} {cost} of ${max}")
     });
     let tokens = max_tokens.map(|max| {

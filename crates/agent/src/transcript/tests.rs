@@ -71,7 +71,7 @@ fn a_session_reads_as_a_conversation() {
 
     Bye.
 
-    ^[2m1,234,567 tokens in (500 cached) · 50 out^[0m
+    ^[2m1.2M tokens in (500 cached) · 50 out^[0m
     ");
 }
 
@@ -96,7 +96,7 @@ fn what_was_used_is_added_up_and_shown_at_the_end() {
         },
     ]);
     assert_eq!(shown.matches("tokens in").count(), 1, "{shown}");
-    assert!(shown.ends_with("2,000 tokens in · $0.0020\x1b[0m\r\n"), "{shown:?}");
+    assert!(shown.ends_with("2.0k tokens in · <$0.01\x1b[0m\r\n"), "{shown:?}");
 }
 
 #[test]
@@ -133,10 +133,10 @@ fn results_of_tools_that_work_at_the_same_time_say_whose_they_are() {
       ^[2mresult of 1^[0m
     ^[36m◂ ^[1mEdit^[0m b.rs
       ^[2mresult of 2^[0m
-      ^[2mtook 1.2 s^[0m
+      ^[2mtook 1.2s^[0m
     ^[36m▸ ^[1mEdit^[0m c.rs
       ^[2mresult of 3^[0m
-      ^[31m✗ Edit failed after 1 min 1 s^[0m
+      ^[31m✗ Edit failed after 1m01s^[0m
       ^[33m~ updated^[0m
     ^[33m~^[0m d.rs
     ");

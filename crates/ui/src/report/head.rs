@@ -85,7 +85,7 @@ pub(super) fn verdict_in_words(report: &RunReport) -> String {
         Some(verdict),
         (all > 0).then_some(tasks),
         tests,
-        cost_in_words(&totals.usage, 2),
+        cost_in_words(&totals.usage),
     ];
     let time = short_duration(totals.elapsed_ms);
     let parts: Vec<String> = parts.into_iter().flatten().chain([time]).collect();

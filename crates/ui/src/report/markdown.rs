@@ -33,7 +33,7 @@ pub fn markdown(report: &RunReport, time: impl Fn(u64) -> String) -> String {
                 .changes
                 .as_ref()
                 .map_or_else(|| "unknown".to_owned(), changes_in_words),
-            cost_in_words(&iteration.usage, 2).unwrap_or_else(|| "unknown".to_owned()),
+            cost_in_words(&iteration.usage).unwrap_or_else(|| "unknown".to_owned()),
         ];
         line(format!("| {} |", cells.join(" | ")));
     }

@@ -297,7 +297,7 @@ fn task_lines(report: &RunReport, task: &Task, costs: bool) -> Vec<PageLine> {
         or_none(short_duration(task.work.duration_ms)),
     ];
     if costs {
-        cells.push(cost_in_words(&task.work.usage, 2).unwrap_or_else(|| "-".to_owned()));
+        cells.push(cost_in_words(&task.work.usage).unwrap_or_else(|| "-".to_owned()));
     }
     let depth = u16::from(task.depth.min(6)) * 2;
     let row = PageLine {

@@ -5,7 +5,7 @@ use ralph_core::{
     run::Iteration,
 };
 use ralph_text::one_line;
-use ralph_words::{cost_in_words, counted, outcome_word, review_word, ticking};
+use ralph_words::{cost_in_words, counted, outcome_word, review_word, short_duration, ticking};
 use ratatui::{
     layout::{Position, Rect},
     style::Style,
@@ -179,7 +179,7 @@ const COLUMNS: &[HistoryColumn] = &[
         })
     }),
     column("time", |model, iteration| match iteration.outcome {
-        Some(_) => ticking(iteration.duration_ms),
+        Some(_) => short_duration(iteration.duration_ms),
         None => ticking(model.now_ms.saturating_sub(iteration.started_ms)),
     }),
     wide(column("commits", |_, iteration| {
@@ -198,7 +198,7 @@ const COLUMNS: &[HistoryColumn] = &[
         changed(iteration, |changes| format!("−{}", changes.removed))
     }),
     wide(column("cost", |_, iteration| {
-        cost_in_words(&iteration.usage, 2).unwrap_or_else(|| "-".to_owned())
+        cost_in_words(&iteration.usage).unwrap_or_else(|| "-".to_owned())
     })),
 ];
 

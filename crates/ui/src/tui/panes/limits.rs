@@ -197,7 +197,7 @@ fn lines(model: &Model) -> Vec<LimitLine> {
         LimitLine {
             name: "cost",
             text: of(
-                cost_in_words(&run.usage, 2).unwrap_or_else(|| "not reported".to_owned()),
+                cost_in_words(&run.usage).unwrap_or_else(|| "not reported".to_owned()),
                 limits.max_cost_usd.map(|max| format!("${max}")),
             ),
             share: limits.max_cost_usd.map(|max| run.usage.cost_usd.unwrap_or(0.0) / max),
@@ -236,7 +236,7 @@ fn lines(model: &Model) -> Vec<LimitLine> {
 
 fn cost_of(name: &'static str, usage: &Usage, max: Option<f64>) -> Option<LimitLine> {
     let max = max?;
-    let used = cost_in_words(usage, 2).unwrap_or_else(|| "not reported".to_owned());
+    let used = cost_in_words(usage).unwrap_or_else(|| "not reported".to_owned());
     Some(LimitLine {
         name,
         text: format!("{used} of ${max}"),

@@ -326,7 +326,7 @@ fn details_of(model: &Model, task: usize, width: u16) -> Vec<(String, TextRole)>
         let is_of_task = |number: &u32| work.iterations.binary_search(number).is_ok();
         let rows = iterations.rows.iter().filter(|row| is_of_task(&row.number));
         let usage = rows.fold(Usage::default(), |sum, row| sum.plus(row.usage));
-        spent.extend(cost_in_words(&usage, 2).map(|cost| format!(" · {cost}")));
+        spent.extend(cost_in_words(&usage).map(|cost| format!(" · {cost}")));
         lines.push((spent, TextRole::Dim));
     }
     let mut blocks = model.run.blocks.iter().rev();
@@ -505,7 +505,7 @@ fn iterations(model: &Model, part: Rect, pen: &mut Pen<'_>) {
         let mut x = pen.text(part.x + 1, y, end, &format!("{sign} "), style);
         x = pen.role(x, y, end, &format!("{:>3} ", iteration.number), TextRole::Dim);
         let duration = match iteration.outcome {
-            Some(_) => ticking(iteration.duration_ms),
+            Some(_) => short_duration(iteration.duration_ms),
             None => ticking(model.now_ms.saturating_sub(iteration.started_ms)),
         };
         x = pen.role(x, y, end, &format!("{duration:>6} "), TextRole::Dim);

@@ -117,12 +117,11 @@ fn counts(board: &Board) -> Vec<String> {
 /// Total cost of all runs, and the elapsed time.
 fn spent(model: &BoardModel) -> String {
     let board = &model.board;
-    let until_ms = match board.running {
-        true => model.now_ms,
-        false => board.changed_ms,
+    let time = match board.running {
+        true => ticking(model.now_ms.saturating_sub(board.started_ms)),
+        false => short_duration(board.changed_ms.saturating_sub(board.started_ms)),
     };
-    let time = ticking(until_ms.saturating_sub(board.started_ms));
-    match cost_in_words(&board.usage, 2) {
+    match cost_in_words(&board.usage) {
         Some(cost) => format!("{cost} · {time}"),
         None => time,
     }
@@ -187,7 +186,7 @@ const COLUMNS: [BoardColumn; 6] = [
         name: "cost",
         is_left: false,
         cell: |_, row| {
-            let cost = row.usage.and_then(|usage| cost_in_words(&usage, 2));
+            let cost = row.usage.and_then(|usage| cost_in_words(&usage));
             cost.unwrap_or_default()
         },
     },

@@ -65,7 +65,7 @@ fn facts(row: &BoardRow) -> Vec<String> {
             .map(|tasks| format!("{} of {}", tasks.done, counted(tasks.all as u64, "task"))),
     );
     facts.extend(row.iterations.map(|count| counted(u64::from(count), "iteration")));
-    facts.extend(row.usage.and_then(|usage| cost_in_words(&usage, 2)));
+    facts.extend(row.usage.and_then(|usage| cost_in_words(&usage)));
     facts
 }
 

@@ -8,7 +8,9 @@ use ralph_core::{
     run::{GoalState, GoalStatus, Phase, SandboxState},
 };
 use ralph_text::one_line;
-use ralph_words::{cost_in_words, counted, phase_headline, phase_word, short_count, ticking, tool_in_words};
+use ralph_words::{
+    cost_in_words, counted, phase_headline, phase_word, short_count, short_duration, ticking, tool_in_words,
+};
 use ratatui::{layout::Rect, style::Modifier};
 
 use crate::tui::{
@@ -210,7 +212,11 @@ fn facts(model: &Model, pen: &Pen<'_>) -> Vec<HeaderFact> {
         SandboxState::Unconfined => HeaderFact::new(70, "UNCONFINED", TextRole::Wait),
     }));
     facts.extend(permissions(model));
-    let elapsed = ticking(run.elapsed_ms(model.now_ms));
+    let elapsed_ms = run.elapsed_ms(model.now_ms);
+    let elapsed = match run.is_over() {
+        true => short_duration(elapsed_ms),
+        false => ticking(elapsed_ms),
+    };
     facts.push(HeaderFact::new(20, format!("{elapsed} total"), TextRole::Dim));
     facts
 }
@@ -257,7 +263,7 @@ fn silence(model: &Model) -> Option<HeaderFact> {
 
 fn cost(model: &Model) -> Option<HeaderFact> {
     let usage = &model.run.usage;
-    let (cost, shown) = (usage.cost_usd?, cost_in_words(usage, 2)?);
+    let (cost, shown) = (usage.cost_usd?, cost_in_words(usage)?);
     let (text, share) = match model.run.settings.limits.max_cost_usd {
         Some(max) => (format!("{shown}/${max}"), cost / max),
         None => (shown, 0.0),
@@ -284,7 +290,7 @@ fn budgets(model: &Model) -> Vec<HeaderFact> {
         };
         if let Some(max) = max_cost_usd {
             let cost = usage.cost_usd.unwrap_or(0.0);
-            let shown = cost_in_words(&usage, 2).unwrap_or_else(|| "$0.00".to_owned());
+            let shown = cost_in_words(&usage).unwrap_or_else(|| "$0.00".to_owned());
             add(format!("{name} {shown}/${max}"), cost / max);
         }
         if let Some(max) = max_tokens {
