@@ -1,5 +1,7 @@
 //! `ralph web`: the runs of all projects at one address.
 
+pub mod start;
+
 use std::{
     collections::BTreeMap,
     io::{Read, Write},

@@ -139,8 +139,8 @@ fn start(args: &Args, many: &ManyArgs, command_line: &[OsString], supervisor: &S
     let mut sources = sources(args, &place);
     sources.flags.extend(many.settings.given.iter().cloned());
     let loaded = config::load(&sources)?;
-    // The process behind a screen cannot ask.
-    if starter.is_none() {
+    // A starter with a screen has asked already.
+    if starter.is_none() || many.headless {
         accept_copies(&place, &loaded.config, supervisor)?;
     }
     if starter.is_none()

@@ -31,7 +31,8 @@ pub(super) fn run(args: &Args, given: &[OsString], supervisor: &Supervisor) -> R
     let starter = starter(args)?;
     // Questions are asked here, in the process that the user can answer.
     let place = trust::place_to_run(args)?;
-    if starter.is_none() {
+    // A starter with a screen has done this already; one without has started this process to do everything.
+    if starter.is_none() || args.show.headless {
         if let Some(why) = nothing_to_do(args, &place) {
             complain(&why);
             return Ok(0);

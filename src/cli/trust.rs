@@ -41,9 +41,12 @@ struct TrustedFiles {
 
 impl TrustedFiles {
     fn read(args: &Args) -> Result<Self, Failure> {
-        let place = ProjectPlace::current(args.state_dir.as_deref())?;
+        Self::at(ProjectPlace::current(args.state_dir.as_deref())?, args.trust_project)
+    }
+
+    fn at(place: ProjectPlace, is_trusted: bool) -> Result<Self, Failure> {
         let files = OwnFiles::read(&place.project);
-        let changes = match args.trust_project {
+        let changes = match is_trusted {
             true => Vec::new(),
             false => changes(&files.texts(&place.project), &trusted(&place.paths)?),
         };
@@ -107,19 +110,25 @@ pub(super) fn place_to_look(args: &Args) -> Result<ProjectPlace, Failure> {
 
 /// As [`place_to_look`], but returns the warning instead of printing it.
 pub(super) fn place_and_what_is_left_out(args: &Args) -> Result<(ProjectPlace, Option<String>), Failure> {
-    let own = TrustedFiles::read(args)?;
+    TrustedFiles::read(args).map(left_out)
+}
+
+/// As [`place_and_what_is_left_out`], for a project that is not the current directory.
+pub(super) fn place_of(place: ProjectPlace) -> Result<(ProjectPlace, Option<String>), Failure> {
+    TrustedFiles::at(place, false).map(left_out)
+}
+
+fn left_out(own: TrustedFiles) -> (ProjectPlace, Option<String>) {
     if own.changes.is_empty() {
-        return Ok((own.trusted(), None));
+        return (own.trusted(), None);
     }
     let left_out = untrusted(&own.changes);
     let own_files = own.files.untrusted();
-    Ok((
-        ProjectPlace {
-            own: own_files,
-            ..own.place
-        },
-        Some(left_out),
-    ))
+    let place = ProjectPlace {
+        own: own_files,
+        ..own.place
+    };
+    (place, Some(left_out))
 }
 
 /// Carries out `ralph trust`.

@@ -7,22 +7,32 @@ use std::{
 
 use qrcode::{EcLevel, QrCode, render::unicode::Dense1x2};
 
+use ralph_agent::login::Login;
 use ralph_state::{
     control::UserOnlyAction,
-    store::{paths::create_private_dir, tokens::TokenFile},
+    store::{
+        chosen,
+        paths::{ProjectPaths, create_private_dir},
+        tokens::TokenFile,
+    },
 };
 use ralph_system::proc::Supervisor;
 use ralph_text::console::{complain, print, print_coloured};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
-    app::{bind, listen},
+    app::{ProjectPlace, bind, catalog, listen},
+    config::{self, SettingSources},
     error::{Failure, FailureKind},
-    server::serve_all,
+    server::{AdapterOffer, AgentOffers, serve_all},
     ui::{Presentation, headless::OutputFormat},
 };
 
-use super::{args::Args, run::place, trust::refuse_agent};
+use super::{
+    args::Args,
+    run::place,
+    trust::{place_of, refuse_agent},
+};
 
 /// 7257 spells RALP on a telephone keypad. A fixed port keeps bookmarks and cookies valid.
 const PORT: u16 = 7257;
@@ -75,10 +85,34 @@ pub(super) fn run(
             states.root().to_owned(),
             states.web_socket(listening.access.address().port()),
         );
-        let served = serve_all(listening, root, &socket, supervisor, stop).await;
+        let offered = Box::new(|paths: &ProjectPaths| agents(paths).map_err(|failure| failure.message));
+        let served = serve_all(listening, root, &socket, supervisor, offered, stop).await;
         served.map_err(failed)
     })?;
     Ok(0)
+}
+
+/// The installed agents that a run of a project could have.
+fn agents(paths: &ProjectPaths) -> Result<AgentOffers, Failure> {
+    let place = ProjectPlace::for_project(paths.project().to_owned(), Some(paths.states().root()))?;
+    let (place, untrusted) = place_of(place)?;
+    let mut sources = SettingSources::for_project(place.own.config.clone());
+    sources.remembered = Some(chosen::file(&place.paths));
+    let config = config::load(&sources)?.config;
+    let listed = catalog(&place, &config).list(&place.project);
+    let installed = listed
+        .into_iter()
+        .filter(|adapter| adapter.installed.is_some() && adapter.broken.is_none());
+    let adapters = installed.map(|adapter| AdapterOffer {
+        logged_in: !matches!(adapter.login, Login::NotFound { .. }),
+        id: adapter.id,
+        title: adapter.title,
+    });
+    Ok(AgentOffers {
+        adapters: adapters.collect(),
+        adapter: config.adapter,
+        untrusted,
+    })
 }
 
 /// Renders an address as a QR code of half blocks. With colours, it is black on white whatever the colours of the

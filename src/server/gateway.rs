@@ -47,6 +47,7 @@ use super::{
     runs::{RunsQuery, handed_on, route_of_run},
     served::ServerStage,
     socket::{ONLY_LOOKS, PASSED_ON, Socket},
+    start::{self, AgentLookup},
     tcp::serve_tcp,
 };
 
@@ -93,7 +94,7 @@ struct LocatedRun {
 }
 
 /// Serves all runs whose state is below `root`, until `stop` completes: over TCP to clients with a token, and at
-/// `socket`, to which `ssh -L` can forward a port.
+/// `socket`, to which `ssh -L` can forward a port. `agents` are those that a run can be started with.
 ///
 /// # Errors
 /// If the listener cannot be used.
@@ -102,11 +103,12 @@ pub(crate) async fn serve(
     root: PathBuf,
     socket: &FilePath,
     supervisor: &Supervisor,
+    agents: AgentLookup,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let Listening { listener, access } = listening;
     let timeouts = Timeouts::from_env();
-    let routes = all_routes(root, supervisor).layer(from_fn_with_state(timeouts, take_body));
+    let routes = all_routes(root, supervisor, agents).layer(from_fn_with_state(timeouts, take_body));
     let routes = access.guard(routes, page::routes());
     let (stage, stages) = watch::channel(ServerStage::Open);
     let socket = Socket::bind(socket).inspect_err(|error| warn!(path = %socket.display(), %error, "no socket"));
@@ -137,8 +139,9 @@ fn role_of(peer: &UnixStream) -> ClientRole {
     }
 }
 
-fn all_routes(root: PathBuf, supervisor: &Supervisor) -> Router {
+fn all_routes(root: PathBuf, supervisor: &Supervisor, agents: AgentLookup) -> Router {
     let projects = Arc::new(Projects::below(root.clone()));
+    let starts = start::routes(Arc::clone(&projects), root.clone(), supervisor, agents);
     let gateway = Gateway {
         batches: Arc::new(Batches::below(root, Arc::clone(&projects))),
         projects,
@@ -151,9 +154,10 @@ fn all_routes(root: PathBuf, supervisor: &Supervisor) -> Router {
         .route("/runs/{id}/{*route}", any(pass_on))
         .fallback(no_such_route)
         .method_not_allowed_fallback(no_such_method)
+        .with_state(Arc::new(gateway))
+        .merge(starts)
         .layer(from_fn(not_for_an_agent))
         .layer(DefaultBodyLimit::disable())
-        .with_state(Arc::new(gateway))
 }
 
 /// Middleware that refuses agents. A run knows its own agents, but this server shows all runs of the user.

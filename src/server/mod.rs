@@ -25,6 +25,7 @@ mod screens;
 mod served;
 mod sessions;
 mod socket;
+mod start;
 mod stream;
 mod tcp;
 mod terminal;
@@ -51,6 +52,7 @@ pub(crate) use screens::ScreenFacts;
 pub(crate) use served::RoleLookup;
 use served::{ServedRun, ServerStage};
 use socket::Socket;
+pub(crate) use start::{AdapterOffer, AgentOffers};
 use tcp::serve_tcp;
 
 /// Time a client has to read the rest when the run is over.

@@ -24,8 +24,9 @@ fn of_run(path: &str) -> &str {
 /// The body that is sent to a route, and the status expected from a run whose agent asks nothing.
 fn sent_to(method: &str, path: &str) -> (&'static str, u16) {
     match of_run(path) {
-        // Only `ralph web` knows of batches.
-        "/batches" | "/batches/{id}" => ("", 404),
+        // Only `ralph web` knows of batches, and starts anything.
+        "/start" | "/batches" | "/batches/{id}" => ("", 404),
+        "/runs" if method == "post" => (r#"{"project":"/"}"#, 405),
         // Only the socket may start programs.
         "/tasks" if method == "post" => (r#"{"command":"true"}"#, 403),
         "/asks/{n}" => (r#"{"type":"allow"}"#, 409),

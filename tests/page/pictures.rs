@@ -64,8 +64,10 @@ fn the_page_in_every_state_fits_every_screen() {
         let run = runs.find(|run| run["project"] == project.as_str()).expect("a run");
         run["run"].as_str().expect("a name").to_owned()
     };
+    let project = done.project().display().to_string().replace('/', "%2F");
     let states = [
-        ("list", "#/".to_owned(), "All runs of project"),
+        ("project", format!("#/projects/{project}"), "Start a run"),
+        ("list", "#/".to_owned(), "All runs of project, and new ones"),
         ("asking", format!("#/runs/{}", of(&asks)), "git push"),
         ("working", format!("#/runs/{}", of(&works)), "One more."),
         ("changes", format!("#/runs/{}/changes", of(&works)), "parser.rs"),
@@ -80,10 +82,14 @@ fn the_page_in_every_state_fits_every_screen() {
             let page = browser.page(size, scheme);
             page.opens(&served.base);
             super::enters(&page, &served.token);
-            page.sees("All runs of project");
+            page.sees("All runs of project, and new ones");
             for (state, place, seen) in &states {
                 page.value(&format!("location.hash = '{place}'"));
                 page.sees(seen);
+                if *state == "project" {
+                    page.clicks("Start a run");
+                    page.sees("Most iterations");
+                }
                 super::assert_content(&page);
                 if *state == "done" {
                     let report =

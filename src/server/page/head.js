@@ -39,8 +39,8 @@ export function head(run) {
     fill(trouble, sentence(texts.join(" · ")));
   });
 
-  const drawControls = whenChanged(({ isOver, isPaused, isBusy, isWaiting, isOpen }) => {
-    fill(controls, !isOver && [
+  const drawControls = whenChanged(({ isOver, isContinuable, isPaused, isBusy, isWaiting, isOpen }) => {
+    fill(controls, isContinuable && run.act("Continue the run", { class: "primary", "data-key": "continue", "data-acts": "answers", disabled: false }, () => run.continueRun()), !isOver && [
       isPaused
         ? run.act("Resume", { class: "primary", "data-key": "pause" }, () => run.command({ type: "resume" }))
         : run.act("Pause", { "data-key": "pause" }, () => run.command({ type: "pause" })),
@@ -85,6 +85,7 @@ export function head(run) {
       const type = view.phase.type;
       drawControls({
         isOver: status.over || run.connection === "over",
+        isContinuable: run.isContinuable(),
         isPaused: status.paused,
         isBusy: type === "running",
         isWaiting: type === "waiting",

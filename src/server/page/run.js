@@ -42,6 +42,9 @@ export function runPage(id, askForToken) {
     isSettled: () => run.connection !== "over" || isKept !== undefined,
     // Whether somebody takes an answer: the run, or who serves it after its end, for the command that resumes it.
     takesAnswers: () => run.takesCommands() || (run.connection === "over" && isKept === true && !isReadOnly()),
+    // Whether whoever serves it after its end can continue it, as the last run of its project.
+    isContinuable: () => run.takesAnswers() && run.connection === "over" && isLast && run.view.phase.end?.reason.type !== "done",
+    continueRun,
     command,
     act,
   };
@@ -76,6 +79,7 @@ export function runPage(id, askForToken) {
   let resumption;
   // What is left of the run is served, though the run is not.
   let isKept;
+  let isLast = false;
 
   // Has every part show what there is now.
   const update = () => {
@@ -139,6 +143,7 @@ export function runPage(id, askForToken) {
         if (document.visibilityState === "visible") {
           const { live, standing } = await read(run.path());
           if (live && standing === "running") return begin();
+          if (!live && !isKept) isLast = await isLastOfProject();
           isKept = !live;
         }
       } catch (refusal) {
@@ -149,6 +154,12 @@ export function runPage(id, askForToken) {
       update();
       awaitResumption(RESUMED_MS);
     }, afterMs);
+  };
+
+  // The server of a single run has no such list, and continues none.
+  const isLastOfProject = async () => {
+    const runs = await read(`runs?project=${encodeURIComponent(run.view.project)}`);
+    return runs.every(({ run: other, startedMs }) => other === id || startedMs < run.view.clock.startedMs);
   };
 
   const showConnection = (was) => {
@@ -207,6 +218,17 @@ export function runPage(id, askForToken) {
       else toast(refusal.sentence?.() ?? "The connection is lost: nothing was sent.", "bad");
       refresher.soon(0);
       return false;
+    }
+  }
+
+  async function continueRun() {
+    try {
+      await send("runs", { project: run.view.project, continues: id });
+      clearTimeout(resumption);
+      await begin();
+    } catch (refusal) {
+      if (refusal.status === 401) askForToken(refusal);
+      else toast(refusal.sentence?.() ?? "The connection is lost: nothing was started.", "bad");
     }
   }
 

@@ -6,6 +6,7 @@ import { ICON, announce, fill, h, sentence, whenChanged } from "./dom.js";
 import { moodOfEntry } from "./mood.js";
 import { noticesButton } from "./notices.js";
 import { sessionsArea } from "./sessions.js";
+import { startArea } from "./start.js";
 import { basename, counted, day, duration, ticking } from "./words.js";
 
 const EVERY_MS = 3_000;
@@ -65,7 +66,7 @@ export function runsPage(askForToken, { project, openTheOnlyOne }) {
         project ? h("a", { class: "back", href: "#/", "aria-label": "All runs" }, icon()) : icon(),
         h("h1", {}, project ? name : "ralph"), noticesButton()),
       project && h("p", { class: "dim" }, project),
-      stale, list, !project && sessionsArea(askForToken)),
+      stale, project && startArea(project, askForToken), list, !project && sessionsArea(askForToken)),
     close() {
       isClosed = true;
       clearTimeout(timer);
@@ -120,5 +121,5 @@ function card(run, project) {
         works ? h("span", {}, "for ", h("span", { "data-since": run.startedMs })) : h("span", {}, `took ${duration(run.elapsedMs)}`),
         h("span", {}, run.adapter),
         h("span", {}, works ? `since ${day(run.startedMs)}` : day(run.lastMs)))),
-    !project && h("a", { class: "more", href: `#/projects/${encodeURIComponent(run.project)}` }, `All runs of ${basename(run.project)}`));
+    !project && h("a", { class: "more", href: `#/projects/${encodeURIComponent(run.project)}` }, `All runs of ${basename(run.project)}, and new ones`));
 }

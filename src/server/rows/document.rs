@@ -14,6 +14,7 @@ use crate::server::{
     problem::Body,
     routes,
     runs::{self, RUNS},
+    start,
 };
 
 /// The kind of answer of a route.
@@ -295,6 +296,7 @@ fn the_document_of_the_api_is_the_committed_one() {
     document.repeat_below_runs();
     runs::describe(&mut document);
     gateway::describe(&mut document);
+    start::describe(&mut document);
     access::describe(&mut document);
     let text = document.written();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/openapi.json");

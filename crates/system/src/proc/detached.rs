@@ -7,8 +7,9 @@
 use std::{
     ffi::OsString,
     fs::File,
-    io::{self, BufRead, BufReader, Read, Write},
+    io::{self, BufRead, BufReader, Read, Seek, Write},
     os::{fd::AsFd, unix::net::UnixStream, unix::process::CommandExt},
+    path::Path,
     process::{self, Child, Command, ExitStatus},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
@@ -29,6 +30,8 @@ const OVER: &str = "over";
 const ATTACHED: &[u8] = b"a";
 /// Longest line that is read; lines of the loop are far shorter.
 const LINE_CAP_BYTES: u64 = 4096;
+/// Most that is read of what a loop printed before it began.
+const MESSAGES_CAP_BYTES: u64 = 64 * 1024;
 /// Interval between two checks whether a child has ended.
 const PAUSE: Duration = Duration::from_millis(5);
 /// The exit code of a loop whose starter was interrupted before the run began.
@@ -39,6 +42,15 @@ const INTERRUPTED: i32 = 130;
 pub struct DetachedLoop {
     child: Child,
     said: BufReader<UnixStream>,
+}
+
+/// How an unattended loop began.
+#[derive(Debug)]
+pub enum UnattendedStart {
+    /// The run or batch with this id has begun.
+    Ready { id: String },
+    /// The loop ended before, and this is what it printed.
+    Refused { messages: String },
 }
 
 /// How a loop began.
@@ -52,8 +64,47 @@ pub enum LoopStart {
 
 impl DetachedLoop {
     pub(super) fn start(children: &StartedChildren, args: impl IntoIterator<Item = OsString>) -> io::Result<Self> {
-        let (ours, theirs) = UnixStream::pair()?;
+        Self::start_command(children, ralph(args)?)
+    }
+
+    /// Starts a loop in `directory` for a starter without a terminal, and waits until its run or batch begins, for at most
+    /// `patience`. The loop goes on by itself then. A loop that has not begun by then is ended.
+    pub(super) fn start_unattended(
+        children: &StartedChildren,
+        directory: &Path,
+        args: impl IntoIterator<Item = OsString>,
+        patience: Duration,
+    ) -> io::Result<UnattendedStart> {
+        let mut messages = tempfile::tempfile()?;
         let mut command = ralph(args)?;
+        command.current_dir(directory);
+        command.stdout(messages.try_clone()?).stderr(messages.try_clone()?);
+        let mut detached = Self::start_command(children, command)?;
+        detached.said.get_ref().set_read_timeout(Some(patience))?;
+        let line = detached.line();
+        if let Some(id) = line.as_ref().ok().and_then(|line| line.strip_prefix(READY)) {
+            let id = id.to_owned();
+            detached.attached();
+            // The thread reaps the child when it ends.
+            thread::Builder::new()
+                .name("detached".to_owned())
+                .spawn(move || detached.child.wait())?;
+            return Ok(UnattendedStart::Ready { id });
+        }
+        // Without its starter, a loop that has not begun ends by itself.
+        drop(detached.said);
+        detached.child.wait()?;
+        line?;
+        let mut text = Vec::new();
+        messages.rewind()?;
+        messages.take(MESSAGES_CAP_BYTES).read_to_end(&mut text)?;
+        Ok(UnattendedStart::Refused {
+            messages: String::from_utf8_lossy(&text).into_owned(),
+        })
+    }
+
+    fn start_command(children: &StartedChildren, mut command: Command) -> io::Result<Self> {
+        let (ours, theirs) = UnixStream::pair()?;
         command.stdin(std::os::fd::OwnedFd::from(theirs));
         // Locked until the child is inserted: a child that is missing there counts as an orphan.
         let mut started = children.started();

@@ -9,6 +9,7 @@ use std::{
         Arc,
         atomic::{AtomicU32, Ordering},
     },
+    time::Duration,
 };
 
 use nix::unistd::getpid;
@@ -16,7 +17,7 @@ use nix::unistd::getpid;
 use super::{
     Confinement, ConfinementLevel, Launch, OnRefused, OutputSink, TreeLimits,
     child::Child,
-    detached::DetachedLoop,
+    detached::{DetachedLoop, UnattendedStart},
     helper::{Helper, Helpers, LockedFile},
     leftovers::{self, StartedChildren},
     origin::{self, ProcessOrigin},
@@ -147,6 +148,20 @@ impl Supervisor {
     /// The system's error.
     pub fn start_detached(&self, args: impl IntoIterator<Item = OsString>) -> io::Result<DetachedLoop> {
         DetachedLoop::start(&self.children, args)
+    }
+
+    /// Starts this executable again in `directory`, as an unwatched loop, and waits until its run or batch begins,
+    /// for at most `patience`.
+    ///
+    /// # Errors
+    /// The system's error; [`io::ErrorKind::WouldBlock`] or [`io::ErrorKind::TimedOut`] if it takes longer.
+    pub fn start_unattended(
+        &self,
+        directory: &Path,
+        args: impl IntoIterator<Item = OsString>,
+        patience: Duration,
+    ) -> io::Result<UnattendedStart> {
+        DetachedLoop::start_unattended(&self.children, directory, args, patience)
     }
 
     /// Makes a helper. `program` is looked for in `PATH` unless it has a slash in it.

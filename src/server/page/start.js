@@ -1,0 +1,84 @@
+// Starts a run or a batch in a project, as the command line does there: its words say why one is refused.
+
+import { isReadOnly, read, send } from "./api.js";
+import { fill, h, sentence } from "./dom.js";
+import { counted } from "./words.js";
+
+export function startArea(project, askForToken) {
+  const body = h("div", {});
+  const element = h("details", { class: "card start", hidden: true }, h("summary", {}, "Start a run"), body);
+  const load = async () => {
+    try {
+      fill(body, startForm(project, await read(`start?project=${encodeURIComponent(project)}`), askForToken));
+    } catch (refusal) {
+      if (refusal.status === 401) return askForToken(refusal);
+      // The server of a single run starts none.
+      if (refusal.status === 404) return;
+      fill(body, h("p", { class: "warn" }, sentence(refusal.sentence?.() ?? "The connection is lost.")));
+    }
+    element.hidden = false;
+  };
+  if (!isReadOnly()) load();
+  return element;
+}
+
+function startForm(project, { plans, agents }, askForToken) {
+  const boxes = plans.map(({ path, done, open, default: isDefault }) => {
+    const input = h("input", { type: "checkbox", name: "plan", value: path, checked: isDefault });
+    return { input, path, element: h("label", { class: "choice" }, input, h("span", {}, path, h("small", {}, `${done} of ${counted(done + open, "task")} done`))) };
+  });
+  const own = agents.adapters.find(({ id }) => id === agents.adapter);
+  const adapter = h("select", { id: "start-adapter" },
+    h("option", { value: "" }, agents.adapter ? `As the settings say: ${own?.title ?? agents.adapter}` : "As ralph chooses"),
+    agents.adapters.map(({ id, title, loggedIn }) => h("option", { value: id }, loggedIn ? title : `${title} (not logged in)`)));
+  const input = (id, properties) => h("input", { id: `start-${id}`, autocomplete: "off", autocapitalize: "off", spellcheck: "false", ...properties });
+  const model = input("model", { type: "text", placeholder: "the agent's own" });
+  const iterations = input("iterations", { type: "number", min: 1, placeholder: "as set" });
+  const time = input("time", { type: "text", placeholder: "as set, such as 2h" });
+  const cost = input("cost", { type: "number", min: 0, step: "any", placeholder: "as set" });
+  const jobs = input("jobs", { type: "number", min: 1, max: 256, placeholder: "half of the cores" });
+  const field = (label, control) => h("div", { class: "field" }, h("label", { for: control.id }, label), control);
+  const together = field("Plans at a time", jobs);
+  const problem = h("p", { class: "warn", role: "alert" });
+  const button = h("button", { type: "submit", class: "primary" });
+  const chosen = () => boxes.filter((box) => box.input.checked).map((box) => box.path);
+
+  const explain = () => {
+    const count = chosen().length;
+    together.hidden = count < 2;
+    button.textContent = count > 1 ? `Start a batch of ${count} plans` : "Start the run";
+  };
+  const submit = async (event) => {
+    event.preventDefault();
+    const settings = {
+      adapter: adapter.value || undefined, model: model.value.trim() || undefined,
+      maxIterations: Number(iterations.value) || undefined, maxTime: time.value.trim() || undefined, maxCostUsd: Number(cost.value) || undefined,
+    };
+    const named = chosen();
+    problem.textContent = "";
+    if (named.length === 0) return void (problem.textContent = "Choose a plan first.");
+    button.disabled = true;
+    try {
+      if (named.length > 1) {
+        const { batch } = await send("batches", { project, plans: named, jobs: Number(jobs.value) || undefined, settings });
+        location.hash = `#/batches/${encodeURIComponent(batch)}`;
+      } else {
+        const { run } = await send("runs", { project, plan: named[0], settings });
+        location.hash = `#/runs/${encodeURIComponent(run)}`;
+      }
+    } catch (refusal) {
+      if (refusal.status === 401) return askForToken(refusal);
+      fill(problem, sentence(refusal.sentence?.() ?? "The connection is lost: nothing was started."));
+    }
+    button.disabled = false;
+  };
+
+  explain();
+  return h("form", { onsubmit: submit, onchange: explain },
+    agents.untrusted && h("p", { class: "warn" }, sentence(`${agents.untrusted}: \`ralph trust\` in the project shows and trusts them, and until then no run starts.`)),
+    h("fieldset", {}, h("legend", {}, "Plan", h("small", {}, "Several plans run side by side as a batch.")),
+      boxes.length > 0 ? boxes.map((box) => box.element) : h("p", { class: "dim" }, sentence("This project has no plan with tasks. `ralph init` in it writes one."))),
+    h("div", { class: "fields" }, field("Agent", adapter), field("Model", model),
+      field("Most iterations", iterations), field("Most time", time), field("Most cost in USD", cost), together),
+    problem, h("div", { class: "answers" }, button));
+}
