@@ -2,6 +2,7 @@
 
 pub mod browser;
 mod pictures;
+mod plan;
 mod relay;
 mod start;
 

@@ -17,6 +17,7 @@ mod gateway;
 mod json;
 mod page;
 mod past;
+mod plan_file;
 mod problem;
 mod routes;
 mod rows;

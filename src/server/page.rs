@@ -105,6 +105,7 @@ static FILES: &[PageFile] = &[
     file!(SCRIPT, "conversation.js"),
     file!(SCRIPT, "diff.js"),
     file!(SCRIPT, "dom.js"),
+    file!(SCRIPT, "editor.js"),
     file!(SCRIPT, "end.js"),
     file!(SCRIPT, "head.js"),
     file!(SCRIPT, "history.js"),

@@ -32,6 +32,7 @@ use super::{
     events::{EventsQuery, first_record, over, record_event, snapshot},
     files,
     json::Json,
+    plan_file,
     problem::{ApiProblem, HttpResult},
     served::{CommandResult, asks_json, plan_json, tagged},
     terminal,
@@ -46,6 +47,7 @@ pub(super) fn routes() -> Router {
         .route("/run", get(run))
         .route("/status", get(status))
         .route("/plan", get(plan))
+        .route("/plan/file", get(plan_file::file).post(plan_file::edit))
         .route("/asks", get(asks))
         .route("/asks/{n}", post(answer))
         .route("/events", get(events))

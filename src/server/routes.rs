@@ -21,6 +21,7 @@ use super::{
     archive::StoredRun,
     background, events, files,
     json::Json,
+    plan_file,
     problem::{ApiProblem, HttpResult, no_such_method},
     rows::routes,
     runs,
@@ -39,6 +40,11 @@ routes! { Arc<ServedRun>;
     get "/status" => json(RunStatus), status;
     /// The tasks of the plan as last read.
     get "/plan" => json(super::served::PlanStatus<'static>), plan;
+    /// The tasks of the plan's file as they are now.
+    get "/plan/file" => json(plan_file::PlanFile), plan_file::file;
+    /// Changes the plan's file, for the user alone: adds, ticks or moves a task. Answers the tasks then. 409 if the task is
+    /// no longer where the change says. Also works for the last run of a project after its end.
+    post "/plan/file" body plan_file::PlanEdit, => json(plan_file::PlanFile), plan_file::edit;
     /// The events of the run, as server-sent events. The id of a record is its number (`seq`), so that a client that
     /// was cut off continues with `Last-Event-ID` or `after`, without loss or duplicates. Without a starting point, the
     /// first event is `snapshot`, the body of `/run`. A record has the type of its event as its name and the journal's

@@ -35,6 +35,7 @@ fn sent_to(method: &str, path: &str) -> (&'static str, u16) {
         // The task is cancelled already, by the route that this one repeats.
         "/tasks/{n}/cancel" if path != "/tasks/{n}/cancel" => ("", 409),
         "/prompt" => (r#"{"text":"use tabs"}"#, 200),
+        "/plan/file" if method == "post" => (r#"{"type":"add","task":"Write more"}"#, 200),
         "/tools" => (r#"{"run":"another","call":{"tool":"plan"}}"#, 200),
         "/terminal/size" => (r#"{"cols":80,"rows":24}"#, 204),
         "/terminal/input" | "/personal/{what}" | "/sessions/{n}/end" | "/logout" => ("", 204),

@@ -2,6 +2,7 @@
 
 import { now } from "./api.js";
 import { fill, h, whenChanged } from "./dom.js";
+import { planEditor } from "./editor.js";
 import { counted, duration, mark, money, short } from "./words.js";
 
 export function planPane(run) {
@@ -32,8 +33,19 @@ export function planPane(run) {
   const drawMessages = whenChanged((all) => fill(messages,
     all.length > 0 && [h("h2", {}, "Messages"), h("ul", { class: "messages" }, all.map((message) => messageRow(run, message)))]));
 
+  // The view has the plan as the loop last read it; the editor has the file.
+  const editor = h("div", { hidden: true });
+  const toEdit = h("button", { type: "button", class: "small", "data-acts": "answers", onclick: () => edit(true) }, "Edit");
+  const edit = (isOn) => {
+    tasks.hidden = isOn;
+    editor.hidden = !isOn;
+    toEdit.hidden = isOn;
+    fill(editor, isOn && planEditor(run, () => edit(false)));
+    (isOn ? editor.querySelector("input") : toEdit).focus();
+  };
+
   return {
-    element: h("div", {}, h("h2", {}, "Plan"), tasks, goals, messages, h("h2", {}, "Limits and cost"), limits),
+    element: h("div", {}, h("div", { class: "heading" }, h("h2", {}, "Plan"), toEdit), tasks, editor, goals, messages, h("h2", {}, "Limits and cost"), limits),
     show(now) {
       isShown = now;
       showCurrent();
