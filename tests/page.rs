@@ -1,6 +1,7 @@
 //! The web page in a real browser: a run on a phone and on a desktop, a lost connection, hostile text.
 
 pub mod browser;
+mod change;
 mod pictures;
 mod plan;
 mod relay;

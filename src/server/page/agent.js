@@ -3,7 +3,7 @@
 import { follow } from "./api.js";
 import { fill, h, whenChanged } from "./dom.js";
 import { conversation } from "./conversation.js";
-import { assignment } from "./words.js";
+import { assignment, counted } from "./words.js";
 
 const WIDE = matchMedia("(min-width: 900px)");
 
@@ -19,6 +19,12 @@ export function agentPane(run) {
     () => hasChosen || WIDE.matches || choose("messages"),
     (id) => run.view?.messages.find((message) => message.id === id)?.text,
   );
+  const find = h("input", { type: "search", "aria-label": "Find in the messages", placeholder: "Find", oninput: () => {
+    const count = talk.find(find.value);
+    found.textContent = find.value.trim() ? counted(count, "message") : "";
+  } });
+  const found = h("span", { class: "dim", role: "status" });
+  const search = h("div", { class: "bar", hidden: true }, find, found);
   const ways = [["terminal", "Terminal"], ["messages", "Messages"]].map(([value, label]) => h("label", {},
     h("input", { type: "radio", name: "way", value, onchange: () => {
       hasChosen = true;
@@ -28,7 +34,7 @@ export function agentPane(run) {
     h("div", { class: "bar" }, h("label", { for: "iteration-of-agent" }, "Iteration"), chooser,
       file,
       h("div", { class: "kinds", role: "radiogroup", "aria-label": "How the agent is shown" }, ways)),
-    screen, talk.element);
+    search, screen, talk.element);
 
   let hasChosen = false;
   let way = "terminal";
@@ -45,6 +51,7 @@ export function agentPane(run) {
     element.querySelector(`input[value=${way}]`).checked = true;
     screen.hidden = way !== "terminal";
     talk.element.hidden = way !== "messages";
+    search.hidden = way !== "messages";
     look();
   };
 

@@ -18,6 +18,8 @@ export function conversation(begun, textOf) {
   const empty = h("p", { class: "empty" }, "No messages of the agent yet.");
   const element = h("div", { class: "conversation" }, empty, list);
   let shown = 0;
+  // With words that are sought, the rows of all iterations in which they are.
+  let sought = "";
   let isAtEnd = true;
   // By iteration: rows; and what is being written, or runs.
   const rows = [];
@@ -43,9 +45,16 @@ export function conversation(begun, textOf) {
     isAtEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - 24;
   });
 
+  const isShown = (row) => (sought ? row.textContent.toLowerCase().includes(sought) : row.dataset.iteration === String(shown));
+  const showRows = () => {
+    rows.forEach((row) => { row.hidden = !isShown(row); });
+    const count = rows.filter((row) => !row.hidden).length;
+    empty.hidden = count > 0;
+    return count;
+  };
   const add = (iteration, row) => {
     row.dataset.iteration = iteration;
-    row.hidden = iteration !== shown;
+    row.hidden = !isShown(row);
     rows.push(row);
     list.append(row);
     if (rows.length > MOST) forget(rows.shift());
@@ -147,8 +156,12 @@ export function conversation(begun, textOf) {
     iteration(number) {
       if (number === shown) return;
       shown = number;
-      rows.forEach((row) => { row.hidden = row.dataset.iteration !== String(number); });
-      empty.hidden = rows.some((row) => !row.hidden);
+      showRows();
+    },
+    // Returns how many rows have these words.
+    find(words) {
+      sought = words.trim().toLowerCase();
+      return showRows();
     },
   };
 }

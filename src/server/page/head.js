@@ -46,8 +46,7 @@ export function head(run) {
         : run.act("Pause", { "data-key": "pause" }, () => run.command({ type: "pause" })),
       isWaiting && run.act("Retry now", { "data-key": "retry" }, () => run.command({ type: "retry-now" })),
       isOpen && run.act("Reset detector", { "data-key": "reset" }, () => run.command({ type: "reset-circuit" })),
-      run.act("Limits…", { "data-key": "limits" }, () => raiseLimit(run)),
-      run.act("Agent…", { "data-key": "agent" }, () => chooseWorker(run)),
+      run.act("Change…", { "data-key": "change" }, () => change(run)),
       isBusy && run.act("Skip…", { "data-key": "skip" }, () => skip(run)),
       run.act("Stop…", { class: "danger", "data-key": "stop" }, () => stop(run)),
     ]);
@@ -186,6 +185,34 @@ async function stop(run) {
     isBusy && { label: "Kill it", hint: "The agent and all its processes end at once.", value: "immediate", kind: "danger" },
   ].filter(Boolean));
   if (chosen) await run.command({ type: "stop", stop: chosen });
+}
+
+const MODES = {
+  auto: "Requests without a rule are allowed.",
+  ask: "You are asked.",
+  restricted: "Requests without a rule are denied.",
+  readonly: "Only tools that read are allowed.",
+};
+
+// Changes what counts until the run is resumed.
+async function change(run) {
+  const { adapter, model, permissionMode } = run.view.settings;
+  const mode = run.view.permissions.mode ?? permissionMode;
+  const changes = { limits: raiseLimit, worker: chooseWorker, mode: () => chooseMode(run, mode) };
+  const chosen = await choose("What do you want to change?", "The change counts until the run is resumed.", [
+    { label: "Limits", hint: "Iterations, time, cost, tokens", value: "limits" },
+    { label: "Agent or model", hint: named(adapter, run.view.model ?? model), value: "worker" },
+    // In the mode `auto`, agents are started so that they ask for nothing.
+    mode && mode !== "auto" && { label: "Permission mode", hint: mode, value: "mode" },
+  ].filter(Boolean));
+  if (chosen) await changes[chosen](run);
+}
+
+async function chooseMode(run, mode) {
+  const ways = Object.entries(MODES).filter(([name]) => name !== mode);
+  const chosen = await choose("Another permission mode?", `It is \`${mode}\` now, and decides requests without a matching rule.`,
+    ways.map(([name, hint]) => ({ label: name, hint, value: name })));
+  if (chosen) await run.command({ type: "set-permission-mode", mode: chosen });
 }
 
 // Proposes a higher one for each limit of the run.
