@@ -142,7 +142,9 @@ fn shown(configured: &str, confiner: &Confiner, policy: &FilePolicy, manifest: O
     writeln!(text, "\nfor {whose}").expect(WRITES);
     for (title, places) in [("may be written", &policy.write), ("cannot be read", &policy.hidden)] {
         writeln!(text, "\n{title}:").expect(WRITES);
-        let there = places.iter().filter(|place| place.path.exists());
+        // An exposed place is listed as such, below.
+        let is_exposed = |place: &&ListedPath| policy.exposed().any(|exposed| exposed.path == place.path);
+        let there = places.iter().filter(|place| place.path.exists() && !is_exposed(place));
         let rows: Vec<(String, &str)> = there
             .map(|place| (place.path.display().to_string(), place_in_words(place.why)))
             .collect();

@@ -1,8 +1,9 @@
 //! The run's socket in the state directory, which only the user can enter.
 
 use std::{
-    fs, io,
-    os::unix::fs::MetadataExt,
+    fs::{self, Permissions},
+    io,
+    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -60,6 +61,8 @@ impl Socket {
             Err(error) => return Err(error),
         }
         let listener = UnixListener::bind(path)?;
+        // Its directory is the user's alone in any case.
+        fs::set_permissions(path, Permissions::from_mode(0o600))?;
         Ok(Self {
             path: path.to_owned(),
             identity: identity(path),

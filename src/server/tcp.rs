@@ -1,14 +1,15 @@
 //! A TCP listener for clients with a token.
 //!
 //! Any process on this machine can connect. The number of connections without a valid token is limited, and a new one
-//! replaces the oldest: idle connections lock no client out, and take no descriptors from the run.
+//! replaces the oldest: idle connections lock no client out, and take few descriptors from the run. One that has just come
+//! has a second to show its token, so that a flood of strangers replaces its own.
 
 use std::{
     collections::VecDeque,
     io,
     net::{SocketAddr, TcpListener as Bound},
     sync::{Arc, Mutex, OnceLock, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use axum::{Extension, Router};
@@ -26,6 +27,10 @@ use super::{
 
 /// Maximum number of connections that have shown no token yet.
 const MAX_UNAUTHENTICATED: usize = 64;
+/// Time that a connection has to show its token, while there is room.
+const GRACE: Duration = Duration::from_secs(1);
+/// Maximum number of connections without a token, with those in their [`GRACE`].
+const MAX_WITH_NEW: usize = 192;
 /// Maximum number of connections that have shown a token.
 const MAX_AUTHENTICATED: usize = 192;
 
@@ -73,7 +78,7 @@ pub(super) async fn serve_tcp(
             serve_connection(WriteTimeout::new(stream, timeouts.reading), routes, timeouts, stages).await;
             caller.unauthenticated.forget(caller.number);
         });
-        unauthenticated.came(number, task);
+        unauthenticated.came(number, Instant::now(), task);
     }
     drop(listener);
     while connections.join_next().await.is_some() {}
@@ -146,8 +151,15 @@ struct Unauthenticated(Mutex<PendingConnections>);
 
 #[derive(Debug, Default)]
 struct PendingConnections {
-    connections: VecDeque<(u64, AbortHandle)>,
+    connections: VecDeque<PendingConnection>,
     next: u64,
+}
+
+#[derive(Debug)]
+struct PendingConnection {
+    number: u64,
+    came: Instant,
+    task: AbortHandle,
 }
 
 impl Unauthenticated {
@@ -157,22 +169,67 @@ impl Unauthenticated {
         waiting.next
     }
 
-    /// Adds a connection, and closes the oldest if there are too many.
-    fn came(&self, number: u64, task: AbortHandle) {
+    /// Adds a connection that came at `now`, and closes the oldest if there are too many.
+    fn came(&self, number: u64, now: Instant, task: AbortHandle) {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if task.is_finished() {
             return;
         }
-        waiting.connections.push_back((number, task));
-        if waiting.connections.len() > MAX_UNAUTHENTICATED
-            && let Some((_, oldest)) = waiting.connections.pop_front()
-        {
-            oldest.abort();
+        waiting.connections.push_back(PendingConnection {
+            number,
+            came: now,
+            task,
+        });
+        while let Some(oldest) = waiting.connections.front() {
+            let most = match now.duration_since(oldest.came) < GRACE {
+                true => MAX_WITH_NEW,
+                false => MAX_UNAUTHENTICATED,
+            };
+            if waiting.connections.len() <= most {
+                return;
+            }
+            oldest.task.abort();
+            waiting.connections.pop_front();
         }
     }
 
     fn forget(&self, number: u64) {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.connections.retain(|(other, _)| *other != number);
+        waiting.connections.retain(|other| other.number != number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use tokio::task::{JoinHandle, yield_now};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_flood_replaces_its_own_and_leaves_a_new_connection_its_second() {
+        let waiting = Unauthenticated::default();
+        let began = Instant::now();
+        let come = |after_ms: u64| {
+            let task = tokio::spawn(pending::<()>());
+            let at = began + Duration::from_millis(after_ms);
+            waiting.came(waiting.next_number(), at, task.abort_handle());
+            task
+        };
+        let left = async |tasks: &[JoinHandle<()>]| {
+            for _ in 0..16 {
+                yield_now().await;
+            }
+            tasks.iter().filter(|task| !task.is_finished()).count()
+        };
+        let hanging: Vec<_> = (0..64).map(|_| come(0)).collect();
+        // The first of these is of a client that has a token.
+        let mut flood: Vec<_> = (0..150).map(|at| come(2_000 + 6 * at)).collect();
+        assert_eq!((left(&hanging).await, left(&flood).await), (0, 150));
+        flood.extend((0..100).map(|_| come(2_900)));
+        assert_eq!(left(&flood).await, MAX_WITH_NEW);
+        flood.push(come(4_000));
+        assert_eq!(left(&flood).await, MAX_UNAUTHENTICATED);
     }
 }
