@@ -1,7 +1,10 @@
 //! The web page in a real browser: a run on a phone and on a desktop, a lost connection, hostile text.
 
+mod accessibility;
 pub mod browser;
 mod change;
+mod gallery;
+mod messages;
 mod pictures;
 mod plan;
 mod relay;
@@ -92,6 +95,15 @@ import(document.querySelector("script").src.replace("main.js", "asks.js")).then(
 })
 "#;
 
+/// A project whose agent is [`WORK`], with this plan and rules by which it asks.
+fn asking_project(plan: &str) -> Sandbox {
+    let rules = r#"{ "ask": ["Bash(git push *)", "Bash(rm *)"], "timeout": "9m" }"#;
+    let (sandbox, _) = asking(rules, WORK);
+    sandbox.write("PLAN.md", plan);
+    sandbox.git(["commit", "--quiet", "--all", "--message", "Plan"]);
+    sandbox
+}
+
 /// A run that a browser watches through a relay.
 struct WatchedPage {
     relay: Relay,
@@ -170,10 +182,7 @@ fn a_phone_answers_what_an_agent_asks_pauses_steers_and_sees_the_end() {
     let Some(browser) = Browser::shared() else {
         return;
     };
-    let rules = r#"{ "ask": ["Bash(git push *)", "Bash(rm *)"], "timeout": "9m" }"#;
-    let (sandbox, _) = asking(rules, WORK);
-    sandbox.write("PLAN.md", PLAN);
-    sandbox.git(["commit", "--quiet", "--all", "--message", "Plan"]);
+    let sandbox = asking_project(PLAN);
     let limits = ["--max-cost-usd", "2", "--max-iterations", "12"];
     let running = sandbox.looping(limits).args(["--listen", "127.0.0.1:0"]).start();
     let at = address(&running);
@@ -363,35 +372,24 @@ fn a_desk_is_used_by_keys_alone_and_hostile_output_stays_on_its_terminal() {
     page.sees("<b>bold</b> txt.exe <img src=x onerror=pwned=2>");
     assert_eq!(page.value("document.querySelectorAll('b, main img').length"), 0);
 
-    let focus = "label(document.activeElement)";
-    let tab_to = |name: &str| {
-        for _ in 0..25 {
-            page.presses(&["Tab"]);
-            if page.value(focus) == name {
-                assert_eq!(page.value("document.activeElement.matches(':focus-visible')"), true);
-                return;
-            }
-        }
-        panic!("no way to {name} by Tab");
-    };
-    tab_to("Pause");
+    page.tabs_to("Pause");
     page.presses(&["Enter"]);
     page.sees("will pause after it");
-    tab_to("Agent");
+    page.tabs_to("Agent");
     page.presses(&["ArrowRight"]);
-    page.waits_for(&format!("{focus} === 'Log'"));
+    page.waits_for("focused() === 'Log'");
     page.sees("pausing: requested by the user");
     page.presses(&["ArrowLeft"]);
     page.sees("placed");
     // Neither the terminal nor any other element traps the focus.
-    tab_to("Stop…");
+    page.tabs_to("Stop…");
     page.presses(&["Enter"]);
     page.sees("Stop the run?");
     page.presses(&["Escape"]);
     page.sees_no_longer("Stop the run?");
     page.presses(&["Enter"]);
     page.waits_for("document.querySelector('dialog[open]')");
-    tab_to("Now");
+    page.tabs_to("Now");
     page.presses(&["Enter"]);
     page.sees("Stopped by user");
     assert_content(&page);
@@ -522,7 +520,7 @@ fn an_installed_page_tells_what_a_run_asks_and_opens_without_its_server() {
     let page = browser.page(PHONE, "dark");
     page.allows_notifications(url.split_once("/#").expect("an address").0);
     page.opens(&url);
-    page.sees("No active runs");
+    page.sees("No runs yet");
     let keeps = |page: &Page| wait_until(SOON, "files", || (page.value(KEPT).as_u64() > Some(20)).then_some(()));
     keeps(&page);
     let files = "performance.getEntriesByType('resource').filter(({ name }) => name.includes('/assets/'))";

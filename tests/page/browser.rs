@@ -49,6 +49,7 @@ globalThis.label = (element) => {
 globalThis.named = (name) => [...document.querySelectorAll("button, a, summary, label, option, input, textarea")].find((element) =>
   [label(element), element.getAttribute("aria-label")].includes(name)
   && element.checkVisibility() && !element.disabled && !element.closest("[inert]"));
+globalThis.focused = () => document.activeElement.getAttribute("aria-label") ?? label(document.activeElement.labels?.[0] ?? document.activeElement);
 globalThis.seen = (text) => document.body.innerText.replaceAll("\u00a0", " ").includes(text);
 globalThis.holds = (condition) => new Promise((resolve) => {
   const check = () => {
@@ -358,6 +359,19 @@ impl Page {
                 self.call("Input.dispatchKeyEvent", event);
             }
         }
+    }
+
+    /// Presses Tab until the element with this name has the focus, and shows it.
+    #[track_caller]
+    pub fn tabs_to(&self, name: &str) {
+        for _ in 0..40 {
+            self.presses(&["Tab"]);
+            if self.value("focused()") == name {
+                assert_eq!(self.value("document.activeElement.matches(':focus-visible')"), true);
+                return;
+            }
+        }
+        panic!("no way to {name} by Tab\n{}", self.text());
     }
 
     /// Types into the focused element.

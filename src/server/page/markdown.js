@@ -2,14 +2,14 @@
 
 import { h } from "./dom.js";
 
-const MARKS = /(`[^`\n]+`|\*\*[^*\n]+\*\*|^#{1,6} .+$)/m;
+const MARKS = /(\x60[^\x60\n]+\x60|\*\*[^*\n]+\*\*|^#{1,6} .+$)/m;
 const ITEM = /^( *)([-*+]|\d{1,3}[.)]) +(?=\S)/;
 const ROW = /^ *\|.*\| *$/;
 // The line below the head of a table.
 const RULE = /^ *\|( *:?-+:? *\|)+ *$/;
 
 export function markdown(text) {
-  return text.split(/^ *```.*$/m).map((part, index) => (index % 2 === 1 ? h("pre", {}, part.replace(/^\n|\n$/g, "")) : blocks(part)));
+  return text.split(/^ *\x60{3}.*$/m).map((part, index) => (index % 2 === 1 ? h("pre", {}, part.replace(/^\n|\n$/g, "")) : blocks(part)));
 }
 
 function blocks(text) {

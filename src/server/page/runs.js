@@ -33,7 +33,8 @@ export function runsPage(askForToken, { project, openTheOnlyOne }) {
       batches.length > 0 && h("ul", { class: "cards" }, batches.map(batchCard)),
       h("h2", {}, "Running"),
       live.length > 0 ? h("ul", { class: "cards" }, live.map((run) => card(run, project)))
-        : h("p", { class: "empty" }, "No active runs. New runs appear here."),
+        : h("p", { class: "empty" }, past.length > 0 || batches.length > 0 ? "No active runs. New runs appear here."
+          : sentence("No runs yet. Start one with `ralph` in a project: it appears here, and later ones can be started here.")),
       past.length > 0 && h("h2", {}, "Earlier"),
       past.length > 0 && h("ul", { class: "cards earlier" }, past.map((run) => card(run, project))));
     tick();
@@ -111,7 +112,7 @@ function card(run, project) {
   return h("li", {},
     h("a", { class: "card entry", href: `#/runs/${encodeURIComponent(run.id)}`, "data-key": run.id },
       h("span", { class: "first" },
-        h("strong", {}, basename(run.project) || run.id),
+        h("strong", {}, project && run.number > 0 ? `Run ${run.number}` : basename(run.project) || run.id),
         h("span", { class: `chip ${run.mood.kind}` }, run.mood.word)),
       // The command for a terminal is of no use here.
       h("span", { class: "second" }, sentence(run.needsYou ? run.state.replace(/: `ralph asks`$/, "") : run.state)),
