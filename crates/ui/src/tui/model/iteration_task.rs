@@ -17,6 +17,10 @@ pub fn iteration_task(run: &RunView, at: usize) -> String {
         .map(|result| result.name.as_str())
         .collect();
     match &failed[..] {
+        // A plan of prose has no tasks to finish first.
+        [] if iteration.task.is_none() && iteration.role.is_work() && run.plan.tasks.is_empty() => {
+            "work from the plan".to_owned()
+        }
         [] => task_in_words(iteration.role, iteration.task.as_deref()),
         [goal] => format!("fix goal {goal}"),
         goals => format!("fix goals {}", goals.join(", ")),

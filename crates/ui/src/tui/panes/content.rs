@@ -28,6 +28,11 @@ pub(in crate::tui) trait PaneContent {
         page::draw(&self.rows(model), self.at(model), area, pen);
     }
 
+    /// The number of rows below the view, for the title.
+    fn below(&self, _model: &Model) -> usize {
+        0
+    }
+
     /// The note in the title.
     fn note(&self, _model: &Model) -> String {
         String::new()

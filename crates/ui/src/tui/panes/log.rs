@@ -1,6 +1,6 @@
 //! The log of events, newest at the end.
 
-use ralph_words::{Tone, counted, ticking};
+use ralph_words::{Tone, ticking};
 use ratatui::{
     layout::{Position, Rect},
     style::Style,
@@ -28,15 +28,16 @@ impl PaneContent for LogContent {
         draw(model, area, pen);
     }
 
-    /// The filter and the scroll position.
+    fn below(&self, model: &Model) -> usize {
+        model.ui.log_below
+    }
+
+    /// The filter.
     fn note(&self, model: &Model) -> String {
-        let kind = match model.log.kind() {
-            LogFilter::All => None,
-            kind => Some(format!("only {}", kind.name())),
-        };
-        let below = (model.ui.log_below > 0).then(|| format!("{} below", counted(model.ui.log_below as u64, "row")));
-        let parts: Vec<String> = below.into_iter().chain(kind).collect();
-        parts.join(" · ")
+        match model.log.kind() {
+            LogFilter::All => String::new(),
+            kind => format!("only {}", kind.name()),
+        }
     }
 
     fn each(&self, model: &Model, take: &mut dyn FnMut(&str)) {

@@ -13,6 +13,7 @@ mod messages;
 mod page;
 mod patch_lines;
 mod plan;
+mod plan_window;
 mod report;
 mod restore;
 mod sides;

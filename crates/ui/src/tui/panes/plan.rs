@@ -2,7 +2,7 @@
 
 use ralph_core::{
     event::{Changes, PlanSnapshot, PlanTask, Usage, UserCommand},
-    run::{Message, RunView},
+    run::{Message, Phase, RunView},
 };
 use ralph_text::one_line;
 use ralph_words::{cost_in_words, counted, short_duration, task_at_limit_in_words, ticking};
@@ -17,7 +17,12 @@ use crate::tui::{
     theme::TextRole,
 };
 
-use super::{content::PaneContent, goal_rows, history, messages::kind_word};
+use super::{
+    content::PaneContent,
+    goal_rows, history,
+    messages::kind_word,
+    plan_window::{PlanLine, window},
+};
 
 /// Maximum rows of the other lists of the side bar.
 const MESSAGES: usize = 5;
@@ -85,18 +90,6 @@ fn chosen(model: &Model) -> Option<usize> {
 /// The visible lines of the plan with their areas.
 struct VisibleLines(Vec<(Rect, PlanLine)>);
 
-#[derive(Debug, Clone)]
-enum PlanLine {
-    Row(PlanRow),
-    /// A number of tasks without room.
-    More {
-        count: usize,
-        done: bool,
-        /// Index of the nearest of them.
-        next: usize,
-    },
-}
-
 impl VisibleLines {
     /// The first row of `part` is its title.
     fn new(model: &Model, layout: &ScreenLayout, part: Rect) -> Self {
@@ -147,7 +140,8 @@ impl PaneContent for PlanContent {
             let words = "no tasks in this plan";
             pen.role(area.x + 1, area.y + 1, area.right(), words, TextRole::Dim);
         }
-        let current = model.run.task();
+        // A run that is paused works on none.
+        let current = model.run.task().filter(|_| model.run.phase != Phase::Paused);
         let left_out = model.run.left_out();
         let chosen = chosen(model);
         for (area, line) in VisibleLines::new(model, &layout, area).0 {
@@ -435,56 +429,6 @@ fn heights(plan: &PlanSnapshot, rows: &[PlanRow], area: Rect) -> Option<Vec<u16>
     })
 }
 
-/// The lines that fit, including the row at `kept`. Hidden rows before and after them are summarised in one line each.
-fn window(plan: &PlanSnapshot, rows: &[PlanRow], kept: Option<usize>, height: usize) -> Vec<PlanLine> {
-    let lines = |rows: &[PlanRow]| rows.iter().cloned().map(PlanLine::Row).collect::<Vec<_>>();
-    if rows.len() <= height {
-        return lines(rows);
-    }
-    if height == 0 {
-        return Vec::new();
-    }
-    // One row before the kept one stays visible as context.
-    let start = kept
-        .map_or(rows.len(), |at| at.saturating_sub(1))
-        .min(rows.len() + 1 - height);
-    let before = usize::from(start > 0);
-    let room = height - before;
-    let after = usize::from(start + room < rows.len());
-    let shown = room - after;
-    // A single hidden row takes no more room than its summary.
-    let (start, shown) = if start == 1 {
-        (0, height - after)
-    } else {
-        (start, shown)
-    };
-    let end = (start + shown).min(rows.len());
-    let (above, below) = (&rows[..start], &rows[end..]);
-    let mut all = Vec::new();
-    all.extend(above.last().map(|nearest| more(plan, above, nearest)));
-    all.extend(lines(&rows[start..end]));
-    all.extend(below.first().map(|nearest| more(plan, below, nearest)));
-    all
-}
-
-fn more(plan: &PlanSnapshot, hidden: &[PlanRow], nearest: &PlanRow) -> PlanLine {
-    let (mut count, mut done) = (0, 0);
-    for row in hidden {
-        let tasks = match row {
-            PlanRow::Heading { tasks, is_folded: true } => tasks.clone(),
-            PlanRow::Heading { .. } => continue,
-            PlanRow::Task(at) => *at..at + 1,
-        };
-        count += tasks.len();
-        done += plan.tasks[tasks].iter().filter(|task| task.done).count();
-    }
-    PlanLine::More {
-        count,
-        done: done == count,
-        next: nearest.task(),
-    }
-}
-
 /// The number of iterations with a row in `part`, the latest ones.
 fn shown_iterations(model: &Model, part: Rect) -> usize {
     let rows = usize::from(part.height.saturating_sub(1));
@@ -587,31 +531,6 @@ mod tests {
         },
     };
 
-    fn shown(done: usize, open: usize, height: usize) -> String {
-        let tasks = (0..done + open)
-            .map(|n| PlanTask {
-                text: n.to_string(),
-                done: n < done,
-                line: u32::try_from(n).unwrap(),
-                depth: 0,
-                heading: None,
-                settings: Default::default(),
-            })
-            .collect();
-        let plan = PlanSnapshot { tasks };
-        let current = plan
-            .current()
-            .and_then(|current| plan.tasks.iter().position(|task| task == current));
-        let rows: Vec<_> = (0..plan.tasks.len()).map(PlanRow::Task).collect();
-        let lines = window(&plan, &rows, current, height);
-        assert!(lines.len() <= height);
-        let words = lines.iter().map(|line| match line {
-            PlanLine::Row(row) => plan.tasks[row.task()].text.clone(),
-            PlanLine::More { count, done, .. } => format!("({count}{})", if *done { " done" } else { "" }),
-        });
-        words.collect::<Vec<_>>().join(" ")
-    }
-
     #[test]
     fn a_standing_message_waits_for_its_first_prompt_and_stands_until_the_end() {
         let mut run = RunView::default();
@@ -639,36 +558,6 @@ mod tests {
             totals: Totals::default(),
         };
         assert_eq!(after(stopped), None);
-    }
-
-    #[test]
-    fn long_parts_are_folded_and_the_current_task_stays() {
-        assert_eq!(shown(2, 2, 4), "0 1 2 3");
-        assert_eq!(shown(10, 10, 5), "(9 done) 9 10 11 (8)");
-        assert_eq!(shown(0, 20, 4), "0 1 2 (17)");
-        assert_eq!(shown(20, 0, 4), "(17 done) 17 18 19");
-        assert_eq!(shown(19, 1, 4), "(17 done) 17 18 19");
-        assert_eq!(shown(2, 20, 4), "0 1 2 (19)");
-    }
-
-    #[test]
-    fn every_task_is_shown_or_counted_at_every_height() {
-        for done in 0..12 {
-            for open in 0..12 {
-                for height in 2..10 {
-                    let text = shown(done, open, height);
-                    let count: usize = text
-                        .split(['(', ')'])
-                        .enumerate()
-                        .map(|(at, part)| match at % 2 {
-                            0 => part.split_whitespace().count(),
-                            _ => part.split_whitespace().next().unwrap().parse().unwrap(),
-                        })
-                        .sum();
-                    assert_eq!(count, done + open, "{done} done, {open} open, {height} rows: {text}");
-                }
-            }
-        }
     }
 
     #[test]
@@ -742,8 +631,8 @@ mod tests {
             assert_eq!(update(model, clicked(3, top + row)), []);
             model.task_at()
         };
-        // The first section's heading and three of its tasks are above the current one.
-        assert_eq!((model.task_at(), click(&mut model, 1)), (Some(3), Some(2)));
+        // The tasks above the current one are summarised, and the heading of its section is below them.
+        assert_eq!((model.task_at(), click(&mut model, 3)), (Some(3), Some(4)));
         press(&mut model, "jjjG");
         assert_eq!(model.task_at(), Some(4_999));
         // Down to the last row, which stands for all tasks without room. Below it are the goal and its title.

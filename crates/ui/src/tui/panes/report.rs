@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use ralph_core::{event::StopReason, run::Iteration};
-use ralph_words::counted;
 
 use crate::{
     report::{self, IterationFold, RunReport},
@@ -24,11 +23,8 @@ impl PaneContent for ReportContent {
         Cow::Borrowed(&model.ui.report.rows)
     }
 
-    fn note(&self, model: &Model) -> String {
-        match self.last(model).saturating_sub(self.at(model)) {
-            0 => String::new(),
-            below => format!("{} below", counted(below as u64, "row")),
-        }
+    fn below(&self, model: &Model) -> usize {
+        self.last(model).saturating_sub(self.at(model))
     }
 
     /// Unfolds the iterations, or folds them again.

@@ -72,15 +72,22 @@ pub(in crate::tui) fn draw(model: &Model, below: usize, area: Rect, pen: &mut Pe
     }
 }
 
-/// The note on the shown pane, in a long and a short form.
-fn described(model: &Model, below: usize) -> [String; 2] {
+/// The note on the shown pane, from the longest form to the shortest.
+fn described(model: &Model, below: usize) -> [String; 3] {
     let fixed = fixed(model);
-    if !model.ui.shows_cells() || model.ui.mode == InputMode::Typing || below == 0 {
-        return [fixed, String::new()];
+    let below = match model.ui.shows_cells() {
+        true => below,
+        false => shown(model).below(model),
+    };
+    if below == 0 || model.ui.mode == InputMode::Typing {
+        return [fixed, String::new(), String::new()];
     }
-    let parts = [format!("{} below", counted(below as u64, "row")), fixed];
-    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    [parts.join(" · "), format!("↓{below}")]
+    let with_fixed = |below: &str| {
+        let parts = [below, fixed.as_str()].into_iter().filter(|part| !part.is_empty());
+        parts.collect::<Vec<_>>().join(" · ")
+    };
+    let (long, short) = (format!("{} below", counted(below as u64, "row")), format!("↓{below}"));
+    [with_fixed(&long), with_fixed(&short), short]
 }
 
 /// The part of the note that does not depend on the scroll position.

@@ -79,8 +79,8 @@ fn headline(model: &Model, area: Rect, pen: &mut Pen<'_>) {
             x = pen.text(x, area.y, end, &project, style);
         }
     }
-    if is_alone {
-        let (done, all) = (model.run.plan.done(), model.run.plan.tasks.len());
+    let (done, all) = (model.run.plan.done(), model.run.plan.tasks.len());
+    if is_alone && all > 0 {
         let tasks = format!("  {done}/{all}");
         end = pen.right(x + needed.min(14), area.y, end, &tasks, strong);
     }
@@ -124,12 +124,16 @@ fn progress(model: &Model, area: Rect, pen: &mut Pen<'_>) {
         let least = (0..facts.len()).min_by_key(|at| facts[*at].weight);
         facts.remove(least.unwrap_or_default());
     }
-    let mut x = gauge(model, Rect::new(area.x + 1, area.y, bar, 1), pen);
+    let has_tasks = !model.run.plan.tasks.is_empty();
+    let mut x = match has_tasks {
+        true => gauge(model, Rect::new(area.x + 1, area.y, bar, 1), pen),
+        false => area.x + 1,
+    };
     for (at, fact) in facts.iter().enumerate() {
-        let gap = if at == 0 {
-            " "
-        } else {
-            &format!(" {} ", pen.theme.glyphs.dot)
+        let gap = match (at, has_tasks) {
+            (0, true) => " ",
+            (0, false) => "",
+            (_, _) => &format!(" {} ", pen.theme.glyphs.dot),
         };
         x = pen.role(x, area.y, end, gap, TextRole::Dim);
         for (text, role) in &fact.pieces {
@@ -162,11 +166,11 @@ fn gauge(model: &Model, area: Rect, pen: &mut Pen<'_>) -> u16 {
 fn facts(model: &Model, pen: &Pen<'_>) -> Vec<HeaderFact> {
     let run = &model.run;
     let plan = &run.plan;
-    let mut facts = vec![HeaderFact::new(
-        100,
-        format!("{}/{}", plan.done(), plan.tasks.len()),
-        TextRole::Strong,
-    )];
+    let mut facts = Vec::new();
+    if !plan.tasks.is_empty() {
+        let tasks = format!("{}/{}", plan.done(), plan.tasks.len());
+        facts.push(HeaderFact::new(100, tasks, TextRole::Strong));
+    }
     if let Some(left_ms) = estimate_ms(run, model.now_ms) {
         facts.push(HeaderFact::new(
             50,

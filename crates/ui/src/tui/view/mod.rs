@@ -135,7 +135,11 @@ pub(super) fn window_title(model: &Model) -> String {
         Some(project) => format!("{project} · "),
         None => String::new(),
     };
-    let text = format!("{project}{}/{} · {words} · ralph", plan.done(), plan.tasks.len());
+    let tasks = match plan.tasks.len() {
+        0 => String::new(),
+        all => format!("{}/{all} · ", plan.done()),
+    };
+    let text = format!("{project}{tasks}{words} · ralph");
     ralph_text::one_line(&text)
 }
 

@@ -14,8 +14,8 @@ use ratatui::{
 use super::*;
 
 const SIZES: [(u16, u16); 5] = [(40, 12), (80, 24), (100, 30), (120, 40), (200, 60)];
-/// The size of the pictures and of the screens whose colours are compared.
-const PICTURE: (u16, u16) = (120, 36);
+/// The sizes of the pictures.
+const PICTURES: [(u16, u16); 5] = [(120, 36), (40, 12), (80, 24), (120, 40), (200, 60)];
 
 const TASKS: [(&str, u8); 9] = [
     ("Read the file, or say why not", 0),
@@ -111,6 +111,20 @@ fn at_work() -> Vec<Event> {
         }],
     ]
     .concat()
+}
+
+fn no_tasks() -> Event {
+    Event::PlanRead {
+        plan: PlanSnapshot { tasks: Vec::new() },
+    }
+}
+
+fn started_without_task(iteration: u32) -> Event {
+    let mut started = started(iteration);
+    if let Event::IterationStarted { task, .. } = &mut started {
+        *task = None;
+    }
+    started
 }
 
 /// A finished run with four iterations.
@@ -249,6 +263,8 @@ fn state(name: &str, cols: u16, rows: u16) -> Model {
     match name {
         "agent" => at(at_work()),
         "starting" => at([begun(), vec![snapshot(0), on(1, 2)]].concat()),
+        // A plan of prose has no tasks.
+        "empty" => at([begun(), vec![no_tasks(), started_without_task(1)]].concat()),
         "log" => pane(Pane::Log, at_work()),
         "diff" => with(pane(Pane::Diff, at_work()), |model| {
             model.ui.diff.iteration = Some(4);
@@ -278,9 +294,10 @@ fn state(name: &str, cols: u16, rows: u16) -> Model {
     }
 }
 
-const STATES: [&str; 20] = [
+const STATES: [&str; 21] = [
     "agent",
     "starting",
+    "empty",
     "log",
     "diff",
     "history",
@@ -303,7 +320,11 @@ const STATES: [&str; 20] = [
 
 fn at_size(name: &str, (cols, rows): (u16, u16), theme: &Theme) -> Buffer {
     let model = state(name, cols, rows);
-    let output = if name == "starting" { "" } else { OUTPUT };
+    let output = if matches!(name, "starting" | "empty") {
+        ""
+    } else {
+        OUTPUT
+    };
     buffer(&model, &live(&model, output), theme)
 }
 
@@ -390,16 +411,24 @@ fn every_state_at_five_sizes_in_two_palettes_and_without_unicode() {
 #[test]
 fn the_main_states() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/pictures");
-    let palettes = [("dark", Palette::Dark), ("light", Palette::Light)];
-    for (palette_name, palette) in palettes {
-        let theme = Theme::new(palette, Depth::True, false);
-        let of_runs = STATES.iter().map(|name| (*name, at_size(name, PICTURE, &theme)));
-        for (name, buffer) in of_runs.chain([("board", super::board::busy(PICTURE, &theme))]) {
-            if env::var_os("RALPH_TEST_WRITE").is_some() {
-                fs::create_dir_all(&directory).unwrap();
-                let (cols, rows) = PICTURE;
-                let file = format!("{name}.{cols}x{rows}.{palette_name}.ansi");
-                fs::write(directory.join(file), written(&buffer)).unwrap();
+    let themes = [
+        ("dark", Theme::new(Palette::Dark, Depth::True, false)),
+        ("light", Theme::new(Palette::Light, Depth::True, false)),
+        ("sixteen", Theme::new(Palette::Sixteen, Depth::Sixteen, false)),
+        ("none", Theme::new(Palette::Mono, Depth::None, false)),
+    ];
+    let is_written = env::var_os("RALPH_TEST_WRITE").is_some();
+    // Without pictures, one size shows that each of them can be drawn.
+    let sizes: &[(u16, u16)] = if is_written { &PICTURES } else { &PICTURES[..1] };
+    for (theme_name, theme) in themes {
+        for size in sizes {
+            let of_runs = STATES.iter().map(|name| (*name, at_size(name, *size, &theme)));
+            for (name, buffer) in of_runs.chain([("board", super::board::busy(*size, &theme))]) {
+                if is_written {
+                    fs::create_dir_all(&directory).unwrap();
+                    let file = format!("{name}.{}x{}.{theme_name}.ansi", size.0, size.1);
+                    fs::write(directory.join(file), written(&buffer)).unwrap();
+                }
             }
         }
     }
