@@ -23,6 +23,8 @@ use super::typed;
 const WIDTH: u16 = 110;
 /// Below this height, several keys share a row.
 const LOW_ROWS: u16 = 16;
+/// Minimum rows of the report for a box inside of it.
+const REPORT_ROWS: u16 = 8;
 /// Maximum visible rows of a typed text.
 const TYPED_ROWS: usize = 6;
 /// Maximum rows of the reason for a refusal.
@@ -152,8 +154,8 @@ fn is_at_end(model: &Model, subject: AnswerSubject<'_>) -> bool {
 fn place(model: &Model, subject: AnswerSubject<'_>) -> Rect {
     let layout = model.layout();
     match is_at_end(model, subject) {
-        true => layout.main,
-        false => layout.whole,
+        true if layout.main.height >= REPORT_ROWS => layout.main,
+        true | false => layout.whole,
     }
 }
 

@@ -61,7 +61,9 @@ pub(super) fn draw(title: &str, text: &str, answers: &[(&str, &str)], whole: Rec
         .max();
     let width = whole.width.min(columns(text).max(answers_width.unwrap_or(0)) + 6);
     let lines = wrapped(text, usize::from(width.saturating_sub(4)).max(1));
-    let lines = &lines[..lines.len().min(QUESTION_ROWS)];
+    // The answers are needed more than all of the question.
+    let room = usize::from(whole.height).saturating_sub(answers.len() + 2);
+    let lines = &lines[..lines.len().min(QUESTION_ROWS).min(room)];
     let height = u16::try_from(answers.len() + lines.len() + 2)
         .unwrap_or(u16::MAX)
         .min(whole.height);

@@ -26,7 +26,8 @@ pub(super) fn draw(editor: &Editor, area: Rect, pen: &mut Pen<'_>) -> Position {
     }
     Position::new(
         area.x + 1 + u16::try_from(cursor_column).unwrap_or(0),
-        area.y + u16::try_from(cursor_row - first).unwrap_or(0),
+        // An area without a row shows no cursor either.
+        area.y + u16::try_from(cursor_row.saturating_sub(first)).unwrap_or(0),
     )
 }
 

@@ -40,6 +40,7 @@ mod messages;
 mod restoring;
 mod search;
 mod sides;
+mod sizes;
 mod states;
 
 const DARK: Theme = Theme::new(Palette::Dark, Depth::True, false);
