@@ -117,10 +117,13 @@ pub(crate) fn restore(
     Ok(repository.restore_at(run, position)?)
 }
 
-/// `3 files written, 1 deleted`.
+/// `3 files written, 1 deleted`; what did not happen is left out.
 pub(crate) fn restored_in_words(restored: &RestoreResult) -> String {
-    let written = counted(restored.written.len() as u64, "file");
-    format!("{written} written, {} deleted", restored.deleted.len())
+    let written = format!("{} written", counted(restored.written.len() as u64, "file"));
+    match restored.deleted.len() {
+        0 => written,
+        deleted => format!("{written}, {deleted} deleted"),
+    }
 }
 
 /// The restores that a screen of `run` asks for, one at a time.

@@ -41,6 +41,9 @@ fn works(binding: &Binding, model: &Model) -> bool {
         KeyAction::Open if model.ui.pane == Pane::Background => {
             model.ui.unfolded.is_none() && background_at(model).is_some()
         }
+        KeyAction::Open if model.ui.pane == Pane::History => {
+            model.ui.history.open.is_none() && model.chosen_iteration().is_some()
+        }
         KeyAction::Split => model.has_room_for_sides(),
         KeyAction::Restore => model.can_restore() && model.chosen_iteration().is_some(),
         KeyAction::SetAside => run.plan.open() > 0,

@@ -1,9 +1,12 @@
 //! The footer: the current notice, facts not shown elsewhere, and the available keys.
 
-use ralph_core::{event::Usage, run::Phase};
+use ralph_core::{
+    event::{Changes, Usage},
+    run::Phase,
+};
 use ralph_text::one_line;
 use ralph_words::{
-    changes_in_words, counted, hint_in_words, short_count, short_duration, stop_in_words, wait_cause_in_words,
+    changes_in_words, counted, hint_for, short_count, short_duration, stop_in_words, wait_cause_in_words,
 };
 use ratatui::{layout::Rect, style::Style};
 
@@ -53,7 +56,7 @@ fn notice(model: &Model, area: Rect, pen: &mut Pen<'_>) -> bool {
                 counted(u64::from(end.totals.iterations), "iteration"),
                 short_duration(end.totals.elapsed_ms),
             ];
-            parts.extend(end.hints.first().map(hint_in_words));
+            parts.extend(end.hints.first().map(|hint| hint_for(hint, &model.run)));
             let (_, role) = phase_in_words(model);
             (
                 one_line(&parts.join(" · ")),
@@ -89,6 +92,7 @@ fn totals(model: &Model, area: Rect, pen: &mut Pen<'_>) {
     }
     // With a side bar, the list of iterations shows the last one.
     let last = run.iterations.rows.iter().rev().find_map(|iteration| iteration.changes);
+    let last = last.filter(|changes| *changes != Changes::default());
     if let Some(changes) = last.filter(|_| !model.layout().has_side_bar()) {
         parts.push(vec![
             ("last ".to_owned(), dim),

@@ -163,6 +163,13 @@ fn over(done: u32, reason: StopReason, hints: Vec<Hint>) -> Vec<Event> {
         }
         _ => {}
     }
+    if let StopReason::Blocked { question } = &reason {
+        events.push(Event::TaskBlocked {
+            iteration: 4,
+            task: Some(TASKS[5].0.to_owned()),
+            question: question.clone(),
+        });
+    }
     let mut end = stopped(reason);
     if let Event::RunStopped {
         totals, hints: told, ..
