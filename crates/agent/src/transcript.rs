@@ -361,7 +361,7 @@ impl Transcript {
         }
         if !self.output.as_ref().is_some_and(|(live, _)| live.belongs_to(call)) {
             let tool = self.calls.iter().find(|known| known.id == call);
-            let folded = FoldedOutput::for_tool(tool.map_or("", |call| &call.tool), self.most_lines());
+            let folded = FoldedOutput::for_tool(tool.map_or("", |call| &call.tool), self.most_lines(), self.columns());
             self.output = Some((LiveOutput::new(call), folded));
         }
         let Some((live, folded)) = &mut self.output else { return };
@@ -393,9 +393,9 @@ impl Transcript {
                 Some(left) => (left.before, counted(left.after.trim_end()).0, folded),
                 // A long output is truncated differently at its end.
                 None if folded.is_full() => ("", "", folded),
-                None => ("", kept, FoldedOutput::for_tool(tool, most)),
+                None => ("", kept, FoldedOutput::for_tool(tool, most, self.columns())),
             },
-            None => ("", kept, FoldedOutput::for_tool(tool, most)),
+            None => ("", kept, FoldedOutput::for_tool(tool, most, self.columns())),
         };
         folded.show(&sanitized(&self.with_relative_places(left)), out);
         if !before.is_empty() && !folded.is_full() {

@@ -6,7 +6,7 @@ use ralph_core::event::AgentSignal;
 
 use super::{
     CALLS_CAP, Transcript,
-    folded::{SHOWN_LINES, counted},
+    folded::{SHOWN_LINES, is_folded},
     thought::words_of,
 };
 
@@ -24,6 +24,7 @@ pub enum Unfold {
 /// Collects the signals of an iteration, in order.
 pub struct Unfolding {
     what: Unfold,
+    columns: usize,
     /// The transcript of all signals so far.
     transcript: Transcript,
     out: Vec<u8>,
@@ -37,6 +38,7 @@ impl Unfolding {
     pub fn new(what: Unfold, project: &Path, columns: u16) -> Self {
         Self {
             what,
+            columns: usize::from(columns),
             transcript: Transcript::unfolded(project, columns),
             out: Vec::new(),
             started: VecDeque::new(),
@@ -74,7 +76,7 @@ impl Unfolding {
                     |started| matches!(started, AgentSignal::ToolStarted { call: known, .. } if known == call),
                 );
                 let started = at.and_then(|at| self.started.remove(at));
-                if counted(output.trim_end()).1 > SHOWN_LINES {
+                if is_folded(output, self.columns) {
                     self.last = started.into_iter().chain([signal]).collect();
                 }
             }
@@ -141,6 +143,30 @@ mod tests {
             assert!(all.contains(line), "{line}: {all}");
         }
         assert_eq!(unfolded(Unfold::Last, &signals[4..]), None);
+    }
+
+    #[test]
+    fn a_long_line_is_folded_by_its_rows_and_unfolds() {
+        let end = |width: usize| AgentSignal::ToolEnded {
+            call: "1".to_owned(),
+            tool: "shell".to_owned(),
+            ok: true,
+            output: "x".repeat(width),
+            duration_ms: None,
+        };
+        let rows = |signal: &AgentSignal| {
+            let (mut transcript, mut out) = (Transcript::new(Path::new("/project"), 80), Vec::new());
+            transcript.render(&started("1"), &mut out);
+            transcript.render(signal, &mut out);
+            let text = String::from_utf8(out).unwrap();
+            let shown = text.matches('x').count();
+            (shown, text.contains('…'))
+        };
+        assert_eq!(rows(&end(8 * 78)), (8 * 78, false));
+        assert_eq!(rows(&end(4_000)), (8 * 78 - 1, true));
+        let last = unfolded(Unfold::Last, &[started("1"), end(4_000)]).unwrap();
+        assert_eq!(last.matches('x').count(), 4_000);
+        assert_eq!(unfolded(Unfold::Last, &[started("1"), end(8 * 78)]), None);
     }
 
     #[test]
