@@ -55,7 +55,8 @@ pub(super) fn rows(request: &PermissionRequest, cut: bool, asked_by: &[String], 
             &request.title
         }
     };
-    let paths = request.paths.iter().filter(|path| *path != what);
+    // The title often has the path.
+    let paths = request.paths.iter().filter(|path| !what.contains(path.as_str()));
     rows.extend(paths.flat_map(|path| flowed(&[(one_line(path), TextRole::Plain)], room)));
     if let Some(reason) = &request.reason {
         rows.extend(paragraph(&one_line(reason), TextRole::Dim, room));
