@@ -368,10 +368,7 @@ pub fn plan_phase_in_words(plan: &BatchPlan) -> String {
         PlanPhase::Verifying { .. } => "merged; verifying goals".to_owned(),
         PlanPhase::Moving { .. } => "verified; moving the target".to_owned(),
         PlanPhase::Repairing => "adding a task to resolve the merge".to_owned(),
-        PlanPhase::Merged { commit } => match &plan.merge_proof {
-            Some(merge) => format!("merged ({}, {})", short(commit), proof_word(merge.proof)),
-            None => format!("merged ({})", short(commit)),
-        },
+        PlanPhase::Merged { commit } => format!("merged ({})", merge_in_words(plan, commit)),
         PlanPhase::Kept { why } => format!("not merged: {}", kept_in_words(why)),
     }
 }
@@ -391,6 +388,14 @@ pub fn plan_state_in_words(plan: &BatchPlan, batch: &Batch, is_running: bool) ->
     match is_running || batch.end.is_some() || batch.task_for(plan).is_none() {
         true => phase,
         false => format!("interrupted: {phase}"),
+    }
+}
+
+/// `08671fb2af, passed`: the commit of a merge, and what has shown that it is good.
+pub fn merge_in_words(plan: &BatchPlan, commit: &str) -> String {
+    match &plan.merge_proof {
+        Some(merge) => format!("{}, {}", short(commit), proof_word(merge.proof)),
+        None => short(commit).to_owned(),
     }
 }
 
