@@ -46,7 +46,7 @@ pub(crate) fn repository(
     Ok(repository.including(include).excluding_state(paths.states()))
 }
 
-/// What a loop does with the files of a project.
+/// Whether a loop uses the files of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LoopUse {
     None,

@@ -1,4 +1,4 @@
-//! What a preview of a plan shows of its latest run.
+//! The part of a plan's latest run that its preview shows.
 
 use ralph_core::run::{GoalStatus, Iteration, RunView};
 use ralph_text::one_line;

@@ -208,7 +208,7 @@ fn choices_in_words(question: &Question) -> String {
     }
 }
 
-/// The terminal sequence for `reason`; empty if the channel is none of a terminal.
+/// Returns the terminal sequence for `reason`; empty for a channel that is no terminal.
 pub fn bytes(notifier: &NotifyChannel, reason: &str) -> Vec<u8> {
     match notifier {
         NotifyChannel::None | NotifyChannel::Call(_) => Vec::new(),
