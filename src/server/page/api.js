@@ -206,6 +206,21 @@ function watch(afterMs, act) {
   };
 }
 
+// Work on events between two looks of the browser at everything else, such as a frame or a tap.
+const SLICE_MS = 8;
+
+// Lets the browser do what is due. A timer would wait longer, and a hidden page's a second.
+function breath() {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(0);
+  });
+}
+
 // Reads server-sent events: lines of `id:`, `event:` and `data:` up to an empty one.
 async function parse(body, heard, event) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
@@ -213,6 +228,7 @@ async function parse(body, heard, event) {
   let name = "";
   let id;
   let data = [];
+  let began = performance.now();
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
@@ -225,6 +241,10 @@ async function parse(body, heard, event) {
         if (data.length > 0) event(name || "message", JSON.parse(data.join("\n")), id);
         name = "";
         data = [];
+        if (performance.now() - began > SLICE_MS) {
+          await breath();
+          began = performance.now();
+        }
       } else if (text.startsWith("event:")) {
         name = text.slice(6).trim();
       } else if (text.startsWith("id:")) {

@@ -29,15 +29,20 @@ export function conversation(begun, textOf) {
   const grown = new Map();
   let isFrameDue = false;
 
-  const drawSoon = (what, draw) => {
+  // Looking at the height of the list has the browser lay it out: once a frame, however many rows have come.
+  const awaitFrame = () => {
     if (!isFrameDue) requestAnimationFrame(drawGrown);
     isFrameDue = true;
+  };
+  const drawSoon = (what, draw) => {
+    awaitFrame();
     grown.set(what, draw);
   };
   const drawGrown = () => {
     isFrameDue = false;
     grown.forEach((draw) => draw());
     grown.clear();
+    empty.hidden = rows.some((row) => !row.hidden);
     if (isAtEnd) list.scrollTop = list.scrollHeight;
   };
 
@@ -58,8 +63,7 @@ export function conversation(begun, textOf) {
     rows.push(row);
     list.append(row);
     if (rows.length > MOST) forget(rows.shift());
-    empty.hidden = rows.some((each) => !each.hidden);
-    if (isAtEnd) list.scrollTop = list.scrollHeight;
+    awaitFrame();
     return row;
   };
   const forget = (row) => {
