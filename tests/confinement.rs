@@ -656,6 +656,17 @@ fn a_place_is_explained_with_the_setting_that_would_change_it() {
 }
 
 #[test]
+fn a_place_that_cannot_be_hidden_is_listed_once() {
+    let sandbox = Sandbox::in_tmp();
+    let keys = sandbox.home().join(".ssh");
+    std::fs::create_dir(&keys).expect("a directory");
+    let shown = sandbox.ralph(["sandbox", "show"]).run(SOON).stdout;
+    let lines: Vec<&str> = shown.lines().filter(|line| line.contains(".ssh")).collect();
+    let expected = format!("not hidden: {}, since it is inside a writable place", keys.display());
+    assert_eq!(lines, [expected]);
+}
+
+#[test]
 fn a_project_cannot_widen_its_own_sandbox() {
     let sandbox = Sandbox::new();
     sandbox.write(".ralph/config.json", r#"{"sandbox": {"write": ["/"]}}"#);

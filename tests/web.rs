@@ -6,7 +6,10 @@ use std::{
     collections::BTreeMap,
     io::{Read, Write},
     net::SocketAddr,
-    os::unix::net::UnixStream,
+    os::unix::{
+        fs::PermissionsExt,
+        net::{UnixListener, UnixStream},
+    },
 };
 
 use nix::sys::signal::Signal;
@@ -197,6 +200,53 @@ fn the_runs_of_all_projects_are_listed_followed_and_answered_behind_one_token_wh
 
     web.signal(Signal::SIGINT);
     assert_eq!(web.wait(SOON).code(), Some(0));
+}
+
+#[test]
+fn what_answers_in_place_of_a_run_is_never_a_document_of_the_page() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl("said ready; await go; work; over done"));
+    sandbox.plan(1);
+    let running = sandbox.looping([] as [&str; 0]).start();
+    running.wait_for_record(SOON, |event| matches!(event, Event::IterationStarted { .. }));
+    let socket = sandbox.paths().socket();
+    let mode = std::fs::metadata(&socket).expect("the socket").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let web = sandbox.ralph(["web", "--listen", "127.0.0.1:0"]).start();
+    let served = serving(&web, &sandbox, &[]);
+    let at: SocketAddr = served.base.trim_start_matches("http://").parse().expect("an address");
+    let run = sandbox.paths().run_ids().remove(0).0;
+
+    // The run makes its socket anew within seconds.
+    let page = "<form action=http://127.0.0.1:1/><input name=token>";
+    let answer = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nset-cookie: a=b\r\nlocation: /\r\ncontent-length: {}\r\n\r\n{page}",
+        page.len()
+    );
+    std::fs::remove_file(&socket).expect("the socket");
+    let impostor = UnixListener::bind(&socket).expect("another socket");
+    std::thread::spawn(move || {
+        for stream in impostor.incoming() {
+            let Ok(mut stream) = stream else { return };
+            _ = stream.read(&mut [0; 4096]); // whatever is asked
+            _ = stream.write_all(answer.as_bytes()); // the server may have gone
+        }
+    });
+    let head = format!(
+        "GET /runs/{run}/run HTTP/1.1\nhost: {at}\nauthorization: Bearer {}",
+        served.token
+    );
+    let told = send(at, &head, "");
+    assert!(told.body.contains("<form"), "the impostor has answered: {told:?}");
+    assert_eq!(told.header("content-type"), Some("application/octet-stream"));
+    let policy = told.header("content-security-policy").expect("a policy");
+    assert!(
+        policy.contains("form-action 'none'") && policy.contains("sandbox"),
+        "{policy}"
+    );
+    assert_eq!((told.header("set-cookie"), told.header("location")), (None, None));
+    sandbox.release("go");
+    assert_eq!(running.wait(SOON).code(), Some(0));
 }
 
 /// An agent that asks a question in its first iteration and works in the others.
