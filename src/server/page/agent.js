@@ -24,7 +24,6 @@ export function agentPane(run) {
     found.textContent = find.value.trim() ? counted(count, "message") : "";
   } });
   const found = h("span", { class: "dim", role: "status" });
-  const search = h("div", { class: "bar", hidden: true }, find, found);
   const ways = [["terminal", "Terminal"], ["messages", "Messages"]].map(([value, label]) => h("label", {},
     h("input", { type: "radio", name: "way", value, onchange: () => {
       hasChosen = true;
@@ -33,8 +32,8 @@ export function agentPane(run) {
   const element = h("div", { class: "agent" },
     h("div", { class: "bar" }, h("label", { for: "iteration-of-agent" }, "Iteration"), chooser,
       file,
-      h("div", { class: "kinds", role: "radiogroup", "aria-label": "How the agent is shown" }, ways)),
-    search, screen, talk.element);
+      h("div", { class: "kinds", role: "radiogroup", "aria-label": "How the agent is shown" }, ways), find, found),
+    screen, talk.element);
 
   let hasChosen = false;
   let way = "terminal";
@@ -51,7 +50,7 @@ export function agentPane(run) {
     element.querySelector(`input[value=${way}]`).checked = true;
     screen.hidden = way !== "terminal";
     talk.element.hidden = way !== "messages";
-    search.hidden = way !== "messages";
+    find.hidden = found.hidden = way !== "messages";
     look();
   };
 
