@@ -14,7 +14,10 @@ use std::{
 
 use axum::{
     Extension, Router,
-    extract::{Query, State, rejection::QueryRejection},
+    extract::{
+        Path as PathParameter, Query, State,
+        rejection::{PathRejection, QueryRejection},
+    },
     http::StatusCode,
 };
 use ralph_core::event::RunId;
@@ -31,7 +34,7 @@ use ralph_text::one_line;
 use serde::{Deserialize, Serialize};
 use tokio::{sync::Mutex, task::spawn_blocking};
 
-use crate::review::Projects;
+use crate::{many::batches_in, review::Projects};
 
 use super::{
     json::Json,
@@ -58,6 +61,9 @@ routes! { Arc<Starts>;
     /// Starts a batch of plans in a project, as `ralph many` does there. In `ralph web` alone, and for the user alone. 409
     /// with the words of the command line if it refuses.
     post "/batches" body StartBatch, => json(StartedBatch), start_batch;
+    /// Resumes the last batch of a project, as `ralph many resume` does there. In `ralph web` alone, and for the user alone.
+    /// 409 with the words of the command line if it refuses.
+    post "/batches/{id}/resume" in String, => json(StartedBatch), resume_batch;
 }
 
 /// Returns the agents that a run of a project may be given.
@@ -265,6 +271,32 @@ async fn start_batch(
         })
         .await?;
     Ok(Json(StartedBatch { batch: id }))
+}
+
+async fn resume_batch(
+    State(starts): State<Arc<Starts>>,
+    Extension(role): Extension<ClientRole>,
+    id: Result<PathParameter<String>, PathRejection>,
+) -> HttpResult<Json<StartedBatch>> {
+    let PathParameter(id) = id?;
+    let projects = Arc::clone(&starts.projects);
+    let name = id.clone();
+    let is_its = move |paths: &ProjectPaths| batches_in(paths.state()).iter().any(|batch| batch.0 == name);
+    let found = spawn_blocking(move || projects.all().into_iter().find(is_its)).await;
+    let found = found.map_err(|error| ApiProblem::failed(error.to_string()))?;
+    let paths =
+        found.ok_or_else(|| ApiProblem::not_found(format!("there is no batch `{id}`; GET /batches lists them")))?;
+    let root = paths.project().to_owned();
+    let batch = starts
+        .start(role, root, move |paths| {
+            if batches_in(paths.state()).pop().is_none_or(|last| last.0 != id) {
+                return Err(ApiProblem::conflict("only the last batch of a project can be resumed"));
+            }
+            let line = ["--__loop", "many", "resume", "--headless"];
+            Ok((line.map(str::to_owned).to_vec(), Vec::new()))
+        })
+        .await?;
+    Ok(Json(StartedBatch { batch }))
 }
 
 impl Starts {

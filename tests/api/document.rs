@@ -25,7 +25,7 @@ fn of_run(path: &str) -> &str {
 fn sent_to(method: &str, path: &str) -> (&'static str, u16) {
     match of_run(path) {
         // Only `ralph web` knows of batches, and starts anything.
-        "/start" | "/batches" | "/batches/{id}" => ("", 404),
+        "/start" | "/batches" | "/batches/{id}" | "/batches/{id}/resume" => ("", 404),
         "/runs" if method == "post" => (r#"{"project":"/"}"#, 405),
         // Only the socket may start programs.
         "/tasks" if method == "post" => (r#"{"command":"true"}"#, 403),

@@ -298,17 +298,18 @@ impl Page {
         // An element that is about to move would be missed, as when a line about the connection goes.
         let place = self.value(&format!(
             "(async () => {{ const frame = () => new Promise(requestAnimationFrame);
-                let element, x, y;
-                for (let still = 0; still < 3;) {{
+                let element, x, y, still = 0;
+                for (let frames = 0; still < 3 && frames < 600; frames += 1) {{
+                    await frame();
                     element = named({name}) ?? element; element.scrollIntoView({{ block: 'nearest' }});
                     const box = element.getBoundingClientRect();
                     const now = [box.x + box.width / 2, box.y + box.height / 2];
-                    still = now[0] === x && now[1] === y ? still + 1 : 0;
+                    const hit = document.elementFromPoint(...now);
+                    const isHit = element.contains(hit) || hit?.contains(element);
+                    still = isHit && now[0] === x && now[1] === y ? still + 1 : 0;
                     [x, y] = now;
-                    await frame();
                 }}
-                const hit = document.elementFromPoint(x, y);
-                return {{ x, y, isHit: element.contains(hit) || hit?.contains(element) }}; }})()"
+                return {{ x, y, isHit: still === 3 }}; }})()"
         ));
         assert!(place["isHit"] == true, "{name} is covered\n{}", self.text());
         for kind in ["mousePressed", "mouseReleased"] {

@@ -9,6 +9,29 @@ use crate::{
 };
 
 #[test]
+fn a_run_that_has_reached_a_limit_goes_on_with_a_higher_one() {
+    let Some(browser) = Browser::shared() else {
+        return;
+    };
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::worker());
+    sandbox.plan(2);
+    let limited = sandbox.looping(["--max-iterations", "1"]).run(SOON);
+    assert_eq!(limited.code(), Some(6), "{limited:?}");
+    let server = web(&sandbox);
+    let url = server.wait_for_line(SOON, |line| line.contains("/#code="));
+    let phone = browser.page(PHONE, "dark");
+    phone.opens(&url);
+    phone.sees("No active runs");
+    phone.value(&format!("location.hash = '#/runs/{}'", sandbox.paths().run_ids()[0]));
+    phone.clicks("Continue the run");
+    phone.clicks("11 iterations");
+    phone.sees("Done (not verified)");
+    phone.sees("2 of 2 tasks");
+    assert_content(&phone);
+}
+
+#[test]
 fn a_phone_starts_a_run_from_the_page_of_its_project_and_reads_why_one_is_refused() {
     let Some(browser) = Browser::shared() else {
         return;

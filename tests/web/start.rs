@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{BLOCKED, serving};
 use crate::{
     harness::{SOON, Sandbox, Script, http::Http, running::Running, wait_until},
-    many::sandbox_in,
+    many::{batch, sandbox_in},
 };
 
 /// `ralph web` for the scripted agents of a sandbox.
@@ -140,6 +140,38 @@ fn a_blocked_run_goes_on_from_the_page_and_leaves_no_process_behind() {
     server.signal(Signal::SIGINT);
     assert_eq!(server.wait(SOON).code(), Some(0));
     sandbox.waits_until_nothing_runs();
+}
+
+#[test]
+fn a_batch_that_was_killed_is_resumed() {
+    let agent = "[ $plan = PLAN ] || await go; tick; over done";
+    let sandbox = sandbox_in(Sandbox::new(), agent, &["api", "ui"]);
+    sandbox.plan(1);
+    assert_eq!(sandbox.looping([] as [&str; 0]).run(SOON).code(), Some(0));
+    let killed = batch(&sandbox, &["--headless", "api.md", "ui.md"]).start();
+    let server = web(&sandbox);
+    let served = serving(&server, &sandbox, &[]);
+    let http = Http::for_address(&served.base, &served.token);
+    let id = wait_until(SOON, "a run of the batch", || {
+        let board = http.get("/batches").json()[0]["board"].clone();
+        let is_live = board["plans"][0]["live"] == true;
+        is_live.then(|| board["batch"].as_str().expect("a name").to_owned())
+    });
+    let resume = || http.post(&format!("/batches/{id}/resume"), &json!({}));
+    assert_eq!(resume().status, 409);
+    assert_eq!(http.post("/batches/another/resume", &json!({})).status, 404);
+    killed.kill();
+    killed.wait(SOON);
+    let resumed = wait_until(SOON, "the lock of the batch", || {
+        Some(resume()).filter(|resumed| resumed.status != 409)
+    });
+    assert_eq!(resumed.json()["batch"], id.as_str(), "{}", resumed.text());
+    sandbox.release("go");
+    let board = wait_until(SOON, "the end of the batch", || {
+        let board = http.get(&format!("/batches/{id}")).json()["board"].clone();
+        (board["running"] == false && !board["end"].is_null()).then_some(board)
+    });
+    assert_eq!(board["end"]["type"], "merged", "{board:#}");
 }
 
 #[test]

@@ -24,10 +24,24 @@ export function batchPage(id, askForToken) {
     board = entry.board;
     const waiting = board.asks.length;
     document.title = `${waiting > 0 ? `(${waiting}) ` : ""}ralph · ${entry.project} · ${board.counts.merged}/${board.plans.length}`;
-    fill(list, head(entry), h("ul", { class: "cards" }, board.plans.map(plan)), over(board));
+    fill(list, head(entry), resumption(board), h("ul", { class: "cards" }, board.plans.map(plan)), over(board));
     showAsks();
     tick();
   });
+
+  // A batch that is over without all merges goes on as `ralph many resume` has it.
+  const resumption = ({ running, end }) => !running && end?.type !== "merged" && !isReadOnly() && h("div", { class: "answers" },
+    h("button", { type: "button", class: "primary", "data-key": "resume", onclick: async ({ currentTarget: button }) => {
+      button.disabled = true;
+      try {
+        await send(`batches/${encodeURIComponent(id)}/resume`, {});
+      } catch (refusal) {
+        if (refusal.status === 401) return askForToken(refusal);
+        toast(refusal.sentence?.() ?? "The connection is lost: nothing was started.", "bad");
+      }
+      button.disabled = false;
+      again(0);
+    } }, "Resume the batch"));
 
   const showAsks = () => {
     const open = new Map(board.asks.map((asked) => [`${asked.plan} ${asked.ask.number}`, asked]));

@@ -40,7 +40,7 @@ export function head(run) {
   });
 
   const drawControls = whenChanged(({ isOver, isContinuable, isPaused, isBusy, isWaiting, isOpen }) => {
-    fill(controls, isContinuable && run.act("Continue the run", { class: "primary", "data-key": "continue", "data-acts": "answers", disabled: false }, () => run.continueRun()), !isOver && [
+    fill(controls, isContinuable && run.act("Continue the run", { class: "primary", "data-key": "continue", "data-acts": "answers", disabled: false }, () => continueRun(run)), !isOver && [
       isPaused
         ? run.act("Resume", { class: "primary", "data-key": "pause" }, () => run.command({ type: "resume" }))
         : run.act("Pause", { "data-key": "pause" }, () => run.command({ type: "pause" })),
@@ -215,8 +215,8 @@ async function chooseMode(run, mode) {
   if (chosen) await run.command({ type: "set-permission-mode", mode: chosen });
 }
 
-// Proposes a higher one for each limit of the run.
-async function raiseLimit(run) {
+// Proposes a higher one for each limit of the run, and returns what is chosen.
+async function chooseLimit(run) {
   const { limits } = run.view.settings;
   const ways = [
     limits.maxIterations && { label: counted(limits.maxIterations + 10, "iteration"), limits: { maxIterations: limits.maxIterations + 10 } },
@@ -225,7 +225,21 @@ async function raiseLimit(run) {
     limits.maxTokens && { label: `${(limits.maxTokens * 2).toLocaleString("en")} tokens`, limits: { maxTokens: limits.maxTokens * 2 } },
   ].filter(Boolean);
   const chosen = await choose("Raise a limit?", "The new limit counts from the beginning of the run.", ways.map(({ label }, at) => ({ label, value: String(at) })));
-  if (chosen) await run.command({ type: "set-limits", limits: ways[chosen].limits });
+  return chosen && ways[chosen].limits;
+}
+
+async function raiseLimit(run) {
+  const limits = await chooseLimit(run);
+  if (limits) await run.command({ type: "set-limits", limits });
+}
+
+// A run that has reached a limit would end at once with the same.
+async function continueRun(run) {
+  if (run.view.phase.end?.reason.type !== "limit-reached") return run.continueRun({});
+  const limits = await chooseLimit(run);
+  if (!limits) return;
+  const { maxTimeMs, ...others } = limits;
+  await run.continueRun({ ...others, ...(maxTimeMs && { maxTime: `${Math.ceil(maxTimeMs / 1000)}s` }) });
 }
 
 // Gives the next iterations to another of the agents and models that the settings name.

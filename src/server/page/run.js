@@ -221,9 +221,9 @@ export function runPage(id, askForToken) {
     }
   }
 
-  async function continueRun() {
+  async function continueRun(settings) {
     try {
-      await send("runs", { project: run.view.project, continues: id });
+      await send("runs", { project: run.view.project, continues: id, settings });
       clearTimeout(resumption);
       await begin();
     } catch (refusal) {
