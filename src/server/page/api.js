@@ -208,10 +208,17 @@ function watch(afterMs, act) {
 
 // Work on events between two looks of the browser at everything else, such as a frame or a tap.
 const SLICE_MS = 8;
+// A window that is covered may get no frames.
+const FRAMELESS_MS = 50;
 
-// Lets the browser do what is due. A timer would wait longer, and a hidden page's a second.
+// Lets the browser do what is due: the next frame, where there is one. Messages alone would hold a frame back for a tenth
+// of a second, and a hidden page's timers wait a second.
 function breath() {
   return new Promise((resolve) => {
+    if (document.visibilityState === "visible") {
+      requestAnimationFrame(resolve);
+      return void setTimeout(resolve, FRAMELESS_MS);
+    }
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => {
       port1.close();
