@@ -115,6 +115,7 @@ fn in_the_background(agent: Agent, command: &str) -> Step {
         Agent::Opencode | Agent::OpencodeServer | Agent::Native | Agent::NativeMessages => {
             shell(&format!("{command} > /dev/null 2>&1 &"))
         }
+        agent => unreachable!("{agent:?} is not among these"),
     }
     .into()
 }

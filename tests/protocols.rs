@@ -66,13 +66,13 @@ mod every_tool_works {
             Agent::Codex | Agent::Opencode | Agent::OpencodeServer => ("authorization", "Bearer sk-stand-in"),
             Agent::Claude => ("x-api-key", "sk-ant-stand-in"),
             Agent::Gemini => ("x-goog-api-key", "stand-in"),
-            Agent::Native | Agent::NativeMessages => unreachable!("it is only talked with"),
+            agent => unreachable!("{agent:?} is not among these"),
         };
         assert_eq!(requests[0].header(key.0), Some(key.1));
         let beside: &[_] = match agent {
-            Agent::Codex | Agent::Claude | Agent::Gemini | Agent::Native | Agent::NativeMessages => &[],
             // A request for the session's title.
             Agent::Opencode | Agent::OpencodeServer => &[(RequestKind::Side, "/v1/chat/completions")],
+            _ => &[],
         };
         assert_answered_beside_steps(&model, beside);
         sandbox.waits_until_nothing_runs();
@@ -94,7 +94,7 @@ mod a_refused_key_is_told_by_the_exit_code {
             Agent::Codex | Agent::Claude | Agent::Opencode | Agent::OpencodeServer => 1,
             // The HTTP status, truncated to an exit code.
             Agent::Gemini => 401 % 256,
-            Agent::Native | Agent::NativeMessages => unreachable!("it is only talked with"),
+            agent => unreachable!("{agent:?} is not among these"),
         };
         assert_eq!(finished.code(), Some(code), "{finished:?}");
         assert_eq!(model.main_request_count(), 1, "{finished:?}");

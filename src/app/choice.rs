@@ -21,7 +21,18 @@ use crate::{
 /// The adapter used if a server is named.
 const SERVER_ADAPTER: &str = "opencode-server";
 /// The built-in adapters in order of preference. The user's own come after them.
-const ORDER: [&str; 6] = [SERVER_ADAPTER, "claude", "codex", "gemini", "qwen-code", "aider"];
+const ORDER: [&str; 10] = [
+    SERVER_ADAPTER,
+    "claude",
+    "codex",
+    "gemini",
+    "copilot",
+    "pi",
+    "kimi",
+    "kilo",
+    "qwen-code",
+    "aider",
+];
 /// The adapters that are only used if named: the demo, and another way to run opencode.
 const ONLY_NAMED: [&str; 2] = ["demo", "opencode-run"];
 /// The native agent, which is always present. Used if no other agent is installed, and it has a key or the address of a

@@ -98,7 +98,7 @@ mod tests {
             ["replay", "report", "reset-circuit", "restore", "resume"]
         );
         assert_eq!(offered(&["ralph", "config", "s"]), ["schema", "show"]);
-        assert_eq!(offered(&["ralph", "--adapter", "co"]), ["codex"]);
+        assert_eq!(offered(&["ralph", "--adapter", "cod"]), ["codex"]);
         assert_eq!(offered(&["ralph", "adapters", "show", "cl"]), ["claude"]);
         assert_eq!(offered(&["ralph", "help", "adapters", "s"]), ["show"]);
         assert_eq!(offered(&["ralph", "restore", "--be"]), ["--before"]);

@@ -124,6 +124,10 @@ pub(super) fn login(agent: Agent) -> &'static str {
         Agent::Claude => "`/login`",
         Agent::Gemini => "GEMINI_API_KEY",
         Agent::Opencode | Agent::OpencodeServer => "`opencode auth login`",
+        Agent::Copilot => "`copilot login`",
+        Agent::Kilo => "`kilo auth login`",
+        Agent::Kimi => "`kimi login`",
+        Agent::Pi => "/login",
         Agent::Native | Agent::NativeMessages => "OPENAI_API_KEY",
     }
 }

@@ -20,7 +20,7 @@ fn scenario(agent: Agent) {
         matches!(&reason, StopReason::AgentFailed { problem, .. } if problem.kind == ProblemKind::Auth),
         "{reason:?}"
     );
-    assert_eq!(totals.iterations, 1);
+    assert_eq!(totals.iterations, 1, "{}", finished.stdout);
     assert!(hints.iter().any(|hint| hint.contains(login(agent))), "{hints:?}");
     assert_eq!(finished.code(), Some(1));
     let asked = model.main_request_count();
@@ -28,4 +28,4 @@ fn scenario(agent: Agent) {
     sandbox.assert_nothing_runs();
 }
 
-each_agent!(scenario: codex Codex, claude Claude; native Native, native_messages NativeMessages);
+each_agent!(scenario: codex Codex, claude Claude; native Native, native_messages NativeMessages, copilot Copilot, kilo Kilo, kimi Kimi, pi Pi);

@@ -17,8 +17,8 @@ use crate::{
 };
 
 fn scenario(agent: Agent) {
-    // gemini learns of MCP servers only on its live channel (see `live_channel`).
-    let has_tools = agent != Agent::Gemini;
+    // gemini learns of MCP servers only on its live channel (see `live_channel`), and pi has none.
+    let has_tools = !matches!(agent, Agent::Gemini | Agent::Pi);
     let scenario = match has_tools {
         true => use_a_background_task(agent, Scenario::new().then(use_own_tools(agent))),
         false => Scenario::new(),
@@ -54,4 +54,8 @@ fn scenario(agent: Agent) {
     }
 }
 
-each_agent!(scenario);
+each_agent!(
+    scenario: native Native;
+    codex Codex, claude Claude, gemini Gemini, opencode Opencode, opencode_server OpencodeServer,
+    native_messages NativeMessages, copilot Copilot, kilo Kilo, kimi Kimi, pi Pi
+);

@@ -57,7 +57,10 @@ fn own_tool(agent: Agent, name: &str) -> String {
     let prefix = match agent {
         Agent::Codex | Agent::Claude | Agent::Native | Agent::NativeMessages => "mcp__ralph__",
         Agent::Gemini => "mcp_ralph_",
-        Agent::Opencode | Agent::OpencodeServer => "ralph_",
+        Agent::Opencode | Agent::OpencodeServer | Agent::Kilo => "ralph_",
+        Agent::Copilot => "ralph-",
+        Agent::Kimi => "mcp__ralph__",
+        Agent::Pi => unreachable!("it has no MCP servers"),
     };
     format!("{prefix}{name}")
 }

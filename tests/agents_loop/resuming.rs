@@ -42,7 +42,7 @@ fn scenario(agent: Agent) {
 
     assert_done(&finished, 3, 4);
     let records = finished.records();
-    assert_second_is_resumed(&records, &model);
+    assert_second_is_resumed(agent, &records, &model);
     let ended = outcomes(&records);
     assert!(
         matches!(
@@ -78,6 +78,10 @@ fn forget(agent: Agent, sandbox: &Sandbox) {
         Agent::Claude => sandbox.home().join(".claude/projects"),
         Agent::Gemini => sandbox.home().join(".gemini/tmp"),
         Agent::Opencode => sandbox.data().join("opencode"),
+        Agent::Copilot => sandbox.home().join(".copilot/session-state"),
+        Agent::Kilo => sandbox.data().join("kilo"),
+        Agent::Kimi => sandbox.home().join(".kimi-code/sessions"),
+        Agent::Pi => sandbox.home().join(".pi/agent/sessions"),
         Agent::Native | Agent::NativeMessages => sandbox.state().join("ralph-native"),
         Agent::OpencodeServer => unreachable!("a server keeps its sessions for as long as it runs"),
     };
@@ -85,7 +89,8 @@ fn forget(agent: Agent, sandbox: &Sandbox) {
 }
 
 each_agent!(
-    scenario: codex Codex, claude Claude, native Native; gemini Gemini, opencode Opencode, native_messages NativeMessages
+    scenario: codex Codex, claude Claude, native Native; gemini Gemini, opencode Opencode, native_messages NativeMessages,
+    copilot Copilot, kilo Kilo, kimi Kimi, pi Pi
 );
 
 /// opencode compacts a session that is too long for its model and retries, again and again. ralph ends it.
@@ -107,7 +112,7 @@ fn opencode_server() {
         .run(PATIENCE);
     assert_eq!(finished.code(), Some(6), "{}", finished.stdout);
     let records = finished.records();
-    assert_second_is_resumed(&records, &model);
+    assert_second_is_resumed(agent, &records, &model);
     assert_overflows(&outcomes(&records)[2..], 2);
     let resumed = resumed(&records);
     assert!(resumed[2].is_some(), "{resumed:?}");
@@ -162,7 +167,7 @@ fn resumed(records: &[Record]) -> Vec<Option<SessionId>> {
 /// Checks that the second iteration continued the session of the first, by the agent's reports and the model's
 /// requests.
 #[track_caller]
-fn assert_second_is_resumed(records: &[Record], model: &StandIn) {
+fn assert_second_is_resumed(agent: Agent, records: &[Record], model: &StandIn) {
     let second = resumed(records).swap_remove(1);
     assert!(second.is_some(), "it is told which session to go on with");
     let end = records
@@ -173,6 +178,8 @@ fn assert_second_is_resumed(records: &[Record], model: &StandIn) {
     let opened: Vec<_> = told
         .iter()
         .filter_map(|signal| match signal {
+            // copilot tells its model at the beginning, and its session at the end.
+            AgentSignal::Opened { session: None, .. } if agent == Agent::Copilot => None,
             AgentSignal::Opened { session, .. } => Some(session),
             _ => None,
         })

@@ -158,6 +158,7 @@ impl WatchedAgent {
         let one_by_one = match self.agent {
             Agent::Claude | Agent::Codex | Agent::Native | Agent::NativeMessages => false,
             Agent::Gemini | Agent::Opencode | Agent::OpencodeServer => true,
+            agent => unreachable!("{agent:?} is not among these"),
         };
         let deny = |number: &str| {
             let said = self.answers(number, &["no", "leave", "this", "one"]);

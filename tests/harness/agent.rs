@@ -14,6 +14,10 @@ pub enum Agent {
     Opencode,
     /// opencode as one server for a whole run.
     OpencodeServer,
+    Copilot,
+    Kilo,
+    Kimi,
+    Pi,
     /// ralph's own agent, with a model behind OpenAI's chat completions.
     Native,
     /// ralph's own agent, with a model behind Anthropic's messages.
@@ -29,6 +33,10 @@ impl Agent {
             Agent::Gemini => "gemini",
             Agent::Opencode => "opencode-run",
             Agent::OpencodeServer => "opencode-server",
+            Agent::Copilot => "copilot",
+            Agent::Kilo => "kilo",
+            Agent::Kimi => "kimi",
+            Agent::Pi => "pi",
             Agent::Native | Agent::NativeMessages => "native",
         }
     }
@@ -36,9 +44,16 @@ impl Agent {
     /// Whether the agent reports the cost of its requests.
     pub fn tells_cost(self) -> bool {
         match self {
-            Agent::Claude | Agent::Opencode | Agent::OpencodeServer => true,
-            Agent::Codex | Agent::Gemini | Agent::Native | Agent::NativeMessages => false,
+            Agent::Claude | Agent::Opencode | Agent::OpencodeServer | Agent::Kilo | Agent::Pi => true,
+            Agent::Codex | Agent::Gemini | Agent::Copilot | Agent::Kimi | Agent::Native | Agent::NativeMessages => {
+                false
+            }
         }
+    }
+
+    /// Whether the agent reports how many tokens it used.
+    pub fn tells_tokens(self) -> bool {
+        !matches!(self, Agent::Copilot | Agent::Kimi)
     }
 
     /// Whether this is ralph's own agent.
@@ -53,6 +68,10 @@ impl Agent {
             Agent::Claude => Some("claude"),
             Agent::Gemini => Some("gemini"),
             Agent::Opencode | Agent::OpencodeServer => Some("opencode"),
+            Agent::Copilot => Some("copilot"),
+            Agent::Kilo => Some("kilo"),
+            Agent::Kimi => Some("kimi"),
+            Agent::Pi => Some("pi"),
             Agent::Native | Agent::NativeMessages => None,
         }
     }
@@ -65,7 +84,7 @@ impl Agent {
         let sandbox = self.joined(Sandbox::new(), model, retries)?;
         match self {
             Agent::Opencode | Agent::OpencodeServer => sandbox.lighten_opencode(),
-            Agent::Codex | Agent::Claude | Agent::Gemini | Agent::Native | Agent::NativeMessages => {}
+            _ => {}
         }
         Some(sandbox)
     }
@@ -95,6 +114,10 @@ impl Agent {
             Agent::Claude => sandbox.connect_claude(model, retries),
             Agent::Gemini => sandbox.connect_gemini(model, retries),
             Agent::Opencode | Agent::OpencodeServer => sandbox.connect_opencode(model),
+            Agent::Copilot => sandbox.connect_copilot(model),
+            Agent::Kilo => sandbox.connect_kilo(model),
+            Agent::Kimi => sandbox.connect_kimi(model),
+            Agent::Pi => sandbox.connect_pi(model),
             Agent::Native => sandbox.connect_native(&model.base_url(), retries),
             Agent::NativeMessages => {
                 sandbox.set_variable("RALPH_NATIVE_WIRE", "anthropic");
@@ -125,7 +148,9 @@ impl Agent {
                 "--skip-trust",
             ],
             Agent::Opencode | Agent::OpencodeServer => &["run", "--format", "json", "--auto"],
-            Agent::Native | Agent::NativeMessages => unreachable!("it is only talked with"),
+            Agent::Copilot | Agent::Kilo | Agent::Kimi | Agent::Pi | Agent::Native | Agent::NativeMessages => {
+                unreachable!("no test runs it without ralph")
+            }
         };
         let program = self.program().and_then(agents::program).expect("the sandbox has it");
         sandbox

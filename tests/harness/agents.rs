@@ -10,11 +10,15 @@ use std::{
     sync::OnceLock,
 };
 
+use super::languages;
+
 /// Set to `required`, it turns a missing agent into a failure.
 pub const POLICY: &str = "RALPH_TEST_AGENTS";
 
 const PACKAGE: &str = include_str!("../agents/package.json");
 const LOCK: &str = include_str!("../agents/package-lock.json");
+/// Agents that only the full matrix runs.
+const MORE: &str = include_str!("../agents/more/package.json");
 /// The agent of the example in `docs/guide/adapters.md`, in a directory of its own.
 const EXAMPLE: &str = include_str!("../agents/example/package.json");
 
@@ -35,7 +39,15 @@ pub fn codex() -> Option<PathBuf> {
 /// # Panics
 /// As [`codex`].
 pub fn program(name: &str) -> Option<PathBuf> {
-    Some(installed(name)?.join("node_modules/.bin").join(name))
+    let directory = match name {
+        "copilot" | "kilo" | "kimi" | "pi" => languages::node_modules(MORE)?,
+        name => installed(name)?.to_owned(),
+    };
+    let programs = match name {
+        "kilo" => "node_modules/@kilocode/cli-linux-x64/bin",
+        _ => "node_modules/.bin",
+    };
+    Some(directory.join(programs).join(name))
 }
 
 /// The agent of the example in `docs/guide/adapters.md`, as [`codex`].

@@ -70,19 +70,60 @@ impl Sandbox {
         ] {
             self.set_variable(switch, "1");
         }
+        write_json(&self.config().join("opencode/opencode.json"), &opencode_settings(model));
+    }
+
+    /// Makes copilot use `model` without a login to GitHub. It repeats a failed request five times.
+    pub fn connect_copilot(&self, model: &StandIn) {
+        self.set_variable("COPILOT_PROVIDER_BASE_URL", model.base_url());
+        self.set_variable("COPILOT_PROVIDER_API_KEY", "sk-stand-in");
+        self.set_variable("COPILOT_MODEL", "stand-in");
+        self.set_variable("COPILOT_OFFLINE", "true");
+    }
+
+    /// Makes kilo use `model`, as [`Sandbox::connect_opencode`].
+    pub fn connect_kilo(&self, model: &StandIn) {
+        for switch in [
+            "KILO_DISABLE_AUTOUPDATE",
+            "KILO_DISABLE_MODELS_FETCH",
+            "KILO_DISABLE_LSP_DOWNLOAD",
+            "KILO_DISABLE_DEFAULT_PLUGINS",
+        ] {
+            self.set_variable(switch, "1");
+        }
+        write_json(&self.config().join("kilo/kilo.json"), &opencode_settings(model));
+        let catalogue = self.config().join("kilo-models.json");
+        write_json(&catalogue, &json!({}));
+        self.set_variable("KILO_MODELS_PATH", catalogue);
+    }
+
+    /// Makes kimi use `model`.
+    pub fn connect_kimi(&self, model: &StandIn) {
+        let config = format!(
+            "default_model = \"stand-in\"\n[providers.standin]\ntype = \"openai\"\nbase_url = \"{}\"\n\
+             api_key = \"sk-stand-in\"\n[models.stand-in]\nprovider = \"standin\"\nmodel = \"stand-in\"\n\
+             max_context_size = 200000\n",
+            model.base_url()
+        );
+        let directory = self.home().join(".kimi-code");
+        fs::create_dir_all(&directory).expect("kimi's directory");
+        fs::write(directory.join("config.toml"), config).expect("kimi's configuration");
+    }
+
+    /// Makes pi use `model`. It repeats a failed request three times.
+    pub fn connect_pi(&self, model: &StandIn) {
         let stand_in = json!({
-            "name": "Stand-in", "limit": { "context": 200_000, "output": 8_192 }, "cost": { "input": 1, "output": 2 },
+            "id": "stand-in", "name": "Stand-in", "reasoning": false, "input": ["text"],
+            "contextWindow": 200_000, "maxTokens": 8_192,
+            "cost": { "input": 1, "output": 2, "cacheRead": 0, "cacheWrite": 0 },
         });
-        let config = json!({
-            "autoupdate": false, "share": "disabled",
-            "model": "standin/stand-in", "small_model": "standin/stand-in",
-            "provider": { "standin": {
-                "npm": "@ai-sdk/openai-compatible", "name": "Stand-in",
-                "options": { "baseURL": model.base_url(), "apiKey": "sk-stand-in" },
-                "models": { "stand-in": stand_in },
-            } },
-        });
-        write_json(&self.config().join("opencode/opencode.json"), &config);
+        let models = json!({ "providers": { "standin": {
+            "baseUrl": model.base_url(), "api": "openai-completions", "apiKey": "sk-stand-in", "models": [stand_in],
+        } } });
+        write_json(&self.home().join(".pi/agent/models.json"), &models);
+        let settings = json!({ "defaultProvider": "standin", "defaultModel": "stand-in" });
+        write_json(&self.home().join(".pi/agent/settings.json"), &settings);
+        self.set_variable("PI_OFFLINE", "1");
     }
 
     /// Makes ralph's own agent use the model at `base` and repeat a failed request `retries` times.
@@ -103,6 +144,22 @@ impl Sandbox {
         self.set_variable(OPTIMIZE, "0");
         self.set_variable(COLLECT_GARBAGE, "0");
     }
+}
+
+/// The configuration of opencode, and of kilo, which is made from it.
+fn opencode_settings(model: &StandIn) -> Value {
+    let stand_in = json!({
+        "name": "Stand-in", "limit": { "context": 200_000, "output": 8_192 }, "cost": { "input": 1, "output": 2 },
+    });
+    json!({
+        "autoupdate": false, "share": "disabled",
+        "model": "standin/stand-in", "small_model": "standin/stand-in",
+        "provider": { "standin": {
+            "npm": "@ai-sdk/openai-compatible", "name": "Stand-in",
+            "options": { "baseURL": model.base_url(), "apiKey": "sk-stand-in" },
+            "models": { "stand-in": stand_in },
+        } },
+    })
 }
 
 fn write_json(path: &Path, value: &Value) {

@@ -27,9 +27,11 @@ pub struct ModelRequest {
 }
 
 impl ModelRequest {
-    /// The user's last message: in a session's first request, the prompt.
+    /// The user's last message: in a session's first request, the prompt. Some agents send messages of their own after it,
+    /// in a tag.
     pub fn prompt(&self) -> &str {
-        self.user_texts.last().map_or("", String::as_str)
+        let of_user = |text: &&String| !(text.trim().starts_with('<') && text.trim().ends_with('>'));
+        self.user_texts.iter().rfind(of_user).map_or("", String::as_str)
     }
 
     pub fn header(&self, name: &str) -> Option<&str> {

@@ -89,11 +89,15 @@ fn every_built_in_adapter_is_complete() {
             "aider",
             "claude",
             "codex",
+            "copilot",
             "demo",
             "gemini",
+            "kilo",
+            "kimi",
             "native",
             "opencode-run",
             "opencode-server",
+            "pi",
             "qwen-code"
         ]
     );
@@ -267,7 +271,7 @@ fn an_unknown_adapter_is_an_error_with_a_suggestion_and_the_list() {
         error.hints(),
         [
             "did you mean `codex`?",
-            "there are: aider, claude, codex, demo, gemini, native, opencode-run, opencode-server, qwen-code"
+            "there are: aider, claude, codex, copilot, demo, gemini, kilo, kimi, native, opencode-run, opencode-server, pi, qwen-code"
         ]
     );
     let error = Catalog::load(&AdapterSources::default())
@@ -275,7 +279,9 @@ fn an_unknown_adapter_is_an_error_with_a_suggestion_and_the_list() {
         .expect_err("no such adapter");
     assert_eq!(
         error.hints(),
-        ["there are: aider, claude, codex, demo, gemini, native, opencode-run, opencode-server, qwen-code"]
+        [
+            "there are: aider, claude, codex, copilot, demo, gemini, kilo, kimi, native, opencode-run, opencode-server, pi, qwen-code"
+        ]
     );
 }
 

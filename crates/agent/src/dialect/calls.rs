@@ -135,7 +135,10 @@ const UNSAID: &[&str] = &[
     "new_string",
     "oldString",
     "newString",
+    "old_str",
+    "new_str",
     "new_source",
+    "file_text",
     "instruction",
     "explanation",
 ];

@@ -12,6 +12,7 @@ mod claude;
 mod clock;
 mod codex;
 mod command_line;
+mod copilot;
 mod excerpt;
 mod fields;
 mod gemini;
@@ -20,6 +21,7 @@ mod opencode;
 mod opencode_parts;
 mod parser;
 mod patterns;
+mod pi;
 mod ralph;
 #[cfg(test)]
 mod recordings;
@@ -60,6 +62,10 @@ pub enum DialectKind {
     GeminiStreamJson,
     /// `opencode run --format json`.
     OpencodeJson,
+    /// `copilot --output-format json`.
+    CopilotJson,
+    /// `pi --mode json --print`.
+    PiJson,
     /// ralph's own signals, one JSON object per line.
     RalphJsonl,
     /// Any program: no messages, only its terminal output.
@@ -68,11 +74,13 @@ pub enum DialectKind {
 
 impl DialectKind {
     /// The names that manifests use.
-    pub const NAMES: [(&'static str, DialectKind); 6] = [
+    pub const NAMES: [(&'static str, DialectKind); 8] = [
         ("codex-json", DialectKind::CodexJson),
         ("claude-stream-json", DialectKind::ClaudeStreamJson),
         ("gemini-stream-json", DialectKind::GeminiStreamJson),
         ("opencode-json", DialectKind::OpencodeJson),
+        ("copilot-json", DialectKind::CopilotJson),
+        ("pi-json", DialectKind::PiJson),
         ("ralph-jsonl", DialectKind::RalphJsonl),
         ("terminal", DialectKind::Terminal),
     ];
@@ -84,6 +92,8 @@ impl DialectKind {
             | DialectKind::ClaudeStreamJson
             | DialectKind::GeminiStreamJson
             | DialectKind::OpencodeJson
+            | DialectKind::CopilotJson
+            | DialectKind::PiJson
             | DialectKind::RalphJsonl => true,
             DialectKind::Terminal => false,
         }
@@ -94,6 +104,8 @@ impl DialectKind {
         match self {
             DialectKind::ClaudeStreamJson
             | DialectKind::GeminiStreamJson
+            | DialectKind::CopilotJson
+            | DialectKind::PiJson
             | DialectKind::RalphJsonl
             | DialectKind::Terminal => true,
             DialectKind::CodexJson | DialectKind::OpencodeJson => false,
@@ -105,9 +117,10 @@ impl DialectKind {
         match self {
             DialectKind::ClaudeStreamJson
             | DialectKind::OpencodeJson
+            | DialectKind::PiJson
             | DialectKind::RalphJsonl
             | DialectKind::Terminal => true,
-            DialectKind::CodexJson | DialectKind::GeminiStreamJson => false,
+            DialectKind::CodexJson | DialectKind::GeminiStreamJson | DialectKind::CopilotJson => false,
         }
     }
 
@@ -119,6 +132,8 @@ impl DialectKind {
             DialectKind::ClaudeStreamJson
             | DialectKind::GeminiStreamJson
             | DialectKind::OpencodeJson
+            | DialectKind::CopilotJson
+            | DialectKind::PiJson
             | DialectKind::RalphJsonl
             | DialectKind::Terminal => false,
         }
@@ -131,6 +146,8 @@ impl DialectKind {
             DialectKind::ClaudeStreamJson => Box::new(claude::ClaudeStreamJson::default()),
             DialectKind::GeminiStreamJson => Box::new(gemini::GeminiStreamJson::default()),
             DialectKind::OpencodeJson => Box::new(opencode::OpencodeJson::default()),
+            DialectKind::CopilotJson => Box::new(copilot::CopilotJson::default()),
+            DialectKind::PiJson => Box::new(pi::PiJson::default()),
             DialectKind::RalphJsonl => Box::new(ralph::RalphJsonl::default()),
             DialectKind::Terminal => Box::new(terminal::TerminalDialect::default()),
         }
@@ -151,7 +168,7 @@ mod tests {
     };
 
     /// Pieces of agent output, and of input that no agent should produce.
-    const PIECES: [&[u8]; 40] = [
+    const PIECES: [&[u8]; 47] = [
         b"\n",
         b"\r\n",
         b"\0\xff\xe2\x82",
@@ -185,6 +202,13 @@ mod tests {
         b"{\"type\":\"tool_use\",\"part\":{\"state\":{\"status\":\"completed\",\"time\":{\"start\":9,\"end\":1}}}}",
         b"{\"type\":\"error\",\"error\":{\"name\":\"ContextOverflowError\"}}",
         b"{\"type\":\"error\",\"error\":{\"data\":{\"statusCode\":-1,\"responseBody\":\"{\"}}}",
+        b"{\"type\":\"model.call_failure\",\"data\":{\"statusCode\":-1,\"retryAttempt\":4294967295,\"errorMessage\":\"{\"}}",
+        b"{\"type\":\"assistant.turn_retry\",\"data\":[]}",
+        b"{\"type\":\"tool.execution_complete\",\"data\":{\"fileEdits\":[7,{}],\"success\":\"yes\"}}",
+        b"{\"type\":\"result\",\"exitCode\":0,\"sessionId\":[]}",
+        b"{\"type\":\"message_end\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"text\"}],\"usage\":{\"input\":18446744073709551615,\"cacheRead\":1}}}",
+        b"{\"type\":\"auto_retry_start\",\"attempt\":-1,\"errorMessage\":\"99999: {\"}",
+        b"{\"type\":\"agent_settled\"}",
         b"Attempt x failed with status 99999999. Retrying {",
         b"timestamp=x level=ERROR message=\"stream error\" error.error=\"rate limit",
         b"timestamp=x level=ERROR message=\"stream error\" error.error=\"rate limit\"",

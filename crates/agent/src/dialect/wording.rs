@@ -70,6 +70,8 @@ const WORDINGS: &[(ProblemKind, &[&str])] = &[
             "session not found",
             "no conversation found",
             "error resuming session",
+            "no session found matching",
+            "no session, task, or name matched",
         ],
     ),
     (

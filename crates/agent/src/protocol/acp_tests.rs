@@ -518,7 +518,12 @@ fn a_use_of_a_tool_is_told_when_it_starts_with_what_is_known_then() {
     session.update(said("I look"));
     session.update(
         json!({"sessionUpdate": "tool_call", "toolCallId": "a", "title": "bash", "kind": "execute",
-        "status": "pending", "rawInput": {"cwd": "/repo"}}),
+        "status": "pending"}),
+    );
+    // Some agents send the arguments in pieces.
+    let piece = json!([{"type": "content", "content": {"type": "text", "text": "{\"comm"}}]);
+    session.update(
+        json!({"sessionUpdate": "tool_call_update", "toolCallId": "a", "status": "in_progress", "content": piece}),
     );
     session.update(
         json!({"sessionUpdate": "tool_call_update", "toolCallId": "a", "status": "in_progress",

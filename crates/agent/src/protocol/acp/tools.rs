@@ -62,6 +62,8 @@ impl AcpToolUses {
                 self.start(call, Some(clock.now_ms), out);
                 self.end(call, status == "completed", clock, out);
             }
+            // The arguments are still arriving.
+            _ if self.uses.get(call).is_some_and(AcpToolUse::streams_arguments) => {}
             _ => self.start(call, Some(clock.now_ms), out),
         }
     }
@@ -132,7 +134,16 @@ impl AcpToolUses {
 }
 
 impl AcpToolUse {
+    /// Whether the agent sends the arguments in pieces as the content of the use, before it sends all of them.
+    fn streams_arguments(&self) -> bool {
+        let piece = text(&self.content, "/0/content/text");
+        self.input.is_null() && piece.starts_with('{')
+    }
+
     fn merge(&mut self, update: &Value) {
+        if self.streams_arguments() && update.get("rawInput").is_some_and(|told| !is_empty(told)) {
+            self.content = Value::Null;
+        }
         for (known, told) in [
             (&mut self.kind, text(update, "/kind")),
             (&mut self.title, text(update, "/title")),

@@ -1,0 +1,209 @@
+//! `pi --mode json --print`: whole messages at `message_end`, with the usage of their request; `agent_settled` at the end.
+//!
+//! The exit code is 0 even if the model refused: the last message carries the error.
+
+use ralph_core::event::{AgentSignal, FileChange, Problem, ProblemKind, SessionId, Usage, clip_start};
+use serde_json::Value;
+
+use super::{
+    Dialect, Finish, TEXT_CAP_BYTES,
+    calls::{OpenCalls, path_in, tool_input},
+    classify::{classify_answer, one_line, repeated},
+    clock::ZonedClock,
+    fields::{array, number, text},
+    head,
+    lines::{JsonLineParser, UnknownReports},
+    verdict,
+};
+
+#[derive(Debug, Default)]
+pub(super) struct PiJson {
+    objects: JsonLineParser,
+    turn: PiTurn,
+}
+
+#[derive(Debug, Default)]
+struct PiTurn {
+    unknown: UnknownReports,
+    calls: OpenCalls,
+    session: Option<SessionId>,
+    is_opened: bool,
+    /// The last complete message.
+    message: Option<String>,
+    /// The error of the last message, if it has one.
+    error: Option<Problem>,
+    is_settled: bool,
+}
+
+impl Dialect for PiJson {
+    fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+        let Self { objects, turn } = self;
+        objects.feed(bytes, out, |event, out| turn.take(&Value::Object(event), clock, out));
+    }
+
+    fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+        let Self { objects, turn } = self;
+        objects.finish(out, |event, out| turn.take(&Value::Object(event), clock, out));
+        let problem = match (turn.error.take(), turn.is_settled) {
+            (None, true) => None,
+            (Some(error), true) => Some(error),
+            (_, false) => Some(verdict::problem(finish, clock)),
+        };
+        let ok = problem.is_none();
+        out.extend(problem.map(|problem| AgentSignal::Problem { problem }));
+        let message = turn.message.take();
+        out.push(AgentSignal::TurnEnded { ok, message });
+    }
+}
+
+impl PiTurn {
+    fn take(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+        match text(event, "/type") {
+            "session" => self.session = event["id"].as_str().map(|id| SessionId(id.to_owned())),
+            "message_start" => self.open(&event["message"], out),
+            "message_update" => out.extend(piece(&event["assistantMessageEvent"])),
+            "message_end" => self.message(&event["message"], clock, out),
+            "tool_execution_start" => {
+                let (call, tool) = (
+                    text(event, "/toolCallId").to_owned(),
+                    text(event, "/toolName").to_owned(),
+                );
+                let input = &event["args"];
+                self.calls.begin(&call, &tool, path_in(input), clock.now_ms);
+                out.push(AgentSignal::ToolStarted {
+                    call,
+                    tool,
+                    input: tool_input(input),
+                });
+            }
+            "tool_execution_end" => self.tool_end(event, clock, out),
+            "auto_retry_start" => {
+                let problem = failure(text(event, "/errorMessage"), clock);
+                let count = |name: &str| number(event, name).and_then(|n| u32::try_from(n).ok());
+                out.push(AgentSignal::Retrying {
+                    attempt: count("/attempt"),
+                    of: count("/maxAttempts"),
+                    kind: repeated(problem.kind),
+                    why: one_line(&problem.text),
+                });
+            }
+            "agent_settled" => self.is_settled = true,
+            known if IGNORED.contains(&known) => {}
+            other => {
+                let other = other.to_owned();
+                self.unknown.report(&other, || format!("unknown event {event}"), out);
+            }
+        }
+    }
+
+    /// Reports session and model once the first answer begins.
+    fn open(&mut self, message: &Value, out: &mut Vec<AgentSignal>) {
+        if text(message, "/role") == "assistant" && !self.is_opened {
+            self.is_opened = true;
+            out.push(AgentSignal::Opened {
+                session: self.session.take(),
+                model: message["model"].as_str().map(str::to_owned),
+            });
+        }
+    }
+
+    fn message(&mut self, message: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+        if text(message, "/role") != "assistant" {
+            return;
+        }
+        let parts = |kind: &str, field: &str| -> String {
+            let of_kind = array(message, "/content").filter(|part| text(part, "/type") == kind);
+            let texts: Vec<&str> = of_kind.filter_map(|part| part[field].as_str()).collect();
+            clip_start(&texts.join("\n\n"), TEXT_CAP_BYTES)
+        };
+        let (thought, said) = (parts("thinking", "thinking"), parts("text", "text"));
+        if !thought.is_empty() {
+            out.push(AgentSignal::Thought { text: thought });
+        }
+        if !said.is_empty() {
+            self.message = Some(said.clone());
+            out.push(AgentSignal::Said { text: said });
+        }
+        out.extend(usage(&message["usage"]));
+        let error = message["errorMessage"].as_str();
+        self.error = error.map(|error| failure(error, clock));
+    }
+
+    fn tool_end(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+        let id = text(event, "/toolCallId");
+        let call = self.calls.end(id);
+        let ok = event["isError"] == false;
+        let output: Vec<&str> = array(event, "/result/content")
+            .map(|part| text(part, "/text"))
+            .collect();
+        let change = match call.tool.as_str() {
+            "write" | "edit" if ok => call.path.clone(),
+            _ => None,
+        };
+        out.push(AgentSignal::ToolEnded {
+            call: id.to_owned(),
+            ok,
+            output: head(&output.join("\n")),
+            duration_ms: call.duration_ms(clock.now_ms),
+            tool: call.tool,
+        });
+        out.extend(change.map(|path| AgentSignal::FileChanged {
+            path,
+            // pi does not tell whether the file existed before.
+            change: FileChange::Updated,
+        }));
+    }
+}
+
+/// Events that tell nothing which the others do not.
+const IGNORED: [&str; 9] = [
+    "agent_end",
+    "agent_start",
+    "auto_retry_end",
+    "compaction_end",
+    "compaction_start",
+    "entry_appended",
+    "tool_execution_update",
+    "turn_end",
+    "turn_start",
+];
+
+fn piece(update: &Value) -> Option<AgentSignal> {
+    let text = text(update, "/delta").to_owned();
+    match update["type"].as_str()? {
+        "text_delta" => Some(AgentSignal::TextDelta { text }),
+        "thinking_delta" => Some(AgentSignal::ThoughtDelta { text }),
+        _ => None,
+    }
+}
+
+/// The usage of one request. pi counts cached tokens apart from the others.
+fn usage(usage: &Value) -> Option<AgentSignal> {
+    let count = |name: &str| number(usage, name).unwrap_or_default();
+    let cached = count("/cacheRead");
+    let input = count("/input")
+        .saturating_add(cached)
+        .saturating_add(count("/cacheWrite"));
+    let usage = Usage {
+        input_tokens: Some(input),
+        cached_tokens: Some(cached),
+        output_tokens: Some(count("/output")),
+        cost_usd: usage.pointer("/cost/total").and_then(Value::as_f64),
+        ..Usage::default()
+    };
+    (input > 0).then_some(AgentSignal::Usage { usage })
+}
+
+/// Parses `401: {"message":…}`.
+fn failure(said: &str, clock: &ZonedClock) -> Problem {
+    let status = said.split(':').next().and_then(|status| status.trim().parse().ok());
+    match said {
+        // The connection was closed in the middle of an answer.
+        "terminated" => Problem::said(ProblemKind::Network, said),
+        said => classify_answer(said, status, clock),
+    }
+}
+
+#[cfg(test)]
+#[path = "pi_tests.rs"]
+mod tests;

@@ -1,0 +1,91 @@
+use ralph_core::event::{Exit, ProblemKind};
+use serde_json::json;
+
+use crate::dialect::{
+    DialectKind,
+    recordings::{
+        OK, RecordedSession, assert_cuts_change_nothing, assert_noise_is_said_once,
+        assert_one_verdict_wherever_it_stops, assert_pieces_change_nothing, assert_problems, assert_reads_well,
+        assert_reviewed, problem, recordings,
+    },
+};
+
+const KIND: DialectKind = DialectKind::PiJson;
+
+/// Recordings of pi 0.87.1, one for each situation.
+fn all() -> Vec<RecordedSession> {
+    recordings! {
+        "pi": "bad-flag" "cut" "http401" "http429" "http429x2" "http500" "resume-1" "resume-2" "resume-bad" "sig-SIGINT"
+        "sig-SIGTERM" "stream_error" "success" "toolfail"
+    }
+}
+
+#[test]
+fn recordings_give_the_signals_that_were_reviewed() {
+    assert_reviewed(KIND, "pi", &all());
+}
+
+#[test]
+fn a_person_can_read_what_happened() {
+    assert_reads_well(KIND, "pi", recordings!("pi": "success" "toolfail" "http429"));
+}
+
+#[test]
+fn every_recording_in_pieces_of_any_size_gives_the_same_signals() {
+    assert_pieces_change_nothing(KIND, &all());
+}
+
+#[test]
+fn a_recording_cut_at_every_byte_gives_the_same_signals() {
+    for recording in recordings!("pi": "resume-2") {
+        assert_cuts_change_nothing(KIND, &recording);
+    }
+}
+
+#[test]
+fn a_recording_that_stops_at_any_byte_ends_with_exactly_one_verdict() {
+    for recording in recordings!("pi": "resume-2") {
+        assert_one_verdict_wherever_it_stops(KIND, &recording);
+    }
+}
+
+#[test]
+fn noise_between_the_lines_changes_no_signal_but_is_said() {
+    for recording in recordings!("pi": "toolfail" "http429x2" "sig-SIGINT" "cut") {
+        assert_noise_is_said_once(KIND, &recording);
+    }
+}
+
+#[test]
+fn every_way_to_fail_is_told_from_the_others() {
+    let kinds = [
+        ProblemKind::Auth,
+        ProblemKind::RateLimited { until_ms: None },
+        ProblemKind::Overloaded,
+        ProblemKind::Other,
+        ProblemKind::Network,
+        ProblemKind::SessionLost,
+        ProblemKind::Usage,
+        ProblemKind::Crashed,
+        ProblemKind::Crashed,
+    ];
+    let recordings = recordings! {
+        "pi": "http401" "http429" "http500" "stream_error" "cut" "resume-bad" "bad-flag" "sig-SIGINT" "sig-SIGTERM"
+    };
+    assert_eq!(recordings.len(), kinds.len());
+    assert_problems(KIND, &recordings.into_iter().zip(kinds).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_an_agent_quotes_is_not_taken_for_an_error() {
+    let content = json!([{"type": "text", "text": "401: {\"code\":\"invalid_api_key\"}"}]);
+    let said = json!({"type": "message_end", "message": {"role": "assistant", "content": content}});
+    let end = json!({"type": "agent_settled"});
+    let good = RecordedSession::made_up(&format!("{said}\n{end}\n"), "", OK);
+    assert_eq!(problem(KIND, &good), None);
+    let cut = RecordedSession::made_up(&format!("{said}\n"), "", Exit::Code { code: 1 });
+    assert_eq!(
+        problem(KIND, &cut).map(|problem| problem.kind),
+        Some(ProblemKind::Crashed)
+    );
+}
