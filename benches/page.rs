@@ -8,7 +8,7 @@ mod browser;
 mod relay;
 mod support;
 
-/// What the browser of the tests needs of their harness.
+/// The part of the test harness that its browser needs.
 mod harness {
     use std::time::Duration;
 

@@ -13,7 +13,7 @@ struct Kind {
     /// Programs without which the tests of the project cannot run.
     needs: &'static [&'static str],
     task: &'static str,
-    /// What the agent does, as a shell script.
+    /// The work of the agent, as a shell script.
     work: &'static str,
     /// The lines of `ralph init` about the checks that it found.
     checks: &'static [&'static str],
@@ -146,7 +146,7 @@ fn walk(kind: &Kind) {
     assert_eq!(says("ralph status", &["run       1 (", end]), Some(0));
     assert_eq!(says("ralph runs", &["\n1  ", end]), Some(0));
     assert_eq!(says("ralph diff 1 --stat", &["PLAN.md", "2 +-"]), Some(0));
-    // What cannot be continued says what to type.
+    // The refusal to continue says what to type.
     assert_eq!(
         says(
             "ralph continue",

@@ -72,7 +72,7 @@ const KINDS: [&str; 8] = [
 ];
 
 routes! { Arc<Gateway>;
-    /// The last batch of each project, running ones first: what `ralph many status --json` prints. In `ralph web` alone.
+    /// The last batch of each project, running ones first: what `ralph many status --json` prints. Only `ralph web` has this route.
     get "/batches" => json(Vec<BatchEntry>), batches;
     /// One batch with its plans and the open requests of their agents, which are answered below `/runs/{id}/asks`. In
     /// `ralph web` alone.

@@ -53,15 +53,15 @@ const MOST_ENTRIES: usize = 2_000;
 const PLAN_PLACES: [&str; 4] = ["", "plans", ".ralph/plans", "scripts/ralph"];
 
 routes! { Arc<Starts>;
-    /// What a run of a project can be started with: its plans and the installed agents. In `ralph web` alone.
+    /// The plans and installed agents with which a run of a project can be started. Only `ralph web` has this route.
     get "/start" query StartQuery, => json(StartOffers), offers;
-    /// Starts a run in a project, as `ralph` does there, or continues its last one. In `ralph web` alone, and for the user
+    /// Starts a run in a project, as `ralph` does there, or continues its last one. Only in `ralph web`, and for the user
     /// alone. 409 with the words of the command line if it refuses.
     post "/runs" body StartRun, => json(StartedRun), start_run;
-    /// Starts a batch of plans in a project, as `ralph many` does there. In `ralph web` alone, and for the user alone. 409
+    /// Starts a batch of plans in a project, as `ralph many` does there. Only in `ralph web`, and for the user alone. 409
     /// with the words of the command line if it refuses.
     post "/batches" body StartBatch, => json(StartedBatch), start_batch;
-    /// Resumes the last batch of a project, as `ralph many resume` does there. In `ralph web` alone, and for the user alone.
+    /// Resumes the last batch of a project, as `ralph many resume` does there. Only in `ralph web`, and for the user alone.
     /// 409 with the words of the command line if it refuses.
     post "/batches/{id}/resume" in String, => json(StartedBatch), resume_batch;
 }
@@ -415,7 +415,7 @@ fn plan_in(project: &Path, plan: &str) -> HttpResult<String> {
     }
 }
 
-/// What the command line said as it refused: its error with its hints, or else all that it said.
+/// The refusal of the command line: its error with its hints, or else its whole output.
 fn refusal(messages: &str) -> String {
     let lines = || messages.lines().map(str::trim);
     let Some(error) = lines().rev().find_map(|line| line.strip_prefix("error: ")) else {

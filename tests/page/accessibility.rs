@@ -16,7 +16,7 @@ use crate::harness::{SOON, events, languages::node_modules};
 
 const PACKAGE: &str = include_str!("../agents/page/package.json");
 
-/// What axe finds wrong, one line for each rule. A page of which it checks nothing is wrong as well.
+/// The violations that axe finds, one line for each rule. A page of which it checks nothing is one, too.
 const VIOLATIONS: &str = r#"axe.run(document).then(({ violations, passes }) => [...(passes.length < 10 ? [`${passes.length} rules`] : []), ...violations.map(({ id, nodes }) =>
     `${id}: ${nodes.map(({ html, any }) => `${html.slice(0, 160)} (${any.map(({ message }) => message).join(", ")})`).join("; ")}`)])"#;
 

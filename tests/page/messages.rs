@@ -1,4 +1,4 @@
-//! What the agent says, and the log: with marks, searched, downloaded.
+//! The agent's messages and the log: formatting, search, download.
 
 use ralph_core::event::Event;
 use serde_json::json;

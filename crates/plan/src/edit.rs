@@ -1,6 +1,6 @@
 //! Ticks and moves tasks in the text of a plan.
 //!
-//! Nothing but the box or the place of the task changes. The result is parsed again, and differs by that change alone.
+//! A change moves the task or its box and nothing else: the result is parsed again and compared.
 
 use std::ops::Range;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ralph_core::event::{LimitKind, Usage};
+use ralph_core::event::{LimitKind, Proof, Usage};
 use ralph_plan::batch::{
     Batch, BatchChanges, BatchEnd, BatchEvent, BatchId, BatchLimits, BatchPlan, EngineEnd, EngineJob, HoldReason,
     JobEnd, KeptReason, LOCAL, MergeTrouble, PlanName, PlanPhase, RepositoryChange, StartHold, StoppedBy, TASKS_GIVEN,
@@ -368,7 +368,10 @@ pub fn plan_phase_in_words(plan: &BatchPlan) -> String {
         PlanPhase::Verifying { .. } => "merged; verifying goals".to_owned(),
         PlanPhase::Moving { .. } => "verified; moving the target".to_owned(),
         PlanPhase::Repairing => "adding a task to resolve the merge".to_owned(),
-        PlanPhase::Merged { commit } => format!("merged ({})", merge_in_words(plan, commit)),
+        PlanPhase::Merged { commit } => {
+            let proof = plan.merge_proof.as_ref().map(|merge| merge.proof);
+            format!("merged ({})", merge_in_words(commit, proof))
+        }
         PlanPhase::Kept { why } => format!("not merged: {}", kept_in_words(why)),
     }
 }
@@ -392,9 +395,9 @@ pub fn plan_state_in_words(plan: &BatchPlan, batch: &Batch, is_running: bool) ->
 }
 
 /// `08671fb2af, passed`: the commit of a merge, and what has shown that it is good.
-pub fn merge_in_words(plan: &BatchPlan, commit: &str) -> String {
-    match &plan.merge_proof {
-        Some(merge) => format!("{}, {}", short(commit), proof_word(merge.proof)),
+pub fn merge_in_words(commit: &str, proof: Option<Proof>) -> String {
+    match proof {
+        Some(proof) => format!("{}, {}", short(commit), proof_word(proof)),
         None => short(commit).to_owned(),
     }
 }

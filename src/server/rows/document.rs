@@ -70,7 +70,7 @@ fn describe_variants(name: &str, schema: &mut Value, all: &Map<String, Value>) {
             format!("{name}{}", words.collect::<String>())
         });
         let fields = variant.as_object_mut().expect("a schema");
-        // What stands beside a reference is ignored, so the variant repeats the fields of that type.
+        // Generators ignore fields beside a reference, so the variant repeats the fields of that type.
         let reference = fields.get("$ref").and_then(Value::as_str);
         let name_of_type = reference.and_then(|path| path.rsplit('/').next());
         if let Some(of) = name_of_type.map(|name| all[name].clone()) {
@@ -103,7 +103,7 @@ fn words(variants: &[Value]) -> Option<(Vec<Value>, Vec<String>)> {
     Some((values, about))
 }
 
-/// What a media type that is not JSON holds.
+/// The content of a media type that is not JSON.
 fn contents(kind: &str) -> Value {
     match kind.starts_with("text/") {
         true => json!({ "schema": { "type": "string" } }),

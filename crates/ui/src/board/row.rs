@@ -7,8 +7,7 @@ use ralph_core::{
 use ralph_plan::batch::{Batch, BatchPlan, MergeTrouble, PlanName, PlanPhase};
 use ralph_text::one_line;
 use ralph_words::{
-    Tone, asked_in_words, merge_in_words, phase_in_words, plan_phase_word, plan_state_in_words, run_phase_word,
-    tool_in_words,
+    Tone, asked_in_words, phase_in_words, plan_phase_word, plan_state_in_words, run_phase_word, tool_in_words,
 };
 use serde::Serialize;
 
@@ -92,11 +91,7 @@ impl BoardRow {
         let doing = match (live, seen) {
             (Some(view), Some(seen)) => doing(view, seen.said.as_deref()),
             (_, _) if is_live && step.is_some() => format!("preparing its work tree: {}", step.unwrap_or_default()),
-            (_, _) => match &plan.phase {
-                // The state says that it is merged.
-                PlanPhase::Merged { commit } => format!("commit {}", merge_in_words(plan, commit)),
-                _ => plan_state_in_words(plan, batch, is_running),
-            },
+            (_, _) => plan_state_in_words(plan, batch, is_running),
         };
         BoardRow {
             plan: plan.name.clone(),

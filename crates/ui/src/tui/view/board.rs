@@ -1,8 +1,10 @@
 //! The screen of a batch: a row for each plan, the agents' questions, and the next commands once it is over.
 
-use ralph_plan::batch::{BatchEnd, LOCAL};
+use ralph_plan::batch::{BatchEnd, LOCAL, PlanPhase};
 use ralph_text::one_line;
-use ralph_words::{Tone, asked_in_words, cost_in_words, counted, held_in_words, short_duration, ticking};
+use ralph_words::{
+    Tone, asked_in_words, cost_in_words, counted, held_in_words, merge_in_words, short_duration, ticking,
+};
 use ratatui::{
     layout::{Position, Rect},
     style::{Modifier, Style},
@@ -312,6 +314,10 @@ fn line(x: u16, y: u16, end: u16, (cells, widths, styles): (&[&str], &[u16], &[S
 
 /// The plan's activity, with the time left if it waits.
 fn doing(model: &BoardModel, row: &BoardRow) -> String {
+    // The column of the state says that it is merged.
+    if let PlanPhase::Merged { commit } = &row.phase {
+        return format!("commit {}", merge_in_words(commit, row.merge_proof));
+    }
     match row.until_ms {
         // The list of questions shows how long a question waits.
         Some(until_ms) if model.board.running && row.asks == 0 => {
