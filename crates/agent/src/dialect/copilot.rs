@@ -33,6 +33,8 @@ struct CopilotTurn {
     failed_request: Option<(u32, Problem)>,
     /// The error that ends the turn.
     error: Option<Problem>,
+    /// Whether the turn was ended from outside. Its `result` has the exit code 0 then, too.
+    is_aborted: bool,
     /// The exit code in `result`.
     result: Option<u64>,
 }
@@ -47,8 +49,8 @@ impl Dialect for CopilotJson {
         let Self { objects, turn } = self;
         objects.finish(out, |event, out| turn.take(&Value::Object(event), clock, out));
         let problem = match (turn.error.take(), turn.result) {
-            (None, Some(0)) => None,
             (Some(error), _) => Some(error),
+            (None, Some(0)) if !turn.is_aborted => None,
             (None, _) => Some(verdict::problem(finish, clock)),
         };
         let ok = problem.is_none();
@@ -105,6 +107,7 @@ impl CopilotTurn {
                     ..summary
                 });
             }
+            "abort" => self.is_aborted = true,
             "result" => {
                 self.result = number(event, "/exitCode");
                 let session = event["sessionId"].as_str().map(|id| SessionId(id.to_owned()));
@@ -168,7 +171,7 @@ impl CopilotTurn {
 
 /// Events that tell nothing which the others do not.
 const IGNORED: [&str; 18] = [
-    "abort",
+    "agent.interrupted",
     "assistant.idle",
     "assistant.message_start",
     "assistant.tool_call_delta",

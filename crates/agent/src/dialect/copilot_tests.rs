@@ -89,3 +89,14 @@ fn what_an_agent_quotes_is_not_taken_for_an_error() {
         Some(ProblemKind::Crashed)
     );
 }
+
+#[test]
+fn a_turn_that_was_aborted_is_no_success_whatever_its_result_says() {
+    let abort = json!({"type": "abort", "data": {"reason": "user_initiated"}});
+    let end = json!({"type": "result", "exitCode": 0});
+    let aborted = RecordedSession::made_up(&format!("{abort}\n{end}\n"), "", Exit::Signal { signal: 15 });
+    assert_eq!(
+        problem(KIND, &aborted).map(|problem| problem.kind),
+        Some(ProblemKind::Crashed)
+    );
+}
