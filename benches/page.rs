@@ -21,6 +21,7 @@ mod harness {
 
 use std::{
     fs,
+    io::{Read, Write},
     os::unix::net::UnixStream,
     process::{Child, Stdio},
     thread,
@@ -85,6 +86,10 @@ fn main() {
     Row::new("files of the page, without the terminal's", Quantity::Bytes(bytes))
         .at_most(MOST_BYTES)
         .print();
+    let first = Times::of(rounds(ROUNDS), || first_event(&scratch));
+    Row::new("first event of the stream", first.median())
+        .at_most(SOONEST)
+        .print();
     // From the navigation to the first message of the agent; beside it, the page's own file alone.
     let (mut shown, mut loaded) = (Times::default(), Times::default());
     for _ in 0..rounds(ROUNDS) {
@@ -112,6 +117,21 @@ fn main() {
         .print();
     drop((page, blank));
     end(&scratch, &mut ralph);
+}
+
+/// Reads the events of the run up to the first one.
+fn first_event(scratch: &Scratch) {
+    let mut stream = UnixStream::connect(scratch.socket()).expect("the run listens");
+    stream
+        .write_all(b"GET /events HTTP/1.1\r\nhost: ralph\r\n\r\n")
+        .expect("a request");
+    let mut read = Vec::new();
+    let mut piece = [0; 4096];
+    while !read.windows(7).any(|bytes| bytes == b"\nevent:") {
+        let count = stream.read(&mut piece).expect("an answer");
+        assert!(count > 0, "{}", String::from_utf8_lossy(&read));
+        read.extend_from_slice(&piece[..count]);
+    }
 }
 
 fn number(page: &Page, expression: &str) -> f64 {
