@@ -19,7 +19,7 @@ use super::{
     head,
     lines::{JsonLineParser, UnknownReports},
     reset::{epoch_ms, in_ms, until_in_text},
-    verdict::without_verdict,
+    verdict::{self, without_verdict},
 };
 
 #[derive(Debug, Default)]
@@ -74,9 +74,7 @@ impl ClaudeTurn {
     /// Ends the turn with a problem that claude does not report itself.
     pub(crate) fn fail_with(&mut self, problem: Problem, out: &mut Vec<AgentSignal>) {
         if !std::mem::replace(&mut self.ended, true) {
-            out.push(AgentSignal::Problem { problem });
-            let message = self.message.take();
-            out.push(AgentSignal::TurnEnded { ok: false, message });
+            verdict::end(Some(problem), self.message.take(), out);
         }
     }
 

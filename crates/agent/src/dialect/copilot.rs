@@ -53,10 +53,7 @@ impl Dialect for CopilotJson {
             (None, Some(0)) if !turn.is_aborted => None,
             (None, _) => Some(verdict::problem(finish, clock)),
         };
-        let ok = problem.is_none();
-        out.extend(problem.map(|problem| AgentSignal::Problem { problem }));
-        let message = turn.message.take();
-        out.push(AgentSignal::TurnEnded { ok, message });
+        verdict::end(problem, turn.message.take(), out);
     }
 }
 

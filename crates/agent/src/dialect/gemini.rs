@@ -74,10 +74,7 @@ impl Dialect for GeminiStreamJson {
             (None, Some(error)) => Some(failure("", &error, finish.exit, clock)),
             (None, None) => Some(without_result(finish, clock)),
         };
-        let ok = problem.is_none();
-        out.extend(problem.map(|problem| AgentSignal::Problem { problem }));
-        let message = turn.message.take();
-        out.push(AgentSignal::TurnEnded { ok, message });
+        verdict::end(problem, turn.message.take(), out);
     }
 }
 

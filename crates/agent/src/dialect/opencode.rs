@@ -14,7 +14,7 @@ use super::{
     fields::text,
     lines::{JsonLineParser, UnknownReports},
     opencode_parts::{file_change, is_denial, problem_of, tool_ended, tool_started, usage},
-    verdict::without_verdict,
+    verdict::{self, without_verdict},
 };
 
 /// The number of equal errors, with nothing done in between, after which the session is ended: opencode compacts a
@@ -212,9 +212,7 @@ impl OpencodeTurn {
 
     fn fail(&mut self, problem: Problem, out: &mut Vec<AgentSignal>) {
         self.ended = true;
-        out.push(AgentSignal::Problem { problem });
-        let message = self.message.take();
-        out.push(AgentSignal::TurnEnded { ok: false, message });
+        verdict::end(Some(problem), self.message.take(), out);
     }
 
     fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {

@@ -49,10 +49,7 @@ impl Dialect for PiJson {
             (Some(error), true) => Some(error),
             (_, false) => Some(verdict::problem(finish, clock)),
         };
-        let ok = problem.is_none();
-        out.extend(problem.map(|problem| AgentSignal::Problem { problem }));
-        let message = turn.message.take();
-        out.push(AgentSignal::TurnEnded { ok, message });
+        verdict::end(problem, turn.message.take(), out);
     }
 }
 

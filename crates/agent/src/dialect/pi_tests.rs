@@ -3,11 +3,7 @@ use serde_json::json;
 
 use crate::dialect::{
     DialectKind,
-    recordings::{
-        OK, RecordedSession, assert_cuts_change_nothing, assert_noise_is_said_once,
-        assert_one_verdict_wherever_it_stops, assert_pieces_change_nothing, assert_problems, assert_reads_well,
-        assert_reviewed, problem, recordings,
-    },
+    recordings::{OK, RecordedSession, assert_problems, problem, recordings, tests_of_recordings},
 };
 
 const KIND: DialectKind = DialectKind::PiJson;
@@ -20,41 +16,7 @@ fn all() -> Vec<RecordedSession> {
     }
 }
 
-#[test]
-fn recordings_give_the_signals_that_were_reviewed() {
-    assert_reviewed(KIND, "pi", &all());
-}
-
-#[test]
-fn a_person_can_read_what_happened() {
-    assert_reads_well(KIND, "pi", recordings!("pi": "success" "toolfail" "http429"));
-}
-
-#[test]
-fn every_recording_in_pieces_of_any_size_gives_the_same_signals() {
-    assert_pieces_change_nothing(KIND, &all());
-}
-
-#[test]
-fn a_recording_cut_at_every_byte_gives_the_same_signals() {
-    for recording in recordings!("pi": "resume-2") {
-        assert_cuts_change_nothing(KIND, &recording);
-    }
-}
-
-#[test]
-fn a_recording_that_stops_at_any_byte_ends_with_exactly_one_verdict() {
-    for recording in recordings!("pi": "resume-2") {
-        assert_one_verdict_wherever_it_stops(KIND, &recording);
-    }
-}
-
-#[test]
-fn noise_between_the_lines_changes_no_signal_but_is_said() {
-    for recording in recordings!("pi": "toolfail" "http429x2" "sig-SIGINT" "cut") {
-        assert_noise_is_said_once(KIND, &recording);
-    }
-}
+tests_of_recordings!(KIND, "pi");
 
 #[test]
 fn every_way_to_fail_is_told_from_the_others() {

@@ -34,6 +34,48 @@ macro_rules! recordings {
 }
 pub(super) use recordings;
 
+/// The tests of a dialect with the recordings of a program, which `all` in the same module lists.
+macro_rules! tests_of_recordings {
+    ($kind:expr, $cli:literal) => {
+        #[test]
+        fn recordings_give_the_signals_that_were_reviewed() {
+            $crate::dialect::recordings::assert_reviewed($kind, $cli, &all());
+        }
+
+        #[test]
+        fn a_person_can_read_what_happened() {
+            $crate::dialect::recordings::assert_reads_well($kind, $cli, $crate::dialect::recordings::recordings!($cli: "success" "toolfail" "http429"));
+        }
+
+        #[test]
+        fn every_recording_in_pieces_of_any_size_gives_the_same_signals() {
+            $crate::dialect::recordings::assert_pieces_change_nothing($kind, &all());
+        }
+
+        #[test]
+        fn a_recording_cut_at_every_byte_gives_the_same_signals() {
+            for recording in $crate::dialect::recordings::recordings!($cli: "resume-2") {
+                $crate::dialect::recordings::assert_cuts_change_nothing($kind, &recording);
+            }
+        }
+
+        #[test]
+        fn a_recording_that_stops_at_any_byte_ends_with_exactly_one_verdict() {
+            for recording in $crate::dialect::recordings::recordings!($cli: "resume-2") {
+                $crate::dialect::recordings::assert_one_verdict_wherever_it_stops($kind, &recording);
+            }
+        }
+
+        #[test]
+        fn noise_between_the_lines_changes_no_signal_but_is_said() {
+            for recording in $crate::dialect::recordings::recordings!($cli: "toolfail" "http429x2" "sig-SIGINT" "cut") {
+                $crate::dialect::recordings::assert_noise_is_said_once($kind, &recording);
+            }
+        }
+    };
+}
+pub(super) use tests_of_recordings;
+
 impl RecordedSession {
     pub(super) fn new(name: &'static str, stdout: &[u8], stderr: &[u8], exit: &str) -> Self {
         let exit: i32 = exit.trim().parse().expect("an exit code");

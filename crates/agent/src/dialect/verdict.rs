@@ -11,10 +11,14 @@ pub(crate) fn without_verdict(
     clock: &ZonedClock,
     out: &mut Vec<AgentSignal>,
 ) {
-    out.push(AgentSignal::Problem {
-        problem: problem(finish, clock),
-    });
-    out.push(AgentSignal::TurnEnded { ok: false, message });
+    end(Some(problem(finish, clock)), message, out);
+}
+
+/// Reports the end of a turn: a failure if there is a problem.
+pub(super) fn end(problem: Option<Problem>, message: Option<String>, out: &mut Vec<AgentSignal>) {
+    let ok = problem.is_none();
+    out.extend(problem.map(|problem| AgentSignal::Problem { problem }));
+    out.push(AgentSignal::TurnEnded { ok, message });
 }
 
 pub(super) fn problem(finish: Finish<'_>, clock: &ZonedClock) -> Problem {
