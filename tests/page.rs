@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::{
     api::http::{address, token},
     bad_input::asking::{asking, decided},
-    harness::{SOON, Sandbox, Script, events, wait_until},
+    harness::{SOON, Sandbox, Script, events, poll, wait_until},
     web::start::web,
 };
 use browser::{Browser, Page};
@@ -534,7 +534,8 @@ fn an_installed_page_tells_what_a_run_asks_and_opens_without_its_server() {
     let described = "({ title, body, actions }) => [title, body, actions.map(({ action }) => action).join()]";
     let told = format!("{shown}.then((shown) => shown.map({described}))");
     let expected = json!([["project: Bash?", "date", "allow,deny"]]);
-    wait_until(SOON, "a notification", || (page.value(&told) == expected).then_some(()));
+    let _ = poll(SOON, || (page.value(&told) == expected).then_some(()));
+    assert_eq!(page.value(&told), expected);
     assert_content(&page);
     page.opens("about:blank");
     drop(page);

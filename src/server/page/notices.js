@@ -10,8 +10,8 @@ const WHOLE = 120;
 
 const isOffered = "serviceWorker" in navigator && "Notification" in window;
 let registered;
-// What needed somebody at the last look, by run.
-let known;
+// What each run needs that its user was told of, or saw.
+const told = new Map();
 
 // Installs the service worker. Only a secure page has one: that of this machine, or of a proxy with TLS.
 export function install() {
@@ -36,21 +36,34 @@ async function look() {
 }
 
 async function compare(runs) {
-  const needing = new Map(runs.filter((run) => run.needsYou).map((run) => [run.run, `${run.asks} ${run.state}`]));
-  const before = known;
-  known = needing;
   for (const run of runs) {
-    const isNew = needing.has(run.run) && before?.get(run.run) !== needing.get(run.run);
-    const isInSight = document.hasFocus() && location.hash.includes(encodeURIComponent(run.run));
-    if (isNew && !isInSight) await notify(run);
+    const needs = `${run.asks} ${run.state}`;
+    if (!run.needsYou) told.delete(run.run);
+    else if (told.get(run.run) !== needs && (isInSight(run) || await notify(run))) told.set(run.run, needs);
   }
 }
 
+function isInSight(run) {
+  return document.hasFocus() && location.hash.includes(encodeURIComponent(run.run));
+}
+
+// Whether the user was told. What cannot be told now is told at a later look.
 async function notify(run) {
+  try {
+    await show(run);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function show(run) {
   const worker = await registered;
   if (!worker) return;
   const id = encodeURIComponent(run.run);
-  const asks = (await read(`runs/${id}/asks`)).filter(({ type }) => type !== "missed");
+  const open = await read(`runs/${id}/asks`);
+  if (run.asks > 0 && open.length === 0) throw new Error("the run's process has not read its questions yet");
+  const asks = open.filter(({ type }) => type !== "missed");
   const name = basename(run.project) || run.run;
   const [ask] = asks;
   const address = new URL(ask ? `#/runs/${id}/asks/${ask.number}` : `#/runs/${id}`, document.baseURI).href;
