@@ -21,7 +21,7 @@ use crate::{
 /// The adapter used if a server is named.
 const SERVER_ADAPTER: &str = "opencode-server";
 /// The built-in adapters in order of preference. The user's own come after them.
-const ORDER: [&str; 10] = [
+const ORDER: [&str; 11] = [
     SERVER_ADAPTER,
     "claude",
     "codex",
@@ -30,6 +30,7 @@ const ORDER: [&str; 10] = [
     "pi",
     "kimi",
     "kilo",
+    "cline",
     "qwen-code",
     "aider",
 ];

@@ -99,7 +99,7 @@ mod tests {
         );
         assert_eq!(offered(&["ralph", "config", "s"]), ["schema", "show"]);
         assert_eq!(offered(&["ralph", "--adapter", "cod"]), ["codex"]);
-        assert_eq!(offered(&["ralph", "adapters", "show", "cl"]), ["claude"]);
+        assert_eq!(offered(&["ralph", "adapters", "show", "cl"]), ["claude", "cline"]);
         assert_eq!(offered(&["ralph", "help", "adapters", "s"]), ["show"]);
         assert_eq!(offered(&["ralph", "restore", "--be"]), ["--before"]);
         assert_eq!(offered(&["ralph", "report", "--format", "m"]), ["markdown"]);

@@ -128,6 +128,7 @@ pub(super) fn login(agent: Agent) -> &'static str {
         Agent::Kilo => "`kilo auth login`",
         Agent::Kimi => "`kimi login`",
         Agent::Pi => "/login",
+        Agent::Cline => "`cline auth`",
         Agent::Native | Agent::NativeMessages => "OPENAI_API_KEY",
     }
 }

@@ -65,5 +65,5 @@ fn scenario(agent: Agent) {
 each_agent!(
     scenario: codex Codex, claude Claude, gemini Gemini, opencode Opencode, opencode_server OpencodeServer, native Native,
               native_messages NativeMessages;
-    copilot Copilot, kilo Kilo, kimi Kimi, pi Pi
+    copilot Copilot, kilo Kilo, kimi Kimi, pi Pi, cline Cline
 );

@@ -17,8 +17,8 @@ use crate::{
 };
 
 fn scenario(agent: Agent) {
-    // gemini learns of MCP servers only on its live channel (see `live_channel`), and pi has none.
-    let has_tools = !matches!(agent, Agent::Gemini | Agent::Pi);
+    // gemini learns of MCP servers only on its live channel (see `live_channel`); pi and cline have none for one run.
+    let has_tools = !matches!(agent, Agent::Gemini | Agent::Pi | Agent::Cline);
     let scenario = match has_tools {
         true => use_a_background_task(agent, Scenario::new().then(use_own_tools(agent))),
         false => Scenario::new(),
@@ -57,5 +57,5 @@ fn scenario(agent: Agent) {
 each_agent!(
     scenario: native Native;
     codex Codex, claude Claude, gemini Gemini, opencode Opencode, opencode_server OpencodeServer,
-    native_messages NativeMessages, copilot Copilot, kilo Kilo, kimi Kimi, pi Pi
+    native_messages NativeMessages, copilot Copilot, kilo Kilo, kimi Kimi, pi Pi, cline Cline
 );

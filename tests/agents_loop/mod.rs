@@ -60,7 +60,7 @@ fn own_tool(agent: Agent, name: &str) -> String {
         Agent::Opencode | Agent::OpencodeServer | Agent::Kilo => "ralph_",
         Agent::Copilot => "ralph-",
         Agent::Kimi => "mcp__ralph__",
-        Agent::Pi => unreachable!("it has no MCP servers"),
+        Agent::Pi | Agent::Cline => unreachable!("it has no MCP servers"),
     };
     format!("{prefix}{name}")
 }

@@ -83,6 +83,7 @@ fn forget(agent: Agent, sandbox: &Sandbox) {
         Agent::Kimi => sandbox.home().join(".kimi-code/sessions"),
         Agent::Pi => sandbox.home().join(".pi/agent/sessions"),
         Agent::Native | Agent::NativeMessages => sandbox.state().join("ralph-native"),
+        Agent::Cline => unreachable!("it does not report its sessions"),
         Agent::OpencodeServer => unreachable!("a server keeps its sessions for as long as it runs"),
     };
     fs::remove_dir_all(&kept).unwrap_or_else(|error| panic!("{}: {error}", kept.display()));

@@ -18,6 +18,7 @@ pub enum Agent {
     Kilo,
     Kimi,
     Pi,
+    Cline,
     /// ralph's own agent, with a model behind OpenAI's chat completions.
     Native,
     /// ralph's own agent, with a model behind Anthropic's messages.
@@ -37,6 +38,7 @@ impl Agent {
             Agent::Kilo => "kilo",
             Agent::Kimi => "kimi",
             Agent::Pi => "pi",
+            Agent::Cline => "cline",
             Agent::Native | Agent::NativeMessages => "native",
         }
     }
@@ -45,9 +47,13 @@ impl Agent {
     pub fn tells_cost(self) -> bool {
         match self {
             Agent::Claude | Agent::Opencode | Agent::OpencodeServer | Agent::Kilo | Agent::Pi => true,
-            Agent::Codex | Agent::Gemini | Agent::Copilot | Agent::Kimi | Agent::Native | Agent::NativeMessages => {
-                false
-            }
+            Agent::Codex
+            | Agent::Gemini
+            | Agent::Copilot
+            | Agent::Kimi
+            | Agent::Cline
+            | Agent::Native
+            | Agent::NativeMessages => false,
         }
     }
 
@@ -72,6 +78,7 @@ impl Agent {
             Agent::Kilo => Some("kilo"),
             Agent::Kimi => Some("kimi"),
             Agent::Pi => Some("pi"),
+            Agent::Cline => Some("cline"),
             Agent::Native | Agent::NativeMessages => None,
         }
     }
@@ -99,7 +106,7 @@ impl Agent {
         self.join(&mut sandbox, model, retries)?;
         sandbox.share_what_is_known_of_agents();
         let price = json!({ "input": 1, "output": 2 });
-        let prices = json!({ "stand-in": price, "codex": price, "gemini": price, "native": price });
+        let prices = json!({ "stand-in": price, "cline": price, "codex": price, "gemini": price, "native": price });
         sandbox.set_variable("RALPH_PRICES", prices.to_string());
         Some(sandbox)
     }
@@ -118,6 +125,7 @@ impl Agent {
             Agent::Kilo => sandbox.connect_kilo(model),
             Agent::Kimi => sandbox.connect_kimi(model),
             Agent::Pi => sandbox.connect_pi(model),
+            Agent::Cline => sandbox.connect_cline(model),
             Agent::Native => sandbox.connect_native(&model.base_url(), retries),
             Agent::NativeMessages => {
                 sandbox.set_variable("RALPH_NATIVE_WIRE", "anthropic");
@@ -148,7 +156,13 @@ impl Agent {
                 "--skip-trust",
             ],
             Agent::Opencode | Agent::OpencodeServer => &["run", "--format", "json", "--auto"],
-            Agent::Copilot | Agent::Kilo | Agent::Kimi | Agent::Pi | Agent::Native | Agent::NativeMessages => {
+            Agent::Copilot
+            | Agent::Kilo
+            | Agent::Kimi
+            | Agent::Pi
+            | Agent::Cline
+            | Agent::Native
+            | Agent::NativeMessages => {
                 unreachable!("no test runs it without ralph")
             }
         };

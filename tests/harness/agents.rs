@@ -40,10 +40,11 @@ pub fn codex() -> Option<PathBuf> {
 /// As [`codex`].
 pub fn program(name: &str) -> Option<PathBuf> {
     let directory = match name {
-        "copilot" | "kilo" | "kimi" | "pi" => languages::node_modules(MORE)?,
+        "cline" | "copilot" | "kilo" | "kimi" | "pi" => languages::node_modules(MORE)?,
         name => installed(name)?.to_owned(),
     };
     let programs = match name {
+        "cline" => "node_modules/@cline/cli-linux-x64/bin",
         "kilo" => "node_modules/@kilocode/cli-linux-x64/bin",
         _ => "node_modules/.bin",
     };

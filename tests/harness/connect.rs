@@ -126,6 +126,21 @@ impl Sandbox {
         self.set_variable("PI_OFFLINE", "1");
     }
 
+    /// Makes cline use `model`, as `cline auth openai-compatible` does.
+    pub fn connect_cline(&self, model: &StandIn) {
+        let stand_in = json!({
+            "provider": "openai-compatible", "apiKey": "sk-stand-in", "model": "stand-in", "baseUrl": model.base_url(),
+        });
+        let providers = json!({
+            "version": 1, "lastUsedProvider": "openai-compatible", "modes": {},
+            "providers": { "openai-compatible": {
+                "settings": stand_in, "updatedAt": "2026-11-20T10:00:00.000Z", "tokenSource": "manual",
+            } },
+        });
+        write_json(&self.home().join(".cline/data/settings/providers.json"), &providers);
+        self.set_variable("CLINE_TELEMETRY_DISABLED", "1");
+    }
+
     /// Makes ralph's own agent use the model at `base` and repeat a failed request `retries` times.
     pub fn connect_native(&self, base: &str, retries: u32) {
         self.set_variable("RALPH_NATIVE_BASE_URL", base);

@@ -28,9 +28,11 @@ pub struct ModelRequest {
 
 impl ModelRequest {
     /// The user's last message: in a session's first request, the prompt. Some agents send messages of their own after it,
-    /// in a tag.
+    /// in a tag; a prompt in a file is in a tag, too.
     pub fn prompt(&self) -> &str {
-        let of_user = |text: &&String| !(text.trim().starts_with('<') && text.trim().ends_with('>'));
+        let of_user = |text: &&String| {
+            text.starts_with("<file_content ") || !(text.trim().starts_with('<') && text.trim().ends_with('>'))
+        };
         self.user_texts.iter().rfind(of_user).map_or("", String::as_str)
     }
 

@@ -53,6 +53,7 @@ fn shell(command: &str, offered: &[String]) -> AgentToolCall {
             ("Bash", described.clone()),
             ("run_shell_command", described.clone()),
             ("bash", described),
+            ("run_commands", json!({ "commands": [command] })),
         ],
     )
     .unwrap_or_else(|| named("shell", json!({ "command": command })))

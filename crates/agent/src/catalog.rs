@@ -28,6 +28,7 @@ use super::{
 const BUILT_IN: &[(&str, &str)] = &[
     ("aider", include_str!("../../../adapters/aider.toml")),
     ("claude", include_str!("../../../adapters/claude.toml")),
+    ("cline", include_str!("../../../adapters/cline.toml")),
     ("codex", include_str!("../../../adapters/codex.toml")),
     ("copilot", include_str!("../../../adapters/copilot.toml")),
     ("demo", include_str!("../../../adapters/demo.toml")),

@@ -88,6 +88,7 @@ fn every_built_in_adapter_is_complete() {
         [
             "aider",
             "claude",
+            "cline",
             "codex",
             "copilot",
             "demo",
@@ -271,7 +272,7 @@ fn an_unknown_adapter_is_an_error_with_a_suggestion_and_the_list() {
         error.hints(),
         [
             "did you mean `codex`?",
-            "there are: aider, claude, codex, copilot, demo, gemini, kilo, kimi, native, opencode-run, opencode-server, pi, qwen-code"
+            "there are: aider, claude, cline, codex, copilot, demo, gemini, kilo, kimi, native, opencode-run, opencode-server, pi, qwen-code"
         ]
     );
     let error = Catalog::load(&AdapterSources::default())
@@ -280,7 +281,7 @@ fn an_unknown_adapter_is_an_error_with_a_suggestion_and_the_list() {
     assert_eq!(
         error.hints(),
         [
-            "there are: aider, claude, codex, copilot, demo, gemini, kilo, kimi, native, opencode-run, opencode-server, pi, qwen-code"
+            "there are: aider, claude, cline, codex, copilot, demo, gemini, kilo, kimi, native, opencode-run, opencode-server, pi, qwen-code"
         ]
     );
 }

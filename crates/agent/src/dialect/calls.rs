@@ -50,7 +50,16 @@ impl OpenCall {
 /// The argument that tells a user what a tool works on: the command, the path, the question.
 pub(crate) fn short_input(input: &Value) -> String {
     let text = |key: &str| input.get(key).and_then(Value::as_str);
-    let short = if let Some(command) = text("command") {
+    let each = |key: &str, of: fn(&Value) -> Option<&str>| {
+        let items: Option<Vec<&str>> = input.get(key)?.as_array()?.iter().map(of).collect();
+        items.filter(|items| !items.is_empty()).map(|items| items.join("\n"))
+    };
+    let short = if let Some(several) = each("commands", Value::as_str)
+        .or_else(|| each("queries", Value::as_str))
+        .or_else(|| each("files", path_in))
+    {
+        several
+    } else if let Some(command) = text("command") {
         command.to_owned()
     } else if let Some(pattern) = text("pattern") {
         match path_in(input) {
@@ -137,6 +146,8 @@ const UNSAID: &[&str] = &[
     "newString",
     "old_str",
     "new_str",
+    "old_text",
+    "new_text",
     "new_source",
     "file_text",
     "instruction",
@@ -194,6 +205,9 @@ mod tests {
                 json!({"todos": [{"content": "a", "status": "completed"}, {"content": "b", "status": "pending"}]}),
                 "[x] a\n[ ] b",
             ),
+            (json!({"commands": ["ls", "make test"]}), "ls\nmake test"),
+            (json!({"files": [{"path": "/a.rs"}, {"path": "/b.rs"}]}), "/a.rs\n/b.rs"),
+            (json!({"commands": []}), r#"{"commands":[]}"#),
             (json!({"depth": 3}), r#"{"depth":3}"#),
             (json!({}), ""),
             (Value::Null, ""),

@@ -9,6 +9,7 @@
 mod calls;
 mod classify;
 mod claude;
+mod cline;
 mod clock;
 mod codex;
 mod command_line;
@@ -66,6 +67,8 @@ pub enum DialectKind {
     CopilotJson,
     /// `pi --mode json --print`.
     PiJson,
+    /// `cline --json`.
+    ClineJson,
     /// ralph's own signals, one JSON object per line.
     RalphJsonl,
     /// Any program: no messages, only its terminal output.
@@ -74,13 +77,14 @@ pub enum DialectKind {
 
 impl DialectKind {
     /// The names that manifests use.
-    pub const NAMES: [(&'static str, DialectKind); 8] = [
+    pub const NAMES: [(&'static str, DialectKind); 9] = [
         ("codex-json", DialectKind::CodexJson),
         ("claude-stream-json", DialectKind::ClaudeStreamJson),
         ("gemini-stream-json", DialectKind::GeminiStreamJson),
         ("opencode-json", DialectKind::OpencodeJson),
         ("copilot-json", DialectKind::CopilotJson),
         ("pi-json", DialectKind::PiJson),
+        ("cline-json", DialectKind::ClineJson),
         ("ralph-jsonl", DialectKind::RalphJsonl),
         ("terminal", DialectKind::Terminal),
     ];
@@ -94,6 +98,7 @@ impl DialectKind {
             | DialectKind::OpencodeJson
             | DialectKind::CopilotJson
             | DialectKind::PiJson
+            | DialectKind::ClineJson
             | DialectKind::RalphJsonl => true,
             DialectKind::Terminal => false,
         }
@@ -106,6 +111,7 @@ impl DialectKind {
             | DialectKind::GeminiStreamJson
             | DialectKind::CopilotJson
             | DialectKind::PiJson
+            | DialectKind::ClineJson
             | DialectKind::RalphJsonl
             | DialectKind::Terminal => true,
             DialectKind::CodexJson | DialectKind::OpencodeJson => false,
@@ -118,6 +124,7 @@ impl DialectKind {
             DialectKind::ClaudeStreamJson
             | DialectKind::OpencodeJson
             | DialectKind::PiJson
+            | DialectKind::ClineJson
             | DialectKind::RalphJsonl
             | DialectKind::Terminal => true,
             DialectKind::CodexJson | DialectKind::GeminiStreamJson | DialectKind::CopilotJson => false,
@@ -134,6 +141,7 @@ impl DialectKind {
             | DialectKind::OpencodeJson
             | DialectKind::CopilotJson
             | DialectKind::PiJson
+            | DialectKind::ClineJson
             | DialectKind::RalphJsonl
             | DialectKind::Terminal => false,
         }
@@ -148,6 +156,7 @@ impl DialectKind {
             DialectKind::OpencodeJson => Box::new(opencode::OpencodeJson::default()),
             DialectKind::CopilotJson => Box::new(copilot::CopilotJson::default()),
             DialectKind::PiJson => Box::new(pi::PiJson::default()),
+            DialectKind::ClineJson => Box::new(cline::ClineJson::default()),
             DialectKind::RalphJsonl => Box::new(ralph::RalphJsonl::default()),
             DialectKind::Terminal => Box::new(terminal::TerminalDialect::default()),
         }
