@@ -9,6 +9,7 @@
 
 #![deny(unreachable_pub)]
 
+mod acp;
 mod app;
 mod assay;
 mod begin;

@@ -15,6 +15,7 @@ use std::{
 /// manifests have which package may use which.
 const ARROWS: &[(&str, &[&str])] = &[
     ("glossary", &[]),
+    ("acp", &["driver", "ui/headless"]),
     ("assay", &["runners"]),
     ("begin", &[]),
     ("config", &[]),
@@ -652,6 +653,7 @@ const BESIDES_THE_VIEW: &[(&str, &str)] = &[
     ),
     ("tui/model/log", "the end of an iteration until the log has its rule"),
     ("telemetry/spans", "which spans have begun and not ended"),
+    ("acp/updates", "the plan that the editor has been shown"),
     ("ui/headless/text", "nothing: it writes lines"),
     ("plan/markdown", "a plan, by the events of the Markdown parser"),
 ];

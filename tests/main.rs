@@ -1,5 +1,6 @@
 //! The integration tests, in one binary: all tests that need real processes.
 
+mod acp;
 mod agent_tools;
 mod agents_loop;
 mod api;

@@ -47,6 +47,7 @@ const CALLS: &[(&str, &[&str])] = &[
     ("many resume", &[""]),
     ("many status", &["", "--json"]),
     ("many steer", &["other words"]),
+    ("acp", &[""]),
     ("mcp", &[""]),
     ("notify test", &[""]),
     ("pause", &[""]),

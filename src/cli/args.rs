@@ -518,6 +518,13 @@ pub(super) enum CliCommand {
         #[arg(long, value_name = "TOOL")]
         without: Vec<String>,
     },
+    /// Serve an editor that speaks the Agent Client Protocol: its prompts start runs
+    #[command(after_help = ACP_EXAMPLES)]
+    Acp {
+        /// Options of `ralph` for each run
+        #[arg(value_name = "OPTION", trailing_var_arg = true, allow_hyphen_values = true)]
+        options: Vec<OsString>,
+    },
     /// Try the notifications that a run would send you
     Notify {
         #[command(subcommand)]
@@ -721,6 +728,14 @@ pub(super) enum NotifyCommand {
     /// Send one notification by the setting `notify`, and say what was done
     Test,
 }
+
+const ACP_EXAMPLES: &str = "\
+Examples:
+    ralph acp                        the command that an editor starts
+    ralph acp -a codex -n 20         its runs use codex, 20 iterations at most
+
+A prompt is a task. A prompt that is only a file of the project, or `/plan PLAN.md`, is a plan;
+`/continue` continues the last run.";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:

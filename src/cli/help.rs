@@ -147,6 +147,7 @@ const GROUPS: &[(&str, &[OverviewRow])] = &[
                 "What agents may do: rules, and confinement",
             ),
             one(&[("mcp", "ralph mcp --without task_add")]),
+            one(&[("acp", "ralph acp -a codex")]),
         ],
     ),
 ];

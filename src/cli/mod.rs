@@ -1,5 +1,6 @@
 //! The command line.
 
+mod acp;
 mod adapters;
 #[cfg(test)]
 mod any_arguments;
@@ -253,6 +254,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
             read_only, web, revoke, ..
         }) => token::run(args, *read_only, *web, *revoke),
         Some(CliCommand::Mcp { socket, run, without }) => mcp::run(args, socket.as_deref(), run.as_deref(), without),
+        Some(CliCommand::Acp { options }) => acp::run(args, options, supervisor),
         Some(CliCommand::Engines { command }) => engines::run(args, command.as_ref().unwrap_or(&EnginesCommand::List)),
         Some(CliCommand::Many(many)) => many::run(args, many, given, supervisor),
         Some(CliCommand::Notify {

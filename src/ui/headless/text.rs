@@ -338,7 +338,7 @@ fn clock_time(at_ms: u64) -> String {
 }
 
 /// Like [`clock_time`], with the date if the moment is days away from `now_ms`.
-fn moment(at_ms: u64, now_ms: u64) -> String {
+pub(crate) fn moment(at_ms: u64, now_ms: u64) -> String {
     let at = i64::try_from(at_ms).ok();
     let Some(at) = at.and_then(|at_ms| jiff::Timestamp::from_millisecond(at_ms).ok()) else {
         return "--:--:--".to_owned();

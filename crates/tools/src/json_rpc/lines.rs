@@ -22,7 +22,7 @@ pub enum InputLine {
 
 impl InputLine {
     /// Parses the line; `None` if it is not a message.
-    pub(crate) fn message(&self) -> Option<JsonRpcMessage> {
+    pub fn message(&self) -> Option<JsonRpcMessage> {
         match self {
             InputLine::Whole(line) => JsonRpcMessage::parse(line),
             InputLine::TooLong => None,

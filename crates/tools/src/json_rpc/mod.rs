@@ -7,6 +7,8 @@ mod peer;
 
 pub(crate) use frames::{Frames, framed};
 pub use lines::{InputLine, read};
-pub(crate) use message::{INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, notification};
-pub use message::{JsonRpcMessage, METHOD_NOT_FOUND, refusal, request, result};
+pub(crate) use message::PARSE_ERROR;
+pub use message::{
+    INVALID_PARAMS, INVALID_REQUEST, JsonRpcMessage, METHOD_NOT_FOUND, notification, refusal, request, result,
+};
 pub(crate) use peer::{Peer, RequestError};
