@@ -109,6 +109,7 @@ const PURE: &[&str] = &[
     "language/uri",
     "many/engine/decision",
     "mcp/protocol",
+    "native/budget",
     "native/endpoint",
     "native/failure",
     "native/history",

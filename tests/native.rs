@@ -404,6 +404,46 @@ fn a_turn_ends_after_as_many_requests_as_it_may_make() {
 }
 
 #[test]
+fn nothing_is_asked_once_the_budget_is_spent_and_the_last_answer_is_carried_out() {
+    for agent in [Agent::Native, Agent::NativeMessages] {
+        let steps = (0..9).map(|number| Step::from(shell(&format!("echo {number} >> made"))));
+        let model = StandIn::start(steps.fold(Scenario::new(), Scenario::then));
+        let sandbox = sandbox(agent, &model, 0);
+        // Each request uses more than a thousand tokens.
+        let mut talk = Talk::opens(&sandbox, &[("RALPH_BUDGET", r#"{"tokens":3000}"#)]);
+        let id = talk.prompt("Do it.");
+        let result = talk.wait_for_result(id).unwrap();
+        assert_eq!(result["stopReason"], "max_turn_requests");
+        assert!(result["usage"]["totalTokens"].as_u64() >= Some(3_150), "{result}");
+        assert_eq!(sandbox.read("made").as_deref(), Some("0\n1\n2\n"));
+        let requests = model.main_requests();
+        assert_eq!(requests.len(), 3);
+        let most = requests[2].body["max_tokens"].as_u64().unwrap();
+        assert!((256..=900).contains(&most), "{most} of the 900 tokens that are left");
+        // The answer that reaches the limit is reported with the end of the turn.
+        let before = talk.agent.so_far().matches("usage_update").count();
+        assert_eq!(before, 2);
+    }
+}
+
+#[test]
+fn a_run_ends_by_its_limit_with_the_work_of_the_last_answer() {
+    let model = StandIn::start(
+        Scenario::new()
+            .then(shell("true"))
+            .then(answer().write("late.txt", "kept\n")),
+    );
+    let sandbox = sandbox(Agent::Native, &model, 0);
+    sandbox.plan(1);
+    let run = sandbox.ralph(["--headless", "--adapter", "native", "--max-tokens", "2000"]);
+    let finished = run.run(SOON);
+    assert_eq!(finished.code(), Some(6), "{finished:?}");
+    assert!(finished.stdout.contains("token limit"), "{finished:?}");
+    assert_eq!(model.main_request_count(), 2);
+    assert_eq!(sandbox.read("late.txt").as_deref(), Some("kept\n"));
+}
+
+#[test]
 fn an_answer_that_is_cut_off_is_continued_and_not_for_ever() {
     let model = StandIn::start(Scenario::new().then(say("One half.").cut_off()).then(say("The other.")));
     let sandbox = sandbox(Agent::Native, &model, 0);

@@ -16,7 +16,7 @@ const TEST_PREFIX: &str = "RALPH_TEST_";
 /// agent.
 ///
 /// The variables for agents must not configure a ralph that an agent starts, so `plan` cannot be set by variable.
-pub const RUNTIME_VARIABLES: [&str; 17] = [
+pub const RUNTIME_VARIABLES: [&str; 18] = [
     "RALPH_RUN_ID",
     "RALPH_ITERATION",
     "RALPH_PLAN",
@@ -32,6 +32,7 @@ pub const RUNTIME_VARIABLES: [&str; 17] = [
     "RALPH_DEMO_SPEED",
     "RALPH_LOG",
     "RALPH_NATIVE_API_KEY",
+    "RALPH_BUDGET",
     "RALPH_TREE",
     "RALPH_PORT",
 ];

@@ -15,6 +15,7 @@ use ralph_state::store::{
 };
 use ralph_system::diagnostics::{inherited, kind};
 use ralph_text::with_causes;
+use ralph_tools::native::BUDGET_VARIABLE;
 use ralph_words::{DenialAdvice, denial, no_answer, tools::edits_checked};
 use tracing::debug;
 
@@ -26,7 +27,7 @@ use super::{
     handover::LastSession,
     hooks::QueuedHook,
     jobs::{PrepareJob, SettleJob},
-    pricing::SessionPricing,
+    pricing::{SessionPricing, iteration_budget},
     ruling::project_rules,
     run::Driver,
     session::{CurrentSession, OutputTee, SharedRecording},
@@ -376,12 +377,18 @@ impl Driver {
         );
         // A disk without room for a recording shows in the journal; the session itself can go on.
         let recording = SharedRecording::new(recording.ok());
-        let request = SessionRequest {
+        let capabilities = self.agent().adapter.capabilities();
+        let prices = (!capabilities.cost).then(|| Arc::clone(&self.agents.prices));
+        let model = self.state().view.iterations.latest().and_then(|row| row.model.clone());
+        let pricing = SessionPricing::new(prices, self.agent().adapter.id(), model.clone());
+        let budget = iteration_budget(&self.state().view, pricing.of_request(), now_ms);
+        let budget = budget.and_then(|budget| serde_json::to_string(&budget).ok());
+        let mut request = SessionRequest {
             run: jobs.run.clone(),
             iteration,
             prompt: jobs.files.prompt(iteration),
             cwd: jobs.paths.project().to_owned(),
-            model: self.state().view.iterations.latest().and_then(|row| row.model.clone()),
+            model,
             // The setting is for the first adapter and for work; another adapter would not know the name.
             agent: settings.agent.clone().filter(|_| is_first),
             resume: self.state().internal.session.clone().filter(|_| is_work),
@@ -406,9 +413,9 @@ impl Driver {
                 hub: self.hub.clone(),
             }),
         };
-        let capabilities = self.agent().adapter.capabilities();
-        let prices = (!capabilities.cost).then(|| Arc::clone(&self.agents.prices));
-        let pricing = SessionPricing::new(prices, self.agent().adapter.id(), request.model.clone());
+        request
+            .env
+            .extend(budget.map(|budget| (BUDGET_VARIABLE.to_owned(), budget)));
         let log = SignalLog::new(&jobs.files.signals(iteration), self.agents.recording_cap_bytes);
         self.hub.set_lossy(false);
         self.agents.session = Some(CurrentSession::start(

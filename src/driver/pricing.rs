@@ -1,9 +1,13 @@
-//! Gives the usage of a session its cost, if the agent reports tokens and no cost.
+//! Gives the usage of a session its cost, if the agent reports tokens and no cost, and tells the agent what it may spend.
 
 use std::sync::Arc;
 
-use ralph_agent::Prices;
-use ralph_core::event::{AgentSignal, Usage};
+use ralph_agent::{ModelPrice, Prices};
+use ralph_core::{
+    event::{AgentSignal, Usage},
+    run::RunView,
+};
+use ralph_tools::native::{IterationBudget, TokenPrice};
 
 /// The prices that apply to one session.
 pub(super) struct SessionPricing {
@@ -24,6 +28,12 @@ impl SessionPricing {
             model,
             reported: None,
         }
+    }
+
+    /// The price of the requested model; `None` if the agent reports its cost, or no price is known.
+    pub(super) fn of_request(&self) -> Option<ModelPrice> {
+        let models = self.model.as_deref();
+        self.prices.as_ref()?.find(&self.adapter, models)
     }
 
     /// Returns the signal with an estimated cost, if it has tokens and no cost.
@@ -57,10 +67,42 @@ impl SessionPricing {
     }
 }
 
+/// The rest of the limits of the run, the day and the task for the iteration that starts; `None` if they bound neither
+/// tokens nor cost.
+pub(super) fn iteration_budget(view: &RunView, price: Option<ModelPrice>, now_ms: u64) -> Option<IterationBudget> {
+    let limits = &view.settings.limits;
+    let work = view.iterations.latest().filter(|latest| latest.role.is_work());
+    let of_task = work.and_then(|work| work.task.as_ref()).map(|task| {
+        let usage = view.iterations.work.get(task).map(|work| work.usage);
+        (
+            limits.per_task.max_tokens,
+            limits.per_task.max_cost_usd,
+            usage.unwrap_or_default(),
+        )
+    });
+    let of_day = view.spending.day.filter(|day| day.contains(now_ms)).map(|_| {
+        let today = view.spending.limits_today(&limits.per_day);
+        (today.max_tokens, today.max_cost_usd, view.spending.today())
+    });
+    let of_run = (limits.max_tokens, limits.max_cost_usd, view.usage);
+    let mut budget = IterationBudget::default();
+    for (tokens, cost_usd, spent) in [Some(of_run), of_day, of_task].into_iter().flatten() {
+        let tokens = tokens.map(|most| most.saturating_sub(spent.tokens().unwrap_or(0)));
+        let cost_usd = cost_usd.map(|most| (most - spent.cost_usd.unwrap_or(0.0)).max(0.0));
+        budget.tokens = budget.tokens.into_iter().chain(tokens).min();
+        budget.cost_usd = budget.cost_usd.into_iter().chain(cost_usd).reduce(f64::min);
+    }
+    budget.price = price.filter(|_| budget.cost_usd.is_some()).map(|price| TokenPrice {
+        input: price.input,
+        output: price.output,
+        cached_input: price.cached_input,
+    });
+    (budget != IterationBudget::default()).then_some(budget)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_agent::ModelPrice;
 
     fn pricing(model: Option<&str>) -> SessionPricing {
         let price = |input| ModelPrice {
@@ -101,6 +143,29 @@ mod tests {
         assert_eq!(cost(&unnamed.price(million(None))), (None, false));
         unnamed.price(opened());
         assert_eq!(cost(&unnamed.price(million(None))), (Some(1.0), true));
+    }
+
+    #[test]
+    fn an_iteration_may_spend_what_is_left_of_the_tightest_limit() {
+        let mut view = RunView::default();
+        assert_eq!(iteration_budget(&view, None, 0), None);
+        let limits = &mut view.settings.limits;
+        (limits.max_tokens, limits.max_cost_usd, limits.per_day.max_tokens) = (Some(5_000), Some(2.0), Some(900));
+        view.usage = Usage {
+            input_tokens: Some(3_000),
+            output_tokens: Some(1_000),
+            cost_usd: Some(0.5),
+            ..Usage::default()
+        };
+        let price = ModelPrice {
+            input: 1.0,
+            output: 2.0,
+            cached_input: None,
+        };
+        let budget = iteration_budget(&view, Some(price), 0).expect("limits");
+        // The limit of the day counts once the day is known.
+        assert_eq!((budget.tokens, budget.cost_usd), (Some(1_000), Some(1.5)));
+        assert_eq!(budget.price.map(|price| price.output), Some(2.0));
     }
 
     #[test]

@@ -238,6 +238,10 @@ impl NativeAgent {
         match ended {
             TurnEnd::Finished(Ok(TurnOutcome::Done)) => stop("end_turn"),
             TurnEnd::Finished(Ok(TurnOutcome::Requests)) => stop("max_turn_requests"),
+            TurnEnd::Finished(Ok(TurnOutcome::Spent(limit))) => {
+                console::complain(limit.words());
+                stop("max_turn_requests");
+            }
             TurnEnd::Finished(Ok(TurnOutcome::Length)) => stop("max_tokens"),
             TurnEnd::Finished(Ok(TurnOutcome::Refused)) => stop("refusal"),
             TurnEnd::Finished(Err(failure)) => {

@@ -10,7 +10,11 @@ use reqwest::Url;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::{message::ModelRequest, wire::Wire};
+use super::{
+    budget::{BUDGET_VARIABLE, IterationBudget},
+    message::ModelRequest,
+    wire::Wire,
+};
 
 const OPENAI: &str = "https://api.openai.com/v1";
 const ANTHROPIC: &str = "https://api.anthropic.com/v1";
@@ -31,6 +35,8 @@ pub(super) struct AgentOptions {
     pub(super) max_requests: u32,
     /// Most retries of a failed request.
     pub(super) retries: u32,
+    /// The rest of the limits on tokens and cost.
+    pub(super) budget: IterationBudget,
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -118,7 +124,15 @@ impl AgentOptions {
         let small = |name, usual| Ok(u32::try_from(number(name, usual)?).unwrap_or(u32::MAX));
         let answer_tokens = "RALPH_NATIVE_ANSWER_TOKENS";
         let answer_tokens = variable(answer_tokens).map(|_| small(answer_tokens, 0)).transpose()?;
+        let budget = variable(BUDGET_VARIABLE).map(|written| {
+            serde_json::from_str(&written).map_err(|_| OptionsError::ValueInvalid {
+                variable: BUDGET_VARIABLE,
+                value: written,
+                expected: r#"an object such as {"tokens":50000}"#,
+            })
+        });
         Ok(Self {
+            budget: budget.transpose()?.unwrap_or_default(),
             endpoint: Endpoint::read(&variable, model.as_deref(), has_tls)?,
             context_tokens: number("RALPH_NATIVE_CONTEXT_TOKENS", 128_000)?,
             answer_tokens,

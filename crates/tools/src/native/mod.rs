@@ -6,6 +6,7 @@
 
 mod agent;
 mod api;
+mod budget;
 mod client;
 mod endpoint;
 mod failure;
@@ -20,4 +21,5 @@ mod turn;
 mod wire;
 
 pub use agent::run;
+pub use budget::{BUDGET_VARIABLE, IterationBudget, TokenPrice};
 pub use endpoint::lacks_tls;

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 
 use super::{
     api::{Api, StreamListener},
+    budget::SpentLimit,
     client::{AcpClient, PermissionOutcome},
     endpoint::{AgentOptions, OWN_KEY},
     failure::{ApiFailure, FailureClass},
@@ -78,6 +79,8 @@ pub(super) enum TurnOutcome {
     Done,
     /// The turn has reached the limit of requests.
     Requests,
+    /// The iteration has spent what it may.
+    Spent(SpentLimit),
     Length,
     Refused,
 }
@@ -94,7 +97,11 @@ impl TurnRunner<'_> {
             for text in self.client.take_messages() {
                 self.record(ChatMessage::User { text });
             }
-            let (answer, stop) = self.request_answer().await?;
+            let longest = match self.longest_answer() {
+                Ok(longest) => longest,
+                Err(limit) => return Ok(TurnOutcome::Spent(limit)),
+            };
+            let (answer, stop) = self.request_answer(longest).await?;
             self.record(ChatMessage::Assistant(answer.clone()));
             if stop == AnswerStop::Refused {
                 return Ok(TurnOutcome::Refused);
@@ -128,13 +135,25 @@ impl TurnRunner<'_> {
         self.history.push(message);
     }
 
-    /// Sends a request to the model. A conversation that is too long is shortened once.
-    async fn request_answer(&mut self) -> Result<(ModelAnswer, AnswerStop), ApiFailure> {
+    /// Makes the conversation fit, and returns the longest answer to it.
+    ///
+    /// # Errors
+    /// The limit that is reached, if the iteration has spent what it may.
+    fn longest_answer(&mut self) -> Result<Option<u32>, SpentLimit> {
         let offers = self.offers.iter().map(ToolDescription::bytes).sum::<usize>();
         self.history.fit(
             self.options.context_tokens,
             history::tokens_of(self.system.len() + offers),
         );
+        let by_budget = self
+            .options
+            .budget
+            .longest_answer(self.spent.tokens, self.history.tokens())?;
+        Ok(self.options.answer_tokens.into_iter().chain(by_budget).min())
+    }
+
+    /// Sends a request to the model. A conversation that is too long is shortened once.
+    async fn request_answer(&mut self, answer_tokens: Option<u32>) -> Result<(ModelAnswer, AnswerStop), ApiFailure> {
         let mut has_shortened = false;
         let mut reply = loop {
             self.spent.answers += 1;
@@ -148,7 +167,7 @@ impl TurnRunner<'_> {
                 system: self.system,
                 messages: self.history.messages(),
                 offers: self.offers,
-                answer_tokens: self.options.answer_tokens,
+                answer_tokens,
             };
             match self.api.ask(request, &mut listener).await {
                 Err(failure) if failure.class == FailureClass::Overflow && !has_shortened => {
@@ -173,6 +192,11 @@ impl TurnRunner<'_> {
     fn count(&mut self, tokens: TokenUsage) {
         self.history.count(tokens);
         self.spent.tokens = self.spent.tokens.plus(tokens);
+        if self.options.budget.longest_answer(self.spent.tokens, 0).is_err() {
+            // The run would end the agent at once. The calls of the last answer are carried out first, and the end of
+            // the turn reports these tokens.
+            return;
+        }
         // Reported during the turn, so that a limit on tokens can end it.
         let update = json!({
             "used": self.history.tokens(), "size": self.options.context_tokens,
