@@ -114,6 +114,7 @@ const PURE: &[&str] = &[
     "native/failure",
     "native/history",
     "native/message",
+    "native/models",
     "native/repeats",
     "native/tools/arguments",
     "native/wire",

@@ -567,7 +567,7 @@ fn what_is_not_set_is_said_before_anything_is_asked() {
         (
             &[("RALPH_NATIVE_WIRE", "carrier-pigeon")][..],
             2,
-            "auto, openai or anthropic",
+            "auto, openai, responses or anthropic",
         ),
         (
             &[("RALPH_NATIVE_BASE_URL", "https://127.0.0.1:9/v1")][..],

@@ -2,7 +2,7 @@
 
 use ralph_policy::{
     settings,
-    settings::{Grammar, Mistake, NamedChoice, Node, OneOf, PositiveCount, SingleLine, WholeNumber, accept},
+    settings::{Grammar, Mistake, NamedChoice, Node, OneOf, PositiveCount, SingleLine, Switch, WholeNumber, accept},
 };
 use serde_json::Value;
 
@@ -14,14 +14,19 @@ settings! {
         /// `https://openrouter.ai/api/v1`. null uses OPENAI_BASE_URL and ANTHROPIC_BASE_URL, then the default of the
         /// key that is set.
         base_url("baseUrl"): Option<ApiAddress> = null,
-        /// The API at that address: "openai" is chat completions, which most servers have, "anthropic" is messages.
-        /// "auto" derives it from the address.
+        /// The API at that address: "openai" is chat completions, which most servers have, "responses" is OpenAI's newer
+        /// one, which keeps the model's reasoning from call to call, "anthropic" is messages. "auto" derives it from the
+        /// address: "responses" for OpenAI itself.
         wire("wire"): OneOf<NativeWire> = "auto",
         /// The model if `model` is not set. null asks the server, which must have exactly one then.
         model("model"): Option<SingleLine> = null,
-        /// Maximum tokens of a conversation, at most the context window of the model. Old results of tools are dropped
-        /// before it is full.
-        context_tokens("contextTokens"): WholeNumber<2000, 10_000_000> = 128000,
+        /// Maximum tokens of a conversation, at most the context window of the model. Before it is full, the model sums
+        /// up what came before. null uses the window of a model that ralph knows, and 32,000 for others.
+        context_tokens("contextTokens"): Option<WholeNumber<2000, 10_000_000>> = null,
+        /// Whether the model takes images. null uses what ralph knows of the model, and false for others.
+        images("images"): Option<Switch> = null,
+        /// How much the model reasons before it acts: "low", "medium" or "high". null leaves it to the model.
+        effort("effort"): Option<OneOf<NativeEffort>> = null,
         /// Maximum tokens of one answer of the model, thoughts included; a longer answer is cut off and continued,
         /// three times at most. null leaves it to the server, and asks Anthropic's API for 16,384, or the maximum of an
         /// older model.
@@ -38,6 +43,7 @@ settings! {
 pub enum NativeWire {
     Auto,
     OpenAi,
+    Responses,
     Anthropic,
 }
 
@@ -45,7 +51,24 @@ impl NamedChoice for NativeWire {
     const CHOICES: &'static [(&'static str, Self)] = &[
         ("auto", NativeWire::Auto),
         ("openai", NativeWire::OpenAi),
+        ("responses", NativeWire::Responses),
         ("anthropic", NativeWire::Anthropic),
+    ];
+}
+
+/// How much a model reasons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NativeEffort {
+    Low,
+    Medium,
+    High,
+}
+
+impl NamedChoice for NativeEffort {
+    const CHOICES: &'static [(&'static str, Self)] = &[
+        ("low", NativeEffort::Low),
+        ("medium", NativeEffort::Medium),
+        ("high", NativeEffort::High),
     ];
 }
 
@@ -74,18 +97,25 @@ impl Grammar for ApiAddress {
     }
 }
 
+/// The name of a choice in the settings.
+fn name_of<C: NamedChoice + PartialEq>(wanted: C) -> Option<String> {
+    let (name, _) = C::CHOICES.iter().find(|(_, choice)| *choice == wanted)?;
+    Some((*name).to_owned())
+}
+
 impl Native {
     /// The environment variables that pass these settings to the agent.
     pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
-        let named = |wanted: NativeWire| NativeWire::CHOICES.iter().find(|(_, wire)| *wire == wanted);
         let variables = [
             ("RALPH_NATIVE_BASE_URL", self.base_url.clone()),
-            (
-                "RALPH_NATIVE_WIRE",
-                named(self.wire).map(|(name, _)| (*name).to_owned()),
-            ),
+            ("RALPH_NATIVE_WIRE", name_of(self.wire)),
             ("RALPH_NATIVE_MODEL", self.model.clone()),
-            ("RALPH_NATIVE_CONTEXT_TOKENS", Some(self.context_tokens.to_string())),
+            (
+                "RALPH_NATIVE_CONTEXT_TOKENS",
+                self.context_tokens.map(|tokens| tokens.to_string()),
+            ),
+            ("RALPH_NATIVE_IMAGES", self.images.map(|images| images.to_string())),
+            ("RALPH_NATIVE_EFFORT", self.effort.and_then(name_of)),
             (
                 "RALPH_NATIVE_ANSWER_TOKENS",
                 self.answer_tokens.map(|tokens| tokens.to_string()),

@@ -625,6 +625,8 @@ mod tests {
                 "native.baseUrl" => "http://127.0.0.1:7",
                 "native.wire" => "anthropic",
                 "native.contextTokens" | "native.answerTokens" => "9000",
+                "native.effort" => "low",
+                "native.images" => "true",
                 "prices" => r#"{"m": {"input": 1, "output": 2}}"#,
                 "limits.perDay.onLimit" => "stop",
                 "goalsWhen" => "both",

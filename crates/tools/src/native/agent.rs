@@ -19,6 +19,7 @@ use super::{
     failure::ApiFailure,
     history::ChatHistory,
     message::{ChatMessage, TokenUsage, ToolDescription},
+    models::ModelFacts,
     servers::SessionServers,
     session::{self, SessionFile},
     system, tools,
@@ -76,6 +77,7 @@ struct OpenSession {
     options: AgentOptions,
     api: Api,
     model: String,
+    facts: ModelFacts,
     project: PathBuf,
     system: String,
     servers: SessionServers,
@@ -132,6 +134,7 @@ impl NativeAgent {
             "session/set_model" => match (&mut self.open, params["modelId"].as_str()) {
                 (Some(open), Some(model)) => {
                     model.clone_into(&mut open.model);
+                    open.facts = open.options.facts(model);
                     self.client.respond(id, &json!({}));
                 }
                 (_, _) => self
@@ -197,6 +200,7 @@ impl NativeAgent {
             history: ChatHistory::restored(stored),
             spent: SessionUsage::default(),
             system: system::instructions(&project),
+            facts: options.facts(&model),
             offers: tools::offers().into_iter().chain(servers.offers()).collect(),
             servers,
             session,
@@ -212,7 +216,7 @@ impl NativeAgent {
     fn replay(&self, stored: &[ChatMessage]) {
         for message in stored {
             let (kind, text) = match message {
-                ChatMessage::User { text } => ("user_message_chunk", text),
+                ChatMessage::User { text, .. } => ("user_message_chunk", text),
                 ChatMessage::Assistant(answer) if !answer.text.is_empty() => ("agent_message_chunk", &answer.text),
                 ChatMessage::Assistant(_) | ChatMessage::Results { .. } => continue,
             };
@@ -256,7 +260,7 @@ impl NativeAgent {
     }
 
     async fn turn(&self, open: &mut OpenSession, prompt: String, lines: &mut Receiver<InputLine>) -> TurnEnd {
-        let message = ChatMessage::User { text: prompt };
+        let message = ChatMessage::user(prompt);
         open.session.append(&message);
         open.history.push(message);
         open.spent.tokens = TokenUsage::default();
@@ -265,6 +269,7 @@ impl NativeAgent {
             api: &open.api,
             options: &open.options,
             model: &open.model,
+            facts: &mut open.facts,
             system: &open.system,
             project: Path::new(&open.project),
             offers: &open.offers,

@@ -132,14 +132,14 @@ impl Api {
     /// Sends a request and returns its response, unless that has an error status.
     async fn send(&self, request: RequestBuilder) -> Result<Response, ApiFailure> {
         let request = match self.endpoint.wire {
-            Wire::Chat => request,
+            Wire::Chat | Wire::Responses => request,
             Wire::Anthropic => request.header("anthropic-version", "2023-06-01"),
         };
         let request = match &self.endpoint.key {
             None => request,
             Some(key) => {
                 let (name, value) = match self.endpoint.wire {
-                    Wire::Chat => ("authorization", format!("Bearer {}", key.secret)),
+                    Wire::Chat | Wire::Responses => ("authorization", format!("Bearer {}", key.secret)),
                     Wire::Anthropic => ("x-api-key", key.secret.clone()),
                 };
                 let mut value = HeaderValue::from_str(&value).map_err(|_| {

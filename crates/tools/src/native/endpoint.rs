@@ -13,6 +13,7 @@ use thiserror::Error;
 use super::{
     budget::{BUDGET_VARIABLE, IterationBudget},
     message::ModelRequest,
+    models::{Effort, ModelFacts},
     wire::Wire,
 };
 
@@ -27,8 +28,12 @@ pub(super) struct AgentOptions {
     pub(super) endpoint: Endpoint,
     /// The model; `None` to ask the endpoint.
     pub(super) model: Option<String>,
-    /// Most tokens of a conversation.
-    pub(super) context_tokens: u64,
+    /// Most tokens of a conversation; `None` for the window of the model.
+    pub(super) context_tokens: Option<u64>,
+    /// Whether the model takes images; `None` to look it up.
+    pub(super) images: Option<bool>,
+    /// How much the model should reason; `None` for its default.
+    pub(super) effort: Option<Effort>,
     /// Most tokens of one answer; `None` for the default of the API.
     pub(super) answer_tokens: Option<u32>,
     /// Most requests in one turn.
@@ -113,33 +118,53 @@ impl AgentOptions {
         let model = model
             .or_else(|| variable("RALPH_NATIVE_MODEL"))
             .or_else(|| variable("OPENAI_MODEL"));
-        let number = |name: &'static str, usual: u64| match variable(name) {
-            None => Ok(usual),
-            Some(value) => value.parse().map_err(|_| OptionsError::ValueInvalid {
-                variable: name,
-                value,
-                expected: "a whole number",
-            }),
-        };
-        let small = |name, usual| Ok(u32::try_from(number(name, usual)?).unwrap_or(u32::MAX));
-        let answer_tokens = "RALPH_NATIVE_ANSWER_TOKENS";
-        let answer_tokens = variable(answer_tokens).map(|_| small(answer_tokens, 0)).transpose()?;
-        let budget = variable(BUDGET_VARIABLE).map(|written| {
-            serde_json::from_str(&written).map_err(|_| OptionsError::ValueInvalid {
-                variable: BUDGET_VARIABLE,
-                value: written,
-                expected: r#"an object such as {"tokens":50000}"#,
-            })
-        });
+        let number = |name| read_as(&variable, name, "a whole number", |value| value.parse::<u64>().ok());
+        let small = |name| Ok(number(name)?.map(|number| u32::try_from(number).unwrap_or(u32::MAX)));
+        let budget = read_as(
+            &variable,
+            BUDGET_VARIABLE,
+            r#"an object such as {"tokens":50000}"#,
+            |value| serde_json::from_str(value).ok(),
+        )?;
         Ok(Self {
-            budget: budget.transpose()?.unwrap_or_default(),
+            budget: budget.unwrap_or_default(),
             endpoint: Endpoint::read(&variable, model.as_deref(), has_tls)?,
-            context_tokens: number("RALPH_NATIVE_CONTEXT_TOKENS", 128_000)?,
-            answer_tokens,
-            max_requests: small("RALPH_NATIVE_MAX_REQUESTS", 200)?,
-            retries: small("RALPH_NATIVE_RETRIES", 4)?,
+            context_tokens: number("RALPH_NATIVE_CONTEXT_TOKENS")?,
+            images: read_as(&variable, "RALPH_NATIVE_IMAGES", "true or false", |value| {
+                value.parse().ok()
+            })?,
+            effort: read_as(&variable, "RALPH_NATIVE_EFFORT", "low, medium or high", Effort::named)?,
+            answer_tokens: small("RALPH_NATIVE_ANSWER_TOKENS")?,
+            max_requests: small("RALPH_NATIVE_MAX_REQUESTS")?.unwrap_or(200),
+            retries: small("RALPH_NATIVE_RETRIES")?.unwrap_or(4),
             model,
         })
+    }
+
+    /// The facts of `model`, as far as no setting says otherwise.
+    pub(super) fn facts(&self, model: &str) -> ModelFacts {
+        let mut facts = ModelFacts::of(model);
+        facts.window = self.context_tokens.unwrap_or(facts.window);
+        facts.images = self.images.unwrap_or(facts.images);
+        facts
+    }
+}
+
+/// Reads the value of a variable; `None` if it is not set.
+fn read_as<T>(
+    variable: &impl Fn(&str) -> Option<String>,
+    name: &'static str,
+    expected: &'static str,
+    read: impl Fn(&str) -> Option<T>,
+) -> Result<Option<T>, OptionsError> {
+    let Some(value) = variable(name) else { return Ok(None) };
+    match read(&value) {
+        Some(read) => Ok(Some(read)),
+        None => Err(OptionsError::ValueInvalid {
+            variable: name,
+            value,
+            expected,
+        }),
     }
 }
 
@@ -169,26 +194,31 @@ impl Endpoint {
         let wire = match variable("RALPH_NATIVE_WIRE").as_deref() {
             None | Some("auto") => None,
             Some("openai") => Some(Wire::Chat),
+            Some("responses") => Some(Wire::Responses),
             Some("anthropic") => Some(Wire::Anthropic),
             Some(other) => {
                 return Err(OptionsError::ValueInvalid {
                     variable: "RALPH_NATIVE_WIRE",
                     value: other.to_owned(),
-                    expected: "auto, openai or anthropic",
+                    expected: "auto, openai, responses or anthropic",
                 });
             }
         };
         let own = variable("RALPH_NATIVE_BASE_URL").map(|value| ("RALPH_NATIVE_BASE_URL", value));
-        let wire = match (wire, &own) {
+        let vendor = match (wire, &own) {
             (Some(wire), _) => wire,
             (None, Some((_, base))) => guessed(base),
             (None, None) => api_from_variables(variable, model)?,
         };
-        let (base_variable, key_variable, usual) = match wire {
-            Wire::Chat => ("OPENAI_BASE_URL", "OPENAI_API_KEY", OPENAI),
+        let (base_variable, key_variable, usual) = match vendor {
+            Wire::Chat | Wire::Responses => ("OPENAI_BASE_URL", "OPENAI_API_KEY", OPENAI),
             Wire::Anthropic => ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", ANTHROPIC),
         };
         let set = own.or_else(|| variable(base_variable).map(|value| (base_variable, value)));
+        let wire = match (wire, vendor) {
+            (None, Wire::Chat) => guessed(set.as_ref().map_or(usual, |(_, base)| base)),
+            (_, vendor) => vendor,
+        };
         let (is_usual, base) = match set {
             None => (true, usual.to_owned()),
             Some((variable, value)) => (
@@ -217,9 +247,13 @@ impl Endpoint {
 
 /// The API that most servers with such an address have.
 fn guessed(base: &str) -> Wire {
-    match base.contains("anthropic") {
-        true => Wire::Anthropic,
-        false => Wire::Chat,
+    let base = base.trim().trim_end_matches('/');
+    let all = [Wire::Chat, Wire::Responses, Wire::Anthropic];
+    match all.into_iter().find(|wire| base.ends_with(wire.path())) {
+        Some(wire) => wire,
+        None if base.contains("anthropic") => Wire::Anthropic,
+        None if base.starts_with("https://api.openai.com") => Wire::Responses,
+        None => Wire::Chat,
     }
 }
 
@@ -250,9 +284,9 @@ fn base(wire: Wire, value: &str) -> Option<String> {
     let text = text.strip_suffix(wire.path()).unwrap_or(text);
     let has_path = !url.path().trim_matches('/').is_empty();
     Some(match wire {
-        Wire::Chat if has_path => text.to_owned(),
+        Wire::Chat | Wire::Responses if has_path => text.to_owned(),
         Wire::Anthropic if text.ends_with("/v1") => text.to_owned(),
-        Wire::Chat | Wire::Anthropic => format!("{text}/v1"),
+        Wire::Chat | Wire::Responses | Wire::Anthropic => format!("{text}/v1"),
     })
 }
 
@@ -291,7 +325,7 @@ mod tests {
         let (openai, claude) = (("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k"));
         let own = |url| ("RALPH_NATIVE_BASE_URL", url);
         for (variables, model, wire, base, key) in [
-            (vec![openai], None, Wire::Chat, OPENAI, Some("OPENAI_API_KEY")),
+            (vec![openai], None, Wire::Responses, OPENAI, Some("OPENAI_API_KEY")),
             (
                 vec![claude],
                 None,
@@ -309,9 +343,30 @@ mod tests {
             (
                 vec![openai, claude],
                 Some("gpt-x"),
+                Wire::Responses,
+                OPENAI,
+                Some("OPENAI_API_KEY"),
+            ),
+            (
+                vec![openai, ("RALPH_NATIVE_WIRE", "openai")],
+                None,
                 Wire::Chat,
                 OPENAI,
                 Some("OPENAI_API_KEY"),
+            ),
+            (
+                vec![openai, ("OPENAI_BASE_URL", "https://proxy.example/v1")],
+                None,
+                Wire::Chat,
+                "https://proxy.example/v1",
+                Some("OPENAI_API_KEY"),
+            ),
+            (
+                vec![own("http://127.0.0.1:1/v1/responses")],
+                None,
+                Wire::Responses,
+                "http://127.0.0.1:1/v1",
+                None,
             ),
             (
                 vec![own("http://127.0.0.1:11434")],
@@ -387,10 +442,14 @@ mod tests {
                 "set ANTHROPIC_API_KEY or RALPH_NATIVE_API_KEY",
             ),
             (vec![("RALPH_NATIVE_BASE_URL", "localhost:1")], "something like http://"),
-            (vec![("RALPH_NATIVE_WIRE", "x")], "auto, openai or anthropic"),
+            (vec![("RALPH_NATIVE_WIRE", "x")], "auto, openai, responses or anthropic"),
             (
                 vec![("OPENAI_API_KEY", "k"), ("RALPH_NATIVE_RETRIES", "often")],
                 "a whole number",
+            ),
+            (
+                vec![("OPENAI_API_KEY", "k"), ("RALPH_NATIVE_EFFORT", "much")],
+                "low, medium or high",
             ),
         ] {
             let error = options(&variables, None).unwrap_err().to_string();
@@ -407,6 +466,23 @@ mod tests {
         assert_eq!(why_unreachable(key, None, true), None);
         let local = |name: &str| (name == "RALPH_NATIVE_BASE_URL").then(|| "http://127.0.0.1:1/v1".to_owned());
         assert_eq!(why_unreachable(local, None, false), None);
+    }
+
+    #[test]
+    fn settings_override_what_is_known_of_a_model() {
+        let key = ("OPENAI_API_KEY", "k");
+        let facts = options(&[key], None).unwrap().facts("gpt-5");
+        assert_eq!((facts.window, facts.images), (272_000, true));
+        let set = [
+            key,
+            ("RALPH_NATIVE_CONTEXT_TOKENS", "16000"),
+            ("RALPH_NATIVE_IMAGES", "false"),
+        ];
+        let facts = options(&set, None).unwrap().facts("gpt-5");
+        assert_eq!(
+            (facts.window, facts.images, facts.answer),
+            (16_000, false, Some(128_000))
+        );
     }
 
     #[test]

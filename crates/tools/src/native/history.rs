@@ -6,11 +6,13 @@
 
 use serde_json::{Map, Value};
 
-use super::message::{ChatMessage, ModelAnswer, TokenUsage, ToolResult};
+use super::message::{ChatMessage, ModelAnswer, ReasoningProof, TokenUsage, ToolResult};
 
 const BYTES_PER_TOKEN: u64 = 4;
 /// The estimated size of the JSON around each part of a request.
 const FRAME_BYTES: usize = 60;
+/// The size of a text that takes as many tokens as an image does in most APIs.
+const IMAGE_BYTES: usize = 6400;
 /// The percentage of the budget above which a conversation is too long, so that an answer fits in.
 const FULL_PERCENT: u64 = 80;
 /// The numbers of latest results that are kept, normally and after an overflow.
@@ -25,6 +27,7 @@ const KEPT_BYTES: usize = 4096;
 const FEW_BYTES: usize = 1024;
 
 const LEFT_OUT: &str = "[left out to make room; use the tool again if you need it]";
+const IMAGES_LEFT_OUT: &str = " [its images are left out to make room]";
 const TEXT_LEFT_OUT: &str = "[left out to make room]";
 const STEPS_LEFT_OUT: &str =
     "[Earlier steps of this work are left out to make room. The files show what came of them.]";
@@ -73,7 +76,7 @@ impl ChatHistory {
         let interrupted = answer.calls.iter().map(|call| ToolResult {
             call: call.id.clone(),
             text: "interrupted: nobody knows what came of it".to_owned(),
-            ok: false,
+            ..ToolResult::default()
         });
         let results = interrupted.collect();
         self.messages.push(ChatMessage::Results { results });
@@ -141,6 +144,11 @@ impl ChatHistory {
                 ChatMessage::Results { results: of_answer } => {
                     for result in of_answer.iter_mut().rev() {
                         shortened += cut(&mut result.text, results < kept, kept_bytes, LEFT_OUT);
+                        if results >= kept.max(1) && !result.images.is_empty() {
+                            result.images.clear();
+                            result.text.push_str(IMAGES_LEFT_OUT);
+                            shortened += 1;
+                        }
                         results += 1;
                     }
                 }
@@ -177,7 +185,7 @@ impl ChatHistory {
             .skip(1)
             .rev()
             .filter_map(|message| match message {
-                ChatMessage::User { text } => Some(text),
+                ChatMessage::User { text, .. } => Some(text),
                 ChatMessage::Assistant(_) | ChatMessage::Results { .. } => None,
             });
         let shortened = old
@@ -231,10 +239,9 @@ impl ChatHistory {
         if dropped > 0 {
             self.counted = None;
             let is_note =
-                |message: &ChatMessage| matches!(message, ChatMessage::User { text } if text == STEPS_LEFT_OUT);
+                |message: &ChatMessage| matches!(message, ChatMessage::User { text, .. } if text == STEPS_LEFT_OUT);
             if !self.messages.iter().any(is_note) {
-                let text = STEPS_LEFT_OUT.to_owned();
-                self.messages.insert(1, ChatMessage::User { text });
+                self.messages.insert(1, ChatMessage::user(STEPS_LEFT_OUT));
             }
         }
         dropped
@@ -282,11 +289,11 @@ fn estimated(messages: &[ChatMessage]) -> u64 {
 /// The approximate size of a message in a request.
 fn size(message: &ChatMessage) -> usize {
     let parts = match message {
-        ChatMessage::User { text } => text.len(),
+        ChatMessage::User { text, images } => text.len() + images.len() * IMAGE_BYTES,
         ChatMessage::Assistant(answer) => size_of_answer(answer),
         ChatMessage::Results { results } => results
             .iter()
-            .map(|result| result.call.len() + result.text.len() + FRAME_BYTES)
+            .map(|result| result.call.len() + result.text.len() + result.images.len() * IMAGE_BYTES + FRAME_BYTES)
             .sum(),
     };
     parts + FRAME_BYTES
@@ -295,11 +302,13 @@ fn size(message: &ChatMessage) -> usize {
 fn size_of_answer(answer: &ModelAnswer) -> usize {
     let calls = answer.calls.iter();
     let calls = calls.map(|call| call.id.len() + call.name.len() + call.arguments.len() + FRAME_BYTES);
-    // Only signed or encrypted thoughts are sent back.
-    let thoughts = answer.thoughts.iter().map(|thought| match &thought.redacted {
-        Some(data) => data.len(),
-        None if thought.signature.is_empty() => 0,
-        None => thought.text.len() + thought.signature.len(),
+    let thoughts = answer.thoughts.iter().map(|thought| match &thought.proof {
+        ReasoningProof::Unsigned => 0,
+        ReasoningProof::Redacted(data) => data.len(),
+        ReasoningProof::Signature(proof) | ReasoningProof::Encrypted { content: proof, .. } => {
+            thought.text.len() + proof.len() + FRAME_BYTES
+        }
+        ReasoningProof::Field(_) => thought.text.len(),
     });
     answer.text.len() + calls.sum::<usize>() + thoughts.sum::<usize>()
 }
@@ -312,7 +321,7 @@ mod tests {
     use crate::native::message::{ModelCall, Reasoning};
 
     fn user(text: &str) -> ChatMessage {
-        ChatMessage::User { text: text.to_owned() }
+        ChatMessage::user(text)
     }
 
     fn answer(id: &str) -> ChatMessage {
@@ -331,6 +340,7 @@ mod tests {
                 call: call.to_owned(),
                 text: "x".repeat(bytes),
                 ok: true,
+                images: Vec::new(),
             }],
         }
     }
@@ -362,8 +372,7 @@ mod tests {
             let answer = ModelAnswer {
                 thoughts: vec![Reasoning {
                     text: "Hm. ".repeat(200),
-                    signature: "signed".to_owned(),
-                    redacted: None,
+                    proof: ReasoningProof::Signature("signed".to_owned()),
                 }],
                 text: "I write it. ".repeat(100),
                 calls: vec![ModelCall {

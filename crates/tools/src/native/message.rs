@@ -4,17 +4,48 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::models::{Effort, ReasoningControl};
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub(crate) enum ChatMessage {
     User {
         text: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<Image>,
     },
     Assistant(ModelAnswer),
     /// The results of the preceding answer's calls, one for each.
     Results {
         results: Vec<ToolResult>,
     },
+}
+
+impl ChatMessage {
+    /// A message of the user without images.
+    pub(super) fn user(text: impl Into<String>) -> Self {
+        ChatMessage::User {
+            text: text.into(),
+            images: Vec::new(),
+        }
+    }
+}
+
+/// An image for a model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Image {
+    /// Such as `image/png`.
+    pub(super) media_type: String,
+    /// Its bytes in Base64.
+    pub(super) data: String,
+}
+
+impl Image {
+    /// The image as the address of itself.
+    pub(super) fn url(&self) -> String {
+        format!("data:{};base64,{}", self.media_type, self.data)
+    }
 }
 
 /// A model's answer to one request.
@@ -33,12 +64,25 @@ pub(super) struct ModelAnswer {
 pub(super) struct Reasoning {
     #[serde(default)]
     pub(super) text: String,
-    /// A signature that proves its origin; empty if the API has none.
     #[serde(default)]
-    pub(super) signature: String,
-    /// Encrypted reasoning in place of a text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) redacted: Option<String>,
+    pub(super) proof: ReasoningProof,
+}
+
+/// What an API wants back with a thought. Each API understands only its own.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum ReasoningProof {
+    /// It is not sent back.
+    #[default]
+    Unsigned,
+    /// Anthropic's signature of the text.
+    Signature(String),
+    /// Anthropic's encrypted reasoning in place of a text.
+    Redacted(String),
+    /// The field of a chat message that has the text.
+    Field(String),
+    /// OpenAI's encrypted reasoning, which came after so many calls of the answer.
+    Encrypted { content: String, after: usize },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -49,11 +93,13 @@ pub(super) struct ModelCall {
     pub(super) arguments: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct ToolResult {
     pub(super) call: String,
     pub(super) text: String,
     pub(super) ok: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) images: Vec<Image>,
 }
 
 /// Token counts of the API.
@@ -102,4 +148,7 @@ pub(super) struct ModelRequest<'a> {
     pub(super) offers: &'a [ToolDescription],
     /// Most tokens of the answer; `None` for the default of the API.
     pub(super) answer_tokens: Option<u32>,
+    pub(super) reasoning: ReasoningControl,
+    /// How much the model should reason; `None` for its default.
+    pub(super) effort: Option<Effort>,
 }

@@ -12,6 +12,7 @@ mod endpoint;
 mod failure;
 mod history;
 mod message;
+mod models;
 mod repeats;
 mod servers;
 mod session;

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     fn user(text: &str) -> ChatMessage {
-        ChatMessage::User { text: text.to_owned() }
+        ChatMessage::user(text)
     }
 
     #[test]

@@ -15,11 +15,12 @@ use super::{
     failure::{ApiFailure, FailureClass},
     history::{self, ChatHistory},
     message::{ChatMessage, ModelAnswer, ModelCall, ModelRequest, TokenUsage, ToolDescription, ToolResult},
+    models::ModelFacts,
     repeats::{Repeated, Repeats},
     servers::SessionServers,
     session::SessionFile,
     tools::{self, PreparedUse, ToolAction},
-    wire::{AnswerPiece, AnswerStop},
+    wire::{AnswerPiece, AnswerStop, USUAL_ANSWER, Wire},
 };
 
 /// How often an answer that reached the length limit is continued.
@@ -38,6 +39,7 @@ pub(super) struct TurnRunner<'a> {
     pub(super) api: &'a Api,
     pub(super) options: &'a AgentOptions,
     pub(super) model: &'a str,
+    pub(super) facts: &'a mut ModelFacts,
     pub(super) system: &'a str,
     pub(super) project: &'a Path,
     pub(super) offers: &'a [ToolDescription],
@@ -95,7 +97,7 @@ impl TurnRunner<'_> {
         let (mut repeats, mut was_nudged, mut continued) = (Repeats::default(), false, 0);
         for _ in 0..self.options.max_requests {
             for text in self.client.take_messages() {
-                self.record(ChatMessage::User { text });
+                self.record(ChatMessage::user(text));
             }
             let longest = match self.longest_answer() {
                 Ok(longest) => longest,
@@ -124,7 +126,7 @@ impl TurnRunner<'_> {
                 }
                 AnswerStop::Done | AnswerStop::Refused => return Ok(TurnOutcome::Done),
             };
-            self.record(ChatMessage::User { text: more.to_owned() });
+            self.record(ChatMessage::user(more));
         }
         Ok(TurnOutcome::Requests)
     }
@@ -141,15 +143,19 @@ impl TurnRunner<'_> {
     /// The limit that is reached, if the iteration has spent what it may.
     fn longest_answer(&mut self) -> Result<Option<u32>, SpentLimit> {
         let offers = self.offers.iter().map(ToolDescription::bytes).sum::<usize>();
-        self.history.fit(
-            self.options.context_tokens,
-            history::tokens_of(self.system.len() + offers),
-        );
+        self.history
+            .fit(self.facts.window, history::tokens_of(self.system.len() + offers));
         let by_budget = self
             .options
             .budget
             .longest_answer(self.spent.tokens, self.history.tokens())?;
-        Ok(self.options.answer_tokens.into_iter().chain(by_budget).min())
+        let usual = match self.options.endpoint.wire {
+            Wire::Anthropic => Some(USUAL_ANSWER),
+            Wire::Chat | Wire::Responses => None,
+        };
+        let longest = self.options.answer_tokens.or(usual);
+        let longest = longest.map(|longest| longest.min(self.facts.answer.unwrap_or(u32::MAX)));
+        Ok(longest.into_iter().chain(by_budget).min())
     }
 
     /// Sends a request to the model. A conversation that is too long is shortened once.
@@ -168,6 +174,8 @@ impl TurnRunner<'_> {
                 messages: self.history.messages(),
                 offers: self.offers,
                 answer_tokens,
+                reasoning: self.facts.reasoning,
+                effort: self.options.effort,
             };
             match self.api.ask(request, &mut listener).await {
                 Err(failure) if failure.class == FailureClass::Overflow && !has_shortened => {
@@ -199,7 +207,7 @@ impl TurnRunner<'_> {
         }
         // Reported during the turn, so that a limit on tokens can end it.
         let update = json!({
-            "used": self.history.tokens(), "size": self.options.context_tokens,
+            "used": self.history.tokens(), "size": self.facts.window,
             "_meta": {"usage": self.spent.usage()},
         });
         self.client.send_update("usage_update", update);
@@ -290,6 +298,7 @@ impl TurnRunner<'_> {
             call: call.id.clone(),
             ok: outcome.is_ok(),
             text: outcome.unwrap_or_else(|why| why),
+            images: Vec::new(),
         }
     }
 

@@ -7,23 +7,22 @@ use serde_json::{Value, json};
 use super::reply::{AnswerPiece, AnswerStop, PartialReply, arguments, number, push_arguments};
 use crate::native::{
     failure::ApiFailure,
-    message::{ChatMessage, ModelAnswer, ModelRequest, Reasoning, ToolDescription, ToolResult},
+    message::{ChatMessage, Image, ModelAnswer, ModelRequest, Reasoning, ReasoningProof, ToolDescription, ToolResult},
+    models::{Effort, ReasoningControl},
 };
+
+/// The default limit of an answer, which the API requires. An answer that reaches it is continued.
+pub(in crate::native) const USUAL_ANSWER: u32 = 16_384;
+/// Fewest tokens of thoughts that the API takes.
+const FEWEST_THOUGHTS: u32 = 1024;
 
 pub(super) fn body(request: ModelRequest<'_>) -> Value {
     let mut messages: Vec<Value> = Vec::new();
     for message in request.messages {
         let (role, blocks) = match message {
-            ChatMessage::User { text } => ("user", vec![json!({"type": "text", "text": text})]),
+            ChatMessage::User { text, images } => ("user", contents(text, images)),
             ChatMessage::Assistant(answer) => ("assistant", assistant(answer)),
-            ChatMessage::Results { results } => {
-                let block = |result: &ToolResult| {
-                    json!({
-                        "type": "tool_result", "tool_use_id": result.call, "content": result.text, "is_error": !result.ok,
-                    })
-                };
-                ("user", results.iter().map(block).collect())
-            }
+            ChatMessage::Results { results } => ("user", results.iter().map(result).collect()),
         };
         // The API accepts neither two consecutive messages of the same role nor an empty message.
         match messages.last_mut() {
@@ -36,37 +35,82 @@ pub(super) fn body(request: ModelRequest<'_>) -> Value {
             _ => messages.push(json!({"role": role, "content": blocks})),
         }
     }
-    let cache = json!({"type": "ephemeral"});
-    // The prefix that was sent before is read from the cache, at a tenth of the price.
-    if let Some(block) = messages
-        .last_mut()
-        .and_then(|message| message["content"].as_array_mut()?.last_mut())
-    {
-        block["cache_control"] = cache.clone();
-    }
-    json!({
+    mark_for_cache(&mut messages);
+    let most = request.answer_tokens.unwrap_or(USUAL_ANSWER);
+    let mut body = json!({
         "model": request.model,
-        "max_tokens": request.answer_tokens.unwrap_or_else(|| longest_answer(request.model)),
-        "system": [{"type": "text", "text": request.system, "cache_control": cache}],
+        "max_tokens": most,
+        "system": [cached(json!({"type": "text", "text": request.system}))],
         "messages": messages,
-        "tools": request.offers.iter().map(tool).collect::<Vec<_>>(),
         "stream": true,
-    })
+    });
+    if let Some((last, others)) = request.offers.split_last() {
+        body["tools"] = others.iter().map(tool).chain([cached(tool(last))]).collect();
+    }
+    if let Some(effort) = request.effort {
+        reason(&mut body, request.reasoning, effort, most);
+    }
+    body
 }
 
-/// The default limit of an answer. The API refuses a limit above the model's maximum; an answer that reaches it is
-/// continued.
-fn longest_answer(model: &str) -> u32 {
-    let older = [("claude-3-5", 8192), ("claude-3-7", 16_384), ("claude-3", 4096)];
-    let known = older.iter().find(|(name, _)| model.contains(name));
-    known.map_or(16_384, |(_, most)| *most)
+/// Marks the ends of the two latest messages of the user. What was sent up to a mark is read from the cache, at a tenth of
+/// the price: the last mark is for the next request, and the one before is where the last request ended.
+fn mark_for_cache(messages: &mut [Value]) {
+    let of_user = messages.iter_mut().rev().filter(|message| message["role"] == "user");
+    for message in of_user.take(2) {
+        let last = message["content"].as_array_mut().and_then(|blocks| blocks.last_mut());
+        if let Some(block) = last {
+            *block = cached(block.take());
+        }
+    }
+}
+
+fn cached(mut block: Value) -> Value {
+    block["cache_control"] = json!({"type": "ephemeral"});
+    block
+}
+
+/// Asks for as much reasoning as `effort`, in the form that the model takes.
+fn reason(body: &mut Value, control: ReasoningControl, effort: Effort, most: u32) {
+    match control {
+        ReasoningControl::Adaptive => {
+            body["thinking"] = json!({"type": "adaptive"});
+            body["output_config"] = json!({"effort": effort.name()});
+        }
+        // Thoughts are part of the answer, which has to have room for more than them.
+        ReasoningControl::Tokens if most >= 2 * FEWEST_THOUGHTS => {
+            let tokens = effort.tokens().min(most / 2);
+            body["thinking"] = json!({"type": "enabled", "budget_tokens": tokens});
+        }
+        ReasoningControl::Tokens | ReasoningControl::Effort | ReasoningControl::Unknown => {}
+    }
+}
+
+fn contents(text: &str, images: &[Image]) -> Vec<Value> {
+    let image = |image: &Image| {
+        let source = json!({"type": "base64", "media_type": image.media_type, "data": image.data});
+        json!({"type": "image", "source": source})
+    };
+    let text = json!({"type": "text", "text": text});
+    std::iter::once(text).chain(images.iter().map(image)).collect()
+}
+
+fn result(result: &ToolResult) -> Value {
+    let content = match result.images.is_empty() {
+        true => Value::from(result.text.as_str()),
+        false => contents(&result.text, &result.images).into(),
+    };
+    json!({"type": "tool_result", "tool_use_id": result.call, "content": content, "is_error": !result.ok})
 }
 
 fn assistant(answer: &ModelAnswer) -> Vec<Value> {
-    let thought = |thought: &Reasoning| match &thought.redacted {
-        Some(data) => Some(json!({"type": "redacted_thinking", "data": data})),
-        None if thought.signature.is_empty() => None,
-        None => Some(json!({"type": "thinking", "thinking": thought.text, "signature": thought.signature})),
+    let thought = |thought: &Reasoning| match &thought.proof {
+        ReasoningProof::Redacted(data) => Some(json!({"type": "redacted_thinking", "data": data})),
+        ReasoningProof::Signature(signature) => {
+            Some(json!({"type": "thinking", "thinking": thought.text, "signature": signature}))
+        }
+        // The API refuses what it has not signed.
+        ReasoningProof::Unsigned | ReasoningProof::Field(_) | ReasoningProof::Encrypted { .. } => None,
     };
     let mut blocks: Vec<Value> = answer.thoughts.iter().filter_map(thought).collect();
     if !answer.text.trim().is_empty() {
@@ -131,8 +175,8 @@ fn begin(event: &Value, reply: &mut PartialReply, pieces: &mut Vec<AnswerPiece>)
             reply.push_thought(text("thinking"), pieces);
         }
         "redacted_thinking" => reply.answer.thoughts.push(Reasoning {
-            redacted: Some(text("data").to_owned()),
-            ..Reasoning::default()
+            text: String::new(),
+            proof: ReasoningProof::Redacted(text("data").to_owned()),
         }),
         "tool_use" => {
             if let Some(call) = reply.call(number(event, "/index")) {
@@ -156,7 +200,10 @@ fn grow(event: &Value, reply: &mut PartialReply, pieces: &mut Vec<AnswerPiece>) 
         "thinking_delta" => reply.push_thought(text("thinking"), pieces),
         "signature_delta" => {
             if let Some(thought) = reply.answer.thoughts.last_mut() {
-                thought.signature.push_str(text("signature"));
+                match &mut thought.proof {
+                    ReasoningProof::Signature(signature) => signature.push_str(text("signature")),
+                    proof => *proof = ReasoningProof::Signature(text("signature").to_owned()),
+                }
             }
         }
         "input_json_delta" => {

@@ -7,38 +7,65 @@ use serde_json::{Value, json};
 use super::reply::{AnswerPiece, AnswerStop, PartialReply, arguments, number, push_arguments};
 use crate::native::{
     failure::ApiFailure,
-    message::{ChatMessage, ModelAnswer, ModelCall, ModelRequest, ToolDescription},
+    message::{ChatMessage, Image, ModelAnswer, ModelCall, ModelRequest, ReasoningProof, ToolDescription, ToolResult},
 };
+
+const IMAGES_FOLLOW: &str = "The images of the results above:";
 
 pub(super) fn body(request: ModelRequest<'_>) -> Value {
     let mut messages = vec![json!({"role": "system", "content": request.system})];
-    for message in request.messages {
+    // Servers want the thoughts of the running turn back, and no older ones.
+    let is_user = |message: &ChatMessage| matches!(message, ChatMessage::User { .. });
+    let turn = request.messages.iter().rposition(is_user).unwrap_or(0);
+    for (at, message) in request.messages.iter().enumerate() {
         match message {
-            ChatMessage::User { text } => messages.push(json!({"role": "user", "content": text})),
-            // Thoughts are not sent back, and some servers refuse an empty answer.
+            ChatMessage::User { text, images } => {
+                messages.push(json!({"role": "user", "content": contents(text, images)}));
+            }
+            // Some servers refuse an empty answer.
             ChatMessage::Assistant(answer) if answer.text.is_empty() && answer.calls.is_empty() => {}
-            ChatMessage::Assistant(answer) => messages.push(assistant(answer)),
-            ChatMessage::Results { results } => messages.extend(
-                results
-                    .iter()
-                    .map(|result| json!({"role": "tool", "tool_call_id": result.call, "content": result.text})),
-            ),
+            ChatMessage::Assistant(answer) => messages.push(assistant(answer, at > turn)),
+            ChatMessage::Results { results } => {
+                let text =
+                    |result: &ToolResult| json!({"role": "tool", "tool_call_id": result.call, "content": result.text});
+                messages.extend(results.iter().map(text));
+                // A result is a text in this API: images follow in a message of the user.
+                let images: Vec<Image> = results.iter().flat_map(|result| result.images.clone()).collect();
+                if !images.is_empty() {
+                    messages.push(json!({"role": "user", "content": contents(IMAGES_FOLLOW, &images)}));
+                }
+            }
         }
     }
     let mut body = json!({
         "model": request.model,
         "messages": messages,
-        "tools": request.offers.iter().map(tool).collect::<Vec<_>>(),
         "stream": true,
         "stream_options": {"include_usage": true},
     });
+    if !request.offers.is_empty() {
+        body["tools"] = request.offers.iter().map(tool).collect();
+    }
+    if let Some(effort) = request.effort {
+        body["reasoning_effort"] = effort.name().into();
+    }
     if let Some(most) = request.answer_tokens {
         body["max_tokens"] = most.into();
     }
     body
 }
 
-fn assistant(answer: &ModelAnswer) -> Value {
+/// The content of a message of the user. Servers without images take only a text.
+fn contents(text: &str, images: &[Image]) -> Value {
+    if images.is_empty() {
+        return text.into();
+    }
+    let image = |image: &Image| json!({"type": "image_url", "image_url": {"url": image.url()}});
+    let text = json!({"type": "text", "text": text});
+    std::iter::once(text).chain(images.iter().map(image)).collect()
+}
+
+fn assistant(answer: &ModelAnswer, with_thoughts: bool) -> Value {
     let content = Some(&answer.text).filter(|text| !text.is_empty());
     let mut message = json!({"role": "assistant", "content": content});
     if !answer.calls.is_empty() {
@@ -47,6 +74,11 @@ fn assistant(answer: &ModelAnswer) -> Value {
             json!({"id": call.id, "type": "function", "function": function})
         };
         message["tool_calls"] = answer.calls.iter().map(call).collect();
+    }
+    for thought in answer.thoughts.iter().filter(|_| with_thoughts) {
+        if let ReasoningProof::Field(name) = &thought.proof {
+            message[name] = thought.text.as_str().into();
+        }
     }
     message
 }
@@ -70,6 +102,9 @@ pub(super) fn take(event: &Value, reply: &mut PartialReply, pieces: &mut Vec<Ans
     for key in ["reasoning_content", "reasoning"] {
         if let Some(thought) = delta[key].as_str() {
             reply.push_thought(thought, pieces);
+            if let Some(thought) = reply.answer.thoughts.last_mut() {
+                thought.proof = ReasoningProof::Field(key.to_owned());
+            }
             break;
         }
     }

@@ -1,4 +1,4 @@
-//! The two APIs of models: encodes a request as JSON, and decodes the streamed response.
+//! The three APIs of models: encodes a request as JSON, and decodes the streamed response.
 //!
 //! Pure. A decoder takes bytes cut at any position. Its input is not trusted: it may come from a self-hosted server or
 //! a proxy.
@@ -6,12 +6,14 @@
 mod anthropic;
 mod chat;
 mod reply;
+mod responses;
 
 use ralph_state::http_client::{EventReader, EventTooLarge};
 use serde_json::Value;
 
 use super::{failure::ApiFailure, message::ModelRequest};
 
+pub(super) use anthropic::USUAL_ANSWER;
 pub(super) use reply::{ARGUMENTS_CAP_BYTES, AnswerPiece, AnswerStop, ModelReply};
 use reply::{PartialReply, broken};
 
@@ -22,6 +24,8 @@ const EVENT_CAP_BYTES: usize = 8 << 20;
 pub(super) enum Wire {
     /// OpenAI's Chat Completions, which most servers provide.
     Chat,
+    /// OpenAI's Responses.
+    Responses,
     /// Anthropic's Messages.
     Anthropic,
 }
@@ -31,6 +35,7 @@ impl Wire {
     pub(super) fn path(self) -> &'static str {
         match self {
             Wire::Chat => "/chat/completions",
+            Wire::Responses => "/responses",
             Wire::Anthropic => "/messages",
         }
     }
@@ -39,6 +44,7 @@ impl Wire {
     pub(super) fn body(self, request: ModelRequest<'_>) -> Value {
         match self {
             Wire::Chat => chat::body(request),
+            Wire::Responses => responses::body(request),
             Wire::Anthropic => anthropic::body(request),
         }
     }
@@ -120,6 +126,7 @@ impl ResponseDecoder {
         };
         match self.wire {
             Wire::Chat => chat::take(&event, &mut self.reply, pieces),
+            Wire::Responses => responses::take(&event, &mut self.reply, pieces),
             Wire::Anthropic => anthropic::take(&event, &mut self.reply, pieces),
         }
     }

@@ -3,7 +3,8 @@ use serde_json::json;
 use super::*;
 use crate::native::{
     failure::FailureClass,
-    message::{ChatMessage, ModelAnswer, ModelCall, Reasoning, ToolDescription, ToolResult},
+    message::{ChatMessage, Image, ModelAnswer, ModelCall, Reasoning, ReasoningProof, ToolDescription, ToolResult},
+    models::{Effort, ReasoningControl},
 };
 
 const CHAT: &str = r#"data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}
@@ -60,6 +61,35 @@ data: {"type":"message_stop"}
 
 "#;
 
+const RESPONSES: &str = r#"event: response.created
+data: {"type":"response.created","response":{"id":"resp_1","status":"in_progress"}}
+
+data: {"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","id":"rs_1","summary":[]}}
+
+data: {"type":"response.reasoning_summary_text.delta","item_id":"rs_1","output_index":0,"summary_index":0,"delta":"Look fürst."}
+
+data: {"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"Look fürst."}],"encrypted_content":"c2ln"}}
+
+data: {"type":"response.output_item.added","output_index":1,"item":{"type":"message","id":"msg_1","role":"assistant","content":[]}}
+
+data: {"type":"response.output_text.delta","item_id":"msg_1","output_index":1,"content_index":0,"delta":"I look."}
+
+data: {"type":"response.output_item.done","output_index":1,"item":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"I look."}]}}
+
+data: {"type":"response.output_item.added","output_index":2,"item":{"type":"function_call","call_id":"c1","name":"shell","arguments":""}}
+
+data: {"type":"response.function_call_arguments.delta","output_index":2,"delta":"{\"command\":"}
+
+data: {"type":"response.function_call_arguments.delta","output_index":2,"delta":"\"ls\"}"}
+
+data: {"type":"response.output_item.done","output_index":2,"item":{"type":"function_call","call_id":"c1","name":"shell","arguments":"{\"command\":\"ls\"}"}}
+
+data: {"type":"response.output_item.done","output_index":3,"item":{"type":"function_call","call_id":"c2","name":"read","arguments":"{}"}}
+
+data: {"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":1000,"input_tokens_details":{"cached_tokens":100},"output_tokens":50}}}
+
+"#;
+
 fn call(id: &str, name: &str, arguments: &str) -> ModelCall {
     ModelCall {
         id: id.to_owned(),
@@ -85,7 +115,17 @@ fn decoded(wire: Wire, stream: &str, cut: usize) -> (ModelReply, String, String)
 
 #[test]
 fn an_answer_is_the_same_wherever_its_stream_is_cut() {
-    for (wire, stream, signature, second) in [(Wire::Chat, CHAT, "", "{}"), (Wire::Anthropic, ANTHROPIC, "c2ln", "")] {
+    let signature = ReasoningProof::Signature("c2ln".to_owned());
+    let encrypted = ReasoningProof::Encrypted {
+        content: "c2ln".to_owned(),
+        after: 0,
+    };
+    let field = ReasoningProof::Field("reasoning_content".to_owned());
+    for (wire, stream, proof, second) in [
+        (Wire::Chat, CHAT, field, "{}"),
+        (Wire::Responses, RESPONSES, encrypted, "{}"),
+        (Wire::Anthropic, ANTHROPIC, signature, ""),
+    ] {
         for cut in 0..=stream.len() {
             let (reply, text, thought) = decoded(wire, stream, cut);
             assert_eq!(
@@ -99,7 +139,7 @@ fn an_answer_is_the_same_wherever_its_stream_is_cut() {
                 [call("c1", "shell", r#"{"command":"ls"}"#), call("c2", "read", second)],
                 "cut at {cut}"
             );
-            assert_eq!(reply.answer.thoughts[0].signature, signature);
+            assert_eq!(reply.answer.thoughts[0].proof, proof);
             assert_eq!(
                 (reply.tokens.input, reply.tokens.cache_read, reply.tokens.output),
                 (1000, 100, 50)
@@ -112,6 +152,7 @@ fn an_answer_is_the_same_wherever_its_stream_is_cut() {
 fn a_stream_that_ends_anywhere_before_its_end_is_broken_or_whole_and_nothing_between() {
     for (wire, stream, last) in [
         (Wire::Chat, CHAT, "\"finish_reason\":\"tool_calls\""),
+        (Wire::Responses, RESPONSES, "\"output_tokens\":50"),
         (Wire::Anthropic, ANTHROPIC, "\"stop_reason\":\"tool_use\""),
     ] {
         let said = stream.find(last).unwrap() + last.len();
@@ -178,6 +219,16 @@ fn what_a_stream_tells_in_place_of_an_answer_has_its_class() {
             r#"{"type":"error","error":{"type":"overloaded_error","message":"x"}}"#,
             FailureClass::Server,
         ),
+        (
+            Wire::Responses,
+            r#"{"type":"response.failed","response":{"error":{"code":"rate_limit_exceeded","message":"x"}}}"#,
+            FailureClass::Limit,
+        ),
+        (
+            Wire::Responses,
+            r#"{"type":"error","code":"context_length_exceeded","message":"x"}"#,
+            FailureClass::Overflow,
+        ),
         (Wire::Anthropic, "no json", FailureClass::Network),
     ] {
         let failure = wire
@@ -204,19 +255,24 @@ fn endless_arguments_are_cut_where_it_shows() {
     );
 }
 
-#[test]
-fn a_conversation_is_said_in_the_form_of_each_api() {
+/// A conversation with two calls, thoughts of every API and an image.
+fn conversation() -> Vec<ChatMessage> {
+    let thought = |text: &str, proof| Reasoning {
+        text: text.to_owned(),
+        proof,
+    };
+    let encrypted = |after| ReasoningProof::Encrypted {
+        content: format!("e{after}"),
+        after,
+    };
     let answer = ModelAnswer {
         thoughts: vec![
-            Reasoning {
-                text: "Signed.".to_owned(),
-                signature: "c2ln".to_owned(),
-                redacted: None,
-            },
-            Reasoning {
-                text: "Unsigned.".to_owned(),
-                ..Reasoning::default()
-            },
+            thought("Signed.", ReasoningProof::Signature("c2ln".to_owned())),
+            thought("Unsigned.", ReasoningProof::Unsigned),
+            thought("Said.", ReasoningProof::Field("reasoning_content".to_owned())),
+            thought("Hidden.", encrypted(0)),
+            thought("", encrypted(1)),
+            thought("", encrypted(2)),
         ],
         text: String::new(),
         calls: vec![
@@ -228,75 +284,189 @@ fn a_conversation_is_said_in_the_form_of_each_api() {
         call: call.to_owned(),
         text: "done".to_owned(),
         ok,
+        images: Vec::new(),
     };
-    let messages = [
+    let image = Image {
+        media_type: "image/png".to_owned(),
+        data: "aW1n".to_owned(),
+    };
+    let shown = ToolResult {
+        images: vec![image.clone()],
+        ..result("c1", true)
+    };
+    vec![
         ChatMessage::User {
             text: "Do it.".to_owned(),
+            images: vec![image],
         },
         ChatMessage::Assistant(answer),
         ChatMessage::Results {
-            results: vec![result("c1", true), result("c2", false)],
+            results: vec![shown, result("c2", false)],
         },
-        ChatMessage::User {
-            text: "Hurry.".to_owned(),
-        },
-    ];
-    let offers = [ToolDescription {
-        name: "shell".into(),
+    ]
+}
+
+fn offer(name: &'static str) -> ToolDescription {
+    ToolDescription {
+        name: name.into(),
         description: "Runs.".into(),
         schema: json!({"type": "object"}),
-    }];
-    let request = ModelRequest {
+    }
+}
+
+fn request<'a>(messages: &'a [ChatMessage], offers: &'a [ToolDescription]) -> ModelRequest<'a> {
+    ModelRequest {
         model: "m",
         system: "Be good.",
-        messages: &messages,
-        offers: &offers,
+        messages,
+        offers,
         answer_tokens: None,
-    };
-    let chat = Wire::Chat.body(request);
-    let roles: Vec<_> = chat["messages"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|message| message["role"].clone())
-        .collect();
-    assert_eq!(roles, ["system", "user", "assistant", "tool", "tool", "user"]);
+        reasoning: ReasoningControl::Unknown,
+        effort: None,
+    }
+}
+
+/// The values of `key` in the items of a list.
+fn each<'v>(list: &'v serde_json::Value, key: &str) -> Vec<&'v str> {
+    let items = list.as_array().unwrap().iter();
+    items.map(|item| item[key].as_str().unwrap_or_default()).collect()
+}
+
+#[test]
+fn a_conversation_is_said_in_the_form_of_chat_completions() {
+    let (mut messages, offers) = (conversation(), [offer("shell")]);
+    let chat = Wire::Chat.body(request(&messages, &offers));
+    // The images of results follow in a message of the user, since a result is a text.
+    let roles = ["system", "user", "assistant", "tool", "tool", "user"];
+    assert_eq!(each(&chat["messages"], "role"), roles);
+    let said = &chat["messages"];
     assert_eq!(
-        chat["messages"][2]["tool_calls"][1]["function"]["arguments"], "{}",
+        said[2]["tool_calls"][1]["function"]["arguments"], "{}",
         "servers refuse nonsense"
     );
+    assert_eq!(said[2]["reasoning_content"], "Said.");
+    assert_eq!(said[1]["content"][1]["image_url"]["url"], "data:image/png;base64,aW1n");
+    assert_eq!(each(&said[5]["content"], "type"), ["text", "image_url"]);
     assert_eq!(chat["tools"][0]["function"]["name"], "shell");
-    let anthropic = Wire::Anthropic.body(request);
-    let roles: Vec<_> = anthropic["messages"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|message| message["role"].clone())
-        .collect();
-    assert_eq!(roles, ["user", "assistant", "user"]);
-    let kinds = |at: usize| -> Vec<_> {
-        let blocks = anthropic["messages"][at]["content"].as_array().unwrap();
-        blocks.iter().map(|block| block["type"].clone()).collect()
+    messages.push(ChatMessage::user("Hurry."));
+    let later = Wire::Chat.body(request(&messages, &offers));
+    assert_eq!(later["messages"][6]["content"], "Hurry.");
+    assert!(
+        later["messages"][2]["reasoning_content"].is_null(),
+        "thoughts of an earlier turn"
+    );
+}
+
+#[test]
+fn a_conversation_is_said_in_the_form_of_messages_with_four_marks_for_the_cache() {
+    let (mut messages, offers) = (conversation(), [offer("read"), offer("shell")]);
+    messages.push(ChatMessage::user("Hurry."));
+    let body = Wire::Anthropic.body(request(&messages, &offers));
+    assert_eq!(each(&body["messages"], "role"), ["user", "assistant", "user"]);
+    let content = |at: usize| &body["messages"][at]["content"];
+    assert_eq!(each(content(0), "type"), ["text", "image"]);
+    assert_eq!(content(0)[1]["source"]["data"], "aW1n");
+    let kinds = ["thinking", "tool_use", "tool_use"];
+    assert_eq!(each(content(1), "type"), kinds, "what is unsigned would be refused");
+    assert_eq!(each(content(2), "type"), ["tool_result", "tool_result", "text"]);
+    assert_eq!(each(&content(2)[0]["content"], "type"), ["text", "image"]);
+    assert_eq!(content(2)[1]["is_error"], true);
+    let marked = [&content(0)[1], &content(2)[2], &body["system"][0], &body["tools"][1]];
+    assert!(
+        marked.iter().all(|block| block["cache_control"]["type"] == "ephemeral"),
+        "{body}"
+    );
+    assert_eq!(body.to_string().matches("cache_control").count(), 4);
+}
+
+#[test]
+fn a_conversation_is_said_in_the_form_of_responses_with_reasoning_in_its_place() {
+    let (messages, offers) = (conversation(), [offer("shell")]);
+    let body = Wire::Responses.body(request(&messages, &offers));
+    let kinds = [
+        "message",
+        "reasoning",
+        "function_call",
+        "reasoning",
+        "function_call",
+        "function_call_output",
+        "function_call_output",
+    ];
+    assert_eq!(
+        each(&body["input"], "type"),
+        kinds,
+        "reasoning that nothing follows is refused"
+    );
+    let input = &body["input"];
+    assert_eq!(input[0]["content"][1]["image_url"], "data:image/png;base64,aW1n");
+    assert_eq!(
+        (&input[1]["encrypted_content"], &input[1]["summary"][0]["text"]),
+        (&json!("e0"), &json!("Hidden."))
+    );
+    assert_eq!(input[4]["arguments"], "{}");
+    assert_eq!(each(&input[5]["output"], "type"), ["input_text", "input_image"]);
+    assert_eq!(input[6]["output"], "done");
+    assert_eq!(
+        (&body["store"], &body["instructions"]),
+        (&json!(false), &json!("Be good."))
+    );
+    assert_eq!(body["tools"][0]["name"], "shell");
+    assert!(body["include"].is_null(), "models that do not reason refuse it");
+}
+
+#[test]
+fn the_length_and_the_effort_of_an_answer_are_asked_for_as_each_api_wants_it() {
+    let messages = [ChatMessage::user("Do it.")];
+    let plain = request(&messages, &[]);
+    for wire in [Wire::Chat, Wire::Responses, Wire::Anthropic] {
+        assert!(
+            wire.body(plain)["tools"].is_null(),
+            "{wire:?}: an empty list is refused"
+        );
+    }
+    assert!(Wire::Anthropic.body(plain)["max_tokens"].as_u64() > Some(0));
+    assert!(Wire::Chat.body(plain)["max_tokens"].is_null());
+    let limited = ModelRequest {
+        answer_tokens: Some(5000),
+        effort: Some(Effort::High),
+        ..plain
     };
-    assert_eq!(
-        kinds(1),
-        ["thinking", "tool_use", "tool_use"],
-        "what is unsigned would be refused"
-    );
-    assert_eq!(kinds(2), ["tool_result", "tool_result", "text"]);
-    assert_eq!(anthropic["messages"][2]["content"][1]["is_error"], true);
-    assert_eq!(
-        anthropic["messages"][2]["content"][2]["cache_control"]["type"],
-        "ephemeral"
-    );
-    assert!(anthropic["max_tokens"].as_u64() > Some(0));
-    assert!(chat.get("max_tokens").is_none());
-    let answer_tokens = Some(500);
-    for wire in [Wire::Chat, Wire::Anthropic] {
+    for (wire, control, expected) in [
+        (
+            Wire::Chat,
+            ReasoningControl::Effort,
+            json!({"max_tokens": 5000, "reasoning_effort": "high"}),
+        ),
+        (
+            Wire::Responses,
+            ReasoningControl::Effort,
+            json!({
+                "max_output_tokens": 5000, "reasoning": {"summary": "auto", "effort": "high"},
+                "include": ["reasoning.encrypted_content"],
+            }),
+        ),
+        (
+            Wire::Anthropic,
+            ReasoningControl::Adaptive,
+            json!({"max_tokens": 5000, "thinking": {"type": "adaptive"}, "output_config": {"effort": "high"}}),
+        ),
+        (
+            Wire::Anthropic,
+            ReasoningControl::Tokens,
+            json!({"max_tokens": 5000, "thinking": {"type": "enabled", "budget_tokens": 2500}}),
+        ),
+        (
+            Wire::Anthropic,
+            ReasoningControl::Unknown,
+            json!({"max_tokens": 5000, "thinking": null, "output_config": null}),
+        ),
+    ] {
         let body = wire.body(ModelRequest {
-            answer_tokens,
-            ..request
+            reasoning: control,
+            ..limited
         });
-        assert_eq!(body["max_tokens"], 500);
+        for (key, value) in expected.as_object().unwrap() {
+            assert_eq!(body[key], *value, "{wire:?} {control:?} {key}");
+        }
     }
 }
