@@ -10,6 +10,7 @@ pub mod log;
 mod protocol;
 pub mod scenario;
 mod server;
+mod strict;
 #[cfg(test)]
 mod tests;
 mod tools;

@@ -20,6 +20,8 @@ use super::{
 pub struct Scenario {
     pub(super) steps: Vec<Step>,
     pub(super) side: Step,
+    /// The window of the model; `None` if requests are not checked.
+    pub(super) window: Option<usize>,
 }
 
 impl Scenario {
@@ -28,6 +30,7 @@ impl Scenario {
         Scenario {
             steps: Vec::new(),
             side: say("Side answer").into(),
+            window: None,
         }
     }
 
@@ -39,6 +42,12 @@ impl Scenario {
     /// Answers side requests with `step` as well, for errors that affect every request.
     pub fn side(mut self, step: impl Into<Step>) -> Scenario {
         self.side = step.into();
+        self
+    }
+
+    /// Checks every request as an API does whose model has a window of `tokens`.
+    pub fn window(mut self, tokens: usize) -> Scenario {
+        self.window = Some(tokens);
         self
     }
 

@@ -19,7 +19,8 @@ use super::{
     http::{RawRequest, read_request},
     log::{ExchangeLog, ExchangeOutcome, ModelExchange, ModelRequest, RequestKind},
     protocol::{self, ConversationTexts, ModelProtocol},
-    scenario::{Flow, Scenario, Step, StepReply},
+    scenario::{Flow, Scenario, Step, StepReply, http},
+    strict,
 };
 
 /// A running server. Dropping it ends every answer and joins every thread.
@@ -33,6 +34,8 @@ pub struct StandIn {
 struct StandInShared {
     log: ExchangeLog,
     script: Mutex<ScenarioPosition>,
+    /// The reasons why requests were refused.
+    flaws: Mutex<Vec<String>>,
     closing: AtomicBool,
     /// Open connections, which closing uses to end hanging answers.
     open: Mutex<HashMap<usize, TcpStream>>,
@@ -102,6 +105,11 @@ impl StandIn {
             .map(|exchange| exchange.request)
             .filter(is_main)
             .collect()
+    }
+
+    /// The flaws of requests, if the scenario checks them.
+    pub fn flaws(&self) -> Vec<String> {
+        lock(&self.shared.flaws).clone()
     }
 
     /// Number of main requests so far. Requests are large: a caller that waits for one should not copy them all.
@@ -219,8 +227,12 @@ impl StandInShared {
         let encoding = raw.header("content-encoding").map(str::to_owned);
         let body = serde_json::from_slice(&raw.body).unwrap_or(Value::Null);
         let conversation = protocol.map(|protocol| protocol.read(&body)).unwrap_or_default();
+        let flaw = self.flaw(&body, &conversation);
         let request = request(raw, body, protocol.is_some(), conversation);
-        let (step, index) = self.next_step(request.kind);
+        let (step, index) = match flaw {
+            Some(flaw) => (refusal(&flaw), None),
+            None => self.next_step(request.kind),
+        };
         let request = self.log.begin(request, index);
         let answered = match (protocol, encoding) {
             // An explicit error: an agent that compresses its requests would otherwise be answered as if they were
@@ -240,6 +252,14 @@ impl StandInShared {
         answered
     }
 
+    /// The flaw of a request, which is also kept for the test.
+    fn flaw(&self, body: &Value, conversation: &ConversationTexts) -> Option<String> {
+        let window = lock(&self.script).scenario.window?;
+        let flaw = strict::flaw(body, &conversation.parts, protocol::longest_answer(body), window)?;
+        lock(&self.flaws).push(flaw.clone());
+        Some(flaw)
+    }
+
     fn next_step(&self, kind: RequestKind) -> (Step, Option<usize>) {
         let mut script = lock(&self.script);
         match kind {
@@ -251,6 +271,11 @@ impl StandInShared {
             RequestKind::Side | RequestKind::Other => (script.scenario.side.clone(), None),
         }
     }
+}
+
+fn refusal(flaw: &str) -> Step {
+    let error = json!({ "code": "invalid_request_error", "message": flaw });
+    http(400).body(json!({ "error": error })).into()
 }
 
 /// Closes a connection when its thread ends, even after a panic in a scenario's closure.

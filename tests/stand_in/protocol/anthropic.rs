@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{ConversationTexts, ModelProtocol, list, text_of};
+use super::{ConversationTexts, ModelProtocol, id, list, text_of};
 use crate::stand_in::{
     connection::{AnswerConnection, Halt},
     log::ModelRequest,
     scenario::{Flow, ModelAnswer},
+    strict::ConversationPart,
     tools::{AgentToolCall, CallArguments},
 };
 
@@ -23,6 +24,14 @@ impl ModelProtocol for Anthropic {
             conversation.tools.extend(tool["name"].as_str().map(str::to_owned));
         }
         for message in list(&body["messages"]) {
+            let blocks = list(&message["content"]).iter();
+            conversation
+                .parts
+                .extend(blocks.map(|block| match block["type"].as_str() {
+                    Some("tool_use") => ConversationPart::Call(id(&block["id"])),
+                    Some("tool_result") => ConversationPart::Result(id(&block["tool_use_id"])),
+                    _ => ConversationPart::Said,
+                }));
             if message["role"] != "user" {
                 continue;
             }

@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{ConversationTexts, ModelProtocol, list, text_of, texts_of};
+use super::{ConversationTexts, ModelProtocol, id, list, text_of, texts_of};
 use crate::stand_in::{
     connection::{AnswerConnection, Halt},
     log::ModelRequest,
     scenario::{Flow, ModelAnswer},
+    strict::ConversationPart,
     tools::{AgentToolCall, CallArguments},
 };
 
@@ -25,6 +26,16 @@ impl ModelProtocol for Chat {
                 .extend(tool["function"]["name"].as_str().map(str::to_owned));
         }
         for message in list(&body["messages"]) {
+            match message["role"].as_str() {
+                Some("tool") => conversation
+                    .parts
+                    .push(ConversationPart::Result(id(&message["tool_call_id"]))),
+                _ => conversation.parts.push(ConversationPart::Said),
+            }
+            let calls = list(&message["tool_calls"]).iter();
+            conversation
+                .parts
+                .extend(calls.map(|call| ConversationPart::Call(id(&call["id"]))));
             match message["role"].as_str() {
                 Some("user") => conversation.user_texts.extend(texts_of(&message["content"])),
                 Some("tool") => conversation.tool_results.push(text_of(&message["content"])),

@@ -11,6 +11,7 @@ use super::{
     connection::{AnswerConnection, Halt},
     log::ModelRequest,
     scenario::ModelAnswer,
+    strict::ConversationPart,
 };
 
 /// One model API: reads its requests, writes its answers.
@@ -36,6 +37,8 @@ pub struct ConversationTexts {
     pub tools: Vec<String>,
     pub user_texts: Vec<String>,
     pub tool_results: Vec<String>,
+    /// All of it in order; empty for APIs whose requests are not checked.
+    pub parts: Vec<ConversationPart>,
 }
 
 /// The API that a request addresses.
@@ -83,6 +86,17 @@ fn openai_error(status: u16) -> Value {
         _ => ("server_error", None, "server error (stand-in)"),
     };
     json!({ "error": { "message": message, "type": kind, "param": null, "code": code } })
+}
+
+/// The most tokens that a request lets an answer have; 0 if it does not say.
+pub fn longest_answer(body: &Value) -> usize {
+    let keys = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
+    let most = keys.iter().find_map(|key| body[key].as_u64());
+    most.and_then(|most| usize::try_from(most).ok()).unwrap_or(0)
+}
+
+fn id(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
 }
 
 /// The items of a list; empty if `value` is not one.

@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{ConversationTexts, ModelProtocol, list, text_of};
+use super::{ConversationTexts, ModelProtocol, id, list, text_of};
 use crate::stand_in::{
     connection::{AnswerConnection, Halt},
     log::ModelRequest,
     scenario::{Flow, ModelAnswer},
+    strict::ConversationPart,
     tools::{AgentToolCall, CallArguments},
 };
 
@@ -26,6 +27,14 @@ impl ModelProtocol for Responses {
                 .extend(tool["name"].as_str().or(tool["type"].as_str()).map(str::to_owned));
         }
         for item in list(&body["input"]) {
+            conversation.parts.extend(match item["type"].as_str() {
+                Some("function_call" | "custom_tool_call") => Some(ConversationPart::Call(id(&item["call_id"]))),
+                Some("function_call_output" | "custom_tool_call_output") => {
+                    Some(ConversationPart::Result(id(&item["call_id"])))
+                }
+                Some("reasoning") => None,
+                _ => Some(ConversationPart::Said),
+            });
             match item["type"].as_str() {
                 Some("message") if item["role"] == "user" => conversation.user_texts.push(text_of(&item["content"])),
                 Some("function_call_output" | "custom_tool_call_output") => {
@@ -55,7 +64,7 @@ impl ModelProtocol for Responses {
         for tool in &answer.tools {
             events.call(&tool.call(&request.tools))?;
         }
-        events.complete()
+        events.complete(answer.is_cut_off)
     }
 
     fn whole(&self, _: &ModelRequest, _: &ModelAnswer) -> Option<Value> {
@@ -68,6 +77,10 @@ struct ResponseEvents<'a> {
     out: &'a mut AnswerConnection,
     /// Number of the request, which makes ids unique within a server.
     request: usize,
+    /// Names of the offered tools that take free text.
+    free: Vec<String>,
+    /// Names of all offered tools.
+    offered: Vec<String>,
     sequence: u32,
     response: Value,
     items: Vec<Value>,
@@ -83,6 +96,12 @@ impl<'a> ResponseEvents<'a> {
         let mut events = ResponseEvents {
             out,
             request: request.number,
+            free: list(&request.body["tools"])
+                .iter()
+                .filter(|tool| tool["type"] == "custom")
+                .map(|tool| id(&tool["name"]))
+                .collect(),
+            offered: request.tools.clone(),
             sequence: 0,
             response,
             items: Vec::new(),
@@ -166,13 +185,16 @@ impl<'a> ResponseEvents<'a> {
     fn call(&mut self, call: &AgentToolCall) -> Result<(), Halt> {
         let (kind, key, value) = match &call.arguments {
             CallArguments::Json(arguments) => ("function_call", "arguments", arguments.to_string()),
-            CallArguments::Text(text) => ("custom_tool_call", "input", text.clone()),
+            CallArguments::Text(text) if self.free.contains(&call.name) => ("custom_tool_call", "input", text.clone()),
+            CallArguments::Text(text) => ("function_call", "arguments", text.clone()),
         };
         let mut item = json!({
             "type": kind, "id": self.id("fc"), "call_id": self.id("call"), "name": call.name, "status": "completed",
         });
-        // Tools of MCP servers are in the namespace of their server.
-        if let Some((server, tool)) = call.name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
+        // codex offers the tools of a MCP server in a namespace.
+        let is_offered = self.offered.contains(&call.name);
+        let in_namespace = call.name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
+        if let Some((server, tool)) = in_namespace.filter(|_| !is_offered) {
             item["namespace"] = format!("mcp__{server}").into();
             item["name"] = tool.into();
         }
@@ -189,14 +211,18 @@ impl<'a> ResponseEvents<'a> {
         self.out.finish_events()
     }
 
-    fn complete(mut self) -> Result<(), Halt> {
-        self.response["status"] = "completed".into();
+    fn complete(mut self, is_cut_off: bool) -> Result<(), Halt> {
+        let status = if is_cut_off { "incomplete" } else { "completed" };
+        self.response["status"] = status.into();
+        if is_cut_off {
+            self.response["incomplete_details"] = json!({ "reason": "max_output_tokens" });
+        }
         self.response["output"] = Value::Array(std::mem::take(&mut self.items));
         self.response["usage"] = json!({
             "input_tokens": 1000, "input_tokens_details": { "cached_tokens": 100 },
             "output_tokens": 50, "output_tokens_details": { "reasoning_tokens": 10 }, "total_tokens": 1050,
         });
-        self.send("response.completed", json!({ "response": self.response }))?;
+        self.send(&format!("response.{status}"), json!({ "response": self.response }))?;
         self.out.finish_events()
     }
 }
