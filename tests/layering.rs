@@ -110,6 +110,7 @@ const PURE: &[&str] = &[
     "many/engine/decision",
     "mcp/protocol",
     "native/budget",
+    "native/compaction",
     "native/endpoint",
     "native/failure",
     "native/history",

@@ -1,6 +1,8 @@
 //! ralph's own agent, addressed directly: its tools, its reaction to a faulty model or server, and its sessions.
 //! Behaviour common to all agents is tested with all of them.
 
+mod long_task;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};

@@ -14,7 +14,7 @@ use tokio::{runtime::Builder, sync::mpsc::Receiver};
 
 use super::{
     api::Api,
-    client::{AcpClient, text_of},
+    client::{AcpClient, images_of, text_of},
     endpoint::{AgentOptions, OWN_KEY, OptionsError},
     failure::ApiFailure,
     history::ChatHistory,
@@ -23,7 +23,7 @@ use super::{
     servers::SessionServers,
     session::{self, SessionFile},
     system, tools,
-    turn::{SessionUsage, TurnOutcome, TurnRunner},
+    turn::{Prompt, SessionUsage, TurnOutcome, TurnRunner},
 };
 use crate::json_rpc::{self, INVALID_PARAMS, INVALID_REQUEST, InputLine, JsonRpcMessage as Incoming, METHOD_NOT_FOUND};
 
@@ -232,7 +232,11 @@ impl NativeAgent {
                 .refuse(id, INVALID_REQUEST, "there is no session", &Value::Null);
             return Ok(());
         };
-        let ended = self.turn(&mut open, text_of(params), lines).await;
+        let prompt = Prompt {
+            text: text_of(params),
+            images: images_of(params),
+        };
+        let ended = self.turn(&mut open, prompt, lines).await;
         if let Some(repaired) = open.history.repair() {
             open.session.append(repaired);
         }
@@ -259,10 +263,7 @@ impl NativeAgent {
         Ok(())
     }
 
-    async fn turn(&self, open: &mut OpenSession, prompt: String, lines: &mut Receiver<InputLine>) -> TurnEnd {
-        let message = ChatMessage::user(prompt);
-        open.session.append(&message);
-        open.history.push(message);
+    async fn turn(&self, open: &mut OpenSession, prompt: Prompt, lines: &mut Receiver<InputLine>) -> TurnEnd {
         open.spent.tokens = TokenUsage::default();
         let mut turn = TurnRunner {
             client: &self.client,
@@ -278,7 +279,7 @@ impl NativeAgent {
             session: &mut open.session,
             spent: &mut open.spent,
         };
-        let mut running = pin!(turn.run());
+        let mut running = pin!(turn.run(prompt));
         loop {
             tokio::select! {
                 // Messages that arrive before the end of the turn become part of it.
@@ -314,7 +315,7 @@ fn greeting() -> Value {
         "agentInfo": {"name": "ralph-native", "title": "ralph's own agent", "version": env!("CARGO_PKG_VERSION")},
         "agentCapabilities": {
             "loadSession": true,
-            "promptCapabilities": {"image": false, "audio": false, "embeddedContext": true},
+            "promptCapabilities": {"image": true, "audio": false, "embeddedContext": true},
         },
         "authMethods": [],
         "_meta": {"steering": {"supported": true}},

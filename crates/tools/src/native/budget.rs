@@ -1,7 +1,7 @@
-//! What an iteration may still spend, as the run tells its agent.
+//! The budget of an iteration, as the run tells its agent.
 //!
-//! It is checked before each request to the model: nothing is sent once it is used up, and an answer may be as long as
-//! the rest allows.
+//! The agent checks it before each request to the model: no request is sent once it is used up, and an answer may be as
+//! long as the rest allows.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub const BUDGET_VARIABLE: &str = "RALPH_BUDGET";
 /// Fewest tokens of an answer. With fewer, no model does anything useful.
 const SHORTEST_ANSWER: u32 = 256;
 
-/// What is left of the limits on tokens and cost. `None` is unlimited.
+/// The rest of the limits on tokens and cost. `None` is unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct IterationBudget {

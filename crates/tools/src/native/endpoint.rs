@@ -32,7 +32,7 @@ pub(super) struct AgentOptions {
     pub(super) context_tokens: Option<u64>,
     /// Whether the model takes images; `None` to look it up.
     pub(super) images: Option<bool>,
-    /// How much the model should reason; `None` for its default.
+    /// The effort of the model's reasoning; `None` for its default.
     pub(super) effort: Option<Effort>,
     /// Most tokens of one answer; `None` for the default of the API.
     pub(super) answer_tokens: Option<u32>,

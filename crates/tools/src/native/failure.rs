@@ -113,6 +113,14 @@ impl ApiFailure {
     }
 }
 
+/// The window of the model, in tokens, if the error of an overflow names it.
+pub(super) fn window_of(said: &str) -> Option<u64> {
+    let pattern =
+        r"(?i)(?:context length (?:is|of)|context window (?:is|of)|context size(?: of| is|:)?|\(|>) *(\d{4,8})\b";
+    let found = regex_lite::Regex::new(pattern).ok()?.captures(said)?;
+    found.get(1)?.as_str().parse().ok()
+}
+
 /// The wait that a response's headers ask for.
 pub(super) fn retry_after(header: impl Fn(&str) -> Option<String>, now: Timestamp) -> Option<Duration> {
     if let Some(millis) = header("retry-after-ms").and_then(|text| text.trim().parse::<f64>().ok()) {
@@ -241,6 +249,26 @@ mod tests {
         }
         let quota = ApiFailure::from_response(429, r#"{"error":{"code":"insufficient_quota","message":"pay"}}"#, None);
         assert_eq!(quota.text, "the quota of the API is exhausted: pay");
+    }
+
+    #[test]
+    fn an_overflow_tells_the_window_in_the_words_of_each_server() {
+        for (said, window) in [
+            (
+                "This model's maximum context length is 8192 tokens. However, you requested 9000",
+                Some(8192),
+            ),
+            ("prompt is too long: 208310 tokens > 200000 maximum", Some(200_000)),
+            (
+                "the request exceeds the available context size (4096 tokens)",
+                Some(4096),
+            ),
+            ("20000 tokens exceed the context window of 16000", Some(16_000)),
+            ("too long", None),
+            ("context length is 99999999999", None),
+        ] {
+            assert_eq!(window_of(said), window, "{said}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! A conversation, shortened when it grows too long: old tool results are left out, and old output of the model
-//! (arguments of calls, texts, thoughts). The latest of these and all user messages are kept.
+//! A conversation, shortened when it grows too long: a summary takes the place of old steps, or old tool results are left
+//! out, and old output of the model (arguments of calls, texts, thoughts). The latest of these and all user messages are
+//! kept.
 //!
 //! Tokens are estimated at four bytes each, which is slightly too many for code and English. A lower count of the API
 //! is ignored for this purpose: some APIs silently truncate a long conversation and count the rest.
@@ -15,6 +16,10 @@ const FRAME_BYTES: usize = 60;
 const IMAGE_BYTES: usize = 6400;
 /// The percentage of the budget above which a conversation is too long, so that an answer fits in.
 const FULL_PERCENT: u64 = 80;
+/// The percentage of the window that neither the request nor the answer uses.
+const SPARE_PERCENT: u64 = 5;
+/// The part of the conversation that stays besides a summary, and the most of the summary itself: a quarter each.
+const KEPT_SHARE: u64 = 4;
 /// The numbers of latest results that are kept, normally and after an overflow.
 const KEPT: usize = 6;
 const KEPT_AFTER_OVERFLOW: usize = 2;
@@ -31,6 +36,8 @@ const IMAGES_LEFT_OUT: &str = " [its images are left out to make room]";
 const TEXT_LEFT_OUT: &str = "[left out to make room]";
 const STEPS_LEFT_OUT: &str =
     "[Earlier steps of this work are left out to make room. The files show what came of them.]";
+/// The beginning of the message that has the summary of old steps.
+const SUMMARY: &str = "[Summary of the earlier steps of this work, which are left out to make room]\n\n";
 /// Replaces an argument that was left out. A call in which the model copies it into a file is refused.
 pub(super) const ARGUMENT_LEFT_OUT: &str = "[left out of the conversation to make room; it was carried out as written]";
 
@@ -62,6 +69,12 @@ impl ChatHistory {
     }
 
     pub(super) fn push(&mut self, message: ChatMessage) {
+        self.messages.push(message);
+    }
+
+    /// Replaces the latest message.
+    pub(super) fn replace_last(&mut self, message: ChatMessage) {
+        self.messages.pop();
         self.messages.push(message);
     }
 
@@ -103,11 +116,56 @@ impl ChatHistory {
         self.beside + estimated(&self.messages)
     }
 
+    /// How many tokens of `window` are left for the answer. Some stay free, since both the estimate and the count of the
+    /// API may be too low.
+    pub(super) fn room(&self, window: u64) -> u64 {
+        let spare = window / 100 * SPARE_PERCENT;
+        window.saturating_sub(spare.saturating_add(self.tokens().max(self.estimate())))
+    }
+
+    /// Whether the next request would exceed the share of `window` that leaves room for an answer. `beside` are the tokens
+    /// for instructions and tools.
+    pub(super) fn is_full(&mut self, window: u64, beside: u64) -> bool {
+        self.beside = beside;
+        self.tokens().max(self.estimate()) > fullest(window)
+    }
+
+    /// The old steps that a summary can take the place of: all but the task and the latest steps. `None` if they are too
+    /// few to be worth it.
+    pub(super) fn old_steps(&self, window: u64) -> Option<&[ChatMessage]> {
+        let share = fullest(window) / KEPT_SHARE;
+        let (mut end, mut kept) = (self.messages.len(), 0);
+        for (at, message) in self.messages.iter().enumerate().skip(1).rev() {
+            kept += size(message);
+            if end < self.messages.len() && tokens_of(kept) > share {
+                break;
+            }
+            // Results stay with their calls.
+            if !matches!(message, ChatMessage::Results { .. }) {
+                end = at;
+            }
+        }
+        let old = self.messages.get(1..end)?;
+        (estimated(old) > share).then_some(old)
+    }
+
+    /// Replaces the `count` messages after the task by a summary. What the user said among them stays.
+    pub(super) fn sum_up(&mut self, count: usize, summary: &str, window: u64) {
+        let cap_bytes = usize::try_from(fullest(window) / KEPT_SHARE * BYTES_PER_TOKEN).unwrap_or(usize::MAX);
+        let summary = ralph_core::event::clip_middle(summary.trim(), cap_bytes);
+        let old: Vec<ChatMessage> = self.messages.drain(1..=count).collect();
+        let is_said = |message: &ChatMessage| matches!(message, ChatMessage::User { text, .. } if !text.starts_with(SUMMARY) && text != STEPS_LEFT_OUT);
+        let said = old.into_iter().filter(is_said);
+        let summary = ChatMessage::user(format!("{SUMMARY}{summary}"));
+        self.messages.splice(1..1, std::iter::once(summary).chain(said));
+        self.counted = None;
+    }
+
     /// Makes room if the next request would exceed `budget` tokens, of which `beside` are for instructions and tools.
     /// Returns the number of parts that were left out or cut.
     pub(super) fn fit(&mut self, budget: u64, beside: u64) -> usize {
         self.beside = beside;
-        let most = budget / 100 * FULL_PERCENT;
+        let most = fullest(budget);
         let steps: [fn(&mut Self, u64) -> usize; 6] = [
             |history, _| history.shorten(KEPT, usize::MAX),
             |history, most| history.drop_oldest(KEPT, most / 2),
@@ -177,8 +235,18 @@ impl ChatHistory {
         shortened
     }
 
-    /// Cuts the prompts of old turns, as in a session that spans many iterations.
+    /// Cuts the prompts of old turns, as in a session that spans many iterations, and leaves out the images of all.
     fn shorten_prompts(&mut self) -> usize {
+        let mut left_out = 0;
+        for message in &mut self.messages {
+            if let ChatMessage::User { text, images } = message
+                && !images.is_empty()
+            {
+                images.clear();
+                text.push_str(IMAGES_LEFT_OUT);
+                left_out += 1;
+            }
+        }
         let old = self
             .messages
             .iter_mut()
@@ -188,10 +256,8 @@ impl ChatHistory {
                 ChatMessage::User { text, .. } => Some(text),
                 ChatMessage::Assistant(_) | ChatMessage::Results { .. } => None,
             });
-        let shortened = old
-            .skip(KEPT)
-            .map(|text| cut(text, true, FEW_BYTES, TEXT_LEFT_OUT))
-            .sum();
+        let cut = old.skip(KEPT).map(|text| cut(text, true, FEW_BYTES, TEXT_LEFT_OUT));
+        let shortened = left_out + cut.sum::<usize>();
         if shortened > 0 {
             self.counted = None;
         }
@@ -246,6 +312,11 @@ impl ChatHistory {
         }
         dropped
     }
+}
+
+/// Most tokens of a request to a model with this window.
+fn fullest(window: u64) -> u64 {
+    window / 100 * FULL_PERCENT
 }
 
 /// Leaves out a long text, or cuts it to `kept_bytes` if `is_kept`. Returns 1 if it became shorter.
@@ -454,6 +525,43 @@ mod tests {
             .iter()
             .filter(|message| **message == user(STEPS_LEFT_OUT));
         assert_eq!(notes.count(), 1);
+    }
+
+    #[test]
+    fn a_summary_takes_the_place_of_old_steps_and_the_next_one_takes_its_place() {
+        let mut history = written(0, 0);
+        let mut summaries = 0;
+        for (at, message) in written(400, 600).messages()[1..].iter().enumerate() {
+            history.push(message.clone());
+            if at == 21 {
+                history.push(user("Use tabs."));
+            }
+            if matches!(message, ChatMessage::Results { .. }) && history.is_full(16_000, 2_000) {
+                let before = history.tokens();
+                let count = history.old_steps(16_000).expect("old steps").len();
+                summaries += 1;
+                history.sum_up(count, &format!("Summary {summaries}."), 16_000);
+                assert!(history.tokens() < before / 2, "{} of {before}", history.tokens());
+                assert!(is_whole(&history), "{history:?}");
+                let starts = |message: &&ChatMessage| matches!(message, ChatMessage::User { text, .. } if text.starts_with(SUMMARY));
+                assert_eq!(history.messages().iter().filter(starts).count(), 1);
+                assert_eq!(history.messages()[1], user(&format!("{SUMMARY}Summary {summaries}.")));
+                assert!(history.messages().contains(&user("Use tabs.")));
+                let last = history.messages().last();
+                assert_eq!(last, Some(message), "the latest step stays");
+            }
+        }
+        assert!(summaries > 5, "{summaries}");
+        history.sum_up(1, &"x".repeat(1 << 20), 16_000);
+        assert!(history.messages()[1..2].iter().map(size).sum::<usize>() < 13_000);
+    }
+
+    #[test]
+    fn one_step_that_is_too_long_is_nothing_to_sum_up() {
+        let history = ChatHistory::restored(vec![user("Do it."), answer("1"), results("1", 100_000)]);
+        assert_eq!(history.old_steps(16_000), None);
+        assert_eq!(ChatHistory::restored(vec![user("Do it.")]).old_steps(16_000), None);
+        assert_eq!(ChatHistory::default().old_steps(16_000), None);
     }
 
     #[test]

@@ -68,11 +68,11 @@ pub(super) struct Reasoning {
     pub(super) proof: ReasoningProof,
 }
 
-/// What an API wants back with a thought. Each API understands only its own.
+/// The proof that an API wants back with a thought. Each API understands only its own.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum ReasoningProof {
-    /// It is not sent back.
+    /// A thought that is not sent back.
     #[default]
     Unsigned,
     /// Anthropic's signature of the text.
@@ -149,6 +149,6 @@ pub(super) struct ModelRequest<'a> {
     /// Most tokens of the answer; `None` for the default of the API.
     pub(super) answer_tokens: Option<u32>,
     pub(super) reasoning: ReasoningControl,
-    /// How much the model should reason; `None` for its default.
+    /// The effort of the model's reasoning; `None` for its default.
     pub(super) effort: Option<Effort>,
 }

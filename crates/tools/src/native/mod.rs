@@ -8,6 +8,7 @@ mod agent;
 mod api;
 mod budget;
 mod client;
+mod compaction;
 mod endpoint;
 mod failure;
 mod history;

@@ -1,5 +1,5 @@
-//! What is known of models: the size of their window, their longest answer, whether they take images and how they
-//! reason. Settings override it; an unknown model gets values that are safe for most.
+//! Facts about models: the size of their window, their longest answer, whether they take images and how they reason.
+//! Settings override them; an unknown model gets values that are safe for most.
 
 use serde::Deserialize;
 
@@ -91,7 +91,7 @@ fn known() -> Vec<ModelFacts> {
     serde_json::from_str(include_str!("models.json")).expect("a test reads this file")
 }
 
-/// Whether `name` begins at the start of a word of `model`: `o3` is no part of `qwen-turbo3`.
+/// Whether `model` has `name` at the start of a word: `o3` is no part of `qwen-turbo3`.
 fn has_name(model: &str, name: &str) -> bool {
     let is_start = |at: usize| !model[..at].ends_with(|before: char| before.is_ascii_alphanumeric());
     model.match_indices(name).any(|(at, _)| is_start(at))

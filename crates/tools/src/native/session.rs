@@ -23,7 +23,13 @@ const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 enum SessionLine {
-    Message { message: ChatMessage },
+    Message {
+        message: ChatMessage,
+    },
+    /// The conversation after old steps were summed up, in place of all before.
+    Compacted {
+        messages: Vec<ChatMessage>,
+    },
 }
 
 /// A session that is being written. If it cannot be stored, it is lost when the agent ends; loading it then reports
@@ -67,8 +73,10 @@ impl SessionFile {
         })?;
         let mut messages = Vec::new();
         for line in bytes.split(|byte| *byte == b'\n') {
-            if let Ok(SessionLine::Message { message }) = serde_json::from_slice(line) {
-                messages.push(message);
+            match serde_json::from_slice(line) {
+                Ok(SessionLine::Message { message }) => messages.push(message),
+                Ok(SessionLine::Compacted { messages: compacted }) => messages = compacted,
+                Err(_) => {}
             }
         }
         let mut file = files::append_private(&path).ok().map(|(file, _)| file);
@@ -83,6 +91,13 @@ impl SessionFile {
     pub(super) fn append(&mut self, message: &ChatMessage) {
         self.write(&SessionLine::Message {
             message: message.clone(),
+        });
+    }
+
+    /// Replaces the conversation so far.
+    pub(super) fn compact(&mut self, messages: &[ChatMessage]) {
+        self.write(&SessionLine::Compacted {
+            messages: messages.to_vec(),
         });
     }
 
@@ -142,6 +157,19 @@ mod tests {
             let (_, messages) = SessionFile::load(at, &session.id).unwrap();
             assert_eq!(messages, [user("first"), user("third")], "cut at {cut}");
         }
+    }
+
+    #[test]
+    fn a_session_goes_on_with_its_summary() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = Some(directory.path());
+        let mut session = SessionFile::begin(at);
+        session.append(&user("first"));
+        session.append(&user("second"));
+        session.compact(&[user("first"), user("summary")]);
+        session.append(&user("third"));
+        let (_, messages) = SessionFile::load(at, &session.id).unwrap();
+        assert_eq!(messages, [user("first"), user("summary"), user("third")]);
     }
 
     #[test]

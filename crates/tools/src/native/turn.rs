@@ -1,6 +1,6 @@
 //! One turn: requests to the model and its tool calls alternate, until the model is done.
 
-use std::{path::Path, rc::Rc};
+use std::{path::Path, rc::Rc, time::Duration};
 
 use futures_util::future::join_all;
 use ralph_text::console;
@@ -11,20 +11,30 @@ use super::{
     api::{Api, StreamListener},
     budget::SpentLimit,
     client::{AcpClient, PermissionOutcome},
+    compaction,
     endpoint::{AgentOptions, OWN_KEY},
-    failure::{ApiFailure, FailureClass},
+    failure::{self, ApiFailure, FailureClass},
     history::{self, ChatHistory},
-    message::{ChatMessage, ModelAnswer, ModelCall, ModelRequest, TokenUsage, ToolDescription, ToolResult},
+    message::{ChatMessage, Image, ModelAnswer, ModelCall, ModelRequest, TokenUsage, ToolDescription, ToolResult},
     models::ModelFacts,
     repeats::{Repeated, Repeats},
     servers::SessionServers,
     session::SessionFile,
-    tools::{self, PreparedUse, ToolAction},
+    tools::{self, PreparedUse, ToolAction, ToolOutcome, ToolOutput},
     wire::{AnswerPiece, AnswerStop, USUAL_ANSWER, Wire},
 };
 
 /// How often an answer that reached the length limit is continued.
 const CONTINUATIONS: u32 = 3;
+
+/// How often a conversation that the API finds too long is shortened for one request.
+const SHORTENED: u32 = 2;
+/// Most tokens of a summary, thoughts included.
+const LONGEST_SUMMARY: u32 = 8192;
+/// The longest answer that a model is taken to give if nothing is known of it.
+const UNKNOWN_LONGEST: u32 = 8192;
+/// Fewest tokens of an answer that are asked for in a full window.
+const SHORTEST_ROOM: u32 = 256;
 
 const NUDGE: &str = "You have thought, but neither said nor done anything. Use a tool, or say what came of your work.";
 const CONTINUE: &str =
@@ -75,6 +85,13 @@ impl SessionUsage {
     }
 }
 
+/// The prompt of a turn.
+#[derive(Debug, Default)]
+pub(super) struct Prompt {
+    pub(super) text: String,
+    pub(super) images: Vec<Image>,
+}
+
 /// The outcome of a turn that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TurnOutcome {
@@ -93,12 +110,17 @@ impl TurnRunner<'_> {
     ///
     /// # Errors
     /// The [`ApiFailure`] that ended the turn.
-    pub(crate) async fn run(&mut self) -> Result<TurnOutcome, ApiFailure> {
+    pub(crate) async fn run(&mut self, prompt: Prompt) -> Result<TurnOutcome, ApiFailure> {
+        self.take_prompt(prompt).await;
         let (mut repeats, mut was_nudged, mut continued) = (Repeats::default(), false, 0);
         for _ in 0..self.options.max_requests {
             for text in self.client.take_messages() {
                 self.record(ChatMessage::user(text));
             }
+            if let Err(limit) = self.longest_answer() {
+                return Ok(TurnOutcome::Spent(limit));
+            }
+            self.make_room().await;
             let longest = match self.longest_answer() {
                 Ok(longest) => longest,
                 Err(limit) => return Ok(TurnOutcome::Spent(limit)),
@@ -131,36 +153,127 @@ impl TurnRunner<'_> {
         Ok(TurnOutcome::Requests)
     }
 
+    /// Adds the prompt with its images to the conversation. Images that its text names are read as by a call of the model,
+    /// so they need permission as well.
+    async fn take_prompt(&mut self, prompt: Prompt) {
+        let Prompt { text, images } = prompt;
+        self.history.push(ChatMessage::user(text.as_str()));
+        let mut images = images;
+        if !self.facts.images && !images.is_empty() {
+            images.clear();
+            console::complain(&self.no_images("the prompt has images"));
+        }
+        for name in tools::images_named(&text, self.project) {
+            if !self.facts.images {
+                break;
+            }
+            let call = ModelCall {
+                id: String::new(),
+                name: "read".to_owned(),
+                arguments: json!({"path": name}).to_string(),
+            };
+            let read = self.use_tools(&[call]).await;
+            images.extend(read.into_iter().flat_map(|result| result.images));
+        }
+        self.history.replace_last(ChatMessage::User { text, images });
+        if let Some(message) = self.history.messages().last() {
+            self.session.append(message);
+        }
+    }
+
+    fn no_images(&self, what: &str) -> String {
+        let model = self.model;
+        format!("{what}, and {model} takes none; if it does, set `native.images` to true")
+    }
+
     /// Adds a message to the conversation, in memory and on disk.
     fn record(&mut self, message: ChatMessage) {
         self.session.append(&message);
         self.history.push(message);
     }
 
-    /// Makes the conversation fit, and returns the longest answer to it.
+    /// Makes the conversation fit the window of the model: a summary takes the place of old steps, and what is still too
+    /// much, or cannot be summed up, is left out.
+    async fn make_room(&mut self) {
+        let offers = self.offers.iter().map(ToolDescription::bytes).sum::<usize>();
+        let (window, beside) = (self.facts.window, history::tokens_of(self.system.len() + offers));
+        if !self.history.is_full(window, beside) {
+            return;
+        }
+        let before = self.history.tokens();
+        let has_summary = self.sum_up(window).await;
+        if self.history.fit(window, beside) > 0 || has_summary {
+            self.session.compact(self.history.messages());
+            let told = format!("compacted {before} tokens to {}", self.history.tokens());
+            self.spent.answers += 1;
+            let content = json!({"type": "text", "text": told});
+            let update = json!({"messageId": format!("answer-{}", self.spent.answers), "content": content});
+            self.client.send_update("agent_thought_chunk", update);
+        }
+    }
+
+    /// Replaces old steps by a summary of the model. Returns whether there is one.
+    async fn sum_up(&mut self, window: u64) -> bool {
+        let Some((task, steps)) = self.history.messages().first().zip(self.history.old_steps(window)) else {
+            return false;
+        };
+        let wish = compaction::wish(task, steps, usize::try_from(window / 2 * 4).unwrap_or(usize::MAX));
+        let (messages, count) = ([ChatMessage::user(wish)], steps.len());
+        let longest = u32::try_from(window / 4).unwrap_or(u32::MAX).min(LONGEST_SUMMARY);
+        let request = ModelRequest {
+            model: self.model,
+            system: compaction::SYSTEM,
+            messages: &messages,
+            offers: &[],
+            answer_tokens: Some(longest),
+            reasoning: self.facts.reasoning,
+            effort: None,
+        };
+        let mut listener = SummaryListener {
+            retries: self.options.retries,
+        };
+        // Without a summary, old results are left out, and the next request shows what is wrong.
+        let Ok(reply) = self.api.ask(request, &mut listener).await else {
+            return false;
+        };
+        self.spent.tokens = self.spent.tokens.plus(reply.tokens);
+        let has_summary = !reply.answer.text.trim().is_empty();
+        if has_summary {
+            self.history.sum_up(count, &reply.answer.text, window);
+        }
+        has_summary
+    }
+
+    /// Returns the longest answer to the conversation.
     ///
     /// # Errors
     /// The limit that is reached, if the iteration has spent what it may.
-    fn longest_answer(&mut self) -> Result<Option<u32>, SpentLimit> {
-        let offers = self.offers.iter().map(ToolDescription::bytes).sum::<usize>();
-        self.history
-            .fit(self.facts.window, history::tokens_of(self.system.len() + offers));
-        let by_budget = self
+    fn longest_answer(&self) -> Result<Option<u32>, SpentLimit> {
+        let left = self
             .options
             .budget
             .longest_answer(self.spent.tokens, self.history.tokens())?;
+        // A limit above that of the model would be refused, and one far above what models write is not needed.
+        let (most, ample) = match self.facts.answer {
+            Some(most) => (most, most),
+            None => (UNKNOWN_LONGEST, 2 * UNKNOWN_LONGEST),
+        };
+        let left = left.filter(|left| *left < ample).map(|left| left.min(most));
         let usual = match self.options.endpoint.wire {
-            Wire::Anthropic => Some(USUAL_ANSWER),
+            Wire::Anthropic => Some(USUAL_ANSWER.min(self.facts.answer.unwrap_or(u32::MAX))),
             Wire::Chat | Wire::Responses => None,
         };
-        let longest = self.options.answer_tokens.or(usual);
-        let longest = longest.map(|longest| longest.min(self.facts.answer.unwrap_or(u32::MAX)));
-        Ok(longest.into_iter().chain(by_budget).min())
+        let longest = self.options.answer_tokens.or(usual).into_iter().chain(left).min();
+        let room = u32::try_from(self.history.room(self.facts.window)).unwrap_or(u32::MAX);
+        Ok(longest.map(|longest| longest.min(room.max(SHORTEST_ROOM))))
     }
 
     /// Sends a request to the model. A conversation that is too long is shortened once.
-    async fn request_answer(&mut self, answer_tokens: Option<u32>) -> Result<(ModelAnswer, AnswerStop), ApiFailure> {
-        let mut has_shortened = false;
+    async fn request_answer(
+        &mut self,
+        mut answer_tokens: Option<u32>,
+    ) -> Result<(ModelAnswer, AnswerStop), ApiFailure> {
+        let mut shortened = 0;
         let mut reply = loop {
             self.spent.answers += 1;
             let mut listener = StreamToClient {
@@ -178,10 +291,16 @@ impl TurnRunner<'_> {
                 effort: self.options.effort,
             };
             match self.api.ask(request, &mut listener).await {
-                Err(failure) if failure.class == FailureClass::Overflow && !has_shortened => {
-                    has_shortened = true;
-                    if self.history.make_room() == 0 {
-                        return Err(failure);
+                Err(failure) if failure.class == FailureClass::Overflow && shortened < SHORTENED => {
+                    shortened += 1;
+                    match failure::window_of(&failure.text).filter(|window| *window < self.facts.window) {
+                        Some(window) => {
+                            self.facts.window = window;
+                            self.make_room().await;
+                            answer_tokens = self.longest_answer().unwrap_or(answer_tokens);
+                        }
+                        None if self.history.make_room() == 0 => return Err(failure),
+                        None => {}
                     }
                 }
                 reply => break reply?,
@@ -294,11 +413,13 @@ impl TurnRunner<'_> {
                 done.has_failed |= fails;
             });
         }
+        let ok = outcome.is_ok();
+        let output = outcome.unwrap_or_else(ToolOutput::from);
         ToolResult {
             call: call.id.clone(),
-            ok: outcome.is_ok(),
-            text: outcome.unwrap_or_else(|why| why),
-            images: Vec::new(),
+            ok,
+            text: output.text,
+            images: output.images,
         }
     }
 
@@ -335,29 +456,42 @@ impl TurnRunner<'_> {
         }
     }
 
-    async fn carry_out(&self, action: ToolAction, id: &str) -> tools::ToolOutcome {
+    async fn carry_out(&self, action: ToolAction, id: &str) -> Result<ToolOutput, String> {
         if let ToolAction::Todo(entries) = action {
             let entry = |entry: &tools::TodoEntry| json!({"content": entry.content, "status": entry.status, "priority": "medium"});
             let entries: Vec<Value> = entries.iter().map(entry).collect();
             self.client.send_update("plan", json!({"entries": entries}));
-            return Ok("The list is kept.".to_owned());
+            return Ok("The list is kept.".to_owned().into());
         }
         self.client
             .send_update("tool_call_update", json!({"toolCallId": id, "status": "in_progress"}));
         let is_change = matches!(action, ToolAction::Change(_));
-        let outcome = self.act(action).await;
+        let outcome = match action {
+            ToolAction::Image(path) => self.show(&path),
+            action => self.act(action).await.map(ToolOutput::from),
+        };
         let status = if outcome.is_ok() { "completed" } else { "failed" };
         let mut update = json!({"toolCallId": id, "status": status});
         // A completed change is already shown as a diff.
         if !is_change || outcome.is_err() {
-            let (Ok(text) | Err(text)) = &outcome;
+            let text = outcome.as_ref().map_or_else(|why| why, |output| &output.text);
             update["content"] = content(text);
         }
         self.client.send_update("tool_call_update", update);
         outcome
     }
 
-    async fn act(&self, action: ToolAction) -> tools::ToolOutcome {
+    /// Shows an image to the model.
+    fn show(&self, path: &Path) -> Result<ToolOutput, String> {
+        if !self.facts.images {
+            return Err(self.no_images(&format!("{}: it is an image", path.display())));
+        }
+        let (image, text) = tools::load_image(path)?;
+        let images = vec![image];
+        Ok(ToolOutput { text, images })
+    }
+
+    async fn act(&self, action: ToolAction) -> ToolOutcome {
         match action {
             ToolAction::Shell(shell) => {
                 let key = self.options.endpoint.key.as_ref().map_or(OWN_KEY, |key| key.variable);
@@ -462,15 +596,31 @@ impl StreamListener for StreamToClient<'_> {
         );
     }
 
-    fn note_retry(&mut self, failure: &ApiFailure, attempt: u32, pause: std::time::Duration) {
+    fn note_retry(&mut self, failure: &ApiFailure, attempt: u32, pause: Duration) {
         *self.answers += 1;
-        console::complain(&format!(
-            "{}; trying again in {} s ({attempt} of {})",
-            failure.text,
-            pause.as_secs(),
-            self.retries
-        ));
+        complain_of_retry(failure, attempt, self.retries, pause);
     }
+}
+
+/// Observes the request for a summary, of which the client sees only that it is retried.
+struct SummaryListener {
+    retries: u32,
+}
+
+impl StreamListener for SummaryListener {
+    fn take_piece(&mut self, _: AnswerPiece) {}
+
+    fn note_retry(&mut self, failure: &ApiFailure, attempt: u32, pause: Duration) {
+        complain_of_retry(failure, attempt, self.retries, pause);
+    }
+}
+
+fn complain_of_retry(failure: &ApiFailure, attempt: u32, retries: u32, pause: Duration) {
+    let seconds = pause.as_secs();
+    console::complain(&format!(
+        "{}; trying again in {seconds} s ({attempt} of {retries})",
+        failure.text
+    ));
 }
 
 fn content(text: &str) -> Value {

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod files;
+mod images;
 mod list;
 mod outcome;
 mod search;
@@ -18,9 +19,10 @@ use super::{history::ARGUMENT_LEFT_OUT, message::ToolDescription, servers::McpTo
 
 use arguments::Arguments;
 pub(super) use files::FileEdit;
+pub(super) use images::{load as load_image, named as images_named};
 pub(super) use list::TodoEntry;
-pub(super) use outcome::ToolOutcome;
 use outcome::{RESULT_CAP_BYTES, display_path};
+pub(super) use outcome::{ToolOutcome, ToolOutput};
 pub(super) use shell::{OwnedProcessGroup, Shell};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +54,8 @@ pub(super) struct PreparedUse {
 #[derive(Debug)]
 pub(super) enum ToolAction {
     Read(files::Read),
+    /// Shows an image.
+    Image(PathBuf),
     List(PathBuf),
     Grep(search::GrepSearch),
     Glob(search::GlobSearch),
@@ -112,7 +116,7 @@ impl NativeTool {
     fn description(self) -> &'static str {
         match self {
             NativeTool::Read => {
-                "Reads a text file. Lines are numbered, so leave the numbers out of what you edit. Long files come in parts: `offset` is the first line, `limit` how many."
+                "Reads a text file, or shows an image (PNG, JPEG, GIF, WebP). Lines are numbered, so leave the numbers out of what you edit. Long files come in parts: `offset` is the first line, `limit` how many."
             }
             NativeTool::ListDir => "Lists a directory: names, those of directories with a slash at the end.",
             NativeTool::Grep => {
@@ -260,6 +264,9 @@ pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Prepa
             let path = place(arguments.text("path")?);
             let (offset, limit) = (arguments.number("offset")?, arguments.number("limit")?);
             let input = json!({"path": display_path(&path, project), "offset": offset, "limit": limit});
+            if images::is_image(&path) {
+                return Ok(of_file(path.clone(), without_nulls(input), ToolAction::Image(path)));
+            }
             let read = files::Read::new(path.clone(), offset, limit);
             Ok(of_file(path, without_nulls(input), ToolAction::Read(read)))
         }
@@ -364,9 +371,11 @@ pub(super) fn carry_out_reading(action: ToolAction) -> ToolOutcome {
         ToolAction::List(path) => files::list(&path),
         ToolAction::Grep(grep) => grep.carry_out(),
         ToolAction::Glob(glob) => glob.carry_out(),
-        ToolAction::Change(_) | ToolAction::Shell(_) | ToolAction::Todo(_) | ToolAction::Served(_) => {
-            Err("it does more than to look".to_owned())
-        }
+        ToolAction::Image(_)
+        | ToolAction::Change(_)
+        | ToolAction::Shell(_)
+        | ToolAction::Todo(_)
+        | ToolAction::Served(_) => Err("it does more than to look".to_owned()),
     };
     found.map(|found| ralph_core::event::clip_middle(&found, RESULT_CAP_BYTES))
 }

@@ -1,6 +1,6 @@
 //! OpenAI's Responses API.
 //!
-//! Nothing is stored on the server: each request has the whole conversation, with the model's reasoning in encrypted form.
+//! The server stores nothing: each request has the whole conversation, with the model's reasoning in encrypted form.
 //! The API refuses reasoning that is not directly followed by what came of it, so the order of items is kept.
 
 use serde_json::{Value, json};
