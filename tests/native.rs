@@ -117,9 +117,15 @@ fn sandbox(agent: Agent, model: &StandIn, retries: u32) -> Sandbox {
     sandbox
 }
 
+const PATCH: &str = "*** Begin Patch\n*** Update File: new/a.txt\n@@\n-delta\n+gamma\n beta\n*** Add File: new/b.txt\n+new\n*** End Patch";
+
 #[test]
-fn every_tool_works_on_both_apis() {
-    for agent in [Agent::Native, Agent::NativeMessages] {
+fn every_tool_works_on_every_api() {
+    for (agent, wire) in [
+        (Agent::Native, "openai"),
+        (Agent::Native, "responses"),
+        (Agent::NativeMessages, "anthropic"),
+    ] {
         let looks = answer()
             .reasoning("Look first.")
             .call("todo", json!({"todos": [{"content": "Look", "status": "in_progress"}]}))
@@ -129,7 +135,8 @@ fn every_tool_works_on_both_apis() {
             .read("PLAN.md");
         let changes = answer()
             .write("new/a.txt", "alpha\nbeta\n")
-            .edit("new/a.txt", "alpha", "gamma")
+            .edit("new/a.txt", "alpha", "delta")
+            .call("apply_patch", json!({"patch": PATCH}))
             .call(
                 "shell",
                 json!({"command": "cat new/a.txt; echo ${RALPH_NATIVE_API_KEY-no key}"}),
@@ -142,7 +149,7 @@ fn every_tool_works_on_both_apis() {
         let model = StandIn::start(steps.into_iter().fold(Scenario::new(), Scenario::then));
         let sandbox = sandbox(agent, &model, 0);
         sandbox.write("AGENTS.md", "Use British spelling.\n");
-        let mut talk = Talk::opens(&sandbox, &[]);
+        let mut talk = Talk::opens(&sandbox, &[("RALPH_NATIVE_WIRE", wire)]);
         let id = talk.prompt("Do it.");
         let result = talk.wait_for_result(id).unwrap();
         assert_eq!(result["stopReason"], "end_turn");
@@ -163,12 +170,12 @@ fn every_tool_works_on_both_apis() {
             "    3\t- [ ] Write hello.txt",
             "is written: 2 lines",
             "is changed: 2 lines",
+            "new/b.txt is written: 1 lines",
             "gamma\nbeta\nno key",
             "there is no tool `fly`",
-            if agent == Agent::Native {
-                "are no JSON"
-            } else {
-                "does not know `input`"
+            match wire {
+                "anthropic" => "does not know `input`",
+                _ => "are no JSON",
             },
             "there is no such file",
         ];
@@ -177,7 +184,7 @@ fn every_tool_works_on_both_apis() {
             assert!(result.contains(expected), "{result} has no {expected}");
         }
         assert_eq!(
-            talk.permissions, 8,
+            talk.permissions, 9,
             "neither what makes no sense is asked for nor the list"
         );
         let said = talk.agent.so_far();

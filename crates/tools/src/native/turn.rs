@@ -20,7 +20,7 @@ use super::{
     repeats::{Repeated, Repeats},
     servers::SessionServers,
     session::SessionFile,
-    tools::{self, PreparedUse, ToolAction, ToolOutcome, ToolOutput},
+    tools::{self, FileEdit, PreparedUse, ToolAction, ToolOutcome, ToolOutput},
     wire::{AnswerPiece, AnswerStop, USUAL_ANSWER, Wire},
 };
 
@@ -497,7 +497,7 @@ impl TurnRunner<'_> {
                 let key = self.options.endpoint.key.as_ref().map_or(OWN_KEY, |key| key.variable);
                 shell.carry_out(self.project, &[OWN_KEY, key]).await
             }
-            ToolAction::Change(change) => change.carry_out(),
+            ToolAction::Change(edits) => tools::carry_out_edits(&edits),
             ToolAction::Served(used) => self.servers.carry_out(used).await,
             action => {
                 let looking = tokio::task::spawn_blocking(move || tools::carry_out_reading(action)).await;
@@ -567,10 +567,12 @@ fn acp_tool_call(wanted: &PreparedUse, id: &str) -> Value {
         "toolCallId": id, "title": wanted.title, "kind": wanted.kind, "status": "pending", "rawInput": wanted.input,
         "locations": locations,
     });
-    if let ToolAction::Change(change) = &wanted.action {
-        call["content"] = json!([{
-            "type": "diff", "path": change.path, "oldText": change.before, "newText": change.after,
-        }]);
+    if let ToolAction::Change(edits) = &wanted.action {
+        let diff = |edit: &FileEdit| {
+            let after = edit.after.as_deref().unwrap_or_default();
+            json!({"type": "diff", "path": edit.path, "oldText": edit.before, "newText": after})
+        };
+        call["content"] = edits.iter().map(diff).collect();
     }
     call
 }

@@ -8,6 +8,7 @@ mod files;
 mod images;
 mod list;
 mod outcome;
+mod patch;
 mod search;
 mod shell;
 
@@ -18,7 +19,7 @@ use serde_json::{Value, json};
 use super::{history::ARGUMENT_LEFT_OUT, message::ToolDescription, servers::McpToolUse};
 
 use arguments::Arguments;
-pub(super) use files::FileEdit;
+pub(super) use files::{FileEdit, carry_out_edits};
 pub(super) use images::{load as load_image, named as images_named};
 pub(super) use list::TodoEntry;
 use outcome::{RESULT_CAP_BYTES, display_path};
@@ -33,6 +34,7 @@ pub(super) enum NativeTool {
     Glob,
     Edit,
     Write,
+    ApplyPatch,
     Shell,
     Todo,
 }
@@ -59,7 +61,8 @@ pub(super) enum ToolAction {
     List(PathBuf),
     Grep(search::GrepSearch),
     Glob(search::GlobSearch),
-    Change(FileEdit),
+    /// Changes of files, all or none.
+    Change(Vec<FileEdit>),
     Shell(Shell),
     Todo(Vec<TodoEntry>),
     /// A tool of an MCP server.
@@ -67,13 +70,14 @@ pub(super) enum ToolAction {
 }
 
 impl NativeTool {
-    const ALL: [NativeTool; 8] = [
+    const ALL: [NativeTool; 9] = [
         NativeTool::Read,
         NativeTool::ListDir,
         NativeTool::Grep,
         NativeTool::Glob,
         NativeTool::Edit,
         NativeTool::Write,
+        NativeTool::ApplyPatch,
         NativeTool::Shell,
         NativeTool::Todo,
     ];
@@ -86,6 +90,7 @@ impl NativeTool {
             NativeTool::Glob => "glob",
             NativeTool::Edit => "edit",
             NativeTool::Write => "write",
+            NativeTool::ApplyPatch => "apply_patch",
             NativeTool::Shell => "shell",
             NativeTool::Todo => "todo",
         }
@@ -100,7 +105,7 @@ impl NativeTool {
         match self {
             NativeTool::Read => "read",
             NativeTool::ListDir | NativeTool::Grep | NativeTool::Glob => "search",
-            NativeTool::Edit | NativeTool::Write => "edit",
+            NativeTool::Edit | NativeTool::Write | NativeTool::ApplyPatch => "edit",
             NativeTool::Shell => "execute",
             NativeTool::Todo => "think",
         }
@@ -109,7 +114,9 @@ impl NativeTool {
     fn is_read_only(self) -> bool {
         match self {
             NativeTool::Read | NativeTool::ListDir | NativeTool::Grep | NativeTool::Glob => true,
-            NativeTool::Edit | NativeTool::Write | NativeTool::Shell | NativeTool::Todo => false,
+            NativeTool::Edit | NativeTool::Write | NativeTool::ApplyPatch | NativeTool::Shell | NativeTool::Todo => {
+                false
+            }
         }
     }
 
@@ -127,6 +134,9 @@ impl NativeTool {
                 "Replaces an exact text in a file by another. The old text has to occur once, so take enough of what is around it; with `all` every occurrence is replaced."
             }
             NativeTool::Write => "Writes a whole file, new or not. To change a part of a file use `edit`.",
+            NativeTool::ApplyPatch => {
+                "Changes several files at once, all or none. A patch begins with `*** Begin Patch` and ends with `*** End Patch`. Between them: `*** Add File: PATH` with lines that begin with `+`; `*** Delete File: PATH`; `*** Update File: PATH`, with `*** Move to: PATH` if it is renamed, and then parts that begin with `@@` or `@@ a line above them` and have lines that begin with a space (as they are), `-` (taken out) or `+` (put in). Take three lines around each change."
+            }
             NativeTool::Shell => {
                 "Runs a command with a shell in the project and answers with its output and exit code. It reads nothing, so start no editor or pager. What runs longer than `timeout` seconds is ended; send what is to go on into the background with its output in a file."
             }
@@ -145,6 +155,7 @@ impl NativeTool {
             NativeTool::Glob => &["pattern", "path"],
             NativeTool::Edit => &["path", "old", "new", "all"],
             NativeTool::Write => &["path", "content"],
+            NativeTool::ApplyPatch => &["patch"],
             NativeTool::Shell => &["command", "timeout", "description"],
             NativeTool::Todo => &["todos"],
         }
@@ -186,6 +197,7 @@ impl NativeTool {
                 json!({"path": path(), "content": text("the whole content")}),
                 json!(["path", "content"]),
             ),
+            NativeTool::ApplyPatch => (json!({"patch": text("the whole patch")}), json!(["patch"])),
             NativeTool::Shell => (
                 json!({
                     "command": text("the command"),
@@ -215,7 +227,10 @@ pub(super) fn is_read_only(name: &str) -> bool {
 
 /// Whether a tool changes a file.
 pub(super) fn is_edit(name: &str) -> bool {
-    matches!(NativeTool::named(name), Some(NativeTool::Edit | NativeTool::Write))
+    matches!(
+        NativeTool::named(name),
+        Some(NativeTool::Edit | NativeTool::Write | NativeTool::ApplyPatch)
+    )
 }
 
 /// Whether permission is requested before the preceding calls have been carried out.
@@ -305,7 +320,7 @@ pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Prepa
             Ok(of_file(
                 path.clone(),
                 json!({"path": display_path(&path, project)}),
-                ToolAction::Change(change),
+                ToolAction::Change(vec![change]),
             ))
         }
         NativeTool::Write => {
@@ -314,8 +329,20 @@ pub(super) fn prepare(name: &str, written: &str, project: &Path) -> Result<Prepa
             Ok(of_file(
                 path.clone(),
                 json!({"path": display_path(&path, project)}),
-                ToolAction::Change(change),
+                ToolAction::Change(vec![change]),
             ))
+        }
+        NativeTool::ApplyPatch => {
+            let edits = patch::changes(for_a_file(&arguments, "patch")?, project)?;
+            let paths: Vec<PathBuf> = edits.iter().map(|edit| edit.path.clone()).collect();
+            let shown: Vec<String> = paths.iter().map(|path| display_path(path, project)).collect();
+            Ok(PreparedUse {
+                title: shown.join(", "),
+                input: json!({"paths": shown}),
+                paths,
+                action: ToolAction::Change(edits),
+                ..usual
+            })
         }
         NativeTool::Shell => {
             let command = arguments.command()?;
