@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Talk, sandbox};
 use crate::{
-    harness::{Sandbox, agent::Agent},
+    harness::{SOON, Sandbox, agent::Agent},
     stand_in::{RequestKind, Scenario, StandIn, Step, answer, http, say, shell},
 };
 
@@ -140,6 +140,26 @@ fn without_a_summary_the_oldest_results_are_left_out_and_the_work_goes_on() {
 }
 
 #[test]
+fn reasoning_that_the_api_does_not_take_back_is_left_out() {
+    let refused = json!({"error": {
+        "code": "invalid_encrypted_content", "message": "The encrypted content for item rs_1 could not be verified.",
+    }});
+    let thought = answer().reasoning("Next.").shell("true");
+    let steps = [Step::from(thought), http(400).body(refused).into(), say("Done.").into()];
+    let model = StandIn::start(steps.into_iter().fold(Scenario::new(), Scenario::then));
+    let sandbox = sandbox(Agent::Native, &model, 0);
+    let mut talk = begin(&sandbox, "responses", &[]);
+    assert_eq!(talk.turn("Do it."), Ok("end_turn".to_owned()));
+    let sent = |at: usize| model.main_requests()[at].body["input"].to_string();
+    assert!(sent(1).contains("encrypted_content"), "{}", sent(1));
+    assert!(
+        !sent(2).contains("encrypted_content") && sent(2).contains("function_call_output"),
+        "{}",
+        sent(2)
+    );
+}
+
+#[test]
 fn a_window_that_only_the_server_knows_is_learned_from_its_refusal() {
     let steps = (0..12).map(|number| Step::from(shell(&format!("seq {number} 2000"))));
     let scenario = steps.fold(Scenario::new(), Scenario::then).then(say("Done."));
@@ -178,4 +198,32 @@ fn what_the_rules_deny_is_no_image_of_a_prompt() {
     assert_eq!(talk.permissions, 1);
     let sent = model.main_requests().pop().unwrap().body.to_string();
     assert!(sent.contains(TASK) && !sent.contains(PNG_BASE64), "{sent}");
+}
+
+#[test]
+fn a_run_over_responses_does_its_plan_and_tells_of_compactions() {
+    let work = |number: u32| Step::from(shell(&format!("seq {number} 1800")));
+    let done = answer().edit("PLAN.md", "- [ ] Task 1", "- [x] Task 1");
+    let steps = (0..6).map(work).fold(Scenario::new(), Scenario::then);
+    let steps = steps
+        .then(answer().write("hello.txt", "hello\n"))
+        .then(done)
+        .then(say("Done."));
+    let model = StandIn::start(steps.side(say(SUMMARY)).window(9_000));
+    let sandbox = sandbox(Agent::Native, &model, 0);
+    sandbox.plan(1);
+    let run = sandbox.ralph(["--headless", "--adapter", "native", "--format", "jsonl"]);
+    let run = run
+        .env("RALPH_NATIVE_WIRE", "responses")
+        .env("RALPH_NATIVE_CONTEXT_TOKENS", "9000");
+    let finished = run.run(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?} {:?}", model.flaws());
+    assert_eq!(model.flaws(), [] as [&str; 0]);
+    assert!(
+        model
+            .main_requests()
+            .iter()
+            .all(|request| request.path == "/v1/responses")
+    );
+    assert!(finished.stdout.contains("compacted "), "{finished:?}");
 }

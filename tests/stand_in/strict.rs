@@ -1,4 +1,4 @@
-//! What a real API checks in a request: each call has its result, and the conversation fits the window of the model.
+//! The checks of a real API in a request: each call has its result, and the conversation fits the window of the model.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ pub enum ConversationPart {
     Result(String),
 }
 
-/// What is wrong with a request for a model with a window of `window` tokens; `None` if nothing is. `most` is the length
+/// The flaw of a request for a model with a window of `window` tokens; `None` if there is none. `most` is the length
 /// of the answer that it asks for.
 pub fn flaw(body: &Value, parts: &[ConversationPart], most: usize, window: usize) -> Option<String> {
     let tokens = size(body) / BYTES_PER_TOKEN + most;

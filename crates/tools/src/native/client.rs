@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::message::Image;
+use super::{message::Image, tools};
 use crate::json_rpc::{self, Peer};
 
 /// The answer to a permission request.
@@ -125,15 +125,8 @@ pub(super) fn text_of(params: &Value) -> String {
 /// The images of a prompt.
 pub(super) fn images_of(params: &Value) -> Vec<Image> {
     let contents = params["prompt"].as_array().into_iter().flatten();
-    let images = contents
-        .filter(|content| content["type"] == "image")
-        .filter_map(|content| {
-            Some(Image {
-                media_type: content["mimeType"].as_str()?.to_owned(),
-                data: content["data"].as_str()?.to_owned(),
-            })
-        });
-    images.collect()
+    let images = contents.filter(|content| content["type"] == "image");
+    images.filter_map(tools::image_from).collect()
 }
 
 /// Writes a line. A client that stops reading also closes the agent's stdin, which ends the agent.

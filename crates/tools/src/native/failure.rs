@@ -98,6 +98,12 @@ impl ApiFailure {
         }
     }
 
+    /// Whether the API does not take back the reasoning in the conversation: another model wrote it, or another account.
+    pub(super) fn refuses_reasoning(&self) -> bool {
+        let words = ["encrypted content", "encrypted_content", "`signature` in `thinking`"];
+        self.class == FailureClass::Refused && words.iter().any(|words| self.text.contains(words))
+    }
+
     /// The JSON-RPC error code for the client. ralph's client reads it as the HTTP status of the class; other ACP
     /// clients show the text.
     pub(super) fn code(&self) -> i64 {

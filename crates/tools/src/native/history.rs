@@ -116,6 +116,18 @@ impl ChatHistory {
         self.beside + estimated(&self.messages)
     }
 
+    /// Removes all thoughts, and returns their number.
+    pub(super) fn forget_thoughts(&mut self) -> usize {
+        let mut forgotten = 0;
+        for message in &mut self.messages {
+            if let ChatMessage::Assistant(answer) = message {
+                forgotten += answer.thoughts.len();
+                answer.thoughts.clear();
+            }
+        }
+        forgotten
+    }
+
     /// How many tokens of `window` are left for the answer. Some stay free, since both the estimate and the count of the
     /// API may be too low.
     pub(super) fn room(&self, window: u64) -> u64 {

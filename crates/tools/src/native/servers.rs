@@ -19,7 +19,7 @@ use tokio::{
 
 use super::{
     message::ToolDescription,
-    tools::{OwnedProcessGroup, ToolOutcome},
+    tools::{OwnedProcessGroup, ToolOutput, image_from},
 };
 use crate::json_rpc::{self, JsonRpcMessage, METHOD_NOT_FOUND, Peer, RequestError};
 
@@ -118,11 +118,11 @@ impl SessionServers {
     }
 
     /// Calls the tool on its server.
-    pub(super) async fn carry_out(&self, used: McpToolUse) -> ToolOutcome {
+    pub(super) async fn carry_out(&self, used: McpToolUse) -> Result<ToolOutput, String> {
         let tool = &self.tools[used.tool];
         let params = json!({"name": tool.name, "arguments": used.arguments});
         let answered = self.servers[tool.server].asks("tools/call", &params, CALL).await?;
-        tool_outcome(&answered)
+        tool_output(&answered)
     }
 }
 
@@ -166,7 +166,8 @@ fn unique(name: &str, names: &mut BTreeSet<String>) -> String {
 }
 
 /// The outcome of a tool call, from its result.
-fn tool_outcome(result: &Value) -> ToolOutcome {
+fn tool_output(result: &Value) -> Result<ToolOutput, String> {
+    let mut images = Vec::new();
     let contents = result["content"].as_array().into_iter().flatten();
     let texts: Vec<String> = contents
         .map(|content| match content["type"].as_str().unwrap_or_default() {
@@ -177,6 +178,14 @@ fn tool_outcome(result: &Value) -> ToolOutcome {
                     "[a resource: {}]",
                     content["resource"]["uri"].as_str().unwrap_or("unnamed")
                 ),
+            },
+            "image" => match image_from(content) {
+                Some(image) => {
+                    let shown = format!("[{}]", image.media_type);
+                    images.push(image);
+                    shown
+                }
+                None => "[image, which cannot be shown]".to_owned(),
             },
             "resource_link" => format!("[a link: {}]", content["uri"].as_str().unwrap_or("unnamed")),
             other => format!("[{other}, which cannot be shown]"),
@@ -190,7 +199,7 @@ fn tool_outcome(result: &Value) -> ToolOutcome {
     let text = clip_middle(&text, RESULT_CAP_BYTES);
     match result["isError"] == true {
         true => Err(text),
-        false => Ok(text),
+        false => Ok(ToolOutput { text, images }),
     }
 }
 
@@ -359,7 +368,7 @@ mod tests {
                  read line; echo "$line" | grep -q '"cursor":"n"' || exit 1
                  echo '{"id":3,"result":{"tools":[{"name":"a/b","description":"x"}]}}'
                  read line; echo '{"id":9,"method":"ping"}'; read pong; echo "$pong" | grep -q '"result"' || exit 1
-                 echo '{"id":4,"result":{"content":[{"type":"text","text":"done"},{"type":"image"}]}}'
+                 echo '{"id":4,"result":{"content":[{"type":"text","text":"done"},{"type":"image"},{"type":"image","mimeType":"image/png","data":"aW1n"}]}}'
                  read line; echo '{"id":5,"result":{"isError":true,"content":[{"type":"text","text":"no"}]}}'
                  read line; echo '{"id":6,"error":{"code":1,"message":"never heard of it"}}'
                  read line; exit"#;
@@ -371,7 +380,9 @@ mod tests {
             let used = servers.prepare(name, "{}").unwrap().unwrap();
             runtime.block_on(servers.carry_out(used))
         };
-        assert_eq!(call(&names[1]), Ok("done\n[image, which cannot be shown]".to_owned()));
+        let shown = call(&names[1]).unwrap();
+        assert_eq!(shown.text, "done\n[image, which cannot be shown]\n[image/png]");
+        assert_eq!(shown.images[0].data, "aW1n");
         assert_eq!(call(&names[0]), Err("no".to_owned()));
         assert_eq!(call(&names[0]), Err("the server refused: never heard of it".to_owned()));
         for _ in 0..2 {

@@ -163,10 +163,11 @@ impl TurnRunner<'_> {
             images.clear();
             console::complain(&self.no_images("the prompt has images"));
         }
-        for name in tools::images_named(&text, self.project) {
-            if !self.facts.images {
-                break;
-            }
+        let named = match self.facts.images {
+            true => tools::images_named(&text, self.project),
+            false => Vec::new(),
+        };
+        for name in named {
             let call = ModelCall {
                 id: String::new(),
                 name: "read".to_owned(),
@@ -218,14 +219,26 @@ impl TurnRunner<'_> {
             return false;
         };
         let wish = compaction::wish(task, steps, usize::try_from(window / 2 * 4).unwrap_or(usize::MAX));
-        let (messages, count) = ([ChatMessage::user(wish)], steps.len());
-        let longest = u32::try_from(window / 4).unwrap_or(u32::MAX).min(LONGEST_SUMMARY);
+        let count = steps.len();
+        let left = self
+            .options
+            .budget
+            .longest_answer(self.spent.tokens, history::tokens_of(wish.len()));
+        let quarter = u32::try_from(window / 4).unwrap_or(u32::MAX);
+        let bounds = [
+            Some(LONGEST_SUMMARY),
+            Some(quarter),
+            self.facts.answer,
+            left.ok().flatten(),
+        ];
+        let longest = bounds.into_iter().flatten().min();
+        let messages = [ChatMessage::user(wish)];
         let request = ModelRequest {
             model: self.model,
             system: compaction::SYSTEM,
             messages: &messages,
             offers: &[],
-            answer_tokens: Some(longest),
+            answer_tokens: longest,
             reasoning: self.facts.reasoning,
             effort: None,
         };
@@ -268,7 +281,8 @@ impl TurnRunner<'_> {
         Ok(longest.map(|longest| longest.min(room.max(SHORTEST_ROOM))))
     }
 
-    /// Sends a request to the model. A conversation that is too long is shortened once.
+    /// Sends a request to the model. A conversation that is too long is shortened, and reasoning that the API does not
+    /// take back is left out.
     async fn request_answer(
         &mut self,
         mut answer_tokens: Option<u32>,
@@ -303,6 +317,7 @@ impl TurnRunner<'_> {
                         None => {}
                     }
                 }
+                Err(failure) if failure.refuses_reasoning() && self.history.forget_thoughts() > 0 => {}
                 reply => break reply?,
             }
         };
@@ -468,6 +483,7 @@ impl TurnRunner<'_> {
         let is_change = matches!(action, ToolAction::Change(_));
         let outcome = match action {
             ToolAction::Image(path) => self.show(&path),
+            ToolAction::Served(used) => self.servers.carry_out(used).await.map(|output| self.visible(output)),
             action => self.act(action).await.map(ToolOutput::from),
         };
         let status = if outcome.is_ok() { "completed" } else { "failed" };
@@ -479,6 +495,17 @@ impl TurnRunner<'_> {
         }
         self.client.send_update("tool_call_update", update);
         outcome
+    }
+
+    /// The output without images for a model that takes none.
+    fn visible(&self, mut output: ToolOutput) -> ToolOutput {
+        if !self.facts.images && !output.images.is_empty() {
+            output.images.clear();
+            output
+                .text
+                .push_str(&format!("\n[{}]", self.no_images("it has images")));
+        }
+        output
     }
 
     /// Shows an image to the model.
@@ -498,7 +525,6 @@ impl TurnRunner<'_> {
                 shell.carry_out(self.project, &[OWN_KEY, key]).await
             }
             ToolAction::Change(edits) => tools::carry_out_edits(&edits),
-            ToolAction::Served(used) => self.servers.carry_out(used).await,
             action => {
                 let looking = tokio::task::spawn_blocking(move || tools::carry_out_reading(action)).await;
                 looking.unwrap_or_else(|_| Err("it could not be done".to_owned()))

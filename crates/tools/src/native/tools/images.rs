@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ralph_core::event::clip;
 use ralph_system::files;
+use serde_json::Value;
 
 use crate::native::message::Image;
 
@@ -48,6 +49,19 @@ pub(in crate::native) fn load(path: &Path) -> Result<(Image, String), String> {
         data: STANDARD.encode(bytes),
     };
     Ok((image, line))
+}
+
+/// The image in a content block of the protocols for clients and servers; `None` if no API takes it.
+pub(in crate::native) fn image_from(content: &Value) -> Option<Image> {
+    let media_type = content["mimeType"].as_str()?;
+    let data = content["data"].as_str()?;
+    let is_known = FORMATS.iter().any(|(_, known, ..)| *known == media_type);
+    // Four characters of Base64 are three bytes.
+    let fits = data.len() as u64 / 4 * 3 <= IMAGE_CAP_BYTES;
+    (is_known && fits).then(|| Image {
+        media_type: media_type.to_owned(),
+        data: data.to_owned(),
+    })
 }
 
 /// The images of `project` that a prompt names, each once.

@@ -20,7 +20,7 @@ use super::{history::ARGUMENT_LEFT_OUT, message::ToolDescription, servers::McpTo
 
 use arguments::Arguments;
 pub(super) use files::{FileEdit, carry_out_edits};
-pub(super) use images::{load as load_image, named as images_named};
+pub(super) use images::{image_from, load as load_image, named as images_named};
 pub(super) use list::TodoEntry;
 use outcome::{RESULT_CAP_BYTES, display_path};
 pub(super) use outcome::{ToolOutcome, ToolOutput};
