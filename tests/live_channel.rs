@@ -112,7 +112,7 @@ fn in_the_background(agent: Agent, command: &str) -> Step {
         Agent::Codex => answer().call("exec_command", json!({ "cmd": command, "yield_time_ms": 250 })),
         Agent::Claude => answer().call("Bash", described("run_in_background")),
         Agent::Gemini => answer().call("run_shell_command", described("is_background")),
-        Agent::Opencode | Agent::OpencodeServer | Agent::Native | Agent::NativeMessages => {
+        Agent::Opencode | Agent::OpencodeServer | Agent::Native | Agent::NativeResponses | Agent::NativeMessages => {
             shell(&format!("{command} > /dev/null 2>&1 &"))
         }
         agent => unreachable!("{agent:?} is not among these"),
@@ -213,7 +213,7 @@ fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: 
 // gemini speaks ACP without being ralph's own agent, as native is.
 each_live_agent!(
     a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session: claude Claude, codex Codex, gemini Gemini, native Native;
-    opencode Opencode, native_messages NativeMessages
+    opencode Opencode, native_responses NativeResponses, native_messages NativeMessages
 );
 
 /// The usage of each of two iterations, as its agent reported it.
@@ -256,7 +256,7 @@ fn a_session_is_continued_and_each_turn_counts_for_itself(agent: Agent) {
 // gemini cannot continue a session here, and opencode does not report the usage of the whole turn.
 each_live_agent!(
     a_session_is_continued_and_each_turn_counts_for_itself: claude Claude, codex Codex, native Native;
-    native_messages NativeMessages
+    native_responses NativeResponses, native_messages NativeMessages
 );
 
 fn a_refused_key_ends_the_run(agent: Agent) {

@@ -123,7 +123,7 @@ const PATCH: &str = "*** Begin Patch\n*** Update File: new/a.txt\n@@\n-delta\n+g
 fn every_tool_works_on_every_api() {
     for (agent, wire) in [
         (Agent::Native, "openai"),
-        (Agent::Native, "responses"),
+        (Agent::NativeResponses, "responses"),
         (Agent::NativeMessages, "anthropic"),
     ] {
         let looks = answer()
@@ -204,6 +204,10 @@ type Failing = (&'static str, Step, Result<&'static str, (i64, &'static str)>);
 
 #[test]
 fn every_failure_has_its_class_and_the_agent_goes_on() {
+    ["openai", "responses"].into_iter().for_each(fail_in_every_way);
+}
+
+fn fail_in_every_way(wire: &str) {
     let error = |status: u16, code: &str, message: &str| {
         http(status).body(json!({"error": {"code": code, "message": message}}))
     };
@@ -269,7 +273,7 @@ fn every_failure_has_its_class_and_the_agent_goes_on() {
     ];
     let model = StandIn::start(say("not asked yet"));
     let sandbox = sandbox(Agent::Native, &model, 1);
-    let mut talk = Talk::opens(&sandbox, &[]);
+    let mut talk = Talk::opens(&sandbox, &[("RALPH_NATIVE_WIRE", wire)]);
     for (name, step, expected) in failing {
         model.play(step);
         let ended = talk.turn(name);
@@ -454,19 +458,21 @@ fn a_run_ends_by_its_limit_with_the_work_of_the_last_answer() {
 
 #[test]
 fn an_answer_that_is_cut_off_is_continued_and_not_for_ever() {
-    let model = StandIn::start(Scenario::new().then(say("One half.").cut_off()).then(say("The other.")));
-    let sandbox = sandbox(Agent::Native, &model, 0);
-    let mut talk = Talk::opens(&sandbox, &[]);
-    assert_eq!(talk.turn("Tell."), Ok("end_turn".to_owned()));
-    let second = &model.main_requests()[1];
-    assert!(
-        second.prompt().starts_with("Your answer was cut off"),
-        "{}",
-        second.prompt()
-    );
-    model.play(say("And then").cut_off());
-    assert_eq!(talk.turn("Tell all."), Ok("max_tokens".to_owned()));
-    assert_eq!(model.main_request_count(), 6);
+    for wire in ["openai", "responses"] {
+        let model = StandIn::start(Scenario::new().then(say("One half.").cut_off()).then(say("The other.")));
+        let sandbox = sandbox(Agent::Native, &model, 0);
+        let mut talk = Talk::opens(&sandbox, &[("RALPH_NATIVE_WIRE", wire)]);
+        assert_eq!(talk.turn("Tell."), Ok("end_turn".to_owned()));
+        let second = &model.main_requests()[1];
+        assert!(
+            second.prompt().starts_with("Your answer was cut off"),
+            "{}",
+            second.prompt()
+        );
+        model.play(say("And then").cut_off());
+        assert_eq!(talk.turn("Tell all."), Ok("max_tokens".to_owned()));
+        assert_eq!(model.main_request_count(), 6, "{wire}");
+    }
 }
 
 #[test]

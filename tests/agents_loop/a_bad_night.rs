@@ -89,7 +89,7 @@ fn is_of_opencode(agent: Agent) -> bool {
     match agent {
         Agent::Opencode | Agent::OpencodeServer => true,
         Agent::Codex | Agent::Claude | Agent::Gemini | Agent::Copilot | Agent::Kilo | Agent::Kimi => false,
-        Agent::Pi | Agent::Cline | Agent::Native | Agent::NativeMessages => false,
+        Agent::Pi | Agent::Cline | Agent::Native | Agent::NativeResponses | Agent::NativeMessages => false,
     }
 }
 
@@ -98,7 +98,7 @@ fn assert_named(agent: Agent, request: &ModelRequest) {
     let model = match agent {
         Agent::Gemini => request.path.contains("/models/stand-in:"),
         // Servers of the native agent name models as they like.
-        Agent::Native | Agent::NativeMessages => request.body["model"] == "anybody/stand-in",
+        Agent::Native | Agent::NativeResponses | Agent::NativeMessages => request.body["model"] == "anybody/stand-in",
         Agent::Codex | Agent::Claude | Agent::Opencode | Agent::OpencodeServer => request.body["model"] == "stand-in",
         Agent::Copilot | Agent::Kilo | Agent::Kimi | Agent::Pi | Agent::Cline => request.body["model"] == "stand-in",
     };

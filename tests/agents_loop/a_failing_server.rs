@@ -129,6 +129,6 @@ pub(super) fn login(agent: Agent) -> &'static str {
         Agent::Kimi => "`kimi login`",
         Agent::Pi => "/login",
         Agent::Cline => "`cline auth`",
-        Agent::Native | Agent::NativeMessages => "OPENAI_API_KEY",
+        Agent::Native | Agent::NativeResponses | Agent::NativeMessages => "OPENAI_API_KEY",
     }
 }

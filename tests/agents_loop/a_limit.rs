@@ -70,6 +70,6 @@ fn bounded_cost(agent: Agent) {
 
 // gemini reports usage only at the end of a turn, as codex does one-way. opencode reports no tokens on its live
 // channel.
-each_agent!(scenario: claude Claude, native Native; codex Codex, native_messages NativeMessages, opencode Opencode, opencode_server OpencodeServer, kilo Kilo, pi Pi, cline Cline);
+each_agent!(scenario: claude Claude, native Native; codex Codex, native_responses NativeResponses, native_messages NativeMessages, opencode Opencode, opencode_server OpencodeServer, kilo Kilo, pi Pi, cline Cline);
 
 each_agent!(bounded_cost: codex_by_prices Codex, native_by_prices Native);

@@ -64,6 +64,6 @@ fn scenario(agent: Agent) {
 // Every agent completes a plan for each change.
 each_agent!(
     scenario: codex Codex, claude Claude, gemini Gemini, opencode Opencode, opencode_server OpencodeServer, native Native,
-              native_messages NativeMessages;
+              native_responses NativeResponses, native_messages NativeMessages;
     copilot Copilot, kilo Kilo, kimi Kimi, pi Pi, cline Cline
 );

@@ -28,4 +28,4 @@ fn scenario(agent: Agent) {
     sandbox.assert_nothing_runs();
 }
 
-each_agent!(scenario: codex Codex, claude Claude; native Native, native_messages NativeMessages, copilot Copilot, kilo Kilo, kimi Kimi, pi Pi, cline Cline);
+each_agent!(scenario: codex Codex, claude Claude; native Native, native_responses NativeResponses, native_messages NativeMessages, copilot Copilot, kilo Kilo, kimi Kimi, pi Pi, cline Cline);

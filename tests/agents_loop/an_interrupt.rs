@@ -57,5 +57,5 @@ fn scenario(agent: Agent) {
 each_agent!(
     scenario: native Native;
     codex Codex, claude Claude, gemini Gemini, opencode Opencode, opencode_server OpencodeServer,
-    native_messages NativeMessages, copilot Copilot, kilo Kilo, kimi Kimi, pi Pi, cline Cline
+    native_responses NativeResponses, native_messages NativeMessages, copilot Copilot, kilo Kilo, kimi Kimi, pi Pi, cline Cline
 );

@@ -55,7 +55,7 @@ pub(crate) fn plan_one_task(sandbox: &Sandbox) {
 /// The name under which the agent offers this tool of ralph.
 fn own_tool(agent: Agent, name: &str) -> String {
     let prefix = match agent {
-        Agent::Codex | Agent::Claude | Agent::Native | Agent::NativeMessages => "mcp__ralph__",
+        Agent::Codex | Agent::Claude | Agent::Native | Agent::NativeResponses | Agent::NativeMessages => "mcp__ralph__",
         Agent::Gemini => "mcp_ralph_",
         Agent::Opencode | Agent::OpencodeServer | Agent::Kilo => "ralph_",
         Agent::Copilot => "ralph-",

@@ -82,7 +82,7 @@ fn forget(agent: Agent, sandbox: &Sandbox) {
         Agent::Kilo => sandbox.data().join("kilo"),
         Agent::Kimi => sandbox.home().join(".kimi-code/sessions"),
         Agent::Pi => sandbox.home().join(".pi/agent/sessions"),
-        Agent::Native | Agent::NativeMessages => sandbox.state().join("ralph-native"),
+        Agent::Native | Agent::NativeResponses | Agent::NativeMessages => sandbox.state().join("ralph-native"),
         Agent::Cline => unreachable!("it does not report its sessions"),
         Agent::OpencodeServer => unreachable!("a server keeps its sessions for as long as it runs"),
     };
@@ -90,7 +90,7 @@ fn forget(agent: Agent, sandbox: &Sandbox) {
 }
 
 each_agent!(
-    scenario: codex Codex, claude Claude, native Native; gemini Gemini, opencode Opencode, native_messages NativeMessages,
+    scenario: codex Codex, claude Claude, native Native; gemini Gemini, opencode Opencode, native_responses NativeResponses, native_messages NativeMessages,
     copilot Copilot, kilo Kilo, kimi Kimi, pi Pi
 );
 

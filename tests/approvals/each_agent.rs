@@ -156,7 +156,7 @@ impl WatchedAgent {
     /// Answers two requests of one model reply from another terminal; if both are open, the second one first.
     fn two_at_once(&self) {
         let one_by_one = match self.agent {
-            Agent::Claude | Agent::Codex | Agent::Native | Agent::NativeMessages => false,
+            Agent::Claude | Agent::Codex | Agent::Native | Agent::NativeResponses | Agent::NativeMessages => false,
             Agent::Gemini | Agent::Opencode | Agent::OpencodeServer => true,
             agent => unreachable!("{agent:?} is not among these"),
         };

@@ -21,6 +21,8 @@ pub enum Agent {
     Cline,
     /// ralph's own agent, with a model behind OpenAI's chat completions.
     Native,
+    /// ralph's own agent, with a model behind OpenAI's responses.
+    NativeResponses,
     /// ralph's own agent, with a model behind Anthropic's messages.
     NativeMessages,
 }
@@ -39,7 +41,7 @@ impl Agent {
             Agent::Kimi => "kimi",
             Agent::Pi => "pi",
             Agent::Cline => "cline",
-            Agent::Native | Agent::NativeMessages => "native",
+            Agent::Native | Agent::NativeResponses | Agent::NativeMessages => "native",
         }
     }
 
@@ -53,6 +55,7 @@ impl Agent {
             | Agent::Kimi
             | Agent::Cline
             | Agent::Native
+            | Agent::NativeResponses
             | Agent::NativeMessages => false,
         }
     }
@@ -64,7 +67,7 @@ impl Agent {
 
     /// Whether this is ralph's own agent.
     pub fn is_native(self) -> bool {
-        matches!(self, Agent::Native | Agent::NativeMessages)
+        matches!(self, Agent::Native | Agent::NativeResponses | Agent::NativeMessages)
     }
 
     /// The agent's program; `None` for ralph's own agent.
@@ -79,7 +82,7 @@ impl Agent {
             Agent::Kimi => Some("kimi"),
             Agent::Pi => Some("pi"),
             Agent::Cline => Some("cline"),
-            Agent::Native | Agent::NativeMessages => None,
+            Agent::Native | Agent::NativeResponses | Agent::NativeMessages => None,
         }
     }
 
@@ -127,6 +130,10 @@ impl Agent {
             Agent::Pi => sandbox.connect_pi(model),
             Agent::Cline => sandbox.connect_cline(model),
             Agent::Native => sandbox.connect_native(&model.base_url(), retries),
+            Agent::NativeResponses => {
+                sandbox.set_variable("RALPH_NATIVE_WIRE", "responses");
+                sandbox.connect_native(&model.base_url(), retries);
+            }
             Agent::NativeMessages => {
                 sandbox.set_variable("RALPH_NATIVE_WIRE", "anthropic");
                 sandbox.connect_native(&model.origin(), retries);
@@ -162,6 +169,7 @@ impl Agent {
             | Agent::Pi
             | Agent::Cline
             | Agent::Native
+            | Agent::NativeResponses
             | Agent::NativeMessages => {
                 unreachable!("no test runs it without ralph")
             }
@@ -185,7 +193,7 @@ macro_rules! each_agent {
         $crate::harness::agent::each_agent!(
             $scenario: native Native;
             codex Codex, claude Claude, gemini Gemini, opencode Opencode, opencode_server OpencodeServer,
-            native_messages NativeMessages
+            native_responses NativeResponses, native_messages NativeMessages
         );
     };
     ($scenario:ident: $($name:ident $agent:ident),* $(; $($more:ident $other:ident),+)?) => {
@@ -210,7 +218,7 @@ macro_rules! each_live_agent {
     ($scenario:ident) => {
         $crate::harness::agent::each_live_agent!(
             $scenario: claude Claude, native Native;
-            codex Codex, gemini Gemini, opencode Opencode, native_messages NativeMessages
+            codex Codex, gemini Gemini, opencode Opencode, native_responses NativeResponses, native_messages NativeMessages
         );
     };
     ($scenario:ident: $($name:ident $agent:ident),+ $(; $($more:ident $other:ident),+)?) => {
