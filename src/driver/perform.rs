@@ -383,7 +383,7 @@ impl Driver {
         let pricing = SessionPricing::new(prices, self.agent().adapter.id(), model.clone());
         let budget = iteration_budget(&self.state().view, pricing.of_request(), now_ms);
         let budget = budget.and_then(|budget| serde_json::to_string(&budget).ok());
-        let mut request = SessionRequest {
+        let request = SessionRequest {
             run: jobs.run.clone(),
             iteration,
             prompt: jobs.files.prompt(iteration),
@@ -406,6 +406,8 @@ impl Driver {
                     "RALPH_PROJECT".to_owned(),
                     jobs.paths.project().to_string_lossy().into_owned(),
                 ),
+                // Empty without a limit: the one of a run around this one would be inherited.
+                (BUDGET_VARIABLE.to_owned(), budget.unwrap_or_default()),
             ],
             scratch: jobs.files.scratch(),
             display: Box::new(OutputTee {
@@ -413,9 +415,6 @@ impl Driver {
                 hub: self.hub.clone(),
             }),
         };
-        request
-            .env
-            .extend(budget.map(|budget| (BUDGET_VARIABLE.to_owned(), budget)));
         let log = SignalLog::new(&jobs.files.signals(iteration), self.agents.recording_cap_bytes);
         self.hub.set_lossy(false);
         self.agents.session = Some(CurrentSession::start(

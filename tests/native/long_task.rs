@@ -215,6 +215,8 @@ fn a_run_over_responses_does_its_plan_and_tells_of_compactions() {
     let run = sandbox.ralph(["--headless", "--adapter", "native", "--format", "jsonl"]);
     let run = run
         .env("RALPH_NATIVE_WIRE", "responses")
+        // The budget of a run around this one is not the budget of this one.
+        .env("RALPH_BUDGET", r#"{"tokens":1}"#)
         .env("RALPH_NATIVE_CONTEXT_TOKENS", "9000");
     let finished = run.run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?} {:?}", model.flaws());
