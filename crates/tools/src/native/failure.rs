@@ -100,7 +100,12 @@ impl ApiFailure {
 
     /// Whether the API does not take back the reasoning in the conversation: another model wrote it, or another account.
     pub(super) fn refuses_reasoning(&self) -> bool {
-        let words = ["encrypted content", "encrypted_content", "`signature` in `thinking`"];
+        let words = [
+            "encrypted content",
+            "encrypted_content",
+            "`signature` in `thinking`",
+            "reasoning_content",
+        ];
         self.class == FailureClass::Refused && words.iter().any(|words| self.text.contains(words))
     }
 

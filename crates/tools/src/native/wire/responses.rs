@@ -34,13 +34,13 @@ pub(super) fn body(request: ModelRequest<'_>) -> Value {
     if !request.offers.is_empty() {
         body["tools"] = request.offers.iter().map(tool).collect();
     }
-    // The API refuses both for models that do not reason.
+    // The API refuses this for models that do not reason. Summaries of the reasoning are not asked for: they need an
+    // organisation that is verified.
     if request.reasoning == ReasoningControl::Effort || request.effort.is_some() {
         body["include"] = json!(["reasoning.encrypted_content"]);
-        body["reasoning"] = json!({"summary": "auto"});
-        if let Some(effort) = request.effort {
-            body["reasoning"]["effort"] = effort.name().into();
-        }
+    }
+    if let Some(effort) = request.effort {
+        body["reasoning"] = json!({"effort": effort.name()});
     }
     if let Some(most) = request.answer_tokens {
         body["max_output_tokens"] = most.max(SHORTEST_ANSWER).into();

@@ -441,7 +441,7 @@ fn the_length_and_the_effort_of_an_answer_are_asked_for_as_each_api_wants_it() {
             Wire::Responses,
             ReasoningControl::Effort,
             json!({
-                "max_output_tokens": 5000, "reasoning": {"summary": "auto", "effort": "high"},
+                "max_output_tokens": 5000, "reasoning": {"effort": "high"},
                 "include": ["reasoning.encrypted_content"],
             }),
         ),
