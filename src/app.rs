@@ -63,7 +63,8 @@ use crate::{
 };
 
 pub(crate) use agents::{
-    catalog, check_limits_hold, chosen_adapter, native_lacks_tls, withheld_from_agent, withheld_from_goals,
+    catalog, check_limits_hold, chosen_adapter, native_lacks_tls, users_adapters, withheld_from_agent,
+    withheld_from_goals,
 };
 pub(crate) use assay::{Assay, AssayProgress, assay};
 pub(crate) use batch_plans::added_to_batch;

@@ -125,9 +125,10 @@ impl From<NoPlan> for Failure {
 impl From<AgentError> for Failure {
     fn from(error: AgentError) -> Self {
         let kind = match error {
-            AgentError::Catalog(_) | AgentError::NoPlaceFor { .. } | AgentError::ProviderMissing { .. } => {
-                FailureKind::Configuration
-            }
+            AgentError::Catalog(_)
+            | AgentError::Registry(_)
+            | AgentError::NoPlaceFor { .. }
+            | AgentError::ProviderMissing { .. } => FailureKind::Configuration,
             AgentError::NotInstalled { .. } | AgentError::Server { .. } => FailureKind::AgentUnavailable,
         };
         Failure::of(kind, &error).hints(error.hints())

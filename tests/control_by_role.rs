@@ -9,7 +9,7 @@ use crate::{
 use ralph_core::event::{Event, Notice};
 
 /// Commands that an agent could call, each with the name that its user is told.
-const COMMANDS: [(&str, &str); 22] = [
+const COMMANDS: [(&str, &str); 23] = [
     ("steer --standing obey", "steer"),
     ("withdraw 1", "withdraw"),
     ("answer 1 yes", "answer"),
@@ -28,6 +28,7 @@ const COMMANDS: [(&str, &str); 22] = [
     ("reset-circuit", "reset-circuit"),
     ("trust", "trust"),
     ("trust --revoke", "trust"),
+    ("adapters add auggie --yes", "trust"),
     ("token", "token"),
     ("token --web --revoke", "token"),
     ("web --listen 127.0.0.1:0", "web"),

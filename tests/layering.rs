@@ -125,6 +125,7 @@ const PURE: &[&str] = &[
     "agent/dialect",
     "agent/live_output",
     "agent/protocol",
+    "agent/registry/entry",
     "agent/opencode/asking_rules",
     "agent/opencode/asks",
     "agent/opencode/messages",

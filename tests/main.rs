@@ -50,6 +50,7 @@ mod pictures;
 mod plan;
 mod processes;
 mod protocols;
+mod registry;
 mod report;
 mod runs_over_http;
 mod sealed;

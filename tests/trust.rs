@@ -14,8 +14,9 @@ use crate::{
 ///
 /// Every command in `--help` needs a row here, so a new command cannot be forgotten.
 const CALLS: &[(&str, &[&str])] = &[
+    ("adapters add", &["auggie", "./agent.json"]),
     ("adapters check", &["", "evil", "claude"]),
-    ("adapters list", &[""]),
+    ("adapters list", &["", "--registry"]),
     ("adapters show", &["evil"]),
     ("adapters use", &["evil"]),
     ("answer", &["1 yes", "1 project"]),

@@ -1,6 +1,12 @@
 //! Chooses the agents of a run: the named one or the first that is available, and its fallbacks.
 
-use std::{collections::BTreeMap, env, path::Path, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    env,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use ralph_agent::{
     AgentAdapter, Capabilities, Channel, GitIdentity,
@@ -510,11 +516,15 @@ pub(super) fn check_model_is_reached(agent: &AvailableAgent, config: &Config) ->
     }
 }
 
+/// The directory of the user's adapters; `None` if there is no home directory.
+pub(crate) fn users_adapters() -> Option<PathBuf> {
+    Some(dirs::config_dir()?.join("ralph").join("adapters"))
+}
+
 /// All adapters that are visible from `place`.
 pub(crate) fn catalog(place: &ProjectPlace, config: &Config) -> Catalog {
-    let user = dirs::config_dir().map(|dir| dir.join("ralph").join("adapters"));
     Catalog::load(&AdapterSources {
-        directories: user.into_iter().collect(),
+        directories: users_adapters().into_iter().collect(),
         project: place.own.adapters.clone(),
         config: [native_adapter_settings(&config.native)]
             .into_iter()

@@ -59,9 +59,7 @@ pub(super) fn add_escalation(
     let mut steps = Vec::new();
     for entry in &chooser.config.escalate {
         // The part before a slash is an adapter if one has that name, otherwise the provider of the model.
-        let named = entry
-            .split_once('/')
-            .filter(|(id, _)| chooser.catalog.ids().any(|known| known == *id));
+        let named = entry.split_once('/').filter(|(id, _)| chooser.catalog.has(id));
         let wanted = TaskSettings {
             adapter: named.map(|(id, _)| id.to_owned()),
             model: Some(named.map_or(entry.as_str(), |(_, model)| model).to_owned()),

@@ -20,6 +20,7 @@ use crate::{
 };
 
 use super::{
+    adapters_add,
     args::Args,
     choice,
     listing_args::AdaptersCommand,
@@ -49,12 +50,18 @@ pub(super) fn run(args: &Args, command: &AdaptersCommand, supervisor: &Superviso
     let catalog = app::catalog(&place, &loaded.config);
     let probing = app::probing(&place, &loaded.config, &catalog, supervisor);
     match command {
-        AdaptersCommand::List => {
+        AdaptersCommand::List { registry: true } => adapters_add::list(&catalog),
+        AdaptersCommand::List { registry: false } => {
             list(&catalog, &place.project);
             catalog.notices().iter().for_each(|notice| warn(notice));
         }
         AdaptersCommand::Show { id } => print(&catalog.show(id)?),
+        AdaptersCommand::Add { entry, yes } => {
+            refuse_agent(&place.paths, UserOnlyAction::Trust)?;
+            adapters_add::add(&place, &catalog, entry, *yes)?;
+        }
         AdaptersCommand::Use { id } => {
+            adapters_add::refuse_without_file(id)?;
             catalog.manifest(id)?;
             refuse_agent(&place.paths, UserOnlyAction::Trust)?;
             choice::remember(&place, id)?;

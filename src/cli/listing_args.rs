@@ -7,11 +7,25 @@ use clap::{Subcommand, ValueEnum};
 #[derive(Debug, Subcommand)]
 pub(super) enum AdaptersCommand {
     /// List the adapters and whether they are installed
-    List,
+    List {
+        /// List the agents of the ACP registry, which `ralph adapters add` adds and `--adapter acp:ID` runs
+        #[arg(long)]
+        registry: bool,
+    },
     /// Print an adapter's settings, each with its origin
     Show { id: String },
     /// Check whether an adapter's program is installed, and its version; without ID, all of them
     Check { id: Option<String> },
+    /// Add an agent of the ACP registry, or one that a file describes as the registry does: show what it would install and
+    /// run, ask, and write its adapter
+    Add {
+        /// The agent's ID in the registry, or a file such as ./agent.json
+        #[arg(value_name = "ID|FILE.json")]
+        entry: String,
+        /// Add it without a question
+        #[arg(long)]
+        yes: bool,
+    },
     /// Use this adapter wherever none is named, in every project
     Use { id: String },
 }

@@ -2,6 +2,7 @@
 
 mod acp;
 mod adapters;
+mod adapters_add;
 #[cfg(test)]
 mod any_arguments;
 mod args;
@@ -236,9 +237,11 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
             let show = SandboxCommand::Show { json: false };
             sandbox::run(args, command.as_ref().unwrap_or(&show), supervisor)
         }
-        Some(CliCommand::Adapters { command }) => {
-            adapters::run(args, command.as_ref().unwrap_or(&AdaptersCommand::List), supervisor)
-        }
+        Some(CliCommand::Adapters { command }) => adapters::run(
+            args,
+            command.as_ref().unwrap_or(&AdaptersCommand::List { registry: false }),
+            supervisor,
+        ),
         Some(CliCommand::Doctor { format }) => doctor::run(args, *format, supervisor),
         Some(CliCommand::Config { command }) => configure(args, command.as_ref().unwrap_or(&ConfigCommand::Show)),
         Some(CliCommand::Trust { show, revoke }) => trust::run(args, *show, *revoke),

@@ -212,7 +212,7 @@ impl ProjectPlan {
             let adapter = task.settings.adapter.as_deref().filter(|_| !task.done)?;
             Some((adapter, *position))
         });
-        let unknown = asked.filter(|(adapter, _)| !catalog.ids().any(|known| known == *adapter));
+        let unknown = asked.filter(|(adapter, _)| !catalog.has(adapter));
         let advice = unknown.map(|(adapter, position)| {
             let near = closest(adapter, catalog.ids());
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();

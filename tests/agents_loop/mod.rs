@@ -11,6 +11,7 @@ mod an_interrupt;
 mod first_hour;
 mod importing;
 mod nobody_listens;
+mod of_the_registry;
 mod one_of_your_own;
 mod resuming;
 mod reviewing;

@@ -141,6 +141,15 @@ impl Sandbox {
         self.set_variable("CLINE_TELEMETRY_DISABLED", "1");
     }
 
+    /// Makes nanocoder use `model`.
+    pub fn connect_nanocoder(&self, model: &StandIn) {
+        let provider = json!({
+            "name": "standin", "baseUrl": model.base_url(), "apiKey": "sk-stand-in", "models": ["stand-in"],
+        });
+        let settings = json!({ "nanocoder": { "providers": [provider] } });
+        write_json(&self.config().join("nanocoder/agents.config.json"), &settings);
+    }
+
     /// Makes ralph's own agent use the model at `base` and repeat a failed request `retries` times.
     pub fn connect_native(&self, base: &str, retries: u32) {
         self.set_variable("RALPH_NATIVE_BASE_URL", base);

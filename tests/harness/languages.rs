@@ -30,6 +30,14 @@ pub fn node_modules(package: &str) -> Option<PathBuf> {
     found("npm package", &npm_packages(package)).cloned()
 }
 
+/// As [`node_modules`], without the optional packages: programs for each platform that the tests have already.
+///
+/// # Panics
+/// As [`program`].
+pub fn lean_node_modules(package: &str) -> Option<PathBuf> {
+    found("npm package", &npm_packages_with(package, &["--omit=optional"])).cloned()
+}
+
 /// A directory for `PYTHONPATH` with `requirements`, a line for each package; `None`, with a printed notice, if pip cannot
 /// install them.
 ///
@@ -110,6 +118,10 @@ fn found<'a>(name: &str, installed: &'a Result<PathBuf, String>) -> Option<&'a P
 
 /// Installs the packages of a `package.json` unless they are installed.
 fn npm_packages(package: &str) -> Result<PathBuf, String> {
+    npm_packages_with(package, &[])
+}
+
+fn npm_packages_with(package: &str, options: &[&str]) -> Result<PathBuf, String> {
     let version = |line: &str| {
         line.split('"')
             .nth(3)
@@ -127,7 +139,7 @@ fn npm_packages(package: &str) -> Result<PathBuf, String> {
             "--prefer-offline",
             "--fetch-retries=1",
         ];
-        npm(directory, &install)
+        npm(directory, &[&install, options].concat())
     })
 }
 

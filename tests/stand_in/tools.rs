@@ -54,6 +54,7 @@ fn shell(command: &str, offered: &[String]) -> AgentToolCall {
             ("run_shell_command", described.clone()),
             ("bash", described),
             ("run_commands", json!({ "commands": [command] })),
+            ("execute_bash", json!({ "command": command })),
         ],
     )
     .unwrap_or_else(|| named("shell", json!({ "command": command })))

@@ -11,7 +11,9 @@ use std::{
     thread,
 };
 
-use ralph_policy::settings::{self, ManifestKind, Merged, Node, SettingOrigin, Terms};
+use ralph_policy::settings::{
+    self, CatalogError, Layer, LayerError, ManifestKind, Merged, Node, OriginFinder, SettingOrigin, Terms, from_toml,
+};
 use ralph_system::{files::Directory, proc::Supervisor};
 
 use super::{
@@ -21,6 +23,7 @@ use super::{
     manifest::{LANGUAGE, Manifest, Transport, WrittenAdapter},
     manifest_error::ManifestError,
     opencode::Credentials,
+    registry::{self, AgentLaunch, Registry, RegistryEntry},
     subprocess::SubprocessAdapter,
 };
 
@@ -132,12 +135,47 @@ impl Catalog {
         self.0.ids()
     }
 
+    /// Whether there is an adapter of this id, which may be made of an entry of the registry.
+    pub fn has(&self, id: &str) -> bool {
+        let is_listed = |entry: &str| Registry::compiled_in().entry(entry).is_ok();
+        self.ids().any(|known| known == id) || id.strip_prefix(registry::PREFIX).is_some_and(is_listed)
+    }
+
     /// The complete manifest of an adapter.
     ///
     /// # Errors
-    /// [`AgentError::Catalog`].
+    /// [`AgentError::Catalog`], and [`AgentError::Registry`] if the registry has no such agent.
     pub fn manifest(&self, id: &str) -> Result<Manifest, AgentError> {
-        Ok(self.0.manifest(id)?)
+        match self.text_of_registry(id)? {
+            Some(text) => manifest_of_text(id, &text),
+            None => Ok(self.0.manifest(id)?),
+        }
+    }
+
+    /// The adapter that is made of an entry of the registry: of `acp:goose` the one that runs the program of `goose`.
+    /// `None` for any other id.
+    fn text_of_registry(&self, id: &str) -> Result<Option<String>, AgentError> {
+        let Some(entry) = id.strip_prefix(registry::PREFIX) else {
+            return Ok(None);
+        };
+        let registry = Registry::compiled_in();
+        let entry = registry.entry(entry)?;
+        let found = registry::program_of(entry, |name| which::which(name).ok());
+        // Without a program for this platform, there is nothing to look for but the agent's id.
+        let launch = found.unwrap_or_else(|| AgentLaunch::of_program(&entry.id));
+        let known = self.knows_agent(entry);
+        let launch = launch.with_variables_of(known.as_ref());
+        Ok(Some(registry::adapter_text(
+            entry,
+            &launch,
+            &registry.described(),
+            known.as_ref(),
+        )))
+    }
+
+    /// The manifest of the built-in adapter that knows the agent of an entry of the registry.
+    pub fn knows_agent(&self, entry: &RegistryEntry) -> Option<Manifest> {
+        self.0.manifest(registry::known_by(&entry.id)?).ok()
     }
 
     /// Returns an adapter that runs sessions.
@@ -247,8 +285,38 @@ impl Catalog {
     /// # Errors
     /// [`AgentError::Catalog`] if there is no such adapter.
     pub fn show(&self, id: &str) -> Result<String, AgentError> {
-        Ok(self.0.show(id)?)
+        match self.text_of_registry(id)? {
+            Some(text) => Ok(text),
+            None => Ok(self.0.show(id)?),
+        }
     }
+}
+
+/// The manifest of an adapter that is in no directory.
+///
+/// # Errors
+/// [`AgentError::Catalog`].
+pub fn manifest_of_text(id: &str, text: &str) -> Result<Manifest, AgentError> {
+    let read = || -> Result<Manifest, ManifestError> {
+        let refused = |mistakes| ManifestError::from(LayerError::from_mistakes(mistakes));
+        let root =
+            from_toml(Path::new(id), text, OriginFinder::built_in(text)).map_err(|mistake| refused(vec![mistake]))?;
+        let layer = Layer::read::<WrittenAdapter>(&root, &LANGUAGE).in_order();
+        if !layer.mistakes.is_empty() {
+            return Err(refused(layer.mistakes));
+        }
+        let mut merged = Merged::empty();
+        layer.leaves.into_iter().for_each(|leaf| merged.set(leaf));
+        Manifest::from_merged(id, &merged)
+    };
+    read().map_err(|source| {
+        AgentError::from(CatalogError::Broken {
+            what: AdapterFiles::NAME,
+            id: id.to_owned(),
+            hints: source.hints(),
+            source: Box::new(source),
+        })
+    })
 }
 
 #[cfg(test)]

@@ -3,12 +3,18 @@
 use ralph_policy::settings::CatalogError;
 use thiserror::Error;
 
-use super::{manifest_error::ManifestError, opencode::ServerError};
+use super::{
+    manifest_error::ManifestError,
+    opencode::ServerError,
+    registry::{self, UnknownEntry},
+};
 
 #[derive(Debug, Error)]
 pub enum AgentError {
     #[error(transparent)]
     Catalog(#[from] CatalogError<ManifestError>),
+    #[error(transparent)]
+    Registry(#[from] UnknownEntry),
     #[error("adapter `{id}`: program `{program}` is {}", missing(.program))]
     NotInstalled {
         id: String,
@@ -37,12 +43,18 @@ impl AgentError {
     pub fn hints(&self) -> Vec<String> {
         match self {
             AgentError::Catalog(error) => error.hints(),
+            AgentError::Registry(error) => error.hints(),
             AgentError::Server { source, .. } => source.hints(),
             AgentError::NoPlaceFor { id, what, .. } => vec![
                 format!("leave `--{what}` out, or name an adapter that takes one with `--adapter ID`"),
                 format!("or give `{id}` a `command.{what}`, with `{{{what}}}` in its `command.args`"),
             ],
             AgentError::ProviderMissing { model, .. } => vec![format!("type `--model PROVIDER/{}`", bare(model))],
+            AgentError::NotInstalled { id, install, .. } if id.starts_with(registry::PREFIX) => {
+                let entry = &id[registry::PREFIX.len()..];
+                let add = format!("`ralph adapters add {entry}` shows what would run it");
+                install.iter().cloned().chain([add]).collect()
+            }
             AgentError::NotInstalled { id, install, .. } => {
                 let config = format!("or set `adapters.{id}.command.program` to its path");
                 match install {

@@ -22,6 +22,7 @@ pub mod opencode;
 mod prices;
 pub mod protocol;
 mod queries;
+pub mod registry;
 mod reporter;
 mod signal_writer;
 pub mod subprocess;

@@ -30,7 +30,7 @@ use updates::AcpUpdates;
 /// The protocol version that ralph supports.
 pub(super) const VERSION: u64 = 1;
 /// Names that agents use for a mode in which they ask for nothing.
-const BYPASS_MODES: [&str; 3] = ["yolo", "bypassPermissions", "full-access"];
+const BYPASS_MODES: [&str; 4] = ["yolo", "bypassPermissions", "full-access", "agent-full-access"];
 
 #[derive(Debug, Default)]
 pub(super) struct AcpLive {

@@ -308,6 +308,13 @@ pub fn shared_writable_places(project: &Path, environment: &UserEnvironment<'_>)
         .collect()
 }
 
+/// Whether keys, tokens or passwords are in the directory that `written` stands for, or directly below it.
+pub fn holds_credentials(written: &str) -> bool {
+    let configured = below(CONFIG_HOMES, CONFIGURED_CREDENTIALS);
+    let mut places = CREDENTIALS.iter().copied().chain(configured.iter().map(String::as_str));
+    places.any(|place| Path::new(place).starts_with(written))
+}
+
 /// Expands `text` to a path without `.` and `..`; `None` if it begins with a variable that is not set, or with an
 /// unknown home directory.
 pub fn expanded(text: &str, project: &Path, world: &UserEnvironment<'_>) -> Option<PathBuf> {

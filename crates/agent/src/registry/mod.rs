@@ -1,0 +1,245 @@
+//! The ACP registry: a catalogue of agents that speak the Agent Client Protocol, and of how each is installed.
+//!
+//! A copy of it is compiled in. It is never fetched: what an entry names is installed and run, so a copy is read before it
+//! is committed, and an entry from elsewhere before its adapter is written.
+
+mod adapter;
+mod entry;
+mod launch;
+
+use ralph_policy::settings::closest;
+use serde::Deserialize;
+use thiserror::Error;
+
+pub use adapter::{adapter_text, shared_name, state_directories};
+pub use entry::{EntryError, RegistryEntry};
+pub use launch::{AgentLaunch, LaunchError, LaunchSource, install_hints, launch, program_of};
+
+/// The beginning of the ids of adapters that are made of entries and have no file: `acp:goose`.
+pub const PREFIX: &str = "acp:";
+
+/// The copy, written by `.ci/acp-registry`.
+const COPY: &str = include_str!("../../../../adapters/registry.json");
+/// Entries whose agent has a built-in adapter, which knows where the agent keeps its state and its login.
+const KNOWN_BY: &[(&str, &str)] = &[
+    ("claude-acp", "claude"),
+    ("codex-acp", "codex"),
+    ("gemini", "gemini"),
+    ("github-copilot-cli", "copilot"),
+    ("kilo", "kilo"),
+    ("kimi", "kimi"),
+    ("opencode", "opencode-run"),
+    ("pi-acp", "pi"),
+    ("qwen-code", "qwen-code"),
+];
+
+/// The copy of the registry.
+#[derive(Debug, Deserialize)]
+pub struct Registry {
+    /// The address of the registry.
+    pub source: String,
+    /// The day of the copy.
+    pub date: String,
+    agents: Vec<RegistryEntry>,
+}
+
+/// The registry has no such agent.
+#[derive(Debug, Error)]
+#[error("the ACP registry has no agent `{id}`")]
+pub struct UnknownEntry {
+    id: String,
+    suggestion: Option<String>,
+}
+
+impl UnknownEntry {
+    /// Advice for the user, one sentence each.
+    pub fn hints(&self) -> Vec<String> {
+        let did_you_mean = self.suggestion.iter().map(|id| format!("did you mean `{id}`?"));
+        let list = "`ralph adapters list --registry` lists all agents of the registry".to_owned();
+        let file = "`ralph adapters add FILE.json` takes an entry from a file".to_owned();
+        did_you_mean.chain([list, file]).collect()
+    }
+}
+
+impl Registry {
+    /// Reads the copy.
+    pub fn compiled_in() -> Self {
+        serde_json::from_str(COPY).expect("a test reads the copy")
+    }
+
+    /// All entries, by id.
+    pub fn entries(&self) -> &[RegistryEntry] {
+        &self.agents
+    }
+
+    /// The entry of the agent `id`.
+    ///
+    /// # Errors
+    /// [`UnknownEntry`].
+    pub fn entry(&self, id: &str) -> Result<&RegistryEntry, UnknownEntry> {
+        let ids = self.agents.iter().map(|entry| entry.id.as_str());
+        self.agents
+            .iter()
+            .find(|entry| entry.id == id)
+            .ok_or_else(|| UnknownEntry {
+                id: ralph_text::escape_name(id),
+                suggestion: closest(id, ids).map(str::to_owned),
+            })
+    }
+
+    /// Where the entries are from, as text.
+    pub fn described(&self) -> String {
+        format!("the ACP registry, {} of {}", self.source, self.date)
+    }
+}
+
+/// The built-in adapter that knows the agent of the registry's entry `id`.
+pub fn known_by(id: &str) -> Option<&'static str> {
+    let row = KNOWN_BY.iter().find(|(entry, _)| *entry == id)?;
+    Some(row.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::catalog::{AdapterSources, Catalog, manifest_of_text};
+
+    /// Every entry of the copy, with its adapter where its program is on PATH.
+    fn adapters() -> Vec<(RegistryEntry, String)> {
+        let catalog = Catalog::load(&AdapterSources::default());
+        let registry = Registry::compiled_in();
+        let adapter = |entry: &RegistryEntry| {
+            let there = |name: &str| Some(PathBuf::from("/bin").join(name));
+            let launch = launch(entry, there).or_else(|_| launch(entry, |_| None)).ok()?;
+            let known = known_by(&entry.id).map(|id| catalog.manifest(id).expect("a built-in adapter"));
+            let launch = launch.with_variables_of(known.as_ref());
+            let text = adapter_text(entry, &launch, &registry.described(), known.as_ref());
+            Some((entry.clone(), text))
+        };
+        registry.entries().iter().filter_map(adapter).collect()
+    }
+
+    #[test]
+    fn every_entry_of_the_copy_would_be_accepted() {
+        let registry = Registry::compiled_in();
+        for entry in registry.entries() {
+            entry.check().unwrap_or_else(|error| panic!("{}: {error}", entry.id));
+            assert_eq!(shared_name(entry), None, "{}", entry.id);
+        }
+        let ids: Vec<&str> = registry.entries().iter().map(|entry| entry.id.as_str()).collect();
+        assert!(ids.is_sorted_by(|one, next| one < next), "{ids:?}");
+        for (id, known) in KNOWN_BY {
+            assert!(
+                ids.contains(id) && crate::catalog::built_in().any(|built_in| built_in == *known),
+                "{id}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_entry_of_the_copy_makes_an_adapter_of_the_live_channel_alone() {
+        let adapters = adapters();
+        assert!(adapters.len() > 20, "{}", adapters.len());
+        for (entry, text) in adapters {
+            let manifest = manifest_of_text(&entry.id, &text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+            assert_eq!((manifest.channels(), &*manifest.title), ("live", &*entry.name));
+            let is_known = known_by(&entry.id).is_some();
+            assert!(
+                is_known || manifest.state[0] == format!("~/.{}", entry.id.trim_end_matches("-acp")),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_adapter_has_the_directories_and_the_login_of_the_adapter_that_knows_the_agent() {
+        let adapters = adapters();
+        let of = |id: &str| &adapters.iter().find(|(entry, _)| entry.id == id).expect("an adapter").1;
+        insta::assert_snapshot!(format!("{}\n{}", of("claude-acp"), of("auggie")), @r#"
+        # Claude Agent 0.85.1 over the Agent Client Protocol, from the ACP registry, https://github.com/agentclientprotocol/registry of 2026-11-27.
+        # Licence: proprietary. https://github.com/agentclientprotocol/claude-agent-acp
+        # Every key is explained in docs/guide/adapters.md.
+
+        title = "Claude Agent"
+
+        [command]
+        program = "claude-acp"
+        env_remove = ["AI_AGENT", "CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_EXECPATH", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_SSE_PORT", "CLAUDE_EFFORT"]
+
+        [command.env]
+        DISABLE_AUTOUPDATER = "1"
+        IS_SANDBOX = "1"
+
+        [live]
+        protocol = "acp"
+        args = []
+
+        [model]
+        form = "any"
+
+        [login]
+        env = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"]
+        files = ["$CLAUDE_CONFIG_DIR/.credentials.json", "~/.claude/.credentials.json"]
+        hint = "run `claude` and type `/login`, or set ANTHROPIC_API_KEY"
+
+        [sandbox]
+        write = ["$CLAUDE_CONFIG_DIR", "~/.claude"]
+        write_files = ["~/.claude.json"]
+        hosts = ["api.anthropic.com", "claude.ai", "console.anthropic.com", "platform.claude.com"]
+
+        [install]
+        hint = "npm install -g @agentclientprotocol/claude-agent-acp@0.85.1"
+
+        # Auggie CLI 0.21.0 over the Agent Client Protocol, from the ACP registry, https://github.com/agentclientprotocol/registry of 2026-11-27.
+        # Licence: proprietary. https://github.com/augmentcode/auggie
+        # Every key is explained in docs/guide/adapters.md.
+
+        title = "Auggie CLI"
+
+        [command]
+        program = "auggie"
+
+        [command.env]
+        AUGMENT_DISABLE_AUTO_UPDATE = "1"
+
+        [live]
+        protocol = "acp"
+        args = ["--acp"]
+
+        [model]
+        form = "any"
+
+        [sandbox]
+        # The directories that are usual for its name. If it keeps its state elsewhere, name that directory here.
+        write = ["~/.auggie", "$XDG_CONFIG_HOME/auggie", "~/.config/auggie", "$XDG_DATA_HOME/auggie", "~/.local/share/auggie", "$XDG_STATE_HOME/auggie", "~/.local/state/auggie", "$XDG_CACHE_HOME/auggie", "~/.cache/auggie"]
+
+        [install]
+        hint = "npm install -g @augmentcode/auggie@0.21.0"
+        "#);
+    }
+
+    #[test]
+    fn what_looks_like_a_placeholder_is_taken_literally() {
+        let json = r#"{"id": "mine", "name": "M {model}", "version": "1", "distribution":
+            {"npx": {"package": "mine", "args": ["{model}", "a{ralph}b", "{\"x\": {}}", "{", "\"'\\"]}}}"#;
+        let entry = RegistryEntry::from_json(json).expect("an entry");
+        let launch = launch(&entry, |name| Some(PathBuf::from(name))).expect("a command");
+        let text = adapter_text(&entry, &launch, "a test", None);
+        let manifest = manifest_of_text("mine", &text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        let args = manifest.live.expect("a live channel").args;
+        let filled: Vec<_> = args
+            .iter()
+            .map(|arg| arg.fill(|_| None).expect("no placeholder"))
+            .collect();
+        assert_eq!(filled, ["{model}", "a{ralph}b", "{\"x\": {}}", "{", "\"'\\"]);
+    }
+
+    #[test]
+    fn an_unknown_agent_gets_a_suggestion() {
+        let error = Registry::compiled_in().entry("gose").expect_err("no such agent");
+        assert_eq!(error.to_string(), "the ACP registry has no agent `gose`");
+        assert_eq!(error.hints()[0], "did you mean `goose`?");
+    }
+}
