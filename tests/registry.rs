@@ -69,6 +69,12 @@ fn an_agent_whose_program_is_there_works_without_being_added() {
     assert!(shown.stdout.contains("program = \"goose\""), "{shown:?}");
     let checked = sandbox.ralph(["adapters", "check", "acp:goose"]).run(SOON);
     assert_eq!(checked.code(), Some(0), "{checked:?}");
+    let check = |adapter: &str| {
+        sandbox.write("PLAN.md", &format!("- [ ] Write more {{adapter={adapter}}}\n"));
+        sandbox.ralph(["plan", "check"]).run(SOON)
+    };
+    assert_eq!(check("acp:goose").code(), Some(0), "a task may name it");
+    assert_eq!(check("acp:gose").code(), Some(2));
     let default = sandbox.ralph(["adapters", "use", "acp:goose"]).run(SOON);
     assert_refused(&sandbox, &default, 2, &["ralph adapters add goose"]);
 }
@@ -279,6 +285,27 @@ fn an_entry_of_a_file_is_refused_if_it_does_more_than_run_an_agent() {
         finished.code() == Some(0) && finished.stdout.contains(said),
         "{finished:?}"
     );
+}
+
+#[test]
+fn a_newer_entry_of_a_known_agent_has_the_directories_that_are_known() {
+    let sandbox = Sandbox::new();
+    let newer = |package: &str| {
+        let npx = json!({ "package": package });
+        json!({ "id": "pi-acp", "name": "pi", "version": "9.0.0", "distribution": { "npx": npx } }).to_string()
+    };
+    sandbox.write("agent.json", &newer("pi-acp-too@9.0.0"));
+    assert_refused(
+        &sandbox,
+        &added(&sandbox, &["./agent.json", "--yes"]),
+        3,
+        &["the adapter `pi` keeps its state in ~/.pi"],
+    );
+    sandbox.write("agent.json", &newer("pi-acp@9.0.0"));
+    let finished = added(&sandbox, &["./agent.json", "--yes"]);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let file = fs::read_to_string(adapter_file(&sandbox, "pi-acp")).expect("the adapter");
+    assert!(file.contains("write = [\"~/.pi\"]"), "{file}");
 }
 
 #[test]

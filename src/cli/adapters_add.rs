@@ -1,8 +1,8 @@
 //! `ralph adapters add`: makes an adapter of an entry of the ACP registry, after its user has seen what it would install
 //! and run.
 //!
-//! Nothing is installed or run here. The adapter is written, and only its user can want it: an agent is refused, and
-//! nothing of the project takes part in the decision.
+//! The command writes an adapter; it installs and runs nothing. Only a user can want it: an agent is refused, and nothing of
+//! the project takes part in the decision.
 
 use std::{
     fmt::Write as _,
@@ -33,15 +33,15 @@ use super::{
 
 /// Most bytes of a file with an entry.
 const FILE_CAP_BYTES: u64 = 64 << 10;
-/// What helps if an entry cannot be used.
+/// The hint for an entry that cannot be used.
 const BY_HAND: &str = "an adapter that you write yourself is not limited by this: see docs/guide/adapters.md";
 
 /// An entry, and what is known about it.
 struct AgentOffer {
     entry: RegistryEntry,
-    /// Where the entry is from, as text.
+    /// The source of the entry, as text.
     origin: String,
-    /// Whether it comes from the copy of the registry, which was read before it was compiled in.
+    /// Whether the agent is in the copy of the registry, which was read before it was compiled in.
     is_known: bool,
 }
 
@@ -171,9 +171,9 @@ impl AgentOffer {
             .map_err(|error| at(&error).hint("`ralph adapters list --registry` lists the agents that need no file"))?;
         let entry = RegistryEntry::from_json(&text).map_err(|error| at(&error).hint(BY_HAND))?;
         Ok(Self {
+            is_known: Registry::compiled_in().has_agent_of(&entry),
             entry,
             origin: format!("the file {wanted}"),
-            is_known: false,
         })
     }
 }

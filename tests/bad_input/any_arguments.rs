@@ -51,6 +51,7 @@ const COMMANDS: &[&str] = &[
     "sandbox",
     "sandbox explain",
     "adapters",
+    "adapters add",
     "adapters show",
     "adapters check",
     "config show",

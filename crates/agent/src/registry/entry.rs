@@ -16,7 +16,7 @@ const LONGEST: usize = 200;
 const MOST_ARGS: usize = 32;
 /// Most characters of an id or a program's name.
 const LONGEST_NAME: usize = 40;
-/// Programs that run whatever their arguments say. No agent is one of them.
+/// The programs that run whatever their arguments say. No agent is one of them.
 const RUN_ANYTHING: &[&str] = &[
     "bash", "bun", "bunx", "curl", "dash", "deno", "doas", "docker", "env", "eval", "exec", "fish", "ksh", "lua",
     "node", "nohup", "npm", "npx", "perl", "php", "pip", "pipx", "pnpm", "podman", "python", "python2", "python3",
@@ -133,6 +133,17 @@ impl RegistryEntry {
         Ok(entry)
     }
 
+    /// Whether this is the agent of `other` in another version: the same packages, and nothing beside them.
+    pub(super) fn is_version_of(&self, other: &Self) -> bool {
+        let same = |one: &Option<Package>, other: &Option<Package>| match (one, other) {
+            (Some(one), Some(other)) => one.unversioned() == other.unversioned() && one.cmd == other.cmd,
+            (None, _) => true,
+            (Some(_), None) => false,
+        };
+        let (own, others) = (&self.distribution, &other.distribution);
+        self.id == other.id && same(&own.npx, &others.npx) && same(&own.uvx, &others.uvx) && own.binary.is_empty()
+    }
+
     /// Checks everything in the entry.
     ///
     /// # Errors
@@ -190,6 +201,16 @@ impl Package {
     pub(super) fn bare_name(&self) -> &str {
         let name = self.package.rsplit_once('/').map_or(&*self.package, |(_, name)| name);
         name.split(['@', '=', '[']).next().unwrap_or(name)
+    }
+
+    /// The package without its version.
+    fn unversioned(&self) -> &str {
+        let end = self
+            .package
+            .char_indices()
+            .skip(1)
+            .find(|(_, letter)| matches!(letter, '@' | '='));
+        end.map_or(&*self.package, |(end, _)| &self.package[..end])
     }
 
     fn check(&self, key: &str) -> Result<(), EntryError> {
@@ -537,6 +558,25 @@ mod tests {
         assert!(refusal(&with(npx("a"), "/distribution/npx/args", json!(many))).contains("at most 32"));
         let long = with(npx("a"), "/name", "x".repeat(5_000));
         assert!(refusal(&long).len() < 400);
+    }
+
+    #[test]
+    fn another_version_of_an_agent_has_the_same_packages_and_nothing_else() {
+        let read = |entry: Value| RegistryEntry::from_json(&entry.to_string()).expect("an entry");
+        let known = read(npx("@scope/agent@1.2.3"));
+        assert!(
+            read(npx("@scope/agent@2.0.0")).is_version_of(&known) && read(npx("@scope/agent")).is_version_of(&known)
+        );
+        for package in ["@scope/agent-x@1.2.3", "@other/agent@1.2.3", "agent@1.2.3"] {
+            assert!(!read(npx(package)).is_version_of(&known), "{package}");
+        }
+        let named = with(npx("@scope/agent"), "/distribution/npx/cmd", "other");
+        let archive = archive("./agent")["distribution"]["binary"].clone();
+        let archived = with(npx("@scope/agent"), "/distribution/binary", archive);
+        let renamed = with(npx("@scope/agent"), "/id", "yours");
+        for other in [named, archived, renamed] {
+            assert!(!read(other.clone()).is_version_of(&known), "{other}");
+        }
     }
 
     #[test]

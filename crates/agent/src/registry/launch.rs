@@ -26,10 +26,10 @@ pub struct AgentLaunch {
     pub source: LaunchSource,
 }
 
-/// Where the program of an agent comes from.
+/// The origin of an agent's program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LaunchSource {
-    /// It is on `PATH`, at this path.
+    /// The program is on `PATH`, at this path.
     Installed(PathBuf),
     /// `npx` installs this package at the first start.
     Npm(String),
@@ -37,13 +37,13 @@ pub enum LaunchSource {
     Python(String),
 }
 
-/// Nothing on this machine can run the agent.
+/// The failure to find anything on this machine that runs the agent.
 #[derive(Debug, Error)]
 #[error("`{id}` cannot run yet: {}", missing(.looked_for))]
 pub struct LaunchError {
     id: String,
     looked_for: Vec<String>,
-    /// What its user can do, one sentence each.
+    /// Advice for the user, one sentence each.
     pub hints: Vec<String>,
 }
 
@@ -132,7 +132,7 @@ pub(super) fn names(entry: &RegistryEntry) -> Vec<String> {
     names
 }
 
-/// What installs the agent, one sentence for each distribution.
+/// Commands that install the agent, or advice, one for each distribution.
 pub fn install_hints(entry: &RegistryEntry) -> Vec<String> {
     let distribution = &entry.distribution;
     let npm = distribution

@@ -87,7 +87,12 @@ impl Registry {
             })
     }
 
-    /// Where the entries are from, as text.
+    /// Whether the copy has this agent, in whatever version.
+    pub fn has_agent_of(&self, entry: &RegistryEntry) -> bool {
+        self.agents.iter().any(|known| entry.is_version_of(known))
+    }
+
+    /// Describes the source and the day of the copy.
     pub fn described(&self) -> String {
         format!("the ACP registry, {} of {}", self.source, self.date)
     }
