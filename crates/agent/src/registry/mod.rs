@@ -23,6 +23,7 @@ const COPY: &str = include_str!("../../../../adapters/registry.json");
 /// Entries whose agent has a built-in adapter, which knows where the agent keeps its state and its login.
 const KNOWN_BY: &[(&str, &str)] = &[
     ("claude-acp", "claude"),
+    ("cline", "cline"),
     ("codex-acp", "codex"),
     ("gemini", "gemini"),
     ("github-copilot-cli", "copilot"),
