@@ -1,12 +1,14 @@
 //! Real agents that work by their entry of the ACP registry alone: no adapter knows how they are run.
 
+use nix::sys::signal::Signal;
+use ralph_core::event::{ProblemKind, StopReason};
 use serde_json::json;
 
-use super::{PATIENCE, assert_done, in_order, work_on};
+use super::{PATIENCE, assert_done, in_order, stopped, work_on};
 use crate::{
     confinement::can_be_strict,
-    harness::{Program, Sandbox, agent::Agent, agents, languages},
-    stand_in::{Scenario, StandIn},
+    harness::{Program, Sandbox, agent::Agent, agents, languages, wait_until},
+    stand_in::{Scenario, StandIn, http, say, shell},
 };
 
 const PACKAGE: &str = include_str!("../agents/registry/package.json");
@@ -48,50 +50,34 @@ fn works_a_plan(sandbox: &Sandbox, model: &StandIn, id: &str) {
     sandbox.assert_nothing_runs();
 }
 
-#[test]
-#[ignore = "part of the full matrix"]
-fn claude_agent_acp() {
-    let model = StandIn::start(plan());
-    let (Some(sandbox), Some(claude)) = (sandbox(), agents::program("claude")) else {
-        return;
-    };
-    sandbox.connect_claude(&model, 0);
-    sandbox.set_variable("CLAUDE_CODE_EXECUTABLE", claude);
+fn claude(model: &StandIn) -> Option<(Sandbox, &'static str)> {
+    let sandbox = sandbox()?;
+    sandbox.connect_claude(model, 0);
+    sandbox.set_variable("CLAUDE_CODE_EXECUTABLE", agents::program("claude")?);
     // Otherwise it asks the model for the user's next prompt after each turn.
     sandbox.set_variable("CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION", "false");
-    works_a_plan(&sandbox, &model, "acp:claude-acp");
+    Some((sandbox, "acp:claude-acp"))
 }
 
-#[test]
-#[ignore = "part of the full matrix"]
-fn codex_acp() {
-    let model = StandIn::start(plan());
-    let (Some(sandbox), Some(codex)) = (sandbox(), agents::codex()) else {
-        return;
-    };
-    sandbox.connect_codex(&model, 0);
-    sandbox.set_variable("CODEX_PATH", codex);
-    works_a_plan(&sandbox, &model, "acp:codex-acp");
+fn codex(model: &StandIn) -> Option<(Sandbox, &'static str)> {
+    let sandbox = sandbox()?;
+    sandbox.connect_codex(model, 0);
+    sandbox.set_variable("CODEX_PATH", agents::codex()?);
+    Some((sandbox, "acp:codex-acp"))
 }
 
-#[test]
-#[ignore = "part of the full matrix"]
-fn pi_acp_once_it_is_added() {
-    let model = StandIn::start(plan());
-    let Some(sandbox) = sandbox() else { return };
-    sandbox.connect_pi(&model);
+fn pi(model: &StandIn) -> Option<(Sandbox, &'static str)> {
+    let sandbox = sandbox()?;
+    sandbox.connect_pi(model);
     let added = sandbox.ralph(["adapters", "add", "pi-acp", "--yes"]).run(PATIENCE);
     assert_eq!(added.code(), Some(0), "{added:?}");
-    works_a_plan(&sandbox, &model, "pi-acp");
+    Some((sandbox, "pi-acp"))
 }
 
 /// The registry does not list it, and no adapter knows where it keeps its state.
-#[test]
-#[ignore = "part of the full matrix"]
-fn nanocoder_by_an_entry_in_a_file() {
-    let model = StandIn::start(plan());
-    let Some(sandbox) = sandbox() else { return };
-    sandbox.connect_nanocoder(&model);
+fn nanocoder(model: &StandIn) -> Option<(Sandbox, &'static str)> {
+    let sandbox = sandbox()?;
+    sandbox.connect_nanocoder(model);
     let npx = json!({ "package": "@nanocollective/nanocoder@1.30.0", "args": ["--acp"] });
     let entry = json!({ "id": "nanocoder", "name": "Nanocoder", "version": "1.30.0", "distribution": { "npx": npx } });
     let file = sandbox.home().join("agent.json");
@@ -99,8 +85,70 @@ fn nanocoder_by_an_entry_in_a_file() {
     let args = ["adapters", "add", file.to_str().expect("a path of a test"), "--yes"];
     let added = sandbox.ralph(args).run(PATIENCE);
     assert_eq!(added.code(), Some(0), "{added:?}");
-    works_a_plan(&sandbox, &model, "nanocoder");
+    Some((sandbox, "nanocoder"))
 }
+
+/// A sandbox with an agent that uses the model, and the id of its adapter.
+type Prepare = fn(&StandIn) -> Option<(Sandbox, &'static str)>;
+
+/// Makes a test of a scenario for each of these agents.
+macro_rules! each {
+    ($scenario:ident: $($agent:ident),+) => {
+        mod $scenario {
+            $(
+                #[test]
+                #[ignore = "part of the full matrix"]
+                fn $agent() {
+                    super::$scenario(super::$agent);
+                }
+            )+
+        }
+    };
+}
+
+fn a_plan(agent: Prepare) {
+    let model = StandIn::start(plan());
+    let Some((sandbox, id)) = agent(&model) else { return };
+    works_a_plan(&sandbox, &model, id);
+}
+
+each!(a_plan: claude, codex, nanocoder, pi);
+
+fn a_refused_key(agent: Prepare) {
+    let model = StandIn::start(Scenario::from(http(401)).side(http(401)));
+    let Some((sandbox, id)) = agent(&model) else { return };
+    let finished = ralph(&sandbox, &model, id).run(PATIENCE);
+    let (reason, _, totals) = stopped(&finished);
+    assert!(
+        matches!(&reason, StopReason::AgentFailed { problem, .. } if problem.kind == ProblemKind::Auth),
+        "{reason:?}"
+    );
+    assert_eq!(totals.iterations, 1);
+    sandbox.assert_nothing_runs();
+}
+
+// pi ends the turn as if it had succeeded.
+each!(a_refused_key: claude, codex, nanocoder);
+
+fn an_interrupt(agent: Prepare) {
+    let model = StandIn::start(
+        Scenario::new()
+            .then(shell("echo begun && sleep 300"))
+            .then(say("Slept.")),
+    );
+    let Some((sandbox, id)) = agent(&model) else { return };
+    let running = ralph(&sandbox, &model, id).start();
+    let sleeps = || {
+        let mut processes = sandbox.processes().into_iter();
+        processes.find(|process| process.command == "sleep 300")
+    };
+    wait_until(PATIENCE, "tool call", sleeps);
+    running.signal(Signal::SIGINT);
+    assert_eq!(running.wait(PATIENCE).code(), Some(130));
+    sandbox.assert_nothing_runs();
+}
+
+each!(an_interrupt: claude, codex, nanocoder, pi);
 
 /// Agents that ralph has adapters for, by their entries.
 fn by_its_entry(agent: Agent, entry: &str) {

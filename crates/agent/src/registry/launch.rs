@@ -159,7 +159,7 @@ fn candidates(entry: &RegistryEntry) -> Vec<AgentLaunch> {
     let of_packages = distribution.npx.iter().chain(&distribution.uvx).flat_map(|package| {
         let named = match &package.cmd {
             Some(cmd) => vec![cmd.as_str()],
-            None => vec![&*entry.id, package.bare_name()],
+            None => vec![package.bare_name(), &entry.id],
         };
         let named = named.into_iter().filter(|name| !COMMON_NAMES.contains(name));
         named
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(run(&["copilot", "npx"]), "X_Y=1 copilot --acp");
         assert_eq!(run(&["npx"]), "X_Y=1 npx --prefix / -y @github/copilot@1.0.80 --acp");
         let error = started(&entry, &["node"]).expect_err("nothing runs it");
-        let said = "`github-copilot-cli` cannot run yet: none of `github-copilot-cli`, `copilot`, `npx` is on PATH";
+        let said = "`github-copilot-cli` cannot run yet: none of `copilot`, `github-copilot-cli`, `npx` is on PATH";
         assert_eq!(error.to_string(), said);
         assert_eq!(error.hints, ["npm install -g @github/copilot@1.0.80"]);
     }

@@ -171,7 +171,7 @@ mod tests {
         title = "Claude Agent"
 
         [command]
-        program = "claude-acp"
+        program = "claude-agent-acp"
         env_remove = ["AI_AGENT", "CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_EXECPATH", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_SSE_PORT", "CLAUDE_EFFORT"]
 
         [command.env]
