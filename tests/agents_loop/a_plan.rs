@@ -49,6 +49,13 @@ fn scenario(agent: Agent) {
     let calls = |ended: &&AgentSignal| matches!(ended, AgentSignal::ToolEnded { ok: true, .. });
     assert_eq!(told.iter().filter(calls).count(), 2, "{told:#?}");
 
+    // An agent of another version may tell of more: what a dialect does not know is named here.
+    let unknown = |signal: &&AgentSignal| matches!(signal, AgentSignal::Unknown { .. });
+    assert_eq!(
+        told.iter().filter(unknown).collect::<Vec<_>>(),
+        Vec::<&AgentSignal>::new()
+    );
+
     let (_, _, totals) = stopped(&finished);
     if !agent.tells_tokens() {
         assert_eq!(totals.usage.input_tokens, None);
