@@ -434,6 +434,10 @@ fn aiders_refusals_fail_the_session_although_its_exit_code_is_0() {
              The API provider's servers are down or overloaded.\n",
             ProblemKind::Overloaded,
         ),
+        (
+            "litellm.BadRequestError: OpenAIException - invalid x-api-key\n",
+            ProblemKind::Auth,
+        ),
         ("litellm.NotFoundError: no such model\n", ProblemKind::ModelUnknown),
         (
             "Model openai/x has hit a token limit!\nToken counts below are approximate.\n",
