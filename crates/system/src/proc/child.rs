@@ -139,6 +139,8 @@ impl fmt::Debug for ChildState {
 pub(super) struct EndReport {
     pub end: ChildEnd,
     pub survivors: Vec<String>,
+    /// The names of the processes that the program left running when it ended.
+    pub left_running: Vec<String>,
 }
 
 /// ralph's side of the terminal.

@@ -87,6 +87,7 @@ fn not_started(why: String, missing: bool) -> GuardReport {
     GuardReport {
         verdict: ProgramEnd::NotStarted { why, missing },
         survivors: Vec::new(),
+        left_running: Vec::new(),
         exceeded: None,
     }
 }
@@ -115,6 +116,7 @@ fn guarded(spec: &GuardSpec, files: &ChildFiles, mut watch: GuardEvents) -> (Gua
         let report = GuardReport {
             verdict: ProgramEnd::Exited { exit },
             survivors: Vec::new(),
+            left_running: Vec::new(),
             exceeded: None,
         };
         return (report, ralph_gone);
@@ -203,10 +205,12 @@ fn reporting(spec: &GuardSpec) -> OnRefused {
 impl ChildGuard {
     fn oversee(mut self) -> (GuardReport, bool) {
         let mut survivors = Vec::new();
+        let mut left_running = Vec::new();
         let mut program_was_there = true;
         while self.reap() == RemainingChildren::Some {
             let event = if self.exit.is_some() && program_was_there {
                 program_was_there = false;
+                left_running = self.alive().into_iter().map(|process| process.name).collect();
                 Some(LadderEvent::ProgramEnded)
             } else if self.exceeds_a_ceiling() {
                 Some(LadderEvent::Asked(StopSpeed::Immediate))
@@ -232,6 +236,7 @@ impl ChildGuard {
         let report = GuardReport {
             verdict: ProgramEnd::Exited { exit },
             survivors,
+            left_running,
             exceeded: self.exceeded,
         };
         (report, self.ralph_gone)

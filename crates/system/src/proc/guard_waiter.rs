@@ -61,6 +61,7 @@ impl GuardWaiter {
             (None, GuardEnd::Code(code)) => EndReport {
                 end: ChildEnd::Exited(Exit::Code { code }),
                 survivors: Vec::new(),
+                left_running: Vec::new(),
             },
             (None, GuardEnd::Signal(signal)) => {
                 // Before the guard is reaped: until then its pid, which is the lost session's id, cannot be reused.
@@ -68,6 +69,7 @@ impl GuardWaiter {
                 EndReport {
                     end: end_by(signal),
                     survivors: Vec::new(),
+                    left_running: Vec::new(),
                 }
             }
         };
@@ -106,6 +108,7 @@ fn found(report: GuardReport) -> EndReport {
             (None, ProgramEnd::NotStarted { why, missing }) => ChildEnd::NotStarted { why, missing },
         },
         survivors: report.survivors,
+        left_running: report.left_running,
     }
 }
 

@@ -55,8 +55,8 @@ pub use collector::{Printed, collector};
 pub use detached::{DetachedLoop, LoopStart, Starter, UnattendedStart, replace_process, signal_loop};
 pub use helper::LockedFile;
 pub use launch::{
-    Activity, ChildEnd, Confinement, ConfinementLevel, Ladder, Launch, Network, OnRefused, OutputSink, RUN_ID_VAR,
-    RefusedCall, Size, Stdin, StdoutMode, StopSignal, StopSpeed,
+    Activity, ChildEnd, Confinement, ConfinementLevel, Ladder, Launch, Network, OnLeftRunning, OnRefused, OutputSink,
+    RUN_ID_VAR, RefusedCall, Size, Stdin, StdoutMode, StopSignal, StopSpeed,
 };
 pub use origin::{ClientOrigin, ProcessOrigin, is_below_a_run, origin_of_client, origin_of_peer};
 pub use spawn::SpawnError;

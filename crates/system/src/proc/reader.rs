@@ -21,7 +21,7 @@ use portable_pty::SlavePty;
 use tempfile::TempDir;
 
 use super::{
-    OnRefused, OutputSink, StopSpeed,
+    OnLeftRunning, OnRefused, OutputSink, StopSpeed,
     child::{ChildState, ChildTerminal, EndReport, lock},
 };
 
@@ -39,6 +39,7 @@ pub(super) struct OutputSources {
     pub fifo: Option<fs::File>,
     /// Calls that the tree is refused, and their receiver. As `fifo`, never at end of file.
     pub refusals: Option<(fs::File, OnRefused)>,
+    pub on_left_running: Option<OnLeftRunning>,
     pub wake: PipeReader,
     /// The child's files, removed with it.
     pub dir: TempDir,
@@ -175,6 +176,11 @@ impl ChildOutputReader {
                 finding.survivors.join(", ")
             );
             self.output.terminal(text.as_bytes());
+        }
+        if let Some(OnLeftRunning(on_left_running)) = &self.sources.on_left_running
+            && !finding.left_running.is_empty()
+        {
+            on_left_running(finding.left_running);
         }
         let ChildOutputReader {
             shared,

@@ -20,7 +20,7 @@ use portable_pty::{CommandBuilder, MasterPty, SlavePty, native_pty_system};
 use thiserror::Error;
 
 use super::{
-    Confinement, Launch, OnRefused, OutputSink, RUN_ID_VAR, Stdin, StdoutMode, TreeLimits,
+    Confinement, Launch, OnLeftRunning, OnRefused, OutputSink, RUN_ID_VAR, Stdin, StdoutMode, TreeLimits,
     child::{Child, ChildState, ChildTerminal, pty_size},
     guard_waiter::GuardWaiter,
     launch::REPOSITORY_VARS,
@@ -88,6 +88,8 @@ pub(super) struct ChildLimits<'a> {
     pub(super) confinement: Option<&'a Confinement>,
     /// Receives what the tree is refused.
     pub(super) on_refused: Option<&'a OnRefused>,
+    /// Receives what the program left running.
+    pub(super) on_left_running: Option<&'a OnLeftRunning>,
     /// Memory that each of its processes can allocate.
     pub(super) memory_bytes: Option<u64>,
     pub(super) tree_limits: TreeLimits,
@@ -134,6 +136,7 @@ pub(super) fn spawn(
         slave: pair.slave,
         fifo,
         refusals: refusals.zip(limits.on_refused.cloned()),
+        on_left_running: limits.on_left_running.cloned(),
         wake: wake_reader,
         dir,
     };

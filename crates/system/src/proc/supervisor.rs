@@ -15,7 +15,7 @@ use std::{
 use nix::unistd::getpid;
 
 use super::{
-    Confinement, ConfinementLevel, Launch, OnRefused, OutputSink, TreeLimits,
+    Confinement, ConfinementLevel, Launch, OnLeftRunning, OnRefused, OutputSink, TreeLimits,
     child::Child,
     detached::{DetachedLoop, UnattendedStart},
     helper::{Helper, Helpers, LockedFile},
@@ -40,6 +40,8 @@ pub struct Supervisor {
     confinement: Option<Arc<Confinement>>,
     /// Receives the calls that child trees are refused, after the end of the tree.
     on_refused: Option<OnRefused>,
+    /// Receives what the programs of child trees left running, after the end of the tree.
+    on_left_running: Option<OnLeftRunning>,
     /// Memory that each process of a child tree can allocate.
     memory_bytes: Option<u64>,
     /// Limits of each child tree.
@@ -58,6 +60,7 @@ impl Default for Supervisor {
             trees: Arc::default(),
             confinement: None,
             on_refused: None,
+            on_left_running: None,
             memory_bytes: None,
             tree_limits: TreeLimits::default(),
             guard: None,
@@ -75,6 +78,7 @@ impl Supervisor {
             trees: Arc::default(),
             confinement: None,
             on_refused: None,
+            on_left_running: None,
             memory_bytes: None,
             tree_limits: TreeLimits::default(),
             guard: None,
@@ -94,6 +98,7 @@ impl Supervisor {
         let limits = ChildLimits {
             confinement: self.confinement.as_deref(),
             on_refused: self.on_refused.as_ref(),
+            on_left_running: self.on_left_running.as_ref(),
             memory_bytes: self.memory_bytes,
             tree_limits: self.tree_limits.clone(),
         };
@@ -124,6 +129,16 @@ impl Supervisor {
     pub fn reporting_refusals(&self, on_refused: OnRefused) -> Supervisor {
         Supervisor {
             on_refused: Some(on_refused),
+            ..self.clone()
+        }
+    }
+
+    /// Returns a supervisor that reports the processes that the programs of its child trees left running, when a tree has
+    /// ended.
+    #[must_use]
+    pub fn reporting_left_running(&self, on_left_running: OnLeftRunning) -> Supervisor {
+        Supervisor {
+            on_left_running: Some(on_left_running),
             ..self.clone()
         }
     }
