@@ -207,7 +207,7 @@ fn beginning(captured: &CapturedOutput) -> String {
 /// The first word in a line that looks like a version.
 fn number_in(line: &str) -> Option<&str> {
     line.split(|character: char| !(character.is_ascii_alphanumeric() || matches!(character, '.' | '-' | '+')))
-        .map(|word| word.trim_start_matches('v'))
+        .map(|word| word.trim_start_matches('v').trim_end_matches('.'))
         .find(|word| word.starts_with(|first: char| first.is_ascii_digit()) && word.contains('.'))
 }
 
@@ -253,6 +253,7 @@ mod tests {
         let compare = |said: &str| report_of(&format!("echo; echo '{said}'"), PROBE_DEADLINE).comparison();
         assert_eq!(compare("codex-cli 0.169.0"), Comparison::Same);
         assert_eq!(compare("v0.169.0 (build 7)"), Comparison::Same);
+        assert_eq!(compare("This is Codex 0.169.0."), Comparison::Same);
         assert_eq!(compare("0.169.1"), Comparison::Other);
         assert_eq!(compare("0.169.0-alpha.1"), Comparison::Other);
         assert_eq!(compare("no number"), Comparison::Unknown);
