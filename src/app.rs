@@ -7,6 +7,7 @@ mod board;
 mod ceilings;
 mod check_context;
 mod choice;
+mod conformance;
 mod denials;
 mod detached;
 mod divided;
@@ -72,6 +73,7 @@ pub(crate) use board::{
     BatchBegan, BoardOptions, ClosedBoard, follow_batch, output_of_batch, run_batch_detached, watch_batch,
 };
 pub(crate) use choice::{AgentCandidate, open_choice};
+pub(crate) use conformance::{NamedAdapter, TestedAdapter, test_adapter};
 pub(crate) use detached::{DetachedEnd, FollowUpCommands, attach, attach_at, run_detached};
 use end::concluded;
 pub(crate) use gate::leave_unguarded;

@@ -17,6 +17,7 @@ mod codex;
 mod command_lines;
 mod commits;
 mod confinement;
+mod conformance;
 mod control_by_role;
 mod crash;
 mod demo;

@@ -18,6 +18,7 @@ const CALLS: &[(&str, &[&str])] = &[
     ("adapters check", &["", "evil", "claude"]),
     ("adapters list", &["", "--registry"]),
     ("adapters show", &["evil"]),
+    ("adapters test", &["evil"]),
     ("adapters use", &["evil"]),
     ("answer", &["1 yes", "1 project"]),
     ("asks", &[""]),

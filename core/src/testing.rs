@@ -24,6 +24,18 @@ pub fn assert_committed(path: &str, text: &str, filter: &str) {
     );
 }
 
+/// Compares a part of a committed file with its generated text, as [`assert_committed`]: the lines between
+/// `<!-- PART -->` and the next `<!-- end -->`.
+#[track_caller]
+pub fn assert_committed_part(path: &str, part: &str, text: &str, filter: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    let committed = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let begin = format!("<!-- {part} -->\n");
+    let (head, rest) = committed.split_once(&begin).expect("the beginning of the part");
+    let (_, tail) = rest.split_once("<!-- end -->").expect("the end of the part");
+    assert_committed(path, &format!("{head}{begin}{text}<!-- end -->{tail}"), filter);
+}
+
 /// A reproducible pseudo-random number generator (xorshift).
 pub struct Dice(u64);
 

@@ -551,7 +551,7 @@ fn native_adapter_settings(native: &Native) -> Node {
 ///
 /// # Errors
 /// A [`Failure`] if the sandbox is strict and the agent would run outside of it.
-fn unconfined(confiner: &Confiner, manifest: &Manifest, config: &Config) -> Result<Option<Notice>, Failure> {
+pub(super) fn unconfined(confiner: &Confiner, manifest: &Manifest, config: &Config) -> Result<Option<Notice>, Failure> {
     match (&config.server, manifest.transport) {
         (Some(url), Transport::Http) if confiner.is_strict() => Err(Failure::new(
             FailureKind::Configuration,

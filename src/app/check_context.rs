@@ -22,10 +22,10 @@ use crate::{
 
 /// The surroundings of commands that run outside of a run.
 pub(super) struct CheckContext {
-    scratch: TreeCopy,
+    pub(super) scratch: TreeCopy,
     pub(super) catalog: Catalog,
     pub(super) confiner: Option<Confiner>,
-    supervisor: Supervisor,
+    pub(super) supervisor: Supervisor,
 }
 
 impl CheckContext {

@@ -22,7 +22,7 @@ use crate::{
 use super::{
     adapters_add,
     args::Args,
-    choice,
+    choice, conformance,
     listing_args::AdaptersCommand,
     run::sources,
     table::{TableCell, table},
@@ -60,6 +60,7 @@ pub(super) fn run(args: &Args, command: &AdaptersCommand, supervisor: &Superviso
             refuse_agent(&place.paths, UserOnlyAction::Trust)?;
             adapters_add::add(&place, &catalog, entry, *yes)?;
         }
+        AdaptersCommand::Test { adapter } => return conformance::run(&place, &loaded.config, adapter, supervisor),
         AdaptersCommand::Use { id } => {
             adapters_add::refuse_without_file(id)?;
             catalog.manifest(id)?;

@@ -13,6 +13,7 @@ mod choice;
 mod completions;
 mod confirm;
 mod confirm_tests;
+mod conformance;
 mod continued;
 mod control;
 mod demo;

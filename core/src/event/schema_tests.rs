@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-use super::Record;
-use crate::testing::assert_committed;
+use super::{AgentSignal, Record};
+use crate::testing::{assert_committed, assert_committed_part};
 
 const FILTER: &str = "event::schema_tests";
 
@@ -40,6 +40,87 @@ fn the_page_of_events_with_its_schema_is_the_committed_one() {
         write_fields(event, &mut page);
     }
     assert_committed("docs/reference/events.md", &page, FILTER);
+}
+
+/// Signals that only ralph itself produces.
+const OF_RALPH: [&str; 5] = [
+    "message-answered",
+    "permission-requested",
+    "permission-withdrawn",
+    "unknown",
+    "ended",
+];
+/// Types of fields that are objects or words of their own.
+const NAMED: [&str; 5] = ["Usage", "UsageWindow", "WindowKind", "FileChange", "Problem"];
+
+#[test]
+fn the_events_of_ralph_jsonl_are_those_of_its_specification() {
+    let generator = SchemaSettings::draft2020_12().for_deserialize().into_generator();
+    let schema = generator.into_root_schema_for::<AgentSignal>().to_value();
+    let mut page = "\n| type | fields |\n|---|---|\n".to_owned();
+    for signal in schema["oneOf"].as_array().expect("a list of signals") {
+        let name = signal["properties"]["type"]["const"].as_str().expect("a name");
+        if !OF_RALPH.contains(&name) {
+            writeln!(page, "| `{name}` | {} |", fields_in_words(signal)).unwrap();
+        }
+    }
+    page.push_str("\n| value | is |\n|---|---|\n");
+    for name in NAMED {
+        writeln!(page, "| `{name}` | {} |", value_in_words(&schema["$defs"][name])).unwrap();
+    }
+    page.push('\n');
+    assert_committed_part("docs/spec/ralph-jsonl.md", "events", &page, FILTER);
+
+    let kinds = schema["$defs"]["ProblemKind"]["oneOf"].as_array().expect("kinds");
+    let page = include_str!("../../../docs/spec/ralph-jsonl.md");
+    for kind in kinds {
+        let name = kind["properties"]["kind"]["const"].as_str().expect("a name");
+        assert!(
+            page.contains(&format!("`{name}`")),
+            "no row for problems of the kind {name}"
+        );
+    }
+}
+
+#[test]
+fn the_lines_in_the_specification_of_the_journal_are_records() {
+    let page = include_str!("../../../docs/spec/journal.md");
+    let lines: Vec<&str> = page.lines().filter(|line| line.starts_with("{\"seq\"")).collect();
+    assert_eq!(lines.len(), 3);
+    for line in lines {
+        let record: Record = serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        assert_eq!(serde_json::to_string(&record).unwrap(), line);
+    }
+}
+
+/// The fields of an object on one line, without its type.
+fn fields_in_words(object: &Value) -> String {
+    let required = |name: &str| {
+        let mut names = object["required"].as_array().into_iter().flatten();
+        names.any(|known| known == name)
+    };
+    let fields = object["properties"].as_object().expect("fields");
+    let fields = fields.iter().filter(|(name, _)| *name != "type");
+    let fields = fields.map(|(name, field)| {
+        let missing = if required(name) { "" } else { ", may be missing" };
+        format!("`{name}`: {}{missing}", in_words(field))
+    });
+    fields.collect::<Vec<_>>().join("; ")
+}
+
+/// An object with its fields, or one of several words.
+fn value_in_words(value: &Value) -> String {
+    let words: Vec<String> = value["enum"]
+        .as_array()
+        .into_iter()
+        .chain(value["oneOf"].as_array())
+        .flatten()
+        .filter_map(|word| Some(format!("`{}`", word["const"].as_str().or(word.as_str())?)))
+        .collect();
+    match words.is_empty() {
+        true => fields_in_words(value),
+        false => words.join(" or "),
+    }
 }
 
 fn write_fields(event: &Value, page: &mut String) {

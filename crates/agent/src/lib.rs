@@ -7,6 +7,7 @@
 
 pub mod catalog;
 pub mod check;
+pub mod conformance;
 pub mod dialect;
 mod error;
 pub mod greeting;

@@ -255,9 +255,9 @@ mod tests {
     }
 
     #[test]
-    fn the_signals_in_the_reference_are_signals() {
-        let reference = include_str!("../../../../docs/guide/adapters.md");
-        let quoted = reference
+    fn the_lines_in_the_specification_are_signals() {
+        let specification = include_str!("../../../../docs/spec/ralph-jsonl.md");
+        let quoted = specification
             .lines()
             .map(|line| line.trim().trim_start_matches("echo ").trim_matches('\''));
         let objects: Vec<_> = quoted.filter(|line| line.starts_with("{\"type\"")).collect();

@@ -1,0 +1,137 @@
+//! The tasks of a conformance run, in words that a model follows as well as a scripted agent.
+
+/// The variable with the name of the task.
+pub(super) const TASK_VAR: &str = "RALPH_CONFORMANCE";
+/// A variable that no agent knows.
+pub(super) const UNKNOWN_VAR: (&str, &str) = ("RALPH_OF_A_LATER_VERSION", "line 1\nline 2: ü \"'$");
+/// The file that a task has the agent write.
+pub(super) const WRITTEN: &str = "conformance.txt";
+/// The file that a task has the agent make before it waits.
+pub(super) const BEGUN: &str = "begun";
+/// The last line of the long output.
+pub(super) const LAST_LINE: &str = "20000";
+/// The least size of a long prompt.
+const LONG_BYTES: usize = 200_000;
+
+/// A task, which takes one turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConformanceTask {
+    /// Write a file.
+    Write,
+    /// Say what was written in the turn before.
+    Recall,
+    /// Find the task at the end of a long prompt.
+    LongPrompt,
+    /// Answer.
+    Reply,
+    /// Run a command with a long output.
+    LongOutput,
+    /// Fail as with a refused key.
+    Refused,
+    /// Run a command that takes minutes.
+    Wait,
+}
+
+impl ConformanceTask {
+    /// All tasks.
+    pub const ALL: [ConformanceTask; 7] = [
+        ConformanceTask::Write,
+        ConformanceTask::Recall,
+        ConformanceTask::LongPrompt,
+        ConformanceTask::Reply,
+        ConformanceTask::LongOutput,
+        ConformanceTask::Refused,
+        ConformanceTask::Wait,
+    ];
+
+    /// The value of the variable `RALPH_CONFORMANCE`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ConformanceTask::Write => "write",
+            ConformanceTask::Recall => "recall",
+            ConformanceTask::LongPrompt => "long-prompt",
+            ConformanceTask::Reply => "reply",
+            ConformanceTask::LongOutput => "long-output",
+            ConformanceTask::Refused => "refused",
+            ConformanceTask::Wait => "wait",
+        }
+    }
+
+    /// What the agent is asked to do. `word` is new in each run.
+    pub fn words(self, word: &str) -> String {
+        match self {
+            ConformanceTask::Write => {
+                format!("Write the text `{word}` into the file `{WRITTEN}`. Then reply with `{word}`.")
+            }
+            ConformanceTask::Recall => format!(
+                "Reply with the text that you wrote into the file `{WRITTEN}` in the turn before. The file is gone."
+            ),
+            ConformanceTask::LongPrompt | ConformanceTask::Reply => format!("Reply with `{word}`."),
+            ConformanceTask::LongOutput => {
+                "Run the command `seq 20000` and report its whole output. Then reply with its last line.".to_owned()
+            }
+            ConformanceTask::Refused => {
+                format!("Your model refuses the key in this turn. Only if that cannot be had, reply with `{word}`.")
+            }
+            ConformanceTask::Wait => {
+                format!("Run the command `touch {BEGUN}; sleep 300` and wait for its end. Then reply with `{word}`.")
+            }
+        }
+    }
+
+    /// The whole prompt.
+    pub(super) fn prompt(self, word: &str) -> String {
+        let mut prompt =
+            "This is a test of your program by `ralph adapters test`. There is no other task.\n\n".to_owned();
+        if self == ConformanceTask::LongPrompt {
+            let mut line = 0;
+            while prompt.len() < LONG_BYTES {
+                line += 1;
+                prompt += &format!("Line {line} of a long prompt asks for nothing.\n");
+            }
+            prompt.push('\n');
+        }
+        prompt + &self.words(word) + "\n"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use ralph_core::testing::assert_committed_part;
+
+    use super::*;
+
+    #[test]
+    fn the_specification_has_the_tasks() {
+        let mut table = "\n| name | prompt | obligations |\n|---|---|---|\n".to_owned();
+        for task in ConformanceTask::ALL {
+            let obligations = match task {
+                ConformanceTask::Write => "4 to 11",
+                ConformanceTask::Recall => "21, 22",
+                ConformanceTask::LongPrompt => "12",
+                ConformanceTask::Reply => "13; 23, with a session that does not exist",
+                ConformanceTask::LongOutput => "14",
+                ConformanceTask::Refused => "15, 16",
+                ConformanceTask::Wait => "17 to 20",
+            };
+            writeln!(table, "| `{}` | {} | {obligations} |", task.name(), task.words("WORD"))
+                .expect("a string takes every write");
+        }
+        table.push('\n');
+        let filter = "-p ralph-loop-agent the_specification_has";
+        assert_committed_part("docs/spec/agent.md", "tasks", &table, filter);
+    }
+
+    #[test]
+    fn the_task_of_a_long_prompt_is_beyond_what_a_pipe_holds() {
+        let prompt = ConformanceTask::LongPrompt.prompt("word");
+        assert!(
+            prompt.find("`word`").is_some_and(|at| at >= LONG_BYTES),
+            "{}",
+            prompt.len()
+        );
+        assert!(prompt.len() < LONG_BYTES + 1_000);
+    }
+}
