@@ -6,6 +6,7 @@ mod batch_plans;
 mod board;
 mod ceilings;
 mod check_context;
+mod check_turns;
 mod choice;
 mod conformance;
 mod denials;
@@ -72,6 +73,7 @@ pub(crate) use batch_plans::added_to_batch;
 pub(crate) use board::{
     BatchBegan, BoardOptions, ClosedBoard, follow_batch, output_of_batch, run_batch_detached, watch_batch,
 };
+pub(crate) use check_turns::check_turns;
 pub(crate) use choice::{AgentCandidate, open_choice};
 pub(crate) use conformance::{NamedAdapter, TestedAdapter, test_adapter};
 pub(crate) use detached::{DetachedEnd, FollowUpCommands, attach, attach_at, run_detached};

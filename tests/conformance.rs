@@ -444,3 +444,118 @@ fn known_of(agent: Agent) -> &'static [u8] {
         | Agent::NativeResponses => &[],
     }
 }
+
+/// The lines `turn` of `ralph adapters check`, and the whole output for messages.
+fn checked(sandbox: &Sandbox, args: &[&str]) -> (Vec<String>, Finished) {
+    let finished = sandbox.ralph(["adapters", "check"]).args(args).run(PATIENCE);
+    let turns = finished
+        .stdout
+        .lines()
+        .filter_map(|line| line.strip_prefix("  turn     "));
+    (turns.map(str::to_owned).collect(), finished)
+}
+
+#[test]
+fn a_check_runs_a_turn_of_the_agent_against_ralph_itself() {
+    let sandbox = Sandbox::new();
+    // The check does not ask the model of the user.
+    sandbox.set_variable("RALPH_NATIVE_BASE_URL", "http://127.0.0.1:9/v1");
+    let (turns, finished) = checked(&sandbox, &["native"]);
+    assert!(
+        matches!(turns.as_slice(), [turn] if turn.starts_with("works: answered after ")),
+        "{finished:?}"
+    );
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    sandbox.assert_nothing_runs();
+}
+
+#[test]
+fn a_check_says_why_an_agent_does_not_work_and_shows_it_nothing_of_the_user() {
+    let sandbox = Sandbox::new();
+    sandbox.set_variable("OPENAI_API_KEY", "sk-of-the-user");
+    let adapter = |script: &str| {
+        sandbox.write("agent.sh", &format!("#!/bin/sh\n{script}\n"));
+        fs::set_permissions(sandbox.project().join("agent.sh"), Permissions::from_mode(0o755)).expect("the agent");
+        sandbox.install_adapter(
+            "mine",
+            "dialect = \"terminal\"\n[command]\nprogram = \"./agent.sh\"\nargs = []\nprompt = \"stdin\"\n\
+             [sandbox]\nwrite = [\"$MINE_HOME\", \"~/.mine\"]\n\
+             [check]\nfiles = [\"\"\".mine/settings\nurl {url}\n\"\"\"]\n[check.env]\nMINE_URL = \"{url}/v1\"\n",
+        );
+        checked(&sandbox, &["mine"])
+    };
+    sandbox.set_variable("MINE_HOME", sandbox.home().join("mine"));
+    let (turns, finished) = adapter("echo 'Error: no such option' >&2; exit 2");
+    assert!(
+        matches!(turns.as_slice(), [turn] if turn.starts_with("does not work: ") && turn.contains("no such option")),
+        "{finished:?}"
+    );
+    assert_eq!(finished.code(), Some(4), "{finished:?}");
+
+    let home = sandbox.home().display().to_string();
+    let (turns, finished) = adapter(&format!(
+        "test \"$HOME\" != '{home}' || exit 3; test -z \"$OPENAI_API_KEY$MINE_HOME\" || exit 4; \
+         test \"$(cat ~/.mine/settings)\" = \"url ${{MINE_URL%/v1}}\" || exit 5; \
+         touch '{home}/.mine/written' 2>/dev/null; echo 'The check works.'"
+    ));
+    assert!(
+        matches!(turns.as_slice(), [turn] if turn.starts_with("works: ")),
+        "{finished:?}"
+    );
+    let has_landlock = !matches!(
+        ralph_system::proc::Supervisor::confinement_level(),
+        ralph_system::proc::ConfinementLevel::None
+    );
+    assert_eq!(sandbox.home().join(".mine/written").exists(), !has_landlock);
+    sandbox.assert_nothing_runs();
+
+    let (_, finished) = {
+        let file = sandbox.config().join("ralph/adapters/mine.toml");
+        let text = fs::read_to_string(&file)
+            .expect("the adapter")
+            .replace(".mine/settings", "../settings");
+        fs::write(&file, text).expect("the adapter");
+        checked(&sandbox, &["mine"])
+    };
+    assert!(
+        finished.stderr.contains("mine.toml:") && finished.stderr.contains("`check.files`"),
+        "{finished:?}"
+    );
+}
+
+#[test]
+#[ignore = "part of the full matrix"]
+fn every_installed_agent_is_checked_by_a_turn() {
+    let model = StandIn::start(say("Nobody asks."));
+    let mut sandbox = Sandbox::new();
+    let agents = [
+        Agent::Codex,
+        Agent::Claude,
+        Agent::Gemini,
+        Agent::Opencode,
+        Agent::Copilot,
+        Agent::Kilo,
+        Agent::Kimi,
+        Agent::Pi,
+        Agent::Native,
+    ];
+    for agent in agents {
+        if agent.join(&mut sandbox, &model, 0).is_none() {
+            return;
+        }
+    }
+    let (_, finished) = checked(&sandbox, &[]);
+    for agent in agents {
+        let of_agent = finished.stdout.split(&format!("{}: ", agent.adapter())).nth(1);
+        let of_agent = of_agent
+            .unwrap_or_default()
+            .lines()
+            .find(|line| line.starts_with("  turn"));
+        assert!(
+            of_agent.is_some_and(|line| line.contains("works: answered after ")),
+            "{agent:?}: {finished:?}"
+        );
+    }
+    assert_eq!(model.main_request_count(), 0, "no agent asked the model of the user");
+    sandbox.assert_nothing_runs();
+}

@@ -246,11 +246,16 @@ fn an_agent_of_another_version_or_without_a_login_can_be_used() {
     );
     assert!(!keyed.stdout.contains("logged in"), "{keyed:?}");
     assert!(!keyed.stdout.contains("sk-secret"), "no key is shown");
+    let path = programs(&sandbox, &agents);
+    let ended = r#"{"type":"result","subtype":"success","is_error":false,"result":"The check works."}"#;
+    let script = format!("#!/bin/sh\ncase $1 in --version) echo 'claude 9.9.9' ;; *) echo '{ended}' ;; esac\n");
+    write_program(&path.join("claude"), &script);
     let check = sandbox
         .ralph(["adapters", "check", "claude"])
-        .env("PATH", programs(&sandbox, &agents))
+        .env("PATH", path)
         .run(SOON);
     assert_eq!(check.code(), Some(0), "{check:?}");
+    assert!(check.stdout.contains("works: answered after "), "{check:?}");
     assert!(
         check.stdout.contains("with version 2.1.197; others should work"),
         "{check:?}"

@@ -1,20 +1,30 @@
 //! `ralph adapters`: lists the agents, and whether they can be used.
 
-use std::{fmt::Write as _, path::Path};
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    path::{Path, PathBuf},
+    thread,
+};
 
 use ralph_agent::{
     AgentError,
     catalog::Catalog,
     check::{CheckReport, Comparison, InstalledVersion},
+    check_turn::TurnCheckResult,
     login::Login,
 };
 use ralph_state::control::UserOnlyAction;
 use ralph_system::proc::Supervisor;
-use ralph_text::console::{print, print_coloured, warn};
+use ralph_text::{
+    console::{print, print_coloured, warn},
+    one_line,
+};
 use ralph_words::short_duration;
 
 use crate::{
-    app, config,
+    app::{self, ProjectPlace},
+    config::{self, Config},
     error::{Failure, FailureKind},
     ui::{Presentation, headless::OutputFormat},
 };
@@ -69,20 +79,31 @@ pub(super) fn run(args: &Args, command: &AdaptersCommand, supervisor: &Superviso
         }
         AdaptersCommand::Check { id: Some(id) } => {
             let report = catalog.check(id, &place.project, probing)?;
-            print(&in_words(&report));
+            let program = report.path.clone().map(|path| (id.clone(), path));
+            let turns = turns(&place, &loaded.config, supervisor, program.as_slice());
+            print(&(in_words(&report) + &turn_in_words(turns.get(id))));
             let lacks_tls = app::native_lacks_tls(&loaded.config).filter(|_| id == NATIVE);
             if let Some(why) = &lacks_tls {
                 print(&format!("  {:<9}{why}\n", "model"));
             }
-            if report.path.is_none() || lacks_tls.is_some() {
+            let fails = matches!(turns.get(id), Some(TurnCheckResult::Fails { .. }));
+            if report.path.is_none() || lacks_tls.is_some() || fails {
                 return Ok(FailureKind::AgentUnavailable.exit_code());
             }
         }
         AdaptersCommand::Check { id: None } => {
-            let checked = catalog.check_all(&place.project, probing);
+            let listed = catalog.list(&place.project).into_iter();
+            let programs: Vec<_> = listed
+                .filter_map(|adapter| Some((adapter.id, adapter.installed?)))
+                .collect();
+            let (checked, turns) = thread::scope(|scope| {
+                let turns = scope.spawn(|| turns(&place, &loaded.config, supervisor, &programs));
+                let checked = catalog.check_all(&place.project, probing);
+                (checked, turns.join().unwrap_or_default())
+            });
             for (id, check) in &checked {
                 match check {
-                    Ok(report) => print(&in_words(report)),
+                    Ok(report) => print(&(in_words(report) + &turn_in_words(turns.get(*id)))),
                     Err(error) => print(&format!("{id}: {}\n", ralph_text::with_causes(error))),
                 }
             }
@@ -95,6 +116,28 @@ pub(super) fn run(args: &Args, command: &AdaptersCommand, supervisor: &Superviso
         }
     }
     Ok(0)
+}
+
+/// Runs a turn of each agent that is there.
+fn turns(
+    place: &ProjectPlace,
+    config: &Config,
+    supervisor: &Supervisor,
+    programs: &[(String, PathBuf)],
+) -> BTreeMap<String, TurnCheckResult> {
+    app::check_turns(place, config, supervisor, programs).unwrap_or_else(|failure| {
+        warn(&format!("no turn was tried: {}", failure.message));
+        BTreeMap::new()
+    })
+}
+
+fn turn_in_words(result: Option<&TurnCheckResult>) -> String {
+    let line = |text: &str| format!("  {:<9}{text}\n", "turn");
+    match result {
+        None => String::new(),
+        Some(TurnCheckResult::Works { after }) => line(&format!("works: answered after {:.1} s", after.as_secs_f64())),
+        Some(TurnCheckResult::Fails { why }) => line(&format!("does not work: {}", one_line(why))),
+    }
 }
 
 fn list(catalog: &Catalog, project: &Path) {

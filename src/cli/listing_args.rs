@@ -14,7 +14,8 @@ pub(super) enum AdaptersCommand {
     },
     /// Print an adapter's settings, each with its origin
     Show { id: String },
-    /// Check whether an adapter's program is installed, and its version; without ID, all of them
+    /// Check whether an adapter's program is installed, its version, and whether a turn of it works; without ID, all of
+    /// them. The turn is answered by ralph itself, with a home directory of its own: it needs no model and no network
     Check { id: Option<String> },
     /// Add an agent of the ACP registry, or one that a file describes as the registry does: show what it would install and
     /// run, ask, and write its adapter

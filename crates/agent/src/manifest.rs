@@ -26,7 +26,7 @@ use reader::AdapterReader;
 use written::UsageScope;
 
 pub(super) use parts::{AskSettings, CommandTemplate, McpDelivery, PromptBy};
-pub use parts::{LiveLaunch, Transport};
+pub use parts::{CheckSetup, LiveLaunch, Transport};
 pub(super) use written::{LANGUAGE, WrittenAdapter};
 
 /// A complete adapter.
@@ -58,6 +58,8 @@ pub struct Manifest {
     pub state_files: Vec<String>,
     /// The hosts that a confined agent may connect to.
     pub hosts: Vec<String>,
+    /// How the agent is led to a model server of ralph's own, for a check.
+    pub check: Option<CheckSetup>,
     /// The command that installs the program.
     pub install: Option<String>,
     pub capabilities: Capabilities,
@@ -144,6 +146,7 @@ impl Manifest {
             capabilities,
             state: reader.places(&written.sandbox.write),
             state_files: reader.places(&written.sandbox.write_files),
+            check: reader.check()?,
             title: written.title.unwrap_or_else(|| id.to_owned()),
             verified: written.verified,
             probe: written.probe.args,

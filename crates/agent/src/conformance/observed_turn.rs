@@ -14,12 +14,12 @@ use std::{
 use ralph_core::event::{AgentSignal, Exit, Problem, RunId, SessionId, Usage};
 use ralph_system::proc::{OnLeftRunning, Size, StopSpeed, Supervisor};
 
-use crate::{AgentAdapter, Display, SessionRequest, manifest::Manifest, subprocess::SubprocessAdapter};
+use ralph_text::{KeptEscapes, PlainText};
 
-use super::task::{BEGUN, ConformanceTask, TASK_VAR, UNKNOWN_VAR};
+use crate::{AgentAdapter, Display, SessionRequest, dialect::Tail, manifest::Manifest, subprocess::SubprocessAdapter};
 
-/// How long a turn may take.
-const TURN_DEADLINE: Duration = Duration::from_secs(120);
+use super::task::{BEGUN, ConformanceTask, TASK_VAR};
+
 /// How long a waiting agent may take to begin; it is stopped then, whatever it is doing.
 const BEGIN_DEADLINE: Duration = Duration::from_secs(60);
 /// How long its command may take to begin once it was reported.
@@ -34,36 +34,40 @@ const PAUSE: Duration = Duration::from_millis(20);
 const SIGNALS_CAP: usize = 20_000;
 
 /// Where turns take place.
-pub(super) struct TurnStage<'a> {
-    pub(super) supervisor: &'a Supervisor,
-    pub(super) project: &'a Path,
+pub(crate) struct TurnStage<'a> {
+    pub(crate) supervisor: &'a Supervisor,
+    pub(crate) project: &'a Path,
     /// A directory only the user can read.
-    pub(super) scratch: &'a Path,
+    pub(crate) scratch: &'a Path,
+    /// How long a turn may take.
+    pub(crate) deadline: Duration,
 }
 
 /// One turn to run.
-pub(super) struct TurnRequest<'a> {
-    pub(super) task: ConformanceTask,
-    pub(super) word: &'a str,
-    pub(super) resume: Option<SessionId>,
-    /// Whether the environment has a variable that no agent knows.
-    pub(super) unknown_variable: bool,
+pub(crate) struct TurnRequest<'a> {
+    pub(crate) task: ConformanceTask,
+    pub(crate) word: &'a str,
+    pub(crate) resume: Option<SessionId>,
+    /// Variables in addition to that of the task.
+    pub(crate) variables: Vec<(String, String)>,
 }
 
 /// What was seen of one turn.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct ObservedTurn {
-    pub(super) signals: Vec<AgentSignal>,
+pub(crate) struct ObservedTurn {
+    pub(crate) signals: Vec<AgentSignal>,
     /// `None` if the program did not start.
-    pub(super) exit: Option<Exit>,
+    pub(crate) exit: Option<Exit>,
     /// The names of the processes that the program left running.
-    pub(super) left_running: Vec<String>,
-    pub(super) end: ObservedEnd,
+    pub(crate) left_running: Vec<String>,
+    pub(crate) end: ObservedEnd,
+    /// The last lines that were shown.
+    pub(crate) shown: String,
 }
 
 /// Who ended the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum ObservedEnd {
+pub(crate) enum ObservedEnd {
     /// It exited by itself.
     #[default]
     Itself,
@@ -77,14 +81,14 @@ pub(super) enum ObservedEnd {
 
 impl ObservedTurn {
     /// The agent's verdict on its turn.
-    pub(super) fn verdict(&self) -> Option<bool> {
+    pub(crate) fn verdict(&self) -> Option<bool> {
         self.signals.iter().find_map(|signal| match signal {
             AgentSignal::TurnEnded { ok, .. } => Some(*ok),
             _ => None,
         })
     }
 
-    pub(super) fn problem(&self) -> Option<&Problem> {
+    pub(crate) fn problem(&self) -> Option<&Problem> {
         self.signals.iter().rev().find_map(|signal| match signal {
             AgentSignal::Problem { problem } => Some(problem),
             _ => None,
@@ -92,7 +96,7 @@ impl ObservedTurn {
     }
 
     /// The id of the session that the agent reported.
-    pub(super) fn session(&self) -> Option<&SessionId> {
+    pub(crate) fn session(&self) -> Option<&SessionId> {
         self.signals.iter().find_map(|signal| match signal {
             AgentSignal::Opened { session, .. } => session.as_ref(),
             _ => None,
@@ -100,7 +104,7 @@ impl ObservedTurn {
     }
 
     /// Whether the agent said `word`.
-    pub(super) fn says(&self, word: &str) -> bool {
+    pub(crate) fn says(&self, word: &str) -> bool {
         self.signals.iter().any(|signal| match signal {
             AgentSignal::Said { text } => text.contains(word),
             AgentSignal::TurnEnded { message, .. } => message.as_ref().is_some_and(|text| text.contains(word)),
@@ -109,7 +113,7 @@ impl ObservedTurn {
     }
 
     /// The lines of the output that are no events.
-    pub(super) fn unknown(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn unknown(&self) -> impl Iterator<Item = &str> {
         self.signals.iter().filter_map(|signal| match signal {
             AgentSignal::Unknown { text } => Some(text.as_str()),
             _ => None,
@@ -117,7 +121,7 @@ impl ObservedTurn {
     }
 
     /// All reports of usage.
-    pub(super) fn usage(&self) -> impl Iterator<Item = &Usage> {
+    pub(crate) fn usage(&self) -> impl Iterator<Item = &Usage> {
         self.signals.iter().filter_map(|signal| match signal {
             AgentSignal::Usage { usage } => Some(usage),
             _ => None,
@@ -127,7 +131,7 @@ impl ObservedTurn {
 
 impl TurnStage<'_> {
     /// Runs one turn to its end. A waiting agent is stopped once it has begun.
-    pub(super) fn run(&self, manifest: &Manifest, request: &TurnRequest<'_>) -> io::Result<ObservedTurn> {
+    pub(crate) fn run(&self, manifest: &Manifest, request: &TurnRequest<'_>) -> io::Result<ObservedTurn> {
         let task = request.task;
         let scratch = tempfile::tempdir_in(self.scratch)?;
         let prompt = scratch.path().join("prompt.md");
@@ -136,6 +140,7 @@ impl TurnStage<'_> {
         if task == ConformanceTask::Wait {
             _ = fs::remove_file(&begun); // usually missing
         }
+        let tail = Arc::new(Mutex::new(Tail::default()));
         let left_running = Arc::new(Mutex::new(Vec::new()));
         let keep = Arc::clone(&left_running);
         let supervisor = self
@@ -161,6 +166,8 @@ impl TurnStage<'_> {
                 scratch: scratch.path().to_owned(),
                 display: Box::new(SlowDisplay {
                     is_slow: task == ConformanceTask::LongOutput,
+                    plain: PlainText::new(KeptEscapes::Nothing),
+                    tail: Arc::clone(&tail),
                 }),
             },
             sender,
@@ -212,7 +219,7 @@ impl TurnStage<'_> {
             } else if verdict_at.is_some_and(|at| at.elapsed() > EXIT_DEADLINE) {
                 trial.end = ObservedEnd::Lingered;
                 session.stop(StopSpeed::Immediate);
-            } else if started.elapsed() > TURN_DEADLINE {
+            } else if started.elapsed() > self.deadline {
                 trial.end = ObservedEnd::TimedOut;
                 session.stop(StopSpeed::Immediate);
             }
@@ -223,26 +230,30 @@ impl TurnStage<'_> {
             };
         }
         trial.left_running = std::mem::take(&mut *left_running.lock().unwrap_or_else(PoisonError::into_inner));
+        trial.shown = tail.lock().unwrap_or_else(PoisonError::into_inner).text();
         Ok(trial)
     }
 }
 
 fn environment(request: &TurnRequest<'_>) -> Vec<(String, String)> {
-    let own = [(TASK_VAR, request.task.name())];
-    let unknown = request.unknown_variable.then_some(UNKNOWN_VAR);
-    let all = own.into_iter().chain(unknown);
-    all.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    let task = (TASK_VAR.to_owned(), request.task.name().to_owned());
+    [task].into_iter().chain(request.variables.clone()).collect()
 }
 
-/// Shows nothing. A slow one takes its time for the first piece, and the output of the program is not read meanwhile.
+/// Keeps the last lines of what is shown. A slow one takes its time for the first piece, and the output of the program is
+/// not read meanwhile.
 struct SlowDisplay {
     is_slow: bool,
+    plain: PlainText,
+    tail: Arc<Mutex<Tail>>,
 }
 
 impl Display for SlowDisplay {
-    fn show(&mut self, _: &[u8]) {
+    fn show(&mut self, bytes: &[u8]) {
         if std::mem::take(&mut self.is_slow) {
             thread::sleep(UNREAD_FOR);
         }
+        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        self.plain.feed(bytes, |line| tail.push(line));
     }
 }

@@ -1,6 +1,6 @@
 //! Has a program carry out the tasks of a conformance run, and collects the results.
 
-use std::{fs, io, path::Path};
+use std::{fs, io, path::Path, time::Duration};
 
 use ralph_core::event::SessionId;
 use ralph_system::{
@@ -19,11 +19,13 @@ use super::{
     judge::{self, AdapterPromises, Fulfilment, Judgement, ObligationResult, not_shown, result},
     obligation::{OBLIGATIONS, START, VERIFIED, VERSION},
     observed_turn::{ObservedEnd, ObservedTurn, TurnRequest, TurnStage},
-    task::{ConformanceTask, WRITTEN},
+    task::{ConformanceTask, UNKNOWN_VAR, WRITTEN},
 };
 
 /// A session that no agent has.
 const NO_SESSION: &str = "00000000-0000-4000-8000-000000000000";
+/// How long a turn may take.
+const TURN_DEADLINE: Duration = Duration::from_secs(120);
 /// Most bytes of the written file that are read.
 const WRITTEN_CAP_BYTES: u64 = 64 * 1024;
 
@@ -83,15 +85,18 @@ impl ConformanceRun<'_> {
             supervisor: self.supervisor,
             project: self.project,
             scratch: self.scratch,
+            deadline: TURN_DEADLINE,
         };
         let mut words = FreshWords::default();
         let mut turn = |manifest: &Manifest, task: ConformanceTask, word: &str, resume: Option<SessionId>| {
             each(task);
+            let unknown =
+                (task == ConformanceTask::Reply).then(|| (UNKNOWN_VAR.0.to_owned(), UNKNOWN_VAR.1.to_owned()));
             let request = TurnRequest {
                 task,
                 word,
                 resume,
-                unknown_variable: task == ConformanceTask::Reply,
+                variables: unknown.into_iter().collect(),
             };
             stage.run(manifest, &request)
         };
