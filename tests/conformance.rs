@@ -411,7 +411,8 @@ fn obedient() -> Scenario {
 
 each_agent!(
     a_real_agent_is_tested: native Native;
-    codex Codex, claude Claude, gemini Gemini, opencode Opencode, copilot Copilot, kilo Kilo, kimi Kimi, pi Pi
+    codex Codex, claude Claude, gemini Gemini, opencode Opencode, copilot Copilot, kilo Kilo, kimi Kimi, pi Pi,
+    cline Cline
 );
 
 fn a_real_agent_is_tested(agent: Agent) {
@@ -432,6 +433,8 @@ fn known_of(agent: Agent) -> &'static [u8] {
         // The rest of a long line is lost if its output is not read for a while.
         Agent::Gemini => &[14],
         Agent::Pi => &[16],
+        // It goes on with its turn after SIGTERM, and tells of success.
+        Agent::Cline => &[18, 19],
         // It exits before the command that it runs.
         Agent::Copilot => &[20],
         Agent::Claude
@@ -537,6 +540,7 @@ fn every_installed_agent_is_checked_by_a_turn() {
         Agent::Kilo,
         Agent::Kimi,
         Agent::Pi,
+        Agent::Cline,
         Agent::Native,
     ];
     for agent in agents {

@@ -72,7 +72,7 @@ fn is_unmet(result: &ObligationResult) -> bool {
     result.fulfilment == Fulfilment::Unmet && result.level == RequirementLevel::Must
 }
 
-/// What to do, and the counts.
+/// Advice about each obligation that is not met, and the counts.
 fn conclusion(tested: &TestedAdapter) -> String {
     let results = &tested.report.results;
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! What the model of a check answers: one text, in the format of each API that agents speak. Pure.
+//! Answers of a check's model: one text, in the format of each API that agents speak. Pure.
 
 use std::fmt::Write as _;
 

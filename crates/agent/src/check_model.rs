@@ -1,7 +1,7 @@
 //! The model server of a check, on a port of this machine: it answers every request with the same text.
 //!
-//! It is for agents that are started for the check and for no other client, so it reads requests as HTTP libraries write
-//! them, closes each connection after its answer, and bounds what it reads.
+//! Its clients are the agents that are started for the check, so requests are read as HTTP libraries write them, each
+//! connection is closed after its answer, and what is read has a bound.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},

@@ -22,7 +22,7 @@ pub struct ObligationResult {
     /// The level for this program: an agent with a dialect of its own is bound by less.
     pub level: RequirementLevel,
     pub fulfilment: Fulfilment,
-    /// What was seen, in a few words.
+    /// The observation, in a few words.
     pub seen: String,
 }
 
@@ -34,7 +34,7 @@ pub enum Fulfilment {
     NotShown,
 }
 
-/// What the adapter file says of the program.
+/// The adapter file's statements about the program.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AdapterPromises {
     /// Whether the output consists of events.
@@ -172,7 +172,7 @@ pub(super) fn stops(
         (Some(_), true) => unmet("the stopped turn was reported as a success"),
         (Some(_), false) => met("no stopped turn succeeded"),
     };
-    // Of a program that needed more than one signal, ralph has ended everything at once.
+    // A program that needed more than one signal is left out: ralph has ended everything at once.
     let ended = || both().filter(|trial| ends(trial, promises).0 == Fulfilment::Met);
     let tools = match (ended().next(), ended().find(|trial| !trial.left_running.is_empty())) {
         (None, _) => not_shown("no turn ended on the first signal"),

@@ -10,7 +10,7 @@ pub struct Obligation {
     pub level: RequirementLevel,
     /// The whole obligation, with the program as its subject.
     pub text: &'static str,
-    /// What its author can do if the program does not meet it.
+    /// Advice to the author of a program that does not meet it.
     pub remedy: &'static str,
 }
 

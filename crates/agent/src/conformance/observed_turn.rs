@@ -20,7 +20,7 @@ use crate::{AgentAdapter, Display, SessionRequest, dialect::Tail, manifest::Mani
 
 use super::task::{BEGUN, ConformanceTask, TASK_VAR};
 
-/// How long a waiting agent may take to begin; it is stopped then, whatever it is doing.
+/// Time for a waiting agent to begin; it is stopped then, whatever it is doing.
 const BEGIN_DEADLINE: Duration = Duration::from_secs(60);
 /// How long its command may take to begin once it was reported.
 const COMMAND_DEADLINE: Duration = Duration::from_secs(5);
@@ -33,7 +33,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Most signals that are kept, in addition to verdicts.
 const SIGNALS_CAP: usize = 20_000;
 
-/// Where turns take place.
+/// The place of turns.
 pub(crate) struct TurnStage<'a> {
     pub(crate) supervisor: &'a Supervisor,
     pub(crate) project: &'a Path,
@@ -52,7 +52,7 @@ pub(crate) struct TurnRequest<'a> {
     pub(crate) variables: Vec<(String, String)>,
 }
 
-/// What was seen of one turn.
+/// Everything that was seen of one turn.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct ObservedTurn {
     pub(crate) signals: Vec<AgentSignal>,
@@ -65,7 +65,7 @@ pub(crate) struct ObservedTurn {
     pub(crate) shown: String,
 }
 
-/// Who ended the program.
+/// The cause of the program's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum ObservedEnd {
     /// It exited by itself.

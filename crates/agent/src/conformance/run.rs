@@ -115,7 +115,7 @@ impl ConformanceRun<'_> {
             return Ok(ConformanceReport::new(results));
         }
 
-        // What the continued session says has to come from its memory.
+        // The continued session has to answer from its memory.
         _ = fs::remove_file(&written); // missing if the agent did not write it
         let known = first.session().filter(|_| manifest.capabilities.resume).cloned();
         let continued = known

@@ -57,7 +57,7 @@ impl ConformanceTask {
         }
     }
 
-    /// What the agent is asked to do. `word` is new in each run.
+    /// The request to the agent. `word` is new in each run.
     pub fn words(self, word: &str) -> String {
         match self {
             ConformanceTask::Write => {
