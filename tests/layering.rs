@@ -122,6 +122,7 @@ const PURE: &[&str] = &[
     "plan",
     "telemetry/otlp",
     "telemetry/spans",
+    "agent/check_answers",
     "agent/conformance/judge",
     "agent/conformance/obligation",
     "agent/conformance/task",

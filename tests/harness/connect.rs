@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path};
 
+use ralph_agent::catalog::{AdapterSources, Catalog};
 use serde_json::{Value, json};
 
 use super::Sandbox;
@@ -75,70 +76,52 @@ impl Sandbox {
 
     /// Makes copilot use `model` without a login to GitHub. It repeats a failed request five times.
     pub fn connect_copilot(&self, model: &StandIn) {
-        self.set_variable("COPILOT_PROVIDER_BASE_URL", model.base_url());
-        self.set_variable("COPILOT_PROVIDER_API_KEY", "sk-stand-in");
-        self.set_variable("COPILOT_MODEL", "stand-in");
-        self.set_variable("COPILOT_OFFLINE", "true");
+        self.connect_as_checked("copilot", model);
     }
 
     /// Makes kilo use `model`, as [`Sandbox::connect_opencode`].
     pub fn connect_kilo(&self, model: &StandIn) {
-        for switch in [
-            "KILO_DISABLE_AUTOUPDATE",
-            "KILO_DISABLE_MODELS_FETCH",
-            "KILO_DISABLE_LSP_DOWNLOAD",
-            "KILO_DISABLE_DEFAULT_PLUGINS",
-        ] {
-            self.set_variable(switch, "1");
-        }
-        write_json(&self.config().join("kilo/kilo.json"), &opencode_settings(model));
-        let catalogue = self.config().join("kilo-models.json");
-        write_json(&catalogue, &json!({}));
-        self.set_variable("KILO_MODELS_PATH", catalogue);
+        self.set_variable("KILO_DISABLE_AUTOUPDATE", "1");
+        self.connect_as_checked("kilo", model);
     }
 
     /// Makes kimi use `model`.
     pub fn connect_kimi(&self, model: &StandIn) {
-        let config = format!(
-            "default_model = \"stand-in\"\n[providers.standin]\ntype = \"openai\"\nbase_url = \"{}\"\n\
-             api_key = \"sk-stand-in\"\n[models.stand-in]\nprovider = \"standin\"\nmodel = \"stand-in\"\n\
-             max_context_size = 200000\n",
-            model.base_url()
-        );
-        let directory = self.home().join(".kimi-code");
-        fs::create_dir_all(&directory).expect("kimi's directory");
-        fs::write(directory.join("config.toml"), config).expect("kimi's configuration");
+        self.connect_as_checked("kimi", model);
     }
 
     /// Makes pi use `model`. It repeats a failed request three times.
     pub fn connect_pi(&self, model: &StandIn) {
-        let stand_in = json!({
-            "id": "stand-in", "name": "Stand-in", "reasoning": false, "input": ["text"],
-            "contextWindow": 200_000, "maxTokens": 8_192,
-            "cost": { "input": 1, "output": 2, "cacheRead": 0, "cacheWrite": 0 },
-        });
-        let models = json!({ "providers": { "standin": {
-            "baseUrl": model.base_url(), "api": "openai-completions", "apiKey": "sk-stand-in", "models": [stand_in],
-        } } });
-        write_json(&self.home().join(".pi/agent/models.json"), &models);
-        let settings = json!({ "defaultProvider": "standin", "defaultModel": "stand-in" });
-        write_json(&self.home().join(".pi/agent/settings.json"), &settings);
-        self.set_variable("PI_OFFLINE", "1");
+        self.connect_as_checked("pi", model);
     }
 
     /// Makes cline use `model`, as `cline auth openai-compatible` does.
     pub fn connect_cline(&self, model: &StandIn) {
-        let stand_in = json!({
-            "provider": "openai-compatible", "apiKey": "sk-stand-in", "model": "stand-in", "baseUrl": model.base_url(),
-        });
-        let providers = json!({
-            "version": 1, "lastUsedProvider": "openai-compatible", "modes": {},
-            "providers": { "openai-compatible": {
-                "settings": stand_in, "updatedAt": "2026-11-20T10:00:00.000Z", "tokenSource": "manual",
-            } },
-        });
-        write_json(&self.home().join(".cline/data/settings/providers.json"), &providers);
-        self.set_variable("CLINE_TELEMETRY_DISABLED", "1");
+        self.connect_as_checked("cline", model);
+    }
+
+    /// Makes the agent of an adapter use `model`, as the section `check` of its file says.
+    fn connect_as_checked(&self, adapter: &str, model: &StandIn) {
+        let catalog = Catalog::load(&AdapterSources::default());
+        let manifest = catalog.manifest(adapter).expect("a built-in adapter");
+        let setup = manifest.check.expect("how its agent is led to a model");
+        let filled = |text: &str| {
+            let text = text.replace("{url}", &model.origin());
+            let text = text.replace("{home}/.config", &self.config().to_string_lossy());
+            text.replace("{home}", &self.home().to_string_lossy())
+        };
+        for (path, text) in &setup.files {
+            let file = match path.strip_prefix(".config") {
+                Ok(rest) => self.config().join(rest),
+                Err(_) => self.home().join(path),
+            };
+            fs::create_dir_all(file.parent().expect("a file has a directory")).expect("the file's directory");
+            fs::write(file, filled(text)).expect("an agent's configuration");
+        }
+        for (name, value) in &setup.env {
+            // The names of variables are those of the program.
+            self.set_variable(Box::leak(name.clone().into_boxed_str()), filled(value));
+        }
     }
 
     /// Makes nanocoder use `model`.
@@ -170,7 +153,7 @@ impl Sandbox {
     }
 }
 
-/// The configuration of opencode, and of kilo, which is made from it.
+/// The configuration of opencode.
 fn opencode_settings(model: &StandIn) -> Value {
     let stand_in = json!({
         "name": "Stand-in", "limit": { "context": 200_000, "output": 8_192 }, "cost": { "input": 1, "output": 2 },
