@@ -170,7 +170,7 @@ pub(super) const STOPPED: Obligation = must(
 pub(super) const STOPS_TOOLS: Obligation = should(
     20,
     "stops its tools",
-    "When it is stopped it SHOULD end the processes of its tools before it exits.",
+    "When it is stopped it SHOULD end the processes of its tools, also those that ignore SIGTERM.",
     "in the handler of a signal, end the running tool and wait for it",
 );
 pub(super) const CONTINUES: Obligation = must(

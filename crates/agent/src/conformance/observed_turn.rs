@@ -22,6 +22,8 @@ use super::task::{BEGUN, ConformanceTask, TASK_VAR};
 
 /// Time for a waiting agent to begin; it is stopped then, whatever it is doing.
 const BEGIN_DEADLINE: Duration = Duration::from_secs(60);
+/// Time for a shell to go on to the command after the one that has made the file.
+const SETTLED: Duration = Duration::from_millis(300);
 /// How long its command may take to begin once it was reported.
 const COMMAND_DEADLINE: Duration = Duration::from_secs(5);
 /// How long the program may run after it has reported the end of its turn.
@@ -180,7 +182,7 @@ impl TurnStage<'_> {
         })?;
         let started = Instant::now();
         let mut trial = ObservedTurn::default();
-        let (mut tool_at, mut verdict_at) = (None, None);
+        let (mut begun_at, mut tool_at, mut verdict_at) = (None, None, None);
         let mut stopped_at = None;
         let mut ended_at = None;
         loop {
@@ -208,8 +210,11 @@ impl TurnStage<'_> {
             if stopped_at.is_some() || trial.end != ObservedEnd::Itself {
                 continue;
             }
+            if begun_at.is_none() && begun.exists() {
+                begun_at = Some(Instant::now());
+            }
             let has_begun = || {
-                begun.exists()
+                begun_at.is_some_and(|at: Instant| at.elapsed() > SETTLED)
                     || started.elapsed() > BEGIN_DEADLINE
                     || tool_at.is_some_and(|at: Instant| at.elapsed() > COMMAND_DEADLINE)
             };

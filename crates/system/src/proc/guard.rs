@@ -206,18 +206,25 @@ impl ChildGuard {
     fn oversee(mut self) -> (GuardReport, bool) {
         let mut survivors = Vec::new();
         let mut left_running = Vec::new();
-        let mut program_was_there = true;
+        let (mut program_was_there, mut is_stopped) = (true, false);
         while self.reap() == RemainingChildren::Some {
             let event = if self.exit.is_some() && program_was_there {
                 program_was_there = false;
-                left_running = self.alive().into_iter().map(|process| process.name).collect();
+                if !is_stopped {
+                    left_running = self.names_alive();
+                }
                 Some(LadderEvent::ProgramEnded)
             } else if self.exceeds_a_ceiling() {
                 Some(LadderEvent::Asked(StopSpeed::Immediate))
             } else {
                 self.wait()
             };
+            is_stopped |= matches!(event, Some(LadderEvent::Asked(_) | LadderEvent::RalphGone));
             if let Some(action) = event.and_then(|event| self.ending.take(event, Instant::now())) {
+                // Before, they may be about to end by the signal that the program got as well.
+                if is_stopped && self.exit.is_some() && action == LadderStep::Kill {
+                    left_running = self.names_alive();
+                }
                 self.act(action);
             }
             if self.ending.has_given_up() {
@@ -295,6 +302,10 @@ impl ChildGuard {
         let mut alive = tree::descendants(self.here);
         alive.retain(|process| !process.ended);
         alive
+    }
+
+    fn names_alive(&self) -> Vec<String> {
+        self.alive().into_iter().map(|process| process.name).collect()
     }
 
     fn act(&self, action: LadderStep) {

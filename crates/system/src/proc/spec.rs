@@ -40,7 +40,8 @@ pub(super) struct GuardReport {
     pub verdict: ProgramEnd,
     /// Processes that no signal ended, as `pid (name)`: another user's, or stuck in the kernel.
     pub survivors: Vec<String>,
-    /// The names of the processes that the program left running when it ended.
+    /// The names of the processes that the program left running when it ended, or, if it was stopped, that outlived
+    /// terminate as well.
     pub left_running: Vec<String>,
     /// The limit that the tree exceeded, so that it was killed.
     pub exceeded: Option<ExceededCeiling>,
