@@ -112,21 +112,29 @@ fn in_the_background(agent: Agent, command: &str) -> Step {
         Agent::Codex => answer().call("exec_command", json!({ "cmd": command, "yield_time_ms": 250 })),
         Agent::Claude => answer().call("Bash", described("run_in_background")),
         Agent::Gemini => answer().call("run_shell_command", described("is_background")),
-        Agent::Opencode | Agent::OpencodeServer | Agent::Native | Agent::NativeResponses | Agent::NativeMessages => {
-            shell(&format!("{command} > /dev/null 2>&1 &"))
-        }
+        Agent::Opencode
+        | Agent::OpencodeServer
+        | Agent::Pi
+        | Agent::Native
+        | Agent::NativeResponses
+        | Agent::NativeMessages => shell(&format!("{command} > /dev/null 2>&1 &")),
         agent => unreachable!("{agent:?} is not among these"),
     }
     .into()
 }
 
-/// In the first session a message comes while a tool runs, a command is left running, the agent uses ralph's own tools,
-/// and a goal fails after an edit. In the second the run is interrupted while a tool runs. No question is asked.
+/// In the first session a message comes while a tool runs, a command is left running, the agent uses ralph's own tools if
+/// it takes MCP servers, and a goal fails after an edit. In the second the run is interrupted while a tool runs. No
+/// question is asked.
 fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: Agent) {
     let [work, done] = work_on("hello");
     let waits = shell("while [ ! -e go ]; do sleep 0.05; done; rm go");
     let left = in_the_background(agent, "sleep 301");
-    let tools = use_own_tools(agent);
+    let has_tools = agent != Agent::Pi;
+    let tools = match has_tools {
+        true => use_own_tools(agent),
+        false => shell("true").into(),
+    };
     let edits = shell("touch edited");
     // If the edit were undone now, ralph could report it after the last answer and the model would be asked once more.
     let waits_on = shell("while [ ! -e on ]; do sleep 0.05; done; rm on");
@@ -191,7 +199,9 @@ fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: 
     assert!(!events(&records).any(asked), "there are no rules");
     let requests = model.main_requests();
     assert_eq!(requests.len(), 9);
-    assert_own_tools_answered(&requests[3], &records);
+    if has_tools {
+        assert_own_tools_answered(&requests[3], &records);
+    }
     let prompt = requests[0].prompt();
     assert!(prompt.contains("Write hello.txt"), "{prompt}");
     let is_told = |request: &ModelRequest| request.body.to_string().contains("goal g failed");
@@ -213,7 +223,7 @@ fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: 
 // gemini speaks ACP without being ralph's own agent, as native is.
 each_live_agent!(
     a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session: claude Claude, codex Codex, gemini Gemini, native Native;
-    opencode Opencode, native_responses NativeResponses, native_messages NativeMessages
+    opencode Opencode, native_responses NativeResponses, native_messages NativeMessages, pi Pi
 );
 
 /// The usage of each of two iterations, as its agent reported it.
@@ -256,7 +266,7 @@ fn a_session_is_continued_and_each_turn_counts_for_itself(agent: Agent) {
 // gemini cannot continue a session here, and opencode does not report the usage of the whole turn.
 each_live_agent!(
     a_session_is_continued_and_each_turn_counts_for_itself: claude Claude, codex Codex, native Native;
-    native_responses NativeResponses, native_messages NativeMessages
+    native_responses NativeResponses, native_messages NativeMessages, pi Pi
 );
 
 fn a_refused_key_ends_the_run(agent: Agent) {
@@ -274,7 +284,10 @@ fn a_refused_key_ends_the_run(agent: Agent) {
     sandbox.assert_nothing_runs();
 }
 
-each_live_agent!(a_refused_key_ends_the_run);
+each_live_agent!(
+    a_refused_key_ends_the_run: claude Claude, native Native;
+    codex Codex, gemini Gemini, opencode Opencode, native_responses NativeResponses, native_messages NativeMessages, pi Pi
+);
 
 /// Sends fifty messages, each at about the time of the turn's last word.
 fn messages_at_the_very_end_of_a_turn_are_neither_lost_nor_doubled(agent: Agent) {
@@ -336,5 +349,6 @@ fn most_often(text: &str, bodies: &[String]) -> usize {
 
 // Other agents take seconds to start, and this test starts them many times.
 each_live_agent!(
-    messages_at_the_very_end_of_a_turn_are_neither_lost_nor_doubled: claude Claude, codex Codex, native Native
+    messages_at_the_very_end_of_a_turn_are_neither_lost_nor_doubled: claude Claude, codex Codex, native Native;
+    pi Pi
 );

@@ -10,6 +10,10 @@ use crate::{
 };
 
 fn scenario(agent: Agent) {
+    on_channel(agent, "auto");
+}
+
+fn on_channel(agent: Agent, channel: &str) {
     let model = StandIn::start(in_order([&work_on("hello"), &work_on("world")]));
     let Some(sandbox) = agent.sandbox_as_installed(&model, 0) else {
         return;
@@ -18,7 +22,7 @@ fn scenario(agent: Agent) {
     let strict = can_be_strict(&sandbox);
     let host = model.origin().replace("http://", "");
     let finished = ralph(agent, &sandbox)
-        .args(["--sandbox", if strict { "strict" } else { "on" }])
+        .args(["--channel", channel, "--sandbox", if strict { "strict" } else { "on" }])
         .env("RALPH_SANDBOX_HOSTS", host)
         .run(PATIENCE);
     assert_done(&finished, 2, 2);
@@ -74,3 +78,9 @@ each_agent!(
               native_responses NativeResponses, native_messages NativeMessages;
     copilot Copilot, kilo Kilo, kimi Kimi, pi Pi, cline Cline
 );
+
+#[test]
+#[ignore = "part of the full matrix"]
+fn pi_on_its_live_channel() {
+    on_channel(Agent::Pi, "live");
+}

@@ -16,6 +16,10 @@ use crate::{
 };
 
 fn scenario(agent: Agent) {
+    on_channel(agent, "auto");
+}
+
+fn on_channel(agent: Agent, channel: &str) {
     // The run is paused after the second session: agents save their sessions at no known time.
     let tick = "awk '!t && sub(/- \\[ \\]/, \"- [x]\") { t = 1 } { print }' PLAN.md > P && mv P PLAN.md";
     let pausing: [Step; 2] = [
@@ -33,7 +37,7 @@ fn scenario(agent: Agent) {
     sandbox.git(["commit", "--quiet", "--all", "--message", "Plan more"]);
     // Uses the plain sandbox; `a_plan` uses the strict one.
     let running = ralph(agent, &sandbox)
-        .args(["--session", "resume", "--sandbox", "on"])
+        .args(["--session", "resume", "--sandbox", "on", "--channel", channel])
         .start();
     running.wait_for_record(PATIENCE, |event| matches!(event, Event::Held));
     forget(agent, &sandbox);
@@ -93,6 +97,12 @@ each_agent!(
     scenario: codex Codex, claude Claude, native Native; gemini Gemini, opencode Opencode, native_responses NativeResponses, native_messages NativeMessages,
     copilot Copilot, kilo Kilo, kimi Kimi, pi Pi
 );
+
+#[test]
+#[ignore = "part of the full matrix"]
+fn pi_on_its_live_channel() {
+    on_channel(Agent::Pi, "live");
+}
 
 /// opencode compacts a session that is too long for its model and retries, again and again. ralph ends it.
 #[test]

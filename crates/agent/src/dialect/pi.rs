@@ -22,8 +22,9 @@ pub(super) struct PiJson {
     turn: PiTurn,
 }
 
+/// One turn, built from its events. Those of `pi --mode rpc` are the same.
 #[derive(Debug, Default)]
-struct PiTurn {
+pub(crate) struct PiTurn {
     unknown: UnknownReports,
     calls: OpenCalls,
     session: Option<SessionId>,
@@ -44,19 +45,35 @@ impl Dialect for PiJson {
     fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let Self { objects, turn } = self;
         objects.finish(out, |event, out| turn.take(&Value::Object(event), clock, out));
-        let problem = match (turn.error.take(), turn.is_settled) {
-            (None, true) => None,
-            (Some(error), true) => Some(error),
-            (_, false) => Some(verdict::problem(finish, clock)),
-        };
-        verdict::end(problem, turn.message.take(), out);
+        turn.finish(finish, clock, out);
     }
 }
 
 impl PiTurn {
-    fn take(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+    /// Ends the turn with the exit of the program.
+    pub(crate) fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
+        let problem = match (self.error.take(), self.is_settled) {
+            (None, true) => None,
+            (Some(error), true) => Some(error),
+            (_, false) => Some(verdict::problem(finish, clock)),
+        };
+        verdict::end(problem, self.message.take(), out);
+    }
+
+    /// Sets the session, which is reported once the first answer begins.
+    pub(crate) fn set_session(&mut self, id: &Value) {
+        self.session = id.as_str().map(|id| SessionId(id.to_owned()));
+    }
+
+    /// Settles a turn whose prompt pi has refused.
+    pub(crate) fn refuse(&mut self, why: &str, clock: &ZonedClock) {
+        self.error = Some(failure(why, clock));
+        self.is_settled = true;
+    }
+
+    pub(crate) fn take(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         match text(event, "/type") {
-            "session" => self.session = event["id"].as_str().map(|id| SessionId(id.to_owned())),
+            "session" => self.set_session(&event["id"]),
             "message_start" => self.open(&event["message"], out),
             "message_update" => out.extend(piece(&event["assistantMessageEvent"])),
             "message_end" => self.message(&event["message"], clock, out),
@@ -153,13 +170,14 @@ impl PiTurn {
 }
 
 /// Events that tell nothing which the others do not.
-const IGNORED: [&str; 9] = [
+const IGNORED: [&str; 10] = [
     "agent_end",
     "agent_start",
     "auto_retry_end",
     "compaction_end",
     "compaction_start",
     "entry_appended",
+    "queue_update",
     "tool_execution_update",
     "turn_end",
     "turn_start",

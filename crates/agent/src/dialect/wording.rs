@@ -52,6 +52,7 @@ const WORDINGS: &[(ProblemKind, &[&str])] = &[
             "invalid api key",
             "incorrect api key",
             "api key not valid",
+            "no api key found",
             "invalid x-api-key",
             "failed to authenticate",
             "oauth token has expired",

@@ -10,6 +10,7 @@ mod codex_asking;
 mod codex_items;
 mod codex_steering;
 mod difference;
+mod pi;
 mod seam;
 #[cfg(test)]
 mod testing;
@@ -35,28 +36,31 @@ pub enum LiveKind {
     CodexAppServer,
     /// Any agent with the Agent Client Protocol, version 1.
     Acp,
+    /// `pi --mode rpc`.
+    PiRpc,
 }
 
 impl LiveKind {
     /// The names that manifests use.
-    pub const NAMES: [(&'static str, LiveKind); 3] = [
+    pub const NAMES: [(&'static str, LiveKind); 4] = [
         ("claude-stream-json", LiveKind::ClaudeStreamJson),
         ("codex-app-server", LiveKind::CodexAppServer),
         ("acp", LiveKind::Acp),
+        ("pi-rpc", LiveKind::PiRpc),
     ];
 
     /// Whether a continued session reports usage per turn, independent of the one-way channel.
     pub(super) fn counts_turns(self) -> bool {
         match self {
             LiveKind::ClaudeStreamJson => false,
-            LiveKind::CodexAppServer | LiveKind::Acp => true,
+            LiveKind::CodexAppServer | LiveKind::Acp | LiveKind::PiRpc => true,
         }
     }
 
     /// Whether the protocol itself carries values that other agents get as arguments.
     pub(super) fn transmits(self, placeholder: AdapterPlaceholder) -> bool {
         match self {
-            LiveKind::ClaudeStreamJson => false,
+            LiveKind::ClaudeStreamJson | LiveKind::PiRpc => false,
             LiveKind::CodexAppServer => matches!(
                 placeholder,
                 AdapterPlaceholder::Model | AdapterPlaceholder::Resume | AdapterPlaceholder::McpServers
@@ -75,25 +79,25 @@ impl LiveKind {
     /// of a turn.
     pub fn reports_usage_in_turn(self) -> bool {
         match self {
-            LiveKind::ClaudeStreamJson | LiveKind::CodexAppServer => true,
+            LiveKind::ClaudeStreamJson | LiveKind::CodexAppServer | LiveKind::PiRpc => true,
             LiveKind::Acp => false,
         }
     }
 
     /// The kinds of tools before every use of which the agent asks, unless the manifest sets them. Over ACP agents ask
-    /// only for what they consider dangerous, unless configured otherwise.
+    /// only for what they consider dangerous, unless configured otherwise. pi asks for nothing.
     pub fn asks(self) -> ToolKinds {
         match self {
             LiveKind::ClaudeStreamJson => ToolKinds::ALL,
             LiveKind::CodexAppServer => codex_asking::KINDS,
-            LiveKind::Acp => ToolKinds::NONE,
+            LiveKind::Acp | LiveKind::PiRpc => ToolKinds::NONE,
         }
     }
 
     /// The kinds of tools that are switched off if rules concern them, since the agent would use them without asking.
     pub fn dispensable(self) -> ToolKinds {
         match self {
-            LiveKind::ClaudeStreamJson | LiveKind::Acp => ToolKinds::NONE,
+            LiveKind::ClaudeStreamJson | LiveKind::Acp | LiveKind::PiRpc => ToolKinds::NONE,
             LiveKind::CodexAppServer => codex_asking::SWITCHED_OFF,
         }
     }
@@ -105,6 +109,7 @@ impl LiveKind {
             LiveKind::ClaudeStreamJson => exchange.write(&claude::initialize()),
             LiveKind::CodexAppServer => codex::CodexLive::default().start(SessionOpening::default(), &mut exchange),
             LiveKind::Acp => acp::AcpLive::default().start(SessionOpening::default(), &mut exchange),
+            LiveKind::PiRpc => exchange.write(&pi::get_state()),
         }
         exchange.input
     }
@@ -125,6 +130,9 @@ impl LiveKind {
                 let is_spoken = message["result"]["protocolVersion"] == acp::VERSION;
                 verdict(is_spoken, &message["error"]["message"])
             }),
+            LiveKind::PiRpc => {
+                (message["type"] == "response").then(|| verdict(message["success"] == true, &message["error"]))
+            }
         })
     }
 
@@ -134,6 +142,7 @@ impl LiveKind {
             LiveKind::ClaudeStreamJson => Box::new(claude::ClaudeLive::default()),
             LiveKind::CodexAppServer => Box::new(codex::CodexLive::default()),
             LiveKind::Acp => Box::new(acp::AcpLive::default()),
+            LiveKind::PiRpc => Box::new(pi::PiLive::default()),
         }
     }
 }
@@ -195,6 +204,11 @@ mod tests {
                 LiveKind::Acp,
                 r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#,
                 r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no hooks"}}"#,
+            ),
+            (
+                LiveKind::PiRpc,
+                r#"{"id":"state","type":"response","command":"get_state","success":true,"data":{"sessionId":"x"}}"#,
+                r#"{"id":"state","type":"response","command":"get_state","success":false,"error":"no hooks"}"#,
             ),
         ] {
             let greeting = kind.greeting();
