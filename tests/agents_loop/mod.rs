@@ -8,6 +8,7 @@ mod a_push;
 mod a_refused_key;
 mod accounts;
 mod an_interrupt;
+mod coverage;
 mod first_hour;
 mod importing;
 mod nobody_listens;
