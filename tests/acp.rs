@@ -33,7 +33,7 @@ fn client(sandbox: &Sandbox, packages: &std::path::Path, prompts: &[&str], run: 
         .env("PROMPTS", json!(prompts).to_string())
 }
 
-/// What the client printed: the kind of each line, and its value.
+/// Returns the lines that the client printed: kind and value of each.
 fn told(client: &Finished) -> Vec<(&str, Value)> {
     assert_eq!(client.code(), Some(0), "{client:?}");
     let pair = |line| -> Option<(&str, Value)> {

@@ -23,7 +23,7 @@ use tokio::sync::mpsc::UnboundedSender;
 /// Time that a run has to begin. Checks before the first iteration may take a while.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What is heard of a session's run.
+/// News of a session's run.
 #[derive(Debug)]
 pub(super) enum RunNews {
     Began,

@@ -149,7 +149,7 @@ impl EditorClient {
         }
     }
 
-    fn open(&mut self, params: &Value) -> Result<Value, Refusal> {
+    fn open(&mut self, params: &Value) -> Result<Value, ErrorReply> {
         let directory = params["cwd"].as_str().map(Path::new).filter(|path| path.is_absolute());
         let directory = directory.ok_or_else(|| invalid("`cwd` has to be the absolute path of a project"))?;
         let directory = directory
@@ -180,13 +180,13 @@ impl EditorClient {
         self.update(self.sessions.len() - 1, &update);
     }
 
-    fn session(&self, params: &Value) -> Result<usize, Refusal> {
+    fn session(&self, params: &Value) -> Result<usize, ErrorReply> {
         let named = params["sessionId"].as_str().unwrap_or_default();
         let number = (0..self.sessions.len()).find(|number| id_of(*number) == named);
         number.ok_or_else(|| invalid(format!("there is no session {named:?}")))
     }
 
-    fn prompt(&mut self, id: &Value, params: &Value) -> Result<(), Refusal> {
+    fn prompt(&mut self, id: &Value, params: &Value) -> Result<(), ErrorReply> {
         let number = self.session(params)?;
         let session = &mut self.sessions[number];
         if session.turn.is_some() {
@@ -249,7 +249,7 @@ impl EditorClient {
     fn begin(&mut self, number: usize, line: CommandLine) {
         let session = &mut self.sessions[number];
         session.shown = match (line.command, session.paths.latest_run()) {
-            // What the session has shown of the run is not repeated.
+            // The session does not repeat what it has shown of the run.
             (Some(_), Some(run)) => read_view(&session.paths, &run)
                 .map(ShownRun::from_view)
                 .unwrap_or_default(),
@@ -476,9 +476,9 @@ impl PromptText {
 }
 
 /// The code and the text of an error.
-type Refusal = (i64, String);
+type ErrorReply = (i64, String);
 
-fn invalid(why: impl Into<String>) -> Refusal {
+fn invalid(why: impl Into<String>) -> ErrorReply {
     (INVALID_PARAMS, why.into())
 }
 

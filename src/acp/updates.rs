@@ -1,4 +1,4 @@
-//! What the records of a run show in an editor: updates of its session. Pure.
+//! Turns the records of a run into updates of an editor's session. Pure.
 
 use std::fmt::Write as _;
 
@@ -186,5 +186,5 @@ pub(super) fn choices(ask: &Ask) -> Option<Value> {
 pub(super) const ALLOW: &str = "allow";
 pub(super) const ALLOW_IN_RUN: &str = "allow-in-run";
 pub(super) const DENY: &str = "deny";
-/// What the option of a choice begins with.
+/// The prefix of the option of a choice.
 pub(super) const CHOICE: &str = "choice:";

@@ -9,7 +9,7 @@ pub(super) const ANSWER: &str = "The check works.";
 
 /// The body of an answer, with its type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ModelAnswer {
+pub(super) struct StandInAnswer {
     pub(super) content_type: &'static str,
     pub(super) body: String,
 }
@@ -31,23 +31,23 @@ impl EventStream {
         self
     }
 
-    fn answer(self) -> ModelAnswer {
-        ModelAnswer {
+    fn answer(self) -> StandInAnswer {
+        StandInAnswer {
             content_type: "text/event-stream",
             body: self.0,
         }
     }
 }
 
-fn whole(body: &Value) -> ModelAnswer {
-    ModelAnswer {
+fn whole(body: &Value) -> StandInAnswer {
+    StandInAnswer {
         content_type: "application/json",
         body: body.to_string(),
     }
 }
 
 /// Answers a request to `path`, without its query; `None` if no API has it.
-pub(super) fn answer(method: &str, path: &str, body: &Value) -> Option<ModelAnswer> {
+pub(super) fn answer(method: &str, path: &str, body: &Value) -> Option<StandInAnswer> {
     let streams = body["stream"] == true;
     match method {
         "GET" if path.ends_with("/models") => Some(whole(&json!({
@@ -65,7 +65,7 @@ pub(super) fn answer(method: &str, path: &str, body: &Value) -> Option<ModelAnsw
 }
 
 /// OpenAI's chat completions.
-fn chat(body: &Value, streams: bool) -> ModelAnswer {
+fn chat(body: &Value, streams: bool) -> StandInAnswer {
     let usage = json!({ "prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15 });
     let chunk = |object: &str, choices: Value| json!({ "id": "check", "object": object, "created": 0, "model": body["model"], "choices": choices });
     if !streams {
@@ -91,7 +91,7 @@ fn chat(body: &Value, streams: bool) -> ModelAnswer {
 }
 
 /// OpenAI's responses, which are always streamed.
-fn responses(body: &Value) -> ModelAnswer {
+fn responses(body: &Value) -> StandInAnswer {
     let response = |status: &str, output: Value| {
         json!({
             "id": "resp_check", "object": "response", "created_at": 0, "status": status, "model": body["model"],
@@ -129,7 +129,7 @@ fn responses(body: &Value) -> ModelAnswer {
 }
 
 /// Anthropic's messages.
-fn messages(body: &Value, streams: bool) -> ModelAnswer {
+fn messages(body: &Value, streams: bool) -> StandInAnswer {
     let message = |content: Value, reason: Value| {
         json!({
             "id": "msg_check", "type": "message", "role": "assistant", "model": body["model"], "content": content,

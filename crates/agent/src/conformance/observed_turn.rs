@@ -20,7 +20,7 @@ use crate::{AgentAdapter, Display, SessionRequest, dialect::Tail, manifest::Mani
 
 use super::task::{BEGUN, ConformanceTask, TASK_VAR};
 
-/// Time for a waiting agent to begin; it is stopped then, whatever it is doing.
+/// A waiting agent has this long to begin. It is stopped then, whatever it is doing.
 const BEGIN_DEADLINE: Duration = Duration::from_secs(60);
 /// Time for a shell to go on to the command after the one that has made the file.
 const SETTLED: Duration = Duration::from_millis(300);

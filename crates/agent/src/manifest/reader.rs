@@ -262,7 +262,7 @@ impl AdapterReader<'_> {
             .collect()
     }
 
-    /// Variables and files of a check; `None` if there are none.
+    /// Reads the variables and files of a check; `None` if there are none.
     pub(super) fn check(&self) -> Result<Option<CheckSetup>, ManifestError> {
         let written = &self.written.check;
         let file = |text: &String| {

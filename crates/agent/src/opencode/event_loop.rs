@@ -34,7 +34,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 const LOOKS: u32 = 120;
 
 /// The result of a look at the server.
-enum TurnCheck {
+enum TurnProgress {
     Over,
     Works,
     /// The session is idle, and has not finished its turn.
@@ -129,12 +129,12 @@ impl SessionTask {
     async fn look(&mut self, client: &OpencodeClient, turn: &mut ServerTurn) -> bool {
         self.look_at = None;
         match self.check_turn(client, turn, LAST_MESSAGES).await {
-            Ok(TurnCheck::Over) => true,
-            Ok(TurnCheck::Works) => {
+            Ok(TurnProgress::Over) => true,
+            Ok(TurnProgress::Works) => {
                 self.looks = 0;
                 false
             }
-            Ok(TurnCheck::Unclear) | Err(_) => {
+            Ok(TurnProgress::Unclear) | Err(_) => {
                 self.looks += 1;
                 self.look_at = Some(Instant::now() + LOOK_AGAIN);
                 self.looks > LOOKS
@@ -147,7 +147,7 @@ impl SessionTask {
         client: &OpencodeClient,
         turn: &mut ServerTurn,
         limit: u32,
-    ) -> Result<TurnCheck, ServerError> {
+    ) -> Result<TurnProgress, ServerError> {
         // A message that is still being sent keeps the turn going, or starts it again.
         while let Some(signals) = self.outbox.join_next().await {
             self.request_ended(signals.unwrap_or_default()).await;
@@ -158,9 +158,9 @@ impl SessionTask {
         turn.catch_up(&listed, &self.clock(), &mut signals);
         self.say(signals).await;
         Ok(match statuses.get(turn.session()) {
-            Some(SessionStatus::Busy | SessionStatus::Retry { .. } | SessionStatus::Other) => TurnCheck::Works,
-            Some(SessionStatus::Idle) | None if turn.is_unanswered(self.prompts) => TurnCheck::Unclear,
-            Some(SessionStatus::Idle) | None => TurnCheck::Over,
+            Some(SessionStatus::Busy | SessionStatus::Retry { .. } | SessionStatus::Other) => TurnProgress::Works,
+            Some(SessionStatus::Idle) | None if turn.is_unanswered(self.prompts) => TurnProgress::Unclear,
+            Some(SessionStatus::Idle) | None => TurnProgress::Over,
         })
     }
 
@@ -334,9 +334,9 @@ impl SessionTask {
             }
         }
         let over = match self.check_turn(client, turn, MISSED_MESSAGES).await? {
-            TurnCheck::Over => true,
-            TurnCheck::Works => false,
-            TurnCheck::Unclear => {
+            TurnProgress::Over => true,
+            TurnProgress::Works => false,
+            TurnProgress::Unclear => {
                 self.look_at = Some(Instant::now() + LOOK_AGAIN);
                 false
             }

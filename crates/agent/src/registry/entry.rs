@@ -16,7 +16,7 @@ const LONGEST: usize = 200;
 const MOST_ARGS: usize = 32;
 /// Most characters of an id or a program's name.
 const LONGEST_NAME: usize = 40;
-/// The programs that run whatever their arguments say. No agent is one of them.
+/// Programs that run whatever their arguments say, and are no agents.
 const RUN_ANYTHING: &[&str] = &[
     "bash", "bun", "bunx", "curl", "dash", "deno", "doas", "docker", "env", "eval", "exec", "fish", "ksh", "lua",
     "node", "nohup", "npm", "npx", "perl", "php", "pip", "pipx", "pnpm", "podman", "python", "python2", "python3",

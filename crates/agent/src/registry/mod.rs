@@ -88,7 +88,7 @@ impl Registry {
             })
     }
 
-    /// Tells whether the copy has this agent, in whatever version.
+    /// Returns whether the copy has this agent, in any version.
     pub fn has_agent_of(&self, entry: &RegistryEntry) -> bool {
         self.agents.iter().any(|known| entry.is_version_of(known))
     }

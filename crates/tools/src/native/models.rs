@@ -91,7 +91,7 @@ fn known() -> Vec<ModelFacts> {
     serde_json::from_str(include_str!("models.json")).expect("a test reads this file")
 }
 
-/// Whether `model` has `name` at the start of a word: `o3` is no part of `qwen-turbo3`.
+/// Returns whether a word of `model` begins with `name`: `o3` is no part of `qwen-turbo3`.
 fn has_name(model: &str, name: &str) -> bool {
     let is_start = |at: usize| !model[..at].ends_with(|before: char| before.is_ascii_alphanumeric());
     model.match_indices(name).any(|(at, _)| is_start(at))

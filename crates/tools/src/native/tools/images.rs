@@ -28,7 +28,7 @@ pub(super) fn is_image(path: &Path) -> bool {
     ending.is_some_and(|ending| FORMATS.iter().any(|(endings, ..)| endings.contains(&ending.as_str())))
 }
 
-/// The image in a file, with a line about it.
+/// Loads the image in a file, with a line about it.
 ///
 /// # Errors
 /// The reason why there is none, as a message for the model.
