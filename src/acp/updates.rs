@@ -7,8 +7,10 @@ use ralph_core::{
     run::{Ask, OpenAsk, RunView},
 };
 use ralph_ui::report::{OutputStyle, RunReport, write_head};
-use ralph_words::{Tone, narrate};
+use ralph_words::narrate;
 use serde_json::{Value, json};
+
+use crate::ui::headless::code_and_sign;
 
 /// A run as its session has shown it.
 #[derive(Debug, Default)]
@@ -31,7 +33,7 @@ impl ShownRun {
             Event::AgentReported { iteration, signal } => of_signal(*iteration, signal).into_iter().collect(),
             event => {
                 let line = narrate(event, clock);
-                line.map(|line| message(&format!("{} {}  \n", sign(line.tone), line.text)))
+                line.map(|line| message(&format!("{} {}  \n", code_and_sign(line.tone).1, line.text)))
                     .into_iter()
                     .collect()
             }
@@ -113,18 +115,6 @@ fn entries(view: &RunView) -> Vec<Value> {
         json!({"content": task.text, "priority": "medium", "status": status})
     };
     view.plan.tasks.iter().map(entry).collect()
-}
-
-fn sign(tone: Tone) -> &'static str {
-    match tone {
-        Tone::Start => "▶",
-        Tone::Good => "✔",
-        Tone::Bad => "✖",
-        Tone::Warning => "!",
-        Tone::Wait => "…",
-        Tone::User => "»",
-        Tone::Note => "·",
-    }
 }
 
 /// The answers that an editor offers for a request.

@@ -12,7 +12,7 @@ use ralph_text::signs::AsciiSigns;
 
 pub use ralph_ui::report::OutputStyle;
 pub use text::{Pace, TextPrinter};
-pub(crate) use text::{dated_line, limits_in_words, moment};
+pub(crate) use text::{code_and_sign, dated_line, limits_in_words, moment};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OutputFormat {

@@ -268,7 +268,7 @@ impl PartialLine {
 }
 
 /// The SGR code and the leading sign of a line.
-fn code_and_sign(tone: Tone) -> (&'static str, &'static str) {
+pub(crate) fn code_and_sign(tone: Tone) -> (&'static str, &'static str) {
     match tone {
         Tone::Start => ("1;36", "▶"),
         Tone::Good => ("32", "✔"),
