@@ -140,7 +140,7 @@ pub struct Usage {
     /// All output tokens, including those of thinking.
     pub output_tokens: Option<u64>,
     pub cost_usd: Option<f64>,
-    /// Whether the cost, or a part of it, is computed from prices in the settings and not reported by the agent.
+    /// Whether the cost, or a part of it, is computed, for example from prices in the settings, and not reported by the agent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
 }

@@ -28,7 +28,7 @@ use super::{
     protocol::{Exchange, LiveKind, OneWay, Protocol, SessionCommand, SessionOpening},
     queries::Queries,
     transcript::Transcript,
-    usage::TurnUsageMeter,
+    usage::{EarlierTurns, TurnUsageMeter},
 };
 
 /// State shared by a session and its reporter.
@@ -217,20 +217,26 @@ impl Reporter {
         request: SessionRequest,
         out: mpsc::Sender<AgentSignal>,
         link: Arc<SessionLink>,
-        meter: Option<Arc<TurnUsageMeter>>,
+        meter: Arc<TurnUsageMeter>,
+        sums_usage: bool,
     ) -> Self {
         let may_lack_channel = matches!(&conversation, AgentChannel::Live { has_another: true, .. });
         let is_structured = match &conversation {
             AgentChannel::OneWay { dialect, .. } => dialect.is_structured(),
             AgentChannel::Live { .. } => true,
         };
-        let (protocol, opening): (Box<dyn Protocol>, _) = match conversation {
+        let (mut protocol, opening): (Box<dyn Protocol>, _) = match conversation {
             AgentChannel::OneWay { dialect, patterns } => {
                 let parser = patterns.map_or_else(|| dialect.parser(), terminal_with);
                 (Box::new(OneWay(parser)), None)
             }
             AgentChannel::Live { kind, opening, .. } => (kind.protocol(), Some((opening, request.prompt.clone()))),
         };
+        let is_continued = request.resume.is_some();
+        protocol.follow(EarlierTurns {
+            meter: Arc::clone(&meter),
+            is_continued,
+        });
         let form = if is_structured {
             TerminalRole::Structured {
                 transcript: Box::new(Transcript::new(&request.cwd, request.size.cols)),
@@ -252,8 +258,8 @@ impl Reporter {
             zone: TimeZone::system(),
             form,
             link,
-            meter,
-            continued: request.resume.is_some(),
+            meter: sums_usage.then_some(meter),
+            continued: is_continued,
             session: request.resume,
             messages: Vec::new(),
             output_bytes: 0,

@@ -166,7 +166,8 @@ impl AgentAdapter for SubprocessAdapter {
             request,
             out.clone(),
             Arc::clone(&link),
-            sums_usage.then(|| Arc::clone(&self.meter)),
+            Arc::clone(&self.meter),
+            sums_usage,
         );
         let is_live = live.is_some();
         let program = launch.program.clone();

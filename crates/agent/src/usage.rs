@@ -3,13 +3,13 @@
 //! A continued codex session reports the sum over all its turns. Unchanged, it would count every turn again with each
 //! later one.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ralph_core::event::{SessionId, Usage};
 
 /// Remembers the last session's sum. Shared by the sessions of one adapter.
 #[derive(Debug, Default)]
-pub(super) struct TurnUsageMeter {
+pub(crate) struct TurnUsageMeter {
     last: Mutex<Option<(SessionId, Usage)>>,
 }
 
@@ -28,6 +28,21 @@ impl TurnUsageMeter {
             None if continued => None,
             None => Some(total),
         }
+    }
+}
+
+/// The earlier turns of a session, for a dialect whose reports may sum them up.
+#[derive(Debug, Clone)]
+pub struct EarlierTurns {
+    pub(crate) meter: Arc<TurnUsageMeter>,
+    /// Whether the session was begun by an earlier turn.
+    pub(crate) is_continued: bool,
+}
+
+impl EarlierTurns {
+    /// As [`TurnUsageMeter::turn`].
+    pub(crate) fn subtracted(&self, session: Option<&SessionId>, total: Usage) -> Option<Usage> {
+        self.meter.turn(session, self.is_continued, total)
     }
 }
 

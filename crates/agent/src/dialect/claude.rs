@@ -21,6 +21,7 @@ use super::{
     reset::{epoch_ms, in_ms, until_in_text},
     verdict::{self, without_verdict},
 };
+use crate::usage::EarlierTurns;
 
 #[derive(Debug, Default)]
 pub(super) struct ClaudeStreamJson {
@@ -30,6 +31,9 @@ pub(super) struct ClaudeStreamJson {
 
 /// Most messages, of an agent and its sub-agents, whose parts may arrive interleaved.
 const MESSAGES_AT_ONCE: usize = 32;
+
+/// The first version whose results sum up all turns of a resumed session: 2.1.276 reports each turn for itself.
+const FIRST_WITH_SUMS: [u64; 3] = [2, 1, 277];
 
 /// One turn, built from its events.
 #[derive(Debug, Default)]
@@ -47,10 +51,18 @@ pub(crate) struct ClaudeTurn {
     told: Usage,
     /// The latest messages whose usage was counted: each part of a message repeats it.
     counted: VecDeque<String>,
+    session: Option<SessionId>,
+    /// Whether the models' tokens and the cost of a result are those of the whole session.
+    sums_up: bool,
+    earlier: Option<EarlierTurns>,
     ended: bool,
 }
 
 impl Dialect for ClaudeStreamJson {
+    fn follow(&mut self, earlier: EarlierTurns) {
+        self.turn.follow(earlier);
+    }
+
     fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         let Self { objects, turn } = self;
         objects.feed(bytes, out, |event, out| turn.take(&Value::Object(event), clock, out));
@@ -64,6 +76,10 @@ impl Dialect for ClaudeStreamJson {
 }
 
 impl ClaudeTurn {
+    pub(crate) fn follow(&mut self, earlier: EarlierTurns) {
+        self.earlier = Some(earlier);
+    }
+
     /// Ends the turn if the program ended without a `result`.
     pub(crate) fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         if !self.ended {
@@ -110,8 +126,10 @@ impl ClaudeTurn {
             "init" => {
                 self.opened = true;
                 let known = |field: &str| event.get(field).and_then(Value::as_str).map(str::to_owned);
+                self.sums_up = known("claude_code_version").is_some_and(|version| sums_up(&version));
+                self.session = known("session_id").map(SessionId);
                 out.push(AgentSignal::Opened {
-                    session: known("session_id").map(SessionId),
+                    session: self.session.clone(),
                     model: known("model"),
                 });
             }
@@ -243,11 +261,20 @@ impl ClaudeTurn {
         });
     }
 
+    fn usage_of_turn(&self, event: &Value) -> Option<Usage> {
+        let total = usage(event)?;
+        let Some(earlier) = self.earlier.as_ref().filter(|_| self.sums_up) else {
+            return Some(total);
+        };
+        let turn = earlier.subtracted(self.session.as_ref(), total);
+        turn.or_else(|| share_of_turn(event, total))
+    }
+
     fn result(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         if std::mem::replace(&mut self.ended, true) {
             return self.unknown("second result", event, out);
         }
-        if let Some(usage) = usage(event) {
+        if let Some(usage) = self.usage_of_turn(event) {
             let usage = usage.since(self.told);
             out.push(AgentSignal::Usage { usage });
         }
@@ -385,6 +412,31 @@ fn usage(event: &Value) -> Option<Usage> {
         output_tokens: Some(tokens.output),
         cost_usd,
         ..Usage::default()
+    })
+}
+
+/// Whether this version of claude sums up a resumed session.
+fn sums_up(version: &str) -> bool {
+    let numbers = version.split(['.', '-']).map_while(|number| number.parse().ok());
+    numbers.take(3).collect::<Vec<u64>>() >= FIRST_WITH_SUMS.to_vec()
+}
+
+/// The usage of a turn whose session used an unknown amount before: its own tokens, without those of sub-agents, and
+/// their share of the cost.
+fn share_of_turn(event: &Value, total: Usage) -> Option<Usage> {
+    let turn = tokens_of_turn(event)?;
+    let all = total
+        .input_tokens
+        .unwrap_or(0)
+        .saturating_add(total.output_tokens.unwrap_or(0));
+    #[allow(clippy::cast_precision_loss)] // Such large counts do not occur.
+    let share = (turn.input.saturating_add(turn.output) as f64 / all.max(1) as f64).min(1.0);
+    Some(Usage {
+        input_tokens: Some(turn.input),
+        cached_tokens: Some(turn.cached),
+        output_tokens: Some(turn.output),
+        cost_usd: total.cost_usd.map(|cost| cost * share),
+        estimated: total.cost_usd.is_some(),
     })
 }
 

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use ralph_core::event::{Exit, ProblemKind};
 use serde_json::json;
 
@@ -11,6 +13,7 @@ use crate::dialect::{
 };
 
 use super::*;
+use crate::usage::TurnUsageMeter;
 
 const KIND: DialectKind = DialectKind::ClaudeStreamJson;
 
@@ -270,4 +273,43 @@ fn an_error_is_understood_as_others_put_it_that_speak_like_claude() {
     let problem = problem(KIND, &recording).expect("a problem");
     assert_eq!(problem.kind, ProblemKind::RateLimited { until_ms: None });
     assert_eq!(problem.text, "[API Error: 429 rate limit reached]");
+}
+
+/// Parses a turn of the session `a` after others, and returns its usage. The totals are those of the session.
+fn used_in_turn(version: &str, earlier: EarlierTurns, total: u64) -> Usage {
+    let mut dialect = ClaudeStreamJson::default();
+    dialect.follow(earlier);
+    let events = [
+        json!({"type": "system", "subtype": "init", "session_id": "a", "claude_code_version": version}),
+        json!({
+            "type": "result", "subtype": "success", "is_error": false, "result": "done",
+            "usage": {"input_tokens": 1000, "output_tokens": 50}, "total_cost_usd": 0.01,
+            "modelUsage": {"m": {"inputTokens": total, "outputTokens": 100}},
+        }),
+    ];
+    let mut out = Vec::new();
+    let clock = ZonedClock::at("2026-11-20T10:00:00Z");
+    dialect.feed(events.map(event).concat().as_bytes(), &clock, &mut out);
+    let usage = out.into_iter().find_map(|signal| match signal {
+        AgentSignal::Usage { usage } => Some(usage),
+        _ => None,
+    });
+    usage.expect("usage")
+}
+
+#[test]
+fn a_version_that_sums_up_a_resumed_session_counts_each_turn_once() {
+    let meter = Arc::new(TurnUsageMeter::default());
+    let turn = |version: &str, meter: &Arc<TurnUsageMeter>, is_continued, total| {
+        let meter = Arc::clone(meter);
+        let used = used_in_turn(version, EarlierTurns { meter, is_continued }, total);
+        (used.input_tokens, used.cost_usd, used.estimated)
+    };
+    assert_eq!(turn("2.1.277", &meter, false, 1200), (Some(1200), Some(0.01), false));
+    assert_eq!(turn("2.1.277", &meter, true, 2300), (Some(1100), Some(0.0), false));
+    assert_eq!(turn("2.1.276", &meter, true, 2300), (Some(2300), Some(0.01), false));
+    // ralph was started anew since the earlier turns: the turn's tokens are known, and its cost by their share.
+    let anew = Arc::default();
+    assert_eq!(turn("3.0.0-beta", &anew, true, 2000), (Some(1000), Some(0.005), true));
+    assert_eq!(turn("3.0.0", &anew, true, 2700), (Some(700), Some(0.0), false));
 }

@@ -3,6 +3,7 @@
 use ralph_core::event::{AgentSignal, Exit};
 
 use super::clock::ZonedClock;
+use crate::usage::EarlierTurns;
 
 /// How a program ended, for a dialect to judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub struct Finish<'a> {
 
 /// A parser of one session's output.
 pub trait Dialect: Send {
+    /// Takes the earlier turns of the session, before all output.
+    fn follow(&mut self, _earlier: EarlierTurns) {}
     /// Takes the next bytes, cut at any position, at the time of their arrival.
     fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, out: &mut Vec<AgentSignal>);
     /// Takes a line of stderr as plain text. It may contain anything.

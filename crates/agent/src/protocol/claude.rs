@@ -7,7 +7,6 @@
 //! Permissions use a hook before every tool use. claude calls it even if permissions are skipped, so that its own mode
 //! cannot silently allow a use that rules concern; denials are passed on to the model. A claude version that accepts
 //! the hook and does not call it is detected by the first use that was not asked for, which ends the turn.
-//! takes the hook and does not call it shows by the first use that was not asked for, which ends the turn.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -26,6 +25,7 @@ use crate::dialect::{
     ClaudeTurn, Finish, JsonLineParser, UnknownReports, ZonedClock, array, choices, one_line, path_in, short_input,
     text,
 };
+use crate::usage::EarlierTurns;
 
 /// The timeout of the hook in seconds: longer than ralph ever waits for the user.
 const HOOK_TIMEOUT_S: u64 = 7 * 24 * 3600;
@@ -72,6 +72,10 @@ enum ClaudeAsk {
 }
 
 impl Protocol for ClaudeLive {
+    fn follow(&mut self, earlier: EarlierTurns) {
+        self.conversation.turn.follow(earlier);
+    }
+
     fn start(&mut self, opening: SessionOpening, exchange: &mut Exchange) {
         let conversation = &mut self.conversation;
         conversation.seed = opening.seed;

@@ -22,6 +22,7 @@ use serde_json::Value;
 use super::{
     dialect::{Dialect, Finish, ZonedClock},
     template::AdapterPlaceholder,
+    usage::EarlierTurns,
 };
 
 pub(super) use seam::PENDING_CAP;
@@ -156,6 +157,10 @@ fn verdict(is_good: bool, error: &Value) -> Result<(), String> {
 pub struct OneWay(pub Box<dyn Dialect>);
 
 impl Protocol for OneWay {
+    fn follow(&mut self, earlier: EarlierTurns) {
+        self.0.follow(earlier);
+    }
+
     fn feed(&mut self, bytes: &[u8], clock: &ZonedClock, exchange: &mut Exchange) {
         self.0.feed(bytes, clock, &mut exchange.signals);
     }

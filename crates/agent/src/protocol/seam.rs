@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::{
     dialect::{Finish, ZonedClock},
     mcp::McpServer,
+    usage::EarlierTurns,
 };
 
 /// Most pending requests of an agent; further requests are denied.
@@ -107,6 +108,8 @@ impl AsMut<Vec<AgentSignal>> for Exchange {
 
 /// One session's conversation with its agent.
 pub trait Protocol: Send {
+    /// Takes the earlier turns of the session, before the conversation begins.
+    fn follow(&mut self, _earlier: EarlierTurns) {}
     /// Begins the conversation.
     fn start(&mut self, _opening: SessionOpening, _exchange: &mut Exchange) {}
     /// Takes the next bytes of the agent's stdout, cut at any position, at the time of their arrival.
