@@ -151,7 +151,7 @@ fn a_message_comes_while_a_tool_runs_and_no_command_outlives_its_session(agent: 
             work,
             done,
         ],
-        &[shell("sleep 300").into()],
+        &[shell("echo begun && sleep 300").into()],
     ]));
     let Some(sandbox) = agent.sandbox(&model, 0) else {
         return;

@@ -23,7 +23,7 @@ fn scenario(agent: Agent) {
         true => use_a_background_task(agent, Scenario::new().then(use_own_tools(agent))),
         false => Scenario::new(),
     };
-    let model = StandIn::start(scenario.then(shell("sleep 300")).then(say("Slept.")));
+    let model = StandIn::start(scenario.then(shell("echo begun && sleep 300")).then(say("Slept.")));
     let Some(sandbox) = agent.sandbox(&model, 0) else {
         return;
     };

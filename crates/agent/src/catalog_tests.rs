@@ -183,7 +183,7 @@ fn layers_are_merged_key_by_key_and_each_value_keeps_its_origin() {
     assert_snapshot!(shown.replace(&path, ""), @r#"
     id = "codex"                                                  # built in
     title = "Codex CLI"                                           # built in
-    verified = "0.169.0"                                          # built in
+    verified = "0.171.0"                                          # built in
     transport = "pty"                                             # built in
     dialect = "codex-json"                                        # built in
     command.program = "/opt/codex"                                # /user/codex.toml:3:1
@@ -370,7 +370,7 @@ fn one_broken_adapter_does_not_harm_the_others() {
 fn a_program_is_found_from_the_directory_the_session_runs_in() {
     let home = Home::new().configured(json!({"codex": {"command": {"program": "./agent"}}}));
     let program = home.dir.path().join("agent");
-    fs::write(&program, "#!/bin/sh\necho 'codex-cli 0.169.0'\n").expect("a script");
+    fs::write(&program, "#!/bin/sh\necho 'codex-cli 0.171.0'\n").expect("a script");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("executable");
     let report = home
         .catalog()
@@ -379,7 +379,7 @@ fn a_program_is_found_from_the_directory_the_session_runs_in() {
     assert_eq!(report.path, Some(program.clone()));
     assert_eq!(
         report.version,
-        check::InstalledVersion::Said("codex-cli 0.169.0".to_owned())
+        check::InstalledVersion::Said("codex-cli 0.171.0".to_owned())
     );
     assert_eq!(report.comparison(), check::Comparison::Same);
     let listed = home.catalog().list(home.dir.path());

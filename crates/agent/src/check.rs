@@ -251,11 +251,11 @@ mod tests {
     #[test]
     fn versions_are_compared_by_their_number() {
         let compare = |said: &str| report_of(&format!("echo; echo '{said}'"), PROBE_DEADLINE).comparison();
-        assert_eq!(compare("codex-cli 0.169.0"), Comparison::Same);
-        assert_eq!(compare("v0.169.0 (build 7)"), Comparison::Same);
-        assert_eq!(compare("This is Codex 0.169.0."), Comparison::Same);
-        assert_eq!(compare("0.169.1"), Comparison::Other);
-        assert_eq!(compare("0.169.0-alpha.1"), Comparison::Other);
+        assert_eq!(compare("codex-cli 0.171.0"), Comparison::Same);
+        assert_eq!(compare("v0.171.0 (build 7)"), Comparison::Same);
+        assert_eq!(compare("This is Codex 0.171.0."), Comparison::Same);
+        assert_eq!(compare("0.171.1"), Comparison::Other);
+        assert_eq!(compare("0.171.0-alpha.1"), Comparison::Other);
         assert_eq!(compare("no number"), Comparison::Unknown);
     }
 
