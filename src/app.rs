@@ -3,6 +3,8 @@
 mod agents;
 mod assay;
 mod batch_plans;
+mod bisect;
+mod blame;
 mod board;
 mod ceilings;
 mod check_context;
@@ -15,6 +17,7 @@ mod divided;
 mod end;
 mod gate;
 mod goals;
+mod history;
 mod keep;
 mod listen;
 mod many;
@@ -70,6 +73,8 @@ pub(crate) use agents::{
 };
 pub(crate) use assay::{Assay, AssayProgress, assay};
 pub(crate) use batch_plans::added_to_batch;
+pub(crate) use bisect::{BisectEnd, BisectPlace, BisectProgress, Bisection, bisect};
+pub(crate) use blame::{BlamedIteration, LineAuthor, LineBlame, blame};
 pub(crate) use board::{
     BatchBegan, BoardOptions, ClosedBoard, follow_batch, output_of_batch, run_batch_detached, watch_batch,
 };

@@ -10,6 +10,7 @@ mod assay;
 mod attach;
 mod background;
 mod bad_input;
+mod blame;
 mod chaos;
 mod chats;
 mod checkpoints;

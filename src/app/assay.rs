@@ -93,7 +93,7 @@ pub(crate) fn assay(
             .hint("`ralph init` finds the commands that test this project and writes them down as goals"));
     }
     let runners = known_runners(place, &loaded.config)?;
-    let above = place_of_copies();
+    let above = place_of_copies("assay");
     tell(AssayProgress::Copying { above: &above });
     let mut copy = ProjectCopy::make(&place.project, &above, supervisor)?;
     let plan = copy.project().join(PLAN);
@@ -161,9 +161,10 @@ pub(crate) fn assay(
 
 /// The directory of all copies. It is probably on the same file system as the projects, so that copies may share
 /// blocks.
-fn place_of_copies() -> PathBuf {
+/// The directory of copies of projects for a command.
+pub(super) fn place_of_copies(command: &str) -> PathBuf {
     let caches = dirs::cache_dir().unwrap_or_else(env::temp_dir);
-    caches.join("ralph").join("assay")
+    caches.join("ralph").join(command)
 }
 
 /// An attempt: a cheat or a control.

@@ -129,8 +129,12 @@ const GROUPS: &[(&str, &[OverviewRow])] = &[
                 "Summarize a run; list the runs of this project",
             ),
             several(
-                &[("diff", "ralph diff 3 --stat"), ("restore", "ralph restore 3")],
-                "Show what an iteration changed; restore the files",
+                &[
+                    ("diff", "ralph diff 3 --stat"),
+                    ("blame", "ralph blame src/parser.rs:12"),
+                    ("restore", "ralph restore 3"),
+                ],
+                "Show changes, and who wrote a line; restore the files",
             ),
             one(&[("replay", "ralph replay --speed 8")]),
         ],
@@ -138,7 +142,10 @@ const GROUPS: &[(&str, &[OverviewRow])] = &[
     (
         "Verify and confine",
         &[
-            one(&[("goals", "ralph goals check")]),
+            several(
+                &[("goals", "ralph goals check"), ("bisect", "ralph bisect tests")],
+                "List and run goals; find the iteration that broke one",
+            ),
             several(
                 &[
                     ("permissions", "ralph permissions test 'git push'"),

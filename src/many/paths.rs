@@ -42,12 +42,9 @@ impl BatchPaths {
 
     /// Returns the paths for a project of which only the `state` is known, a directory below `root`.
     pub(crate) fn for_state(root: &Path, state: &Path, batch: &BatchId) -> BatchPaths {
-        let name = state.file_name().unwrap_or_default();
-        // Not within a state, which is excluded from checkpoints and hidden from agents.
-        let trees = root.join("worktrees").join(name);
         BatchPaths {
             dir: all(state).join(&batch.0),
-            trees: trees.join(&batch.0),
+            trees: trees_of(root, state).join(&batch.0),
         }
     }
 
@@ -129,6 +126,12 @@ impl BatchPaths {
         }
         Ok(())
     }
+}
+
+/// Returns the directory of the work trees of all batches of a project, of which the `state` is below `root`.
+pub(crate) fn trees_of(root: &Path, state: &Path) -> PathBuf {
+    // Not within a state, which is excluded from checkpoints and hidden from agents.
+    root.join("worktrees").join(state.file_name().unwrap_or_default())
 }
 
 fn all(state: &Path) -> PathBuf {

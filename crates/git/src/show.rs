@@ -304,7 +304,7 @@ impl Repository {
 }
 
 /// Whether `name` is the full name of an object: git would take other lines for options or revisions.
-fn is_name(name: &str) -> bool {
+pub(super) fn is_name(name: &str) -> bool {
     matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
