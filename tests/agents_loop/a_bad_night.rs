@@ -64,19 +64,32 @@ fn scenario(agent: Agent) {
     assert_commits(agent, &sandbox);
 }
 
-each_agent!(scenario);
+each_agent!(
+    scenario: native Native;
+    codex Codex, claude Claude, gemini Gemini, opencode Opencode, opencode_server OpencodeServer,
+    native_responses NativeResponses, native_messages NativeMessages, copilot Copilot, kilo Kilo, kimi Kimi, pi Pi, cline Cline
+);
 
 /// A run with a named model and, for opencode, a named agent of opencode.
 fn named(agent: Agent, sandbox: &Sandbox) -> Program {
     let run = ralph(agent, sandbox);
     if !is_of_opencode(agent) {
-        return run.args(["--model", "anybody/stand-in"]);
+        return run.args(["--model", model(agent)]);
     }
     let config = format!(r#"{{ "agent": {{ "scribe": {{ "mode": "primary", "prompt": "{SCRIBE}" }} }} }}"#);
     sandbox.write("opencode.json", &config);
     sandbox.git(["add", "--all"]);
     sandbox.git(["commit", "--quiet", "--message", "A scribe"]);
     run.args(["--model", "standin/stand-in", "--agent", "scribe"])
+}
+
+/// The name of a model that the agent accepts. Most send any name to their server.
+fn model(agent: Agent) -> &'static str {
+    match agent {
+        Agent::Kimi => "stand-in",
+        Agent::Kilo | Agent::Pi => "check/stand-in",
+        _ => "anybody/stand-in",
+    }
 }
 
 fn is_of_opencode(agent: Agent) -> bool {
@@ -89,12 +102,13 @@ fn is_of_opencode(agent: Agent) -> bool {
 
 #[track_caller]
 fn assert_named(agent: Agent, request: &ModelRequest) {
+    let asked = request.body["model"].as_str().unwrap_or_default();
     let model = match agent {
         Agent::Gemini => request.path.contains("/models/stand-in:"),
-        // Servers of the native agent name models as they like.
-        Agent::Native | Agent::NativeResponses | Agent::NativeMessages => request.body["model"] == "anybody/stand-in",
-        Agent::Codex | Agent::Claude | Agent::Opencode | Agent::OpencodeServer => request.body["model"] == "stand-in",
-        Agent::Copilot | Agent::Kilo | Agent::Kimi | Agent::Pi | Agent::Cline => request.body["model"] == "stand-in",
+        // Servers of these name models as they like.
+        Agent::Native | Agent::NativeResponses | Agent::NativeMessages | Agent::Cline => asked == model(agent),
+        Agent::Codex | Agent::Claude | Agent::Opencode | Agent::OpencodeServer => asked == "stand-in",
+        Agent::Copilot | Agent::Kilo | Agent::Kimi | Agent::Pi => asked == "stand-in",
     };
     assert!(model, "{} {}", request.path, request.body["model"]);
     assert!(

@@ -10,7 +10,7 @@ const HEADING: &str = "## What the tests try with each\n";
 const WRITE: &str = "RALPH_TEST_WRITE";
 
 /// The columns, and the scenarios that show them: a file, and the function if the file has several.
-const COLUMNS: [(&str, &[(&str, &str)]); 8] = [
+const COLUMNS: [(&str, &[(&str, &str)]); 9] = [
     ("works a plan", &[(include_str!("a_plan.rs"), "scenario")]),
     (
         "refused key",
@@ -19,6 +19,7 @@ const COLUMNS: [(&str, &[(&str, &str)]); 8] = [
             (include_str!("../live_channel.rs"), "a_refused_key_ends_the_run"),
         ],
     ),
+    ("silence, limit, cut", &[(include_str!("a_bad_night.rs"), "scenario")]),
     ("failing server", &[(include_str!("a_failing_server.rs"), "scenario")]),
     ("token limit", &[(include_str!("a_limit.rs"), "scenario")]),
     ("interrupt, leftovers", &[(include_str!("an_interrupt.rs"), "scenario")]),

@@ -85,7 +85,7 @@ impl WatchedAgent {
 
     /// Whether messages wait for the next prompt: a message would end gemini's turn.
     fn waits(&self) -> bool {
-        self.agent == Agent::Gemini
+        matches!(self.agent, Agent::Gemini | Agent::Kimi)
     }
 
     /// Number of open questions in the journal.
@@ -95,12 +95,18 @@ impl WatchedAgent {
         asked(&journal) - decided.count()
     }
 
-    /// Waits until `count` questions are open, and returns the number of the one about `command`.
-    fn question(&self, count: usize, command: &str) -> String {
+    /// Waits until `count` questions are open, and returns them.
+    fn pending(&self, count: usize) -> Vec<Value> {
         wait_until(SOON, "questions", || (self.waiting() == count).then_some(()));
         let asks = self.sandbox.ralph(["asks", "--json"]).run(SOON).stdout;
         let pending: Vec<Value> = serde_json::from_str(&asks).expect("a list");
         assert_eq!(pending.len(), count, "{asks}");
+        pending
+    }
+
+    /// Waits until `count` questions are open, and returns the number of the one about `command`.
+    fn question(&self, count: usize, command: &str) -> String {
+        let pending = self.pending(count);
         let about = |ask: &&Value| {
             ask["request"]["command"]
                 .as_str()
@@ -157,14 +163,19 @@ impl WatchedAgent {
     fn two_at_once(&self) {
         let one_by_one = match self.agent {
             Agent::Claude | Agent::Codex | Agent::Native | Agent::NativeResponses | Agent::NativeMessages => false,
-            Agent::Gemini | Agent::Opencode | Agent::OpencodeServer => true,
-            agent => unreachable!("{agent:?} is not among these"),
+            Agent::Gemini | Agent::Opencode | Agent::OpencodeServer | Agent::Kilo | Agent::Kimi => true,
+            agent @ (Agent::Copilot | Agent::Pi | Agent::Cline) => unreachable!("{agent:?} is not among these"),
         };
         let deny = |number: &str| {
             let said = self.answers(number, &["no", "leave", "this", "one"]);
             assert_eq!(said.contains("goes into the next prompt"), self.waits(), "{said}");
         };
         let count = if one_by_one { 1 } else { 2 };
+        // kilo asks about either command first.
+        let is_reversed = one_by_one && self.pending(1)[0]["request"]["command"] == "cat second.key";
+        if is_reversed {
+            deny(&self.question(count, "cat second.key"));
+        }
         let first = self.question(count, "cat first.key");
         let status = self.sandbox.ralph(["status"]).run(SOON).stdout;
         assert!(status.contains("waits for an answer"), "{status}");
@@ -177,7 +188,7 @@ impl WatchedAgent {
             deny(&self.question(count, "cat second.key"));
         }
         self.answers(&first, &["yes"]);
-        if one_by_one {
+        if one_by_one && !is_reversed {
             deny(&self.question(count, "cat second.key"));
         }
     }
@@ -290,7 +301,11 @@ fn rules_keys_and_answers_from_elsewhere_decide_and_the_agent_goes_on(agent: Age
     assert!(report.contains("denied 1 time by `Bash(rm precious.txt)`"), "{report}");
 }
 
-each_live_agent!(rules_keys_and_answers_from_elsewhere_decide_and_the_agent_goes_on);
+each_live_agent!(
+    rules_keys_and_answers_from_elsewhere_decide_and_the_agent_goes_on: claude Claude, native Native;
+    codex Codex, gemini Gemini, opencode Opencode, native_responses NativeResponses, native_messages NativeMessages,
+    kilo Kilo, kimi Kimi
+);
 
 /// An unanswered request is never allowed, even if it times out or the run is killed, resumed and stopped.
 fn what_nobody_answers_is_not_allowed_and_leaves_nothing_behind(agent: Agent) {

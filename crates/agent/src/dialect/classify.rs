@@ -199,6 +199,10 @@ mod tests {
                 "Error: thread/resume: thread/resume failed: no rollout found for thread id x (code -32600)",
                 ProblemKind::SessionLost,
             ),
+            (
+                "Error: Model \"x/y\" not found. Use --list-models to see available models.",
+                ProblemKind::ModelUnknown,
+            ),
             ("something new", ProblemKind::Other),
         ] {
             assert_eq!(classify(message, &clock()).kind, kind, "{message}");

@@ -82,6 +82,7 @@ const WORDINGS: &[(ProblemKind, &[&str])] = &[
             "issue with the selected model",
             "model not found",
             "unknown model",
+            "not found. use --list-models",
         ],
     ),
     (

@@ -855,3 +855,28 @@ fn a_denial_is_held_back_as_long_as_another_request_waits() {
     let id = AskId("3".to_owned());
     assert!(session.signals.contains(&AgentSignal::PermissionWithdrawn { id }));
 }
+
+#[test]
+fn a_command_that_came_in_pieces_is_known_when_it_is_asked_about_and_a_tools_name_is_no_command() {
+    let mut session = Session::open(asking());
+    let said = |text: &str| json!([{"type": "content", "content": {"type": "text", "text": text}}]);
+    for (call, pieces) in [("a", &["{\"comm", "{\"command\": \"rm x\"}"][..]), ("b", &[])] {
+        session.update(json!({
+            "sessionUpdate": "tool_call", "toolCallId": call, "title": "Bash", "kind": "execute", "status": "pending",
+            "content": said(""),
+        }));
+        for piece in pieces {
+            session.update(json!({
+                "sessionUpdate": "tool_call_update", "toolCallId": call, "status": "in_progress", "content": said(piece),
+            }));
+        }
+        let call =
+            json!({"toolCallId": call, "title": "Bash", "content": said("Requesting approval to Running: rm x")});
+        session.ask(json!(pieces.len()), call);
+    }
+    let commands = session.signals.iter().filter_map(|signal| match signal {
+        AgentSignal::PermissionRequested { request } => Some(request.command.as_deref()),
+        _ => None,
+    });
+    assert_eq!(commands.collect::<Vec<_>>(), [Some("rm x"), None]);
+}

@@ -105,7 +105,10 @@ pub(super) fn request(id: AskId, ask: &AcpAsk, tool: &AcpToolUse) -> PermissionR
         kind: tool.kind(),
         title: match tool.title() {
             "" => tool.short_input(),
-            title => title.to_owned(),
+            title => match tool.command().filter(|_| tool.is_titled_by_name()) {
+                Some(command) => command,
+                None => title.to_owned(),
+            },
         },
         reason: tool.reason(),
         command: tool.command(),

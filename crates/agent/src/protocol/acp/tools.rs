@@ -30,6 +30,8 @@ pub(super) struct AcpToolUse {
     kind: String,
     title: String,
     input: Value,
+    /// The arguments that the agent has sent as the content of the use, until `input` has them.
+    streamed: Value,
     content: Value,
     output: Value,
     locations: Vec<String>,
@@ -140,6 +142,14 @@ impl AcpToolUse {
         self.input.is_null() && piece.starts_with('{')
     }
 
+    /// The arguments, as far as the agent has reported them.
+    fn arguments(&self) -> &Value {
+        match &self.input {
+            Value::Null => &self.streamed,
+            input => input,
+        }
+    }
+
     fn merge(&mut self, update: &Value) {
         if self.streams_arguments() && update.get("rawInput").is_some_and(|told| !is_empty(told)) {
             self.content = Value::Null;
@@ -160,6 +170,11 @@ impl AcpToolUse {
             if let Some(told) = update.get(name).filter(|told| !is_empty(told)) {
                 known.clone_from(told);
             }
+        }
+        if self.streams_arguments()
+            && let Ok(arguments) = serde_json::from_str(text(&self.content, "/0/content/text"))
+        {
+            self.streamed = arguments;
         }
         let locations: Vec<_> = array(update, "/locations")
             .map(|location| text(location, "/path").to_owned())
@@ -199,6 +214,11 @@ impl AcpToolUse {
         &self.title
     }
 
+    /// Whether the title may only be the name of the tool.
+    pub(super) fn is_titled_by_name(&self) -> bool {
+        self.title == self.announced && !self.title.contains(char::is_whitespace)
+    }
+
     /// The main argument for display; the title if there are no arguments.
     pub(super) fn short_input(&self) -> String {
         self.input_in_words(short_input)
@@ -210,31 +230,32 @@ impl AcpToolUse {
             Value::Null => false,
             _ => true,
         };
-        match &self.input {
+        match self.arguments() {
             input if tells(input) => in_words(input),
             _ if self.name() == self.title => String::new(),
             _ => self.title.clone(),
         }
     }
 
-    /// The command of a shell; the title if the agent does not report the command separately.
+    /// The command of a shell; the title if the agent does not report the command separately. `None` if it has reported only
+    /// the name of its tool.
     pub(super) fn command(&self) -> Option<String> {
         if self.kind() != ToolKind::Shell {
             return None;
         }
-        Some(match &self.input["command"] {
-            Value::String(command) => command.clone(),
-            Value::Array(words) => words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
-            _ => self.title.clone(),
-        })
+        match &self.arguments()["command"] {
+            Value::String(command) => Some(command.clone()),
+            Value::Array(words) => Some(words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")),
+            _ => Some(self.title.clone()).filter(|_| !self.is_titled_by_name()),
+        }
     }
 
     pub(super) fn reason(&self) -> Option<String> {
-        self.input["description"].as_str().map(str::to_owned)
+        self.arguments()["description"].as_str().map(str::to_owned)
     }
 
     pub(super) fn url(&self) -> Option<String> {
-        self.input["url"].as_str().map(str::to_owned)
+        self.arguments()["url"].as_str().map(str::to_owned)
     }
 
     /// The files that the use concerns. The location of a shell is only its directory.
@@ -243,7 +264,10 @@ impl AcpToolUse {
             return Vec::new();
         }
         let mut paths = self.locations.clone();
-        let others = self.diffs().map(|diff| text(diff, "/path")).chain(path_in(&self.input));
+        let others = self
+            .diffs()
+            .map(|diff| text(diff, "/path"))
+            .chain(path_in(self.arguments()));
         for path in others {
             if !paths.iter().any(|known| known == path) {
                 paths.push(path.to_owned());
