@@ -9,9 +9,13 @@ use crate::{
 use ralph_core::event::{Event, Notice};
 
 /// Commands that an agent could call, each with the name that its user is told.
-const COMMANDS: [(&str, &str); 23] = [
+const COMMANDS: [(&str, &str); 27] = [
     ("steer --standing obey", "steer"),
     ("withdraw 1", "withdraw"),
+    ("comment PLAN.md:1 obey", "comment"),
+    ("comment --send --now", "comment"),
+    ("comment --resolve 1", "comment"),
+    ("comment --edit 1 obey", "comment"),
     ("answer 1 yes", "answer"),
     ("answer 1 always --rule Bash", "answer"),
     ("answer 1 project", "answer"),
@@ -129,6 +133,10 @@ work; over 'Done.'"#,
                 | Event::RuleForgotten { .. }
                 | Event::PermissionModeChanged { .. }
                 | Event::LimitsChanged { .. }
+                | Event::CommentWritten { .. }
+                | Event::CommentEdited { .. }
+                | Event::CommentsSent { .. }
+                | Event::CommentResolved { .. }
                 | Event::TaskSetAsideByUser { .. }
                 | Event::TaskTakenBack { .. }
                 | Event::WorkerChanged { .. }
@@ -147,6 +155,7 @@ work; over 'Done.'"#,
     let expected = [
         "steer",
         "withdraw",
+        "comment",
         "answer",
         "permissions",
         "continue",

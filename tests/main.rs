@@ -16,6 +16,7 @@ mod chats;
 mod checkpoints;
 mod codex;
 mod command_lines;
+mod comments;
 mod commits;
 mod confinement;
 mod conformance;

@@ -23,6 +23,7 @@ const CALLS: &[(&str, &[&str])] = &[
     ("answer", &["1 yes", "1 project"]),
     ("asks", &[""]),
     ("attach", &[""]),
+    ("comment", &["", "--resolve 1"]),
     ("completions", &["bash"]),
     ("confirm", &["", "--yes"]),
     ("config path", &[""]),

@@ -14,6 +14,7 @@ use crate::config::{
 
 use super::{
     batch_flags::ManyArgs,
+    comment_args::CommentArgs,
     listing_args::{AdaptersCommand, ConfigCommand, EnginesCommand, GoalsCommand, ReportFormatArg},
     setting_flags::{self, SettingFlags},
 };
@@ -315,6 +316,8 @@ pub(super) enum CliCommand {
         /// The number of the message, as `ralph status` shows it
         id: u32,
     },
+    /// Comment on lines of the work: `ralph comment src/a.rs:12 "Name it"`; without a place, list the comments
+    Comment(CommentArgs),
     /// Show how the agent changed tests, and confirm the changes: a run that ended only because of them is then
     /// verified
     Confirm {

@@ -98,8 +98,9 @@ const GROUPS: &[(&str, &[OverviewRow])] = &[
                 &[
                     ("steer", "ralph steer \"Use SQLite, not Postgres\""),
                     ("withdraw", "ralph withdraw 2"),
+                    ("comment", "ralph comment src/parser.rs:12 \"This loses the last line\""),
                 ],
-                "Send the agent a message, or withdraw it",
+                "Message the agent; comment on lines",
             ),
             several(
                 &[

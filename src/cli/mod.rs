@@ -12,6 +12,8 @@ mod batch_flags;
 mod bisect;
 mod blame;
 mod choice;
+mod comment;
+mod comment_args;
 mod completions;
 mod confirm;
 mod confirm_tests;
@@ -196,6 +198,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(CliCommand::Wait { run }) => attach::wait(args, run.as_deref()),
         Some(CliCommand::Steer { now, standing, text }) => control::steer(args, *now, *standing, text),
         Some(CliCommand::Withdraw { id }) => control::withdraw(args, *id),
+        Some(CliCommand::Comment(wish)) => comment::run(args, wish),
         Some(CliCommand::Confirm { yes }) => confirm_tests::run(args, *yes),
         Some(CliCommand::Asks { json }) => status::asks(args, *json),
         Some(CliCommand::Answer { ask, words, rules }) => control::answer(args, *ask, words, rules),

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use ralph_core::{
-    event::{AgentCall, Choice, Event, Goal, GoalResult, Missing, PlanSnapshot, Question, Text},
+    event::{AgentCall, Choice, CommentAnswer, Event, Goal, GoalResult, Missing, PlanSnapshot, Question, Text},
     machine::{Input, claim_reasons, goal_reasons},
     run::{Phase, RunView},
 };
@@ -78,6 +78,7 @@ impl Driver {
                 let answer = checked_text("reason", reason).map(|why| AgentCall::TestsChanged { why: why.into() });
                 self.record_text(iteration, answer, words::tests_changed_recorded(), reply)?;
             }
+            ToolCall::CommentAnswer { comment, reason } => self.answer_comment(iteration, comment, reason, reply)?,
             ToolCall::TaskAdd { .. } if !self.tools.takes_proposals => refuse(reply, ToolRefusal::ProposalsOff),
             ToolCall::TaskAdd { task } => {
                 let answer = checked_text("task", task).map(|task| AgentCall::Proposed { task: task.into() });
@@ -97,6 +98,28 @@ impl Driver {
             | ToolCall::AstReplace { .. } => self.ask_language_server(called.call, waits, reply),
         }
         Ok(())
+    }
+
+    /// Records why the agent leaves the lines of a comment as they are.
+    fn answer_comment(
+        &mut self,
+        iteration: u32,
+        comment: u32,
+        reason: String,
+        reply: ReplySender,
+    ) -> Result<(), DriverError> {
+        let known = self.state().view.comments.numbered(comment);
+        if known.is_none_or(|known| known.message.is_none()) {
+            refuse(reply, ToolRefusal::NoSuchComment { comment });
+            return Ok(());
+        }
+        let call = checked_text("reason", reason).map(|reason| AgentCall::CommentAnswered {
+            answer: CommentAnswer {
+                comment,
+                reason: reason.into(),
+            },
+        });
+        self.record_text(iteration, call, words::comment_answer_recorded(), reply)
     }
 
     /// Handles a result that was found off the loop, and replies to the caller.
@@ -133,6 +156,7 @@ impl Driver {
             }
             OffLoopResult::Goals { ticket, results } => self.goals_checked(ticket, results),
             OffLoopResult::Edits(seen) => self.edits_seen(seen),
+            OffLoopResult::Lines(found) => self.lines_found(found),
             OffLoopResult::Boxes(seen) => self.boxes_seen(seen),
             OffLoopResult::Language(news) => self.note(language_server_notice(news)),
         }
@@ -437,6 +461,7 @@ fn only_reads(call: &ToolCall) -> bool {
         | ToolCall::Blocked { .. }
         | ToolCall::Question { .. }
         | ToolCall::TestsChanged { .. }
+        | ToolCall::CommentAnswer { .. }
         | ToolCall::Progress { .. }
         | ToolCall::TaskAdd { .. }
         | ToolCall::BackgroundStart { .. }

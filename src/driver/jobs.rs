@@ -37,6 +37,7 @@ use ralph_text::with_causes;
 use super::{
     autorun::Autorun,
     clock::random_share,
+    comments::{CommentedFiles, CommentsBefore, message_text},
     commits::{CommitSubject, IterationCommits},
     handover::LastSession,
     plan_file::{PlanTarget, TaskRules, Taskless},
@@ -140,6 +141,7 @@ pub(super) struct SettleJob {
     pub(super) tests_why: Option<String>,
     /// The task that the iteration worked on.
     pub(super) task: Option<String>,
+    pub(super) comments: CommentsBefore,
 }
 
 impl PrepareJob {
@@ -157,7 +159,7 @@ impl PrepareJob {
             untouched,
             promise: state.internal.promise.clone(),
             steering: due
-                .map(|steering| (steering.id, steering.kind, ralph_words::message_in_prompt(steering)))
+                .map(|steering| (steering.id, steering.kind, message_text(&state.view, steering)))
                 .collect(),
             feedback: feedback
                 .iter()
@@ -213,6 +215,7 @@ impl SettleJob {
             tests_asked: asked.and_then(|asked| asked.request.diff.clone()),
             tests_why: state.view.changed_tests.why.clone(),
             task: task.cloned(),
+            comments: CommentsBefore::of(&state.view),
         }
     }
 }
@@ -372,6 +375,14 @@ impl JobContext {
         );
         let edits = edits(&job.plan, &plan);
         let tests = self.changed_tests(job, &mut notices);
+        let files = CommentedFiles {
+            project: self.paths.project(),
+            repository: self.repository.as_ref(),
+        };
+        let (comments, findings) = match job.is_review {
+            false => (files.places_now(&job.comments, checkpoint.as_ref()), Vec::new()),
+            true => (Vec::new(), files.findings(&job.stated, job.before.as_ref())),
+        };
         Settlement {
             plan,
             checkpoint,
@@ -388,6 +399,8 @@ impl JobContext {
             denies_done: job.stated.denies_done.clone(),
             question: job.stated.question.clone(),
             tests,
+            comments,
+            findings,
             notices,
             random: random_share(),
         }
@@ -719,6 +732,7 @@ pub(super) fn statement(message: &str, promise: &str, last_line_claims: bool) ->
         status: claims::status(message, place),
         review: None,
         tests_changed: status.tests_changed,
+        comments: status.comments,
     }
 }
 

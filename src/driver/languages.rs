@@ -140,6 +140,7 @@ fn question(call: ToolCall) -> Option<LanguageQuery> {
         | ToolCall::TestsChanged { .. }
         | ToolCall::Progress { .. }
         | ToolCall::TaskAdd { .. }
+        | ToolCall::CommentAnswer { .. }
         | ToolCall::BackgroundStart { .. }
         | ToolCall::BackgroundStatus { .. }
         | ToolCall::BackgroundOutput { .. }

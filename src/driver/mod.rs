@@ -11,6 +11,8 @@ mod background_calls;
 mod boxes;
 mod calls;
 mod clock;
+mod comment_lines;
+mod comments;
 mod commits;
 mod config;
 mod edit_checks;
@@ -44,6 +46,7 @@ mod tools;
 mod usage_throttle;
 
 pub use clock::{ClockReading, RunClock, batch_time};
+pub use comments::{CommentOutcome, change_comments, with_lines};
 pub use config::{AvailableAgent, DenialScanner, PermissionDecider, RunConfig};
 pub use ending::{DeferredMessage, LeaveOutcome, TestsQuestion, leave, tests_question, withdraw};
 pub use goals::{ExecutionContext, check_goals};

@@ -68,6 +68,10 @@ impl Driver {
                 }
             }
             Effect::SteerLive { iteration, id, text } => {
+                let text = match self.state().view.comments.are_in(id) {
+                    true => ralph_words::comments_in_prompt(&text),
+                    false => text,
+                };
                 let command = SessionCommand::Steer { id, text };
                 let sent = self
                     .agents

@@ -12,7 +12,7 @@ use std::{
 };
 
 use ralph_core::{
-    event::{AgentSignal, BackgroundCommand, Day, Event, Notice, StopReason, StopRequest},
+    event::{AgentSignal, BackgroundCommand, Day, Event, Notice, RequestedBy, StopReason, StopRequest},
     machine::{Input, LoopState, Start, Step, step},
 };
 use ralph_git::Repository;
@@ -378,9 +378,17 @@ impl Driver {
                     role,
                     reply,
                 }) => self.call_tool(called, waits, role, reply)?,
+                LoopEvent::Asked(PendingRequest {
+                    request: ControlRequest::Command { command },
+                    role: ClientRole::User,
+                    reply,
+                }) if command.lacks_lines() => self.find_lines(command, RequestedBy::User, Some(reply)),
                 LoopEvent::Asked(PendingRequest { request, role, reply }) => {
                     let answer = self.answer(request, role)?;
                     _ = reply.send(answer); // the client may have gone
+                }
+                LoopEvent::Message(InboxMessage::Command { command, by }) if command.lacks_lines() => {
+                    self.find_lines(command, by, None);
                 }
                 LoopEvent::Message(InboxMessage::Command { command, by }) => match self.refusal(&command) {
                     Some(refusal) => self.note(Notice::CommandRefused { refusal })?,

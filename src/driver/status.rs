@@ -20,6 +20,7 @@ use ralph_words::{
 };
 
 use super::{
+    comments,
     perform::millis,
     run::{Driver, DriverError},
 };
@@ -216,6 +217,11 @@ pub(super) fn reply_to(command: &UserCommand, events: &[Event], state: &LoopStat
             done(message + &rules)
         }
         UserCommand::Answer { ask, answer, .. } => done(answer_in_words(*ask, answer, events)),
+        UserCommand::WriteComment { .. }
+        | UserCommand::EditComment { .. }
+        | UserCommand::WithdrawComment { .. }
+        | UserCommand::SendComments { .. }
+        | UserCommand::ResolveComment { .. } => done(comments::reply(events, &state.view)),
         UserCommand::Forget { rule } => done(format!("forgotten: {rule}")),
         UserCommand::SetLimits { limits } => done(new_limits_in_words(limits)),
         UserCommand::SetWorker { .. } => done(worker_in_words(&state.view.settings.worker())),
@@ -240,6 +246,11 @@ fn reply_to_nothing(command: &UserCommand, state: &LoopState) -> ControlReply {
             None => "the message was not accepted: the run is over".to_owned(),
         },
         UserCommand::Answer { ask, answer, at } => no_answer_taken(*ask, answer, *at, &state.view),
+        UserCommand::WriteComment { .. }
+        | UserCommand::EditComment { .. }
+        | UserCommand::WithdrawComment { .. }
+        | UserCommand::SendComments { .. }
+        | UserCommand::ResolveComment { .. } => comments::refusal(command, state),
         _ if state.view.is_over() => "the run is over; a message resumes it".to_owned(),
         UserCommand::Withdraw { id } => format!("no queued message {}", id.0),
         UserCommand::Forget { rule } => {

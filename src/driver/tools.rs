@@ -1,6 +1,6 @@
 //! Calls of ralph's own tools by an agent that are not answered yet.
 
-use ralph_core::event::{GoalResult, PlanSnapshot};
+use ralph_core::event::{GoalResult, PlanSnapshot, RequestedBy, UserCommand};
 use ralph_state::control::{ControlReply, ToolAnswer};
 use ralph_tools::language::ServerNotice;
 use ralph_words::{ToolRefusal, tool_refusal_in_words};
@@ -33,10 +33,20 @@ pub(super) enum OffLoopResult {
     },
     /// The changes of the tree since the last look.
     Edits(EditLookResult),
+    /// A comment with the lines that it is about.
+    Lines(CommentWithLines),
     /// Boxes of the plan that were ticked or cleared while the agent works.
     Boxes(ToggledBoxes),
     /// A change in the state of a language server.
     Language(ServerNotice),
+}
+
+/// A command that writes a comment, once its lines were looked up.
+pub(super) struct CommentWithLines {
+    pub(super) command: UserCommand,
+    pub(super) by: RequestedBy,
+    /// `None` for a command of this process's own screen.
+    pub(super) reply: Option<ReplySender>,
 }
 
 /// The purpose of reading the plan.

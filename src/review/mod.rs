@@ -10,6 +10,7 @@ mod local_time;
 mod projects;
 mod report;
 mod run_cache;
+mod sarif;
 
 pub(crate) use difference::{DifferenceError, DifferenceRequest, difference};
 pub(crate) use entry::{RunEntry, RunStanding};
@@ -17,3 +18,4 @@ pub(crate) use local_time::date_time;
 pub(crate) use projects::{Projects, run_number};
 pub(crate) use report::{ReportFormat, commit_span, commits, report, report_of_records, written};
 pub(crate) use run_cache::RunCache;
+pub(crate) use sarif::sarif;

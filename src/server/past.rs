@@ -15,16 +15,24 @@ use axum::{
     routing::{get, post},
 };
 use futures_util::{StreamExt, stream};
-use ralph_core::{event::Answer, run::RunView};
+use ralph_core::{
+    event::{Answer, RunId, UserCommand},
+    run::RunView,
+};
+use ralph_git::Repository;
 use ralph_state::{
     control::{ClientRole, RunStatus},
-    store::journal::{JournalReader, read_view},
+    store::{
+        journal::{JournalReader, read_view},
+        paths::ProjectPaths,
+    },
 };
+use ralph_system::proc::Supervisor;
 use ralph_text::with_causes;
-use ralph_words::{queued_message_in_words, tests_confirmed_in_words};
+use ralph_words::{command_refusal_in_words, queued_message_in_words, tests_confirmed_in_words};
 use serde_json::Value;
 
-use crate::driver::{self, DeferredMessage, LeaveOutcome, OpenError, status_of, whole_status};
+use crate::driver::{self, CommentOutcome, DeferredMessage, LeaveOutcome, OpenError, status_of, whole_status};
 
 use super::{
     answering::{AnswerQuery, answer_of},
@@ -50,6 +58,7 @@ pub(super) fn routes() -> Router {
         .route("/plan/file", get(plan_file::file).post(plan_file::edit))
         .route("/asks", get(asks))
         .route("/asks/{n}", post(answer))
+        .route("/commands", post(command))
         .route("/events", get(events))
         .route("/terminal", get(terminal::past_terminal))
         .merge(files::routes())
@@ -107,16 +116,7 @@ async fn answer(
                 "this project has a later run: only the last one accepts answers",
             ));
         }
-        driver::leave(paths, &message, None).map_err(|error| match error {
-            OpenError::Lock(_) => ApiProblem::conflict(with_causes(&error)),
-            OpenError::Paths(_)
-            | OpenError::Journal(_)
-            | OpenError::Rules(_)
-            | OpenError::Helpers { .. }
-            | OpenError::Originals(_)
-            | OpenError::State { .. }
-            | OpenError::MessageWaits { .. } => ApiProblem::failed(with_causes(&error)),
-        })
+        driver::leave(paths, &message, None).map_err(|error| open_problem(&error))
     });
     match left.await?.0 {
         LeaveOutcome::Queued { id, plan, rules } => Ok(Json(CommandResult::without_record(queued_message_in_words(
@@ -127,6 +127,69 @@ async fn answer(
         ))),
         LeaveOutcome::NoRun => Err(ApiProblem::not_found("there is no such run")),
         LeaveOutcome::Refused { why } => Err(ApiProblem::conflict(why)),
+    }
+}
+
+/// Carries out a command about comments, as `ralph comment` does. Any other command needs a loop.
+async fn command(
+    stored: StoredRun,
+    Extension(role): Extension<ClientRole>,
+    body: HttpResult<Json<UserCommand>>,
+) -> HttpResult<Json<CommandResult>> {
+    let Json(command) = body?;
+    match role {
+        ClientRole::User => {}
+        ClientRole::Reader | ClientRole::Agent => return Err(ApiProblem::forbidden("only the user can comment")),
+    }
+    if !command.is_about_comments() {
+        return Err(nothing_to_do(stored, Method::POST).await);
+    }
+    let changed = stored.read(move |paths, run, supervisor| {
+        if paths.latest_run().as_ref() != Some(run) {
+            return Err(ApiProblem::conflict(
+                "this project has a later run: only the last one accepts comments",
+            ));
+        }
+        let command = match command.lacks_lines() {
+            true => commented(paths, run, command, supervisor)?,
+            false => command,
+        };
+        if let Some(refusal) = command.refusal() {
+            return Err(ApiProblem::conflict(command_refusal_in_words(&refusal)));
+        }
+        driver::change_comments(paths, &command).map_err(|error| open_problem(&error))
+    });
+    match changed.await?.0 {
+        CommentOutcome::Done { text } => Ok(Json(CommandResult::without_record(text))),
+        CommentOutcome::Refused { why } => Err(ApiProblem::conflict(why)),
+        CommentOutcome::NoRun => Err(ApiProblem::not_found("there is no such run")),
+    }
+}
+
+/// Fills in the lines of a comment.
+fn commented(
+    paths: &ProjectPaths,
+    run: &RunId,
+    command: UserCommand,
+    supervisor: &Supervisor,
+) -> HttpResult<UserCommand> {
+    let view = read_view(paths, run).map_err(|error| journal_problem(&error))?;
+    let scratch = tempfile::tempdir().map_err(|error| ApiProblem::failed(error.to_string()))?;
+    let (repository, _) = Repository::discover(paths.project(), scratch.path(), supervisor)
+        .map_err(|error| ApiProblem::not_found(with_causes(&error)))?;
+    Ok(driver::with_lines(command, &view, paths.project(), &repository))
+}
+
+fn open_problem(error: &OpenError) -> ApiProblem {
+    match error {
+        OpenError::Lock(_) => ApiProblem::conflict(with_causes(error)),
+        OpenError::Paths(_)
+        | OpenError::Journal(_)
+        | OpenError::Rules(_)
+        | OpenError::Helpers { .. }
+        | OpenError::Originals(_)
+        | OpenError::State { .. }
+        | OpenError::MessageWaits { .. } => ApiProblem::failed(with_causes(error)),
     }
 }
 

@@ -65,7 +65,8 @@ routes! { Arc<ServedRun>;
     /// Answers a request or question of the agent, by its number. 409 if it is answered already; the problem names the
     /// first answer. Also works for the last run of a project after its end: `ralph continue` delivers the answer.
     post "/asks/{n}" in u32, query AnswerQuery, body Answer, => json(CommandResult), answer;
-    /// Sends a command to the loop. 409 with the reason if the command does not apply now.
+    /// Sends a command to the loop. 409 with the reason if the command does not apply now. Commands about comments also work
+    /// for the last run of a project after its end.
     post "/commands" body UserCommand, => json(CommandResult), command;
     /// Sends the agent a message: the command `steer`.
     post "/prompt" body PromptRequest, => json(CommandResult), prompt;

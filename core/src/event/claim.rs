@@ -121,6 +121,15 @@ pub enum Missing {
         /// The next task to work on.
         next: Text,
     },
+    /// A comment of the user is open: its lines are as they were, and the user has not resolved it.
+    CommentOpen {
+        comment: u32,
+        /// The present file and line.
+        place: Text,
+        text: Text,
+        /// Whether the agent gave a reason for leaving the lines as they are.
+        answered: bool,
+    },
     /// The agent removed the task from the plan.
     TaskVanished {
         task: Text,

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AnswerPlace, LimitKind, MESSAGE_CAP_BYTES, NewLimits, NewWorker, PermissionMode, Remember, SteeringId,
-    SteeringKind, StopRequest, Text,
+    AnswerPlace, COMMENT_CAP_BYTES, CommentPlace, LimitKind, MESSAGE_CAP_BYTES, NewLimits, NewWorker, PermissionMode,
+    Remember, SteeringId, SteeringKind, StopRequest, Text,
 };
 
 /// A command of the user. Imperative; the machine decides how to follow it.
@@ -46,6 +46,28 @@ pub enum UserCommand {
     /// Take a task back that the user has set aside.
     TakeTaskBack {
         task: String,
+    },
+    /// Write a comment on lines of a file. It is a draft until it is sent.
+    WriteComment {
+        place: Box<CommentPlace>,
+        text: String,
+    },
+    /// Change the text of a draft.
+    EditComment {
+        comment: u32,
+        text: String,
+    },
+    /// Withdraw a draft.
+    WithdrawComment {
+        comment: u32,
+    },
+    /// Send all drafts in one message.
+    SendComments {
+        kind: SteeringKind,
+    },
+    /// Resolve a comment that was sent, or a finding of a reviewer.
+    ResolveComment {
+        comment: u32,
     },
     /// Answer a question of the agent.
     Answer {
@@ -103,6 +125,12 @@ pub enum CommandRefusal {
     Uncounted { adapter: Text, limit: LimitKind },
     /// The run was started without the adapter.
     AdapterMissing { adapter: Text },
+    /// A comment is longer than [`COMMENT_CAP_BYTES`].
+    CommentTooLong { bytes: u64 },
+    /// A comment has no text.
+    CommentEmpty,
+    /// The commented lines are not known.
+    NoCommentedLines,
     /// The agent cannot be given the model.
     Model { why: Text },
     /// The rule to add is invalid, or does not match the request.
@@ -110,6 +138,16 @@ pub enum CommandRefusal {
 }
 
 impl UserCommand {
+    /// Whether it is about a line of an iteration's result whose text is still to be looked up.
+    pub fn lacks_lines(&self) -> bool {
+        matches!(self, UserCommand::WriteComment { place, .. } if place.quote.is_empty() && place.iteration.is_some())
+    }
+
+    /// Whether it is about comments alone, so that it can change a run that no loop serves.
+    pub fn is_about_comments(&self) -> bool {
+        self.name() == "comment"
+    }
+
     /// The subcommand that gives the command.
     pub fn name(&self) -> &'static str {
         match self {
@@ -121,6 +159,11 @@ impl UserCommand {
             UserCommand::ResetCircuit => "reset-circuit",
             UserCommand::Stop { .. } => "stop",
             UserCommand::SetTaskAside { .. } | UserCommand::TakeTaskBack { .. } => "plan",
+            UserCommand::WriteComment { .. }
+            | UserCommand::EditComment { .. }
+            | UserCommand::WithdrawComment { .. }
+            | UserCommand::SendComments { .. }
+            | UserCommand::ResolveComment { .. } => "comment",
             UserCommand::SetLimits { .. } | UserCommand::SetWorker { .. } => "continue",
             UserCommand::Answer { .. } => "answer",
             UserCommand::Forget { .. } | UserCommand::SetPermissionMode { .. } => "permissions",
@@ -139,7 +182,27 @@ impl UserCommand {
             } if text.len() > MESSAGE_CAP_BYTES => Some(CommandRefusal::MessageTooLong {
                 bytes: text.len() as u64,
             }),
+            UserCommand::WriteComment { text, .. } | UserCommand::EditComment { text, .. }
+                if text.len() > COMMENT_CAP_BYTES =>
+            {
+                Some(CommandRefusal::CommentTooLong {
+                    bytes: text.len() as u64,
+                })
+            }
+            UserCommand::WriteComment { text, .. } | UserCommand::EditComment { text, .. }
+                if text.trim().is_empty() =>
+            {
+                Some(CommandRefusal::CommentEmpty)
+            }
+            UserCommand::WriteComment { place, .. } if place.quote.is_empty() || place.line == 0 => {
+                Some(CommandRefusal::NoCommentedLines)
+            }
             UserCommand::Steer { .. }
+            | UserCommand::WriteComment { .. }
+            | UserCommand::EditComment { .. }
+            | UserCommand::WithdrawComment { .. }
+            | UserCommand::SendComments { .. }
+            | UserCommand::ResolveComment { .. }
             | UserCommand::Answer { .. }
             | UserCommand::Forget { .. }
             | UserCommand::SetPermissionMode { .. }

@@ -41,6 +41,17 @@ pub enum Hint {
         adapter: Text,
     },
     NameModel,
+    /// A comment of the user is open: resolve it, or send the agent back.
+    CommentOpen {
+        comment: u32,
+        place: Text,
+        /// Whether the agent gave a reason for leaving the lines as they are.
+        answered: bool,
+    },
+    /// So many comments are drafts: send or withdraw them.
+    CommentsUnsent {
+        drafts: u32,
+    },
     /// The user has set the task aside, and it is still open.
     TaskSetAside {
         task: Text,

@@ -13,6 +13,7 @@ mod ceiling;
 mod claim;
 mod clip;
 mod command;
+mod comment;
 mod goal;
 mod hint;
 mod hook;
@@ -55,6 +56,10 @@ pub use claim::{AgentStatus, Claim, ConfidencePart, Denial, Evidence, Missing};
 pub(crate) use clip::listed;
 pub use clip::{LIST_CAP, REASONS, TEXT_CAP_BYTES, clip, clip_middle, clip_start};
 pub use command::{Answer, CommandRefusal, UserCommand};
+pub use comment::{
+    COMMENT_CAP_BYTES, COMMENTED_LINES, COMMENTS, CONTEXT_LINES, CommentAnswer, CommentAuthor, CommentPlace,
+    LinesState, PlacedComment, SourceLine,
+};
 pub use goal::{Flaky, Goal, GoalFailure, GoalResult, GoalsWhen, TestNames};
 pub use hint::{Hint, RestoreMoment};
 pub use hook::{Hook, Hooks};
@@ -276,6 +281,9 @@ pub enum Event {
         /// The agent's reason for changing tests.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tests_changed: Option<String>,
+        /// The agent's reasons for leaving commented lines as they are.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        comments: Vec<CommentAnswer>,
     },
     /// The agent used one of ralph's tools in a way that affects the run.
     AgentCalled {
@@ -518,6 +526,38 @@ pub enum Event {
     },
     SteeringWithdrawn {
         id: SteeringId,
+    },
+    /// A comment on lines of a file was written. The user's are drafts until they are sent.
+    CommentWritten {
+        /// Number of the comment within the run, from 1.
+        comment: u32,
+        by: CommentAuthor,
+        place: Box<CommentPlace>,
+        text: String,
+    },
+    /// The user changed the text of a draft.
+    CommentEdited {
+        comment: u32,
+        text: String,
+    },
+    /// The user withdrew a draft.
+    CommentWithdrawn {
+        comment: u32,
+    },
+    /// Drafts were put into one message, which was queued just before.
+    CommentsSent {
+        message: SteeringId,
+        comments: List<u32, COMMENTS>,
+    },
+    /// The lines of these comments are in another place than before, or were changed.
+    CommentsPlaced {
+        /// The iteration that was examined.
+        iteration: u32,
+        places: List<PlacedComment, COMMENTS>,
+    },
+    /// The user resolved a comment. It no longer keeps the run from ending.
+    CommentResolved {
+        comment: u32,
     },
     /// A background command was started. It may outlive the iteration, but not the run.
     BackgroundStarted {

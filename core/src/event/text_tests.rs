@@ -20,6 +20,8 @@ const ELSEWHERE: &[&str] = &[
     "background-started.",
     "question-answered.",
     "steering-queued.",
+    "comment-written.text",
+    "comment-edited.text",
     // The user's settings and rules.
     "run-started.",
     "run-resumed.",

@@ -46,6 +46,10 @@ pub enum Feedback {
     FailedAfterEdits {
         failed: Vec<Missing>,
     },
+    /// Comments of the user that are open.
+    CommentsOpen {
+        open: Vec<Missing>,
+    },
     /// The agent's progress notes, latest last.
     Noted {
         notes: Vec<String>,

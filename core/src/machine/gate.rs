@@ -174,6 +174,7 @@ fn cheap_reasons(state: &LoopState) -> Vec<Missing> {
         Denial::Blocked { question } => Missing::SaidBlocked { question },
     });
     denial
+        .chain(state.view.comments.reasons())
         .chain(plan_reasons(
             &state.view.plan,
             &state.view.missing,
@@ -196,6 +197,17 @@ pub(super) fn plan_reasons(
     let vanished = missing.iter().cloned();
     open.into_iter()
         .chain(vanished.map(|task| Missing::TaskVanished { task: task.into() }))
+}
+
+/// The agent's reason for leaving the lines of a comment, if nothing but the user's word on such reasons is missing.
+pub(super) fn awaits_resolution(state: &LoopState, reasons: &[Missing]) -> Option<Text> {
+    let is_for_user = |reason: &Missing| match reason {
+        Missing::CommentOpen { answered, .. } => *answered,
+        // Goals are not run while a comment is open.
+        reason => *reason == Missing::GoalsNotRun,
+    };
+    let question = state.view.comments.question()?;
+    reasons.iter().all(is_for_user).then(|| question.into())
 }
 
 /// The goal results that block completion.

@@ -30,6 +30,17 @@ pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
     hints.extend(left_out.map(|task| Hint::TaskSetAside {
         task: clip(&task, MESSAGE_CAP_BYTES).into(),
     }));
+    let open = state.view.comments.missing_work();
+    hints.extend(open.map(|comment| Hint::CommentOpen {
+        comment: comment.number,
+        place: comment.place_now().into(),
+        answered: comment.answer.is_some(),
+    }));
+    let drafts = state.view.comments.drafts().count();
+    if drafts > 0 {
+        let drafts = u32::try_from(drafts).unwrap_or(u32::MAX);
+        hints.push(Hint::CommentsUnsent { drafts });
+    }
     hints.extend(state.view.messages.iter().filter_map(|steering| {
         let (message, text) = (steering.id, clip(&steering.text, MESSAGE_CAP_BYTES).into());
         match steering.state() {

@@ -199,6 +199,7 @@ impl InternalState {
                 status,
                 review,
                 tests_changed,
+                comments,
                 ..
             } => {
                 self.stated = Statement {
@@ -209,6 +210,7 @@ impl InternalState {
                     status: status.clone(),
                     review: review.clone(),
                     tests_changed: tests_changed.clone(),
+                    comments: comments.clone(),
                 };
             }
             Event::AgentCalled { call, .. } => self.take_call(call),
@@ -223,6 +225,12 @@ impl InternalState {
             }
             Event::JournalOpened { .. }
             | Event::RunReopened { .. }
+            | Event::CommentWritten { .. }
+            | Event::CommentEdited { .. }
+            | Event::CommentWithdrawn { .. }
+            | Event::CommentsSent { .. }
+            | Event::CommentsPlaced { .. }
+            | Event::CommentResolved { .. }
             | Event::ClockMoved { .. }
             | Event::DayBegan { .. }
             | Event::TaskSetAside { .. }
@@ -335,7 +343,10 @@ impl InternalState {
             AgentCall::Blocked { reason } => self.tool_calls.blocked = Some(reason.to_string()),
             AgentCall::Noted { note } => feedback::note(&mut self.feedback, note),
             AgentCall::TestsChanged { why } => self.tool_calls.tests_changed = Some(why.to_string()),
-            AgentCall::GoalsChecked { .. } | AgentCall::Asked { .. } | AgentCall::Proposed { .. } => {}
+            AgentCall::GoalsChecked { .. }
+            | AgentCall::Asked { .. }
+            | AgentCall::Proposed { .. }
+            | AgentCall::CommentAnswered { .. } => {}
         }
     }
 

@@ -11,6 +11,7 @@ mod budget;
 mod call;
 #[cfg(test)]
 mod check_tests;
+mod comments;
 mod deadline;
 mod decision;
 mod disk;
@@ -58,6 +59,8 @@ mod budget_tests;
 #[cfg(test)]
 mod clock_tests;
 #[cfg(test)]
+mod comment_tests;
+#[cfg(test)]
 mod enumeration;
 #[cfg(test)]
 mod failure_tests;
@@ -76,6 +79,7 @@ pub use after_edits::AfterEdits;
 pub use background::background_refusal;
 pub use budget::Budget;
 pub use call::claim_reasons;
+pub use comments::comment_events;
 pub use edits::checks_edits;
 pub use effect::{Effect, Timer, TimerKind};
 pub use feedback::Feedback;
@@ -91,8 +95,9 @@ use std::path::PathBuf;
 
 use crate::event::{
     AgentCall, AgentSignal, AgentStatus, BackgroundCommand, BackgroundProgress, BackgroundResult, Changes, Checkpoint,
-    Claim, Day, GoalResult, IterationCommit, LowDisk, Notice, PermissionRequest, PlanSnapshot, RequestedBy, Requester,
-    ReviewAnswer, Ruling, Settings, Spent, SteeringId, TestsChange, Trial, TriedMutant, UserCommand, WindowSample,
+    Claim, CommentAnswer, CommentPlace, Day, GoalResult, IterationCommit, LowDisk, Notice, PermissionRequest,
+    PlacedComment, PlanSnapshot, RequestedBy, Requester, ReviewAnswer, Ruling, Settings, Spent, SteeringId,
+    TestsChange, Trial, TriedMutant, UserCommand, WindowSample,
 };
 
 /// An input of the machine. The time of its arrival is passed separately.
@@ -259,6 +264,8 @@ pub struct Statement {
     pub review: Option<ReviewAnswer>,
     /// The agent's reason for changing tests.
     pub tests_changed: Option<String>,
+    /// The agent's reasons for leaving commented lines as they are.
+    pub comments: Vec<CommentAnswer>,
 }
 
 /// The result of preparing an iteration.
@@ -321,6 +328,10 @@ pub struct Settlement {
     pub question: Option<String>,
     /// Changed tests that the agent or the plan mentions, unless the user is already asked about them.
     pub tests: Option<Box<FoundTests>>,
+    /// The comments whose lines are elsewhere than before, or were changed.
+    pub comments: Vec<PlacedComment>,
+    /// The places that a reviewer's findings name, with the findings.
+    pub findings: Vec<(CommentPlace, String)>,
     pub notices: Vec<Notice>,
     /// Evenly distributed in 0..1; spreads retries.
     pub random: f64,
@@ -345,6 +356,8 @@ impl Settlement {
             denies_done: None,
             question: None,
             tests: None,
+            comments: Vec::new(),
+            findings: Vec::new(),
             notices: Vec::new(),
             random,
         }

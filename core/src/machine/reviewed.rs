@@ -6,7 +6,7 @@ use crate::event::{
 };
 
 use super::{
-    Settlement,
+    Settlement, comments,
     decision::StepDecision,
     gate, policy, review,
     reviews::is_repeated,
@@ -36,6 +36,9 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
         undone: found.undone,
         committed: None,
     });
+    if *outcome == Outcome::Completed {
+        comments::found(decision, iteration, &found.findings);
+    }
     let claims_done = claims_done(decision);
     let concluded = conclude(decision, now_ms, iteration, outcome);
     if let Err(why) = &found.plan {

@@ -1,7 +1,7 @@
 //! Handles the reports of the running session.
 
 use crate::{
-    event::{AgentSignal, CancelReason, Claim, Delivery, Event, TEXT_CAP_BYTES, clip},
+    event::{AgentSignal, COMMENTS, CancelReason, Claim, Delivery, Event, TEXT_CAP_BYTES, clip},
     run::Phase,
 };
 
@@ -87,6 +87,7 @@ pub(super) fn stated(decision: &mut StepDecision, iteration: u32, statement: &St
             status: statement.status.clone(),
             review: statement.review.clone(),
             tests_changed: cut(&statement.tests_changed),
+            comments: statement.comments.iter().take(COMMENTS).cloned().collect(),
         });
     }
 }
@@ -103,6 +104,7 @@ pub(super) fn done_file_found(decision: &mut StepDecision, iteration: u32) {
         status,
         review,
         tests_changed,
+        comments,
     } = decision.state.internal.stated.clone();
     if settles && !claims.contains(&Claim::DoneFile) {
         claims.push(Claim::DoneFile);
@@ -115,6 +117,7 @@ pub(super) fn done_file_found(decision: &mut StepDecision, iteration: u32) {
             status,
             review,
             tests_changed,
+            comments,
         });
     }
 }

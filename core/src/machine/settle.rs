@@ -12,6 +12,7 @@ use crate::{
 use super::{
     FoundTests, Settlement, Verification,
     breaker::{self, LoopControl},
+    comments,
     decision::StepDecision,
     gate, permission,
     policy::{self, Reaction, undelivered},
@@ -42,6 +43,7 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
     if let Some(task) = &task {
         set_aside_at_limit(decision, iteration, task);
     }
+    comments::placed(decision, iteration, &found.comments);
     let progress = progress(&decision.state, found);
     decision.push(Event::IterationSettled {
         iteration,
@@ -308,10 +310,15 @@ fn conclude(decision: &mut StepDecision, now_ms: u64, iteration: u32, outcome: &
                 confidence,
                 parts: parts.into(),
             });
+            let question = gate::awaits_resolution(&decision.state, &refused.reasons);
             decision.push(Event::ClaimRefused {
                 iteration,
                 reasons: Missing::listed(refused.reasons),
             });
+            if let (Some(question), None) = (question, undelivered(&decision.state)) {
+                let asked_for = requested(&decision.state);
+                return decision.stop(asked_for.unwrap_or(StopReason::Blocked { question }));
+            }
         }
         gate::Verdict::NoClaim => {
             // A tick whose check failed is refused, although it claims one task only.

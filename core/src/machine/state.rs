@@ -1,7 +1,7 @@
 //! The state of the loop: the fold over its records.
 
 use crate::{
-    event::{Checkpoint, Event, LimitKind, PlanTask, Record, SteeringId, StopReason},
+    event::{Checkpoint, Event, LimitKind, Missing, PlanTask, Record, SteeringId, StopReason},
     run::{BackgroundTask, RunView},
 };
 
@@ -61,12 +61,25 @@ impl LoopState {
             .map(|(task, _)| Feedback::TaskAtLimit { task: task.to_owned() });
         let left_out = self.view.left_out().into_iter();
         let left_out = left_out.map(|task| Feedback::TaskLeftOut { task });
+        // A refused claim lists them, and a message that waits has them.
+        let is_listed = |feedback: &Feedback| match feedback {
+            Feedback::ClaimRefused { reasons } => reasons
+                .iter()
+                .any(|reason| matches!(reason, Missing::CommentOpen { .. })),
+            _ => false,
+        };
+        let mut waiting = self.view.messages.iter().filter(|message| message.is_due());
+        let is_told = self.internal.feedback.iter().any(is_listed)
+            || waiting.any(|message| self.view.comments.are_in(message.id));
+        let open: Vec<Missing> = self.view.comments.reasons().filter(|_| !is_told).collect();
+        let comments = (!open.is_empty()).then_some(Feedback::CommentsOpen { open });
         let last = self.internal.feedback.iter().cloned();
         let failed = self.internal.after_edits.failed();
         let failed = (!failed.is_empty()).then_some(Feedback::FailedAfterEdits { failed });
         last.chain(failed)
             .chain(at_limit)
             .chain(left_out)
+            .chain(comments)
             .chain(reviewed)
             .chain(diagnosis)
             .collect()

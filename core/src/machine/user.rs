@@ -9,6 +9,7 @@ use crate::{
 };
 
 use super::{
+    comments::{self, comment_events},
     decision::{StepDecision, is_running},
     permission,
     question::{late_answer, tests_confirmed},
@@ -85,6 +86,11 @@ pub(super) fn apply_command(decision: &mut StepDecision, now_ms: u64, command: &
             }
         }
         UserCommand::SetPermissionMode { mode } => permission::set_mode(decision, *mode),
+        UserCommand::WriteComment { .. }
+        | UserCommand::EditComment { .. }
+        | UserCommand::WithdrawComment { .. }
+        | UserCommand::ResolveComment { .. } => comments::change(decision, command),
+        UserCommand::SendComments { kind } => send_comments(decision, *kind),
         UserCommand::SetTaskAside { task } => {
             let view = &decision.state.view;
             let mut open = view.plan.tasks.iter().filter(|known| !known.done);
@@ -131,6 +137,18 @@ pub(super) fn reopen(decision: &mut StepDecision, now_ms: u64, command: &UserCom
             Ok(late) => (SteeringKind::Next, late.text, Some(late.answers), late.added),
             Err(_) => return,
         },
+        UserCommand::SendComments { kind } => {
+            if decision.state.closed_for_good().is_none() && decision.state.view.comments.drafts().next().is_some() {
+                decision.push(Event::RunReopened { by, continued: false });
+                send_comments(decision, *kind);
+                settle::next(decision, now_ms);
+            }
+            return;
+        }
+        UserCommand::WriteComment { .. }
+        | UserCommand::EditComment { .. }
+        | UserCommand::WithdrawComment { .. }
+        | UserCommand::ResolveComment { .. } => return comments::change(decision, command),
         // The run may still be reopened, and then without the rule.
         UserCommand::Forget { rule } => return permission::forget(decision, rule),
         _ => return,
@@ -146,6 +164,14 @@ pub(super) fn reopen(decision: &mut StepDecision, now_ms: u64, command: &UserCom
     settle::next(decision, now_ms);
 }
 
+/// Puts the drafts into one message.
+fn send_comments(decision: &mut StepDecision, kind: SteeringKind) {
+    for event in comment_events(&decision.state, &UserCommand::SendComments { kind }) {
+        decision.push(event);
+    }
+    cancel_for(decision, kind);
+}
+
 fn queue_steering(decision: &mut StepDecision, kind: SteeringKind, text: &str, answers: Option<Box<AnsweredAsk>>) {
     decision.push(Event::SteeringQueued {
         id: decision.state.next_message(),
@@ -153,6 +179,11 @@ fn queue_steering(decision: &mut StepDecision, kind: SteeringKind, text: &str, a
         text: text.to_owned(),
         answers,
     });
+    cancel_for(decision, kind);
+}
+
+/// Ends the running iteration for an urgent message that its agent does not accept.
+fn cancel_for(decision: &mut StepDecision, kind: SteeringKind) {
     if let Phase::Running {
         iteration,
         live_steering: false,

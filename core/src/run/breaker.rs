@@ -157,6 +157,7 @@ impl Breaker {
             Missing::SaidNotDone { .. }
             | Missing::SaidBlocked { .. }
             | Missing::TasksOpen { .. }
+            | Missing::CommentOpen { .. }
             | Missing::TaskVanished { .. }
             | Missing::PlanUnreadable
             | Missing::GoalsNotRun

@@ -50,6 +50,7 @@ impl Calls {
                     | AgentCall::GoalsChecked { .. }
                     | AgentCall::Blocked { .. }
                     | AgentCall::Asked { .. }
+                    | AgentCall::CommentAnswered { .. }
                     | AgentCall::TestsChanged { .. } => {}
                 }
             }

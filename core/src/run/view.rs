@@ -5,26 +5,15 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Ask, Background, Block, Breaker, Calls, ChangedTests, Clock, Delivered, EditChecks, End, GoalState, GoalStatus,
-    HookRuns, Incidents, Iterations, Message, Observation, OpenAsk, Permissions, Phase, Shared, Spending, StopAsked,
-    Task, TaskState, Tool, Work, task::tasks, tool,
+    Ask, Background, Block, Breaker, Calls, ChangedTests, Clock, Comments, Delivered, EditChecks, End, GoalState,
+    GoalStatus, HookRuns, Incidents, Iterations, Message, Observation, OpenAsk, Permissions, Phase, SandboxState,
+    Shared, Spending, StopAsked, Task, TaskState, Tool, Work, task::tasks, tool,
 };
 use crate::event::{
     AgentSignal, Changes, ChannelKind, Event, Goal, GoalResult, Hint, KnownFailures, LimitKind, Notice, Outcome,
     PausedBy, PermissionMode, PlanSnapshot, PlanTask, PreparedTree, Proof, Record, Role, RunId, Settings, SteeringId,
     StopReason, Totals, Usage, Wait, WaitEnd,
 };
-
-/// The sandbox of a run's agents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum SandboxState {
-    On,
-    Strict,
-    /// At least one agent may do what its user may.
-    Unconfined,
-}
 
 /// The public state of a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -76,6 +65,9 @@ pub struct RunView {
     /// When the limits of adapters end.
     pub limited: BTreeMap<String, u64>,
     pub messages: Vec<Message>,
+    /// Comments on lines of files.
+    #[serde(default, skip_serializing_if = "Comments::is_empty")]
+    pub comments: Comments,
     pub paused_by_file: bool,
     pub paused_by_user: bool,
     pub stop: Option<StopAsked>,
@@ -124,27 +116,6 @@ impl RunView {
         view
     }
 
-    fn note_sandbox(&mut self, event: &Event) {
-        let said = match event {
-            Event::RunStarted { .. } | Event::RunResumed { .. } => {
-                self.sandbox = None;
-                return;
-            }
-            Event::Noticed { notice } => match notice {
-                Notice::SandboxOn { .. } => SandboxState::On,
-                Notice::SandboxStrict { .. } => SandboxState::Strict,
-                Notice::SandboxMissing | Notice::SandboxOff | Notice::AgentUnconfined { .. } => {
-                    SandboxState::Unconfined
-                }
-                _ => return,
-            },
-            _ => return,
-        };
-        if self.sandbox != Some(SandboxState::Unconfined) {
-            self.sandbox = Some(said);
-        }
-    }
-
     /// Applies the next record. A view changes in no other way.
     pub fn apply(&mut self, record: &Record) {
         self.apply_event(record.at_ms, &record.event);
@@ -166,11 +137,12 @@ impl RunView {
         self.spending
             .apply(at_ms, &self.phase, &self.settings.limits.per_day, event);
         self.calls.apply(event);
+        self.comments.apply(self.role.is_work(), event);
         self.changed_tests.apply(event);
         self.edit_checks.apply(event);
         self.background.apply(at_ms, event);
         self.hooks.apply(event);
-        self.note_sandbox(event);
+        self.sandbox = SandboxState::after(self.sandbox, event);
         match event {
             Event::JournalOpened { run, .. } => {
                 self.run = Some(run.clone());
@@ -391,6 +363,12 @@ impl RunView {
             | Event::ReviewRequested { .. }
             | Event::ReviewWithdrawn
             | Event::ReviewConcluded { .. }
+            | Event::CommentWritten { .. }
+            | Event::CommentEdited { .. }
+            | Event::CommentWithdrawn { .. }
+            | Event::CommentsSent { .. }
+            | Event::CommentsPlaced { .. }
+            | Event::CommentResolved { .. }
             | Event::Noticed { .. }
             | Event::Unknown { .. } => {}
             // The phase stays until the next preparation, hold or stop, which follows in the same step.

@@ -10,6 +10,7 @@
 
 #![deny(unreachable_pub)]
 
+pub mod anchor;
 mod attribute_free;
 mod bundle;
 mod changes;
@@ -35,6 +36,7 @@ mod overlay;
 mod own_references;
 mod patch;
 mod process;
+mod renames;
 mod replica;
 mod restore;
 mod scan;

@@ -71,6 +71,15 @@ pub fn missing_in_words(missing: &Missing) -> String {
         Missing::SaidBlocked { question } => format!("the agent says that it is blocked ({question})"),
         Missing::TasksOpen { open: 1, next } => format!("one task is still open: {next}"),
         Missing::TasksOpen { open, next } => format!("{open} tasks are still open, the next is: {next}"),
+        Missing::CommentOpen {
+            comment,
+            place,
+            text,
+            answered,
+        } => {
+            let answered = if *answered { ", answered and not resolved" } else { "" };
+            format!("comment {comment} on {place} is open{answered}: {text}")
+        }
         Missing::TaskVanished { task } => format!("a task was removed from the plan: {task}"),
         Missing::PlanUnreadable => "the plan cannot be read".to_owned(),
         Missing::GoalFailed { goal, why, .. } => match why {

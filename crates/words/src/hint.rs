@@ -5,7 +5,7 @@ use ralph_core::{
     run::RunView,
 };
 
-use super::limit::raise_option;
+use super::{counted, limit::raise_option};
 
 /// Returns a hint like [`hint_in_words`], with the question's number if the run of `view` has exactly one open
 /// question.
@@ -53,6 +53,22 @@ pub fn hint_in_words(hint: &Hint) -> String {
              channel, neither `permissions` nor `--channel live` can be kept"
         ),
         Hint::NameModel => "name another model with `--model`".to_owned(),
+        Hint::CommentOpen {
+            comment,
+            place,
+            answered: true,
+        } => format!(
+            "comment {comment} on {place} is answered: `ralph comment` shows the reason, `ralph comment --resolve {comment}` accepts it"
+        ),
+        Hint::CommentOpen {
+            comment,
+            place,
+            answered: false,
+        } => format!("comment {comment} on {place} is open; `ralph comment --resolve {comment}` closes it"),
+        Hint::CommentsUnsent { drafts } => format!(
+            "{} not sent: `ralph comment --send` resumes the run with them",
+            counted(u64::from(*drafts), "comment")
+        ),
         Hint::TaskSetAside { task } => format!("set aside by you, and still open: {task}"),
         Hint::FixPlan => "fix the plan, then `ralph continue`".to_owned(),
         Hint::FixCause => "fix the cause, then `ralph continue`".to_owned(),

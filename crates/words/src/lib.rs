@@ -10,6 +10,7 @@ mod batch;
 mod board;
 mod channel;
 mod claim;
+mod comment;
 mod end;
 mod figures;
 mod hint;
@@ -47,6 +48,10 @@ pub use board::{plan_phase_word, run_phase_word};
 pub use channel::agent_with_channel;
 pub use claim::{
     claim_in_words, confidence_in_words, goal_failure_in_words, goal_in_words, missing_in_words, status_in_words,
+};
+pub use comment::{
+    comment_author_in_words, comment_state_in_words, comment_written_in_words, comments_in_prompt,
+    comments_sent_in_words,
 };
 pub use end::stop_in_words;
 pub use figures::{

@@ -1,14 +1,15 @@
 //! The line of text for each loop event, common to all user interfaces.
 
 use ralph_core::event::{
-    AgentCall, AgentSignal, BreakerState, Claim, ConfirmedBy, Decider, Delivery, Denial, Event, GoalResult, Level,
-    PausedBy, RequestedBy, Role, SteeringKind, StopRequest, WaitEnd,
+    AgentCall, AgentSignal, BreakerState, Claim, CommentAuthor, ConfirmedBy, Decider, Delivery, Denial, Event,
+    GoalResult, Level, PausedBy, RequestedBy, Role, SteeringKind, StopRequest, WaitEnd,
 };
 use serde::Serialize;
 
 use super::{
-    Tone, background, breaker_cause_in_words, breaker_state_word, changes_in_words, claim_in_words, commit_in_words,
-    confidence_in_words, counted, goal_in_words, guarded_changes_in_words, hook,
+    Tone, background, breaker_cause_in_words, breaker_state_word, changes_in_words, claim_in_words,
+    comment::placed_in_words,
+    commit_in_words, confidence_in_words, counted, goal_in_words, guarded_changes_in_words, hook,
     iteration::{wait_in_words, worker_in_words},
     limit::{set_aside_in_words, task_set_aside_in_words, task_taken_back_in_words},
     missing_in_words, mutants_in_words, new_limits_in_words,
@@ -156,6 +157,25 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
             usage,
             ..
         } => line(Tone::Bad, set_aside_in_words(task, *limit, *iterations, usage)),
+        Event::CommentWritten {
+            comment,
+            by,
+            place,
+            text,
+        } => {
+            let tone = match by {
+                CommentAuthor::User => Tone::User,
+                CommentAuthor::Reviewer { .. } => Tone::Note,
+            };
+            line(
+                tone,
+                format!("comment {comment} on {}:{}: {text}", place.file, place.line),
+            )
+        }
+        Event::CommentEdited { comment, text } => line(Tone::User, format!("comment {comment} is now: {text}")),
+        Event::CommentWithdrawn { comment } => line(Tone::User, format!("comment {comment} withdrawn")),
+        Event::CommentResolved { comment } => line(Tone::User, format!("comment {comment} resolved")),
+        Event::CommentsPlaced { places, .. } => placed_in_words(places).and_then(|text| line(Tone::Note, text)),
         Event::TaskSetAsideByUser { task } => line(Tone::Note, task_set_aside_in_words(task)),
         Event::TaskTakenBack { task } => line(Tone::Note, task_taken_back_in_words(task)),
         Event::VerificationStarted { goals, ticks: true, .. } => {
@@ -351,6 +371,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
         Event::Unknown { name } => line(Tone::Note, format!("an event of a newer ralph: {name}")),
         // Shown in the header, the tasks and the summary.
         Event::JournalOpened { .. }
+        | Event::CommentsSent { .. }
         | Event::BackgroundProgressed { .. }
         | Event::HookStarted { .. }
         | Event::RunStarted { .. }
@@ -405,6 +426,10 @@ fn narrate_call(call: &AgentCall) -> Option<EventLine> {
         AgentCall::Asked { ask, question } => line(Tone::Bad, format!("question {ask}: {}", question.text)),
         AgentCall::TestsChanged { why } => line(Tone::Note, format!("the agent changed tests on purpose: {why}")),
         AgentCall::Noted { note } => line(Tone::Note, format!("progress: {note}")),
+        AgentCall::CommentAnswered { answer } => line(
+            Tone::Note,
+            format!("the agent answers comment {}: {}", answer.comment, answer.reason),
+        ),
         AgentCall::Proposed { task } => line(Tone::Note, format!("the agent proposes a task: {task}")),
     }
 }

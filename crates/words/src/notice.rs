@@ -4,8 +4,8 @@ use std::path::Path;
 
 use ralph_core::{
     event::{
-        ChoiceReason, CommandRefusal, Forbidden, LimitKind, MESSAGE_CAP_BYTES, Mode, Notice, OwnWork, PreparedTree,
-        RestoreMoment, RunBy, Text,
+        COMMENT_CAP_BYTES, ChoiceReason, CommandRefusal, Forbidden, LimitKind, MESSAGE_CAP_BYTES, Mode, Notice,
+        OwnWork, PreparedTree, RestoreMoment, RunBy, Text,
     },
     machine::ClosedReason,
 };
@@ -372,6 +372,13 @@ fn listed_as(host: &str, port: u16) -> String {
 /// Why a command is refused, as a clause.
 pub fn command_refusal_in_words(refusal: &CommandRefusal) -> String {
     match refusal {
+        CommandRefusal::CommentTooLong { bytes } => format!(
+            "the comment has {bytes} bytes; the maximum is {COMMENT_CAP_BYTES}: shorten it, or send it as a message"
+        ),
+        CommandRefusal::CommentEmpty => "the comment is empty: write what is to change".to_owned(),
+        CommandRefusal::NoCommentedLines => {
+            "the commented line is not known: name a line that the file has, as FILE:LINE".to_owned()
+        }
         CommandRefusal::MessageTooLong { bytes } => format!(
             "the message has {} KiB; the maximum is {}: put the rest into a file and name it",
             bytes.div_ceil(1024),

@@ -6,6 +6,7 @@ use ralph_core::{
 };
 
 use super::{
+    comment::how_to_answer,
     counted, findings_in_words, goal_failure_in_words, guarded_changes_in_words, sealed_goal_failed,
     tests_run::{fewer_in_words, is_whole, mutants_listed},
 };
@@ -66,6 +67,10 @@ pub fn feedback(feedback: &Feedback, goals: &[Goal]) -> String {
             let failed: Vec<String> = failed.iter().map(|reason| missing(reason, goals)).collect();
             format!("After the last edits of that session: {}", failed.join("; "))
         }
+        Feedback::CommentsOpen { open } => {
+            let open: Vec<String> = open.iter().map(|reason| missing(reason, goals)).collect();
+            format!("The user's comments on lines are missing work: {}", open.join("; "))
+        }
         Feedback::Noted { notes } => format!("Its notes on its progress: {}", notes.join("; ")),
         Feedback::Reviewed { task, findings } => reviewed(task.as_deref(), findings),
         Feedback::Stuck { why } => format!(
@@ -112,6 +117,18 @@ pub(super) fn missing(missing: &Missing, goals: &[Goal]) -> String {
         Missing::SaidBlocked { question } => format!("the last message said that you are blocked ({question})"),
         Missing::TasksOpen { open: 1, next } => format!("one task is still open: {next}"),
         Missing::TasksOpen { open, next } => format!("{open} tasks are still open, the next is: {next}"),
+        Missing::CommentOpen {
+            comment,
+            place,
+            text,
+            answered,
+        } => {
+            let then = match answered {
+                true => "the user has not resolved it, so change the lines if you can".to_owned(),
+                false => how_to_answer(*comment),
+            };
+            format!("comment {comment} on {place} is open ({text}): {then}")
+        }
         Missing::TaskVanished { task } => {
             format!("a task was removed from the plan; restore it: {task}")
         }

@@ -32,6 +32,7 @@ pub enum ToolRefusal {
     Ended,
     ProposalsOff,
     NoGoals,
+    NoSuchComment { comment: u32 },
 }
 
 /// Why a tool call was refused.
@@ -52,6 +53,7 @@ pub fn tool_refusal_in_words(why: ToolRefusal) -> String {
         ToolRefusal::ProposalsOff => {
             "proposals are off in this run: leave a note with the task in the plan instead".to_owned()
         }
+        ToolRefusal::NoSuchComment { comment } => format!("no comment {comment} was sent to you"),
         ToolRefusal::NoGoals => "this run has no goals that you can check".to_owned(),
     }
 }
@@ -161,6 +163,10 @@ pub fn progress_recorded() -> &'static str {
 
 pub fn tests_changed_recorded() -> &'static str {
     "Recorded: after your turn, the user decides whether to accept the changed tests. Until then the original tests count."
+}
+
+pub fn comment_answer_recorded() -> &'static str {
+    "Recorded: the user decides whether the reason is enough. Continue with your task."
 }
 
 pub fn proposal_recorded() -> &'static str {

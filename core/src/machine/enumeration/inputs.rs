@@ -522,6 +522,10 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
                 UserCommand::SetTaskAside { .. } | UserCommand::TakeTaskBack { .. } | UserCommand::SetWorker { .. } => {
                     false
                 }
+                UserCommand::WriteComment { .. }
+                | UserCommand::EditComment { .. }
+                | UserCommand::WithdrawComment { .. } => false,
+                UserCommand::SendComments { .. } | UserCommand::ResolveComment { .. } => false,
                 UserCommand::RetryNow | UserCommand::ResetCircuit => true,
                 UserCommand::Stop { stop } => *stop == StopRequest::Graceful,
             },

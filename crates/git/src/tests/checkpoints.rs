@@ -8,6 +8,29 @@ use std::{
 use super::*;
 
 #[test]
+fn a_renamed_file_is_known_by_both_names_and_read_as_it_was() {
+    let project = Project::new();
+    let repository = project.open();
+    let before = after(&repository, 1).checkpoint;
+    fs::create_dir(project.root.join("src")).unwrap();
+    fs::rename(project.root.join("lines"), project.root.join("src/numbers")).unwrap();
+    project.write("kept", "changed\n");
+    let now = after(&repository, 2).checkpoint;
+    let renamed = [(PathBuf::from("lines"), PathBuf::from("src/numbers"))];
+    assert_eq!(repository.renames(&before, &now).unwrap(), renamed);
+    assert_eq!(repository.renames(&now, &now).unwrap(), []);
+    let text = |at, file: &str| repository.text_at(at, Path::new(file)).unwrap();
+    assert_eq!(text(Some(&before), "lines").as_deref(), Some("1\n2\n3\n"));
+    assert_eq!(text(Some(&now), "lines"), None);
+    assert_eq!(text(Some(&now), "src"), None, "a directory");
+    project.write("kept", "again\n");
+    assert_eq!(text(None, "kept").as_deref(), Some("again\n"));
+    symlink("/etc/passwd", project.root.join("link")).unwrap();
+    assert_eq!(text(None, "link").as_deref(), Some("/etc/passwd"));
+    assert_eq!(text(None, "../scratch/x"), None);
+}
+
+#[test]
 fn all_but_ignored_files_are_in_it() {
     let project = Project::new();
     project.write("new dir/a b", "x\n");

@@ -8,6 +8,6 @@ mod self_report;
 mod status;
 
 pub use promise::{final_promise, last_line_promise, promise_line, promise_token};
-pub use review::review_answer;
+pub use review::{finding_place, review_answer};
 pub use self_report::{StatusPlace, final_question, self_report};
 pub use status::{reported, status};

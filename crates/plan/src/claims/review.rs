@@ -123,6 +123,18 @@ fn listed(lines: &[&str]) -> Vec<String> {
     entries
 }
 
+/// Returns the file and the line that a finding begins with: `src/lexer.rs:12: …`. The file is a path below the project.
+pub fn finding_place(finding: &str) -> Option<(&str, u32)> {
+    let marks = ['`', '*', '"', '\'', '(', '[', ' '];
+    let text = finding.trim_start_matches(marks);
+    let (file, rest) = text.split_once(':')?;
+    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let line = rest[..digits].parse().ok().filter(|line| *line > 0)?;
+    let is_below = !file.is_empty() && !file.starts_with('/') && !file.split('/').any(|part| part == "..");
+    let file = file.strip_prefix("./").unwrap_or(file);
+    (is_below && !file.contains(char::is_whitespace)).then_some((file, line))
+}
+
 /// The text after `1.`, `1)`, `-` or `*`.
 fn entry(line: &str) -> Option<&str> {
     let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -140,6 +152,23 @@ mod tests {
 
     fn read(text: &str) -> Option<ReviewAnswer> {
         review_answer(text, StatusPlace::Message)
+    }
+
+    #[test]
+    fn a_finding_names_its_place_at_its_beginning() {
+        for (finding, place) in [
+            ("src/lexer.rs:12: a stub", Some(("src/lexer.rs", 12))),
+            ("`./a.py:3` is wrong", Some(("a.py", 3))),
+            ("**b.rs:4-9**: too long", Some(("b.rs", 4))),
+            ("c.rs:0: no line", None),
+            ("../secret:1: outside", None),
+            ("/etc/passwd:1: outside", None),
+            ("see d.rs:5", None),
+            ("nothing", None),
+            ("e.rs: no line", None),
+        ] {
+            assert_eq!(finding_place(finding), place, "{finding}");
+        }
     }
 
     fn found(text: &str) -> Vec<String> {

@@ -7,6 +7,7 @@
 //! RALPH BLOCKED: the question only the user can answer
 //! RALPH NOT DONE: what is missing
 //! RALPH TESTS CHANGED: why the task demands it
+//! RALPH COMMENT 3: why the lines of comment 3 stay as they are
 //! ```
 //!
 //! A status block is accepted as well, as other tools that run agents in a loop ask for it:
@@ -23,6 +24,8 @@
 //! Keys count at the beginning of a line only, and as a whole: `TESTS_STATUS` is not `STATUS`. A statement that the
 //! work is done is one more claim, trusted as little as any other; a statement that it is not done is believed.
 
+use ralph_core::event::CommentAnswer;
+
 use super::promise::unfenced_lines;
 
 pub(super) const BEGIN: &str = "---RALPH_STATUS---";
@@ -30,6 +33,7 @@ pub(super) const END: &str = "---END_RALPH_STATUS---";
 pub(super) const BLOCKED: &str = "RALPH BLOCKED:";
 pub(super) const NOT_DONE: &str = "RALPH NOT DONE:";
 pub(super) const TESTS_CHANGED: &str = "RALPH TESTS CHANGED:";
+pub(super) const COMMENT: &str = "RALPH COMMENT ";
 const NO_REASON: &str = "no reason given";
 
 /// The part of an output that is searched for statements.
@@ -52,6 +56,8 @@ pub struct SelfReport {
     pub denies_done: Option<String>,
     /// The agent's reason for changing tests.
     pub tests_changed: Option<String>,
+    /// The agent's reasons for leaving commented lines as they are.
+    pub comments: Vec<CommentAnswer>,
 }
 
 /// Parses the agent's statement about itself at the end of `text`.
@@ -64,7 +70,31 @@ pub fn self_report(text: &str, place: StatusPlace) -> SelfReport {
         blocked,
         denies_done: last_words(text, place, NOT_DONE).or(block.denies_done),
         tests_changed: last_words(text, place, TESTS_CHANGED),
+        comments: comment_answers(text, place),
     }
+}
+
+/// Returns the answers to comments, each on a line of its own. On a terminal, they are the last lines.
+fn comment_answers(text: &str, place: StatusPlace) -> Vec<CommentAnswer> {
+    match place {
+        StatusPlace::Message => unfenced_lines(text).filter_map(comment_answer).collect(),
+        StatusPlace::LastLines => {
+            let lines = text.lines().rev().skip_while(|line| line.trim().is_empty());
+            let mut answers: Vec<_> = lines.map_while(comment_answer).collect();
+            answers.reverse();
+            answers
+        }
+    }
+}
+
+fn comment_answer(line: &str) -> Option<CommentAnswer> {
+    let line = line.trim().trim_matches('*').trim();
+    let (number, reason) = line.strip_prefix(COMMENT)?.split_once(':')?;
+    let reason = reason.trim();
+    Some(CommentAnswer {
+        comment: number.trim().parse().ok()?,
+        reason: if reason.is_empty() { NO_REASON } else { reason }.into(),
+    })
 }
 
 /// Returns the rest of the last line that begins with `key`.
@@ -131,6 +161,7 @@ fn parse(lines: &[&str]) -> SelfReport {
         blocked,
         denies_done: (!against.is_empty()).then(|| against.join(", ")),
         tests_changed: None,
+        comments: Vec::new(),
     }
 }
 
@@ -203,6 +234,7 @@ mod tests {
                 blocked: Some("give me the key".to_owned()),
                 denies_done: None,
                 tests_changed: None,
+                comments: Vec::new(),
             }
         );
     }
@@ -268,6 +300,26 @@ mod tests {
         let text = "RALPH BLOCKED: Which key?\n\n";
         assert_eq!(last(text).blocked.as_deref(), Some("Which key?"));
         assert_eq!(last(&format!("{text}$ ")), SelfReport::default());
+    }
+
+    #[test]
+    fn answers_to_comments_are_lines_of_their_own() {
+        let text = "Done.\nRALPH COMMENT 2: the tests pin it\n**RALPH COMMENT 3: no**\nRALPH COMMENT 4:\n> RALPH COMMENT 5: x\n\
+                    ```\nRALPH COMMENT 6: x\n```\nRALPH COMMENT x: y\nsay RALPH COMMENT 7: z\n";
+        let answers = |report: SelfReport| -> Vec<(u32, String)> {
+            let answers = report.comments.into_iter();
+            answers.map(|answer| (answer.comment, answer.reason.into())).collect()
+        };
+        let expected = [(2, "the tests pin it"), (3, "no"), (4, NO_REASON)];
+        assert_eq!(
+            answers(read(text)),
+            expected.map(|(number, reason)| (number, reason.to_owned()))
+        );
+        let last = self_report(
+            "RALPH COMMENT 1: x\nlog\nRALPH COMMENT 2: y\n\n",
+            StatusPlace::LastLines,
+        );
+        assert_eq!(answers(last), [(2, "y".to_owned())]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use ralph_core::event::AgentStatus;
 
 use super::{
     promise::{CLOSE, OPEN},
-    self_report::{BEGIN, BLOCKED, END, NOT_DONE, StatusPlace, block_lines},
+    self_report::{BEGIN, BLOCKED, COMMENT, END, NOT_DONE, StatusPlace, block_lines},
 };
 
 /// Returns all fields of the last complete status block of `text`; `None` if there is no block.
@@ -60,7 +60,7 @@ pub fn reported(message: &str) -> String {
                 let is_field = |line: &String| field(line).is_some();
                 while lines.pop_if(|line| is_field(line)).is_some() {}
             }
-            said if in_block || said.contains(BLOCKED) || said.contains(NOT_DONE) => {}
+            said if in_block || [BLOCKED, NOT_DONE, COMMENT].iter().any(|key| said.contains(key)) => {}
             _ => {
                 let left = without_promise(line);
                 let is_empty = left.trim().is_empty();

@@ -52,6 +52,8 @@ pub enum ToolCall {
     TestsChanged { reason: String },
     /// Reports the agent's progress.
     Progress { note: String },
+    /// Gives a reason for leaving the lines of a user's comment as they are.
+    CommentAnswer { comment: u32, reason: String },
     /// Proposes a task that is not in the plan.
     TaskAdd { task: String },
     /// Starts a command that goes on when the turn ends.

@@ -33,7 +33,7 @@ pub trait ToolProvider: Send + Sync {
 
 /// The tools of a run. A row contains everything that this server needs; `control::ToolCall` has the arguments, and
 /// `driver::calls` the implementation.
-const TOOLS: [McpTool; 20] = [
+const TOOLS: [McpTool; 21] = [
     McpTool {
         name: "plan",
         description: "The tasks of the plan as they are now: which is yours, which are done, which are set aside.",
@@ -83,6 +83,15 @@ const TOOLS: [McpTool; 20] = [
         arguments: || {
             let reason = text("Why the task cannot be done with the tests as they were.");
             (json!({"reason": reason}), &["reason"])
+        },
+    },
+    McpTool {
+        name: "comment_answer",
+        description: "Says why the lines of a user's comment stay as they are. The user decides whether that is enough. A comment whose lines                       you change needs no answer.",
+        arguments: || {
+            let comment = json!({"type": "integer", "minimum": 1, "description": "The number of the comment."});
+            let reason = text("Why the lines are right as they are.");
+            (json!({"comment": comment, "reason": reason}), &["comment", "reason"])
         },
     },
     McpTool {
