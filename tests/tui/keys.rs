@@ -98,6 +98,20 @@ fn check(terminal: &mut Terminal, action: KeyAction, key: &str) {
             terminal.press("t");
             terminal.sees("line 299");
         }
+        KeyAction::Comment => {
+            terminal.press("d");
+            terminal.sees("new of the agent");
+            terminal.press(key);
+            terminal.sees("C comments on it");
+            terminal.press("t");
+            terminal.sees("line 299");
+        }
+        KeyAction::Comments => {
+            terminal.press(key);
+            terminal.sees("No comments.");
+            terminal.press("\x1b");
+            terminal.sees_no("No comments.");
+        }
         KeyAction::SetAside => {
             terminal.press("0");
             terminal.press(key);

@@ -45,6 +45,10 @@ pub enum KeyAction {
     Open,
     /// Fold or unfold the section of the chosen task.
     Fold,
+    /// Choose a line of the diff, then comment on it.
+    Comment,
+    /// List the comments.
+    Comments,
     /// Set the chosen task aside, or take it back.
     SetAside,
     Back,
@@ -264,6 +268,7 @@ pub const TABLE: &[Binding] = {
         row(Control, &[char('a')], KeyAction::Answer, Live, "answer", "Answer question", ""),
         at(&[KeyFocus::View(Pane::Messages)], row(Control, &[char('x')], KeyAction::Withdraw, Live, "withdraw", "Withdraw message", "asks first if it is a standing one")),
         at(&[KeyFocus::View(Pane::Background)], row(Control, &[char('x')], KeyAction::CancelTask, Live, "cancel", "Cancel background task", "and everything it started")),
+        at(&[KeyFocus::View(Pane::Diff)], row(Control, &[char('C')], KeyAction::Comment, Live, "comment", "Comment on line…", "choose one with the arrows, `C` again writes")),
         at(&[KeyFocus::Plan], row(Control, &[char('x')], KeyAction::SetAside, Live, "set aside", "Set task aside", "the run is done without it; again to take it back")),
         at(&[KeyFocus::View(Pane::History)], row(Control, &[char('u')], KeyAction::Restore, Always, "restore", "Restore files…", "to a checkpoint of the chosen iteration; asks first")),
         at(&[KeyFocus::View(Pane::Limits)], row(Control, &[char('+')], KeyAction::RaiseLimit, Live, "raise", "Raise limit…", "")),
@@ -286,6 +291,7 @@ pub const TABLE: &[Binding] = {
         row(Views, &[char('7'), char('c')], KeyAction::Show(Pane::Limits), Always, "", "Go to limits", "their usage, and settings"),
         row(Views, &[char('8'), char('T')], KeyAction::Show(Pane::Background), Always, "", "Go to background tasks", "and their outcome"),
         row(Views, &[char('R')], KeyAction::Show(Pane::Report), Always, "", "Go to report", "verdict, what to do next, what was done"),
+        row(Views, &[char('L')], KeyAction::Comments, Always, "", "List comments", "on lines of the work; send, resolve or withdraw them"),
         row(Views, &[char('z')], KeyAction::Zoom, Always, "zoom", "Zoom pane", "again to restore it"),
         at(&[KeyFocus::View(Pane::Terminal)], row(Views, &[char('o')], KeyAction::Unfold(Unfold::Last), Always, "", "Unfold latest output", "result or thought")),
         at(&[KeyFocus::View(Pane::Terminal)], row(Views, &[char('O')], KeyAction::Unfold(Unfold::All), Always, "", "Unfold iteration", "all of its output")),

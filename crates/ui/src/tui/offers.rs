@@ -22,10 +22,15 @@ pub(super) fn offered_without_key(model: &Model) -> impl Iterator<Item = &'stati
     KEYLESS.iter().filter(is_live).filter(|binding| works(binding, model))
 }
 
+/// Whether an action that needs a loop also has an effect after the end of the run.
+fn takes_when_over(action: KeyAction) -> bool {
+    matches!(action, KeyAction::Steer | KeyAction::Comment)
+}
+
 fn works(binding: &Binding, model: &Model) -> bool {
     let run = &model.run;
     let continues = || binding.action == KeyAction::RetryNow && model.ui.continues && more(run).is_some();
-    if binding.when == BindingScope::Live && run.is_over() && binding.action != KeyAction::Steer && !continues() {
+    if binding.when == BindingScope::Live && run.is_over() && !takes_when_over(binding.action) && !continues() {
         return false;
     }
     match binding.action {

@@ -278,6 +278,14 @@ impl Patch {
         }
     }
 
+    /// The number of the line at `at` in the new version of its file, if it is there.
+    pub fn new_line(&self, at: usize) -> Option<u32> {
+        match self.kinds.get(at)? {
+            LineKind::Same(number) | LineKind::Added(number) => Some(*number),
+            _ => None,
+        }
+    }
+
     /// Index of the file that the line at `at` belongs to.
     pub fn file_at(&self, at: usize) -> Option<usize> {
         self.files.partition_point(|file| file.at <= at).checked_sub(1)

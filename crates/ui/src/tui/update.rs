@@ -76,6 +76,8 @@ fn key_pressed(model: &mut Model, key: KeyEvent) -> Vec<ScreenOrder> {
         InputMode::Asking(asked) => boxes::key_of_question(model, key, asked),
         InputMode::Answering(shown) => boxes::key_of_answer(model, key, shown),
         InputMode::TooLate(shown) => boxes::too_late(model, key, &shown),
+        InputMode::Commenting(draft) => boxes::key_of_comment(model, key, draft),
+        InputMode::Comments { chosen } => boxes::key_of_comments(model, key, chosen),
         InputMode::Copying => boxes::key_of_copying(model, key),
         InputMode::Palette(shown) => match boxes::key_of_palette(model, key, shown) {
             Some(action) => act(model, action),
@@ -129,6 +131,7 @@ fn pasted(model: &mut Model, text: String) -> Vec<ScreenOrder> {
         }
         InputMode::Answering(_) => boxes::pasted_answer(model, &text),
         InputMode::Palette(ref mut palette) => palette.query.insert(&text),
+        InputMode::Commenting(ref mut draft) if draft.editor.has_room_for(&text) => draft.editor.insert(&text),
         InputMode::Recalling(ref mut recalling) => {
             recalling.query.insert(&text.replace(['\r', '\n'], " "));
             recalling.nth = 0;
@@ -147,6 +150,8 @@ fn pasted(model: &mut Model, text: String) -> Vec<ScreenOrder> {
         InputMode::Normal
         | InputMode::Asking(_)
         | InputMode::Copying
+        | InputMode::Commenting(_)
+        | InputMode::Comments { .. }
         | InputMode::TooLate(_)
         | InputMode::Help { .. } => {}
     }
@@ -266,6 +271,7 @@ fn act(model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
                 Focus::Main => model.ui.show(model.ui.report.instead_of.unwrap_or_default()),
             }
         }
+        KeyAction::Comments => model.ui.mode = InputMode::Comments { chosen: 0 },
         KeyAction::Help => model.ui.mode = InputMode::Help { top: 0 },
         KeyAction::Palette => model.ui.mode = InputMode::Palette(ActionSearch::default()),
         KeyAction::Redraw => return vec![ScreenOrder::Redraw],

@@ -207,7 +207,7 @@ pub(super) fn draw_recall(model: &Model, recalling: &Recalling, area: Rect, pen:
 }
 
 /// Draws a frame at the bottom for `rows` rows, with the longest of `keys` that fits. Returns its inside.
-fn written(title: &str, rows: usize, keys: &[&str], area: Rect, pen: &mut Pen<'_>) -> Rect {
+pub(super) fn written(title: &str, rows: usize, keys: &[&str], area: Rect, pen: &mut Pen<'_>) -> Rect {
     let most = MESSAGE_ROWS.min(usize::from(area.height) - 2);
     let height = u16::try_from(rows.min(most) + 2).unwrap_or(3);
     let outer = Rect::new(area.x, area.bottom() - height, area.width, height);

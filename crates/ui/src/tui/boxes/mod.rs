@@ -3,6 +3,7 @@
 mod answer_box;
 mod answering;
 mod choices;
+mod comment;
 mod confirm;
 mod copying;
 mod help;
@@ -26,6 +27,7 @@ pub(super) use answer_box::draw as draw_answer_box;
 pub(super) use answering::{
     key as key_of_answer, pasted as pasted_answer, show_question, too_late, wheel as scroll_answer,
 };
+pub(super) use comment::{key as key_of_comment, key_of_comments};
 pub(super) use confirm::{batch_question, interrupt, key as key_of_question};
 pub(super) use copying::{begin as begin_copying, key as key_of_copying};
 pub(super) use help::{draw as draw_help, scrolled as scrolled_help};
@@ -48,6 +50,8 @@ pub(super) fn draw(model: &Model, pen: &mut Pen<'_>) -> Option<Position> {
         InputMode::Answering(answering) => return answer_box::draw(model, answering, pen),
         InputMode::Palette(shown) => return palette::draw(model, shown, whole, pen),
         InputMode::Asking(asked) => confirm::question(model, *asked).draw(whole, pen),
+        InputMode::Commenting(draft) => return comment::draw(draft, main, pen),
+        InputMode::Comments { chosen } => comment::draw_comments(model, *chosen, whole, pen),
         InputMode::Copying => copying::question().draw(whole, pen),
         InputMode::TooLate(shown) => draw_too_late(shown, whole, pen),
         InputMode::Help { top } => {

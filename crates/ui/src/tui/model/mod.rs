@@ -39,8 +39,9 @@ use ralph_words::date_ahead;
 use ratatui::layout::Rect;
 pub use ui::SearchPosition;
 pub use ui::{
-    ActionSearch, Confirmation, DiffState, DiffView, HistoryView, InputMode, IterationCommits, IterationPart, LogFold,
-    OpenOverlay, Overlay, PageRow, Pane, Playback, PlaybackState, ReplayState, ReportPage, Search, Timeline, Toast, Ui,
+    ActionSearch, CommentDraft, CommentSubject, Confirmation, DiffState, DiffView, HistoryView, InputMode,
+    IterationCommits, IterationPart, LogFold, OpenOverlay, Overlay, PageRow, Pane, Playback, PlaybackState,
+    ReplayState, ReportPage, Search, Timeline, Toast, Ui,
 };
 
 use super::{

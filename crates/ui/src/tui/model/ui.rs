@@ -64,6 +64,12 @@ pub enum InputMode {
     TooLate(SettledMeanwhile),
     /// The user searches for an action by name.
     Palette(ActionSearch),
+    /// The user writes a comment on a line.
+    Commenting(CommentDraft),
+    /// The comments are listed.
+    Comments {
+        chosen: usize,
+    },
     Help {
         top: usize,
     },
@@ -73,16 +79,37 @@ impl InputMode {
     /// Whether a box over the panes receives the mouse.
     pub fn is_box(&self) -> bool {
         match self {
-            InputMode::Normal | InputMode::Steering | InputMode::Searching | InputMode::Typing => false,
+            InputMode::Normal
+            | InputMode::Steering
+            | InputMode::Searching
+            | InputMode::Typing
+            | InputMode::Commenting(_) => false,
             InputMode::Asking(_)
             | InputMode::Copying
             | InputMode::Recalling(_)
             | InputMode::Answering(_)
             | InputMode::TooLate(_)
             | InputMode::Palette(_)
+            | InputMode::Comments { .. }
             | InputMode::Help { .. } => true,
         }
     }
+}
+
+/// A comment that is being written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommentDraft {
+    pub subject: CommentSubject,
+    pub editor: Editor,
+}
+
+/// The subject of a comment that is being written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommentSubject {
+    /// A line of an iteration's result.
+    Line { file: String, line: u32, iteration: u32 },
+    /// A draft whose text is changed.
+    Draft { number: u32 },
 }
 
 /// A search for actions by name.
@@ -151,6 +178,8 @@ pub struct DiffView {
     pub wrap: bool,
     /// Whether the lines are in one column even where there is room for both sides.
     pub unified: bool,
+    /// The line that is chosen for a comment.
+    pub cursor: Option<usize>,
 }
 
 impl DiffView {
@@ -472,13 +501,14 @@ impl Ui {
     /// Closes the playback, overlay, message or question shown in place of a pane. Returns whether one was open.
     pub fn close(&mut self) -> bool {
         self.opened_top = 0;
-        let [playback, ask, message, unfolded] = [
+        let [cursor, playback, ask, message, unfolded] = [
+            self.diff.cursor.take().is_some(),
             self.history.open.take().is_some(),
             self.asks.reading.take().is_some(),
             self.reading.take().is_some(),
             self.unfolded.take().is_some(),
         ];
-        playback || ask || message || unfolded
+        cursor || playback || ask || message || unfolded
     }
 
     /// Whether the main area shows a terminal: the agent's or a replayed one.

@@ -1,11 +1,14 @@
 //! The changes of iterations: statistics and patch, with a list of files beside them.
 
+use ralph_core::run::{Comment, CommentState};
+use ralph_words::comment_state_in_words;
 use ratatui::layout::{Position, Rect};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::tui::{
+    editor::Editor,
     keys::KeyAction,
-    model::{DiffState, DiffView, Model, SIDES_COLS},
+    model::{CommentDraft, CommentSubject, DiffState, DiffView, InputMode, Model, SIDES_COLS},
     order::{ScreenOrder, Scroll, StepDirection, refused},
     patch::{LineKind, Patch, PatchFile},
     pen::{Pen, columns, flowed},
@@ -42,6 +45,7 @@ impl PaneContent for DiffContent {
                     true => sides::draw(patch, &model.ui.diff, area, pen),
                     false => lines(patch, &model.ui.diff, area, pen),
                 }
+                marks(model, patch, area, pen);
             }
         }
     }
@@ -57,6 +61,10 @@ impl PaneContent for DiffContent {
             None => format!("iteration {iteration}"),
             since if since == first && model.run.iterations.number == iteration => "the whole run".to_owned(),
             Some(since) => format!("iterations {since} to {iteration}"),
+        };
+        let of = match diff.cursor.and_then(|at| comment_at(model, patch, at)) {
+            Some(comment) => format!("{of} · comment {}: {}", comment.number, comment_state_in_words(comment)),
+            None => of,
         };
         match patch.file_at(diff.top) {
             Some(at) if patch.files.len() > 1 => format!("{of} · file {} of {}", at + 1, patch.files.len()),
@@ -91,6 +99,10 @@ impl PaneContent for DiffContent {
 
     /// Less than a page may follow the beginning of the last file, which can be at the top.
     fn scroll(&self, model: &mut Model, by: Scroll) -> Vec<ScreenOrder> {
+        if model.ui.diff.cursor.is_some() {
+            move_cursor(model, by);
+            return Vec::new();
+        }
         let (top, last) = (model.ui.diff.top, self.last(model));
         model.ui.diff.top = match patch(model) {
             Some(patch) if is_split(model) => patch.first_line(by.downwards(patch.row_of(top), patch.row_of(last))),
@@ -111,6 +123,7 @@ impl PaneContent for DiffContent {
 
     fn key(&self, model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
         match action {
+            KeyAction::Comment => return comment(model),
             KeyAction::NextFile => go_to_file(model, StepDirection::Next),
             KeyAction::PreviousFile => go_to_file(model, StepDirection::Previous),
             KeyAction::Leftwards => scroll_sideways(model, StepDirection::Previous),
@@ -174,7 +187,7 @@ pub(in crate::tui) fn show(model: &mut Model, iteration: u32) -> Vec<ScreenOrder
 
 fn begin(model: &mut Model, iteration: u32) {
     let diff = &mut model.ui.diff;
-    (diff.top, diff.left) = (0, 0);
+    (diff.top, diff.left, diff.cursor) = (0, 0, None);
     diff.state = DiffState::Loading;
     diff.iteration = Some(iteration);
 }
@@ -198,6 +211,8 @@ pub(in crate::tui) fn loaded(
         Err(why) => DiffState::Failed(why),
     };
     model.ui.diff.top = model.ui.diff.top.min(DiffContent.last(model));
+    // The chosen line may be another one in the new patch.
+    model.ui.diff.cursor = None;
     Vec::new()
 }
 
@@ -228,6 +243,113 @@ fn patch(model: &Model) -> Option<&Patch> {
     match &model.ui.diff.state {
         DiffState::Loaded(patch) => Some(patch),
         DiffState::None | DiffState::Loading | DiffState::Failed(_) => None,
+    }
+}
+
+/// Chooses a line for a comment, or begins the comment on the chosen one.
+fn comment(model: &mut Model) -> Vec<ScreenOrder> {
+    let diff = &model.ui.diff;
+    let Some((patch, iteration)) = patch(model).zip(diff.iteration) else {
+        return refused(model, "there is no line to comment on");
+    };
+    let Some(cursor) = diff.cursor else {
+        let from = match_at(diff.top, model).unwrap_or(diff.top);
+        let mut lines = (from..patch.lines.len()).chain(0..from);
+        let Some(first) = lines.find(|at| patch.new_line(*at).is_some()) else {
+            return refused(model, "there is no line to comment on");
+        };
+        model.ui.diff.cursor = Some(first);
+        // Rows of wrapped lines would not be those of the chosen ones.
+        model.ui.diff.wrap = false;
+        move_cursor(model, Scroll::Up(0));
+        return refused(model, "Up and Down choose the line, C comments on it, Esc leaves");
+    };
+    let (Some(line), Some(file)) = (patch.new_line(cursor), patch.file_at(cursor)) else {
+        return Vec::new();
+    };
+    let known = comment_at(model, patch, cursor).filter(|comment| comment.is_draft());
+    let draft = match known {
+        Some(comment) => CommentDraft {
+            subject: CommentSubject::Draft { number: comment.number },
+            editor: Editor::with_text(&comment.text),
+        },
+        None => CommentDraft {
+            subject: CommentSubject::Line {
+                file: patch.files[file].name.clone(),
+                line,
+                iteration,
+            },
+            editor: Editor::default(),
+        },
+    };
+    model.ui.mode = InputMode::Commenting(draft);
+    Vec::new()
+}
+
+/// Moves the chosen line among those of the new side, and keeps it in view.
+fn move_cursor(model: &mut Model, by: Scroll) {
+    let height = usize::from(model.content_area().height).max(1);
+    let is_split = is_split(model);
+    let Some((patch, cursor)) = patch(model).zip(model.ui.diff.cursor) else {
+        return;
+    };
+    let lines: Vec<usize> = (0..patch.lines.len())
+        .filter(|at| patch.new_line(*at).is_some())
+        .collect();
+    let at = lines.partition_point(|line| *line < cursor);
+    let Some(&cursor) = lines.get(by.downwards(at, lines.len().saturating_sub(1))) else {
+        return;
+    };
+    let row = |line: usize| if is_split { patch.row_of(line) } else { line };
+    let line = |row: usize| if is_split { patch.first_line(row) } else { row };
+    let (shown, first) = (row(cursor), row(model.ui.diff.top));
+    let top = line(first.clamp((shown + 1).saturating_sub(height), shown));
+    (model.ui.diff.cursor, model.ui.diff.top) = (Some(cursor), top);
+}
+
+/// The last comment on the line at `at` of the patch.
+fn comment_at<'m>(model: &'m Model, patch: &Patch, at: usize) -> Option<&'m Comment> {
+    let (line, file) = (patch.new_line(at)?, &patch.files.get(patch.file_at(at)?)?.name);
+    let iteration = model.ui.diff.iteration;
+    let is_latest = iteration == Some(model.run.iterations.number);
+    // The patch names files from the root of the repository, of which the project may be a part.
+    let is_file = |known: &str| {
+        file.strip_suffix(known)
+            .is_some_and(|above| above.is_empty() || above.ends_with('/'))
+    };
+    let is_here = |comment: &&Comment| {
+        let as_written = iteration.is_some() && comment.place.iteration == iteration;
+        as_written && comment.place.line == line && is_file(&comment.place.file)
+            || is_latest && !comment.is_outdated() && comment.line == line && is_file(&comment.file)
+    };
+    model.run.comments.list.iter().rev().find(is_here)
+}
+
+/// The role of a comment's state.
+pub(in crate::tui) fn comment_role(comment: &Comment) -> TextRole {
+    match comment.state() {
+        CommentState::Draft => TextRole::User,
+        CommentState::Open | CommentState::Answered => TextRole::Wait,
+        CommentState::Changed { .. } | CommentState::Resolved => TextRole::Good,
+    }
+}
+
+/// Draws the chosen line, and a sign before each line that has a comment.
+fn marks(model: &Model, patch: &Patch, area: Rect, pen: &mut Pen<'_>) {
+    let row = |line: usize| DiffContent.row_of(model, area, line);
+    if let Some(y) = model.ui.diff.cursor.and_then(row) {
+        let chosen = Rect::new(area.x, y, area.width, 1);
+        pen.buffer.set_style(chosen, pen.theme.style(TextRole::Chosen));
+    }
+    if model.run.comments.list.is_empty() || model.ui.diff.wrap {
+        return;
+    }
+    let shown = (model.ui.diff.top..patch.lines.len()).map_while(|line| Some((line, row(line)?)));
+    let shown: Vec<(usize, u16)> = shown.collect();
+    for (line, y) in shown {
+        if let Some(comment) = comment_at(model, patch, line) {
+            pen.role(area.x, y, area.right(), pen.theme.glyphs.user, comment_role(comment));
+        }
     }
 }
 

@@ -27,7 +27,7 @@ use super::{
 };
 
 pub(super) use content::{PaneContent, below_head, draw_list, go};
-pub(super) use diff::{loaded as diff_loaded, show as show_diff};
+pub(super) use diff::{comment_role, loaded as diff_loaded, show as show_diff};
 pub(super) use history::sign as sign_of_iteration;
 pub(super) use iteration::draw_parts;
 pub(super) use limits::sign_of_goal;
