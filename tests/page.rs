@@ -3,6 +3,7 @@
 mod accessibility;
 pub mod browser;
 mod change;
+mod comments;
 mod gallery;
 mod messages;
 mod pictures;

@@ -101,6 +101,7 @@ static FILES: &[PageFile] = &[
     file!(SCRIPT, "asks.js"),
     file!(SCRIPT, "batch.js"),
     file!(SCRIPT, "changes.js"),
+    file!(SCRIPT, "comments.js"),
     file!(SCRIPT, "composer.js"),
     file!(SCRIPT, "conversation.js"),
     file!(SCRIPT, "diff.js"),

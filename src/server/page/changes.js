@@ -1,6 +1,7 @@
 // What an iteration changed, file by file.
 
 import { readDiff, throttled } from "./api.js";
+import { commentable, commentsArea } from "./comments.js";
 import { diffLines, diffSides, files } from "./diff.js";
 import { fill, h, sentence, whenChanged } from "./dom.js";
 import { assignment, changes, counted } from "./words.js";
@@ -17,6 +18,7 @@ export function changesPane(run) {
   const chooser = h("select", { id: "iteration-of-changes", "aria-label": "Iteration", onchange: () => { location.hash = run.link(`changes/${chooser.value}`); } });
   const file = h("a", { class: "download", hidden: true }, "Download");
   const body = h("div", { class: "files", tabIndex: -1 });
+  const comments = commentsArea(run);
   let isShown = false;
   let wanted;
   let reading;
@@ -69,7 +71,7 @@ export function changesPane(run) {
     const fold = (name, isOpen) => folds.set(name, isOpen);
     fill(body, all.length === 0
       ? h("p", { class: "empty" }, `No changes${soFar}.`)
-      : [h("p", { class: "dim" }, `${counted(all.length, "file")}${soFar}`), all.map((file) => fileOf(file, folds.get(file.name) ?? all.length <= UNFOLDED, fold)),
+      : [h("p", { class: "dim" }, `${counted(all.length, "file")}${soFar}`), all.map((file) => fileOf(run, row.number, file, folds.get(file.name) ?? all.length <= UNFOLDED, fold)),
         whole && h("p", { class: "warn" }, "This is cut off: ", h("code", {}, whole), " shows all of it.")]);
   };
 
@@ -84,6 +86,7 @@ export function changesPane(run) {
   return {
     element: h("div", {},
       h("div", { class: "bar" }, h("label", { for: "iteration-of-changes" }, "Iteration"), chooser, file),
+      comments.element,
       body),
     show(now, what) {
       isShown = now;
@@ -94,6 +97,7 @@ export function changesPane(run) {
       if (run.view) this.update();
     },
     update() {
+      comments.update();
       const row = chosen();
       if (!row) return void fill(body, h("p", { class: "empty" }, "No iteration has begun yet."));
       if (!isShown) return;
@@ -111,7 +115,7 @@ export function changesPane(run) {
 // A file that is new or gone has one side.
 const shown = (text) => (WIDE.matches && /^\+/m.test(text) && /^-/m.test(text) ? diffSides(text) : diffLines(text));
 
-function fileOf({ name, what, added, removed, text }, isOpen, fold) {
+function fileOf(run, iteration, { name, what, added, removed, text }, isOpen, fold) {
   // Lines are made when they are looked at.
   const lines = h("div", { class: "diff" });
   const details = h("details", { open: isOpen, ontoggle: () => {
@@ -119,6 +123,8 @@ function fileOf({ name, what, added, removed, text }, isOpen, fold) {
     if (details.open && !lines.firstChild && text) lines.append(shown(text));
   } },
   h("summary", {}, h("span", { class: "name" }, name), what && h("small", {}, what), h("span", { class: "plus" }, `+${added}`), h("span", { class: "minus" }, `−${removed}`)), lines);
+  const comment = what !== "deleted" && text && commentable(run, name, iteration, lines);
+  if (comment) lines.before(comment);
   if (isOpen && text) lines.append(shown(text));
   return details;
 }

@@ -7,7 +7,16 @@ const MOST_LINES = 4_000;
 // In one column, as git prints it.
 export function diffLines(text) {
   const lines = linesOf(text);
-  return h("pre", {}, lines.slice(0, MOST_LINES).map((line) => h("span", { class: kind(line) }, `${line}\n`)), rest(lines));
+  let number = 0;
+  const shown = lines.slice(0, MOST_LINES).map((line) => {
+    const name = kind(line);
+    const hunk = name === "hunk" && /\+(\d+)/.exec(line);
+    if (hunk) number = Number(hunk[1]);
+    // Only lines of the new side can be commented on.
+    const own = !hunk && number > 0 && (name === "added" || name === "same") ? number++ : undefined;
+    return h("span", { class: name, "data-line": own }, `${line}\n`);
+  });
+  return h("pre", {}, shown, rest(lines));
 }
 
 // Side by side: what was on the left, what is on the right, with their numbers.
@@ -18,7 +27,7 @@ export function diffSides(text) {
   let added = [];
   let [from, to] = [0, 0];
   const pair = () => {
-    for (let at = 0; at < Math.max(removed.length, added.length); at += 1) rows.push(side(removed[at], "removed"), side(added[at], "added"));
+    for (let at = 0; at < Math.max(removed.length, added.length); at += 1) rows.push(side(removed[at], "removed"), side(added[at], "added", true));
     [removed, added] = [[], []];
   };
   for (const line of lines.slice(0, MOST_LINES)) {
@@ -29,7 +38,7 @@ export function diffSides(text) {
     else {
       pair();
       if (hunk) [from, to] = [Number(hunk[1]), Number(hunk[2])];
-      if (line.startsWith(" ") || line === "") rows.push(side([from++, rest], "same"), side([to++, rest], "same"));
+      if (line.startsWith(" ") || line === "") rows.push(side([from++, rest], "same"), side([to++, rest], "same", true));
       else rows.push(h("span", { class: `whole ${kind(line)}` }, line));
     }
   }
@@ -37,9 +46,9 @@ export function diffSides(text) {
   return h("div", { class: "sides" }, rows, rest(lines));
 }
 
-function side(line, name) {
+function side(line, name, isNew) {
   if (!line) return h("span", { class: "gap" });
-  return h("span", { class: name }, h("small", {}, String(line[0])), h("code", {}, line[1]));
+  return h("span", { class: name, "data-line": isNew && line[0] }, h("small", {}, String(line[0])), h("code", {}, line[1]));
 }
 
 function linesOf(text) {
