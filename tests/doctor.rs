@@ -58,11 +58,11 @@ fn where_all_is_well_it_says_what_a_run_would_use_and_exits_with_0() {
     let sandbox = Sandbox::new();
     sandbox.plan(2);
     fs::write(sandbox.codex_home().join("auth.json"), "{}").unwrap();
-    let finished = doctor(&sandbox, &[("codex", "0.169.0")]).run(SOON);
+    let finished = doctor(&sandbox, &[("codex", "0.171.0")]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert!(about(&finished, "default").starts_with("uses `codex`"), "{finished:?}");
     let codex = about(&finished, "codex");
-    assert!(codex.starts_with("Codex CLI 0.169.0, as verified · "), "{codex}");
+    assert!(codex.starts_with("Codex CLI 0.171.0, as verified · "), "{codex}");
     assert!(codex.ends_with("auth.json is there"), "{codex}");
     assert_eq!(about(&finished, "guard"), "process supervision works");
     assert!(about(&finished, "state").contains(" free"), "{finished:?}");
@@ -98,21 +98,21 @@ fn without_any_agent_nothing_can_run_and_it_says_what_to_type() {
 #[test]
 fn a_row_is_printed_while_another_check_goes_on() {
     let sandbox = Sandbox::new();
-    let command = doctor(&sandbox, &[("codex", "0.169.0")]);
+    let command = doctor(&sandbox, &[("codex", "0.171.0")]);
     let go = sandbox.home().join("go");
     let waits = format!(
-        "#!/bin/sh\n'{}' 'wait-file {}'\necho 'claude 2.1.197'\n",
+        "#!/bin/sh\n'{}' 'wait-file {}'\necho 'claude 2.1.332'\n",
         env!("CARGO_BIN_EXE_fake-agent"),
         go.display()
     );
     write_program(&sandbox.home().join("programs/claude"), &waits);
     let running = command.start();
-    running.wait_for_line(SOON, |line| line.contains("Codex CLI 0.169.0"));
+    running.wait_for_line(SOON, |line| line.contains("Codex CLI 0.171.0"));
     assert!(!running.so_far().contains("Claude Code"), "{}", running.so_far());
     fs::write(&go, "").unwrap();
     let finished = running.wait(SOON);
     assert!(
-        about(&finished, "claude").starts_with("Claude Code 2.1.197"),
+        about(&finished, "claude").starts_with("Claude Code 2.1.332"),
         "{finished:?}"
     );
 }
@@ -153,7 +153,7 @@ fn an_agent_of_your_own_is_what_runs_where_it_is_the_only_one() {
 fn of_several_agents_with_a_login_one_is_asked_for_once_and_used_wherever_none_is_named() {
     let sandbox = Sandbox::new();
     fs::remove_file(sandbox.project().join("PLAN.md")).unwrap();
-    let path = programs(&sandbox, &[("claude", "2.1.197"), ("codex", "0.169.0")]);
+    let path = programs(&sandbox, &[("claude", "2.1.332"), ("codex", "0.171.0")]);
     fs::write(sandbox.codex_home().join("auth.json"), "{}").unwrap();
     let doctor = || doctor(&sandbox, &[]).run(SOON);
     assert!(
@@ -231,7 +231,7 @@ fn an_agent_of_another_version_or_without_a_login_can_be_used() {
     );
     assert_eq!(
         about(&finished, "claude"),
-        "Claude Code 9.9.9, verified with 2.1.197 · no login found"
+        "Claude Code 9.9.9, verified with 2.1.332 · no login found"
     );
     assert_eq!(
         todo(&finished, "claude"),
@@ -257,7 +257,7 @@ fn an_agent_of_another_version_or_without_a_login_can_be_used() {
     assert_eq!(check.code(), Some(0), "{check:?}");
     assert!(check.stdout.contains("works: answered after "), "{check:?}");
     assert!(
-        check.stdout.contains("with version 2.1.197; others should work"),
+        check.stdout.contains("with version 2.1.332; others should work"),
         "{check:?}"
     );
 }
@@ -267,7 +267,7 @@ fn a_configured_agent_that_is_missing_stops_runs_whatever_else_is_there() {
     let sandbox = Sandbox::new();
     sandbox.plan(1);
     sandbox.write(".ralph/config.json", r#"{ "adapter": "gemini" }"#);
-    let finished = doctor(&sandbox, &[("codex", "0.169.0")]).run(SOON);
+    let finished = doctor(&sandbox, &[("codex", "0.171.0")]).run(SOON);
     assert_eq!(finished.code(), Some(4), "{finished:?}");
     assert!(about(&finished, "default").contains("`gemini`"), "{finished:?}");
     assert!(
@@ -299,11 +299,11 @@ fn a_broken_configuration_is_shown_with_its_place_and_the_rest_is_looked_at_all_
     let sandbox = Sandbox::new();
     sandbox.plan(1);
     sandbox.write(".ralph/config.json", "{\n  \"adaptor\": \"codex\"\n}");
-    let finished = doctor(&sandbox, &[("codex", "0.169.0")]).run(SOON);
+    let finished = doctor(&sandbox, &[("codex", "0.171.0")]).run(SOON);
     assert_eq!(finished.code(), Some(3), "{finished:?}");
     assert!(about(&finished, "settings").contains("config.json:2:"), "{finished:?}");
     assert!(finished.stdout.contains("`adapter`"), "a suggestion: {finished:?}");
-    assert!(about(&finished, "codex").contains("0.169.0"), "{finished:?}");
+    assert!(about(&finished, "codex").contains("0.171.0"), "{finished:?}");
 }
 
 #[test]
@@ -314,7 +314,7 @@ fn a_broken_adapter_of_ones_own_harms_nobody_else() {
         ".ralph/adapters/mine.toml",
         "dialect = \"terminal\"\n[command]\nprogramm = \"x\"\n",
     );
-    let finished = doctor(&sandbox, &[("codex", "0.169.0")]).run(SOON);
+    let finished = doctor(&sandbox, &[("codex", "0.171.0")]).run(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
     assert!(about(&finished, "mine").contains("mine.toml:3"), "{finished:?}");
 }
@@ -325,7 +325,7 @@ fn state_that_cannot_be_written_stops_runs() {
     sandbox.plan(1);
     let file = sandbox.home().join("file");
     fs::write(&file, "").unwrap();
-    let finished = doctor(&sandbox, &[("codex", "0.169.0")])
+    let finished = doctor(&sandbox, &[("codex", "0.171.0")])
         .env("RALPH_STATE_DIR", file.join("state"))
         .run(SOON);
     assert_eq!(finished.code(), Some(1), "{finished:?}");
@@ -339,7 +339,7 @@ fn without_a_repository_and_without_git_it_says_what_is_lost() {
     let elsewhere = sandbox.home().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     fs::write(elsewhere.join("PLAN.md"), "- [ ] x\n").unwrap();
-    let agents = [("codex", "0.169.0")];
+    let agents = [("codex", "0.171.0")];
     let bare = doctor(&sandbox, &agents).current_dir(&elsewhere).run(SOON);
     assert_eq!(bare.code(), Some(0), "{bare:?}");
     assert!(about(&bare, "repository").contains("no checkpoints"), "{bare:?}");
@@ -389,7 +389,7 @@ fn a_file_that_pauses_runs_is_told_before_one_starts() {
     let sandbox = Sandbox::new();
     sandbox.plan(1);
     sandbox.write(".ralph-pause", "");
-    let finished = doctor(&sandbox, &[("codex", "0.169.0")]).run(SOON);
+    let finished = doctor(&sandbox, &[("codex", "0.171.0")]).run(SOON);
     assert_eq!(about(&finished, ".ralph-pause"), "a run starts paused", "{finished:?}");
     assert_eq!(sandbox.read(".ralph-pause").as_deref(), Some(""));
 }
@@ -412,7 +412,7 @@ fn programs_get_the_same_as_json() {
         .find(|finding| finding["name"] == "codex")
         .expect("a finding about codex");
     assert_eq!(codex["details"]["version"], "0.170.1");
-    assert_eq!(codex["details"]["verified"], "0.169.0");
+    assert_eq!(codex["details"]["verified"], "0.171.0");
     assert_eq!(codex["details"]["chosen"], "yes");
     assert_eq!(codex["state"], "weak", "nobody is logged in: {codex}");
     let absent = findings.filter(|finding| finding["state"] == "absent").count();
@@ -422,7 +422,7 @@ fn programs_get_the_same_as_json() {
 #[test]
 fn on_a_terminal_it_is_coloured_unless_nobody_wants_that() {
     let sandbox = Sandbox::new();
-    let path = programs(&sandbox, &[("codex", "0.169.0")]);
+    let path = programs(&sandbox, &[("codex", "0.171.0")]);
     let on_terminal = |no_colour: Option<&str>| {
         let size = PtySize {
             rows: 30,
@@ -481,7 +481,7 @@ fn the_windows_of_each_account_are_shown_while_they_are_known() {
     keep(sandbox.codex_home(), used(82, now_ms + 7_200_000));
     keep(work.clone(), used(40, now_ms + 1));
     let second = serde_json::json!({"codex-work": {"base": "codex", "command": {"env": {"CODEX_HOME": work}}}});
-    let finished = doctor(&sandbox, &[("codex", "0.169.0")])
+    let finished = doctor(&sandbox, &[("codex", "0.171.0")])
         .env("RALPH_ADAPTERS", second.to_string())
         .run(SOON);
     let [first, second] = ["codex ", "codex-work "].map(|name| about(&finished, name));
