@@ -35,6 +35,7 @@ mod hooks;
 mod import_with_agent;
 mod init;
 mod journals;
+mod kept;
 mod language_tools;
 mod late_answers;
 mod layering;

@@ -344,7 +344,11 @@ impl<'a> AgentChooser<'a> {
                 }
                 let adapter = SubprocessAdapter::new(manifest, &supervisor);
                 let adapter = adapter.committing_as(identity).asking(asking).live(live);
-                Arc::new(adapter.serving(self.servers()))
+                let adapter = adapter.serving(self.servers());
+                match self.config.session {
+                    SessionMode::Fresh => Arc::new(adapter.keeping()),
+                    SessionMode::Resume => Arc::new(adapter),
+                }
             }
             Transport::Http => {
                 let options = server_options(self.config);

@@ -7,6 +7,7 @@ use std::{
 
 use ralph_core::event::{Problem, ProblemKind};
 use ralph_system::proc::{Launch, Stdin, StdoutMode};
+use ralph_tools::native::BUDGET_VARIABLE;
 
 use super::{
     Capabilities, SessionRequest, check,
@@ -15,6 +16,9 @@ use super::{
     mcp::{McpServer, with_before},
     template::{AdapterPlaceholder, AdapterTemplate},
 };
+
+/// Variables of sessions that a program does not get if it outlives the iteration in which it was started.
+pub(super) const OF_ONE_SESSION: [&str; 2] = ["RALPH_ITERATION", BUDGET_VARIABLE];
 
 /// The launch of a session, without its guard.
 ///
@@ -94,6 +98,16 @@ pub(super) fn launch(
         scratch: request.scratch.clone(),
         guard: None,
     })
+}
+
+/// The launch of a program that is given one session after the other: without what belongs to the first of them.
+pub(super) fn of_all_sessions(mut launch: Launch, request: &SessionRequest) -> Launch {
+    launch.env.retain(|(name, _)| !OF_ONE_SESSION.contains(&name.as_str()));
+    // ralph itself may run in an iteration of another ralph.
+    launch.env_remove.extend(OF_ONE_SESSION.map(str::to_owned));
+    // The prompt is a message.
+    launch.readable.retain(|path| *path != request.prompt);
+    launch
 }
 
 /// The variables that pass on the MCP servers in `written`, merged with the values that the session has in `before`.

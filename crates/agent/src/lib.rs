@@ -16,6 +16,7 @@ mod error;
 pub mod greeting;
 mod identity;
 mod invocation;
+mod kept;
 mod live_output;
 pub mod login;
 pub mod manifest;
@@ -32,6 +33,7 @@ mod signal_writer;
 pub mod subprocess;
 mod template;
 pub mod transcript;
+mod unstarted;
 mod usage;
 
 use std::path::{Path, PathBuf};

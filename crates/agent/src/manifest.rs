@@ -25,8 +25,8 @@ use super::{
 use reader::AdapterReader;
 use written::UsageScope;
 
+pub use parts::{AgentProcess, CheckSetup, LiveLaunch, Transport};
 pub(super) use parts::{AskSettings, CommandTemplate, McpDelivery, PromptBy};
-pub use parts::{CheckSetup, LiveLaunch, Transport};
 pub(super) use written::{LANGUAGE, WrittenAdapter};
 
 /// A complete adapter.

@@ -9,7 +9,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
     thread,
     time::{SystemTime, UNIX_EPOCH},
@@ -17,7 +17,7 @@ use std::{
 
 use jiff::tz::TimeZone;
 use ralph_core::event::{AgentSignal, CancelReason, Exit, Finding, Problem, ProblemKind, SessionId, SteeringId};
-use ralph_system::proc::{Child, ChildEnd, OutputSink, Size, StopSpeed};
+use ralph_system::proc::{Activity, Child, ChildEnd, OutputSink, Size, StopSpeed};
 use ralph_text::{KeptEscapes, PlainText};
 use ralph_words::exceeded_in_words;
 use tokio::sync::mpsc;
@@ -34,7 +34,9 @@ use super::{
 /// State shared by a session and its reporter.
 pub(super) struct SessionLink {
     /// Weak, so that the reporter does not keep a dropped session's child alive.
-    child: OnceLock<Weak<Child>>,
+    child: Mutex<Weak<Child>>,
+    /// The bytes that the child had written before the session.
+    written_before: AtomicU64,
     /// The terminal's size; columns and rows packed into one number.
     size: AtomicU32,
     /// Whether the session has started. Before that, the starting thread reports its end; afterwards the reporter does,
@@ -44,6 +46,10 @@ pub(super) struct SessionLink {
     commands: Mutex<VecDeque<SessionCommand>>,
     /// The reason for which ralph ends the session.
     ended_for: OnceLock<CancelReason>,
+    /// How ralph has stopped the session in a kept process.
+    stopped: Mutex<Option<StopSpeed>>,
+    /// Whether the end of the session was reported.
+    over: AtomicBool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -58,11 +64,14 @@ enum StartState {
 impl SessionLink {
     pub(super) fn new(size: Size) -> Self {
         Self {
-            child: OnceLock::new(),
+            child: Mutex::default(),
+            written_before: AtomicU64::new(0),
             size: AtomicU32::new(packed(size)),
             start: Mutex::default(),
             commands: Mutex::default(),
             ended_for: OnceLock::new(),
+            stopped: Mutex::default(),
+            over: AtomicBool::new(false),
         }
     }
 
@@ -78,19 +87,56 @@ impl SessionLink {
     }
 
     fn commands(&self) -> MutexGuard<'_, VecDeque<SessionCommand>> {
-        // The queue is consistent even after a panic.
-        self.commands.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.commands)
     }
 
     /// Leaves reporting the end of the session to the reporter. Returns whether the reporter still exists.
     pub(super) fn start(&self, child: &Arc<Child>) -> bool {
-        // A child is started once.
-        _ = self.child.set(Arc::downgrade(child));
+        *lock(&self.child) = Arc::downgrade(child);
+        self.written_before
+            .store(child.activity().output_bytes, Ordering::Relaxed);
+        // A stop sets this first and then looks for the child.
+        if let Some(speed) = *lock(&self.stopped) {
+            child.stop(speed);
+        }
         self.hand_over()
     }
 
+    pub(super) fn child(&self) -> Option<Arc<Child>> {
+        lock(&self.child).upgrade()
+    }
+
+    /// Stops the session's child, or the one that it is about to get.
+    pub(super) fn stop(&self, speed: StopSpeed) {
+        *lock(&self.stopped) = Some(speed);
+        if let Some(child) = self.child() {
+            child.stop(speed);
+        }
+    }
+
+    /// The activity of the child; its output since the session began.
+    pub(super) fn activity(&self) -> Activity {
+        let activity = self.child().map(|child| child.activity()).unwrap_or_default();
+        Activity {
+            output_bytes: activity
+                .output_bytes
+                .saturating_sub(self.written_before.load(Ordering::Relaxed)),
+            ..activity
+        }
+    }
+
+    /// Whether the end of the session was reported.
+    pub(super) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
+    /// Whether ralph has stopped the session, or is about to.
+    fn is_stopped(&self) -> bool {
+        self.ended_for.get().is_some() || lock(&self.stopped).is_some()
+    }
+
     fn hand_over(&self) -> bool {
-        let mut start = self.start.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut start = lock(&self.start);
         let is_there = *start == StartState::Pending;
         if is_there {
             *start = StartState::Started;
@@ -100,7 +146,7 @@ impl SessionLink {
 
     /// Records that the reporter is gone. Returns whether it has to report the end.
     fn leave(&self) -> bool {
-        let mut start = self.start.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut start = lock(&self.start);
         let is_started = *start == StartState::Started;
         if !is_started {
             *start = StartState::Missed;
@@ -119,6 +165,11 @@ impl SessionLink {
             rows: u16::from_be_bytes([rows_high, rows_low]),
         }
     }
+}
+
+/// Locks a mutex even if poisoned: a panic leaves no value of a link half changed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn packed(size: Size) -> u32 {
@@ -162,6 +213,7 @@ pub(super) struct Reporter {
     protocol: Box<dyn Protocol>,
     /// The opening of a live session, until it was sent.
     opening: Option<(SessionOpening, PathBuf)>,
+    life: ProcessLife,
     /// The local time zone, for times without a zone.
     zone: TimeZone,
     form: TerminalRole,
@@ -179,6 +231,29 @@ pub(super) struct Reporter {
     /// live one.
     may_lack_channel: bool,
     ended: bool,
+}
+
+/// The part of a session in the life of its process.
+enum ProcessLife {
+    /// The process ends with the session.
+    Fresh,
+    Kept {
+        protocol: LiveKind,
+        stage: KeptStage,
+    },
+}
+
+/// The stage of a session in a kept process.
+enum KeptStage {
+    /// The first session of the process.
+    First,
+    /// Another session is being opened; with everything that a new process needs to open it instead.
+    Opening {
+        again: Option<Box<(SessionOpening, PathBuf)>>,
+    },
+    Opened,
+    /// The turn has ended well, and the process can be kept.
+    Over,
 }
 
 /// The channel to an agent.
@@ -255,6 +330,7 @@ impl Reporter {
             display: request.display,
             protocol,
             opening,
+            life: ProcessLife::Fresh,
             zone: TimeZone::system(),
             form,
             link,
@@ -269,25 +345,137 @@ impl Reporter {
         }
     }
 
-    fn clock(&self) -> ZonedClock {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        ZonedClock {
-            now_ms: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
-            zone: self.zone.clone(),
-            named: |name| TimeZone::get(name).ok(),
+    /// Makes it the reporter of a session in a process that is kept, and speaks `protocol`.
+    #[must_use]
+    pub(super) fn in_kept_process(self: Box<Self>, protocol: LiveKind) -> Box<Self> {
+        let mut reporter = self;
+        let stage = KeptStage::First;
+        reporter.life = ProcessLife::Kept { protocol, stage };
+        reporter
+    }
+
+    /// Continues the conversation of the process with another session.
+    pub(super) fn continue_with(&mut self, protocol: Box<dyn Protocol>) {
+        self.protocol = protocol;
+        let again = self.opening.clone().map(Box::new);
+        self.set_stage(KeptStage::Opening { again });
+    }
+
+    /// Prepares the session for a new process, as if the kept one had not been tried.
+    pub(super) fn begin_again(&mut self) {
+        if let ProcessLife::Kept { protocol, stage } = &mut self.life {
+            if let KeptStage::Opening { again } = stage {
+                self.opening = again.take().map(|again| *again);
+            }
+            self.protocol = protocol.protocol();
+            *stage = KeptStage::First;
+        }
+        self.cut_short = false;
+        *lock(&self.link.start) = StartState::Pending;
+    }
+
+    /// Whether a new process can open the session, since the kept one never did.
+    pub(super) fn can_begin_again(&self) -> bool {
+        self.is_opening_another() && !self.link.is_stopped()
+    }
+
+    pub(super) fn has_opened(&self) -> bool {
+        !self.is_opening_another()
+    }
+
+    /// Whether the turn has ended well in a process that can be kept.
+    pub(super) fn is_over(&self) -> bool {
+        let ProcessLife::Kept { stage, .. } = &self.life else {
+            return false;
+        };
+        matches!(stage, KeptStage::Over)
+    }
+
+    /// Ends a process that does not open the session.
+    pub(super) fn give_up(&self) {
+        if self.is_opening_another()
+            && let Some(child) = self.child()
+        {
+            child.stop(StopSpeed::Immediate);
         }
     }
 
-    fn child(&self) -> Option<Arc<Child>> {
-        self.link.child.get().and_then(Weak::upgrade)
+    /// Lets a process that is not kept come to its end, which is then the end of the session.
+    pub(super) fn let_end(&mut self, child: &Child) {
+        self.set_stage(KeptStage::Opened);
+        child.close_input();
+        if self.protocol.is_stuck() && !std::mem::replace(&mut self.cut_short, true) {
+            child.stop(StopSpeed::Graceful);
+        }
+    }
+
+    /// Gives away the conversation of a process that is kept.
+    pub(super) fn release(&mut self) -> Box<dyn Protocol> {
+        std::mem::replace(&mut self.protocol, LiveKind::Acp.protocol())
+    }
+
+    /// Reports the end of a session whose process is kept.
+    pub(super) fn report_end(&mut self) {
+        self.report_ended(None, Vec::new());
+    }
+
+    fn report_ended(&mut self, exit: Option<Exit>, mut signals: Vec<AgentSignal>) {
+        signals.push(AgentSignal::Ended {
+            exit,
+            output_bytes: self.output_bytes,
+        });
+        self.link.over.store(true, Ordering::Release);
+        self.report(signals);
+        self.ended = true;
+    }
+
+    fn is_opening_another(&self) -> bool {
+        let ProcessLife::Kept { stage, .. } = &self.life else {
+            return false;
+        };
+        matches!(stage, KeptStage::Opening { .. })
+    }
+
+    fn set_stage(&mut self, next: KeptStage) {
+        if let ProcessLife::Kept { stage, .. } = &mut self.life {
+            *stage = next;
+        }
+    }
+
+    pub(super) fn link(&self) -> Arc<SessionLink> {
+        Arc::clone(&self.link)
+    }
+
+    pub(super) fn out(&self) -> mpsc::Sender<AgentSignal> {
+        self.out.clone()
+    }
+
+    fn clock(&self) -> ZonedClock {
+        current_clock(&self.zone)
+    }
+
+    pub(super) fn child(&self) -> Option<Arc<Child>> {
+        self.link.child()
     }
 
     /// Reports the signals of an exchange and writes its bytes to the agent. Stops a program that would not end by
     /// itself.
     fn carry_out(&mut self, exchange: Exchange) {
         let Exchange { signals, input, close } = exchange;
+        let ends_turn = |signal: &AgentSignal| matches!(signal, AgentSignal::TurnEnded { .. });
+        if signals.iter().any(ends_turn) && self.can_begin_again() {
+            // A new process may open the session.
+            return self.give_up();
+        }
         self.report(signals);
         let Some(child) = self.child() else { return };
+        if close
+            && self.protocol.can_go_on()
+            && matches!(self.life, ProcessLife::Kept { .. })
+            && !self.link.is_stopped()
+        {
+            return self.set_stage(KeptStage::Over);
+        }
         // An agent that accepts no input is about to end and reports why, or has stopped reading for good.
         let refused = (close || !input.is_empty()) && child.write_input(&input).is_err();
         if close {
@@ -305,7 +493,17 @@ impl Reporter {
         };
         let mut exchange = Exchange::default();
         match fs::read_to_string(&path) {
-            Ok(prompt) => self.protocol.start(SessionOpening { prompt, ..opening }, &mut exchange),
+            Ok(prompt) => {
+                let opening = SessionOpening { prompt, ..opening };
+                match self.is_opening_another() {
+                    true => self.protocol.start_another(opening, &mut exchange),
+                    false => self.protocol.start(opening, &mut exchange),
+                }
+                // Messages that a process got which has not opened the session.
+                for (id, text) in self.messages.clone() {
+                    self.protocol.command(SessionCommand::Steer { id, text }, &mut exchange);
+                }
+            }
             Err(error) => {
                 let text = format!("{}: the prompt cannot be read: {error}", path.display());
                 let kind = ProblemKind::Other;
@@ -353,6 +551,7 @@ impl Reporter {
     fn completed(&mut self, signal: AgentSignal) -> Option<AgentSignal> {
         if let AgentSignal::Opened { session, .. } = &signal {
             self.session.clone_from(session);
+            self.set_stage(KeptStage::Opened);
         }
         match (&self.meter, signal) {
             (Some(meter), AgentSignal::Usage { usage }) => {
@@ -388,6 +587,16 @@ impl Reporter {
             TerminalRole::Terminal { .. } => String::new(),
         };
         protocol.finish(Finish { exit, stderr: &stderr }, &clock, exchange);
+    }
+}
+
+/// The present time, and the zone of times that are given without one.
+pub(super) fn current_clock(zone: &TimeZone) -> ZonedClock {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    ZonedClock {
+        now_ms: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
+        zone: zone.clone(),
+        named: |name| TimeZone::get(name).ok(),
     }
 }
 
@@ -430,7 +639,7 @@ impl OutputSink for Reporter {
             TerminalRole::Terminal { queries } => {
                 queries.resize(self.link.size());
                 let replies = queries.take(bytes);
-                let child = self.link.child.get().and_then(Weak::upgrade);
+                let child = self.link.child();
                 if let Some(child) = child.filter(|_| !replies.is_empty()) {
                     child.type_bytes(&replies);
                 }
@@ -499,12 +708,7 @@ impl OutputSink for Reporter {
                 None
             }
         };
-        exchange.signals.push(AgentSignal::Ended {
-            exit,
-            output_bytes: self.output_bytes,
-        });
-        self.report(exchange.signals);
-        self.ended = true;
+        self.report_ended(exit, exchange.signals);
     }
 }
 

@@ -4,13 +4,13 @@
 //! time (a full channel slows the agent); stopping does not depend on it.
 
 use std::{
-    fs, io,
+    fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use ralph_core::event::{AgentSignal, CancelReason, Problem, ProblemKind, ToolKinds};
-use ralph_system::proc::{Child, Launch, Size, SpawnError, StopSpeed, Supervisor};
+use ralph_system::proc::{Child, Launch, Size, StopSpeed, Supervisor};
 use tokio::sync::mpsc;
 use tracing::{info, warn};
 
@@ -19,11 +19,13 @@ use super::{
     check,
     dialect::DialectKind,
     invocation,
-    manifest::{LiveLaunch, Manifest},
+    kept::{KeptLaunch, ProcessKeeper},
+    manifest::{AgentProcess, LiveLaunch, Manifest},
     mcp::{McpServer, McpServers},
     protocol::SessionOpening,
     reporter::{AgentChannel, Reporter, SessionLink, breakdown_signals, send_from_thread},
     template::AdapterPlaceholder,
+    unstarted::{UnstartedSession, problem_of},
     usage::TurnUsageMeter,
 };
 
@@ -38,6 +40,8 @@ pub struct SubprocessAdapter {
     live: bool,
     asking: ToolKinds,
     servers: McpServers,
+    /// Keeps the process of a live session for the next one.
+    keeper: Option<Arc<ProcessKeeper>>,
 }
 
 impl SubprocessAdapter {
@@ -51,7 +55,16 @@ impl SubprocessAdapter {
             meter: Arc::default(),
             asking: ToolKinds::NONE,
             servers: McpServers::default(),
+            keeper: None,
         }
+    }
+
+    /// Gives sessions one process after the other if the agent's manifest says that it can be kept. They must not
+    /// continue sessions, and [`AgentAdapter::close`] has to be called after the last.
+    #[must_use]
+    pub fn keeping(mut self) -> Self {
+        self.keeper = Some(Arc::new(ProcessKeeper::new(&self.supervisor)));
+        self
     }
 
     /// Selects the live channel for sessions, if the agent has one.
@@ -160,6 +173,17 @@ impl AgentAdapter for SubprocessAdapter {
                 patterns: self.manifest.patterns.clone(),
             },
         };
+        let keeper = self.keeper.as_ref().filter(|_| request.resume.is_none());
+        let kept = live.filter(|live| live.process == AgentProcess::Kept);
+        let kept = keeper.zip(kept).map(|(keeper, live)| {
+            let wanted = KeptLaunch {
+                launch: invocation::of_all_sessions(launch.clone(), &request),
+                model: request.model.clone(),
+                agent: request.agent.clone(),
+                asks: request.asks,
+            };
+            (keeper, live.protocol, wanted)
+        });
         let sums_usage = self.manifest.sums_usage && live.is_none_or(|live| !live.protocol.counts_turns());
         let reporter = Reporter::new(
             conversation,
@@ -170,6 +194,13 @@ impl AgentAdapter for SubprocessAdapter {
             sums_usage,
         );
         let is_live = live.is_some();
+        if let Some((keeper, protocol, wanted)) = kept {
+            let reporter = Box::new(reporter).in_kept_process(protocol);
+            return match keeper.start(wanted, reporter, out.clone()) {
+                Ok(session) => session,
+                Err(error) => UnstartedSession::report(problem_of(error), out),
+            };
+        }
         let program = launch.program.clone();
         match self.supervisor.spawn(launch, Box::new(reporter)) {
             Ok(child) => {
@@ -194,27 +225,12 @@ impl AgentAdapter for SubprocessAdapter {
             }
         }
     }
-}
 
-fn problem_of(error: SpawnError) -> Problem {
-    let source = std::error::Error::source(&error)
-        .map(|source| format!(": {source}"))
-        .unwrap_or_default();
-    let kind = match &error {
-        SpawnError::Program { source, .. } if is_missing(source) => ProblemKind::NotInstalled,
-        SpawnError::Program { .. }
-        | SpawnError::WorkingDirectory { .. }
-        | SpawnError::Stdin { .. }
-        | SpawnError::Scratch { .. }
-        | SpawnError::Terminal { .. }
-        | SpawnError::Guard { .. }
-        | SpawnError::Thread { .. } => ProblemKind::Other,
-    };
-    Problem::said(kind, format!("{error}{source}"))
-}
-
-fn is_missing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
+    fn close(&self) {
+        if let Some(keeper) = &self.keeper {
+            keeper.close();
+        }
+    }
 }
 
 /// The opening of a live session, without the prompt.
@@ -282,38 +298,5 @@ impl Session for RunningSession {
 
     fn activity(&self) -> Activity {
         self.child.activity()
-    }
-}
-
-/// A session that could not be started. It has ended from the beginning.
-pub(super) struct UnstartedSession;
-
-impl UnstartedSession {
-    pub(super) fn report(problem: Problem, out: mpsc::Sender<AgentSignal>) -> Box<dyn Session> {
-        let signals = [
-            AgentSignal::Problem { problem },
-            AgentSignal::Ended {
-                exit: None,
-                output_bytes: 0,
-            },
-        ];
-        send_from_thread(signals, out);
-        Box::new(UnstartedSession)
-    }
-}
-
-impl Session for UnstartedSession {
-    fn stop(&self, _stop: StopSpeed) {}
-
-    fn resize(&self, _size: Size) {}
-
-    fn type_bytes(&self, _bytes: &[u8]) {}
-
-    fn send(&self, _command: SessionCommand) -> Result<(), NotLive> {
-        Err(NotLive)
-    }
-
-    fn activity(&self) -> Activity {
-        Activity::default()
     }
 }

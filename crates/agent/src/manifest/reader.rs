@@ -20,7 +20,7 @@ use super::{
         protocol::Steering,
         template::{AdapterPlaceholder, AdapterTemplate},
     },
-    AskSettings, CheckSetup, CommandTemplate, LiveLaunch, McpDelivery, PromptBy, Transport,
+    AgentProcess, AskSettings, CheckSetup, CommandTemplate, LiveLaunch, McpDelivery, PromptBy, Transport,
     written::WrittenAdapter,
 };
 
@@ -126,6 +126,13 @@ impl AdapterReader<'_> {
                 None => Ok(None),
             };
         };
+        // ralph's own agent gets the limits of an iteration when it starts.
+        let is_ralph = command.program.whole() == Some(AdapterPlaceholder::Ralph);
+        if written.process == AgentProcess::Kept && (is_ralph || !protocol.can_be_kept()) {
+            return Err(ManifestError::NotKept {
+                at: self.at("live.process"),
+            });
+        }
         let args = self.templates("live.args", args, IN_LIVE)?;
         let live = CommandTemplate {
             args: args.clone(),
@@ -161,6 +168,7 @@ impl AdapterReader<'_> {
             steering: written.steering,
             named_calls: written.named_calls,
             asking: self.asking()?,
+            process: written.process,
             is_current: built_in("live.args") == built_in("command.args"),
         }))
     }

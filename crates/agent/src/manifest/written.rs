@@ -18,7 +18,7 @@ use super::{
         model::ModelForm,
         protocol::{LiveKind, Steering},
     },
-    PromptBy, Transport,
+    AgentProcess, PromptBy, Transport,
 };
 
 /// The words for manifests in error messages.
@@ -101,6 +101,9 @@ settings! {
         usage("usage"): Switch = true,
         /// Whether the name of each use of a tool begins with the tool's own name.
         named_calls("named_calls"): Switch = false,
+        /// Whether each session on the channel gets a process of its own, or the next session of a run gets the process of
+        /// the last.
+        process("process"): OneOf<AgentProcess> = "fresh",
         asking("asking"): SettingsSection<WrittenAsking>,
     }
 }
@@ -313,6 +316,10 @@ impl NamedChoice for McpForm {
 
 impl NamedChoice for Steering {
     const CHOICES: &'static [(&'static str, Self)] = &Steering::NAMES;
+}
+
+impl NamedChoice for AgentProcess {
+    const CHOICES: &'static [(&'static str, Self)] = &[("fresh", AgentProcess::Fresh), ("kept", AgentProcess::Kept)];
 }
 
 impl NamedChoice for PromptBy {

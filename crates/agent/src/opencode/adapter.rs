@@ -11,7 +11,7 @@ use tokio::{
 
 use crate::{
     AgentAdapter, AgentError, Capabilities, Session, SessionRequest, check, manifest::Manifest, mcp::McpServers,
-    signal_writer::SignalWriter, subprocess::UnstartedSession, transcript::Transcript,
+    signal_writer::SignalWriter, transcript::Transcript, unstarted::UnstartedSession,
 };
 
 use super::{

@@ -17,7 +17,7 @@ use tracing::info;
 
 use crate::{
     check,
-    invocation::mcp_variables,
+    invocation::{OF_ONE_SESSION, mcp_variables},
     manifest::Manifest,
     mcp::McpServer,
     template::{AdapterPlaceholder, AdapterTemplate},
@@ -37,8 +37,6 @@ const CLOSING: Duration = Duration::from_secs(10);
 /// How often a server that ralph started may answer like a foreign one before it counts as another version.
 const FOREIGN: u32 = 20;
 const ROWS_AND_COLUMNS: Size = Size { cols: 120, rows: 40 };
-/// A variable of sessions that the server does not get, since it outlives the iteration in which it was started.
-const OF_ONE_SESSION: &str = "RALPH_ITERATION";
 
 /// A server that responds.
 #[derive(Debug, Clone)]
@@ -197,7 +195,8 @@ impl ServerProvider {
             .iter()
             .filter_map(|(name, value)| Some((name.clone(), filled(value, port)?)))
             .collect();
-        env.extend(spec.env.iter().filter(|(name, _)| name != OF_ONE_SESSION).cloned());
+        let of_run = |(name, _): &&(String, String)| !OF_ONE_SESSION.contains(&name.as_str());
+        env.extend(spec.env.iter().filter(of_run).cloned());
         if !spec.servers.is_empty() {
             let servers = self.manifest.mcp.form.written(&spec.servers);
             env.extend(mcp_variables(&self.manifest, &servers, &env));
@@ -223,7 +222,7 @@ impl ServerProvider {
                 .collect(),
             cwd: spec.cwd.clone(),
             env,
-            env_remove: command.env_remove.clone(),
+            env_remove: [&command.env_remove[..], &OF_ONE_SESSION.map(str::to_owned)].concat(),
             stdin: Stdin::Null,
             stdout: StdoutMode::Terminal,
             size: ROWS_AND_COLUMNS,

@@ -1,6 +1,13 @@
 //! The vocabulary of `proc`: how a child tree is started, its output and its end.
 
-use std::{ffi::OsString, fmt, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    ffi::OsString,
+    fmt,
+    net::SocketAddr,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use ralph_core::event::{ExceededCeiling, Exit};
 use serde::{Deserialize, Serialize};
@@ -44,7 +51,7 @@ impl Size {
 }
 
 /// A program to start, with its surroundings and the way to end it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
     /// Absolute path.
     pub program: PathBuf,
@@ -194,8 +201,13 @@ pub trait OutputSink: Send + 'static {
     fn terminal(&mut self, bytes: &[u8]);
     /// Receives bytes of the program's stdout; only with [`StdoutMode::Piped`].
     fn stdout(&mut self, bytes: &[u8]);
-    /// Reports that [`Child::wake`](super::Child::wake) was called since the last call.
+    /// Reports that [`Child::wake`](super::Child::wake) was called since the last call, or that [`OutputSink::due`] has
+    /// come.
     fn woken(&mut self) {}
+    /// The time at which [`OutputSink::woken`] is to be called without a wake.
+    fn due(&self) -> Option<Instant> {
+        None
+    }
     /// The last call, once every descendant is gone and everything they wrote was handed over.
     fn ended(&mut self, end: ChildEnd);
 }

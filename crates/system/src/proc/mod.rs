@@ -41,6 +41,7 @@ mod signals;
 mod spawn;
 mod spec;
 mod supervisor;
+mod suspension;
 mod tree;
 mod write_queue;
 
@@ -61,3 +62,4 @@ pub use launch::{
 pub use origin::{ClientOrigin, ProcessOrigin, is_below_a_run, origin_of_client, origin_of_peer};
 pub use spawn::SpawnError;
 pub use supervisor::{Supervisor, own_executable};
+pub use suspension::{NotSuspended, TreeSnapshot};

@@ -10,6 +10,7 @@ use std::{
     os::fd::AsFd,
     sync::{Arc, atomic::Ordering},
     thread,
+    time::{Duration, Instant},
 };
 
 use filedescriptor::FileDescriptor;
@@ -88,7 +89,8 @@ impl ChildOutputReader {
         let _stop = StopOnPanic(Arc::clone(&self.shared));
         let finding = loop {
             self.wait();
-            if self.shared.take_asked() {
+            let is_due = self.output.due().is_some_and(|due| due <= Instant::now());
+            if self.shared.take_asked() || is_due {
                 self.output.woken();
             }
             self.pass_on();
@@ -116,8 +118,13 @@ impl ChildOutputReader {
         fds.extend(refusals.map(|(fifo, _)| PollFd::new(fifo.as_fd(), PollFlags::POLLIN)));
         let input = waiting.input.as_ref();
         fds.extend(input.map(|fifo| PollFd::new(fifo.as_fd(), PollFlags::POLLOUT)));
+        // Rounded up, so that the time has come when poll returns.
+        let timeout = self.output.due().map_or(PollTimeout::NONE, |due| {
+            let left = due.saturating_duration_since(Instant::now()) + Duration::from_millis(1);
+            PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)
+        });
         // An interrupted wait counts as one that ended early.
-        _ = poll(&mut fds, PollTimeout::NONE);
+        _ = poll(&mut fds, timeout);
         drop(fds);
         let mut wakes = [0; 64];
         while matches!(self.sources.wake.read(&mut wakes), Ok(64)) {}

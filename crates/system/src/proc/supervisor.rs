@@ -124,6 +124,11 @@ impl Supervisor {
         }
     }
 
+    /// Returns the memory limit of each child tree.
+    pub fn memory_ceiling_bytes(&self) -> Option<u64> {
+        self.tree_limits.memory_bytes
+    }
+
     /// Returns a supervisor that reports the calls that its child trees were refused, when a tree has ended.
     #[must_use]
     pub fn reporting_refusals(&self, on_refused: OnRefused) -> Supervisor {

@@ -110,10 +110,15 @@ pub(super) fn kill_all(find: impl Fn() -> Vec<Process>) -> HashSet<Pid> {
 }
 
 /// Sends `signal` and wakes a stopped process, which handles no signal but SIGKILL.
-pub(super) fn signal_awake(pid: Pid, signal: Signal) {
-    // Fails if it is gone, or belongs to another user: the guard reports what stays.
-    _ = kill(pid, signal);
-    if signal != Signal::SIGKILL {
-        _ = kill(pid, Signal::SIGCONT);
+pub(super) fn signal_awake(pid: Pid, to_send: Signal) {
+    signal(pid, to_send);
+    if to_send != Signal::SIGKILL {
+        signal(pid, Signal::SIGCONT);
     }
+}
+
+/// Sends `to_send` to one process.
+pub(super) fn signal(pid: Pid, to_send: Signal) {
+    // Fails if it is gone, or belongs to another user: the guard reports what stays.
+    _ = kill(pid, to_send);
 }
