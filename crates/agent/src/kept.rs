@@ -335,8 +335,12 @@ impl KeptSink {
     }
 
     /// Opens the session with a new process.
-    fn begin_again(&self, mut reporter: Box<Reporter>) {
-        warn!(sessions = self.sessions, "the kept process has not opened the session");
+    fn begin_again(&self, mut reporter: Box<Reporter>, end: &ChildEnd) {
+        warn!(
+            ?end,
+            sessions = self.sessions,
+            "the kept process has not opened the session"
+        );
         let out = reporter.out();
         reporter.begin_again();
         let launched = match self.keeper.upgrade() {
@@ -401,13 +405,20 @@ impl OutputSink for KeptSink {
         let lost = match std::mem::replace(&mut self.conversation, Conversation::Over) {
             Conversation::Session(reporter) if reporter.can_begin_again() => Some(reporter),
             Conversation::Session(mut reporter) => {
-                reporter.ended(end);
+                reporter.ended(end.clone());
                 None
             }
-            Conversation::Idle(_) | Conversation::Over => called,
+            Conversation::Idle(_) | Conversation::Over => {
+                info!(
+                    ?end,
+                    sessions = self.sessions,
+                    "the kept process has ended between two sessions"
+                );
+                called
+            }
         };
         if let Some(reporter) = lost {
-            self.begin_again(reporter);
+            self.begin_again(reporter, &end);
         }
     }
 }

@@ -21,6 +21,7 @@ use ralph_system::proc::{Activity, Child, ChildEnd, OutputSink, Size, StopSpeed}
 use ralph_text::{KeptEscapes, PlainText};
 use ralph_words::exceeded_in_words;
 use tokio::sync::mpsc;
+use tracing::info;
 
 use super::{
     Display, SessionRequest,
@@ -465,6 +466,7 @@ impl Reporter {
         let ends_turn = |signal: &AgentSignal| matches!(signal, AgentSignal::TurnEnded { .. });
         if signals.iter().any(ends_turn) && self.can_begin_again() {
             // A new process may open the session.
+            info!("the kept process refuses the session");
             return self.give_up();
         }
         self.report(signals);

@@ -144,12 +144,12 @@ impl Protocol for AcpLive {
         conversation.earlier = before.earlier;
         conversation.updates.tools.named_calls = opening.named_calls;
         conversation.opening = opening;
-        if conversation.agent.closes_sessions {
-            let params = json!({"sessionId": before.session});
-            conversation.request(SentRequest::Close, "session/close", &params, exchange);
+        conversation.earlier.push(before.session.clone());
+        if !conversation.agent.closes_sessions {
+            return conversation.open_new(exchange);
         }
-        conversation.earlier.push(before.session);
-        conversation.open_new(exchange);
+        let params = json!({"sessionId": before.session});
+        conversation.request(SentRequest::Close, "session/close", &params, exchange);
     }
 
     fn finish(&mut self, finish: Finish<'_>, clock: &ZonedClock, exchange: &mut Exchange) {
@@ -255,7 +255,8 @@ impl AcpConversation {
         match (sent, outcome) {
             (SentRequest::Initialize, Ok(result)) => self.initialized(&result, exchange),
             (SentRequest::Session, Ok(result)) => self.opened(&result, exchange),
-            (SentRequest::Close, _) => {}
+            // Some agents refuse a session that is opened while they close another one.
+            (SentRequest::Close, _) => self.open_new(exchange),
             (SentRequest::Model | SentRequest::Mode { .. }, Ok(_)) | (SentRequest::Mode { wanted: false }, Err(_)) => {
                 self.prompt(exchange)
             }

@@ -29,6 +29,7 @@ use super::{
     spec::{ChildFiles, GuardSpec},
     system,
 };
+use crate::diagnostics::inherited;
 
 /// Variables that describe the terminal of ralph itself, which is not the one the child gets.
 const OUTER_TERMINAL_VARS: [&str; 7] = [
@@ -187,11 +188,12 @@ fn named<Job: Send + 'static>(
     run: fn(Job),
 ) -> Result<(mpsc::Sender<Job>, thread::JoinHandle<()>), SpawnError> {
     let (sender, jobs) = mpsc::channel();
-    let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
+    let wait_and_run = inherited(move || {
         if let Ok(job) = jobs.recv() {
             run(job);
         }
     });
+    let thread = thread::Builder::new().name(name.to_owned()).spawn(wait_and_run);
     Ok((sender, thread.map_err(|source| SpawnError::Thread { source })?))
 }
 
