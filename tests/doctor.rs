@@ -491,3 +491,44 @@ fn the_windows_of_each_account_are_shown_while_they_are_known() {
     );
     assert!(!second.contains("window"), "its window was reset: {second}");
 }
+
+/// A program that answers as opencode 2 is documented to: it prints the events of opencode 1, and only as a server of its
+/// own.
+const OPENCODE_2: &str = r#"#!/bin/sh
+case "$*" in
+--version) echo 2.1.3 ;;
+"run --standalone --format json"*)
+    cat > /dev/null
+    sed -i 's/- \[ \]/- [x]/' "$RALPH_PLAN"
+    cat EVENTS ;;
+*) echo "unknown option" >&2; exit 1 ;;
+esac
+"#;
+
+#[test]
+fn opencode_2_is_named_with_what_to_set_and_works_a_plan_off_with_that() {
+    let mut sandbox = Sandbox::new();
+    sandbox.plan(1);
+    let events = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/opencode/success.jsonl");
+    sandbox.add_program("opencode", &OPENCODE_2.replace("EVENTS", events));
+    let finished = sandbox.ralph(["doctor"]).run(SOON);
+    let run = about(&finished, "opencode-run");
+    assert!(
+        run.contains("2.1.3") && run.contains("not tested with opencode 2"),
+        "{run}"
+    );
+    let server = about(&finished, "opencode-server");
+    assert!(server.contains("opencode 2 cannot be driven as a server"), "{server}");
+    assert!(todo(&finished, "opencode-server")[0].starts_with("install opencode 1"));
+    let advice = &todo(&finished, "opencode-run")[0];
+    let (_, args) = advice.split_once(" to [").expect("arguments");
+    let args: Value = serde_json::from_str(&format!("[{args}")).expect("a list");
+    let settings = serde_json::json!({"adapters": {"opencode-run": {"command": {"args": args}}}});
+    sandbox.write(".ralph/config.json", &settings.to_string());
+    let run = ["--adapter", "opencode-run", "--headless", "--max-iterations", "1"];
+    let finished = sandbox.ralph(run).run(SOON);
+    // The recorded agent says that more is to be done.
+    for line in ["iteration 1 completed", "plan: 0 tasks open, 1 done"] {
+        assert!(finished.stdout.contains(line), "{finished:?}");
+    }
+}

@@ -166,22 +166,46 @@ fn finding(id: &str, checked: CheckResult, is_chosen: bool) -> DoctorFinding {
     };
     let (answers, version) = version(&report);
     let (logged_in, login, hint) = login(&report.login);
-    let state = if answers && logged_in {
+    let second = report.version_number().and_then(|version| of_opencode_2(id, version));
+    let state = if answers && logged_in && second.is_none() {
         FindingState::Good
     } else {
         FindingState::Weak
     };
-    let text = [Some(format!("{} {version}", report.title)), login]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(" · ");
+    let (what, instead) = second.unzip();
+    let text = [
+        Some(format!("{} {version}", report.title)),
+        what.map(str::to_owned),
+        login,
+    ]
+    .into_iter()
+    .flatten()
+    .collect::<Vec<_>>()
+    .join(" · ");
     DoctorFinding::new(id, state, text)
-        .todos(hint)
+        .todos(instead.map(str::to_owned).into_iter().chain(hint))
         .detail("program", Some(path.display().to_string()))
         .detail("version", report.version_number().map(str::to_owned))
         .detail("verified", report.verified.clone())
         .detail("chosen", is_chosen.then(|| "yes".to_owned()))
+}
+
+/// What does not work with opencode 2, and what to do instead; `None` for other agents and for opencode 1. The command
+/// has the same name, and another server.
+fn of_opencode_2(id: &str, version: &str) -> Option<(&'static str, &'static str)> {
+    let major: u32 = version.split('.').next()?.parse().ok()?;
+    match id {
+        "opencode-server" if major >= 2 => Some((
+            "opencode 2 cannot be driven as a server",
+            "install opencode 1: npm install -g opencode-ai@1; or try `-a opencode-run`",
+        )),
+        "opencode-run" if major >= 2 => Some((
+            "not tested with opencode 2",
+            "to try it, set `adapters.opencode-run.command.args` to \
+             [\"run\", \"--standalone\", \"--format\", \"json\", \"{model}\", \"{agent}\"]",
+        )),
+        _ => None,
+    }
 }
 
 /// Whether the program reports its version, and how it compares to the verified one.
