@@ -11,6 +11,7 @@ mod check_context;
 mod check_turns;
 mod choice;
 mod conformance;
+mod delivery;
 mod denials;
 mod detached;
 mod divided;
@@ -89,8 +90,8 @@ use keep::kept;
 use listen::listening;
 pub(crate) use listen::{bind, listen};
 pub(crate) use many::{
-    BatchRequest, PreparedBatch, engine, engines, lock as lock_batches, named_plan, prepare_batch, site_of_batch,
-    site_to_resume,
+    BatchRequest, PreparedBatch, engine, engines, forge_of_project, leave_out_plans_of_issues, lock as lock_batches,
+    named_plan, prepare_batch, site_of_batch, site_to_resume,
 };
 pub(crate) use own_files::OwnFiles;
 pub(crate) use permissions::{PathRoots, answer_in_words, decide, judge};

@@ -28,6 +28,7 @@ mod doctor;
 mod documents;
 mod engines;
 mod first_hour;
+mod forge;
 mod goals;
 mod harness;
 mod helpers;

@@ -52,6 +52,7 @@ const CALLS: &[(&str, &[&str])] = &[
     ("many resume", &[""]),
     ("many status", &["", "--json"]),
     ("many steer", &["other words"]),
+    ("take", &["", "42"]),
     ("acp", &[""]),
     ("mcp", &[""]),
     ("notify test", &[""]),

@@ -38,13 +38,26 @@ use super::{
     sandbox::{names_its_state, starting},
 };
 use crate::{
-    config::{Config, Native},
+    config::{Config, DeliverTo, Native},
     driver::AvailableAgent,
     error::{Failure, FailureKind},
 };
 
 /// ralph's native agent.
 const NATIVE: &str = "native";
+/// Variables by which programs reach a forge with the user's rights.
+const FORGE_VARIABLES: [&str; 10] = [
+    "GH_TOKEN",
+    "GITHUB_TOKEN",
+    "GH_ENTERPRISE_TOKEN",
+    "GITHUB_ENTERPRISE_TOKEN",
+    "GITLAB_TOKEN",
+    "GITEA_SERVER_TOKEN",
+    "GIT_ASKPASS",
+    "SSH_ASKPASS",
+    "VSCODE_GIT_IPC_HANDLE",
+    "GH_CONFIG_DIR",
+];
 /// The limits that depend on no report.
 const UNCOUNTED: &str = "`--max-time TIME` or `--max-iterations N`";
 
@@ -579,6 +592,7 @@ pub(super) fn unconfined(confiner: &Confiner, manifest: &Manifest, config: &Conf
 /// The key variables that the agent of `manifest` does not get.
 pub(crate) fn withheld_from_agent(catalog: &Catalog, manifest: &Manifest, config: &Config) -> Vec<String> {
     let mut names = catalog.keys_of_others(manifest);
+    names.extend(withheld_of_forge(config));
     names.retain(|name| !config.keys.agents.contains(name));
     names
 }
@@ -586,8 +600,15 @@ pub(crate) fn withheld_from_agent(catalog: &Catalog, manifest: &Manifest, config
 /// The key variables that goals do not get.
 pub(crate) fn withheld_from_goals(catalog: &Catalog, config: &Config) -> Vec<String> {
     let mut names = catalog.keys();
+    names.extend(withheld_of_forge(config));
     names.retain(|name| !config.keys.goals.contains(name));
     names
+}
+
+/// The variables of the forge that neither agents nor goals get where ralph delivers the work.
+fn withheld_of_forge(config: &Config) -> impl Iterator<Item = String> {
+    let names = FORGE_VARIABLES.iter().filter(|_| config.deliver != DeliverTo::Merge);
+    names.map(|name| (*name).to_owned())
 }
 
 /// The committer identity for `project`, if it does not come from the repository's own configuration.

@@ -5,6 +5,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
+use ralph_forge::names_issue;
 use ralph_plan::{
     ParsedPlan, PlanKind,
     batch::{Planned, added_plans, after, plan_names, with_order},
@@ -25,15 +26,16 @@ pub(super) fn planned(place: &ProjectPlace, paths: &[PathBuf]) -> Result<Vec<Pla
         return Err(Failure::new(FailureKind::Usage, "no plan is named")
             .hint("`ralph many api.md ui.md` runs two; `ralph many status` shows the last batch"));
     }
-    let (files, orders) = read_plans(place, paths)?;
+    let ReadPlans { files, orders, issues } = read_plans(place, paths)?;
     let names =
         plan_names(&files).map_err(|error| Failure::of(FailureKind::Usage, &error).hint("name each plan once"))?;
-    let plans = files.into_iter().zip(names);
-    let plans = plans.map(|(file, name)| Planned {
+    let plans = files.into_iter().zip(names).zip(issues);
+    let plans = plans.map(|((file, name), issue)| Planned {
         name,
         file,
         section: None,
         after: Vec::new(),
+        issue,
     });
     let plans = plans.collect();
     with_order_of(
@@ -43,20 +45,32 @@ pub(super) fn planned(place: &ProjectPlace, paths: &[PathBuf]) -> Result<Vec<Pla
     )
 }
 
-/// Reads and checks plans. Returns their paths in the project, and what each waits for.
-fn read_plans(place: &ProjectPlace, paths: &[PathBuf]) -> Result<(Vec<String>, Vec<Vec<String>>), Failure> {
-    let mut files = Vec::new();
-    let mut orders = Vec::new();
+/// The contents of plan files that a batch needs.
+#[derive(Default)]
+struct ReadPlans {
+    /// Their paths in the project.
+    files: Vec<String>,
+    /// The plans that each waits for.
+    orders: Vec<Vec<String>>,
+    /// The issue that each was made from.
+    issues: Vec<Option<String>>,
+}
+
+/// Reads and checks plans.
+fn read_plans(place: &ProjectPlace, paths: &[PathBuf]) -> Result<ReadPlans, Failure> {
+    let mut read = ReadPlans::default();
     for path in paths {
         let (file, bytes) = plan_bytes(place, path)?;
         usable(&file, &bytes)?;
-        let waits_for = after(&String::from_utf8_lossy(&bytes)).map_err(|error| {
+        let text = String::from_utf8_lossy(&bytes);
+        let waits_for = after(&text).map_err(|error| {
             configuration(format!("{file}: {error}")).hint("write names of plans there, or take the line away")
         })?;
-        orders.push(waits_for);
-        files.push(file);
+        read.issues.push(names_issue(&text));
+        read.orders.push(waits_for);
+        read.files.push(file);
     }
-    Ok((files, orders))
+    Ok(read)
 }
 
 /// Reads and checks plans that are added to a batch with the plans `known`.
@@ -65,13 +79,18 @@ pub(crate) fn added_to_batch(
     paths: &[PathBuf],
     known: &[Planned],
 ) -> Result<Vec<Planned>, Failure> {
-    let (files, orders) = read_plans(place, paths)?;
+    let ReadPlans { files, orders, issues } = read_plans(place, paths)?;
     let there = files.iter().find(|file| known.iter().any(|plan| plan.file == **file));
     if let Some(file) = there {
         return Err(configuration(format!("{file}: the batch has this plan already"))
             .hint("`ralph many resume` continues a plan that is not merged"));
     }
-    added_plans(known, &files, &orders).map_err(|error| Failure::of(FailureKind::Configuration, &error))
+    let mut added =
+        added_plans(known, &files, &orders).map_err(|error| Failure::of(FailureKind::Configuration, &error))?;
+    for (plan, issue) in added.iter_mut().zip(issues) {
+        plan.issue = issue;
+    }
+    Ok(added)
 }
 
 /// Adds to the plans what each waits for. `rule` explains the syntax in a hint.

@@ -89,6 +89,7 @@ pub(super) fn sections_of(place: &ProjectPlace, path: &Path) -> Result<Vec<Plann
             file: file.clone(),
             section: Some(section.title.clone()),
             after: Vec::new(),
+            issue: None,
         });
     }
     with_order_of(

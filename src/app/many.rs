@@ -6,7 +6,8 @@ use std::{
     time::SystemTime,
 };
 
-use ralph_git::{Branches, CommitSigning, NoRepository};
+use ralph_forge::{Forge, ISSUES};
+use ralph_git::{Branches, CommitSigning, NoRepository, exclude};
 use ralph_plan::batch::{BatchId, BatchInput, BatchLimits, LOCAL, PlanName, Planned};
 use ralph_policy::trust::trusting;
 use ralph_state::store::paths::create_private_dir;
@@ -16,6 +17,7 @@ use super::{
     Confiner, ProjectPlace,
     agents::{catalog, check_limits_hold},
     batch_plans::{configuration, planned},
+    delivery::{delivery, forge, warn_of_keys},
     divided::{check_divided, sections_of},
     gate::{guard, known_runners},
     keep::kept,
@@ -105,13 +107,20 @@ pub(crate) fn prepare_batch(
     if wish.each_section.is_some() {
         check_divided(&branches, &plans)?;
     }
+    // `--tree` names the branch to merge into.
+    let delivered = match wish.creates_target {
+        true => None,
+        false => delivery(place, config, wish.into, (&branches, &plans), supervisor)?,
+    };
     let lock = lock(place, supervisor)?;
     let id = new_id(place, &branches)?;
     let paths = BatchPaths::new(&place.paths, &id);
     branches = confined(branches, place, config, &paths, supervisor)?;
     // Left by a batch that was killed: with such entries, git cannot list work trees.
     branches.remove_torn_entries(paths.trees_of_project())?;
+    let (delivery, start) = delivered.map_or((None, None), |(delivery, start)| (Some(delivery), Some(start)));
     let (target, base) = match wish.into {
+        _ if delivery.is_some() => (id.target(), start.unwrap_or(head)),
         None => (id.target(), head),
         Some(into) if wish.creates_target && branches.is_name(into)? && branches.tip(into)?.is_none() => {
             (into.to_owned(), head)
@@ -126,6 +135,7 @@ pub(crate) fn prepare_batch(
                 .to_owned(),
         );
     }
+    notes.extend(delivery.as_ref().and_then(|_| warn_of_keys(config)));
     if config.goals.enabled.is_empty() {
         notes.push("there are no goals: plans that merge without conflict are merged unverified".to_owned());
     }
@@ -153,6 +163,7 @@ pub(crate) fn prepare_batch(
             arguments: wish.arguments,
             plans,
             limits: wish.limits,
+            delivery,
         },
         id,
         engine,
@@ -160,6 +171,23 @@ pub(crate) fn prepare_batch(
         notes,
         lock,
     })
+}
+
+/// The client for the forge of the project's remote.
+///
+/// # Errors
+/// A [`Failure`] if the project is in no repository, has no such remote, or if ralph cannot reach its forge.
+pub(crate) fn forge_of_project(place: &ProjectPlace, supervisor: &Supervisor) -> Result<Forge, Failure> {
+    forge(place, &branches_of(&place.project, supervisor)?, supervisor)
+}
+
+/// Has git ignore the plans that are made from issues.
+///
+/// # Errors
+/// A [`Failure`] if the project is in no repository, or if its list cannot be written.
+pub(crate) fn leave_out_plans_of_issues(place: &ProjectPlace, supervisor: &Supervisor) -> Result<(), Failure> {
+    let branches = branches_of(&place.project, supervisor)?;
+    Ok(exclude(&branches, &[&format!("**/{ISSUES}/")])?)
 }
 
 /// The site of an existing batch.

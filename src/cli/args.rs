@@ -13,7 +13,7 @@ use crate::config::{
 };
 
 use super::{
-    batch_flags::ManyArgs,
+    batch_flags::{ManyArgs, TakeArgs},
     comment_args::CommentArgs,
     listing_args::{AdaptersCommand, ConfigCommand, EnginesCommand, GoalsCommand, ReportFormatArg},
     setting_flags::{self, SettingFlags},
@@ -266,6 +266,9 @@ pub(super) enum CliCommand {
     /// ui.md`. A merge counts once the goals pass on the merged tree; options of `ralph` that are typed here apply to
     /// every run
     Many(Box<ManyArgs>),
+    /// Make plans from issues of your forge and run them side by side: `ralph take 42 43`, `ralph take --label ralph`. Without an issue
+    /// or a filter, list the open issues; options of `ralph` that are typed here apply to every run
+    Take(Box<TakeArgs>),
     /// Watch the loop work in a scratch repository, with a built-in agent that needs no model
     Demo {
         #[command(flatten)]

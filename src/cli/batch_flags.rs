@@ -75,6 +75,51 @@ pub(super) struct ManyArgs {
     pub(super) settings: SettingFlags,
 }
 
+// Arguments of `ralph take`.
+#[derive(Debug, clap::Args)]
+#[command(mut_args(setting_flags::hide_listed))]
+pub(super) struct TakeArgs {
+    /// The issues, by their numbers
+    #[arg(value_name = "ISSUE", value_parser = issue_number, conflicts_with_all = ["label", "assignee", "milestone", "query"])]
+    pub(super) issues: Vec<u64>,
+    /// Take the open issues with this label; can be repeated
+    #[arg(long, value_name = "LABEL")]
+    pub(super) label: Vec<String>,
+    /// Take those of this user
+    #[arg(long, value_name = "LOGIN")]
+    pub(super) assignee: Option<String>,
+    /// Take those of this milestone, by its number
+    #[arg(long, value_name = "MILESTONE")]
+    pub(super) milestone: Option<String>,
+    /// Take those that the forge's search finds
+    #[arg(long, value_name = "WORDS")]
+    pub(super) query: Option<String>,
+    /// List the issues, and take none
+    #[arg(long)]
+    pub(super) list: bool,
+    /// Write the plans below .ralph/issues, and run none
+    #[arg(long)]
+    pub(super) plans_only: bool,
+    /// Run N plans at a time [default: half of the cores]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub(super) jobs: Option<u32>,
+    /// Merge into this branch; with `--deliver`, a branch of the remote [default: a new branch of the batch; the remote's
+    /// default branch]
+    #[arg(long, value_name = "BRANCH")]
+    pub(super) into: Option<String>,
+    /// Print lines of text instead of showing a board
+    #[arg(long)]
+    pub(super) headless: bool,
+    #[command(flatten)]
+    pub(super) settings: SettingFlags,
+}
+
+/// Parses `42` or `#42`.
+fn issue_number(text: &str) -> Result<u64, String> {
+    let number = text.strip_prefix('#').unwrap_or(text).parse();
+    number.map_err(|_| "an issue is named by its number, as in `ralph take 42`".to_owned())
+}
+
 #[derive(Debug, Subcommand)]
 pub(super) enum ManyCommand {
     /// Show the status of each plan of the last batch

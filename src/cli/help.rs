@@ -73,9 +73,10 @@ const GROUPS: &[(&str, &[OverviewRow])] = &[
             several(
                 &[
                     ("many", "ralph many api.md ui.md docs.md --jobs 2"),
+                    ("take", "ralph take 42 43"),
                     ("engines", "ralph engines show slurm"),
                 ],
-                "Run plans side by side; the engines that run them",
+                "Run plans side by side, also from issues; the engines",
             ),
             several(
                 &[

@@ -123,7 +123,13 @@ pub(super) fn in_tree(
     start(args, &many, command_line, supervisor)
 }
 
-fn start(args: &Args, many: &ManyArgs, command_line: &[OsString], supervisor: &Supervisor) -> Result<u8, Failure> {
+/// Starts a batch.
+pub(super) fn start(
+    args: &Args,
+    many: &ManyArgs,
+    command_line: &[OsString],
+    supervisor: &Supervisor,
+) -> Result<u8, Failure> {
     if let Some(command) = many.plans.iter().find_map(|plan| misplaced(plan)) {
         return Err(Failure::new(
             FailureKind::Usage,

@@ -57,6 +57,7 @@ mod setting_flags;
 mod setup;
 mod status;
 mod table;
+mod take;
 mod target;
 mod tasks;
 mod token;
@@ -272,6 +273,7 @@ fn dispatch(args: &Args, given: &[OsString], supervisor: &Supervisor) -> Result<
         Some(CliCommand::Mcp { socket, run, without }) => mcp::run(args, socket.as_deref(), run.as_deref(), without),
         Some(CliCommand::Acp { options }) => acp::run(args, options, supervisor),
         Some(CliCommand::Engines { command }) => engines::run(args, command.as_ref().unwrap_or(&EnginesCommand::List)),
+        Some(CliCommand::Take(take)) => take::run(args, take, given, supervisor),
         Some(CliCommand::Many(many)) => many::run(args, many, given, supervisor),
         Some(CliCommand::Notify {
             command: NotifyCommand::Test,

@@ -42,7 +42,7 @@ pub(crate) use render::verification_settings;
 pub use render::{SettingFlag, example, flags, paths, schema, show};
 pub use sandbox::{SandboxMode, SandboxSettings};
 pub use screen::{ScreenSettings, ScreenTheme, Signs};
-pub use settings::{Baseline, CommitWhen, Config, RetentionSettings};
+pub use settings::{Baseline, CommitWhen, Config, DeliverTo, RetentionSettings};
 pub use sources::{Flag, ProjectContent, ProjectFile, SettingSources};
 pub use tree::TreeSettings;
 pub use values::{DiskSpace, MemorySize, Notify};

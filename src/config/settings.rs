@@ -177,6 +177,13 @@ settings! {
         tree("tree"): SettingsSection<TreeSettings>,
         screen("screen"): SettingsSection<ScreenSettings>,
         keep("keep"): SettingsSection<RetentionSettings>,
+        /// The destination of verified work of `ralph many` and `ralph take`. "merge": it is merged into the batch's target. "branch": the
+        /// plan's branch is pushed to the remote `origin`. "pr": a pull request is opened there, and watched until it is merged or
+        /// closed. The agents get none of the forge's keys, and goals are needed, since nothing unverified is delivered.
+        #[flag("--deliver", "HOW", "With `many` and `take`: merge verified work here, push a branch, or open a pull request: merge, branch or pr [default: merge]")]
+        deliver("deliver"): OneOf<DeliverTo> = "merge",
+        /// How often failed checks and review comments of a pull request give its agent another task. Then you are asked.
+        deliver_rounds("deliverRounds"): WholeNumber<0, 20> = 3,
     }
 }
 
@@ -460,6 +467,22 @@ impl NamedChoice for CommitWhen {
     const CHOICES: &'static [(&'static str, Self)] = &[("off", CommitWhen::Off), ("iteration", CommitWhen::Iteration)];
 }
 
+/// The destination of a batch's verified work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeliverTo {
+    Merge,
+    Branch,
+    Pr,
+}
+
+impl NamedChoice for DeliverTo {
+    const CHOICES: &'static [(&'static str, Self)] = &[
+        ("merge", DeliverTo::Merge),
+        ("branch", DeliverTo::Branch),
+        ("pr", DeliverTo::Pr),
+    ];
+}
+
 /// Whether the goals are run before the first iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Baseline {
@@ -645,6 +668,7 @@ mod tests {
                 "review.when" => "end",
                 "pace" => "even",
                 "commit" => "iteration",
+                "deliver" => "pr",
                 "otel" => "/spans.jsonl",
                 "screen.theme" => "16",
                 "screen.glyphs" => "ascii",

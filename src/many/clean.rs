@@ -164,7 +164,7 @@ fn is_settled(phase: &PlanPhase) -> bool {
     match phase {
         PlanPhase::Merged { .. }
         | PlanPhase::Kept {
-            why: KeptReason::Cancelled,
+            why: KeptReason::Cancelled | KeptReason::Closed { .. },
         } => true,
         PlanPhase::Waiting
         | PlanPhase::Preparing
@@ -175,6 +175,8 @@ fn is_settled(phase: &PlanPhase) -> bool {
         | PlanPhase::Verifying { .. }
         | PlanPhase::Moving { .. }
         | PlanPhase::Repairing
+        | PlanPhase::Delivering
+        | PlanPhase::Delivered
         | PlanPhase::Kept { .. } => false,
     }
 }

@@ -8,13 +8,13 @@ use std::{
         mpsc::{self, Receiver, RecvTimeoutError, Sender},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use ralph_core::event::UserCommand;
 use ralph_plan::batch::{
-    Batch, BatchEnd, BatchId, BatchInput, BatchRecord, JobNews, MergeProof, PlanName, PlanPhase, Resumption, StoppedBy,
-    TaskResult, WorkerTask, step,
+    Batch, BatchEnd, BatchId, BatchInput, BatchPlan, BatchRecord, JobNews, MergeProof, PlanName, PlanPhase, Resumption,
+    StoppedBy, TaskResult, WorkerTask, step,
 };
 use ralph_state::store::paths::PathsError;
 use ralph_system::{
@@ -24,7 +24,8 @@ use ralph_system::{
 use thiserror::Error;
 
 use super::{
-    BatchPaths, Site,
+    BatchPaths, Site, delivery,
+    delivery::RequestLook,
     engine::{Engine, JobUpdate, RunningJob},
     job,
     journal::{BatchJournal, BatchJournalError},
@@ -41,6 +42,15 @@ use super::{
 const LOOK: Duration = Duration::from_millis(200);
 /// Pause before another attempt to move a target that is in use.
 const TARGET_PAUSE: Duration = Duration::from_secs(2);
+/// Shortest pause between two looks at a pull request, and between two attempts to reach a forge. It doubles while nothing
+/// changes.
+const FORGE_PAUSE: Duration = Duration::from_secs(2);
+/// Longest pause between two looks at a pull request.
+const LOOK_PAUSE_MAX: Duration = Duration::from_secs(60);
+/// Longest pause that a forge may ask for.
+const NAMED_PAUSE_MAX: Duration = Duration::from_secs(3600);
+/// Longest pause before another attempt to reach a forge that does not name a time.
+const SILENCE_PAUSE_MAX: Duration = Duration::from_secs(300);
 
 #[derive(Debug, Error)]
 pub(crate) enum BatchError {
@@ -145,6 +155,12 @@ struct Locks {
     queue: Mutex<()>,
 }
 
+/// The pause before the next task of a plan that reaches the forge.
+struct ForgePause {
+    until: Instant,
+    length: Duration,
+}
+
 struct BatchDriver<'a> {
     batch: Batch,
     journal: BatchJournal,
@@ -158,6 +174,8 @@ struct BatchDriver<'a> {
     on_record: OnRecord<'a>,
     meter: UsageMeter,
     watch: RepositoryWatch,
+    /// When tasks that reach the forge are due.
+    pauses: BTreeMap<PlanName, ForgePause>,
     /// Runs that were paused with the batch.
     paused_runs: BTreeSet<PlanName>,
 }
@@ -188,6 +206,7 @@ impl<'a> BatchDriver<'a> {
             on_record,
             meter: UsageMeter::default(),
             watch: RepositoryWatch::default(),
+            pauses: BTreeMap::new(),
             paused_runs,
         }
     }
@@ -309,6 +328,7 @@ impl<'a> BatchDriver<'a> {
         match message {
             DriverMessage::TaskEnded(plan, result) => {
                 self.in_flight.remove(&plan);
+                self.pause_forge(&plan, &result);
                 if matches!(self.batch.plan(&plan), Some(known) if matches!(known.phase, PlanPhase::Verifying { .. })) {
                     self.undo_trial()?;
                 }
@@ -396,7 +416,11 @@ impl<'a> BatchDriver<'a> {
 
     fn start_tasks(&mut self) {
         let tasks = self.batch.plans.iter().filter_map(|plan| {
-            let is_idle = !self.in_flight.contains_key(&plan.name);
+            let is_due = self
+                .pauses
+                .get(&plan.name)
+                .is_none_or(|pause| pause.until <= Instant::now());
+            let is_idle = is_due && !self.in_flight.contains_key(&plan.name);
             let task = self.batch.task_for(plan).filter(|_| is_idle)?;
             Some((plan.name.clone(), task))
         });
@@ -413,6 +437,25 @@ impl<'a> BatchDriver<'a> {
                 task => self.start_thread(plan, task),
             }
         }
+    }
+
+    /// Sets when the next task of a plan is due: later and later while its pull request or the forge stays as it is.
+    fn pause_forge(&mut self, plan: &PlanName, result: &TaskResult) {
+        let before = self.pauses.remove(plan).map(|pause| pause.length);
+        let (length, max) = match result {
+            TaskResult::RequestUnchanged => (None, LOOK_PAUSE_MAX),
+            TaskResult::ForgeSilent { after_ms, .. } => (
+                after_ms.map(|after_ms| Duration::from_millis(after_ms).min(NAMED_PAUSE_MAX)),
+                SILENCE_PAUSE_MAX,
+            ),
+            // A forge takes a moment to notice a push.
+            TaskResult::Delivered { .. } => (Some(FORGE_PAUSE), LOOK_PAUSE_MAX),
+            _ => return,
+        };
+        let doubled = before.map_or(FORGE_PAUSE, |before| (before * 2).min(max));
+        let length = length.unwrap_or(doubled);
+        let until = Instant::now() + length;
+        self.pauses.insert(plan.clone(), ForgePause { until, length });
     }
 
     /// Starts the run of a plan.
@@ -515,6 +558,12 @@ impl<'a> BatchDriver<'a> {
             if plan.target_in_use.is_some() {
                 thread::sleep(TARGET_PAUSE);
             }
+            if matches!(task, WorkerTask::Deliver | WorkerTask::LookAtRequest) {
+                let found = reach_forge(&site, &batch, &plan, &task, &locks);
+                let result = found.unwrap_or_else(|why| TaskResult::Failed { why });
+                _ = sender.send(DriverMessage::TaskEnded(name, result)); // the batch may have ended
+                return;
+            }
             let is_of_trees = matches!(task, WorkerTask::AddWorkTree | WorkerTask::RemoveWorkTree);
             let _queue = (!is_of_trees).then(|| locked(&locks.queue));
             let _trees = (is_of_trees || !site.has_scratch_tree()).then(|| locked(&locks.trees));
@@ -533,6 +582,7 @@ impl<'a> BatchDriver<'a> {
                 }
                 WorkerTask::MoveTarget { commit, onto } => site.move_target(&batch, onto, commit),
                 WorkerTask::GiveTask { trouble } => site.give_task(&batch, &plan, trouble),
+                WorkerTask::RemoveWorkTree if batch.delivery.is_some() => delivery::remove_tree(&site, &batch, &plan),
                 WorkerTask::RemoveWorkTree => {
                     let is_left = engine.remove_tree(&site, &batch, &plan);
                     let result = site.remove_work_tree(&batch, &plan);
@@ -543,7 +593,7 @@ impl<'a> BatchDriver<'a> {
                         }),
                     }
                 }
-                WorkerTask::RunJob => return,
+                WorkerTask::RunJob | WorkerTask::Deliver | WorkerTask::LookAtRequest => return,
             };
             let result = found.unwrap_or_else(|why| TaskResult::Failed { why });
             _ = sender.send(DriverMessage::TaskEnded(name, result)); // the batch may have ended
@@ -554,6 +604,26 @@ impl<'a> BatchDriver<'a> {
             _ = self.sender.send(DriverMessage::TaskEnded(failing, failed)); // cannot fail: `self` has the receiver
         }
     }
+}
+
+/// Carries out a task that reaches the forge. The locks are not held while it answers.
+fn reach_forge(
+    site: &Site,
+    batch: &Batch,
+    plan: &BatchPlan,
+    task: &WorkerTask,
+    locks: &Locks,
+) -> Result<TaskResult, String> {
+    if *task == WorkerTask::Deliver {
+        return delivery::deliver(site, batch, plan);
+    }
+    let found = match delivery::look(site, batch, plan)? {
+        RequestLook::Found(result) => return Ok(result),
+        found @ (RequestLook::Merged { .. } | RequestLook::Conflict) => found,
+    };
+    let _queue = locked(&locks.queue);
+    let _trees = (!site.has_scratch_tree()).then(|| locked(&locks.trees));
+    delivery::follow(site, batch, plan, found)
 }
 
 /// Whether an agent or goals have run, which can change anything in the repository.

@@ -476,6 +476,7 @@ mod tests {
             file: "api.md".to_owned(),
             section: None,
             after: Vec::new(),
+            issue: None,
         };
         let event = ralph_plan::batch::BatchEvent::BatchStarted {
             target: "t".to_owned(),
@@ -485,6 +486,7 @@ mod tests {
             arguments: Vec::new(),
             plans: vec![planned],
             limits: ralph_plan::batch::BatchLimits::default(),
+            delivery: None,
         };
         let (seq, at_ms) = (0, 0);
         batch.apply(&ralph_plan::batch::BatchRecord { seq, at_ms, event });

@@ -7,6 +7,7 @@
 //! from its own journal.
 
 mod clean;
+mod delivery;
 mod driver;
 mod engine;
 mod follow;
@@ -24,6 +25,7 @@ mod watch;
 mod worker;
 
 pub(crate) use clean::{Cleaned, Retained, clean, prune};
+pub(crate) use delivery::REMOTE;
 pub(crate) use driver::{BatchError, record, resume, run};
 pub(crate) use engine::{Engine, EngineCatalog, EngineError, installed};
 pub(crate) use follow::{BatchFollower, FollowerThread};

@@ -75,6 +75,10 @@ impl RepositoryWatch {
     fn target_change(&mut self, site: &Site, batch: &Batch, now: &References) -> Option<RepositoryChange> {
         // The reference may have moved before the record of it is written.
         let is_moving = |plan: &BatchPlan| matches!(plan.phase, PlanPhase::Moving { .. });
+        // A target that follows a remote is moved by ralph between the records.
+        if batch.delivery.is_some() {
+            return None;
+        }
         let name = target_reference(batch);
         let to = now.get(&name)?;
         let from = &batch.target_commit;

@@ -14,6 +14,7 @@ use ralph_core::{
     event::{Exit, RunId, StopReason, StopRequest, Usage, UserCommand},
     run::RunView,
 };
+use ralph_forge::ISSUES;
 use ralph_git::{Branches, CommitSigning, GitError, MergeResult, MoveResult, below_project, marked, merge_commit};
 use ralph_plan::{
     PlanKind,
@@ -320,7 +321,6 @@ impl Site {
     /// Merges a plan's branch into the target's commit in the scratch work tree. The target itself is not
     /// moved.
     pub(super) fn merge(&self, batch: &Batch, plan: &BatchPlan) -> Result<TaskResult, TaskFailure> {
-        let tree = self.paths.tree(&plan.name);
         if let Some(checked_out) = self.branches.checked_out_in(&batch.target).map_err(git_failure)?
             && !self.branches.is_clean(&checked_out, false).map_err(git_failure)?
         {
@@ -328,13 +328,8 @@ impl Site {
             return Ok(TaskResult::TargetInUse { why });
         }
         let onto = self.tip(&batch.target)?;
-        if let Some(MergeTrouble::Conflict { files } | MergeTrouble::Markers { files }) = &plan.trouble {
-            let files = self.branches.unresolved(&tree, files).map_err(git_failure)?;
-            if !files.is_empty() {
-                let trouble = MergeTrouble::Markers { files };
-                let branch = String::new();
-                return Ok(TaskResult::MergeRefused { trouble, onto, branch });
-            }
+        if let Some(refused) = self.unresolved(plan, &onto)? {
+            return Ok(refused);
         }
         let branch = self.committed_branch(batch, plan, &onto)?;
         let scratch = self.paths.scratch_tree();
@@ -353,8 +348,22 @@ impl Site {
         )
     }
 
+    /// Returns the refusal of a plan whose last conflict is not resolved.
+    pub(super) fn unresolved(&self, plan: &BatchPlan, onto: &str) -> Result<Option<TaskResult>, TaskFailure> {
+        let Some(MergeTrouble::Conflict { files } | MergeTrouble::Markers { files }) = &plan.trouble else {
+            return Ok(None);
+        };
+        let tree = self.paths.tree(&plan.name);
+        let files = self.branches.unresolved(&tree, files).map_err(git_failure)?;
+        Ok((!files.is_empty()).then(|| TaskResult::MergeRefused {
+            trouble: MergeTrouble::Markers { files },
+            onto: onto.to_owned(),
+            branch: String::new(),
+        }))
+    }
+
     /// Commits what the agent of a plan left uncommitted, and returns the plan's branch with all its work.
-    fn committed_branch(&self, batch: &Batch, plan: &BatchPlan, onto: &str) -> Result<String, TaskFailure> {
+    pub(super) fn committed_branch(&self, batch: &Batch, plan: &BatchPlan, onto: &str) -> Result<String, TaskFailure> {
         let (branch, tree) = (batch.id.branch(&plan.name), self.paths.tree(&plan.name));
         let message = plan_commit_message(&plan.name);
         self.branches.commit_all(&tree, &message).map_err(git_failure)?;
@@ -497,10 +506,13 @@ impl Site {
         let path = self.branches.project_in(&tree).join(&plan.file);
         let before = files::read_bytes(&path, PLAN_CAP_BYTES).map_err(|error| failure(&error))?;
         let message = target_commit_message(&batch.target, &plan.name);
-        let conflicts = self
-            .branches
-            .begin_merge(&tree, &target, &message)
-            .map_err(git_failure)?;
+        let conflicts = match trouble.is_of_request() {
+            true => Vec::new(),
+            false => self
+                .branches
+                .begin_merge(&tree, &target, &message)
+                .map_err(git_failure)?,
+        };
         let details: Vec<String> = conflicts
             .iter()
             .map(|file| {
@@ -584,9 +596,16 @@ impl Site {
 
     /// Moves ignored files of a work tree that no tool can make again, and that are not as in the project, into the
     /// batch's directory. Returns that directory if it has any.
-    fn keep_ignored(&self, tree: &Path, plan: &BatchPlan) -> Result<Option<KeptFiles>, TaskFailure> {
+    pub(super) fn keep_ignored(&self, tree: &Path, plan: &BatchPlan) -> Result<Option<KeptFiles>, TaskFailure> {
         if self.discards_ignored || !self.branches.has_tree(tree).map_err(git_failure)? {
             return Ok(None);
+        }
+        // The plan of an issue is ralph's own copy.
+        if let Some(directory) = Path::new(&plan.file)
+            .parent()
+            .filter(|directory| directory == &Path::new(ISSUES))
+        {
+            _ = fs::remove_dir_all(self.branches.project_in(tree).join(directory)); // what stays is kept below
         }
         let files = self.ignored_work(tree)?;
         let directory = self.paths.kept_files(&plan.name);
@@ -643,7 +662,7 @@ impl Site {
         format!("batch-{}-{}-{plan}", name(self.project.state()), name(self.paths.dir()))
     }
 
-    fn tip(&self, branch: &str) -> Result<String, TaskFailure> {
+    pub(super) fn tip(&self, branch: &str) -> Result<String, TaskFailure> {
         let tip = self.branches.tip(branch).map_err(git_failure)?;
         tip.ok_or_else(|| format!("the branch `{branch}` no longer exists"))
     }

@@ -11,18 +11,19 @@ use ralph_plan::batch::{
 
 use super::{
     Tone, breaker_cause_in_words, counted,
+    delivery::{
+        checks_in_words, checks_task, delivered_count, delivered_in_words, delivered_state_in_words, delivery_in_words,
+        forge_silent_in_words, threads_in_words, threads_task,
+    },
+    figures::{listed, short},
     limit::{limit_word, raise_option, spending_in_words},
     line::EventLine,
     merge::{merge_review_in_words, review_task, tests_task},
     proof_word, short_duration, stop_in_words, test_trouble_in_words,
 };
 
-/// Maximum number of files that are named.
-const FILES: usize = 5;
 /// Maximum characters of goal output in a task.
 const OUTPUT_CHARACTERS: usize = 600;
-/// Digits of a commit id in messages.
-const DIGITS: usize = 10;
 
 /// The line for an event; `None` if the next event's line covers it. `batch` already includes the event.
 pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
@@ -33,14 +34,19 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
             jobs,
             engine,
             plans,
+            delivery,
             ..
         } => {
-            let (plans, base) = (counted(plans.len() as u64, "plan"), short(base));
+            let plans = counted(plans.len() as u64, "plan");
             let how = match engine.as_str() {
                 LOCAL => format!("{jobs} at a time"),
                 engine => format!("{jobs} at a time by {engine}"),
             };
-            let text = format!("batch {}: {plans}, {how}, into `{target}` from {base}", batch.id);
+            let to = match delivery {
+                Some(delivery) => delivery_in_words(delivery, base),
+                None => format!("into `{target}` from {}", short(base)),
+            };
+            let text = format!("batch {}: {plans}, {how}, {to}", batch.id);
             (Tone::Start, text)
         }
         BatchEvent::BatchResumed { changes } => {
@@ -83,6 +89,10 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
         BatchEvent::MergeRefused { plan, trouble, .. } => {
             (Tone::Warning, format!("{plan}: {}", trouble_in_words(trouble)))
         }
+        BatchEvent::TargetMoved { plan, commit, .. } if batch.delivery.is_some() => (
+            Tone::Good,
+            format!("{plan}: its pull request was merged as {}", short(commit)),
+        ),
         BatchEvent::TargetMoved { plan, commit, with } => {
             let proof = batch.plan(plan).map_or_else(String::new, proof_of_merge);
             let plans = merged_plans_in_words(plan, with);
@@ -122,11 +132,15 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
             (Tone::Warning, text)
         }
         BatchEvent::RepositoryChanged { change } => (Tone::Warning, repository_change_in_words(change)),
-        BatchEvent::TaskAdded { plan } => {
-            let given = batch.plan(plan).map_or(0, |plan| plan.tasks_given);
-            let text = format!("{plan}: its agent gets a task to resolve the merge ({given} of {TASKS_GIVEN})");
-            (Tone::Note, text)
+        BatchEvent::TaskAdded { plan } => (Tone::Note, format!("{plan}: {}", task_added_in_words(batch, plan))),
+        BatchEvent::Delivered { plan, .. } => {
+            let what = batch.plan(plan).map(|plan| delivered_in_words(batch, plan));
+            (Tone::Good, format!("{plan}: {}", what.unwrap_or_default()))
         }
+        BatchEvent::ForgeSilent { plan, why: Some(why) } => {
+            (Tone::Warning, format!("{plan}: {}", forge_silent_in_words(why)))
+        }
+        BatchEvent::ForgeSilent { plan, why: None } => (Tone::Note, format!("{plan}: the forge answers again")),
         BatchEvent::PlanKept { plan, why } => {
             let hint = batch.plan(plan).and_then(confirm_hint);
             let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
@@ -171,9 +185,27 @@ pub fn batch_line(event: &BatchEvent, batch: &Batch) -> Option<EventLine> {
         | BatchEvent::PlanStarted { .. }
         | BatchEvent::AdapterLimited { .. }
         | BatchEvent::MergeStarted { .. }
+        | BatchEvent::DeliveryStarted { .. }
         | BatchEvent::MergeVerified { .. } => return None,
     };
     Some(EventLine { tone, text })
+}
+
+/// The task that a plan was just given, as a clause.
+fn task_added_in_words(batch: &Batch, name: &PlanName) -> String {
+    let Some(plan) = batch.plan(name) else {
+        return String::new();
+    };
+    match (&plan.trouble, &batch.delivery) {
+        (Some(trouble), Some(delivery)) if trouble.is_of_request() => {
+            let (round, rounds) = (plan.rounds, delivery.rounds);
+            format!("its agent gets a task from the pull request ({round} of {rounds})")
+        }
+        (_, _) => format!(
+            "its agent gets a task to resolve the merge ({} of {TASKS_GIVEN})",
+            plan.tasks_given
+        ),
+    }
 }
 
 fn end_line(batch: &Batch, end: BatchEnd) -> EventLine {
@@ -182,11 +214,13 @@ fn end_line(batch: &Batch, end: BatchEnd) -> EventLine {
         .iter()
         .filter(|plan| matches!(plan.phase, PlanPhase::Merged { .. }))
         .count();
-    let count = format!(
-        "{merged} of {} merged into `{}`",
-        counted(batch.plans.len() as u64, "plan"),
-        batch.target
-    );
+    let count = delivered_count(batch, merged).unwrap_or_else(|| {
+        format!(
+            "{merged} of {} merged into `{}`",
+            counted(batch.plans.len() as u64, "plan"),
+            batch.target
+        )
+    });
     let (tone, text) = match end {
         BatchEnd::Merged => (Tone::Good, format!("done: {count}")),
         BatchEnd::Incomplete => (Tone::Bad, format!("over: {count}")),
@@ -242,6 +276,10 @@ fn engine_end_in_words(engine: &str, end: &EngineEnd) -> String {
 pub fn kept_in_words(why: &KeptReason) -> String {
     match why {
         KeptReason::NotDone { end } => job_end_in_words(end),
+        KeptReason::Closed { request } => format!("its pull request {} was closed", request.url),
+        KeptReason::NotMerged { trouble } if trouble.is_of_request() => {
+            format!("{}, and its rounds are used up", trouble_in_words(trouble))
+        }
         KeptReason::NotMerged { trouble } => format!(
             "{}, after {}",
             trouble_in_words(trouble),
@@ -259,6 +297,8 @@ pub fn trouble_in_words(trouble: &MergeTrouble) -> String {
     match trouble {
         MergeTrouble::Conflict { files } => format!("conflicts with the target in {}", listed(files)),
         MergeTrouble::Markers { files } => format!("conflicts are not resolved in {}", listed(files)),
+        MergeTrouble::Checks { failed } => checks_in_words(failed),
+        MergeTrouble::Comments { threads } => threads_in_words(threads),
         MergeTrouble::Goals { .. } => "the goals fail on the merged tree".to_owned(),
         MergeTrouble::Review { findings } => format!(
             "the reviewer of the merge found {}",
@@ -345,6 +385,9 @@ pub fn plan_phase_in_words(plan: &BatchPlan) -> String {
     if let Some(why) = &plan.target_in_use {
         return target_in_use_in_words(why);
     }
+    if let Some(why) = &plan.forge_silent {
+        return forge_silent_in_words(why);
+    }
     match &plan.phase {
         PlanPhase::Waiting if plan.after.is_empty() => "waiting for its turn".to_owned(),
         PlanPhase::Waiting => {
@@ -368,6 +411,8 @@ pub fn plan_phase_in_words(plan: &BatchPlan) -> String {
         PlanPhase::Verifying { .. } => "merged; verifying goals".to_owned(),
         PlanPhase::Moving { .. } => "verified; moving the target".to_owned(),
         PlanPhase::Repairing => "adding a task to resolve the merge".to_owned(),
+        PlanPhase::Delivering => "verified; bringing it to the remote".to_owned(),
+        PlanPhase::Delivered => delivered_state_in_words(plan),
         PlanPhase::Merged { commit } => {
             let proof = plan.merge_proof.as_ref().map(|merge| merge.proof);
             format!("merged ({})", merge_in_words(commit, proof))
@@ -472,6 +517,8 @@ pub fn trouble_task(trouble: &MergeTrouble, conflicts: &[String], target: &str, 
                  without taking back the work of either; they printed: `{end}`"
             )
         }
+        MergeTrouble::Checks { failed } => return checks_task(failed, attempt),
+        MergeTrouble::Comments { threads } => return threads_task(threads, attempt),
         MergeTrouble::Tests { troubles } => tests_task(troubles, target),
         MergeTrouble::Review { findings } => review_task(findings, target),
     };
@@ -513,24 +560,12 @@ fn listed_plans(plans: &[PlanName]) -> String {
     names.join(", ")
 }
 
-fn listed(files: &[String]) -> String {
-    let shown: Vec<&str> = files.iter().take(FILES).map(String::as_str).collect();
-    match files.len() - shown.len() {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
-}
-
 fn files_in_code(files: &[String]) -> String {
     let quoted: Vec<String> = files
         .iter()
         .map(|file| format!("`{}`", file.replace(['`', '\n'], "?")))
         .collect();
     listed(&quoted)
-}
-
-fn short(commit: &str) -> &str {
-    commit.get(..DIGITS).unwrap_or(commit)
 }
 
 /// Describes a change to the repository from outside the batch, with the command that reverts it.
@@ -580,7 +615,7 @@ pub fn merge_hint(batch: &Batch) -> Option<String> {
         .plans
         .iter()
         .any(|plan| matches!(plan.phase, PlanPhase::Merged { .. }));
-    (has_merged && batch.target == batch.id.target())
+    (has_merged && batch.target == batch.id.target() && batch.delivery.is_none())
         .then(|| format!("`git merge {}` brings the merged plans into your branch", batch.target))
 }
 

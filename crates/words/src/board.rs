@@ -4,7 +4,7 @@ use ralph_core::{
     event::Wait,
     run::{Phase as RunPhase, RunView},
 };
-use ralph_plan::batch::{BatchPlan, KeptReason, PlanPhase};
+use ralph_plan::batch::{BatchPlan, KeptReason, MergeTrouble, PlanPhase};
 
 use super::Tone;
 
@@ -17,13 +17,19 @@ pub fn plan_phase_word(plan: &BatchPlan, stops: bool) -> (Tone, &'static str) {
         } => (Tone::Note, "cancelled"),
         PlanPhase::Kept { .. } => (Tone::Bad, "not merged"),
         _ if stops => (Tone::Wait, "stopping"),
-        _ if plan.target_in_use.is_some() => (Tone::Wait, "waiting"),
+        _ if plan.target_in_use.is_some() || plan.forge_silent.is_some() => (Tone::Wait, "waiting"),
         PlanPhase::Waiting | PlanPhase::Ready => (Tone::Note, "waiting"),
         PlanPhase::Preparing | PlanPhase::Running => (Tone::Start, "starting"),
         PlanPhase::Finished => (Tone::Wait, "done"),
         PlanPhase::Merging | PlanPhase::Moving { .. } => (Tone::Start, "merging"),
         PlanPhase::Verifying { .. } => (Tone::Start, "verifying"),
+        PlanPhase::Repairing if plan.trouble.as_ref().is_some_and(MergeTrouble::is_of_request) => {
+            (Tone::Warning, "changes asked")
+        }
         PlanPhase::Repairing => (Tone::Warning, "conflict"),
+        PlanPhase::Delivering => (Tone::Start, "delivering"),
+        PlanPhase::Delivered if plan.is_watched() => (Tone::Wait, "in review"),
+        PlanPhase::Delivered => (Tone::Good, "pushed"),
     }
 }
 

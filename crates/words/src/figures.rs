@@ -1,6 +1,11 @@
-//! Numbers in words: counts, durations, changes, usage.
+//! Numbers in words: counts, durations, changes, usage; lists and commits, shortened.
 
 use ralph_core::event::{Ceiling, Changes, ExceededCeiling, LowDisk, Usage};
+
+/// Maximum number of names that are listed.
+const NAMES: usize = 5;
+/// Digits of a commit id in messages.
+const DIGITS: usize = 10;
 
 /// `2 commits, 5 files, +120 −4`, or `no changes`.
 pub fn changes_in_words(changes: &Changes) -> String {
@@ -138,6 +143,20 @@ pub fn ticking(duration_ms: u64) -> String {
         0..3600 => format!("{}:{:02}", seconds / 60, seconds % 60),
         3600.. => format!("{}:{:02}:{:02}", seconds / 3600, seconds % 3600 / 60, seconds % 60),
     }
+}
+
+/// Names, of which the first few are written out.
+pub(super) fn listed(names: &[String]) -> String {
+    let shown: Vec<&str> = names.iter().take(NAMES).map(String::as_str).collect();
+    match names.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// The beginning of a commit's id.
+pub(super) fn short(commit: &str) -> &str {
+    commit.get(..DIGITS).unwrap_or(commit)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod board;
 mod channel;
 mod claim;
 mod comment;
+mod delivery;
 mod end;
 mod figures;
 mod hint;

@@ -57,6 +57,7 @@ fn planned(plan: &BatchPlan) -> Planned {
         file: plan.file.clone(),
         section: plan.section.clone(),
         after: plan.after.clone(),
+        issue: plan.issue.clone(),
     }
 }
 

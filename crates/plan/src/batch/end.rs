@@ -3,7 +3,7 @@
 use ralph_core::event::{Findings, Proof, StopReason};
 use serde::{Deserialize, Serialize};
 
-use super::{EngineEnd, TestTrouble};
+use super::{EngineEnd, FailedCheck, PullRequest, ReviewThread, TestTrouble};
 
 /// The end of a plan's job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,6 +75,10 @@ pub enum MergeTrouble {
     Tests { troubles: Vec<TestTrouble> },
     /// The goals pass, and the reviewer of the merge found problems.
     Review { findings: Findings },
+    /// Checks of the pull request fail.
+    Checks { failed: Vec<FailedCheck> },
+    /// Reviewers of the pull request ask for changes.
+    Comments { threads: Vec<ReviewThread> },
 }
 
 /// The reason why a plan is left as it is. None of its work is deleted.
@@ -103,6 +107,24 @@ pub enum KeptReason {
         dependency: super::PlanName,
     },
     Cancelled,
+    /// Its pull request was closed without a merge.
+    Closed {
+        request: PullRequest,
+    },
+}
+
+impl MergeTrouble {
+    /// Whether it was found in a pull request, and not by a merge.
+    pub fn is_of_request(&self) -> bool {
+        match self {
+            MergeTrouble::Checks { .. } | MergeTrouble::Comments { .. } => true,
+            MergeTrouble::Conflict { .. }
+            | MergeTrouble::Markers { .. }
+            | MergeTrouble::Goals { .. }
+            | MergeTrouble::Tests { .. }
+            | MergeTrouble::Review { .. } => false,
+        }
+    }
 }
 
 impl KeptReason {

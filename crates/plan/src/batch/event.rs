@@ -4,8 +4,8 @@ use ralph_core::event::{BreakerCause, LimitKind, ReviewResult, Usage};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BatchEnd, BatchId, BatchLimits, JobEnd, KeptReason, MergeProof, MergeTrouble, PlanName, Planned, StartHold,
-    StoppedBy,
+    BatchEnd, BatchId, BatchLimits, Delivery, JobEnd, KeptReason, MergeProof, MergeTrouble, PlanName, Planned,
+    PullRequest, StartHold, StoppedBy,
 };
 
 /// One line of a batch's journal.
@@ -118,6 +118,9 @@ pub enum BatchEvent {
         plans: Vec<Planned>,
         #[serde(default, skip_serializing_if = "BatchLimits::is_none")]
         limits: BatchLimits,
+        /// The destination of verified work; `None` merges it into the target.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        delivery: Option<Delivery>,
     },
     /// A batch that was interrupted or stopped, or that had unfinished plans, continues.
     BatchResumed {
@@ -243,6 +246,23 @@ pub enum BatchEvent {
     RepositoryChanged {
         change: RepositoryChange,
     },
+    /// The verified work of a plan is being brought to the remote.
+    DeliveryStarted {
+        plan: PlanName,
+    },
+    /// The remote has the work of the plan.
+    Delivered {
+        plan: PlanName,
+        commit: String,
+        /// The pull request; `None` if only the branch is pushed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<PullRequest>,
+    },
+    /// The forge or the remote does not do as asked, and ralph tries again; without `why`, it does again.
+    ForgeSilent {
+        plan: PlanName,
+        why: Option<String>,
+    },
     /// The agent is given another task because of the merge's trouble.
     TaskAdded {
         plan: PlanName,
@@ -322,6 +342,9 @@ impl BatchEvent {
             | BatchEvent::TargetMoved { plan, .. }
             | BatchEvent::TargetHadMoved { plan }
             | BatchEvent::TargetInUse { plan, .. }
+            | BatchEvent::DeliveryStarted { plan }
+            | BatchEvent::Delivered { plan, .. }
+            | BatchEvent::ForgeSilent { plan, .. }
             | BatchEvent::TaskAdded { plan }
             | BatchEvent::PlanKept { plan, .. }
             | BatchEvent::TestsConfirmed { plan }

@@ -5,6 +5,7 @@
 //! task of a plan follows from its phase ([`Batch::task_for`]) and is repeated after a crash, so every task is
 //! idempotent.
 
+mod delivery;
 mod end;
 mod engine;
 mod event;
@@ -12,11 +13,13 @@ mod front_matter;
 mod gate;
 mod limits;
 mod name;
+mod phase;
 mod state;
 mod step;
 #[cfg(test)]
 mod tests;
 
+pub use delivery::{DeliveredWork, Delivery, DeliveryKind, FailedCheck, PullRequest, ReviewThread};
 pub use end::{BatchEnd, JobEnd, KeptReason, MergeTrouble, StoppedBy};
 pub use engine::{EngineEnd, EngineJob, JobNews, LOCAL};
 pub use event::{BatchChanges, BatchEvent, BatchRecord, KeptFiles, MergeReview, RepositoryChange, Resumption};
@@ -27,5 +30,6 @@ pub use gate::{
 };
 pub use limits::{BatchLimits, HoldReason, RecentCalls, StartHold};
 pub use name::{BatchId, NameError, PlanName, Planned, added_plans, plan_names, section_plan_names, with_order};
-pub use state::{Batch, BatchPlan, PlanPhase, WorkTree, WorkerTask};
+pub use phase::{PlanPhase, WorkTree, WorkerTask};
+pub use state::{Batch, BatchPlan};
 pub use step::{BatchInput, TASKS_GIVEN, TaskResult, step};

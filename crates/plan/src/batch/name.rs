@@ -61,6 +61,9 @@ pub struct Planned {
     pub section: Option<String>,
     /// The plans that must be merged before this one begins.
     pub after: Vec<PlanName>,
+    /// The address of the issue that the plan was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue: Option<String>,
 }
 
 /// An error in the plans of a batch.
@@ -106,6 +109,7 @@ pub fn added_plans(known: &[Planned], files: &[String], after: &[Vec<String>]) -
         file: file.clone(),
         section: None,
         after: Vec::new(),
+        issue: None,
     });
     // Known plans wait for what they waited for before.
     let of_known = known
@@ -226,6 +230,7 @@ mod tests {
             file: file.to_owned(),
             section: None,
             after: Vec::new(),
+            issue: None,
         };
         let known = [plan("api", "api.md"), plan("ui", "old/ui.md")];
         let files = ["ui.md".to_owned(), "docs.md".to_owned()];
@@ -282,6 +287,7 @@ mod tests {
             file,
             section: None,
             after: Vec::new(),
+            issue: None,
         });
         let said: Vec<Vec<String>> = after
             .iter()

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use ralph_core::event::{LimitKind, Proof, ReviewResult, Usage};
-use serde::Serialize;
 
 use super::{
-    BatchEnd, BatchEvent, BatchId, BatchLimits, BatchRecord, ConfirmedChanges, EngineJob, HoldReason, KeptReason,
-    LOCAL, MergeProof, MergeTrouble, PlanName, Planned, RecentCalls, RepositoryChange, Resumption, StartHold,
-    StoppedBy,
+    BatchEnd, BatchEvent, BatchId, BatchLimits, BatchRecord, ConfirmedChanges, DeliveredWork, Delivery, EngineJob,
+    HoldReason, KeptReason, LOCAL, MergeProof, MergeTrouble, PlanName, PlanPhase, Planned, RecentCalls,
+    RepositoryChange, Resumption, StartHold, StoppedBy, WorkTree, WorkerTask,
 };
 
 /// Most plans that are merged together.
@@ -33,6 +32,8 @@ pub struct Batch {
     /// The plans that the batch was resumed for; all if empty.
     pub only: Vec<PlanName>,
     pub limits: BatchLimits,
+    /// The destination of verified work; `None` merges it into the target.
+    pub delivery: Option<Delivery>,
     /// The limit that is exceeded: runs are ended, and finished plans are still merged.
     pub spent: Option<LimitKind>,
     /// The limits of which the user was told that most of them is used.
@@ -69,6 +70,14 @@ pub struct BatchPlan {
     /// The section that is the plan; `None` for the whole file.
     pub section: Option<String>,
     pub after: Vec<PlanName>,
+    /// The address of the issue that it was made from.
+    pub issue: Option<String>,
+    /// The part of its work that the remote has.
+    pub delivered: Option<DeliveredWork>,
+    /// Number of tasks given because of its pull request.
+    pub rounds: u32,
+    /// The reason why the forge did not do as asked; ralph tries again.
+    pub forge_silent: Option<String>,
     pub phase: PlanPhase,
     pub work_tree: WorkTree,
     /// The obstacle to the last merge.
@@ -120,65 +129,6 @@ pub struct BatchPlan {
     queue_position: u32,
 }
 
-/// The state of a plan's work tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WorkTree {
-    None,
-    There,
-    /// Removed after the merge.
-    Removed,
-    /// Merged, but the work tree could not be removed.
-    Left,
-}
-
-/// The phase of a plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
-#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-pub enum PlanPhase {
-    /// Waits for a free slot, or for plans that it depends on.
-    Waiting,
-    /// Its branch and its work tree are being created.
-    Preparing,
-    /// Waits for a free slot to run again.
-    Ready,
-    Running,
-    /// Completed; waits for the merge.
-    Finished,
-    /// Is being merged with the target in the scratch work tree.
-    Merging,
-    /// The goals run on the merged tree.
-    Verifying {
-        commit: String,
-        onto: String,
-    },
-    /// The target is being moved to the verified commit.
-    Moving {
-        commit: String,
-        onto: String,
-    },
-    /// Its agent is being given a task because of the merge's trouble.
-    Repairing,
-    Merged {
-        commit: String,
-    },
-    Kept {
-        why: KeptReason,
-    },
-}
-
-/// A task of the driver for a plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WorkerTask {
-    AddWorkTree,
-    RunJob,
-    Merge,
-    CheckGoals { commit: String, onto: String },
-    MoveTarget { commit: String, onto: String },
-    GiveTask { trouble: MergeTrouble },
-    RemoveWorkTree,
-}
-
 impl Batch {
     /// Folds the records; `None` if they do not begin with the opening of a batch.
     pub fn from_records(records: &[BatchRecord]) -> Option<Batch> {
@@ -206,6 +156,7 @@ impl Batch {
             plans: Vec::new(),
             only: Vec::new(),
             limits: BatchLimits::default(),
+            delivery: None,
             spent: None,
             warned: Vec::new(),
             limited: BTreeMap::new(),
@@ -233,6 +184,7 @@ impl Batch {
                 arguments,
                 plans,
                 limits,
+                delivery,
             } => {
                 self.target.clone_from(target);
                 self.base.clone_from(base);
@@ -241,6 +193,7 @@ impl Batch {
                 self.engine.clone_from(engine);
                 self.arguments.clone_from(arguments);
                 self.limits = *limits;
+                self.delivery.clone_from(delivery);
                 self.plans = plans.iter().map(|plan| BatchPlan::new(plan, record.at_ms)).collect();
             }
             BatchEvent::BatchResumed { changes } => self.resume(changes, record.at_ms),
@@ -275,7 +228,11 @@ impl Batch {
                     }
                     BatchEvent::MergeRefused { trouble, .. } => match trouble {
                         MergeTrouble::Goals { .. } | MergeTrouble::Tests { .. } => self.suspects.clear(),
-                        MergeTrouble::Conflict { .. } | MergeTrouble::Markers { .. } | MergeTrouble::Review { .. } => {
+                        MergeTrouble::Conflict { .. }
+                        | MergeTrouble::Markers { .. }
+                        | MergeTrouble::Review { .. }
+                        | MergeTrouble::Checks { .. }
+                        | MergeTrouble::Comments { .. } => {
                             self.suspects.retain(|suspect| suspect != name);
                         }
                     },
@@ -342,14 +299,19 @@ impl Batch {
             if why.is_unconfirmed() && !is_confirmed && !is_named {
                 continue;
             }
-            if !is_named && (*why == KeptReason::Cancelled || !changes.plans.is_empty()) {
+            let is_given_up = matches!(why, KeptReason::Cancelled | KeptReason::Closed { .. });
+            if !is_named && (is_given_up || !changes.plans.is_empty()) {
                 continue;
             }
             plan.phase = match (why, &plan.work_tree) {
                 (_, WorkTree::None) => PlanPhase::Waiting,
-                (KeptReason::NotMerged { .. } | KeptReason::TargetInUse { .. } | KeptReason::Failed { .. }, _) => {
-                    PlanPhase::Finished
-                }
+                (
+                    KeptReason::NotMerged { .. }
+                    | KeptReason::TargetInUse { .. }
+                    | KeptReason::Failed { .. }
+                    | KeptReason::Closed { .. },
+                    _,
+                ) => PlanPhase::Finished,
                 (KeptReason::Cancelled, _) if plan.is_done => PlanPhase::Finished,
                 (KeptReason::NotDone { .. } | KeptReason::Waits { .. } | KeptReason::Cancelled, _) => PlanPhase::Ready,
             };
@@ -361,7 +323,7 @@ impl Batch {
                 self.finished += 1;
             }
             plan.since_ms = at_ms;
-            (plan.tasks_given, plan.crashes) = (0, 0);
+            (plan.tasks_given, plan.crashes, plan.rounds) = (0, 0, 0);
         }
         for plan in &mut self.plans {
             if !changes.plans.is_empty() && !plan.group.is_empty() && is_merging(plan) {
@@ -369,7 +331,7 @@ impl Batch {
                 plan.group.clear();
                 plan.phase = PlanPhase::Finished;
             }
-            plan.target_in_use = None;
+            (plan.target_in_use, plan.forge_silent) = (None, None);
             plan.repairs_since_ms = plan.repairs_since_ms.map(|_| at_ms);
         }
     }
@@ -406,8 +368,15 @@ impl Batch {
                 onto: onto.clone(),
             }),
             PlanPhase::Repairing => plan.trouble.clone().map(|trouble| WorkerTask::GiveTask { trouble }),
-            PlanPhase::Merged { .. } if plan.work_tree == WorkTree::There => Some(WorkerTask::RemoveWorkTree),
+            PlanPhase::Delivering => Some(WorkerTask::Deliver),
+            PlanPhase::Delivered if plan.is_watched() => Some(WorkerTask::LookAtRequest),
             PlanPhase::Merged { .. }
+            | PlanPhase::Delivered
+            | PlanPhase::Kept {
+                why: KeptReason::Closed { .. },
+            } if plan.work_tree == WorkTree::There => Some(WorkerTask::RemoveWorkTree),
+            PlanPhase::Merged { .. }
+            | PlanPhase::Delivered
             | PlanPhase::Waiting
             | PlanPhase::Ready
             | PlanPhase::Finished
@@ -515,10 +484,12 @@ impl Batch {
                 | PlanPhase::Merging
                 | PlanPhase::Verifying { .. }
                 | PlanPhase::Moving { .. }
+                | PlanPhase::Delivering
+                | PlanPhase::Delivered
                 | PlanPhase::Merged { .. }
                 | PlanPhase::Kept { .. } => false,
             };
-            is_recent && can_work
+            self.delivery.is_none() && is_recent && can_work
         };
         self.included().find(holds)
     }
@@ -538,8 +509,16 @@ impl BatchPlan {
             | PlanPhase::Verifying { .. }
             | PlanPhase::Moving { .. }
             | PlanPhase::Repairing
+            | PlanPhase::Delivering
+            | PlanPhase::Delivered
             | PlanPhase::Kept { .. } => None,
         }
+    }
+
+    /// Whether it has a pull request that is neither merged nor closed, as far as ralph knows.
+    pub fn is_watched(&self) -> bool {
+        let request = self.delivered.as_ref().and_then(|work| work.request.as_ref());
+        self.phase == PlanPhase::Delivered && request.is_some()
     }
 
     /// Whether it is left because its changed tests are not confirmed.
@@ -559,6 +538,10 @@ impl BatchPlan {
             file: planned.file.clone(),
             section: planned.section.clone(),
             after: planned.after.clone(),
+            issue: planned.issue.clone(),
+            delivered: None,
+            rounds: 0,
+            forge_silent: None,
             phase: PlanPhase::Waiting,
             work_tree: WorkTree::None,
             trouble: None,
@@ -598,6 +581,7 @@ impl BatchPlan {
         self.refusals += 1;
         match trouble {
             MergeTrouble::Markers { .. } => {}
+            MergeTrouble::Checks { .. } | MergeTrouble::Comments { .. } => self.rounds += 1,
             MergeTrouble::Review { .. } => self.reviews += 1,
             MergeTrouble::Conflict { .. } | MergeTrouble::Goals { .. } | MergeTrouble::Tests { .. } => {
                 if self.refused_onto != onto {
@@ -612,7 +596,7 @@ impl BatchPlan {
     /// queue.
     fn apply(&mut self, record: &BatchRecord, stops: bool, queue_position: u32) {
         if !matches!(record.event, BatchEvent::CancelRequested { .. }) {
-            self.target_in_use = None;
+            (self.target_in_use, self.forge_silent) = (None, None);
         }
         match &record.event {
             BatchEvent::TargetInUse { why, .. } => self.target_in_use = Some(why.clone()),
@@ -704,8 +688,20 @@ impl BatchPlan {
             }
             // It stays first in the queue.
             BatchEvent::TargetHadMoved { .. } => self.phase = PlanPhase::Merging,
+            BatchEvent::DeliveryStarted { .. } => self.phase = PlanPhase::Delivering,
+            BatchEvent::Delivered { commit, request, .. } => {
+                self.repairs_since_ms = None;
+                self.delivered = Some(DeliveredWork {
+                    commit: commit.clone(),
+                    request: request.clone(),
+                });
+                self.trouble = None;
+                self.phase = PlanPhase::Delivered;
+            }
+            BatchEvent::ForgeSilent { why, .. } => self.forge_silent.clone_from(why),
             BatchEvent::TaskAdded { .. } => {
-                self.tasks_given += 1;
+                let is_of_request = self.trouble.as_ref().is_some_and(MergeTrouble::is_of_request);
+                self.tasks_given += u32::from(!is_of_request);
                 self.phase = PlanPhase::Ready;
             }
             BatchEvent::PlanKept { why, .. } => {

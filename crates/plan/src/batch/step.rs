@@ -3,9 +3,9 @@
 use ralph_core::event::{BreakerCause, ReviewResult, Usage};
 
 use super::{
-    Batch, BatchChanges, BatchEnd, BatchEvent, BatchLimits, BatchPlan, BatchRecord, JobEnd, JobNews, KeptFiles,
-    KeptReason, MergeProof, MergeReview, MergeTrouble, PlanName, PlanPhase, Planned, RepositoryChange, Resumption,
-    StoppedBy, TestTrouble, WorkTree,
+    Batch, BatchChanges, BatchEnd, BatchEvent, BatchLimits, BatchPlan, BatchRecord, Delivery, JobEnd, JobNews,
+    KeptFiles, KeptReason, MergeProof, MergeReview, MergeTrouble, PlanName, PlanPhase, Planned, PullRequest,
+    RepositoryChange, Resumption, StoppedBy, TestTrouble, WorkTree,
     state::{is_merging, occupies_slot},
 };
 
@@ -28,6 +28,7 @@ pub enum BatchInput {
         arguments: Vec<String>,
         plans: Vec<Planned>,
         limits: BatchLimits,
+        delivery: Option<Delivery>,
     },
     Resume {
         changes: Resumption,
@@ -147,6 +148,26 @@ pub enum TaskResult {
         why: String,
     },
     TaskAdded,
+    /// The remote has the work of the plan.
+    Delivered {
+        commit: String,
+        request: Option<PullRequest>,
+    },
+    /// The pull request asks for nothing.
+    RequestUnchanged,
+    RequestMerged {
+        /// The commit of the remote's branch that has the work.
+        commit: String,
+    },
+    RequestClosed {
+        request: PullRequest,
+    },
+    /// The forge or the remote does not do as asked.
+    ForgeSilent {
+        why: String,
+        /// The time until it may, if it named one.
+        after_ms: Option<u64>,
+    },
     WorkTreeRemoved {
         kept: Option<KeptFiles>,
     },
@@ -199,6 +220,7 @@ impl Steps {
                 arguments,
                 plans,
                 limits,
+                delivery,
             } => self.push(BatchEvent::BatchStarted {
                 target,
                 base,
@@ -207,6 +229,7 @@ impl Steps {
                 arguments,
                 plans,
                 limits,
+                delivery,
             }),
             BatchInput::Resume { changes, usage } => {
                 self.push(BatchEvent::BatchResumed { changes });
@@ -392,11 +415,46 @@ impl Steps {
             (PlanPhase::Moving { .. } | PlanPhase::Merging, TaskResult::TargetInUse { why }) => {
                 self.target_in_use(known, why);
             }
+            (PlanPhase::Delivering, TaskResult::Delivered { commit, request }) => {
+                self.push(BatchEvent::Delivered { plan, commit, request });
+            }
+            (PlanPhase::Delivering | PlanPhase::Delivered, TaskResult::MergeRefused { trouble, onto, branch }) => {
+                self.refused(plan, trouble, onto, branch);
+            }
+            (PlanPhase::Delivering | PlanPhase::Delivered, TaskResult::RequestMerged { commit }) => {
+                let with = Vec::new();
+                self.push(BatchEvent::TargetMoved { plan, commit, with });
+            }
+            (PlanPhase::Delivering | PlanPhase::Delivered, TaskResult::RequestClosed { request }) => {
+                self.push(keep(KeptReason::Closed { request }));
+            }
+            (
+                PlanPhase::Delivering | PlanPhase::Delivered | PlanPhase::Repairing,
+                TaskResult::ForgeSilent { why, .. },
+            ) => {
+                if known.forge_silent.as_ref() != Some(&why) {
+                    let why = Some(why);
+                    self.push(BatchEvent::ForgeSilent { plan, why });
+                }
+            }
+            (PlanPhase::Delivered, TaskResult::RequestUnchanged) if known.forge_silent.is_some() => {
+                let why = None;
+                self.push(BatchEvent::ForgeSilent { plan, why });
+            }
             (PlanPhase::Repairing, TaskResult::TaskAdded) => self.push(BatchEvent::TaskAdded { plan }),
-            (PlanPhase::Merged { .. }, TaskResult::WorkTreeRemoved { kept }) => {
+            (
+                PlanPhase::Merged { .. } | PlanPhase::Delivered | PlanPhase::Kept { .. },
+                TaskResult::WorkTreeRemoved { kept },
+            ) => {
                 self.push(BatchEvent::WorkTreeRemoved { plan, kept });
             }
-            (PlanPhase::Merged { .. }, TaskResult::WorkTreeKept { why } | TaskResult::Failed { why }) => {
+            (PlanPhase::Delivered, TaskResult::Failed { why }) if known.is_watched() => {
+                self.push(keep(KeptReason::Failed { why }));
+            }
+            (
+                PlanPhase::Merged { .. } | PlanPhase::Delivered | PlanPhase::Kept { .. },
+                TaskResult::WorkTreeKept { why } | TaskResult::Failed { why },
+            ) => {
                 self.push(BatchEvent::WorkTreeKept { plan, why });
             }
             (PlanPhase::Running, TaskResult::Failed { why }) => {
@@ -408,7 +466,8 @@ impl Steps {
                 | PlanPhase::Merging
                 | PlanPhase::Verifying { .. }
                 | PlanPhase::Moving { .. }
-                | PlanPhase::Repairing,
+                | PlanPhase::Repairing
+                | PlanPhase::Delivering,
                 TaskResult::Failed { why },
             ) => self.push(keep(KeptReason::Failed { why })),
             // The result of a task that was given up in the meantime.
@@ -447,8 +506,8 @@ impl Steps {
             PlanPhase::Waiting => self.can_start(plan) && self.batch.spent.is_none(),
             PlanPhase::Ready => self.batch.spent.is_none(),
             PlanPhase::Preparing | PlanPhase::Running | PlanPhase::Repairing => true,
-            PlanPhase::Merging | PlanPhase::Verifying { .. } | PlanPhase::Moving { .. } => true,
-            PlanPhase::Finished | PlanPhase::Merged { .. } | PlanPhase::Kept { .. } => false,
+            PlanPhase::Merging | PlanPhase::Verifying { .. } | PlanPhase::Moving { .. } | PlanPhase::Delivering => true,
+            PlanPhase::Finished | PlanPhase::Delivered | PlanPhase::Merged { .. } | PlanPhase::Kept { .. } => false,
         }
     }
 
@@ -459,7 +518,11 @@ impl Steps {
             onto,
             branch,
         });
-        let is_exhausted = |plan: &BatchPlan| plan.tasks_given >= TASKS_GIVEN;
+        let rounds = self.batch.delivery.as_ref().map_or(0, |delivery| delivery.rounds);
+        let is_exhausted = |plan: &BatchPlan| match trouble.is_of_request() {
+            true => plan.rounds > rounds,
+            false => plan.tasks_given >= TASKS_GIVEN,
+        };
         if self.batch.plan(&plan).is_some_and(is_exhausted) {
             let why = KeptReason::NotMerged { trouble };
             self.push(BatchEvent::PlanKept { plan, why });
@@ -493,6 +556,12 @@ impl Steps {
             return Some(BatchEvent::PlanKept {
                 plan: plan.name.clone(),
                 why: KeptReason::Waits { dependency },
+            });
+        }
+        let mut finished = self.batch.included().filter(|plan| plan.phase == PlanPhase::Finished);
+        if let Some(plan) = finished.next().filter(|_| self.batch.delivery.is_some()) {
+            return Some(BatchEvent::DeliveryStarted {
+                plan: plan.name.clone(),
             });
         }
         let merges = self.batch.included().any(is_merging);
@@ -538,7 +607,9 @@ impl Steps {
     /// Returns the end of the batch if all plans are over.
     fn end_of_all(&self) -> Option<BatchEnd> {
         let plans = &self.batch.plans;
-        let are_merged = plans.iter().all(|plan| matches!(plan.phase, PlanPhase::Merged { .. }));
+        let are_merged = plans
+            .iter()
+            .all(|plan| matches!(plan.phase, PlanPhase::Merged { .. } | PlanPhase::Delivered));
         self.batch.included().all(is_over).then_some(match are_merged {
             true => BatchEnd::Merged,
             false => BatchEnd::Incomplete,
@@ -568,7 +639,9 @@ impl Steps {
                 | PlanPhase::Merging
                 | PlanPhase::Verifying { .. }
                 | PlanPhase::Moving { .. }
-                | PlanPhase::Repairing => !self.batch.includes(plan),
+                | PlanPhase::Repairing
+                | PlanPhase::Delivering
+                | PlanPhase::Delivered => !self.batch.includes(plan),
             })
         };
         let waits = plan.phase == PlanPhase::Waiting && self.batch.includes(plan);
@@ -578,7 +651,8 @@ impl Steps {
 
 /// Whether no task is in progress for it, so that it can be cancelled at once.
 fn is_idle(plan: &BatchPlan) -> bool {
-    matches!(plan.phase, PlanPhase::Waiting | PlanPhase::Ready | PlanPhase::Finished)
+    let is_watched = plan.is_watched();
+    is_watched || matches!(plan.phase, PlanPhase::Waiting | PlanPhase::Ready | PlanPhase::Finished)
 }
 
 fn can_be_cancelled(plan: &BatchPlan) -> bool {
@@ -592,7 +666,11 @@ fn is_over_or_merged(plan: &BatchPlan) -> bool {
 /// Whether no work is left for it.
 fn is_over(plan: &BatchPlan) -> bool {
     match plan.phase {
-        PlanPhase::Merged { .. } => plan.work_tree != WorkTree::There,
+        PlanPhase::Delivered => !plan.is_watched() && plan.work_tree != WorkTree::There,
+        PlanPhase::Merged { .. }
+        | PlanPhase::Kept {
+            why: KeptReason::Closed { .. },
+        } => plan.work_tree != WorkTree::There,
         PlanPhase::Kept { .. } => true,
         PlanPhase::Waiting
         | PlanPhase::Preparing
@@ -602,6 +680,7 @@ fn is_over(plan: &BatchPlan) -> bool {
         | PlanPhase::Merging
         | PlanPhase::Verifying { .. }
         | PlanPhase::Moving { .. }
-        | PlanPhase::Repairing => false,
+        | PlanPhase::Repairing
+        | PlanPhase::Delivering => false,
     }
 }

@@ -221,6 +221,8 @@ pub(super) const CREDENTIALS: &[&str] = &[
     "$GRADLE_USER_HOME/gradle.properties",
     "$HF_TOKEN_PATH",
     "$VAULT_CONFIG_PATH",
+    "$GH_CONFIG_DIR",
+    "$GLAB_CONFIG_DIR",
 ];
 
 /// The directories for settings of all programs.
@@ -233,6 +235,7 @@ pub(super) const CONFIGURED_CREDENTIALS: &[&str] = &[
     "op",
     "hub",
     "glab-cli",
+    "tea",
     "github-copilot",
     "git/credentials",
     "doctl",

@@ -67,7 +67,7 @@ pub struct Board {
 pub struct PlanCounts {
     pub merged: usize,
     pub running: usize,
-    /// Done, and being merged or waiting to be.
+    /// Done, and being merged, in review, or waiting for it.
     pub merging: usize,
     pub waiting: usize,
     /// Not merged: left as they are.
@@ -179,7 +179,9 @@ impl PlanCounts {
             | PlanPhase::Merging
             | PlanPhase::Verifying { .. }
             | PlanPhase::Moving { .. }
-            | PlanPhase::Repairing => &mut self.merging,
+            | PlanPhase::Repairing
+            | PlanPhase::Delivering
+            | PlanPhase::Delivered => &mut self.merging,
             PlanPhase::Waiting | PlanPhase::Ready => &mut self.waiting,
             PlanPhase::Kept { .. } => &mut self.kept,
         }
@@ -194,6 +196,8 @@ fn is_being_merged(phase: &PlanPhase) -> bool {
         | PlanPhase::Ready
         | PlanPhase::Running
         | PlanPhase::Finished
+        | PlanPhase::Delivering
+        | PlanPhase::Delivered
         | PlanPhase::Merged { .. }
         | PlanPhase::Kept { .. } => false,
     }

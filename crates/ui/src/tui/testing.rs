@@ -205,6 +205,7 @@ pub(super) fn batch(plans: &[&str], events: impl IntoIterator<Item = BatchEvent>
         file: format!("plans/{name}.md"),
         section: None,
         after: Vec::new(),
+        issue: None,
     });
     let batch = BatchId("20261120-102835".to_owned());
     let begun = [
@@ -222,6 +223,7 @@ pub(super) fn batch(plans: &[&str], events: impl IntoIterator<Item = BatchEvent>
             arguments: Vec::new(),
             plans: planned.collect(),
             limits: BatchLimits::default(),
+            delivery: None,
         },
     ];
     let records = begun

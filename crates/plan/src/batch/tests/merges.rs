@@ -128,7 +128,9 @@ fn merge_all(world: &mut SimulatedBatch, culprit: &str) -> Vec<Vec<String>> {
             WorkerTask::RemoveWorkTree => TaskResult::WorkTreeRemoved { kept: None },
             // The culprit is given a task, and cannot do it.
             WorkerTask::GiveTask { .. } => TaskResult::Failed { why: "no".to_owned() },
-            WorkerTask::AddWorkTree | WorkerTask::RunJob => unreachable!("{task:?}"),
+            WorkerTask::AddWorkTree | WorkerTask::RunJob | WorkerTask::Deliver | WorkerTask::LookAtRequest => {
+                unreachable!("{task:?}")
+            }
         };
         world.end_task(&plan.0, result);
     }
