@@ -4,7 +4,7 @@ use ralph_core::{
     event::{Proof, RunId, Usage},
     run::{Phase as RunPhase, RunView},
 };
-use ralph_plan::batch::{Batch, BatchPlan, MergeTrouble, PlanName, PlanPhase};
+use ralph_plan::batch::{Batch, BatchPlan, MergeTrouble, PlanName, PlanPhase, PullRequest};
 use ralph_text::one_line;
 use ralph_words::{
     Tone, asked_in_words, phase_in_words, plan_phase_word, plan_state_in_words, run_phase_word, tool_in_words,
@@ -35,6 +35,8 @@ pub struct BoardRow {
     pub proof: Option<Proof>,
     /// The proof of its merge; `None` if it is not merged, or if no goals verify merges.
     pub merge_proof: Option<Proof>,
+    /// Its pull request; `None` if it has none.
+    pub request: Option<PullRequest>,
     /// Colour and sign of the state.
     pub tone: Tone,
     /// The state in a word.
@@ -105,6 +107,7 @@ impl BoardRow {
             trouble: plan.trouble.clone(),
             proof: plan.proof,
             merge_proof: plan.merge_proof.as_ref().map(|merge| merge.proof),
+            request: plan.delivered.as_ref().and_then(|work| work.request.clone()),
             tone,
             state: state.to_owned(),
             doing: one_line(&doing),
