@@ -51,6 +51,8 @@ pub(crate) struct BatchRequest<'a> {
     pub(crate) arguments: Vec<String>,
     /// The limits on the use of all plans together.
     pub(crate) limits: BatchLimits,
+    /// Whether further plans are expected, so that the batch goes on once all are over.
+    pub(crate) watches: bool,
     /// Whether a configuration file was named in addition to the project's own.
     pub(crate) has_config: bool,
 }
@@ -164,6 +166,7 @@ pub(crate) fn prepare_batch(
             plans,
             limits: wish.limits,
             delivery,
+            watches: wish.watches,
         },
         id,
         engine,

@@ -97,6 +97,9 @@ pub(super) struct TakeArgs {
     /// List the issues, and take none
     #[arg(long)]
     pub(super) list: bool,
+    /// Also take issues that the filter finds later, until the batch is stopped
+    #[arg(long, conflicts_with_all = ["issues", "list", "plans_only"])]
+    pub(super) watch: bool,
     /// Write the plans below .ralph/issues, and run none
     #[arg(long)]
     pub(super) plans_only: bool,

@@ -47,7 +47,9 @@ use crate::{
 };
 
 use batch_settings::{arguments_of, changes, is_shared, limits, refuse_plan};
-use last_batch::{last, named, unsent, wait_until_done};
+pub(super) use change::planned;
+pub(super) use last_batch::last;
+use last_batch::{named, unsent, wait_until_done};
 
 use super::{
     args::Args,
@@ -123,10 +125,15 @@ pub(super) fn in_tree(
     start(args, &many, command_line, supervisor)
 }
 
-/// Starts a batch.
-pub(super) fn start(
+fn start(args: &Args, many: &ManyArgs, command_line: &[OsString], supervisor: &Supervisor) -> Result<u8, Failure> {
+    start_batch(args, many, false, command_line, supervisor)
+}
+
+/// Starts a batch. `watches` tells whether it goes on once all of its plans are over.
+pub(super) fn start_batch(
     args: &Args,
     many: &ManyArgs,
+    watches: bool,
     command_line: &[OsString],
     supervisor: &Supervisor,
 ) -> Result<u8, Failure> {
@@ -165,6 +172,7 @@ pub(super) fn start(
         into: many.into.as_deref(),
         creates_target: args.tree.is_some(),
         arguments,
+        watches,
         has_config: sources.extra.is_some(),
     };
     signals::survive_file_size_limit();
@@ -278,7 +286,7 @@ fn adopt(supervisor: &Supervisor, engine: &Engine) {
 }
 
 /// The screen for the batch on this terminal, unless it runs in the foreground or without one.
-fn own_screen(args: &Args, is_headless: bool, place: &ProjectPlace) -> Option<ScreenOptions> {
+pub(super) fn own_screen(args: &Args, is_headless: bool, place: &ProjectPlace) -> Option<ScreenOptions> {
     let screen = presentation(&args.show, screen(args, place)).screen;
     screen.filter(|_| !args.show.foreground && !is_headless)
 }

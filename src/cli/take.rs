@@ -5,28 +5,36 @@ use std::{
     ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
+    thread,
+    time::Duration,
 };
 
-use ralph_forge::{Forge, ForgeError, ISSUES, Issue, IssueFilter, issue_plan};
-use ralph_plan::batch::LOCAL;
+use ralph_forge::{Forge, ForgeError, ISSUES, Issue, IssueFilter, issue_plan, issue_reference};
+use ralph_plan::batch::{BatchChanges, LOCAL, Planned};
 use ralph_system::{files::create_new, proc::Supervisor};
-use ralph_text::console::{complain, print, print_coloured};
+use ralph_text::console::{self, complain, print, print_coloured};
 use ralph_ui::report::OutputStyle;
 use ralph_words::counted;
 
 use super::{
     args::Args,
     batch_flags::{ManyArgs, TakeArgs},
-    many,
+    many::{self, last, planned},
     run::place,
     setting_flags::SettingFlags,
     table::{TableCell, table},
 };
 use crate::{
-    app, begin,
+    app::{self, ProjectPlace},
+    begin,
     error::{Failure, FailureKind},
+    many::{BatchPaths, ask_to_change},
     ui::{Presentation, headless::OutputFormat},
 };
+
+/// Shortest and longest pause between two looks for new issues. It doubles while none comes.
+const SHORTEST: Duration = Duration::from_secs(2);
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// Carries out `take`. `given` is the whole command line.
 pub(super) fn run(args: &Args, take: &TakeArgs, given: &[OsString], supervisor: &Supervisor) -> Result<u8, Failure> {
@@ -42,9 +50,18 @@ pub(super) fn run(args: &Args, take: &TakeArgs, given: &[OsString], supervisor: 
     if take.list || !is_chosen {
         return list(&forge.issues(&filter)?);
     }
-    let issues = match take.issues.is_empty() {
-        true => ready(&forge, forge.issues(&filter)?)?,
-        false => named(&forge, &take.issues)?,
+    let watches = take.watch && (args.behind_screen || many::own_screen(args, take.headless, &place).is_none());
+    let mut pause = SHORTEST;
+    let issues = loop {
+        let issues = match take.issues.is_empty() {
+            true => ready(&forge, forge.issues(&filter)?, &BTreeSet::new(), &mut complain)?,
+            false => named(&forge, &take.issues)?,
+        };
+        if !(watches && issues.is_empty()) {
+            break issues;
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(LONGEST);
     };
     if issues.is_empty() {
         print("no issue waits to be taken\n");
@@ -72,7 +89,74 @@ pub(super) fn run(args: &Args, take: &TakeArgs, given: &[OsString], supervisor: 
             given: take.settings.given.clone(),
         },
     };
-    many::start(args, &batch, given, supervisor)
+    if watches {
+        let watch = IssueWatch { place, forge, filter };
+        // Ends with the process: what it has asked for is in a file, and the batch takes it or not.
+        let started = thread::Builder::new()
+            .name("issues".to_owned())
+            .spawn(move || watch.run());
+        started.map_err(|error| Failure::new(FailureKind::Failed, format!("the issues cannot be watched: {error}")))?;
+    }
+    many::start_batch(args, &batch, take.watch, given, supervisor)
+}
+
+/// Looks for issues that come while a batch runs, and adds their plans to it.
+struct IssueWatch {
+    place: ProjectPlace,
+    forge: Forge,
+    filter: IssueFilter,
+}
+
+impl IssueWatch {
+    fn run(&self) {
+        let mut pause = SHORTEST;
+        let mut told = String::new();
+        loop {
+            thread::sleep(pause);
+            pause = match self.look() {
+                Ok(true) => SHORTEST,
+                Ok(false) => (pause * 2).min(LONGEST),
+                // The next look may find the forge again.
+                Err(failure) => {
+                    let why = failure.to_string();
+                    if why != told {
+                        console::warn(&format!("new issues cannot be looked for at the moment: {why}"));
+                        told = why;
+                    }
+                    (pause * 2).min(LONGEST)
+                }
+            };
+        }
+    }
+
+    /// Asks the running batch to add what is new. Returns whether anything is.
+    fn look(&self) -> Result<bool, Failure> {
+        let Ok((id, batch)) = last(&self.place) else {
+            return Ok(false);
+        };
+        if batch.end.is_some() || !batch.watches {
+            return Ok(false);
+        }
+        let known: Vec<Planned> = batch.plans.iter().map(planned).collect();
+        let taken: BTreeSet<u64> = known
+            .iter()
+            .filter_map(|plan| Some(issue_reference(plan.issue.as_deref()?)?.number))
+            .collect();
+        let mut issues = self.forge.issues(&self.filter)?;
+        issues.retain(|issue| !taken.contains(&issue.number));
+        let new = ready(&self.forge, issues, &taken, &mut |_| ())?;
+        if new.is_empty() {
+            return Ok(false);
+        }
+        let plans = write_plans(&self.place.project, &new)?;
+        let changes = BatchChanges {
+            added: app::added_to_batch(&self.place, &plans, &known)?,
+            ..BatchChanges::default()
+        };
+        let asked = ask_to_change(&BatchPaths::new(&self.place.paths, &id), &changes);
+        asked.map_err(|error| Failure::new(FailureKind::Failed, format!("the batch cannot be asked: {error}")))?;
+        Ok(true)
+    }
 }
 
 fn list(issues: &[Issue]) -> Result<u8, Failure> {
@@ -111,8 +195,14 @@ struct TakenIssue {
 /// Reads the issues that the user named.
 fn named(forge: &Forge, numbers: &[u64]) -> Result<Vec<TakenIssue>, Failure> {
     let numbers: BTreeSet<u64> = numbers.iter().copied().collect();
+    let requests = forge.requests_of_issues()?;
     let mut taken = Vec::new();
     for number in &numbers {
+        if let Some((_, request)) = requests.iter().find(|(issue, _)| issue == number) {
+            let what = format!("issue {number} has a pull request of ralph already: {}", request.url);
+            return Err(Failure::new(FailureKind::Usage, what)
+                .hint("`ralph many resume` watches it again; once it is closed, the issue can be taken anew"));
+        }
         let issue = forge.issue(*number)?;
         if !issue.is_open {
             return Err(Failure::new(FailureKind::Usage, format!("issue {number} is closed"))
@@ -130,27 +220,44 @@ fn named(forge: &Forge, numbers: &[u64]) -> Result<Vec<TakenIssue>, Failure> {
     Ok(taken)
 }
 
-/// Leaves out issues that wait for others which are not among them.
-fn ready(forge: &Forge, issues: Vec<Issue>) -> Result<Vec<TakenIssue>, Failure> {
+/// Leaves out issues that have a pull request of ralph, and those that wait for others which are neither among them nor
+/// `taken`.
+fn ready(
+    forge: &Forge,
+    issues: Vec<Issue>,
+    taken: &BTreeSet<u64>,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Vec<TakenIssue>, Failure> {
     let mut left: BTreeMap<u64, Issue> = issues.into_iter().map(|issue| (issue.number, issue)).collect();
+    if left.is_empty() {
+        return Ok(Vec::new());
+    }
+    for (number, request) in forge.requests_of_issues()? {
+        if left.remove(&number).is_some() {
+            tell(&format!(
+                "issue {number} is left out: it has pull request {}",
+                request.url
+            ));
+        }
+    }
     loop {
-        let numbers: BTreeSet<u64> = left.keys().copied().collect();
-        let (mut taken, mut waiting) = (Vec::new(), Vec::new());
+        let numbers: BTreeSet<u64> = left.keys().chain(taken).copied().collect();
+        let (mut found, mut waiting) = (Vec::new(), Vec::new());
         for issue in left.values() {
             let (after, missing) = waits(forge, issue, &numbers)?;
             match missing.first() {
                 Some(first) => waiting.push((issue.number, *first)),
-                None => taken.push(TakenIssue {
+                None => found.push(TakenIssue {
                     issue: issue.clone(),
                     after,
                 }),
             }
         }
         if waiting.is_empty() {
-            return Ok(taken);
+            return Ok(found);
         }
         for (number, first) in waiting {
-            complain(&format!("issue {number} is left out: it waits for issue {first}"));
+            tell(&format!("issue {number} is left out: it waits for issue {first}"));
             left.remove(&number);
         }
     }

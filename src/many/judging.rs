@@ -487,6 +487,7 @@ mod tests {
             plans: vec![planned],
             limits: ralph_plan::batch::BatchLimits::default(),
             delivery: None,
+            watches: false,
         };
         let (seq, at_ms) = (0, 0);
         batch.apply(&ralph_plan::batch::BatchRecord { seq, at_ms, event });

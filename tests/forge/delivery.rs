@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
 use super::{
     Shop, is_installed,
     stand_in::{Pull, TOKEN},
@@ -57,6 +60,10 @@ fn three_issues_become_pull_requests_that_are_mended_answered_and_merged() {
         shop.forge.add_issue(number, title, "- [ ] Do it\n", &["ralph"]);
     }
     let running = shop.take("--label ralph --deliver pr --jobs 3").start();
+    for plan in ["issue-41", "issue-42", "issue-43"] {
+        let line = format!("{plan}: pull request https://");
+        running.wait_for_line(SOON, |printed| printed.contains(&line));
+    }
     let [prices, stock, orders] = ["issue-41", "issue-42", "issue-43"].map(|plan| pull_of(&shop, plan));
     assert_eq!((prices.title.as_str(), stock.title.as_str()), ("Prices", "Stock"));
     for line in [
@@ -91,7 +98,8 @@ fn three_issues_become_pull_requests_that_are_mended_answered_and_merged() {
     let head = shop.forge.head(&orders);
     shop.forge.merge(&prices);
     next_head(&shop, &orders, &head);
-    shop.forge.merge(&stock);
+    // One of them as a single commit, of which the branch is no ancestor.
+    shop.forge.squash(&stock);
     shop.forge.merge(&orders);
     let finished = running.wait(SOON);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
@@ -133,6 +141,34 @@ fn three_issues_become_pull_requests_that_are_mended_answered_and_merged() {
 }
 
 #[test]
+fn plans_of_the_project_are_delivered_as_well() {
+    let Some(shop) = Shop::new(WORKER) else { return };
+    shop.sandbox.write("api.md", "# The API\n\n- [ ] Do `x`, closes #1\n");
+    shop.sandbox.git(["add", "--all"]);
+    shop.sandbox.git(["commit", "--quiet", "--message", "Plan"]);
+    shop.sandbox.git(["push", "--quiet", "origin", "main"]);
+    let running = shop
+        .ralph("many api.md --deliver pr --headless --adapter script")
+        .args(["--goal", "whole=true"])
+        .start();
+    running.wait_for_line(SOON, |line| line.contains("api: pull request https://"));
+    let pull = pull_of(&shop, "api");
+    assert_eq!(pull.title, "The API");
+    let text = "## Tasks\n\n- [x] `Do x, closes #1`\n";
+    assert!(pull.body.starts_with(text), "{}", pull.body);
+    let status = shop.ralph("many status --json").run(SOON);
+    let status: Value = serde_json::from_str(&status.stdout).unwrap();
+    let row = &status["plans"][0];
+    let shown = (&row["state"], &row["request"]["number"]);
+    assert_eq!(shown, (&"in review".into(), &pull.number.into()), "{row}");
+    shop.forge.merge(&pull);
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    let report = shop.ralph("many report").run(SOON);
+    assert!(report.stdout.contains("done: 1 of 1 plan merged"), "{report:?}");
+}
+
+#[test]
 fn a_branch_is_pushed_and_nothing_else() {
     let Some(shop) = Shop::new(WORKER) else { return };
     shop.forge.add_issue(42, "Stock", "", &[]);
@@ -166,6 +202,57 @@ fn a_closed_pull_request_ends_its_plan_and_its_branch_stays() {
     let again = shop.ralph("many resume --headless").run(SOON);
     assert_eq!(again.code(), Some(1), "{again:?}");
     assert_eq!(shop.forge.pulls().len(), 1);
+}
+
+#[test]
+fn an_issue_with_a_pull_request_is_not_taken_again() {
+    let Some(shop) = Shop::new(WORKER) else { return };
+    shop.forge.add_issue(42, "Stock", "", &["ralph"]);
+    let running = shop.take("42 --deliver pr").start();
+    running.wait_for_line(SOON, |line| line.contains("pull request https://"));
+    running.kill();
+    running.wait(SOON);
+    let again = shop.take("42 --deliver pr").run(SOON);
+    assert_eq!(again.code(), Some(2), "{again:?}");
+    assert!(
+        again.stderr.contains("has a pull request of ralph already"),
+        "{again:?}"
+    );
+    let filtered = shop.take("--label ralph --deliver pr").run(SOON);
+    assert!(
+        filtered.stderr.contains("issue 42 is left out: it has pull request"),
+        "{filtered:?}"
+    );
+    assert_eq!(shop.forge.pulls().len(), 1);
+}
+
+#[test]
+fn new_issues_are_taken_as_they_come_until_the_batch_is_stopped() {
+    let Some(shop) = Shop::new(WORKER) else { return };
+    let running = shop.take("--label ralph --watch --deliver pr --jobs 1").start();
+    wait_until(SOON, "a look", || {
+        (shop.forge.count("GET /repos/team/shop/issues") > 0).then_some(())
+    });
+    shop.forge.add_issue(42, "Stock", "", &["ralph"]);
+    let stock = pull_of(&shop, "issue-42");
+    running.wait_for_line(SOON, |line| line.contains("issue-42: pull request https://"));
+    shop.forge.add_issue(41, "Other", "", &[]);
+    shop.forge.add_issue(43, "Prices", "Blocked by #42", &["ralph"]);
+    running.wait_for_line(SOON, |line| line.contains("1 plan added: issue-43"));
+    shop.forge.merge(&stock);
+    let prices = pull_of(&shop, "issue-43");
+    shop.forge.merge(&prices);
+    running.wait_for_line(SOON, |line| line.contains("issue-43: its pull request was merged"));
+    running.signal(Signal::SIGINT);
+    let finished = running.wait(SOON);
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert!(
+        finished
+            .stdout
+            .contains("done: 2 of 2 plans merged into `main` on the forge"),
+        "{finished:?}"
+    );
+    assert_eq!(shop.forge.pulls().len(), 2);
 }
 
 #[test]

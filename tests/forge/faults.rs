@@ -36,9 +36,9 @@ fn a_forge_that_is_down_limited_or_in_trouble_is_asked_again() {
     let Some(shop) = Shop::new(WORKER) else { return };
     shop.forge.add_issue(42, "Stock", "", &[]);
     for (text, fault) in [
-        ("GET /repos/team/shop/pulls", Fault::Silence),
+        ("GET /repos/team/shop/pulls?state=all", Fault::Silence),
         (
-            "GET /repos/team/shop/pulls",
+            "GET /repos/team/shop/pulls?state=all",
             Fault::Answer(403, "retry-after: 1\r\n", "{}"),
         ),
         ("POST /repos/team/shop/pulls", Fault::Answer(502, "", "<html>")),
@@ -125,15 +125,16 @@ fn a_push_that_is_refused_says_why_and_loses_nothing() {
 fn killed_at(text: &str) {
     let Some(shop) = Shop::new(WORKER) else { return };
     shop.forge.add_issue(42, "Stock", "", &[]);
-    let mut running = shop.take("42 --deliver pr").start();
+    let mut running = Some(shop.take("42 --deliver pr").start());
     let mut asked = None;
     let mut is_killed = false;
     let answered = wait_until(SOON, "an answered thread", || {
         if !is_killed && shop.forge.count(text) > 0 {
-            running.kill();
             is_killed = true;
-            let next = shop.ralph("many resume --headless").start();
-            std::mem::replace(&mut running, next).wait(SOON);
+            let killed = running.take()?;
+            killed.kill();
+            killed.wait(SOON);
+            running = Some(shop.ralph("many resume --headless").start());
         }
         let pull = shop.forge.pull_of("issue-42")?;
         // A push that is not recorded yet is no delivery: the comment comes after the first look.
@@ -145,7 +146,7 @@ fn killed_at(text: &str) {
     });
     assert!(is_killed, "{text}: {:?}", shop.forge.requests());
     assert_eq!(answered.comments.len(), 2, "{text}: {answered:?}");
-    assert_merged_once(&shop, running);
+    assert_merged_once(&shop, running.expect("it was resumed"));
     let again = shop.forge.pull_of("issue-42").unwrap();
     assert_eq!(again.threads[0].comments.len(), 2, "{text}: {again:?}");
 }
@@ -153,7 +154,7 @@ fn killed_at(text: &str) {
 #[test]
 fn killed_at_any_step_there_is_one_pull_request_and_one_answer() {
     let steps = [
-        "GET /repos/team/shop/pulls",
+        "GET /repos/team/shop/pulls?state=all",
         "POST /repos/team/shop/pulls",
         "query Request",
         "query Thread",

@@ -181,14 +181,22 @@ impl ForgeStandIn {
 
     /// Merges a pull request, as its button does.
     pub fn merge(&self, pull: &Pull) {
+        self.merge_with(pull, |base, head| ["-p", base, "-p", head].map(str::to_owned).to_vec());
+    }
+
+    fn merge_with(&self, pull: &Pull, parents: impl Fn(&str, &str) -> Vec<String>) {
         let base = commit_of(&self.bare, &pull.base).expect("the base");
         let head = self.head(pull);
         let tree = merged_tree(&self.bare, &base, &head).expect("no conflict");
         let message = format!("Merge pull request #{}", pull.number);
-        let made = git(
-            &self.bare,
-            &["commit-tree", "-p", &base, "-p", &head, "-m", &message, &tree],
-        );
+        let parents = parents(&base, &head);
+        let parents = parents.iter().map(String::as_str);
+        let args: Vec<&str> = ["commit-tree", "-m", &message]
+            .into_iter()
+            .chain(parents)
+            .chain([tree.as_str()])
+            .collect();
+        let made = git(&self.bare, &args);
         git(&self.bare, &["update-ref", &format!("refs/heads/{}", pull.base), &made]);
         let mut state = locked(&self.state);
         change(&mut state, pull.number, |pull| {
@@ -208,6 +216,11 @@ impl ForgeStandIn {
         if let Some(issue) = closed.and_then(|number: u64| state.issues.get_mut(&number)) {
             issue["state"] = "closed".into();
         }
+    }
+
+    /// Merges a pull request as one commit, which has not its commits as parents.
+    pub fn squash(&self, pull: &Pull) {
+        self.merge_with(pull, |base, _| vec!["-p".to_owned(), base.to_owned()]);
     }
 
     /// Closes a pull request without a merge.
@@ -418,8 +431,13 @@ fn respond(state: &mut ForgeState, bare: &Path, request: &ForgeRequest) -> Forge
             found.map_or_else(missing, |issue| ok(issue.clone()))
         }
         ("GET", ["pulls"]) => {
-            let head = parameter("head").unwrap_or_default();
-            let found = state.pulls.iter().filter(|pull| format!("team:{}", pull.head) == head);
+            let head = parameter("head");
+            let is_open = parameter("state").as_deref() == Some("open");
+            let is_of = |pull: &Pull| head.as_ref().is_none_or(|head| *head == format!("team:{}", pull.head));
+            let found = state
+                .pulls
+                .iter()
+                .filter(|pull| is_of(pull) && (!is_open || pull.state == "OPEN"));
             ok(found.map(rest_of).collect())
         }
         ("POST", ["pulls"]) => open(state, bare, &request.body),

@@ -18,7 +18,7 @@ use super::{
     ForgeError, ForgeProgram, ForgeRepository, Issue, RequestState,
     answer::{body, data, json as parsed},
     request::QUERY,
-    request_text::MARK,
+    request_text::{MARK, closed_issue},
 };
 
 /// How long an answer may take.
@@ -136,6 +136,24 @@ impl Forge {
             .ok_or_else(|| self.unexpected("a list of pull requests"))?;
         let requests = found.iter().filter_map(open_request);
         Ok(requests.into_iter().find(|request| request.body.contains(mark)))
+    }
+
+    /// Returns the open pull requests that ralph has opened, each with the issue that it closes.
+    ///
+    /// # Errors
+    /// [`ForgeError`]
+    pub fn requests_of_issues(&self) -> Result<Vec<(u64, OpenRequest)>, ForgeError> {
+        let found = self.get(&self.path("/pulls?state=open&per_page=100"), "list of pull requests")?;
+        let found = found
+            .as_array()
+            .ok_or_else(|| self.unexpected("a list of pull requests"))?;
+        let own = found
+            .iter()
+            .filter_map(open_request)
+            .filter(|request| request.body.contains(MARK));
+        Ok(own
+            .filter_map(|request| Some((closed_issue(&request.body)?, request)))
+            .collect())
     }
 
     /// Opens a pull request.

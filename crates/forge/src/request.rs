@@ -81,7 +81,8 @@ impl RequestState {
         let reviewed = match request["state"].as_str()? {
             "OPEN" => Reviewed::Open,
             "MERGED" => Reviewed::Merged {
-                commit: request["mergeCommit"]["oid"].as_str()?.to_owned(),
+                // A request whose commits were pushed to its target has no merge commit.
+                commit: request["mergeCommit"]["oid"].as_str().unwrap_or(&head).to_owned(),
             },
             _ => Reviewed::Closed,
         };
@@ -251,6 +252,9 @@ mod tests {
         });
         let commit = "m".to_owned();
         assert_eq!(merged.reviewed, Reviewed::Merged { commit });
+        let commit = "c1".to_owned();
+        let pushed = request(|request| request["state"] = "MERGED".into());
+        assert_eq!(pushed.reviewed, Reviewed::Merged { commit });
         assert_eq!(
             request(|request| request["state"] = "CLOSED".into()).reviewed,
             Reviewed::Closed

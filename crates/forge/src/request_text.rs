@@ -22,7 +22,7 @@ pub struct RequestFacts {
     pub effort: String,
 }
 
-/// Most tasks that are listed.
+/// Most tasks, and most lines below each heading, that are listed.
 const TASKS: usize = 40;
 /// Most characters of a title.
 const TITLE: usize = 120;
@@ -76,8 +76,11 @@ pub fn request_body(facts: &RequestFacts) -> String {
             continue;
         }
         text += &format!("## {heading}\n\n");
-        for line in lines {
+        for line in lines.iter().take(TASKS) {
             text += &format!("- {}\n", code(line));
+        }
+        if let Some(more @ 1..) = lines.len().checked_sub(TASKS) {
+            text += &format!("- and {more} more\n");
         }
         text.push('\n');
     }
@@ -87,6 +90,12 @@ pub fn request_body(facts: &RequestFacts) -> String {
     text += &marker(&facts.batch, &facts.plan);
     text.push('\n');
     text
+}
+
+/// Returns the issue that the text of a request closes.
+pub(crate) fn closed_issue(text: &str) -> Option<u64> {
+    let (number, _) = text.strip_prefix("Closes #")?.split_once('.')?;
+    number.parse().ok()
 }
 
 /// Returns ralph's answer to a review thread, which names the commit with the change.
@@ -116,6 +125,8 @@ mod tests {
             confirmed_tests: vec!["tests/cart.rs".to_owned()],
             effort: "2 iterations, $0.10".to_owned(),
         };
+        assert_eq!(closed_issue(&request_body(&facts)), Some(42));
+        assert_eq!(closed_issue("It says: Closes #42."), None);
         assert_eq!(
             request_body(&facts),
             "Closes #42.\n\n## Tasks\n\n- [x] `Add VAT`\n- [x] `closes #1, @team 'x'`\n\n## Verified by\n\n- `goal tests: 5 passed`\n\n\

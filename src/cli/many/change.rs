@@ -51,7 +51,7 @@ pub(super) fn add(args: &Args, plans: &[PathBuf], supervisor: &Supervisor) -> Re
     Ok(0)
 }
 
-fn planned(plan: &BatchPlan) -> Planned {
+pub(in crate::cli) fn planned(plan: &BatchPlan) -> Planned {
     Planned {
         name: plan.name.clone(),
         file: plan.file.clone(),

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The batch of the project that began last.
-pub(super) fn last(place: &ProjectPlace) -> Result<(BatchId, Batch), Failure> {
+pub(in crate::cli) fn last(place: &ProjectPlace) -> Result<(BatchId, Batch), Failure> {
     let id = many::latest(&place.paths).ok_or(BatchError::NoBatch)?;
     let paths = BatchPaths::new(&place.paths, &id);
     let records = many::read(&paths.journal()).map_err(BatchError::Journal)?;

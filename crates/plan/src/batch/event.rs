@@ -121,6 +121,9 @@ pub enum BatchEvent {
         /// The destination of verified work; `None` merges it into the target.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         delivery: Option<Delivery>,
+        /// Whether further plans are expected, so that it goes on once all are over.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        watches: bool,
     },
     /// A batch that was interrupted or stopped, or that had unfinished plans, continues.
     BatchResumed {

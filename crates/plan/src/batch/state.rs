@@ -34,6 +34,8 @@ pub struct Batch {
     pub limits: BatchLimits,
     /// The destination of verified work; `None` merges it into the target.
     pub delivery: Option<Delivery>,
+    /// Whether further plans are expected, so that it goes on once all are over.
+    pub watches: bool,
     /// The limit that is exceeded: runs are ended, and finished plans are still merged.
     pub spent: Option<LimitKind>,
     /// The limits of which the user was told that most of them is used.
@@ -157,6 +159,7 @@ impl Batch {
             only: Vec::new(),
             limits: BatchLimits::default(),
             delivery: None,
+            watches: false,
             spent: None,
             warned: Vec::new(),
             limited: BTreeMap::new(),
@@ -185,6 +188,7 @@ impl Batch {
                 plans,
                 limits,
                 delivery,
+                watches,
             } => {
                 self.target.clone_from(target);
                 self.base.clone_from(base);
@@ -194,6 +198,7 @@ impl Batch {
                 self.arguments.clone_from(arguments);
                 self.limits = *limits;
                 self.delivery.clone_from(delivery);
+                self.watches = *watches;
                 self.plans = plans.iter().map(|plan| BatchPlan::new(plan, record.at_ms)).collect();
             }
             BatchEvent::BatchResumed { changes } => self.resume(changes, record.at_ms),
@@ -289,6 +294,8 @@ impl Batch {
         }
         self.only.clone_from(&changes.plans);
         (self.stopped, self.spent, self.end, self.paused) = (None, None, None, false);
+        // Nobody adds plans to a resumed batch by itself.
+        self.watches = false;
         self.announced_hold = None;
         self.repository_changes.clear();
         for plan in &mut self.plans {

@@ -29,6 +29,7 @@ pub enum BatchInput {
         plans: Vec<Planned>,
         limits: BatchLimits,
         delivery: Option<Delivery>,
+        watches: bool,
     },
     Resume {
         changes: Resumption,
@@ -221,6 +222,7 @@ impl Steps {
                 plans,
                 limits,
                 delivery,
+                watches,
             } => self.push(BatchEvent::BatchStarted {
                 target,
                 base,
@@ -230,6 +232,7 @@ impl Steps {
                 plans,
                 limits,
                 delivery,
+                watches,
             }),
             BatchInput::Resume { changes, usage } => {
                 self.push(BatchEvent::BatchResumed { changes });
@@ -574,7 +577,11 @@ impl Steps {
             });
         }
         let started = self.next_start();
-        started.or_else(|| self.end_of_all().map(|end| BatchEvent::BatchEnded { end }))
+        started.or_else(|| {
+            self.end_of_all()
+                .filter(|_| !self.batch.watches)
+                .map(|end| BatchEvent::BatchEnded { end })
+        })
     }
 
     /// Returns the start of the next run, or the hold on it.

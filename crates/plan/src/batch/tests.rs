@@ -158,6 +158,7 @@ impl SimulatedBatch {
             plans: planned(plans),
             limits,
             delivery,
+            watches: false,
         });
         world
     }

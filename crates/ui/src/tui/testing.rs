@@ -224,6 +224,7 @@ pub(super) fn batch(plans: &[&str], events: impl IntoIterator<Item = BatchEvent>
             plans: planned.collect(),
             limits: BatchLimits::default(),
             delivery: None,
+            watches: false,
         },
     ];
     let records = begun

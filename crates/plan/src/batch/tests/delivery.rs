@@ -167,6 +167,61 @@ fn a_silent_forge_is_told_once_and_asked_again() {
 }
 
 #[test]
+fn a_batch_that_watches_goes_on_until_it_is_stopped() {
+    let mut world = delivering(DeliveryKind::Branch, &[("api", &[])]);
+    world.batch.watches = true;
+    let events = [
+        BatchInput::TaskEnded {
+            plan: name("api"),
+            result: added("c0"),
+        },
+        BatchInput::TaskEnded {
+            plan: name("api"),
+            result: TaskResult::JobEnded { end: DONE, calls: 1 },
+        },
+        BatchInput::TaskEnded {
+            plan: name("api"),
+            result: TaskResult::Delivered {
+                commit: "d".to_owned(),
+                request: None,
+            },
+        },
+        BatchInput::TaskEnded {
+            plan: name("api"),
+            result: TaskResult::WorkTreeRemoved { kept: None },
+        },
+        BatchInput::Idle,
+    ];
+    let mut batch = world.batch;
+    let mut take = |input| {
+        for event in step(&batch, 1, input) {
+            batch.apply(&BatchRecord {
+                seq: 0,
+                at_ms: 1,
+                event,
+            });
+        }
+        batch.clone()
+    };
+    let ends: Vec<Option<BatchEnd>> = events.into_iter().map(|input| take(input).end).collect();
+    assert_eq!(ends, [None; 5]);
+    let changes = BatchChanges {
+        added: planned(&[("ui", &[])]),
+        ..BatchChanges::default()
+    };
+    assert_eq!(
+        take(BatchInput::Change { changes }).plans[1].phase,
+        PlanPhase::Preparing
+    );
+    take(BatchInput::Stop {
+        by: StoppedBy::Interrupt,
+    });
+    let by = StoppedBy::Interrupt;
+    assert_eq!(take(BatchInput::Idle).end, Some(BatchEnd::Stopped { by }));
+    assert!(!take(RESUME).watches, "nobody adds plans to it any more");
+}
+
+#[test]
 fn a_pushed_branch_ends_its_plan() {
     let mut world = delivering(DeliveryKind::Branch, &[("api", &[])]);
     run(&mut world, "api");
