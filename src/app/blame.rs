@@ -31,7 +31,7 @@ pub(crate) struct LineBlame {
     pub(crate) author: LineAuthor,
 }
 
-/// Who wrote a line.
+/// The author of a line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "by", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub(crate) enum LineAuthor {
@@ -43,9 +43,9 @@ pub(crate) enum LineAuthor {
         #[serde(skip_serializing_if = "Option::is_none")]
         commit: Option<String>,
     },
-    /// Somebody before this iteration began. It is in no commit of that time.
+    /// A person or another program, before this iteration began. No commit of that time has it.
     Hand { run: RunId, number: u32, before: u32 },
-    /// Somebody after the last iteration. It is in no commit.
+    /// A person or another program, after the last iteration. No commit has it.
     Now,
     Commit {
         commit: String,
@@ -74,7 +74,7 @@ pub(crate) struct BlamedIteration {
     pub(crate) verified: Option<BlamedVerification>,
 }
 
-/// What the goals said of a line's iteration, or of a later one.
+/// The results of the goals after a line's iteration, or after a later one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct BlamedVerification {

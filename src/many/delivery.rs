@@ -30,7 +30,7 @@ const DIGITS: usize = 10;
 
 /// Why something was not delivered.
 enum DeliveryFailure {
-    /// The same may succeed later; the time is the one that the forge named.
+    /// A failure that may pass; the time is the one that the forge named.
     Passing {
         why: String,
         after_ms: Option<u64>,
@@ -38,9 +38,9 @@ enum DeliveryFailure {
     Final(TaskFailure),
 }
 
-/// What a look at a pull request found.
+/// The result of a look at a pull request.
 pub(super) enum RequestLook {
-    /// Nothing has to be done with git.
+    /// The branch needs no git command.
     Found(TaskResult),
     Merged {
         commit: String,
@@ -197,7 +197,7 @@ fn looked(
     }))
 }
 
-/// What a pull request asks of its agent.
+/// Returns the tasks that a pull request asks for.
 fn asked_for(forge: &Forge, state: RequestState) -> Result<Option<MergeTrouble>, ForgeError> {
     if let CheckState::Failed(runs) = state.checks {
         let failed: Result<Vec<FailedCheck>, ForgeError> = runs.into_iter().map(|run| with_log(forge, run)).collect();
@@ -313,7 +313,7 @@ pub(super) fn remove_tree(site: &Site, batch: &Batch, plan: &BatchPlan) -> Resul
     Ok(TaskResult::WorkTreeRemoved { kept: ignored })
 }
 
-/// A passing failure is no failure of the plan.
+/// A failure that may pass is no failure of the plan.
 fn settled(found: Result<TaskResult, DeliveryFailure>) -> Result<TaskResult, TaskFailure> {
     match found {
         Ok(result) => Ok(result),
@@ -381,7 +381,7 @@ fn facts(site: &Site, batch: &Batch, plan: &BatchPlan) -> RequestFacts {
     }
 }
 
-/// What verified the end of a run, and what did not.
+/// Describes what verified the end of a run, and what did not.
 fn evidence(view: &RunView) -> (Vec<String>, Vec<String>) {
     let (mut verified, mut unverified) = (Vec::new(), Vec::new());
     for goal in &view.goals {

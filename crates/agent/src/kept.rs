@@ -77,11 +77,11 @@ enum ProcessStage {
     /// It has a session.
     #[default]
     Busy,
-    /// It is suspended.
+    /// The process is suspended.
     Idle,
     /// Its reader thread has not begun the session yet.
     Called(Box<Reporter>),
-    /// It has ended, or nobody reads its output any more.
+    /// The process has ended, or nobody reads its output any more.
     Over,
 }
 

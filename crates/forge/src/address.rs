@@ -1,4 +1,4 @@
-//! Which repository of which forge a remote's address names, and the program that reaches the forge. Pure.
+//! Reads a remote's address: its forge, the repository there, and the program that reaches the forge. Pure.
 
 use thiserror::Error;
 

@@ -1,4 +1,4 @@
-//! What `gh api --include` printed, as the forge's answer or as an error that says whether to try again. Pure.
+//! Parses the output of `gh api --include`: the forge's answer, or an error that says whether to try again. Pure.
 
 use ralph_text::one_line;
 use serde_json::Value;
@@ -7,16 +7,16 @@ use thiserror::Error;
 /// Most characters that are repeated of an error message of the forge.
 const SAID: usize = 300;
 
-/// When to ask again.
+/// The time to ask again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
-    /// With the usual growing delay.
+    /// After the usual growing delay.
     Later,
     /// After this time, which the forge named.
     AfterMs(u64),
 }
 
-/// Why the forge did not do as asked.
+/// An error of the forge.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ForgeError {
     #[error("`{program}` is not installed")]
@@ -40,7 +40,7 @@ pub enum ForgeError {
 }
 
 impl ForgeError {
-    /// Returns when to ask again; `None` if asking again is in vain until the user has done something.
+    /// Returns the time to ask again; `None` if the user has to do something first.
     pub fn retry(&self) -> Option<Retry> {
         match self {
             ForgeError::Limited {
@@ -59,7 +59,7 @@ impl ForgeError {
         }
     }
 
-    /// What the user can type next.
+    /// Returns a hint: what the user can type next.
     pub fn hint(&self) -> Option<String> {
         match self {
             ForgeError::NoProgram { program } => Some(format!("install `{program}`, then `{program} auth login`")),

@@ -30,7 +30,7 @@ const ISSUES: usize = 100;
 /// Most characters of a log's end.
 const LOG: usize = 2_000;
 
-/// Which open issues are meant; all if nothing is set.
+/// A filter of open issues; it selects all if nothing is set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IssueFilter {
     pub labels: Vec<String>,
@@ -61,7 +61,7 @@ pub struct Forge {
 }
 
 impl Forge {
-    /// Makes the client for a repository. `directory` is none of the project.
+    /// Makes the client for a repository. `directory` lies outside of the project.
     pub fn new(repository: ForgeRepository, directory: PathBuf, project: PathBuf, supervisor: Supervisor) -> Forge {
         Forge {
             repository,
@@ -282,7 +282,7 @@ impl Forge {
                 method,
             ])
             .args(input.map(|_| ["--input", "-"]).into_iter().flatten())
-            // The path is none of the options, whatever it begins with.
+            // The path is never read as an option, whatever it begins with.
             .args(["--", path])
             .env("GH_PROMPT_DISABLED", "1")
             .env("NO_COLOR", "1")

@@ -26,7 +26,7 @@ pub struct RequestState {
     pub is_in_conflict: bool,
     /// The checks of its head.
     pub checks: CheckState,
-    /// Open threads that somebody began who may write to the repository.
+    /// Open threads of people who may write to the repository.
     pub threads: Vec<ReviewedThread>,
 }
 
@@ -44,11 +44,11 @@ pub enum Reviewed {
 /// The checks of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckState {
-    /// None has failed, as far as they have run.
+    /// No check has failed so far.
     Fine,
-    /// Some are not over yet.
+    /// Some checks are not over yet.
     Pending,
-    /// All are over, and these have failed.
+    /// All checks are over, and these have failed.
     Failed(Vec<FailedRun>),
 }
 
@@ -58,7 +58,7 @@ pub struct FailedRun {
     pub name: String,
     /// The id of its job, whose log can be asked for.
     pub job: Option<u64>,
-    /// What the check itself says.
+    /// The check's own summary.
     pub said: String,
 }
 
@@ -119,7 +119,7 @@ fn check_state(nodes: &Value) -> CheckState {
                 job: node["databaseId"].as_u64().filter(|_| is_run),
                 said: cut(&[text("title"), text("summary"), text("description")].join("\n"), SAID),
             }),
-            // Cancelled checks and those that ask for somebody are not the agent's to mend.
+            // An agent cannot mend cancelled checks and those that wait for a person.
             _ => {}
         }
     }
@@ -131,8 +131,8 @@ fn check_state(nodes: &Value) -> CheckState {
 
 /// Reads a thread that waits for a change.
 ///
-/// Whoever may write to the repository may have its agents work; a stranger may not. A thread whose last comment is
-/// ralph's own waits for its reader.
+/// Only threads of people who may write to the repository count: a stranger must not direct agents. A thread whose last
+/// comment is ralph's own waits for a person.
 fn open_thread(thread: &Value, own: &str) -> Option<ReviewedThread> {
     let comments = thread["comments"]["nodes"].as_array()?;
     let may_write = |comment: &&Value| {

@@ -1,4 +1,4 @@
-//! What ralph writes into pull requests. Pure.
+//! Writes the texts of pull requests. Pure.
 //!
 //! Words of agents and of others stand in code: a forge acts on bare words such as `closes #3` and `@team`.
 
@@ -12,9 +12,9 @@ pub struct RequestFacts {
     /// The number of the issue that the request closes.
     pub closes: Option<u64>,
     pub tasks: Vec<(String, bool)>,
-    /// What verified the work, each a sentence.
+    /// Sentences on what verified the work.
     pub verified: Vec<String>,
-    /// What nothing verified.
+    /// Sentences on what is not verified.
     pub unverified: Vec<String>,
     /// Changed tests that a person has confirmed.
     pub confirmed_tests: Vec<String>,
@@ -103,7 +103,7 @@ pub fn thread_answer(thread: &str, commit: &str) -> String {
     format!("Changed in {commit}.\n\n{MARK}thread {thread} -->")
 }
 
-/// One line in code, whatever is in it.
+/// Formats a text as code on one line.
 fn code(text: &str) -> String {
     let line = ralph_text::one_line(text).replace('`', "'");
     format!("`{line}`")

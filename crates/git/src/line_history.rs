@@ -276,7 +276,7 @@ impl LineHistory<'_> {
         read_blame(&output.stdout).ok_or_else(|| output.unexpected())
     }
 
-    /// Replaces the state of a line by the commit of somebody else that the line arrived with. A line that an agent wrote
+    /// Replaces the state of each line that arrived with a commit of somebody else by that commit. A line that an agent wrote
     /// before somebody committed it has an earlier state, and keeps it.
     fn find_commits_of_others(
         &self,

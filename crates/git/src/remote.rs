@@ -17,10 +17,10 @@ use super::{
 /// The variable by which git reads and writes the objects of another repository.
 const OBJECTS: &str = "GIT_OBJECT_DIRECTORY";
 
-/// Why a remote does not have, or does not give, a commit.
+/// An error of a push or a fetch.
 #[derive(Debug, Error)]
 pub enum RemoteError {
-    /// Somebody else has moved the branch.
+    /// The branch was moved by somebody else.
     #[error("`{branch}` on the remote was moved by somebody else: it is not at the commit that ralph pushed")]
     MovedByOthers { branch: String },
     #[error("the remote refuses `{branch}`: {why}")]
@@ -36,7 +36,7 @@ pub enum RemoteError {
 }
 
 impl RemoteError {
-    /// Whether the same command may succeed later without anybody doing anything.
+    /// Whether the same command may succeed later by itself.
     pub fn is_passing(&self) -> bool {
         match self {
             RemoteError::Unreachable { .. } | RemoteError::Git(GitError::TimedOut { .. }) => true,
@@ -174,7 +174,7 @@ impl RemoteRepository {
     }
 }
 
-/// Tells a remote that lets nobody in from one that does not answer.
+/// Returns the error of a failed command: a refused login is told from a remote that does not answer.
 fn failure(output: &GitOutput) -> RemoteError {
     let said = output.stderr.lines().map(str::trim).filter(|line| !line.is_empty());
     let said: Vec<&str> = said.map(|line| line.trim_start_matches("fatal: ")).take(2).collect();

@@ -10,7 +10,7 @@ use super::{
 /// Most characters of a log, and of a review thread, in a task.
 const QUOTED: usize = 1_500;
 
-/// What a batch does with verified work, and where it begins.
+/// Describes what a batch does with verified work, and where it begins.
 pub(super) fn delivery_in_words(delivery: &Delivery, base: &str) -> String {
     let what = match delivery.kind {
         DeliveryKind::Branch => "branches to",
@@ -19,7 +19,7 @@ pub(super) fn delivery_in_words(delivery: &Delivery, base: &str) -> String {
     format!("{what} `{}` of {} from {}", delivery.base, delivery.remote, short(base))
 }
 
-/// Where the work of a plan is, as a clause.
+/// Describes where the work of a plan is, as a clause.
 pub(super) fn delivered_in_words(batch: &Batch, plan: &BatchPlan) -> String {
     match &plan.delivered {
         Some(DeliveredWork {

@@ -190,7 +190,7 @@ fn finding(id: &str, checked: CheckResult, is_chosen: bool) -> DoctorFinding {
         .detail("chosen", is_chosen.then(|| "yes".to_owned()))
 }
 
-/// What does not work with opencode 2, and what to do instead; `None` for other agents and for opencode 1. The command
+/// Describes what does not work with opencode 2, and what to do instead; `None` for other agents and for opencode 1. The command
 /// has the same name, and another server.
 fn of_opencode_2(id: &str, version: &str) -> Option<(&'static str, &'static str)> {
     let major: u32 = version.split('.').next()?.parse().ok()?;

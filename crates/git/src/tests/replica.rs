@@ -22,7 +22,7 @@ fn a_copy_gets_the_files_of_one_checkpoint_after_another_and_the_project_keeps_i
     replica.fill(&first.tree).unwrap();
     assert_eq!(fs::read(copy.join("deep/file")).unwrap(), b"1\r\n2\n");
     assert!(copy.join("kept").exists() && copy.join("x.log").exists() && !copy.join("more").exists());
-    // What a program changed meanwhile is put right.
+    // A file that a program changed meanwhile is restored.
     fs::write(copy.join("lines"), "changed").unwrap();
     replica.fill(&first.tree).unwrap();
     assert_eq!(fs::read(copy.join("lines")).unwrap(), b"1\n2\n3\n");

@@ -1,8 +1,8 @@
-//! What becomes of verified work that is not merged here: a branch on a remote, or a pull request.
+//! Delivery of verified work that is not merged here: a branch on a remote, or a pull request.
 
 use serde::{Deserialize, Serialize};
 
-/// What a batch does with verified work instead of merging it.
+/// The form in which a batch delivers verified work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeliveryKind {
@@ -12,7 +12,7 @@ pub enum DeliveryKind {
     Pr,
 }
 
-/// Where a batch delivers to. It is recorded at the start, before any agent runs: an agent can change the remotes of the
+/// The remote that a batch delivers to. It is recorded at the start, before any agent runs: an agent can change the remotes of the
 /// repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
