@@ -28,7 +28,10 @@ pub(super) fn run(args: &Args, target: &str, as_json: bool, supervisor: &Supervi
     let (file, line) = file_and_line(target, |file| place.project.join(file).exists());
     let path = Path::new(file);
     if !place.project.join(path).is_file() {
-        let why = format!("{file}: there is no such file");
+        let why = match place.project.join(path).exists() {
+            true => format!("{file}: it is not a regular file"),
+            false => format!("{file}: there is no such file"),
+        };
         return Err(Failure::new(FailureKind::Usage, why)
             .hint("name a file, and a line after a colon: `ralph blame src/parser.rs:12`"));
     }
