@@ -21,6 +21,8 @@ use crate::{
 /// Progress of a search.
 #[derive(Debug)]
 pub(crate) enum BisectProgress<'a> {
+    /// The project is being copied.
+    Copying,
     /// The goal will run at most `most` times, on `states` states of the files.
     Begun { states: usize, most: u32 },
     /// The goal is being run on the files of this place.
@@ -88,6 +90,7 @@ pub(crate) fn bisect(
     let (repository, _) = Repository::discover(&place.project, scratch.path(), supervisor)?;
     let include = loaded.config.checkpoint.include.clone();
     let repository = repository.including(include).excluding_state(place.paths.states());
+    tell(BisectProgress::Copying);
     let mut copy = ProjectCopy::make(&place.project, &place_of_copies("bisect"), supervisor)?;
     copy.begin_repository()?;
     let replica = repository.replica(&place.project, &copy.project())?;

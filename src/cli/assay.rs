@@ -117,13 +117,12 @@ fn chosen(mut cheats: Vec<Cheat>, names: &[String]) -> Result<Vec<Cheat>, Failur
 }
 
 /// Warns of goals that name the project by its absolute path: run in the copy, they would check the original.
-fn warn_of_absolute_paths(place: &ProjectPlace, loaded: &Loaded) {
+pub(super) fn warn_of_absolute_paths(place: &ProjectPlace, loaded: &Loaded) {
     let project = place.project.to_string_lossy();
     for goal in &loaded.config.goals.enabled {
         if goal.command.contains(&*project) {
             warn(&format!(
-                "goal `{}` names the project by its absolute path: it looks at the project and not at the copy, and what it says is not of \
-                 the cheats",
+                "goal `{}` names the project by its absolute path: it looks at the project and not at the copy, so its results are wrong",
                 one_line(&goal.name)
             ));
         }

@@ -15,6 +15,7 @@ use crate::{
 
 use super::{
     args::{Args, PlanCommand},
+    assay::warn_of_absolute_paths,
     confirm::is_confirmed,
     plan,
     restore::which_run,
@@ -33,8 +34,9 @@ pub(super) fn run(
     let place = trust::place_to_run(args)?;
     let loaded = config::load(&sources(args, &place))?;
     let run = run.map(|run| which_run(&place.paths, Some(run))).transpose()?;
-    complain("copying the project …");
+    warn_of_absolute_paths(&place, &loaded);
     let found = app::bisect(&place, loaded, (goal, run.as_ref()), supervisor, |told| match told {
+        BisectProgress::Copying => complain("copying the project …"),
         BisectProgress::Begun { states, most } => complain(&format!(
             "the files changed {} times: the goal runs at most {most} times",
             states - 1
