@@ -10,7 +10,7 @@ use std::{
 
 use ralph_system::{
     proc::{Confinement, ConfinementLevel, Network, Supervisor},
-    proxy::{Proxy, RefusedConnection},
+    proxy::{PROXY_VARIABLES, Proxy, RefusedConnection},
     sandbox::hosts::AllowedHosts,
 };
 use tempfile::TempDir;
@@ -19,16 +19,6 @@ use crate::error::{Failure, FailureKind};
 
 /// The minimum version of Landlock: 4 refuses connections, 6 refuses signals.
 const NEEDED: i32 = 6;
-
-/// The variables in which programs look for a proxy.
-const PROXY_VARS: [&str; 6] = [
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-];
 
 /// Variables with the hosts that are reached without the proxy: servers of the programs themselves.
 const NO_PROXY_VARS: [&str; 2] = ["NO_PROXY", "no_proxy"];
@@ -108,7 +98,7 @@ impl Strict {
 
     fn variables(&self, url: &str) -> Vec<(String, Option<String>)> {
         let temporary = self.temporary().display().to_string();
-        let proxies = PROXY_VARS.map(|name| (name, url.to_owned()));
+        let proxies = PROXY_VARIABLES.map(|name| (name, url.to_owned()));
         let temporary = ["TMPDIR", "TMP", "TEMP"].map(|name| (name, temporary.clone()));
         let caches = CACHE_VARS.map(|(name, below)| (name, self.caches.join(below).display().to_string()));
         // Node uses a proxy only if this is set.

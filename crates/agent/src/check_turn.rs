@@ -11,7 +11,10 @@ use std::{
 };
 
 use ralph_core::event::Exit;
-use ralph_system::proc::{Confinement, Network, Supervisor};
+use ralph_system::{
+    proc::{Confinement, Network, Supervisor},
+    proxy::PROXY_VARIABLES,
+};
 use ralph_text::one_line;
 use ralph_words::{exit_in_words, problem_in_words, short_duration};
 
@@ -26,15 +29,6 @@ use super::{
 
 /// How long the turn may take. Several agents start at once, and some need seconds of the processor.
 const DEADLINE: Duration = Duration::from_secs(30);
-/// Variables that would lead the agent elsewhere than to the server of the check.
-const PROXIES: [&str; 6] = [
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-];
 
 /// An agent to check.
 pub struct TurnCheck<'a> {
@@ -108,7 +102,7 @@ impl TurnCheck<'_> {
         let command = &mut manifest.command;
         command.env.retain(|(name, _)| !of_state.contains(name));
         let is_set = |name: &String| environment.iter().any(|(set, _)| set == name);
-        let proxies = PROXIES.map(str::to_owned);
+        let proxies = PROXY_VARIABLES.map(str::to_owned);
         let removed = self.keys.iter().chain(&of_state).chain(&proxies).cloned();
         command.env_remove.extend(removed);
         command.env_remove.retain(|name| !is_set(name));
@@ -137,7 +131,8 @@ impl TurnCheck<'_> {
             proxy_port: Some(port),
             ..Network::default()
         });
-        kept.variables.retain(|(name, _)| !PROXIES.contains(&name.as_str()));
+        kept.variables
+            .retain(|(name, _)| !PROXY_VARIABLES.contains(&name.as_str()));
         self.supervisor.confining(Some(kept))
     }
 }

@@ -74,7 +74,7 @@ struct SharedStage {
 
 #[derive(Default)]
 enum ProcessStage {
-    /// It has a session.
+    /// The process has a session.
     #[default]
     Busy,
     /// The process is suspended.

@@ -22,6 +22,16 @@ pub use clients::RefusedConnection;
 use crate::{files::secret, sandbox::hosts::AllowedHosts};
 use clients::{ProxyClient, Refusals};
 
+/// The variables in which programs look for a proxy.
+pub const PROXY_VARIABLES: [&str; 6] = [
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+];
+
 const USER: &str = "ralph";
 
 /// The proxy, on a thread of its own that ends when this value is dropped.
