@@ -1,7 +1,7 @@
 //! `ralph bisect`: finds the iteration that broke a goal, by running the goal on checkpoints in a copy of the project.
 
 use ralph_core::event::RunId;
-use ralph_git::{Replica, Repository};
+use ralph_git::Replica;
 use ralph_policy::settings::closest;
 use ralph_system::proc::Supervisor;
 use ralph_words::goal_in_words;
@@ -16,6 +16,7 @@ use crate::{
     assay::ProjectCopy,
     config::Loaded,
     error::{Failure, FailureKind},
+    ui::restorer::repository,
 };
 
 /// Progress of a search.
@@ -87,22 +88,22 @@ pub(crate) fn bisect(
     goals.retain(|goal| goal.name == name);
     let scratch = tempfile::tempdir()
         .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?;
-    let (repository, _) = Repository::discover(&place.project, scratch.path(), supervisor)?;
     let include = loaded.config.checkpoint.include.clone();
-    let repository = repository.including(include).excluding_state(place.paths.states());
+    let repository = repository(&place.paths, scratch.path(), include, supervisor)?;
+    let mut runs = past_runs(&place.paths);
+    runs.retain(|past| run.is_none_or(|run| past.id == *run));
+    let moments = moments(&runs);
+    if moments.is_empty() {
+        return Err(nothing_to_search());
+    }
     tell(BisectProgress::Copying);
     let mut copy = ProjectCopy::make(&place.project, &place_of_copies("bisect"), supervisor)?;
     copy.begin_repository()?;
     let replica = repository.replica(&place.project, &copy.project())?;
-    let mut runs = past_runs(&place.paths);
-    runs.retain(|past| run.is_none_or(|run| past.id == *run));
-    let states = states(&moments(&runs), &replica, name);
+    let states = states(&moments, &replica, name);
     let (last, earlier) = match &states[..] {
         [earlier @ .., last] if !earlier.is_empty() => (last, earlier),
-        _ => {
-            let why = "there are no checkpoints with other files than the present ones";
-            return Err(Failure::new(FailureKind::Failed, why).hint("`ralph restore` lists the checkpoints of a run"));
-        }
+        _ => return Err(nothing_to_search()),
     };
     let bench = ProjectPlace {
         own: place.own.clone(),
@@ -151,6 +152,11 @@ pub(crate) fn bisect(
         },
     };
     Ok(Bisection { end, runs })
+}
+
+fn nothing_to_search() -> Failure {
+    let why = "there are no checkpoints with other files than the present ones";
+    Failure::new(FailureKind::Failed, why).hint("`ralph restore` lists the checkpoints of a run")
 }
 
 fn no_goal<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Failure {

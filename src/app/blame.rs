@@ -18,6 +18,7 @@ use crate::{
     error::{Failure, FailureKind},
     many::trees_of,
     review::{Projects, commit_span},
+    ui::restorer::repository,
 };
 
 /// A line of a file with the work that it comes from.
@@ -99,8 +100,7 @@ pub(crate) fn blame(
 ) -> Result<Vec<LineBlame>, Failure> {
     let scratch = tempfile::tempdir()
         .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?;
-    let (repository, _) = Repository::discover(&place.project, scratch.path(), supervisor)?;
-    let repository = repository.including(include).excluding_state(place.paths.states());
+    let repository = repository(&place.paths, scratch.path(), include, supervisor)?;
     let path = whole_path(&place.project.join(file));
     let path = path.strip_prefix(repository.root()).unwrap_or(file);
     let runs = past_runs(&place.paths);
