@@ -402,7 +402,7 @@ fn obedient() -> Scenario {
             (None, Some(text), _) if request.tool_results.is_empty() => {
                 shell(&format!("printf %s '{text}' > conformance.txt")).into()
             }
-            (Some(_), _, None) => say("20000").into(),
+            (Some(_), _, None) => say("200000").into(),
             (_, _, word) => say(&word.unwrap_or_default()).into(),
         }
     };
@@ -421,9 +421,10 @@ fn a_real_agent_is_tested(agent: Agent) {
         return;
     };
     let finished = sandbox.ralph(["adapters", "test", agent.adapter()]).run(PATIENCE);
-    // Whether a stopped agent's tools end with it depends on the moment, and whether cline's daemon is there when it exits.
+    // Whether a stopped agent's tools end with it depends on the moment, and so does whether cline's daemon is there when it
+    // exits, and whether gemini loses the rest of a long line when it exits before all of it was read.
     let mut found = unmet(&finished);
-    found.retain(|number| *number != 20 && !(agent == Agent::Cline && *number == 11));
+    found.retain(|number| *number != 20 && !matches!((agent, *number), (Agent::Cline, 11) | (Agent::Gemini, 14)));
     assert_eq!(found, known_of(agent), "{finished:?}");
     sandbox.assert_nothing_runs();
 }
@@ -433,13 +434,12 @@ fn known_of(agent: Agent) -> &'static [u8] {
     match agent {
         // It warns of a model that it does not know.
         Agent::Codex => &[6],
-        // The rest of a long line is lost if its output is not read for a while.
-        Agent::Gemini => &[14],
         Agent::Pi => &[16],
         // It goes on with its turn after SIGTERM, and tells of success.
         Agent::Cline => &[18, 19],
         Agent::Claude
         | Agent::Copilot
+        | Agent::Gemini
         | Agent::Opencode
         | Agent::OpencodeServer
         | Agent::Kilo

@@ -9,7 +9,7 @@ pub(super) const WRITTEN: &str = "conformance.txt";
 /// The file that a task has the agent make before it waits.
 pub(super) const BEGUN: &str = "begun";
 /// The last line of the long output.
-pub(super) const LAST_LINE: &str = "20000";
+pub(super) const LAST_LINE: &str = "200000";
 /// The least size of a long prompt.
 const LONG_BYTES: usize = 200_000;
 
@@ -68,7 +68,7 @@ impl ConformanceTask {
             ),
             ConformanceTask::LongPrompt | ConformanceTask::Reply => format!("Reply with `{word}`."),
             ConformanceTask::LongOutput => {
-                "Run the command `seq 20000` and report its whole output. Then reply with its last line.".to_owned()
+                "Run the command `seq 200000` and report its whole output. Then reply with its last line.".to_owned()
             }
             ConformanceTask::Refused => {
                 format!("Your model refuses the key in this turn. Only if that cannot be had, reply with `{word}`.")

@@ -236,7 +236,10 @@ fn write_files(launch: &Launch, limits: &ChildLimits<'_>, files: &ChildFiles) ->
             make_fifo(&files.fifo())?;
             // Opened before the guard opens its end, which would fail without a reader. For writing as well: without a
             // writer, a read before the guard has opened its end would return end of file.
-            Some(open_for_polling(&files.fifo())?)
+            let fifo = open_for_polling(&files.fifo())?;
+            #[cfg(target_os = "linux")]
+            enlarge(&fifo);
+            Some(fifo)
         }
     };
     let input = match launch.stdin {
@@ -293,6 +296,13 @@ fn write_files(launch: &Launch, limits: &ChildLimits<'_>, files: &ChildFiles) ->
 
 fn make_fifo(path: &Path) -> io::Result<()> {
     Ok(mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR)?)
+}
+
+/// Enlarges the buffer of a pipe to what Linux allows any user. Some agents exit without waiting for their output to be
+/// read, and lose what does not fit.
+#[cfg(target_os = "linux")]
+fn enlarge(pipe: &fs::File) {
+    _ = fcntl(pipe, FcntlArg::F_SETPIPE_SZ(1 << 20)); // if it is refused, the pipe keeps its size
 }
 
 fn open_for_polling(path: &Path) -> io::Result<fs::File> {
