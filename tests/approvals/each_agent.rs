@@ -159,8 +159,9 @@ impl WatchedAgent {
         );
     }
 
-    /// Answers two requests of one model reply from another terminal; if both are open, the second one first.
-    fn two_at_once(&self) {
+    /// Answers two requests of one model reply from another terminal; if both are open, the second one first. Returns
+    /// the allowed command and the denied one.
+    fn two_at_once(&self) -> (&'static str, &'static str) {
         let one_by_one = match self.agent {
             Agent::Claude | Agent::Codex | Agent::Native | Agent::NativeResponses | Agent::NativeMessages => false,
             Agent::Gemini | Agent::Opencode | Agent::OpencodeServer | Agent::Kilo | Agent::Kimi => true,
@@ -171,12 +172,13 @@ impl WatchedAgent {
             assert_eq!(said.contains("goes into the next prompt"), self.waits(), "{said}");
         };
         let count = if one_by_one { 1 } else { 2 };
-        // kilo asks about either command first.
-        let is_reversed = one_by_one && self.pending(1)[0]["request"]["command"] == "cat second.key";
-        if is_reversed {
-            deny(&self.question(count, "cat second.key"));
-        }
-        let first = self.question(count, "cat first.key");
+        // kilo asks about either command first. The denial comes last, since it ends kilo's other requests as well.
+        let (allowed, denied) = if one_by_one && self.pending(1)[0]["request"]["command"] == "cat second.key" {
+            ("cat second.key", "cat first.key")
+        } else {
+            ("cat first.key", "cat second.key")
+        };
+        let first = self.question(count, allowed);
         let status = self.sandbox.ralph(["status"]).run(SOON).stdout;
         assert!(status.contains("waits for an answer"), "{status}");
         assert_eq!(
@@ -185,12 +187,13 @@ impl WatchedAgent {
             "there is no such question"
         );
         if !one_by_one {
-            deny(&self.question(count, "cat second.key"));
+            deny(&self.question(count, denied));
         }
         self.answers(&first, &["yes"]);
-        if one_by_one && !is_reversed {
-            deny(&self.question(count, "cat second.key"));
+        if one_by_one {
+            deny(&self.question(count, denied));
         }
+        (allowed, denied)
     }
 
     /// Answers a question of codex with the number of a choice.
@@ -232,7 +235,7 @@ fn rules_keys_and_answers_from_elsewhere_decide_and_the_agent_goes_on(agent: Age
         return;
     };
     run.keys_answer();
-    run.two_at_once();
+    let (read, unread) = run.two_at_once();
     run.codex_has_a_question();
     run.message_while_it_writes();
     run.ends();
@@ -251,8 +254,8 @@ fn rules_keys_and_answers_from_elsewhere_decide_and_the_agent_goes_on(agent: Age
     for (command, allowed, at) in [
         ("rm asked.txt", false, screen),
         ("rm granted.txt", true, screen),
-        ("cat first.key", true, command_line),
-        ("cat second.key", false, command_line),
+        (read, true, command_line),
+        (unread, false, command_line),
     ] {
         assert_eq!(about(command), (allowed, Decider::User { at }), "{command}");
     }
@@ -277,8 +280,12 @@ fn rules_keys_and_answers_from_elsewhere_decide_and_the_agent_goes_on(agent: Age
         Some(if waits { prompt } else { 2 })
     );
     assert_eq!(run.first_with("leave this one"), Some(if waits { prompt } else { 4 }));
-    assert_eq!(run.first_with("one secret"), Some(4));
-    assert_eq!(run.first_with("another secret"), None);
+    let secret_of = |command: &str| match command {
+        "cat first.key" => "one secret",
+        _ => "another secret",
+    };
+    assert_eq!(run.first_with(secret_of(read)), Some(4));
+    assert_eq!(run.first_with(secret_of(unread)), None);
     let requests = run.model.main_requests();
     if agent == Agent::Codex {
         let told = requests[5].tool_results.last().map(String::as_str);
