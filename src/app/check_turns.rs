@@ -1,9 +1,12 @@
 //! Runs a turn of installed agents against a model server of ralph's own: does this version work?
 
-use std::{collections::BTreeMap, fs, io, path::PathBuf, thread};
+use std::{collections::BTreeMap, fs, io, path::PathBuf};
 
-use ralph_agent::check_turn::{TurnCheck, TurnCheckResult};
-use ralph_system::proc::Supervisor;
+use ralph_agent::{
+    check_turn::{TurnCheck, TurnCheckResult},
+    manifest::Manifest,
+};
+use ralph_system::{proc::Supervisor, workers::share};
 use ralph_text::with_causes;
 
 use super::{ProjectPlace, check_context::CheckContext, sandbox::starting};
@@ -12,7 +15,7 @@ use crate::{
     error::{Failure, FailureKind},
 };
 
-/// Runs a turn of each agent, all at once. `programs` has the path of each program by the id of its adapter. Adapters that
+/// Runs a turn of each agent, several at once. `programs` has the path of each program by the id of its adapter. Adapters that
 /// do not say how their agent is led to a model are left out.
 ///
 /// # Errors
@@ -44,33 +47,24 @@ pub(crate) fn check_turns(
             checks.push((id, manifest, program));
         }
     }
-    let results = thread::scope(|scope| {
-        let turns: Vec<_> = checks
-            .iter()
-            .map(|(id, manifest, program)| {
-                let (root, keys, supervisor) = (&root, &keys, &supervisor);
-                scope.spawn(move || {
-                    let directory = root.join("agents").join(id);
-                    let check = TurnCheck {
-                        manifest,
-                        program,
-                        directory: &directory,
-                        supervisor,
-                        keys,
-                    };
-                    let result = fs::create_dir_all(&directory).and_then(|()| check.run());
-                    let result = result.unwrap_or_else(|error| {
-                        Some(TurnCheckResult::Fails {
-                            why: with_causes(&error),
-                        })
-                    });
-                    Some(((*id).clone(), result?))
-                })
+    let check = |(id, manifest, program): (&String, Manifest, &PathBuf)| {
+        let directory = root.join("agents").join(id);
+        let check = TurnCheck {
+            manifest: &manifest,
+            program,
+            directory: &directory,
+            supervisor: &supervisor,
+            keys: &keys,
+        };
+        let result = fs::create_dir_all(&directory).and_then(|()| check.run());
+        let result = result.unwrap_or_else(|error| {
+            Some(TurnCheckResult::Fails {
+                why: with_causes(&error),
             })
-            .collect();
-        // A turn whose thread has panicked has no result.
-        let ended = turns.into_iter().filter_map(|turn| turn.join().ok().flatten());
-        ended.collect()
-    });
+        });
+        Some((id.clone(), result?))
+    };
+    let mut results = BTreeMap::new();
+    share(checks.into_iter(), check, |result| results.extend(result));
     Ok(results)
 }

@@ -7,14 +7,12 @@
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
-    sync::mpsc,
-    thread,
 };
 
 use ralph_policy::settings::{
     self, CatalogError, Layer, LayerError, ManifestKind, Merged, Node, OriginFinder, SettingOrigin, Terms, from_toml,
 };
-use ralph_system::{files::Directory, proc::Supervisor};
+use ralph_system::{files::Directory, proc::Supervisor, workers::share};
 
 use super::{
     AgentError,
@@ -199,7 +197,7 @@ impl Catalog {
         Ok(check::check(&self.manifest(id)?, cwd, &self.keys(), supervisor_of))
     }
 
-    /// Checks all adapters in parallel, since some programs take seconds to print their version. Returns the reports in
+    /// Checks all adapters, several at once, since some programs take seconds to print their version. Returns the reports in
     /// the order of their ids.
     pub fn check_all(
         &self,
@@ -212,23 +210,16 @@ impl Catalog {
         checked
     }
 
-    /// Checks all adapters in parallel and calls `each` as soon as a check has ended.
+    /// Checks all adapters, several at once, and calls `each` as soon as a check has ended.
     pub fn check_each<'a>(
         &'a self,
         cwd: &Path,
         supervisor_of: impl Fn(&Manifest) -> Supervisor + Sync,
         mut each: impl FnMut(&'a str, Result<CheckReport, AgentError>),
     ) {
-        let (tell, checked) = mpsc::channel();
-        thread::scope(|scope| {
-            for id in self.ids() {
-                let (tell, supervisor_of) = (tell.clone(), &supervisor_of);
-                // The receiver lives until the last check has ended.
-                scope.spawn(move || _ = tell.send((id, self.check(id, cwd, supervisor_of))));
-            }
-            drop(tell);
-            checked.iter().for_each(|(id, check)| each(id, check));
-        });
+        let ids: Vec<&str> = self.ids().collect();
+        let check = |id| (id, self.check(id, cwd, &supervisor_of));
+        share(ids.into_iter(), check, |(id, check)| each(id, check));
     }
 
     /// The environment variables that hold keys of any agent, each once. Other programs that ralph starts do not get

@@ -9,3 +9,4 @@ pub mod proc;
 pub mod proxy;
 pub mod sandbox;
 pub mod tree_copy;
+pub mod workers;
