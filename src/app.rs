@@ -4,7 +4,6 @@ mod agents;
 mod assay;
 mod batch_plans;
 mod bisect;
-mod blame;
 mod board;
 mod ceilings;
 mod check_context;
@@ -18,7 +17,6 @@ mod divided;
 mod end;
 mod gate;
 mod goals;
-mod history;
 mod keep;
 mod listen;
 mod many;
@@ -75,7 +73,6 @@ pub(crate) use agents::{
 pub(crate) use assay::{Assay, AssayProgress, assay};
 pub(crate) use batch_plans::added_to_batch;
 pub(crate) use bisect::{BisectEnd, BisectPlace, BisectProgress, Bisection, bisect};
-pub(crate) use blame::{BlamedIteration, LineAuthor, LineBlame, blame};
 pub(crate) use board::{
     BatchBegan, BoardOptions, ClosedBoard, follow_batch, output_of_batch, run_batch_detached, watch_batch,
 };

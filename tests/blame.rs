@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::{
     harness::{SOON, Sandbox, Script, running::Finished},
     many,
+    tui::{self, Terminal},
 };
 
 /// Longest time of a night of iterations on a busy machine.
@@ -124,6 +125,46 @@ fn lines_of_people_and_of_earlier_commits_are_told_from_those_of_agents() {
     sandbox.write("secret", "x\n");
     let ignored = sandbox.ralph(["blame", "secret"]).run(SOON);
     assert!(ignored.stderr.contains("no checkpoint holds it"), "{ignored:?}");
+}
+
+#[test]
+fn enter_on_a_line_of_the_diff_shows_who_wrote_it_as_the_iteration_left_it() {
+    let sandbox = Sandbox::new();
+    sandbox.install(&Script::jsonl(
+        "case $n in\n\
+         1) printf 'one\\ntwo\\n' > lines; work; over done;;\n\
+         *) printf 'new\\none\\nthree\\n' > lines; work; said ready; await go; over done;;\n\
+         esac",
+    ));
+    sandbox.plan(2);
+    let mut screen = Terminal::start(&tui::screen(&sandbox), 100, 40);
+    screen.sees("ready");
+    let blamed = json_of(&sandbox.ralph(["blame", "lines:3", "--json"]).run(SOON));
+    assert_eq!(blamed[0]["iteration"], 2, "it still runs: {blamed:#}");
+    sandbox.release("go");
+    screen.sees(" · 2 tasks · ");
+    sandbox.write("lines", "rewritten by hand\n");
+    screen.press("d");
+    screen.sees("+three");
+    // The first Enter chooses a line, the first one of PLAN.md.
+    screen.press("\r");
+    screen.sees("Enter shows who wrote it");
+    for (file, iteration) in [
+        ("PLAN.md:1", 1),
+        ("PLAN.md:2", 2),
+        ("lines:1", 2),
+        ("lines:2", 1),
+        ("lines:3", 2),
+    ] {
+        screen.press("\r");
+        screen.sees(&format!("{file} "));
+        screen.sees(&format!("in iteration {iteration} of run 1"));
+        screen.press("\x1b");
+        screen.sees("+three");
+        screen.press("\x1b[B");
+    }
+    screen.press("q");
+    assert_eq!(screen.ends(), 0);
 }
 
 #[test]

@@ -53,7 +53,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("ui/remote", &["hub", "ui/unfolded"]),
     ("ui/restorer", &["driver"]),
-    ("ui/unfolded", &[]),
+    ("ui/unfolded", &["review"]),
     ("ui/signals", &[]),
     (
         "ui/attached",

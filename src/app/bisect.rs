@@ -6,16 +6,12 @@ use ralph_policy::settings::closest;
 use ralph_system::proc::Supervisor;
 use ralph_words::goal_in_words;
 
-use super::{
-    ProjectPlace,
-    assay::place_of_copies,
-    check_goals,
-    history::{HistoryMoment, moments, past_runs},
-};
+use super::{ProjectPlace, assay::place_of_copies, check_goals};
 use crate::{
     assay::ProjectCopy,
     config::Loaded,
     error::{Failure, FailureKind},
+    review::{HistoryMoment, moments, past_runs},
     ui::restorer::repository,
 };
 

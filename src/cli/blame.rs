@@ -5,15 +5,14 @@ use std::{fmt::Write as _, path::Path};
 use ralph_system::proc::Supervisor;
 use ralph_text::{
     console::{print, print_coloured, print_json},
-    one_line, pretty_json, sanitized,
+    one_line, pretty_json, sanitized, with_causes,
 };
 use ralph_ui::report::OutputStyle;
 use unicode_width::UnicodeWidthStr;
 
 use crate::{
-    app::{self, BlamedIteration, LineAuthor, LineBlame},
     error::{Failure, FailureKind},
-    review::date_time,
+    review::{BlameError, BlameRequest, BlamedIteration, LineAuthor, LineBlame, blame, blame_in_words},
     ui::{Presentation, headless::OutputFormat},
 };
 
@@ -35,14 +34,37 @@ pub(super) fn run(args: &Args, target: &str, as_json: bool, supervisor: &Supervi
         return Err(Failure::new(FailureKind::Usage, why)
             .hint("name a file, and a line after a colon: `ralph blame src/parser.rs:12`"));
     }
-    let lines = app::blame(&place, path, line, included(args), supervisor)?;
+    let request = BlameRequest {
+        file: path.to_owned(),
+        from_root: false,
+        line,
+        after: None,
+        include: included(args),
+    };
+    let lines = blame(&place.paths, request, supervisor).map_err(failure)?;
     let style = Presentation::for_stdout(OutputFormat::Text).style;
     match (as_json, line) {
         (true, _) => print_json(&pretty_json(&lines)),
         (false, None) => print_coloured(&listed(&lines, style)),
-        (false, Some(_)) => lines.iter().for_each(|line| print(&details(file, line))),
+        (false, Some(_)) => lines.iter().for_each(|line| print(&blame_in_words(file, line))),
     }
     Ok(0)
+}
+
+fn failure(error: BlameError) -> Failure {
+    let kind = match error {
+        BlameError::NoSuchLine { .. } => FailureKind::Usage,
+        BlameError::Git(error) => return error.into(),
+        BlameError::NoRepository(error) => return error.into(),
+        BlameError::Scratch(_) | BlameError::NotHeld { .. } => FailureKind::Failed,
+    };
+    let failure = Failure::new(kind, with_causes(&error));
+    match error {
+        BlameError::NotHeld { .. } => {
+            failure.hint("checkpoints hold files that git does not ignore, and those of `checkpoint.include`")
+        }
+        _ => failure,
+    }
 }
 
 /// Splits `FILE:LINE`. A file whose name ends with a colon and a number is taken as it is.
@@ -101,68 +123,6 @@ fn cut(text: &str) -> String {
         kept.push(character);
     }
     kept + "…"
-}
-
-/// All that is known of a line.
-fn details(file: &str, line: &LineBlame) -> String {
-    let mut text = format!("{}:{}  {}\n", one_line(file), line.line, one_line(&line.text));
-    let mut row = |name: &str, value: &str| {
-        writeln!(text, "  {name:<9} {}", one_line(value)).expect("a string takes every write");
-    };
-    match &line.author {
-        LineAuthor::Iteration { iteration, commit } => {
-            let BlamedIteration { run, number, .. } = &**iteration;
-            let n = iteration.iteration;
-            let when = date_time(iteration.started_ms);
-            row("written", &format!("in iteration {n} of run {number} ({run}), {when}"));
-            let model = iteration.model.as_deref().map(|model| format!(", {model}"));
-            row("agent", &format!("{}{}", iteration.adapter, model.unwrap_or_default()));
-            row("task", iteration.task.as_deref().unwrap_or("none"));
-            row("verified", &verified(iteration));
-            if let Some(commit) = commit {
-                row("merged", &format!("with commit {commit:.12}"));
-                row("tree", &iteration.project.display().to_string());
-            }
-            if let Some(prompt) = &iteration.prompt {
-                row("prompt", &prompt.display().to_string());
-            }
-            if commit.is_none() {
-                row("changes", &format!("`ralph diff {n} --run {number}` shows them"));
-            }
-        }
-        LineAuthor::Hand { run, number, before } => row(
-            "written",
-            &format!("by hand or by another program, before iteration {before} of run {number} ({run})"),
-        ),
-        LineAuthor::Now => row("written", "by hand or by another program, since the last iteration"),
-        LineAuthor::Commit {
-            commit,
-            author,
-            at_ms,
-            subject,
-        } => {
-            row("written", &format!("by {author}, {}", date_time(*at_ms)));
-            row("commit", &format!("{commit:.12} {subject}"));
-        }
-    }
-    text
-}
-
-fn verified(iteration: &BlamedIteration) -> String {
-    let Some(found) = &iteration.verified else {
-        return "no: no goal has run since".to_owned();
-    };
-    let after = match found.iteration == iteration.iteration {
-        true => "after this iteration".to_owned(),
-        false => format!("after iteration {}", found.iteration),
-    };
-    match &found.failed[..] {
-        [] => format!("{} passed {after}", found.passed.join(", ")),
-        failed => format!(
-            "no: {} failed {after}, and not all goals passed since",
-            failed.join(", ")
-        ),
-    }
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub(crate) use follow::{BatchFollower, FollowerThread};
 pub(crate) use gate::{JudgingFiles, MergeCheck, MergeGate};
 pub(crate) use journal::read;
 pub(crate) use node::{keep_job, serve as serve_batches};
-pub(crate) use paths::{BatchLock, BatchPaths, batches_in, latest, trees_of};
+pub(crate) use paths::{BatchLock, BatchPaths, batches_in, latest};
 pub(crate) use requests::{ask_to_cancel, ask_to_change, ask_to_stop, done as take_back};
 pub(crate) use reviewing::{MergeReviewRequest, write_review};
 pub(crate) use worker::{Site, job_state, job_views, used};

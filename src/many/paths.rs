@@ -11,7 +11,7 @@ use std::{
 use ralph_plan::batch::{BatchId, PlanName};
 use ralph_state::store::{
     lock,
-    paths::{PathsError, ProjectPaths, create_private_dir},
+    paths::{PathsError, ProjectPaths, create_private_dir, work_trees_of},
 };
 use ralph_system::{
     files::{append_private, lock_within},
@@ -44,7 +44,7 @@ impl BatchPaths {
     pub(crate) fn for_state(root: &Path, state: &Path, batch: &BatchId) -> BatchPaths {
         BatchPaths {
             dir: all(state).join(&batch.0),
-            trees: trees_of(root, state).join(&batch.0),
+            trees: work_trees_of(root, state).join(&batch.0),
         }
     }
 
@@ -126,12 +126,6 @@ impl BatchPaths {
         }
         Ok(())
     }
-}
-
-/// Returns the directory of the work trees of all batches of a project, of which the `state` is below `root`.
-pub(crate) fn trees_of(root: &Path, state: &Path) -> PathBuf {
-    // Not within a state, which is excluded from checkpoints and hidden from agents.
-    root.join("worktrees").join(state.file_name().unwrap_or_default())
 }
 
 fn all(state: &Path) -> PathBuf {

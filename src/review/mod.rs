@@ -4,16 +4,20 @@
 //! Everything comes from journals and git, so a finished run, an active one and one that was killed are read alike.
 //! Calls block on disk and git.
 
+mod blame;
 mod difference;
 mod entry;
+mod history;
 mod local_time;
 mod projects;
 mod report;
 mod run_cache;
 mod sarif;
 
+pub(crate) use blame::{BlameError, BlameRequest, BlamedIteration, LineAuthor, LineBlame, blame, blame_in_words};
 pub(crate) use difference::{DifferenceError, DifferenceRequest, difference};
 pub(crate) use entry::{RunEntry, RunStanding};
+pub(crate) use history::{HistoryMoment, moments, past_runs};
 pub(crate) use local_time::date_time;
 pub(crate) use projects::{Projects, run_number};
 pub(crate) use report::{ReportFormat, commit_span, commits, report, report_of_records, written};

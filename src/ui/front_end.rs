@@ -6,7 +6,6 @@ use std::{
     convert::Infallible,
     io,
     panic::{self, AssertUnwindSafe},
-    path::Path,
     sync::Arc,
     thread,
     time::Duration,
@@ -32,7 +31,7 @@ use crate::{
     config::{Config, Notify},
     driver::{LoopHandle, OpenRun},
     hub::{Hub, LagPolicy, Subscription},
-    review::{commit_span, commits},
+    review::{BlameRequest, commit_span, commits},
     ui::{
         headless::{self, OutputFormat},
         live::LiveSource,
@@ -40,7 +39,7 @@ use crate::{
         presentation::{Presentation, ScreenOptions, looks_file},
         restorer::restorer,
         terminal::{self, surroundings},
-        unfolded::{prompt_text, task_text, unfolded},
+        unfolded::{author_text, prompt_text, task_text, unfolded},
     },
 };
 
@@ -246,7 +245,7 @@ impl FrontEnd {
                 &self.supervisor,
             )),
             recordings: Arc::new(move |iteration| files.recording(iteration)),
-            unfolder: unfolder(self.files.clone(), self.paths.project()),
+            unfolder: unfolder(&self.paths, &self.run, self.include.clone(), &self.supervisor),
             commits: Some(commits_of(&self.paths, &self.supervisor)),
             restorer: Some(restorer(&self.paths, &self.run, self.include.clone(), &self.supervisor)),
             project: Some(self.paths.project().to_owned()),
@@ -287,7 +286,7 @@ pub(crate) fn replay(
             supervisor,
         )),
         recordings: Arc::clone(&recordings),
-        unfolder: unfolder(paths.run(run), paths.project()),
+        unfolder: unfolder(paths, run, include.clone(), supervisor),
         commits: Some(commits_of(paths, supervisor)),
         restorer: Some(restorer(paths, run, include, supervisor)),
         project: None,
@@ -306,12 +305,13 @@ pub(crate) fn theme(options: ScreenOptions) -> Theme {
     Theme::suiting(&surroundings(), options.palette, options.ascii)
 }
 
-pub(super) fn unfolder(files: RunPaths, project: &Path) -> Unfolder {
-    let project = project.to_owned();
+pub(super) fn unfolder(paths: &ProjectPaths, run: &RunId, include: Vec<String>, supervisor: &Supervisor) -> Unfolder {
+    let files = paths.run(run);
+    let (paths, run, supervisor) = (paths.clone(), run.clone(), supervisor.clone());
     Arc::new(move |overlay, columns| match overlay {
         Overlay::Folded { iteration, what } => {
-            let path = files.signals(iteration);
-            let text = unfolded(&path, what, &project, columns);
+            let path = files.signals(*iteration);
+            let text = unfolded(&path, *what, paths.project(), columns);
             let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
             text.ok_or_else(|| match what {
                 Unfold::Last => format!("Iteration {iteration} has no folded output."),
@@ -319,13 +319,23 @@ pub(super) fn unfolder(files: RunPaths, project: &Path) -> Unfolder {
             })
         }
         Overlay::Prompt { iteration } => {
-            let path = files.prompt(iteration);
+            let path = files.prompt(*iteration);
             prompt_text(&path).map_err(|error| format!("{}: {}", path.display(), with_causes(&error)))
         }
         Overlay::Output { task } => {
-            let path = files.background(task);
+            let path = files.background(*task);
             let text = task_text(&path).map_err(|error| format!("{}: {error}", path.display()))?;
             text.ok_or_else(|| format!("Task {task} has no output."))
+        }
+        Overlay::Blame { file, line, iteration } => {
+            let request = BlameRequest {
+                file: file.into(),
+                from_root: true,
+                line: Some(*line),
+                after: Some((run.clone(), *iteration)),
+                include: include.clone(),
+            };
+            author_text(&paths, request, &supervisor).map_err(|error| with_causes(&error))
         }
     })
 }

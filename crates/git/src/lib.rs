@@ -81,7 +81,7 @@ pub use error::{GitError, NoRepository};
 pub use exclude::exclude;
 pub use ignored::{ignored_matching, is_ignored};
 pub use iteration_commit::{CommitHindrance, CommitResult};
-pub use line_history::{BlamedLine, HistoryState, LineOrigin};
+pub use line_history::{BlamedContent, BlamedLine, HistoryState, LineOrigin};
 pub use merge_commit::{CommitSigning, merge_commit};
 pub use overlay::{below_project, below_root, changed_since_fork, overlay, range_patch};
 pub use own_references::OwnReferences;

@@ -64,8 +64,17 @@ pub struct BlamedLine {
     pub text: String,
 }
 
+/// The content of a file whose lines are traced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlamedContent {
+    /// The present content. `has_commits_of_others` as in [`HistoryState`].
+    Present { has_commits_of_others: bool },
+    /// The content in the last state.
+    LastState,
+}
+
 impl Repository {
-    /// Finds the origin of each line that `path`, relative to the root, has now; only of line `line`, if one is given.
+    /// Finds the origin of each line of `content` of `path`, relative to the root; only of line `line`, if one is given.
     /// `states` are in the order of time;
     /// those whose objects are gone are left out. Returns `None` for a file that checkpoints do not hold.
     ///
@@ -74,30 +83,33 @@ impl Repository {
     pub fn blame(
         &self,
         states: &[HistoryState],
+        content: BlamedContent,
         path: &Path,
         line: Option<u32>,
     ) -> Result<Option<Vec<BlamedLine>>, GitError> {
-        let now = HistoryState {
-            checkpoint: Checkpoint {
-                commit: String::new(),
-                tree: self.tree_of(None)?,
-                head: self.present_head()?,
-            },
-            has_commits_of_others: true,
+        let present = match content {
+            BlamedContent::Present { has_commits_of_others } => Some(self.present_state(has_commits_of_others)?),
+            BlamedContent::LastState => None,
+        };
+        let Some(blamed) = present.as_ref().or(states.last()) else {
+            return Ok(None);
         };
         let history = LineHistory::begin(self)?;
-        if !history.has_file(&now.checkpoint.tree, path)? {
+        if !history.has_file(&blamed.checkpoint.tree, path)? {
             return Ok(None);
         }
-        let states = history.kept(states.iter().chain([&now]))?;
+        let present_index = states.len();
+        let states = history.kept(states.iter().chain(&present))?;
         let commits = history.write(&states)?;
         let name = process::path(path.as_os_str().as_bytes());
         let mut found = history.blame(commits.last(), &name, line)?;
         history.find_commits_of_others(&states, &commits, &mut found)?;
         let lines = found.into_iter().map(|found| {
             let origin = match commits.iter().position(|commit| *commit == found.commit) {
-                Some(index) if index == states.len() - 1 => LineOrigin::Now,
-                Some(index) => LineOrigin::State(states[index].index),
+                Some(kept) => match states[kept].index {
+                    index if index == present_index => LineOrigin::Now,
+                    index => LineOrigin::State(index),
+                },
                 None => LineOrigin::Commit {
                     id: found.commit,
                     author: found.about.author,
@@ -112,6 +124,17 @@ impl Repository {
             }
         });
         Ok(Some(lines.collect()))
+    }
+
+    fn present_state(&self, has_commits_of_others: bool) -> Result<HistoryState, GitError> {
+        Ok(HistoryState {
+            checkpoint: Checkpoint {
+                commit: String::new(),
+                tree: self.tree_of(None)?,
+                head: self.present_head()?,
+            },
+            has_commits_of_others,
+        })
     }
 
     fn present_head(&self) -> Result<Option<String>, GitError> {

@@ -1,6 +1,6 @@
 // Comments on lines of the work: drafts, what was sent, and what became of it.
 
-import { isReadOnly } from "./api.js";
+import { isReadOnly, readText } from "./api.js";
 import { fill, h, whenChanged } from "./dom.js";
 import { counted } from "./words.js";
 
@@ -54,33 +54,40 @@ function action(run, label, name, does, spoken) {
   return run.act(label, { class: name, "data-acts": "answers", disabled: !run.takesAnswers(), "aria-label": spoken }, does);
 }
 
-// Lets each line of a file's new side be commented on: a tap opens a form below the line. The button does the same for
-// whoever has no pointer.
+// Lets each line of a file's new side be tapped: below it appear a form, for whoever may comment, and its author. The
+// button does the same for whoever has no pointer.
 export function commentable(run, file, iteration, lines) {
-  if (isReadOnly()) return undefined;
   let form;
   const open = (line, below) => {
     form?.remove();
     form = draft(run, { file, line, iteration });
     below.after(form);
-    form.querySelector("textarea").focus();
+    form.querySelector("textarea")?.focus();
   };
   lines.addEventListener("click", ({ target }) => {
     const row = target.closest("[data-line]");
     if (row && document.getSelection().isCollapsed) open(row.dataset.line, row.closest(".sides") ?? row);
   });
+  if (isReadOnly()) return undefined;
   const button = action(run, "Comment on a line", "small", async () => open(1, button), `Comment on a line of ${file}`);
   return button;
 }
 
 function draft(run, { file, line, iteration }) {
-  const number = h("input", { type: "number", min: 1, value: line });
+  // It comes later, and below the buttons, which stay where they are.
+  const author = h("pre", { class: "dim" }, "…");
+  const number = h("input", { type: "number", min: 1, value: line, onchange: () => tell() });
+  const tell = async () => {
+    const asked = `blame/${iteration}?${new URLSearchParams({ file, line: number.value, format: "text" })}`;
+    author.textContent = await readText(run.path(asked)).catch((refusal) => refusal.message);
+  };
+  tell();
   const area = h("textarea", { "aria-label": "Comment" });
   const cancel = h("button", { type: "button", onclick: () => form.remove() }, "Cancel");
-  const form = h("div", { class: "comment-form" }, h("label", {}, "Line ", number), area,
+  const form = h("div", { class: "comment-form" }, !isReadOnly() && [h("label", {}, "Line ", number), area,
     action(run, "Save draft", "primary", async () => {
       const place = { file, line: Number(number.value), iteration };
       if (await run.command({ type: "write-comment", place, text: area.value })) form.remove();
-    }), cancel);
+    })], cancel, author);
   return form;
 }

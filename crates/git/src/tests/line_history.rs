@@ -1,7 +1,11 @@
 //! The origin of each line of a file.
 
 use super::*;
-use crate::{HistoryState, LineOrigin};
+use crate::{BlamedContent, HistoryState, LineOrigin};
+
+const PRESENT: BlamedContent = BlamedContent::Present {
+    has_commits_of_others: true,
+};
 
 /// Makes a checkpoint after one step, as a state of the history.
 fn state(repository: &Repository, n: u32, moment: Moment) -> HistoryState {
@@ -15,7 +19,7 @@ fn state(repository: &Repository, n: u32, moment: Moment) -> HistoryState {
 /// Returns the lines of `path` with their origins: `1` for the state with index 1, `now`, or the subject of a commit.
 fn blamed(repository: &Repository, states: &[HistoryState], path: &str) -> Vec<(String, String)> {
     let lines = repository
-        .blame(states, Path::new(path), None)
+        .blame(states, PRESENT, Path::new(path), None)
         .unwrap()
         .expect("a file");
     let of = |origin| match origin {
@@ -65,15 +69,44 @@ fn each_line_has_the_state_at_which_it_first_was_as_it_is() {
     ];
     assert_eq!(blamed(&repository, &states, "renamed"), pairs(&expected));
     let one = repository
-        .blame(&states, Path::new("renamed"), Some(3))
+        .blame(&states, PRESENT, Path::new("renamed"), Some(3))
         .unwrap()
         .unwrap();
     assert_eq!(
         (one.len(), one[0].number, &one[0].origin),
         (1, 3, &LineOrigin::State(1))
     );
-    assert!(repository.blame(&states, Path::new("renamed"), Some(8)).is_err());
-    assert_eq!(repository.blame(&states, Path::new("lines"), None).unwrap(), None);
+    assert!(
+        repository
+            .blame(&states, PRESENT, Path::new("renamed"), Some(8))
+            .is_err()
+    );
+    assert_eq!(
+        repository.blame(&states, PRESENT, Path::new("lines"), None).unwrap(),
+        None
+    );
+    let last = repository.blame(&states[..2], BlamedContent::LastState, Path::new("lines"), None);
+    let last: Vec<_> = last
+        .unwrap()
+        .expect("a file")
+        .into_iter()
+        .map(|line| line.origin)
+        .collect();
+    assert_eq!(
+        last[1],
+        LineOrigin::State(1),
+        "its line 2, before a line was added above"
+    );
+    assert_eq!(last.len(), 4);
+    // While the agent works, its own commits are not others'.
+    let working = BlamedContent::Present {
+        has_commits_of_others: false,
+    };
+    project.commit_all("By the working agent");
+    let lines = repository
+        .blame(&states, working, Path::new("renamed"), Some(7))
+        .unwrap();
+    assert_eq!(lines.unwrap()[0].origin, LineOrigin::Now);
     project.git(["fsck", "--strict", "--no-dangling"]);
     assert_eq!(project.git(["for-each-ref", "refs/heads"]).lines().count(), 1);
 }

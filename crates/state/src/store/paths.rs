@@ -49,6 +49,11 @@ pub struct ProjectPaths {
     state: PathBuf,
 }
 
+/// Returns the directory of the work trees of all batches of a project, of which the `state` is below `root`.
+pub fn work_trees_of(root: &Path, state: &Path) -> PathBuf {
+    root.join("worktrees").join(state.file_name().unwrap_or_default())
+}
+
 impl ProjectPaths {
     /// Derives the paths of `project` (absolute, canonical) below `root`, or below the user's state directory.
     ///
@@ -76,6 +81,12 @@ impl ProjectPaths {
         States {
             root: root.canonicalize().unwrap_or_else(|_| root.to_owned()),
         }
+    }
+
+    /// Returns the directory of the work trees of all batches of the project. It is not within a state, which is excluded
+    /// from checkpoints and hidden from agents.
+    pub fn work_trees(&self) -> PathBuf {
+        work_trees_of(self.states().root(), &self.state)
     }
 
     /// Returns the project's directory below the state directory.

@@ -123,7 +123,7 @@ impl Jobs {
     pub(super) fn unfold(&self, overlay: Overlay, pane: Size) {
         let (unfolder, mailbox) = (Arc::clone(&self.unfolder), self.mailbox.clone());
         spawn_or_run(move || {
-            let text = unfolder(overlay, pane.cols);
+            let text = unfolder(&overlay, pane.cols);
             let screen = text.map(|text| Box::new(screens::finished_transcript(&text, pane)));
             _ = mailbox.send(ScreenInput::Unfolded { overlay, screen }); // the screen may be gone
         });

@@ -81,7 +81,7 @@ pub type PatchSource = Arc<dyn Fn(&DiffRequest) -> Result<String, String> + Send
 pub type Recordings = Arc<dyn Fn(u32) -> PathBuf + Send + Sync>;
 
 /// Renders an overlay for a width in columns. Called off the screen's thread; may block.
-pub type Unfolder = Arc<dyn Fn(Overlay, u16) -> Result<Vec<u8>, String> + Send + Sync>;
+pub type Unfolder = Arc<dyn Fn(&Overlay, u16) -> Result<Vec<u8>, String> + Send + Sync>;
 
 /// Lists the commits of iterations, by the numbers of the iterations. Called off the screen's thread; may block.
 pub type CommitSource = Arc<dyn Fn(&RunView) -> IterationCommits + Send + Sync>;

@@ -178,7 +178,7 @@ pub struct DiffView {
     pub wrap: bool,
     /// Whether the lines are in one column even where there is room for both sides.
     pub unified: bool,
-    /// The line that is chosen for a comment.
+    /// The line that is chosen, for a comment or to see its author.
     pub cursor: Option<usize>,
 }
 
@@ -334,7 +334,7 @@ impl PageRow {
 }
 
 /// A text shown in place of a pane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Overlay {
     /// Folded parts of an iteration's transcript.
     Folded { iteration: u32, what: Unfold },
@@ -342,6 +342,8 @@ pub enum Overlay {
     Prompt { iteration: u32 },
     /// The last output of a background task.
     Output { task: u32 },
+    /// Who wrote a line of an iteration's result. The file is named from the root of the repository.
+    Blame { file: String, line: u32, iteration: u32 },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -501,12 +503,18 @@ impl Ui {
     /// Closes the playback, overlay, message or question shown in place of a pane. Returns whether one was open.
     pub fn close(&mut self) -> bool {
         self.opened_top = 0;
+        let unfolded = self.unfolded.take();
+        // The author of a line is shown over the diff, where the line stays chosen.
+        let is_author = |open: &OpenOverlay| matches!(open.overlay, Overlay::Blame { .. });
+        if unfolded.as_ref().is_some_and(is_author) {
+            return true;
+        }
         let [cursor, playback, ask, message, unfolded] = [
             self.diff.cursor.take().is_some(),
             self.history.open.take().is_some(),
             self.asks.reading.take().is_some(),
             self.reading.take().is_some(),
-            self.unfolded.take().is_some(),
+            unfolded.is_some(),
         ];
         cursor || playback || ask || message || unfolded
     }

@@ -8,7 +8,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::tui::{
     editor::Editor,
     keys::KeyAction,
-    model::{CommentDraft, CommentSubject, DiffState, DiffView, InputMode, Model, SIDES_COLS},
+    model::{CommentDraft, CommentSubject, DiffState, DiffView, InputMode, Model, Overlay, SIDES_COLS},
     order::{ScreenOrder, Scroll, StepDirection, refused},
     patch::{LineKind, Patch, PatchFile},
     pen::{Pen, columns, flowed},
@@ -18,7 +18,7 @@ use crate::tui::{
 use super::{
     content::{PaneContent, match_at},
     patch_lines::{digits, pieces, without},
-    sides,
+    sides, terminal,
 };
 
 /// Minimum width for the list of files, shown if there are several.
@@ -124,6 +124,7 @@ impl PaneContent for DiffContent {
     fn key(&self, model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
         match action {
             KeyAction::Comment => return comment(model),
+            KeyAction::Open => return show_author(model),
             KeyAction::NextFile => go_to_file(model, StepDirection::Next),
             KeyAction::PreviousFile => go_to_file(model, StepDirection::Previous),
             KeyAction::Leftwards => scroll_sideways(model, StepDirection::Previous),
@@ -246,39 +247,80 @@ fn patch(model: &Model) -> Option<&Patch> {
     }
 }
 
-/// Chooses a line for a comment, or begins the comment on the chosen one.
-fn comment(model: &mut Model) -> Vec<ScreenOrder> {
+/// A line of an iteration's result.
+struct ChosenLine {
+    /// Its index in the patch.
+    at: usize,
+    file: String,
+    line: u32,
+    iteration: u32,
+}
+
+/// Returns the chosen line. If none is chosen, chooses one and says what can be done with it.
+fn chosen_line(model: &mut Model) -> Option<ChosenLine> {
     let diff = &model.ui.diff;
-    let Some((patch, iteration)) = patch(model).zip(diff.iteration) else {
-        return refused(model, "there is no line to comment on");
-    };
-    let Some(cursor) = diff.cursor else {
+    let Some(at) = diff.cursor else {
         let from = match_at(diff.top, model).unwrap_or(diff.top);
-        let mut lines = (from..patch.lines.len()).chain(0..from);
-        let Some(first) = lines.find(|at| patch.new_line(*at).is_some()) else {
-            return refused(model, "there is no line to comment on");
-        };
-        model.ui.diff.cursor = Some(first);
+        let first = patch(model).and_then(|patch| {
+            let mut lines = (from..patch.lines.len()).chain(0..from);
+            lines.find(|at| patch.new_line(*at).is_some())
+        });
+        if first.is_none() {
+            refused(model, "there is no line to choose");
+            return None;
+        }
+        model.ui.diff.cursor = first;
         // Rows of wrapped lines would not be those of the chosen ones.
         model.ui.diff.wrap = false;
         move_cursor(model, Scroll::Up(0));
-        return refused(model, "Up and Down choose the line, C comments on it, Esc leaves");
+        refused(
+            model,
+            "Up and Down choose the line, Enter shows who wrote it, C comments on it, Esc leaves",
+        );
+        return None;
     };
-    let (Some(line), Some(file)) = (patch.new_line(cursor), patch.file_at(cursor)) else {
+    let patch = patch(model)?;
+    Some(ChosenLine {
+        at,
+        file: patch.files.get(patch.file_at(at)?)?.name.clone(),
+        line: patch.new_line(at)?,
+        iteration: diff.iteration?,
+    })
+}
+
+/// Shows who wrote the chosen line.
+fn show_author(model: &mut Model) -> Vec<ScreenOrder> {
+    let Some(ChosenLine {
+        file, line, iteration, ..
+    }) = chosen_line(model)
+    else {
         return Vec::new();
     };
-    let known = comment_at(model, patch, cursor).filter(|comment| comment.is_draft());
-    let draft = match known {
+    let cursor = model.ui.diff.cursor;
+    let orders = terminal::show(model, Overlay::Blame { file, line, iteration });
+    model.ui.diff.cursor = cursor;
+    orders
+}
+
+/// Begins a comment on the chosen line, or edits its draft.
+fn comment(model: &mut Model) -> Vec<ScreenOrder> {
+    let Some(ChosenLine {
+        at,
+        file,
+        line,
+        iteration,
+    }) = chosen_line(model)
+    else {
+        return Vec::new();
+    };
+    let known = patch(model).and_then(|patch| comment_at(model, patch, at));
+    let draft = match known.filter(|comment| comment.is_draft()) {
         Some(comment) => CommentDraft {
             subject: CommentSubject::Draft { number: comment.number },
             editor: Editor::with_text(&comment.text),
         },
         None => CommentDraft {
-            subject: CommentSubject::Line {
-                file: patch.files[file].name.clone(),
-                line,
-                iteration,
-            },
+            subject: CommentSubject::Line { file, line, iteration },
             editor: Editor::default(),
         },
     };

@@ -38,6 +38,7 @@ impl PaneContent for TerminalContent {
                 Overlay::Folded { .. } => "nothing folded · Esc leaves".to_owned(),
                 Overlay::Prompt { iteration } => format!("prompt of iteration {iteration} · Esc leaves"),
                 Overlay::Output { task } => format!("output of task {task} · Esc leaves"),
+                Overlay::Blame { file, line, .. } => format!("{}:{line} · Esc leaves", one_line(file)),
             },
             None if model.ui.mode == InputMode::Typing => "you type to the agent · Ctrl-] leaves".to_owned(),
             None => String::new(),
@@ -111,7 +112,7 @@ pub(super) fn show_prompt(model: &mut Model) -> Vec<ScreenOrder> {
 pub(super) fn show(model: &mut Model, overlay: Overlay) -> Vec<ScreenOrder> {
     model.ui.close();
     model.ui.unfolded = Some(OpenOverlay {
-        overlay,
+        overlay: overlay.clone(),
         state: PlaybackState::Loading,
     });
     vec![ScreenOrder::Unfold(overlay)]
@@ -126,7 +127,7 @@ pub(in crate::tui) fn rendered(model: &mut Model, overlay: Overlay, result: Resu
     // A single result or a prompt is read from its beginning.
     let from_beginning = match overlay {
         Overlay::Folded { what, .. } => what == Unfold::Last,
-        Overlay::Prompt { .. } => true,
+        Overlay::Prompt { .. } | Overlay::Blame { .. } => true,
         Overlay::Output { .. } => false,
     };
     match open.state == PlaybackState::Loaded && from_beginning {

@@ -167,7 +167,7 @@ fn enter_with_a_modifier_begins_a_line_of_the_message() {
 fn the_prompt_of_the_latest_iteration_and_of_the_chosen_one_is_read_from_its_beginning() {
     let mut model = watching();
     let latest = Overlay::Prompt { iteration: 3 };
-    assert_eq!(press(&mut model, "I"), [ScreenOrder::Unfold(latest)]);
+    assert_eq!(press(&mut model, "I"), [ScreenOrder::Unfold(latest.clone())]);
     assert!(!model.ui.shows_cells(), "it is not there yet");
     let loaded = |overlay| ScreenEvent::Unfolded {
         overlay,

@@ -7,22 +7,22 @@ use ralph_core::{
 use ralph_state::store::{journal::read_view, paths::ProjectPaths};
 
 /// A run with its records.
-pub(super) struct PastRun {
-    pub(super) paths: ProjectPaths,
-    pub(super) id: RunId,
-    pub(super) view: RunView,
+pub(crate) struct PastRun {
+    pub(crate) paths: ProjectPaths,
+    pub(crate) id: RunId,
+    pub(crate) view: RunView,
 }
 
 /// A checkpoint before or after an iteration.
-pub(super) struct HistoryMoment<'r> {
-    pub(super) run: &'r PastRun,
-    pub(super) iteration: &'r Iteration,
-    pub(super) is_before: bool,
-    pub(super) checkpoint: &'r Checkpoint,
+pub(crate) struct HistoryMoment<'r> {
+    pub(crate) run: &'r PastRun,
+    pub(crate) iteration: &'r Iteration,
+    pub(crate) is_before: bool,
+    pub(crate) checkpoint: &'r Checkpoint,
 }
 
 /// The runs of a project that can be read, oldest first.
-pub(super) fn past_runs(paths: &ProjectPaths) -> Vec<PastRun> {
+pub(crate) fn past_runs(paths: &ProjectPaths) -> Vec<PastRun> {
     let runs = paths.run_ids().into_iter().filter_map(|id| {
         Some(PastRun {
             view: read_view(paths, &id).ok()?,
@@ -34,7 +34,7 @@ pub(super) fn past_runs(paths: &ProjectPaths) -> Vec<PastRun> {
 }
 
 /// The checkpoints of all iterations of the runs.
-pub(super) fn moments(runs: &[PastRun]) -> Vec<HistoryMoment<'_>> {
+pub(crate) fn moments(runs: &[PastRun]) -> Vec<HistoryMoment<'_>> {
     let rows = runs
         .iter()
         .flat_map(|run| run.view.iterations.rows.iter().map(move |row| (run, row)));

@@ -1,28 +1,70 @@
-//! `ralph blame`: which iteration wrote a line, and what verified it.
+//! Which iteration wrote a line of a file, and what verified it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fmt::Write as _,
+    io,
+    path::{Path, PathBuf},
+};
 
 use ralph_core::{
     event::RunId,
     run::{Iteration, RunView},
 };
-use ralph_git::{BlamedLine, GitError, HistoryState, LineOrigin, Repository};
+use ralph_git::{BlamedContent, BlamedLine, GitError, HistoryState, LineOrigin, NoRepository, Repository};
+use ralph_state::store::paths::ProjectPaths;
 use ralph_system::proc::Supervisor;
+use ralph_text::one_line;
 use serde::Serialize;
+use thiserror::Error;
 
 use super::{
-    ProjectPlace,
+    Projects, commit_span, date_time,
     history::{HistoryMoment, PastRun, moments, past_runs},
 };
-use crate::{
-    error::{Failure, FailureKind},
-    many::trees_of,
-    review::{Projects, commit_span},
-    ui::restorer::repository,
-};
+
+#[derive(Debug, Error)]
+pub(crate) enum BlameError {
+    #[error("no temporary directory")]
+    Scratch(#[source] io::Error),
+    #[error(transparent)]
+    NoRepository(#[from] NoRepository),
+    #[error("{why}")]
+    NoSuchLine { why: String },
+    #[error("{}: no checkpoint holds it, so nobody knows who wrote it", .file.display())]
+    NotHeld { file: PathBuf },
+    #[error(transparent)]
+    Git(GitError),
+}
+
+impl From<GitError> for BlameError {
+    fn from(error: GitError) -> Self {
+        match error {
+            GitError::Refused { said, .. } if said.contains("has only") => {
+                let why = said.trim_start_matches("fatal: ").trim_start_matches("file ");
+                BlameError::NoSuchLine { why: why.to_owned() }
+            }
+            error => BlameError::Git(error),
+        }
+    }
+}
+
+/// A file, or a line of it, whose author is asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct BlameRequest {
+    pub(crate) file: PathBuf,
+    /// Whether `file` is relative to the root of the repository, as in a patch. Otherwise it is relative to the project.
+    pub(crate) from_root: bool,
+    /// From 1; `None` for all lines.
+    pub(crate) line: Option<u32>,
+    /// The iteration whose result the file is looked up in. `None`, or an iteration that still runs, for the present files.
+    pub(crate) after: Option<(RunId, u32)>,
+    /// The setting `checkpoint.include`.
+    pub(crate) include: Vec<String>,
+}
 
 /// A line of a file with the work that it comes from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LineBlame {
     /// From 1.
@@ -34,6 +76,7 @@ pub(crate) struct LineBlame {
 
 /// The author of a line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "by", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub(crate) enum LineAuthor {
     /// An agent, or a program that it started.
@@ -58,6 +101,7 @@ pub(crate) enum LineAuthor {
 
 /// An iteration that wrote lines.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct BlamedIteration {
     pub(crate) run: RunId,
@@ -77,6 +121,7 @@ pub(crate) struct BlamedIteration {
 
 /// The results of the goals after a line's iteration, or after a later one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct BlamedVerification {
     /// The iteration after which the goals ran.
@@ -87,49 +132,60 @@ pub(crate) struct BlamedVerification {
     pub(crate) failed: Vec<String>,
 }
 
-/// Finds who wrote the lines of `file`, relative to the project; of one line, if one is given.
+/// Finds who wrote the requested lines of a project's file.
 ///
 /// # Errors
-/// A [`Failure`] without a repository, for a file that checkpoints do not hold, or if git fails.
+/// [`BlameError::NotHeld`] for a file that checkpoints do not hold, the others as they are named.
 pub(crate) fn blame(
-    place: &ProjectPlace,
-    file: &Path,
-    line: Option<u32>,
-    include: Vec<String>,
+    paths: &ProjectPaths,
+    request: BlameRequest,
     supervisor: &Supervisor,
-) -> Result<Vec<LineBlame>, Failure> {
-    let scratch = tempfile::tempdir()
-        .map_err(|error| Failure::new(FailureKind::Failed, format!("no temporary directory: {error}")))?;
-    let repository = repository(&place.paths, scratch.path(), include, supervisor)?;
-    let path = whole_path(&place.project.join(file));
-    let path = path.strip_prefix(repository.root()).unwrap_or(file);
-    let runs = past_runs(&place.paths);
-    let moments = moments(&runs);
+) -> Result<Vec<LineBlame>, BlameError> {
+    let BlameRequest {
+        file,
+        from_root,
+        line,
+        after,
+        include,
+    } = request;
+    let scratch = tempfile::tempdir().map_err(BlameError::Scratch)?;
+    let (repository, _) = Repository::discover(paths.project(), scratch.path(), supervisor)?;
+    let repository = repository.including(include).excluding_state(paths.states());
+    let path = match from_root {
+        true => file.clone(),
+        false => {
+            let path = whole_path(&paths.project().join(&file));
+            path.strip_prefix(repository.root()).unwrap_or(&file).to_owned()
+        }
+    };
+    let runs = past_runs(paths);
+    let mut moments = moments(&runs);
+    let is_wanted = |moment: &HistoryMoment<'_>| {
+        let wanted = after.as_ref().map(|(run, iteration)| (run, *iteration));
+        !moment.is_before && wanted == Some((&moment.run.id, moment.iteration.number))
+    };
+    let content = match moments.iter().position(is_wanted) {
+        Some(last) => {
+            moments.truncate(last + 1);
+            BlamedContent::LastState
+        }
+        None => BlamedContent::Present {
+            has_commits_of_others: moments.last().is_none_or(|last| !last.is_before),
+        },
+    };
     let states = moments.iter().map(|moment| HistoryState {
         checkpoint: moment.checkpoint.clone(),
         has_commits_of_others: moment.is_before,
     });
     let states: Vec<HistoryState> = states.collect();
-    let lines = repository.blame(&states, path, line).map_err(|error| match error {
-        GitError::Refused { said, .. } if said.contains("has only") => {
-            let why = said.trim_start_matches("fatal: ").trim_start_matches("file ");
-            Failure::new(FailureKind::Usage, why)
-        }
-        error => error.into(),
-    })?;
-    let Some(lines) = lines else {
-        let why = format!(
-            "{}: no checkpoint holds it, so nobody knows who wrote it",
-            file.display()
-        );
-        return Err(Failure::new(FailureKind::Failed, why)
-            .hint("checkpoints hold files that git does not ignore, and those of `checkpoint.include`"));
+    let Some(lines) = repository.blame(&states, content, &path, line)? else {
+        return Err(BlameError::NotHeld { file });
     };
     let has_commits = lines
         .iter()
         .any(|line| matches!(line.origin, LineOrigin::Commit { .. }));
     let merged = if has_commits {
-        merged_commits(place, &repository)
+        merged_commits(paths, &repository)
     } else {
         Vec::new()
     };
@@ -146,10 +202,9 @@ fn whole_path(path: &Path) -> PathBuf {
 }
 
 /// Iterations of batches, with the commits that they made by the beginning of their names.
-fn merged_commits(place: &ProjectPlace, repository: &Repository) -> Vec<(String, BlamedIteration)> {
-    let (root, state) = (place.paths.states().root().to_owned(), place.paths.state());
-    let trees = trees_of(&root, state);
-    let projects = Projects::below(root).all();
+fn merged_commits(paths: &ProjectPaths, repository: &Repository) -> Vec<(String, BlamedIteration)> {
+    let trees = paths.work_trees();
+    let projects = Projects::below(paths.states().root().to_owned()).all();
     let projects = projects.iter().filter(|paths| paths.project().starts_with(&trees));
     let runs: Vec<PastRun> = projects.flat_map(past_runs).collect();
     let iterations = runs
@@ -169,7 +224,14 @@ fn merged_commits(place: &ProjectPlace, repository: &Repository) -> Vec<(String,
 
 fn blamed(line: BlamedLine, moments: &[HistoryMoment<'_>], merged: &[(String, BlamedIteration)]) -> LineBlame {
     let author = match line.origin {
-        LineOrigin::Now => LineAuthor::Now,
+        LineOrigin::Now => match moments.last() {
+            // This iteration still runs, or was interrupted.
+            Some(last) if last.is_before => LineAuthor::Iteration {
+                iteration: Box::new(blamed_iteration(last.run, last.iteration)),
+                commit: None,
+            },
+            _ => LineAuthor::Now,
+        },
         LineOrigin::State(index) => {
             let HistoryMoment {
                 run,
@@ -247,4 +309,66 @@ fn verification(view: &RunView, since: u32) -> Option<BlamedVerification> {
     let checks: Vec<BlamedVerification> = checks.collect();
     let passed = checks.iter().find(|check| check.failed.is_empty());
     passed.or(checks.last()).cloned()
+}
+
+/// Formats all that is known of a line of `file`.
+pub(crate) fn blame_in_words(file: &str, line: &LineBlame) -> String {
+    let mut text = format!("{}:{}  {}\n", one_line(file), line.line, one_line(&line.text));
+    let mut row = |name: &str, value: &str| {
+        writeln!(text, "  {name:<9} {}", one_line(value)).expect("a string takes every write");
+    };
+    match &line.author {
+        LineAuthor::Iteration { iteration, commit } => {
+            let BlamedIteration { run, number, .. } = &**iteration;
+            let n = iteration.iteration;
+            let when = date_time(iteration.started_ms);
+            row("written", &format!("in iteration {n} of run {number} ({run}), {when}"));
+            let model = iteration.model.as_deref().map(|model| format!(", {model}"));
+            row("agent", &format!("{}{}", iteration.adapter, model.unwrap_or_default()));
+            row("task", iteration.task.as_deref().unwrap_or("none"));
+            row("verified", &verified(iteration));
+            if let Some(commit) = commit {
+                row("merged", &format!("with commit {commit:.12}"));
+                row("tree", &iteration.project.display().to_string());
+            }
+            if let Some(prompt) = &iteration.prompt {
+                row("prompt", &prompt.display().to_string());
+            }
+            if commit.is_none() {
+                row("changes", &format!("`ralph diff {n} --run {number}` shows them"));
+            }
+        }
+        LineAuthor::Hand { run, number, before } => row(
+            "written",
+            &format!("by hand or by another program, before iteration {before} of run {number} ({run})"),
+        ),
+        LineAuthor::Now => row("written", "by hand or by another program, since the last iteration"),
+        LineAuthor::Commit {
+            commit,
+            author,
+            at_ms,
+            subject,
+        } => {
+            row("written", &format!("by {author}, {}", date_time(*at_ms)));
+            row("commit", &format!("{commit:.12} {subject}"));
+        }
+    }
+    text
+}
+
+fn verified(iteration: &BlamedIteration) -> String {
+    let Some(found) = &iteration.verified else {
+        return "no: no goal has run since".to_owned();
+    };
+    let after = match found.iteration == iteration.iteration {
+        true => "after this iteration".to_owned(),
+        false => format!("after iteration {}", found.iteration),
+    };
+    match &found.failed[..] {
+        [] => format!("{} passed {after}", found.passed.join(", ")),
+        failed => format!(
+            "no: {} failed {after}, and not all goals passed since",
+            failed.join(", ")
+        ),
+    }
 }
