@@ -1,4 +1,4 @@
-//! Which iteration wrote a line of a file, and what verified it.
+//! The iteration that wrote a line of a file, and what verified it.
 
 use std::{
     fmt::Write as _,

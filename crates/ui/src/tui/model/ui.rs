@@ -342,7 +342,7 @@ pub enum Overlay {
     Prompt { iteration: u32 },
     /// The last output of a background task.
     Output { task: u32 },
-    /// Who wrote a line of an iteration's result. The file is named from the root of the repository.
+    /// The author of a line of an iteration's result. The file is named from the root of the repository.
     Blame { file: String, line: u32, iteration: u32 },
 }
 
