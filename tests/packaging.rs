@@ -123,6 +123,20 @@ fn the_installer_installs_an_archive_that_is_what_its_sum_says_and_no_other() {
         assert!(listed.contains(part), "{part}: {listed}");
     }
 
+    // Dates and owners are the same in every build.
+    let rows = sandbox
+        .program("tar")
+        .arg("-tvzf")
+        .arg(release.join(&archive))
+        .env("TZ", "UTC0")
+        .run(SOON)
+        .stdout;
+    for row in rows.lines() {
+        let columns: Vec<&str> = row.split_whitespace().collect();
+        assert!(columns.iter().any(|column| column.starts_with("2000")), "{row}");
+        assert!(columns[1].starts_with('0'), "{row}");
+    }
+
     // An installed file stays as it is when anything is wrong.
     fs::write(directory.join("ralph"), "mine").expect("a file");
     let sums = fs::read(release.join("SHA256SUMS")).expect("sums");
@@ -159,6 +173,9 @@ fn the_npm_package_starts_the_binary_whose_sum_agrees_and_no_other() {
     }
     let package: Value = serde_json::from_str(&text_of("packaging/npm/package.json")).expect("JSON");
     assert_eq!(package["version"], env!("CARGO_PKG_VERSION"));
+    let feature = text_of("packaging/devcontainer/src/ralph/devcontainer-feature.json");
+    let feature: Value = serde_json::from_str(&feature).expect("JSON");
+    assert_eq!(feature["version"], env!("CARGO_PKG_VERSION"));
     let (release, archive) = release(&sandbox);
     let address = serve(release.clone());
     let npm = |args: &[&str]| {
