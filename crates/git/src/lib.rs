@@ -188,3 +188,19 @@ pub struct NewCheckpoint {
 
 /// The changes since each of several checkpoints, in their order.
 pub type CountedChanges = Result<Vec<Changes>, GitError>;
+
+/// Parses bytes as each output of git that has a parser, for a fuzz target.
+#[cfg(fuzzing)]
+pub fn read_any_output(bytes: &[u8]) {
+    if let Some(status) = status::parse(bytes) {
+        _ = status.changes_ignoring();
+    }
+    for conflict in conflict::FileConflict::parse(bytes) {
+        assert!(!conflict.path.contains('\0'));
+    }
+    _ = process::raw_changes(bytes).count();
+    _ = conflict::repositories_added(bytes);
+    if let Some(lines) = line_history::read_blame(bytes) {
+        assert!(lines.len() <= bytes.len());
+    }
+}

@@ -342,7 +342,7 @@ impl LineHistory<'_> {
 }
 
 /// A line in the output of `git blame`.
-struct FoundLine {
+pub(super) struct FoundLine {
     number: u32,
     /// Its number in the file as `commit` has it.
     number_there: u32,
@@ -367,7 +367,7 @@ fn read_mark(line: &str) -> Option<(usize, String)> {
 }
 
 /// Parses the output of `git blame --porcelain`; `None` for output of another form.
-fn read_blame(printed: &[u8]) -> Option<Vec<FoundLine>> {
+pub(super) fn read_blame(printed: &[u8]) -> Option<Vec<FoundLine>> {
     let mut known: HashMap<String, (CommitDetails, PathBuf)> = HashMap::new();
     let mut found = Vec::new();
     let mut lines = printed.split(|&byte| byte == b'\n');

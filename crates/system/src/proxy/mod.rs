@@ -110,5 +110,15 @@ impl Drop for Proxy {
     }
 }
 
+/// Returns the head that the proxy passes on for the head of a request, for a fuzz target; `None` for a head that it refuses
+/// or that opens a tunnel.
+#[cfg(fuzzing)]
+pub fn forwarded_head(head: &[u8]) -> Option<String> {
+    match head::read(head)?.kind {
+        head::ProxyRequestKind::Forward(forwarded) => Some(forwarded),
+        head::ProxyRequestKind::Tunnel => None,
+    }
+}
+
 #[cfg(test)]
 mod tests;

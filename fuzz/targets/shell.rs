@@ -1,0 +1,66 @@
+//! Commands under permission rules: whatever follows a denied command, it is not allowed.
+
+#![no_main]
+
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use ralph_core::event::Decision;
+use ralph_policy::{
+    permissions::{PathResolver, PolicyRequest, Rule, RuleList, RulePolicy, ToolClass, offered},
+    settings::SettingOrigin,
+};
+
+struct World;
+
+impl PathResolver for World {
+    fn project(&self) -> &str {
+        "/project"
+    }
+
+    fn home(&self) -> Option<&str> {
+        Some("/home/user")
+    }
+
+    fn canonical(&self, absolute: &str) -> Option<String> {
+        Some(absolute.to_owned())
+    }
+}
+
+static POLICY: LazyLock<RulePolicy> = LazyLock::new(|| RulePolicy {
+    deny: vec![rule("Bash(forbidden *)", RuleList::Deny)],
+    ask: vec![
+        rule("Bash(git push *)", RuleList::Ask),
+        rule("Edit(//etc/**)", RuleList::Ask),
+    ],
+    allow: vec![
+        rule("Bash(echo *)", RuleList::Allow),
+        rule("Bash(git *)", RuleList::Allow),
+    ],
+    ..RulePolicy::default()
+});
+
+fn rule(text: &str, list: RuleList) -> Rule {
+    Rule::read(text, list, &SettingOrigin::Default).expect("a rule")
+}
+
+fn request(command: &str) -> PolicyRequest {
+    PolicyRequest {
+        tool: "Bash".to_owned(),
+        kind: ToolClass::Shell,
+        command: Some(command.to_owned()),
+        paths: Vec::new(),
+        url: None,
+    }
+}
+
+fuzz_target!(|text: &str| {
+    let asked = request(text);
+    let verdict = POLICY.decide(&asked, &World);
+    assert_eq!(POLICY.decide(&asked, &World), verdict);
+    _ = offered(&POLICY, &asked, &World);
+    // The first line runs before the rest is even read.
+    let denied = POLICY.decide(&request(&format!("forbidden x\n{text}")), &World);
+    assert_ne!(denied.decision, Decision::Allow, "{denied:?}");
+    _ = Rule::read(text, RuleList::Deny, &SettingOrigin::Default);
+});
