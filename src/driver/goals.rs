@@ -191,6 +191,10 @@ pub(super) async fn check_all(goals: Vec<Goal>, parallel: bool, context: Arc<Exe
 }
 
 async fn run(goal: Goal, context: Arc<ExecutionContext>, turn: GoalTurn) -> CheckedGoal {
+    #[cfg(test)]
+    if let Some(ending) = super::simulation::ending_of_goal().await {
+        return result(&goal, Instant::now(), &StdMutex::default(), ending);
+    }
     match goal.sealed.clone() {
         Some(directory) => run_sealed(goal, directory, context, turn).await,
         None => run_in(goal, context, turn).await,

@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    io::Write,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
@@ -31,7 +30,11 @@ use ralph_state::store::{
     accounts::AccountFile,
     paths::{ProjectPaths, RunPaths, create_anew},
 };
-use ralph_system::{os::disk::DiskFloor, proc::Supervisor};
+use ralph_system::{
+    faults::{self, DiskOperation},
+    os::disk::DiskFloor,
+    proc::Supervisor,
+};
 use ralph_text::with_causes;
 
 use super::{
@@ -316,7 +319,7 @@ impl JobContext {
         };
         let path = self.files.prompt(job.iteration);
         create_anew(&path)
-            .and_then(|mut file| file.write_all(prompt.text.as_bytes()))
+            .and_then(|mut file| faults::write_all(&mut file, prompt.text.as_bytes(), DiskOperation::Write))
             .map_err(|error| Refusal::State {
                 why: format!("{}: cannot be written: {error}", path.display()),
             })?;

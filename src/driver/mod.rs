@@ -39,6 +39,8 @@ mod ruling;
 mod run;
 mod sealed;
 mod session;
+#[cfg(test)]
+mod simulation;
 mod status;
 mod test_gate;
 mod timers;

@@ -24,6 +24,8 @@ use tempfile::NamedTempFile;
 use thiserror::Error;
 use walkdir::{DirEntry, WalkDir};
 
+use crate::faults::{self, DiskOperation};
+
 /// Most bytes of a configuration file.
 pub const CONFIG_CAP_BYTES: u64 = 1 << 20;
 /// Most bytes of a prompt.
@@ -351,10 +353,12 @@ pub fn replace_unless_changed(path: &Path, old: Option<&[u8]>, new: &str, cap_by
 fn written_beside(path: &Path, bytes: &[u8], permissions: Permissions) -> io::Result<NamedTempFile> {
     let directory = path.parent().filter(|directory| *directory != Path::new(""));
     let directory = directory.unwrap_or(Path::new("."));
+    faults::check(DiskOperation::Create)?;
     let mut file = tempfile::Builder::new().prefix(".ralph-").tempfile_in(directory)?;
-    file.write_all(bytes)?;
+    faults::write_all(&mut file, bytes, DiskOperation::Write)?;
     file.as_file().set_permissions(permissions)?;
     // The new name may reach the disk before the content does.
+    faults::check(DiskOperation::Flush)?;
     file.as_file().sync_all()?;
     Ok(file)
 }

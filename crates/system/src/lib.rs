@@ -3,6 +3,7 @@
 #![deny(unreachable_pub)]
 
 pub mod diagnostics;
+pub mod faults;
 pub mod files;
 pub mod os;
 pub mod proc;

@@ -5,10 +5,12 @@
 
 use std::{
     fs::File,
-    io::{self, Write},
+    io,
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::Path,
 };
+
+use ralph_system::faults::{self, DiskOperation};
 
 /// Why a line was not appended; the file has the lines from before.
 #[derive(Debug)]
@@ -37,6 +39,7 @@ impl AppendOnly {
     /// # Errors
     /// The system's error, also if the file exists.
     pub fn create(path: &Path) -> io::Result<Self> {
+        faults::check(DiskOperation::Create)?;
         let file = File::options().append(true).create_new(true).mode(0o600).open(path)?;
         Ok(Self { file, length: 0 })
     }
@@ -55,6 +58,7 @@ impl AppendOnly {
     /// # Errors
     /// The system's error.
     pub fn cut_torn(&self) -> io::Result<()> {
+        faults::check(DiskOperation::Cut)?;
         self.file.set_len(self.length)
     }
 
@@ -64,8 +68,8 @@ impl AppendOnly {
     /// [`AppendError`]; a line written only in part is removed, so that a later reader does not treat it as a crash.
     pub fn append(&mut self, line: &[u8]) -> Result<(), AppendError> {
         self.check_untouched()?;
-        if let Err(error) = self.file.write_all(line) {
-            _ = self.file.set_len(self.length); // the write error is reported
+        if let Err(error) = faults::write_all(&mut self.file, line, DiskOperation::Append) {
+            _ = self.cut_torn(); // the write error is reported
             return Err(error.into());
         }
         self.length += line.len() as u64;

@@ -12,7 +12,10 @@ use std::{
 };
 
 use ralph_core::event::RunId;
-use ralph_system::files;
+use ralph_system::{
+    faults::{self, DiskOperation},
+    files,
+};
 use thiserror::Error;
 
 /// A Unix socket's path has at most 108 bytes, the terminating NUL included.
@@ -480,6 +483,7 @@ pub fn create_anew(path: &Path) -> io::Result<File> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
     }
+    faults::check(DiskOperation::Create)?;
     File::options().write(true).create_new(true).mode(0o600).open(path)
 }
 
