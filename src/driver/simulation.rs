@@ -4,11 +4,12 @@
 //! The driver, the machine, the journal, the store and the server are the real ones, on real files. Only goals are not real
 //! processes: they would need real time. What is checked after each life of a run is in [`check`].
 //!
-//! `RALPH_SIM_SEEDS=N` tries more seeds, `RALPH_SIM_SEED=N` only one and prints what happens.
+//! [`soak`] is a day of work without faults. `RALPH_SIM_SEEDS=N` tries more seeds, `RALPH_SIM_SEED=N` only one and prints what happens.
 
 mod agent;
 mod check;
 mod life;
+mod soak;
 mod user;
 mod world;
 

@@ -23,7 +23,10 @@ use tokio::{
     time::sleep,
 };
 
-use super::world::{World, locked};
+use super::{
+    soak::{ITERATION, Sample},
+    world::{World, locked},
+};
 
 pub(super) const ID: &str = "simulated";
 pub(super) const PROMISE: &str = "DONE-SIMULATED";
@@ -59,6 +62,10 @@ impl AgentAdapter for SimulatedAgent {
             sessions.push((request.run.clone(), request.iteration));
             u32::try_from(sessions.len()).expect("few sessions")
         };
+        if world.is_steady {
+            let state = world.project.with_file_name("state");
+            locked(&world.samples).extend(Sample::take(number, &state));
+        }
         let (stop, stopped) = watch::channel(None);
         let written = Arc::new(AtomicU64::new(0));
         let alive = Alive::new(Arc::clone(&world));
@@ -167,6 +174,12 @@ impl Turn {
             model: Some("simulated-1".to_owned()),
         })
         .await;
+        if self.world.is_steady {
+            sleep(ITERATION).await;
+            let done = format!("iteration {}", self.request.iteration);
+            fs::write(self.world.work(1), done).expect("the work");
+            return self.ended(Ok("A little is done.".to_owned())).await;
+        }
         let steps = self.dice.roll(7);
         for step in 0..steps {
             self.rest().await;

@@ -1,4 +1,4 @@
-//! What holds after each life of a run, whatever has happened:
+//! The checks after each life of a run. They hold whatever has happened:
 //!
 //! - the journal can be read, and still begins with the records that it had before;
 //! - a record that was published, and a message that the loop has accepted, is in it;
@@ -29,7 +29,7 @@ use super::{
     world::{World, locked},
 };
 
-/// What has happened in the lives of one run.
+/// Counts of the events in the lives of one run.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     lives: u64,

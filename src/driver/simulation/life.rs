@@ -35,7 +35,7 @@ use crate::{
 };
 
 /// Lives of a run at most. The last one is without faults.
-const LIVES: u32 = 6;
+pub(super) const LIVES: u32 = 6;
 /// A run that still goes on after this time has no end.
 const LONGEST: Duration = Duration::from_secs(40 * 24 * 3600);
 
@@ -92,7 +92,7 @@ pub(super) fn simulate(seed: u64, prints: bool) -> Result<Findings, String> {
     Err(format!("no end after {LIVES} lives, the last of them without faults"))
 }
 
-fn settings(world: &World, dice: &mut Dice) -> Settings {
+pub(super) fn settings(world: &World, dice: &mut Dice) -> Settings {
     let goal = Goal {
         name: "tests".to_owned(),
         command: "the simulation answers".to_owned(),
@@ -173,7 +173,7 @@ fn config(world: &Arc<World>, settings: &Settings) -> RunConfig {
 }
 
 /// Lives one life of ralph, with the faults that belong to it.
-fn live(world: &Arc<World>, paths: &ProjectPaths, settings: &Settings, life: u32) -> Life {
+pub(super) fn live(world: &Arc<World>, paths: &ProjectPaths, settings: &Settings, life: u32) -> Life {
     let mut dice = world.dice("life", life);
     let is_last = life == LIVES;
     let disk = (!is_last && dice.roll(2) == 0).then(|| DiskPlan {

@@ -16,13 +16,7 @@ use super::world::{World, locked};
 use crate::driver::LoopHandle;
 
 /// Gives commands as long as the loop goes on. In the last life the user only lets it work.
-pub(super) async fn command(
-    world: Arc<World>,
-    life: u32,
-    is_last: bool,
-    handle: LoopHandle,
-    run: RunId,
-) {
+pub(super) async fn command(world: Arc<World>, life: u32, is_last: bool, handle: LoopHandle, run: RunId) {
     let mut dice = world.dice("user", life);
     // A pause of an earlier life would last for ever.
     ask(&world, &handle, UserCommand::Resume).await;
@@ -58,7 +52,7 @@ pub(super) async fn command(
                     ask(&world, &handle, UserCommand::Stop { stop }).await;
                 }
             }
-            // The machine slept, or somebody set its clock.
+            // A machine that slept has such a gap, too.
             _ => set_clock(&world, &mut dice),
         }
     }

@@ -20,6 +20,7 @@ use ralph_system::{
     os::now_ms,
 };
 
+use super::soak::Sample;
 use crate::driver::{ClockReading, RunClock};
 
 /// A disk that begins to fail after some operations.
@@ -53,6 +54,9 @@ pub(super) struct World {
     /// The texts of messages that a loop has accepted, with its run.
     pub(super) accepted: Mutex<Vec<(RunId, String)>>,
     pub(super) prints: bool,
+    /// Whether the agent works a little in each iteration, and nothing fails.
+    pub(super) is_steady: bool,
+    pub(super) samples: Mutex<Vec<Sample>>,
 }
 
 impl World {
@@ -72,6 +76,16 @@ impl World {
             alive: AtomicU32::new(0),
             accepted: Mutex::default(),
             prints,
+            is_steady: false,
+            samples: Mutex::default(),
+        }
+    }
+
+    /// Makes a world for a run that only works.
+    pub(super) fn steady(project: &Path) -> Self {
+        World {
+            is_steady: true,
+            ..World::new(0, project, 1, false)
         }
     }
 
