@@ -1,4 +1,4 @@
-//! What an agent's last message claims, asks and reports.
+//! Claims, questions and reports in the last message of an agent.
 
 #![no_main]
 

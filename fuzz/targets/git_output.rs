@@ -1,4 +1,4 @@
-//! Output of git, whose file names come from anybody.
+//! git's output, whose file names come from anybody.
 
 #![no_main]
 

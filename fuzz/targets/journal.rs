@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
     let path = DIRECTORY.with(|directory| directory.path().join("events.jsonl"));
     fs::write(&path, bytes).expect("a file");
     let Ok((records, _)) = journal::read(&path) else { return };
-    // Without its first record, a file is no journal that ralph resumes.
+    // A file without its first record is no journal that ralph resumes.
     if records.is_empty() {
         return;
     }

@@ -1,4 +1,4 @@
-//! Commands under permission rules: whatever follows a denied command, it is not allowed.
+//! Permission rules for commands: whatever follows a denied command, it is not allowed.
 
 #![no_main]
 
@@ -11,9 +11,9 @@ use ralph_policy::{
     settings::SettingOrigin,
 };
 
-struct World;
+struct Directories;
 
-impl PathResolver for World {
+impl PathResolver for Directories {
     fn project(&self) -> &str {
         "/project"
     }
@@ -56,11 +56,11 @@ fn request(command: &str) -> PolicyRequest {
 
 fuzz_target!(|text: &str| {
     let asked = request(text);
-    let verdict = POLICY.decide(&asked, &World);
-    assert_eq!(POLICY.decide(&asked, &World), verdict);
-    _ = offered(&POLICY, &asked, &World);
+    let verdict = POLICY.decide(&asked, &Directories);
+    assert_eq!(POLICY.decide(&asked, &Directories), verdict);
+    _ = offered(&POLICY, &asked, &Directories);
     // The first line runs before the rest is even read.
-    let denied = POLICY.decide(&request(&format!("forbidden x\n{text}")), &World);
+    let denied = POLICY.decide(&request(&format!("forbidden x\n{text}")), &Directories);
     assert_ne!(denied.decision, Decision::Allow, "{denied:?}");
     _ = Rule::read(text, RuleList::Deny, &SettingOrigin::Default);
 });
