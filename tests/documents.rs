@@ -20,7 +20,7 @@ const DOCUMENTS: &[&str] = &[
     "adapters/README.md",
 ];
 /// Longest README that a newcomer reads in the first minutes.
-const README_LINES: usize = 150;
+const README_LINES: usize = 120;
 /// Stops of the tour in ARCHITECTURE.md.
 const STOPS: usize = 10;
 
