@@ -28,6 +28,10 @@ lint:
 bench name="":
     cargo bench {{ if name == "" { "" } else { "--bench " + name } }}
 
+# the page of figures, or some of its parts: each is what a command prints
+evidence *parts:
+    .ci/evidence {{ parts }}
+
 # the loop on the screen, with the agent that is built in
 demo:
     cargo run --release -- demo
