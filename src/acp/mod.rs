@@ -221,8 +221,10 @@ impl EditorClient {
                     },
                     at: AnswerPlace::Api,
                 };
-                match leave(&session.paths, &answer, None) {
-                    Ok(LeaveOutcome::Refused { why }) => return Err((INVALID_REQUEST, why)),
+                match leave(&session.paths, &answer, None, None) {
+                    Ok(LeaveOutcome::Refused { why } | LeaveOutcome::NotPosted { why }) => {
+                        return Err((INVALID_REQUEST, why));
+                    }
                     Ok(_) => {}
                     Err(error) => return Err((INVALID_REQUEST, with_causes(&error))),
                 }

@@ -8,6 +8,7 @@
 
 mod env;
 mod file;
+mod forge;
 mod goals;
 mod keys;
 mod languages;
@@ -34,6 +35,7 @@ mod values;
 pub use ralph_policy::settings::format_duration;
 
 pub use env::RUNTIME_VARIABLES;
+pub use forge::ForgeSettings;
 pub use keys::SharedKeys;
 pub use load::{Loaded, load};
 pub use native::Native;

@@ -18,6 +18,7 @@ use ralph_policy::{
 };
 
 use super::{
+    forge::ForgeSettings,
     goals::Goals,
     keys::SharedKeys,
     languages::LanguageServers,
@@ -184,6 +185,7 @@ settings! {
         deliver("deliver"): OneOf<DeliverTo> = "merge",
         /// How often failed checks and review comments of a pull request give its agent another task. Then you are asked.
         deliver_rounds("deliverRounds"): WholeNumber<0, 20> = 3,
+        forge("forge"): SettingsSection<ForgeSettings>,
     }
 }
 
@@ -669,6 +671,8 @@ mod tests {
                 "pace" => "even",
                 "commit" => "iteration",
                 "deliver" => "pr",
+                "forge.issues" | "forge.comments" => "ask",
+                "forge.commentsOn" => "any",
                 "otel" => "/spans.jsonl",
                 "screen.theme" => "16",
                 "screen.glyphs" => "ascii",

@@ -141,6 +141,8 @@ fn question(call: ToolCall) -> Option<LanguageQuery> {
         | ToolCall::Progress { .. }
         | ToolCall::TaskAdd { .. }
         | ToolCall::CommentAnswer { .. }
+        | ToolCall::ProposeIssue { .. }
+        | ToolCall::ProposeComment { .. }
         | ToolCall::BackgroundStart { .. }
         | ToolCall::BackgroundStatus { .. }
         | ToolCall::BackgroundOutput { .. }

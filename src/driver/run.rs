@@ -42,6 +42,7 @@ use super::{
     parts::{RunAgents, RunChecks, RunTime, RunTools},
     plan_file::{PlanTarget, TaskRules, Taskless},
     plan_look::PlanLook,
+    posts::{ForgePoster, PostQueue},
     sealed::SealedPlace,
     test_gate::TestGate,
     timers::Timers,
@@ -65,6 +66,7 @@ pub struct Driver {
     pub(super) tools: RunTools,
     pub(super) time: RunTime,
     pub(super) hooks: HookQueue,
+    pub(super) posts: PostQueue,
     awake: WakeLock,
     /// Used from blocking threads.
     pub(super) jobs: Arc<JobContext>,
@@ -75,7 +77,7 @@ pub struct Driver {
     /// Recorded before the loop waits again.
     pub(super) pending_notices: Vec<Notice>,
     /// `None` only during a step.
-    state: Option<LoopState>,
+    pub(super) state: Option<LoopState>,
     journal: Journal,
     results_in: mpsc::Receiver<Input>,
     /// Notices from other parts of this process; `None` if the run was configured without.
@@ -179,6 +181,11 @@ impl Driver {
             guard: None,
         };
         let languages = Languages::new(config.languages, home, calls.news_in.clone());
+        let posts = PostQueue::new(ForgePoster::new(
+            config.hooks.supervisor.clone(),
+            project,
+            open.paths.state(),
+        ));
         let awake = WakeLock::new(
             config.keep_awake,
             config.hooks.supervisor.clone(),
@@ -225,6 +232,7 @@ impl Driver {
                 ending_since: None,
             },
             awake,
+            posts,
             hooks: HookQueue::new(config.hooks),
             jobs: Arc::new(jobs),
             hub,
@@ -333,6 +341,7 @@ impl Driver {
                 && !self.stays(reason)
                 && !self.waits_for_background()
                 && !self.waits_for_hooks()
+                && !self.posts.holds_end()
             {
                 return Ok(reason.clone());
             }
@@ -503,6 +512,7 @@ impl Driver {
             self.perform(effect, input, now_ms);
         }
         self.prepare_after_hooks(input);
+        self.posts.follow(input, &events);
         self.pass_to_edit_watch(input);
         if events.iter().any(|event| matches!(event, Event::IterationEnded { .. })) {
             self.tools.calls.end_iteration();

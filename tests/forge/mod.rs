@@ -2,6 +2,7 @@
 
 mod delivery;
 mod faults;
+mod posts;
 mod stand_in;
 mod taking;
 

@@ -258,6 +258,9 @@ impl InternalState {
             | Event::GoalChecked { .. }
             | Event::TrialMade { .. }
             | Event::TestsQuestioned { .. }
+            | Event::PostDecided { .. }
+            | Event::PostMade { .. }
+            | Event::PostFailed { .. }
             | Event::MutantsTried { .. }
             | Event::EditsChecked { .. }
             | Event::ClaimJudged { .. }
@@ -346,6 +349,7 @@ impl InternalState {
             AgentCall::GoalsChecked { .. }
             | AgentCall::Asked { .. }
             | AgentCall::Proposed { .. }
+            | AgentCall::PostProposed { .. }
             | AgentCall::CommentAnswered { .. } => {}
         }
     }

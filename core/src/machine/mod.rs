@@ -35,6 +35,7 @@ mod order_tests;
 mod outcome;
 mod permission;
 mod policy;
+mod posts;
 mod question;
 mod review;
 mod reviewed;
@@ -69,6 +70,8 @@ mod permission_tests;
 #[cfg(test)]
 mod plan_tests;
 #[cfg(test)]
+mod post_tests;
+#[cfg(test)]
 mod question_tests;
 #[cfg(test)]
 mod spending_tests;
@@ -85,6 +88,7 @@ pub use effect::{Effect, Timer, TimerKind};
 pub use feedback::Feedback;
 pub use gate::{goal_reasons, reachable_confidence};
 pub use internal_state::{InternalState, LastMessage};
+pub use posts::{post_decided, post_ended};
 pub use question::{LateAnswer, NoAnswer, late_answer, read as read_answer, tests_confirmed};
 pub use reviews::{ReviewSubject, Reviews};
 pub use state::{ClosedReason, LoopState};
@@ -96,7 +100,7 @@ use std::path::PathBuf;
 use crate::event::{
     AgentCall, AgentSignal, AgentStatus, BackgroundCommand, BackgroundProgress, BackgroundResult, Changes, Checkpoint,
     Claim, CommentAnswer, CommentPlace, Day, GoalResult, IterationCommit, LowDisk, Notice, PermissionRequest,
-    PlacedComment, PlanSnapshot, RequestedBy, Requester, ReviewAnswer, Ruling, Settings, Spent, SteeringId,
+    PlacedComment, PlanSnapshot, PostResult, RequestedBy, Requester, ReviewAnswer, Ruling, Settings, Spent, SteeringId,
     TestsChange, Trial, TriedMutant, UserCommand, WindowSample,
 };
 
@@ -130,6 +134,11 @@ pub enum Input {
     BackgroundEnded {
         number: u32,
         result: Box<BackgroundResult>,
+    },
+    /// An attempt to post what an agent proposed ended.
+    PostEnded {
+        ask: u32,
+        result: PostResult,
     },
     /// A hook ended.
     HookEnded {

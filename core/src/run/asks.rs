@@ -6,7 +6,9 @@
 use std::collections::{VecDeque, vec_deque};
 
 use super::RunView;
-use crate::event::{AgentCall, ConfirmedBy, Decider, Event, PermissionRequest, Record, RuleScope, SteeringId};
+use crate::event::{
+    AgentCall, ConfirmedBy, Decider, Event, PermissionRequest, PostDecider, Record, RuleScope, SteeringId,
+};
 
 /// Maximum number of entries. Older ones are in the journal only.
 const ENTRIES: usize = 10_000;
@@ -154,7 +156,7 @@ impl Asks {
             }
             Event::AgentCalled {
                 iteration,
-                call: AgentCall::Asked { ask, .. },
+                call: AgentCall::Asked { ask, .. } | AgentCall::PostProposed { ask, .. },
             }
             | Event::TestsQuestioned { iteration, ask, .. } => {
                 let asked = view.permissions.unanswered.iter().find(|known| known.number == *ask);
@@ -178,6 +180,29 @@ impl Asks {
                         message: None,
                         waited_ms: 0,
                     });
+                }
+            }
+            Event::PostDecided { ask, allowed, by, why } => {
+                let by = match by {
+                    PostDecider::User { at } => Decider::User { at: *at },
+                    PostDecider::Settings => Decider::Rule {
+                        rule: "allow".to_owned(),
+                        origin: "forge".to_owned(),
+                    },
+                };
+                if let Some(entry) = self.numbered(*ask) {
+                    entry.end = Some(AskEnd::Decided {
+                        allowed: *allowed,
+                        by,
+                        message: why.as_ref().map(ToString::to_string),
+                        waited_ms: 0,
+                    });
+                }
+            }
+            // It can be let through once more.
+            Event::PostFailed { ask, waits: false, .. } => {
+                if let Some(entry) = self.numbered(*ask) {
+                    entry.end = Some(AskEnd::Unanswered);
                 }
             }
             Event::RulesAdded { ask, scope, rules, .. } => {

@@ -51,6 +51,7 @@ impl Calls {
                     | AgentCall::Blocked { .. }
                     | AgentCall::Asked { .. }
                     | AgentCall::CommentAnswered { .. }
+                    | AgentCall::PostProposed { .. }
                     | AgentCall::TestsChanged { .. } => {}
                 }
             }

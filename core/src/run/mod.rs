@@ -24,6 +24,7 @@ mod iterations;
 mod message;
 mod permission;
 mod phase;
+mod posts;
 mod recent;
 mod sandbox;
 mod shared;
@@ -53,9 +54,10 @@ pub use iteration::{Assessment, Iteration};
 pub use iterations::Iterations;
 pub use message::{Delivered, Message, MessageState};
 pub use permission::{
-    AddedRule, AnsweredQuestions, Ask, Decided, DeniedThing, OpenAsk, Permissions, TESTS, is_about_tests,
+    AddedRule, AnsweredQuestions, Ask, Decided, DeniedThing, OpenAsk, Permissions, TESTS, is_about_post, is_about_tests,
 };
 pub use phase::{ActiveSession, End, Phase};
+pub use posts::{PostState, Posts, ProposedPost};
 pub use recent::Recent;
 pub use sandbox::SandboxState;
 pub use shared::Shared;

@@ -5,6 +5,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use jiff::Timestamp;
 use ralph_system::{
     os::now_ms,
     proc::{
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 use super::{
     ForgeError, ForgeProgram, ForgeRepository, Issue, RequestState,
     answer::{body, data, json as parsed},
+    post::has_mark,
     request::QUERY,
     request_text::{MARK, closed_issue},
 };
@@ -25,8 +27,11 @@ use super::{
 const DEADLINE: Duration = Duration::from_secs(60);
 /// Most bytes that are read of an answer. A log is longer, and only its end is kept.
 const ANSWER_BYTES: usize = 32 << 20;
-/// Most issues that are listed.
-const ISSUES: usize = 100;
+/// Entries of a page of a list, and most pages that are read.
+const PAGE: usize = 100;
+const PAGES: usize = 10;
+/// Maximum time by which the clock of the forge is behind the one here.
+const CLOCKS_DIFFER_MS: u64 = 60 * 60 * 1_000;
 /// Most characters of a log's end.
 const LOG: usize = 2_000;
 
@@ -47,6 +52,14 @@ pub struct OpenRequest {
     pub number: u64,
     pub url: String,
     pub body: String,
+}
+
+/// An issue or a comment that exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Posted {
+    /// The number of the issue, or of what was commented on.
+    pub number: u64,
+    pub url: String,
 }
 
 /// A forge, and one repository on it.
@@ -96,15 +109,13 @@ impl Forge {
     /// # Errors
     /// [`ForgeError`]
     pub fn issues(&self, filter: &IssueFilter) -> Result<Vec<Issue>, ForgeError> {
-        let found = match &filter.query {
+        let issues = match &filter.query {
             Some(query) => {
                 let words = searched(&self.repository, filter, query);
-                let path = format!("search/issues?per_page={ISSUES}&q={}", encoded(&words));
-                self.get(&path, "search")?["items"].take()
+                self.pages(&format!("search/issues?q={}", encoded(&words)), "search")?
             }
-            None => self.get(&self.path(&listed(filter)), "list of issues")?,
+            None => self.pages(&self.path(&listed(filter)), "list of issues")?,
         };
-        let issues = found.as_array().ok_or_else(|| self.unexpected("a list of issues"))?;
         Ok(issues.iter().filter_map(Issue::from_json).collect())
     }
 
@@ -127,13 +138,10 @@ impl Forge {
     /// [`ForgeError`]
     pub fn find_request(&self, branch: &str, mark: &str) -> Result<Option<OpenRequest>, ForgeError> {
         let head = encoded(&format!("{}:{branch}", self.repository.owner));
-        let found = self.get(
-            &self.path(&format!("/pulls?state=all&per_page=100&head={head}")),
+        let found = self.pages(
+            &self.path(&format!("/pulls?state=all&head={head}")),
             "list of pull requests",
         )?;
-        let found = found
-            .as_array()
-            .ok_or_else(|| self.unexpected("a list of pull requests"))?;
         let requests = found.iter().filter_map(open_request);
         Ok(requests.into_iter().find(|request| request.body.contains(mark)))
     }
@@ -143,10 +151,7 @@ impl Forge {
     /// # Errors
     /// [`ForgeError`]
     pub fn requests_of_issues(&self) -> Result<Vec<(u64, OpenRequest)>, ForgeError> {
-        let found = self.get(&self.path("/pulls?state=open&per_page=100"), "list of pull requests")?;
-        let found = found
-            .as_array()
-            .ok_or_else(|| self.unexpected("a list of pull requests"))?;
+        let found = self.pages(&self.path("/pulls?state=open"), "list of pull requests")?;
         let own = found
             .iter()
             .filter_map(open_request)
@@ -235,6 +240,73 @@ impl Forge {
         Ok(())
     }
 
+    /// Opens an issue, unless one has the mark. It was opened after `since_ms`, if it was.
+    ///
+    /// # Errors
+    /// [`ForgeError`]
+    pub fn post_issue(
+        &self,
+        (title, body): (&str, &str),
+        labels: &[&str],
+        (mark, since_ms): (&str, u64),
+    ) -> Result<Posted, ForgeError> {
+        let list = "/issues?state=all&sort=created&direction=desc";
+        let made = match self.find_post(list, "list of issues", (mark, since_ms))? {
+            Some(found) => found,
+            None => {
+                let input = json!({"title": title, "body": body, "labels": labels});
+                self.send("POST", &self.path("/issues"), &input, "issues")?
+            }
+        };
+        let number = made["number"].as_u64();
+        let posted = number.and_then(|number| posted(&made, number));
+        posted.ok_or_else(|| self.unexpected("an issue"))
+    }
+
+    /// Comments on an issue or a pull request, unless a comment there has the mark. It was made after `since_ms`, if it was.
+    ///
+    /// # Errors
+    /// [`ForgeError`]
+    pub fn post_comment(&self, number: u64, body: &str, known: (&str, u64)) -> Result<Posted, ForgeError> {
+        let path = format!("/issues/{number}/comments");
+        let what = format!("issue or pull request {number}");
+        let made = match self.find_post(&format!("{path}?sort=created"), &what, known)? {
+            Some(found) => found,
+            None => self.send("POST", &self.path(&path), &json!({"body": body}), &what)?,
+        };
+        posted(&made, number).ok_or_else(|| self.unexpected("a comment"))
+    }
+
+    /// Finds what was posted with a mark among what has changed since then.
+    fn find_post(&self, list: &str, what: &str, (mark, since_ms): (&str, u64)) -> Result<Option<Value>, ForgeError> {
+        let since = (since_ms.saturating_sub(CLOCKS_DIFFER_MS) / 1000).cast_signed();
+        let since = Timestamp::from_second(since).map_or_else(|_| String::new(), |since| since.to_string());
+        let path = self.path(&format!("{list}&since={}", encoded(&since)));
+        let found = self.pages(&path, what)?;
+        let is_it = |value: &Value| value["body"].as_str().is_some_and(|body| has_mark(body, mark));
+        Ok(found.into_iter().find(is_it))
+    }
+
+    /// Returns the entries of a list, page after page: those of the first [`PAGES`].
+    fn pages(&self, path: &str, what: &str) -> Result<Vec<Value>, ForgeError> {
+        let mut all = Vec::new();
+        for page in 1..=PAGES {
+            let mut found = self.get(&format!("{path}&per_page={PAGE}&page={page}"), what)?;
+            // A search has its list below a key.
+            let found = match found.get("items").is_some() {
+                true => found["items"].as_array_mut(),
+                false => found.as_array_mut(),
+            };
+            let found = found.ok_or_else(|| self.unexpected("a list"))?;
+            let is_last = found.len() < PAGE;
+            all.append(found);
+            if is_last {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
     /// The path of something of the repository.
     fn path(&self, below: &str) -> String {
         format!("repos/{}/{}{below}", self.repository.owner, self.repository.name)
@@ -321,9 +393,15 @@ fn open_request(value: &Value) -> Option<OpenRequest> {
     })
 }
 
+/// Reads what was posted.
+fn posted(value: &Value, number: u64) -> Option<Posted> {
+    let url = ralph_text::one_line(value["html_url"].as_str()?);
+    Some(Posted { number, url })
+}
+
 /// The list of open issues, as a path below the repository.
 fn listed(filter: &IssueFilter) -> String {
-    let mut path = format!("/issues?state=open&per_page={ISSUES}");
+    let mut path = "/issues?state=open".to_owned();
     if !filter.labels.is_empty() {
         path += &format!("&labels={}", encoded(&filter.labels.join(",")));
     }
@@ -385,7 +463,7 @@ mod tests {
         };
         assert_eq!(
             listed(&filter),
-            "/issues?state=open&per_page=100&labels=good%20first%2Ca%26b&assignee=ann&milestone=3"
+            "/issues?state=open&labels=good%20first%2Ca%26b&assignee=ann&milestone=3"
         );
         let repository = ForgeRepository::parse("https://github.com/team/shop").unwrap();
         assert_eq!(

@@ -10,7 +10,7 @@ use ralph_words::{counted, stop_in_words};
 use super::model::{DoctorFinding, Fatal, FindingState};
 use crate::{
     app::{self, ProjectPlace},
-    config::Config,
+    config::{Config, DeliverTo},
     error::Failure,
 };
 
@@ -26,6 +26,7 @@ pub(super) fn findings(
         findings.push(finding);
     };
     repository(place, supervisor).into_iter().for_each(&mut add);
+    forge(place, config, supervisor).into_iter().for_each(&mut add);
     add(plan(place, config));
     add(runs(place));
     left_running(place, supervisor).into_iter().for_each(&mut add);
@@ -67,6 +68,26 @@ fn repository(place: &ProjectPlace, supervisor: &Supervisor) -> Option<DoctorFin
             Some(DoctorFinding::new(NAME, FindingState::Weak, text).todos(todo.map(str::to_owned)))
         }
     }
+}
+
+/// Asks the forge of the remote, if the settings use it: its program has to be there, and its token has to be taken.
+fn forge(place: &ProjectPlace, config: &Config, supervisor: &Supervisor) -> Option<DoctorFinding> {
+    const NAME: &str = "forge";
+    let is_used = config.deliver == DeliverTo::Pr || !config.forge.is_off();
+    is_used.then(|| {
+        let asked = app::forge_of_project(place, supervisor).and_then(|forge| {
+            let branch = forge.default_branch()?;
+            let at = forge.repository();
+            Ok(format!(
+                "{}/{}/{} answers, with the branch {branch}",
+                at.host, at.owner, at.name
+            ))
+        });
+        match asked {
+            Ok(text) => DoctorFinding::new(NAME, FindingState::Good, text),
+            Err(failure) => DoctorFinding::new(NAME, FindingState::Weak, failure.message).todos(failure.hints),
+        }
+    })
 }
 
 fn plan(place: &ProjectPlace, config: &Config) -> DoctorFinding {

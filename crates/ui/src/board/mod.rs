@@ -106,7 +106,10 @@ impl Board {
             let works = running && batch.includes(plan);
             let is_live = works && plan.phase == PlanPhase::Running;
             if let Some(seen) = seen.filter(|seen| is_live && !seen.view.is_over()) {
-                asks.extend(seen.view.permissions.pending.iter().map(|ask| PlanAsk {
+                let permissions = &seen.view.permissions;
+                // A proposal has to be decided on before the work tree of its plan is removed.
+                let posts = permissions.decisions_open().filter(|ask| ask.is_about_post());
+                asks.extend(permissions.pending.iter().chain(posts).map(|ask| PlanAsk {
                     plan: plan.name.clone(),
                     ask: ask.clone(),
                 }));

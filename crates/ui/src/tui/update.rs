@@ -333,9 +333,9 @@ fn focus_plan(model: &mut Model) {
 
 /// Carries out an action that needs a loop, or says why it is impossible.
 fn ask_of_loop(model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
-    let asks_of_tests = model.run.permissions.about_tests().is_some();
-    if model.run.is_over() && action == KeyAction::Answer && (asks_of_tests || !model.run.blocks.is_empty()) {
-        if let Some(limit) = used_up(&model.run).filter(|_| !asks_of_tests) {
+    let asks_to_decide = model.run.permissions.decisions_open().next().is_some();
+    if model.run.is_over() && action == KeyAction::Answer && (asks_to_decide || !model.run.blocks.is_empty()) {
+        if let Some(limit) = used_up(&model.run).filter(|_| !asks_to_decide) {
             return refused(model, &used_up_in_words(limit));
         }
         model.ui.show(Pane::Report);
@@ -399,7 +399,7 @@ fn ask_of_loop(model: &mut Model, action: KeyAction) -> Vec<ScreenOrder> {
             model.ui.mode = InputMode::Asking(asked);
             return Vec::new();
         }
-        KeyAction::Answer if model.run.permissions.pending.is_empty() && !asks_of_tests => {
+        KeyAction::Answer if model.run.permissions.pending.is_empty() && !asks_to_decide => {
             let can_wait = model.run.permissions.unanswered.is_empty() && model.run.blocks.is_empty();
             let why = match can_wait {
                 true => "no open questions",

@@ -67,6 +67,8 @@ pub enum AnswerSubject<'r> {
     Missed(&'r Ask),
     /// Whether changed tests count.
     Tests(&'r Ask),
+    /// Whether a proposed issue or comment is posted.
+    Post(&'r Ask),
     /// A question that blocks a task.
     Block(&'r Block),
 }
@@ -117,9 +119,10 @@ impl<'r> AnswerSubject<'r> {
         waiting
             .map(AnswerSubject::Waiting)
             .or_else(|| {
-                missed().map(|ask| match ask.is_about_tests() {
-                    true => AnswerSubject::Tests(ask),
-                    false => AnswerSubject::Missed(ask),
+                missed().map(|ask| match (ask.is_about_tests(), ask.is_about_post()) {
+                    (true, _) => AnswerSubject::Tests(ask),
+                    (false, true) => AnswerSubject::Post(ask),
+                    (false, false) => AnswerSubject::Missed(ask),
                 })
             })
             .or_else(|| block().map(AnswerSubject::Block))
@@ -127,7 +130,10 @@ impl<'r> AnswerSubject<'r> {
 
     fn ask(self) -> Option<&'r Ask> {
         match self {
-            AnswerSubject::Waiting(ask) | AnswerSubject::Missed(ask) | AnswerSubject::Tests(ask) => Some(ask),
+            AnswerSubject::Waiting(ask)
+            | AnswerSubject::Missed(ask)
+            | AnswerSubject::Tests(ask)
+            | AnswerSubject::Post(ask) => Some(ask),
             AnswerSubject::Block(_) => None,
         }
     }
@@ -144,6 +150,11 @@ impl<'r> AnswerSubject<'r> {
     /// Whether it asks for permission to use a tool.
     pub fn is_permission(self) -> bool {
         matches!(self, AnswerSubject::Waiting(ask) | AnswerSubject::Missed(ask) if ask.request.questions.is_empty())
+    }
+
+    /// Whether the answer is a decision that no agent waits for and no prompt delivers.
+    pub fn is_decision(self) -> bool {
+        matches!(self, AnswerSubject::Tests(_) | AnswerSubject::Post(_))
     }
 
     pub fn offer(self) -> Option<&'r Offer> {
@@ -169,7 +180,9 @@ impl<'r> AnswerSubject<'r> {
     pub fn is_late(self) -> bool {
         match self {
             AnswerSubject::Waiting(_) => false,
-            AnswerSubject::Missed(_) | AnswerSubject::Tests(_) | AnswerSubject::Block(_) => true,
+            AnswerSubject::Missed(_) | AnswerSubject::Tests(_) | AnswerSubject::Post(_) | AnswerSubject::Block(_) => {
+                true
+            }
         }
     }
 }
