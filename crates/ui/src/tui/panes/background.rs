@@ -180,7 +180,10 @@ mod tests {
         assert!(model.ui.toast.take().is_some());
         assert_eq!(press(&mut model, "jx"), [ScreenOrder::CancelTask { number: 2 }]);
         let overlay = Overlay::Output { task: 2 };
-        assert_eq!(update(&mut model, key(KeyCode::Enter)), [ScreenOrder::Unfold(overlay.clone())]);
+        assert_eq!(
+            update(&mut model, key(KeyCode::Enter)),
+            [ScreenOrder::Unfold(overlay.clone())]
+        );
         let result = Ok(());
         assert_eq!(
             update(&mut model, ScreenEvent::Unfolded { overlay, result }),
