@@ -544,6 +544,10 @@ fn text_leaves_by_one_module_alone() {
 /// Modules with process-wide state, each with the reason: the process itself asks for it.
 const PROCESS_WIDE: &[(&str, &str)] = &[
     (
+        "faults",
+        "simulations plan the faults of their own thread, in tests alone",
+    ),
+    (
         "gate/guard/project_dir",
         "its tests end the work of this thread after any number of steps",
     ),

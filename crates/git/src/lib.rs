@@ -25,6 +25,8 @@ mod earlier;
 mod error;
 mod exclude;
 pub mod fingerprint;
+#[cfg(fuzzing)]
+mod fuzzing;
 mod ignored;
 mod index;
 mod iteration_commit;
@@ -79,6 +81,8 @@ pub use discover::{directories, version};
 pub use earlier::EarlierContent;
 pub use error::{GitError, NoRepository};
 pub use exclude::exclude;
+#[cfg(fuzzing)]
+pub use fuzzing::read_any_output;
 pub use ignored::{ignored_matching, is_ignored};
 pub use iteration_commit::{CommitHindrance, CommitResult};
 pub use line_history::{BlamedContent, BlamedLine, HistoryState, LineOrigin};
@@ -188,19 +192,3 @@ pub struct NewCheckpoint {
 
 /// The changes since each of several checkpoints, in their order.
 pub type CountedChanges = Result<Vec<Changes>, GitError>;
-
-/// Parses bytes as each output of git that has a parser, for a fuzz target.
-#[cfg(fuzzing)]
-pub fn read_any_output(bytes: &[u8]) {
-    if let Some(status) = status::parse(bytes) {
-        _ = status.changes_ignoring();
-    }
-    for conflict in conflict::FileConflict::parse(bytes) {
-        assert!(!conflict.path.contains('\0'));
-    }
-    _ = process::raw_changes(bytes).count();
-    _ = conflict::repositories_added(bytes);
-    if let Some(lines) = line_history::read_blame(bytes) {
-        assert!(lines.len() <= bytes.len());
-    }
-}
