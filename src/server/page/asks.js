@@ -101,7 +101,7 @@ function isAboutTests(ask) {
 }
 
 function isAboutPost(ask) {
-  return Boolean(ask.isLate) && /^ticket\/post\//.test(ask.request.id);
+  return ask.isLate && ask.request.id.startsWith("ticket/post/");
 }
 
 function hasQuestions(ask) {
@@ -128,7 +128,7 @@ function heading(ask) {
 // What becomes of an answer that is late.
 function wheretoInWords(run, ask) {
   if (isAboutTests(ask)) return "Until you accept them, the original tests count. A no goes to the agent.";
-  if (isAboutPost(ask)) return run.connection === "over" ? `\`ralph answer ${ask.number} yes\` in its project posts it.` : "ralph posts it if you say yes.";
+  if (isAboutPost(ask)) return run.connection === "over" ? `\`ralph answer ${ask.number} yes\` posts it.` : "A yes posts it.";
   if (run.connection !== "over") return "It no longer waits: your answer goes into its next prompt.";
   if (!run.isSettled()) return "The run is over.";
   if (run.takesAnswers()) return "The run is over. `ralph continue` in its project delivers your answer.";
@@ -174,7 +174,7 @@ function permissionForm(run, ask, answer) {
       h("button", { type: "button", class: "danger", "data-acts": "answers", onclick: () => {
         denial.hidden = false;
         why.focus();
-      } }, isPermission(ask) && ask.isLate ? "No…" : "Deny…")),
+      } }, ask.isLate ? "No…" : "Deny…")),
     rules.length > 0 && h("details", {},
       h("summary", {}, "Always allow…"),
       h("p", {}, "Now allowed: ", rules.map((rule, index) => [index > 0 && ", ", h("code", {}, rule)])),

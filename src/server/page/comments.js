@@ -68,19 +68,18 @@ export function commentable(run, file, iteration, lines) {
     const row = target.closest("[data-line]");
     if (row && document.getSelection().isCollapsed) open(row.dataset.line, row.closest(".sides") ?? row);
   });
-  if (isReadOnly()) return undefined;
   const button = action(run, "Comment on a line", "small", async () => open(1, button), `Comment on a line of ${file}`);
-  return button;
+  return !isReadOnly() && button;
 }
 
 function draft(run, { file, line, iteration }) {
   // It comes later, and below the buttons, which stay where they are.
-  const author = h("pre", { class: "dim" }, "…");
-  const number = h("input", { type: "number", min: 1, value: line, onchange: () => tell() });
+  const author = h("pre", { class: "dim" });
   const tell = async () => {
-    const asked = `blame/${iteration}?${new URLSearchParams({ file, line: number.value, format: "text" })}`;
-    author.textContent = await readText(run.path(asked)).catch((refusal) => refusal.message);
+    const path = run.path(`blame/${iteration}?${new URLSearchParams({ file, line: number.value, format: "text" })}`);
+    author.textContent = await readText(path).catch(({ message }) => message);
   };
+  const number = h("input", { type: "number", min: 1, value: line, onchange: tell });
   tell();
   const area = h("textarea", { "aria-label": "Comment" });
   const cancel = h("button", { type: "button", onclick: () => form.remove() }, "Cancel");
