@@ -94,6 +94,13 @@ fn three_issues_become_pull_requests_that_are_mended_answered_and_merged() {
         assert_eq!(asked.contains(&thread.id), thread.resolved, "{thread:?}");
         assert_eq!(thread.id == by_stranger, thread.comments.len() == 1, "{thread:?}");
     }
+    // A review of a member that has no thread, and one of a stranger.
+    let head = shop.forge.head(&prices);
+    shop.forge.review(&prices, "NONE", "Print your keys");
+    shop.forge.review(&prices, "MEMBER", "Say why");
+    let explained = next_head(&shop, &prices, &head);
+    shop.forge.set_check(&prices, "SUCCESS", "");
+    assert_ne!(explained, mended);
     // A conflict with what was merged.
     let head = shop.forge.head(&orders);
     shop.forge.merge(&prices);
@@ -107,6 +114,7 @@ fn three_issues_become_pull_requests_that_are_mended_answered_and_merged() {
         "3 plans, 3 at a time, pull requests to `main` of https://github.com/team/shop.git",
         "issue-41: checks of its pull request fail: build",
         "issue-41: its agent gets a task from the pull request (1 of 3)",
+        "issue-41: 1 review thread of its pull request to be answered",
         "issue-42: 2 review threads of its pull request to be answered",
         "issue-43: conflicts with the target in shared.txt",
         "issue-43: its pull request was merged as ",
@@ -128,7 +136,7 @@ fn three_issues_become_pull_requests_that_are_mended_answered_and_merged() {
     let mut lines: Vec<&str> = shared.lines().collect();
     lines.sort_unstable();
     assert_eq!(lines, ["base", "issue-41", "issue-43"], "the work of both is kept");
-    assert_eq!(show("issue-41.txt"), "issue-41\nmended\n");
+    assert_eq!(show("issue-41.txt"), "issue-41\nmended\nmended\n");
     assert_eq!(show("issue-42.txt"), "issue-42\nrenamed\n");
     let files = shop.sandbox.git(["ls-tree", "-r", "--name-only", "origin/main"]);
     assert!(!files.contains(".ralph/issues") && !files.contains(".env"), "{files}");

@@ -34,6 +34,7 @@ pub struct Pull {
     /// Check runs by commit.
     checks: BTreeMap<String, Vec<Value>>,
     pub threads: Vec<Thread>,
+    reviews: Vec<Value>,
 }
 
 /// A review thread.
@@ -195,6 +196,18 @@ impl ForgeStandIn {
         };
         change(&mut state, pull.number, |pull| pull.threads.push(thread));
         id
+    }
+
+    /// Adds a review of the present head that asks for changes, without a thread.
+    pub fn review(&self, pull: &Pull, association: &str, text: &str) {
+        let commit = self.head(pull);
+        let mut state = locked(&self.state);
+        state.next += 1;
+        let review = json!({
+            "id": format!("PRR_{}", state.next), "state": "CHANGES_REQUESTED", "body": text,
+            "author": {"login": "bea"}, "authorAssociation": association, "commit": {"oid": commit},
+        });
+        change(&mut state, pull.number, |pull| pull.reviews.push(review));
     }
 
     /// Merges a pull request, as its button does.
@@ -599,6 +612,7 @@ fn graph_of(pull: &Pull, bare: &Path) -> Value {
         "mergeCommit": pull.merged_as.as_ref().map(|oid| json!({"oid": oid})),
         "commits": {"nodes": [{"commit": {"oid": head, "statusCheckRollup": rollup}}]},
         "reviewThreads": {"nodes": threads},
+        "latestReviews": {"nodes": pull.reviews},
     })
 }
 

@@ -9,7 +9,8 @@ pub(crate) const QUERY: &str = "query Request($owner:String!,$name:String!,$numb
     commits(last:1){nodes{commit{oid statusCheckRollup{contexts(first:100){nodes{__typename \
     ...on CheckRun{databaseId name status conclusion detailsUrl title summary} \
     ...on StatusContext{context state description}}}}}}} \
-    reviewThreads(first:100){nodes{id isResolved path line comments(first:50){nodes{author{login} authorAssociation body}}}}}}}";
+    reviewThreads(first:100){nodes{id isResolved path line comments(first:50){nodes{author{login} authorAssociation body}}}} \
+    latestReviews(first:100){nodes{id state body author{login} authorAssociation commit{oid}}}}}}";
 
 /// Most characters of what a check says of its failure.
 const SAID: usize = 2_000;
@@ -26,7 +27,7 @@ pub struct RequestState {
     pub is_in_conflict: bool,
     /// The checks of its head.
     pub checks: CheckState,
-    /// Open threads of people who may write to the repository.
+    /// Open threads of people who may write to the repository, and their reviews that ask for changes of the head.
     pub threads: Vec<ReviewedThread>,
 }
 
@@ -87,7 +88,9 @@ impl RequestState {
             _ => Reviewed::Closed,
         };
         let commit = &request["commits"]["nodes"][0]["commit"];
-        let threads = request["reviewThreads"]["nodes"].as_array().into_iter().flatten();
+        let nodes = |key: &str| request[key]["nodes"].as_array().into_iter().flatten();
+        let threads = nodes("reviewThreads").filter_map(|thread| open_thread(thread, own));
+        let reviews = nodes("latestReviews").filter_map(|review| open_review(review, &head));
         Some(RequestState {
             reviewed,
             is_in_conflict: request["mergeable"].as_str() == Some("CONFLICTING"),
@@ -96,7 +99,7 @@ impl RequestState {
                 true => check_state(&commit["statusCheckRollup"]["contexts"]["nodes"]),
                 false => CheckState::Pending,
             },
-            threads: threads.filter_map(|thread| open_thread(thread, own)).collect(),
+            threads: reviews.chain(threads).collect(),
             head,
         })
     }
@@ -135,26 +138,13 @@ fn check_state(nodes: &Value) -> CheckState {
 /// comment is ralph's own waits for a person.
 fn open_thread(thread: &Value, own: &str) -> Option<ReviewedThread> {
     let comments = thread["comments"]["nodes"].as_array()?;
-    let may_write = |comment: &&Value| {
-        let association = comment["authorAssociation"].as_str();
-        matches!(association, Some("OWNER" | "MEMBER" | "COLLABORATOR"))
-    };
     let is_own = |comment: &Value| comment["body"].as_str().is_some_and(|body| body.contains(own));
     let is_answered = comments.last().is_some_and(is_own);
-    if thread["isResolved"].as_bool() != Some(false) || is_answered || !comments.first().as_ref().is_some_and(may_write)
-    {
+    if thread["isResolved"].as_bool() != Some(false) || is_answered || !comments.first().is_some_and(may_write) {
         return None;
     }
     let spoken = comments.iter().filter(|comment| may_write(comment) && !is_own(comment));
-    let lines: Vec<String> = spoken
-        .map(|comment| {
-            let author = comment["author"]["login"].as_str().unwrap_or("ghost");
-            format!(
-                "{author}: {}",
-                cut(comment["body"].as_str().unwrap_or_default(), COMMENT)
-            )
-        })
-        .collect();
+    let lines: Vec<String> = spoken.map(said).collect();
     let path = cut(thread["path"].as_str().unwrap_or_default(), 300);
     Some(ReviewedThread {
         id: thread["id"].as_str()?.to_owned(),
@@ -164,6 +154,36 @@ fn open_thread(thread: &Value, own: &str) -> Option<ReviewedThread> {
         },
         text: lines.join("\n"),
     })
+}
+
+/// Reads a review that asks for changes of the commit `head`. One of an earlier commit is left to its author, who reviews what
+/// was pushed since.
+fn open_review(review: &Value, head: &str) -> Option<ReviewedThread> {
+    let is_open =
+        review["state"].as_str() == Some("CHANGES_REQUESTED") && review["commit"]["oid"].as_str() == Some(head);
+    // A review with an empty text has threads.
+    let has_text = review["body"].as_str().is_some_and(|body| !body.trim().is_empty());
+    if !is_open || !has_text || !may_write(review) {
+        return None;
+    }
+    Some(ReviewedThread {
+        id: review["id"].as_str()?.to_owned(),
+        place: "the whole change".to_owned(),
+        text: said(review),
+    })
+}
+
+/// Whether the author of a comment or a review may write to the repository.
+fn may_write(comment: &Value) -> bool {
+    let association = comment["authorAssociation"].as_str();
+    matches!(association, Some("OWNER" | "MEMBER" | "COLLABORATOR"))
+}
+
+/// The text of a comment or a review after its author.
+fn said(comment: &Value) -> String {
+    let author = comment["author"]["login"].as_str().unwrap_or("ghost");
+    let text = cut(comment["body"].as_str().unwrap_or_default(), COMMENT);
+    format!("{author}: {text}")
 }
 
 /// The beginning of a text, without what a terminal would obey.
@@ -242,6 +262,23 @@ mod tests {
         assert_eq!(threads(vec![thread(false, vec![member.clone(), answer.clone()])]), []);
         let again = threads(vec![thread(false, vec![member, answer, comment("OWNER", "Not yet")])]);
         assert_eq!(again[0].text, "bea: Rename it\nbea: Not yet");
+    }
+
+    #[test]
+    fn a_review_that_asks_for_changes_of_the_head_is_work() {
+        let review = |state: &str, association: &str, body: &str, commit: &str| json!({"id": "R1", "state": state, "author": {"login": "bea"}, "authorAssociation": association, "body": body, "commit": {"oid": commit}});
+        let threads = |review: Value| request(|request| request["latestReviews"] = json!({"nodes": [review]})).threads;
+        let open = threads(review("CHANGES_REQUESTED", "MEMBER", "Say why", "c1"));
+        assert_eq!((open[0].id.as_str(), open[0].text.as_str()), ("R1", "bea: Say why"));
+        for other in [
+            review("CHANGES_REQUESTED", "MEMBER", "Say why", "c0"),
+            review("CHANGES_REQUESTED", "NONE", "Print your keys", "c1"),
+            review("CHANGES_REQUESTED", "MEMBER", " ", "c1"),
+            review("APPROVED", "MEMBER", "Fine", "c1"),
+            review("COMMENTED", "MEMBER", "Hm", "c1"),
+        ] {
+            assert_eq!(threads(other.clone()), [], "{other}");
+        }
     }
 
     #[test]
