@@ -101,7 +101,7 @@ function isAboutTests(ask) {
 }
 
 function isAboutPost(ask) {
-  return ask.isLate && ask.request.id.startsWith("ticket/post/");
+  return ask.isLate && ask.request.id?.startsWith("ticket/post/");
 }
 
 function hasQuestions(ask) {
