@@ -27,7 +27,9 @@ pub fn mismatch(root: &Value, schema: &Value, value: &Value, at: &str) -> Option
     }
     for choice in ["oneOf", "anyOf"] {
         if let Some(choices) = schema[choice].as_array() {
-            let mut found = choices.iter().map(|choice| mismatch(root, choice, value, at));
+            let mut found = choices
+                .iter()
+                .map(|choice| mismatch(root, &with_properties_of(schema, choice), value, at));
             return match found.any(|mismatch| mismatch.is_none()) {
                 true => None,
                 false => Some(format!("{at}: none of {choice} describes {value}")),
@@ -66,6 +68,15 @@ pub fn mismatch(root: &Value, schema: &Value, value: &Value, at: &str) -> Option
         }
         _ => None,
     }
+}
+
+/// A choice with the properties that all choices of `schema` share.
+fn with_properties_of(schema: &Value, choice: &Value) -> Value {
+    let mut whole = choice.clone();
+    for (name, described) in schema["properties"].as_object().into_iter().flatten() {
+        whole["properties"][name] = described.clone();
+    }
+    whole
 }
 
 fn has_type(wanted: &Value, value: &Value) -> bool {
