@@ -129,9 +129,9 @@ fn ask_in_words(open: OpenAsk<'_>, is_running: bool, now_ms: u64) -> String {
             (asked_in_words(&ask.request.tool, &ask.request.title), shown.to_owned())
         }
         OpenAsk::Waits(ask) | OpenAsk::Missed(ask) if ask.is_about_post() => {
+            let trouble = ask.request.reason.as_ref().map(|why| format!("{why}; "));
             let how = format!("`ralph answer {} yes` posts it, `no` does not", ask.number);
-            let trouble = ask.request.reason.as_ref().map(|why| format!(" {why}"));
-            (format!("{}{}", ask.request.title, trouble.unwrap_or_default()), how)
+            (ask.request.title.clone(), trouble.unwrap_or_default() + &how)
         }
         OpenAsk::Waits(_) | OpenAsk::Missed(_) | OpenAsk::Blocks(_) => {
             let how = "unanswered; your answer goes into the next prompt";
