@@ -77,7 +77,7 @@ pub struct PostRules {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
     pub comments_on: CommentTargets,
-    /// Address of the remote's repository when the run began; `None` if there was none that ralph reaches.
+    /// The address of the repository of `origin` when the run began; `None` without one that ralph reaches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repository: Option<String>,
     /// The number of the issue that the plan named when the run began.
@@ -123,8 +123,8 @@ impl PostRules {
         }
         match post {
             ForgePost::Issue { labels, .. } => {
-                let is_listed = |label: &&Text<100>| !self.labels.iter().any(|known| *known == label.as_str());
-                labels.iter().find(is_listed).map(|label| PostRefusal::Label {
+                let is_unknown = |label: &&Text<100>| !self.labels.iter().any(|known| *known == label.as_str());
+                labels.iter().find(is_unknown).map(|label| PostRefusal::Label {
                     label: label.to_string(),
                     labels: self.labels.clone(),
                 })

@@ -1,4 +1,4 @@
-//! What fuzz targets reach.
+//! Entries of fuzz targets to parsers that are private.
 
 use super::{conflict, line_history, process, status};
 
