@@ -28,7 +28,7 @@ use super::{
 };
 
 /// How long the turn may take. Several agents start at once, and some need seconds of the processor.
-const DEADLINE: Duration = Duration::from_secs(30);
+const DEADLINE: Duration = Duration::from_secs(60);
 
 /// An agent to check.
 pub struct TurnCheck<'a> {
