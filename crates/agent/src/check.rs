@@ -20,7 +20,7 @@ use super::{
 };
 
 /// How long a program may take to print its version.
-const PROBE_DEADLINE: Duration = Duration::from_secs(15);
+const PROBE_DEADLINE: Duration = Duration::from_secs(30);
 /// Most bytes kept of the program's output.
 const PROBE_CAP_BYTES: usize = 4096;
 
@@ -80,7 +80,7 @@ impl CheckReport {
 }
 
 /// Finds the program of `manifest` and asks for its version. The variables in `keys` are not passed on, since it needs
-/// no keys. Takes at most 15 seconds and ends every process it started.
+/// no keys. Takes at most 30 seconds and ends every process it started.
 ///
 /// `supervisor_of` returns the supervisor that confines the agent of a manifest: an agent may have replaced its program.
 pub(crate) fn check(

@@ -59,7 +59,7 @@ pub(super) const START: Obligation = must(
 pub(super) const VERSION: Obligation = must(
     2,
     "tells its version",
-    "With the arguments `probe.args` it MUST print a version number within 15 seconds, exit with 0, and do nothing else.",
+    "With the arguments `probe.args` it MUST print a version number within 30 seconds, exit with 0, and do nothing else.",
     "answer `probe.args` with one line such as `my-agent 1.2.0`, before anything else is looked at",
 );
 pub(super) const VERIFIED: Obligation = should(
