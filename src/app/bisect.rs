@@ -11,8 +11,7 @@ use crate::{
     assay::ProjectCopy,
     config::Loaded,
     error::{Failure, FailureKind},
-    review::{HistoryMoment, moments, past_runs},
-    ui::restorer::repository,
+    review::{HistoryMoment, moments, past_runs, repository},
 };
 
 /// Progress of a search.

@@ -23,11 +23,11 @@ use ralph_ui::tui::RestoreTarget;
 use crate::{
     config,
     error::{Failure, FailureKind},
-    review::{date_time, run_number},
+    review::{date_time, repository, run_number},
     ui::{
         Presentation,
         headless::OutputFormat,
-        restorer::{self, refuse_while_working, repository, restored_in_words},
+        restorer::{self, refuse_while_working, restored_in_words},
     },
 };
 

@@ -20,6 +20,7 @@ use thiserror::Error;
 use super::{
     Projects, commit_span, date_time,
     history::{HistoryMoment, PastRun, moments, past_runs},
+    repository::repository,
 };
 
 #[derive(Debug, Error)]
@@ -149,8 +150,7 @@ pub(crate) fn blame(
         include,
     } = request;
     let scratch = tempfile::tempdir().map_err(BlameError::Scratch)?;
-    let (repository, _) = Repository::discover(paths.project(), scratch.path(), supervisor)?;
-    let repository = repository.including(include).excluding_state(paths.states());
+    let repository = repository(paths, scratch.path(), include, supervisor)?;
     let path = match from_root {
         true => file.clone(),
         false => {

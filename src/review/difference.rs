@@ -3,12 +3,12 @@
 use std::io;
 
 use ralph_core::event::RunId;
-use ralph_git::{
-    AfterCheckpoint, DiffColour, DiffDetail, GitError, IterationCheckpoints, NoRepository, RenderedDiff, Repository,
-};
+use ralph_git::{AfterCheckpoint, DiffColour, DiffDetail, GitError, IterationCheckpoints, NoRepository, RenderedDiff};
 use ralph_state::store::{lock, paths::ProjectPaths};
 use ralph_system::proc::Supervisor;
 use thiserror::Error;
+
+use super::repository::repository;
 
 #[derive(Debug, Error)]
 pub(crate) enum DifferenceError {
@@ -53,8 +53,7 @@ pub(crate) fn difference(
         include,
     } = request;
     let scratch = tempfile::tempdir().map_err(DifferenceError::Scratch)?;
-    let (repository, _) = Repository::discover(paths.project(), scratch.path(), supervisor)?;
-    let repository = repository.including(include).excluding_state(paths.states());
+    let repository = repository(paths, scratch.path(), include, supervisor)?;
     let IterationCheckpoints { before, after } = repository.around(run, since, n)?;
     let after = match after {
         AfterCheckpoint::Checkpoint(after) => Some(after),

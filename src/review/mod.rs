@@ -11,6 +11,7 @@ mod history;
 mod local_time;
 mod projects;
 mod report;
+mod repository;
 mod run_cache;
 mod sarif;
 
@@ -21,5 +22,6 @@ pub(crate) use history::{HistoryMoment, moments, past_runs};
 pub(crate) use local_time::date_time;
 pub(crate) use projects::{Projects, run_number};
 pub(crate) use report::{ReportFormat, commit_span, commits, report, report_of_records, written};
+pub(crate) use repository::repository;
 pub(crate) use run_cache::RunCache;
 pub(crate) use sarif::sarif;

@@ -1,9 +1,6 @@
 //! Restores the files of a project to a checkpoint of a run: for `ralph restore`, and for a screen.
 
-use std::{
-    path::Path,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ralph_core::event::RunId;
 use ralph_git::{CheckpointPosition, GitError, Moment, NoRepository, Repository, RestoreResult};
@@ -17,7 +14,10 @@ use ralph_ui::tui::{RestoreTarget, Restorer};
 use ralph_words::counted;
 use thiserror::Error;
 
-use crate::driver::{OpenError, hold};
+use crate::{
+    driver::{OpenError, hold},
+    review::repository,
+};
 
 #[derive(Debug, Error)]
 pub(crate) enum RestoreError {
@@ -30,20 +30,6 @@ pub(crate) enum RestoreError {
     Processes(#[from] OpenError),
     #[error(transparent)]
     Git(#[from] GitError),
-}
-
-/// Finds the repository of a project, with `scratch` as the place of ralph's index.
-///
-/// # Errors
-/// [`NoRepository`] if there are no checkpoints.
-pub(crate) fn repository(
-    paths: &ProjectPaths,
-    scratch: &Path,
-    include: Vec<String>,
-    supervisor: &Supervisor,
-) -> Result<Repository, NoRepository> {
-    let (repository, _) = Repository::discover(paths.project(), scratch, supervisor)?;
-    Ok(repository.including(include).excluding_state(paths.states()))
 }
 
 /// Whether a loop uses the files of a project.
