@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ralph_core::{
     event::{
-        AgentCall, Choice, CommentAnswer, Event, ForgePost, Goal, GoalResult, Missing, POST_CAP_BYTES,
+        AgentCall, Choice, CommentAnswer, Event, ForgePost, Goal, GoalResult, Missing, POST_CAP_BYTES, POST_LABELS,
         POST_TITLE_CAP_BYTES, PlanSnapshot, Question, Text,
     },
     machine::{Input, claim_reasons, goal_reasons},
@@ -94,6 +94,9 @@ impl Driver {
                 let post = checked("title", title, POST_TITLE_CAP_BYTES).and_then(|title| {
                     let body = checked("body", body, POST_CAP_BYTES)?.into();
                     let title = one_line(&title).into();
+                    if labels.len() > POST_LABELS {
+                        return Err(words::too_many_entries("labels", POST_LABELS, labels.len()));
+                    }
                     let labels = labels
                         .into_iter()
                         .map(|label| checked("labels", label, LABEL_CAP_BYTES));

@@ -216,6 +216,11 @@ fn an_agent_that_means_harm_gets_nothing_to_the_forge() {
         "no label is allowed",
     );
     refused(
+        "propose_issue",
+        json!({"title": "A", "body": "b", "labels": vec!["bug"; 11]}),
+        "at most 10",
+    );
+    refused(
         "propose_comment",
         json!({"number": 42, "body": "b"}),
         "your plan is of no issue",

@@ -281,6 +281,11 @@ pub fn invalid_argument(name: &str, most_bytes: usize, bytes: usize) -> String {
     }
 }
 
+/// The reply if an argument of the agent has too many entries.
+pub fn too_many_entries(name: &str, most: usize, entries: usize) -> String {
+    format!("`{name}` has {entries} entries; it may have at most {most}: leave some out")
+}
+
 fn end_of(tail: &str) -> &str {
     let mut start = tail.len().saturating_sub(TAIL_BYTES);
     while !tail.is_char_boundary(start) {
