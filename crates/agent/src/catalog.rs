@@ -27,23 +27,20 @@ use super::{
 
 /// The adapters that come with ralph: file name without `.toml`, and text.
 const BUILT_IN: &[(&str, &str)] = &[
-    ("aider", include_str!("../../../adapters/aider.toml")),
-    ("claude", include_str!("../../../adapters/claude.toml")),
-    ("cline", include_str!("../../../adapters/cline.toml")),
-    ("codex", include_str!("../../../adapters/codex.toml")),
-    ("copilot", include_str!("../../../adapters/copilot.toml")),
-    ("demo", include_str!("../../../adapters/demo.toml")),
-    ("gemini", include_str!("../../../adapters/gemini.toml")),
-    ("kilo", include_str!("../../../adapters/kilo.toml")),
-    ("kimi", include_str!("../../../adapters/kimi.toml")),
-    ("native", include_str!("../../../adapters/native.toml")),
-    ("opencode-run", include_str!("../../../adapters/opencode-run.toml")),
-    (
-        "opencode-server",
-        include_str!("../../../adapters/opencode-server.toml"),
-    ),
-    ("pi", include_str!("../../../adapters/pi.toml")),
-    ("qwen-code", include_str!("../../../adapters/qwen-code.toml")),
+    ("aider", include_str!("../adapters/aider.toml")),
+    ("claude", include_str!("../adapters/claude.toml")),
+    ("cline", include_str!("../adapters/cline.toml")),
+    ("codex", include_str!("../adapters/codex.toml")),
+    ("copilot", include_str!("../adapters/copilot.toml")),
+    ("demo", include_str!("../adapters/demo.toml")),
+    ("gemini", include_str!("../adapters/gemini.toml")),
+    ("kilo", include_str!("../adapters/kilo.toml")),
+    ("kimi", include_str!("../adapters/kimi.toml")),
+    ("native", include_str!("../adapters/native.toml")),
+    ("opencode-run", include_str!("../adapters/opencode-run.toml")),
+    ("opencode-server", include_str!("../adapters/opencode-server.toml")),
+    ("pi", include_str!("../adapters/pi.toml")),
+    ("qwen-code", include_str!("../adapters/qwen-code.toml")),
 ];
 
 /// The ids of the adapters that come with ralph.

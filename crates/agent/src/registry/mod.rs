@@ -19,7 +19,7 @@ pub use launch::{AgentLaunch, LaunchError, LaunchSource, install_hints, launch, 
 pub const PREFIX: &str = "acp:";
 
 /// The copy, written by `.ci/acp-registry`.
-const COPY: &str = include_str!("../../../../adapters/registry.json");
+const COPY: &str = include_str!("../../adapters/registry.json");
 /// Entries whose agent has a built-in adapter, which knows where the agent keeps its state and its login.
 const KNOWN_BY: &[(&str, &str)] = &[
     ("claude-acp", "claude"),
