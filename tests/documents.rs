@@ -13,6 +13,7 @@ use crate::harness::{SOON, Sandbox, Script};
 /// Documents outside of the book.
 const DOCUMENTS: &[&str] = &[
     "README.md",
+    "CHANGELOG.md",
     "SECURITY.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
