@@ -22,7 +22,7 @@ target() {
     "Linux aarch64" | "Linux arm64") echo aarch64-unknown-linux-musl ;;
     "Darwin x86_64") echo x86_64-apple-darwin ;;
     "Darwin arm64") echo aarch64-apple-darwin ;;
-    *) fail "there is no archive for $(uname -s) on $(uname -m)" "with Rust, in a checkout: cargo install --path ." ;;
+    *) fail "there is no archive for $(uname -s) on $(uname -m)" "with Rust, in a checkout: cargo install --locked --path ." ;;
   esac
 }
 
