@@ -343,3 +343,60 @@ impl Exit {
         self == Exit::Code { code: 0 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(input_tokens: u64, cost_usd: f64) -> Usage {
+        Usage {
+            input_tokens: Some(input_tokens),
+            cost_usd: Some(cost_usd),
+            ..Usage::default()
+        }
+    }
+
+    #[test]
+    fn a_sum_is_estimated_if_a_part_of_it_is() {
+        for (one, other, sum) in [
+            (false, false, false),
+            (true, false, true),
+            (false, true, true),
+            (true, true, true),
+        ] {
+            let part = |estimated| Usage {
+                estimated,
+                ..usage(1, 0.1)
+            };
+            assert_eq!(part(one).plus(part(other)).estimated, sum, "{one} and {other}");
+        }
+    }
+
+    #[test]
+    fn an_increase_is_the_difference_and_a_decrease_counts_as_zero() {
+        for (before, after, increase) in [
+            (usage(30, 0.1), usage(100, 0.3), usage(70, 0.2)),
+            (usage(100, 0.3), usage(30, 0.1), usage(0, 0.0)),
+            (Usage::default(), usage(30, 0.1), usage(30, 0.1)),
+            (usage(30, 0.1), Usage::default(), Usage::default()),
+        ] {
+            assert_eq!(after.since(before), increase, "from {before:?} to {after:?}");
+        }
+    }
+
+    #[test]
+    fn only_limits_of_the_provider_are_limits() {
+        let until_ms = Some(7);
+        for limit in [
+            ProblemKind::RateLimited { until_ms },
+            ProblemKind::QuotaExhausted { until_ms },
+        ] {
+            assert!(limit.is_limit(), "{limit:?}");
+            assert_eq!(limit.limit_ends_ms(), until_ms);
+        }
+        for other in [ProblemKind::Overloaded, ProblemKind::TurnLimit, ProblemKind::Other] {
+            assert!(!other.is_limit(), "{other:?}");
+            assert_eq!(other.limit_ends_ms(), None);
+        }
+    }
+}

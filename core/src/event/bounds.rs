@@ -123,7 +123,10 @@ fn escaped_bytes(text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Event, Hint, Missing, Notice, Outcome, Record, SessionId, StopReason, Totals};
+    use crate::{
+        event::{Event, Hint, Missing, Notice, Outcome, PermissionRequest, Record, SessionId, StopReason, Totals},
+        testing::server_tool_asked,
+    };
 
     /// A text above every limit, and six times as long in JSON.
     fn long() -> String {
@@ -237,6 +240,55 @@ mod tests {
                 let taken = bytes(event) as u64;
                 assert!(taken <= counted + 128, "{taken} bytes, {counted} counted");
             }
+        }
+    }
+
+    #[test]
+    fn every_byte_of_a_permission_request_is_counted() {
+        let brief = server_tool_asked("mcp__docs__search");
+        let explained = PermissionRequest {
+            reason: Some("It is needed.".to_owned()),
+            ..brief.clone()
+        };
+        let [brief, explained] = [brief, explained].map(|request| {
+            let request = Box::new(request);
+            AgentSignal::PermissionRequested { request }.record_bytes()
+        });
+        assert_eq!(explained, brief + "It is needed.".len() as u64);
+    }
+
+    #[test]
+    fn the_words_of_an_agent_to_its_user_are_what_it_said_and_its_final_message() {
+        let text = || "All tests pass.".to_owned();
+        let ended = |message| AgentSignal::TurnEnded { ok: true, message };
+        for (signal, message) in [
+            (AgentSignal::Said { text: text() }, Some("All tests pass.")),
+            (ended(Some(text())), Some("All tests pass.")),
+            (ended(None), None),
+            (AgentSignal::Thought { text: text() }, None),
+            (AgentSignal::TextDelta { text: text() }, None),
+        ] {
+            assert_eq!(signal.message(), message, "{signal:?}");
+        }
+    }
+
+    #[test]
+    fn only_pieces_of_what_is_being_written_are_live_text() {
+        let text = || "pie".to_owned();
+        let call = text();
+        for live in [
+            AgentSignal::TextDelta { text: text() },
+            AgentSignal::ThoughtDelta { text: text() },
+            AgentSignal::ToolOutput { call, text: text() },
+        ] {
+            assert!(live.is_live_text(), "{live:?}");
+        }
+        for whole in [
+            AgentSignal::Said { text: text() },
+            AgentSignal::Thought { text: text() },
+            AgentSignal::Unknown { text: text() },
+        ] {
+            assert!(!whole.is_live_text(), "{whole:?}");
         }
     }
 }

@@ -202,3 +202,46 @@ impl Missing {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status<'f>(fields: impl IntoIterator<Item = (&'f str, &'f str)>) -> AgentStatus {
+        let fields = fields
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value.to_owned()));
+        AgentStatus::from(fields.collect::<BTreeMap<_, _>>())
+    }
+
+    #[test]
+    fn a_status_has_sixteen_keys_at_most_and_keeps_those_with_a_meaning() {
+        let others: Vec<String> = (0..20).map(|number| format!("A{number:02}")).collect();
+        let others = others.iter().map(|key| (key.as_str(), "a value"));
+        let status = status(others.chain([("STATUS", "IN_PROGRESS"), ("WORK_TYPE", "TESTING")]));
+        assert_eq!(status.iter().count(), 16);
+        assert_eq!(status.get("STATUS"), Some("IN_PROGRESS"));
+        assert_eq!(status.get("WORK_TYPE"), Some("TESTING"));
+        assert_eq!(status.get("A13"), Some("a value"));
+        assert_eq!(status.get("A14"), None);
+    }
+
+    #[test]
+    fn a_key_of_more_than_forty_bytes_is_dropped_and_a_long_value_is_cut() {
+        let (short, long) = ("K".repeat(40), "L".repeat(41));
+        let value = "v".repeat(1_000);
+        let status = status([(short.as_str(), value.as_str()), (long.as_str(), "kept")]);
+        assert_eq!(status.get(&long), None);
+        let kept = status.get(&short).expect("a value");
+        assert!(kept.len() <= 400 && kept.starts_with("vvv"), "{kept}");
+    }
+
+    #[test]
+    fn an_empty_value_counts_as_missing() {
+        let status = status([("STATUS", "COMPLETE"), ("RECOMMENDATION", "")]);
+        assert_eq!(status.get("STATUS"), Some("COMPLETE"));
+        assert_eq!(status.get("RECOMMENDATION"), None);
+        assert_eq!(status.get("EXIT_SIGNAL"), None);
+        assert_eq!(status.iter().count(), 2);
+    }
+}

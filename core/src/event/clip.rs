@@ -58,3 +58,30 @@ pub(crate) fn listed<T>(mut facts: Vec<T>, more: fn(u64) -> T) -> List<T, REASON
     facts.extend((left_out > 0).then(|| more(left_out as u64)));
     facts.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_character_across_the_cut_is_left_out() {
+        for (cap_bytes, beginning, end) in [
+            (9, "€ […]", "[…] €"),
+            (10, "€ […]", "[…] €"),
+            (11, "€ […]", "[…] €"),
+            (12, "€€ […]", "[…] €€"),
+        ] {
+            assert_eq!(clip("€€€€€", cap_bytes), beginning, "{cap_bytes} bytes");
+            assert_eq!(clip_start("€€€€€", cap_bytes), end, "{cap_bytes} bytes");
+        }
+    }
+
+    #[test]
+    fn a_long_list_ends_with_the_number_of_entries_left_out() {
+        let listed = |count| listed(vec!["reason".to_owned(); count], |more| format!("{more} more"));
+        assert_eq!(listed(LIST_CAP).len(), LIST_CAP);
+        assert_eq!(listed(LIST_CAP).last().expect("an entry"), "reason");
+        assert_eq!(listed(LIST_CAP + 3).len(), REASONS);
+        assert_eq!(listed(LIST_CAP + 3).last().expect("an entry"), "3 more");
+    }
+}

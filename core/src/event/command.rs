@@ -221,3 +221,137 @@ impl UserCommand {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::List;
+
+    /// A comment on the first line of a file.
+    fn place() -> CommentPlace {
+        CommentPlace {
+            file: "src/main.rs".into(),
+            line: 1,
+            quote: vec!["fn main() {".into()].into(),
+            ..CommentPlace::default()
+        }
+    }
+
+    fn comment_at(place: CommentPlace) -> UserCommand {
+        UserCommand::WriteComment {
+            place: Box::new(place),
+            text: "Why?".to_owned(),
+        }
+    }
+
+    fn steer(text: String) -> UserCommand {
+        let kind = SteeringKind::Next;
+        UserCommand::Steer { kind, text }
+    }
+
+    fn deny(text: String) -> UserCommand {
+        UserCommand::Answer {
+            ask: 1,
+            answer: Answer::Deny { message: Some(text) },
+            at: AnswerPlace::default(),
+        }
+    }
+
+    fn write(text: String) -> UserCommand {
+        let place = Box::new(place());
+        UserCommand::WriteComment { place, text }
+    }
+
+    fn edit(text: String) -> UserCommand {
+        UserCommand::EditComment { comment: 1, text }
+    }
+
+    #[test]
+    fn a_text_of_the_maximum_size_is_accepted_and_a_longer_one_is_rejected() {
+        for command in [steer, deny] {
+            assert_eq!(command("x".repeat(MESSAGE_CAP_BYTES)).refusal(), None);
+            let bytes = MESSAGE_CAP_BYTES + 1;
+            let refusal = command("x".repeat(bytes)).refusal();
+            let bytes = bytes as u64;
+            assert_eq!(refusal, Some(CommandRefusal::MessageTooLong { bytes }));
+        }
+        for command in [write, edit] {
+            assert_eq!(command("x".repeat(COMMENT_CAP_BYTES)).refusal(), None);
+            let bytes = COMMENT_CAP_BYTES + 1;
+            let refusal = command("x".repeat(bytes)).refusal();
+            let bytes = bytes as u64;
+            assert_eq!(refusal, Some(CommandRefusal::CommentTooLong { bytes }));
+        }
+    }
+
+    #[test]
+    fn a_comment_needs_a_text() {
+        for command in [write, edit] {
+            for blank in ["", " \n\t"] {
+                let refusal = command(blank.to_owned()).refusal();
+                assert_eq!(refusal, Some(CommandRefusal::CommentEmpty), "{blank:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_comment_needs_the_number_and_the_text_of_its_lines() {
+        assert_eq!(comment_at(place()).refusal(), None);
+        let without_number = CommentPlace { line: 0, ..place() };
+        let without_text = CommentPlace {
+            quote: List::default(),
+            ..place()
+        };
+        for place in [without_number, without_text] {
+            let refusal = comment_at(place.clone()).refusal();
+            assert_eq!(refusal, Some(CommandRefusal::NoCommentedLines), "{place:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_comment_on_the_result_of_an_iteration_has_its_lines_looked_up() {
+        let iteration = Some(3);
+        let quote = List::default();
+        for (place, lacks_lines) in [
+            (place(), false),
+            (CommentPlace { iteration, ..place() }, false),
+            (CommentPlace { quote, ..place() }, false),
+        ] {
+            assert_eq!(comment_at(place.clone()).lacks_lines(), lacks_lines, "{place:?}");
+        }
+        let of_result = CommentPlace {
+            iteration,
+            quote: List::default(),
+            ..place()
+        };
+        assert!(comment_at(of_result).lacks_lines());
+        assert!(!UserCommand::Pause.lacks_lines());
+    }
+
+    #[test]
+    fn only_commands_about_comments_can_change_a_run_without_a_loop() {
+        let kind = SteeringKind::Next;
+        for command in [
+            comment_at(place()),
+            UserCommand::EditComment {
+                comment: 1,
+                text: "Why?".to_owned(),
+            },
+            UserCommand::WithdrawComment { comment: 1 },
+            UserCommand::SendComments { kind },
+            UserCommand::ResolveComment { comment: 1 },
+        ] {
+            assert!(command.is_about_comments(), "{command:?}");
+        }
+        for command in [steer("Use tabs.".to_owned()), UserCommand::Pause, UserCommand::Resume] {
+            assert!(!command.is_about_comments(), "{command:?}");
+        }
+    }
+
+    #[test]
+    fn what_ends_a_wait_a_pause_or_a_requested_stop_is_given_by_resume() {
+        for command in [UserCommand::Resume, UserCommand::RetryNow, UserCommand::WithdrawStop] {
+            assert_eq!(command.name(), "resume", "{command:?}");
+        }
+    }
+}

@@ -91,3 +91,23 @@ pub struct CommentAnswer {
     pub comment: u32,
     pub reason: Text,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commented_lines_and_their_neighbours_survive_in_a_journal() {
+        let place = CommentPlace {
+            file: "src/main.rs".into(),
+            line: 2,
+            quote: vec!["    run();".into()].into(),
+            before: vec!["fn main() {".into()].into(),
+            after: vec!["}".into()].into(),
+            ..CommentPlace::default()
+        };
+        let line = serde_json::to_string(&place).expect("JSON");
+        let read: CommentPlace = serde_json::from_str(&line).expect("a place");
+        assert_eq!(read, place);
+    }
+}

@@ -75,3 +75,24 @@ impl Hooks {
         *self == Self::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_hook_has_the_command_that_the_settings_give_under_its_name() {
+        for hook in [
+            Hook::BeforeIteration,
+            Hook::AfterIteration,
+            Hook::OnTaskDone,
+            Hook::OnBlocked,
+            Hook::OnEnd,
+        ] {
+            let settings = serde_json::json!({ "timeoutMs": 1, hook.name(): "./notify" });
+            let hooks: Hooks = serde_json::from_value(settings).expect("hooks");
+            assert_eq!(hooks.command(hook).expect("a command"), "./notify");
+            assert_eq!(Hooks::default().command(hook), None);
+        }
+    }
+}

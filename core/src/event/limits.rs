@@ -214,3 +214,122 @@ fn exceeded(max_cost_usd: Option<f64>, max_tokens: Option<u64>, usage: &Usage) -
         .is_some_and(|max| usage.tokens().unwrap_or(0) >= max)
         .then_some(Spendable::Tokens)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A usage of 100 tokens and one dollar.
+    const USED: Usage = Usage {
+        input_tokens: Some(60),
+        cached_tokens: None,
+        output_tokens: Some(40),
+        cost_usd: Some(1.0),
+        estimated: false,
+    };
+
+    #[test]
+    fn a_run_may_start_another_iteration_until_a_limit_is_reached() {
+        let limits = Limits {
+            max_iterations: Some(5),
+            max_time_ms: Some(1_000),
+            ..Limits::default()
+        };
+        let cheap = Limits {
+            max_cost_usd: Some(1.0),
+            ..limits.clone()
+        };
+        let terse = Limits {
+            max_tokens: Some(100),
+            ..limits.clone()
+        };
+        for (limits, iterations, elapsed_ms, reached) in [
+            (&limits, 4, 999, None),
+            (&limits, 5, 999, Some(LimitKind::MaxIterations)),
+            (&limits, 4, 1_000, Some(LimitKind::MaxTime)),
+            (&cheap, 4, 999, Some(LimitKind::MaxCost)),
+            (&terse, 4, 999, Some(LimitKind::MaxTokens)),
+            (&Limits::default(), u32::MAX, u64::MAX, None),
+        ] {
+            assert_eq!(limits.reached(iterations, elapsed_ms, &USED), reached, "{limits:?}");
+        }
+    }
+
+    #[test]
+    fn limits_of_the_run_a_task_or_a_day_bound_cost_and_tokens() {
+        let of_task = |per_task| Limits {
+            per_task,
+            ..Limits::default()
+        };
+        let of_day = |per_day| Limits {
+            per_day,
+            ..Limits::default()
+        };
+        let (max_cost_usd, max_tokens) = (Some(1.0), Some(1));
+        let unlimited = (Limits::default(), false, false);
+        let on_cost = [
+            Limits {
+                max_cost_usd,
+                ..Limits::default()
+            },
+            of_task(TaskLimits {
+                max_cost_usd,
+                ..TaskLimits::default()
+            }),
+            of_day(DayLimits {
+                max_cost_usd,
+                ..DayLimits::default()
+            }),
+        ];
+        let on_tokens = [
+            Limits {
+                max_tokens,
+                ..Limits::default()
+            },
+            of_task(TaskLimits {
+                max_tokens,
+                ..TaskLimits::default()
+            }),
+            of_day(DayLimits {
+                max_tokens,
+                ..DayLimits::default()
+            }),
+        ];
+        let on_cost = on_cost.map(|limits| (limits, true, false));
+        let on_tokens = on_tokens.map(|limits| (limits, false, true));
+        for (limits, cost, tokens) in on_cost.into_iter().chain(on_tokens).chain([unlimited]) {
+            assert_eq!(
+                (limits.bound_cost(), limits.bound_tokens()),
+                (cost, tokens),
+                "{limits:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_daily_limit_is_used_up_as_often_as_the_usage_holds_it() {
+        let used_up = |max_cost_usd, max_tokens| {
+            let limits = DayLimits {
+                max_cost_usd,
+                max_tokens,
+                ..DayLimits::default()
+            };
+            limits.times_used_up(&USED)
+        };
+        for (max_cost_usd, max_tokens, times) in [
+            (None, Some(101), 0),
+            (None, Some(100), 1),
+            (None, Some(30), 3),
+            (Some(0.3), None, 3),
+            (Some(0.3), Some(10), 10),
+            (Some(0.1), Some(60), 10),
+            (None, None, 0),
+        ] {
+            assert_eq!(
+                used_up(max_cost_usd, max_tokens),
+                times,
+                "{max_cost_usd:?} {max_tokens:?}"
+            );
+        }
+    }
+}

@@ -27,3 +27,15 @@ impl Mode {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mode_has_the_same_name_on_the_command_line_and_in_files() {
+        for mode in Mode::ALL {
+            assert_eq!(serde_json::json!(mode), mode.name());
+        }
+    }
+}

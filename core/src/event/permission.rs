@@ -439,4 +439,62 @@ mod tests {
         };
         assert!(one_line.bounded().diff.unwrap().len() <= TEXT_CAP_BYTES);
     }
+
+    #[test]
+    fn a_cut_diff_has_as_many_lines_as_fit_beside_the_note_on_the_rest() {
+        let line_of_64_bytes = format!("+{}\n", "x".repeat(62));
+        let kept = (TEXT_CAP_BYTES - MORE_BYTES) / line_of_64_bytes.len();
+        let shown = shortened(&line_of_64_bytes.repeat(100));
+        assert_eq!(shown.lines().count(), kept + 1);
+        assert_eq!(shown.lines().last(), Some("[… 37]"));
+        let whole = line_of_64_bytes.repeat(TEXT_CAP_BYTES / line_of_64_bytes.len());
+        assert_eq!(shortened(&whole), whole);
+    }
+
+    #[test]
+    fn a_set_of_kinds_has_the_kinds_that_it_was_made_of() {
+        let kinds = ToolKinds::from_kinds(&[ToolKind::Edit, ToolKind::Mcp]);
+        for (name, kind) in ToolKind::NAMES {
+            let is_in = matches!(kind, ToolKind::Edit | ToolKind::Mcp);
+            assert_eq!(kinds.has(kind), is_in, "{name}");
+            assert!(ToolKinds::ALL.has(kind), "{name}");
+            assert!(!ToolKinds::NONE.has(kind), "{name}");
+        }
+        assert_eq!(kinds.names().collect::<Vec<_>>(), ["edit", "mcp"]);
+        assert!(ToolKinds::NONE.is_empty() && !kinds.is_empty());
+    }
+
+    #[test]
+    fn sets_of_kinds_are_joined_and_subtracted() {
+        let set = ToolKinds::from_kinds;
+        let one = set(&[ToolKind::Shell, ToolKind::Edit]);
+        let other = set(&[ToolKind::Edit, ToolKind::Read]);
+        assert_eq!(one.plus(other), set(&[ToolKind::Shell, ToolKind::Edit, ToolKind::Read]));
+        assert_eq!(one.without(other), set(&[ToolKind::Shell]));
+        assert_eq!(one.without(ToolKinds::NONE), one);
+        assert_eq!(one.without(ToolKinds::ALL), ToolKinds::NONE);
+    }
+
+    #[test]
+    fn only_an_answer_of_the_user_is_a_decision_of_the_user() {
+        let at = AnswerPlace::default();
+        assert!(Decider::User { at }.is_user());
+        for other in [Decider::Unclear, Decider::Deadline, Decider::TooManyPending] {
+            assert!(!other.is_user(), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn an_agent_is_warned_from_the_third_denial_of_the_same_request_on() {
+        let limits = DenialLimits::default();
+        assert_eq!(
+            [1, 2, 3, 4].map(|denials| limits.warns_at(denials)),
+            [false, false, true, true]
+        );
+        let unlimited = DenialLimits {
+            warn_after: None,
+            ..limits
+        };
+        assert!(!unlimited.warns_at(u32::MAX));
+    }
 }

@@ -243,3 +243,161 @@ impl PlanTask {
         !self.done && !self.settings.optional
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A plan of lines such as `  [x] deploy < build, test`: a done task in another one, which waits for two tasks.
+    fn plan(lines: &[&str]) -> PlanSnapshot {
+        let task = |line: &&str| {
+            let (text, after) = line.split_once(" < ").unwrap_or((line, ""));
+            let (indent, text) = text.split_at(text.len() - text.trim_start().len());
+            let (check_box, text) = text.split_at(3);
+            let after = after.split(", ").filter(|other| !other.is_empty());
+            PlanTask {
+                text: text.trim().to_owned(),
+                done: check_box == "[x]",
+                line: 1,
+                depth: u8::try_from(indent.len() / 2).expect("a depth"),
+                heading: None,
+                settings: TaskSettings {
+                    after: after.map(str::to_owned).collect(),
+                    ..TaskSettings::default()
+                },
+            }
+        };
+        PlanSnapshot {
+            tasks: lines.iter().map(task).collect(),
+        }
+    }
+
+    fn current(plan: &PlanSnapshot) -> Option<&str> {
+        plan.current().map(|task| task.text.as_str())
+    }
+
+    #[track_caller]
+    fn assert_current(lines: &[&str], task: &str) {
+        assert_eq!(current(&plan(lines)), Some(task), "{lines:#?}");
+    }
+
+    #[test]
+    fn the_innermost_first_open_task_is_worked_on() {
+        assert_current(&["[x] a", "[ ] b", "[ ] c"], "b");
+        assert_current(&["[ ] a", "  [x] b", "  [ ] c", "[ ] d"], "c");
+        assert_current(&["[ ] a", "  [ ] b", "    [ ] c", "  [ ] d"], "c");
+        assert_eq!(current(&plan(&["[x] a", "  [x] b"])), None);
+    }
+
+    #[test]
+    fn a_task_waits_for_the_open_tasks_that_it_names() {
+        assert_current(&["[ ] deploy < build", "[ ] build"], "build");
+        assert_current(&["[ ] deploy < build", "[x] build"], "deploy");
+        assert_current(&["[ ] deploy < build, test", "[x] build", "[ ] test"], "test");
+        assert_current(&["[ ] build", "[ ] deploy < build"], "build");
+        assert_eq!(current(&plan(&["[ ] a < b", "[ ] b < a"])), None);
+    }
+
+    #[test]
+    fn a_task_waits_with_the_open_tasks_in_it() {
+        assert_current(&["[ ] release", "  [ ] deploy < build", "[ ] build"], "build");
+        assert_current(&["[ ] release", "  [x] deploy < build", "[ ] build"], "release");
+        assert_current(&["[ ] first", "[ ] deploy < build", "[ ] build"], "first");
+    }
+
+    #[test]
+    fn the_tasks_in_a_waiting_task_wait_too_and_those_beside_it_do_not() {
+        assert_current(&["[ ] release < build", "  [ ] deploy", "[ ] build"], "build");
+        assert_current(&["[ ] deploy < build", "[ ] other", "[ ] build"], "other");
+    }
+
+    #[test]
+    fn a_higher_priority_comes_first_and_applies_to_the_tasks_within() {
+        let mut urgent = plan(&["[ ] a", "[x] outer", "  [ ] inner", "[ ] b"]);
+        urgent.tasks[1].settings.priority = Some(2);
+        urgent.tasks[3].settings.priority = Some(1);
+        assert_eq!(current(&urgent), Some("inner"));
+        urgent.tasks[2].settings.priority = Some(0);
+        assert_eq!(current(&urgent), Some("b"));
+    }
+
+    #[test]
+    fn optional_tasks_and_those_within_come_last() {
+        let mut plan = plan(&["[x] outer", "  [ ] inner", "[ ] a"]);
+        plan.tasks[0].settings.optional = true;
+        assert_eq!(current(&plan), Some("a"));
+        plan.tasks[2].done = true;
+        assert_eq!(current(&plan), Some("inner"));
+    }
+
+    #[test]
+    fn a_missing_task_is_taken_back_once_for_each_time_that_it_reappears() {
+        let before = plan(&["[ ] a", "[ ] b"]);
+        let taken_back = |lines: &[&str]| {
+            let mut missing = vec!["a".to_owned(), "a".to_owned(), "b".to_owned()];
+            plan(lines).take_back(&before, &mut missing);
+            missing
+        };
+        assert_eq!(taken_back(&["[ ] a", "[ ] b"]), ["a", "a", "b"]);
+        assert_eq!(taken_back(&["[ ] a", "[ ] a", "[ ] b"]), ["a", "b"]);
+        assert_eq!(taken_back(&["[ ] a", "[ ] a", "[ ] a", "[ ] b"]), ["b"]);
+        assert_eq!(taken_back(&[]), ["a", "a", "b"]);
+    }
+
+    #[test]
+    fn a_task_asks_for_a_worker_with_an_agent_or_a_model() {
+        let named = |adapter: Option<&str>, model: Option<&str>| {
+            let (adapter, model) = (adapter.map(str::to_owned), model.map(str::to_owned));
+            let settings = TaskSettings {
+                adapter,
+                model,
+                ..TaskSettings::default()
+            };
+            settings.names_worker()
+        };
+        assert!(named(Some("codex"), None) && named(None, Some("opus")));
+        assert!(!named(None, None));
+    }
+
+    #[test]
+    fn a_task_takes_from_its_section_only_what_it_does_not_set() {
+        let section = TaskSettings {
+            adapter: Some("codex".to_owned()),
+            model: Some("small".to_owned()),
+            tests_may_change: true,
+            check: Some("make test".to_owned()),
+            after: vec!["build".to_owned()],
+            optional: true,
+            priority: Some(1),
+        };
+        let inherited = |mut settings: TaskSettings| {
+            settings.inherit(&section);
+            settings
+        };
+        assert_eq!(inherited(TaskSettings::default()), section);
+        let own = TaskSettings {
+            adapter: Some("claude".to_owned()),
+            check: Some("true".to_owned()),
+            after: vec!["test".to_owned()],
+            priority: Some(-1),
+            ..TaskSettings::default()
+        };
+        let both = TaskSettings {
+            tests_may_change: true,
+            optional: true,
+            ..own.clone()
+        };
+        assert_eq!(inherited(own), both, "the model belongs to the section's agent");
+        let mut permissive = both.clone();
+        permissive.inherit(&TaskSettings::default());
+        assert_eq!(permissive, both);
+    }
+
+    #[test]
+    fn settings_of_a_task_survive_in_a_journal() {
+        let plan = plan(&["[ ] deploy < build", "[ ] build"]);
+        let line = serde_json::to_string(&plan).expect("JSON");
+        let read: PlanSnapshot = serde_json::from_str(&line).expect("a plan");
+        assert_eq!(read, plan);
+    }
+}

@@ -274,4 +274,28 @@ mod tests {
         change.apply_to(&mut changed);
         assert_eq!(changed, plan(&["[x] a"]));
     }
+
+    #[test]
+    fn a_change_has_an_entry_for_each_tick_shift_and_range_and_for_each_added_task() {
+        let added = plan(&["[ ] a", "[ ] b"]).tasks;
+        let range = |at, added| ReplacedTasks { at, removed: 2, added };
+        let shift = |from| LineShift { from, by: 1 };
+        let change = PlanChange {
+            toggled: vec![0, 1, 2, 3],
+            shifted: vec![shift(1), shift(2), shift(3)],
+            replaced: vec![range(4, added), range(8, Vec::new())],
+        };
+        assert_eq!(change.entries(), 4 + 3 + 2 + 2);
+        assert_eq!(PlanChange::default().entries(), 0);
+    }
+
+    #[test]
+    fn removed_tasks_stay_removed_after_the_change_was_read_from_a_journal() {
+        let (before, after) = (plan(&["[ ] a", "[ ] b", "[ ] c"]), plan(&["[ ] c"]));
+        let line = serde_json::to_string(&change(&before, &after)).expect("JSON");
+        let read: PlanChange = serde_json::from_str(&line).expect("a change");
+        let mut made = before;
+        read.apply_to(&mut made);
+        assert_eq!(made, after);
+    }
 }

@@ -172,3 +172,41 @@ pub enum PostResult {
     /// The user has to do something first.
     Failed { why: Text },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_issue_and_a_comment_have_a_body() {
+        let body = || "It crashes.".into();
+        let issue = ForgePost::Issue {
+            title: "Crash".into(),
+            body: body(),
+            labels: List::default(),
+        };
+        let comment = ForgePost::Comment {
+            number: 7,
+            body: body(),
+        };
+        assert_eq!(issue.body(), "It crashes.");
+        assert_eq!(comment.body(), "It crashes.");
+    }
+
+    #[test]
+    fn posts_are_off_only_if_neither_issues_nor_comments_are_let_through() {
+        for (issues, comments, is_off) in [
+            (PostRule::Off, PostRule::Off, true),
+            (PostRule::Ask, PostRule::Off, false),
+            (PostRule::Off, PostRule::Allow, false),
+            (PostRule::Allow, PostRule::Ask, false),
+        ] {
+            let rules = PostRules {
+                issues,
+                comments,
+                ..PostRules::default()
+            };
+            assert_eq!(rules.is_off(), is_off, "{issues:?} {comments:?}");
+        }
+    }
+}

@@ -96,3 +96,47 @@ pub enum ReviewObstacle {
     /// Reviews are off after this many consecutive failures.
     Failing { reviews: u32 },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_findings(count: usize) -> ReviewResult {
+        ReviewResult::Findings {
+            findings: Findings::new(vec!["a finding".to_owned(); count]),
+            sent_back: true,
+        }
+    }
+
+    #[test]
+    fn findings_that_a_record_has_no_room_for_are_counted() {
+        for (count, kept) in [(0, 0), (3, 3), (20, 20), (25, 20)] {
+            let findings = Findings::new(vec!["a finding".to_owned(); count]);
+            assert_eq!(findings.found.len(), kept);
+            assert_eq!(findings.count(), count as u64);
+        }
+    }
+
+    #[test]
+    fn shortened_findings_keep_their_number_but_not_their_texts() {
+        for count in [3, 25] {
+            let mut result = with_findings(count);
+            result.shorten();
+            let ReviewResult::Findings { findings, sent_back } = result else {
+                panic!("findings")
+            };
+            assert!(findings.found.is_empty() && sent_back);
+            assert_eq!(findings.count(), count as u64);
+        }
+    }
+
+    #[test]
+    fn an_approval_and_findings_are_answers_and_nothing_else_is() {
+        for answer in [ReviewResult::Approved, with_findings(1)] {
+            assert!(answer.is_answer(), "{answer:?}");
+        }
+        for none in [ReviewResult::NoAnswer, ReviewResult::Failed, ReviewResult::Skipped] {
+            assert!(!none.is_answer(), "{none:?}");
+        }
+    }
+}

@@ -281,3 +281,79 @@ pub struct Backoff {
     /// Fraction of the delay, from 0 to 1.
     pub jitter: f64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn worker(adapter: &str, model: Option<&str>) -> Worker {
+        Worker {
+            adapter: adapter.to_owned(),
+            model: model.map(str::to_owned),
+        }
+    }
+
+    /// The settings of a run of Claude Code with other workers besides.
+    fn settings() -> Settings {
+        Settings {
+            adapter: "claude".to_owned(),
+            model: Some("opus".to_owned()),
+            fallback: vec!["codex".to_owned()],
+            escalation: Escalation {
+                steps: vec![worker("claude", Some("opus")), worker("gemini", Some("pro"))],
+                after: 2,
+            },
+            review: Some(ReviewSettings {
+                by: worker("codex", None),
+                when: ReviewWhen::End,
+                rounds: 1,
+            }),
+            headroom: Headroom {
+                week: 25,
+                ..Headroom::default()
+            },
+            ..Settings::default()
+        }
+    }
+
+    #[test]
+    fn another_worker_changes_the_agent_and_its_model_and_nothing_else() {
+        let changed = settings().with_worker(&worker("codex", None));
+        assert_eq!(changed.worker(), worker("codex", None));
+        assert_eq!(changed.with_worker(&worker("claude", Some("opus"))), settings());
+    }
+
+    #[test]
+    fn a_model_is_kept_only_with_its_agent() {
+        for (adapter, model, result) in [
+            (None, None, worker("claude", Some("opus"))),
+            (Some("claude"), None, worker("claude", Some("opus"))),
+            (Some("codex"), None, worker("codex", None)),
+            (Some("codex"), Some("small"), worker("codex", Some("small"))),
+            (None, Some("haiku"), worker("claude", Some("haiku"))),
+        ] {
+            let new = NewWorker {
+                adapter: adapter.map(str::to_owned),
+                model: model.map(str::to_owned),
+            };
+            assert_eq!(settings().worker_with(&new), result, "{new:?}");
+        }
+    }
+
+    #[test]
+    fn the_workers_of_a_run_are_named_once_and_the_present_one_first() {
+        let workers = [
+            worker("claude", Some("opus")),
+            worker("codex", None),
+            worker("gemini", Some("pro")),
+        ];
+        assert_eq!(settings().workers(), workers);
+    }
+
+    #[test]
+    fn workers_and_headroom_survive_in_a_journal() {
+        let line = serde_json::to_string(&settings()).expect("JSON");
+        let read: Settings = serde_json::from_str(&line).expect("settings");
+        assert_eq!(read, settings());
+    }
+}

@@ -29,3 +29,18 @@ impl Day {
         (self.from_ms..self.until_ms).contains(&at_ms)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_lasts_from_midnight_until_before_the_next() {
+        let day = Day {
+            from_ms: 100,
+            until_ms: 200,
+        };
+        let times = [99, 100, 199, 200];
+        assert_eq!(times.map(|at_ms| day.contains(at_ms)), [false, true, true, false]);
+    }
+}

@@ -210,3 +210,98 @@ impl StopReason {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent_failed(kind: ProblemKind) -> StopReason {
+        StopReason::AgentFailed {
+            adapter: "codex".to_owned(),
+            problem: Problem::said(kind, "The agent failed."),
+        }
+    }
+
+    #[test]
+    fn work_that_is_done_with_enough_proof_is_a_success_and_is_not_continued() {
+        for proof in [Proof::ExitCodes, Proof::Tests] {
+            let required = Proof::ExitCodes;
+            let done = StopReason::Done { proof, required };
+            assert!(done.is_success() && !done.can_be_continued(), "{proof:?}");
+            assert_eq!((done.kind(), done.exit_code()), (EndKind::Good, 0));
+        }
+    }
+
+    #[test]
+    fn work_that_is_done_with_too_little_proof_is_unfinished_and_can_be_continued() {
+        let required = Proof::ExitCodes;
+        let proof = Proof::Nothing;
+        let done = StopReason::Done { proof, required };
+        assert!(!done.is_success() && done.can_be_continued());
+        assert_eq!((done.kind(), done.exit_code()), (EndKind::Unfinished, 9));
+        let without_word = StopReason::done(Proof::Unconfirmed);
+        assert!(!without_word.is_success() && without_word.can_be_continued());
+    }
+
+    #[test]
+    fn the_required_proof_survives_in_a_journal() {
+        let (proof, required) = (Proof::ExitCodes, Proof::Tests);
+        let done = StopReason::Done { proof, required };
+        let line = serde_json::to_string(&done).expect("JSON");
+        let read: StopReason = serde_json::from_str(&line).expect("a reason");
+        assert_eq!(read, done);
+    }
+
+    #[test]
+    fn a_missing_agent_has_an_exit_code_of_its_own() {
+        assert_eq!(agent_failed(ProblemKind::NotInstalled).exit_code(), 4);
+        assert_eq!(agent_failed(ProblemKind::Crashed).exit_code(), 1);
+        assert_eq!(agent_failed(ProblemKind::Auth).exit_code(), 1);
+    }
+
+    #[test]
+    fn only_the_end_by_a_failed_agent_has_a_problem() {
+        let failed = agent_failed(ProblemKind::Crashed);
+        let problem = failed.problem().expect("a problem");
+        assert_eq!(
+            (problem.kind, &*problem.text),
+            (ProblemKind::Crashed, "The agent failed.")
+        );
+        assert_eq!(failed.kind(), EndKind::Bad);
+        assert_eq!(StopReason::Requested.problem(), None);
+    }
+
+    #[test]
+    fn the_user_need_not_be_told_of_an_end_that_the_user_or_a_signal_requested() {
+        for requested in [
+            StopReason::Requested,
+            StopReason::Interrupted,
+            StopReason::Terminated,
+            StopReason::HungUp,
+        ] {
+            assert!(requested.was_asked_for(), "{requested:?}");
+        }
+        let limit = LimitKind::MaxTime;
+        for other in [
+            StopReason::done(Proof::Tests),
+            StopReason::LimitReached { limit },
+            StopReason::Superseded,
+            agent_failed(ProblemKind::Crashed),
+        ] {
+            assert!(!other.was_asked_for(), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn an_unfinished_run_can_be_continued_unless_another_replaced_it() {
+        let limit = LimitKind::MaxTime;
+        for unfinished in [
+            StopReason::Interrupted,
+            StopReason::LimitReached { limit },
+            agent_failed(ProblemKind::Crashed),
+        ] {
+            assert!(unfinished.can_be_continued(), "{unfinished:?}");
+        }
+        assert!(!StopReason::Superseded.can_be_continued());
+    }
+}

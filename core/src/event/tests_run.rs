@@ -183,3 +183,23 @@ pub struct TriedMutant {
     pub mutant: Mutant,
     pub outcome: MutantOutcome,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_have_passed_if_some_ran_and_none_failed() {
+        for (passed, failed, skipped, all_passed) in
+            [(3, 0, 1, true), (3, 1, 0, false), (0, 0, 3, false), (0, 0, 0, false)]
+        {
+            let counts = TestCounts {
+                passed,
+                failed,
+                skipped,
+                ..TestCounts::default()
+            };
+            assert_eq!(counts.all_passed(), all_passed, "{counts:?}");
+        }
+    }
+}

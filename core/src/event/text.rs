@@ -184,3 +184,56 @@ mod schemas {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use schemars::schema_for;
+
+    use super::*;
+
+    #[test]
+    fn a_text_keeps_its_beginning_and_a_tail_its_end() {
+        let long = || "first, second, third, last".to_owned();
+        assert_eq!(Text::<20>::from(long()), "first, second, […]");
+        assert_eq!(Tail::<20>::from(long()), "[…] d, third, last");
+        assert_eq!(Text::<26>::from(long()), long());
+    }
+
+    #[test]
+    fn texts_are_equal_if_they_have_the_same_characters() {
+        let text = Text::<20>::from("a text");
+        assert!(text == Text::<20>::from("a text".to_owned()));
+        assert!(text == "a text" && text != "another text");
+    }
+
+    #[test]
+    fn a_text_is_joined_and_printed_like_any_other() {
+        let texts = [Text::<20>::from("one"), Text::from("two")];
+        assert_eq!(texts.join(", "), "one, two");
+        assert_eq!(texts[0].to_string(), "one");
+        assert_eq!(format!("{texts:?}"), r#"["one", "two"]"#);
+    }
+
+    #[test]
+    fn a_list_keeps_its_first_entries() {
+        let numbers = || vec![1, 2, 3, 4, 5];
+        assert_eq!(*List::<_, 3>::from(numbers()), [1, 2, 3]);
+        assert_eq!(*numbers().into_iter().collect::<List<_, 3>>(), [1, 2, 3]);
+        assert_eq!(List::<_, 3>::from(numbers()).into_iter().collect::<Vec<_>>(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_list_with_its_rest_tells_how_many_entries_were_dropped() {
+        for (entries, kept, left_out) in [(5, 3, 2), (3, 3, 0), (0, 0, 0)] {
+            let (list, rest) = List::<_, 3>::with_rest(vec!['x'; entries]);
+            assert_eq!((list.len(), rest), (kept, left_out), "{entries} entries");
+        }
+    }
+
+    #[test]
+    fn bounded_texts_and_lists_have_the_schemas_of_unbounded_ones() {
+        assert_eq!(schema_for!(Text), schema_for!(String));
+        assert_eq!(schema_for!(Tail<20>), schema_for!(String));
+        assert_eq!(schema_for!(List<u32, 3>), schema_for!(Vec<u32>));
+    }
+}

@@ -210,4 +210,30 @@ mod tests {
         }
         assert!(KEPT.hold(&[full], NOW_MS).is_some());
     }
+
+    #[test]
+    fn the_clock_of_the_provider_may_be_a_second_ahead() {
+        let full = used(100);
+        let after_reset = |ahead_ms| WindowSample {
+            at_ms: NOW_MS,
+            window: UsageWindow {
+                resets_ms: NOW_MS + full.window.length_ms + ahead_ms,
+                ..full.window
+            },
+        };
+        assert!(after_reset(1_000).holds_at(NOW_MS));
+        assert!(!after_reset(1_001).holds_at(NOW_MS));
+    }
+
+    #[test]
+    fn a_share_of_any_window_or_an_even_pace_is_headroom() {
+        let week = Headroom {
+            week: 1,
+            ..Headroom::default()
+        };
+        for headroom in [KEPT, PACED, week] {
+            assert!(!headroom.is_none(), "{headroom:?}");
+        }
+        assert!(Headroom::default().is_none());
+    }
 }

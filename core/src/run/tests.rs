@@ -436,6 +436,12 @@ fn a_snapshot_and_its_tail_are_the_whole_fold_whatever_happened() {
 }
 
 #[test]
+fn a_run_is_shown_by_the_name_of_its_directory() {
+    let name = "20261120-102835-0424f2a90b1c3d7e86a";
+    assert_eq!(RunId(name.to_owned()).to_string(), name);
+}
+
+#[test]
 fn a_view_tells_neither_the_promise_nor_what_the_agent_says() {
     let started = Event::RunStarted {
         project: "/project".into(),
