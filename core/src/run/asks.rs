@@ -335,9 +335,11 @@ impl AskSubject {
 mod tests {
     use super::*;
     use crate::{
-        event::AnswerPlace,
-        testing::{iteration_ended, iteration_started, permission_asked, permission_decided},
+        event::{AnswerPlace, AnsweredAsk, AskId, Choice, ForgePost, Question, SteeringKind, TestsChange},
+        testing::{iteration_ended, iteration_started, permission_asked, permission_decided, question_asked},
     };
+
+    const AT: AnswerPlace = AnswerPlace::Page;
 
     /// The list after these events.
     fn listed(events: impl IntoIterator<Item = Event>) -> Asks {
@@ -417,5 +419,326 @@ mod tests {
         assert_eq!(kept, asks.bytes);
         let whole = |entry: &AskEntry| matches!(entry.what, AskSubject::Request { .. });
         assert!(!whole(asks.at(5).unwrap()) && whole(asks.iter().last().unwrap()));
+    }
+
+    /// The entry with this number.
+    fn entry(asks: &Asks, number: u32) -> &AskEntry {
+        let found = asks.iter().find(|entry| entry.number == Some(number));
+        found.expect("a listed question")
+    }
+
+    /// A decision of the user that nothing waited for.
+    fn decided_by_user(allowed: bool, message: Option<&str>) -> Option<AskEnd> {
+        Some(AskEnd::Decided {
+            allowed,
+            by: Decider::User { at: AT },
+            message: message.map(str::to_owned),
+            waited_ms: 0,
+        })
+    }
+
+    fn called(call: AgentCall) -> Event {
+        Event::AgentCalled { iteration: 3, call }
+    }
+
+    fn asked_by_tool(ask: u32, text: &str) -> Event {
+        let question = Box::new(Question {
+            text: text.to_owned(),
+            ..Question::default()
+        });
+        called(AgentCall::Asked { ask, question })
+    }
+
+    fn post_proposed(ask: u32) -> Event {
+        let body = "It is fixed.".into();
+        let post = Box::new(ForgePost::Comment { number: 42, body });
+        called(AgentCall::PostProposed { ask, post })
+    }
+
+    fn tests_questioned(ask: u32) -> Event {
+        Event::TestsQuestioned {
+            iteration: 3,
+            ask,
+            change: Box::new(TestsChange {
+                why: "the old ones were wrong".into(),
+                cut: true,
+                ..TestsChange::default()
+            }),
+        }
+    }
+
+    #[test]
+    fn a_question_that_waits_longer_is_not_listed_twice() {
+        let asks = listed([permission_asked(1), permission_asked(1), permission_asked(2)]);
+        let numbers: Vec<_> = asks.iter().map(|entry| entry.number).collect();
+        assert_eq!(numbers, [Some(1), Some(2)]);
+        let asks = listed([permission_asked(1), decided(Some(1), true), permission_asked(1)]);
+        assert_eq!(
+            asks.len(),
+            2,
+            "a number that is asked again after its answer is another question"
+        );
+    }
+
+    #[test]
+    fn an_answer_in_words_is_listed_with_its_question() {
+        let answered = Event::QuestionAnswered {
+            iteration: 3,
+            id: AskId("request-2".to_owned()),
+            ask: 2,
+            questions: vec!["Which colour shall the button have?".to_owned()],
+            answers: vec![vec!["red".to_owned()]],
+            by: Decider::User { at: AT },
+            message: None,
+            waited_ms: 70,
+        };
+        let asks = listed([question_asked(1, false), question_asked(2, false), answered]);
+        assert_eq!(entry(&asks, 1).end, None, "it still waits");
+        let end = AskEnd::Answered {
+            answers: vec![vec!["red".to_owned()]],
+            by: Decider::User { at: AT },
+            message: None,
+            waited_ms: 70,
+        };
+        assert_eq!(entry(&asks, 2).end, Some(end));
+    }
+
+    #[test]
+    fn a_question_that_no_agent_waits_for_is_listed_without_an_answer() {
+        let asks = listed([
+            asked_by_tool(1, "tabs?"),
+            asked_by_tool(2, "spaces?"),
+            tests_questioned(3),
+            post_proposed(4),
+        ]);
+        let listed: Vec<_> = asks
+            .iter()
+            .map(|entry| match &entry.what {
+                AskSubject::Request { request, cut, .. } => (entry.number, request.title.as_str(), *cut),
+                AskSubject::Title { .. } | AskSubject::Block { .. } => panic!("{entry:?}"),
+            })
+            .collect();
+        assert_eq!(
+            listed,
+            [
+                (Some(1), "tabs?", false),
+                (Some(2), "spaces?", false),
+                (Some(3), "accept the changed tests? ", true),
+                (Some(4), "post this comment on #42 of the forge?", false),
+            ]
+        );
+        assert!(asks.iter().all(|entry| entry.end == Some(AskEnd::Unanswered)));
+        assert!(asks.iter().all(|entry| entry.iteration == Some(3)));
+    }
+
+    #[test]
+    fn changed_tests_that_the_user_accepts_are_an_allowed_request() {
+        let confirmed = |by| Event::TestsConfirmed {
+            iteration: 3,
+            changes: Vec::new().into(),
+            by,
+        };
+        let by_plan = confirmed(ConfirmedBy::Plan { task: "tests".into() });
+        let asks = listed([asked_by_tool(1, "tabs?"), tests_questioned(2), by_plan]);
+        assert_eq!(
+            entry(&asks, 2).end,
+            Some(AskEnd::Unanswered),
+            "the plan answers no question"
+        );
+        let by_user = confirmed(ConfirmedBy::User { at: AT, ask: 2 });
+        let asks = listed([asked_by_tool(1, "tabs?"), tests_questioned(2), by_user]);
+        assert_eq!(entry(&asks, 1).end, Some(AskEnd::Unanswered));
+        assert_eq!(entry(&asks, 2).end, decided_by_user(true, None));
+    }
+
+    #[test]
+    fn a_decision_on_a_post_is_listed_until_the_post_fails() {
+        let decided = |allowed, by, why: Option<&str>| Event::PostDecided {
+            ask: 1,
+            allowed,
+            by,
+            why: why.map(Into::into),
+        };
+        let failed = |waits| Event::PostFailed {
+            ask: 1,
+            why: "no token".into(),
+            waits,
+        };
+        let end = |events: &[Event]| {
+            let before = [post_proposed(1), asked_by_tool(2, "tabs?")];
+            let asks = listed(before.into_iter().chain(events.iter().cloned()));
+            assert_eq!(entry(&asks, 2).end, Some(AskEnd::Unanswered));
+            entry(&asks, 1).end.clone()
+        };
+        let by_user = PostDecider::User { at: AT };
+        let refused = decided(false, by_user, Some("a duplicate"));
+        assert_eq!(end(&[refused]), decided_by_user(false, Some("a duplicate")));
+        let allowed = decided(true, by_user, None);
+        assert_eq!(end(&[allowed.clone(), failed(true)]), decided_by_user(true, None));
+        assert_eq!(end(&[allowed, failed(false)]), Some(AskEnd::Unanswered));
+        let by_settings = end(&[decided(true, PostDecider::Settings, None)]);
+        assert!(
+            matches!(
+                &by_settings,
+                Some(AskEnd::Decided { allowed: true, by: Decider::Rule { origin, .. }, .. }) if origin == "forge"
+            ),
+            "{by_settings:?}"
+        );
+    }
+
+    #[test]
+    fn rules_and_late_answers_belong_to_the_question_that_they_name() {
+        let rules = vec!["Bash(git push *)".to_owned()];
+        let added = Event::RulesAdded {
+            iteration: 3,
+            ask: 1,
+            scope: RuleScope::Project,
+            rules: rules.clone(),
+            over: Vec::new(),
+        };
+        let queued = |id, answers: Option<u32>| Event::SteeringQueued {
+            id: SteeringId(id),
+            kind: SteeringKind::Next,
+            text: format!("message {id}"),
+            answers: answers.map(|ask| {
+                Box::new(AnsweredAsk {
+                    ask,
+                    question: "push?".to_owned(),
+                    at: AT,
+                })
+            }),
+        };
+        let ended = iteration_ended(3);
+        let asks = listed([
+            permission_asked(1),
+            permission_asked(2),
+            decided(Some(1), true),
+            added,
+            ended,
+            queued(1, Some(2)),
+            queued(2, None),
+        ]);
+        assert_eq!(entry(&asks, 1).rules, Some((RuleScope::Project, rules)));
+        assert_eq!(entry(&asks, 1).late, None);
+        assert_eq!(entry(&asks, 2).rules, None);
+        assert_eq!(entry(&asks, 2).late, Some((SteeringId(1), "message 1".to_owned())));
+    }
+
+    /// A request of which a text is `bytes` long, beside a title of 4 bytes.
+    fn request(bytes: usize) -> AskSubject {
+        let mut request = PermissionRequest::for_shell(AskId("id".to_owned()), "push");
+        request.command = Some("x".repeat(bytes));
+        AskSubject::Request {
+            request: Box::new(request),
+            cut: false,
+            asked_by: Vec::new(),
+        }
+    }
+
+    fn pushed(subjects: impl IntoIterator<Item = AskSubject>) -> Asks {
+        let mut asks = Asks::default();
+        for what in subjects {
+            asks.push(1, None, None, what, None);
+        }
+        asks
+    }
+
+    fn are_whole(asks: &Asks) -> Vec<bool> {
+        let whole = |entry: &AskEntry| matches!(entry.what, AskSubject::Request { .. });
+        asks.iter().map(whole).collect()
+    }
+
+    #[test]
+    fn the_requests_of_the_oldest_entries_are_dropped_once_all_are_too_large() {
+        let half = BYTES / 2 - 4;
+        assert_eq!(
+            are_whole(&pushed([request(half), request(half)])),
+            [true, true],
+            "just room"
+        );
+        // The title of the first entry remains, and takes 8 bytes.
+        let asks = pushed([request(half), request(half), request(half - 8)]);
+        assert_eq!(are_whole(&asks), [false, true, true]);
+        let title = AskSubject::Title {
+            tool: "Bash".to_owned(),
+            title: "push".to_owned(),
+        };
+        assert_eq!(asks.at(0).map(|entry| &entry.what), Some(&title));
+        let asks = pushed([request(half), request(half), request(half - 7)]);
+        assert_eq!(are_whole(&asks), [false, false, true]);
+        let asks = pushed([request(1), request(BYTES)]);
+        assert_eq!(are_whole(&asks), [false, true], "the newest one is kept whole");
+    }
+
+    #[test]
+    fn the_oldest_entries_beyond_the_maximum_are_counted_and_keep_their_places() {
+        let mut asks = Asks::default();
+        assert!(asks.is_empty());
+        let what = || AskSubject::Title {
+            tool: "Bash".to_owned(),
+            title: String::new(),
+        };
+        for number in 0..10_002 {
+            asks.push(1, Some(number), None, what(), None);
+        }
+        assert_eq!((asks.len(), asks.dropped(), asks.is_empty()), (10_000, 2, false));
+        let number_at = |place| {
+            let entry = asks.at(place)?;
+            assert_eq!(entry.place, place);
+            entry.number
+        };
+        assert_eq!((number_at(1), number_at(2)), (None, Some(2)));
+        assert_eq!((number_at(10_001), number_at(10_002)), (Some(10_001), None));
+        assert_eq!(asks.bytes, 40_000, "only what is stored");
+    }
+
+    #[test]
+    fn the_size_of_a_request_is_that_of_all_its_texts() {
+        let empty = PermissionRequest {
+            command: None,
+            ..PermissionRequest::for_shell(AskId("id".to_owned()), "")
+        };
+        let question = |text: &str, choices: &[(&str, &str)]| Question {
+            text: text.to_owned(),
+            choices: choices
+                .iter()
+                .map(|(label, description)| Choice {
+                    label: (*label).to_owned(),
+                    description: (*description).to_owned(),
+                })
+                .collect(),
+            ..Question::default()
+        };
+        let whole = PermissionRequest {
+            title: "x".repeat(3),
+            command: Some("x".repeat(10)),
+            diff: Some("x".repeat(20)),
+            paths: vec!["x".repeat(100), "x".repeat(200)],
+            questions: vec![
+                question("ten bytes.", &[("red", "like fire"), ("blue", "")]),
+                question("4", &[]),
+            ],
+            ..empty.clone()
+        };
+        let bytes = |request: &PermissionRequest| {
+            let what = AskSubject::Request {
+                request: Box::new(request.clone()),
+                cut: false,
+                asked_by: Vec::new(),
+            };
+            what.bytes()
+        };
+        assert_eq!(bytes(&empty), 0);
+        assert_eq!(bytes(&whole), 3 + 10 + 20 + 300 + 10 + 12 + 4 + 1);
+        let block = AskSubject::Block {
+            task: Some("write".to_owned()),
+            question: "how?".to_owned(),
+        };
+        assert_eq!(block.bytes(), 9);
+        let title = AskSubject::Title {
+            tool: "Bash".to_owned(),
+            title: "push!".to_owned(),
+        };
+        assert_eq!(title.bytes(), 9);
     }
 }

@@ -70,3 +70,64 @@ impl Calls {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::iteration_started;
+
+    fn called(iteration: u32, call: AgentCall) -> Event {
+        Event::AgentCalled { iteration, call }
+    }
+
+    fn noted(note: &str) -> Event {
+        called(1, AgentCall::Noted { note: note.into() })
+    }
+
+    fn proposed(iteration: u32, task: &str) -> Event {
+        called(iteration, AgentCall::Proposed { task: task.into() })
+    }
+
+    fn after(events: &[Event]) -> Calls {
+        let mut calls = Calls::default();
+        events.iter().for_each(|event| calls.apply(event));
+        calls
+    }
+
+    #[test]
+    fn a_new_iteration_has_made_no_calls_and_noted_no_progress() {
+        let blocked = called(
+            1,
+            AgentCall::Blocked {
+                reason: "no key".into(),
+            },
+        );
+        let calls = [noted("half"), noted("nearly done"), blocked];
+        let before = after(&calls);
+        assert_eq!((before.count, before.count_now), (3, 3));
+        assert_eq!(before.progress.as_deref(), Some("nearly done"));
+        let [first, second, third] = calls;
+        let later = after(&[first, second, third, iteration_started(2, None, None)]);
+        assert_eq!((later.count, later.count_now, later.progress), (3, 0, None));
+    }
+
+    #[test]
+    fn a_task_that_is_proposed_again_is_counted_and_stored_once() {
+        let calls = after(&[proposed(1, "docs"), proposed(2, "tests"), proposed(2, "docs")]);
+        assert_eq!(calls.proposals, 3);
+        let stored: Vec<_> = calls
+            .proposed
+            .iter()
+            .map(|known| (known.iteration, known.task.as_str()))
+            .collect();
+        assert_eq!(stored, [(1, "docs"), (2, "tests")]);
+    }
+
+    #[test]
+    fn proposals_beyond_the_maximum_are_only_counted() {
+        let many: Vec<Event> = (0..150).map(|number| proposed(1, &format!("task {number}"))).collect();
+        let calls = after(&many);
+        assert_eq!((calls.proposals, calls.proposed.len()), (150, 100));
+        assert_eq!(calls.proposed[99].task, "task 99");
+    }
+}

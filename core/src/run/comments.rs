@@ -283,3 +283,113 @@ impl Comments {
         (numbers, text)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(comment: u32, text: &str) -> Event {
+        let place = CommentPlace {
+            file: "src/a.rs".into(),
+            line: 3,
+            ..CommentPlace::default()
+        };
+        Event::CommentWritten {
+            comment,
+            by: CommentAuthor::User,
+            place: Box::new(place),
+            text: text.to_owned(),
+        }
+    }
+
+    fn sent(message: u32, comment: u32) -> Event {
+        Event::CommentsSent {
+            message: SteeringId(message),
+            comments: vec![comment].into(),
+        }
+    }
+
+    /// The agent's reasons for leaving the lines of comment 1 as they are, called or stated.
+    fn answers() -> [Event; 2] {
+        let answer = CommentAnswer {
+            comment: 1,
+            reason: "it is right".into(),
+        };
+        let called = Event::AgentCalled {
+            iteration: 4,
+            call: AgentCall::CommentAnswered { answer: answer.clone() },
+        };
+        let stated = Event::AgentStated {
+            iteration: 4,
+            claims: Vec::new(),
+            blocked: None,
+            denies_done: None,
+            question: None,
+            status: None,
+            review: None,
+            tests_changed: None,
+            comments: vec![answer],
+        };
+        [called, stated]
+    }
+
+    fn after(events: &[Event]) -> Comments {
+        let mut comments = Comments::default();
+        events.iter().for_each(|event| comments.apply(true, event));
+        comments
+    }
+
+    #[test]
+    fn only_the_author_of_the_work_answers_a_comment() {
+        for answer in answers() {
+            let mut comments = after(&[written(1, "name it"), sent(1, 1)]);
+            comments.apply(false, &answer);
+            assert_eq!(comments.numbered(1).unwrap().state(), CommentState::Open, "{answer:?}");
+            comments.apply(true, &answer);
+            assert_eq!(
+                comments.numbered(1).unwrap().state(),
+                CommentState::Answered,
+                "{answer:?}"
+            );
+            assert_eq!(comments.question().as_deref(), Some("src/a.rs:3: it is right"));
+        }
+    }
+
+    #[test]
+    fn a_draft_that_no_agent_has_seen_is_not_answered() {
+        for answer in answers() {
+            let comments = after(&[written(1, "name it"), answer]);
+            assert_eq!(comments.numbered(1).unwrap().state(), CommentState::Draft);
+        }
+    }
+
+    #[test]
+    fn comments_that_are_all_withdrawn_were_written_all_the_same() {
+        assert!(after(&[]).is_empty());
+        let comments = after(&[written(1, "name it"), Event::CommentWithdrawn { comment: 1 }]);
+        assert!(
+            comments.list.is_empty() && !comments.is_empty(),
+            "the next one is number 2"
+        );
+    }
+
+    #[test]
+    fn a_message_has_the_comments_that_were_sent_in_it() {
+        let comments = after(&[written(1, "one"), written(2, "two"), sent(7, 1)]);
+        assert!(comments.are_in(SteeringId(7)));
+        assert!(!comments.are_in(SteeringId(8)));
+        assert!(!after(&[written(1, "one")]).are_in(SteeringId(7)));
+    }
+
+    #[test]
+    fn a_message_takes_as_many_drafts_as_it_has_room_for() {
+        let comments = after(&[written(1, "one"), written(2, "two"), written(3, "six")]);
+        let (numbers, whole) = comments.message(usize::MAX);
+        assert_eq!(numbers, [1, 2, 3]);
+        assert_eq!(comments.message(whole.len()), (vec![1, 2, 3], whole.clone()));
+        let (numbers, text) = comments.message(whole.len() - 1);
+        assert_eq!(numbers, [1, 2]);
+        assert_eq!(text, "Comment 1 on src/a.rs:3:\none\n\nComment 2 on src/a.rs:3:\ntwo");
+        assert_eq!(comments.message(10), (vec![], String::new()));
+    }
+}

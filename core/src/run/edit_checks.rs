@@ -30,3 +30,40 @@ impl EditChecks {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{goal_checked, iteration_started};
+
+    /// A check whose goals exit with these codes.
+    fn checked(codes: &[i32]) -> Event {
+        let results = codes.iter().map(|code| {
+            let Event::GoalChecked { result, .. } = goal_checked(1, "tests", *code, "") else {
+                unreachable!("a goal was checked")
+            };
+            result
+        });
+        Event::EditsChecked {
+            iteration: 1,
+            results: results.collect(),
+            news: Vec::new(),
+            live: false,
+        }
+    }
+
+    #[test]
+    fn a_check_fails_with_any_of_its_goals_and_counts_for_its_iteration_and_the_run() {
+        let mut checks = EditChecks::default();
+        for (event, expected) in [
+            (checked(&[0, 0]), (1, 1, 0)),
+            (checked(&[0, 1, 1]), (2, 2, 1)),
+            (iteration_started(2, None, None), (2, 0, 1)),
+            (checked(&[1]), (3, 1, 2)),
+            (checked(&[0]), (4, 2, 2)),
+        ] {
+            checks.apply(&event);
+            assert_eq!((checks.count, checks.count_now, checks.failed), expected, "{event:?}");
+        }
+    }
+}
