@@ -50,6 +50,9 @@ impl FailureKind {
     }
 }
 
+/// The hint for a machine without git.
+pub(crate) const INSTALL_GIT: &str = "install git with the package manager of your system";
+
 /// The failure of a command.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -334,7 +337,7 @@ impl From<NoRepository> for Failure {
     fn from(error: NoRepository) -> Self {
         let failure = Failure::of(FailureKind::Failed, &error);
         match error {
-            NoRepository::NoGit => failure.hint("install git"),
+            NoRepository::NoGit => failure.hint(INSTALL_GIT),
             NoRepository::WorkTreeElsewhere { .. } => {
                 failure.hint("`git config --unset core.worktree` leaves the files where the repository is")
             }

@@ -73,3 +73,21 @@ fn one_that_was_cut_short_goes_on_with_the_command_it_prints() {
     assert!(resumed.stdout.contains("4 of 4 tasks done"), "{}", resumed.stdout);
     sandbox.assert_nothing_runs();
 }
+
+#[test]
+fn without_git_it_says_what_to_install_and_leaves_nothing() {
+    let sandbox = Sandbox::without_git();
+    let nothing = sandbox.home().join("nothing");
+    std::fs::create_dir(&nothing).expect("an empty directory");
+    for args in [&["demo"][..], &["demo", "--headless"]] {
+        let finished = sandbox.ralph(args).env("PATH", &nothing).run(SOON);
+        assert_eq!(finished.code(), Some(1), "{finished:?}");
+        assert_eq!(
+            finished.stderr,
+            "error: the demo begins with `git init`, and git is not installed\n\
+             hint: install git with the package manager of your system\n"
+        );
+    }
+    let left = std::fs::read_dir(sandbox.temporary()).expect("its temporary directory");
+    assert_eq!(left.count(), 0);
+}

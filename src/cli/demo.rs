@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path};
 
+use ralph_git::NoRepository;
 use ralph_system::proc::Supervisor;
 use ralph_text::console::print;
 
@@ -10,7 +11,7 @@ use crate::{
     config::{self, Flag, SettingSources},
     demo,
     driver::RunChoice,
-    error::{Failure, FailureKind},
+    error::{Failure, FailureKind, INSTALL_GIT},
 };
 
 use super::{
@@ -25,6 +26,10 @@ pub(super) fn run(args: &Args, show: &ShowFlags, supervisor: &Supervisor) -> Res
         FormatArg::Text => show,
         FormatArg::Jsonl => &args.show,
     };
+    if let Err(NoRepository::NoGit) = ralph_git::version(supervisor) {
+        let why = "the demo begins with `git init`, and git is not installed";
+        return Err(Failure::new(FailureKind::Failed, why).hint(INSTALL_GIT));
+    }
     let scratch = tempfile::Builder::new()
         .prefix("ralph-demo-")
         .tempdir()

@@ -25,7 +25,7 @@ use super::model::{DoctorFinding, Fatal, FindingState};
 use crate::{
     app::{self, ProjectPlace, check_files},
     config::{Config, SandboxMode},
-    error::Failure,
+    error::{Failure, INSTALL_GIT},
     ui::terminal::surroundings,
 };
 
@@ -204,7 +204,7 @@ fn git(supervisor: &Supervisor) -> DoctorFinding {
             FindingState::Weak,
             "not installed: no checkpoints, no statistics, and progress is judged by the plan alone",
         )
-        .todo("install git with the package manager of your system"),
+        .todo(INSTALL_GIT),
         Err(error) => DoctorFinding::new("git", FindingState::Weak, with_causes(&error)),
     }
 }
