@@ -1,10 +1,15 @@
 //! The picture of the README, as a browser renders it.
 
-use std::{fs, path::Path};
+use std::{fs, num::NonZeroU16, path::Path};
+
+use ralph_state::store::recording::RecordedEvent;
 
 use crate::page::browser::Browser;
 
 const PICTURE: &str = "docs/screen.svg";
+const RECORDING: &str = "docs/demo.cast";
+/// Largest size of the recording, which everybody who clones the repository loads.
+const RECORDING_CAP_BYTES: usize = 200 * 1024;
 /// Largest size of the picture: a reader does not wait for a page that loads longer.
 const CAP_BYTES: usize = 150 * 1024;
 /// Largest distance of a character from its column, in cells.
@@ -63,4 +68,36 @@ fn the_picture_of_the_screen_moves_is_small_and_has_every_character_in_its_colum
     let misplaced = page.value(&MISPLACED_CHARACTERS.replace("TOLERANCE", &TOLERANCE.to_string()));
     assert_eq!(misplaced, serde_json::json!([]));
     assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn the_recording_of_the_demo_is_small_and_ends_verified() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(RECORDING);
+    let recording = fs::read_to_string(&path).expect("the recording");
+    assert!(recording.len() <= RECORDING_CAP_BYTES, "{} bytes", recording.len());
+    let mut terminal = vt100::Parser::default();
+    let mut shown = Vec::new();
+    for line in recording.lines() {
+        match RecordedEvent::parse(line).expect("a line of a recording") {
+            RecordedEvent::Size { cols, rows } => {
+                let [cols, rows] = [cols, rows].map(|size| NonZeroU16::new(size).expect("a size"));
+                terminal.screen_mut().set_size(rows, cols);
+            }
+            RecordedEvent::Output { text } => terminal.process(text.as_bytes()),
+        }
+        shown.push(terminal.screen().contents());
+    }
+    for wanted in [
+        "iteration 1",
+        "You have sent a message",
+        "was refused",
+        "DONE, VERIFIED",
+    ] {
+        assert!(shown.iter().any(|screen| screen.contains(wanted)), "{wanted}");
+    }
+    assert!(
+        terminal.screen().contents().contains("done (verified)"),
+        "{:?}",
+        shown.last()
+    );
 }

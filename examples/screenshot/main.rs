@@ -1,7 +1,7 @@
 //! Draws pictures of the screen.
 //!
 //! `cargo run --example screenshot` builds ralph, runs `ralph demo` in a terminal, presses keys, and writes the frames
-//! to `docs/screen.svg` as one animated picture. With the paths of files that `RALPH_TEST_WRITE=1 cargo test --lib
+//! to `docs/screen.svg` as one animated picture, and the output to `docs/demo.cast` for `asciinema play`. With the paths of files that `RALPH_TEST_WRITE=1 cargo test --lib
 //! the_main_states` has written, it draws each as SVG, and as PNG if Chromium is installed.
 
 mod stage;
@@ -31,7 +31,7 @@ fn main() {
         return states.iter().for_each(|state| still::draw(state));
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut stage = Stage::open(&built(root), COLS, ROWS);
+    let mut stage = Stage::open(&built(root), COLS, ROWS, &root.join("docs/demo.cast"));
     play(&mut stage);
     let picture = svg::draw(&stage.close(), &svg::DARK);
     fs::write(root.join("docs/screen.svg"), picture).expect("a file for the picture");

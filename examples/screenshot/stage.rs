@@ -1,4 +1,4 @@
-//! A terminal that runs ralph, and every frame shown on it.
+//! A terminal that runs ralph, every frame shown on it, and a recording of its output.
 
 use std::{
     io::{Read, Write},
@@ -6,10 +6,11 @@ use std::{
     path::Path,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use portable_pty::{Child, CommandBuilder, PtySize, native_pty_system};
+use ralph_state::store::recording::TerminalRecording;
 use tempfile::TempDir;
 
 use crate::svg::Frame;
@@ -35,8 +36,8 @@ struct Film {
 }
 
 impl Stage {
-    /// Starts the demo of `ralph`.
-    pub fn open(ralph: &Path, cols: u16, rows: u16) -> Stage {
+    /// Starts the demo of `ralph`, and records it in the file `cast`.
+    pub fn open(ralph: &Path, cols: u16, rows: u16, cast: &Path) -> Stage {
         let home = tempfile::tempdir().expect("a home");
         let size = PtySize {
             rows,
@@ -71,11 +72,14 @@ impl Stage {
             ended: false,
         };
         let film = Arc::new((Mutex::new(film), Condvar::new()));
+        let since = SystemTime::UNIX_EPOCH.elapsed().expect("a clock after 1970");
+        let recording = TerminalRecording::create(cast, (cols, rows), since.as_secs(), false, u64::MAX);
+        let recording = recording.expect("a file for the recording");
         let filming = Arc::clone(&film);
         // The terminal stays open as long as its reader.
         let master = pair.master;
         thread::spawn(move || {
-            shoot(reader, &filming);
+            shoot(reader, recording, &filming);
             drop(master);
         });
         Stage {
@@ -134,12 +138,14 @@ fn sparse(frames: Vec<Frame>) -> Vec<Frame> {
 }
 
 /// Keeps every frame that ralph has completed, while it uses the alternate screen.
-fn shoot(mut reader: Box<dyn Read + Send>, film: &(Mutex<Film>, Condvar)) {
+fn shoot(mut reader: Box<dyn Read + Send>, mut recording: TerminalRecording, film: &(Mutex<Film>, Condvar)) {
     const FINISHED: &[u8] = b"\x1b[?2026l";
     let mut buffer = vec![0; 64 * 1024];
     let mut written = Vec::new();
     loop {
         let count = reader.read(&mut buffer).unwrap_or(0);
+        recording.output(&buffer[..count]);
+        recording.write_out();
         let mut now = film.0.lock().unwrap_or_else(PoisonError::into_inner);
         written.extend_from_slice(&buffer[..count]);
         while let Some(end) = written.windows(FINISHED.len()).position(|part| part == FINISHED) {
