@@ -22,6 +22,7 @@ mod rows;
 mod runners;
 #[path = "cheats/rust.rs"]
 mod rust;
+mod support;
 #[path = "cheats/table.rs"]
 mod table;
 #[path = "cheats/tasks.rs"]
@@ -44,7 +45,8 @@ use std::{
 
 use attempt::{attempt, become_agent_if_asked};
 use rows::Row;
-use table::{Table, line};
+use support::report::{self, line};
+use table::Table;
 use tasks::{Language, Task};
 use tools::Tools;
 
@@ -78,6 +80,7 @@ fn main() {
     if filter.is_empty() {
         let tasks = if has_one_round() { 1 } else { costs::TASKS };
         costs::print(&languages, tasks, &tools).expect("runs of ralph");
+        report::write("cheats");
     }
 }
 

@@ -13,7 +13,7 @@ use support::{
     agent,
     numbers::{Quantity, rounds},
     processes::descendants,
-    report::{Row, note, title},
+    report::{self, Row, note, title},
     scratch::Scratch,
 };
 
@@ -51,6 +51,7 @@ fn main() {
         .beside(format!("{count} `tail -f`, a look a second"), reference)
         .at_most(Quantity::Percent(most))
         .print();
+    report::write("idle");
 }
 
 /// Returns the processor time of `roots` and all their descendants during [`IDLE`], as a share of a core.

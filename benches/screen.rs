@@ -16,7 +16,7 @@ use ralph_state::store::journal::Journal;
 use support::{
     agent::{self, Script},
     numbers::{Quantity, Times, megabytes, rate, rounds},
-    report::{Row, note, title},
+    report::{self, Row, note, title},
     scratch::Scratch,
     screen::Screen,
     terminal,
@@ -75,6 +75,7 @@ fn main() {
     memory();
     title("nothing happens");
     idle();
+    report::write("screen");
 }
 
 /// Returns a run of the adapter `bench` on a screen, with one iteration.

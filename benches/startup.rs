@@ -11,7 +11,7 @@ use std::{
 use support::{
     agent::{self, Script},
     numbers::{Times, megabytes, rounds},
-    report::{Row, title},
+    report::{self, Row, title},
     scratch::{Scratch, run_to_limit},
 };
 
@@ -39,6 +39,7 @@ fn main() {
         .beside("git status", status)
         .print();
     size();
+    report::write("startup");
 }
 
 /// Measures several actions in turn, so that a busy moment of the machine affects all of them. Returns medians.

@@ -15,7 +15,7 @@ use support::{
     agent,
     numbers::{Times, rounds},
     processes::{GRACE, Watched, wait_for_descendants},
-    report::{Row, note, title},
+    report::{self, Row, note, title},
     scratch::Scratch,
 };
 
@@ -43,6 +43,7 @@ fn main() {
     for (name, signal) in [("SIGINT", Signal::SIGINT), ("SIGKILL", Signal::SIGKILL)] {
         measure(&format!("after {name} of ralph"), signal);
     }
+    report::write("stop");
 }
 
 fn measure(name: &str, signal: Signal) {

@@ -122,9 +122,9 @@ impl<'a> UserResources<'a> {
         text
     }
 
-    /// Lets an agent, a background task and a goal make every attempt in `mode`. `starting` builds a command of ralph from
-    /// the arguments.
-    fn try_all(&self, mode: &str, starting: impl Fn(&[&str]) -> Program) -> Vec<Record> {
+    /// Lets an agent, a background task and a goal make every attempt in `mode`, as the user with this id. `starting` builds a
+    /// command of ralph from the arguments.
+    fn try_all(&self, mode: &str, user: &str, starting: impl Fn(&[&str]) -> Program) -> Vec<Record> {
         let sandbox = self.sandbox;
         sandbox.plan(1);
         // Git is told to sign with a program that always fails.
@@ -169,7 +169,7 @@ impl<'a> UserResources<'a> {
         assert!(mode != "strict" || ports == 2, "{ports}");
         assert_eq!(finished.code(), Some(0), "{finished:?}");
         for who in ["agent", "background", "goal"] {
-            self.assert_attempts(who, mode);
+            self.assert_attempts(who, mode, user);
         }
         assert_eq!(fs::read_to_string(self.outside.join("readable")).unwrap(), "text\n");
         sandbox.assert_nothing_runs();
@@ -193,22 +193,33 @@ impl<'a> UserResources<'a> {
     }
 
     #[track_caller]
-    fn assert_attempts(&self, name: &str, mode: &str) {
+    fn assert_attempts(&self, name: &str, mode: &str, user: &str) {
         let lines = |file: String| self.sandbox.read(&file).unwrap_or_default();
         let did = lines(format!("{name}.did"));
         let failed = lines(format!("{name}.failed"));
         let mut wrong = Vec::new();
+        let (mut ways_out, mut open, mut permitted, mut refused) = (0, 0, 0, 0);
         for (what, command, on, strict) in ATTEMPTS {
             let found = (
                 did.lines().any(|line| line == what),
                 failed.lines().any(|line| line == what),
             );
             assert_ne!(found.0, found.1, "{what} was tried once");
-            let verdict = if mode == "on" { on } else { strict };
-            if verdict.is_some_and(|verdict| verdict != found.0) {
+            let Some(verdict) = (if mode == "on" { on } else { strict }) else {
+                continue;
+            };
+            let count = if verdict { &mut permitted } else { &mut ways_out };
+            *count += 1;
+            if verdict != found.0 {
+                let count = if verdict { &mut refused } else { &mut open };
+                *count += 1;
                 wrong.push((what, command, found.0));
             }
         }
+        // A part of docs/reference/quality.md.
+        eprintln!(
+            "mode {mode}, user {user}, {name}: {ways_out} ways out, {open} open; {permitted} permitted actions, {refused} refused"
+        );
         assert!(
             wrong.is_empty(),
             "{name}, {mode}: {wrong:#?}\n{}",
@@ -275,7 +286,7 @@ fn a_confined_agent_and_a_confined_goal_work_in_the_project_and_reach_nothing_of
         return;
     }
     fs::copy(env!("CARGO_BIN_EXE_fake-agent"), sandbox.home().join("reach")).unwrap();
-    let records = UserResources::new(&sandbox).try_all("on", |args| sandbox.ralph(args));
+    let records = UserResources::new(&sandbox).try_all("on", &getuid().to_string(), |args| sandbox.ralph(args));
     let is_said = noticed(&records).any(|notice| matches!(notice, Notice::SandboxOn { .. }));
     assert!(is_said, "the record says that the run was confined");
 }
@@ -288,7 +299,7 @@ fn a_strict_sandbox_leaves_an_agent_and_a_goal_nothing_but_the_hosts_that_are_li
     }
     fs::copy(env!("CARGO_BIN_EXE_fake-agent"), sandbox.home().join("reach")).unwrap();
     let user = UserResources::new(&sandbox);
-    let records = user.try_all("strict", |args| sandbox.ralph(args));
+    let records = user.try_all("strict", &getuid().to_string(), |args| sandbox.ralph(args));
     assert_refusals(&user, &records);
 }
 
@@ -322,7 +333,7 @@ fn try_all_as_another_user(user: &UserResources, mode: &str) -> Vec<Record> {
     fs::copy(env!("CARGO_BIN_EXE_ralph"), &ralph).unwrap();
     fs::copy(env!("CARGO_BIN_EXE_fake-agent"), sandbox.home().join("reach")).unwrap();
     let is_given = Cell::new(false);
-    user.try_all(mode, |args| {
+    user.try_all(mode, OTHER_USER, |args| {
         if !is_given.replace(true) {
             let root = sandbox.home().parent().unwrap().to_owned();
             let given = sandbox.program("chown").args(["-R", OTHER_USER]).arg(root).run(SOON);

@@ -5,7 +5,7 @@ use std::{io, time::Duration};
 use crate::{
     attempt::timed,
     rows::Row,
-    table::line,
+    support::report::line,
     tasks::{Language, Task},
     tools::Tools,
 };

@@ -1,14 +1,11 @@
 //! The table: for each row and language, the attempts that exit codes alone and ralph accepted.
 
-use std::{
-    collections::BTreeMap,
-    io::{self, Write},
-    time::Duration,
-};
+use std::{collections::BTreeMap, time::Duration};
 
 use crate::{
     attempt::Outcome,
     rows::{Kind, Row},
+    support::report::line,
     tasks::Language,
 };
 
@@ -136,9 +133,4 @@ fn is_right(row: &Row, outcome: &Outcome) -> bool {
         Kind::Honest => outcome.verified,
         Kind::Cheat | Kind::Question | Kind::Idle => !outcome.verified,
     }
-}
-
-pub fn line(text: &str) {
-    let mut out = io::stdout().lock();
-    _ = out.write_all(format!("{}\n", text.trim_end()).as_bytes()); // the reader may have closed the pipe
 }

@@ -109,7 +109,8 @@ pub fn write(name: &str) {
     fs::write(PAGE, page).expect("the page of figures");
 }
 
-fn line(text: &str) {
+/// Prints a line and keeps it for [`write`].
+pub fn line(text: &str) {
     let mut out = io::stdout().lock();
     let line = format!("{}\n", text.trim_end());
     LINES.lock().expect("the lines").push_str(&line);
