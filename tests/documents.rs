@@ -186,6 +186,28 @@ fn the_commands_of_the_readme_work_from_the_demo_to_the_report_of_the_night() {
 }
 
 #[test]
+fn the_counts_of_the_readme_are_those_of_the_page_of_figures() {
+    let (readme, figures) = (text_of("README.md"), text_of("docs/reference/quality.md"));
+    // A count is followed by what it means, such as `0 of 2: you are asked`.
+    let count = |cell: &str| {
+        let (part, rest) = cell.trim().split_once(" of ")?;
+        let all = rest.split(':').next()?;
+        Some(format!("{}/{}", part.parse::<u32>().ok()?, all.parse::<u32>().ok()?))
+    };
+    let counts = readme
+        .lines()
+        .filter_map(|line| match line.split('|').collect::<Vec<_>>()[..] {
+            [_, _, accepted, verified, _] => Some(format!("{} → {} in all", count(accepted)?, count(verified)?)),
+            _ => None,
+        });
+    let counts: Vec<String> = counts.collect();
+    assert_eq!(counts.len(), 3, "{counts:?}");
+    for count in counts {
+        assert!(figures.contains(&format!(" {count}\n")), "{count}");
+    }
+}
+
+#[test]
 fn every_file_that_a_guide_names_is_there() {
     let mut missing = Vec::new();
     for document in ["ARCHITECTURE.md", "CONTRIBUTING.md", "AGENTS.md"] {
