@@ -149,3 +149,21 @@ impl Default for BackgroundLimits {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_2_kib_of_the_output_are_kept() {
+        let result = |output: String| BackgroundResult {
+            end: BackgroundEnd::Cancelled,
+            duration_ms: 1,
+            output_bytes: output.len() as u64,
+            tail: output.into(),
+        };
+        assert_eq!(result("x".repeat(2_048)).tail.len(), 2_048);
+        let long = result("x".repeat(2_048) + "the end");
+        assert!(long.tail.len() <= 2_048 && long.tail.ends_with("xthe end"));
+    }
+}

@@ -124,7 +124,10 @@ fn escaped_bytes(text: &str) -> u64 {
 mod tests {
     use super::*;
     use crate::{
-        event::{Event, Hint, Missing, Notice, Outcome, PermissionRequest, Record, SessionId, StopReason, Totals},
+        event::{
+            Choice, Event, Hint, Missing, Notice, Outcome, PermissionRequest, Question, Record, SessionId, StopReason,
+            Totals,
+        },
         testing::server_tool_asked,
     };
 
@@ -244,17 +247,29 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_of_a_permission_request_is_counted() {
+    fn every_byte_of_a_permission_request_and_its_questions_is_counted() {
+        let counted = |request: &PermissionRequest| {
+            let request = Box::new(request.clone());
+            AgentSignal::PermissionRequested { request }.record_bytes()
+        };
         let brief = server_tool_asked("mcp__docs__search");
         let explained = PermissionRequest {
             reason: Some("It is needed.".to_owned()),
             ..brief.clone()
         };
-        let [brief, explained] = [brief, explained].map(|request| {
-            let request = Box::new(request);
-            AgentSignal::PermissionRequested { request }.record_bytes()
-        });
-        assert_eq!(explained, brief + "It is needed.".len() as u64);
+        assert_eq!(counted(&explained), counted(&brief) + 13);
+        let asking = PermissionRequest {
+            questions: vec![Question {
+                text: "Which colour?".to_owned(),
+                choices: vec![Choice {
+                    label: "red".to_owned(),
+                    description: "like fire".to_owned(),
+                }],
+                ..Question::default()
+            }],
+            ..brief.clone()
+        };
+        assert_eq!(counted(&asking), counted(&brief) + 13 + 3 + 9);
     }
 
     #[test]

@@ -267,20 +267,20 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_the_maximum_size_is_accepted_and_a_longer_one_is_rejected() {
+    fn a_message_of_64_kib_is_accepted_and_a_longer_one_is_rejected() {
         for command in [steer, deny] {
-            assert_eq!(command("x".repeat(MESSAGE_CAP_BYTES)).refusal(), None);
-            let bytes = MESSAGE_CAP_BYTES + 1;
-            let refusal = command("x".repeat(bytes)).refusal();
-            let bytes = bytes as u64;
-            assert_eq!(refusal, Some(CommandRefusal::MessageTooLong { bytes }));
+            assert_eq!(command("x".repeat(65_536)).refusal(), None);
+            let refusal = command("x".repeat(65_537)).refusal();
+            assert_eq!(refusal, Some(CommandRefusal::MessageTooLong { bytes: 65_537 }));
         }
+    }
+
+    #[test]
+    fn a_comment_of_4_kib_is_accepted_and_a_longer_one_is_rejected() {
         for command in [write, edit] {
-            assert_eq!(command("x".repeat(COMMENT_CAP_BYTES)).refusal(), None);
-            let bytes = COMMENT_CAP_BYTES + 1;
-            let refusal = command("x".repeat(bytes)).refusal();
-            let bytes = bytes as u64;
-            assert_eq!(refusal, Some(CommandRefusal::CommentTooLong { bytes }));
+            assert_eq!(command("x".repeat(4_096)).refusal(), None);
+            let refusal = command("x".repeat(4_097)).refusal();
+            assert_eq!(refusal, Some(CommandRefusal::CommentTooLong { bytes: 4_097 }));
         }
     }
 

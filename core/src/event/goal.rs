@@ -140,3 +140,21 @@ pub enum GoalFailure {
 
 // A score is read from digits, and a target from JSON: neither is ever NaN.
 impl Eq for GoalFailure {}
+
+#[cfg(test)]
+mod tests {
+    use crate::{event::Event, testing::goal_checked};
+
+    #[test]
+    fn the_last_8_kib_of_the_output_are_kept() {
+        let tail = |output: &str| {
+            let Event::GoalChecked { result, .. } = goal_checked(1, "tests", 1, output) else {
+                unreachable!("it is checked")
+            };
+            result.tail
+        };
+        assert_eq!(tail(&"x".repeat(8_192)).len(), 8_192);
+        let long = tail(&("x".repeat(8_192) + "1 failed"));
+        assert!(long.len() <= 8_192 && long.ends_with("x1 failed"));
+    }
+}

@@ -331,6 +331,38 @@ mod tests {
     }
 
     #[test]
+    fn a_run_is_done_without_its_optional_tasks_and_those_left_out() {
+        let mut plan = plan(&["[x] a", "[ ] b", "[ ] c", "[ ] d"]);
+        plan.tasks[3].settings.optional = true;
+        let left_out = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        for (texts, open, first) in [
+            (&[][..], 2, Some("b")),
+            (&["b"], 1, Some("c")),
+            (&["c"], 1, Some("b")),
+            (&["b", "c"], 0, None),
+        ] {
+            let texts = left_out(texts);
+            assert_eq!(plan.open_required(&texts), open, "{texts:?}");
+            assert_eq!(plan.is_complete(&texts), open == 0, "{texts:?}");
+            let required = plan.first_required(&texts).map(|task| task.text.as_str());
+            assert_eq!(required, first, "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn a_plan_without_tasks_is_never_complete() {
+        assert!(!plan(&[]).is_complete(&[]));
+    }
+
+    #[test]
+    fn the_first_required_task_may_wait_for_another() {
+        let waiting = plan(&["[ ] deploy < build", "[ ] build"]);
+        let left_out = ["build".to_owned()];
+        let required = waiting.first_required(&left_out).map(|task| task.text.as_str());
+        assert_eq!(required, Some("deploy"));
+    }
+
+    #[test]
     fn a_missing_task_is_taken_back_once_for_each_time_that_it_reappears() {
         let before = plan(&["[ ] a", "[ ] b"]);
         let taken_back = |lines: &[&str]| {

@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_change_has_an_entry_for_each_tick_shift_and_range_and_for_each_added_task() {
-        let added = plan(&["[ ] a", "[ ] b"]).tasks;
+        let added = plan(&["[ ] a", "[ ] b", "[ ] c"]).tasks;
         let range = |at, added| ReplacedTasks { at, removed: 2, added };
         let shift = |from| LineShift { from, by: 1 };
         let change = PlanChange {
@@ -285,7 +285,7 @@ mod tests {
             shifted: vec![shift(1), shift(2), shift(3)],
             replaced: vec![range(4, added), range(8, Vec::new())],
         };
-        assert_eq!(change.entries(), 4 + 3 + 2 + 2);
+        assert_eq!(change.entries(), 4 + 3 + 2 + 3);
         assert_eq!(PlanChange::default().entries(), 0);
     }
 

@@ -194,6 +194,17 @@ mod tests {
     }
 
     #[test]
+    fn a_body_of_8_kib_is_whole_and_a_longer_one_is_cut() {
+        let comment = |bytes| ForgePost::Comment {
+            number: 7,
+            body: "x".repeat(bytes).into(),
+        };
+        assert_eq!(comment(8_192).body().len(), 8_192);
+        let longer = comment(8_193);
+        assert!(longer.body().len() <= 8_192 && longer.body().ends_with("[…]"));
+    }
+
+    #[test]
     fn posts_are_off_only_if_neither_issues_nor_comments_are_let_through() {
         for (issues, comments, is_off) in [
             (PostRule::Off, PostRule::Off, true),

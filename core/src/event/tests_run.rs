@@ -202,4 +202,13 @@ mod tests {
             assert_eq!(counts.all_passed(), all_passed, "{counts:?}");
         }
     }
+
+    #[test]
+    fn a_diff_of_32_kib_is_whole_and_a_longer_one_is_cut() {
+        let change = |bytes| TestsChange::new("The old name is gone.", Vec::new(), "x".repeat(bytes));
+        let whole = change(32_768);
+        assert_eq!((whole.diff.len(), whole.cut), (32_768, false));
+        let longer = change(32_769);
+        assert!(longer.cut && longer.diff.len() <= 32_768);
+    }
 }
