@@ -1,12 +1,18 @@
 //! Tests of the proof that passing goals provide, depending on the tests that they ran.
 
-use crate::event::{
-    AgentSignal, Bite, Event, Exit, GateSettings, Goal, GoalResult, GuardedChange, GuardedChangeKind, Hint,
-    KnownFailures, Missing, Mutant, MutantOutcome, MutantTarget, PlanSnapshot, Proof, Settings, StopReason, TestCounts,
-    Trial, TriedMutant,
+use crate::{
+    event::{
+        AgentSignal, Bite, Changes, Claim, Event, Evidence, Exit, GateSettings, Goal, GoalResult, GuardedChange,
+        GuardedChangeKind, Hint, KnownFailures, Missing, Mutant, MutantOutcome, MutantTarget, Outcome, PlanSnapshot,
+        Proof, Settings, StopReason, TestCounts, Trial, TriedMutant,
+    },
+    run::{Assessment, Iteration},
 };
 
-use super::{Effect, Input, LoopState, Settlement, Statement, Verification, step, testing};
+use super::{
+    Effect, Input, LoopState, Settlement, Statement, Verification, gate, goal_reasons, reachable_confidence, step,
+    testing,
+};
 
 pub(super) fn settings() -> Settings {
     Settings {
@@ -378,4 +384,136 @@ fn less_proof_than_is_required_is_no_success() {
     assert!(end.lacks_proof());
     assert_eq!(end.exit_code(), 9);
     assert_eq!(StopReason::done(Proof::ExitCodes).exit_code(), 0);
+}
+
+#[test]
+fn a_baseline_without_a_test_is_no_baseline() {
+    let run = Run::claims(settings(), Some(goal(true, counts(0, 0))), None);
+    assert_eq!(run.outcome(found(goal(true, None), true)), Ok(Proof::ExitCodes));
+}
+
+/// A state whose latest iteration made these claims, with the boxes of the plan and the results of the goals after it.
+fn claiming(claims: &[Claim], boxes: &[bool], goals: &[bool]) -> LoopState {
+    let look = Assessment {
+        claims: claims.to_vec(),
+        goals: goals.iter().map(|passed| goal(*passed, None)).collect(),
+        ..Assessment::default()
+    };
+    let mut state = LoopState::default();
+    if !goals.is_empty() {
+        state.view.settings.goals = settings().goals;
+    }
+    state.view.plan.tasks = boxes.iter().map(|done| testing::task("add", *done)).collect();
+    state.view.iterations.rows.push(Iteration {
+        look,
+        ..Iteration::default()
+    });
+    state
+}
+
+/// The proof of an accepted claim, or why it is refused, with the evidence for it.
+fn weighed(state: &LoopState) -> (Result<Proof, Vec<Missing>>, Vec<Evidence>) {
+    let evidence = |confidence: gate::Confidence| confidence.parts.into_iter().map(|part| part.evidence).collect();
+    match gate::judge(state, &Outcome::Completed) {
+        gate::Verdict::Done { proof, confidence } => (Ok(proof), evidence(confidence)),
+        gate::Verdict::Refused(refused) => (Err(refused.reasons), evidence(refused.confidence)),
+        gate::Verdict::NoClaim => panic!("no claim"),
+    }
+}
+
+#[test]
+fn a_claim_with_all_possible_evidence_has_the_highest_confidence_that_a_setting_can_demand() {
+    for (boxes, goals, points) in [
+        (&[true][..], &[true][..], 100),
+        (&[true], &[], 60),
+        (&[], &[true], 50),
+        (&[], &[], 50),
+    ] {
+        let mut state = claiming(&[Claim::Promise], boxes, goals);
+        state.internal.claimed_before = true;
+        let gate::Verdict::Done { confidence, .. } = gate::judge(&state, &Outcome::Completed) else {
+            panic!("{boxes:?} {goals:?}");
+        };
+        assert_eq!(confidence.points(), points, "{boxes:?} {goals:?}");
+        assert_eq!(reachable_confidence(!boxes.is_empty(), !goals.is_empty()), points);
+    }
+}
+
+#[test]
+fn a_word_that_nothing_supports_has_to_be_given_twice() {
+    let mut state = claiming(&[Claim::Promise], &[], &[]);
+    let refused = Err(vec![Missing::NeedsSecondClaim]);
+    assert_eq!(weighed(&state), (refused, vec![Evidence::AgentsWord]));
+    state.internal.claimed_before = true;
+    let twice = vec![Evidence::AgentsWord, Evidence::AgentsWordAgain];
+    assert_eq!(weighed(&state), (Ok(Proof::Nothing), twice));
+}
+
+#[test]
+fn a_claim_with_too_little_confidence_is_told_what_is_missing() {
+    let refused = |claim, boxes: &[bool], goals: &[bool]| {
+        let mut state = claiming(&[claim], boxes, goals);
+        state.view.settings.completion.min_confidence = 60;
+        weighed(&state).0
+    };
+    assert_eq!(refused(Claim::PlanComplete, &[true], &[]), Err(vec![Missing::NotSaid]));
+    let (points, wanted) = (50, 60);
+    let short = Missing::Confidence { points, wanted };
+    assert_eq!(refused(Claim::Promise, &[], &[true]), Err(vec![short]));
+}
+
+#[test]
+fn open_and_removed_tasks_and_goals_that_failed_or_were_not_run_are_no_evidence() {
+    let word = [Claim::Promise];
+    let by_goals = [Evidence::AgentsWord, Evidence::GoalsPassed];
+    let by_tasks = [Evidence::AgentsWord, Evidence::TasksTicked];
+    let open = claiming(&word, &[false], &[true]);
+    let mut removed = claiming(&word, &[true], &[true]);
+    removed.view.missing.push("test".to_owned());
+    let failed = claiming(&word, &[true], &[true, false]);
+    let mut not_run = claiming(&word, &[true], &[]);
+    not_run.view.settings.goals = settings().goals;
+    for (state, evidence) in [
+        (open, by_goals.clone()),
+        (removed, by_goals),
+        (failed, by_tasks.clone()),
+        (not_run, by_tasks),
+    ] {
+        let (verdict, found) = weighed(&state);
+        assert_eq!(found, evidence, "{verdict:?}");
+        assert!(verdict.is_err());
+    }
+}
+
+#[test]
+fn goals_that_pass_prove_nothing_if_there_was_no_task_and_nothing_changed() {
+    let untouched = Some(Changes::default());
+    let changed = Some(Changes {
+        files: 1,
+        ..Changes::default()
+    });
+    for (boxes, goals, changes, proof) in [
+        (&[][..], &[true][..], untouched, Proof::Nothing),
+        (&[], &[true], changed, Proof::ExitCodes),
+        (&[], &[true], None, Proof::ExitCodes),
+        (&[true], &[true], untouched, Proof::ExitCodes),
+        (&[true], &[], changed, Proof::Nothing),
+    ] {
+        let mut state = claiming(&[Claim::Promise], boxes, goals);
+        state.view.changes = changes;
+        assert_eq!(weighed(&state).0, Ok(proof), "{boxes:?} {goals:?} {changes:?}");
+    }
+}
+
+#[test]
+fn the_output_of_a_failed_goal_is_cut_at_its_start_between_two_characters() {
+    let failed = GoalResult {
+        tail: ("ü".repeat(1_500) + "x").into(),
+        ..goal(false, None)
+    };
+    let reasons: Vec<Missing> = goal_reasons([&failed]).collect();
+    let [Missing::GoalFailed { output_tail, .. }] = &reasons[..] else {
+        panic!("{reasons:?}");
+    };
+    assert_eq!(output_tail.as_str(), "ü".repeat(1_023) + "x");
 }
