@@ -90,3 +90,164 @@ fn failure_signature(result: &GoalResult) -> (String, String) {
     let words: Vec<&str> = without_numbers(&result.tail).take(WORDS).collect();
     (result.name.clone(), format!("{:?} {}", result.exit, words.join(" ")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        event::{Exit, Role},
+        machine::gate_tests::goal,
+        testing::iteration_started,
+    };
+
+    fn passed(name: &str) -> GoalResult {
+        GoalResult {
+            name: name.to_owned(),
+            ..goal(true, None)
+        }
+    }
+
+    fn failed(name: &str, output: &str) -> GoalResult {
+        GoalResult {
+            name: name.to_owned(),
+            tail: output.into(),
+            ..goal(false, None)
+        }
+    }
+
+    /// Records the results of a check, and returns the names of those that are news.
+    fn check(edits: &mut AfterEdits, results: Vec<GoalResult>) -> Vec<String> {
+        let news: Vec<String> = results
+            .iter()
+            .filter(|result| edits.is_news(result))
+            .map(|result| result.name.clone())
+            .collect();
+        edits.apply(&Event::EditsChecked {
+            iteration: 1,
+            results,
+            news: news.clone(),
+            live: false,
+        });
+        news
+    }
+
+    /// The goals that the next prompt mentions, with their output.
+    fn mentioned(edits: &AfterEdits) -> Vec<(String, String)> {
+        let failed = edits.failed().into_iter().map(|failure| match failure {
+            Missing::GoalFailed { goal, output_tail, .. } => (goal.to_string(), output_tail.to_string()),
+            other => panic!("{other:?}"),
+        });
+        failed.collect()
+    }
+
+    fn both_failed() -> AfterEdits {
+        let mut edits = AfterEdits::default();
+        assert_eq!(
+            check(&mut edits, vec![failed("lint", "unused"), failed("tests", "two")]),
+            ["lint", "tests"]
+        );
+        edits
+    }
+
+    fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        let owned = |(name, output): &(&str, &str)| ((*name).to_owned(), (*output).to_owned());
+        pairs.iter().map(owned).collect()
+    }
+
+    fn started(role: Role) -> Event {
+        let mut started = iteration_started(2, None, None);
+        if let Event::IterationStarted { role: of, .. } = &mut started {
+            *of = role;
+        }
+        started
+    }
+
+    #[test]
+    fn a_failure_is_news_until_it_is_known_and_so_is_its_end() {
+        let mut edits = AfterEdits::default();
+        let crashed = GoalResult {
+            exit: Some(Exit::Signal { signal: 9 }),
+            ..failed("tests", "three failed in 9 s")
+        };
+        for (result, is_news, why) in [
+            (passed("tests"), false, "it never failed"),
+            (failed("tests", "two failed in 7 s"), true, "the first failure"),
+            (failed("tests", "two failed in 8 s"), false, "only a number differs"),
+            (failed("tests", "three failed in 8 s"), true, "another output"),
+            (crashed, true, "another exit"),
+            (passed("tests"), true, "the end of a known failure"),
+            (passed("tests"), false, "it passed before"),
+            (failed("tests", "three failed in 8 s"), true, "it fails again"),
+        ] {
+            assert_eq!(!check(&mut edits, vec![result]).is_empty(), is_news, "{why}");
+        }
+    }
+
+    #[test]
+    fn one_goal_says_nothing_of_another() {
+        let mut edits = both_failed();
+        assert_eq!(check(&mut edits, vec![failed("lint", "shadowed")]), ["lint"]);
+        assert_eq!(check(&mut edits, vec![failed("tests", "two")]), [""; 0]);
+        assert_eq!(check(&mut edits, vec![passed("lint")]), ["lint"]);
+        assert_eq!(check(&mut edits, vec![failed("tests", "two")]), [""; 0]);
+    }
+
+    #[test]
+    fn the_next_prompt_mentions_the_latest_failure_of_each_goal() {
+        let mut edits = both_failed();
+        check(&mut edits, vec![failed("lint", "shadowed")]);
+        assert_eq!(mentioned(&edits), pairs(&[("tests", "two"), ("lint", "shadowed")]));
+        check(&mut edits, vec![passed("tests")]);
+        assert_eq!(mentioned(&edits), pairs(&[("lint", "shadowed")]));
+    }
+
+    #[test]
+    fn what_the_prompt_of_the_author_mentioned_is_known_and_not_mentioned_again() {
+        let mut edits = AfterEdits::default();
+        // The failure was recorded, but the agent was not told of it.
+        edits.apply(&Event::EditsChecked {
+            iteration: 1,
+            results: vec![failed("tests", "two")],
+            news: Vec::new(),
+            live: false,
+        });
+        edits.apply(&started(Role::Review { round: 1 }));
+        assert_eq!(
+            mentioned(&edits),
+            pairs(&[("tests", "two")]),
+            "the author has not seen it"
+        );
+        edits.apply(&started(Role::Work));
+        assert_eq!(mentioned(&edits), []);
+        assert!(!edits.is_news(&failed("tests", "two")));
+    }
+
+    #[test]
+    fn goals_that_the_agent_runs_itself_are_known_to_it() {
+        let mut edits = both_failed();
+        edits.apply(&Event::AgentCalled {
+            iteration: 1,
+            call: AgentCall::GoalsChecked {
+                passed: 1,
+                failed: vec!["tests".into()].into(),
+            },
+        });
+        assert_eq!(mentioned(&edits), pairs(&[("tests", "two")]));
+        assert!(!edits.is_news(&passed("lint")), "the agent has seen that it passes");
+        assert!(!edits.is_news(&failed("tests", "two")));
+    }
+
+    #[test]
+    fn goals_that_are_run_after_the_iteration_replace_what_is_mentioned() {
+        let mut edits = both_failed();
+        for result in [passed("lint"), failed("tests", "three"), failed("slow tests", "one")] {
+            edits.apply(&Event::GoalChecked { iteration: 1, result });
+        }
+        assert_eq!(mentioned(&edits), pairs(&[("tests", "three")]));
+        edits.apply(&Event::ClaimRefused {
+            iteration: 1,
+            reasons: Vec::new().into(),
+        });
+        assert_eq!(mentioned(&edits), [], "the refusal lists the failures");
+    }
+}

@@ -64,3 +64,134 @@ fn shortened(result: &GoalResult) -> GoalResult {
     };
     GoalResult { tail, ..result.clone() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        event::{Goal, Missing, Role, Settings},
+        machine::{
+            Effect, Feedback, Input, Preparation,
+            gate_tests::goal,
+            testing::{self, Run},
+        },
+    };
+
+    /// A run with a goal that is checked on edits, whose first iteration is running.
+    fn running(live_steering: bool) -> Run {
+        let goal = |on_edit| Goal {
+            name: "tests".to_owned(),
+            on_edit,
+            ..Goal::default()
+        };
+        let mut run = Run::begun(Settings {
+            goals: vec![goal(false), goal(true)],
+            ..Settings::default()
+        });
+        run.prepared(Preparation {
+            live_steering,
+            ..testing::preparation(testing::plan(&[("task", false)]))
+        });
+        run
+    }
+
+    fn result(name: &str, passed: bool, output: &str) -> GoalResult {
+        GoalResult {
+            name: name.to_owned(),
+            tail: output.into(),
+            ..goal(passed, None)
+        }
+    }
+
+    /// Takes the results of a check. Returns which of them are news, and whether the agent is told at once.
+    fn check(run: &mut Run, results: Vec<GoalResult>) -> Option<(Vec<String>, bool)> {
+        run.take(&Input::EditsChecked { iteration: 1, results });
+        match &run.events[..] {
+            [] => None,
+            [Event::EditsChecked { news, live, .. }] => Some((news.clone(), *live)),
+            events => panic!("{events:?}"),
+        }
+    }
+
+    #[test]
+    fn news_is_told_at_once_to_an_agent_that_accepts_messages_and_to_others_in_the_next_prompt() {
+        let failed = result("tests", false, "2 failed");
+        let results = || vec![result("lint", true, ""), failed.clone()];
+        let news = vec!["tests".to_owned()];
+        for live in [true, false] {
+            let mut run = running(live);
+            assert_eq!(check(&mut run, results()), Some((news.clone(), live)));
+            let told = Effect::TellGoals {
+                results: vec![failed.clone()],
+            };
+            assert_eq!(run.effects, if live { vec![told] } else { vec![] });
+            let failures = Feedback::FailedAfterEdits {
+                failed: vec![Missing::GoalFailed {
+                    goal: "tests".into(),
+                    why: None,
+                    output_tail: "2 failed".into(),
+                }],
+            };
+            assert!(run.state.prompt_feedback().contains(&failures));
+            assert_eq!(check(&mut run, results()), Some((vec![], false)), "it is no news");
+            assert_eq!(run.effects, []);
+        }
+    }
+
+    #[test]
+    fn of_the_output_only_the_end_of_a_failure_is_kept() {
+        let mut run = running(false);
+        let long = "x".repeat(3_000) + " the end ";
+        check(
+            &mut run,
+            vec![result("lint", true, &long), result("tests", false, &long)],
+        );
+        let [Event::EditsChecked { results, .. }] = &run.events[..] else {
+            panic!("{:?}", run.events);
+        };
+        let tails: Vec<&str> = results.iter().map(|result| result.tail.as_str()).collect();
+        assert_eq!(tails[0], "");
+        assert!(
+            tails[1].len() <= TAIL_BYTES && tails[1].ends_with("x the end"),
+            "{}",
+            tails[1]
+        );
+    }
+
+    #[test]
+    fn edits_are_checked_while_the_author_works_on_a_run_with_such_goals_and_not_for_ever() {
+        let checks_after = |change: fn(&mut LoopState)| {
+            let mut state = running(false).state;
+            change(&mut state);
+            checks_edits(&state)
+        };
+        assert!(checks_after(|_| {}));
+        assert!(checks_after(|state| state.view.edit_checks.count_now = CHECKS - 1));
+        assert!(checks_after(|state| state.view.edit_checks.count = CHECKS_OF_RUN - 1));
+        let changes: [(fn(&mut LoopState), &str); 6] = [
+            (|state| state.view.phase = Phase::Paused, "no agent works"),
+            (|state| state.view.role = Role::Review { round: 1 }, "a reviewer works"),
+            (|state| state.internal.verdict = Some(true), "the turn is over"),
+            (|state| state.view.edit_checks.count_now = CHECKS, "one iteration"),
+            (|state| state.view.edit_checks.count = CHECKS_OF_RUN, "the whole run"),
+            (|state| state.view.settings.goals.truncate(1), "no such goal"),
+        ];
+        for (change, why) in changes {
+            assert!(!checks_after(change), "{why}");
+        }
+    }
+
+    #[test]
+    fn results_that_come_too_late_are_dropped() {
+        let failed = || vec![result("tests", false, "2 failed")];
+        let mut run = running(true);
+        run.take(&Input::EditsChecked {
+            iteration: 2,
+            results: failed(),
+        });
+        assert_eq!((&run.events[..], &run.effects[..]), (&[][..], &[][..]));
+        let [turn_ended, _] = testing::agent_end();
+        run.signal(turn_ended);
+        assert_eq!(check(&mut run, failed()), None);
+    }
+}
