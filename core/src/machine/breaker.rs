@@ -143,3 +143,231 @@ fn may_wait(state: &LoopState, outcome: &Outcome, observation: &Observation, why
     );
     outage || !state.view.breaker.cooled
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        event::{AgentSignal, BreakerLimits, Claim, Exit, Goal, GoalsWhen, PlanSnapshot, Settings, UserCommand},
+        machine::{
+            Input, Settlement, Verification,
+            gate_tests::goal,
+            testing::{self, NOW_MS, Run},
+        },
+        run::Phase,
+    };
+
+    const COOLDOWN_MS: u64 = 9_000;
+
+    /// A run without tasks, with a goal that fails in the same way each time it is run.
+    fn begun(no_progress: Option<u32>, same_error: Option<u32>) -> Run {
+        Run::begun(settings(no_progress, same_error))
+    }
+
+    fn settings(no_progress: Option<u32>, same_error: Option<u32>) -> Settings {
+        let goal = Goal {
+            name: "tests".to_owned(),
+            ..Goal::default()
+        };
+        Settings {
+            goals: vec![goal],
+            breaker: BreakerLimits {
+                no_progress,
+                same_error,
+                cooldown_ms: COOLDOWN_MS,
+            },
+            ..Settings::default()
+        }
+    }
+
+    /// What an iteration does.
+    #[derive(Clone, Copy)]
+    enum Work {
+        Idle,
+        Progress,
+        Failure(ProblemKind),
+        /// A claim that the goal refutes.
+        Claim {
+            moved: bool,
+        },
+    }
+
+    fn iterate(run: &mut Run, work: Work) {
+        if matches!(run.state.view.phase, Phase::Waiting { .. }) {
+            run.command(UserCommand::RetryNow);
+        }
+        let plan = PlanSnapshot::default;
+        run.prepared(testing::preparation(plan()));
+        let (mut ok, mut moved, mut claims) = (true, false, vec![]);
+        match work {
+            Work::Idle => {}
+            Work::Progress => moved = true,
+            Work::Failure(kind) => {
+                ok = false;
+                let problem = Problem::said(kind, "no answer");
+                run.signal(AgentSignal::Problem { problem });
+            }
+            Work::Claim { moved: has_moved } => {
+                moved = has_moved;
+                claims = vec![Claim::Promise];
+            }
+        }
+        run.signal(AgentSignal::TurnEnded { ok, message: None });
+        run.signal(AgentSignal::Ended {
+            exit: Some(Exit::Code { code: i32::from(!ok) }),
+            output_bytes: 1,
+        });
+        run.settled(Settlement {
+            claims,
+            moved: Some(moved),
+            ..Settlement::from_plan(Ok(plan()), 0.0)
+        });
+        if let Phase::Verifying { iteration, .. } = run.state.view.phase {
+            let verification = Verification {
+                results: vec![goal(false, None)],
+                trial: None,
+                mutants: Vec::new(),
+                plan: Ok(plan()),
+                vanished: Vec::new(),
+                added: Vec::new(),
+                random: 0.0,
+            };
+            run.take(&Input::Verified {
+                iteration,
+                verification: Box::new(verification),
+            });
+        }
+    }
+
+    fn iterate_all(run: &mut Run, works: &[Work]) {
+        works.iter().for_each(|work| iterate(run, *work));
+    }
+
+    /// The moves of the breaker.
+    fn moves(run: &Run) -> Vec<(BreakerState, BreakerCause)> {
+        let moves = run.history.iter().filter_map(|event| match event {
+            Event::BreakerMoved { to, why } => Some((*to, why.clone())),
+            _ => None,
+        });
+        moves.collect()
+    }
+
+    fn is_stopped_for(run: &Run, cause: &BreakerCause) -> bool {
+        matches!(run.state.view.stop_reason(), Some(StopReason::BreakerOpen { why }) if why == cause)
+    }
+
+    fn cools_down(run: &Run) -> bool {
+        let wait = Wait::Cooldown;
+        matches!(run.state.view.phase, Phase::Waiting { wait: found, until_ms, .. }
+            if found == wait && until_ms == NOW_MS + COOLDOWN_MS)
+    }
+
+    fn idle(iterations: u32) -> BreakerCause {
+        BreakerCause::NoProgress { iterations }
+    }
+
+    fn same_error(iterations: u32) -> BreakerCause {
+        BreakerCause::SameError { iterations }
+    }
+
+    fn same_goal(iterations: u32) -> BreakerCause {
+        BreakerCause::SameGoalFailure {
+            goal: "tests".into(),
+            why: None,
+            iterations,
+        }
+    }
+
+    #[test]
+    fn idle_iterations_open_the_breaker_in_two_stages_and_end_the_run_without_a_wait() {
+        let mut run = begun(Some(3), None);
+        iterate_all(&mut run, &[Work::Idle; 5]);
+        assert_eq!(moves(&run), [(BreakerState::HalfOpen, idle(3))]);
+        assert!(!run.state.view.is_over());
+        iterate(&mut run, Work::Idle);
+        assert_eq!(moves(&run)[1..], [(BreakerState::Open, idle(6))]);
+        assert!(is_stopped_for(&run, &idle(6)), "{:?}", run.state.view.phase);
+    }
+
+    #[test]
+    fn progress_closes_the_breaker_once_and_begins_the_counts_anew() {
+        let mut run = begun(Some(2), None);
+        iterate_all(&mut run, &[Work::Progress, Work::Idle, Work::Progress, Work::Idle]);
+        assert_eq!(moves(&run), []);
+        iterate_all(&mut run, &[Work::Idle, Work::Progress, Work::Progress, Work::Idle]);
+        assert_eq!(
+            moves(&run),
+            [
+                (BreakerState::HalfOpen, idle(2)),
+                (BreakerState::Closed, BreakerCause::Progress)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_failure_that_repeats_gets_one_long_wait_and_an_outage_one_after_each_try() {
+        for (kind, is_outage) in [(ProblemKind::Crashed, false), (ProblemKind::Network, true)] {
+            let mut run = begun(Some(9), Some(1));
+            iterate(&mut run, Work::Failure(kind));
+            assert!(!cools_down(&run), "{kind:?}");
+            iterate(&mut run, Work::Failure(kind));
+            assert!(cools_down(&run), "{:?}", run.state.view.phase);
+            iterate(&mut run, Work::Failure(kind));
+            assert_eq!(
+                moves(&run),
+                [
+                    (BreakerState::HalfOpen, same_error(1)),
+                    (BreakerState::Open, same_error(2)),
+                    (BreakerState::HalfOpen, BreakerCause::OneMoreTry),
+                    (BreakerState::Open, same_error(3)),
+                ]
+            );
+            assert_eq!(cools_down(&run), is_outage, "{kind:?}");
+            assert_eq!(is_stopped_for(&run, &same_error(3)), !is_outage, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_goal_that_fails_alike_ends_the_run_although_the_files_change() {
+        let mut run = begun(Some(9), Some(2));
+        iterate_all(&mut run, &[Work::Claim { moved: true }; 3]);
+        assert_eq!(moves(&run), [(BreakerState::HalfOpen, same_goal(2))]);
+        iterate(&mut run, Work::Claim { moved: true });
+        assert!(is_stopped_for(&run, &same_goal(4)), "{:?}", run.state.view.phase);
+    }
+
+    #[test]
+    fn a_failing_goal_is_named_as_the_cause_if_all_idle_iterations_claimed_to_be_done() {
+        let claim = Work::Claim { moved: false };
+        let mut run = begun(Some(3), None);
+        iterate_all(&mut run, &[claim; 3]);
+        assert_eq!(moves(&run), [(BreakerState::HalfOpen, same_goal(3))]);
+        let mut run = begun(Some(3), None);
+        iterate_all(&mut run, &[Work::Idle, claim, claim]);
+        assert_eq!(moves(&run), [(BreakerState::HalfOpen, idle(3))]);
+    }
+
+    #[test]
+    fn the_graver_cause_counts() {
+        let mut run = begun(Some(1), Some(1));
+        iterate_all(&mut run, &[Work::Idle, Work::Claim { moved: false }]);
+        assert!(is_stopped_for(&run, &idle(2)), "{:?}", run.state.view.phase);
+    }
+
+    #[test]
+    fn a_goal_that_fails_without_a_claim_does_not_hold_progress_against_the_loop() {
+        let mut run = Run::begun(Settings {
+            goals_when: GoalsWhen::Iteration,
+            ..settings(None, Some(2))
+        });
+        iterate_all(&mut run, &[Work::Claim { moved: true }; 2]);
+        iterate(&mut run, Work::Progress);
+        assert_eq!(
+            moves(&run),
+            [
+                (BreakerState::HalfOpen, same_goal(2)),
+                (BreakerState::Closed, BreakerCause::Progress)
+            ]
+        );
+    }
+}
