@@ -129,4 +129,45 @@ mod tests {
         let over = step(waiting().state, at_ms, &Input::TimerFired { timer });
         assert!(over.state.view.is_over());
     }
+
+    #[test]
+    fn the_disks_are_looked_at_every_two_seconds() {
+        let mut before = waiting();
+        let first = armed(&before).expect("a look");
+        assert_eq!(first.at_ms, NOW_MS + 2_000);
+        before = step(before.state, NOW_MS + 5_000, &Input::DisksProbed { low: Some(low()) });
+        assert_eq!(armed(&before).map(|timer| timer.at_ms), Some(NOW_MS + 7_000));
+    }
+
+    #[test]
+    fn only_the_timer_of_the_wait_has_the_disks_looked_at() {
+        let waiting = waiting().state;
+        let epoch = waiting.view.epoch;
+        for (kind, epoch) in [(TimerKind::Idle, epoch), (TimerKind::WaitOver, epoch - 1)] {
+            let timer = Timer {
+                kind,
+                epoch: Some(epoch),
+                at_ms: NOW_MS,
+            };
+            let after = step(waiting.clone(), NOW_MS, &Input::TimerFired { timer });
+            assert_eq!(after.effects, [], "{kind:?} of phase {epoch}");
+        }
+    }
+
+    #[test]
+    fn a_late_look_at_the_disks_does_not_touch_another_wait() {
+        let mut state = waiting().state;
+        let why = WaitCause::CallsUsedUp;
+        state.apply_event(
+            NOW_MS,
+            &Event::WaitStarted {
+                wait: Wait::CallBudget,
+                until_ms: NOW_MS + 3_600_000,
+                attempt: 0,
+                why,
+            },
+        );
+        let late = step(state, NOW_MS, &Input::DisksProbed { low: Some(low()) });
+        assert_eq!((late.events, late.effects), (vec![], vec![]));
+    }
 }

@@ -2,13 +2,13 @@
 
 use crate::{
     event::{
-        BackgroundEnd, BackgroundResult, Breakdown, Event, Exit, Hook, Hooks, PlanSnapshot, RequestedBy, Settings,
-        StopReason, StopRequest, UserCommand,
+        BackgroundEnd, BackgroundResult, Breakdown, Event, Exit, Goal, Hook, Hooks, PlanSnapshot, RequestedBy,
+        Settings, StopReason, StopRequest, UserCommand,
     },
     run::Phase,
 };
 
-use super::{Input, LoopState, Settlement, Step, step, testing};
+use super::{Effect, Input, LoopState, Settlement, Step, Verification, gate_tests, step, testing};
 
 fn plan(done: &[bool]) -> PlanSnapshot {
     let tasks = done.iter().enumerate();
@@ -23,11 +23,17 @@ struct Run {
     state: LoopState,
     /// Each started hook with its iteration and task.
     started: Vec<String>,
+    effects: Vec<Effect>,
     settings: Settings,
 }
 
 impl Run {
     fn begun() -> Self {
+        Self::with(Settings::default())
+    }
+
+    /// A run with every hook and these settings.
+    fn with(settings: Settings) -> Self {
         let command = Some("x".to_owned());
         let settings = Settings {
             hooks: Hooks {
@@ -38,11 +44,12 @@ impl Run {
                 on_end: command,
                 timeout_ms: 1_000,
             },
-            ..Settings::default()
+            ..settings
         };
         let mut run = Self {
             state: LoopState::default(),
             started: Vec::new(),
+            effects: Vec::new(),
             settings: settings.clone(),
         };
         run.take(&Input::Start(Box::new(testing::start(settings))));
@@ -50,8 +57,8 @@ impl Run {
     }
 
     fn take(&mut self, input: &Input) {
-        let Step { state, events, .. } = step(std::mem::take(&mut self.state), 1_000, input);
-        self.state = state;
+        let Step { state, events, effects } = step(std::mem::take(&mut self.state), 1_000, input);
+        (self.state, self.effects) = (state, effects);
         self.started.extend(events.iter().filter_map(|event| match event {
             Event::HookStarted {
                 hook, iteration, task, ..
@@ -212,4 +219,66 @@ fn an_end_at_once_has_no_hook() {
     });
     assert!(run.state.view.is_over());
     assert_eq!(run.take_started(), ["beforeIteration 1"]);
+}
+
+#[test]
+fn the_driver_is_asked_to_run_a_hook_with_its_iteration_task_and_question() {
+    let mut run = Run::begun();
+    let first = Effect::RunHook {
+        number: 1,
+        hook: Hook::BeforeIteration,
+        iteration: 1,
+        task: None,
+        question: None,
+    };
+    assert!(run.effects.contains(&first), "{:?}", run.effects);
+    run.iterate(&[false], &[false], Some("which one?"));
+    let blocked = Effect::RunHook {
+        number: 2,
+        hook: Hook::OnBlocked,
+        iteration: 1,
+        task: Some("task 0".into()),
+        question: Some("which one?".into()),
+    };
+    assert!(run.effects.contains(&blocked), "{:?}", run.effects);
+}
+
+#[test]
+fn goals_that_are_run_before_the_first_iteration_end_no_iteration() {
+    let goal = Goal {
+        name: "tests".to_owned(),
+        ..Goal::default()
+    };
+    let mut settings = Settings {
+        goals: vec![goal],
+        ..Settings::default()
+    };
+    settings.gate.baseline = true;
+    let mut run = Run::with(settings);
+    let result = Ok(testing::preparation(plan(&[false])));
+    run.take(&Input::Prepared { iteration: 1, result });
+    assert!(matches!(run.state.view.phase, Phase::Verifying { iteration: 0, .. }));
+    let verification = Box::new(Verification {
+        plan: Ok(plan(&[false])),
+        ..gate_tests::found(gate_tests::goal(false, None), false)
+    });
+    run.take(&Input::Verified {
+        iteration: 0,
+        verification,
+    });
+    let started = run.take_started();
+    assert!(
+        started.iter().all(|hook| hook.starts_with("beforeIteration 1")),
+        "{started:?}"
+    );
+}
+
+#[test]
+fn a_hook_that_fails_after_its_preparation_was_left_is_told_and_stops_nothing() {
+    let mut run = Run::begun();
+    let result = Ok(testing::preparation(plan(&[false])));
+    run.take(&Input::Prepared { iteration: 1, result });
+    run.end_hooks(1);
+    assert!(!run.state.view.is_over());
+    assert_eq!(run.state.view.incidents.notices.len(), 1);
 }

@@ -62,6 +62,8 @@ mod clock_tests;
 #[cfg(test)]
 mod comment_tests;
 #[cfg(test)]
+mod effect_tests;
+#[cfg(test)]
 mod enumeration;
 #[cfg(test)]
 mod failure_tests;
