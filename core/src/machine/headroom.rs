@@ -55,3 +55,138 @@ pub(super) fn check(decision: &mut StepDecision, now_ms: u64, samples: &[WindowS
     });
     Room::Held
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        event::{Headroom, ReviewSettings, ReviewWhen, Settings, UsageWindow, UserCommand, WindowKind, Worker},
+        machine::{
+            Preparation, Settlement,
+            testing::{self, NOW_MS, Run},
+        },
+        run::Phase,
+    };
+
+    const HOUR_MS: u64 = 3_600_000;
+    /// The end of a wait for a window that is reset in an hour.
+    const UNTIL_MS: u64 = NOW_MS + HOUR_MS + 1_000;
+
+    fn settings(fallback: &[&str]) -> Settings {
+        Settings {
+            adapter: "own".to_owned(),
+            fallback: fallback.iter().map(|&adapter| adapter.to_owned()).collect(),
+            headroom: Headroom {
+                five_hour: 15,
+                ..Headroom::default()
+            },
+            ..Settings::default()
+        }
+    }
+
+    /// A preparation with a window that is nearly used up, and is reset an hour later.
+    fn used_up(now_ms: u64) -> Preparation {
+        let window = UsageWindow {
+            kind: WindowKind::FiveHour,
+            used_percent: 90,
+            resets_ms: now_ms + HOUR_MS,
+            length_ms: 5 * HOUR_MS,
+        };
+        Preparation {
+            windows: vec![WindowSample { at_ms: now_ms, window }],
+            ..testing::preparation(testing::plan(&[("one", false), ("two", false)]))
+        }
+    }
+
+    fn held_until(run: &Run) -> Option<u64> {
+        match run.state.view.phase {
+            Phase::Waiting {
+                wait: Wait::Headroom,
+                until_ms,
+                ..
+            } => Some(until_ms),
+            _ => None,
+        }
+    }
+
+    fn prepares_with(run: &Run) -> Option<&str> {
+        let prepares = matches!(run.state.view.phase, Phase::Preparing { .. });
+        prepares.then_some(run.state.view.adapter.as_str())
+    }
+
+    fn was_limited(run: &Run) -> bool {
+        let limited = |event: &Event| matches!(event, Event::AdapterLimited { .. });
+        run.history.iter().any(limited)
+    }
+
+    #[test]
+    fn an_iteration_waits_for_the_reset_of_a_window_that_is_nearly_used_up() {
+        let mut run = Run::begun(settings(&[]));
+        run.prepared(used_up(NOW_MS));
+        assert_eq!(held_until(&run), Some(UNTIL_MS));
+        assert!(!was_limited(&run), "no other adapter may be used");
+    }
+
+    #[test]
+    fn a_user_who_ends_the_wait_allows_iterations_until_it_would_have_ended() {
+        let mut run = Run::begun(settings(&[]));
+        run.prepared(used_up(NOW_MS));
+        run.command(UserCommand::RetryNow);
+        let retried = run.state;
+        for (now_ms, is_held) in [(NOW_MS, false), (UNTIL_MS - 1, false), (UNTIL_MS, true)] {
+            let mut run = Run {
+                state: retried.clone(),
+                now_ms,
+                ..Run::begun(settings(&[]))
+            };
+            run.prepared(used_up(now_ms));
+            assert_eq!(held_until(&run).is_some(), is_held, "{now_ms}");
+        }
+    }
+
+    #[test]
+    fn a_fallback_takes_over_if_one_is_free() {
+        let mut run = Run::begun(settings(&["other"]));
+        run.prepared(used_up(NOW_MS));
+        assert_eq!(prepares_with(&run), Some("other"));
+        assert_eq!(run.state.view.limited["own"], UNTIL_MS);
+    }
+
+    #[test]
+    fn the_loop_waits_for_the_adapter_that_is_free_first() {
+        let mut run = Run::begun(settings(&["other"]));
+        let free_ms = NOW_MS + 60_000;
+        run.state.view.limited.insert("other".to_owned(), free_ms);
+        run.prepared(used_up(NOW_MS));
+        assert_eq!(held_until(&run), Some(free_ms));
+    }
+
+    #[test]
+    fn a_review_is_left_out_rather_than_waited_for() {
+        let by = Worker {
+            adapter: "own".to_owned(),
+            model: Some("strict".to_owned()),
+        };
+        let review = ReviewSettings {
+            by,
+            when: ReviewWhen::Task,
+            rounds: 1,
+        };
+        let mut run = Run::begun(Settings {
+            review: Some(review),
+            ..settings(&[])
+        });
+        run.prepared(Preparation {
+            windows: Vec::new(),
+            ..used_up(NOW_MS)
+        });
+        run.end_session();
+        let plan = testing::plan(&[("one", true), ("two", false)]);
+        run.settled(Settlement::from_plan(Ok(plan), 0.0));
+        assert!(!run.state.view.role.is_work());
+        run.prepared(used_up(NOW_MS));
+        assert_eq!(held_until(&run), None, "the author goes on");
+        assert!(run.state.view.role.is_work());
+        assert!(was_limited(&run));
+    }
+}
