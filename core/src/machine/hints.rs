@@ -100,3 +100,164 @@ fn for_problem(state: &LoopState, kind: ProblemKind) -> Vec<Hint> {
         _ => vec![Hint::Resume],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        event::{Checkpoint, CommentPlace, Problem, Settings, SteeringKind, UserCommand},
+        machine::{
+            Input, Preparation, Refusal, Settlement,
+            testing::{self, Run},
+        },
+    };
+
+    /// A run that prepares its first iteration, with the login command of its adapter.
+    fn begun() -> Run {
+        Run::begun(Settings {
+            adapter: "own".to_owned(),
+            logins: [("own".to_owned(), "own login".to_owned())].into(),
+            ..Settings::default()
+        })
+    }
+
+    fn running() -> Run {
+        let mut run = begun();
+        begin(&mut run);
+        run
+    }
+
+    fn begin(run: &mut Run) {
+        let checkpoint = Checkpoint {
+            commit: "c".to_owned(),
+            tree: "t".to_owned(),
+            head: None,
+        };
+        let due = run.state.view.messages.iter().filter(|message| message.is_due());
+        let delivered = due.map(|message| message.id).collect();
+        run.prepared(Preparation {
+            checkpoint: Some(checkpoint),
+            delivered,
+            ..testing::preparation(testing::plan(&[("task", false)]))
+        });
+    }
+
+    fn end(run: &mut Run, done: bool) {
+        run.end_session();
+        run.settled(Settlement::from_plan(Ok(testing::plan(&[("task", done)])), 0.0));
+    }
+
+    fn hints_at_end(run: &Run) -> Vec<Hint> {
+        run.state.view.end().expect("an end").hints.clone()
+    }
+
+    #[test]
+    fn a_plan_that_became_unreadable_can_be_restored_from_the_last_readable_state() {
+        let unreadable = || "no such file".to_owned();
+        // The iteration broke it.
+        let mut broken = running();
+        broken.end_session();
+        broken.settled(Settlement::from_plan(Err(unreadable()), 0.0));
+        let restore = |iteration, moment| Hint::Restore { iteration, moment };
+        assert_eq!(
+            hints_at_end(&broken),
+            [Hint::FixPlan, restore(1, RestoreMoment::Before)]
+        );
+        let refuse = |run: &mut Run, iteration| {
+            let result = Err(Refusal::Plan { why: unreadable() });
+            run.take(&Input::Prepared { iteration, result });
+        };
+        // It was broken after the iteration.
+        let mut broken = running();
+        end(&mut broken, false);
+        refuse(&mut broken, 2);
+        assert_eq!(hints_at_end(&broken), [Hint::FixPlan, restore(1, RestoreMoment::After)]);
+        let mut broken = begun();
+        refuse(&mut broken, 1);
+        assert_eq!(hints_at_end(&broken), [Hint::FixPlan], "there is nothing to restore");
+    }
+
+    #[test]
+    fn a_checkpoint_without_an_iteration_is_not_offered() {
+        let mut state = running().state;
+        state.view.iterations.number = 0;
+        let why = "no such file".into();
+        assert_eq!(hints(&state, &StopReason::PlanInvalid { why }), [Hint::FixPlan]);
+    }
+
+    #[test]
+    fn drafts_of_comments_are_named_with_their_number() {
+        let mut run = running();
+        end(&mut run, true);
+        assert_eq!(hints_at_end(&run), [Hint::SetGoal]);
+        let mut run = running();
+        for text in ["one", "two"] {
+            let (place, text) = (Box::new(CommentPlace::default()), text.to_owned());
+            run.command(UserCommand::WriteComment { place, text });
+        }
+        end(&mut run, true);
+        assert_eq!(hints_at_end(&run)[1..], [Hint::CommentsUnsent { drafts: 2 }]);
+    }
+
+    #[test]
+    fn a_standing_message_expires_with_a_run_that_is_not_done_and_a_delivered_one_does_not() {
+        for (kind, done, expires) in [
+            (SteeringKind::Standing, false, true),
+            (SteeringKind::Standing, true, false),
+            (SteeringKind::Next, false, false),
+        ] {
+            let mut run = begun();
+            let text = "use tabs".to_owned();
+            run.command(UserCommand::Steer { kind, text });
+            begin(&mut run);
+            end(&mut run, done);
+            let reason = match done {
+                true => StopReason::done(Proof::Nothing),
+                false => StopReason::Requested,
+            };
+            let message = |hint: &Hint| matches!(hint, Hint::MessageExpires { .. });
+            assert_eq!(
+                hints(&run.state, &reason).iter().any(message),
+                expires,
+                "{kind:?} {done}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_failed_agent_is_mended_where_its_problem_is() {
+        let adapter = || "own".into();
+        let how = "own login".into();
+        let found = |kind, finding| Problem::found(kind, finding);
+        for (problem, wanted) in [
+            (
+                found(ProblemKind::Usage, Finding::NoLiveChannel),
+                vec![Hint::NeedLiveChannel { adapter: adapter() }],
+            ),
+            (
+                Problem::said(ProblemKind::Auth, "401"),
+                vec![Hint::LogIn { how }, Hint::Resume],
+            ),
+            (Problem::said(ProblemKind::ModelUnknown, "404"), vec![Hint::NameModel]),
+            (
+                Problem::said(ProblemKind::NotInstalled, ""),
+                vec![Hint::CheckAdapter { adapter: adapter() }],
+            ),
+            (found(ProblemKind::Hung, Finding::Idle), vec![Hint::Resume]),
+        ] {
+            let reason = StopReason::AgentFailed {
+                adapter: "own".to_owned(),
+                problem,
+            };
+            assert_eq!(hints(&running().state, &reason), wanted, "{reason:?}");
+        }
+        let mut state = running().state;
+        state.view.settings.logins.clear();
+        let reason = StopReason::AgentFailed {
+            adapter: "own".to_owned(),
+            problem: Problem::said(ProblemKind::Auth, "401"),
+        };
+        let check = vec![Hint::CheckAdapter { adapter: adapter() }];
+        assert_eq!(hints(&state, &reason), check, "no login command is known");
+    }
+}
