@@ -2,8 +2,9 @@
 
 use crate::{
     event::{
-        AgentSignal, BackgroundCommand, BackgroundEnd, BackgroundLimits, BackgroundProgress, BackgroundRefusal,
-        BackgroundResult, Event, Exit, RequestedBy, Requester, SteeringKind, StopRequest, UserCommand,
+        AgentSignal, BACKGROUND_COMMAND_CAP_BYTES, BackgroundCommand, BackgroundEnd, BackgroundLimits,
+        BackgroundProgress, BackgroundRefusal, BackgroundResult, Event, Exit, RequestedBy, Requester, SteeringKind,
+        StopRequest, UserCommand,
     },
     run::BackgroundState,
 };
@@ -351,4 +352,30 @@ fn an_agent_starts_so_many_in_an_iteration_and_the_user_as_many_as_he_wants() {
     assert_eq!(run.refused(&another, AGENT), used_up);
     assert_eq!(run.start("exit", AGENT), (Vec::new(), Vec::new()));
     assert_eq!(run.refused(&another, USER), None);
+}
+
+#[test]
+fn a_command_may_be_as_long_as_the_limit_and_no_longer() {
+    let run = Loop::new(BackgroundLimits::default());
+    let long = |bytes| BackgroundCommand::Start {
+        command: "x".repeat(bytes),
+    };
+    assert_eq!(run.refused(&long(BACKGROUND_COMMAND_CAP_BYTES), USER), None);
+    let bytes = BACKGROUND_COMMAND_CAP_BYTES + 1;
+    let too_long = BackgroundRefusal::CommandTooLong { bytes };
+    assert_eq!(run.refused(&long(bytes), USER), Some(too_long));
+}
+
+#[test]
+fn the_limit_of_a_whole_run_is_for_agents_only() {
+    let mut run = Loop::new(BackgroundLimits::default());
+    let make = BackgroundCommand::Start {
+        command: "make".to_owned(),
+    };
+    run.state.view.background.by_agents = 1_023;
+    assert_eq!(run.refused(&make, AGENT), None);
+    run.state.view.background.by_agents = 1_024;
+    let limit = 1_024;
+    assert_eq!(run.refused(&make, AGENT), Some(BackgroundRefusal::UsedUp { limit }));
+    assert_eq!(run.refused(&make, USER), None);
 }

@@ -156,3 +156,123 @@ pub(super) fn shows_progress(signal: &AgentSignal) -> bool {
         | AgentSignal::Ended { .. } => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{ProblemKind, Usage};
+
+    const KIB: u64 = 1 << 10;
+    const MIB: u64 = 1 << 20;
+
+    fn said() -> AgentSignal {
+        AgentSignal::Said {
+            text: "x".repeat(1_000),
+        }
+    }
+
+    fn asked() -> AgentSignal {
+        AgentSignal::PermissionAsked {
+            allowed: false,
+            id: "1".to_owned(),
+            text: "git push".to_owned(),
+        }
+    }
+
+    fn retrying() -> AgentSignal {
+        AgentSignal::Retrying {
+            attempt: None,
+            of: None,
+            why: "overloaded".to_owned(),
+            kind: Some(ProblemKind::Overloaded),
+        }
+    }
+
+    /// A budget of which the latest iteration has used these bytes.
+    fn used(details: u64, needed: u64) -> Budget {
+        let used = |iteration_bytes| SpaceUsed {
+            iteration_bytes,
+            before_bytes: 0,
+        };
+        Budget {
+            details: used(details),
+            needed: used(needed),
+            omitted: false,
+        }
+    }
+
+    #[test]
+    fn the_share_of_an_iteration_is_a_fixed_fraction_of_what_is_left() {
+        for (used_before, share) in [
+            (0, 192 * KIB),
+            (3 * MIB, 144 * KIB),
+            (6 * MIB, 96 * KIB),
+            (12 * MIB, 16 * KIB),
+            (20 * MIB, 16 * KIB),
+        ] {
+            assert_eq!(DETAILS.for_iteration(used_before), share, "{used_before}");
+        }
+    }
+
+    #[test]
+    fn a_detail_is_recorded_if_it_fits_into_the_share_exactly() {
+        let bytes = said().record_bytes();
+        let room = 192 * KIB - bytes;
+        for (used_bytes, admission) in [(room, Admission::Record), (room + 1, Admission::ShowOnly)] {
+            let budget = used(used_bytes, 0);
+            assert_eq!(budget.admission(&said(), Importance::Detail), admission);
+        }
+    }
+
+    #[test]
+    fn an_iteration_begins_with_a_share_of_what_the_earlier_ones_left() {
+        let mut budget = Budget::default();
+        assert!(!budget.has_omitted());
+        budget.take(&said(), Importance::Detail);
+        budget.take(&asked(), Importance::Needed);
+        budget.omit();
+        budget.begin_iteration();
+        let before = |signal: AgentSignal| SpaceUsed {
+            iteration_bytes: 0,
+            before_bytes: signal.record_bytes(),
+        };
+        let begun = Budget {
+            details: before(said()),
+            needed: before(asked()),
+            omitted: false,
+        };
+        assert_eq!(budget, begun);
+        budget.take(&said(), Importance::Detail);
+        budget.begin_iteration();
+        assert_eq!(budget.details.before_bytes, 2 * said().record_bytes());
+    }
+
+    #[test]
+    fn retries_are_recorded_until_half_of_the_share_is_used() {
+        for (used_bytes, admission) in [(512 * KIB - 1, Admission::Record), (512 * KIB, Admission::ShowOnly)] {
+            let budget = used(0, used_bytes);
+            assert_eq!(budget.admission(&retrying(), Importance::Needed), admission);
+        }
+    }
+
+    #[test]
+    fn without_room_only_signals_are_recorded_that_cannot_become_a_flood() {
+        let full = used(MIB, MIB);
+        let usage = AgentSignal::Usage {
+            usage: Usage::default(),
+        };
+        let turn_ended = AgentSignal::TurnEnded {
+            ok: true,
+            message: None,
+        };
+        for signal in [usage, turn_ended, said()] {
+            assert_eq!(
+                full.admission(&signal, Importance::Needed),
+                Admission::Record,
+                "{signal:?}"
+            );
+        }
+        assert_eq!(full.admission(&asked(), Importance::Needed), Admission::Reject);
+        assert_eq!(used(0, 0).admission(&asked(), Importance::Needed), Admission::Record);
+    }
+}

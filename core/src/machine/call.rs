@@ -78,3 +78,141 @@ fn without_output(missing: Missing) -> Missing {
         missing => missing,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        event::{AnswerPlace, AnsweredAsk, Question, Role, Settings, SteeringId, SteeringKind},
+        machine::{
+            Input,
+            testing::{self, Run},
+        },
+        run::Phase,
+    };
+
+    fn running() -> Run {
+        let mut run = Run::begun(Settings::default());
+        run.prepared(testing::preparation(testing::plan(&[("one", false), ("two", false)])));
+        run
+    }
+
+    fn noted() -> AgentCall {
+        let note = "half of it".into();
+        AgentCall::Noted { note }
+    }
+
+    fn question() -> Box<Question> {
+        Box::new(Question {
+            header: String::new(),
+            text: "Which colour?".to_owned(),
+            choices: Vec::new(),
+            multiple: false,
+            free_text: true,
+        })
+    }
+
+    /// The calls that are recorded after a change of the state.
+    fn recorded(change: impl Fn(&mut LoopState), call: AgentCall) -> Vec<Event> {
+        let mut run = running();
+        change(&mut run.state);
+        run.take(&Input::AgentCalled { iteration: 1, call });
+        run.events
+    }
+
+    #[test]
+    fn a_call_is_recorded_if_the_author_makes_it_while_it_works() {
+        let is_recorded = |change: fn(&mut LoopState)| !recorded(change, noted()).is_empty();
+        assert!(is_recorded(|_| {}));
+        assert!(!is_recorded(|state| state.view.role = Role::Review { round: 1 }));
+        assert!(!is_recorded(|state| state.view.phase = Phase::Paused));
+        let mut run = running();
+        let (iteration, call) = (2, noted());
+        run.take(&Input::AgentCalled { iteration, call });
+        assert_eq!(run.events, [], "it is another iteration");
+    }
+
+    #[test]
+    fn so_many_calls_are_recorded_of_an_iteration_and_of_a_run() {
+        let is_recorded = |change: fn(&mut LoopState)| !recorded(change, noted()).is_empty();
+        assert!(is_recorded(|state| state.view.calls.count_now = 63));
+        assert!(!is_recorded(|state| state.view.calls.count_now = 64));
+        assert!(is_recorded(|state| state.view.calls.count = 4_095));
+        assert!(!is_recorded(|state| state.view.calls.count = 4_096));
+    }
+
+    #[test]
+    fn a_question_gets_the_number_after_those_asked_before() {
+        let call = AgentCall::Asked {
+            ask: 0,
+            question: question(),
+        };
+        let events = recorded(|state| state.view.permissions.asked = 2, call);
+        let asked = Event::AgentCalled {
+            iteration: 1,
+            call: AgentCall::Asked {
+                ask: 3,
+                question: question(),
+            },
+        };
+        assert_eq!(events, [asked]);
+    }
+
+    #[test]
+    fn an_answer_that_the_agent_fetched_is_delivered_once() {
+        let mut run = running();
+        let queued = |id, ask: Option<u32>| Event::SteeringQueued {
+            id: SteeringId(id),
+            kind: SteeringKind::Next,
+            text: "red".to_owned(),
+            answers: ask.map(|ask| {
+                Box::new(AnsweredAsk {
+                    ask,
+                    question: "Which colour?".to_owned(),
+                    at: AnswerPlace::Screen,
+                })
+            }),
+        };
+        for queued in [queued(1, None), queued(2, Some(1)), queued(3, Some(2))] {
+            run.state.apply_event(run.now_ms, &queued);
+        }
+        let fetched = |run: &mut Run, iteration, ask| {
+            run.take(&Input::AnswerFetched { iteration, ask });
+            run.events.clone()
+        };
+        assert_eq!(fetched(&mut run, 1, 9), [], "there is no such question");
+        assert_eq!(fetched(&mut run, 2, 1), [], "it is another iteration");
+        let delivered = Event::SteeringDelivered {
+            id: SteeringId(2),
+            iteration: 1,
+            how: Delivery::Live,
+        };
+        assert_eq!(fetched(&mut run, 1, 1), [delivered]);
+        assert_eq!(fetched(&mut run, 1, 1), []);
+    }
+
+    #[test]
+    fn a_claim_is_refused_at_once_for_open_and_removed_tasks() {
+        let mut state = running().state;
+        let on_disk = testing::plan(&[("one", true), ("two", false)]);
+        let open = Missing::TasksOpen {
+            open: 1,
+            next: "two".into(),
+        };
+        let vanished = |task: &str| Missing::TaskVanished { task: task.into() };
+        assert_eq!(claim_reasons(&state, &on_disk, &[]), std::slice::from_ref(&open));
+        assert_eq!(
+            claim_reasons(&state, &on_disk, &["three".to_owned()]),
+            [open, vanished("three")]
+        );
+        state.view.set_aside_by_user.push("two".to_owned());
+        assert_eq!(claim_reasons(&state, &on_disk, &[]), [], "the run is done without it");
+        state.view.missing = ["four", "one"].map(str::to_owned).to_vec();
+        state.view.plan = testing::plan(&[("two", false)]).into();
+        assert_eq!(
+            claim_reasons(&state, &on_disk, &[]),
+            [vanished("four")],
+            "the other one is back"
+        );
+    }
+}
