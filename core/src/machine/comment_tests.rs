@@ -2,13 +2,13 @@
 
 use crate::{
     event::{
-        AgentCall, Claim, CommentAnswer, CommentPlace, Event, LinesState, Missing, PlacedComment, PlanSnapshot, Record,
-        RequestedBy, Settings, SteeringId, SteeringKind, StopReason, UserCommand,
+        AgentCall, Checkpoint, Claim, CommentAnswer, CommentAuthor, CommentPlace, Event, Goal, LinesState, Missing,
+        PlacedComment, PlanSnapshot, Record, RequestedBy, Settings, SteeringId, SteeringKind, StopReason, UserCommand,
     },
     run::{CommentState, RunView},
 };
 
-use super::{Feedback, Input, LoopState, Settlement, Statement, step, testing};
+use super::{Feedback, Input, LoopState, Settlement, Statement, comments, decision::StepDecision, step, testing};
 
 struct Run {
     state: LoopState,
@@ -41,25 +41,33 @@ fn put(comment: u32, lines: LinesState) -> PlacedComment {
 
 impl Run {
     fn new() -> Self {
+        Self::with(Settings::default())
+    }
+
+    fn with(settings: Settings) -> Self {
         let mut run = Self {
             state: LoopState::default(),
             records: Vec::new(),
         };
-        run.take(&Input::Start(Box::new(testing::start(Settings::default()))));
+        run.take(&Input::Start(Box::new(testing::start(settings))));
         run
     }
 
     fn take(&mut self, input: &Input) -> Vec<Event> {
         let stepped = step(std::mem::take(&mut self.state), 1_000, input);
         self.state = stepped.state;
-        for event in &stepped.events {
+        self.record(&stepped.events);
+        // The view is the fold of the records, so comments survive the death of ralph.
+        assert_eq!(self.state.view.comments, RunView::of(&self.records).comments);
+        stepped.events
+    }
+
+    fn record(&mut self, events: &[Event]) {
+        for event in events {
             let (seq, at_ms) = (self.records.len() as u64, 1_000);
             let event = event.clone();
             self.records.push(Record { seq, at_ms, event });
         }
-        // The view is the fold of the records, so comments survive the death of ralph.
-        assert_eq!(self.state.view.comments, RunView::of(&self.records).comments);
-        stepped.events
     }
 
     fn command(&mut self, command: UserCommand) -> Vec<Event> {
@@ -236,6 +244,24 @@ fn an_answered_comment_ends_the_run_blocked_until_the_user_resolves_it() {
 }
 
 #[test]
+fn an_answered_comment_goes_to_the_user_although_no_goal_was_run() {
+    let goal = Goal {
+        name: "tests".to_owned(),
+        ..Goal::default()
+    };
+    let mut run = Run::with(Settings {
+        goals: vec![goal],
+        ..Settings::default()
+    });
+    run.write(3, "drop it");
+    run.send();
+    run.begin();
+    run.end(Vec::new(), &[(1, "the API needs it")]);
+    let question = "src/a.rs:3: the API needs it".into();
+    assert_eq!(run.state.view.stop_reason(), Some(&StopReason::Blocked { question }));
+}
+
+#[test]
 fn the_tool_answers_and_an_unsent_comment_takes_no_answer() {
     let mut run = Run::new();
     run.write(3, "why?");
@@ -271,4 +297,110 @@ fn lines_that_were_gone_when_a_comment_was_sent_show_no_change() {
     run.begin();
     run.end(Vec::new(), &[]);
     assert!(run.is_done());
+}
+
+#[test]
+fn a_comment_is_bound_to_the_latest_checkpoint_unless_it_names_one() {
+    let bound = |run: &mut Run, checkpoint: Option<&str>| {
+        let place = Box::new(CommentPlace {
+            checkpoint: checkpoint.map(Into::into),
+            ..*place(3)
+        });
+        let text = "name it".to_owned();
+        run.command(UserCommand::WriteComment { place, text });
+        let last = run.state.view.comments.list.last().expect("a comment");
+        last.place.checkpoint.as_ref().map(ToString::to_string)
+    };
+    let checkpoint = |commit: &str| Checkpoint {
+        commit: commit.to_owned(),
+        tree: String::new(),
+        head: None,
+    };
+    let mut run = Run::new();
+    assert_eq!(bound(&mut run, None), None);
+    run.state.internal.baseline = Some(checkpoint("before"));
+    assert_eq!(bound(&mut run, None).as_deref(), Some("before"));
+    run.state.internal.latest = Some(checkpoint("after"));
+    assert_eq!(bound(&mut run, None).as_deref(), Some("after"));
+    assert_eq!(bound(&mut run, Some("own")).as_deref(), Some("own"));
+}
+
+#[test]
+fn a_run_has_room_for_a_hundred_comments() {
+    let mut run = Run::new();
+    for line in 0..=100 {
+        run.write(line, "again");
+    }
+    assert_eq!(run.state.view.comments.list.len(), 100);
+    assert_eq!(finding_events(&mut run, "src/a.rs", 1, "one too many"), []);
+}
+
+#[test]
+fn the_place_of_a_comment_is_recorded_if_it_is_another_one() {
+    let mut run = Run::new();
+    run.write(9, "name it");
+    let known = put(1, LinesState::Same);
+    let another = PlacedComment {
+        comment: 2,
+        ..known.clone()
+    };
+    let moved = [
+        PlacedComment {
+            file: "src/b.rs".into(),
+            ..known.clone()
+        },
+        PlacedComment {
+            line: 8,
+            ..known.clone()
+        },
+        put(1, LinesState::Gone),
+    ];
+    let placed = |run: &Run, place: &PlacedComment| {
+        let mut decision = StepDecision::at(run.state.clone(), 1_000);
+        comments::placed(&mut decision, 1, std::slice::from_ref(place));
+        !decision.events().is_empty()
+    };
+    assert!(!placed(&run, &known));
+    assert!(!placed(&run, &another), "there is no such comment");
+    for place in moved {
+        assert!(placed(&run, &place), "{place:?}");
+    }
+}
+
+/// The events of a finding of the review in iteration 2.
+fn finding_events(run: &mut Run, file: &str, line: u32, text: &str) -> Vec<Event> {
+    let place = CommentPlace {
+        file: file.into(),
+        ..*place(line)
+    };
+    let mut decision = StepDecision::at(std::mem::take(&mut run.state), 1_000);
+    comments::found(&mut decision, 2, &[(place, text.to_owned())]);
+    let (state, events) = decision.finish();
+    run.state = state;
+    run.record(&events);
+    events
+}
+
+#[test]
+fn a_finding_is_a_comment_of_the_reviewer_unless_a_review_has_found_it_before() {
+    let mut run = Run::new();
+    run.write(3, "no test");
+    let mut is_new = |file, line, text| match &finding_events(&mut run, file, line, text)[..] {
+        [] => false,
+        [Event::CommentWritten { by, .. }] => *by == CommentAuthor::Reviewer { iteration: 2 },
+        events => panic!("{events:?}"),
+    };
+    assert!(is_new("src/a.rs", 3, "no test"), "the user's comment is another one");
+    assert!(!is_new("src/a.rs", 3, "no test"));
+    assert!(!is_new("src/a.rs", 7, "no test"), "the lines have moved");
+    assert!(is_new("src/a.rs", 3, "no name"));
+    assert!(is_new("src/b.rs", 3, "no test"));
+    for comment in [2, 3, 4] {
+        run.command(UserCommand::ResolveComment { comment });
+    }
+    assert_ne!(
+        finding_events(&mut run, "src/a.rs", 3, "no test"),
+        [],
+        "it is not mended"
+    );
 }
