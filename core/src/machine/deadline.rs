@@ -98,7 +98,10 @@ pub(super) fn passed(decision: &mut StepDecision, now_ms: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{CancelReason, Limits, Role};
+    use crate::{
+        event::{CancelReason, GateSettings, Goal, Limits, Role},
+        run::{GoalState, GoalStatus},
+    };
 
     const ENTERED_MS: u64 = 100_000_000;
     const MINUTE_MS: u64 = 60_000;
@@ -175,5 +178,43 @@ mod tests {
         let reason = CancelReason::Skipped;
         let outcome = Outcome::Cancelled { reason };
         assert_eq!(decision.state.view.phase, Phase::Settling { iteration: 3, outcome });
+    }
+
+    #[test]
+    fn goals_have_the_time_of_all_their_runs_and_a_minute() {
+        for (trial, bite, runs) in [
+            (false, Bite::Off, 1),
+            (true, Bite::Off, 2),
+            // As they are, with the original tests, without the work, and with five mutants.
+            (true, Bite::Refuse, 8),
+        ] {
+            let verifying = Phase::Verifying {
+                iteration: 3,
+                outcome: Outcome::Completed,
+                ticks: false,
+            };
+            let mut state = decision(verifying, Limits::default()).state;
+            state.view.settings.gate = GateSettings {
+                trial,
+                bite,
+                mutants: 5,
+                ..GateSettings::default()
+            };
+            let goal = |name: &str| Goal {
+                name: name.to_owned(),
+                timeout_ms: MINUTE_MS,
+                ..Goal::default()
+            };
+            let status = |goal: &Goal| GoalStatus {
+                name: goal.name.clone(),
+                state: GoalState::Running,
+                baseline: None,
+            };
+            let goals = vec![goal("tests"), goal("lint")];
+            state.view.goals = goals.iter().map(status).collect();
+            state.view.settings.goals = goals;
+            let limit_ms = 2 * runs * MINUTE_MS + MINUTE_MS;
+            assert_eq!(deadline_of(&state), Some(ENTERED_MS + limit_ms), "{trial} {bite:?}");
+        }
     }
 }

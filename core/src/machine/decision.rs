@@ -69,3 +69,29 @@ impl StepDecision {
 pub(super) fn is_running(state: &LoopState, iteration: u32) -> bool {
     matches!(state.view.phase, Phase::Running { iteration: current, .. } if current == iteration)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::testing;
+
+    #[test]
+    fn a_plan_is_recorded_as_its_changes_if_they_are_shorter() {
+        let plan = |done: usize| {
+            let texts = ["a", "b", "c", "d", "e", "f"].into_iter().enumerate();
+            let tasks: Vec<(&str, bool)> = texts.map(|(at, text)| (text, at < done)).collect();
+            testing::plan(&tasks)
+        };
+        for (toggled, is_change) in [(1, true), (2, true), (3, false), (6, false)] {
+            let mut decision = StepDecision::at(LoopState::default(), 1_000);
+            decision.plan_read(&plan(0));
+            decision.plan_read(&plan(0));
+            decision.plan_read(&plan(toggled));
+            let [Event::PlanRead { .. }, changed] = decision.events() else {
+                panic!("{:?}", decision.events());
+            };
+            assert_eq!(matches!(changed, Event::PlanChanged { .. }), is_change, "{toggled}");
+            assert_eq!(*decision.state.view.plan, plan(toggled));
+        }
+    }
+}

@@ -220,4 +220,42 @@ mod tests {
         assert_eq!(model(&state, "t", "sonnet"), "opus");
         assert_eq!(model(&state, "t", "opus"), "opus");
     }
+
+    #[test]
+    fn a_worker_that_the_user_chose_is_not_replaced_for_the_iteration_before() {
+        let numbered = |number| Iteration { number, ..idle("t") };
+        let mut state = after((1..=3).map(numbered).collect());
+        state.internal.worker_chosen_after = Some(3);
+        assert_eq!(escalation_due(&state, Some("t")), None);
+        // Two attempts before the choice, and one after it.
+        state.internal.worker_chosen_after = Some(2);
+        assert_eq!(model(&state, "t", "chosen"), "chosen");
+    }
+
+    #[test]
+    fn only_a_bad_attempt_hands_the_task_on() {
+        let skipped = row(
+            "t",
+            Outcome::Cancelled {
+                reason: CancelReason::Skipped,
+            },
+        );
+        let state = after(vec![idle("t"), idle("t"), skipped]);
+        assert_eq!(escalation_due(&state, Some("t")), None, "it was handed on before");
+        assert_eq!(model(&state, "t", "haiku"), "sonnet");
+    }
+
+    #[test]
+    fn an_agent_that_had_to_be_ended_made_a_bad_attempt() {
+        for reason in [
+            CancelReason::IterationTimeout,
+            CancelReason::IdleTimeout,
+            CancelReason::Flooded,
+            CancelReason::MaxSteps,
+        ] {
+            let ended = || row("t", Outcome::Cancelled { reason });
+            let state = after(vec![ended(), ended()]);
+            assert_eq!(model(&state, "t", "haiku"), "sonnet", "{reason:?}");
+        }
+    }
 }

@@ -143,3 +143,71 @@ pub(super) fn for_breaker(breaker: &Breaker) -> Option<Feedback> {
         BreakerState::HalfOpen | BreakerState::Open => breaker.why.clone().map(|why| Feedback::Stuck { why }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        event::{AgentCall, Event, Settings, UserCommand},
+        machine::{
+            Input, Settlement,
+            testing::{self, Run},
+        },
+    };
+
+    fn running() -> Run {
+        let mut run = Run::begun(Settings::default());
+        run.prepared(testing::preparation(testing::plan(&[("task", false)])));
+        run
+    }
+
+    #[test]
+    fn the_next_session_gets_the_last_five_notes() {
+        let mut run = running();
+        for number in 1..=7 {
+            let note = format!("note {number}").into();
+            let call = AgentCall::Noted { note };
+            run.take(&Input::AgentCalled { iteration: 1, call });
+        }
+        let notes = (3..=7).map(|number| format!("note {number}")).collect();
+        assert_eq!(run.state.prompt_feedback(), [Feedback::Noted { notes }]);
+    }
+
+    #[test]
+    fn a_session_that_the_user_skipped_is_told_as_cut_off() {
+        let mut run = running();
+        run.command(UserCommand::Skip);
+        run.end_session();
+        run.settled(Settlement::from_plan(Ok(testing::plan(&[("task", false)])), 0.0));
+        assert_eq!(run.state.prompt_feedback(), [Feedback::CutOff]);
+    }
+
+    #[test]
+    fn a_session_that_ralph_ended_is_told_what_it_could_have_done_otherwise() {
+        for (reason, feedback) in [
+            (CancelReason::IdleTimeout, Some(Feedback::IdleTimeout)),
+            (CancelReason::IterationTimeout, Some(Feedback::IterationTimeout)),
+            (CancelReason::MaxSteps, Some(Feedback::TurnLimit)),
+            (CancelReason::DayCost, Some(Feedback::CutOff)),
+            (CancelReason::Stopped, None),
+        ] {
+            assert_eq!(for_cancel(reason), feedback, "{reason:?}");
+        }
+    }
+
+    #[test]
+    fn a_loop_that_makes_no_progress_is_told_so_until_the_breaker_is_closed() {
+        let mut run = running();
+        let why = BreakerCause::NoProgress { iterations: 3 };
+        for (to, is_stuck) in [
+            (BreakerState::HalfOpen, true),
+            (BreakerState::Open, true),
+            (BreakerState::Closed, false),
+        ] {
+            let why = why.clone();
+            let stuck = Feedback::Stuck { why: why.clone() };
+            run.state.apply_event(run.now_ms, &Event::BreakerMoved { to, why });
+            assert_eq!(run.state.prompt_feedback().contains(&stuck), is_stuck, "{to:?}");
+        }
+    }
+}
