@@ -11,7 +11,7 @@ ci:
 nightly:
     bash .ci/nightly
 
-# macOS, checked, and the static binary for Linux, built and run
+# macOS and FreeBSD, checked, and the static binary for Linux, built and run
 other-systems:
     bash .ci/other-systems
 
