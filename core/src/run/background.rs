@@ -155,7 +155,10 @@ impl Background {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{BackgroundEnd, Exit};
+    use crate::{
+        event::{BackgroundEnd, Exit},
+        testing::iteration_started,
+    };
 
     fn started(number: u32) -> Event {
         Event::BackgroundStarted {
@@ -202,5 +205,28 @@ mod tests {
         assert_eq!(background.task(1).unwrap().age_ms(2_000), 500);
         background.apply(3_000, &ended(1));
         assert_eq!(background.task(1).unwrap().age_ms(9_000), 5);
+    }
+
+    #[test]
+    fn the_tasks_of_agents_are_counted_for_their_iteration_and_for_the_run() {
+        let by_agent = |number| {
+            let mut event = started(number);
+            if let Event::BackgroundStarted { by, .. } = &mut event {
+                *by = Requester::Agent;
+            }
+            event
+        };
+        let mut background = Background::default();
+        for (event, expected) in [
+            (by_agent(1), (1, 1, 1)),
+            (started(2), (2, 1, 1)),
+            (by_agent(3), (3, 2, 2)),
+            (iteration_started(2, None, None), (3, 2, 0)),
+            (by_agent(4), (4, 3, 1)),
+        ] {
+            background.apply(1, &event);
+            let counts = (background.started, background.by_agents, background.by_agents_now);
+            assert_eq!(counts, expected, "{event:?}");
+        }
     }
 }

@@ -217,7 +217,7 @@ impl Breaker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::ProblemKind;
+    use crate::event::{Finding, ProblemKind};
 
     fn failed(kind: ProblemKind, text: &str) -> Outcome {
         Outcome::Failed {
@@ -270,6 +270,8 @@ mod tests {
             ("3 failed, 7 passed", "2 failed, 8 passed"),
             ("7/12 passed", "8/12 passed"),
             ("coverage 81.5%", "coverage 82%"),
+            ("FAILED (3 tests", "FAILED (2 tests"),
+            ("tests that failed: 3)", "tests that failed: 2)"),
             ("FAILED two", "FAILED three"),
         ] {
             assert!(!fail_alike(&failing(before), &failing(now)), "{before} and {now}");
@@ -307,5 +309,61 @@ mod tests {
         let limited = (failed(ProblemKind::RateLimited { until_ms: None }, "429"), Some(false));
         let breaker = counted(&[limited.clone(), limited.clone(), limited]);
         assert_eq!((breaker.no_progress, breaker.same_error), (0, 0));
+    }
+
+    #[test]
+    fn an_agent_without_its_live_channel_tells_nothing_about_the_loop() {
+        let outcome = Outcome::Failed {
+            problem: Problem::found(ProblemKind::Crashed, Finding::NoLiveChannel),
+        };
+        assert_eq!(Observation::from_outcome(&outcome, Some(false)), Observation::Nothing);
+        assert_eq!(Observation::from_outcome(&outcome, Some(true)), Observation::Progress);
+    }
+
+    #[test]
+    fn an_iteration_that_was_cut_short_tells_nothing_and_one_that_ended_by_itself_does() {
+        let cancelled = |reason| Outcome::Cancelled { reason };
+        for outcome in [
+            Outcome::Interrupted,
+            cancelled(CancelReason::Skipped),
+            cancelled(CancelReason::Stopped),
+        ] {
+            assert!(!Observation::is_telling(&outcome), "{outcome:?}");
+        }
+        for outcome in [
+            Outcome::Completed,
+            cancelled(CancelReason::IdleTimeout),
+            failed(ProblemKind::Other, ""),
+        ] {
+            assert!(Observation::is_telling(&outcome), "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn progress_resets_the_counts_and_leaves_the_state_to_its_own_event() {
+        let why = BreakerCause::NoProgress { iterations: 3 };
+        let mut breaker = counted(&[(Outcome::Completed, Some(false))]);
+        breaker.enter(BreakerState::HalfOpen, &why);
+        breaker.count(&Observation::Progress);
+        assert_eq!((breaker.no_progress, breaker.state), (0, BreakerState::HalfOpen));
+        assert_eq!(breaker.why, Some(why));
+        breaker.enter(BreakerState::Closed, &BreakerCause::Progress);
+        assert_eq!(breaker, Breaker::default());
+    }
+
+    #[test]
+    fn a_breaker_has_cooled_once_it_has_been_open() {
+        let why = BreakerCause::OneMoreTry;
+        let mut breaker = Breaker::default();
+        for (to, cooled) in [
+            (BreakerState::HalfOpen, false),
+            (BreakerState::Open, false),
+            (BreakerState::HalfOpen, true),
+            (BreakerState::HalfOpen, true),
+            (BreakerState::Closed, false),
+        ] {
+            breaker.enter(to, &why);
+            assert_eq!((breaker.state, breaker.cooled), (to, cooled));
+        }
     }
 }

@@ -46,3 +46,42 @@ impl Clock {
         starts.filter(|start_ms| **start_ms + HOUR_MS > now_ms).count()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_counts_for_an_hour() {
+        let mut clock = Clock::default();
+        clock.count_start(1_000);
+        clock.count_start(2_000);
+        assert_eq!(clock.calls_within_hour(1_000 + HOUR_MS - 1), 2);
+        assert_eq!(clock.calls_within_hour(1_000 + HOUR_MS), 1);
+        assert_eq!(clock.calls_within_hour(2_000 + HOUR_MS), 0);
+    }
+
+    #[test]
+    fn starts_of_more_than_an_hour_ago_are_not_stored() {
+        let mut clock = Clock::default();
+        for start_ms in [1_000, 2_000, 1_000 + HOUR_MS] {
+            clock.count_start(start_ms);
+        }
+        assert_eq!(clock.starts_ms, [2_000, 1_000 + HOUR_MS]);
+    }
+
+    #[test]
+    fn earlier_starts_move_with_a_clock_that_is_set_back_and_age_while_the_machine_sleeps() {
+        for (gap_ms, started_ms, starts_ms) in [(300, 1_300, 2_000), (-300, 700, 1_700)] {
+            let mut clock = Clock {
+                started_ms: 1_000,
+                entered_ms: 1_000,
+                now_ms: 2_000,
+                starts_ms: vec![2_000],
+            };
+            clock.skip(gap_ms);
+            assert_eq!((clock.started_ms, clock.entered_ms), (started_ms, started_ms));
+            assert_eq!(clock.starts_ms, [starts_ms]);
+        }
+    }
+}

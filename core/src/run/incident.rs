@@ -118,3 +118,91 @@ pub struct ChannelQuestion {
     pub iteration: u32,
     pub text: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::WaitEnd;
+
+    fn after(events: impl IntoIterator<Item = (u64, Event)>) -> Incidents {
+        let mut incidents = Incidents::default();
+        for (at_ms, event) in events {
+            incidents.apply(at_ms, 4, &event);
+        }
+        incidents
+    }
+
+    #[test]
+    fn a_wait_is_listed_with_its_duration_once_it_has_ended() {
+        let started = |wait| Event::WaitStarted {
+            wait,
+            until_ms: 9_000,
+            attempt: 1,
+            why: WaitCause::CallsUsedUp,
+        };
+        let cause = WaitEnd::Elapsed;
+        let incidents = after([
+            (1_000, started(Wait::CallBudget)),
+            (1_700, Event::WaitEnded { cause }),
+            (2_000, started(Wait::Backoff)),
+        ]);
+        let listed: Vec<_> = incidents
+            .waits
+            .iter()
+            .map(|wait| (wait.kind, wait.iteration, wait.from_ms, wait.duration_ms))
+            .collect();
+        assert_eq!(
+            listed,
+            [(Wait::CallBudget, 4, 1_000, Some(700)), (Wait::Backoff, 4, 2_000, None)]
+        );
+    }
+
+    #[test]
+    fn limits_and_moves_of_the_breaker_are_troubles_of_the_iteration_before_them() {
+        let why = BreakerCause::NoProgress { iterations: 3 };
+        let moved = Event::BreakerMoved {
+            to: BreakerState::HalfOpen,
+            why: why.clone(),
+        };
+        let limited = Event::AdapterLimited {
+            adapter: "codex".to_owned(),
+            until_ms: 9_000,
+        };
+        let incidents = after([(1_000, moved), (2_000, limited)]);
+        let expected = [
+            Trouble::BreakerMoved {
+                iteration: 4,
+                to: BreakerState::HalfOpen,
+                why,
+            },
+            Trouble::AdapterLimited {
+                iteration: 4,
+                adapter: "codex".to_owned(),
+                at_ms: 2_000,
+                until_ms: 9_000,
+            },
+        ];
+        assert!(incidents.troubles.iter().eq(&expected), "{:?}", incidents.troubles);
+    }
+
+    #[test]
+    fn what_an_agent_asks_on_its_own_channel_is_listed_unless_it_was_allowed() {
+        let asked = |text: &str, allowed| AgentSignal::PermissionAsked {
+            id: "1".to_owned(),
+            text: text.to_owned(),
+            allowed,
+        };
+        let question = AgentSignal::QuestionAsked {
+            id: "2".to_owned(),
+            text: "Which key?".to_owned(),
+        };
+        let signals = [asked("ls", true), asked("rm", false), question];
+        let incidents = after(signals.map(|signal| (1_000, Event::AgentReported { iteration: 2, signal })));
+        let listed: Vec<_> = incidents
+            .asked
+            .iter()
+            .map(|asked| (asked.iteration, asked.text.as_str()))
+            .collect();
+        assert_eq!(listed, [(2, "rm"), (2, "Which key?")]);
+    }
+}

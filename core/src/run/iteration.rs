@@ -125,3 +125,83 @@ pub struct Assessment {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<AgentStatus>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        event::{Event, Findings, GuardedChange, GuardedChangeKind, Mutant, MutantOutcome, MutantTarget},
+        testing::goal_checked,
+    };
+
+    fn goal(output: &str) -> GoalResult {
+        let Event::GoalChecked { result, .. } = goal_checked(1, "tests", 1, output) else {
+            unreachable!("a goal was checked")
+        };
+        result
+    }
+
+    #[test]
+    fn a_shortened_iteration_keeps_its_numbers_and_drops_its_texts() {
+        let change = GuardedChange {
+            path: "tests/a.rs".into(),
+            kind: GuardedChangeKind::Changed,
+            part: None,
+        };
+        let mutant = Mutant {
+            path: "src/a.rs".into(),
+            line: 1,
+            before: "a + b".into(),
+            after: "a - b".into(),
+            target: MutantTarget::Work,
+        };
+        let findings = ReviewResult::Findings {
+            findings: Findings::new(vec!["one".to_owned(), "two".to_owned()]),
+            sent_back: true,
+        };
+        let mut iteration = Iteration {
+            number: 3,
+            vanished: vec!["a".to_owned()],
+            added: vec!["b".to_owned()],
+            review: Some(findings),
+            look: Assessment {
+                goals: vec![goal("3 failed")],
+                trial: Some(Trial {
+                    changes: vec![change].into(),
+                    results: vec![goal("2 failed")],
+                    problem: None,
+                }),
+                mutants: vec![TriedMutant {
+                    mutant,
+                    outcome: MutantOutcome::Missed,
+                }],
+                confidence: Some(40),
+                refused: vec![Missing::GoalsNotRun],
+                ..Assessment::default()
+            },
+            ..Iteration::default()
+        };
+        iteration.shorten();
+        let shortened = Iteration {
+            number: 3,
+            review: Some(ReviewResult::Findings {
+                findings: Findings {
+                    more: 2,
+                    ..Findings::default()
+                },
+                sent_back: true,
+            }),
+            look: Assessment {
+                goals: vec![goal("")],
+                trial: Some(Trial {
+                    results: vec![goal("")],
+                    ..Trial::default()
+                }),
+                confidence: Some(40),
+                ..Assessment::default()
+            },
+            ..Iteration::default()
+        };
+        assert_eq!(iteration, shortened);
+    }
+}

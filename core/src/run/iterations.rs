@@ -260,3 +260,258 @@ impl Iterations {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        event::{
+            AgentStatus, Changes, Checkpoint, ConfidencePart, Denial, Evidence, IterationCommit, Missing, Problem,
+            ProblemKind, RequestedBy, ReviewResult, SessionId,
+        },
+        testing::{goal_checked, iteration_ended, iteration_started},
+    };
+
+    fn after(events: impl IntoIterator<Item = Event>) -> Iterations {
+        let mut iterations = Iterations::default();
+        follow(&mut iterations, events);
+        iterations
+    }
+
+    fn follow(iterations: &mut Iterations, events: impl IntoIterator<Item = Event>) {
+        events.into_iter().for_each(|event| iterations.apply(500, &event));
+    }
+
+    fn row(iterations: &Iterations, number: u32) -> &Iteration {
+        iterations.numbered(number).expect("a row")
+    }
+
+    fn checkpoint(commit: &str) -> Checkpoint {
+        Checkpoint {
+            commit: commit.to_owned(),
+            tree: "tree".to_owned(),
+            head: None,
+        }
+    }
+
+    fn started(number: u32) -> Event {
+        iteration_started(number, Some("a"), None)
+    }
+
+    fn failed(iteration: u32, kind: ProblemKind) -> Event {
+        let mut ended = iteration_ended(iteration);
+        let Event::IterationEnded { outcome, .. } = &mut ended else {
+            unreachable!("it ends")
+        };
+        *outcome = Outcome::Failed {
+            problem: Problem::said(kind, "it failed"),
+        };
+        ended
+    }
+
+    fn refused(iteration: u32, why: Missing) -> Event {
+        Event::ClaimRefused {
+            iteration,
+            reasons: vec![why].into(),
+        }
+    }
+
+    #[test]
+    fn a_row_tells_how_its_iteration_was_started() {
+        let mut event = iteration_started(4, Some("a"), Some(checkpoint("before")));
+        let Event::IterationStarted { model, resume, .. } = &mut event else {
+            unreachable!("it starts")
+        };
+        *model = Some("haiku".to_owned());
+        *resume = Some(SessionId("session".to_owned()));
+        let iterations = after([event, started(5)]);
+        let whole = row(&iterations, 4);
+        assert_eq!((whole.adapter.as_str(), whole.shown_model()), ("codex", Some("haiku")));
+        assert_eq!((whole.started_ms, whole.resumed), (500, true));
+        assert_eq!(whole.before, Some(checkpoint("before")));
+        let fresh = row(&iterations, 5);
+        assert_eq!((fresh.shown_model(), fresh.resumed), (None, false));
+    }
+
+    #[test]
+    fn the_model_that_the_agent_names_is_shown_before_the_requested_one() {
+        let named = Event::AgentReported {
+            iteration: 1,
+            signal: AgentSignal::Opened {
+                session: None,
+                model: Some("haiku-4.5".to_owned()),
+            },
+        };
+        let mut event = started(1);
+        if let Event::IterationStarted { model, .. } = &mut event {
+            *model = Some("haiku".to_owned());
+        }
+        let iterations = after([event, started(2), named]);
+        assert_eq!(row(&iterations, 1).shown_model(), Some("haiku-4.5"));
+        assert_eq!(row(&iterations, 2).shown_model(), None);
+    }
+
+    #[test]
+    fn a_row_tells_what_its_iteration_left() {
+        let committed = Some(IterationCommit {
+            commit: "c1".to_owned(),
+            files: 2,
+        });
+        let changes = Some(Changes {
+            files: 3,
+            ..Changes::default()
+        });
+        let settled = Event::IterationSettled {
+            iteration: 1,
+            checkpoint: Some(checkpoint("after")),
+            changes,
+            totals: None,
+            progress: Some(true),
+            undone: true,
+            committed: committed.clone(),
+        };
+        let edited = |vanished: &str, added: &str| Event::PlanEdited {
+            iteration: 1,
+            vanished: vec![vanished.to_owned()],
+            added: vec![added.to_owned()],
+        };
+        let blocked = Event::TaskBlocked {
+            iteration: 1,
+            task: None,
+            question: "Which key?".into(),
+        };
+        let by_goal = edited("c", "d");
+        let iterations = after([started(1), started(2), settled, edited("a", "b"), by_goal, blocked]);
+        let left = row(&iterations, 1);
+        assert_eq!(
+            (left.after.as_ref(), left.changes),
+            (Some(&checkpoint("after")), changes)
+        );
+        assert_eq!(
+            (left.progress, left.undone, &left.committed),
+            (Some(true), true, &committed)
+        );
+        assert_eq!(
+            (&left.vanished[..], &left.added[..]),
+            (
+                &["a".to_owned(), "c".to_owned()][..],
+                &["b".to_owned(), "d".to_owned()][..]
+            )
+        );
+        assert_eq!(left.question.as_deref(), Some("Which key?"));
+        let untouched = Iteration {
+            number: 2,
+            adapter: "codex".to_owned(),
+            task: Some("a".to_owned()),
+            started_ms: 500,
+            ..Iteration::default()
+        };
+        assert_eq!(*row(&iterations, 2), untouched);
+    }
+
+    #[test]
+    fn a_row_tells_what_was_claimed_and_found() {
+        let status = AgentStatus::from(BTreeMap::from([("STATUS".to_owned(), "DONE".to_owned())]));
+        let stated = Event::AgentStated {
+            iteration: 1,
+            claims: Vec::new(),
+            blocked: None,
+            denies_done: None,
+            question: None,
+            status: Some(status.clone()),
+            review: None,
+            tests_changed: None,
+            comments: Vec::new(),
+        };
+        let why = Denial::NotDone { why: "no docs".into() };
+        let denied = Event::CompletionDenied {
+            iteration: 1,
+            why: why.clone(),
+        };
+        let parts = vec![ConfidencePart {
+            evidence: Evidence::GoalsPassed,
+            points: 40,
+        }];
+        let judged = Event::ClaimJudged {
+            iteration: 1,
+            confidence: 40,
+            parts: parts.clone().into(),
+        };
+        let concluded = Event::ReviewConcluded {
+            iteration: 2,
+            result: ReviewResult::Approved,
+        };
+        let iterations = after([started(1), started(2), stated, denied, judged, concluded]);
+        let look = &row(&iterations, 1).look;
+        assert_eq!((&look.status, &look.denied), (&Some(status), &Some(why)));
+        assert_eq!((look.confidence, &look.confidence_parts), (Some(40), &parts));
+        assert_eq!(row(&iterations, 2).review, Some(ReviewResult::Approved));
+        assert_eq!(row(&iterations, 1).review, None);
+    }
+
+    #[test]
+    fn failures_in_a_row_are_counted_until_one_completes_or_the_run_is_reopened() {
+        let mut iterations = after([failed(1, ProblemKind::Network), failed(2, ProblemKind::Other)]);
+        assert_eq!(iterations.failures, 2);
+        follow(&mut iterations, [iteration_ended(3)]);
+        assert_eq!(iterations.failures, 0);
+        let by = RequestedBy::User;
+        let reopened = Event::RunReopened { by, continued: true };
+        follow(&mut iterations, [failed(4, ProblemKind::Network), reopened]);
+        assert_eq!(iterations.failures, 0);
+    }
+
+    #[test]
+    fn a_number_stands_for_its_latest_try() {
+        let limited = failed(1, ProblemKind::RateLimited { until_ms: None });
+        let iterations = after([started(1), limited, started(1), iteration_ended(1), started(2)]);
+        assert_eq!(row(&iterations, 1).outcome, Some(Outcome::Completed));
+        assert_eq!(iterations.numbered(3), None);
+        let limited: Vec<bool> = iterations.rows.iter().map(Iteration::was_limited).collect();
+        assert_eq!(limited, [true, false, false]);
+        assert_eq!(iterations.counted, 2);
+    }
+
+    #[test]
+    fn time_without_work_moves_the_start_of_the_latest_iteration_only() {
+        let mut iterations = after([started(1), started(2)]);
+        iterations.skip(70);
+        let starts: Vec<u64> = iterations.rows.iter().map(|row| row.started_ms).collect();
+        assert_eq!(starts, [500, 570]);
+    }
+
+    #[test]
+    fn a_refused_claim_fails_as_before_if_the_goals_of_the_refused_one_before_did() {
+        let why = || Missing::GoalsNotRun;
+        let claim = |iteration, output: &str| {
+            [
+                started(iteration),
+                goal_checked(iteration, "tests", 1, output),
+                refused(iteration, why()),
+            ]
+        };
+        let unrefused = [started(2), goal_checked(2, "tests", 1, "3 failed")];
+        let mut iterations = after(claim(1, "3 failed"));
+        assert!(!iterations.fails_as_before(), "it is the first one");
+        follow(&mut iterations, unrefused.into_iter().chain(claim(3, "2 failed")));
+        assert!(!iterations.fails_as_before());
+        follow(&mut iterations, claim(4, "2 failed"));
+        assert!(iterations.fails_as_before());
+    }
+
+    #[test]
+    fn the_lists_of_all_but_the_newest_thousand_rows_are_dropped() {
+        let edited = Event::PlanEdited {
+            iteration: 1,
+            vanished: vec!["a".to_owned()],
+            added: Vec::new(),
+        };
+        let mut iterations = after([started(1), edited, refused(1, Missing::GoalsNotRun)]);
+        follow(&mut iterations, (2..=1_000).map(started));
+        assert_eq!(row(&iterations, 1).vanished, ["a"]);
+        assert!(row(&iterations, 1).was_refused());
+        follow(&mut iterations, [started(1_001)]);
+        assert_eq!(row(&iterations, 1).vanished, [""; 0]);
+        assert!(!row(&iterations, 1).was_refused());
+    }
+}

@@ -85,3 +85,27 @@ impl Message {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_standing_message_that_was_delivered_is_repeated() {
+        for (kind, stands) in [
+            (SteeringKind::Standing, true),
+            (SteeringKind::Next, false),
+            (SteeringKind::Now, false),
+        ] {
+            let mut message = Message::new(SteeringId(1), kind, "use tabs", None);
+            assert_eq!((message.is_due(), message.is_standing()), (true, false), "{kind:?}");
+            message.delivered.push(Delivered {
+                iteration: 2,
+                how: Delivery::Prompt,
+            });
+            assert_eq!((message.is_due(), message.is_standing()), (stands, stands));
+            message.withdrawn = true;
+            assert_eq!((message.is_due(), message.is_standing()), (false, false));
+        }
+    }
+}

@@ -35,9 +35,13 @@ mod tool;
 mod view;
 
 #[cfg(test)]
+mod permission_tests;
+#[cfg(test)]
 mod schema_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod view_tests;
 
 pub use asks::{AskEnd, AskEntry, AskSubject, Asks};
 pub use background::{Background, BackgroundState, BackgroundTask};

@@ -156,3 +156,63 @@ impl Phase {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiting(wait: Wait) -> Phase {
+        Phase::Waiting {
+            wait,
+            until_ms: 9_000,
+            attempt: 0,
+            why: WaitCause::BegunBefore,
+        }
+    }
+
+    #[test]
+    fn only_a_session_that_is_being_ended_has_a_reason_for_that() {
+        let running = Phase::Running {
+            iteration: 1,
+            started_ms: 5,
+            live_steering: false,
+        };
+        let cancelling = Phase::Cancelling {
+            iteration: 1,
+            started_ms: 5,
+            reason: CancelReason::Skipped,
+        };
+        assert_eq!((running.cancel_reason(), running.running_since_ms()), (None, Some(5)));
+        assert_eq!(cancelling.cancel_reason(), Some(CancelReason::Skipped));
+        assert_eq!(cancelling.running_since_ms(), Some(5));
+        assert_eq!(
+            (Phase::Idle.cancel_reason(), Phase::Idle.running_since_ms()),
+            (None, None)
+        );
+    }
+
+    #[test]
+    fn the_end_of_a_wait_is_known_except_for_a_full_disk() {
+        assert_eq!(waiting(Wait::Backoff).waits_until_ms(), Some(9_000));
+        assert_eq!(waiting(Wait::Disk).waits_until_ms(), None);
+        assert_eq!(Phase::Paused.waits_until_ms(), None);
+    }
+
+    #[test]
+    fn only_a_wait_whose_length_is_a_duration_moves_with_the_clock() {
+        for (wait, forward, back) in [
+            (Wait::Backoff, 9_300, 8_700),
+            (Wait::Cooldown, 9_300, 8_700),
+            (Wait::CallBudget, 9_000, 8_700),
+            (Wait::LimitReset, 9_000, 9_000),
+            (Wait::DayBudget, 9_000, 9_000),
+        ] {
+            let moved = |gap_ms| {
+                let mut phase = waiting(wait);
+                phase.delay_wait(gap_ms);
+                phase.waits_until_ms()
+            };
+            assert_eq!((moved(300), moved(-300)), (Some(forward), Some(back)), "{wait:?}");
+        }
+    }
+}

@@ -175,3 +175,83 @@ impl Posts {
         self.list.iter().find(|proposed| proposed.ask == ask)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::StopReason;
+
+    const USER: PostDecider = PostDecider::User { at: AnswerPlace::Page };
+
+    fn proposed() -> Event {
+        Event::AgentCalled {
+            iteration: 1,
+            call: AgentCall::PostProposed {
+                ask: 1,
+                post: Box::new(ForgePost::Comment {
+                    number: 42,
+                    body: "It is fixed.".into(),
+                }),
+            },
+        }
+    }
+
+    fn decided(allowed: bool, by: PostDecider) -> Event {
+        Event::PostDecided {
+            ask: 1,
+            allowed,
+            by,
+            why: None,
+        }
+    }
+
+    #[test]
+    fn a_proposal_is_due_between_its_permission_and_its_result_and_then_tells_where_it_was_decided() {
+        let failed = |waits| Event::PostFailed {
+            ask: 1,
+            why: "no token".into(),
+            waits,
+        };
+        let made = || Event::PostMade {
+            ask: 1,
+            number: 42,
+            url: "https://forge/42".into(),
+        };
+        let page = Some(AnswerPlace::Page);
+        for (events, is_open, is_due, at) in [
+            (vec![], true, false, None),
+            (vec![decided(true, USER)], false, true, page),
+            (vec![decided(true, USER), failed(true)], false, true, page),
+            (vec![decided(true, USER), failed(false)], true, false, None),
+            (vec![decided(true, USER), made()], false, false, None),
+            (vec![decided(true, PostDecider::Settings)], false, true, None),
+            (vec![decided(false, USER)], false, false, page),
+        ] {
+            let mut posts = Posts::default();
+            for event in [proposed()].iter().chain(&events) {
+                assert_eq!(posts.apply(5, event), [1]);
+            }
+            let post = posts.numbered(1).unwrap();
+            let found = (post.is_open(), post.is_due(), post.decided_at());
+            assert_eq!(found, (is_open, is_due, at), "{events:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_due_post_fails_with_the_end_of_the_run() {
+        let stopped = Event::RunStopped {
+            reason: StopReason::Requested,
+            hints: Vec::new().into(),
+            totals: Default::default(),
+        };
+        let mut posts = Posts::default();
+        assert!(posts.is_empty());
+        posts.apply(5, &proposed());
+        assert!(!posts.is_empty());
+        assert_eq!(posts.apply(6, &stopped), [0; 0]);
+        assert_eq!(posts.numbered(1).unwrap().state, PostState::Open);
+        posts.apply(7, &decided(true, USER));
+        assert_eq!(posts.apply(8, &stopped), [1]);
+        assert_eq!(posts.numbered(1).unwrap().trouble(), Some("the run ended before"));
+    }
+}

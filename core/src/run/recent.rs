@@ -102,4 +102,18 @@ mod tests {
         assert_eq!((recent.before_last(0), recent.before_last(2)), (Some(&5), Some(&3)));
         assert_eq!(recent.before_last(3), None);
     }
+
+    #[test]
+    fn the_newest_entries_can_be_changed() {
+        let mut recent: Recent<u32, 3> = Recent::default();
+        assert!(recent.is_empty());
+        assert_eq!(recent.last_mut(), None);
+        assert_eq!(recent.before_last_mut(0), None);
+        (1..=5).for_each(|entry| recent.push(entry));
+        assert!(!recent.is_empty());
+        *recent.last_mut().unwrap() *= 10;
+        *recent.before_last_mut(2).unwrap() *= 10;
+        assert_eq!(recent.before_last_mut(3), None);
+        assert_eq!((&recent).into_iter().copied().collect::<Vec<_>>(), [30, 4, 50]);
+    }
 }

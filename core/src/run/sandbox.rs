@@ -33,3 +33,30 @@ impl SandboxState {
         known.filter(|known| *known == SandboxState::Unconfined).or(Some(said))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_notice_tells_the_sandbox_unless_an_agent_was_unconfined() {
+        let on = Notice::SandboxOn { abi: 7, hidden: 1 };
+        let strict = Notice::SandboxStrict {
+            abi: 7,
+            hidden: 1,
+            hosts: Vec::new().into(),
+        };
+        let mut state = None;
+        for (notice, expected) in [
+            (on.clone(), SandboxState::On),
+            (strict.clone(), SandboxState::Strict),
+            (on, SandboxState::On),
+            (Notice::SandboxMissing, SandboxState::Unconfined),
+            (strict, SandboxState::Unconfined),
+        ] {
+            let event = Event::Noticed { notice };
+            state = SandboxState::after(state, &event);
+            assert_eq!(state, Some(expected), "{event:?}");
+        }
+    }
+}

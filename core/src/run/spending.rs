@@ -85,3 +85,61 @@ impl Spending {
         limits.times(self.extra.saturating_add(1))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(count: u64) -> Usage {
+        Usage {
+            input_tokens: Some(count),
+            ..Usage::default()
+        }
+    }
+
+    fn quarters(spending: &Spending) -> Vec<(u64, Option<u64>)> {
+        let quarters = spending.quarters.iter();
+        quarters
+            .map(|spent| (spent.from_ms / QUARTER_MS, spent.usage.tokens()))
+            .collect()
+    }
+
+    #[test]
+    fn spending_is_summed_up_by_quarters_of_an_hour_in_their_order() {
+        let mut spending = Spending::default();
+        // The clock may be set back.
+        for (at_ms, count) in [
+            (5 * QUARTER_MS, 1),
+            (6 * QUARTER_MS - 1, 2),
+            (8 * QUARTER_MS, 4),
+            (3 * QUARTER_MS + 7, 8),
+            (5 * QUARTER_MS, 16),
+        ] {
+            spending.spend(at_ms, tokens(count));
+        }
+        assert_eq!(quarters(&spending), [(3, Some(8)), (5, Some(19)), (8, Some(4))]);
+        assert!(spending.quarters.iter().all(|spent| spent.from_ms % QUARTER_MS == 0));
+    }
+
+    #[test]
+    fn spending_of_more_than_two_days_ago_is_not_stored() {
+        let mut spending = Spending::default();
+        for at_ms in [QUARTER_MS, 2 * QUARTER_MS, QUARTER_MS + KEPT_MS] {
+            spending.spend(at_ms, tokens(1));
+        }
+        assert_eq!(quarters(&spending), [(2, Some(1)), (1 + KEPT_MS / QUARTER_MS, Some(1))]);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_moves_spending_by_whole_quarters() {
+        let moved = |by_ms| {
+            let mut spending = Spending::default();
+            spending.spend(5 * QUARTER_MS, tokens(1));
+            spending.set_back(by_ms);
+            spending.quarters[0].from_ms
+        };
+        assert_eq!(moved(QUARTER_MS - 1), 5 * QUARTER_MS);
+        assert_eq!(moved(2 * QUARTER_MS + 5), 3 * QUARTER_MS);
+        assert_eq!(moved(9 * QUARTER_MS), 0);
+    }
+}

@@ -25,3 +25,31 @@ impl StopAsked {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_strongest_request_counts_and_the_first_source_that_did_not_want_to_wait() {
+        use {RequestedBy::*, StopRequest::*};
+        for (earlier, later, expected) in [
+            ((AfterIteration, User), (Graceful, Interrupt), (Graceful, Interrupt)),
+            (
+                (AfterIteration, User),
+                (AfterIteration, Interrupt),
+                (AfterIteration, User),
+            ),
+            ((Graceful, User), (Immediate, Interrupt), (Immediate, User)),
+            ((Graceful, User), (AfterIteration, Interrupt), (Graceful, User)),
+            ((Immediate, User), (Graceful, Terminate), (Immediate, User)),
+        ] {
+            let asked = |(request, by)| StopAsked { request, by };
+            assert_eq!(
+                asked(earlier).and(asked(later)),
+                asked(expected),
+                "{earlier:?}, {later:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Tests of the permissions of a run: which questions stay open, and what is counted.
+
+use super::*;
+use crate::{
+    event::{
+        AgentCall, AnswerPlace, AskId, ConfirmedBy, Decider, Event, ForgePost, GuardedChange, GuardedChangeKind,
+        PostRules, Question, TestsChange,
+    },
+    testing::{iteration_ended, iteration_started, permission_asked, permission_decided, question_asked},
+};
+
+const USER: Decider = Decider::User { at: AnswerPlace::Page };
+
+fn after(events: impl IntoIterator<Item = Event>) -> Permissions {
+    let mut permissions = Permissions::default();
+    follow(&mut permissions, events);
+    permissions
+}
+
+fn follow(permissions: &mut Permissions, events: impl IntoIterator<Item = Event>) {
+    events.into_iter().for_each(|event| permissions.apply(100, &event));
+}
+
+/// A question that the agent asks with ralph's own tool.
+fn asked_by_tool(ask: u32) -> Event {
+    let question = Box::new(Question {
+        text: format!("question {ask}"),
+        ..Question::default()
+    });
+    Event::AgentCalled {
+        iteration: 3,
+        call: AgentCall::Asked { ask, question },
+    }
+}
+
+fn tests_questioned(ask: u32) -> Event {
+    let change = |path: &str, kind| GuardedChange {
+        path: path.into(),
+        kind,
+        part: None,
+    };
+    Event::TestsQuestioned {
+        iteration: 3,
+        ask,
+        change: Box::new(TestsChange::new(
+            "they were wrong",
+            vec![
+                change("tests/b.rs", GuardedChangeKind::Changed),
+                change("tests/a.rs", GuardedChangeKind::Deleted),
+                change("tests/b.rs", GuardedChangeKind::Added),
+            ],
+            "-old\n+new".to_owned(),
+        )),
+    }
+}
+
+fn answered(ask: u32, answers: &[&str], by: Decider) -> Event {
+    Event::QuestionAnswered {
+        iteration: 3,
+        id: AskId(format!("request-{ask}")),
+        ask,
+        questions: vec!["Which colour?".to_owned()],
+        answers: answers.iter().map(|answer| vec![(*answer).to_owned()]).collect(),
+        by,
+        message: None,
+        waited_ms: 1,
+    }
+}
+
+fn denied(tool: &str, title: &str) -> Event {
+    let mut event = permission_decided(None, false, USER, None);
+    if let Event::PermissionDecided {
+        tool: of_tool,
+        title: of,
+        ..
+    } = &mut event
+    {
+        (*of_tool, *of) = (tool.to_owned(), title.to_owned());
+    }
+    event
+}
+
+fn numbers(asks: &[Ask]) -> Vec<u32> {
+    asks.iter().map(|ask| ask.number).collect()
+}
+
+fn post() -> ProposedPost {
+    ProposedPost {
+        ask: 7,
+        iteration: 3,
+        at_ms: 100,
+        post: Box::new(ForgePost::Comment {
+            number: 42,
+            body: "It is fixed.".into(),
+        }),
+        state: PostState::Open,
+    }
+}
+
+#[test]
+fn a_new_iteration_begins_without_waits_and_denials_and_keeps_the_questions_in_words() {
+    let mut permissions = after([
+        asked_by_tool(1),
+        permission_asked(2),
+        iteration_ended(3),
+        permission_asked(3),
+        denied("Bash", "git push"),
+    ]);
+    assert_eq!(numbers(&permissions.unanswered), [1, 2]);
+    assert_eq!(permissions.requests_now, 3);
+    assert_eq!(permissions.times_denied("Bash", "git push"), 1);
+    follow(&mut permissions, [iteration_started(4, None, None)]);
+    assert_eq!(
+        numbers(&permissions.unanswered),
+        [1],
+        "an earlier request is of no use any more"
+    );
+    assert_eq!((permissions.pending.len(), permissions.requests_now), (0, 0));
+    assert_eq!(permissions.times_denied("Bash", "git push"), 0);
+    assert_eq!(permissions.waited_by(9_000), 0);
+    assert_eq!(
+        (permissions.asked, permissions.denied),
+        (3, 1),
+        "the run's own counts go on"
+    );
+}
+
+#[test]
+fn questions_by_tool_are_numbered_with_the_others_and_stored_up_to_a_maximum() {
+    let mut permissions = after((1..=70).map(asked_by_tool));
+    assert_eq!((permissions.asked, permissions.unanswered.len()), (70, 64));
+    assert_eq!(permissions.unanswered[0].request.questions[0].text, "question 1");
+    assert_eq!(permissions.unanswered[63].number, 64);
+    let missed = [question_asked(71, false), answered(71, &[], Decider::Deadline)];
+    follow(&mut permissions, missed);
+    assert_eq!(permissions.unanswered.len(), 64);
+}
+
+#[test]
+fn a_later_question_about_tests_replaces_the_earlier_one_and_no_other() {
+    let mut permissions = after([asked_by_tool(1), tests_questioned(2), tests_questioned(3)]);
+    assert_eq!((permissions.asked, numbers(&permissions.unanswered)), (3, vec![1, 3]));
+    assert_eq!(permissions.about_tests().map(|ask| ask.number), Some(3));
+    let confirmed = Event::TestsConfirmed {
+        iteration: 3,
+        changes: Vec::new().into(),
+        by: ConfirmedBy::User {
+            at: AnswerPlace::Page,
+            ask: 3,
+        },
+    };
+    follow(&mut permissions, [confirmed]);
+    assert_eq!(numbers(&permissions.unanswered), [1]);
+    assert_eq!(permissions.about_tests(), None);
+}
+
+#[test]
+fn the_question_about_tests_names_each_file_once_and_the_agents_reason() {
+    let permissions = after([tests_questioned(1)]);
+    let request = &permissions.about_tests().unwrap().request;
+    assert_eq!(request.title, "accept the changed tests? tests/a.rs, tests/b.rs");
+    assert_eq!(request.paths, ["tests/a.rs", "tests/b.rs"]);
+    assert_eq!(request.reason.as_deref(), Some("they were wrong"));
+    let mut without_reason = tests_questioned(1);
+    if let Event::TestsQuestioned { change, .. } = &mut without_reason {
+        change.why = "".into();
+    }
+    let permissions = after([without_reason]);
+    assert_eq!(permissions.about_tests().unwrap().request.reason, None);
+}
+
+#[test]
+fn tests_and_posts_are_decided_and_everything_else_is_answered() {
+    let mut permissions = after([asked_by_tool(1), tests_questioned(2)]);
+    permissions.put(Ask::about_post(&post(), &PostRules::default()));
+    let kinds: Vec<_> = permissions
+        .unanswered
+        .iter()
+        .map(|ask| (ask.is_about_tests(), ask.is_about_post(), ask.is_decision()))
+        .collect();
+    assert_eq!(kinds, [(false, false, false), (true, false, true), (false, true, true)]);
+    let open: Vec<u32> = permissions.decisions_open().map(|ask| ask.number).collect();
+    assert_eq!(open, [2, 7]);
+}
+
+#[test]
+fn an_open_question_is_told_by_its_number_and_in_words() {
+    let of = |event| after([event]).pending.remove(0);
+    let (request, questions) = (of(permission_asked(4)), of(question_asked(5, true)));
+    let tests = after([tests_questioned(6)]).unanswered.remove(0);
+    let block = Block {
+        number: 8,
+        task: None,
+        question: "Which key?".to_owned(),
+    };
+    for (ask, number, text) in [
+        (
+            OpenAsk::Waits(&request),
+            4,
+            "Bash: git push origin main --force-with-lease",
+        ),
+        (
+            OpenAsk::Missed(&questions),
+            5,
+            "Which colour shall the button have? Which sizes?",
+        ),
+        (
+            OpenAsk::Missed(&tests),
+            6,
+            "accept the changed tests? tests/a.rs, tests/b.rs",
+        ),
+        (OpenAsk::Blocks(&block), 8, "Which key?"),
+    ] {
+        assert_eq!((ask.number(), ask.text().as_str()), (number, text));
+    }
+}
+
+#[test]
+fn only_a_question_that_ran_out_of_time_can_still_be_answered() {
+    for (answers, by, open) in [
+        (&[][..], Decider::Deadline, vec![1]),
+        (&[], USER, vec![]),
+        (&["red"], USER, vec![]),
+    ] {
+        let permissions = after([question_asked(1, false), answered(1, answers, by.clone())]);
+        assert_eq!(numbers(&permissions.unanswered), open, "{answers:?} by {by:?}");
+        assert!(permissions.pending.is_empty());
+    }
+}
+
+#[test]
+fn the_decider_of_a_question_is_found_among_answers_and_decisions() {
+    let rule = Decider::Rule {
+        rule: "Bash(git *)".to_owned(),
+        origin: "project".to_owned(),
+    };
+    let permissions = after([
+        answered(1, &["red"], USER),
+        permission_decided(Some(2), true, rule.clone(), None),
+        permission_decided(Some(3), false, Decider::Deadline, None),
+        permission_decided(None, false, Decider::Unclear, None),
+    ]);
+    assert_eq!(permissions.decider(1), Some(&USER));
+    assert_eq!(permissions.decider(2), Some(&rule));
+    assert_eq!(permissions.decider(3), Some(&Decider::Deadline));
+    assert_eq!(permissions.decider(4), None);
+}
+
+#[test]
+fn denials_are_counted_by_tool_and_title() {
+    let permissions = after([
+        denied("Bash", "git push"),
+        denied("Bash", "rm -r /"),
+        denied("Edit", "git push"),
+        denied("Bash", "git push"),
+    ]);
+    let times = |tool, title| permissions.times_denied(tool, title);
+    assert_eq!((times("Bash", "git push"), times("Bash", "rm -r /")), (2, 1));
+    assert_eq!((times("Edit", "git push"), times("Edit", "rm -r /")), (1, 0));
+}
+
+#[test]
+fn only_so_many_different_denials_are_stored() {
+    let permissions = after((0..70).map(|number| denied("Bash", &format!("command {number}"))));
+    assert_eq!((permissions.denied_now.len(), permissions.denied), (64, 70));
+}
+
+#[test]
+fn a_closed_question_leaves_those_that_wait() {
+    let mut permissions = after([
+        permission_asked(1),
+        permission_asked(2),
+        asked_by_tool(3),
+        asked_by_tool(4),
+    ]);
+    permissions.close(3);
+    assert_eq!(
+        (numbers(&permissions.pending), numbers(&permissions.unanswered)),
+        (vec![1, 2], vec![4])
+    );
+    permissions.close(1);
+    assert_eq!(
+        (numbers(&permissions.pending), numbers(&permissions.unanswered)),
+        (vec![2], vec![4])
+    );
+}
