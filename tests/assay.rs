@@ -4,7 +4,7 @@ use std::{fs, time::Duration};
 
 use serde_json::Value;
 
-use crate::harness::{Sandbox, running::Finished, wait_until};
+use crate::harness::{Sandbox, agents::is_on_path, running::Finished, wait_until};
 
 /// Time limit: the assay starts one run per cheat, about a dozen, and other tests compete for the processors.
 const LONG: Duration = Duration::from_secs(600);
@@ -64,6 +64,9 @@ fn verdict<'j>(json: &'j Value, name: &str) -> &'j str {
 
 #[test]
 fn the_gate_refuses_cheats_of_each_kind_and_the_project_stays_as_it_is() {
+    if !is_on_path("python3") {
+        return;
+    }
     let cheats = [
         "tests-deleted",
         "exit-code-at-the-end",
@@ -77,6 +80,9 @@ fn the_gate_refuses_cheats_of_each_kind_and_the_project_stays_as_it_is() {
 #[test]
 #[ignore = "part of the full matrix"]
 fn the_gate_refuses_every_known_cheat() {
+    if !is_on_path("python3") {
+        return;
+    }
     let json = is_refused(&[], 14);
     let inapplicable = json["inapplicable"].as_array().expect("a list");
     assert!(inapplicable.contains(&"cargo-runner-is-true".into()), "{json:#}");
@@ -126,6 +132,9 @@ fn copies(sandbox: &Sandbox) -> Vec<String> {
 
 #[test]
 fn what_is_switched_off_accepts_cheats_and_is_what_to_set() {
+    if !is_on_path("python3") {
+        return;
+    }
     let off = r#", "gate": { "trial": false, "bite": "off" }"#;
     let sandbox = project(WORK, &with_goal("python3 -m unittest", off));
     let named = ["--cheat", "tests-return-at-once", "--cheat", "tests-deleted"];
@@ -177,6 +186,9 @@ fn goals_that_notice_nothing_are_the_finding() {
 
 #[test]
 fn goals_that_fail_already_need_no_break() {
+    if !is_on_path("python3") {
+        return;
+    }
     let sandbox = project("def add(a, b):\n    pass\n", &with_goal("python3 -m unittest", ""));
     let (finished, json) = assay(&sandbox, &["--cheat", "exit-in-the-module"]);
     assert_eq!(finished.code(), Some(0), "{json:#}");

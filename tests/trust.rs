@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    harness::{SOON, Sandbox, Script, running::Finished, write_program},
+    harness::{SOON, Sandbox, Script, agents::is_on_path, running::Finished, write_program},
     tui::Terminal,
 };
 
@@ -421,6 +421,9 @@ work; over 'Done.'"#,
 
 #[test]
 fn on_a_terminal_the_question_is_asked_once_with_what_matters() {
+    if !is_on_path("make") {
+        return;
+    }
     let sandbox = Sandbox::new();
     sandbox.plan(1);
     sandbox.install(&Script::worker());

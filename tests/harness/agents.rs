@@ -81,6 +81,15 @@ pub fn skipped(what: &str) {
     _ = io::stderr().write_all(line.as_bytes()); // without stderr the notice is lost
 }
 
+/// Whether a program is on `PATH`. Says that the test is skipped if not.
+pub fn is_on_path(program: &str) -> bool {
+    let found = which::which(program).is_ok();
+    if !found {
+        skipped(&format!("a test with {program}, which is not installed"));
+    }
+    found
+}
+
 /// Installs the agents unless they are installed; returns the directory that contains `node_modules`.
 ///
 /// The directory is named by its contents, and gets that name only when it is complete. An interrupted installation
