@@ -493,3 +493,86 @@ impl InternalState {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_needed(state: &InternalState, signal: &AgentSignal) -> bool {
+        state.importance(signal) == Importance::Needed
+    }
+
+    fn said() -> AgentSignal {
+        let text = "I look at it".to_owned();
+        AgentSignal::Said { text }
+    }
+
+    fn tool() -> AgentSignal {
+        AgentSignal::ToolStarted {
+            call: "1".to_owned(),
+            tool: "Bash".to_owned(),
+            input: "make".to_owned(),
+        }
+    }
+
+    fn retrying(kind: Option<ProblemKind>, why: &str) -> AgentSignal {
+        AgentSignal::Retrying {
+            attempt: None,
+            of: None,
+            why: why.to_owned(),
+            kind,
+        }
+    }
+
+    fn after_retry(kind: ProblemKind, why: &str) -> InternalState {
+        let mut state = InternalState::default();
+        state.take_signal(&RunView::default(), &retrying(Some(kind), why));
+        state
+    }
+
+    #[test]
+    fn what_an_agent_says_and_does_is_a_detail_unless_something_depends_on_it() {
+        let unknown = AgentSignal::Unknown { text: "?".to_owned() };
+        let problem = Problem::said(ProblemKind::Other, "no");
+        let (problem, message) = (AgentSignal::Problem { problem }, None);
+        let plain = InternalState::default();
+        for (signal, expected) in [
+            (said(), false),
+            (tool(), false),
+            (unknown.clone(), false),
+            (problem, true),
+            (AgentSignal::TurnEnded { ok: true, message }, true),
+        ] {
+            assert_eq!(is_needed(&plain, &signal), expected, "{signal:?}");
+        }
+        let counting = InternalState {
+            steps: Some(0),
+            ..InternalState::default()
+        };
+        assert!(is_needed(&counting, &tool()), "tool uses are counted");
+        assert!(!is_needed(&counting, &said()));
+        let waiting = after_retry(ProblemKind::Overloaded, "status 529");
+        assert!(is_needed(&waiting, &said()), "the agent waits no longer");
+        assert!(!is_needed(&waiting, &unknown));
+    }
+
+    #[test]
+    fn a_retry_is_a_detail_if_it_is_like_the_one_before() {
+        let overloaded = ProblemKind::Overloaded;
+        let waiting = after_retry(overloaded, "status 529");
+        for (kind, why, expected) in [
+            (Some(overloaded), "status 529", false),
+            (Some(overloaded), "status 503", true),
+            (Some(ProblemKind::Network), "status 529", true),
+            (None, "status 529", true),
+        ] {
+            assert_eq!(is_needed(&waiting, &retrying(kind, why)), expected, "{kind:?} {why}");
+        }
+        let plain = InternalState::default();
+        assert!(!is_needed(&plain, &retrying(None, "status 529")));
+        assert!(is_needed(&plain, &retrying(Some(overloaded), "status 529")));
+        let refused = after_retry(ProblemKind::Auth, "status 401");
+        let again = retrying(Some(ProblemKind::Auth), "status 401");
+        assert!(is_needed(&refused, &again), "refused logins are counted");
+    }
+}

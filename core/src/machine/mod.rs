@@ -60,6 +60,8 @@ mod budget_tests;
 #[cfg(test)]
 mod clock_tests;
 #[cfg(test)]
+mod command_tests;
+#[cfg(test)]
 mod comment_tests;
 #[cfg(test)]
 mod effect_tests;
@@ -67,6 +69,8 @@ mod effect_tests;
 mod enumeration;
 #[cfg(test)]
 mod failure_tests;
+#[cfg(test)]
+mod feedback_tests;
 #[cfg(test)]
 mod permission_tests;
 #[cfg(test)]
@@ -76,7 +80,17 @@ mod post_tests;
 #[cfg(test)]
 mod question_tests;
 #[cfg(test)]
+mod review_tests;
+#[cfg(test)]
+mod script;
+#[cfg(test)]
+mod session_tests;
+#[cfg(test)]
+mod settle_tests;
+#[cfg(test)]
 mod spending_tests;
+#[cfg(test)]
+mod step_tests;
 #[cfg(test)]
 mod testing;
 

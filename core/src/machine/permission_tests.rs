@@ -79,7 +79,7 @@ impl Loop {
         self
     }
 
-    fn ask(&mut self, id: &str, decision: Decision) {
+    pub(super) fn ask(&mut self, id: &str, decision: Decision) {
         self.ask_for("git push", id, decision);
     }
 
@@ -713,4 +713,32 @@ fn a_yes_that_comes_too_late_adds_its_rule_all_the_same_and_one_without_a_rule_a
         "{:?}",
         running.events
     );
+}
+
+#[test]
+fn a_late_yes_adds_the_rules_of_its_own_question_unless_the_request_was_cut() {
+    let long = "x".repeat(100_000);
+    let mut running = Loop::running(Unanswered::Deny);
+    for (command, rule) in [
+        ("git push", "Bash(git *)"),
+        ("make", "Bash(make *)"),
+        (&*long, "Bash(x)"),
+    ] {
+        running.offer = Offer {
+            rules: vec![rule.to_owned()],
+            asked_by: Vec::new(),
+        };
+        running.ask_for(command, rule, Decision::Ask);
+    }
+    let deadline = running.armed(TimerKind::Permission).expect("a deadline");
+    running.fire(deadline);
+    for (ask, rules) in [(2, Some("Bash(make *)")), (3, None), (1, Some("Bash(git *)"))] {
+        running.answer(ask, remembered(RuleScope::Run, &[]));
+        let added = running.events.iter().find_map(|event| match event {
+            Event::RulesAdded { rules, .. } => Some(rules.join(" ")),
+            _ => None,
+        });
+        assert_eq!(added.as_deref(), rules, "{ask}");
+        assert!(matches!(running.events.last(), Some(Event::SteeringQueued { .. })));
+    }
 }

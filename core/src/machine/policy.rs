@@ -246,6 +246,7 @@ pub(super) fn call_budget_until(state: &LoopState, now_ms: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{event::PlanSnapshot, machine::testing};
 
     fn backoff() -> Backoff {
         Backoff {
@@ -314,5 +315,105 @@ mod tests {
         assert_eq!(call_budget_until(&state, 1_000 + HOUR_MS), None);
         state.view.clock.starts_ms = vec![1_000];
         assert_eq!(call_budget_until(&state, 3_000), None);
+    }
+
+    #[test]
+    fn a_reset_that_is_now_does_not_retry_at_once() {
+        let mut state = LoopState::default();
+        state.view.iterations.failures = 1;
+        let kind = ProblemKind::RateLimited { until_ms: Some(10_000) };
+        assert_eq!(
+            react(&state, kind, 10_000, 0.0),
+            Reaction::Wait {
+                wait: Wait::LimitReset,
+                until_ms: 10_000 + 60_000
+            }
+        );
+    }
+
+    const NOW_MS: u64 = 10;
+
+    /// A run of `own` with model `small`, in which `adapter` runs, and with these limits of adapters.
+    fn running(adapter: &str, fallback: &[&str], limited: &[(&str, u64)]) -> LoopState {
+        let mut state = LoopState::default();
+        let settings = &mut state.view.settings;
+        settings.adapter = "own".to_owned();
+        settings.model = Some("small".to_owned());
+        settings.fallback = fallback.iter().map(|&name| name.to_owned()).collect();
+        state.view.adapter = adapter.to_owned();
+        let limited = limited.iter().map(|(name, until_ms)| ((*name).to_owned(), *until_ms));
+        state.view.limited.extend(limited);
+        state
+    }
+
+    #[test]
+    fn another_adapter_can_take_over_if_the_settings_name_it_and_it_is_free() {
+        for (adapter, fallback, limited, expected) in [
+            ("own", &["other"][..], &[][..], true),
+            ("own", &["other"], &[("other", NOW_MS + 1)], false),
+            ("own", &["other"], &[("other", NOW_MS)], true),
+            ("other", &["other"], &[], true),
+            ("other", &["other"], &[("own", NOW_MS + 1)], false),
+            ("special", &[], &[], false),
+        ] {
+            let state = running(adapter, fallback, limited);
+            assert_eq!(
+                has_stand_in(&state, NOW_MS),
+                expected,
+                "{adapter} {fallback:?} {limited:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_agent_may_be_silent_for_less_time_only_while_it_waits_for_a_limit_without_a_known_end() {
+        let minute = (60_000, CancelReason::IdleTimeout);
+        let soon = (15_000, CancelReason::Limited);
+        let unknown = ProblemKind::RateLimited { until_ms: None };
+        let known = ProblemKind::RateLimited { until_ms: Some(20) };
+        for (idle_ms, kind, expected) in [
+            (60_000, unknown, soon),
+            (60_000, known, minute),
+            (60_000, ProblemKind::Overloaded, minute),
+            (15_000, unknown, soon),
+            (14_999, unknown, (14_999, CancelReason::IdleTimeout)),
+        ] {
+            let mut state = running("own", &["other"], &[]);
+            state.view.settings.limits.idle_timeout_ms = Some(idle_ms);
+            state.internal.pending_error = Some(Problem::said(kind, "status 429"));
+            assert_eq!(quiet_limit(&state, NOW_MS), Some(expected), "{idle_ms} {kind:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_free_worker_works_and_only_the_own_adapter_knows_the_model_of_the_run() {
+        let later = NOW_MS + 1;
+        let own = ("own", Some("small"));
+        let (special, other) = (("special", None), ("other", None));
+        for (asked, fallback, limited, expected) in [
+            (None, &["other"][..], &[][..], Ok(own)),
+            (None, &["other"], &[("own", NOW_MS)], Ok(own)),
+            (None, &["other"], &[("own", NOW_MS - 1)], Ok(own)),
+            (None, &["other"], &[("own", later)], Ok(other)),
+            (None, &["other"], &[("own", later), ("other", later + 1)], Err(later)),
+            (None, &[], &[("own", later)], Err(later)),
+            (Some("special"), &["other"], &[], Ok(special)),
+            (Some("special"), &["other"], &[("special", later)], Ok(own)),
+            (
+                Some("special"),
+                &["other"],
+                &[("special", later), ("own", later)],
+                Ok(other),
+            ),
+            (Some("special"), &[], &[("special", later)], Err(later)),
+        ] {
+            let mut state = running("own", fallback, limited);
+            let mut task = testing::task("one", false);
+            task.settings.adapter = asked.map(str::to_owned);
+            state.view.plan = PlanSnapshot { tasks: vec![task] }.into();
+            let found = worker_at(&state, NOW_MS);
+            let found = found.as_ref().map(|worker| (&*worker.adapter, worker.model.as_deref()));
+            assert_eq!(found, expected.as_ref().copied(), "{asked:?} {fallback:?} {limited:?}");
+        }
     }
 }

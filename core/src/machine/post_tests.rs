@@ -315,3 +315,26 @@ fn a_resumed_run_posts_what_is_due_and_a_run_that_ends_gives_it_back() {
     run.ended(1, made());
     assert!(matches!(run.state_of(1), PostState::Made { .. }));
 }
+
+#[test]
+fn a_proposal_is_refused_in_words_and_a_failure_that_comes_later_changes_nothing() {
+    for word in ["No", "n"] {
+        let mut run = Run::new(rules(PostRule::Ask));
+        run.propose(issue("A"));
+        let words = vec![word.to_owned()];
+        let events = run.answer(1, Answer::Words { words });
+        assert!(
+            matches!(events[..], [Event::PostDecided { allowed: false, .. }]),
+            "{events:?}"
+        );
+        assert!(run.open().is_empty());
+    }
+    let mut run = Run::new(rules(PostRule::Ask));
+    run.propose(issue("A"));
+    run.answer(1, YES);
+    run.ended(1, failed("the forge"));
+    run.answer(1, no("leave it"));
+    let refused = run.state_of(1).clone();
+    run.ended(1, failed("too late"));
+    assert_eq!(run.state_of(1), &refused);
+}

@@ -1,11 +1,11 @@
 //! Tests of questions in words: they wait like permission requests, and end with or without answers.
 
 use crate::event::{
-    Answer, AnswerPlace, AskId, Choice, Decider, Decision, Event, Offer, PermissionMode, PermissionRequest, Question,
-    Ruling, ToolKind, Unanswered,
+    AgentSignal, Answer, AnswerPlace, AskId, Choice, Decider, Decision, Event, Offer, PermissionMode,
+    PermissionRequest, PlanSnapshot, Question, Ruling, ToolKind, Unanswered,
 };
 
-use super::{Effect, Input, TimerKind, permission_tests::Loop};
+use super::{Effect, Input, Settlement, TimerKind, permission_tests::Loop, testing};
 
 fn asked(id: &str) -> Input {
     let choice = |label: &str| Choice {
@@ -168,4 +168,40 @@ fn what_nobody_answered_in_time_is_answered_in_the_next_prompt_once() {
     );
     running.answer(1, words("1"));
     assert!(running.events.is_empty(), "it has its answer: {:?}", running.events);
+}
+
+/// Ends the iteration with a request or question that nobody answers. Returns the question that its task waits for.
+fn blocked_after(running: &mut Loop) -> Option<String> {
+    be_overdue(running);
+    let (exit, output_bytes) = (None, 1);
+    let signal = AgentSignal::Ended { exit, output_bytes };
+    running.take(&Input::Agent { iteration: 1, signal });
+    let plan = PlanSnapshot {
+        tasks: vec![testing::task("task", false)],
+    };
+    let settlement = Box::new(Settlement::from_plan(Ok(plan), 0.5));
+    running.take(&Input::Settled {
+        iteration: 1,
+        settlement,
+    });
+    running.events.iter().find_map(|event| match event {
+        Event::TaskBlocked { question, .. } => Some(question.to_string()),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_task_waits_for_the_request_or_question_that_came_last() {
+    let declined = Answer::Deny { message: None };
+    let mut running = Loop::running(Unanswered::Block);
+    running.take(&asked("q"));
+    running.answer(1, declined.clone());
+    running.ask("p", Decision::Ask);
+    assert_eq!(blocked_after(&mut running).as_deref(), Some("Bash: git push?"));
+
+    let mut running = Loop::running(Unanswered::Block);
+    running.ask("p", Decision::Ask);
+    running.answer(1, declined);
+    running.take(&asked("q"));
+    assert_eq!(blocked_after(&mut running).as_deref(), Some("Which colour?"));
 }

@@ -36,3 +36,27 @@ pub(super) fn has_read_prompt(signal: &AgentSignal) -> bool {
 fn program_ran(exit: Exit) -> bool {
     !matches!(exit, Exit::Code { code: 126 | 127 })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_that_ended_has_read_its_prompt_if_its_program_ran_or_wrote_anything() {
+        let code = |code| Some(Exit::Code { code });
+        let signal = Some(Exit::Signal { signal: 9 });
+        for (exit, output_bytes, expected) in [
+            (code(0), 0, true),
+            (code(1), 0, true),
+            (signal, 0, true),
+            (code(126), 0, false),
+            (code(127), 0, false),
+            (None, 0, false),
+            (code(127), 1, true),
+            (None, 1, true),
+        ] {
+            let ended = AgentSignal::Ended { exit, output_bytes };
+            assert_eq!(has_read_prompt(&ended), expected, "{ended:?}");
+        }
+    }
+}
