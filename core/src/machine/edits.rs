@@ -160,7 +160,8 @@ mod tests {
 
     #[test]
     fn edits_are_checked_while_the_author_works_on_a_run_with_such_goals_and_not_for_ever() {
-        let checks_after = |change: fn(&mut LoopState)| {
+        type Change = fn(&mut LoopState);
+        let checks_after = |change: Change| {
             let mut state = running(false).state;
             change(&mut state);
             checks_edits(&state)
@@ -168,7 +169,7 @@ mod tests {
         assert!(checks_after(|_| {}));
         assert!(checks_after(|state| state.view.edit_checks.count_now = CHECKS - 1));
         assert!(checks_after(|state| state.view.edit_checks.count = CHECKS_OF_RUN - 1));
-        let changes: [(fn(&mut LoopState), &str); 6] = [
+        let changes: [(Change, &str); 6] = [
             (|state| state.view.phase = Phase::Paused, "no agent works"),
             (|state| state.view.role = Role::Review { round: 1 }, "a reviewer works"),
             (|state| state.internal.verdict = Some(true), "the turn is over"),

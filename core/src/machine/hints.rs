@@ -228,10 +228,9 @@ mod tests {
     fn a_failed_agent_is_mended_where_its_problem_is() {
         let adapter = || "own".into();
         let how = "own login".into();
-        let found = |kind, finding| Problem::found(kind, finding);
         for (problem, wanted) in [
             (
-                found(ProblemKind::Usage, Finding::NoLiveChannel),
+                Problem::found(ProblemKind::Usage, Finding::NoLiveChannel),
                 vec![Hint::NeedLiveChannel { adapter: adapter() }],
             ),
             (
@@ -243,7 +242,7 @@ mod tests {
                 Problem::said(ProblemKind::NotInstalled, ""),
                 vec![Hint::CheckAdapter { adapter: adapter() }],
             ),
-            (found(ProblemKind::Hung, Finding::Idle), vec![Hint::Resume]),
+            (Problem::found(ProblemKind::Hung, Finding::Idle), vec![Hint::Resume]),
         ] {
             let reason = StopReason::AgentFailed {
                 adapter: "own".to_owned(),
