@@ -244,7 +244,7 @@ fn the_driver_is_asked_to_run_a_hook_with_its_iteration_task_and_question() {
 }
 
 #[test]
-fn goals_that_are_run_before_the_first_iteration_end_no_iteration() {
+fn goals_that_are_run_before_the_first_iteration_are_a_part_of_its_preparation() {
     let goal = Goal {
         name: "tests".to_owned(),
         ..Goal::default()
@@ -258,6 +258,10 @@ fn goals_that_are_run_before_the_first_iteration_end_no_iteration() {
     let result = Ok(testing::preparation(plan(&[false])));
     run.take(&Input::Prepared { iteration: 1, result });
     assert!(matches!(run.state.view.phase, Phase::Verifying { iteration: 0, .. }));
+    assert_eq!(run.take_started(), ["beforeIteration 1"]);
+    // The iteration had not begun when ralph was killed.
+    run.recover();
+    assert_eq!(run.take_started(), ["beforeIteration 1 task 0"]);
     let verification = Box::new(Verification {
         plan: Ok(plan(&[false])),
         ..gate_tests::found(gate_tests::goal(false, None), false)
@@ -266,11 +270,8 @@ fn goals_that_are_run_before_the_first_iteration_end_no_iteration() {
         iteration: 0,
         verification,
     });
-    let started = run.take_started();
-    assert!(
-        started.iter().all(|hook| hook.starts_with("beforeIteration 1")),
-        "{started:?}"
-    );
+    assert_eq!(run.state.view.phase, Phase::Preparing { iteration: 1 });
+    assert!(run.take_started().is_empty());
 }
 
 #[test]

@@ -23,10 +23,7 @@ impl HookContext {
     pub(super) fn from_state(state: &LoopState) -> Self {
         Self {
             examined: examined(&state.view.phase),
-            prepared: match state.view.phase {
-                Phase::Preparing { iteration } => Some(iteration),
-                _ => None,
-            },
+            prepared: prepared(&state.view.phase),
             is_over: state.view.is_over(),
         }
     }
@@ -36,6 +33,15 @@ impl HookContext {
 fn examined(phase: &Phase) -> Option<u32> {
     match phase {
         Phase::Settling { iteration, .. } | Phase::Verifying { iteration, .. } => Some(*iteration).filter(|it| *it > 0),
+        _ => None,
+    }
+}
+
+/// The iteration that is being prepared. The check before the first iteration is a part of its preparation.
+fn prepared(phase: &Phase) -> Option<u32> {
+    match phase {
+        Phase::Preparing { iteration } => Some(*iteration),
+        Phase::Verifying { iteration: 0, .. } => Some(1),
         _ => None,
     }
 }
@@ -65,9 +71,7 @@ pub(super) fn start_due(decision: &mut StepDecision, before: &HookContext, input
     }
     // An iteration may be prepared anew; what a killed ralph began does not count.
     let is_new = |iteration: u32| before.prepared != Some(iteration) || matches!(input, Input::Recover { .. });
-    if let Phase::Preparing { iteration } = phase
-        && is_new(iteration)
-    {
+    if prepared(&phase).is_some_and(is_new) {
         start(decision, Hook::BeforeIteration, None, None);
     }
     let at_once = decision
@@ -86,8 +90,8 @@ fn start(decision: &mut StepDecision, hook: Hook, task: Option<Text>, question: 
         return;
     }
     let number = view.hooks.started + 1;
-    let iteration = match view.phase {
-        Phase::Preparing { iteration } if hook == Hook::BeforeIteration => iteration,
+    let iteration = match prepared(&view.phase) {
+        Some(iteration) if hook == Hook::BeforeIteration => iteration,
         _ => view.iterations.number,
     };
     let latest = view.iterations.latest().and_then(|latest| latest.task.as_ref());
