@@ -410,7 +410,7 @@ fn a_review_that_a_limit_with_a_known_end_prevents_is_no_failure_of_the_reviewer
         assert_eq!(events.contains(&Event::ReviewWithdrawn), is_known, "{until_ms:?}");
         assert_eq!(concluded(&events).is_none(), is_known, "{until_ms:?}");
         assert_eq!(
-            script.state.view.limited.get("critic").is_some(),
+            script.state.view.limited.contains_key("critic"),
             is_known,
             "{until_ms:?}"
         );

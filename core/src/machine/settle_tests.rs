@@ -335,7 +335,11 @@ fn tests_that_are_confirmed_while_the_goals_run_have_the_goals_run_again() {
         goals: vec!["tests".to_owned()],
         ticks: false,
     };
-    assert_eq!(script.verify(true), [again.clone()], "the results are of other tests");
+    assert_eq!(
+        script.verify(true),
+        std::slice::from_ref(&again),
+        "the results are of other tests"
+    );
     assert_eq!(script.recover().last(), Some(&again), "a killed ralph begins them anew");
     script.verify(true);
     assert!(script.is_done(), "{:?}", script.state.view.phase);
@@ -426,10 +430,7 @@ fn an_adapter_that_a_task_asks_for_is_no_switch_because_of_a_limit() {
     script.tick("one");
     let events = script.settle();
     assert_eq!(script.state.view.adapter, "special");
-    assert_eq!(
-        notices(&events),
-        [&Notice::AdapterSwitched { adapter: String::new() }; 0]
-    );
+    assert!(notices(&events).is_empty());
 }
 
 #[test]

@@ -183,7 +183,7 @@ fn that_a_task_asks_for_another_agent_is_told_once_for_each_task() {
     assert_eq!(notices(&script.prepare()), [&asks_for("special")]);
     script.complete();
     script.settle();
-    assert_eq!(notices(&script.prepare()), [&asks_for(""); 0], "it is the same task");
+    assert!(notices(&script.prepare()).is_empty(), "it is the same task");
     script.complete();
     script.tick("one");
     script.settle();
@@ -191,7 +191,7 @@ fn that_a_task_asks_for_another_agent_is_told_once_for_each_task() {
     script.complete();
     script.tick("two");
     script.settle();
-    assert_eq!(notices(&script.prepare()), [&asks_for(""); 0], "the task asks for none");
+    assert!(notices(&script.prepare()).is_empty(), "the task asks for none");
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn an_agent_that_stands_in_for_the_one_that_a_task_asks_for_is_not_told_as_asked
     let events = script.prepare();
     assert!(matches!(script.state.view.phase, Phase::Running { .. }), "{events:?}");
     assert_eq!(script.state.view.adapter, "own");
-    assert_eq!(notices(&events), [&asks_for(""); 0]);
+    assert!(notices(&events).is_empty());
 }
 
 #[test]
