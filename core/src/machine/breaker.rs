@@ -180,7 +180,7 @@ mod tests {
         }
     }
 
-    /// What an iteration does.
+    /// The result of an iteration.
     #[derive(Clone, Copy)]
     enum Work {
         Idle,

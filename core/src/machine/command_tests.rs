@@ -11,15 +11,15 @@ use crate::{
 
 use super::{
     Input,
-    script::{Script, is_cancelling},
+    scripted_run::{ScriptedRun, is_cancelling},
 };
 
-fn running() -> Script {
-    Script::running(Settings::default(), &["one", "two"])
+fn running() -> ScriptedRun {
+    ScriptedRun::running(Settings::default(), &["one", "two"])
 }
 
 /// A run that waits after a failure of its agent.
-fn waiting() -> Script {
+fn waiting() -> ScriptedRun {
     let mut script = running();
     script.fail(Problem::said(ProblemKind::Network, "no route"));
     script.settle();
@@ -27,8 +27,8 @@ fn waiting() -> Script {
     script
 }
 
-fn done() -> Script {
-    let mut script = Script::running(Settings::default(), &["one"]);
+fn done() -> ScriptedRun {
+    let mut script = ScriptedRun::running(Settings::default(), &["one"]);
     script.complete();
     script.tick("one");
     script.settle();
@@ -36,7 +36,7 @@ fn done() -> Script {
     script
 }
 
-fn pause_file(script: &mut Script, present: bool) -> Vec<Event> {
+fn pause_file(script: &mut ScriptedRun, present: bool) -> Vec<Event> {
     script.take(&Input::PauseFile { present })
 }
 
@@ -135,11 +135,11 @@ fn a_stop_after_the_iteration_can_be_withdrawn_and_a_sooner_one_cannot() {
 }
 
 /// The phase in which a stop is requested.
-type Arrange = fn() -> Script;
+type Arrange = fn() -> ScriptedRun;
 
 #[test]
 fn how_soon_a_stop_takes_effect_depends_on_what_the_run_does() {
-    let preparing: Arrange = || Script::start(Settings::default(), &["one"]);
+    let preparing: Arrange = || ScriptedRun::start(Settings::default(), &["one"]);
     let settling: Arrange = || {
         let mut script = running();
         script.complete();
@@ -154,7 +154,7 @@ fn how_soon_a_stop_takes_effect_depends_on_what_the_run_does() {
             goals,
             ..Settings::default()
         };
-        let mut script = Script::running(settings, &["one"]);
+        let mut script = ScriptedRun::running(settings, &["one"]);
         script.complete();
         script.tick("one");
         script.settle();
@@ -227,7 +227,7 @@ fn a_graceful_stop_that_is_requested_again_is_an_immediate_one_and_a_later_one_c
 }
 
 /// A run that waits for its only try after five failures, with the breaker open.
-fn cooling() -> Script {
+fn cooling() -> ScriptedRun {
     let breaker = BreakerLimits {
         no_progress: None,
         same_error: Some(1),
@@ -237,7 +237,7 @@ fn cooling() -> Script {
         breaker,
         ..Settings::default()
     };
-    let mut script = Script::running(settings, &["one"]);
+    let mut script = ScriptedRun::running(settings, &["one"]);
     for _ in 0..2 {
         script.fail(Problem::said(ProblemKind::Other, "it crashed"));
         script.settle();
@@ -280,7 +280,7 @@ fn an_urgent_message_ends_the_iteration_of_an_agent_that_takes_none() {
         (SteeringKind::Next, false, false),
         (SteeringKind::Standing, false, false),
     ] {
-        let mut script = Script::start(Settings::default(), &["one"]);
+        let mut script = ScriptedRun::start(Settings::default(), &["one"]);
         script.live_steering = live_steering;
         script.prepare();
         let events = script.command(steer(kind));
@@ -291,7 +291,7 @@ fn an_urgent_message_ends_the_iteration_of_an_agent_that_takes_none() {
 
 #[test]
 fn an_agent_answers_for_the_message_that_it_was_given_and_no_other() {
-    let mut script = Script::start(Settings::default(), &["one"]);
+    let mut script = ScriptedRun::start(Settings::default(), &["one"]);
     script.live_steering = true;
     script.prepare();
     script.command(steer(SteeringKind::Now));
@@ -324,7 +324,7 @@ fn the_user_gives_the_next_iterations_to_another_worker() {
         model: Some("small".to_owned()),
         ..Settings::default()
     };
-    let mut script = Script::running(settings, &["one"]);
+    let mut script = ScriptedRun::running(settings, &["one"]);
     let set = |adapter: &str, model: &str| UserCommand::SetWorker {
         worker: NewWorker {
             adapter: Some(adapter.to_owned()),
@@ -348,7 +348,7 @@ fn the_user_gives_the_next_iterations_to_another_worker() {
 }
 
 /// The agent asks for a colour with ralph's tool and goes on.
-fn ask_by_tool(script: &mut Script) {
+fn ask_by_tool(script: &mut ScriptedRun) {
     let choice = |label: &str| Choice {
         label: label.to_owned(),
         description: String::new(),
@@ -386,7 +386,7 @@ fn queued(events: &[Event]) -> Option<(SteeringKind, &str)> {
 #[test]
 fn an_answer_reaches_the_agent_that_asked_at_once_if_it_takes_messages_and_any_other_in_a_prompt() {
     let asked = |live_steering| {
-        let mut script = Script::start(Settings::default(), &["one"]);
+        let mut script = ScriptedRun::start(Settings::default(), &["one"]);
         script.live_steering = live_steering;
         script.prepare();
         ask_by_tool(&mut script);
@@ -444,7 +444,7 @@ fn an_ended_run_is_reopened_by_a_message_or_an_answer_and_by_nothing_else() {
         (Some(&reopened), Some(&preparation(2)))
     );
 
-    let mut script = Script::running(Settings::default(), &["one"]);
+    let mut script = ScriptedRun::running(Settings::default(), &["one"]);
     ask_by_tool(&mut script);
     script.stop(StopRequest::Graceful);
     script.end();
@@ -489,7 +489,7 @@ fn drafts_reopen_an_ended_run_when_they_are_sent_unless_it_is_closed_for_good() 
         limits,
         ..Settings::default()
     };
-    let mut script = Script::running(settings, &["one"]);
+    let mut script = ScriptedRun::running(settings, &["one"]);
     script.complete();
     script.settle();
     script.command(write_comment());

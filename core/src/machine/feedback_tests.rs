@@ -6,7 +6,7 @@ use crate::event::{
     SteeringId, SteeringKind, StopReason, UserCommand,
 };
 
-use super::{Feedback, Input, Settlement, script::Script};
+use super::{Feedback, Input, Settlement, scripted_run::ScriptedRun};
 
 fn no_live_channel() -> Outcome {
     Outcome::Failed {
@@ -34,7 +34,7 @@ fn outcomes() -> [(Outcome, bool); 5] {
     ]
 }
 
-impl Script {
+impl ScriptedRun {
     /// Goes on to the next preparation, without the wait for it.
     fn go_on(&mut self) {
         self.settle();
@@ -71,7 +71,7 @@ impl Script {
 #[test]
 fn the_last_message_of_a_session_is_kept_until_a_session_ends_without_one() {
     for (outcome, is_repeated) in outcomes() {
-        let mut script = Script::running(Settings::default(), &["one"]);
+        let mut script = ScriptedRun::running(Settings::default(), &["one"]);
         script.say("first");
         script.say("second");
         script.say(" \n");
@@ -87,7 +87,7 @@ fn the_last_message_of_a_session_is_kept_until_a_session_ends_without_one() {
 
 #[test]
 fn notes_of_an_agent_are_told_to_the_next_one_only() {
-    let mut script = Script::running(Settings::default(), &["one"]);
+    let mut script = ScriptedRun::running(Settings::default(), &["one"]);
     let note = "half of it is done".to_owned();
     script.called(AgentCall::Noted {
         note: note.as_str().into(),
@@ -102,7 +102,7 @@ fn notes_of_an_agent_are_told_to_the_next_one_only() {
 
 #[test]
 fn the_latest_claim_by_tool_counts_until_the_next_iteration() {
-    let mut script = Script::running(Settings::default(), &["one"]);
+    let mut script = ScriptedRun::running(Settings::default(), &["one"]);
     let claimed = |reasons: &[Missing]| AgentCall::Claimed {
         reasons: reasons.to_vec().into(),
     };
@@ -124,17 +124,17 @@ fn a_claim_without_evidence_counts_when_it_is_made_twice_running() {
     let refused = [Missing::NeedsSecondClaim];
     let done = StopReason::done(Proof::Nothing);
 
-    let mut script = Script::start(Settings::default(), &[]);
+    let mut script = ScriptedRun::start(Settings::default(), &[]);
     assert_eq!(script.claim(&promise), refused);
     assert_eq!(script.claim(&promise), []);
     assert_eq!(script.stop_reason(), Some(&done));
 
-    let mut script = Script::start(Settings::default(), &[]);
+    let mut script = ScriptedRun::start(Settings::default(), &[]);
     script.claim(&promise);
     assert_eq!(script.claim(&[]), [], "there is no claim");
     assert_eq!(script.claim(&promise), refused);
 
-    let mut script = Script::start(Settings::default(), &[]);
+    let mut script = ScriptedRun::start(Settings::default(), &[]);
     script.claim(&promise);
     script.prepare();
     script.recover();
@@ -151,25 +151,25 @@ fn in_session(adapter: &str) -> Settings {
     }
 }
 
-fn open_session(script: &mut Script) {
+fn open_session(script: &mut ScriptedRun) {
     script.signal(AgentSignal::Opened {
         session: Some(SessionId("s".to_owned())),
         model: None,
     });
 }
 
-fn session(script: &Script) -> Option<&str> {
+fn session(script: &ScriptedRun) -> Option<&str> {
     script.state.internal.session.as_ref().map(|session| session.0.as_str())
 }
 
 #[test]
 fn a_session_is_continued_by_the_same_adapter_if_the_settings_say_so() {
-    let mut script = Script::running(in_session("own"), &["one"]);
+    let mut script = ScriptedRun::running(in_session("own"), &["one"]);
     open_session(&mut script);
     script.complete();
     script.settle();
     assert_eq!(session(&script), Some("s"));
-    let mut handed_on = Script::running(in_session("own"), &["one"]);
+    let mut handed_on = ScriptedRun::running(in_session("own"), &["one"]);
     open_session(&mut handed_on);
     let worker = NewWorker {
         adapter: Some("other".to_owned()),
@@ -184,7 +184,7 @@ fn a_session_is_continued_by_the_same_adapter_if_the_settings_say_so() {
         session: SessionMode::Fresh,
         ..in_session("own")
     };
-    let mut script = Script::running(fresh, &["one"]);
+    let mut script = ScriptedRun::running(fresh, &["one"]);
     open_session(&mut script);
     assert_eq!(session(&script), None);
 }
@@ -200,7 +200,7 @@ fn a_resumed_run_continues_its_session_unless_the_settings_now_say_otherwise() {
         (in_session("other"), None),
         (fresh, None),
     ] {
-        let mut script = Script::running(in_session("own"), &["one"]);
+        let mut script = ScriptedRun::running(in_session("own"), &["one"]);
         open_session(&mut script);
         script.complete();
         script.recover_with(settings.clone());
@@ -208,7 +208,7 @@ fn a_resumed_run_continues_its_session_unless_the_settings_now_say_otherwise() {
     }
 }
 
-fn steer(script: &mut Script) {
+fn steer(script: &mut ScriptedRun) {
     let (kind, text) = (SteeringKind::Next, "use tabs".to_owned());
     script.command(UserCommand::Steer { kind, text });
 }
@@ -224,14 +224,14 @@ fn delivered(events: &[Event]) -> Vec<SteeringId> {
 #[test]
 fn a_message_that_is_withdrawn_while_it_is_in_a_prompt_is_not_delivered_and_the_others_are() {
     let withdrawn = UserCommand::Withdraw { id: SteeringId(1) };
-    let mut script = Script::start(Settings::default(), &["one"]);
+    let mut script = ScriptedRun::start(Settings::default(), &["one"]);
     steer(&mut script);
     steer(&mut script);
     script.prepare();
     script.command(withdrawn.clone());
     assert_eq!(delivered(&script.say("I use tabs")), [SteeringId(2)]);
 
-    let mut script = Script::start(Settings::default(), &["one"]);
+    let mut script = ScriptedRun::start(Settings::default(), &["one"]);
     steer(&mut script);
     steer(&mut script);
     let preparation = script.preparation();
@@ -247,7 +247,7 @@ fn a_message_that_is_withdrawn_while_it_is_in_a_prompt_is_not_delivered_and_the_
 #[test]
 fn the_end_of_a_background_task_is_told_once_more_if_its_iteration_is_repeated() {
     for (outcome, is_repeated) in outcomes() {
-        let mut script = Script::start(Settings::default(), &["one"]);
+        let mut script = ScriptedRun::start(Settings::default(), &["one"]);
         script.take(&Input::Background {
             command: BackgroundCommand::Start {
                 command: "make".to_owned(),
@@ -265,7 +265,7 @@ fn the_end_of_a_background_task_is_told_once_more_if_its_iteration_is_repeated()
         script.take(&Input::BackgroundEnded { number, result });
         script.recover();
         script.prepare();
-        let told = |script: &Script| script.state.background_for_prompt().count();
+        let told = |script: &ScriptedRun| script.state.background_for_prompt().count();
         assert_eq!(told(&script), 0, "the prompt has it");
         script.end_as(&outcome);
         assert_eq!(told(&script), usize::from(is_repeated), "{outcome:?}");
@@ -283,13 +283,13 @@ fn place() -> Box<CommentPlace> {
 
 #[test]
 fn an_open_comment_is_told_unless_a_message_or_a_refusal_has_it() {
-    let is_told = |script: &Script| {
+    let is_told = |script: &ScriptedRun| {
         let feedback = script.state.prompt_feedback();
         feedback
             .iter()
             .any(|feedback| matches!(feedback, Feedback::CommentsOpen { .. }))
     };
-    let mut script = Script::start(Settings::default(), &["one", "two"]);
+    let mut script = ScriptedRun::start(Settings::default(), &["one", "two"]);
     assert!(!is_told(&script), "there is none");
     let text = "shorter".to_owned();
     script.command(UserCommand::WriteComment { place: place(), text });

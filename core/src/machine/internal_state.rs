@@ -427,7 +427,8 @@ impl InternalState {
 
     /// Whether `signal` affects the state. Called before the signal is applied.
     fn importance(&self, signal: &AgentSignal) -> Importance {
-        let waits = self.pending_error.is_some() || self.refusals > 0;
+        // A refused login is a pending error as well.
+        let waits = self.pending_error.is_some();
         let is_needed = match signal {
             AgentSignal::Retrying { why, kind, .. } => {
                 let same = match (&self.pending_error, kind) {
@@ -435,7 +436,7 @@ impl InternalState {
                     (None, None) => true,
                     (Some(_), None) | (None, Some(_)) => false,
                 };
-                !same || self.refusals > 0 || *kind == Some(ProblemKind::Auth)
+                !same || *kind == Some(ProblemKind::Auth)
             }
             AgentSignal::Unknown { .. } => false,
             AgentSignal::ToolStarted { .. } if self.steps.is_some() => true,

@@ -82,7 +82,7 @@ mod question_tests;
 #[cfg(test)]
 mod review_tests;
 #[cfg(test)]
-mod script;
+mod scripted_run;
 #[cfg(test)]
 mod session_tests;
 #[cfg(test)]

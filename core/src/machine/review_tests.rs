@@ -11,7 +11,7 @@ use crate::{
 
 use super::{
     Feedback, Settlement, Statement,
-    script::{Script, files, notices},
+    scripted_run::{ScriptedRun, files, notices},
 };
 
 fn settings(when: ReviewWhen) -> Settings {
@@ -57,7 +57,7 @@ fn limited(until_ms: Option<u64>) -> Problem {
     Problem::said(ProblemKind::RateLimited { until_ms }, "429")
 }
 
-impl Script {
+impl ScriptedRun {
     fn is_reviewing(&self) -> bool {
         !self.state.view.role.is_work()
     }
@@ -122,19 +122,19 @@ fn crash() -> Problem {
 
 #[test]
 fn a_finished_task_is_reviewed_at_once_if_the_settings_say_so() {
-    let mut script = Script::start(settings(ReviewWhen::Task), &["one", "two"]);
+    let mut script = ScriptedRun::start(settings(ReviewWhen::Task), &["one", "two"]);
     assert_eq!(requested(&script.iterate()), None, "the task is still open");
     assert_eq!(requested(&script.finish("one")), Some((Some("one"), false)));
     assert!(script.is_reviewing());
 
-    let mut script = Script::start(settings(ReviewWhen::End), &["one", "two"]);
+    let mut script = ScriptedRun::start(settings(ReviewWhen::End), &["one", "two"]);
     assert_eq!(requested(&script.finish("one")), None);
     assert_eq!(requested(&script.finish("two")), Some((Some("two"), true)));
 }
 
 #[test]
 fn a_task_that_a_failed_iteration_ticked_is_not_reviewed() {
-    let mut script = Script::running(settings(ReviewWhen::Task), &["one", "two"]);
+    let mut script = ScriptedRun::running(settings(ReviewWhen::Task), &["one", "two"]);
     script.fail(Problem::said(ProblemKind::TurnLimit, "too many turns"));
     script.tick("one");
     assert_eq!(requested(&script.settle()), None);
@@ -143,7 +143,7 @@ fn a_task_that_a_failed_iteration_ticked_is_not_reviewed() {
 
 #[test]
 fn the_review_of_a_whole_plan_names_no_task_that_was_left_unfinished() {
-    let mut script = Script::start(settings(ReviewWhen::End), &["needed", "extra"]);
+    let mut script = ScriptedRun::start(settings(ReviewWhen::End), &["needed", "extra"]);
     script.plan.tasks[1].settings.optional = true;
     script.finish("needed");
     script.prepare();
@@ -163,7 +163,7 @@ fn the_review_of_a_whole_plan_names_no_task_that_was_left_unfinished() {
 #[test]
 fn a_reviewer_that_is_limited_is_left_out_and_asked_again_when_its_limit_ends() {
     for (left_ms, reviewed) in [(-1, true), (0, true), (1, false)] {
-        let mut script = Script::start(settings(ReviewWhen::Task), &["one", "two"]);
+        let mut script = ScriptedRun::start(settings(ReviewWhen::Task), &["one", "two"]);
         let until_ms = script.now_ms.saturating_add_signed(left_ms);
         script.state.view.limited.insert("critic".to_owned(), until_ms);
         let events = script.finish("one");
@@ -181,7 +181,7 @@ fn a_reviewer_that_is_limited_is_left_out_and_asked_again_when_its_limit_ends() 
 
 #[test]
 fn a_due_review_is_withdrawn_if_an_obstacle_turns_up() {
-    let mut script = Script::start(settings(ReviewWhen::Task), &["one", "two"]);
+    let mut script = ScriptedRun::start(settings(ReviewWhen::Task), &["one", "two"]);
     script.finish("one");
     let until_ms = script.now_ms + 1;
     script.state.view.limited.insert("critic".to_owned(), until_ms);
@@ -195,7 +195,7 @@ fn a_due_review_is_withdrawn_if_an_obstacle_turns_up() {
 
 #[test]
 fn an_approved_task_is_followed_by_the_next_one_and_nothing_is_verified_for_it() {
-    let mut script = Script::start(with_goal(ReviewWhen::Task), &["one", "two"]);
+    let mut script = ScriptedRun::start(with_goal(ReviewWhen::Task), &["one", "two"]);
     script.files = files("a", "0");
     script.finish("one");
     script.files = files("b", "0");
@@ -206,7 +206,7 @@ fn an_approved_task_is_followed_by_the_next_one_and_nothing_is_verified_for_it()
 
 #[test]
 fn findings_send_the_author_back_as_often_as_there_are_rounds() {
-    let mut script = Script::start(settings(ReviewWhen::Task), &["one", "two"]);
+    let mut script = ScriptedRun::start(settings(ReviewWhen::Task), &["one", "two"]);
     script.finish("one");
     assert_eq!(script.state.view.role, Role::Review { round: 1 });
     let findings = Findings::new(vec!["a stub".to_owned()]);
@@ -249,7 +249,7 @@ fn a_task_at_its_limit_is_not_sent_back() {
             limits,
             ..settings(ReviewWhen::Task)
         };
-        let mut script = Script::start(settings, &["one", "two"]);
+        let mut script = ScriptedRun::start(settings, &["one", "two"]);
         script.finish("one");
         let events = script.review(Some(a_stub()));
         let is_sent_back = matches!(concluded(&events), Some(ReviewResult::Findings { sent_back: true, .. }));
@@ -259,7 +259,7 @@ fn a_task_at_its_limit_is_not_sent_back() {
 
 #[test]
 fn a_message_comes_before_a_due_review_and_brings_no_findings() {
-    let mut script = Script::start(settings(ReviewWhen::Task), &["one", "two"]);
+    let mut script = ScriptedRun::start(settings(ReviewWhen::Task), &["one", "two"]);
     script.finish("one");
     script.message("use tabs");
     script.prepare();
@@ -285,7 +285,7 @@ fn findings_at_a_place_become_comments_if_the_review_completed() {
         ..CommentPlace::default()
     };
     for completes in [true, false] {
-        let mut script = Script::start(settings(ReviewWhen::Task), &["one", "two"]);
+        let mut script = ScriptedRun::start(settings(ReviewWhen::Task), &["one", "two"]);
         script.finish("one");
         script.begin_review();
         if completes {
@@ -312,7 +312,7 @@ fn findings_at_a_place_become_comments_if_the_review_completed() {
 #[test]
 fn a_reviewer_without_an_answer_has_failed_and_three_failures_running_end_all_reviews() {
     let tasks = ["one", "two", "three", "four", "five", "six"];
-    let mut script = Script::start(settings(ReviewWhen::Task), &tasks);
+    let mut script = ScriptedRun::start(settings(ReviewWhen::Task), &tasks);
     let given_up = Notice::ReviewerGivenUp {
         adapter: "critic".to_owned(),
         reviews: 3,
@@ -339,7 +339,7 @@ fn a_reviewer_without_an_answer_has_failed_and_three_failures_running_end_all_re
 
 #[test]
 fn a_review_that_the_user_skips_is_neither_repeated_nor_a_failure() {
-    let mut script = Script::start(settings(ReviewWhen::Task), &["one", "two"]);
+    let mut script = ScriptedRun::start(settings(ReviewWhen::Task), &["one", "two"]);
     script.finish("one");
     script.begin_review();
     script.command(UserCommand::Skip);
@@ -351,7 +351,7 @@ fn a_review_that_the_user_skips_is_neither_repeated_nor_a_failure() {
 
 #[test]
 fn a_review_that_the_death_of_ralph_interrupts_is_repeated_twice() {
-    let mut script = Script::start(settings(ReviewWhen::Task), &["one", "two"]);
+    let mut script = ScriptedRun::start(settings(ReviewWhen::Task), &["one", "two"]);
     // Interruptions of the author do not count.
     for _ in 0..4 {
         script.prepare();
@@ -372,7 +372,7 @@ fn a_review_that_the_death_of_ralph_interrupts_is_repeated_twice() {
 
 #[test]
 fn a_reviewer_without_a_live_channel_is_asked_again_on_the_other_one() {
-    let mut script = Script::start(settings(ReviewWhen::Task), &["one", "two"]);
+    let mut script = ScriptedRun::start(settings(ReviewWhen::Task), &["one", "two"]);
     script.finish("one");
     let events = script.fail_review(no_live_channel());
     let given_up = Event::LiveChannelGivenUp {
@@ -387,7 +387,7 @@ fn a_reviewer_without_a_live_channel_is_asked_again_on_the_other_one() {
         live_only: true,
         ..settings(ReviewWhen::Task)
     };
-    let mut script = Script::start(live_only, &["one", "two"]);
+    let mut script = ScriptedRun::start(live_only, &["one", "two"]);
     script.finish("one");
     let events = script.fail_review(no_live_channel());
     assert!(!events.contains(&given_up), "{events:?}");
@@ -396,7 +396,7 @@ fn a_reviewer_without_a_live_channel_is_asked_again_on_the_other_one() {
 
 #[test]
 fn a_review_that_a_limit_with_a_known_end_prevents_is_no_failure_of_the_reviewer() {
-    let mut script = Script::start(settings(ReviewWhen::Task), &["one", "two"]);
+    let mut script = ScriptedRun::start(settings(ReviewWhen::Task), &["one", "two"]);
     let now_ms = script.now_ms;
     for (until_ms, is_known) in [
         (Some(now_ms + 1), true),
@@ -404,7 +404,7 @@ fn a_review_that_a_limit_with_a_known_end_prevents_is_no_failure_of_the_reviewer
         (Some(now_ms - 1), false),
         (None, false),
     ] {
-        script = Script::start(settings(ReviewWhen::Task), &["one", "two"]);
+        script = ScriptedRun::start(settings(ReviewWhen::Task), &["one", "two"]);
         script.finish("one");
         let events = script.fail_review(limited(until_ms));
         assert_eq!(events.contains(&Event::ReviewWithdrawn), is_known, "{until_ms:?}");
@@ -429,7 +429,7 @@ fn a_limit_of_a_reviewer_does_not_count_for_the_adapter_of_an_author() {
             fallback: fallback.iter().map(|&adapter| adapter.to_owned()).collect(),
             ..settings(ReviewWhen::Task)
         };
-        let mut script = Script::start(settings, &["one", "two"]);
+        let mut script = ScriptedRun::start(settings, &["one", "two"]);
         script.finish("one");
         let until_ms = script.now_ms + 60_000;
         let events = script.fail_review(limited(Some(until_ms)));
@@ -447,7 +447,7 @@ fn an_approved_plan_is_done_if_the_goals_were_run_on_the_same_files() {
         ("a", "b", "b", false, false),
         ("a", "b", "b", true, false),
     ] {
-        let mut script = Script::running(with_goal(ReviewWhen::End), &["one"]);
+        let mut script = ScriptedRun::running(with_goal(ReviewWhen::End), &["one"]);
         script.complete();
         script.tick("one");
         script.files = files(left, "0");
@@ -473,7 +473,7 @@ fn an_approved_plan_is_done_if_the_goals_were_run_on_the_same_files() {
 
 #[test]
 fn without_goals_an_approved_plan_is_done_whatever_became_of_the_files() {
-    let mut script = Script::start(settings(ReviewWhen::End), &["one"]);
+    let mut script = ScriptedRun::start(settings(ReviewWhen::End), &["one"]);
     script.finish("one");
     script.review(Some(ReviewAnswer::Approved));
     assert!(script.is_done(), "{:?}", script.state.view.phase);
@@ -481,7 +481,7 @@ fn without_goals_an_approved_plan_is_done_whatever_became_of_the_files() {
 
 #[test]
 fn without_checkpoints_the_goals_are_run_again_after_a_review() {
-    let mut script = Script::start(with_goal(ReviewWhen::End), &["one"]);
+    let mut script = ScriptedRun::start(with_goal(ReviewWhen::End), &["one"]);
     script.finish("one");
     script.verify(true);
     script.review(Some(ReviewAnswer::Approved));
@@ -490,7 +490,7 @@ fn without_checkpoints_the_goals_are_run_again_after_a_review() {
 
 #[test]
 fn a_run_that_is_to_stop_is_done_without_a_review() {
-    let mut script = Script::start(with_goal(ReviewWhen::End), &["one"]);
+    let mut script = ScriptedRun::start(with_goal(ReviewWhen::End), &["one"]);
     script.finish("one");
     script.stop(StopRequest::AfterIteration);
     script.verify(true);
@@ -499,8 +499,8 @@ fn a_run_that_is_to_stop_is_done_without_a_review() {
 
 #[test]
 fn the_next_review_compares_with_the_files_of_the_last_one_that_was_answered() {
-    let since = |script: &Script| script.state.unreviewed_since().map(|found| found.tree.clone());
-    let mut script = Script::start(settings(ReviewWhen::Task), &["one", "two", "three", "four"]);
+    let since = |script: &ScriptedRun| script.state.unreviewed_since().map(|found| found.tree.clone());
+    let mut script = ScriptedRun::start(settings(ReviewWhen::Task), &["one", "two", "three", "four"]);
     assert_eq!(since(&script), None);
     script.files = files("a", "0");
     script.prepare();
@@ -528,7 +528,7 @@ fn the_next_review_compares_with_the_files_of_the_last_one_that_was_answered() {
 
 #[test]
 fn how_a_review_ended_is_no_feedback_for_the_author_and_no_end_of_its_work() {
-    let mut script = Script::start(settings(ReviewWhen::Task), &["one", "two"]);
+    let mut script = ScriptedRun::start(settings(ReviewWhen::Task), &["one", "two"]);
     script.prepare();
     script.say("I am ready");
     script.complete();
@@ -547,7 +547,7 @@ fn how_a_review_ended_is_no_feedback_for_the_author_and_no_end_of_its_work() {
 
 #[test]
 fn a_review_of_a_done_plan_is_no_further_iteration_with_all_boxes_ticked() {
-    let mut script = Script::start(settings(ReviewWhen::End), &["one"]);
+    let mut script = ScriptedRun::start(settings(ReviewWhen::End), &["one"]);
     script.finish("one");
     assert_eq!(script.state.internal.complete_streak, 1);
     script.begin_review();
@@ -568,7 +568,7 @@ fn the_author_that_stands_in_for_a_limited_one_is_not_announced_again_after_a_re
         fallback: vec!["other".to_owned()],
         ..settings(ReviewWhen::Task)
     };
-    let mut script = Script::running(settings, &["one", "two", "three"]);
+    let mut script = ScriptedRun::running(settings, &["one", "two", "three"]);
     let switched = Notice::AdapterSwitched {
         adapter: "other".to_owned(),
     };

@@ -4,10 +4,10 @@ use crate::event::{
     Claim, Event, Finding, NewWorker, Outcome, Problem, ProblemKind, Record, Settings, StopReason, UserCommand,
 };
 
-use super::{Input, Statement, script::Script};
+use super::{Input, Statement, scripted_run::ScriptedRun};
 
-fn running() -> Script {
-    Script::running(Settings::default(), &["one"])
+fn running() -> ScriptedRun {
+    ScriptedRun::running(Settings::default(), &["one"])
 }
 
 fn promised() -> Statement {
@@ -48,7 +48,7 @@ fn a_statement_of_the_running_session_is_recorded_if_it_is_new() {
 
 #[test]
 fn the_file_that_claims_completion_adds_one_claim_to_the_statement_while_the_iteration_is_settled() {
-    let found = |script: &mut Script, iteration| script.take(&Input::DoneFileFound { iteration });
+    let found = |script: &mut ScriptedRun, iteration| script.take(&Input::DoneFileFound { iteration });
     let mut script = running();
     script.tell(promised());
     assert_eq!(found(&mut script, 1), [], "the session is not over");
@@ -89,7 +89,7 @@ fn without_live_channel() -> Problem {
 
 #[test]
 fn only_a_completed_iteration_of_the_same_adapter_shows_that_it_has_a_live_channel() {
-    let found = |script: &Script| match script.outcome() {
+    let found = |script: &ScriptedRun| match script.outcome() {
         Some(Outcome::Failed { problem }) => problem.finding,
         outcome => panic!("{outcome:?}"),
     };
@@ -99,14 +99,14 @@ fn only_a_completed_iteration_of_the_same_adapter_shows_that_it_has_a_live_chann
         ..Settings::default()
     };
 
-    let mut script = Script::running(own(), &["one"]);
+    let mut script = ScriptedRun::running(own(), &["one"]);
     script.complete();
     script.settle();
     script.prepare();
     script.fail(without_live_channel());
     assert_eq!(found(&script), None, "it has worked");
 
-    let mut script = Script::running(own(), &["one"]);
+    let mut script = ScriptedRun::running(own(), &["one"]);
     script.complete();
     let worker = NewWorker {
         adapter: Some("other".to_owned()),
@@ -118,7 +118,7 @@ fn only_a_completed_iteration_of_the_same_adapter_shows_that_it_has_a_live_chann
     script.fail(without_live_channel());
     assert_eq!(found(&script), no_live_channel, "another adapter has worked");
 
-    let mut script = Script::running(own(), &["one"]);
+    let mut script = ScriptedRun::running(own(), &["one"]);
     script.command(UserCommand::Skip);
     script.end();
     script.settle();
@@ -129,7 +129,7 @@ fn only_a_completed_iteration_of_the_same_adapter_shows_that_it_has_a_live_chann
 
 #[test]
 fn the_state_of_a_run_is_what_its_records_say() {
-    let mut script = Script::start(Settings::default(), &["one"]);
+    let mut script = ScriptedRun::start(Settings::default(), &["one"]);
     let mut state = script.state.clone();
     let mut events = script.prepare();
     events.extend(script.fail(Problem::said(ProblemKind::Auth, "log in")));

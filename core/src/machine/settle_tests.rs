@@ -11,7 +11,7 @@ use crate::{
 
 use super::{
     FoundTests, Input, Settlement,
-    script::{Script, files, is_cancelling, notices},
+    scripted_run::{ScriptedRun, files, is_cancelling, notices},
 };
 
 fn network() -> Outcome {
@@ -64,7 +64,7 @@ fn is_adapter_limited(event: &Event) -> bool {
 
 #[test]
 fn an_iteration_that_leaves_work_is_followed_by_the_next_one_alone() {
-    let mut script = Script::start(Settings::default(), &["one"]);
+    let mut script = ScriptedRun::start(Settings::default(), &["one"]);
     let events = script.iterate();
     assert!(
         matches!(
@@ -80,7 +80,7 @@ fn an_iteration_that_leaves_work_is_followed_by_the_next_one_alone() {
 
 #[test]
 fn progress_is_a_tree_that_is_new_in_the_run_or_the_first_commit_of_one_that_is_not() {
-    let mut script = Script::start(Settings::default(), &["one"]);
+    let mut script = ScriptedRun::start(Settings::default(), &["one"]);
     script.files = files("a", "0");
     let ralphs = || {
         Some(IterationCommit {
@@ -112,7 +112,7 @@ fn progress_is_a_tree_that_is_new_in_the_run_or_the_first_commit_of_one_that_is_
 
 #[test]
 fn more_ticks_than_ever_are_progress_and_without_checkpoints_the_files_decide() {
-    let mut script = Script::start(Settings::default(), &["one", "two", "three"]);
+    let mut script = ScriptedRun::start(Settings::default(), &["one", "two", "three"]);
     for (done, moved, progress) in [
         (1, None, Some(true)),
         (1, None, None),
@@ -135,7 +135,7 @@ fn more_ticks_than_ever_are_progress_and_without_checkpoints_the_files_decide() 
 #[test]
 fn a_plan_that_is_done_is_a_claim_of_a_completed_iteration_alone() {
     for (outcome, claimed) in [(Outcome::Completed, vec![Claim::PlanComplete]), (network(), vec![])] {
-        let mut script = Script::running(Settings::default(), &["one"]);
+        let mut script = ScriptedRun::running(Settings::default(), &["one"]);
         script.end_as(&outcome);
         script.tick("one");
         assert_eq!(claims(&script.settle()), claimed, "{outcome:?}");
@@ -151,7 +151,7 @@ fn tasks_that_the_agent_removed_or_added_are_recorded() {
         (&["gone"], &["new"], true),
     ] {
         let texts = |tasks: &[&str]| tasks.iter().map(|&task| task.to_owned()).collect::<Vec<_>>();
-        let mut script = Script::running(Settings::default(), &["one"]);
+        let mut script = ScriptedRun::running(Settings::default(), &["one"]);
         script.complete();
         let settlement = script.settlement();
         let events = script.settle_as(Settlement {
@@ -171,7 +171,7 @@ fn tasks_that_the_agent_removed_or_added_are_recorded() {
 #[test]
 fn a_plan_that_cannot_be_read_ends_the_run_and_refuses_a_claim_if_there_is_one() {
     for (claims, refused) in [(vec![], vec![]), (vec![Claim::Promise], vec![Missing::PlanUnreadable])] {
-        let mut script = Script::running(Settings::default(), &["one"]);
+        let mut script = ScriptedRun::running(Settings::default(), &["one"]);
         script.complete();
         let events = script.settle_as(Settlement {
             claims,
@@ -195,7 +195,7 @@ struct Asks {
 impl Asks {
     /// Whether the question keeps the task from being worked on.
     fn blocks(self) -> bool {
-        let mut script = Script::running(Settings::default(), &["one", "two"]);
+        let mut script = ScriptedRun::running(Settings::default(), &["one", "two"]);
         let text = "which colour?".to_owned();
         if self.through_its_channel {
             script.signal(AgentSignal::QuestionAsked {
@@ -246,7 +246,7 @@ fn a_question_blocks_its_task_unless_the_agent_got_on_without_an_answer() {
 
 #[test]
 fn a_run_goes_on_while_a_task_is_open_that_waits_for_no_answer() {
-    let mut script = Script::start(Settings::default(), &["one", "two", "three", "four", "five"]);
+    let mut script = ScriptedRun::start(Settings::default(), &["one", "two", "three", "four", "five"]);
     for task in ["one", "two", "three", "four", "five"] {
         assert_eq!(script.stop_reason(), None, "{task} is left");
         script.prepare();
@@ -271,7 +271,7 @@ fn tests_change() -> TestsChange {
 }
 
 /// Settles an iteration that changed tests.
-fn settle_with_tests(script: &mut Script, allowed: bool) -> Vec<Event> {
+fn settle_with_tests(script: &mut ScriptedRun, allowed: bool) -> Vec<Event> {
     let settlement = script.settlement();
     script.settle_as(Settlement {
         tests: Some(Box::new(FoundTests {
@@ -299,13 +299,13 @@ fn changed_tests_are_confirmed_by_the_plan_or_by_the_user_who_is_asked() {
         changes: tests_change().changes,
         by,
     };
-    let mut script = Script::running(Settings::default(), &["one"]);
+    let mut script = ScriptedRun::running(Settings::default(), &["one"]);
     script.complete();
     let events = settle_with_tests(&mut script, true);
     let task = "one".into();
     assert!(events.contains(&confirmed(ConfirmedBy::Plan { task })), "{events:?}");
 
-    let mut script = Script::running(Settings::default(), &["one"]);
+    let mut script = ScriptedRun::running(Settings::default(), &["one"]);
     script.complete();
     let events = settle_with_tests(&mut script, false);
     let change = Box::new(tests_change());
@@ -325,7 +325,7 @@ fn tests_that_are_confirmed_while_the_goals_run_have_the_goals_run_again() {
         goals: goals(),
         ..Settings::default()
     };
-    let mut script = Script::running(settings, &["one"]);
+    let mut script = ScriptedRun::running(settings, &["one"]);
     script.complete();
     script.tick("one");
     settle_with_tests(&mut script, false);
@@ -359,7 +359,7 @@ fn a_tick_whose_check_passes_claims_no_plan_that_has_open_tasks() {
         (&["one", "two"][..], vec![]),
         (&["one", "+two"], vec![Claim::PlanComplete]),
     ] {
-        let mut script = Script::running(settings.clone(), tasks);
+        let mut script = ScriptedRun::running(settings.clone(), tasks);
         script.complete();
         let settlement = script.settlement();
         script.settle_as(Settlement {
@@ -386,7 +386,7 @@ fn a_failure_counts_as_a_limit_of_its_adapter_if_it_is_one_and_another_adapter_c
             fallback,
             ..Settings::default()
         };
-        let mut script = Script::running(settings, &["one"]);
+        let mut script = ScriptedRun::running(settings, &["one"]);
         script.fail(problem.clone());
         let events = script.settle();
         assert_eq!(events.iter().any(is_adapter_limited), is_limited, "{events:?}");
@@ -405,7 +405,7 @@ fn a_switch_to_another_adapter_is_told_once() {
         fallback: vec!["other".to_owned()],
         ..Settings::default()
     };
-    let mut script = Script::running(settings, &["one"]);
+    let mut script = ScriptedRun::running(settings, &["one"]);
     script.fail(limited_until(2_000_000));
     assert_eq!(switches(&script.settle()), ["other"]);
     assert_eq!(switches(&script.iterate()), [""; 0], "it goes on with the same adapter");
@@ -423,7 +423,7 @@ fn an_adapter_that_a_task_asks_for_is_no_switch_because_of_a_limit() {
         adapter: "own".to_owned(),
         ..Settings::default()
     };
-    let mut script = Script::start(settings, &["one", "two"]);
+    let mut script = ScriptedRun::start(settings, &["one", "two"]);
     script.plan.tasks[1].settings.adapter = Some("special".to_owned());
     script.prepare();
     script.complete();
@@ -453,7 +453,7 @@ fn a_run_waits_for_the_next_day_only_if_its_time_lasts_longer() {
             limits,
             ..Settings::default()
         };
-        let mut script = Script::running(settings, &["one"]);
+        let mut script = ScriptedRun::running(settings, &["one"]);
         script.take(&Input::DayBegan { day: DAY });
         let usage = Usage {
             cost_usd: Some(1.0),
@@ -472,13 +472,13 @@ fn a_run_waits_for_the_next_day_only_if_its_time_lasts_longer() {
 
 #[test]
 fn a_stop_at_once_ends_the_run_with_its_session_and_a_graceful_one_keeps_the_result() {
-    let mut script = Script::running(Settings::default(), &["one"]);
+    let mut script = ScriptedRun::running(Settings::default(), &["one"]);
     script.stop(StopRequest::Immediate);
     assert!(is_cancelling(&script));
     script.end();
     assert_eq!(script.stop_reason(), Some(&StopReason::Requested));
 
-    let mut script = Script::running(Settings::default(), &["one"]);
+    let mut script = ScriptedRun::running(Settings::default(), &["one"]);
     script.stop(StopRequest::Graceful);
     assert!(is_cancelling(&script));
     script.end();

@@ -12,7 +12,7 @@ use crate::{
 
 use super::{
     Input, Preparation, Timer, TimerKind,
-    script::{Script, is_cancelling, notices},
+    scripted_run::{ScriptedRun, is_cancelling, notices},
 };
 
 const DAY: Day = Day {
@@ -27,7 +27,7 @@ fn own() -> Settings {
     }
 }
 
-fn steer(script: &mut Script, kind: SteeringKind) {
+fn steer(script: &mut ScriptedRun, kind: SteeringKind) {
     let text = "use tabs".to_owned();
     script.command(UserCommand::Steer { kind, text });
 }
@@ -43,7 +43,7 @@ fn a_timer_counts_in_its_own_phase_and_not_before_its_time() {
             limits: limits.clone(),
             ..own()
         };
-        let mut script = Script::running(settings, &["one"]);
+        let mut script = ScriptedRun::running(settings, &["one"]);
         let timer = Timer {
             kind: TimerKind::IterationTimeout,
             epoch: Some(script.state.view.epoch - phases_ago),
@@ -56,11 +56,11 @@ fn a_timer_counts_in_its_own_phase_and_not_before_its_time() {
 
 #[test]
 fn boxes_that_change_while_the_author_works_are_recorded() {
-    let toggled = |script: &mut Script, iteration, toggled: &[u32]| {
+    let toggled = |script: &mut ScriptedRun, iteration, toggled: &[u32]| {
         let toggled = toggled.to_vec();
         script.take(&Input::BoxesToggled { iteration, toggled })
     };
-    let mut script = Script::running(own(), &["one", "two"]);
+    let mut script = ScriptedRun::running(own(), &["one", "two"]);
     assert_eq!(toggled(&mut script, 1, &[]), []);
     assert_eq!(toggled(&mut script, 2, &[0]), [], "that iteration does not run");
     let change = PlanChange {
@@ -80,7 +80,7 @@ fn boxes_that_change_while_the_author_works_are_recorded() {
         when: ReviewWhen::Task,
         rounds: 1,
     });
-    let mut script = Script::running(Settings { review, ..own() }, &["one", "two"]);
+    let mut script = ScriptedRun::running(Settings { review, ..own() }, &["one", "two"]);
     script.complete();
     script.tick("one");
     script.settle();
@@ -112,7 +112,7 @@ fn the_goals_are_run_once_before_the_first_iteration_and_before_no_other() {
         let is_it = |event: &Event| matches!(event, Event::VerificationStarted { iteration: 0, .. });
         events.iter().any(is_it)
     };
-    let mut script = Script::start(baseline(), &["one"]);
+    let mut script = ScriptedRun::start(baseline(), &["one"]);
     assert!(verified(&script.prepare()));
     let events = script.verify(false);
     assert!(
@@ -127,7 +127,7 @@ fn the_goals_are_run_once_before_the_first_iteration_and_before_no_other() {
     );
     assert!(!verified(&script.prepare()));
 
-    let mut script = Script::running(own(), &["one"]);
+    let mut script = ScriptedRun::running(own(), &["one"]);
     script.complete();
     script.settle();
     script.recover_with(baseline());
@@ -145,7 +145,7 @@ fn a_prompt_is_written_again_for_a_message_that_cannot_wait() {
         (&["+one"], SteeringKind::Next, false, true),
         (&["+one"], SteeringKind::Next, true, false),
     ] {
-        let mut script = Script::start(own(), tasks);
+        let mut script = ScriptedRun::start(own(), tasks);
         steer(&mut script, kind);
         let preparation = script.preparation();
         let delivered = match is_in_prompt {
@@ -172,7 +172,7 @@ fn asks_for(adapter: &str) -> Notice {
 
 #[test]
 fn that_a_task_asks_for_another_agent_is_told_once_for_each_task() {
-    let mut script = Script::start(own(), &["one", "two", "three"]);
+    let mut script = ScriptedRun::start(own(), &["one", "two", "three"]);
     script.plan.tasks[0].settings.adapter = Some("special".to_owned());
     script.plan.tasks[1].settings.adapter = Some("special".to_owned());
     script.prepare();
@@ -200,7 +200,7 @@ fn an_agent_that_stands_in_for_the_one_that_a_task_asks_for_is_not_told_as_asked
         fallback: vec!["other".to_owned()],
         ..own()
     };
-    let mut script = Script::start(settings, &["one"]);
+    let mut script = ScriptedRun::start(settings, &["one"]);
     script.plan.tasks[0].settings.adapter = Some("special".to_owned());
     let until_ms = script.now_ms + 60_000;
     script.state.view.limited.insert("special".to_owned(), until_ms);
@@ -226,8 +226,8 @@ fn a_task_is_handed_on_after_iterations_without_progress_and_that_is_told_once()
         model: Some("large".to_owned()),
         attempts: 1,
     };
-    let mut script = Script::running(settings, &["one"]);
-    let stuck = |script: &mut Script| {
+    let mut script = ScriptedRun::running(settings, &["one"]);
+    let stuck = |script: &mut ScriptedRun| {
         script.complete();
         let settlement = script.settlement();
         script.settle_as(super::Settlement {
@@ -251,7 +251,7 @@ fn a_hook_that_ends_after_the_run_is_recorded() {
         on_end: Some("true".to_owned()),
         ..Hooks::default()
     };
-    let mut script = Script::start(Settings { hooks, ..own() }, &["one"]);
+    let mut script = ScriptedRun::start(Settings { hooks, ..own() }, &["one"]);
     let events = script.stop(StopRequest::Graceful);
     let hook = Hook::OnEnd;
     let is_start = |event: &Event| matches!(event, Event::HookStarted { number: 1, hook: found, .. } if *found == hook);
@@ -276,7 +276,7 @@ fn near(events: &[Event]) -> Vec<LimitKind> {
     near.collect()
 }
 
-fn spend(script: &mut Script, cost_usd: f64, output_tokens: u64) -> Vec<Event> {
+fn spend(script: &mut ScriptedRun, cost_usd: f64, output_tokens: u64) -> Vec<Event> {
     let usage = Usage {
         cost_usd: Some(cost_usd),
         output_tokens: Some(output_tokens),
@@ -339,7 +339,7 @@ fn a_limit_that_the_user_raises_is_warned_of_again_and_the_others_are_not() {
             max_tokens: Some(1_000),
             ..Limits::default()
         });
-        let mut script = Script::start(settings, &["one"]);
+        let mut script = ScriptedRun::start(settings, &["one"]);
         for _ in 0..7 {
             script.iterate();
         }
@@ -360,7 +360,7 @@ fn a_resumed_run_warns_of_its_limits_again() {
         max_cost_usd: Some(10.0),
         ..Limits::default()
     });
-    let mut script = Script::running(settings, &["one"]);
+    let mut script = ScriptedRun::running(settings, &["one"]);
     assert_eq!(near(&spend(&mut script, 9.0, 1)), [LimitKind::MaxCost]);
     assert_eq!(near(&spend(&mut script, 0.1, 1)), []);
     assert_eq!(near(&script.recover()), [LimitKind::MaxCost]);
@@ -378,7 +378,7 @@ fn of_day() -> Settings {
 
 #[test]
 fn a_limit_of_the_day_that_the_user_allows_once_more_is_warned_of_again() {
-    let mut script = Script::running(of_day(), &["one"]);
+    let mut script = ScriptedRun::running(of_day(), &["one"]);
     script.take(&Input::DayBegan { day: DAY });
     assert_eq!(near(&spend(&mut script, 9.0, 1)), [LimitKind::DayCost]);
     spend(&mut script, 1.0, 1);
@@ -389,7 +389,7 @@ fn a_limit_of_the_day_that_the_user_allows_once_more_is_warned_of_again() {
     script.prepare();
     assert_eq!(near(&spend(&mut script, 7.0, 1)), [LimitKind::DayCost]);
     // A wait for something else allows nothing more.
-    let mut script = Script::running(of_day(), &["one"]);
+    let mut script = ScriptedRun::running(of_day(), &["one"]);
     script.take(&Input::DayBegan { day: DAY });
     assert_eq!(near(&spend(&mut script, 9.0, 1)), [LimitKind::DayCost]);
     script.fail(Problem::said(ProblemKind::Network, "no route"));
@@ -399,7 +399,7 @@ fn a_limit_of_the_day_that_the_user_allows_once_more_is_warned_of_again() {
 
 #[test]
 fn nobody_is_warned_of_a_limit_of_a_day_that_is_over_or_of_a_run_that_is() {
-    let mut script = Script::running(of_day(), &["one"]);
+    let mut script = ScriptedRun::running(of_day(), &["one"]);
     script.take(&Input::DayBegan { day: DAY });
     script.now_ms = DAY.until_ms;
     assert_eq!(
@@ -412,7 +412,7 @@ fn nobody_is_warned_of_a_limit_of_a_day_that_is_over_or_of_a_run_that_is() {
         max_time_ms: Some(100_000),
         ..Limits::default()
     });
-    let mut script = Script::start(settings, &["one"]);
+    let mut script = ScriptedRun::start(settings, &["one"]);
     script.now_ms += 90_000;
     let events = script.stop(StopRequest::Graceful);
     assert!(script.state.view.is_over());
@@ -425,7 +425,7 @@ fn the_user_lets_runs_use_a_window_until_it_is_reset() {
         five_hour: 20,
         ..Headroom::default()
     };
-    let mut script = Script::start(Settings { headroom, ..own() }, &["one"]);
+    let mut script = ScriptedRun::start(Settings { headroom, ..own() }, &["one"]);
     let (hour_ms, now_ms) = (3_600_000, script.now_ms);
     let window = UsageWindow {
         kind: WindowKind::FiveHour,
@@ -433,14 +433,14 @@ fn the_user_lets_runs_use_a_window_until_it_is_reset() {
         resets_ms: now_ms + hour_ms,
         length_ms: 5 * hour_ms,
     };
-    let prepare = |script: &mut Script| {
+    let prepare = |script: &mut ScriptedRun| {
         let at_ms = script.now_ms;
         let windows = vec![WindowSample { at_ms, window }];
         let preparation = script.preparation();
         script.prepare_as(Preparation { windows, ..preparation });
     };
     prepare(&mut script);
-    let waits = |script: &Script| {
+    let waits = |script: &ScriptedRun| {
         let phase = &script.state.view.phase;
         matches!(
             phase,
@@ -464,7 +464,7 @@ fn the_user_lets_runs_use_a_window_until_it_is_reset() {
 
 #[test]
 fn a_wait_for_something_else_that_the_user_ends_frees_no_window() {
-    let mut script = Script::running(own(), &["one"]);
+    let mut script = ScriptedRun::running(own(), &["one"]);
     script.fail(Problem::said(ProblemKind::Network, "no route"));
     script.settle();
     script.command(UserCommand::RetryNow);

@@ -11,7 +11,7 @@ use crate::{
 use super::{Input, LoopState, Preparation, Settlement, Statement, Verification, step, testing};
 
 /// A run, with the files that its next preparation or settlement finds.
-pub(super) struct Script {
+pub(super) struct ScriptedRun {
     pub(super) state: LoopState,
     pub(super) now_ms: u64,
     pub(super) plan: PlanSnapshot,
@@ -20,7 +20,7 @@ pub(super) struct Script {
     pub(super) live_steering: bool,
 }
 
-impl Script {
+impl ScriptedRun {
     /// Starts a run with tasks as in [`plan_of`].
     pub(super) fn start(settings: Settings, tasks: &[&str]) -> Self {
         let mut script = Self {
@@ -278,6 +278,6 @@ pub(super) fn notices(events: &[Event]) -> Vec<&Notice> {
 }
 
 /// Whether the agent's process was asked to end.
-pub(super) fn is_cancelling(script: &Script) -> bool {
+pub(super) fn is_cancelling(script: &ScriptedRun) -> bool {
     matches!(script.state.view.phase, Phase::Cancelling { .. })
 }
