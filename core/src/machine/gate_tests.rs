@@ -47,19 +47,9 @@ pub(super) fn counts(passed: u32, skipped: u32) -> Option<TestCounts> {
 
 pub(super) fn goal(passed: bool, tests: Option<TestCounts>) -> GoalResult {
     GoalResult {
-        name: "tests".to_owned(),
-        passed,
-        exit: None,
-        score: None,
-        target: None,
-        duration_ms: 1,
-        why: None,
         tail: "the end of the output".into(),
         tests,
-        doubt: None,
-        failed_tests: Vec::new().into(),
-        flaky: None,
-        sealed_output: None,
+        ..testing::goal_result("tests", passed)
     }
 }
 

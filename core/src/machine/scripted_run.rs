@@ -2,8 +2,8 @@
 
 use crate::{
     event::{
-        AgentSignal, Checkpoint, Event, Exit, GoalResult, Notice, Outcome, PlanSnapshot, Problem, RequestedBy,
-        Settings, StopReason, StopRequest, UserCommand,
+        AgentSignal, Checkpoint, Event, Exit, Notice, Outcome, PlanSnapshot, Problem, RequestedBy, Settings,
+        StopReason, StopRequest, UserCommand,
     },
     run::Phase,
 };
@@ -152,7 +152,11 @@ impl ScriptedRun {
     }
 
     pub(super) fn verification(&self, passed: bool) -> Verification {
-        let results = self.state.view.running_goals().map(|goal| result(&goal.name, passed));
+        let results = self
+            .state
+            .view
+            .running_goals()
+            .map(|goal| testing::goal_result(&goal.name, passed));
         Verification {
             results: results.collect(),
             trial: None,
@@ -247,25 +251,6 @@ pub(super) fn files(tree: &str, head: &str) -> Option<Checkpoint> {
         tree: tree.to_owned(),
         head: Some(head.to_owned()),
     })
-}
-
-/// The result of a goal.
-pub(super) fn result(name: &str, passed: bool) -> GoalResult {
-    GoalResult {
-        name: name.to_owned(),
-        passed,
-        exit: None,
-        score: None,
-        target: None,
-        duration_ms: 1,
-        why: None,
-        tail: "output".into(),
-        tests: None,
-        doubt: None,
-        failed_tests: Vec::new().into(),
-        flaky: None,
-        sealed_output: None,
-    }
 }
 
 /// The notices among `events`.

@@ -1,6 +1,6 @@
 //! Inputs for tests of the machine.
 
-use crate::event::{AgentSignal, Event, Exit, PlanSnapshot, PlanTask, RequestedBy, Settings, UserCommand};
+use crate::event::{AgentSignal, Event, Exit, GoalResult, PlanSnapshot, PlanTask, RequestedBy, Settings, UserCommand};
 
 use super::{Effect, Input, LoopState, Preparation, Settlement, Start, Step, Timer, TimerKind, step};
 
@@ -52,6 +52,25 @@ pub(super) fn task(text: &str, done: bool) -> PlanTask {
         depth: 0,
         heading: None,
         settings: Default::default(),
+    }
+}
+
+/// The result of a goal without tests.
+pub(super) fn goal_result(name: &str, passed: bool) -> GoalResult {
+    GoalResult {
+        name: name.to_owned(),
+        passed,
+        exit: None,
+        score: None,
+        target: None,
+        duration_ms: 1,
+        why: None,
+        tail: "output".into(),
+        tests: None,
+        doubt: None,
+        failed_tests: Vec::new().into(),
+        flaky: None,
+        sealed_output: None,
     }
 }
 

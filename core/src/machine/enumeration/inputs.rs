@@ -225,19 +225,9 @@ pub(super) fn troubled(iteration: u32, open: bool, vanished: &[&str], blocked: O
 
 fn checked(passed: bool) -> GoalResult {
     GoalResult {
-        name: "tests".to_owned(),
-        passed,
-        exit: None,
-        score: None,
-        target: None,
         duration_ms: 5,
         why: (!passed).then_some(GoalFailure::NoNumber),
-        tail: "output".into(),
-        tests: None,
-        doubt: None,
-        failed_tests: Vec::new().into(),
-        flaky: None,
-        sealed_output: None,
+        ..testing::goal_result("tests", passed)
     }
 }
 
