@@ -278,7 +278,7 @@ pub(super) fn question(permissions: &Permissions) -> Option<String> {
     let asked = permissions.answers.iter().rev().find(|asked| asked.answers.is_empty());
     match (denied, asked) {
         (Some(denied), asked)
-            if asked.is_none_or(|asked| (denied.iteration, denied.ask) > (asked.iteration, Some(asked.ask))) =>
+            if asked.is_none_or(|asked| (denied.at_ms, denied.ask) > (asked.at_ms, Some(asked.ask))) =>
         {
             Some(format!("{}: {}?", denied.tool, denied.title))
         }

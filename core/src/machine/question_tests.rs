@@ -170,9 +170,8 @@ fn what_nobody_answered_in_time_is_answered_in_the_next_prompt_once() {
     assert!(running.events.is_empty(), "it has its answer: {:?}", running.events);
 }
 
-/// Ends the iteration with a request or question that nobody answers. Returns the question that its task waits for.
+/// Settles the iteration, whose agent was ended. Returns the question that its task waits for.
 fn blocked_after(running: &mut Loop) -> Option<String> {
-    be_overdue(running);
     let (exit, output_bytes) = (None, 1);
     let signal = AgentSignal::Ended { exit, output_bytes };
     running.take(&Input::Agent { iteration: 1, signal });
@@ -197,11 +196,22 @@ fn a_task_waits_for_the_request_or_question_that_came_last() {
     running.take(&asked("q"));
     running.answer(1, declined.clone());
     running.ask("p", Decision::Ask);
+    be_overdue(&mut running);
     assert_eq!(blocked_after(&mut running).as_deref(), Some("Bash: git push?"));
 
     let mut running = Loop::running(Unanswered::Block);
     running.ask("p", Decision::Ask);
-    running.answer(1, declined);
+    running.answer(1, declined.clone());
     running.take(&asked("q"));
+    be_overdue(&mut running);
     assert_eq!(blocked_after(&mut running).as_deref(), Some("Which colour?"));
+
+    // What a rule denies has no number.
+    let mut running = Loop::running(Unanswered::Deny);
+    running.state.view.settings.denials.same = Some(1);
+    running.take(&asked("q"));
+    running.answer(1, declined);
+    running.now_ms += 1_000;
+    running.ask("p", Decision::Deny);
+    assert_eq!(blocked_after(&mut running).as_deref(), Some("Bash: git push?"));
 }

@@ -280,6 +280,8 @@ pub struct Decided {
     /// The message to the agent.
     pub message: Option<String>,
     pub waited_ms: u64,
+    #[serde(default)]
+    pub at_ms: u64,
 }
 
 /// Questions of the agent that no longer wait.
@@ -296,6 +298,8 @@ pub struct AnsweredQuestions {
     /// The user's reason for declining.
     pub message: Option<String>,
     pub waited_ms: u64,
+    #[serde(default)]
+    pub at_ms: u64,
 }
 
 /// A denied request.
@@ -416,6 +420,7 @@ impl Permissions {
                     by: by.clone(),
                     message: message.clone(),
                     waited_ms: *waited_ms,
+                    at_ms,
                 });
             }
             Event::PermissionDecided {
@@ -458,6 +463,7 @@ impl Permissions {
                     by: by.clone(),
                     message: message.clone(),
                     waited_ms: *waited_ms,
+                    at_ms,
                 });
             }
             _ => {}
