@@ -737,11 +737,8 @@ impl RunView {
         if self.is_over() {
             return None;
         }
-        // Reviewed, sent back, just ticked and just set aside tasks also count as current while an agent works on them.
-        let is_ticked = self.settings.review.is_some()
-            || self.iterations.done != self.iterations.done_before
-            || !self.set_aside_by_user.is_empty();
-        let latest = self.iterations.latest().filter(|_| self.is_busy() && is_ticked);
+        // An agent keeps its task, although the plan may by now name another one.
+        let latest = self.iterations.latest().filter(|_| self.is_busy());
         let worked_on = latest.and_then(|latest| latest.task.as_ref()).and_then(|text| {
             let mut named = self.plan.tasks.iter().filter(|task| task.text == *text);
             named.clone().find(|task| !task.done).or_else(|| named.next())

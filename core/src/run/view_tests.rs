@@ -420,16 +420,18 @@ fn the_current_work_is_that_on_the_task_of_the_agent_or_else_on_the_next_one() {
 }
 
 #[test]
-fn a_task_that_is_ticked_or_set_aside_stays_current_while_its_agent_works() {
-    let ticked = plan_read(&["[x] a", "[ ] b"]);
-    let set_aside = Event::TaskSetAsideByUser { task: "a".to_owned() };
-    for event in [ticked, set_aside] {
+fn a_task_stays_current_while_its_agent_works() {
+    for (event, next) in [
+        (plan_read(&["[x] a", "[ ] b"]), "b"),
+        (Event::TaskSetAsideByUser { task: "a".to_owned() }, "b"),
+        (plan_read(&["[ ] new", "[ ] a", "[ ] b"]), "new"),
+    ] {
         let mut view = view_after([plan_read(&["[ ] a", "[ ] b"]), iteration_started(1, Some("a"), None)]);
         assert_eq!(task_text(&view), Some("a"));
         follow(&mut view, [event.clone()]);
         assert_eq!(task_text(&view), Some("a"), "{event:?}");
         follow(&mut view, [iteration_ended(1)]);
-        assert_eq!(task_text(&view), Some("b"), "{event:?}");
+        assert_eq!(task_text(&view), Some(next), "{event:?}");
         follow(&mut view, [stopped(StopReason::Requested, Vec::new())]);
         assert_eq!(task_text(&view), None, "the run is over");
     }

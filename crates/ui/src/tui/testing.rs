@@ -48,13 +48,14 @@ pub(super) fn queued(id: u32, kind: SteeringKind, text: &str) -> Event {
     }
 }
 
+const TASKS: [&str; 4] = [
+    "Write the parser",
+    "Test the parser with broken input",
+    "Describe the format in README.md",
+    "Measure how long 100 MB take, and say so",
+];
+
 pub(super) fn plan(done: usize, open: usize) -> Event {
-    const TASKS: [&str; 4] = [
-        "Write the parser",
-        "Test the parser with broken input",
-        "Describe the format in README.md",
-        "Measure how long 100 MB take, and say so",
-    ];
     let tasks = (0..done + open).map(|at| PlanTask {
         text: TASKS[at % TASKS.len()].to_owned(),
         done: at < done,
@@ -114,8 +115,10 @@ pub(super) fn begun() -> Vec<Event> {
     ]
 }
 
+/// The start of an iteration, each with the next task.
 pub(super) fn started(iteration: u32) -> Event {
-    iteration_started(iteration, Some("Write the parser"), Some(checkpoint()))
+    let task = TASKS[(iteration as usize - 1) % TASKS.len()];
+    iteration_started(iteration, Some(task), Some(checkpoint()))
 }
 
 fn checkpoint() -> Checkpoint {

@@ -89,7 +89,10 @@ mod tests {
         let mut model = model(100, 30, events);
         assert_eq!(copied(&press(&mut model, "my")), "first\nsecond");
         assert_eq!(copied(&press(&mut model, "0gy")), "Write the parser");
-        assert_eq!(copied(&press(&mut model, "hy")), "iteration 3: Write the parser");
+        assert_eq!(
+            copied(&press(&mut model, "hy")),
+            "iteration 3: Describe the format in README.md"
+        );
         press(&mut model, "l/iteration 2");
         update(&mut model, key(KeyCode::Enter));
         assert!(copied(&press(&mut model, "y")).contains("iteration 2"));

@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(plan.ui.task, Some(2));
         let mut history = watching();
         press(&mut history, "h/parser");
-        assert_eq!(where_it_is(&history), "Write the parser 3/3");
+        assert_eq!(where_it_is(&history), "Write the parser 1/2 · wrapped");
         let mut limits = watching();
         press(&mut limits, "c/session");
         assert!(limits.ui.line() > 0 && where_it_is(&limits).starts_with("session"));

@@ -575,12 +575,12 @@ mod tests {
         let parts = |model: &Model| SideBarAreas::new(model, &model.layout());
         let (part, lines) = parts(&model).details;
         let words = |at: usize| (lines[at].0.as_str(), lines[at].1);
-        assert_eq!(words(0), ("3 iterations · 1m24s · $0.42", TextRole::Dim));
+        assert_eq!(words(0), ("1 iteration · 42s · $0.21", TextRole::Dim));
         assert_eq!(words(1), ("? Which grammar?", TextRole::Wait));
         assert_eq!((part.height, lines.len()), (3, 2));
         assert_eq!(part.y, parts(&model).plan.bottom(), "a click there chooses no task");
         assert_eq!(row_at(&model, part.y + 1), None);
-        model.ui.task = Some(1);
+        model.ui.task = Some(3);
         assert!(parts(&model).details.1.is_empty(), "nothing was spent on it");
         model.ui.task = Some(0);
         (model.ui.cols, model.ui.rows) = (80, 24);

@@ -138,6 +138,10 @@ mod tests {
         update(&mut model, ScreenEvent::CommitsListed { commits });
         let rows: Vec<String> = model.ui.report.rows.iter().map(PageRow::text).collect();
         let at = rows.iter().position(|row| row == "5e335bc Parse lists");
-        assert_eq!(rows[at.expect("the commit") - 1], "Write the parser", "{rows:?}");
+        assert_eq!(
+            rows[at.expect("the commit") - 1],
+            "Describe the format in README.md",
+            "{rows:?}"
+        );
     }
 }
