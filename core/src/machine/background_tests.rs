@@ -2,9 +2,8 @@
 
 use crate::{
     event::{
-        AgentSignal, BACKGROUND_COMMAND_CAP_BYTES, BackgroundCommand, BackgroundEnd, BackgroundLimits,
-        BackgroundProgress, BackgroundRefusal, BackgroundResult, Event, Exit, RequestedBy, Requester, SteeringKind,
-        StopRequest, UserCommand,
+        AgentSignal, BackgroundCommand, BackgroundEnd, BackgroundLimits, BackgroundProgress, BackgroundRefusal,
+        BackgroundResult, Event, Exit, RequestedBy, Requester, SteeringKind, StopRequest, UserCommand,
     },
     run::BackgroundState,
 };
@@ -360,8 +359,8 @@ fn a_command_may_be_as_long_as_the_limit_and_no_longer() {
     let long = |bytes| BackgroundCommand::Start {
         command: "x".repeat(bytes),
     };
-    assert_eq!(run.refused(&long(BACKGROUND_COMMAND_CAP_BYTES), USER), None);
-    let bytes = BACKGROUND_COMMAND_CAP_BYTES + 1;
+    assert_eq!(run.refused(&long(4_096), USER), None);
+    let bytes = 4_097;
     let too_long = BackgroundRefusal::CommandTooLong { bytes };
     assert_eq!(run.refused(&long(bytes), USER), Some(too_long));
 }
