@@ -18,7 +18,8 @@ use support::{
 const ROUNDS: usize = 60;
 const RUNS: usize = 12;
 const MOST_BEYOND_TRUE: Duration = Duration::from_millis(5);
-const MOST_BYTES: u64 = 8_000_000;
+/// Two thirds are code. It was 8 MB before the server, the page, the sandbox, batches and ralph's own agent.
+const MOST_BYTES: u64 = 24_000_000;
 
 fn main() {
     agent::become_agent_if_asked();
