@@ -4,7 +4,7 @@ use std::{fs, time::Duration};
 
 use serde_json::Value;
 
-use crate::harness::{Sandbox, agents::is_on_path, running::Finished, wait_until};
+use crate::harness::{Sandbox, agents::needs, running::Finished, wait_until};
 
 /// Time limit: the assay starts one run per cheat, about a dozen, and other tests compete for the processors.
 const LONG: Duration = Duration::from_secs(600);
@@ -64,9 +64,7 @@ fn verdict<'j>(json: &'j Value, name: &str) -> &'j str {
 
 #[test]
 fn the_gate_refuses_cheats_of_each_kind_and_the_project_stays_as_it_is() {
-    if !is_on_path("python3") {
-        return;
-    }
+    needs!("python3");
     let cheats = [
         "tests-deleted",
         "exit-code-at-the-end",
@@ -80,9 +78,7 @@ fn the_gate_refuses_cheats_of_each_kind_and_the_project_stays_as_it_is() {
 #[test]
 #[ignore = "part of the full matrix"]
 fn the_gate_refuses_every_known_cheat() {
-    if !is_on_path("python3") {
-        return;
-    }
+    needs!("python3");
     let json = is_refused(&[], 14);
     let inapplicable = json["inapplicable"].as_array().expect("a list");
     assert!(inapplicable.contains(&"cargo-runner-is-true".into()), "{json:#}");
@@ -132,9 +128,7 @@ fn copies(sandbox: &Sandbox) -> Vec<String> {
 
 #[test]
 fn what_is_switched_off_accepts_cheats_and_is_what_to_set() {
-    if !is_on_path("python3") {
-        return;
-    }
+    needs!("python3");
     let off = r#", "gate": { "trial": false, "bite": "off" }"#;
     let sandbox = project(WORK, &with_goal("python3 -m unittest", off));
     let named = ["--cheat", "tests-return-at-once", "--cheat", "tests-deleted"];
@@ -186,9 +180,7 @@ fn goals_that_notice_nothing_are_the_finding() {
 
 #[test]
 fn goals_that_fail_already_need_no_break() {
-    if !is_on_path("python3") {
-        return;
-    }
+    needs!("python3");
     let sandbox = project("def add(a, b):\n    pass\n", &with_goal("python3 -m unittest", ""));
     let (finished, json) = assay(&sandbox, &["--cheat", "exit-in-the-module"]);
     assert_eq!(finished.code(), Some(0), "{json:#}");
@@ -220,6 +212,7 @@ fn what_cannot_be_tried_is_one_clear_sentence() {
 
 #[test]
 fn a_copy_that_a_kill_left_behind_is_gone_after_the_next() {
+    needs!("python3");
     let goal = "touch $HOME/began; python3 -m unittest";
     let sandbox = project(WORK, &with_goal(goal, ""));
     let args = ["goals", "assay", "--cheat", "tests-deleted"];

@@ -4,7 +4,7 @@
 use std::{fs, path::Path};
 
 use crate::{
-    harness::{SOON, Sandbox, Script, agents::is_on_path},
+    harness::{SOON, Sandbox, Script, agents::needs},
     tui::Terminal,
 };
 
@@ -21,9 +21,7 @@ fn bare() -> Sandbox {
 
 #[test]
 fn a_project_gets_a_plan_and_goals_once_and_a_run_is_verified_by_them() {
-    if !is_on_path("npm") {
-        return;
-    }
+    needs!("npm");
     let sandbox = bare();
     let init = |args: &[&str]| sandbox.untrusting_ralph(["init"]).args(args).run(SOON);
     let tasks = ["Write hello.txt", "Write world.txt"];
@@ -93,9 +91,7 @@ fn a_project_gets_a_plan_and_goals_once_and_a_run_is_verified_by_them() {
 
 #[test]
 fn a_goal_that_is_named_is_written_wherever_it_stands_and_what_is_left_out_says_what_is_missing() {
-    if !is_on_path("npm") {
-        return;
-    }
+    needs!("npm");
     for (before, after) in [
         (&["--goal", "tests=true"][..], &[][..]),
         (&[], &["--goal", "tests=true"]),
@@ -146,9 +142,7 @@ fn a_goal_that_is_named_is_written_wherever_it_stands_and_what_is_left_out_says_
 
 #[test]
 fn one_question_at_a_terminal_begins_a_project() {
-    if !is_on_path("npm") {
-        return;
-    }
+    needs!("npm");
     let offer = "`ralph init --agents-md` writes an AGENTS.md";
     for (there, answer) in [(None, ""), (None, "n"), (Some("CLAUDE.md"), "y")] {
         let sandbox = bare();
@@ -174,9 +168,7 @@ fn one_question_at_a_terminal_begins_a_project() {
 
 #[test]
 fn ralph_in_a_project_without_a_plan_asks_what_to_do_and_starts() {
-    if !is_on_path("npm") {
-        return;
-    }
+    needs!("npm");
     let sandbox = bare();
     sandbox.write("test.sh", "test -e work-1.txt\n");
     sandbox.git(["add", "--all"]);

@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::harness::{SOON, Sandbox, running::Finished, skipped, write_program};
+use crate::harness::{SOON, Sandbox, agents::needs, running::Finished, skipped, write_program};
 
 /// crates.io accepts 10 MiB.
 const CRATE_CAP_BYTES: u64 = 9 << 20;
@@ -93,6 +93,7 @@ fn tamper(archive: &Path) {
 
 #[test]
 fn the_installer_installs_an_archive_that_is_what_its_sum_says_and_no_other() {
+    needs!("curl");
     let sandbox = Sandbox::new();
     let (release, archive) = release(&sandbox);
     let address = serve(release.clone());
@@ -166,6 +167,7 @@ fn the_installer_installs_an_archive_that_is_what_its_sum_says_and_no_other() {
 
 #[test]
 fn the_npm_package_starts_the_binary_whose_sum_agrees_and_no_other() {
+    needs!("npm");
     let sandbox = Sandbox::new();
     if !sandbox.program("npm").arg("--version").run(SOON).status.success() {
         skipped("the npm package: there is no npm");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     agents_loop::{assert_done, in_order, plan_one_task, work_on},
-    harness::{SOON, Sandbox, agent::Agent, running::Finished, write_program},
+    harness::{SOON, Sandbox, agent::Agent, agents::needs, running::Finished, write_program},
     stand_in::StandIn,
     tui::Terminal,
 };
@@ -289,6 +289,7 @@ fn an_entry_of_a_file_is_refused_if_it_does_more_than_run_an_agent() {
 
 #[test]
 fn a_newer_entry_of_a_known_agent_has_the_directories_that_are_known() {
+    needs!("npx");
     let sandbox = Sandbox::new();
     let newer = |package: &str| {
         let npx = json!({ "package": package });

@@ -8,7 +8,7 @@ use ralph_state::store::paths::ProjectPaths;
 
 use crate::harness::{
     SOON, Sandbox, Script,
-    agents::{is_on_path, skipped},
+    agents::{needs, skipped},
     events,
     running::Finished,
     wait_until,
@@ -155,9 +155,7 @@ fn attempts() -> String {
 
 #[test]
 fn an_agent_and_the_code_that_it_writes_learn_nothing_of_held_out_tests_but_how_many_pass() {
-    if !is_on_path("curl") {
-        return;
-    }
+    needs!("curl");
     let tries = attempts();
     let project = project(&format!(
         "printf '%s' \"$prompt\" > $HOME/../tmp/prompt-$n\n{tries}\n\
@@ -305,6 +303,7 @@ fn a_run_with_a_sealed_goal_starts_only_where_its_files_are_kept_from_agents() {
 
 #[test]
 fn goals_check_says_how_many_tests_passed_and_where_the_output_is() {
+    needs!("python3");
     let project = project("over no");
     let sandbox = &project.sandbox;
     if !has_landlock(sandbox) {
@@ -359,6 +358,7 @@ fn the_copy_of_a_killed_ralph_is_removed_by_the_next_start() {
 
 #[test]
 fn tests_that_agents_of_earlier_runs_could_read_are_pointed_out() {
+    needs!("python3");
     let project = project("[ $n = 1 ] && printf '%s\\n' 'def add(a, b): return a + b' > calc.py; work; over 'done'");
     let sandbox = &project.sandbox;
     if !has_landlock(sandbox) {
@@ -390,6 +390,7 @@ fn tests_that_agents_of_earlier_runs_could_read_are_pointed_out() {
 
 #[test]
 fn held_out_tests_judge_merged_trees_and_stay_secret_there_as_well() {
+    needs!("python3");
     let project = project(
         r#"tick() { sed -i '0,/- \[ \]/s//- [x]/' "$RALPH_PLAN"; }
         if grep -q -- '- \[ \] Merge' "$RALPH_PLAN"; then

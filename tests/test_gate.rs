@@ -2,7 +2,7 @@
 
 use ralph_core::event::{ConfirmedBy, Event, Missing, MutantOutcome, MutantTarget, Proof, StopReason, TriedMutant};
 
-use crate::harness::{SOON, Sandbox, Script, events, running::Finished, wait_until};
+use crate::harness::{SOON, Sandbox, Script, agents::needs, events, running::Finished, wait_until};
 
 const TESTS: &str = "const test = require('node:test');
 const assert = require('node:assert');
@@ -81,6 +81,7 @@ fn without_work(mutants: &[TriedMutant]) -> Option<(&str, MutantOutcome)> {
 
 #[test]
 fn work_that_passes_tests_which_measure_is_verified() {
+    needs!("node");
     let sandbox = project(DONE, "ok");
     let finished = run(&sandbox, &["--require", "verified"]);
     assert_eq!(
@@ -122,6 +123,7 @@ const REFACTORED: &str = "echo 'exports.add = function (a, b) { return b + a }' 
 
 #[test]
 fn a_refactoring_passes_without_the_work_and_is_verified_unless_that_is_required_otherwise() {
+    needs!("node");
     for (bite, is_verified) in [("refuse", true), ("require", false)] {
         let sandbox = done_project(REFACTORED, bite);
         sandbox.write("old.js", "");
@@ -158,6 +160,7 @@ fn a_refactoring_passes_without_the_work_and_is_verified_unless_that_is_required
 
 #[test]
 fn tests_that_cannot_be_loaded_without_the_work_give_no_verdict_and_tests_alone_need_none() {
+    needs!("node");
     let test = "const test = require('node:test'); const assert = require('node:assert'); \
                 const { mul } = require('./mul.js'); test('mul', () => assert.strictEqual(mul(2, 3), 6));";
     let work = format!("echo 'exports.mul = (a, b) => a * b' > mul.js; echo \"{test}\" > mul.test.js");
@@ -186,6 +189,7 @@ fn tests_that_cannot_be_loaded_without_the_work_give_no_verdict_and_tests_alone_
 
 #[test]
 fn tests_that_failed_before_the_run_are_forgiven_if_the_settings_say_so() {
+    needs!("node");
     let adds = "echo 'exports.add = (a, b) => b + a' > add.js";
     let breaks = "echo 'exports.add = (a, b) => a' > add.js";
     let deletes = "rm known.test.js";
@@ -240,6 +244,7 @@ fn tests_that_fail_without_names_or_with_none_that_passes_are_not_forgiven() {
 
 #[test]
 fn softened_tests_refuse_a_claim_and_stay_as_the_agent_left_them() {
+    needs!("node");
     let sandbox = project("cp .soft add.test.js", "ok");
     let finished = run(&sandbox, &[]);
     assert_eq!((finished.code(), proof(&finished)), (Some(6), None), "{finished:?}");
@@ -258,6 +263,7 @@ fn softened_tests_refuse_a_claim_and_stay_as_the_agent_left_them() {
 
 #[test]
 fn new_tests_may_need_what_changed_with_them() {
+    needs!("node");
     let more = "const test = require('node:test'); const { pairs } = require('./helper.js'); const { add } = require('../add.js'); \
                 const assert = require('node:assert'); test('pairs', () => assert.strictEqual(add(...pairs[0]), 7));";
     let work =
@@ -286,6 +292,7 @@ fn new_tests_may_need_what_changed_with_them() {
 
 #[test]
 fn a_runner_that_is_ended_early_or_imitated_proves_nothing() {
+    needs!("node");
     let imitation = r"printf '# tests 3\n# suites 0\n# pass 3\n# fail 0\n# cancelled 0\n# skipped 0\n# todo 0\n'";
     for work in [
         "echo 'process.exit(0)' > add.js".to_owned(),
@@ -301,6 +308,7 @@ fn a_runner_that_is_ended_early_or_imitated_proves_nothing() {
 
 #[test]
 fn tests_that_the_task_changes_wait_for_their_user() {
+    needs!("node");
     let sandbox = project("rm add.js; cp .soft add.test.js", "RALPH TESTS CHANGED: adding is gone");
     let finished = run(&sandbox, &[]);
     let end = (finished.code(), proof(&finished));
@@ -332,6 +340,7 @@ fn tests_that_the_task_changes_wait_for_their_user() {
 
 #[test]
 fn a_difference_of_tests_that_is_too_long_to_be_shown_says_so_and_what_shows_it() {
+    needs!("node");
     let work = "for i in $(seq 2000); do echo \"// line $i of what is new\"; done >> .soft; cp .soft add.test.js";
     let sandbox = project(work, "RALPH TESTS CHANGED: adding is gone");
     let finished = run(&sandbox, &[]);
@@ -370,6 +379,7 @@ fn confirmations(finished: &Finished) -> Vec<ConfirmedBy> {
 
 #[test]
 fn tests_confirmed_while_the_run_goes_on_count_as_changed() {
+    needs!("node");
     let sandbox = two_tasks("# Plan\n\n- [ ] task 1\n- [ ] task 2\n");
     let running = sandbox
         .looping(["--goal", "tests=node --test", "--max-iterations", "4"])
@@ -404,6 +414,7 @@ fn tests_confirmed_while_the_run_goes_on_count_as_changed() {
 
 #[test]
 fn changed_tests_that_the_user_turns_down_count_as_they_were() {
+    needs!("node");
     let sandbox = two_tasks("# Plan\n\n- [ ] task 1\n- [ ] task 2\n");
     let running = sandbox
         .looping(["--goal", "tests=node --test", "--max-iterations", "2"])
@@ -424,6 +435,7 @@ fn changed_tests_that_the_user_turns_down_count_as_they_were() {
 
 #[test]
 fn a_plan_allows_tests_to_change_at_a_task_unless_an_agent_wrote_that() {
+    needs!("node");
     for (plan, work, allowed) in [
         ("- [ ] task 1 {tests=may-change}\n- [ ] task 2\n", "", true),
         ("- [ ] task 1\n- [ ] task 2\n", "", false),
@@ -449,6 +461,7 @@ fn a_plan_allows_tests_to_change_at_a_task_unless_an_agent_wrote_that() {
 
 #[test]
 fn a_goal_that_fails_and_passes_on_the_same_files_is_flaky_and_has_to_pass_twice_in_a_row() {
+    needs!("node");
     // The goal counts its runs in the home directory and fails in the runs named here.
     for (failing, passes, flaky) in [("2", true, true), ("2 4", false, true), ("2 3", false, false)] {
         let sandbox = project(DONE, "ok");
@@ -492,6 +505,7 @@ fn goals_without_tests_pass_and_are_not_enough_where_more_is_required() {
 
 #[test]
 fn what_a_trial_had_in_place_is_put_back_after_a_kill() {
+    needs!("node");
     let sandbox = project("cp .soft add.test.js", "ok");
     // With the tests as they were, the goal signals once that it runs and waits.
     let goal = "tests=if grep -q strictEqual add.test.js && [ -e $HOME/claimed ] && [ ! -e $HOME/tried ]; then \
@@ -516,6 +530,7 @@ fn what_a_trial_had_in_place_is_put_back_after_a_kill() {
 
 #[test]
 fn work_that_was_taken_out_is_put_back_after_a_kill() {
+    needs!("node");
     let sandbox = project(&format!("{DONE}; echo more > more.js; rm -f old.js"), "ok");
     sandbox.write("old.js", "old");
     // The first run without the finished work leaves a file and waits.

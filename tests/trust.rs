@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    harness::{SOON, Sandbox, Script, agents::is_on_path, running::Finished, write_program},
+    harness::{SOON, Sandbox, Script, agents::needs, running::Finished, write_program},
     tui::Terminal,
 };
 
@@ -421,9 +421,7 @@ work; over 'Done.'"#,
 
 #[test]
 fn on_a_terminal_the_question_is_asked_once_with_what_matters() {
-    if !is_on_path("make") {
-        return;
-    }
+    needs!("make");
     let sandbox = Sandbox::new();
     sandbox.plan(1);
     sandbox.install(&Script::worker());

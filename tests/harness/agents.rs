@@ -90,6 +90,16 @@ pub fn is_on_path(program: &str) -> bool {
     found
 }
 
+/// Ends a test unless the programs that it needs are on `PATH`, and says that it is skipped.
+macro_rules! needs {
+    ($($program:literal),+) => {
+        if !($($crate::harness::agents::is_on_path($program))&&+) {
+            return;
+        }
+    };
+}
+pub(crate) use needs;
+
 /// Installs the agents unless they are installed; returns the directory that contains `node_modules`.
 ///
 /// The directory is named by its contents, and gets that name only when it is complete. An interrupted installation

@@ -294,8 +294,9 @@ fn merges_are_signed_where_the_user_signs_and_never_by_a_program_of_the_reposito
 #[test]
 fn a_key_that_cannot_be_used_is_said_before_an_agent_is_paid() {
     let sandbox = two(LAZY, "true", "true");
-    let script = "printf '#!/bin/sh\necho the key is locked >&2; exit 1\n' > \"$HOME/locked\"; chmod +x \"$HOME/locked\"; \
-                  git config --global gpg.program \"$HOME/locked\"; git config --global commit.gpgSign true";
+    let script = "printf '#!/bin/sh\ncat > /dev/null; echo the key is locked >&2; exit 1\n' > \"$HOME/locked\"; \
+                  chmod +x \"$HOME/locked\"; git config --global gpg.program \"$HOME/locked\"; \
+                  git config --global commit.gpgSign true";
     let made = sandbox.program("sh").args(["-c", script]).run(SOON);
     assert_eq!(made.code(), Some(0), "{made:?}");
     let finished = batch(&sandbox, &["api.md", "ui.md"]).run(SOON);

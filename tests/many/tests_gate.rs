@@ -1,7 +1,7 @@
 //! A merged tree is judged by tests: those of the target and those of the plan.
 
 use super::{assert_tidy, batch, many, merges::AFTER, show, status};
-use crate::harness::{SOON, Sandbox, Script, running::Finished, wait_until};
+use crate::harness::{SOON, Sandbox, Script, agents::needs, running::Finished, wait_until};
 
 const TESTS: &str = "const test = require('node:test');
 const assert = require('node:assert');
@@ -66,6 +66,7 @@ fn test(name: &str, expectation: &str) -> String {
 
 #[test]
 fn a_conflict_in_tests_is_resolved_with_the_tests_of_both() {
+    needs!("node");
     let sandbox = two(&test("api", "add(1, 1), 2"), &test("ui", "add(2, 2), 4"), UNION);
     let finished = run(&sandbox, &["--require", "verified"]);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
@@ -89,6 +90,7 @@ fn a_conflict_in_tests_is_resolved_with_the_tests_of_both() {
 
 #[test]
 fn an_agent_that_takes_back_tests_of_the_target_in_a_conflict_is_refused_by_their_number() {
+    needs!("node");
     let three = [
         test("a", "add(1, 1), 2"),
         test("b", "add(1, 3), 4"),
@@ -108,6 +110,7 @@ fn an_agent_that_takes_back_tests_of_the_target_in_a_conflict_is_refused_by_thei
 
 #[test]
 fn an_agent_that_softens_tests_of_either_side_in_a_conflict_is_refused_by_these() {
+    needs!("node");
     // The merged work fails tests of both sides, while their number is unchanged.
     for (broken, side) in [("api", "the target"), ("ui", "the plan's branch")] {
         let api = format!(
@@ -133,6 +136,7 @@ fn an_agent_that_softens_tests_of_either_side_in_a_conflict_is_refused_by_these(
 
 #[test]
 fn changed_tests_are_confirmed_in_the_work_tree_of_a_plan_and_then_merged() {
+    needs!("node");
     let ui = "sed -i '/sub/d' add.js add.test.js; sed -i \"2a const { add } = require('./add.js');\" add.test.js; \
               last='RALPH TESTS CHANGED: sub is gone'";
     let sandbox = two("echo 'exports.mul = (a, b) => a * b' > mul.js", ui, "false");
@@ -169,6 +173,7 @@ fn changed_tests_are_confirmed_in_the_work_tree_of_a_plan_and_then_merged() {
 
 #[test]
 fn changed_tests_are_confirmed_while_other_plans_run_and_merged_then() {
+    needs!("node");
     let api = "sed -i '/sub/d' add.js add.test.js; sed -i \"2a const { add } = require('./add.js');\" add.test.js; \
                last='RALPH TESTS CHANGED: sub is gone'";
     // The other plan works until the first one is merged.
@@ -192,6 +197,7 @@ fn changed_tests_are_confirmed_while_other_plans_run_and_merged_then() {
 
 #[test]
 fn two_plans_that_lose_nothing_alone_are_not_merged_if_they_do_together() {
+    needs!("node");
     // One plan adds tests in a new file, the other makes the runner read only the old one.
     let more = format!(
         "cp add.test.js more.test.js; {}",
@@ -216,6 +222,7 @@ fn two_plans_that_lose_nothing_alone_are_not_merged_if_they_do_together() {
 
 #[test]
 fn what_was_confirmed_for_one_plan_is_right_for_those_that_began_before() {
+    needs!("node");
     let api = "sed -i '/sub/d' add.js add.test.js; sed -i \"2a const { add } = require('./add.js');\" add.test.js; \
                last='RALPH TESTS CHANGED: sub is gone'";
     let sandbox = two(api, "true", "false");
@@ -255,6 +262,7 @@ fn a_merge_that_proves_less_than_is_required_is_left() {
 
 #[test]
 fn what_a_trial_of_a_merge_had_in_place_is_taken_away_after_a_kill() {
+    needs!("node");
     // An existing test file changes, so the target's tests are tried; the goal waits once during that trial.
     let sandbox = two("true", &test("ui", "add(2, 2), 4"), "false");
     let goal = "tests=case $PWD in */_merge) if [ -e $HOME/merged ] && [ ! -e $HOME/tried ] && ! grep -q \"'ui'\" add.test.js; then \
@@ -277,6 +285,7 @@ fn what_a_trial_of_a_merge_had_in_place_is_taken_away_after_a_kill() {
 
 #[test]
 fn tests_that_failed_before_the_batch_are_forgiven_until_a_plan_makes_them_pass() {
+    needs!("node");
     let known = "const { existsSync } = require('node:fs');
 require('node:test')('known', () => require('node:assert').ok(existsSync('known') && !existsSync('broken')));
 ";
