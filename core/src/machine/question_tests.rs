@@ -206,7 +206,7 @@ fn a_task_waits_for_the_request_or_question_that_came_last() {
     be_overdue(&mut running);
     assert_eq!(blocked_after(&mut running).as_deref(), Some("Which colour?"));
 
-    // What a rule denies has no number.
+    // A denial by a rule has no number.
     let mut running = Loop::running(Unanswered::Deny);
     running.state.view.settings.denials.same = Some(1);
     running.take(&asked("q"));
