@@ -90,10 +90,10 @@ pub fn is_on_path(program: &str) -> bool {
     found
 }
 
-/// Ends a test unless the programs that it needs are on `PATH`, and says that it is skipped.
+/// Ends a test unless the program that it needs is on `PATH`, and says that it is skipped.
 macro_rules! needs {
-    ($($program:literal),+) => {
-        if !($($crate::harness::agents::is_on_path($program))&&+) {
+    ($program:literal) => {
+        if !$crate::harness::agents::is_on_path($program) {
             return;
         }
     };
