@@ -565,7 +565,7 @@ fn what_a_host_in_other_hands_sends_changes_nothing_here() {
             option,
             "0 named \"--upload-pack=touch evil\" as the commit of its work",
         ),
-        (over, &garbage, "cannot take in the work of 0: `git fetch"),
+        (over, &garbage, "cannot take in the work of 0: `git bundle"),
         (over, &nothing, "and sent nothing"),
     ] {
         let nodes = Nodes::new(WORKER, &["api"], 1);

@@ -1,10 +1,11 @@
 //! Commits as files, for a machine that shares no repository with this one.
 //!
-//! A bundle is data of another machine: git checks every object (`fsckObjects`), the reader of a bundle names the one
+//! A bundle is data of another machine: git checks every object (`--strict`), the reader of a bundle names the one
 //! reference that it goes to, and no hook runs.
 
 use std::{
-    fs,
+    fs::{self, File},
+    io::{BufRead, BufReader, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
 };
 
@@ -18,8 +19,8 @@ use super::{
 
 /// Prefix of the references for commits of other machines.
 const NODE_REFERENCES: &str = "refs/ralph/nodes/";
-/// Settings that make git check objects that it receives.
-const CHECKED: [&str; 2] = ["fetch.fsckObjects=true", "transfer.fsckObjects=true"];
+/// Most bytes of a bundle before its pack: its references and the commits that it builds on.
+const HEADER_CAP_BYTES: u64 = 64 << 20;
 /// Most bytes of git's files about a merge.
 const MERGE_CAP_BYTES: u64 = 64 << 10;
 /// Most commits that a repository names as known.
@@ -137,21 +138,40 @@ pub fn write_bundle(branches: &Branches, file: &Path, names: &[&str], known: &[S
 /// missing.
 pub fn read_bundle(branches: &Branches, file: &Path, name: &str, plan: &str) -> Result<String, GitError> {
     let reference = node_reference(plan);
-    let git = branches.git().deadline(DEADLINE);
-    let git = CHECKED.into_iter().fold(git, Git::setting);
-    let fetch = [
-        "fetch",
-        "--quiet",
-        "--no-tags",
-        "--no-write-fetch-head",
-        "--no-recurse-submodules",
-    ];
-    let refspec = format!("+{}:{reference}", full(name));
-    git.args(fetch).args([file]).args([&refspec]).run()?;
-    let commit = branches.commit_of(&reference)?;
-    commit.ok_or_else(|| GitError::Gone {
-        path: PathBuf::from(reference),
-    })
+    let git = || branches.git().deadline(DEADLINE);
+    let heads = git().args(["bundle", "list-heads"]).args([file]).args([full(name)]);
+    let head = heads.run()?.line()?;
+    let commit = head.split(' ').next().unwrap_or_default();
+    // `git fetch` checks the objects of a bundle since version 2.46.
+    let index = git().args(["index-pack", "--strict", "--fix-thin", "--stdin"]);
+    index.input_file(open_pack(file)?).run()?;
+    let commit = branches.commit_of(commit)?.ok_or_else(|| GitError::Gone {
+        path: PathBuf::from(&reference),
+    })?;
+    git().args(["update-ref", &reference, &commit]).run()?;
+    Ok(commit)
+}
+
+/// Opens a bundle at its pack, which follows the first empty line.
+fn open_pack(bundle: &Path) -> Result<File, GitError> {
+    let failed = |source| GitError::File {
+        path: bundle.to_path_buf(),
+        source,
+    };
+    let mut file = File::open(bundle).map_err(failed)?;
+    let mut header = BufReader::new(&file).take(HEADER_CAP_BYTES);
+    let mut length = 0;
+    loop {
+        let mut line = Vec::new();
+        let bytes = header.read_until(b'\n', &mut line).map_err(failed)?;
+        length += bytes as u64;
+        // At the end of the file, git says that there is no pack.
+        if bytes <= 1 {
+            break;
+        }
+    }
+    file.seek(SeekFrom::Start(length)).map_err(failed)?;
+    Ok(file)
 }
 
 /// Returns the reference of `plan` for commits of other machines.

@@ -55,6 +55,8 @@ pub struct Helper {
 enum HelperInput {
     Nothing,
     Bytes(Vec<u8>),
+    /// From where the file is read next.
+    File(File),
 }
 
 /// A helper that has ended.
@@ -111,6 +113,13 @@ impl Helper {
     #[must_use]
     pub fn input(mut self, bytes: Vec<u8>) -> Helper {
         self.input = HelperInput::Bytes(bytes);
+        self
+    }
+
+    /// Sets a file as the input, from its position on.
+    #[must_use]
+    pub fn input_file(mut self, file: File) -> Helper {
+        self.input = HelperInput::File(file);
         self
     }
 
@@ -261,6 +270,7 @@ impl HelperInput {
             HelperInput::Nothing => File::open("/dev/null").map(OwnedFd::from),
             // A file, not a pipe: a pipe would have to be written while the helper reads.
             HelperInput::Bytes(bytes) => system::anonymous_file(bytes).map(OwnedFd::from),
+            HelperInput::File(file) => file.try_clone().map(OwnedFd::from),
         }
     }
 }
