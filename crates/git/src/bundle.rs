@@ -289,6 +289,11 @@ mod tests {
         assert!(here.is_ancestor(&first, &back).unwrap() && back != first);
         assert_eq!(here.commit_of(&node_reference("b/p")).unwrap(), Some(back));
         assert_eq!(here.tip("ralph/b/p").unwrap(), Some(first), "no branch is moved");
+
+        let elsewhere = repository(&directory.path().join("elsewhere"));
+        let read = read_bundle(&elsewhere, &file, "ralph/b/p", "b/p");
+        assert!(read.is_err(), "the commit that it builds on is missing: {read:?}");
+        assert_eq!(elsewhere.commit_of(&node_reference("b/p")).unwrap(), None);
     }
 
     #[test]
