@@ -49,6 +49,13 @@ pub enum GitError {
     Refused { command: String, said: String },
     #[error("`{command}` did not end within {seconds} s")]
     TimedOut { command: String, seconds: u64 },
+    /// A nested `.gitignore` or `.gitattributes` that git opens, and that is a pipe or a device.
+    #[error("`{command}` did not end within {seconds} s, maybe because {path} is not a regular file", path = path.display())]
+    Blocked {
+        command: String,
+        seconds: u64,
+        path: PathBuf,
+    },
     #[error("`{command}` printed more than 64 MiB")]
     TooMuch { command: String },
     #[error("`{command}`: unexpected output: {output}")]

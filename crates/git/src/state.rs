@@ -1,6 +1,6 @@
 //! The state of a repository that is kept in memory between checkpoints.
 
-use std::{collections::HashSet, thread::JoinHandle};
+use std::{collections::HashSet, path::PathBuf, thread::JoinHandle};
 
 use ralph_core::event::Checkpoint;
 
@@ -19,6 +19,8 @@ pub(super) struct RepositoryState {
     pub(super) absent: Vec<Vec<u8>>,
     /// The checkpoint whose tree ralph's index holds; `None` if unknown.
     pub(super) last: Option<Checkpoint>,
+    /// A nested file that git waited for.
+    pub(super) blocking_file: Option<PathBuf>,
     /// The thread that gives a repeated checkpoint its second name.
     pub(super) naming: Option<JoinHandle<Result<(), GitError>>>,
     /// Notices for the user, to be delivered with the next checkpoint.
@@ -35,6 +37,7 @@ impl RepositoryState {
             origin: None,
             absent: Vec::new(),
             last: None,
+            blocking_file: None,
             naming: None,
             pending_notices: Vec::new(),
             announced: HashSet::new(),
