@@ -264,13 +264,19 @@ fn many_files_that_git_refuses_cost_only_themselves_and_are_counted() {
     let project = Project::new();
     let repository = project.open();
     before(&repository, 1);
+    // A content without an object directory. A file in its place keeps git from storing the content.
+    let place_of = |content: &String| {
+        project.write("bad00", content);
+        let id = project.git(["hash-object", "bad00"]);
+        project.root.join(".git/objects").join(&id[..2])
+    };
+    let mut contents = (0..).map(|n| format!("content {n}\n"));
+    let content = contents.find(|content| !place_of(content).exists()).unwrap();
+    fs::write(place_of(&content), "").unwrap();
     for n in 0..20 {
-        project.write(format!("bad{n:02}"), "what cannot be stored\n");
+        project.write(format!("bad{n:02}"), &content);
         project.write(format!("good{n:02}"), "x\n");
     }
-    // A file in the place of the object directory for this content.
-    let id = project.git(["hash-object", "bad00"]);
-    project.write(format!(".git/objects/{}", &id[..2]), "");
     let (status, _) = repository.scan().unwrap();
     let mut work = repository.sort(status, None);
     repository.update_index(&mut work).unwrap();
