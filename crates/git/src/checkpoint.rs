@@ -9,7 +9,7 @@ use std::{
 use ralph_core::event::{Checkpoint, RunId};
 
 use super::{
-    CountedChanges, GitError, Moment, NewCheckpoint, Repository, layout, process::Git, scoped_task::ScopedTask,
+    CountedChanges, GitError, Moment, NewCheckpoint, Repository, blocking_file, process::Git, scoped_task::ScopedTask,
     state::RepositoryState,
 };
 
@@ -154,7 +154,6 @@ impl Repository {
     /// Brings ralph's index to the state of the present files.
     pub(super) fn record_files(&self, state: &mut RepositoryState) -> Result<RecordedFiles, GitError> {
         let recorded = self.read_files(state);
-        let recorded = recorded.map_err(|error| self.layout.with_blocking_file(error));
         if let Err(GitError::Blocked { path, .. }) = &recorded {
             state.blocking_file = Some(path.clone());
         }
@@ -248,8 +247,12 @@ impl Repository {
     pub(super) fn verify(&self, state: &mut RepositoryState) -> Result<(), GitError> {
         let identities = self.layout.directory_identities()?;
         self.layout.inspect()?;
-        if let Some(path) = &state.blocking_file {
-            layout::inspect_file(path.clone())?;
+        if let Some(path) = state
+            .blocking_file
+            .clone()
+            .filter(|path| blocking_file::is_blocking(path))
+        {
+            return Err(GitError::NotAFile { path });
         }
         if identities == state.directory_identities {
             return Ok(());

@@ -67,8 +67,7 @@ impl Repository {
         if self.user_index_identity()? == IndexIdentity::Odd {
             return Ok(BTreeSet::new()); // no commit is made with it
         }
-        let found = self.find_uncommitted();
-        let mut found = found.map_err(|error| self.layout.with_blocking_file(error))?;
+        let mut found = self.find_uncommitted()?;
         found.paths.append(&mut found.untracked);
         Ok(found.paths)
     }
@@ -105,7 +104,7 @@ impl Repository {
         let index = self.layout.git_dir.join(INDEX);
         let made = self.commit_paths(&branch, &index, &paths, message);
         _ = fs::remove_file(&index); // the next commit overwrites it
-        made.map_err(|error| self.layout.with_blocking_file(error))
+        made
     }
 
     fn commit_paths(

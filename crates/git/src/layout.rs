@@ -12,7 +12,6 @@ use std::{
 };
 
 use ralph_system::files::open_unfollowed;
-use walkdir::{DirEntry, WalkDir};
 
 use super::{GitError, process};
 
@@ -28,9 +27,6 @@ const OF_ALL_WORK_TREES: [&str; 7] = [
     "info/grafts",
     "objects/info/alternates",
 ];
-
-/// Files that git reads in any directory of the work tree.
-const NESTED: [&str; 2] = [".gitignore", ".gitattributes"];
 
 /// Most bytes of a file in the place of `.git`: a path and a word.
 const GITFILE_BYTES: u64 = 8192;
@@ -80,30 +76,6 @@ impl RepositoryLayout {
     /// [`GitError::NotAFile`] and [`GitError::TooLarge`] name the first that would make git wait or read without end.
     pub(super) fn inspect(&self) -> Result<(), GitError> {
         inspect(&self.root, &self.git_dir, &self.common_dir)
-    }
-
-    /// Adds the file to an error of git that waited too long, if a nested file may have blocked it. Such files are
-    /// searched only then: a walk costs as much as git's own.
-    pub(super) fn with_blocking_file(&self, error: GitError) -> GitError {
-        match error {
-            GitError::TimedOut { command, seconds } => match self.blocking_file() {
-                Some(path) => GitError::Blocked { command, seconds, path },
-                None => GitError::TimedOut { command, seconds },
-            },
-            other => other,
-        }
-    }
-
-    /// Finds a file of the work tree that git reads in every directory, and that is no regular file. git before 2.41
-    /// also reads `.gitattributes` for files that are stored unconverted.
-    fn blocking_file(&self) -> Option<PathBuf> {
-        WalkDir::new(&self.root)
-            .into_iter()
-            .filter_entry(|entry| entry.file_name() != ".git")
-            .filter_map(Result::ok)
-            .filter(|entry| NESTED.iter().any(|name| entry.file_name() == *name))
-            .map(DirEntry::into_path)
-            .find(|path| inspect_file(path.clone()).is_err())
     }
 }
 
@@ -158,7 +130,7 @@ fn inspect(root: &Path, git_dir: &Path, common_dir: &Path) -> Result<(), GitErro
 
 /// Refuses a file that would be read without end, directly or through a link. Directories are left to git, which
 /// reports them.
-pub(super) fn inspect_file(path: PathBuf) -> Result<(), GitError> {
+fn inspect_file(path: PathBuf) -> Result<(), GitError> {
     match fs::metadata(&path) {
         Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => Err(GitError::NotAFile { path }),
         Ok(metadata) if metadata.len() > MOST_BYTES => Err(GitError::TooLarge { path }),

@@ -12,6 +12,7 @@
 
 pub mod anchor;
 mod attribute_free;
+mod blocking_file;
 mod bundle;
 mod changes;
 mod checkpoint;

@@ -18,7 +18,7 @@ use ralph_system::proc::{
 };
 use tracing::debug_span;
 
-use super::GitError;
+use super::{GitError, blocking_file};
 
 /// Default deadline of a git process. Long, because the first checkpoint of a large tree reads all of it.
 pub(super) const DEADLINE: Duration = Duration::from_secs(120);
@@ -60,6 +60,7 @@ const KEPT: [&str; 8] = [
 /// A git command under construction.
 pub(super) struct Git {
     helper: Helper,
+    directory: PathBuf,
     /// The command as a user would type it, without ralph's settings.
     shown: String,
     /// Most bytes of output that are kept; `None` if all of it is needed.
@@ -91,6 +92,7 @@ impl Git {
             .env("GIT_NO_LAZY_FETCH", "1");
         let git = Git {
             helper,
+            directory: directory.to_owned(),
             shown: "git".to_owned(),
             output_cap_bytes: None,
         };
@@ -175,7 +177,11 @@ impl Git {
             Err(HelperError::Start(source)) => return Err(GitError::Start { command, source }),
             Err(HelperError::TimedOut { deadline }) => {
                 let seconds = deadline.as_secs();
-                return Err(GitError::TimedOut { command, seconds });
+                // A search for the cause costs as much as git's own walk, so nothing is searched before.
+                return Err(match blocking_file::find(&self.directory) {
+                    Some(path) => GitError::Blocked { command, seconds, path },
+                    None => GitError::TimedOut { command, seconds },
+                });
             }
             Err(error @ HelperError::GuardLost) => {
                 let source = io::Error::other(error);
@@ -302,7 +308,8 @@ mod tests {
 
     #[test]
     fn a_git_that_hangs_is_ended_and_said_to_have_taken_too_long() {
-        let git = Git::at(&Supervisor::default(), &env::temp_dir()).args(["-c", "alias.hang=!sleep 600", "hang"]);
+        let directory = tempfile::tempdir().unwrap();
+        let git = Git::at(&Supervisor::default(), directory.path()).args(["-c", "alias.hang=!sleep 600", "hang"]);
         let result = git.deadline(Duration::from_secs(1)).run();
         assert!(matches!(result, Err(GitError::TimedOut { seconds: 1, .. })));
     }

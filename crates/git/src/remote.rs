@@ -39,7 +39,8 @@ impl RemoteError {
     /// Whether the same command may succeed later by itself.
     pub fn is_passing(&self) -> bool {
         match self {
-            RemoteError::Unreachable { .. } | RemoteError::Git(GitError::TimedOut { .. }) => true,
+            RemoteError::Unreachable { .. }
+            | RemoteError::Git(GitError::TimedOut { .. } | GitError::Blocked { .. }) => true,
             RemoteError::MovedByOthers { .. }
             | RemoteError::Refused { .. }
             | RemoteError::Login { .. }
