@@ -93,6 +93,9 @@ fn foreign_flag_hint(error: &clap::Error) -> Option<&'static str> {
         "--detach" | "--background" | "--daemon" => Some(
             "a run goes on without its screen: `q`, then `d`, leaves it; `nohup ralph --headless &` starts one without a terminal",
         ),
+        "--concurrency" | "--max-parallel" | "--parallel" | "--workers" => {
+            Some("`ralph many PLAN... --jobs N` runs N plans at a time")
+        }
         _ => None,
     }
 }
@@ -132,6 +135,8 @@ fn usage_failure(text: &str, mut command: String) -> Failure {
             continue;
         }
         let tips = paragraph.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
+        // The tip to write `-- --flag` is for a plan of that name.
+        let tips = tips.filter(|tip| !tip.starts_with("to pass '-"));
         failure = failure.hints(tips.map(str::to_owned));
     }
     failure.hint(format!("see `{command} --help`"))
@@ -164,6 +169,16 @@ mod tests {
             usage_failure(text, "ralph".to_owned()).to_string(),
             "error: unexpected argument '--max-tiem' found\nhint: a similar argument exists: '--max-time'\n\
              hint: see `ralph --help`"
+        );
+    }
+
+    #[test]
+    fn an_unknown_flag_is_not_taken_for_the_name_of_a_plan() {
+        let args = ["ralph", "many", "--frobnicate"].map(OsString::from);
+        let error = super::super::help::command().try_get_matches_from(&args).unwrap_err();
+        assert_eq!(
+            failure(&error, &args).to_string(),
+            "error: unexpected argument '--frobnicate' found\nhint: see `ralph many --help`"
         );
     }
 
@@ -225,6 +240,7 @@ mod tests {
             ),
             ("--approval-mode=yolo", "`--permission-mode ask`"),
             ("--allowedTools", "\"permissions\""),
+            ("--parallel=4", "--jobs N"),
             ("--detach", "`q`, then `d`, leaves it"),
         ] {
             let args: Vec<OsString> = ["ralph", flag].iter().map(OsString::from).collect();
