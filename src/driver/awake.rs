@@ -4,8 +4,9 @@
 
 use std::{
     ffi::OsString,
+    mem,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::mpsc::{self, Receiver, Sender},
     time::Duration,
 };
 
@@ -23,6 +24,8 @@ use ralph_words::exit_in_words;
 const LONGEST: &str = "2147483647";
 /// Most bytes kept of what the program says.
 const SAID_BYTES: usize = 1024;
+/// How long the end of a killed program and of its guard is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The programs that hold such a lock, with their arguments.
 const HOLDERS: [(&str, &[&str]); 2] = [
@@ -56,13 +59,11 @@ enum LockState {
     Free,
     Held {
         /// Ends the program when it is dropped.
-        _holder: Child,
-        end: HolderEnd,
+        holder: Child,
+        /// Receives why the program ended.
+        end: Receiver<String>,
     },
 }
-
-/// Why the program ended; `None` while it runs.
-type HolderEnd = Arc<Mutex<Option<String>>>;
 
 impl WakeLock {
     pub(super) fn new(
@@ -99,7 +100,7 @@ impl WakeLock {
                 self.state = LockState::Free;
                 None
             }
-            LockState::Held { end, .. } => end.lock().unwrap_or_else(PoisonError::into_inner).take(),
+            LockState::Held { end, .. } => end.try_recv().ok(),
             LockState::Off | LockState::Free => None,
         };
         failed.map(|why| {
@@ -113,10 +114,10 @@ impl WakeLock {
         let found = known.find_map(|(name, args)| Some((self.supervisor.trusted_program(name, &self.project)?, args)));
         let (program, args) =
             found.ok_or_else(|| "neither `systemd-inhibit` nor `caffeinate` is installed".to_owned())?;
-        let end = HolderEnd::default();
+        let (tell, end) = mpsc::channel();
         let output = HolderOutput {
             said: Vec::new(),
-            end: Arc::clone(&end),
+            end: tell,
         };
         let launch = Launch {
             program,
@@ -142,13 +143,23 @@ impl WakeLock {
             .supervisor
             .spawn(launch, Box::new(output))
             .map_err(|error| with_causes(&error))?;
-        Ok(LockState::Held { _holder: holder, end })
+        Ok(LockState::Held { holder, end })
+    }
+}
+
+impl Drop for WakeLock {
+    /// Waits for the end of the program and its guard, so that neither survives the run.
+    fn drop(&mut self) {
+        if let LockState::Held { holder, end } = mem::replace(&mut self.state, LockState::Off) {
+            drop(holder);
+            _ = end.recv_timeout(PATIENCE); // the guard goes on by itself
+        }
     }
 }
 
 struct HolderOutput {
     said: Vec<u8>,
-    end: HolderEnd,
+    end: Sender<String>,
 }
 
 impl OutputSink for HolderOutput {
@@ -172,6 +183,6 @@ impl OutputSink for HolderOutput {
             "" => how,
             said => format!("{how}: {said}"),
         };
-        *self.end.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+        _ = self.end.send(why); // the lock may be free already
     }
 }
