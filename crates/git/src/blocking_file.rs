@@ -1,7 +1,7 @@
 //! Finds a nested file for which git waits without end.
 
 use std::{
-    fs,
+    fs::{self, Metadata},
     path::{Path, PathBuf},
 };
 
@@ -28,5 +28,10 @@ pub(super) fn find(root: &Path) -> Option<PathBuf> {
 
 /// Whether a reader of the file, or of the file it links to, may wait without end.
 pub(super) fn is_blocking(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+    fs::metadata(path).is_ok_and(|metadata| is_endless(&metadata))
+}
+
+/// Whether reading may never end, as from a pipe or a device. Directories are left to git, which reports them.
+pub(super) fn is_endless(metadata: &Metadata) -> bool {
+    !metadata.is_file() && !metadata.is_dir()
 }

@@ -13,7 +13,7 @@ use std::{
 
 use ralph_system::files::open_unfollowed;
 
-use super::{GitError, process};
+use super::{GitError, blocking_file::is_endless, process};
 
 /// Files that every git command reads, in the work tree's root and in git's own directories.
 const OF_THE_ROOT: [&str; 3] = [".gitignore", ".gitattributes", ".gitmodules"];
@@ -128,11 +128,10 @@ fn inspect(root: &Path, git_dir: &Path, common_dir: &Path) -> Result<(), GitErro
     files.into_iter().flatten().try_for_each(inspect_file)
 }
 
-/// Refuses a file that would be read without end, directly or through a link. Directories are left to git, which
-/// reports them.
+/// Refuses a file that would be read without end, directly or through a link.
 fn inspect_file(path: PathBuf) -> Result<(), GitError> {
     match fs::metadata(&path) {
-        Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => Err(GitError::NotAFile { path }),
+        Ok(metadata) if is_endless(&metadata) => Err(GitError::NotAFile { path }),
         Ok(metadata) if metadata.len() > MOST_BYTES => Err(GitError::TooLarge { path }),
         Ok(_) | Err(_) => Ok(()),
     }
