@@ -98,7 +98,7 @@ fn a_client_works_a_plan_answers_a_request_and_reads_the_verdict() {
     let answers = fs::read_to_string(sandbox.home().join("answers")).expect("answers");
     let answers: Vec<bool> = answers.lines().map(|line| line.contains(r#""allow""#)).collect();
     assert_eq!(answers, [true, false]);
-    sandbox.waits_until_nothing_runs();
+    sandbox.assert_nothing_runs();
 }
 
 /// Asks two questions at once, which no list of options can answer.
@@ -124,7 +124,7 @@ fn the_reply_to_a_question_in_words_is_its_answer_and_the_run_goes_on() {
     assert_eq!(all_of(&told, "stopped"), stopped, "{told:#?}");
     let answers = fs::read_to_string(sandbox.home().join("answers")).expect("answers");
     assert_eq!(answers.matches("whatever fits").count(), 2, "{answers}");
-    sandbox.waits_until_nothing_runs();
+    sandbox.assert_nothing_runs();
 }
 
 /// Sleeps in the first session, and works in the next.
