@@ -83,6 +83,11 @@ fn ctrl_z_in_the_editor_leads_to_the_shell_and_back_and_the_plan_is_edited_itsel
     assert!(terminal.on_other_screen());
     sandbox.release("go1");
     terminal.sees("1/3 · iteration 2");
+    // The editor's stop is over, and this one is another.
+    kill(Pid::from_raw(terminal.pid()), Signal::SIGTSTP).expect("it is there");
+    terminal.is_stopped();
+    kill(Pid::from_raw(terminal.pid()), Signal::SIGCONT).expect("it is there");
+    terminal.sees("back after");
     terminal.press("qy");
     assert_eq!(terminal.ends(), 130);
 }

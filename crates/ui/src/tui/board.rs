@@ -32,7 +32,7 @@ use super::{
     screen_terminal::{FrameBytes, ScreenTerminal},
     spawn::spawn_or_run,
     terminal,
-    terminal_ownership::{TerminalOwnership, run_in_foreground},
+    terminal_ownership::{StopsGroup, TerminalOwnership, run_in_foreground},
     theme::Theme,
     update::{take_board, update_board},
     view,
@@ -301,7 +301,7 @@ impl BoardLoop {
         let command = self.setup.reach.opening(plan);
         let (ownership, mailbox) = (self.ownership.clone(), self.mailbox.clone());
         spawn_or_run(move || {
-            let returned = ScreenInput::Returned(show(command, &ownership).err());
+            let returned = ScreenInput::Returned(show(command, &ownership, &|| mailbox.stop_group()).err());
             _ = mailbox.send(returned); // if the board is gone, the terminal has been given back
         });
     }
@@ -364,14 +364,14 @@ fn window_title(model: &BoardModel) -> String {
 }
 
 /// Runs a ralph in the foreground. The error is its own message, if it could not show the run.
-fn show(mut command: Command, ownership: &TerminalOwnership) -> Result<(), String> {
+fn show(mut command: Command, ownership: &TerminalOwnership, stop: StopsGroup<'_>) -> Result<(), String> {
     ownership
         .stop_key_reader()
         .map_err(|error| format!("the terminal cannot be handed over: {error}"))?;
     let said = tempfile::NamedTempFile::new().map_err(|error| format!("no temporary file: {error}"))?;
     let stderr = said.reopen().map_err(|error| format!("no temporary file: {error}"))?;
     let status =
-        run_in_foreground(command.stderr(stderr)).map_err(|error| format!("ralph cannot be started: {error}"))?;
+        run_in_foreground(command.stderr(stderr), stop).map_err(|error| format!("ralph cannot be started: {error}"))?;
     // A run that failed also gives a non-zero exit code, so only an `error:` line counts as a failure to show it.
     let text = files::read_text(said.path(), COMPLAINT_CAP_BYTES).unwrap_or_default();
     let complaint = text.lines().find_map(|line| line.strip_prefix("error: "));

@@ -12,7 +12,7 @@ use tempfile::TempPath;
 use super::{
     inputs::{Mailbox, ScreenInput},
     spawn::spawn_or_run,
-    terminal_ownership::{TerminalOwnership, run_in_foreground},
+    terminal_ownership::{StopsGroup, TerminalOwnership, run_in_foreground},
 };
 
 /// Variables that name an editor, in order, and the programs to try if none is set.
@@ -74,7 +74,7 @@ impl EditorHandover {
         let program = program(matches!(document, EditorDocument::Real(_)));
         self.document = Some(document);
         spawn_or_run(move || {
-            let returned = ScreenInput::Returned(run(&program, &path, &ownership).err());
+            let returned = ScreenInput::Returned(run(&program, &path, &ownership, &|| mailbox.stop_group()).err());
             _ = mailbox.send(returned); // if the screen is gone, the terminal has been given back
         });
     }
@@ -103,13 +103,13 @@ fn program(edits: bool) -> String {
 }
 
 /// Runs `program` in the foreground. The error is a sentence.
-fn run(program: &str, path: &Path, ownership: &TerminalOwnership) -> Result<(), String> {
+fn run(program: &str, path: &Path, ownership: &TerminalOwnership, stop: StopsGroup<'_>) -> Result<(), String> {
     ownership
         .stop_key_reader()
         .map_err(|error| format!("no editor: {error}"))?;
     // Run by a shell, since the variable may contain arguments, as with git.
     let line = format!("{program} \"$1\"");
-    match run_in_foreground(Command::new("sh").args(["-c", &line, "sh"]).arg(path)) {
+    match run_in_foreground(Command::new("sh").args(["-c", &line, "sh"]).arg(path), stop) {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("{program}: {status}; set EDITOR to your editor")),
         Err(error) => Err(format!("no editor could be started: {error}")),

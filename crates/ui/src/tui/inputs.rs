@@ -64,7 +64,7 @@ pub(super) enum ScreenInput {
 pub(super) struct Mailbox {
     sender: Sender<ScreenInput>,
     wake: Arc<WakeCallback>,
-    /// Set if the screen itself sends the next SIGTSTP.
+    /// Set while this process stops itself: its own SIGTSTP is no order to stop, however late it is read.
     stops_itself: Arc<AtomicBool>,
 }
 
@@ -86,7 +86,8 @@ impl Mailbox {
         sent
     }
 
-    /// Stops this process and its group. This stop does not arrive as [`ScreenInput::Stop`].
+    /// Stops this process and its group, and returns after it was continued. This stop does not arrive as
+    /// [`ScreenInput::Stop`].
     ///
     /// # Errors
     /// As [`stop_group`].
@@ -226,11 +227,17 @@ pub(super) fn watch_signals(mailbox: Mailbox) -> io::Result<()> {
         };
         loop {
             let arrived = tokio::select! {
-                _ = stop.recv() => match mailbox.stops_itself.swap(false, Ordering::AcqRel) {
+                // A stop comes before the continuation after it.
+                biased;
+                _ = stop.recv() => match mailbox.stops_itself.load(Ordering::Acquire) {
                     true => continue,
                     false => ScreenInput::Stop,
                 },
-                _ = go_on.recv() => ScreenInput::Continued,
+                _ = go_on.recv() => {
+                    // The system drops a SIGTSTP that was not handled before SIGCONT.
+                    mailbox.stops_itself.store(false, Ordering::Release);
+                    ScreenInput::Continued
+                }
                 _ = terminate.recv() => ScreenInput::End(RequestedBy::Terminate),
                 _ = interrupt.recv() => ScreenInput::End(RequestedBy::Interrupt),
                 _ = hangup.recv() => ScreenInput::End(RequestedBy::Hangup),

@@ -86,6 +86,9 @@ impl TerminalOwnership {
     }
 }
 
+/// Stops this process, and returns after it was continued.
+pub(super) type StopsGroup<'a> = &'a dyn Fn() -> io::Result<()>;
+
 /// Stops this process and its group, as a terminal does on Ctrl-Z. Returns after it was continued. SIGTSTP handlers of
 /// this process receive this signal, too.
 ///
@@ -97,12 +100,12 @@ pub(super) fn stop_group() -> io::Result<()> {
     Ok(raise(Signal::SIGSTOP)?)
 }
 
-/// Runs `command` in the foreground of this terminal and waits for its end. To be called on a dedicated thread, whose
-/// signal mask it changes.
+/// Runs `command` in the foreground of this terminal and waits for its end. `stop` is called when it was stopped, and
+/// returns when it is to go on. To be called on a dedicated thread, whose signal mask it changes.
 ///
 /// # Errors
 /// If the command cannot be started, or there is no terminal.
-pub(super) fn run_in_foreground(command: &mut Command) -> io::Result<ExitStatus> {
+pub(super) fn run_in_foreground(command: &mut Command, stop: StopsGroup<'_>) -> io::Result<ExitStatus> {
     let terminal = File::options().read(true).write(true).open("/dev/tty")?;
     let started = start_in_foreground(command, &terminal);
     // This process is in the background when it takes the terminal back, which would raise SIGTTOU. Blocked after the
@@ -110,7 +113,7 @@ pub(super) fn run_in_foreground(command: &mut Command) -> io::Result<ExitStatus>
     let mut blocked = SigSet::empty();
     blocked.add(Signal::SIGTTOU);
     blocked.thread_block()?;
-    let ended = started.and_then(|(child, group)| wait_in_foreground(child, group, &terminal));
+    let ended = started.and_then(|(child, group)| wait_in_foreground(child, group, &terminal, stop));
     tcsetpgrp(&terminal, getpgrp())?;
     ended
 }
@@ -135,11 +138,11 @@ fn start_in_foreground(command: &mut Command, terminal: &File) -> io::Result<(Ch
     Ok((child?, group))
 }
 
-fn wait_in_foreground(mut child: Child, group: Pid, terminal: &File) -> io::Result<ExitStatus> {
+fn wait_in_foreground(mut child: Child, group: Pid, terminal: &File, stop: StopsGroup<'_>) -> io::Result<ExitStatus> {
     while wait_for_change(pid_of(&child)?)? == ProcessChange::Stopped {
         // Ctrl-Z in the program leads to the shell, as it does in ralph; `fg` leads back to the program.
         tcsetpgrp(terminal, getpgrp())?;
-        stop_group()?;
+        stop()?;
         tcsetpgrp(terminal, group)?;
         killpg(group, Signal::SIGCONT)?;
     }
