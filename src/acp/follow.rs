@@ -17,11 +17,14 @@ use ralph_state::{
     },
     store::{journal::read_view, paths::ProjectPaths},
 };
-use ralph_system::proc::{Supervisor, UnattendedStart};
+use ralph_system::proc::{LoopEnd, Supervisor, UnattendedStart};
 use tokio::sync::mpsc::UnboundedSender;
 
 /// Time that a run has to begin. Checks before the first iteration may take a while.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// Time that the process of a loop has to end after the loop has told the end of its run. Until then, the next run of the
+/// project might be refused.
+const ENDING: Duration = Duration::from_secs(10);
 
 /// News of a session's run.
 #[derive(Debug)]
@@ -67,9 +70,10 @@ impl RunStarter {
         let body = move || {
             let tell = |said: RunNews| _ = news.send((session, said)); // the editor may be gone
             match starter.begin(paths.project(), line) {
-                Ok(run) => {
+                Ok((run, end)) => {
                     tell(RunNews::Began);
                     follow(&paths, from, &tell);
+                    end.wait(ENDING);
                     let reason = read_view(&paths, &run)
                         .ok()
                         .and_then(|view| view.stop_reason().cloned());
@@ -81,7 +85,7 @@ impl RunStarter {
         thread::spawn(body);
     }
 
-    fn begin(&self, project: &Path, line: CommandLine) -> Result<RunId, String> {
+    fn begin(&self, project: &Path, line: CommandLine) -> Result<(RunId, LoopEnd), String> {
         let words = [Some("--__loop"), line.command, Some("--headless")];
         let mut args: Vec<OsString> = words.into_iter().flatten().map(OsString::from).collect();
         args.extend(self.options.iter().cloned());
@@ -92,7 +96,7 @@ impl RunStarter {
             args.extend([OsString::from("--"), OsString::from(prompt)]);
         }
         match self.supervisor.start_unattended(project, args, PATIENCE) {
-            Ok(UnattendedStart::Ready { id }) => Ok(RunId(id)),
+            Ok(UnattendedStart::Ready { id, end }) => Ok((RunId(id), end)),
             Ok(UnattendedStart::Refused { messages }) => Err(messages.trim().to_owned()),
             Err(error) => Err(format!("ralph cannot be started: {error}")),
         }

@@ -349,7 +349,7 @@ impl Starts {
                 .map_err(|error| not_started(&error))
         });
         match started.await.map_err(|error| ApiProblem::failed(error.to_string()))?? {
-            UnattendedStart::Ready { id } => Ok(id),
+            UnattendedStart::Ready { id, end: _ } => Ok(id),
             UnattendedStart::Refused { messages } => Err(ApiProblem::conflict(refusal(&messages))),
         }
     }

@@ -11,7 +11,10 @@ use std::{
     os::{fd::AsFd, unix::net::UnixStream, unix::process::CommandExt},
     path::Path,
     process::{self, Child, Command, ExitStatus},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        mpsc::{Receiver, channel},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -48,9 +51,20 @@ pub struct DetachedLoop {
 #[derive(Debug)]
 pub enum UnattendedStart {
     /// The run or batch with this id has begun.
-    Ready { id: String },
+    Ready { id: String, end: LoopEnd },
     /// The loop ended before, and this is what it printed.
     Refused { messages: String },
+}
+
+/// The end of an unattended loop's process.
+#[derive(Debug)]
+pub struct LoopEnd(Receiver<()>);
+
+impl LoopEnd {
+    /// Waits up to `patience` until the process has ended.
+    pub fn wait(&self, patience: Duration) {
+        _ = self.0.recv_timeout(patience); // nothing is sent, the sender is dropped
+    }
 }
 
 /// How a loop began.
@@ -85,11 +99,13 @@ impl DetachedLoop {
         if let Some(id) = line.as_ref().ok().and_then(|line| line.strip_prefix(READY)) {
             let id = id.to_owned();
             detached.attached();
+            let (ended, end) = channel();
             // The thread reaps the child when it ends.
-            thread::Builder::new()
-                .name("detached".to_owned())
-                .spawn(move || detached.child.wait())?;
-            return Ok(UnattendedStart::Ready { id });
+            thread::Builder::new().name("detached".to_owned()).spawn(move || {
+                _ = detached.child.wait(); // only fails if it is reaped
+                drop(ended);
+            })?;
+            return Ok(UnattendedStart::Ready { id, end: LoopEnd(end) });
         }
         // Without its starter, a loop that has not begun ends by itself.
         drop(detached.said);

@@ -53,7 +53,7 @@ use portable as system;
 pub use ceiling::TreeLimits;
 pub use child::{Child, InputRefused};
 pub use collector::{Printed, collector};
-pub use detached::{DetachedLoop, LoopStart, Starter, UnattendedStart, replace_process, signal_loop};
+pub use detached::{DetachedLoop, LoopEnd, LoopStart, Starter, UnattendedStart, replace_process, signal_loop};
 pub use helper::LockedFile;
 pub use launch::{
     Activity, ChildEnd, Confinement, ConfinementLevel, Ladder, Launch, Network, OnLeftRunning, OnRefused, OutputSink,
