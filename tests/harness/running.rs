@@ -224,6 +224,16 @@ impl Running {
         self.stdout.count()
     }
 
+    /// Prints the last lines of the output, each cut: a test that waited for something else does not show them.
+    fn print_end(&self) {
+        let output = self.so_far();
+        let lines: Vec<_> = output.lines().collect();
+        eprintln!("the last output of {}:", self.name.display());
+        for line in &lines[lines.len().saturating_sub(20)..] {
+            eprintln!("  {}", line.chars().take(200).collect::<String>());
+        }
+    }
+
     /// The output so far, stderr last.
     pub fn so_far(&self) -> String {
         format!("{}{}", self.stdout.text(), self.stderr.text())
@@ -297,6 +307,9 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
+        if thread::panicking() {
+            self.print_end();
+        }
         _ = self.child.kill(); // it may have ended
         _ = self.child.wait();
     }
