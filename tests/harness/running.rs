@@ -225,6 +225,7 @@ impl Running {
     }
 
     /// Prints the last lines of the output, each cut: a test that waited for something else does not show them.
+    #[allow(clippy::print_stderr)] // shown with the failure
     fn print_end(&self) {
         let output = self.so_far();
         let lines: Vec<_> = output.lines().collect();

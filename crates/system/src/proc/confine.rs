@@ -207,20 +207,27 @@ fn covering(left_out: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
     if left_out.is_empty() {
         covered.insert(PathBuf::from("/"));
     } else {
-        read_beside(Path::new("/"), left_out, &mut covered);
+        let above = left_out.iter().flat_map(|path| path.ancestors().skip(1)).collect();
+        read_beside(Path::new("/"), left_out, &above, &mut covered);
     }
     covered
 }
 
-fn read_beside(directory: &Path, hidden: &BTreeSet<PathBuf>, readable: &mut BTreeSet<PathBuf>) {
+/// `above` has the directories that the `hidden` paths are in.
+fn read_beside(
+    directory: &Path,
+    hidden: &BTreeSet<PathBuf>,
+    above: &BTreeSet<&Path>,
+    readable: &mut BTreeSet<PathBuf>,
+) {
     // A directory that ralph cannot list is useless to the program as well, which runs as the same user.
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
         if hidden.contains(&path) || entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
             continue;
         }
-        if hidden.iter().any(|hidden| hidden.starts_with(&path)) {
-            read_beside(&path, hidden, readable);
+        if above.contains(path.as_path()) {
+            read_beside(&path, hidden, above, readable);
         } else {
             readable.insert(path);
         }

@@ -9,7 +9,10 @@ pub mod hosts;
 mod places;
 pub mod sockets;
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 pub use places::{UserEnvironment, expanded, holds_credentials, shared_writable_places};
 
@@ -170,12 +173,8 @@ impl FilePolicy {
         let shown = expand(&wanted.show);
         // Two variables may name one place.
         for list in [&mut write, &mut hidden] {
-            let mut seen = Vec::new();
-            list.retain(|place| {
-                let is_new = !seen.contains(&place.path);
-                seen.push(place.path.clone());
-                is_new
-            });
+            let mut seen = HashSet::new();
+            list.retain(|place| seen.insert(place.path.clone()));
         }
         let policy = FilePolicy { write, hidden, shown };
         policy.without_shown().without_nested()
@@ -184,8 +183,8 @@ impl FilePolicy {
     /// Removes places inside another writable place, which are writable anyway. A program could replace one by a link,
     /// and the link's target would be writable for the next program.
     fn without_nested(mut self) -> Self {
-        let paths: Vec<PathBuf> = self.write.iter().map(|place| place.path.clone()).collect();
-        let is_nested = |path: &Path| paths.iter().any(|above| path != above && path.starts_with(above));
+        let paths: HashSet<PathBuf> = self.write.iter().map(|place| place.path.clone()).collect();
+        let is_nested = |path: &Path| path.ancestors().skip(1).any(|above| paths.contains(above));
         self.write.retain(|place| !is_nested(&place.path));
         self
     }
