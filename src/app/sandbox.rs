@@ -1,6 +1,7 @@
 //! Builds the sandbox from the settings, the adapters and the capabilities of this machine.
 
 use std::{
+    collections::HashSet,
     env, fs,
     os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
@@ -16,7 +17,7 @@ use ralph_system::{
     proc::{Confinement, ConfinementLevel, Network, OnRefused, RefusedCall, Supervisor},
     proxy::RefusedConnection,
     sandbox::{
-        FilePolicy, ListingReason, PolicyInput, UserEnvironment, expanded,
+        FilePolicy, ListedPath, ListingReason, PolicyInput, UserEnvironment, expanded,
         hosts::{AllowedHost, AllowedHosts},
         sockets::{allowed_sockets, harmless_sockets, name_of_socket, withheld_variables},
     },
@@ -313,7 +314,8 @@ impl Confiner {
             return Vec::new(); // said for each such agent
         }
         let policy = self.policy(manifest);
-        let hidden = policy.hidden.iter().filter(|place| place.path.exists()).count() as u64;
+        let hidden = policy.hidden.iter().filter(|place| place.path.exists());
+        let hidden = hidden.map(ListedPath::pattern).collect::<HashSet<_>>().len() as u64;
         let exposed = policy.exposed().filter(|place| place.path.exists());
         let exposed = exposed.map(|place| Notice::SandboxExposes {
             path: place.path.clone(),
@@ -392,12 +394,27 @@ pub(super) fn names_its_state(manifest: &Manifest) -> bool {
     manifest.is_ralph() || !manifest.state.is_empty() || !manifest.state_files.is_empty()
 }
 
-/// Devices by which root, or a member of a device's group, reads any file or all that is typed.
+/// Devices by which root, or a member of a device's group, reads any file or all that is typed or shown.
 fn raw_devices() -> Vec<PathBuf> {
     let devices = fs::read_dir("/dev").into_iter().flatten().flatten();
-    let blocks = devices.filter(|device| device.file_type().is_ok_and(|kind| kind.is_block_device()));
-    let others = ["mem", "kmem", "port", "kmsg", "input", "mapper", "raw"].map(|name| Path::new("/dev").join(name));
-    blocks.map(|device| device.path()).chain(others).collect()
+    let raw = devices.filter(|device| {
+        device.file_type().is_ok_and(|kind| kind.is_block_device()) || device.file_name().to_str().is_some_and(is_raw)
+    });
+    raw.map(|device| device.path()).collect()
+}
+
+/// Whether the character device, or directory, `/dev/NAME` gives access to disks, memory, keyboards or consoles.
+fn is_raw(name: &str) -> bool {
+    let single = [
+        "mem", "kmem", "port", "kmsg", "input", "mapper", "raw", "bsg", "console", "vcs", "vcsa", "vcsu",
+    ];
+    // `ttyS0` and `ttyUSB0` are no consoles: boards are programmed over them.
+    let numbered = [
+        "sg", "ng", "nvme", "hidraw", "usbmon", "tty", "fb", "vcs", "vcsa", "vcsu",
+    ];
+    let has_number = |rest: &str| rest.starts_with(|digit: char| digit.is_ascii_digit());
+    let mut rests = numbered.iter().filter_map(|device| name.strip_prefix(device));
+    single.contains(&name) || rests.any(has_number)
 }
 
 /// Refuses a project that contains the user's home directory: all keys in it would be readable.
@@ -518,6 +535,35 @@ fn make_missing(policy: &FilePolicy) {
         if place.is_made && !place.path.exists() {
             // If ralph may not create it, the program reports that itself.
             _ = create_private_dir(&place.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_of_disks_memory_keyboards_and_consoles_are_raw_and_others_are_not() {
+        for name in [
+            "mem", "kmsg", "input", "console", "tty0", "tty63", "vcs", "vcsa12", "hidraw3", "sg0", "ng0n1", "nvme0",
+            "fb0",
+        ] {
+            assert!(is_raw(name), "{name}");
+        }
+        for name in [
+            "tty",
+            "ttyS0",
+            "ttyUSB0",
+            "null",
+            "shm",
+            "pts",
+            "kvm",
+            "fuse",
+            "memory_bandwidth",
+            "sgx_enclave",
+        ] {
+            assert!(!is_raw(name), "{name}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `ralph sandbox`: lists, explains and tries what agents and goals may do on this machine.
 
 use std::{
+    collections::HashSet,
     env,
     ffi::OsString,
     fmt::Write as _,
@@ -143,11 +144,15 @@ fn shown(configured: &str, confiner: &Confiner, policy: &FilePolicy, manifest: O
     for (title, places) in [("may be written", &policy.write), ("cannot be read", &policy.hidden)] {
         writeln!(text, "\n{title}:").expect(WRITES);
         // An exposed place is listed as such, below.
-        let is_exposed = |place: &&ListedPath| policy.exposed().any(|exposed| exposed.path == place.path);
-        let there = places.iter().filter(|place| place.path.exists() && !is_exposed(place));
-        let rows: Vec<(String, &str)> = there
-            .map(|place| (place.path.display().to_string(), place_in_words(place.why)))
+        let exposed: HashSet<_> = policy.exposed().map(|place| &place.path).collect();
+        let there = places
+            .iter()
+            .filter(|place| place.path.exists() && !exposed.contains(&place.path));
+        let mut rows: Vec<(String, &str)> = there
+            .map(|place| (place.pattern(), place_in_words(place.why)))
             .collect();
+        let mut seen = HashSet::new();
+        rows.retain(|(path, _)| seen.insert(path.clone()));
         let width = rows.iter().map(|(path, _)| path.chars().count()).max().unwrap_or(0);
         for (path, why) in rows {
             writeln!(text, "  {path:width$}  {why}").expect(WRITES);

@@ -24,7 +24,7 @@ pub fn place_in_words(why: ListingReason) -> &'static str {
         ListingReason::Private => "a directory in the place of temporary files or of a cache",
         ListingReason::Temporary => "temporary files",
         ListingReason::Device => "a terminal or a device that keeps nothing",
-        ListingReason::RawDevice => "a disk, the memory of the machine or a keyboard",
+        ListingReason::RawDevice => "a disk, the machine's memory, a keyboard or a console",
         ListingReason::Credentials => "keys and passwords",
         ListingReason::History => "shell history",
         ListingReason::OtherAgent => "the state of another agent",

@@ -10,8 +10,10 @@
 
 use std::{
     collections::BTreeSet,
-    fs, io,
+    fs::{self, FileType},
+    io,
     net::{Ipv4Addr, TcpStream},
+    os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
     thread,
 };
@@ -223,7 +225,9 @@ fn read_beside(
     // A directory that ralph cannot list is useless to the program as well, which runs as the same user.
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
-        if hidden.contains(&path) || entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+        // A disk may have been plugged in after the policy was made.
+        let is_passed_over = |kind: FileType| kind.is_symlink() || kind.is_block_device();
+        if hidden.contains(&path) || entry.file_type().is_ok_and(is_passed_over) {
             continue;
         }
         if above.contains(path.as_path()) {

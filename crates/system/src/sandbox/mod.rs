@@ -34,6 +34,18 @@ pub struct ListedPath {
     pub is_made: bool,
 }
 
+impl ListedPath {
+    /// The path for people. Raw devices that differ by a number share a pattern of the shell: there may be hundreds.
+    pub fn pattern(&self) -> String {
+        let path = self.path.display().to_string();
+        let stem = path.trim_end_matches(|digit: char| digit.is_ascii_digit());
+        match self.why == ListingReason::RawDevice && stem.len() < path.len() {
+            true => format!("{stem}[0-9]*"),
+            false => path,
+        }
+    }
+}
+
 /// Why a place is listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListingReason {
@@ -49,7 +61,7 @@ pub enum ListingReason {
     Temporary,
     /// Terminals, and devices that store nothing.
     Device,
-    /// Disks and memory of the machine, and keyboards.
+    /// Disks and memory of the machine, keyboards and consoles.
     RawDevice,
     Credentials,
     /// Input that was typed into shells and other programs.
@@ -92,7 +104,7 @@ pub struct PolicyInput {
     pub write: Vec<String>,
     pub hide: Vec<String>,
     pub show: Vec<String>,
-    /// Devices that hold files or what is typed.
+    /// Devices that hold files, or what is typed or shown.
     pub raw_devices: Vec<PathBuf>,
     /// Directories of sealed goals, which no setting shows.
     pub sealed: Vec<PathBuf>,
@@ -251,7 +263,8 @@ impl FilePolicy {
 
     /// Returns the places that should be hidden but are not, because they are inside a writable place.
     pub fn exposed(&self) -> impl Iterator<Item = &ListedPath> {
-        let in_writable = |hidden: &&ListedPath| self.write.iter().any(|place| hidden.path.starts_with(&place.path));
+        let written: HashSet<&Path> = self.write.iter().map(|place| place.path.as_path()).collect();
+        let in_writable = move |hidden: &&ListedPath| hidden.path.ancestors().any(|above| written.contains(above));
         self.hidden.iter().filter(in_writable)
     }
 }
@@ -317,6 +330,26 @@ mod tests {
             assert_access(&policy, path, why, hidden);
         }
         assert_eq!(policy.exposed().count(), 0);
+    }
+
+    #[test]
+    fn raw_devices_that_differ_by_a_number_are_shown_as_one() {
+        let pattern = |path: &str, why| {
+            ListedPath {
+                path: path.into(),
+                why,
+                is_made: false,
+            }
+            .pattern()
+        };
+        for (path, shown) in [
+            ("/dev/tty63", "/dev/tty[0-9]*"),
+            ("/dev/nvme0n1p12", "/dev/nvme0n1p[0-9]*"),
+            ("/dev/sda", "/dev/sda"),
+        ] {
+            assert_eq!(pattern(path, ListingReason::RawDevice), shown);
+        }
+        assert_eq!(pattern("/home/me1", ListingReason::Setting), "/home/me1");
     }
 
     #[test]
