@@ -24,7 +24,7 @@ use tokio::sync::mpsc::UnboundedSender;
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Time that the process of a loop has to end after the loop has told the end of its run. Until then, the next run of the
 /// project might be refused.
-const ENDING: Duration = Duration::from_secs(10);
+const EXIT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// News of a session's run.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl RunStarter {
                 Ok((run, end)) => {
                     tell(RunNews::Began);
                     follow(&paths, from, &tell);
-                    end.wait(ENDING);
+                    end.wait(EXIT_PATIENCE);
                     let reason = read_view(&paths, &run)
                         .ok()
                         .and_then(|view| view.stop_reason().cloned());
