@@ -9,12 +9,20 @@ export function commentsArea(run) {
   const send = action(run, "Send", "primary", () => run.command({ type: "send-comments", kind: "next" }));
   const list = h("ul", {});
   const element = h("section", { class: "card comments", "aria-label": "Comments", hidden: true }, list, send);
+  let rows = {};
   const draw = whenChanged((comments) => {
-    element.hidden = comments.length === 0;
+    element.hidden = !comments.length;
     const drafts = comments.filter(isDraft).length;
-    send.hidden = drafts === 0;
+    send.hidden = !drafts;
     send.textContent = `Send ${counted(drafts, "draft")}`;
-    fill(list, comments.map((comment) => row(run, comment)));
+    // What is typed in one comment stays there while others change.
+    const old = rows;
+    rows = {};
+    for (const comment of comments) {
+      const key = JSON.stringify(comment);
+      rows[key] = old[key] ?? row(run, comment);
+    }
+    fill(list, Object.values(rows));
   });
   return { element, update: () => draw(run.view.comments?.list ?? []) };
 }
@@ -44,7 +52,7 @@ function stateOf(comment) {
 }
 
 function editor(run, { number, text }) {
-  const area = h("textarea", { value: text, "aria-label": `Text of comment ${number}` });
+  const area = h("textarea", { value: text, "aria-label": `Text of comment ${number}`, "data-key": number });
   return h("div", { class: "comment-form" }, area,
     action(run, "Save", "primary", () => run.command({ type: "edit-comment", comment: number, text: area.value })));
 }
