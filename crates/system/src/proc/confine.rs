@@ -10,10 +10,8 @@
 
 use std::{
     collections::BTreeSet,
-    fs::{self, FileType},
-    io,
+    fs, io,
     net::{Ipv4Addr, TcpStream},
-    os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
     thread,
 };
@@ -225,9 +223,7 @@ fn read_beside(
     // A directory that ralph cannot list is useless to the program as well, which runs as the same user.
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
-        // A disk may have been plugged in after the policy was made.
-        let is_passed_over = |kind: FileType| kind.is_symlink() || kind.is_block_device();
-        if hidden.contains(&path) || entry.file_type().is_ok_and(is_passed_over) {
+        if hidden.contains(&path) || entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
             continue;
         }
         if above.contains(path.as_path()) {
