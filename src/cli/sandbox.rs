@@ -141,10 +141,10 @@ fn shown(configured: &str, confiner: &Confiner, policy: &FilePolicy, manifest: O
         |manifest| format!("`{}`", manifest.id),
     );
     writeln!(text, "\nfor {whose}").expect(WRITES);
+    // An exposed place is listed as such, below.
+    let exposed: HashSet<_> = policy.exposed().map(|place| &place.path).collect();
     for (title, places) in [("may be written", &policy.write), ("cannot be read", &policy.hidden)] {
         writeln!(text, "\n{title}:").expect(WRITES);
-        // An exposed place is listed as such, below.
-        let exposed: HashSet<_> = policy.exposed().map(|place| &place.path).collect();
         let there = places
             .iter()
             .filter(|place| place.path.exists() && !exposed.contains(&place.path));
