@@ -239,7 +239,7 @@ fn check(terminal: &mut Terminal, action: KeyAction, key: &str) {
         KeyAction::Redraw => {
             let before = terminal.written().len();
             terminal.press(key);
-            terminal.writes("\x1b[2J", before);
+            terminal.writes("\x1b[1;1H\x1b[J", before);
             terminal.sees("line 299");
         }
         KeyAction::Quit => {

@@ -151,6 +151,28 @@ fn who_stops_it_with_a_signal_gets_the_terminal_back_until_it_is_continued() {
 }
 
 #[test]
+fn a_key_pressed_at_the_moment_of_a_resize_is_taken_and_the_screen_has_the_new_size() {
+    let sandbox = Sandbox::new();
+    let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
+    terminal.sees("ready 1");
+    let ralph = Pid::from_raw(terminal.pid());
+    for (cols, rows) in [(60, 20), (100, 30), (70, 24), (90, 30)].repeat(8) {
+        // Both arrive at once after the stop.
+        kill(ralph, Signal::SIGSTOP).unwrap();
+        terminal.is_stopped();
+        terminal.resize(cols, rows);
+        terminal.press("?");
+        kill(ralph, Signal::SIGCONT).unwrap();
+        terminal.sees("─ keys ─");
+        terminal.press("\x1b");
+        terminal.sees_no("─ keys ─");
+        terminal.sees(&"─".repeat(usize::from(cols) - 40));
+    }
+    terminal.press("qy");
+    assert_eq!(terminal.ends(), 130);
+}
+
+#[test]
 fn a_terminal_is_asked_for_its_background_and_what_is_typed_meanwhile_is_no_answer() {
     let sandbox = Sandbox::new();
     let mut terminal = watching(&sandbox, &Script::terminal(COLOURFUL));

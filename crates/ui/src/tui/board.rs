@@ -19,7 +19,7 @@ use ralph_plan::batch::PlanName;
 use ralph_system::{files, os::now_ms};
 use ralph_text::{one_line, sanitized};
 use ralph_words::Tone;
-use ratatui::{Terminal, backend::CrosstermBackend, layout::Rect};
+use ratatui::layout::Rect;
 
 use crate::board::Board;
 
@@ -29,7 +29,7 @@ use super::{
     inputs::{Mailbox, ScreenInput},
     model::BoardModel,
     order::{BoardOrder, ScreenEvent},
-    screen_terminal::{FrameBytes, ScreenTerminal},
+    screen_terminal::{FrameBytes, FrameTerminal, ScreenTerminal, fit_frames, frame_terminal},
     spawn::spawn_or_run,
     terminal,
     terminal_ownership::{StopsGroup, TerminalOwnership, run_in_foreground},
@@ -112,7 +112,7 @@ pub fn run(
     model.mouse = setup.mouse;
     model.utc_offset_s = utc_offset_s();
     let frame = FrameBytes::default();
-    let shown = Terminal::new(CrosstermBackend::new(frame.clone())).map_err(ScreenError::Terminal)?;
+    let shown = frame_terminal(&frame, size).map_err(ScreenError::Terminal)?;
     let result = BoardLoop {
         setup,
         model,
@@ -141,7 +141,7 @@ struct BoardLoop {
     news: Receiver<BoardNews>,
     mailbox: Mailbox,
     arrivals: Receiver<ScreenInput>,
-    terminal: Terminal<CrosstermBackend<FrameBytes>>,
+    terminal: FrameTerminal,
     frame: FrameBytes,
     ownership: TerminalOwnership,
     /// Whether another ralph has the terminal.
@@ -339,6 +339,7 @@ impl BoardLoop {
         // Synchronized output: terminals that support it show the frame at once.
         self.frame.write_all(b"\x1b[?2026h")?;
         let (model, theme) = (&self.model, &self.setup.theme);
+        fit_frames(&mut self.terminal, (model.cols, model.rows))?;
         self.terminal.draw(|frame| view::draw_board(model, theme, frame))?;
         self.frame.write_all(b"\x1b[?2026l")?;
         let bytes = self.frame.take();

@@ -13,7 +13,7 @@ use ralph_state::control::frames::{PollResult, UiEvent};
 use ralph_system::proc::{Size, screen::Screen};
 use ralph_text::sanitized;
 use ralph_words::{Tone, short_duration};
-use ratatui::{Terminal, backend::CrosstermBackend, layout::Rect};
+use ratatui::layout::Rect;
 
 use super::{
     AfterSignal, Setup,
@@ -28,7 +28,7 @@ use super::{
     notify::{self, NotifyChannel, Progress},
     order::{EditTarget, MatchTarget, ScreenEvent, ScreenOrder, Scroll},
     panes::{refresh_report, show_end},
-    screen_terminal::{FrameBytes, ScreenError, ScreenTerminal},
+    screen_terminal::{FrameBytes, FrameTerminal, ScreenError, ScreenTerminal, fit_frames, frame_terminal},
     screens::LiveScreen,
     search_query::{LineMatch, SearchQuery},
     source::EventSource,
@@ -87,7 +87,7 @@ struct FrameLoop<'a> {
     model: Model,
     live: LiveScreen,
     played: Option<Box<Screen>>,
-    terminal: Terminal<CrosstermBackend<FrameBytes>>,
+    terminal: FrameTerminal,
     frame: FrameBytes,
     /// Output that was received but not processed yet.
     pending: Vec<u8>,
@@ -125,7 +125,7 @@ impl<'a> FrameLoop<'a> {
             ownership,
         } = taken;
         let frame = FrameBytes::default();
-        let terminal = Terminal::new(CrosstermBackend::new(frame.clone()))?;
+        let terminal = frame_terminal(&frame, (cols, rows))?;
         let mut model = Model {
             utc_offset_s: utc_offset_s(),
             now_ms: source.now_ms(),
@@ -502,6 +502,7 @@ impl<'a> FrameLoop<'a> {
             played: self.played.as_deref(),
         };
         let (model, theme) = (&self.model, &self.setup.theme);
+        fit_frames(&mut self.terminal, (model.ui.cols, model.ui.rows))?;
         self.terminal.draw(|frame| view::draw(model, &screens, theme, frame))?;
         self.frame.write_all(b"\x1b[?2026l")?;
         let bytes = self.frame.take();

@@ -129,12 +129,8 @@ fn send_input(mailbox: &Mailbox, event: Event) -> bool {
 
 /// Asks for the background, then reads keys until the terminal or the screen is gone.
 fn ask_and_read(mailbox: &Mailbox, ownership: &TerminalOwnership) -> io::Result<()> {
-    // Keys typed before come first. From here on crossterm also reports resizes.
-    while poll(Duration::ZERO)? {
-        if !send_input(mailbox, read()?) {
-            return Ok(());
-        }
-    }
+    // From here on crossterm also reports resizes. It reads no keys yet.
+    poll(Duration::ZERO)?;
     terminal::ask(QUESTION)?;
     let found = read_answers(mailbox)?;
     mailbox.send(ScreenInput::Background(found));

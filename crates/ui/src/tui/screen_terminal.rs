@@ -8,6 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ratatui::{Terminal, TerminalOptions, Viewport, backend::CrosstermBackend, layout::Rect};
 use thiserror::Error;
 
 use super::{
@@ -88,4 +89,29 @@ impl Write for FrameBytes {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Turns frames into bytes. Their size changes by [`fit_frames`] only: a frame that followed the user's terminal could be
+/// smaller than the layout that is drawn in it.
+pub(super) type FrameTerminal = Terminal<CrosstermBackend<FrameBytes>>;
+
+/// Creates a terminal for frames of `size`, in columns and rows, whose bytes are collected in `frame`.
+///
+/// # Errors
+/// Errors of the terminal.
+pub(super) fn frame_terminal(frame: &FrameBytes, (cols, rows): (u16, u16)) -> io::Result<FrameTerminal> {
+    let viewport = Viewport::Fixed(Rect::new(0, 0, cols, rows));
+    Terminal::with_options(CrosstermBackend::new(frame.clone()), TerminalOptions { viewport })
+}
+
+/// Gives the next frames another size, if it differs, in columns and rows.
+///
+/// # Errors
+/// Errors of the terminal.
+pub(super) fn fit_frames(terminal: &mut FrameTerminal, (cols, rows): (u16, u16)) -> io::Result<()> {
+    let area = Rect::new(0, 0, cols, rows);
+    if terminal.get_frame().area() == area {
+        return Ok(());
+    }
+    terminal.resize(area)
 }
