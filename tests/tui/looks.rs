@@ -173,6 +173,26 @@ fn a_key_pressed_at_the_moment_of_a_resize_is_taken_and_the_screen_has_the_new_s
 }
 
 #[test]
+fn keys_work_after_a_stop_in_which_the_shell_used_the_terminal() {
+    let sandbox = Sandbox::new();
+    let mut terminal = watching(&sandbox, &Script::terminal(PATIENT));
+    terminal.sees("ready 1");
+    let ralph = Pid::from_raw(terminal.pid());
+    kill(ralph, Signal::SIGSTOP).unwrap();
+    terminal.is_stopped();
+    terminal.end_raw_mode();
+    let stopped = terminal.written().len();
+    kill(ralph, Signal::SIGCONT).unwrap();
+    terminal.writes("\x1b[?1049h", stopped);
+    terminal.press("?");
+    terminal.sees("─ keys ─");
+    terminal.press("\x1b");
+    terminal.sees_no("─ keys ─");
+    terminal.press("qy");
+    assert_eq!(terminal.ends(), 130);
+}
+
+#[test]
 fn a_terminal_is_asked_for_its_background_and_what_is_typed_meanwhile_is_no_answer() {
     let sandbox = Sandbox::new();
     let mut terminal = watching(&sandbox, &Script::terminal(COLOURFUL));

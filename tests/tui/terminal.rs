@@ -2,13 +2,19 @@
 
 use std::{
     fmt::Write as _,
+    fs::File,
     io::{Read, Write},
     num::NonZeroU16,
+    os::unix::fs::OpenOptionsExt,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
 };
 
+use nix::{
+    fcntl::OFlag,
+    sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr},
+};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
 use crate::harness::{Program, SOON, processes, wait::poll, wait_until};
@@ -108,6 +114,19 @@ impl Terminal {
     pub fn resize(&self, cols: u16, rows: u16) {
         self.lock().parser.set_size(positive(rows), positive(cols));
         self.master.resize(size(cols, rows)).expect("a new size");
+    }
+
+    /// Ends raw mode, as a shell does when its job was stopped.
+    pub fn end_raw_mode(&self) {
+        let path = self.master.tty_name().expect("a terminal with a name");
+        let device = File::options()
+            .read(true)
+            .custom_flags(OFlag::O_NOCTTY.bits())
+            .open(path);
+        let device = device.expect("a terminal");
+        let mut modes = tcgetattr(&device).expect("the modes of a terminal");
+        modes.local_flags |= LocalFlags::ICANON | LocalFlags::ECHO | LocalFlags::ISIG;
+        tcsetattr(&device, SetArg::TCSANOW, &modes).expect("new modes");
     }
 
     /// The visible text, row by row.

@@ -50,7 +50,10 @@ static HELD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 pub fn take(mouse: bool) -> io::Result<()> {
     hold_panics();
     TAKEN.store(true, Ordering::SeqCst);
-    terminal::enable_raw_mode().inspect_err(|_| TAKEN.store(false, Ordering::SeqCst))?;
+    // crossterm sets raw mode only once, and a shell may have ended it while this process was stopped.
+    terminal::disable_raw_mode()
+        .and_then(|()| terminal::enable_raw_mode())
+        .inspect_err(|_| TAKEN.store(false, Ordering::SeqCst))?;
     let mouse = if mouse { MOUSE } else { "" };
     write_all(format!("{TAKE}{mouse}").as_bytes()).inspect_err(|_| give_back())
 }
