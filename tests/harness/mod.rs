@@ -23,7 +23,7 @@ pub use agents::skipped;
 pub use running::Program;
 pub use sandbox::Sandbox;
 pub use scripted::{Script, events, notices, warnings};
-pub use wait::{SOON, poll, wait_until};
+pub use wait::{SOON, wait_until};
 
 /// Writes an executable and creates its directory.
 pub fn write_program(path: &Path, text: &str) {

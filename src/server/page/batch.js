@@ -2,7 +2,7 @@
 
 import { isReadOnly, now, read, send } from "./api.js";
 import { askCard } from "./asks.js";
-import { ICON, announce, fill, h, sentence, toast, whenChanged } from "./dom.js";
+import { ICON, announce, complain, fill, h, sentence, toast, whenChanged } from "./dom.js";
 import { clock, counted, mark, ticking } from "./words.js";
 
 const EVERY_MS = 2_000;
@@ -37,7 +37,7 @@ export function batchPage(id, askForToken) {
         await send(`batches/${encodeURIComponent(id)}/resume`, {});
       } catch (refusal) {
         if (refusal.status === 401) return askForToken(refusal);
-        toast(refusal.sentence?.() ?? "The connection is lost: nothing was started.", "bad");
+        complain(refusal, "nothing was started");
       }
       button.disabled = false;
       again(0);

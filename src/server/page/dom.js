@@ -76,6 +76,11 @@ export function toast(text, tone = "note") {
   setTimeout(() => shown.remove(), tone === "bad" ? 12_000 : 6_000);
 }
 
+// Says why an action failed; what `failed` is said of a request without an answer.
+export function complain(refusal, failed) {
+  toast(refusal.sentence?.() ?? `The connection is lost: ${failed}.`, "bad");
+}
+
 // Tells those who do not see the page.
 export function announce(text) {
   document.getElementById("news").textContent = visible(text);

@@ -3,7 +3,7 @@
 // The server is told a task by its line and text, and refuses a change of a plan that looks different by now.
 
 import { read, send } from "./api.js";
-import { fill, h, sentence, toast } from "./dom.js";
+import { complain, fill, h, sentence } from "./dom.js";
 
 export function planEditor(run, close) {
   const list = h("ol", { class: "tasks" });
@@ -28,7 +28,7 @@ export function planEditor(run, close) {
       draw(await send(run.path("plan/file"), edit));
       return true;
     } catch (refusal) {
-      toast(refusal.sentence?.() ?? "The connection is lost: nothing was changed.", "bad");
+      complain(refusal, "nothing was changed");
       await load();
       return false;
     }

@@ -1,7 +1,7 @@
 // What happened, line by line, in the server's words: with what was before on request, a search, and all of it as a file.
 
 import { readRecords } from "./api.js";
-import { announce, h, offer, toast } from "./dom.js";
+import { announce, complain, h, offer } from "./dom.js";
 import { clock, counted } from "./words.js";
 
 const MOST_LINES = 2_000;
@@ -59,7 +59,7 @@ export function logPane(run) {
       isAll = true;
       find();
     } catch (refusal) {
-      toast(refusal.sentence?.() ?? "The connection is lost: the log before this was not read.", "bad");
+      complain(refusal, "the log before this was not read");
     }
     earlier.disabled = false;
     earlier.hidden = !(first > 0);
@@ -72,7 +72,7 @@ export function logPane(run) {
       const lines = records.filter(({ words }) => words).map(({ atMs, words }) => `${new Date(atMs).toISOString()} ${words.text}\n`);
       offer(`ralph-${run.id}.log`, lines);
     } catch (refusal) {
-      toast(refusal.sentence?.() ?? "The connection is lost: the log was not read.", "bad");
+      complain(refusal, "the log was not read");
     }
     file.disabled = false;
   };

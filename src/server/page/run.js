@@ -8,7 +8,7 @@ import { agentPane } from "./agent.js";
 import { asksArea } from "./asks.js";
 import { changesPane } from "./changes.js";
 import { composer } from "./composer.js";
-import { announce, h, sentence, toast } from "./dom.js";
+import { announce, complain, h, sentence, toast } from "./dom.js";
 import { endCard } from "./end.js";
 import { head } from "./head.js";
 import { historyPane } from "./history.js";
@@ -64,11 +64,12 @@ export function runPage(id, askForToken) {
   };
   const { plan, agent, log, changes, history } = shape;
   const panes = tabs(run, { plan, agent, log, changes, history });
+  // Shown once it is filled: what moves while it is tapped is missed.
+  const main = h("main", { hidden: true }, shape.asks.element, shape.end.element, shape.tasks.element, panes.element);
   const element = h("div", { class: "run" },
     shape.head.element, banner,
     isReadOnly() && h("p", { class: "banner" }, sentence("Read-only: this browser cannot send commands. `ralph token --web --code` prints an address that can.")),
-    h("main", {}, shape.asks.element, shape.end.element, shape.tasks.element, panes.element),
-    shape.composer.element);
+    main, shape.composer.element);
   const parts = [...Object.values(shape), panes];
 
   let nextSeq;
@@ -84,6 +85,7 @@ export function runPage(id, askForToken) {
   // Has every part show what there is now.
   const update = () => {
     if (isClosed || !run.status) return;
+    main.hidden = false;
     parts.forEach((part) => part.update?.());
     // Buttons that change something work while there is somebody to take what they say.
     element.querySelectorAll("[data-acts]").forEach((button) => {
@@ -96,6 +98,8 @@ export function runPage(id, askForToken) {
   const tick = () => parts.forEach((part) => part.tick?.());
 
   const take = (status) => {
+    // An answer may be older than what was streamed meanwhile.
+    if (status.view.records < run.view?.records) return;
     const before = run.status && mood(run.status, true).word;
     run.status = status;
     run.view = status.view;
@@ -175,7 +179,8 @@ export function runPage(id, askForToken) {
   const refused = (refusal) => {
     if (isClosed) return;
     if (refusal.status === 401) return askForToken(refusal);
-    if (refusal.status === undefined || refusal.status >= 500) return; // the stream tells of a lost connection
+    // The stream tells of a lost connection.
+    if (refusal.status === undefined || refusal.status >= 500) return;
     banner.hidden = false;
     // Nothing has been read of a run that is not there.
     if (!run.status) parts.forEach((part) => { part.element.hidden = true; });
@@ -215,7 +220,7 @@ export function runPage(id, askForToken) {
       return true;
     } catch (refusal) {
       if (refusal.status === 401) askForToken(refusal);
-      else toast(refusal.sentence?.() ?? "The connection is lost: nothing was sent.", "bad");
+      else complain(refusal, "nothing was sent");
       refresher.soon(0);
       return false;
     }
@@ -228,7 +233,7 @@ export function runPage(id, askForToken) {
       await begin();
     } catch (refusal) {
       if (refusal.status === 401) askForToken(refusal);
-      else toast(refusal.sentence?.() ?? "The connection is lost: nothing was started.", "bad");
+      else complain(refusal, "nothing was started");
     }
   }
 

@@ -1,7 +1,7 @@
 // The browsers that are logged in, each with a way to end its session; an address for another one.
 
 import { isReadOnly, logout, read, send } from "./api.js";
-import { fill, h, toast } from "./dom.js";
+import { complain, fill, h } from "./dom.js";
 import { day } from "./words.js";
 
 export function sessionsArea(askForToken) {
@@ -19,7 +19,7 @@ export function sessionsArea(askForToken) {
     try {
       await work();
     } catch (refusal) {
-      toast(refusal.sentence?.() ?? "The connection is lost: nothing was sent.", "bad");
+      complain(refusal, "nothing was sent");
     }
     await refresh();
   };
