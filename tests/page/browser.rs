@@ -207,6 +207,9 @@ fn read_answers(answers: impl Read, replies: &Replies, complaints: &Complaints) 
     lock(replies).clear();
 }
 
+/// Begins what the page's terminal writes to the console on a busy machine.
+const LATE: &str = "task queue exceeded allotted deadline";
+
 /// A complaint of the page: an exception, an error on the console or a policy violation. Failed loads do not count: a
 /// page may still ask after its run's server has gone.
 fn complaint(message: &Value) -> Option<String> {
@@ -214,7 +217,12 @@ fn complaint(message: &Value) -> Option<String> {
     let is_bad = |level: &Value| ["error", "warning", "assert"].iter().any(|bad| level == bad);
     match message["method"].as_str()? {
         "Runtime.exceptionThrown" => Some(parameters["exceptionDetails"].to_string()),
-        "Runtime.consoleAPICalled" if is_bad(&parameters["type"]) => Some(parameters["args"].to_string()),
+        "Runtime.consoleAPICalled" if is_bad(&parameters["type"]) => {
+            let is_late = parameters["args"][0]["value"]
+                .as_str()
+                .is_some_and(|text| text.starts_with(LATE));
+            (!is_late).then(|| parameters["args"].to_string())
+        }
         "Log.entryAdded" if is_bad(&parameters["entry"]["level"]) && parameters["entry"]["source"] != "network" => {
             let entry = &parameters["entry"];
             Some(format!("{}: {} {}", entry["source"], entry["text"], entry["url"]))
@@ -298,10 +306,12 @@ impl Page {
         // An element that is about to move would be missed, as when a line about the connection goes.
         let place = self.value(&format!(
             "(async () => {{ const frame = () => new Promise(requestAnimationFrame);
-                let element, x, y, still = 0;
+                let x, y, still = 0;
                 for (let frames = 0; still < 3 && frames < 600; frames += 1) {{
                     await frame();
-                    element = named({name}) ?? element; element.scrollIntoView({{ block: 'nearest' }});
+                    const element = named({name});
+                    if (!element) {{ still = 0; continue; }}
+                    element.scrollIntoView({{ block: 'nearest' }});
                     const box = element.getBoundingClientRect();
                     const now = [box.x + box.width / 2, box.y + box.height / 2];
                     const hit = document.elementFromPoint(...now);

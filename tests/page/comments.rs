@@ -72,6 +72,8 @@ fn a_phone_taps_a_line_drafts_sends_and_resolves_a_comment() {
     phone.types("!");
     phone.clicks("Save");
     waits_for(&sandbox, "the edit", |comments| comments[0].text.contains('!'));
+    // The buttons below move when the form goes.
+    phone.sees("Name <b>it</b> better!");
     phone.clicks("Send 1 draft");
     phone.sees("open");
     assert_content(&phone);
