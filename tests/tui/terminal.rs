@@ -17,7 +17,7 @@ use nix::{
 };
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
-use crate::harness::{Program, SOON, processes, wait::poll, wait_until};
+use crate::harness::{Program, SOON, processes, wait::poll};
 
 /// A program on a terminal of its own. Dropping it kills the program.
 pub struct Terminal {
@@ -166,10 +166,10 @@ impl Terminal {
     }
 
     /// Waits until the program is stopped, as by Ctrl-Z.
+    #[track_caller]
     pub fn is_stopped(&self) {
-        wait_until(SOON, "a stopped process", || {
-            processes::is_stopped(self.pid()).then_some(())
-        });
+        let stopped = poll(SOON, || processes::is_stopped(self.pid()).then_some(()));
+        assert!(stopped.is_some(), "the program is not stopped; {}", self.described());
     }
 
     /// Waits for the program's end; returns its exit code.

@@ -133,7 +133,8 @@ fn start_in_foreground(command: &mut Command, terminal: &File) -> io::Result<(Ch
         .stdin(terminal.try_clone()?)
         .process_group(group.as_raw())
         .spawn();
-    drop(first.stdin.take());
+    // By a signal, since Ctrl-Z may have stopped it with the program.
+    first.kill()?;
     first.wait()?;
     Ok((child?, group))
 }
