@@ -10,10 +10,10 @@ use crate::{
     harness::{Program, SOON, Sandbox, events, languages},
 };
 
-/// Runs `program` in the directory of the client to its end.
+/// Runs `program`, such as a type checker of many modules, in the directory of the client to its end.
 #[track_caller]
 fn prepare(sandbox: &Sandbox, program: Program) {
-    let finished = program.current_dir(sandbox.home()).run(SOON);
+    let finished = program.current_dir(sandbox.home()).run(SOON * 3);
     assert_eq!(finished.code(), Some(0), "{finished:?}");
 }
 
