@@ -500,7 +500,7 @@ fn a_long_plan_shows_the_running_task_and_a_verdict_has_the_colour_of_its_eviden
     desk.clicks("Find in the log");
     desk.types("iteration 2");
     desk.waits_for(&format!("{lines} > 0 && {lines} < 5"));
-    // What the page asks now is answered after the end.
+    // The answer to the page's next question comes after the end.
     desk.value(HOLD_ANSWERS);
     let http = Http::for_socket(&sandbox.paths().socket());
     for command in ["pause", "resume"] {
