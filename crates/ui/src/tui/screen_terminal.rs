@@ -91,8 +91,8 @@ impl Write for FrameBytes {
     }
 }
 
-/// Turns frames into bytes. Their size changes by [`fit_frames`] only: a frame that followed the user's terminal could be
-/// smaller than the layout that is drawn in it.
+/// Turns frames into bytes. A frame has the size of its layout: one that followed the user's terminal could be smaller
+/// than what is drawn in it.
 pub(super) type FrameTerminal = Terminal<CrosstermBackend<FrameBytes>>;
 
 /// Creates a terminal for frames of `size`, in columns and rows, whose bytes are collected in `frame`.
