@@ -29,7 +29,7 @@ use super::{
     inputs::{Mailbox, ScreenInput},
     model::BoardModel,
     order::{BoardOrder, ScreenEvent},
-    screen_terminal::{FrameBytes, FrameTerminal, ScreenTerminal, fit_frames, frame_terminal},
+    screen_terminal::{FrameBytes, FrameTerminal, ScreenTerminal, draw_frame, frame_terminal},
     spawn::spawn_or_run,
     terminal,
     terminal_ownership::{StopsGroup, TerminalOwnership, run_in_foreground},
@@ -336,12 +336,10 @@ impl BoardLoop {
             write!(self.frame, "\x1b]2;{title}\x07")?;
             self.title = title;
         }
-        // Synchronized output: terminals that support it show the frame at once.
-        self.frame.write_all(b"\x1b[?2026h")?;
         let (model, theme) = (&self.model, &self.setup.theme);
-        fit_frames(&mut self.terminal, (model.cols, model.rows))?;
-        self.terminal.draw(|frame| view::draw_board(model, theme, frame))?;
-        self.frame.write_all(b"\x1b[?2026l")?;
+        draw_frame(&mut self.terminal, (model.cols, model.rows), |frame| {
+            view::draw_board(model, theme, frame);
+        })?;
         let bytes = self.frame.take();
         let bytes = self.setup.theme.encoded(bytes);
         self.due = Instant::now() + FRAME;

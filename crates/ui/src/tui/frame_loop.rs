@@ -28,7 +28,7 @@ use super::{
     notify::{self, NotifyChannel, Progress},
     order::{EditTarget, MatchTarget, ScreenEvent, ScreenOrder, Scroll},
     panes::{refresh_report, show_end},
-    screen_terminal::{FrameBytes, FrameTerminal, ScreenError, ScreenTerminal, fit_frames, frame_terminal},
+    screen_terminal::{FrameBytes, FrameTerminal, ScreenError, ScreenTerminal, draw_frame, frame_terminal},
     screens::LiveScreen,
     search_query::{LineMatch, SearchQuery},
     source::EventSource,
@@ -495,16 +495,15 @@ impl<'a> FrameLoop<'a> {
         self.live.catch_up();
         self.write_title()?;
         self.write_progress()?;
-        // Synchronized output: terminals that support it show the frame at once.
-        self.frame.write_all(b"\x1b[?2026h")?;
         let screens = ShownTerminals {
             live: self.live.screen(),
             played: self.played.as_deref(),
         };
         let (model, theme) = (&self.model, &self.setup.theme);
-        fit_frames(&mut self.terminal, (model.ui.cols, model.ui.rows))?;
-        self.terminal.draw(|frame| view::draw(model, &screens, theme, frame))?;
-        self.frame.write_all(b"\x1b[?2026l")?;
+        let size = (model.ui.cols, model.ui.rows);
+        draw_frame(&mut self.terminal, size, |frame| {
+            view::draw(model, &screens, theme, frame);
+        })?;
         let bytes = self.frame.take();
         let bytes = self.setup.theme.encoded(bytes);
         self.drawn = Instant::now();

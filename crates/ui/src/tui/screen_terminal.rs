@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ratatui::{Terminal, TerminalOptions, Viewport, backend::CrosstermBackend, layout::Rect};
+use ratatui::{Frame, Terminal, TerminalOptions, Viewport, backend::CrosstermBackend, layout::Rect};
 use thiserror::Error;
 
 use super::{
@@ -104,14 +104,21 @@ pub(super) fn frame_terminal(frame: &FrameBytes, (cols, rows): (u16, u16)) -> io
     Terminal::with_options(CrosstermBackend::new(frame.clone()), TerminalOptions { viewport })
 }
 
-/// Gives the next frames another size, if it differs, in columns and rows.
+/// Draws a frame of `size`, in columns and rows, as synchronized output: terminals that support it show the frame at
+/// once.
 ///
 /// # Errors
 /// Errors of the terminal.
-pub(super) fn fit_frames(terminal: &mut FrameTerminal, (cols, rows): (u16, u16)) -> io::Result<()> {
+pub(super) fn draw_frame(
+    terminal: &mut FrameTerminal,
+    (cols, rows): (u16, u16),
+    render: impl FnOnce(&mut Frame<'_>),
+) -> io::Result<()> {
+    terminal.backend_mut().write_all(b"\x1b[?2026h")?;
     let area = Rect::new(0, 0, cols, rows);
-    if terminal.get_frame().area() == area {
-        return Ok(());
+    if terminal.get_frame().area() != area {
+        terminal.resize(area)?;
     }
-    terminal.resize(area)
+    terminal.draw(render)?;
+    terminal.backend_mut().write_all(b"\x1b[?2026l")
 }
