@@ -431,6 +431,38 @@ fn a_commit_works_and_nothing_more_in_a_work_tree_a_submodule_a_hidden_directory
 }
 
 #[test]
+fn agents_of_root_read_no_keys_of_other_users() {
+    let sandbox = Sandbox::outside_of_tmp();
+    let homes = Path::new("/home");
+    if !getuid().is_root() || !homes.is_dir() || !has_landlock(&sandbox) {
+        return;
+    }
+    let other = tempfile::tempdir_in(homes).unwrap();
+    for (file, adapter, is_read) in [
+        (".ssh/id", "codex", false),
+        (".config/gh/hosts.yml", "codex", false),
+        (".claude/settings.json", "codex", false),
+        // The program may be there.
+        (".claude/settings.json", "claude", true),
+        ("work/text", "codex", true),
+    ] {
+        let file = other.path().join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, "text\n").unwrap();
+        let read = sandbox
+            .ralph(["--adapter", adapter, "sandbox", "run", "--", "cat"])
+            .arg(&file)
+            .run(SOON);
+        assert_eq!(
+            read.code() == Some(0),
+            is_read,
+            "{adapter}, {}: {read:?}",
+            file.display()
+        );
+    }
+}
+
+#[test]
 fn a_program_that_an_agent_has_replaced_says_its_version_with_the_rights_of_the_agent() {
     let sandbox = Sandbox::outside_of_tmp();
     if !has_landlock(&sandbox) {

@@ -8,6 +8,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use nix::unistd::geteuid;
 use ralph_agent::{catalog::Catalog, manifest::Manifest};
 use ralph_core::event::Notice;
 use ralph_git::SigningFormat;
@@ -19,6 +20,7 @@ use ralph_system::{
     sandbox::{
         FilePolicy, ListedPath, ListingReason, PolicyInput, UserEnvironment, expanded,
         hosts::{AllowedHost, AllowedHosts},
+        root_secrets,
         sockets::{allowed_sockets, harmless_sockets, name_of_socket, withheld_variables},
     },
 };
@@ -100,6 +102,9 @@ impl Confiner {
     pub(crate) fn new(place: &ProjectPlace, config: &Config, catalog: &Catalog, supervisor: &Supervisor) -> Self {
         let settings = &config.sandbox;
         let states = catalog.ids().filter_map(|id| catalog.manifest(id).ok());
+        let others: Vec<String> = states
+            .flat_map(|manifest| manifest.state.into_iter().chain(manifest.state_files))
+            .collect();
         let is_strict = settings.mode == SandboxMode::Strict;
         let sealed = sealed_directories(place, config);
         Confiner {
@@ -110,9 +115,8 @@ impl Confiner {
                 ralph_state: place.paths.states().root().to_owned(),
                 own: Vec::new(),
                 own_files: Vec::new(),
-                others: states
-                    .flat_map(|manifest| manifest.state.into_iter().chain(manifest.state_files))
-                    .collect(),
+                root_secrets: existing_root_secrets(&others),
+                others,
                 raw_devices: raw_devices(),
                 private: is_strict.then(|| vec![place.paths.caches()]),
                 write: settings.write.clone(),
@@ -392,6 +396,20 @@ pub(crate) fn probing(
 /// Whether an adapter says where its agent's state is. ralph's own agent has none.
 pub(super) fn names_its_state(manifest: &Manifest) -> bool {
     manifest.is_ralph() || !manifest.state.is_empty() || !manifest.state_files.is_empty()
+}
+
+/// What this user can read if it is root, and should not.
+fn existing_root_secrets(agents: &[String]) -> Vec<ListedPath> {
+    if !geteuid().is_root() {
+        return Vec::new();
+    }
+    let own = dirs::home_dir().map(|home| where_it_leads(&home));
+    let homes = fs::read_dir("/home").into_iter().flatten().flatten();
+    let homes = homes.map(|home| home.path()).chain([PathBuf::from("/root")]);
+    let others: Vec<PathBuf> = homes.filter(|home| Some(where_it_leads(home)) != own).collect();
+    let mut secrets = root_secrets(&others, agents);
+    secrets.retain(|secret| secret.path.exists());
+    secrets
 }
 
 /// Devices by which root, or a member of a device's group, reads any file or all that is typed or shown.

@@ -9,7 +9,7 @@ const EITHER: RequiredResult = None;
 
 /// Attempts of each confined process, and their results in the modes `on` and `strict`. `$outside` is a directory of
 /// the user, `$here` a server on this machine that is listed as a host, and `$there` one that is not listed.
-pub(super) const ATTEMPTS: [(&str, &str, RequiredResult, RequiredResult); 60] = [
+pub(super) const ATTEMPTS: [(&str, &str, RequiredResult, RequiredResult); 61] = [
     ("write-project", "echo x > made.txt", YES, YES),
     (
         "git",
@@ -55,6 +55,7 @@ pub(super) const ATTEMPTS: [(&str, &str, RequiredResult, RequiredResult); 60] = 
     ),
     ("truncate-outside", ": > $outside/readable", NO, NO),
     ("read-key", "cat ~/.ssh/id", NO, NO),
+    ("read-passwords-of-machine", "cat /etc/shadow", NO, NO),
     ("read-key-in-settings", "cat ~/.config/hub", NO, NO),
     ("read-key-moved-by-variable", "cat $outside/passwords", NO, NO),
     (

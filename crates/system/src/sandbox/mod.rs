@@ -35,6 +35,15 @@ pub struct ListedPath {
 }
 
 impl ListedPath {
+    /// Makes a listed path of a path that is not made if it is missing.
+    fn as_is(why: ListingReason) -> impl Fn(PathBuf) -> ListedPath {
+        move |path| ListedPath {
+            path,
+            why,
+            is_made: false,
+        }
+    }
+
     /// The path for people. Raw devices that differ by a number share a pattern of the shell: there may be hundreds.
     pub fn pattern(&self) -> String {
         let path = self.path.display().to_string();
@@ -106,8 +115,26 @@ pub struct PolicyInput {
     pub show: Vec<String>,
     /// Devices that hold files, or what is typed or shown.
     pub raw_devices: Vec<PathBuf>,
+    /// The [`root_secrets`] that exist, if the program runs as root.
+    pub root_secrets: Vec<ListedPath>,
     /// Directories of sealed goals, which no setting shows.
     pub sealed: Vec<PathBuf>,
+}
+
+/// Returns what root can read and other users cannot: keys of the machine, and in the homes of other users their keys and
+/// the state of `agents`, which is written as in manifests.
+pub fn root_secrets(other_homes: &[PathBuf], agents: &[String]) -> Vec<ListedPath> {
+    let credentials = places::credentials();
+    let system = places::SYSTEM_CREDENTIALS.iter().map(PathBuf::from);
+    let mut secrets: Vec<ListedPath> = system.map(ListedPath::as_is(ListingReason::Credentials)).collect();
+    for home in other_homes {
+        let in_home = |text: &String| Some(home.join(text.strip_prefix("~/")?));
+        let keys = credentials.iter().filter_map(in_home);
+        let states = agents.iter().filter_map(in_home);
+        secrets.extend(keys.map(ListedPath::as_is(ListingReason::Credentials)));
+        secrets.extend(states.map(ListedPath::as_is(ListingReason::OtherAgent)));
+    }
+    secrets
 }
 
 impl FilePolicy {
@@ -119,13 +146,7 @@ impl FilePolicy {
                 .filter_map(|text| expanded(text, &wanted.project, world))
                 .collect()
         };
-        let place = |why: ListingReason| {
-            move |path: PathBuf| ListedPath {
-                path,
-                why,
-                is_made: false,
-            }
-        };
+        let place = ListedPath::as_is;
         let made = |why: ListingReason| {
             move |path: PathBuf| ListedPath {
                 path,
@@ -168,9 +189,15 @@ impl FilePolicy {
             .map(place(ListingReason::Sealed))
             .collect();
         hidden.push(place(ListingReason::RalphState)(wanted.ralph_state.clone()));
-        hidden.extend(listed(places::CREDENTIALS, ListingReason::Credentials));
-        let configured = places::below(places::CONFIG_HOMES, places::CONFIGURED_CREDENTIALS);
-        hidden.extend(expand(&configured).into_iter().map(place(ListingReason::Credentials)));
+        let credentials = expand(&places::credentials()).into_iter();
+        hidden.extend(credentials.map(place(ListingReason::Credentials)));
+        // This agent may be installed in another user's home, in the directory of its state.
+        let own_texts = wanted.own.iter().chain(&wanted.own_files);
+        let own_in_home: Vec<&str> = own_texts.filter_map(|text| text.strip_prefix("~/")).collect();
+        let is_own = |secret: &ListedPath| {
+            secret.why == ListingReason::OtherAgent && own_in_home.iter().any(|below| secret.path.ends_with(below))
+        };
+        hidden.extend(wanted.root_secrets.iter().filter(|secret| !is_own(secret)).cloned());
         hidden.extend(wanted.raw_devices.iter().cloned().map(place(ListingReason::RawDevice)));
         if wanted.private.is_some() {
             hidden.extend(listed(places::HISTORIES, ListingReason::History));
@@ -326,10 +353,32 @@ mod tests {
             ("/dev/null", Some(ListingReason::Device), false),
             ("/dev/sda", None, false),
             ("/etc/passwd", None, false),
+            // Another user than root cannot read it anyway.
+            ("/etc/shadow", None, false),
         ] {
             assert_access(&policy, path, why, hidden);
         }
         assert_eq!(policy.exposed().count(), 0);
+    }
+
+    #[test]
+    fn from_root_keys_of_the_machine_and_of_other_users_are_hidden() {
+        let policy = policy(|wanted| {
+            wanted.root_secrets = root_secrets(&["/home/other".into()], &wanted.others);
+        });
+        let credentials = Some(ListingReason::Credentials);
+        for (path, why) in [
+            ("/etc/shadow", credentials),
+            ("/etc/ssh/ssh_host_rsa_key", credentials),
+            ("/etc/ssh/ssh_host_rsa_key.pub", None),
+            ("/home/other/.ssh/id_ed25519", credentials),
+            ("/home/other/.config/gh/hosts.yml", credentials),
+            ("/home/other/.claude/projects/x", Some(ListingReason::OtherAgent)),
+            ("/home/other/.codex/bin/codex", None),
+            ("/home/other/work/main.rs", None),
+        ] {
+            assert_access(&policy, path, why, why.is_some());
+        }
     }
 
     #[test]

@@ -225,6 +225,54 @@ pub(super) const CREDENTIALS: &[&str] = &[
     "$GLAB_CONFIG_DIR",
 ];
 
+/// Keys and passwords of the machine and its services, which root alone can read.
+pub(super) const SYSTEM_CREDENTIALS: &[&str] = &[
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/security/opasswd",
+    "/etc/ssh/ssh_host_dsa_key",
+    "/etc/ssh/ssh_host_ecdsa_key",
+    "/etc/ssh/ssh_host_ed25519_key",
+    "/etc/ssh/ssh_host_rsa_key",
+    "/etc/ssl/private",
+    "/etc/pki/tls/private",
+    "/etc/letsencrypt",
+    "/etc/wireguard",
+    "/etc/openvpn",
+    "/etc/ipsec.secrets",
+    "/etc/ipsec.d/private",
+    "/etc/swanctl/private",
+    "/etc/NetworkManager/system-connections",
+    "/etc/netplan",
+    "/etc/wpa_supplicant",
+    "/etc/ppp/chap-secrets",
+    "/etc/ppp/pap-secrets",
+    "/etc/krb5.keytab",
+    "/etc/munge",
+    "/etc/kubernetes",
+    "/etc/rancher",
+    "/etc/cloudflared",
+    "/etc/credstore",
+    "/etc/credstore.encrypted",
+    "/etc/exim4/passwd.client",
+    "/etc/postfix/sasl_passwd",
+    "/etc/msmtprc",
+    "/etc/mysql/debian.cnf",
+    "/var/lib/cloud",
+    "/var/lib/containerd",
+    "/var/lib/containers",
+    "/var/lib/docker",
+    "/var/lib/iwd",
+    "/var/lib/kubelet",
+    "/var/lib/rancher",
+    "/var/lib/samba/private",
+    "/var/lib/sss",
+    "/var/lib/systemd/credential.secret",
+    "/var/lib/tailscale",
+];
+
 /// The directories for settings of all programs.
 pub(super) const CONFIG_HOMES: &[&str] = &["~/.config", "$XDG_CONFIG_HOME"];
 
@@ -311,11 +359,15 @@ pub fn shared_writable_places(project: &Path, environment: &UserEnvironment<'_>)
         .collect()
 }
 
+/// Returns [`CREDENTIALS`] and those among the settings of all programs.
+pub(super) fn credentials() -> Vec<String> {
+    let plain = CREDENTIALS.iter().map(|&place| place.to_owned());
+    plain.chain(below(CONFIG_HOMES, CONFIGURED_CREDENTIALS)).collect()
+}
+
 /// Whether keys, tokens or passwords are in the directory that `written` stands for, or directly below it.
 pub fn holds_credentials(written: &str) -> bool {
-    let configured = below(CONFIG_HOMES, CONFIGURED_CREDENTIALS);
-    let mut places = CREDENTIALS.iter().copied().chain(configured.iter().map(String::as_str));
-    places.any(|place| Path::new(place).starts_with(written))
+    credentials().iter().any(|place| Path::new(place).starts_with(written))
 }
 
 /// Expands `text` to a path without `.` and `..`; `None` if it begins with a variable that is not set, or with an
