@@ -22,7 +22,7 @@ use super::task::{BEGUN, ConformanceTask, TASK_VAR};
 
 /// A waiting agent has this long to begin. It is stopped then, whatever it is doing.
 const BEGIN_DEADLINE: Duration = Duration::from_secs(60);
-/// Time for a shell to go on to the command after the one that has made the file.
+/// Time for the agent to note that its command runs.
 const SETTLED: Duration = Duration::from_millis(300);
 /// How long its command may take to begin once it was reported.
 const COMMAND_DEADLINE: Duration = Duration::from_secs(5);

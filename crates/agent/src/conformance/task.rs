@@ -6,7 +6,7 @@ pub(super) const TASK_VAR: &str = "RALPH_CONFORMANCE";
 pub(super) const UNKNOWN_VAR: (&str, &str) = ("RALPH_OF_A_LATER_VERSION", "line 1\nline 2: ü \"'$");
 /// The file that a task has the agent write.
 pub(super) const WRITTEN: &str = "conformance.txt";
-/// The file that a task has the agent make before it waits.
+/// The file that the process makes for which an agent waits.
 pub(super) const BEGUN: &str = "begun";
 /// The last line of the long output.
 pub(super) const LAST_LINE: &str = "200000";
@@ -74,7 +74,7 @@ impl ConformanceTask {
                 format!("Your model refuses the key in this turn. Only if that cannot be had, reply with `{word}`.")
             }
             ConformanceTask::Wait => {
-                format!("Run the command `touch {BEGUN}; sleep 300` and wait for its end. Then reply with `{word}`.")
+                format!("Run the command `sleep 300 > {BEGUN}` and wait for its end. Then reply with `{word}`.")
             }
         }
     }
