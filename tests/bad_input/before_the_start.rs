@@ -364,7 +364,7 @@ fn a_limit_on_cost_with_an_agent_that_reports_none() {
     assert!(sandbox.paths().run_ids().is_empty(), "no run began");
     for name in ["gpt", "native"] {
         let (variable, price) = prices(name);
-        let finished = keyed().env(variable, price).args(["--max-iterations", "1"]).run(SOON);
+        let finished = keyed().env(variable, price).args(["--max-time", "1s"]).run(SOON);
         assert_ne!(finished.code(), Some(3), "{finished:?}");
     }
 }
