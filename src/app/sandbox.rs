@@ -398,7 +398,7 @@ pub(super) fn names_its_state(manifest: &Manifest) -> bool {
     manifest.is_ralph() || !manifest.state.is_empty() || !manifest.state_files.is_empty()
 }
 
-/// What this user can read if it is root, and should not.
+/// Places that exist and that agents of root must not read; none for other users.
 fn existing_root_secrets(agents: &[String]) -> Vec<ListedPath> {
     if !geteuid().is_root() {
         return Vec::new();

@@ -268,7 +268,8 @@ pub(super) const SYSTEM_CREDENTIALS: &[&str] = &[
     "/var/lib/kubelet",
     "/var/lib/rancher",
     "/var/lib/samba/private",
-    "/var/lib/sss",
+    "/var/lib/sss/db",
+    "/var/lib/sss/secrets",
     "/var/lib/systemd/credential.secret",
     "/var/lib/tailscale",
 ];
