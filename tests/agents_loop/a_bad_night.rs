@@ -44,15 +44,22 @@ fn scenario(agent: Agent) {
     let ended = outcomes(&finished.records());
     let reason = CancelReason::IdleTimeout;
     assert_eq!(ended[0], Outcome::Cancelled { reason }, "a silent model is given up");
-    if agent == Agent::Gemini {
+    let is_left_to_ralph = match agent {
         // gemini waits a limit out, but does not retry once it has read the first words.
+        Agent::Gemini => true,
+        // kilo retries after a cut that it takes for an incomplete answer, and not after one that it takes for a lost
+        // network. A busy machine decides which.
+        Agent::Kilo => ended.len() == 3,
+        // The agent itself retries after the limit and after the cut.
+        _ => false,
+    };
+    if is_left_to_ralph {
         assert_done(&finished, 1, 3);
         assert!(
             matches!(&ended[1], Outcome::Failed { problem } if problem.kind == ProblemKind::Network),
             "{ended:?}"
         );
     } else {
-        // The agent itself retries after the limit and after the cut.
         assert_done(&finished, 1, 2);
     }
     assert_eq!(ended.last(), Some(&Outcome::Completed));
