@@ -347,7 +347,7 @@ fn a_code_logs_one_browser_in_once_and_a_session_that_is_ended_or_revoked_sees_n
     let run = sandbox.paths().run_ids().remove(0).0;
     let stream = |cookie: &str| {
         let mut stream = connect(at);
-        let head = format!("GET /runs/{run}/events?from=0 HTTP/1.1\nhost: {at}\ncookie: {cookie}");
+        let head = format!("GET /runs/{run}/events?from=0 HTTP/1.1\nhost: {at}\ncookie: {cookie}\nconnection: close");
         let head = answer_head(&mut stream, &head);
         assert!(
             head.starts_with("http/1.1 200") && head.contains("x-accel-buffering: no"),
