@@ -6,7 +6,7 @@ pub(super) const TASK_VAR: &str = "RALPH_CONFORMANCE";
 pub(super) const UNKNOWN_VAR: (&str, &str) = ("RALPH_OF_A_LATER_VERSION", "line 1\nline 2: ü \"'$");
 /// The file that a task has the agent write.
 pub(super) const WRITTEN: &str = "conformance.txt";
-/// The file that the process makes for which an agent waits.
+/// The file that is made by the process for whose end an agent waits.
 pub(super) const BEGUN: &str = "begun";
 /// The last line of the long output.
 pub(super) const LAST_LINE: &str = "200000";

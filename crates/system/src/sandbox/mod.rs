@@ -35,7 +35,7 @@ pub struct ListedPath {
 }
 
 impl ListedPath {
-    /// Makes a listed path of a path that is not made if it is missing.
+    /// Returns what lists a path for this reason. A missing directory is not made.
     fn as_is(why: ListingReason) -> impl Fn(PathBuf) -> ListedPath {
         move |path| ListedPath {
             path,
@@ -245,11 +245,9 @@ impl FilePolicy {
                     .any(|shared| place.path == Path::new(shared))
         };
         self.write.retain(is_kept);
-        self.write.extend(writable.into_iter().map(|path| ListedPath {
-            path,
-            why: ListingReason::Private,
-            is_made: false,
-        }));
+        let writable = writable.into_iter();
+        self.write
+            .extend(writable.map(ListedPath::as_is(ListingReason::Private)));
         self
     }
 
