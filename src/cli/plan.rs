@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ralph_core::event::{PlanSnapshot, UserCommand};
+use ralph_core::event::{PlanSnapshot, UnreadLine, UserCommand};
 use ralph_plan::{AddError, AdviceSeverity, NamedTasks, ParsedPlan, PlanAdvice, PlanError, PlanKind, shortened};
 use ralph_policy::settings::closest;
 use ralph_state::store::journal::read_view;
@@ -148,9 +148,11 @@ impl ProjectPlan {
     }
 
     fn tasks(&self) -> Result<PlanSnapshot, Failure> {
-        ralph_plan::read_bytes(self.kind, &self.bytes()?)
-            .map(|reading| reading.plan)
-            .map_err(|error| self.wrong(&error))
+        self.reading().map(|reading| reading.plan)
+    }
+
+    fn reading(&self) -> Result<ParsedPlan, Failure> {
+        ralph_plan::read_bytes(self.kind, &self.bytes()?).map_err(|error| self.wrong(&error))
     }
 
     fn wrong(&self, error: &PlanError) -> Failure {
@@ -158,17 +160,17 @@ impl ProjectPlan {
     }
 
     fn show(&self, json: bool) -> Result<u8, Failure> {
-        let tasks = self.tasks()?;
+        let reading = self.reading()?;
+        let tasks = &reading.plan;
         match json {
             true => print_value(&json!({
                 "plan": self.path, "done": tasks.done(), "open": tasks.open(), "tasks": tasks.tasks,
-                "current": tasks.current().map(|task| task.line),
+                "current": tasks.current().map(|task| task.line), "unread": reading.unread,
             })),
-            false => print_coloured(&listed(
-                &self.name,
-                &tasks,
-                Presentation::for_stdout(OutputFormat::Text).style,
-            )),
+            false => {
+                let style = Presentation::for_stdout(OutputFormat::Text).style;
+                print_coloured(&(listed(&self.name, tasks, style) + &unread_listed(&reading.unread, style)));
+            }
         }
         Ok(0)
     }
@@ -356,7 +358,19 @@ fn listed(name: &str, tasks: &PlanSnapshot, style: OutputStyle) -> String {
             (false, true) => (next, "36;1"),
             (false, false) => (open, "2"),
         };
-        let words = one_line(&task.text);
+        let mark = task
+            .mark
+            .as_deref()
+            .map(|mark| format!("[{mark}] "))
+            .unwrap_or_default();
+        let steps = match task.steps.len() {
+            0 => String::new(),
+            all => format!(
+                " ({} of {all} steps)",
+                task.steps.iter().filter(|step| step.done).count()
+            ),
+        };
+        let words = one_line(&format!("{mark}{}{steps}", task.text));
         let words = match (task.done, is_current) {
             (true, _) => style.paint("2", &words),
             (false, true) => style.paint("1", &words),
@@ -367,6 +381,23 @@ fn listed(name: &str, tasks: &PlanSnapshot, style: OutputStyle) -> String {
     }
     let all = counted(tasks.tasks.len() as u64, "task");
     writeln!(text, "\n{}: {} of {all} done", one_line(name), tasks.done()).expect("a string takes every write");
+    text
+}
+
+/// The lines that may be meant as tasks.
+fn unread_listed(unread: &[UnreadLine], style: OutputStyle) -> String {
+    let unread: Vec<&UnreadLine> = unread.iter().filter(|unread| !unread.why.is_chosen()).collect();
+    if unread.is_empty() {
+        return String::new();
+    }
+    let mut text = format!(
+        "{} not read as a task; `ralph plan check` says why:\n",
+        counted(unread.len() as u64, "line")
+    );
+    for unread in unread {
+        let line = style.paint("33", &format!("{:>5}", unread.line));
+        writeln!(text, "{line}  {}", one_line(&unread.text)).expect("a string takes every write");
+    }
     text
 }
 

@@ -373,6 +373,7 @@ mod tests {
             depth: 0,
             heading: None,
             settings: Default::default(),
+            ..PlanTask::default()
         });
         Event::PlanRead {
             plan: PlanSnapshot { tasks: tasks.collect() },

@@ -1,6 +1,7 @@
 //! Blocking work around an iteration on disk and git, done off the loop; its result becomes an input.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -43,7 +44,7 @@ use super::{
     comments::{CommentedFiles, CommentsBefore, message_text},
     commits::{CommitSubject, IterationCommits},
     handover::LastSession,
-    plan_file::{PlanTarget, TaskRules, Taskless},
+    plan_file::{PlanTarget, TaskRules, Taskless, read_plan},
     review::{ReviewContext, ReviewScope},
     test_gate::{Look, TestGate, Work, added_lines},
 };
@@ -108,6 +109,8 @@ pub(super) struct PrepareJob {
     pub(super) set_aside: Vec<String>,
     /// The plan as it was last read.
     pub(super) plan: PlanSnapshot,
+    /// Number of open tasks that were removed from it.
+    pub(super) missing: usize,
     /// The task to which a review has sent the author back.
     pub(super) sent_back_to: Option<String>,
     /// The reports of the account's windows, if they matter.
@@ -183,6 +186,7 @@ impl PrepareJob {
             watches_edits: state.view.settings.goals.iter().any(|goal| goal.on_edit),
             set_aside: state.view.set_aside(),
             plan: (*state.view.plan).clone(),
+            missing: state.view.missing.len(),
             sent_back_to: state.sent_back_to().cloned(),
             account: None,
             review: ReviewScope::for_next(state),
@@ -247,6 +251,7 @@ impl PromptContext<'_> {
         let sent_back = job.sent_back_to.as_deref();
         let sent_back = sent_back.and_then(|text| plan.tasks.iter().find(|task| task.text == text));
         let current = sent_back.or_else(|| plan.current_except(&job.set_aside));
+        let position = current.and_then(|current| plan.tasks.iter().position(|task| std::ptr::eq(task, current)));
         let before = job.before.as_ref().map(|before| before.handover(self.repository));
         let standing = texts(&[SteeringKind::Standing]);
         let once = texts(&[SteeringKind::Next, SteeringKind::Now]);
@@ -254,10 +259,13 @@ impl PromptContext<'_> {
             plan: self.plan,
             kind: self.kind,
             task: current.map(|task| task.text.as_str()),
+            line: current.map_or(0, |task| task.line),
+            section: position.and_then(|position| plan.section_of(position)),
+            steps: current.map_or(&[], |task| &task.steps),
             sent_back: sent_back.is_some_and(|task| task.done),
             iteration: job.iteration,
             done: plan.done(),
-            total: plan.tasks.len(),
+            total: plan.tasks.len() + job.missing,
             promise: &job.promise,
             standing: &standing,
             once: &once,
@@ -281,11 +289,27 @@ impl JobContext {
         if self.take_done_file(&mut notices) == DoneFile::Taken {
             notices.push(Notice::StaleDoneFile);
         }
-        let reading = self.read_plan().map_err(|why| Refusal::Plan { why })?;
-        let mut plan = self.task_rules.followed(reading, Some(&mut notices));
-        // The prompt's task may be one that is ticked and not done.
-        self.task_rules.hold_unchecked(&mut plan, &job.plan, &[]);
+        let is_first = job.plan.tasks.is_empty() && job.missing == 0;
+        if is_first {
+            // A run that knows no tasks yet needs a plan with some.
+            read_plan(&self.plan, self.section.as_deref(), self.taskless).map_err(|(why, _)| Refusal::Plan { why })?;
+        }
+        let (plan, unread) = match self.read_plan() {
+            Ok(mut reading) => {
+                let unread = std::mem::take(&mut reading.unread);
+                let mut plan = self.task_rules.followed(reading, Some(&mut notices));
+                // The prompt's task may be one that is ticked and not done.
+                self.task_rules.hold(&mut plan, &job.plan, &[]);
+                (plan, Some(unread.into()))
+            }
+            // The agent is told, and the tasks are known.
+            Err(_) if !is_first => (job.plan.clone(), None),
+            Err(why) => return Err(Refusal::Plan { why }),
+        };
         notices.extend(taken_out(&job.plan, &plan));
+        if is_first {
+            notices.extend(marked(&plan));
+        }
         // A program of the last session may have removed a directory.
         self.files.create().map_err(|error| Refusal::State {
             why: with_causes(&error),
@@ -325,6 +349,7 @@ impl JobContext {
             })?;
         Ok(Preparation {
             plan,
+            unread,
             checkpoint,
             prompt_bytes: prompt.text.len() as u64,
             overhead_bytes: prompt.overhead_bytes as u64,
@@ -370,12 +395,15 @@ impl JobContext {
             self.review_context().put_back(job.iteration, before, now, &mut notices)
         };
         notices.extend(self.autorun().changes());
-        let reading = self.read_plan();
+        let mut reading = self.read_plan();
+        let unread = reading
+            .as_mut()
+            .ok()
+            .map(|reading| std::mem::take(&mut reading.unread).into());
         let mut plan = reading.map(|reading| self.task_rules.followed(reading, Some(&mut notices)));
-        let unchecked = plan.as_mut().map_or_else(
-            |_| Vec::new(),
-            |plan| self.task_rules.hold_unchecked(plan, &job.plan, &[]),
-        );
+        let unchecked = plan
+            .as_mut()
+            .map_or_else(|_| Vec::new(), |plan| self.task_rules.hold(plan, &job.plan, &[]));
         let edits = edits(&job.plan, &plan);
         let tests = self.changed_tests(job, &mut notices);
         let files = CommentedFiles {
@@ -388,6 +416,7 @@ impl JobContext {
         };
         Settlement {
             plan,
+            unread,
             checkpoint,
             changes,
             totals,
@@ -417,7 +446,7 @@ impl JobContext {
         }
         let plan_now = self.read_plan().ok().map(|reading| {
             let mut plan = self.task_rules.followed(reading, None);
-            self.task_rules.hold_unchecked(&mut plan, &job.plan, &[]);
+            self.task_rules.hold(&mut plan, &job.plan, &[]);
             plan
         });
         let subject = CommitSubject {
@@ -534,10 +563,7 @@ impl JobContext {
     fn read_plan(&self) -> Result<ParsedPlan, String> {
         let mut reads = 1;
         loop {
-            match self
-                .plan_target
-                .read(&self.plan, self.section.as_deref(), self.taskless)
-            {
+            match self.plan_target.read(&self.plan, self.section.as_deref()) {
                 Err(_) if reads < PLAN_READS => {
                     reads += 1;
                     thread::sleep(PLAN_READ_PAUSE);
@@ -549,12 +575,9 @@ impl JobContext {
 
     /// Returns the positions of the tasks of `before` whose box differs on disk; `None` if the plan cannot be read now.
     pub(super) fn toggled_boxes(&self, before: &PlanSnapshot) -> Option<Vec<u32>> {
-        let reading = self
-            .plan_target
-            .read(&self.plan, self.section.as_deref(), self.taskless)
-            .ok()?;
+        let reading = self.plan_target.read(&self.plan, self.section.as_deref()).ok()?;
         let mut plan = reading.plan;
-        self.task_rules.hold_unchecked(&mut plan, before, &[]);
+        self.task_rules.hold(&mut plan, before, &[]);
         Some(ralph_plan::toggled(before, &plan))
     }
 
@@ -562,14 +585,18 @@ impl JobContext {
     pub(super) fn look_again(&self, before: &PlanSnapshot, look: Look) -> Verification {
         let mut plan = self.read_plan().map(|reading| self.task_rules.followed(reading, None));
         if let Ok(plan) = &mut plan {
-            self.task_rules.hold_unchecked(plan, before, &look.results);
+            self.task_rules.hold(plan, before, &look.results);
         }
         verification(before, plan, look)
     }
 
     /// As [`JobContext::look_again`], for a claim that is made while the agent works: its ticks are checked next.
     pub(super) fn look_at_claim(&self, before: &PlanSnapshot) -> Verification {
-        let plan = self.read_plan().map(|reading| self.task_rules.followed(reading, None));
+        let plan = self.read_plan().map(|reading| {
+            let mut plan = self.task_rules.followed(reading, None);
+            ralph_plan::keep_done(before, &mut plan);
+            plan
+        });
         verification(before, plan, Look::default())
     }
 
@@ -758,6 +785,15 @@ fn edits(before: &PlanSnapshot, after: &Result<PlanSnapshot, String>) -> PlanCha
         .as_ref()
         .map(|plan| ralph_plan::diff(before, plan))
         .unwrap_or_default()
+}
+
+/// Returns a notice of the open tasks with marks.
+fn marked(plan: &PlanSnapshot) -> Option<Notice> {
+    let marks: BTreeSet<&str> = plan.tasks.iter().filter_map(|task| task.mark.as_deref()).collect();
+    let tasks = plan.tasks.iter().filter(|task| task.mark.is_some()).count() as u64;
+    let marks: Vec<String> = marks.into_iter().map(|mark| format!("`[{mark}]`")).collect();
+    let marks = marks.join(", ").into();
+    (tasks > 0).then_some(Notice::TasksMarked { tasks, marks })
 }
 
 /// Returns a notice of tasks removed while no agent worked. The user has removed them, but they never count as done.

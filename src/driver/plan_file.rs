@@ -46,6 +46,31 @@ pub(crate) fn read_plan(
     section: Option<&str>,
     taskless: Taskless,
 ) -> Result<ParsedPlan, (String, String)> {
+    read(path, section).or_else(|unreadable| {
+        let error = match unreadable {
+            Unreadable::File { why, hint } => return Err((format!("{}: {why}", path.display()), hint.to_owned())),
+            Unreadable::Plan(error) => error,
+        };
+        let hint = match (&error, taskless) {
+            (PlanError::NoTasks { .. }, Taskless::Allowed) => return Ok(ParsedPlan::default()),
+            (PlanError::NoTasks { .. }, Taskless::Refused) => format!(
+                "{}; or name what tells that the work is done: `--goal tests=\"cargo test\"`, or `--promise DONE` to take the \
+                 agent's word for it",
+                error.hint()
+            ),
+            _ => error.hint().to_owned(),
+        };
+        Err((format!("{}: {}", path.display(), with_causes(&error)), hint))
+    })
+}
+
+/// Why a plan cannot be read.
+enum Unreadable {
+    File { why: String, hint: &'static str },
+    Plan(PlanError),
+}
+
+fn read(path: &Path, section: Option<&str>) -> Result<ParsedPlan, Unreadable> {
     let bytes = files::read_bytes(path, PLAN_CAP_BYTES).map_err(|error| {
         let (why, hint) = match &error {
             error if error.is_missing() => (
@@ -65,25 +90,14 @@ pub(crate) fn read_plan(
                 "make it readable, or name another with `--plan FILE`",
             ),
         };
-        (format!("{}: {why}", path.display()), hint.to_owned())
+        Unreadable::File { why, hint }
     })?;
     let kind = PlanKind::from_path(path);
-    let read = ralph_plan::read_bytes(kind, &bytes).and_then(|reading| match section {
+    let reading = ralph_plan::read_bytes(kind, &bytes).and_then(|reading| match section {
         Some(section) => ralph_plan::only_section(kind, &bytes, reading, section),
         None => Ok(reading),
     });
-    read.or_else(|error| {
-        let hint = match (&error, taskless) {
-            (PlanError::NoTasks { .. }, Taskless::Allowed) => return Ok(ParsedPlan::default()),
-            (PlanError::NoTasks { .. }, Taskless::Refused) => format!(
-                "{}; or name what tells that the work is done: `--goal tests=\"cargo test\"`, or `--promise DONE` to take the \
-                 agent's word for it",
-                error.hint()
-            ),
-            _ => error.hint().to_owned(),
-        };
-        Err((format!("{}: {}", path.display(), with_causes(&error)), hint))
-    })
+    reading.map_err(Unreadable::Plan)
 }
 
 /// The file to which the plan led when the run began.
@@ -102,9 +116,10 @@ impl PlanTarget {
         }
     }
 
-    /// As [`read_plan`]. A plan that has become a link out of the project is not read: an agent could have made one to a
-    /// file that it may not read itself.
-    pub(super) fn read(&self, plan: &Path, section: Option<&str>, taskless: Taskless) -> Result<ParsedPlan, String> {
+    /// As [`read_plan`], for a run that knows the tasks: a plan without any is one from which they were removed. A plan
+    /// that has become a link out of the project is not read: an agent could have made one to a file that it may not read
+    /// itself.
+    pub(super) fn read(&self, plan: &Path, section: Option<&str>) -> Result<ParsedPlan, String> {
         let target = plan.canonicalize().ok();
         let is_inside = |target: &Path| self.project.as_ref().is_some_and(|project| target.starts_with(project));
         match target {
@@ -113,7 +128,17 @@ impl PlanTarget {
                 plan.display(),
                 target.display()
             )),
-            _ => read_plan(plan, section, taskless).map_err(|(why, _)| why),
+            _ => read(plan, section).or_else(|unreadable| match unreadable {
+                Unreadable::Plan(PlanError::NoTasks { unread, .. }) => Ok(ParsedPlan {
+                    unread,
+                    ..ParsedPlan::default()
+                }),
+                Unreadable::Plan(PlanError::NoTaskYet | PlanError::Empty { .. } | PlanError::NoSection { .. }) => {
+                    Ok(ParsedPlan::default())
+                }
+                Unreadable::Plan(error) => Err(format!("{}: {}", plan.display(), with_causes(&error))),
+                Unreadable::File { why, .. } => Err(format!("{}: {why}", plan.display())),
+            }),
         }
     }
 }
@@ -148,6 +173,7 @@ impl TaskRules {
             mut plan,
             mut mistakes,
             places,
+            unread: _,
         } = reading;
         for &(task, position) in &places {
             let Some(settings) = plan.tasks.get(task).map(|task| &task.settings) else {
@@ -177,13 +203,10 @@ impl TaskRules {
         plan
     }
 
-    /// As [`ralph_plan::hold_unchecked`], with the checks of this run.
-    pub(super) fn hold_unchecked(
-        &self,
-        plan: &mut PlanSnapshot,
-        before: &PlanSnapshot,
-        results: &[GoalResult],
-    ) -> Vec<String> {
+    /// Applies what the run knows to a plan: done tasks that were removed stay done, and ticks without a passed check do
+    /// not count. Returns the names of the checks that have to be run.
+    pub(super) fn hold(&self, plan: &mut PlanSnapshot, before: &PlanSnapshot, results: &[GoalResult]) -> Vec<String> {
+        ralph_plan::keep_done(before, plan);
         ralph_plan::hold_unchecked(plan, &self.goals, before, results)
     }
 
@@ -299,11 +322,7 @@ mod tests {
             fs::write(file, "- [ ] one\n").unwrap();
         }
         let target = PlanTarget::new(&plan, &project);
-        let read = || {
-            target
-                .read(&plan, None, Taskless::Refused)
-                .map(|reading| reading.plan.open())
-        };
+        let read = || target.read(&plan, None).map(|reading| reading.plan.open());
         let link_to = |target: &Path| {
             fs::remove_file(&plan).unwrap();
             symlink(target, &plan).unwrap();
@@ -314,7 +333,7 @@ mod tests {
         assert!(read().unwrap_err().contains("has become a link"));
         // A plan that was a link before is the user's own.
         let target = PlanTarget::new(&plan, &project);
-        assert_eq!(target.read(&plan, None, Taskless::Refused).unwrap().plan.open(), 1);
+        assert_eq!(target.read(&plan, None).unwrap().plan.open(), 1);
     }
 
     #[test]

@@ -399,6 +399,7 @@ mod tests {
             depth: 0,
             heading: None,
             settings: Default::default(),
+            ..PlanTask::default()
         };
         let mut view = RunView::default();
         let plan = PlanSnapshot { tasks: vec![task] };

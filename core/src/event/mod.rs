@@ -71,7 +71,7 @@ pub use permission::{
     AskId, Decider, Decision, DenialLimits, Offer, PermissionAnswer, PermissionMode, PermissionRequest, Remember,
     RememberedRule, RuleScope, Ruling, ToolKind, ToolKinds, Unanswered, Waiting,
 };
-pub use plan::{PlanSnapshot, PlanTask, TaskSettings};
+pub use plan::{PlanSnapshot, PlanStep, PlanTask, TaskSettings, UnreadLine, UnreadLines, UnreadWhy, step_name};
 pub use plan_change::{LineShift, PlanChange, ReplacedTasks};
 pub use post::{
     CommentTargets, ForgePost, POST_CAP_BYTES, POST_LABELS, POST_TITLE_CAP_BYTES, PostDecider, PostRefusal, PostResult,
@@ -195,6 +195,10 @@ pub enum Event {
         plan: PlanSnapshot,
     },
     /// The plan on disk differs from the last one recorded in a few boxes or tasks only.
+    /// The lines of the plan that look like tasks and are none have changed.
+    PlanLinesUnread {
+        unread: UnreadLines,
+    },
     PlanChanged {
         change: PlanChange,
     },

@@ -337,6 +337,12 @@ pub enum Notice {
         /// Number of further tasks that were left out of the record.
         more: u64,
     },
+    /// Tasks have a mark in their box that is neither blank nor a tick, and are taken as open.
+    TasksMarked {
+        tasks: u64,
+        /// The different marks.
+        marks: Text,
+    },
     /// The goals of a resumed run differ from those that it began with.
     GoalsChanged,
     /// The pause file existed when the run started.
@@ -513,6 +519,7 @@ impl Notice {
             | Notice::TaskDropped { .. }
             | Notice::GoalDropped { .. }
             | Notice::TasksRemoved { .. }
+            | Notice::TasksMarked { .. }
             | Notice::GoalsChanged
             | Notice::StartsPaused
             | Notice::SessionLost

@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::{List, Text};
+
 /// A plan's tasks in file order.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
@@ -11,13 +13,13 @@ pub struct PlanSnapshot {
     pub tasks: Vec<PlanTask>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct PlanTask {
-    /// The task's text without marker and box.
+    /// The task's text without marker and box, and with its `qualifier`.
     pub text: String,
     pub done: bool,
-    /// Line in the plan file, from 1.
+    /// Line in the plan file, from 1; 0 for a done task that was removed from the file.
     pub line: u32,
     /// Nesting, 0 for a top-level task.
     pub depth: u8,
@@ -26,6 +28,126 @@ pub struct PlanTask {
     pub heading: Option<String>,
     #[serde(default, skip_serializing_if = "TaskSettings::is_empty")]
     pub settings: TaskSettings,
+    /// The content of the box of an open task, such as `~`, if it is not blank.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<String>,
+    /// The end of `text` that tells the task from another with the same words: its heading in parentheses, after a space.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qualifier: Option<String>,
+    /// The steps of a task that is a heading with steps below it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<PlanStep>,
+}
+
+/// A step of a task: a box below the heading that is the task.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+pub struct PlanStep {
+    pub text: String,
+    pub done: bool,
+    /// Line in the plan file, from 1.
+    pub line: u32,
+}
+
+/// A line of a plan that looks like a task and is none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+pub struct UnreadLine {
+    /// From 1.
+    pub line: u32,
+    /// The beginning of the line.
+    pub text: Text,
+    pub why: UnreadWhy,
+}
+
+/// The lines of a plan that look like tasks and are none.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+pub struct UnreadLines {
+    /// Those that may be meant as tasks.
+    #[serde(default, skip_serializing_if = "<[UnreadLine]>::is_empty")]
+    pub lines: List<UnreadLine>,
+    /// Number of further ones that were left out of the record.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more: u64,
+    /// Number of examples and of tasks that their author has left out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub examples: u64,
+}
+
+impl UnreadLines {
+    pub fn is_empty(&self) -> bool {
+        *self == UnreadLines::default()
+    }
+}
+
+impl From<Vec<UnreadLine>> for UnreadLines {
+    fn from(all: Vec<UnreadLine>) -> Self {
+        let (examples, lines): (Vec<_>, Vec<_>) = all.into_iter().partition(|unread| unread.why.is_chosen());
+        let (lines, more) = List::with_rest(lines);
+        UnreadLines {
+            lines,
+            more,
+            examples: examples.len() as u64,
+        }
+    }
+}
+
+// The signature is required by serde.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// Why a line is not a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum UnreadWhy {
+    /// It is in a block of code that is closed.
+    Code,
+    /// It is in a comment that is closed.
+    Comment,
+    /// The task has the setting `skip`, or is in one that has it.
+    Skipped,
+    /// It is in a quote.
+    Quote,
+    /// The box is in a cell of a table.
+    Table,
+    /// The box is at the beginning of a line without a list marker.
+    NoMarker,
+    /// There is no space between the list marker and the box.
+    NoSpace,
+    /// It is in a block that is indented like code and is not only a list.
+    Indented,
+    /// The box is inside other markup.
+    Markup,
+    /// There is no text after the box.
+    Empty,
+    /// The brackets hold a digit, as a reference does.
+    Number,
+    /// A sign such as ✅ or ❌ that may be no box: others in its list have none, or it is at a heading.
+    Sign,
+    /// Code or a comment begins on the line and does not end. The lines below were read all the same.
+    Unclosed,
+}
+
+impl UnreadWhy {
+    /// Whether the author of the plan has clearly excluded the line: an example, a reference, or a task that is left out.
+    pub fn is_chosen(self) -> bool {
+        match self {
+            UnreadWhy::Code | UnreadWhy::Comment | UnreadWhy::Skipped | UnreadWhy::Number => true,
+            UnreadWhy::Quote
+            | UnreadWhy::Table
+            | UnreadWhy::NoMarker
+            | UnreadWhy::NoSpace
+            | UnreadWhy::Indented
+            | UnreadWhy::Markup
+            | UnreadWhy::Empty
+            | UnreadWhy::Sign
+            | UnreadWhy::Unclosed => false,
+        }
+    }
 }
 
 /// Settings of a task that override those of the run.
@@ -141,7 +263,14 @@ impl PlanSnapshot {
     /// Removes from `missing` the tasks that reappeared: one entry for each additional occurrence compared with
     /// `before`.
     pub fn take_back(&self, before: &PlanSnapshot, missing: &mut Vec<String>) {
-        let count = |plan: &PlanSnapshot, text: &str| plan.tasks.iter().filter(|task| task.text == text).count();
+        let count = |plan: &PlanSnapshot, text: &str| {
+            let tasks = plan.tasks.iter();
+            let named = tasks.map(|task| {
+                let steps = task.steps.iter().filter(|step| step_name(task, step) == text).count();
+                steps + usize::from(task.text == text)
+            });
+            named.sum::<usize>()
+        };
         let mut back = HashMap::new();
         missing.retain(|text| {
             let left = back
@@ -151,6 +280,12 @@ impl PlanSnapshot {
             *left = left.saturating_sub(1);
             !is_back
         });
+    }
+
+    /// The heading that a task is below, by its position.
+    pub fn section_of(&self, position: usize) -> Option<&str> {
+        let tasks = self.tasks.get(..=position)?;
+        tasks.iter().rev().find_map(|task| task.heading.as_deref())
     }
 
     /// The first open task, which an iteration works on.
@@ -238,6 +373,11 @@ impl PlanSnapshot {
     }
 }
 
+/// What a step is called where its task is not named beside it.
+pub fn step_name(task: &PlanTask, step: &PlanStep) -> String {
+    format!("{} ({})", step.text, task.text)
+}
+
 impl PlanTask {
     fn is_required(&self) -> bool {
         !self.done && !self.settings.optional
@@ -265,6 +405,7 @@ mod tests {
                     after: after.map(str::to_owned).collect(),
                     ..TaskSettings::default()
                 },
+                ..PlanTask::default()
             }
         };
         PlanSnapshot {

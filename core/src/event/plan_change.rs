@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{PlanSnapshot, PlanTask, TaskSettings};
+use super::{PlanSnapshot, PlanStep, PlanTask, TaskSettings};
 
 /// The difference between two consecutive readings of a plan. Positions are indexes of tasks in the earlier reading.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -69,7 +69,7 @@ impl PlanChange {
                 break;
             };
             let by = now.line.cast_signed().wrapping_sub(task.line.cast_signed());
-            if by != shift {
+            if by != shift && now.line > 0 {
                 let from = position(kept_old);
                 change.shifted.push(LineShift { from, by });
                 shift = by;
@@ -92,6 +92,7 @@ impl PlanChange {
         let ends = self.shifted.iter().skip(1).map(|next| next.from).chain([u32::MAX]);
         for (shift, end) in self.shifted.iter().zip(ends) {
             let tasks = plan.tasks.iter_mut().take(end as usize).skip(shift.from as usize);
+            let tasks = tasks.filter(|task| task.line > 0);
             tasks.for_each(|task| task.line = task.line.wrapping_add_signed(shift.by));
         }
         // From last to first, so that earlier positions stay valid.
@@ -120,6 +121,10 @@ struct TaskIdentity<'a> {
     depth: u8,
     heading: Option<&'a str>,
     settings: &'a TaskSettings,
+    mark: Option<&'a str>,
+    steps: &'a [PlanStep],
+    /// Whether it is in the file.
+    is_there: bool,
 }
 
 impl<'a> From<&'a PlanTask> for TaskIdentity<'a> {
@@ -129,6 +134,9 @@ impl<'a> From<&'a PlanTask> for TaskIdentity<'a> {
             depth: task.depth,
             heading: task.heading.as_deref(),
             settings: &task.settings,
+            mark: task.mark.as_deref(),
+            steps: &task.steps,
+            is_there: task.line > 0,
         }
     }
 }
@@ -197,6 +205,7 @@ mod tests {
                 depth: 0,
                 heading: None,
                 settings: TaskSettings::default(),
+                ..PlanTask::default()
             })
         };
         PlanSnapshot {

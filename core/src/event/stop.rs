@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BackgroundResult, BreakerCause, Hook, Problem, ProblemKind, Proof, Role, Text};
+use super::{BackgroundResult, BreakerCause, Hook, List, Problem, ProblemKind, Proof, Role, Text};
 
 /// How soon a run is to stop, latest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -38,6 +38,9 @@ pub enum StopReason {
         /// The minimum proof that the user requires for success.
         #[serde(default, skip_serializing_if = "Proof::is_default")]
         required: Proof,
+        /// The lines of the plan that look like tasks and are none.
+        #[serde(default, skip_serializing_if = "<[u32]>::is_empty")]
+        unread: List<u32>,
     },
     AgentFailed {
         adapter: String,
@@ -142,7 +145,12 @@ impl StopReason {
     /// Completion with `proof`, if no minimum is required.
     pub const fn done(proof: Proof) -> Self {
         let required = Proof::Nothing;
-        StopReason::Done { proof, required }
+        let unread = List::new();
+        StopReason::Done {
+            proof,
+            required,
+            unread,
+        }
     }
 
     /// Whether the work is done with sufficient proof.
@@ -152,7 +160,7 @@ impl StopReason {
 
     /// Whether the work is done with insufficient proof.
     pub fn lacks_proof(&self) -> bool {
-        matches!(self, StopReason::Done { proof, required } if proof < required)
+        matches!(self, StopReason::Done { proof, required, .. } if proof < required)
     }
 
     pub fn kind(&self) -> EndKind {
@@ -226,7 +234,11 @@ mod tests {
     fn work_that_is_done_with_enough_proof_is_a_success_and_is_not_continued() {
         for proof in [Proof::ExitCodes, Proof::Tests] {
             let required = Proof::ExitCodes;
-            let done = StopReason::Done { proof, required };
+            let done = StopReason::Done {
+                proof,
+                required,
+                unread: List::new(),
+            };
             assert!(done.is_success() && !done.can_be_continued(), "{proof:?}");
             assert_eq!((done.kind(), done.exit_code()), (EndKind::Good, 0));
         }
@@ -236,7 +248,11 @@ mod tests {
     fn work_that_is_done_with_too_little_proof_is_unfinished_and_can_be_continued() {
         let required = Proof::ExitCodes;
         let proof = Proof::Nothing;
-        let done = StopReason::Done { proof, required };
+        let done = StopReason::Done {
+            proof,
+            required,
+            unread: List::new(),
+        };
         assert!(!done.is_success() && done.can_be_continued());
         assert_eq!((done.kind(), done.exit_code()), (EndKind::Unfinished, 9));
         let without_word = StopReason::done(Proof::Unconfirmed);
@@ -246,7 +262,11 @@ mod tests {
     #[test]
     fn the_required_proof_survives_in_a_journal() {
         let (proof, required) = (Proof::ExitCodes, Proof::Tests);
-        let done = StopReason::Done { proof, required };
+        let done = StopReason::Done {
+            proof,
+            required,
+            unread: List::new(),
+        };
         let line = serde_json::to_string(&done).expect("JSON");
         let read: StopReason = serde_json::from_str(&line).expect("a reason");
         assert_eq!(read, done);

@@ -96,6 +96,10 @@ impl<const MAX: usize, const KEEPS_END: bool, T: AsRef<str> + ?Sized> PartialEq<
 pub struct List<T, const MAX: usize = LIST_CAP>(Vec<T>);
 
 impl<T, const MAX: usize> List<T, MAX> {
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
     /// Returns the list with the number of entries that it has no room for.
     pub fn with_rest(list: Vec<T>) -> (Self, u64) {
         let left_out = list.len().saturating_sub(MAX);

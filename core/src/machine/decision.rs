@@ -1,7 +1,7 @@
 //! A decision in progress: a pushed event changes the state at once.
 
 use crate::{
-    event::{Event, Hint, Notice, PlanChange, PlanSnapshot, StopReason, listed},
+    event::{Event, Hint, Notice, PlanChange, PlanSnapshot, StopReason, UnreadLines, listed},
     run::Phase,
 };
 
@@ -44,6 +44,13 @@ impl StepDecision {
             false => Event::PlanRead { plan: plan.clone() },
         };
         self.push(event);
+    }
+
+    pub(super) fn lines_unread(&mut self, unread: Option<&UnreadLines>) {
+        if let Some(unread) = unread.filter(|unread| **unread != self.state.view.unread) {
+            let unread = unread.clone();
+            self.push(Event::PlanLinesUnread { unread });
+        }
     }
 
     pub(super) fn stop(&mut self, reason: StopReason) {

@@ -39,6 +39,13 @@ pub enum Feedback {
     TaskLeftOut {
         task: String,
     },
+    /// Open tasks that are no longer in the plan.
+    TasksMissing {
+        tasks: Vec<String>,
+    },
+    PlanUnreadable {
+        why: String,
+    },
     ClaimRefused {
         reasons: Vec<Missing>,
     },

@@ -235,7 +235,12 @@ fn output_tail(goal: &GoalResult) -> Tail {
 /// The end of a run whose claim was accepted with `proof`.
 pub(super) fn done(state: &LoopState, proof: Proof) -> StopReason {
     let required = state.view.settings.gate.require;
-    StopReason::Done { proof, required }
+    let unread: Vec<u32> = state.view.unread.lines.iter().map(|unread| unread.line).collect();
+    StopReason::Done {
+        proof,
+        required,
+        unread: unread.into(),
+    }
 }
 
 /// The proof that the passing goals provide.

@@ -5,7 +5,7 @@ use crate::{
     run::MessageState,
 };
 
-use super::state::LoopState;
+use super::{feedback::Feedback, state::LoopState};
 
 /// Maximum size of a quoted message, in bytes: enough to recognise it.
 const MESSAGE_CAP_BYTES: usize = 200;
@@ -25,6 +25,11 @@ fn way_back(state: &LoopState) -> Option<Hint> {
 /// Suggestions about the end itself, about tasks that the user has set aside, and about messages that expire with the run.
 pub(super) fn hints(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
     let mut hints = for_reason(state, reason);
+    let is_unreadable = |told: &Feedback| matches!(told, Feedback::PlanUnreadable { .. });
+    if state.internal.feedback.iter().any(is_unreadable) {
+        hints.push(Hint::FixPlan);
+        hints.extend(way_back(state));
+    }
     let is_done = matches!(reason, StopReason::Done { .. });
     let left_out = state.view.left_out().into_iter();
     hints.extend(left_out.map(|task| Hint::TaskSetAside {
@@ -154,14 +159,17 @@ mod tests {
     #[test]
     fn a_plan_that_became_unreadable_can_be_restored_from_the_last_readable_state() {
         let unreadable = || "no such file".to_owned();
-        // The iteration broke it.
+        // The iteration broke it, and the run ends for another reason.
         let mut broken = running();
         broken.end_session();
         broken.settled(Settlement::from_plan(Err(unreadable()), 0.0));
         let restore = |iteration, moment| Hint::Restore { iteration, moment };
-        assert_eq!(
-            hints_at_end(&broken),
-            [Hint::FixPlan, restore(1, RestoreMoment::Before)]
+        let told = hints(&broken.state, &StopReason::Requested);
+        assert!(told.contains(&Hint::FixPlan), "{told:?}");
+        assert!(
+            told.iter()
+                .any(|hint| matches!(hint, Hint::Restore { iteration: 1, .. })),
+            "{told:?}"
         );
         let refuse = |run: &mut Run, iteration| {
             let result = Err(Refusal::Plan { why: unreadable() });

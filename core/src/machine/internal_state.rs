@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::{
     event::{
-        AgentCall, AgentSignal, CancelReason, Checkpoint, Claim, Event, Hook, Outcome, Problem, ProblemKind, Role,
-        SessionId, SessionMode, SteeringId,
+        AgentCall, AgentSignal, CancelReason, Checkpoint, Claim, Event, Hook, Notice, Outcome, Problem, ProblemKind,
+        Role, SessionId, SessionMode, SteeringId,
     },
     run::{Phase, RunView},
 };
@@ -214,6 +214,9 @@ impl InternalState {
                 };
             }
             Event::AgentCalled { call, .. } => self.take_call(call),
+            Event::Noticed {
+                notice: Notice::PlanUnreadable { why },
+            } => self.feedback.push(Feedback::PlanUnreadable { why: why.to_string() }),
             Event::ClaimRefused { reasons, .. } => self.feedback.push(Feedback::ClaimRefused {
                 reasons: reasons.to_vec(),
             }),
@@ -236,6 +239,7 @@ impl InternalState {
             | Event::TaskSetAside { .. }
             | Event::Noticed { .. }
             | Event::PlanRead { .. }
+            | Event::PlanLinesUnread { .. }
             | Event::PlanChanged { .. }
             | Event::PlanEdited { .. }
             | Event::PreparationStarted { .. }

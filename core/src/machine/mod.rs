@@ -117,7 +117,7 @@ use crate::event::{
     AgentCall, AgentSignal, AgentStatus, BackgroundCommand, BackgroundProgress, BackgroundResult, Changes, Checkpoint,
     Claim, CommentAnswer, CommentPlace, Day, GoalResult, IterationCommit, LowDisk, Notice, PermissionRequest,
     PlacedComment, PlanSnapshot, PostResult, RequestedBy, Requester, ReviewAnswer, Ruling, Settings, Spent, SteeringId,
-    TestsChange, Trial, TriedMutant, UserCommand, WindowSample,
+    TestsChange, Trial, TriedMutant, UnreadLines, UserCommand, WindowSample,
 };
 
 /// An input of the machine. The time of its arrival is passed separately.
@@ -297,6 +297,8 @@ pub struct Statement {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preparation {
     pub plan: PlanSnapshot,
+    /// The lines of the plan that look like tasks and are none; `None` if the plan was not read.
+    pub unread: Option<UnreadLines>,
     pub checkpoint: Option<Checkpoint>,
     pub prompt_bytes: u64,
     pub overhead_bytes: u64,
@@ -330,6 +332,8 @@ pub enum Refusal {
 pub struct Settlement {
     /// The plan re-read from disk, or why it could not be read.
     pub plan: Result<PlanSnapshot, String>,
+    /// As in [`Preparation`].
+    pub unread: Option<UnreadLines>,
     pub checkpoint: Option<Checkpoint>,
     pub changes: Option<Changes>,
     pub totals: Option<Changes>,
@@ -367,6 +371,7 @@ impl Settlement {
     pub fn from_plan(plan: Result<PlanSnapshot, String>, random: f64) -> Self {
         Settlement {
             plan,
+            unread: None,
             checkpoint: None,
             changes: None,
             totals: None,

@@ -1,9 +1,7 @@
 //! The end of a review: the author continues with the same work, or the run goes on as it would have without the
 //! review.
 
-use crate::event::{
-    CancelReason, Checkpoint, Event, Notice, Outcome, ProblemKind, ReviewAnswer, ReviewResult, Role, StopReason,
-};
+use crate::event::{CancelReason, Checkpoint, Event, Notice, Outcome, ProblemKind, ReviewAnswer, ReviewResult, Role};
 
 use super::{
     Settlement, comments,
@@ -41,14 +39,8 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
     }
     let claims_done = claims_done(decision);
     let concluded = conclude(decision, now_ms, iteration, outcome);
-    if let Err(why) = &found.plan {
-        let reason = requested(&decision.state);
-        return decision.stop(reason.unwrap_or_else(|| StopReason::PlanInvalid {
-            why: why.clone().into(),
-        }));
-    }
     match concluded {
-        Some(Conclusion::Left) if claims_done => done_after_review(decision, now_ms),
+        Some(Conclusion::Left) if claims_done && found.plan.is_ok() => done_after_review(decision, now_ms),
         Some(Conclusion::Left | Conclusion::SentBack) | None => next(decision, now_ms),
     }
 }

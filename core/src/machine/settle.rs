@@ -36,10 +36,9 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
         .and_then(|latest| latest.task.clone());
     match &found.plan {
         Ok(plan) => plan_found(decision, iteration, plan, &found.vanished, &found.added),
-        Err(why) => decision.notice(Notice::PlanUnreadable {
-            why: why.clone().into(),
-        }),
+        Err(why) => unreadable(decision, why),
     }
+    decision.lines_unread(found.unread.as_ref());
     if let Some(task) = &task {
         set_aside_at_limit(decision, iteration, task);
     }
@@ -118,14 +117,9 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
         }
         return decision.stop(reason);
     }
-    if let Err(why) = &found.plan {
-        if !found.claims.is_empty() {
-            let reasons = vec![Missing::PlanUnreadable].into();
-            decision.push(Event::ClaimRefused { iteration, reasons });
-        }
-        return decision.stop(StopReason::PlanInvalid {
-            why: why.clone().into(),
-        });
+    if found.plan.is_err() {
+        let is_claimed = !found.claims.is_empty();
+        return go_on_unread(decision, now_ms, iteration, outcome, is_claimed, found.random);
     }
     if !found.unchecked.is_empty() {
         return verify(decision, iteration, found.unchecked.clone(), true);
@@ -216,6 +210,9 @@ pub(super) fn ticks_checked(
     if !record(decision, iteration, found) {
         return;
     }
+    if found.plan.is_err() {
+        return go_on_unread(decision, now_ms, iteration, outcome, true, found.random);
+    }
     if gate::is_worked_off(&decision.state) && *outcome == Outcome::Completed {
         let claim = Claim::PlanComplete;
         decision.push(Event::ClaimMade { iteration, claim });
@@ -234,13 +231,17 @@ pub(super) fn verified(
     outcome: &Outcome,
     found: &Verification,
 ) {
-    if record(decision, iteration, found) {
-        conclude(decision, now_ms, iteration, outcome, found.random);
+    if !record(decision, iteration, found) {
+        return;
+    }
+    match found.plan.is_ok() {
+        true => conclude(decision, now_ms, iteration, outcome, found.random),
+        false => go_on_unread(decision, now_ms, iteration, outcome, true, found.random),
     }
 }
 
-/// Records the results of goals and the plan after them. Returns false if the iteration cannot be judged by them: the
-/// goals are run again, or the run has stopped.
+/// Records the results of goals and the plan after them. Returns false if the iteration cannot be judged by them, as the
+/// goals are run again.
 fn record(decision: &mut StepDecision, iteration: u32, found: &Verification) -> bool {
     if decision.state.internal.confirmed_meanwhile {
         verify_again(decision, iteration);
@@ -265,14 +266,29 @@ fn record(decision: &mut StepDecision, iteration: u32, found: &Verification) -> 
     }
     match &found.plan {
         Ok(plan) => plan_found(decision, iteration, plan, &found.vanished, &found.added),
-        Err(why) => {
-            decision.stop(StopReason::PlanInvalid {
-                why: why.clone().into(),
-            });
-            return false;
-        }
+        Err(why) => unreadable(decision, why),
     }
     true
+}
+
+fn unreadable(decision: &mut StepDecision, why: &str) {
+    decision.notice(Notice::PlanUnreadable { why: why.into() });
+}
+
+/// Goes on although the plan cannot be read. The plan of before is known, so the agent is told and tries again.
+fn go_on_unread(
+    decision: &mut StepDecision,
+    now_ms: u64,
+    iteration: u32,
+    outcome: &Outcome,
+    is_claimed: bool,
+    random: f64,
+) {
+    if is_claimed {
+        let reasons = vec![Missing::PlanUnreadable].into();
+        decision.push(Event::ClaimRefused { iteration, reasons });
+    }
+    go_on(decision, now_ms, iteration, outcome, random);
 }
 
 /// Records the current plan, with removed and added tasks.
@@ -330,6 +346,11 @@ fn conclude(decision: &mut StepDecision, now_ms: u64, iteration: u32, outcome: &
             }
         }
     }
+    go_on(decision, now_ms, iteration, outcome, random);
+}
+
+/// Decides what follows an iteration after which the work is not done.
+fn go_on(decision: &mut StepDecision, now_ms: u64, iteration: u32, outcome: &Outcome, random: f64) {
     if let Some(reason) = requested(&decision.state) {
         return decision.stop(reason);
     }

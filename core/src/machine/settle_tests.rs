@@ -10,7 +10,7 @@ use crate::{
 };
 
 use super::{
-    FoundTests, Input, Settlement,
+    Feedback, FoundTests, Input, Settlement,
     scripted_run::{ScriptedRun, files, is_cancelling, notices},
 };
 
@@ -169,7 +169,7 @@ fn tasks_that_the_agent_removed_or_added_are_recorded() {
 }
 
 #[test]
-fn a_plan_that_cannot_be_read_ends_the_run_and_refuses_a_claim_if_there_is_one() {
+fn a_plan_that_cannot_be_read_is_told_to_the_next_session_and_refuses_a_claim_if_there_is_one() {
     for (claims, refused) in [(vec![], vec![]), (vec![Claim::Promise], vec![Missing::PlanUnreadable])] {
         let mut script = ScriptedRun::running(Settings::default(), &["one"]);
         script.complete();
@@ -178,7 +178,11 @@ fn a_plan_that_cannot_be_read_ends_the_run_and_refuses_a_claim_if_there_is_one()
             ..Settlement::from_plan(Err("it is a folder".to_owned()), 0.5)
         });
         assert_eq!(refusals(&events), refused);
-        assert!(matches!(script.stop_reason(), Some(StopReason::PlanInvalid { .. })));
+        assert_eq!(script.stop_reason(), None);
+        let told = script.state.prompt_feedback();
+        let why = "it is a folder".to_owned();
+        assert!(told.contains(&Feedback::PlanUnreadable { why }), "{told:?}");
+        assert_eq!(script.state.view.plan.open(), 1, "the task is still known");
     }
 }
 

@@ -10,6 +10,9 @@ use super::{
     internal_state::InternalState,
 };
 
+/// Most missing tasks that are named in a prompt.
+const MISSING_TOLD: usize = 20;
+
 /// The state of a run after its records so far: the public view, and what else the decisions need.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LoopState {
@@ -76,7 +79,17 @@ impl LoopState {
         let last = self.internal.feedback.iter().cloned();
         let failed = self.internal.after_edits.failed();
         let failed = (!failed.is_empty()).then_some(Feedback::FailedAfterEdits { failed });
-        last.chain(failed)
+        // A refused claim names them.
+        let is_named = self
+            .internal
+            .feedback
+            .iter()
+            .any(|known| matches!(known, Feedback::ClaimRefused { .. }));
+        let tasks = self.view.missing.iter().filter(|_| !is_named);
+        let tasks: Vec<String> = tasks.take(MISSING_TOLD).cloned().collect();
+        let missing = (!tasks.is_empty()).then_some(Feedback::TasksMissing { tasks });
+        last.chain(missing)
+            .chain(failed)
             .chain(at_limit)
             .chain(left_out)
             .chain(comments)

@@ -309,6 +309,7 @@ fn prepared(decision: &mut StepDecision, now_ms: u64, iteration: u32, result: &R
         decision.notice(notice.clone());
     }
     decision.plan_read(&found.plan);
+    decision.lines_unread(found.unread.as_ref());
     let role = decision.state.view.role;
     let asked_for = policy::undelivered(&decision.state).is_some();
     if decision.state.view.iterations.number == 0

@@ -22,6 +22,7 @@ pub(super) fn start(settings: Settings) -> Start {
 /// A preparation for an agent without live steering.
 pub(super) fn preparation(plan: PlanSnapshot) -> Preparation {
     Preparation {
+        unread: None,
         plan,
         checkpoint: None,
         prompt_bytes: 1,
@@ -52,6 +53,7 @@ pub(super) fn task(text: &str, done: bool) -> PlanTask {
         depth: 0,
         heading: None,
         settings: Default::default(),
+        ..PlanTask::default()
     }
 }
 

@@ -121,6 +121,7 @@ impl Chaos {
             depth: 0,
             heading: None,
             settings: Default::default(),
+            ..PlanTask::default()
         };
         PlanSnapshot {
             tasks: (0..self.below(5)).map(|_| task(self)).collect(),
@@ -538,6 +539,7 @@ fn a_task_that_comes_back_keeps_its_work_and_is_open_once_the_user_has_answered(
             depth: 0,
             heading: None,
             settings: Default::default(),
+            ..PlanTask::default()
         };
         let tasks = texts.iter().map(task).collect();
         Event::PlanRead {

@@ -12,7 +12,7 @@ use super::{
 use crate::event::{
     AgentSignal, Changes, ChannelKind, Event, Goal, GoalResult, Hint, KnownFailures, LimitKind, Notice, Outcome,
     PausedBy, PermissionMode, PlanSnapshot, PlanTask, PreparedTree, Proof, Record, Role, RunId, Settings, SteeringId,
-    StopReason, Totals, Usage, Wait, WaitEnd,
+    StopReason, Totals, UnreadLines, Usage, Wait, WaitEnd,
 };
 
 /// The public state of a run.
@@ -50,6 +50,9 @@ pub struct RunView {
     pub spending: Spending,
     #[cfg_attr(feature = "testing", schemars(with = "PlanSnapshot"))]
     pub plan: Shared<PlanSnapshot>,
+    /// The lines of the plan that look like tasks and are none.
+    #[serde(default, skip_serializing_if = "UnreadLines::is_empty")]
+    pub unread: UnreadLines,
     /// Tasks that agents removed from the plan of this run.
     pub missing: Vec<String>,
     /// Texts of the tasks that the user has set aside.
@@ -191,6 +194,7 @@ impl RunView {
                 }
                 self.count_done();
             }
+            Event::PlanLinesUnread { unread } => self.unread = unread.clone(),
             Event::PreparationStarted {
                 iteration,
                 adapter,
@@ -783,7 +787,7 @@ impl RunView {
         Totals {
             iterations: self.iterations.number,
             tasks_done: count(self.plan.done()),
-            tasks_open: count(self.plan.open()),
+            tasks_open: count(self.plan.open() + self.missing.len()),
             changes: self.changes,
             usage: self.usage,
             elapsed_ms: self.clock.now_ms.saturating_sub(self.clock.started_ms),

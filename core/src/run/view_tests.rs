@@ -48,6 +48,7 @@ fn plan(lines: &[&str]) -> PlanSnapshot {
             depth: u8::try_from(depth).unwrap(),
             heading: None,
             settings: Default::default(),
+            ..PlanTask::default()
         }
     };
     PlanSnapshot {

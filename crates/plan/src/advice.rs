@@ -1,15 +1,15 @@
 //! Finds mistakes in a plan and tasks that are likely to cause trouble.
 //!
-//! A mistake is a line that was meant as a task but is not parsed as one. A warning is about an open task that is
+//! A mistake is a line that looks like a task and is none. A warning is about an open task that is
 //! probably too large for one session, or whose completion cannot be determined. The rules are few and conservative,
 //! since hand-written plans are rarely wrong; the guide on plans lists them.
-//! by hand is rarely wrong; they are in the guide on plans.
 
-use pulldown_cmark::{Event, Options, Parser, Tag};
-use ralph_core::event::{PlanSnapshot, PlanTask};
-use ralph_text::{LineIndex, Position};
+use std::collections::HashSet;
 
-use super::{kind::PlanKind, reading::ParsedPlan};
+use ralph_core::event::{PlanTask, UnreadLine, UnreadWhy};
+use ralph_text::Position;
+
+use super::{group::shortened, kind::PlanKind, reading::ParsedPlan};
 
 /// Maximum number of words of a task. A longer one is a paragraph.
 const WORDS: usize = 60;
@@ -60,10 +60,15 @@ pub struct PlanAdvice {
 pub fn advice(kind: PlanKind, text: &str, reading: &ParsedPlan) -> Vec<PlanAdvice> {
     let tasks = &reading.plan;
     let lines: Vec<&str> = lines(text);
-    let mut all = match kind {
-        PlanKind::Markdown => almost_tasks(text, &lines, tasks),
-        PlanKind::Prd => Vec::new(),
+    // Several lines of one example are one warning.
+    let is_next = |one: &UnreadLine, other: &UnreadLine| {
+        one.why.is_chosen() && one.why == other.why && other.line == one.line + 1
     };
+    let unread = reading.unread.chunk_by(is_next).filter_map(<[UnreadLine]>::first);
+    let mut all: Vec<PlanAdvice> = unread.map(|unread| of_unread(unread, &lines)).collect();
+    if kind == PlanKind::Markdown {
+        all.extend(legends(&tasks.tasks, &lines));
+    }
     all.extend(reading.mistakes.iter().map(|mistake| PlanAdvice {
         severity: AdviceSeverity::Mistake,
         position: mistake.position,
@@ -75,6 +80,16 @@ pub fn advice(kind: PlanKind, text: &str, reading: &ParsedPlan) -> Vec<PlanAdvic
         let line = usize::try_from(task.line).unwrap_or(usize::MAX).saturating_sub(1);
         let source = lines.get(line).copied().unwrap_or_default();
         all.extend(task_warnings(task, source));
+        all.extend(marked(task, source));
+        if !task.steps.is_empty() {
+            let said = format!(
+                "`{}` is one task with {} steps",
+                shortened(&task.text),
+                task.steps.len()
+            );
+            let hint = "`{each}` at the end of the heading makes each box a task";
+            all.push(warning(task, source, "", "steps", said, hint));
+        }
         let twin = tasks.tasks[..at].iter().find(|earlier| earlier.text == task.text);
         all.extend(twin.map(|twin| {
             let text = format!("the same task is on line {}", twin.line);
@@ -105,6 +120,17 @@ fn task_warnings(task: &PlanTask, source: &str) -> Vec<PlanAdvice> {
         .collect();
     let joins = words.iter().filter(|word| JOINING.contains(word)).count() + text.matches(';').count();
     let mut all = Vec::new();
+    if is_placeholder(&task.text) {
+        let said = "it looks like a placeholder of a template".to_owned();
+        all.push(warning(
+            task,
+            source,
+            "",
+            "placeholder",
+            said,
+            "say what is to be done, or remove it",
+        ));
+    }
     if words.len() > WORDS {
         let said = format!("{} words, and {WORDS} are a lot for one session", words.len());
         let hint = "split it, or put what explains it into notes below the task";
@@ -169,100 +195,139 @@ fn warning(
     }
 }
 
-/// Finds lines outside of code, quotes and comments that look like tasks but are not parsed as such.
-fn almost_tasks(text: &str, lines: &[&str], tasks: &PlanSnapshot) -> Vec<PlanAdvice> {
-    let quoted = quoted_lines(text, lines.len());
-    let mut all = Vec::new();
-    for (at, line) in lines.iter().enumerate() {
-        let number = u32::try_from(at + 1).unwrap_or(u32::MAX);
-        if quoted[at] || tasks.tasks.iter().any(|task| task.line == number) {
-            continue;
-        }
-        let Some((rule, said, hint)) = almost_a_task(line.trim_start()) else {
-            continue;
-        };
-        let column = line.chars().take_while(|character| character.is_whitespace()).count() + 1;
-        all.push(PlanAdvice {
-            severity: AdviceSeverity::Mistake,
-            position: Position {
-                line: number,
-                column: u32::try_from(column).unwrap_or(u32::MAX),
-            },
-            rule,
-            text: said.to_owned(),
-            hint,
-        });
-    }
-    all
-}
-
-fn almost_a_task(line: &str) -> Option<(&'static str, &'static str, &'static str)> {
-    let is_box = |text: &str| {
-        let inside = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-        inside.is_some_and(|(inside, after)| {
-            matches!(inside.trim(), "" | "x" | "X") && !inside.is_empty() && !after.starts_with(['(', '[', ':'])
-        })
-    };
-    if is_box(line) {
-        return Some((
+/// What is said of a line that looks like a task and is none, and what to write instead.
+fn of_unread(unread: &UnreadLine, lines: &[&str]) -> PlanAdvice {
+    let (rule, said, hint) = match unread.why {
+        UnreadWhy::Code => (
+            "in-code",
+            "a box in a block of code is an example",
+            "move it out of the code if it is a task",
+        ),
+        UnreadWhy::Comment => (
+            "in-comment",
+            "a box in a comment is not a task",
+            "move it out of the comment if it is one",
+        ),
+        UnreadWhy::Skipped => (
+            "skipped",
+            "the task is left out (`skip`)",
+            "remove `{skip}` if it is to be done",
+        ),
+        UnreadWhy::Quote => (
+            "in-quote",
+            "a box in a quote is not a task",
+            "remove the `>` if it is one",
+        ),
+        UnreadWhy::Table => (
+            "in-table",
+            "a box in a table is not a task",
+            "write `- [ ] …` below the table",
+        ),
+        UnreadWhy::NoMarker => (
             "no-marker",
             "a box without a list marker is not a task",
             "write `- [ ] …`",
-        ));
-    }
-    let after_marker = line.strip_prefix(['-', '*', '+'])?;
-    if is_box(after_marker) {
-        return Some((
+        ),
+        UnreadWhy::NoSpace => (
             "no-space",
             "there is no space between the list marker and the box",
             "write `- [ ] …`",
-        ));
+        ),
+        UnreadWhy::Indented => (
+            "indented",
+            "it is indented like code, in a block that is not only a list",
+            "indent it by less than four spaces",
+        ),
+        UnreadWhy::Markup => ("in-markup", "the box is inside other markup", "write `- [ ] …`"),
+        UnreadWhy::Empty => (
+            "empty",
+            "a box without text is not a task",
+            "say what is to be done, or remove it",
+        ),
+        UnreadWhy::Number => (
+            "number",
+            "a number in brackets is a reference, not a box",
+            "write `- [ ] …` if it is a task",
+        ),
+        UnreadWhy::Sign => (
+            "sign",
+            "a sign is only taken for a box where other boxes are in its list",
+            "write `- [ ] …` if it is a task",
+        ),
+        UnreadWhy::Unclosed => (
+            "unclosed",
+            "code or a comment begins here and does not end; what is below was read all the same",
+            "close it",
+        ),
+    };
+    let line = lines.get(unread.line as usize - 1).copied().unwrap_or_default();
+    let column = line.chars().take_while(|character| character.is_whitespace()).count() + 1;
+    PlanAdvice {
+        severity: match unread.why.is_chosen() {
+            true => AdviceSeverity::Warning,
+            false => AdviceSeverity::Mistake,
+        },
+        position: Position {
+            line: unread.line,
+            column: u32::try_from(column).unwrap_or(u32::MAX),
+        },
+        rule,
+        text: said.to_owned(),
+        hint,
     }
-    let content = after_marker.strip_prefix(' ')?.trim_start();
-    if is_box(content) {
-        let text = content.split_once(']').map_or("", |(_, after)| after);
-        return match text.trim() {
-            "" => Some((
-                "empty",
-                "a box without text is not a task",
-                "say what is to be done, or remove it",
-            )),
-            _ => None,
-        };
-    }
-    let (inside, after) = content.strip_prefix('[')?.split_once(']')?;
-    let is_sign = matches!(
-        inside.trim(),
-        "✓" | "✔" | "v" | "V" | "*" | "o" | "O" | "_" | "y" | "Y" | "done"
-    );
-    (is_sign && after.starts_with(' ')).then_some((
-        "odd-box",
-        "only `[ ]` and `[x]` are read as boxes",
-        "write `- [x] …` if it is done, and `- [ ] …` if it is not",
-    ))
 }
 
-/// Marks the lines that are in code, in a quote or in a comment.
-fn quoted_lines(text: &str, count: usize) -> Vec<bool> {
-    let mut quoted = vec![false; count];
-    let places = LineIndex::new(text);
-    for (event, range) in Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH).into_offset_iter() {
-        let is_quoted = match event {
-            Event::Start(Tag::CodeBlock(_) | Tag::BlockQuote(_) | Tag::HtmlBlock) | Event::Html(_) => true,
-            Event::InlineHtml(html) => html.starts_with("<!--"),
-            _ => false,
-        };
-        if !is_quoted || range.is_empty() {
-            continue;
-        }
-        let (first, last) = (places.line_of(range.start), places.line_of(range.end - 1));
-        for line in first..=last {
-            if let Some(line) = quoted.get_mut(line as usize - 1) {
-                *line = true;
-            }
-        }
-    }
-    quoted
+/// Warns of boxes that explain what marks mean: a list of short texts, each with another mark.
+fn legends(tasks: &[PlanTask], lines: &[&str]) -> Vec<PlanAdvice> {
+    const LEGEND_WORDS: usize = 3;
+    let mark = |task: &PlanTask| match (&task.mark, task.done) {
+        (Some(mark), _) => mark.clone(),
+        (None, done) => done.to_string(),
+    };
+    let is_next = |one: &PlanTask, other: &PlanTask| other.line == one.line + 1 && one.depth == other.depth;
+    let lists = tasks.chunk_by(is_next);
+    let legends = lists.filter(|list| {
+        let marks: HashSet<String> = list.iter().map(mark).collect();
+        let is_short = list
+            .iter()
+            .all(|task| task.text.split_whitespace().count() <= LEGEND_WORDS);
+        list.len() > 2 && marks.len() == list.len() && is_short
+    });
+    let open = legends.flatten().filter(|task| !task.done);
+    open.map(|task| {
+        let source = lines.get(task.line as usize - 1).copied().unwrap_or_default();
+        let said = format!(
+            "`{}` looks like a line of a legend, and is a task",
+            shortened(&task.text)
+        );
+        warning(
+            task,
+            source,
+            "",
+            "legend",
+            said,
+            "write the legend as text: `[ ]` in backticks",
+        )
+    })
+    .collect()
+}
+
+/// The tasks that carry a mark of the author's, as a warning for each.
+fn marked(task: &PlanTask, source: &str) -> Option<PlanAdvice> {
+    let mark = task.mark.as_deref()?;
+    let said = format!("`[{mark}]` is taken as open");
+    let hint = "write `[x]` if it is done, and `{skip}` at its end if it is to be left out";
+    Some(warning(task, source, "", "marked", said, hint))
+}
+
+/// Whether a text is a placeholder of a template: all of it is in brackets or braces.
+fn is_placeholder(text: &str) -> bool {
+    let pairs = [('[', ']'), ('{', '}'), ('<', '>')];
+    let all_in = |(open, close): (char, char)| {
+        let inside = text.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
+        inside.is_some_and(|inside| !inside.trim_matches([open, close]).contains([open, close]))
+    };
+    pairs.into_iter().any(all_in) || !text.contains(char::is_alphanumeric)
 }
 
 #[cfg(test)]
@@ -290,8 +355,10 @@ mod tests {
     fn a_plan_as_people_write_it_is_right() {
         let text = "# Plan\n\n- [ ] Add a parser for the configuration and test it with broken input\n  - [x] Read a line\n\
                     - [ ] Refactor the parser so that no function is longer than a screen\n- [ ] Clean up\n  after the tests\n\n\
-                    [x](https://example.org) and [ ]: no task\n\n```\n[ ] code\n-[ ] code\n```\n\n> [ ] quote\n\n<!--\n[ ] comment\n-->\n";
+                    [x](https://example.org) and [ ]: no task\n\n> quote\n";
         assert_eq!(said(text), [] as [&str; 0]);
+        let examples = format!("{text}```\n[ ] code\n-[ ] code\n```\n\n<!--\n[ ] comment\n-->\n");
+        assert_eq!(said(&examples), ["13:1 in-code", "18:1 in-comment"]);
     }
 
     #[test]
@@ -299,15 +366,26 @@ mod tests {
         let text = "- [ ] one\n\n[ ] two\n\n-[ ] three\n\n  *[x] four\n\n- [✓] five\n- [ ]\n- [P1] six\n- [link](x)\n";
         assert_eq!(
             said(text),
-            [
-                "3:1 !no-marker",
-                "5:1 !no-space",
-                "7:3 !no-space",
-                "9:1 !odd-box",
-                "10:1 !empty"
-            ]
+            ["3:1 !no-marker", "5:1 !no-space", "7:3 !no-space", "10:1 !empty"]
         );
         assert_eq!(said("\u{feff}- [ ] one\r\n\r\n-[ ] two\r\n"), ["3:1 !no-space"]);
+    }
+
+    #[test]
+    fn marks_legends_and_placeholders_are_warned_of() {
+        let text = "### Legend\n- [ ] Not started\n- [~] In progress\n- [x] Completed\n\n## Work\n- [ ] [Add tasks here]\n- [ ] {{task}}\n- [ ] …\n\
+                    - [x] Write the parser [done]\n- [ ] Write the printer\n";
+        assert_eq!(
+            said(text),
+            [
+                "2:1 legend",
+                "3:1 legend",
+                "3:1 marked",
+                "7:1 placeholder",
+                "8:1 placeholder",
+                "9:1 placeholder"
+            ]
+        );
     }
 
     #[test]

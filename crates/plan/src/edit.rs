@@ -9,15 +9,15 @@ use jsonc_parser::{
     common::Ranged,
     parse_to_ast,
 };
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use ralph_core::event::PlanTask;
-use ralph_text::{LineIndex, STRICT_JSON};
+use ralph_text::STRICT_JSON;
 use thiserror::Error;
 
 use super::{
     check_box::CheckBox,
     error::PlanError,
     kind::PlanKind,
+    markdown,
     prd::field,
     read::{not_utf8, read_bytes},
 };
@@ -69,7 +69,7 @@ pub fn edit(kind: PlanKind, bytes: &[u8], line: u32, task: &str, edit: TaskEdit)
         TaskEdit::Tick | TaskEdit::Untick => {
             let done = edit == TaskEdit::Tick;
             expected[at].1 = done;
-            ticked(kind, body, at, line, done).ok_or(EditError::Unsafe)?
+            ticked(kind, body, &before, at, done).ok_or(EditError::Unsafe)?
         }
         TaskEdit::MoveUp | TaskEdit::MoveDown => {
             let (first, second) = match edit {
@@ -123,15 +123,24 @@ fn exchanged(text: &str, [first, second]: &[Range<usize>; 2]) -> String {
     .concat()
 }
 
-fn ticked(kind: PlanKind, text: &str, at: usize, line: u32, done: bool) -> Option<String> {
+fn ticked(kind: PlanKind, text: &str, tasks: &[PlanTask], at: usize, done: bool) -> Option<String> {
     let replaced = |range: Range<usize>, with: &str| [&text[..range.start], with, &text[range.end..]].concat();
     match kind {
         PlanKind::Markdown => {
-            let lines = LineIndex::new(text);
-            let items = items(text);
-            let item = items.iter().rfind(|item| lines.line_of(item.range.start) == line)?;
-            let found = CheckBox::find(text, item.range.clone())?;
-            Some(replaced(found.start..found.end, if done { "[x]" } else { "[ ]" }))
+            let found = markdown::tasks(text);
+            let steps = &tasks[at].steps;
+            let is_it = |line: u32| line == tasks[at].line || steps.iter().any(|step| step.line == line);
+            let boxes = found
+                .tasks
+                .iter()
+                .zip(&found.sources)
+                .filter(|(task, _)| is_it(task.line));
+            let boxes: Vec<CheckBox> = boxes.map(|(_, source)| source.check_box).collect();
+            let mut edited = text.to_owned();
+            for check_box in boxes.iter().rev() {
+                edited.replace_range(check_box.start..check_box.end, if done { "[x]" } else { "[ ]" });
+            }
+            (!boxes.is_empty()).then_some(edited)
         }
         PlanKind::Prd => stories(text, |stories| {
             let Value::Object(story) = stories.get(at)? else {
@@ -155,11 +164,11 @@ fn last_property(story: &Object<'_>) -> Option<usize> {
 fn places(kind: PlanKind, text: &str, tasks: &[PlanTask], two: [usize; 2]) -> Option<[Range<usize>; 2]> {
     match kind {
         PlanKind::Markdown => {
-            let lines = LineIndex::new(text);
-            let items = items(text);
+            let found = markdown::tasks(text);
             let of = |task: usize| {
-                let is_on_line = |item: &&ListItem| lines.line_of(item.range.start) == tasks[task].line;
-                items.iter().rfind(is_on_line)
+                let line = tasks[task].line;
+                let at = found.tasks.iter().position(|known| known.line == line)?;
+                found.sources.get(at).filter(|source| source.list > 0)
             };
             let [first, second] = [of(two[0])?, of(two[1])?];
             let is_apart = first.list == second.list && first.range.end < second.range.start;
@@ -170,35 +179,6 @@ fn places(kind: PlanKind, text: &str, tasks: &[PlanTask], two: [usize; 2]) -> Op
             Some([range(two[0])?, range(two[1])?])
         }),
     }
-}
-
-/// An item of a list in Markdown.
-struct ListItem {
-    /// From its marker to the end of its last line.
-    range: Range<usize>,
-    /// The start of its list.
-    list: usize,
-}
-
-fn items(text: &str) -> Vec<ListItem> {
-    let mut lists = Vec::new();
-    let mut items = Vec::new();
-    for (event, range) in Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH).into_offset_iter() {
-        match event {
-            Event::Start(Tag::List(_)) => lists.push(range.start),
-            Event::End(TagEnd::List(_)) => _ = lists.pop(),
-            Event::Start(Tag::Item) => {
-                let source = &text[range.clone()];
-                let start = range.start + source.len() - source.trim_start().len();
-                items.push(ListItem {
-                    range: start..range.start + source.trim_end().len(),
-                    list: lists.last().copied().unwrap_or_default(),
-                });
-            }
-            _ => {}
-        }
-    }
-    items
 }
 
 fn stories<T>(text: &str, work: impl FnOnce(&[Value<'_>]) -> Option<T>) -> Option<T> {

@@ -1,3 +1,4 @@
+use ralph_core::event::UnreadLine;
 use ralph_text::Position;
 use thiserror::Error;
 
@@ -11,8 +12,12 @@ pub enum PlanError {
     /// As created by `ralph init`: headings and comments only.
     #[error("the plan has no task yet")]
     NoTaskYet,
-    #[error("no task found")]
-    NoTasks { kind: PlanKind },
+    #[error("no task found{}", like_tasks(.unread))]
+    NoTasks {
+        kind: PlanKind,
+        /// The lines that look like tasks and are none.
+        unread: Vec<UnreadLine>,
+    },
     #[error("it has no section `{section}` with tasks")]
     NoSection { section: String },
     #[error("the plan has {} tasks; the maximum is {}", grouped(*.tasks), grouped(TASKS_CAP))]
@@ -59,7 +64,7 @@ impl PlanError {
     pub fn hint(&self) -> &'static str {
         match self {
             PlanError::NoTaskYet => "add one: `ralph plan add \"what to do\"`",
-            PlanError::Empty { kind } | PlanError::NoTasks { kind } => match kind {
+            PlanError::Empty { kind } | PlanError::NoTasks { kind, .. } => match kind {
                 PlanKind::Markdown => "write tasks as `- [ ] what to do`, one per line; `- [x]` marks one as done",
                 PlanKind::Prd => {
                     r#"write stories as {"userStories": [{"id": "US-001", "title": "what to do", "passes": false}]}"#
@@ -79,6 +84,25 @@ impl PlanError {
                 r#"a story looks like {"id": "US-001", "title": "what to do", "passes": false}"#
             }
         }
+    }
+}
+
+/// Names the first lines that look like tasks.
+fn like_tasks(unread: &[UnreadLine]) -> String {
+    const NAMED: usize = 5;
+    let named: Vec<String> = unread
+        .iter()
+        .take(NAMED)
+        .map(|unread| format!("{} (`{}`)", unread.line, unread.text))
+        .collect();
+    let more = match unread.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    match &named[..] {
+        [] => String::new(),
+        [one] => format!("; line {one} looks like one"),
+        named => format!("; these lines look like one: {}{more}", named.join(", ")),
     }
 }
 

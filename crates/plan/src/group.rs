@@ -10,7 +10,9 @@ use ralph_core::event::TaskSettings;
 use ralph_policy::settings::closest;
 
 /// The settings of a task.
-pub(super) const KEYS: [&str; 7] = [ADAPTER, AFTER, CHECK, MODEL, OPTIONAL, PRIORITY, TESTS];
+pub(super) const KEYS: [&str; 9] = [ADAPTER, AFTER, CHECK, EACH, MODEL, OPTIONAL, PRIORITY, SKIP, TESTS];
+/// Those without a value.
+const WORDS: [&str; 3] = [EACH, OPTIONAL, SKIP];
 /// The settings of a task that have a text of the user's own.
 pub(super) const TEXT_KEYS: [&str; 3] = [ADAPTER, CHECK, MODEL];
 const ADAPTER: &str = "adapter";
@@ -20,6 +22,8 @@ const MODEL: &str = "model";
 const TESTS: &str = "tests";
 pub(super) const OPTIONAL: &str = "optional";
 const PRIORITY: &str = "priority";
+const EACH: &str = "each";
+const SKIP: &str = "skip";
 /// The value of `tests` that permits changes to tests.
 const MAY_CHANGE: &str = "may-change";
 /// Maximum size of a value, in bytes: longer than any name of an adapter or a model.
@@ -33,6 +37,10 @@ pub(super) struct SettingsGroup {
     /// Byte offset of the opening brace.
     pub(super) start: usize,
     pub(super) settings: TaskSettings,
+    /// Whether the boxes below this heading are a task each.
+    pub(super) is_each: bool,
+    /// Whether the task is left out.
+    pub(super) is_skipped: bool,
     /// The mistakes in the group, with their byte offsets.
     pub(super) mistakes: Vec<(usize, GroupMistake)>,
 }
@@ -68,7 +76,9 @@ pub(super) enum GroupMistake {
     NotANumber {
         value: String,
     },
-    OptionalHasNoValue,
+    HasNoValue {
+        key: &'static str,
+    },
 }
 
 impl fmt::Display for GroupMistake {
@@ -92,7 +102,7 @@ impl fmt::Display for GroupMistake {
             GroupMistake::NotANumber { value } => {
                 write!(f, "`priority` is not `{value}`; write a whole number: priority=2")
             }
-            GroupMistake::OptionalHasNoValue => f.write_str("`optional` has no value; write it alone"),
+            GroupMistake::HasNoValue { key } => write!(f, "`{key}` has no value; write it alone"),
             GroupMistake::NotMayChange { value } => write!(f, "`tests` is not `{value}`; write tests={MAY_CHANGE}"),
             GroupMistake::TooLong { key } => write!(f, "`{key}` is longer than {} bytes", cap_of(key)),
         }
@@ -121,7 +131,9 @@ pub(super) fn trailing(text: &str, from: usize) -> Option<SettingsGroup> {
     };
     let mut group = SettingsGroup {
         start,
-        settings: Default::default(),
+        settings: TaskSettings::default(),
+        is_each: false,
+        is_skipped: false,
         mistakes: Vec::new(),
     };
     for (at, word) in words {
@@ -160,14 +172,17 @@ fn has_quoted_braces_only(inside: &str) -> bool {
 impl SettingsGroup {
     fn take(&mut self, word: &SettingWord<'_>) -> Result<(), GroupMistake> {
         let SettingWord { key, value } = word;
-        match (*key, value) {
-            (OPTIONAL, None) if self.settings.optional => return Err(GroupMistake::Twice { key: OPTIONAL }),
-            (OPTIONAL, None) => {
-                self.settings.optional = true;
-                return Ok(());
-            }
-            (OPTIONAL, Some(_)) => return Err(GroupMistake::OptionalHasNoValue),
-            _ => {}
+        if let Some(word) = WORDS.into_iter().find(|word| word == key) {
+            let flag = match word {
+                EACH => &mut self.is_each,
+                SKIP => &mut self.is_skipped,
+                _ => &mut self.settings.optional,
+            };
+            return match (value, std::mem::replace(flag, value.is_none())) {
+                (Some(_), _) => Err(GroupMistake::HasNoValue { key: word }),
+                (None, true) => Err(GroupMistake::Twice { key: word }),
+                (None, false) => Ok(()),
+            };
         }
         let Some(value) = value else {
             return Err(GroupMistake::NotASetting { word: shortened(key) });
@@ -276,7 +291,7 @@ impl SettingWord<'_> {
         let mut letters = self.key.chars();
         let is_name = letters.next().is_some_and(|first| first.is_ascii_alphabetic())
             && letters.all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.'));
-        is_name && self.value.is_some() || (self.key == OPTIONAL && self.value.is_none())
+        is_name && self.value.is_some() || (WORDS.contains(&self.key) && self.value.is_none())
     }
 }
 
@@ -407,7 +422,7 @@ mod tests {
         assert_eq!(
             mistakes("do it {model=opus colour=red}"),
             [
-                "18: unknown task setting `colour`; known settings: adapter, after, check, model, optional, priority, tests"
+                "18: unknown task setting `colour`; known settings: adapter, after, check, each, model, optional, priority, skip, tests"
             ]
         );
         assert_eq!(

@@ -5,12 +5,15 @@ use std::ops::Range;
 use super::line::one_line;
 
 /// A heading of the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Heading {
     pub(super) level: usize,
     /// On one line, without its settings.
     pub(super) text: String,
     pub(super) start: usize,
     pub(super) end: usize,
+    /// Whether the boxes below it are a task each, whatever they are called.
+    pub(super) is_each: bool,
 }
 
 impl Heading {

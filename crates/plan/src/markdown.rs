@@ -1,127 +1,97 @@
-//! Check-lists in Markdown.
+//! Check-lists in Markdown, read line by line.
 //!
-//! pulldown-cmark distinguishes list items from text that only looks like them (code, quotes, comments). The box itself
-//! is parsed here, from the source, because the parser's task lists miss some forms that people write and tick: `[]`,
-//! `[ x ]`, `[ ]glued`.
+//! Each line that looks like a task (`shape`) either becomes one or is named as unread, with the reason. So the reader follows what
+//! people mean by their lines, and not CommonMark, for which `### [ ] task`, a list that is indented by four, or all that follows a
+//! fence without an end are text. What is an example stays one: code and comments that end, and quotes.
+//!
+//! Only the text of a task is parsed as Markdown, by itself.
 
 use std::{num::NonZeroU32, ops::Range};
 
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
-use ralph_core::event::{PlanTask, TaskSettings};
-use ralph_text::{LineIndex, Position};
+use ralph_core::event::{PlanTask, TaskSettings, UnreadWhy};
+use ralph_text::Position;
 
 use super::{
-    check_box::CheckBox,
+    check_box::{BoxForm, BoxState, CheckBox},
     group::{self, CHECK, GroupMistake, SetSetting, SettingsGroup},
     headings::Heading,
+    kind::TASKS_CAP,
+    left_out::{leave_out_signs, leave_out_skipped},
     line::one_line,
-    reading::{FoundTasks, TaskMistake},
+    lines::{CODE_COLUMN, FenceEnd, INNER_COLUMNS, Lines, verbatim_tag},
+    reading::{FoundTasks, TaskMistake, TaskSource, unread},
+    shape::{Place, fence, heading_level, indentation, is_rule, suspicion, take_marker},
+    words::PlainWords,
 };
 
 /// Whether there is text outside of headings and comments, which could describe the work.
 pub(super) fn has_prose(text: &str) -> bool {
-    let mut in_heading = false;
-    Parser::new(text).any(|event| {
-        match event {
-            Event::Start(Tag::Heading { .. }) => in_heading = true,
-            Event::End(TagEnd::Heading(_)) => in_heading = false,
-            Event::Text(ref words) | Event::Code(ref words) => return !in_heading && !words.trim().is_empty(),
-            _ => {}
-        }
-        false
-    })
+    MarkdownReader::read(text).has_prose
 }
 
-/// Counts the list items and quotes that begin after another one on the same line.
+/// Lists the tasks of a check-list in file order, with the lines that look like tasks and are none.
 ///
-/// The parser takes some hundred bytes for each, and each takes only two bytes of the file or less. Items that begin on
-/// a line of their own are bounded by the file, as deeper ones need more indentation.
-pub(super) fn nested_on_a_line(text: &str) -> usize {
-    let nested = |line: &str| Markers(line).count().saturating_sub(1);
-    text.lines().map(nested).sum()
-}
-
-/// Iterates over the markers of list items and quotes at the beginning of a line; holds the rest of the line.
-struct Markers<'a>(&'a str);
-
-impl Iterator for Markers<'_> {
-    type Item = ();
-
-    fn next(&mut self) -> Option<()> {
-        let line = self.0.trim_start_matches([' ', '\t']);
-        if let Some(quoted) = line.strip_prefix('>') {
-            self.0 = quoted;
-            return Some(());
-        }
-        let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-        let delimiters: &[char] = if digits == 0 { &['-', '*', '+'] } else { &['.', ')'] };
-        let item = line[digits..].strip_prefix(delimiters)?;
-        self.0 = item.strip_prefix([' ', '\t'])?;
-        Some(())
-    }
-}
-
-/// Lists the tasks of a check-list in file order.
-///
-/// A task is an item of any list (`-`, `*`, `+`, `1.`, `1)`) that begins with a box and has a text; the text is the
-/// item's first paragraph without its markup. A box without text is not a task. Items in code, in a block quote or in
-/// an HTML comment are examples. Depth counts the enclosing tasks, not lists. A group of settings at the end is not
-/// part of the text, and neither is a later line that begins with `check:`, which is the task's check. A group at the end of
-/// a heading applies to the tasks of its section.
+/// A task is an item of any list (`-`, `*`, `+`, `1.`, `1)`, `•`) or a heading that begins with a box and has a text; the text
+/// is the first paragraph without its markup. An item is in the one above it if it is indented more than that one's marker.
+/// A heading that is a task holds the tasks of its section. Depth counts the enclosing tasks, not lists. A group of settings
+/// at the end is not part of the text, and neither is a later line that begins with `check:`, which is the task's check. A
+/// group at the end of a heading applies to the tasks of its section.
 pub(super) fn tasks(text: &str) -> FoundTasks {
-    let mut reader = MarkdownReader::new(text);
-    for (event, range) in Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH).into_offset_iter() {
-        reader.read(&event, range);
-    }
-    reader.found
+    let mut found = MarkdownReader::read(text).found;
+    leave_out_signs(&mut found);
+    leave_out_skipped(text, &mut found);
+    found.unread.sort_by_key(|unread| (unread.line, unread.why));
+    found.unread.dedup_by_key(|unread| unread.line);
+    found
 }
 
 /// The headings that divide the text, without their settings. A heading in a list item is text, and one in a quote is
 /// an example.
 pub(super) fn headings(text: &str) -> Vec<Heading> {
-    let mut reader = MarkdownReader::new(text);
-    let events = Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH).into_offset_iter();
-    let headings = events.filter_map(|(event, range)| {
-        reader.read(&event, range.clone());
-        let (level, text) = reader.ended_heading.take()?;
-        Some(Heading {
-            level,
-            text,
-            start: range.start,
-            end: range.end,
-        })
-    });
-    headings.collect()
+    MarkdownReader::read(text).found.headings
 }
 
 struct MarkdownReader<'a> {
     text: &'a str,
+    lines: Lines<'a>,
     found: FoundTasks,
+    has_prose: bool,
     /// The items around the current position, outermost first.
     items: Vec<ListItem>,
     /// Number of those that are tasks. Counting them again for each item would be quadratic in a deep list.
     tasks_around: usize,
-    /// Number of block quotes around the current position.
-    quotes: usize,
-    /// The level and the text of the heading that is being read.
-    heading: Option<(usize, PendingText)>,
-    /// The level and the text of the heading that ended with the latest event.
-    ended_heading: Option<(usize, String)>,
+    /// The box of the innermost item, until its text is complete.
+    pending: Option<PendingTask>,
+    paragraph: Paragraph,
+    /// Whether the last line was blank.
+    after_blank: bool,
+    /// End of the last line that was not blank.
+    last_end: usize,
+    list_count: u32,
+    /// Levels of the headings around that are tasks, outermost first.
+    heading_tasks: Vec<usize>,
     /// The latest heading that no task has followed yet.
     latest_heading: Option<String>,
     /// The settings of the sections around the current position, outermost first.
     sections: Vec<SectionSettings>,
-    lines: LineIndex,
-    /// End of the line that was read as a check.
-    read_to: usize,
 }
 
 /// A list item that is being read.
 struct ListItem {
-    /// Its check-box, until the text is complete. Boxed, since most enclosing items have no check-box.
-    pending: Option<Box<PendingTask>>,
+    /// Column of its marker.
+    column: u32,
+    list: u32,
     /// The number of the task that it became, from 1.
     task: Option<NonZeroU32>,
+    sign: ListSign,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ListSign {
+    /// The ASCII sign of its marker, or 0 for a bullet.
+    byte: u8,
+    /// Whether nothing of the item has been read.
+    is_empty: bool,
 }
 
 /// A check-box whose text is not complete.
@@ -129,9 +99,23 @@ struct PendingTask {
     check_box: CheckBox,
     /// Line of the box.
     line: u32,
-    text: PendingText,
+    /// Start of the item's marker.
+    start: usize,
+    /// The pieces of the text, one for each line.
+    pieces: Vec<Range<usize>>,
     /// The offset of its check, and the command.
     check: Option<(usize, String)>,
+}
+
+/// The paragraph that the current line may continue.
+enum Paragraph {
+    None,
+    /// The text of the pending task.
+    Task,
+    /// Text of an item.
+    Item,
+    /// Text outside of lists, by its lines: a line below may make it a heading.
+    Top(Vec<Range<usize>>),
 }
 
 /// Settings at the end of a heading, for the tasks of its section.
@@ -139,195 +123,386 @@ struct SectionSettings {
     level: usize,
     settings: TaskSettings,
     place: Position,
-}
-
-/// A text that is not complete.
-#[derive(Default)]
-struct PendingText {
-    text: String,
-    /// End of the last code span in the text.
-    code_end: usize,
-    /// The start of each piece of the text, in the text and in the source.
-    pieces: Vec<(usize, usize)>,
-}
-
-impl PendingText {
-    fn push(&mut self, piece: &str, source: usize) {
-        self.pieces.push((self.text.len(), source));
-        self.text.push_str(piece);
-    }
-
-    /// The source offset of a byte of the text.
-    fn source_of(&self, at: usize) -> usize {
-        let piece = self.pieces.partition_point(|(start, _)| *start <= at).saturating_sub(1);
-        let (start, source) = self.pieces.get(piece).copied().unwrap_or_default();
-        source + at.saturating_sub(start)
-    }
+    is_skipped: bool,
 }
 
 impl<'a> MarkdownReader<'a> {
-    fn new(text: &'a str) -> Self {
-        MarkdownReader {
+    fn read(text: &'a str) -> Self {
+        let mut reader = MarkdownReader {
             text,
+            lines: Lines::new(text),
             found: FoundTasks::default(),
+            has_prose: false,
             items: Vec::new(),
             tasks_around: 0,
-            quotes: 0,
-            heading: None,
-            ended_heading: None,
+            pending: None,
+            paragraph: Paragraph::None,
+            after_blank: false,
+            last_end: 0,
+            list_count: 0,
+            heading_tasks: Vec::new(),
             latest_heading: None,
             sections: Vec::new(),
-            lines: LineIndex::new(text),
-            read_to: 0,
+        };
+        let mut line = 1;
+        while line <= reader.lines.count {
+            let last = reader.read_line(line).max(line);
+            let end = reader.lines.range(last).end;
+            if end > reader.lines.index.start_of(last) && !reader.after_blank {
+                reader.last_end = end;
+            }
+            line = last + 1;
         }
+        reader.close_items(0);
+        reader
     }
 
-    fn read(&mut self, event: &Event<'_>, range: Range<usize>) {
-        match event {
-            Event::Start(tag) => self.start(tag, range),
-            Event::End(tag) => self.end(*tag),
-            Event::Text(_) | Event::Code(_) | Event::InlineHtml(_) | Event::SoftBreak | Event::HardBreak
-                if range.start < self.read_to => {}
-            Event::SoftBreak | Event::HardBreak if self.takes_check(range.end) => {}
-            Event::Text(text) => self.append(text, range),
-            Event::Code(text) => {
-                self.append(text, range);
-                let task = self.items.last_mut().and_then(|item| item.pending.as_mut());
-                let texts = [
-                    task.map(|task| &mut task.text),
-                    self.heading.as_mut().map(|(_, text)| text),
-                ];
-                for text in texts.into_iter().flatten() {
-                    text.code_end = text.text.len();
+    /// Reads what begins on a line. Returns its last line.
+    fn read_line(&mut self, line: u32) -> u32 {
+        let source = self.lines.source(line);
+        let mut place = indentation(source);
+        let content = &source[place.offset.min(source.len())..];
+        if content.is_empty() {
+            self.end_paragraph();
+            self.after_blank = true;
+            return line;
+        }
+        let after_blank = std::mem::take(&mut self.after_blank);
+        if let Some(last) = self.read_block(line, source, place) {
+            return last;
+        }
+        if place.column < CODE_COLUMN && self.is_outside(place.column) {
+            if let Some(level) = self.underline(content) {
+                self.end_setext(line, level);
+                return line;
+            }
+            if let Some((level, text)) = heading_level(content) {
+                self.close_items(0);
+                self.read_heading(line, level, place.offset + text);
+                return line;
+            }
+        }
+        if is_rule(content) {
+            self.interrupt(place.column);
+            return line;
+        }
+        let continues = !after_blank && !matches!(self.paragraph, Paragraph::None);
+        if place.column >= CODE_COLUMN && self.items.is_empty() && !self.lines.is_list(line) {
+            return self.read_indented(line);
+        }
+        let marker = place;
+        if let Some(sign) = take_marker(source, &mut place) {
+            return self.read_item(line, marker, place, sign);
+        }
+        if let Some(why) = suspicion(source) {
+            self.name(line, source, why);
+        }
+        self.read_text(line, place, continues);
+        line
+    }
+
+    /// Reads a block that is no Markdown, or a quote, if one begins at `place`. Returns its last line.
+    fn read_block(&mut self, line: u32, source: &str, place: Place) -> Option<u32> {
+        let content = &source[place.offset..];
+        if let Some(fence) = fence(content) {
+            let end = self.lines.fence_end(line, fence);
+            self.has_prose = true;
+            self.interrupt(place.column);
+            return Some(match end {
+                FenceEnd::At(last) => {
+                    self.name_all(line + 1..=last, UnreadWhy::Code);
+                    last
                 }
-            }
-            Event::InlineHtml(html) if html.starts_with("<!--") => {}
-            // `Vec<String>` outside a code span is parsed as a tag.
-            Event::InlineHtml(html) => self.append(html, range),
-            Event::SoftBreak | Event::HardBreak => self.append(" ", range),
-            Event::Html(_)
-            | Event::InlineMath(_)
-            | Event::DisplayMath(_)
-            | Event::FootnoteReference(_)
-            | Event::Rule
-            | Event::TaskListMarker(_) => {}
-        }
-    }
-
-    fn start(&mut self, tag: &Tag<'_>, range: Range<usize>) {
-        match tag {
-            Tag::Item => {
-                self.complete();
-                let pending = self.pending(range);
-                self.items.push(ListItem { pending, task: None });
-            }
-            Tag::BlockQuote(_) => {
-                self.complete();
-                self.quotes += 1;
-            }
-            Tag::List(_) | Tag::CodeBlock(_) | Tag::HtmlBlock | Tag::Table(_) => self.complete(),
-            Tag::Paragraph if self.items.last().is_some_and(|item| item.task.is_some()) => {
-                self.takes_check(range.start);
-            }
-            // A heading in an item is text, and one in a quote is an example.
-            Tag::Heading { level, .. } if self.items.is_empty() && self.quotes == 0 => {
-                self.heading = Some((*level as usize, PendingText::default()));
-            }
-            // Inline markup, and blocks that hold the text or cannot occur in an item.
-            Tag::Paragraph
-            | Tag::Heading { .. }
-            | Tag::Emphasis
-            | Tag::Strong
-            | Tag::Strikethrough
-            | Tag::Superscript
-            | Tag::Subscript
-            | Tag::Link { .. }
-            | Tag::Image { .. }
-            | Tag::TableHead
-            | Tag::TableRow
-            | Tag::TableCell
-            | Tag::FootnoteDefinition(_)
-            | Tag::DefinitionList
-            | Tag::DefinitionListTitle
-            | Tag::DefinitionListDefinition
-            | Tag::MetadataBlock(_) => {}
-        }
-    }
-
-    fn end(&mut self, tag: TagEnd) {
-        match tag {
-            TagEnd::Item => {
-                self.complete();
-                if self.items.pop().is_some_and(|item| item.task.is_some()) {
-                    self.tasks_around -= 1;
+                FenceEnd::Perhaps(last) => {
+                    self.name(line, source, UnreadWhy::Unclosed);
+                    self.name_all(line + 1..=last, UnreadWhy::Code);
+                    last
                 }
+                FenceEnd::Never => {
+                    self.name(line, source, UnreadWhy::Unclosed);
+                    line
+                }
+            });
+        }
+        if content.starts_with("<!--") {
+            self.interrupt(place.column);
+            let start = self.lines.index.start_of(line) + place.offset + "<!--".len();
+            let end = self.lines.comment_end(start);
+            return Some(match end {
+                Some(end) => {
+                    let last = self.lines.index.line_of(end);
+                    if let Some(why) = suspicion(content["<!--".len()..].trim_start()) {
+                        let why = if why == UnreadWhy::Number {
+                            why
+                        } else {
+                            UnreadWhy::Comment
+                        };
+                        self.name(line, source, why);
+                    }
+                    self.name_all(line + 1..=last, UnreadWhy::Comment);
+                    last
+                }
+                None => {
+                    self.name(line, source, UnreadWhy::Unclosed);
+                    line
+                }
+            });
+        }
+        if let Some(tag) = verbatim_tag(content) {
+            self.interrupt(place.column);
+            let last = self.lines.tag_end(line, tag);
+            if last.is_none() {
+                self.name(line, source, UnreadWhy::Unclosed);
             }
-            TagEnd::BlockQuote(_) => self.quotes -= 1,
-            TagEnd::Heading(_) if self.heading.is_some() => self.end_heading(),
-            // A box alone in its paragraph uses the next paragraph as its text.
-            TagEnd::Paragraph | TagEnd::Heading(_) if self.has_text() => self.complete(),
-            TagEnd::Paragraph
-            | TagEnd::Heading(_)
-            | TagEnd::CodeBlock
-            | TagEnd::HtmlBlock
-            | TagEnd::List(_)
-            | TagEnd::FootnoteDefinition
-            | TagEnd::DefinitionList
-            | TagEnd::DefinitionListTitle
-            | TagEnd::DefinitionListDefinition
-            | TagEnd::Table
-            | TagEnd::TableHead
-            | TagEnd::TableRow
-            | TagEnd::TableCell
-            | TagEnd::Emphasis
-            | TagEnd::Strong
-            | TagEnd::Strikethrough
-            | TagEnd::Superscript
-            | TagEnd::Subscript
-            | TagEnd::Link
-            | TagEnd::Image
-            | TagEnd::MetadataBlock(_) => {}
+            let last = last.unwrap_or(line);
+            self.name_all(line + 1..=last, UnreadWhy::Code);
+            return Some(last);
+        }
+        if content.starts_with('>') {
+            self.interrupt(place.column);
+            self.has_prose = true;
+            if let Some(why) = suspicion(content) {
+                self.name(line, source, why);
+            }
+            return Some(line);
+        }
+        None
+    }
+
+    /// Names a line that looks like a task and is none.
+    fn name(&mut self, line: u32, source: &str, why: UnreadWhy) {
+        self.found.unread.push(unread(line, source, why));
+    }
+
+    /// Names those of these lines that look like tasks.
+    fn name_all(&mut self, lines: std::ops::RangeInclusive<u32>, why: UnreadWhy) {
+        for line in lines {
+            let source = self.lines.source(line);
+            if let Some(own) = suspicion(source) {
+                self.name(line, source, if own == UnreadWhy::Number { own } else { why });
+            }
         }
     }
 
-    fn pending(&mut self, item: Range<usize>) -> Option<Box<PendingTask>> {
-        if self.quotes > 0 {
-            return None;
+    /// Whether the line at `column` is in no item.
+    fn is_outside(&self, column: u32) -> bool {
+        self.items
+            .first()
+            .is_none_or(|item| column < item.column + INNER_COLUMNS)
+    }
+
+    /// Reads a block that is indented like code. Returns its last line.
+    fn read_indented(&mut self, line: u32) -> u32 {
+        self.has_prose = true;
+        let mut last = line;
+        for next in line..=self.lines.count {
+            let source = self.lines.source(next);
+            let place = indentation(source);
+            if source.len() <= place.offset {
+                continue;
+            }
+            if place.column < CODE_COLUMN {
+                break;
+            }
+            last = next;
         }
-        let check_box = CheckBox::find(self.text, item)?;
-        Some(Box::new(PendingTask {
-            line: self.lines.line_of(check_box.start),
-            check_box,
-            text: PendingText::default(),
-            check: None,
-        }))
+        self.name_all(line..=last, UnreadWhy::Indented);
+        last
+    }
+
+    /// Ends the text that is being read, and the items that do not hold what begins at `column`.
+    fn interrupt(&mut self, column: u32) {
+        self.end_paragraph();
+        while self
+            .items
+            .last()
+            .is_some_and(|item| column < item.column + INNER_COLUMNS)
+        {
+            self.close_item();
+        }
+    }
+
+    fn close_items(&mut self, kept: usize) {
+        self.end_paragraph();
+        while self.items.len() > kept {
+            self.close_item();
+        }
+    }
+
+    /// Ends the innermost item, and returns it.
+    fn close_item(&mut self) -> Option<ListItem> {
+        if let Some(pending) = self.pending.take() {
+            let source = self.lines.source(pending.line);
+            self.name(pending.line, source, UnreadWhy::Empty);
+        }
+        let item = self.items.pop()?;
+        if let Some(task) = item.task {
+            self.tasks_around -= 1;
+            let end = self.last_end;
+            let source = self.found.sources.get_mut(task.get() as usize - 1);
+            if let Some(source) = source {
+                source.range.end = source.range.end.max(end);
+            }
+        }
+        Some(item)
+    }
+
+    fn end_paragraph(&mut self) {
+        self.paragraph = Paragraph::None;
+        if self.pending.as_ref().is_some_and(|pending| !pending.pieces.is_empty()) {
+            self.complete();
+        }
+    }
+
+    /// Reads the items that begin on a line. `marker` is where the first begins, `place` is behind its marker.
+    fn read_item(&mut self, line: u32, mut marker: Place, mut place: Place, mut sign: char) -> u32 {
+        let source = self.lines.source(line);
+        self.end_paragraph();
+        loop {
+            let mut sibling = None;
+            while self
+                .items
+                .last()
+                .is_some_and(|item| marker.column < item.column + INNER_COLUMNS)
+            {
+                sibling = self.close_item();
+            }
+            let byte = u8::try_from(sign).unwrap_or(0);
+            let list = match sibling.filter(|sibling| sibling.sign.byte == byte) {
+                Some(sibling) => sibling.list,
+                None => {
+                    self.list_count += 1;
+                    self.list_count
+                }
+            };
+            let is_empty = place.offset >= source.len();
+            self.items.push(ListItem {
+                column: marker.column,
+                list,
+                task: None,
+                sign: ListSign { byte, is_empty },
+            });
+            if is_empty {
+                return line;
+            }
+            let start = marker;
+            marker = place;
+            match take_marker(source, &mut place) {
+                Some(inner) => sign = inner,
+                None => return self.read_content(line, start.offset, marker),
+            }
+        }
+    }
+
+    /// Reads what an item begins with, at `place`. `start` is the offset of its marker in the line.
+    fn read_content(&mut self, line: u32, start: usize, place: Place) -> u32 {
+        let source = self.lines.source(line);
+        if let Some(last) = self.read_block(
+            line,
+            source,
+            Place {
+                column: u32::MAX,
+                ..place
+            },
+        ) {
+            return last;
+        }
+        let line_start = self.lines.index.start_of(line);
+        match CheckBox::at(source, place.offset) {
+            Some(found) if found.is_number(source) => {
+                self.name(line, source, UnreadWhy::Number);
+                self.paragraph = Paragraph::Item;
+            }
+            Some(found) => {
+                let mut pending = PendingTask {
+                    check_box: CheckBox {
+                        start: line_start + found.start,
+                        end: line_start + found.end,
+                        ..found
+                    },
+                    line,
+                    start: line_start + start,
+                    pieces: Vec::new(),
+                    check: None,
+                };
+                if !source[found.end..].trim().is_empty() {
+                    pending.pieces.push(line_start + found.end..line_start + source.len());
+                }
+                self.paragraph = if pending.pieces.is_empty() {
+                    Paragraph::Item
+                } else {
+                    Paragraph::Task
+                };
+                self.pending = Some(pending);
+            }
+            None => {
+                if let Some(why) = suspicion(source) {
+                    self.name(line, source, why);
+                }
+                self.paragraph = Paragraph::Item;
+            }
+        }
+        self.has_prose = true;
+        line
+    }
+
+    /// Reads a line of a paragraph, which `continues` or begins.
+    fn read_text(&mut self, line: u32, place: Place, continues: bool) {
+        self.has_prose = true;
+        let range = self.lines.range(line);
+        let range = range.start + place.offset..range.end;
+        if !continues {
+            self.interrupt(place.column);
+            if let Some(item) = self.items.last_mut()
+                && std::mem::take(&mut item.sign.is_empty)
+            {
+                self.read_content(line, place.offset, place);
+                return;
+            }
+        }
+        if self.takes_check(range.start) {
+            if !continues {
+                self.paragraph = Paragraph::Item;
+            }
+            return;
+        }
+        if let Some(pending) = &mut self.pending {
+            pending.pieces.push(range);
+            self.paragraph = Paragraph::Task;
+            return;
+        }
+        match &mut self.paragraph {
+            Paragraph::Top(lines) if continues => lines.push(range),
+            Paragraph::None | Paragraph::Task | Paragraph::Item | Paragraph::Top(_) if !continues => {
+                self.paragraph = match self.items.is_empty() {
+                    true => Paragraph::Top(vec![range]),
+                    false => Paragraph::Item,
+                };
+            }
+            Paragraph::None | Paragraph::Task | Paragraph::Item | Paragraph::Top(_) => {}
+        }
     }
 
     /// Reads the line at `offset` as the check of the innermost task, if it is one.
     fn takes_check(&mut self, offset: usize) -> bool {
-        if self.quotes > 0 {
-            return false;
-        }
-        let Some((at, end, command)) = check_line(self.text, offset) else {
+        let Some((at, _, command)) = check_line(self.text, offset) else {
             return false;
         };
-        let has_text = self.has_text();
-        let Some(item) = self.items.last_mut() else {
-            return false;
-        };
-        let task = match (&mut item.pending, item.task) {
-            (Some(pending), _) if has_text => {
+        match &mut self.pending {
+            Some(pending) if pending.pieces.is_empty() => return false,
+            Some(pending) => {
                 match &pending.check {
                     None => pending.check = Some((at, command)),
                     Some(_) => self.note_check(self.found.tasks.len(), at, &GroupMistake::Twice { key: CHECK }),
                 }
-                self.read_to = end;
                 return true;
             }
-            (_, Some(task)) => task.get() as usize - 1,
-            (_, None) => return false,
+            None => {}
+        }
+        let Some(task) = self.items.last().and_then(|item| item.task) else {
+            return false;
         };
-        self.read_to = end;
+        let task = task.get() as usize - 1;
         let Some(mut settings) = self.found.tasks.get(task).map(|found| found.settings.clone()) else {
             return false;
         };
@@ -343,7 +518,7 @@ impl<'a> MarkdownReader<'a> {
             Ok(()) => self.found.tasks[task].settings = settings,
             Err(mistake) => self.note_check(task, at, &mistake),
         }
-        let position = self.lines.position(self.text, at);
+        let position = self.lines.index.position(self.text, at);
         if let Err(after) = self.found.places.binary_search_by_key(&task, |(known, _)| *known) {
             self.found.places.insert(after, (task, position));
         }
@@ -360,102 +535,194 @@ impl<'a> MarkdownReader<'a> {
     fn note_check(&mut self, task: usize, at: usize, mistake: &GroupMistake) {
         self.found.mistakes.push(TaskMistake {
             task,
-            position: self.lines.position(self.text, at),
+            position: self.lines.index.position(self.text, at),
             what: mistake.to_string(),
         });
     }
 
-    fn has_text(&self) -> bool {
-        self.items
-            .last()
-            .and_then(|item| item.pending.as_ref())
-            .is_some_and(|pending| !pending.text.text.trim().is_empty())
+    /// The level of the heading that a line of signs makes of the paragraph above it.
+    fn underline(&self, content: &str) -> Option<usize> {
+        let sign = content.chars().next().filter(|sign| matches!(sign, '=' | '-'))?;
+        let is_underline = content.chars().all(|character| character == sign);
+        let is_below_text = matches!(self.paragraph, Paragraph::Top(_));
+        (is_underline && is_below_text).then_some(if sign == '=' { 1 } else { 2 })
     }
 
-    /// Appends to the heading, or to the text of the innermost item after its box.
-    fn append(&mut self, text: &str, range: Range<usize>) {
-        if let Some((_, heading)) = &mut self.heading {
-            heading.push(text, range.start);
+    /// Ends the paragraph above `line` as a heading.
+    fn end_setext(&mut self, line: u32, level: usize) {
+        if let Paragraph::Top(places) = std::mem::replace(&mut self.paragraph, Paragraph::None) {
+            let first = self.lines.index.line_of(places.first().map_or(0, |place| place.start));
+            let count = self.found.tasks.len();
+            self.add_heading(level, first, line, &places);
+            if self.found.tasks.len() > count {
+                // Its box was named when its line was a paragraph.
+                self.found.unread.retain(|unread| unread.line != first);
+            }
         }
-        let Some(pending) = self.items.last_mut().and_then(|item| item.pending.as_mut()) else {
-            return;
-        };
-        let of_the_box = pending.check_box.end.saturating_sub(range.start);
-        // Only plain text can straddle the end of a box, and plain text equals its source.
-        let piece = text.get(of_the_box..).unwrap_or_default();
-        pending.text.push(piece, range.start + of_the_box);
     }
 
-    /// Ends the sections that the heading ends, and begins its own.
-    fn end_heading(&mut self) {
-        let Some((level, heading)) = self.heading.take() else {
-            return;
-        };
+    /// Reads a heading whose text begins at `text` in its line.
+    fn read_heading(&mut self, line: u32, level: usize, text: usize) {
+        let range = self.lines.range(line);
+        let words = self.text[range.start + text.min(range.len())..range.end].trim_end_matches('#');
+        let is_closed = words.is_empty() || words.ends_with([' ', '\t']);
+        let end = range.start + text.min(range.len()) + words.trim_end().len();
+        let end = if is_closed { end } else { range.end };
+        self.add_heading(level, line, line, &[range.start + text.min(range.len())..end]);
+    }
+
+    /// Ends the sections that the heading ends, and begins its own. A heading with a box is a task, too.
+    fn add_heading(&mut self, level: usize, first: u32, last: u32, places: &[Range<usize>]) {
         self.sections.retain(|section| section.level < level);
-        let (text, group) = self.divided(&heading);
+        self.heading_tasks.retain(|outer| *outer < level);
+        let mut places = places.to_vec();
+        let check_box = places
+            .first()
+            .and_then(|place| CheckBox::at(&self.text[..place.end], place.start));
+        let check_box = check_box.filter(|found| {
+            let line = self.lines.source(first);
+            let why = match found.form {
+                _ if found.is_number(self.text) => Some(UnreadWhy::Number),
+                BoxForm::Emoji if found.state == BoxState::Ticked => return false,
+                BoxForm::Emoji => Some(UnreadWhy::Sign),
+                BoxForm::Brackets | BoxForm::Sign => None,
+            };
+            self.found.unread.extend(why.map(|why| unread(first, line, why)));
+            why.is_none()
+        });
+        if let (Some(found), Some(place)) = (check_box, places.first_mut()) {
+            place.start = found.end;
+        }
+        let words = PlainWords::parsed(self.text, &places);
+        let (text, group) = self.divided(&words);
+        let mut is_each = false;
         if let Some(group) = group {
             // A user who misspelt one setting of a section would not expect the others to apply.
             let is_correct = group.mistakes.is_empty();
-            let (settings, place) = self.settings(&heading, group);
-            if is_correct {
-                self.sections.push(SectionSettings { level, settings, place });
+            is_each = group.is_each;
+            let is_skipped = group.is_skipped;
+            let (settings, place) = self.settings(&words, group);
+            let sets = is_skipped || !settings.is_empty();
+            if is_correct && sets {
+                self.sections.push(SectionSettings {
+                    level,
+                    settings,
+                    place,
+                    is_skipped,
+                });
             }
         }
-        if !text.is_empty() {
-            self.latest_heading = Some(text.clone());
+        self.found.headings.push(Heading {
+            level,
+            text: text.clone(),
+            start: self.lines.index.start_of(first),
+            end: if last < self.lines.count {
+                self.lines.index.start_of(last + 1)
+            } else {
+                self.text.len()
+            },
+            is_each,
+        });
+        match check_box {
+            Some(_) if text.is_empty() => {
+                let source = self.lines.source(first);
+                self.name(first, source, UnreadWhy::Empty);
+            }
+            Some(check_box) => {
+                let range = self.lines.index.start_of(first)..self.lines.range(last).end;
+                let source = self.task_source(check_box, range, 0);
+                self.add_task(text, first, source, None, TaskSettings::default());
+                self.heading_tasks.push(level);
+            }
+            None if text.is_empty() => {}
+            None => self.latest_heading = Some(text),
         }
-        self.ended_heading = Some((level, text));
     }
 
-    /// Turns the innermost item into a task, if it has a box and a text.
+    /// Turns the innermost item into a task, if its text has words.
     fn complete(&mut self) {
-        let Some(item) = self.items.last_mut() else { return };
-        let Some(pending) = item.pending.take() else { return };
-        let (text, group) = self.divided(&pending.text);
+        let Some(pending) = self.pending.take() else { return };
+        // A plan with more tasks is refused with their number.
+        let words = match self.found.tasks.len() > TASKS_CAP {
+            true => PlainWords::written(self.text, &pending.pieces),
+            false => PlainWords::parsed(self.text, &pending.pieces),
+        };
+        let (text, group) = self.divided(&words);
         if text.is_empty() {
+            let source = self.lines.source(pending.line);
+            self.name(pending.line, source, UnreadWhy::Empty);
             return;
         }
-        if let Some(item) = self.items.last_mut() {
-            let number = u32::try_from(self.found.tasks.len() + 1).unwrap_or(u32::MAX);
-            item.task = NonZeroU32::new(number);
-        }
-        let own = group.map(|group| self.settings(&pending.text, group));
+        let is_skipped = group.as_ref().is_some_and(|group| group.is_skipped);
+        let own = group.map(|group| self.settings(&words, group));
         let (mut settings, mut place) = own.map_or_else(Default::default, |(settings, place)| (settings, Some(place)));
         if let Some((at, command)) = pending.check {
             self.set_check(&mut settings, at, &command);
-            place = place.or_else(|| Some(self.lines.position(self.text, at)));
+            place = place.or_else(|| Some(self.lines.index.position(self.text, at)));
         }
+        let list = self.items.last().map_or(0, |item| item.list);
+        let end = pending.pieces.last().map_or(pending.start, |piece| piece.end);
+        let mut source = self.task_source(pending.check_box, pending.start..end, list);
+        source.is_skipped |= is_skipped;
+        self.add_task(text, pending.line, source, place, settings);
+        if let Some(item) = self.items.last_mut() {
+            let number = u32::try_from(self.found.tasks.len()).unwrap_or(u32::MAX);
+            item.task = NonZeroU32::new(number);
+        }
+        self.tasks_around += 1;
+    }
+
+    fn task_source(&self, check_box: CheckBox, range: Range<usize>, list: u32) -> TaskSource {
+        TaskSource {
+            check_box,
+            range,
+            list,
+            section: self.found.headings.len(),
+            is_skipped: self.sections.iter().any(|section| section.is_skipped),
+        }
+    }
+
+    /// Adds a task with the `settings` of its own, which are at `place`.
+    fn add_task(
+        &mut self,
+        text: String,
+        line: u32,
+        source: TaskSource,
+        mut place: Option<Position>,
+        mut settings: TaskSettings,
+    ) {
         for section in self.sections.iter().rev() {
             settings.inherit(&section.settings);
             place = place.or(Some(section.place));
         }
-        self.found
-            .places
-            .extend(place.map(|place| (self.found.tasks.len(), place)));
-        let depth = self.tasks_around;
-        self.tasks_around += 1;
+        let places = place.map(|place| (self.found.tasks.len(), place));
+        self.found.places.extend(places);
+        let depth = self.heading_tasks.len() + self.tasks_around;
         self.found.tasks.push(PlanTask {
             text,
-            done: pending.check_box.ticked,
-            line: pending.line,
+            done: source.check_box.state == BoxState::Ticked,
+            line,
             depth: u8::try_from(depth).unwrap_or(u8::MAX),
             heading: self.latest_heading.take(),
             settings,
+            mark: source.check_box.mark(self.text).map(str::to_owned),
+            ..PlanTask::default()
         });
+        self.found.sources.push(source);
     }
 
     /// Divides a text into one line without settings, and the group of settings at its end.
-    fn divided(&self, pending: &PendingText) -> (String, Option<SettingsGroup>) {
-        let group = group::trailing(&pending.text, pending.code_end)
-            .filter(|group| !is_escaped(self.text, pending.source_of(group.start)));
-        let end = group.as_ref().map_or(pending.text.len(), |group| group.start);
-        (one_line(&pending.text[..end]), group)
+    fn divided(&self, words: &PlainWords) -> (String, Option<SettingsGroup>) {
+        let group = group::trailing(&words.text, words.code_end)
+            .filter(|group| !is_escaped(self.text, words.source_of(group.start)));
+        let end = group.as_ref().map_or(words.text.len(), |group| group.start);
+        (one_line(&words.text[..end]), group)
     }
 
     /// Returns the settings of a group, and its place. Its mistakes are those of the task that is added next.
-    fn settings(&mut self, text: &PendingText, group: SettingsGroup) -> (TaskSettings, Position) {
+    fn settings(&mut self, text: &PlainWords, group: SettingsGroup) -> (TaskSettings, Position) {
         let task = self.found.tasks.len();
-        let position = |at| self.lines.position(self.text, text.source_of(at));
+        let position = |at| self.lines.index.position(self.text, text.source_of(at));
         let mistakes = group.mistakes.iter().map(|(at, mistake)| TaskMistake {
             task,
             position: position(*at),

@@ -108,6 +108,7 @@ impl PrdReader<'_> {
             depth: 0,
             heading: None,
             settings: self.settings(object, lines, found),
+            ..PlanTask::default()
         })
     }
 

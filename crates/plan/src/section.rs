@@ -103,6 +103,7 @@ pub fn only_section(kind: PlanKind, bytes: &[u8], reading: ParsedPlan, title: &s
         mut plan,
         mut mistakes,
         mut places,
+        mut unread,
     } = reading;
     let before = plan.tasks.drain(..first).collect::<Vec<_>>();
     let within = plan.tasks.iter().take_while(|task| is_within(task)).count();
@@ -126,7 +127,16 @@ pub fn only_section(kind: PlanKind, bytes: &[u8], reading: ParsedPlan, title: &s
     }
     mistakes.retain_mut(|mistake| moved(&mut mistake.task, &kept));
     places.retain_mut(|(task, _)| moved(task, &kept));
-    Ok(ParsedPlan { plan, mistakes, places })
+    unread.retain(|unread| {
+        let start = lines.start_of(unread.line);
+        body.as_ref().is_some_and(|body| body.contains(&start))
+    });
+    Ok(ParsedPlan {
+        plan,
+        mistakes,
+        places,
+        unread,
+    })
 }
 
 /// Converts the index of a task in the plan to one in `kept`. Returns false if it is not in that range.

@@ -1,6 +1,6 @@
 //! The end of a run in words.
 
-use ralph_core::event::{Breakdown, BreakerCause, OwnWork, ProblemKind, Proof, StopReason};
+use ralph_core::event::{Breakdown, BreakerCause, LIST_CAP, OwnWork, ProblemKind, Proof, StopReason};
 
 use super::{
     breaker_cause_in_words, counted, goal_failure_in_words,
@@ -13,12 +13,18 @@ use super::{
 /// Why a run is over, as a clause after "ralph: ".
 pub fn stop_in_words(reason: &StopReason) -> String {
     match reason {
-        StopReason::Done { proof, .. } => match proof {
-            Proof::Tests => "done (verified)".to_owned(),
-            Proof::ExitCodes => "done (passed)".to_owned(),
-            Proof::Nothing => "done (not verified)".to_owned(),
-            Proof::Unconfirmed => "done (changed tests are not confirmed)".to_owned(),
-        },
+        StopReason::Done { proof, unread, .. } => {
+            let how = match proof {
+                Proof::Tests => "verified",
+                Proof::ExitCodes => "passed",
+                Proof::Nothing => "not verified",
+                Proof::Unconfirmed => "changed tests are not confirmed",
+            };
+            match unread_in_words(unread) {
+                None => format!("done ({how})"),
+                Some(unread) => format!("done ({how}), {unread}"),
+            }
+        }
         StopReason::AgentFailed { adapter, problem } => format!("failed: {}", failure_in_words(adapter, problem.kind)),
         StopReason::Broken { why } => format!("failed: ralph cannot continue ({})", breakdown_in_words(why)),
         StopReason::PlanInvalid { why } => format!("failed: the plan cannot be read ({why})"),
@@ -69,6 +75,20 @@ pub(super) fn end_headline(reason: &StopReason) -> String {
         | StopReason::Superseded => stop_in_words(reason),
         StopReason::BreakerOpen { .. } => "stopped: no progress".to_owned(),
     }
+}
+
+/// How many lines of the plan were not read, and the first of them; `None` if all were.
+pub(super) fn unread_in_words(lines: &[u32]) -> Option<String> {
+    const NAMED: usize = 5;
+    let named: Vec<String> = lines.iter().take(NAMED).map(u32::to_string).collect();
+    let more = if lines.len() > NAMED { " …" } else { "" };
+    let count = match lines.len() {
+        0 => return None,
+        1 => "1 line of the plan was".to_owned(),
+        LIST_CAP => format!("{LIST_CAP} or more lines of the plan were"),
+        count => format!("{count} lines of the plan were"),
+    };
+    Some(format!("{count} not read as tasks: {}{more}", named.join(", ")))
 }
 
 fn breakdown_in_words(why: &Breakdown) -> String {

@@ -2,14 +2,16 @@
 
 use ralph_core::event::{
     AgentCall, AgentSignal, BreakerState, Claim, CommentAuthor, ConfirmedBy, Decider, Delivery, Denial, Event,
-    GoalResult, Level, PausedBy, PostDecider, RequestedBy, Role, SteeringKind, StopRequest, WaitEnd,
+    GoalResult, Level, PausedBy, PostDecider, RequestedBy, Role, SteeringKind, StopRequest, UnreadLines, WaitEnd,
 };
 use serde::Serialize;
 
 use super::{
     Tone, background, breaker_cause_in_words, breaker_state_word, changes_in_words, claim_in_words,
     comment::placed_in_words,
-    commit_in_words, confidence_in_words, counted, goal_in_words, guarded_changes_in_words, hook,
+    commit_in_words, confidence_in_words, counted,
+    end::unread_in_words,
+    goal_in_words, guarded_changes_in_words, hook,
     iteration::{wait_in_words, worker_in_words},
     limit::{set_aside_in_words, task_set_aside_in_words, task_taken_back_in_words},
     missing_in_words, mutants_in_words, new_limits_in_words,
@@ -139,6 +141,7 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
                 Denial::Blocked { question } => format!("the agent says that it is blocked: {question}"),
             },
         ),
+        Event::PlanLinesUnread { unread } => lines_unread(unread),
         Event::PlanEdited { vanished, added, .. } => {
             let parts = [("removed from the plan", vanished), ("added to the plan", added)];
             let parts = parts.into_iter().filter(|(_, tasks)| !tasks.is_empty());
@@ -403,6 +406,25 @@ pub fn narrate(event: &Event, time: impl Fn(u64) -> String) -> Option<EventLine>
 }
 
 /// Changed results of goals that were run after edits.
+/// Names the lines of the plan that are not read. A plan that has none any more needs no words.
+fn lines_unread(unread: &UnreadLines) -> Option<EventLine> {
+    let lines: Vec<u32> = unread.lines.iter().map(|unread| unread.line).collect();
+    match (unread_in_words(&lines), unread.examples) {
+        (Some(words), _) => line(
+            Tone::Warning,
+            format!("warning: {words}; `ralph plan check` says why and what to write"),
+        ),
+        (None, 0) => None,
+        (None, examples) => line(
+            Tone::Note,
+            format!(
+                "{} of the plan in code, comments or `{{skip}}` are not tasks",
+                counted(examples, "box")
+            ),
+        ),
+    }
+}
+
 fn edits_checked(results: &[GoalResult], news: &[String], live: bool) -> Option<EventLine> {
     let told: Vec<&GoalResult> = results.iter().filter(|result| news.contains(&result.name)).collect();
     let tone = match told.iter().all(|result| result.passed) {

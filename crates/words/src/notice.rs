@@ -186,6 +186,13 @@ pub fn notice_in_words(notice: &Notice) -> String {
                 tasks.join(", ")
             )
         }
+        Notice::TasksMarked { tasks, marks } => format!(
+            "{} with a mark that is no tick ({marks}) taken as open; `{{skip}}` at the end of a task leaves it out",
+            match tasks {
+                1 => "1 task".to_owned(),
+                tasks => format!("{tasks} tasks"),
+            }
+        ),
         Notice::NothingToDo => "nothing to do: the plan has no open task".to_owned(),
         Notice::PlanUnreadable { why } => why.to_string(),
         Notice::GoalsChanged => {

@@ -53,6 +53,15 @@ pub fn feedback(feedback: &Feedback, goals: &[Goal]) -> String {
         Feedback::TaskSetAside { task, question } => {
             format!("The task \"{task}\" is set aside until the user answers: {question}")
         }
+        Feedback::TasksMissing { tasks } => format!(
+            "These tasks were open and are no longer in the plan as tasks. They are still open; put them back, with the same text: {}",
+            tasks.join("; ")
+        ),
+        Feedback::PlanUnreadable { why } => {
+            format!(
+                "The plan could not be read after the last session ({why}). Put it right first; its tasks are as they were."
+            )
+        }
         Feedback::ClaimRefused { reasons: refused } => {
             let reasons: Vec<String> = refused.iter().map(|reason| missing(reason, goals)).collect();
             let is_check = |name: &str| goals.iter().any(|goal| goal.name == name && goal.task.is_some());

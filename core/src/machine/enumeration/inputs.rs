@@ -283,6 +283,7 @@ pub(super) fn alphabet(state: &LoopState, now_ms: u64) -> Vec<Input> {
     let prepared = |open, live_steering| Input::Prepared {
         iteration,
         result: Ok(Preparation {
+            unread: None,
             plan: plan(open),
             checkpoint: None,
             prompt_bytes: 10,

@@ -1,6 +1,9 @@
 //! Tests of check-lists in Markdown.
 
+use ralph_core::event::UnreadWhy;
+
 use super::*;
+use crate::shape::nested_on_a_line;
 
 /// Each task as a sketch: `1:  [x] text`, indented by depth.
 fn sketch(text: &str) -> Vec<String> {
@@ -78,19 +81,222 @@ fn code_quotes_and_comments_are_examples() {
     for example in [
         "```\n- [ ] no\n```\n",
         "~~~md\n- [ ] no\n~~~\n",
-        "```\n- [ ] no\n",
-        "text\n\n    - [ ] no\n",
+        "text\n\n    code\n    - [ ] no\n",
         "> - [ ] no\n> - [x] no\n",
         "> > 1. [ ] no\n",
         "- > - [ ] no\n",
         "<!--\n- [ ] no\n\n- [ ] no\n-->\n",
         "- text\n\n  ```\n  - [ ] no\n  ```\n",
-        "-     [ ] no\n",
         "`- [ ] no`\n",
         "<pre>\n- [ ] no\n</pre>\n",
     ] {
         let plan = format!("- [ ] yes\n\nBelow stands an example.\n\n{example}");
         assert_eq!(sketch(&plan), ["1:[ ] yes"], "{plan}");
+    }
+}
+
+#[test]
+fn every_mark_in_a_box_is_read_and_kept_unless_it_is_a_tick() {
+    let plan = "- [~] a\n- [-] b\n- [!] c\n- [/] d\n- [S] e\n- [🚧] f\n- [⚠️] g\n- [х] h\n- [✓] i\n- [✔️] j\n- [ ] k\n- [✗] l\n";
+    let found = tasks(plan);
+    assert_eq!(found.unread, []);
+    let read: Vec<_> = found
+        .tasks
+        .iter()
+        .map(|task| (task.done, task.mark.as_deref().unwrap_or_default()))
+        .collect();
+    let open = ["~", "-", "!", "/", "S", "🚧", "⚠️"].map(|mark| (false, mark));
+    let others = [(true, ""), (true, ""), (true, ""), (false, ""), (false, "✗")];
+    assert_eq!(read, [&open[..], &others].concat());
+}
+
+#[test]
+fn a_heading_with_a_box_is_a_task_and_holds_those_of_its_section() {
+    let plan = "# Batch\n### [ ] Task 1: load\n**What**: read\n- [ ] part\n#### [x] Detail {model=opus}\n- [x] inner\n### [~] Task 2\n## End\n- [ ] last\n";
+    assert_eq!(
+        sketch(plan),
+        [
+            "2:[ ] Task 1: load",
+            "4:  [ ] part",
+            "5:  [x] Detail",
+            "6:    [x] inner",
+            "7:[ ] Task 2",
+            "9:[ ] last"
+        ]
+    );
+    let found = tasks(plan);
+    assert_eq!(found.tasks[2].settings.model.as_deref(), Some("opus"));
+    assert_eq!(found.tasks[5].heading.as_deref(), Some("End"));
+    assert_eq!(
+        sketch("[ ] Setext\n---\n- [x] in it\n"),
+        ["1:[ ] Setext", "3:  [x] in it"]
+    );
+}
+
+#[test]
+fn signs_that_are_boxes_are_read_and_others_where_no_doubt_is_left() {
+    assert_eq!(sketch("- ☐ a\n- ☑ b\n* ⬜️ c\n"), ["1:[ ] a", "2:[x] b", "3:[ ] c"]);
+    assert_eq!(sketch("- ✅ a\n- ❌ b\n"), ["1:[x] a", "2:[ ] b"]);
+    assert_eq!(sketch("- ✅ a\n- [ ] b\n"), ["1:[x] a", "2:[ ] b"]);
+    let apart = "- ✅ good\n- ❌ bad\n\nText.\n\n- [ ] task\n";
+    assert_eq!(sketch(apart), ["6:[ ] task"]);
+    let unread: Vec<_> = tasks(apart)
+        .unread
+        .iter()
+        .map(|unread| (unread.line, unread.why))
+        .collect();
+    assert_eq!(unread, [(2, UnreadWhy::Sign)]);
+}
+
+#[test]
+fn lists_are_read_however_they_are_indented() {
+    for plan in [
+        "**Phase 1**\n\n    - [ ] a\n    - [ ] b\n\n      note\n\nText\n",
+        "Phase 1:\n    - [ ] a\n    - [ ] b\n",
+        "Phase 1:\n- [ ] a\n- [ ] b\n",
+        "Phase 1:\n2. [ ] a\n3. [ ] b\n",
+        "<details>\n- [ ] a\n- [ ] b\n</details>\n",
+        "Phase\n\n\t* [ ] a\n\t* [ ] b\n",
+        "• [ ] a\n• [ ] b\n",
+        "-     [ ] a\n-     [ ] b\n",
+    ] {
+        assert_eq!(texts(plan), ["a", "b"], "{plan}");
+        assert_eq!(tasks(plan).unread, [], "{plan}");
+    }
+    assert_eq!(
+        sketch("9. [ ] a\n   - [ ] b\n10. [ ] c\n   - [ ] d\n     - [ ] e\n100. [ ] f\n  - [ ] g\n"),
+        [
+            "1:[ ] a",
+            "2:  [ ] b",
+            "3:[ ] c",
+            "4:  [ ] d",
+            "5:    [ ] e",
+            "6:[ ] f",
+            "7:  [ ] g"
+        ]
+    );
+}
+
+#[test]
+fn code_in_code_is_one_and_what_has_no_end_hides_nothing() {
+    let nested = "- [ ] a\n\n```markdown\n# Title\n```bash\nmake\n```\n- [ ] example\n```\n\n- [ ] b\n";
+    assert_eq!(texts(nested), ["a", "b"]);
+    let why = |text: &str| -> Vec<_> {
+        tasks(text)
+            .unread
+            .iter()
+            .map(|unread| (unread.line, unread.why))
+            .collect()
+    };
+    assert_eq!(why(nested), [(8, UnreadWhy::Code)]);
+    for (plan, line) in [
+        ("- [ ] a\n```\ncode\n\n- [ ] b\n", 2),
+        ("- [ ] a\n<!-- later\n- [ ] b\n", 2),
+        ("- [ ] a\n<pre>\n- [ ] b\n", 2),
+        ("- [ ] a\n~~~~\n~~~\n- [ ] b\n", 2),
+    ] {
+        assert_eq!(texts(plan), ["a", "b"], "{plan}");
+        assert_eq!(why(plan)[0], (line, UnreadWhy::Unclosed), "{plan}");
+    }
+    // The first fence may have no end, or the code in it.
+    let doubtful = "```md\n- [ ] a\n\n```sh\nx\n```\n\n- [ ] b\n";
+    assert_eq!(texts(doubtful), ["b"]);
+    assert_eq!(why(doubtful), [(1, UnreadWhy::Unclosed), (2, UnreadWhy::Code)]);
+}
+
+#[test]
+fn a_line_that_looks_like_a_task_and_is_none_is_named_with_the_reason() {
+    for (line, why) in [
+        ("> - [ ] no", UnreadWhy::Quote),
+        ("> [x] no", UnreadWhy::Quote),
+        ("- > [ ] no", UnreadWhy::Quote),
+        ("| 1 | no | [ ] |", UnreadWhy::Table),
+        ("| ☐ | no |", UnreadWhy::Table),
+        ("[ ] no", UnreadWhy::NoMarker),
+        ("☐ no", UnreadWhy::NoMarker),
+        ("-[ ] no", UnreadWhy::NoSpace),
+        ("1.[ ] no", UnreadWhy::NoSpace),
+        ("- **[ ]** no", UnreadWhy::Markup),
+        ("**[ ] no**", UnreadWhy::Markup),
+        ("- [ ]", UnreadWhy::Empty),
+        ("## [ ]", UnreadWhy::Empty),
+        ("- [1] no", UnreadWhy::Number),
+        ("## ❌ no", UnreadWhy::Sign),
+        ("- [ ] no {skip}", UnreadWhy::Skipped),
+    ] {
+        let found = tasks(&format!("- [ ] yes\n\n{line}\n"));
+        assert_eq!(found.tasks.len(), 1, "{line}");
+        let unread: Vec<_> = found.unread.iter().map(|unread| (unread.line, unread.why)).collect();
+        assert_eq!(unread, [(3, why)], "{line}");
+    }
+    for line in [
+        "- [P1] no",
+        "- \\[ ] no",
+        "- `[ ]` no",
+        "- no [ ]",
+        "- [x](url) no",
+        "## ✅ no",
+        "✅ no",
+        "- []string",
+    ] {
+        assert_eq!(tasks(&format!("- [ ] yes\n\n{line}\n")).unread, [], "{line}");
+    }
+}
+
+#[test]
+fn a_task_that_is_skipped_is_left_out_with_those_in_it() {
+    let plan =
+        "- [ ] a {skip}\n  - [ ] part\n- [ ] b\n## Later {skip}\n- [ ] c\n## [ ] D {skip}\n- [ ] e\n## F\n- [ ] f\n";
+    assert_eq!(sketch(plan), ["3:[ ] b", "9:[ ] f"]);
+    let unread: Vec<_> = tasks(plan).unread.iter().map(|unread| unread.line).collect();
+    assert_eq!(unread, [1, 2, 5, 6, 7]);
+}
+
+/// Any text in which a line has brackets with one character at its head gives a task or names the line.
+#[test]
+fn whatever_is_around_it_a_line_with_a_box_is_a_task_or_is_named() {
+    const BEFORE: [&str; 16] = [
+        "", "- ", "* ", "1. ", "10) ", "# ", "### ", "    ", "\t- ", "> ", "> - ", "| ", "- - ", "**", "• ", "  - ",
+    ];
+    const LINES: [&str; 18] = [
+        "",
+        "text",
+        "```",
+        "```sh",
+        "~~~~",
+        "<!-- a",
+        "-->",
+        "<pre>",
+        "</pre>",
+        "---",
+        "===",
+        "# head",
+        "- item",
+        "> quote",
+        "    code",
+        "<details>",
+        "- [ ] other",
+        "`span",
+    ];
+    const MARKS: [char; 12] = [' ', 'x', '~', '-', '!', '?', 'S', '7', '✓', 'х', '🚧', '>'];
+    let mut dice = ralph_core::testing::Dice::new(59);
+    for _ in 0..20_000 {
+        let mut text = String::new();
+        let at = dice.index(6);
+        for line in 0..6 {
+            if line == at {
+                let (before, mark) = (BEFORE[dice.index(BEFORE.len())], MARKS[dice.index(MARKS.len())]);
+                text += &format!("{before}[{mark}] words\n");
+            } else {
+                text += LINES[dice.index(LINES.len())];
+                text += "\n";
+            }
+        }
+        let found = tasks(&text);
+        let line = u32::try_from(at + 1).expect("a line");
+        let is_task = found.tasks.iter().any(|task| task.line == line);
+        let is_named = found.unread.iter().any(|unread| unread.line == line);
+        assert!(is_task != is_named, "line {line} of\n{text}\n{:?}", found.unread);
     }
 }
 
@@ -105,9 +311,9 @@ fn what_only_looks_like_a_box_is_text() {
     for line in [
         "- [P1] no",
         "- [2026-01-02] no",
-        "- [-] no",
-        "- [y] no",
+        "- [1] no",
         "- [xx] no",
+        "- [-]no",
         "- [x](https://example.test) no",
         "- [ ](https://example.test) no",
         "- [x][reference] no",

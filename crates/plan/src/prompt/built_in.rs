@@ -22,6 +22,9 @@ pub(super) fn as_template(kind: PlanKind, brief: &Brief) -> String {
         plan: "{plan}",
         kind,
         task: Some("{task}"),
+        line: 0,
+        section: None,
+        steps: &[],
         sent_back: false,
         iteration: 1,
         done: 0,
@@ -109,15 +112,45 @@ fn asks_for_more(input: &PromptInput<'_>) -> bool {
 fn write_task(draft: &mut Draft, input: &PromptInput<'_>, task: &str) {
     draft.push_own("its one task is the first open one:\n\n  ");
     draft.push_user(task);
+    write_place(draft, input);
     draft.push_own("\n\n1. Read the plan, then look at the tree as it is: an earlier session may have been cut off halfway. Keep what is sound, finish the rest.\n");
-    draft.push_own("2. Do all of this task and only this one: no stubs, no placeholders. Cover it with tests, and run the project's checks until they pass.\n");
+    draft.push_own("2. Do all of this task and only this one");
+    draft.push_own(match input.steps {
+        [] => "",
+        _ => ", its open steps in their order",
+    });
+    draft.push_own(": no stubs, no placeholders. Cover it with tests, and run the project's checks until they pass.\n");
     draft.push_own("3. When that is true, and not before, ");
     draft.push_own(match input.kind {
+        PlanKind::Markdown if !input.steps.is_empty() => {
+            "tick the boxes of its steps in the plan: `[x]`. Leave the other boxes as they are"
+        }
         PlanKind::Markdown => "tick its box in the plan: `[x]`. Leave the other boxes as they are",
         PlanKind::Prd => "set its `passes` to true in the plan. Leave the other stories as they are",
     });
-    draft.push_own("; never delete or reword a task. Add one if you find work that is missing.\n");
+    draft.push_own("; never delete or reword an open task. Add one for work that is missing.\n");
     draft.push_own("4. In a git repository, commit what you changed, the plan with it.\n");
+}
+
+/// Writes where the task is, and its steps.
+fn write_place(draft: &mut Draft, input: &PromptInput<'_>) {
+    if input.line > 0 {
+        draft.push_own(&format!("\n  (line {}", input.line));
+        if let Some(section) = input.section {
+            draft.push_own(", below \"");
+            draft.push_user(section);
+            draft.push_own("\"");
+        }
+        draft.push_own(")");
+    }
+    write_steps(draft, input);
+}
+
+pub(super) fn write_steps(draft: &mut Draft, input: &PromptInput<'_>) {
+    for step in input.steps {
+        draft.push_own(if step.done { "\n  - [x] " } else { "\n  - [ ] " });
+        draft.push_user(&step.text);
+    }
 }
 
 /// Writes the task of a session that a reviewer sent back.

@@ -1,5 +1,7 @@
 //! The inputs of a prompt, and the prompt while it is written.
 
+use ralph_core::event::PlanStep;
+
 use crate::{PlanKind, claims::promise_line};
 
 use super::handover::Handover;
@@ -12,6 +14,11 @@ pub struct PromptInput<'a> {
     pub kind: PlanKind,
     /// Text of the task to work on; `None` if no task is open.
     pub task: Option<&'a str>,
+    /// Line of the task in the plan; 0 if it is unknown.
+    pub line: u32,
+    /// The heading that the task is below.
+    pub section: Option<&'a str>,
+    pub steps: &'a [PlanStep],
     /// Whether a review sent the author back to a finished task. The findings are among the notices.
     pub sent_back: bool,
     /// Number of this iteration, from 1.

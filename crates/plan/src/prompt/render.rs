@@ -70,7 +70,10 @@ fn write_part(draft: &mut Draft, part: &TemplatePart<PromptPlaceholder>, input: 
         TemplatePart::Literal(text) => draft.push_user(text),
         TemplatePart::Slot(PromptPlaceholder::Plan) => draft.push_own(input.plan),
         TemplatePart::Slot(PromptPlaceholder::Task) => match input.task {
-            Some(task) => draft.push_user(task),
+            Some(task) => {
+                draft.push_user(task);
+                built_in::write_steps(draft, input);
+            }
             None => draft.push_own("(no task is open)"),
         },
         TemplatePart::Slot(PromptPlaceholder::Iteration) => draft.push_own(&input.iteration.to_string()),
@@ -127,7 +130,7 @@ enum Owner {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::event::Mode;
+    use ralph_core::event::{Mode, PlanStep};
 
     use crate::{
         PlanKind,
@@ -142,6 +145,9 @@ mod tests {
             plan: "PLAN.md",
             kind: PlanKind::Markdown,
             task: Some("[P1] Parse durations such as 1h30m"),
+            line: 12,
+            section: Some("Parser"),
+            steps: &[],
             sent_back: false,
             iteration: 7,
             done: 3,
@@ -178,6 +184,39 @@ mod tests {
             assert!(text.contains(needed), "`{needed}` is not in:\n{text}");
         }
         assert!(!text.contains("the user:"), "a section without entries is in:\n{text}");
+    }
+
+    #[test]
+    fn a_task_is_named_with_its_place_and_its_steps() {
+        let step = |text: &str, done| PlanStep {
+            text: text.to_owned(),
+            done,
+            line: 1,
+        };
+        let steps = [
+            step("Step 1: Write the failing test", true),
+            step("Step 2: Commit", false),
+        ];
+        let plain = render(&PromptTemplate::built_in(), &input()).text;
+        assert!(
+            plain.contains("such as 1h30m\n  (line 12, below \"Parser\")\n\n1."),
+            "{plain}"
+        );
+        let text = render(
+            &PromptTemplate::built_in(),
+            &PromptInput {
+                steps: &steps,
+                ..input()
+            },
+        )
+        .text;
+        for words in [
+            "(line 12, below \"Parser\")\n  - [x] Step 1: Write the failing test\n  - [ ] Step 2: Commit\n\n1.",
+            "only this one, its open steps in their order: no stubs",
+            "tick the boxes of its steps",
+        ] {
+            assert!(text.contains(words), "{text}");
+        }
     }
 
     #[test]
@@ -231,7 +270,12 @@ mod tests {
     fn the_built_in_instructions_as_a_template_are_the_built_in_instructions() {
         let reads = ["PROMPT.md", "{odd}/"].map(str::to_owned).to_vec();
         for kind in [PlanKind::Markdown, PlanKind::Prd] {
-            let input = PromptInput { kind, ..input() };
+            // The place of the task is no part of a template.
+            let input = PromptInput {
+                kind,
+                line: 0,
+                ..input()
+            };
             let text = built_in_text(kind, Some(Mode::Fix), reads.clone());
             let template = PromptTemplate::parse(&text).expect("a template");
             let built_in = PromptTemplate::for_mode(Some(Mode::Fix), reads.clone());

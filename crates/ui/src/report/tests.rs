@@ -51,6 +51,7 @@ fn plan(tasks: &[(&str, bool)]) -> Event {
         depth: 0,
         heading: None,
         settings: Default::default(),
+        ..PlanTask::default()
     });
     Event::PlanRead {
         plan: PlanSnapshot { tasks: tasks.collect() },

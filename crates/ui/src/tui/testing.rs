@@ -63,6 +63,7 @@ pub(super) fn plan(done: usize, open: usize) -> Event {
         depth: 0,
         heading: None,
         settings: Default::default(),
+        ..PlanTask::default()
     });
     Event::PlanRead {
         plan: PlanSnapshot { tasks: tasks.collect() },

@@ -622,6 +622,7 @@ mod tests {
             depth: 0,
             heading: (at % 500 == 0).then(|| format!("part {}", at / 500)),
             settings: Default::default(),
+            ..PlanTask::default()
         });
         let plan = PlanSnapshot { tasks: tasks.collect() };
         let mut model = model(120, 40, [begun(), vec![Event::PlanRead { plan }]].concat());

@@ -87,6 +87,7 @@ mod tests {
                 depth: 0,
                 heading: None,
                 settings: Default::default(),
+                ..PlanTask::default()
             })
             .collect();
         let plan = PlanSnapshot { tasks };
@@ -112,6 +113,7 @@ mod tests {
             line: 1,
             depth: 0,
             settings: Default::default(),
+            ..PlanTask::default()
         });
         let plan = PlanSnapshot { tasks: tasks.collect() };
         let heading = |tasks| PlanRow::Heading {

@@ -736,6 +736,7 @@ fn whatever_agents_write_and_whatever_the_size_every_cell_stays_in_its_place() {
                         depth: dice.roll(9) as u8,
                         heading: (dice.roll(4) == 0).then(|| evil.clone()),
                         settings: Default::default(),
+                        ..PlanTask::default()
                     })
                     .collect(),
             },

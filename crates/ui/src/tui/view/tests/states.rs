@@ -56,6 +56,7 @@ fn snapshot(done: usize) -> Event {
         depth: *depth,
         heading: None,
         settings: Default::default(),
+        ..PlanTask::default()
     });
     Event::PlanRead {
         plan: PlanSnapshot { tasks: tasks.collect() },
