@@ -79,6 +79,7 @@ pub(crate) fn next_prompt(place: &ProjectPlace, config: &Config, supervisor: &Su
         plan: &work.path,
         section: config.section.as_deref(),
         tasks: &reading.plan,
+        story_state: reading.story_state.as_ref(),
         template: &template,
         handover: config.handover,
         confined,
@@ -99,8 +100,9 @@ fn takes_servers(manifest: &Manifest, config: &Config) -> bool {
 /// # Errors
 /// As [`next_prompt`].
 pub(crate) fn built_in_prompt(place: &ProjectPlace, config: &Config) -> Result<String, Failure> {
-    let (work, _) = chosen_work(place, config)?;
-    Ok(built_in_text(PlanKind::from_path(&work.path), work.mode, work.reads))
+    let (work, reading) = chosen_work(place, config)?;
+    let kind = PlanKind::from_path(&work.path);
+    Ok(built_in_text(kind, reading.story_state.as_ref(), work.mode, work.reads))
 }
 
 fn readable(path: &Path, text: Result<String, ReadError>) -> Result<String, Failure> {

@@ -23,7 +23,7 @@ use ralph_git::{
     fingerprint::{FingerprintHistory, fingerprint},
 };
 use ralph_plan::{
-    ParsedPlan, PlanChanges, PlanKind,
+    ParsedPlan, PlanChanges, PlanKind, StoryState,
     claims::{self, StatusPlace},
     prompt::{self, AgentConfinement, PromptInput, PromptTemplate, RenderedPrompt, ReviewInput, render_review},
 };
@@ -237,6 +237,7 @@ pub(super) struct PromptContext<'a> {
     /// The plan's path as the agent can use it.
     pub(super) plan: &'a str,
     pub(super) kind: PlanKind,
+    pub(super) story_state: Option<&'a StoryState>,
     pub(super) template: &'a PromptTemplate,
     pub(super) confined: AgentConfinement,
     pub(super) repository: Option<&'a Repository>,
@@ -258,6 +259,7 @@ impl PromptContext<'_> {
         let input = PromptInput {
             plan: self.plan,
             kind: self.kind,
+            story_state: self.story_state,
             task: current.map(|task| task.text.as_str()),
             line: current.map_or(0, |task| task.line),
             section: position.and_then(|position| plan.section_of(position)),
@@ -294,9 +296,11 @@ impl JobContext {
             // A run that knows no tasks yet needs a plan with some.
             read_plan(&self.plan, self.section.as_deref(), self.taskless).map_err(|(why, _)| Refusal::Plan { why })?;
         }
+        let mut story_state = None;
         let (plan, unread) = match self.read_plan() {
             Ok(mut reading) => {
                 let unread = std::mem::take(&mut reading.unread);
+                story_state = reading.story_state.take();
                 let mut plan = self.task_rules.followed(reading, Some(&mut notices));
                 // The prompt's task may be one that is ticked and not done.
                 self.task_rules.hold(&mut plan, &job.plan, &[]);
@@ -339,7 +343,7 @@ impl JobContext {
                 self.review_context().keep_plan(job.iteration);
                 self.render_review(job, review, checkpoint.as_ref())
             }
-            None => self.render(job, &plan),
+            None => self.render(job, &plan, story_state.as_ref()),
         };
         let path = self.files.prompt(job.iteration);
         create_anew(&path)
@@ -518,10 +522,11 @@ impl JobContext {
         ralph_words::prompt::plan_in_prompt(&shown.to_string_lossy(), self.section.as_deref())
     }
 
-    fn render(&self, job: &PrepareJob, plan: &PlanSnapshot) -> RenderedPrompt {
+    fn render(&self, job: &PrepareJob, plan: &PlanSnapshot, story_state: Option<&StoryState>) -> RenderedPrompt {
         let context = PromptContext {
             plan: &self.shown_plan(),
             kind: PlanKind::from_path(&self.plan),
+            story_state,
             template: &self.template,
             confined: self.confined,
             repository: self.repository.as_ref(),

@@ -172,8 +172,9 @@ impl TaskRules {
         let ParsedPlan {
             mut plan,
             mut mistakes,
+            remarks,
             places,
-            unread: _,
+            ..
         } = reading;
         for &(task, position) in &places {
             let Some(settings) = plan.tasks.get(task).map(|task| &task.settings) else {
@@ -198,6 +199,11 @@ impl TaskRules {
             });
         }
         if let Some(notices) = notices {
+            let ignored = |mut mistake: TaskMistake| {
+                mistake.what += "; using the settings of the run";
+                mistake
+            };
+            let mistakes: Vec<_> = mistakes.into_iter().map(ignored).chain(remarks).collect();
             self.report_mistakes(&plan, &mistakes, notices);
         }
         plan

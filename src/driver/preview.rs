@@ -5,7 +5,7 @@ use std::path::Path;
 use ralph_core::{event::PlanSnapshot, machine::LoopState};
 use ralph_git::Repository;
 use ralph_plan::{
-    PlanKind,
+    PlanKind, StoryState,
     prompt::{AgentConfinement, PromptTemplate},
 };
 use ralph_state::store::{
@@ -28,6 +28,7 @@ pub struct Preview<'a> {
     pub plan: &'a Path,
     pub section: Option<&'a str>,
     pub tasks: &'a PlanSnapshot,
+    pub story_state: Option<&'a StoryState>,
     pub template: &'a PromptTemplate,
     /// Whether a prompt includes the report and the changes of the session before.
     pub handover: bool,
@@ -64,6 +65,7 @@ pub fn next_prompt(preview: &Preview<'_>) -> Result<String, JournalError> {
     let context = PromptContext {
         plan: &plan_in_prompt(&plan.to_string_lossy(), preview.section),
         kind: PlanKind::from_path(preview.plan),
+        story_state: preview.story_state,
         template: preview.template,
         confined: preview.confined,
         repository: preview.repository,

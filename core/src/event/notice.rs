@@ -161,7 +161,7 @@ pub enum Notice {
         from: Option<String>,
         to: Option<String>,
     },
-    /// Settings of a task appeared during the run and cannot be followed; the run's own are used.
+    /// Settings of a task appeared during the run and cannot be followed, or something in the plan has no effect.
     TaskSettingsIgnored {
         line: u32,
         column: u32,

@@ -3,11 +3,12 @@
 //! The rest of the text stays as it is: list markers, indentation, line ends, a byte order mark, and a missing final
 //! newline. The result is parsed again and must have exactly one more task.
 
+use std::collections::HashMap;
+
 use jsonc_parser::{
     ast::{Object, Value},
     parse_to_ast,
 };
-use pulldown_cmark::{Event, Options, Parser, Tag};
 use ralph_core::event::{PlanSnapshot, PlanTask};
 use ralph_text::{LineIndex, STRICT_JSON};
 use serde_json::json;
@@ -18,9 +19,11 @@ use super::{
     headings::below,
     kind::PlanKind,
     line::one_line,
-    markdown::headings,
-    prd::field,
+    markdown::{self, headings},
+    prd::{self, field},
     read::{not_utf8, read_bytes},
+    reading::TaskSource,
+    story_keys::{StoryState, properties, titles},
 };
 
 /// Why a task was not added.
@@ -108,8 +111,8 @@ fn to_markdown(text: &str, before: &PlanSnapshot, task: &str, section: Option<&s
     });
     let tasks: Vec<&PlanTask> = tasks.collect();
     let depth = tasks.iter().map(|task| task.depth).min();
-    let last = tasks.iter().rfind(|task| Some(task.depth) == depth);
-    if let Some(sibling) = last.and_then(|last| Sibling::on(text, &lines, last.line)) {
+    let outermost = tasks.iter().filter(|task| Some(task.depth) == depth);
+    if let Some(sibling) = Sibling::last(text, &lines, outermost.map(|task| task.line)) {
         let gap = sibling.gap(text, end_of_line);
         let line = format!("{gap}{}[ ] {task}", sibling.marker);
         return inserted(text, sibling.end, &line);
@@ -156,24 +159,30 @@ struct Sibling {
 }
 
 impl Sibling {
-    fn on(text: &str, lines: &LineIndex, line: u32) -> Option<Self> {
-        let start = lines.start_of(line);
-        let items = Parser::new_ext(text, Options::ENABLE_STRIKETHROUGH).into_offset_iter();
-        let items = items.filter(|(event, _)| matches!(event, Event::Start(Tag::Item)));
-        // If several items begin on the line, the innermost has the box.
-        let (_, range) = items
-            .filter(|(_, range)| lines.line_of(first_sign(text, range.start)) == line)
-            .last()?;
-        let sign = first_sign(text, range.start);
-        let indent: String = text[start..sign]
+    /// The last of the tasks on these lines that belongs to none of the others.
+    fn last(text: &str, lines: &LineIndex, tasks: impl Iterator<Item = u32>) -> Option<Self> {
+        let found = markdown::tasks(text);
+        let items = found
+            .tasks
+            .iter()
+            .zip(&found.sources)
+            .filter(|(_, source)| source.list > 0);
+        let items: HashMap<u32, &TaskSource> = items.map(|(task, source)| (task.line, source)).collect();
+        let mut last: Option<&TaskSource> = None;
+        for item in tasks.filter_map(|line| items.get(&line)) {
+            if last.is_none_or(|last| last.range.end <= item.range.start) {
+                last = Some(item);
+            }
+        }
+        let item = last?;
+        let start = lines.start_of(lines.line_of(item.range.start));
+        let indent: String = text[start..item.range.start]
             .chars()
             .map(|character| if character == '\t' { '\t' } else { ' ' })
             .collect();
-        let box_at = text[sign..range.end].find('[')? + sign;
-        let end = range.start + text[range.clone()].trim_end().len();
         Some(Self {
-            end,
-            marker: indent + &next_marker(&text[sign..box_at]),
+            end: item.range.end,
+            marker: indent + &next_marker(&text[item.range.start..item.check_box.start]),
             start,
         })
     }
@@ -195,11 +204,6 @@ fn is_below_an_item(text: &str) -> bool {
     last.starts_with(['-', '*', '+']) || (number.len() < last.len() && number.starts_with(['.', ')']))
 }
 
-fn first_sign(text: &str, from: usize) -> usize {
-    let rest = &text[from..];
-    from + rest.len() - rest.trim_start().len()
-}
-
 /// The list marker after this one: numbers are incremented.
 fn next_marker(marker: &str) -> String {
     let digits = marker.len()
@@ -215,14 +219,7 @@ fn next_marker(marker: &str) -> String {
 /// Adds a story in the style of the last one; `None` if there is no list to add it to.
 fn to_prd(text: &str, task: &str) -> Option<String> {
     let parsed = parse_to_ast(text, &Default::default(), &STRICT_JSON).ok()?;
-    let stories = match parsed.value.as_ref()? {
-        Value::Array(list) => list,
-        Value::Object(object) => match field(object, "userStories")? {
-            Value::Array(list) => list,
-            _ => return None,
-        },
-        _ => return None,
-    };
+    let (stories, state) = prd::stories(text, parsed.value.as_ref()?)?;
     let Some(last) = stories.elements.last() else {
         let story = json!({ "title": task, "passes": false });
         return Some(inserted(text, stories.range.start + 1, &story.to_string()));
@@ -234,30 +231,29 @@ fn to_prd(text: &str, task: &str) -> Option<String> {
     Some(inserted(
         text,
         last.range.end,
-        &format!(",{space}{}", story_like(text, last, &all, task)),
+        &format!(",{space}{}", story_like(text, last, &all, (&state, task))),
     ))
 }
 
 /// A story with the known keys of the last one, in the same order and layout.
-fn story_like(text: &str, last: &Object<'_>, all: &[&Object<'_>], task: &str) -> String {
-    let has_title = field(last, "title").is_some() || field(last, "description").is_none();
-    let mut fields: Vec<(String, serde_json::Value)> = Vec::new();
-    for property in &last.properties {
-        let value = match property.name.as_str() {
-            "id" => next_id(all),
-            "title" => Some(json!(task)),
-            "description" if !has_title => Some(json!(task)),
-            "priority" => next_number(all, "priority").map(|number| json!(number)),
-            "acceptanceCriteria" | "steps" => Some(json!([])),
-            "passes" => Some(json!(false)),
+fn story_like(text: &str, last: &Object<'_>, all: &[&Object<'_>], (state, task): (&StoryState, &str)) -> String {
+    let title = titles().find(|title| field(last, title).is_some()).unwrap_or("title");
+    let mut fields: Vec<(&str, String)> = Vec::new();
+    for property in properties(last) {
+        let name = property.name.as_str();
+        let value = match name {
+            "id" => next_id(all).map(|id| id.to_string()),
+            _ if name == title => Some(json!(task).to_string()),
+            "priority" => next_number(all, "priority").map(|number| number.to_string()),
+            "acceptanceCriteria" | "steps" => Some("[]".to_owned()),
+            _ if name == state.key => Some(state.open.clone()),
             _ => None,
         };
-        fields.extend(value.map(|value| (property.name.as_str().to_owned(), value)));
+        fields.extend(value.map(|value| (name, value)));
     }
-    for (name, value) in [("title", json!(task)), ("passes", json!(false))] {
-        let is_said = fields.iter().any(|(known, _)| known == name) || (name == "title" && !has_title);
-        if !is_said {
-            fields.push((name.to_owned(), value));
+    for (name, value) in [(title, json!(task).to_string()), (&state.key, state.open.clone())] {
+        if !fields.iter().any(|(known, _)| *known == name) {
+            fields.push((name, value));
         }
     }
     // The white space after the opening brace, between two keys, and before the closing brace.
@@ -330,6 +326,33 @@ mod tests {
     }
 
     #[test]
+    fn a_task_comes_behind_the_notes_of_the_last_one_at_any_width_of_its_number() {
+        for (text, with) in [
+            ("25. [ ] y\n\n   note\n", "25. [ ] y\n\n   note\n\n26. [ ] new\n"),
+            (
+                "100) [ ] y\r\n\r\n  note\r\n\r\n  more\r\n\r\nend\r\n",
+                "100) [ ] y\r\n\r\n  note\r\n\r\n  more\r\n\r\n101) [ ] new\r\n\r\nend\r\n",
+            ),
+            (
+                "10. [ ] y\n   - [ ] part\n   - note\n",
+                "10. [ ] y\n   - [ ] part\n   - note\n\n11. [ ] new\n",
+            ),
+            (
+                "10. [ ] y\n\n   ```\ncode\n   ```\n   end\n",
+                "10. [ ] y\n\n   ```\ncode\n   ```\n   end\n\n11. [ ] new\n",
+            ),
+            ("- [ ] y\n\n note\n", "- [ ] y\n\n note\n\n- [ ] new\n"),
+            ("10. [ ] y\n\n   # Head\n", "10. [ ] y\n11. [ ] new\n\n   # Head\n"),
+            (
+                "- Group\n\n  10. [ ] y\n\n     note\n- Other\n",
+                "- Group\n\n  10. [ ] y\n\n     note\n\n  11. [ ] new\n- Other\n",
+            ),
+        ] {
+            assert_eq!(markdown(text, None), with, "{text:?}");
+        }
+    }
+
+    #[test]
     fn a_section_is_found_by_its_heading_and_added_where_there_is_none() {
         let text = "# Plan\n\n## Parser\n\n- [ ] one\n\n### Later\n\n## Printer\n\ntext\n";
         for (section, with) in [
@@ -355,14 +378,24 @@ mod tests {
                 {\n      \"priority\": 3,\n      \"description\": \"new\",\n      \"passes\": false\n    }\n  ]\n}\n")
         );
         assert_eq!(prd("[]").as_deref(), Ok(r#"[{"title":"new","passes":false}]"#));
+        assert_eq!(
+            prd(r#"{"tasks":[{"name":"a","mvp":true,"status":"done"}]}"#).as_deref(),
+            Ok(r#"{"tasks":[{"name":"a","mvp":true,"status":"done"},{"name": "new", "status": "open"}]}"#)
+        );
+        assert_eq!(
+            prd(r#"[{"title":"a","started":true,"complete":true}]"#).as_deref(),
+            Ok(r#"[{"title":"a","started":true,"complete":true},{"title": "new", "complete": false}]"#)
+        );
         assert_eq!(add(PlanKind::Prd, b"[]", "new", Some("x")), Err(AddError::NoSections));
         assert!(matches!(prd("{}"), Err(AddError::Plan(_))));
     }
 
     #[test]
     fn whatever_the_text_is_nothing_but_one_task_changes() {
-        const PIECES: [&str; 18] = [
+        const PIECES: [&str; 20] = [
             "# Head\n",
+            "10. [ ] y\n",
+            "   note\n",
             "- [ ] a\n",
             "- [x] b\n",
             "  - [ ] c\n",

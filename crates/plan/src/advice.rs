@@ -69,6 +69,13 @@ pub fn advice(kind: PlanKind, text: &str, reading: &ParsedPlan) -> Vec<PlanAdvic
     if kind == PlanKind::Markdown {
         all.extend(legends(&tasks.tasks, &lines));
     }
+    all.extend(reading.remarks.iter().map(|remark| PlanAdvice {
+        severity: AdviceSeverity::Warning,
+        position: remark.position,
+        rule: "no-effect",
+        text: remark.what.clone(),
+        hint: "use a key that ralph reads, or ignore this if it is for something else",
+    }));
     all.extend(reading.mistakes.iter().map(|mistake| PlanAdvice {
         severity: AdviceSeverity::Mistake,
         position: mistake.position,

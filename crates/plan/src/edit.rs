@@ -11,15 +11,16 @@ use jsonc_parser::{
 };
 use ralph_core::event::PlanTask;
 use ralph_text::STRICT_JSON;
+use serde_json::json;
 use thiserror::Error;
 
 use super::{
     check_box::CheckBox,
     error::PlanError,
     kind::PlanKind,
-    markdown,
-    prd::field,
+    markdown, prd,
     read::{not_utf8, read_bytes},
+    story_keys::{StoryState, properties},
 };
 
 /// A change of one task.
@@ -142,16 +143,30 @@ fn ticked(kind: PlanKind, text: &str, tasks: &[PlanTask], at: usize, done: bool)
             }
             (!boxes.is_empty()).then_some(edited)
         }
-        PlanKind::Prd => stories(text, |stories| {
+        PlanKind::Prd => stories(text, |stories, state| {
             let Value::Object(story) = stories.get(at)? else {
                 return None;
             };
-            if let Some(passes) = field(story, "passes") {
-                let range = passes.range();
-                return Some(replaced(range.start..range.end, if done { "true" } else { "false" }));
-            }
-            let last = last_property(story)?;
-            Some(replaced(last..last, &format!(", \"passes\": {done}")))
+            let value = |state: &StoryState| if done { state.done.clone() } else { state.open.clone() };
+            // A null is no state yet, and its key is there.
+            let empty = || properties(story).find(|property| property.name.as_str() == state.key);
+            let property = state.property(story).or_else(empty);
+            let Some(property) = property else {
+                let last = last_property(story)?;
+                return Some(replaced(
+                    last..last,
+                    &format!(", {}: {}", json!(state.key), value(&state)),
+                ));
+            };
+            let range = property.value.range();
+            let value = match property.name.as_str() == state.key {
+                true => value(&state),
+                false => match property.value {
+                    Value::StringLit(_) => format!("\"{}\"", if done { "done" } else { "open" }),
+                    _ => done.to_string(),
+                },
+            };
+            Some(replaced(range.start..range.end, &value))
         }),
     }
 }
@@ -174,23 +189,17 @@ fn places(kind: PlanKind, text: &str, tasks: &[PlanTask], two: [usize; 2]) -> Op
             let is_apart = first.list == second.list && first.range.end < second.range.start;
             is_apart.then(|| [first.range.clone(), second.range.clone()])
         }
-        PlanKind::Prd => stories(text, |stories| {
+        PlanKind::Prd => stories(text, |stories, _| {
             let range = |task: usize| stories.get(task).map(|story| story.range().start..story.range().end);
             Some([range(two[0])?, range(two[1])?])
         }),
     }
 }
 
-fn stories<T>(text: &str, work: impl FnOnce(&[Value<'_>]) -> Option<T>) -> Option<T> {
+fn stories<T>(text: &str, work: impl FnOnce(&[Value<'_>], StoryState) -> Option<T>) -> Option<T> {
     let parsed = parse_to_ast(text, &Default::default(), &STRICT_JSON).ok()?;
-    match parsed.value.as_ref()? {
-        Value::Array(list) => work(&list.elements),
-        Value::Object(object) => match field(object, "userStories").or_else(|| field(object, "items"))? {
-            Value::Array(list) => work(&list.elements),
-            _ => None,
-        },
-        _ => None,
-    }
+    let (list, state) = prd::stories(text, parsed.value.as_ref()?)?;
+    work(&list.elements, state)
 }
 
 #[cfg(test)]
@@ -230,6 +239,26 @@ mod tests {
                 r#"{"items":[{"title":"a","passes":null}]}"#,
                 r#"{"items":[{"title":"a","passes":true}]}"#,
             ),
+            (
+                r#"[{"title":"a","complete":false}]"#,
+                r#"[{"title":"a","complete":true}]"#,
+            ),
+            (
+                r#"{"tasks":[{"name":"a","status":"todo"},{"name":"b","status":"Finished"}]}"#,
+                r#"{"tasks":[{"name":"a","status":"Finished"},{"name":"b","status":"Finished"}]}"#,
+            ),
+            (
+                r#"[{"title":"a"},{"title":"b","status":"in progress"}]"#,
+                r#"[{"title":"a", "status": "done"},{"title":"b","status":"in progress"}]"#,
+            ),
+            (
+                r#"[{"title":"a","done":false},{"title":"b","passes":false}]"#,
+                r#"[{"title":"a","done":true},{"title":"b","passes":false}]"#,
+            ),
+            (
+                r#"[{"title":"a","status":"open"},{"title":"b","passes":false}]"#,
+                r#"[{"title":"a","status":"done"},{"title":"b","passes":false}]"#,
+            ),
         ] {
             assert_eq!(edited(PlanKind::Prd, text, "a", TaskEdit::Tick).as_deref(), Ok(with));
         }
@@ -249,6 +278,10 @@ mod tests {
         assert_eq!(
             markdown("- [ ] a\n- [ ] b", "b", TaskEdit::MoveUp).as_deref(),
             Ok("- [ ] b\n- [ ] a")
+        );
+        assert_eq!(
+            markdown("- [ ] a\n- [ ] b\n\n note\n", "b", TaskEdit::MoveUp).as_deref(),
+            Ok("- [ ] b\n\n note\n- [ ] a\n")
         );
         let stories = r#"[{"title":"a"}, {"title":"b"}]"#;
         assert_eq!(

@@ -34,6 +34,12 @@ pub enum PlanError {
     /// `expected` is a short message by the parser.
     #[error("{position}: not valid JSON ({expected})")]
     NotJson { position: Position, expected: String },
+    #[error("{position}: `{second}` is a list of stories, and so is `{first}`; a plan has one")]
+    TwoLists {
+        position: Position,
+        first: String,
+        second: String,
+    },
     #[error("{position}: {key} is {found}; expected {expected}")]
     IllTyped {
         position: Position,
@@ -49,6 +55,7 @@ impl PlanError {
         match self {
             PlanError::NotUtf8 { position, .. }
             | PlanError::NotJson { position, .. }
+            | PlanError::TwoLists { position, .. }
             | PlanError::IllTyped { position, .. } => Some(*position),
             PlanError::Empty { .. }
             | PlanError::NoTaskYet
@@ -80,6 +87,7 @@ impl PlanError {
             PlanError::NotJson { .. } => {
                 "a plan whose name ends in `.json` is plain JSON: no comments, no trailing commas"
             }
+            PlanError::TwoLists { .. } => "put all stories into one list, or the other list into a file of its own",
             PlanError::IllTyped { .. } => {
                 r#"a story looks like {"id": "US-001", "title": "what to do", "passes": false}"#
             }

@@ -33,6 +33,7 @@ mod reading;
 mod section;
 mod shape;
 mod steps;
+mod story_keys;
 mod words;
 
 pub use add::{AddError, add};
@@ -48,3 +49,4 @@ pub use order::{NamedTasks, tasks_named};
 pub use read::{parse_bytes, read_bytes};
 pub use reading::{ParsedPlan, TaskMistake};
 pub use section::{PlanSections, only_section, sections};
+pub use story_keys::StoryState;

@@ -1,11 +1,13 @@
 //! User stories in JSON: `prd.json`.
 
+use std::collections::HashSet;
+
 use jsonc_parser::{
-    ast::{Object, Value},
+    ast::{Array, Object, Value},
     common::Ranged,
     parse_to_ast,
 };
-use ralph_core::event::{PlanTask, TaskSettings};
+use ralph_core::event::{PlanTask, TaskSettings, clip};
 use ralph_text::{LineIndex, Position, STRICT_JSON};
 
 use super::{
@@ -13,13 +15,22 @@ use super::{
     group::{AFTER, CHECK, OPTIONAL, SetSetting, TEXT_KEYS},
     line::one_line,
     reading::{FoundTasks, TaskMistake},
+    story_keys::{PASSES, StoryState, has_stories, ignored, is_before, properties, read_state, titles},
 };
 
-/// Lists the stories of `{"userStories": […]}` or `{"items": […]}`, or of a bare list, in file order: `priority` does
-/// not reorder them.
+/// The usual name of the list of stories.
+const STORIES: &str = "userStories";
+/// The longest name that is shown, in bytes.
+const NAME_BYTES: usize = 40;
+/// Maximum number of remarks on a file.
+const REMARKS: usize = 100;
+
+/// Lists the stories of `{"userStories": […]}`, of another list in the object whose entries have the shape of stories, or
+/// of a bare list, in file order: `priority` does not reorder them.
 ///
-/// A story's text is its `id` followed by its `title`, or else its `description`. It is done if `passes` is true, and
-/// open if that is absent. `adapter`, `after`, `check`, `model` and `optional` are its settings. Other fields are ignored.
+/// A story's text is its `id` followed by its `title`, or else another text that says what to do. It is done if
+/// `passes` is true, or else the key by which the file says so ([`StoryState`]), and open without any. `adapter`, `after`,
+/// `check`, `model` and `optional` are its settings. Keys that look like a state and are not read are remarks.
 pub(super) fn tasks(text: &str) -> Result<FoundTasks, PlanError> {
     // `jq` and agents read the file as well, so it has to be strict JSON.
     let parsed = parse_to_ast(text, &Default::default(), &STRICT_JSON).map_err(|error| PlanError::NotJson {
@@ -30,14 +41,29 @@ pub(super) fn tasks(text: &str) -> Result<FoundTasks, PlanError> {
     let root = parsed.value.as_ref().ok_or(PlanError::Empty {
         kind: super::kind::PlanKind::Prd,
     })?;
-    let (prefix, stories) = reader.stories(root)?;
+    let (prefix, list) = reader.stories(root)?;
+    let stories = &list.elements;
     let lines = LineIndex::new(text);
-    let mut found = FoundTasks::default();
+    let mut found = FoundTasks {
+        story_state: StoryState::of(stories),
+        ..FoundTasks::default()
+    };
+    let mut remarked = HashSet::new();
     for (index, story) in stories.iter().enumerate() {
         let task = reader.task(&format!("{prefix}[{index}]"), story, &lines, &mut found)?;
+        if let Value::Object(story) = story {
+            reader.remark(story, &lines, &mut remarked, &mut found);
+        }
         found.tasks.push(task);
     }
+    reader.wait_for_others(stories, &lines, &mut found);
     Ok(found)
+}
+
+/// The list of stories in a parsed file, and how they say that they are done.
+pub(super) fn stories<'v, 'a>(text: &str, root: &'v Value<'a>) -> Option<(&'v Array<'a>, StoryState)> {
+    let (_, list) = PrdReader { text }.stories(root).ok()?;
+    Some((list, StoryState::of(&list.elements).unwrap_or_default()))
 }
 
 struct PrdReader<'a> {
@@ -45,24 +71,46 @@ struct PrdReader<'a> {
 }
 
 impl PrdReader<'_> {
-    fn stories<'v, 'a>(&self, root: &'v Value<'a>) -> Result<(&'static str, &'v [Value<'a>]), PlanError> {
+    fn stories<'v, 'a>(&self, root: &'v Value<'a>) -> Result<(&'v str, &'v Array<'a>), PlanError> {
         const EXPECTED: &str = "a list `userStories` in an object, or a bare list of stories";
         match root {
-            Value::Array(list) => Ok(("the list", &list.elements)),
-            Value::Object(object) => match (field(object, "userStories"), field(object, "items")) {
-                (Some(Value::Array(list)), _) => Ok(("userStories", &list.elements)),
-                (Some(other), _) => Err(self.ill_typed("`userStories`", other, "a list of stories")),
-                (None, Some(Value::Array(list))) => Ok(("items", &list.elements)),
-                (None, _) => Err(PlanError::IllTyped {
-                    position: Position::at_offset(self.text, object.range.start),
-                    key: "the plan".to_owned(),
-                    found: match object.properties.first() {
-                        Some(first) => format!("an object with `{}` first and no `userStories`", first.name.as_str()),
-                        None => "an empty object".to_owned(),
-                    },
-                    expected: EXPECTED,
-                }),
-            },
+            Value::Array(list) => Ok(("the list", list)),
+            Value::Object(object) => {
+                if let Some(other) = field(object, STORIES).filter(|value| value.as_array().is_none()) {
+                    return Err(self.ill_typed("`userStories`", other, "a list of stories"));
+                }
+                let lists = properties(object).filter_map(|property| Some((property, property.value.as_array()?)));
+                let lists: Vec<_> = lists.map(|(property, list)| (property.name.as_str(), list)).collect();
+                let mut of_stories = lists.iter().filter(|(name, list)| {
+                    *name == STORIES && !list.elements.is_empty() || has_stories(&list.elements)
+                });
+                match (of_stories.next(), of_stories.next()) {
+                    (Some((first, _)), Some((second, list))) => Err(PlanError::TwoLists {
+                        position: Position::at_offset(self.text, list.range.start),
+                        first: clip(first, NAME_BYTES),
+                        second: clip(second, NAME_BYTES),
+                    }),
+                    (Some((name, list)), None) => Ok((name, list)),
+                    (None, _) => {
+                        // Stories that have no state yet.
+                        let named = [STORIES, "items"].map(|known| lists.iter().find(|(name, _)| *name == known));
+                        let named = named.into_iter().flatten().next();
+                        named
+                            .map(|(name, list)| (*name, *list))
+                            .ok_or_else(|| PlanError::IllTyped {
+                                position: Position::at_offset(self.text, object.range.start),
+                                key: "the plan".to_owned(),
+                                found: match object.properties.first() {
+                                    Some(first) => {
+                                        format!("an object with `{}` first and no `userStories`", first.name.as_str())
+                                    }
+                                    None => "an empty object".to_owned(),
+                                },
+                                expected: EXPECTED,
+                            })
+                    }
+                }
+            }
             Value::StringLit(_) | Value::NumberLit(_) | Value::BooleanLit(_) | Value::NullKeyword(_) => {
                 Err(self.ill_typed("the plan", root, EXPECTED))
             }
@@ -79,15 +127,17 @@ impl PrdReader<'_> {
         let Value::Object(object) = story else {
             return Err(self.ill_typed(&quoted(place), story, "an object with `title` and `passes`"));
         };
-        let done = match field(object, "passes") {
-            Some(Value::BooleanLit(passes)) => passes.value,
-            None | Some(Value::NullKeyword(_)) => false,
-            Some(other) => return Err(self.ill_typed(&quoted(&format!("{place}.passes")), other, "true or false")),
-        };
+        if let Some(other) = field(object, PASSES)
+            && !matches!(other, Value::BooleanLit(_) | Value::NullKeyword(_))
+        {
+            return Err(self.ill_typed(&quoted(&format!("{place}.passes")), other, "true or false"));
+        }
+        let state = found.story_state.as_ref().and_then(|state| state.property(object));
         let id = self.word(place, object, "id")?;
+        let mut texts = titles().filter(|title| matches!(field(object, title), Some(Value::StringLit(_))));
         let text = match self.word(place, object, "title")? {
             Some(title) => Some(title),
-            None => self.word(place, object, "description")?,
+            None => texts.find_map(|title| self.word(place, object, title).ok()?),
         };
         let text = match (id, text) {
             (Some(id), Some(text)) => format!("{id}: {text}"),
@@ -103,13 +153,79 @@ impl PrdReader<'_> {
         };
         Ok(PlanTask {
             text,
-            done,
+            done: state.is_some_and(|state| read_state(state) == Some(Ok(true))),
             line: lines.line_of(object.range.start),
             depth: 0,
             heading: None,
             settings: self.settings(object, lines, found),
             ..PlanTask::default()
         })
+    }
+
+    /// Remarks on the keys of the story that is about to be added which look like a state and are not read, each once.
+    fn remark(&self, story: &Object<'_>, lines: &LineIndex, remarked: &mut HashSet<String>, found: &mut FoundTasks) {
+        let known = [&TEXT_KEYS[..], &[AFTER, OPTIONAL, PASSES]].concat();
+        let state = found.story_state.as_ref().and_then(|state| state.property(story));
+        let unknown = state.and_then(|state| Some((state, read_state(state)?.err()?)));
+        let unknown = unknown.map(|(state, value)| {
+            let (key, value) = (clip(state.name.as_str(), NAME_BYTES), clip(value, NAME_BYTES));
+            (state, format!("`{key}` is {value:?}, which is taken as open"))
+        });
+        let name = state.map(|state| state.name.as_str());
+        let ignored = properties(story).filter_map(|property| Some((property, ignored(property, name, &known)?)));
+        for (property, what) in unknown.into_iter().chain(ignored) {
+            if remarked.len() < REMARKS && remarked.insert(what.clone()) {
+                found.remarks.push(TaskMistake {
+                    task: found.tasks.len(),
+                    position: lines.position(self.text, property.range.start),
+                    what,
+                });
+            }
+        }
+    }
+
+    /// Reads the ids of stories that come first from the keys of other dialects. There, `dependencies` may also be
+    /// something else, so that what names no story is a remark.
+    fn wait_for_others(&self, stories: &[Value<'_>], lines: &LineIndex, found: &mut FoundTasks) {
+        let word = |value: &Value<'_>| match value {
+            Value::StringLit(text) => Some(one_line(&text.value)),
+            Value::NumberLit(number) => Some(number.value.to_owned()),
+            _ => None,
+        };
+        let objects = || stories.iter().filter_map(Value::as_object);
+        let ids: HashSet<String> = objects().filter_map(|story| word(field(story, "id")?)).collect();
+        for (task, story) in objects().enumerate() {
+            for property in properties(story).filter(|property| is_before(property.name.as_str())) {
+                let values = match &property.value {
+                    Value::Array(list) => &list.elements[..],
+                    Value::NullKeyword(_) => &[],
+                    one => std::slice::from_ref(one),
+                };
+                for value in values {
+                    let position = lines.position(self.text, value.range().start);
+                    let key = property.name.as_str();
+                    let named = word(value).filter(|id| ids.contains(id));
+                    let Some(id) = named else {
+                        let what = format!("`{key}` has {}, which is the id of no story", described(value));
+                        if found.remarks.len() < REMARKS {
+                            found.remarks.push(TaskMistake { task, position, what });
+                        }
+                        continue;
+                    };
+                    let settings = &mut found.tasks[task].settings;
+                    if settings.after.contains(&id) {
+                        continue;
+                    }
+                    if let Err(why) = settings.set(AFTER, &id) {
+                        let what = why.to_string();
+                        found.mistakes.push(TaskMistake { task, position, what });
+                    }
+                    if let Err(at) = found.places.binary_search_by_key(&task, |(known, _)| *known) {
+                        found.places.insert(at, (task, position));
+                    }
+                }
+            }
+        }
     }
 
     /// Reads the settings of the story that is about to be added; null counts as absent.
@@ -201,8 +317,8 @@ pub(super) fn field<'v, 'a>(object: &'v Object<'a>, name: &str) -> Option<&'v Va
 
 fn described(value: &Value<'_>) -> String {
     match value {
-        Value::StringLit(text) => format!("the text {:?}", ralph_core::event::clip(&text.value, 40)),
-        Value::NumberLit(number) => format!("the number {}", ralph_core::event::clip(number.value, 40)),
+        Value::StringLit(text) => format!("the text {:?}", clip(&text.value, 40)),
+        Value::NumberLit(number) => format!("the number {}", clip(number.value, 40)),
         Value::BooleanLit(literal) => literal.value.to_string(),
         Value::Object(_) => "an object".to_owned(),
         Value::Array(_) => "a list".to_owned(),
@@ -340,6 +456,107 @@ mod tests {
         ] {
             assert_eq!(error(text), message);
         }
+    }
+
+    /// The tasks with a mark for done, and what is remarked on.
+    fn read(text: &str) -> (Vec<String>, Vec<String>) {
+        let found = tasks(text).unwrap();
+        let mark = |task: &PlanTask| format!("{} {}", if task.done { 'x' } else { 'o' }, task.text);
+        let remarks = found.remarks.iter().map(|it| format!("{}: {}", it.position, it.what));
+        (found.tasks.iter().map(mark).collect(), remarks.collect())
+    }
+
+    #[test]
+    fn a_story_is_done_by_the_key_of_its_dialect() {
+        for story in [
+            r#""complete": true"#,
+            r#""isDone": true"#,
+            r#""started": true, "completed": true"#,
+            r#""status": "Done""#,
+            r#""state": "passing""#,
+            r#""taskStatus": "completed""#,
+            r#""passes": true, "in_progress": false"#,
+        ] {
+            let text = format!(r#"[{{"name": "a", {story}}}, {{"name": "b"}}]"#);
+            assert_eq!(
+                read(&text),
+                (vec!["x a".to_owned(), "o b".to_owned()], vec![]),
+                "{story}"
+            );
+        }
+        for story in [
+            r#""complete": false, "started": true"#,
+            r#""status": "in_progress""#,
+            r#""status": "not done""#,
+            r#""status": null"#,
+            r#""completedAt": "2026-01-02""#,
+        ] {
+            let text = format!(r#"[{{"title": "a", {story}}}]"#);
+            assert_eq!(read(&text), (vec!["o a".to_owned()], vec![]), "{story}");
+        }
+    }
+
+    #[test]
+    fn what_looks_like_a_state_and_is_none_is_remarked_on_once() {
+        for (story, remark) in [
+            (r#""mvp": true"#, "`mvp` has no effect: it is no key that ralph knows"),
+            (
+                r#""status": "cancelled""#,
+                r#"`status` is "cancelled", which is taken as open"#,
+            ),
+            (
+                r#""passes": false, "status": "done""#,
+                "`status` has no effect: `passes` says whether a story is done",
+            ),
+            (
+                r#""done": "yes""#,
+                "`done` has no effect: its value is neither true or false nor a text that says so",
+            ),
+            (
+                r#""subtasks": [{"title": "b", "done": false}]"#,
+                "`subtasks` is a list of stories in a story, which is not read",
+            ),
+            (
+                r#""dependencies": ["serde"]"#,
+                r#"`dependencies` has the text "serde", which is the id of no story"#,
+            ),
+        ] {
+            let text = format!(r#"[{{"title": "a", {story}}}]"#);
+            let (tasks, remarks) = read(&text);
+            assert_eq!(tasks, ["o a"], "{story}");
+            assert_eq!(remarks.len(), 1, "{story}: {remarks:?}");
+            assert!(
+                remarks[0].starts_with("line 1, column ") && remarks[0].ends_with(remark),
+                "{remarks:?}"
+            );
+            let twice = format!(r#"[{{"title": "a", {story}}}, {{"title": "b", {story}}}]"#);
+            let twice = read(&twice).1.len();
+            assert!(twice == 1 || story.contains("serde"), "{story}: {twice}");
+        }
+    }
+
+    #[test]
+    fn stories_wait_for_those_whose_ids_other_dialects_name() {
+        for key in ["dependsOn", "depends_on", "blockedBy", "dependencies"] {
+            let text = format!(
+                r#"{{"stories": [{{"id": "A", "title": "a", "passes": false, "{key}": ["B", 3]}}, {{"id": "B", "title": "b"}}, {{"id": 3, "title": "c", "{key}": []}}]}}"#
+            );
+            let found = tasks(&text).unwrap();
+            assert_eq!(found.tasks[0].settings.after, ["B", "3"], "{key}");
+            assert_eq!((found.mistakes, found.remarks), (vec![], vec![]), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_any_name_is_known_by_the_shape_of_its_stories() {
+        for name in ["stories", "tasks", "features", "Arbeit"] {
+            let text = format!(r#"{{"people": [{{"name": "x"}}], "{name}": [{{"title": "a", "complete": true}}]}}"#);
+            assert_eq!(read(&text).0, ["x a"], "{name}");
+        }
+        assert_eq!(
+            error(r#"{"userStories": [{"title": "a"}], "tasks": [{"title": "b", "done": false}]}"#),
+            "line 1, column 44: `tasks` is a list of stories, and so is `userStories`; a plan has one"
+        );
     }
 
     #[test]

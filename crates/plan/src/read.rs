@@ -80,6 +80,8 @@ fn read(kind: PlanKind, text: &str) -> Result<ParsedPlan, PlanError> {
     let FoundTasks {
         tasks,
         mistakes,
+        remarks,
+        story_state,
         places,
         unread,
         sources: _,
@@ -88,6 +90,8 @@ fn read(kind: PlanKind, text: &str) -> Result<ParsedPlan, PlanError> {
     let mut reading = ParsedPlan {
         plan: PlanSnapshot { tasks: bounded(tasks)? },
         mistakes,
+        remarks,
+        story_state,
         places,
         unread,
     };

@@ -5,7 +5,7 @@ use std::ops::Range;
 use ralph_core::event::{PlanSnapshot, PlanTask, UnreadLine, UnreadWhy, clip};
 use ralph_text::Position;
 
-use super::{check_box::CheckBox, headings::Heading, line::one_line};
+use super::{check_box::CheckBox, headings::Heading, line::one_line, story_keys::StoryState};
 
 /// Longest beginning of an unread line that is kept.
 const UNREAD_CAP_BYTES: usize = 80;
@@ -25,6 +25,10 @@ pub struct TaskMistake {
 pub struct ParsedPlan {
     pub plan: PlanSnapshot,
     pub mistakes: Vec<TaskMistake>,
+    /// What has no effect although it looks as if it had. The plan can be worked on as it is.
+    pub remarks: Vec<TaskMistake>,
+    /// How the stories of a `prd.json` say that they are done, if they do.
+    pub story_state: Option<StoryState>,
     /// The position of the settings of each task that has any, in the order of the plan, with the task's index.
     pub places: Vec<(usize, Position)>,
     /// The lines that look like tasks and are none, in the order of the plan.
@@ -36,6 +40,8 @@ pub struct ParsedPlan {
 pub(super) struct FoundTasks {
     pub(super) tasks: Vec<PlanTask>,
     pub(super) mistakes: Vec<TaskMistake>,
+    pub(super) remarks: Vec<TaskMistake>,
+    pub(super) story_state: Option<StoryState>,
     pub(super) places: Vec<(usize, Position)>,
     pub(super) unread: Vec<UnreadLine>,
     /// Where each task is written; empty for a plan in JSON.

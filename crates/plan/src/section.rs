@@ -104,6 +104,7 @@ pub fn only_section(kind: PlanKind, bytes: &[u8], reading: ParsedPlan, title: &s
         mut mistakes,
         mut places,
         mut unread,
+        ..
     } = reading;
     let before = plan.tasks.drain(..first).collect::<Vec<_>>();
     let within = plan.tasks.iter().take_while(|task| is_within(task)).count();
@@ -136,6 +137,7 @@ pub fn only_section(kind: PlanKind, bytes: &[u8], reading: ParsedPlan, title: &s
         mistakes,
         places,
         unread,
+        ..ParsedPlan::default()
     })
 }
 

@@ -141,7 +141,7 @@ pub fn notice_in_words(notice: &Notice) -> String {
         }
         Notice::HookFailed { hook, task, result } => hook_failed(*hook, task.as_deref(), result),
         Notice::TaskSettingsIgnored { line, column, why } => {
-            format!("the plan, line {line}, column {column}: {why}; using the settings of the run")
+            format!("the plan, line {line}, column {column}: {why}")
         }
         Notice::LiveArgsUnchanged { adapter } => format!(
             "messages do not reach a running turn of `{adapter}`: `command.args` is changed and `live.args` is not"

@@ -6,7 +6,7 @@ use super::{
     draft::{AgentConfinement, Draft, PromptInput, progress},
     template::Brief,
 };
-use crate::PlanKind;
+use crate::{PlanKind, StoryState};
 
 pub(super) fn write(draft: &mut Draft, input: &PromptInput<'_>, brief: &Brief) {
     write_work(draft, input, brief, &progress(input), &input.iteration.to_string());
@@ -16,11 +16,12 @@ pub(super) fn write(draft: &mut Draft, input: &PromptInput<'_>, brief: &Brief) {
 
 /// The built-in instructions as a template for the user to edit, without the parts that ralph appends to every
 /// template.
-pub(super) fn as_template(kind: PlanKind, brief: &Brief) -> String {
+pub(super) fn as_template(kind: PlanKind, story_state: Option<&StoryState>, brief: &Brief) -> String {
     let mut draft = Draft::default();
     let input = PromptInput {
         plan: "{plan}",
         kind,
+        story_state,
         task: Some("{task}"),
         line: 0,
         section: None,
@@ -121,13 +122,18 @@ fn write_task(draft: &mut Draft, input: &PromptInput<'_>, task: &str) {
     });
     draft.push_own(": no stubs, no placeholders. Cover it with tests, and run the project's checks until they pass.\n");
     draft.push_own("3. When that is true, and not before, ");
-    draft.push_own(match input.kind {
+    let how = match input.kind {
         PlanKind::Markdown if !input.steps.is_empty() => {
             "tick the boxes of its steps in the plan: `[x]`. Leave the other boxes as they are"
         }
         PlanKind::Markdown => "tick its box in the plan: `[x]`. Leave the other boxes as they are",
-        PlanKind::Prd => "set its `passes` to true in the plan. Leave the other stories as they are",
-    });
+        PlanKind::Prd => {
+            let state = input.story_state.cloned().unwrap_or_default();
+            draft.push_own(&format!("set its `{}` to {}", state.key, state.done));
+            " in the plan. Leave the other stories as they are"
+        }
+    };
+    draft.push_own(how);
     draft.push_own("; never delete or reword an open task. Add one for work that is missing.\n");
     draft.push_own("4. In a git repository, commit what you changed, the plan with it.\n");
 }

@@ -2,7 +2,7 @@
 
 use ralph_core::event::PlanStep;
 
-use crate::{PlanKind, claims::promise_line};
+use crate::{PlanKind, StoryState, claims::promise_line};
 
 use super::handover::Handover;
 
@@ -12,6 +12,8 @@ pub struct PromptInput<'a> {
     /// The plan's path as the agent can use it, relative to the project.
     pub plan: &'a str,
     pub kind: PlanKind,
+    /// How the stories of a `prd.json` say that they are done; `None` if none does so yet.
+    pub story_state: Option<&'a StoryState>,
     /// Text of the task to work on; `None` if no task is open.
     pub task: Option<&'a str>,
     /// Line of the task in the plan; 0 if it is unknown.

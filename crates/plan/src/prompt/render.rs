@@ -9,7 +9,7 @@ use super::{
     handover::{self, HandoverText},
     template::{Brief, Instructions, PromptPlaceholder, PromptTemplate},
 };
-use crate::PlanKind;
+use crate::{PlanKind, StoryState};
 
 /// Renders the prompt of one iteration.
 ///
@@ -61,8 +61,13 @@ pub fn render(template: &PromptTemplate, input: &PromptInput<'_>) -> RenderedPro
 
 /// The built-in instructions for a plan of this kind, as a text for [`PromptTemplate::parse`]: a starting point for the
 /// user's own template.
-pub fn built_in_text(kind: PlanKind, mode: Option<Mode>, reads: Vec<String>) -> String {
-    built_in::as_template(kind, &Brief { mode, reads })
+pub fn built_in_text(
+    kind: PlanKind,
+    story_state: Option<&StoryState>,
+    mode: Option<Mode>,
+    reads: Vec<String>,
+) -> String {
+    built_in::as_template(kind, story_state, &Brief { mode, reads })
 }
 
 fn write_part(draft: &mut Draft, part: &TemplatePart<PromptPlaceholder>, input: &PromptInput<'_>) {
@@ -144,6 +149,7 @@ mod tests {
         PromptInput {
             plan: "PLAN.md",
             kind: PlanKind::Markdown,
+            story_state: None,
             task: Some("[P1] Parse durations such as 1h30m"),
             line: 12,
             section: Some("Parser"),
@@ -276,7 +282,7 @@ mod tests {
                 line: 0,
                 ..input()
             };
-            let text = built_in_text(kind, Some(Mode::Fix), reads.clone());
+            let text = built_in_text(kind, None, Some(Mode::Fix), reads.clone());
             let template = PromptTemplate::parse(&text).expect("a template");
             let built_in = PromptTemplate::for_mode(Some(Mode::Fix), reads.clone());
             assert_eq!(render(&template, &input).text, render(&built_in, &input).text);
@@ -296,6 +302,15 @@ mod tests {
         .text;
         assert!(text.contains("set its `passes` to true"), "{text}");
         assert!(!text.contains("[x]"), "{text}");
+        let stories = br#"[{"title": "a", "status": "passing"}, {"title": "b", "status": "failing"}]"#;
+        let reading = crate::read_bytes(PlanKind::Prd, stories).unwrap();
+        let input = PromptInput {
+            kind: PlanKind::Prd,
+            story_state: reading.story_state.as_ref(),
+            ..input()
+        };
+        let text = render(&PromptTemplate::built_in(), &input).text;
+        assert!(text.contains("set its `status` to \"passing\" in the plan"), "{text}");
     }
 
     #[test]
