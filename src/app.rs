@@ -93,7 +93,7 @@ pub(crate) use many::{
 pub(crate) use own_files::OwnFiles;
 pub(crate) use permissions::{PathRoots, answer_in_words, decide, judge};
 pub(crate) use place::{ProjectPlace, check_files};
-pub(crate) use plan::{chosen_plan, nothing_to_do};
+pub(crate) use plan::{chosen_plan, import_hint, no_plan, nothing_to_do};
 use prepare::prepare;
 pub(crate) use prompt::{built_in_prompt, next_prompt};
 use runtime::runtime;

@@ -50,6 +50,15 @@ impl FailureKind {
     }
 }
 
+/// Quotes a word of a hint for a shell.
+pub(crate) fn shell_word(text: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+".contains(character);
+    match text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
 /// The hint for a machine without git.
 pub(crate) const INSTALL_GIT: &str = "install git with the package manager of your system";
 

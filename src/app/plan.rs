@@ -7,14 +7,14 @@ use ralph_core::{
     machine::reachable_confidence,
     run::RunView,
 };
-use ralph_plan::{ChosenPlan, ParsedPlan, prompt::PromptTemplate};
+use ralph_plan::{ChosenPlan, NoPlan, ParsedPlan, prompt::PromptTemplate};
 use ralph_state::store::journal::read_view;
 
 use crate::{
-    begin::{OtherLoop, PLANS, other_loop},
+    begin::{OtherLoop, PLANS, other_loop, requirements_files},
     config::{Config, ProjectContent},
     driver::{Taskless, read_plan},
-    error::{Failure, FailureKind},
+    error::{Failure, FailureKind, shell_word},
 };
 
 use super::ProjectPlace;
@@ -61,7 +61,7 @@ pub(crate) fn nothing_to_do(place: &ProjectPlace, config: &Config) -> Option<Str
 pub(super) fn chosen_work(place: &ProjectPlace, config: &Config) -> Result<(ChosenPlan, ParsedPlan), Failure> {
     let chosen =
         ralph_plan::choose(&place.project, config.plan.as_deref(), config.mode, Path::exists).map_err(|none| {
-            let mut failure = Failure::from(none);
+            let mut failure = no_plan(none);
             failure.hints.splice(0..0, cut_off(place));
             failure
         })?;
@@ -83,6 +83,39 @@ pub(super) fn chosen_work(place: &ProjectPlace, config: &Config) -> Result<(Chos
             Err(failure.hints(others.chain([hint])))
         }
     }
+}
+
+/// The failure for a project without a plan. The plan of a directory above is named and not used: with it, the agent
+/// could write everywhere in that directory, and state, lock and trust would be those of that project.
+pub(crate) fn no_plan(none: NoPlan) -> Failure {
+    let hints = match &none {
+        NoPlan::Missing { above: Some(above), .. } => {
+            let plan = ralph_plan::locate(above, None, Path::exists).unwrap_or_default();
+            let name = plan.strip_prefix(above).unwrap_or(&plan).display();
+            let directory = shell_word(&above.to_string_lossy());
+            vec![format!(
+                "the same repository has {name} in a directory above: `cd {directory} && ralph` works on it, in that directory"
+            )]
+        }
+        NoPlan::Missing { project, above: None } => import_hint(project).into_iter().collect(),
+        NoPlan::MissingFor { .. } | NoPlan::Several { .. } => Vec::new(),
+    };
+    let mut failure = Failure::from(none);
+    failure.hints.splice(0..0, hints);
+    failure
+}
+
+/// How requirements that are written down become the plan; `None` if no file of the project looks like some.
+pub(crate) fn import_hint(project: &Path) -> Option<String> {
+    let found = requirements_files(project);
+    let (first, others) = found.split_first()?;
+    let others = match others {
+        [] => String::new(),
+        [one] => format!("; there is also {one}"),
+        [one, rest @ ..] => format!("; there are also {one} and {} more", rest.len()),
+    };
+    let first = shell_word(first);
+    Some(format!("`ralph import {first}` makes the plan of it{others}"))
 }
 
 /// Adds the checks of the plan's tasks to the goals.

@@ -5,6 +5,7 @@
 
 mod agent_plan;
 mod commands;
+mod found_requirements;
 mod import;
 mod other_loops;
 mod priority;
@@ -15,6 +16,7 @@ mod tree;
 
 pub(crate) use agent_plan::{assignment, check};
 pub(crate) use commands::{CommandSuggestion, suggestions};
+pub(crate) use found_requirements::requirements_files;
 pub(crate) use import::{Imported, import};
 pub(crate) use other_loops::{OtherLoop, other_loop};
 pub(crate) use task::{PLANS, task_plan};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ralph_core::event::{Exit, Goal, GoalFailure, GoalResult};
-use ralph_plan::PlanKind;
+use ralph_plan::{NoPlan, PlanKind};
 use ralph_state::control::UserOnlyAction;
 use ralph_system::{
     files::{self, PLAN_CAP_BYTES, create_new},
@@ -121,7 +121,13 @@ pub(super) fn begin_if_new(args: &Args, supervisor: &Supervisor) -> Result<(), F
         return Ok(());
     }
     refuse_home(&place.project)?;
+    if let Err(NoPlan::Missing { above: Some(_), .. }) = ralph_plan::locate(&place.project, None, Path::exists) {
+        return Ok(());
+    }
     complain("There is no plan in this project yet.");
+    if let Some(hint) = app::import_hint(&place.project) {
+        complain(&hint);
+    }
     let task = answer("What should the agent do first? (Enter: nothing) ")?;
     if task.trim().is_empty() {
         return Ok(());
@@ -559,7 +565,10 @@ fn next(project: &Path, tasks: &[String]) {
     let plan = ralph_plan::locate(project, None, Path::exists);
     let plan = plan.map_or_else(|_| "PLAN.md".to_owned(), |plan| shown(project, &plan));
     let first = match tasks {
-        [] if !has_open_task(&project.join(&plan)) => format!("add tasks to {plan}, one per line as `- [ ] …`; "),
+        [] if !has_open_task(&project.join(&plan)) => match app::import_hint(project) {
+            Some(hint) => format!("{hint}, or add tasks to {plan}, one per line as `- [ ] …`; "),
+            None => format!("add tasks to {plan}, one per line as `- [ ] …`; "),
+        },
         _ => String::new(),
     };
     print(&format!(

@@ -24,7 +24,7 @@ use ralph_words::counted;
 use serde_json::json;
 
 use crate::{
-    app::{ProjectPlace, built_in_prompt, catalog, next_prompt},
+    app::{ProjectPlace, built_in_prompt, catalog, next_prompt, no_plan},
     config::{self, Config, Flag},
     error::{Failure, FailureKind},
     ui::{Presentation, headless::OutputFormat},
@@ -124,7 +124,7 @@ impl ProjectPlan {
         }
         let config = config::load(&sources)?.config;
         let chosen = ralph_plan::choose(&place.project, config.plan.as_deref(), config.mode, Path::exists);
-        let path = chosen?.path;
+        let path = chosen.map_err(no_plan)?.path;
         let name = path.strip_prefix(&place.project).unwrap_or(&path).display().to_string();
         Ok(Self {
             kind: PlanKind::from_path(&path),

@@ -40,9 +40,6 @@ const COMPANIONS: [(&str, &[Mode]); 11] = [
     (".agent/scratchpad.md", &Mode::ALL),
 ];
 
-/// The requirements from which `ralph import` makes a plan.
-const REQUIREMENTS: &str = "PRD.md";
-
 /// The plan of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChosenPlan {
@@ -59,7 +56,11 @@ pub struct ChosenPlan {
 #[derive(Debug, PartialEq, Eq, Error)]
 pub enum NoPlan {
     #[error("there is no plan in {project}", project = .project.display())]
-    Missing { project: PathBuf, has_requirements: bool },
+    Missing {
+        project: PathBuf,
+        /// The closest directory above with a plan, in the same repository.
+        above: Option<PathBuf>,
+    },
     #[error("there is no plan for mode `{}` in {project}", .mode.name(), project = .project.display())]
     MissingFor { project: PathBuf, mode: Mode },
     #[error("the project has plans for different kinds of work: {}", in_words(.plans))]
@@ -79,11 +80,8 @@ impl NoPlan {
     pub fn hints(&self) -> [String; 2] {
         let listed = |names: Vec<&str>| names.join(", ");
         match self {
-            NoPlan::Missing { has_requirements, .. } => [
-                match has_requirements {
-                    true => format!("`ralph import {REQUIREMENTS}` creates one from the existing requirements"),
-                    false => "`ralph init` creates one, with tasks as `- [ ] …`".to_owned(),
-                },
+            NoPlan::Missing { .. } => [
+                "`ralph init` creates one, with tasks as `- [ ] …`".to_owned(),
                 "or name another file with `--plan FILE`, or give one task: ralph \"Write the parser\"".to_owned(),
             ],
             NoPlan::MissingFor { mode, .. } => [
@@ -109,16 +107,24 @@ impl NoPlan {
 /// # Errors
 /// [`NoPlan`] if no plan is named and no default plan exists.
 pub fn locate(project: &Path, named: Option<&Path>, exists: impl Fn(&Path) -> bool) -> Result<PathBuf, NoPlan> {
-    let first = || {
-        let mut paths = DEFAULT_PLANS.iter().map(|(name, _)| project.join(name));
+    let first = |directory: &Path| {
+        let mut paths = DEFAULT_PLANS.iter().map(|(name, _)| directory.join(name));
         paths.find(|path| exists(path))
+    };
+    let above = || {
+        let root = project.ancestors().find(|directory| exists(&directory.join(".git")))?;
+        let mut between = project
+            .ancestors()
+            .skip(1)
+            .take_while(|directory| directory.starts_with(root));
+        between.find(|directory| first(directory).is_some()).map(Path::to_owned)
     };
     named
         .map(|named| project.join(named))
-        .or_else(first)
+        .or_else(|| first(project))
         .ok_or_else(|| NoPlan::Missing {
             project: project.to_owned(),
-            has_requirements: exists(&project.join(REQUIREMENTS)),
+            above: above(),
         })
 }
 
@@ -257,10 +263,20 @@ mod tests {
     }
 
     #[test]
-    fn requirements_without_a_plan_are_to_be_imported() {
-        let hint = |names: &[&str]| chosen(None, None, names).unwrap_err().hints()[0].clone();
-        assert!(hint(&["PRD.md"]).starts_with("`ralph import PRD.md`"));
-        assert!(hint(&["README.md"]).starts_with("`ralph init`"));
+    fn the_closest_plan_above_is_named_as_far_as_the_repository_goes() {
+        let above = |names: &[&str]| {
+            let names: Vec<PathBuf> = names.iter().map(|name| Path::new("/r").join(name)).collect();
+            match locate(Path::new("/r/a/b"), None, |path| names.iter().any(|name| name == path)) {
+                Err(NoPlan::Missing { above, .. }) => above,
+                other => panic!("{other:?}"),
+            }
+        };
+        let path = |name: &str| Some(Path::new("/r").join(name));
+        assert_eq!(above(&[".git", "scripts/ralph/prd.json"]), path(""));
+        assert_eq!(above(&[".git", "PLAN.md", "a/prd.json"]), path("a"));
+        assert_eq!(above(&["PLAN.md"]), None);
+        assert_eq!(above(&["PLAN.md", "a/.git"]), None);
+        assert_eq!(above(&["PLAN.md", "a/b/.git"]), None);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use ralph_words::counted;
 use super::super::{args::Args, run::place, trust};
 use crate::{
     app,
-    error::{Failure, FailureKind},
+    error::{Failure, FailureKind, shell_word},
     many::{self, Cleaned, Retained},
 };
 
@@ -65,7 +65,7 @@ fn removed_in_words(id: &BatchId, cleaned: &Cleaned) -> String {
 
 /// Says what stays and why, with the command that removes it anyway.
 fn retained_in_words(retained: &Retained) -> (String, Option<String>) {
-    let remove_tree = |tree: &Path| format!("git worktree remove --force {}", shell_word(tree));
+    let remove_tree = |tree: &Path| format!("git worktree remove --force {}", shell_word(&tree.to_string_lossy()));
     match retained {
         Retained::Resumable => (
             "all of it: `ralph many resume` continues it".to_owned(),
@@ -89,7 +89,7 @@ fn retained_in_words(retained: &Retained) -> (String, Option<String>) {
             format!("`{branch}`, which is checked out in {}", tree.display()),
             Some(format!(
                 "git -C {} switch --detach && ralph many clean",
-                shell_word(tree)
+                shell_word(&tree.to_string_lossy())
             )),
         ),
         Retained::Changes { tree } => (
@@ -105,30 +105,20 @@ fn retained_in_words(retained: &Retained) -> (String, Option<String>) {
         ),
         Retained::KeptFiles { directory } => (
             format!("{}, which has files that git ignores", directory.display()),
-            Some(format!("rm -r {}", shell_word(directory))),
+            Some(format!("rm -r {}", shell_word(&directory.to_string_lossy()))),
         ),
         Retained::Unknown { tree } => (
             format!("{}, which git does not know as a work tree", tree.display()),
-            Some(format!("rm -r {}", shell_word(tree))),
+            Some(format!("rm -r {}", shell_word(&tree.to_string_lossy()))),
         ),
         Retained::Running { tree } => (
             format!("{}, where a run goes on", tree.display()),
-            Some(format!("(cd {} && ralph stop)", shell_word(tree))),
+            Some(format!("(cd {} && ralph stop)", shell_word(&tree.to_string_lossy()))),
         ),
         Retained::Merges { reference } => (
             format!("`{reference}`, which has merges that no branch has"),
             Some(format!("git update-ref -d {reference}")),
         ),
         Retained::Failed { what, why } => (format!("{what}: {why}"), None),
-    }
-}
-
-/// Quotes a path for a shell.
-fn shell_word(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+".contains(character);
-    match text.chars().all(is_plain) {
-        true => text.into_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
     }
 }
