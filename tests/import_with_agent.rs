@@ -73,16 +73,16 @@ fn what_an_agent_writes_that_is_no_plan_or_loses_a_requirement_is_refused_and_wh
     let lost = "printf -- '- [ ] Sessions (R1)\\n' > PLAN.md";
     for (writes, before, code, part) in [
         (":", &[][..], 6, "the agent did not finish the plan"),
-        ("printf '\\377\\376' > PLAN.md", &[], 1, "not UTF-8"),
-        ("echo 'All is well.' > PLAN.md", &[], 1, "no task found"),
-        ("echo '- [x] Done (R1, R2, R3)' > PLAN.md", &[], 1, "no open task"),
+        ("printf '\\377\\376' > PLAN.md", &[], 6, "not UTF-8"),
+        ("echo 'All is well.' > PLAN.md", &[], 6, "no task found"),
+        ("echo '- [x] Done (R1, R2, R3)' > PLAN.md", &[], 6, "no open task"),
         (
             "head -c 9000000 /dev/zero | tr '\\0' x > PLAN.md",
             &[],
-            1,
+            6,
             "larger than",
         ),
-        (lost, &[], 1, "missing from the plan: \"Log out\", \"Dark mode\""),
+        (lost, &[], 6, "missing from the plan: \"Log out\", \"Dark mode\""),
         (
             "\"$FAKE_AGENT\" \"wait-file $HOME/never\"",
             &["--max-time", "1s"],
@@ -111,7 +111,38 @@ fn what_an_agent_writes_that_is_no_plan_or_loses_a_requirement_is_refused_and_wh
         }
         assert_eq!(sandbox.read("spec.md").as_deref(), Some(SPEC), "{writes}");
         assert_eq!(sandbox.read("new.txt"), None, "{writes}");
+        let kept = sandbox.project().join("PLAN.refused.md");
+        assert_eq!(
+            kept.exists(),
+            done.stderr.contains("is kept in PLAN.refused.md"),
+            "{writes}: {done:?}"
+        );
+        if writes == lost {
+            assert_eq!(
+                sandbox.read("PLAN.refused.md").as_deref(),
+                Some("- [ ] Sessions (R1)\n")
+            );
+        }
     }
+}
+
+#[test]
+fn an_agent_hears_what_its_plan_lacks_and_equal_words_need_no_number() {
+    let sandbox = sandbox(
+        "if test -e \"$HOME/began\"; then printf -- '- [ ] Log in\\n- [ ] Log out\\n- [ ] Dark mode!\\n' > PLAN.md; printf %s \"$prompt\" > \"$HOME/prompt\"; \
+         else touch \"$HOME/began\"; printf -- '- [ ] Log in\\n' > PLAN.md; fi",
+    );
+    let done = import(&sandbox, &[], &["--yes"]).run(SOON);
+    assert_eq!(done.code(), Some(0), "{done:?}");
+    assert_eq!(
+        sandbox.read("PLAN.md").as_deref(),
+        Some("- [ ] Log in\n- [ ] Log out\n- [ ] Dark mode!\n")
+    );
+    let heard = sandbox.read_home("prompt").unwrap();
+    assert!(
+        heard.contains("missing from the plan: \"Log out\", \"Dark mode\""),
+        "{heard}"
+    );
 }
 
 #[test]

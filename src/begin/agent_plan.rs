@@ -12,7 +12,7 @@ use super::Imported;
 /// The heading below which an agent lists what it has left out.
 const LEFT_OUT: &str = "Left out";
 /// Maximum number of requirements named in an error.
-const NAMED: usize = 5;
+const NAMED: usize = 20;
 
 /// Why an agent's plan is refused.
 #[derive(Debug, PartialEq, Eq, Error)]
@@ -55,12 +55,13 @@ pub(crate) fn assignment(plan: &str, spec: &str, project: &str, found: Option<&I
     text
 }
 
-/// Checks that a plan mentions every requirement. `tasks` are the texts of its tasks.
+/// Checks that a plan has every requirement, by its number or by its words. `tasks` are the texts of its tasks.
 ///
 /// # Errors
 /// [`PlanRefusal`], with the requirements that are missing.
 pub(crate) fn check(plan: &str, tasks: &[&str], found: Option<&Imported>) -> Result<(), PlanRefusal> {
     let mut said: BTreeSet<usize> = tasks.iter().flat_map(|task| numbers(task)).collect();
+    let mut words: BTreeSet<String> = tasks.iter().map(|task| letters(without_numbers(task))).collect();
     let left_out = plan
         .lines()
         .skip_while(|line| line.trim_start_matches('#').trim() != LEFT_OUT || !line.starts_with('#'))
@@ -70,19 +71,37 @@ pub(crate) fn check(plan: &str, tasks: &[&str], found: Option<&Imported>) -> Res
         // A number without a text is not a reason.
         if let Some((before, _)) = line.split_once(':').filter(|(_, why)| !why.trim().is_empty()) {
             said.extend(numbers(before));
+            words.insert(letters(before));
         }
     }
     let requirements = found.map_or(&[][..], |found| &found.requirements);
     let lost = requirements
         .iter()
         .enumerate()
-        .filter(|(at, _)| !said.contains(&(at + 1)))
+        .filter(|(at, requirement)| !said.contains(&(at + 1)) && !words.contains(&letters(requirement)))
         .map(|(_, requirement)| requirement.clone());
     let lost: Vec<String> = lost.collect();
     match lost.is_empty() {
         true => Ok(()),
         false => Err(PlanRefusal::Lost(lost)),
     }
+}
+
+/// The letters and digits of a text, by which equal texts are known.
+fn letters(text: &str) -> String {
+    text.to_lowercase()
+        .chars()
+        .filter(|sign| sign.is_alphanumeric())
+        .collect()
+}
+
+/// A task without the numbers at its end.
+fn without_numbers(task: &str) -> &str {
+    let numbered = task.trim_end().strip_suffix(')').and_then(|task| task.rsplit_once('('));
+    numbered.map_or(
+        task,
+        |(text, end)| if numbers(end).next().is_some() { text } else { task },
+    )
 }
 
 /// The numbers of requirements in a text: `R12` as a separate word.
@@ -108,14 +127,17 @@ mod tests {
         for plan in [
             "- [ ] Sessions (R1, R2)\n",
             "- [ ] Sessions (R1, R2)\n\n## Left out\n\n- R3\n",
+            "- [ ] Sessions (R1, R2)\n\n## Left out\n\n- Dark mode\n",
             "- [ ] Sessions (R1, R2)\n\n## Left out\n\n- R3:\n## Next\n- R3: why\n",
             "R3: why\n- [ ] Sessions (R1, R2)\n",
         ] {
             let refused = check(plan, &["Sessions (R1, R2)"], Some(&found)).unwrap_err();
             assert_eq!(refused.to_string(), "missing from the plan: \"Dark mode\"", "{plan}");
         }
+        let words = "- [ ] Log in\n- [ ] log out! (R7)\n\n## Left out\n\n* Dark mode: there already\n";
+        assert_eq!(check(words, &["Log in", "log out! (R7)"], Some(&found)), Ok(()));
         assert_eq!(check("- [ ] Anything\n", &["Anything"], None), Ok(()));
-        let many: Vec<String> = (0..7).map(|n| n.to_string()).collect();
-        assert!(PlanRefusal::Lost(many).to_string().ends_with("\"4\" and 2 more"));
+        let many: Vec<String> = (0..22).map(|n| n.to_string()).collect();
+        assert!(PlanRefusal::Lost(many).to_string().ends_with("\"19\" and 2 more"));
     }
 }

@@ -1,11 +1,11 @@
 //! Turns written requirements into a plan, by their structure alone. Pure.
 //!
-//! Headings stay headings. A list item becomes a task, and nested items become notes to it. User stories become tasks,
-//! and so do sentences that require something. Nothing is invented, and the lines of passages that are not requirements
-//! are reported.
+//! Headings stay headings. A list item becomes a task, and nested items become notes to it. Nothing is invented, and the
+//! lines of passages that are not taken are reported: prose is for an agent to read.
 
 use std::collections::HashSet;
 
+use ralph_plan::{PlanKind, parse_bytes};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -29,8 +29,8 @@ pub(crate) enum ImportError {
         what: &'static str,
         command: Option<&'static str>,
     },
-    #[error("no requirements were found in it")]
-    Nothing,
+    #[error("it is prose: no item of a list is in it that could be a task")]
+    Prose,
     #[error("it has {count} requirements, more than {MOST}")]
     TooMany { count: usize },
     #[error("its JSON is neither a prd.json nor what `gh issue list --json title,body,number,labels` prints")]
@@ -42,7 +42,7 @@ impl ImportError {
     pub(crate) fn is_no_text(&self) -> bool {
         match self {
             ImportError::Empty | ImportError::NotText { .. } => true,
-            ImportError::Nothing | ImportError::TooMany { .. } | ImportError::OtherJson => false,
+            ImportError::Prose | ImportError::TooMany { .. } | ImportError::OtherJson => false,
         }
     }
 
@@ -55,10 +55,10 @@ impl ImportError {
             ImportError::Empty | ImportError::NotText { .. } => {
                 "requirements are Markdown, plain text or JSON".to_owned()
             }
-            ImportError::Nothing => {
-                "a requirement is an item of a list, a numbered line, a user story (`As a …`), a sentence with `must` or \
-                 `should`, or any sentence below a heading `Requirements`"
-                    .to_owned()
+            ImportError::Prose => {
+                format!(
+                    "`ralph import {file} --with-agent` has an agent write the plan, or write an item for each requirement"
+                )
             }
             ImportError::TooMany { .. } => "split the file: hundreds of tasks need several runs".to_owned(),
             ImportError::OtherJson => "write it as Markdown, an item of a list for each requirement".to_owned(),
@@ -93,14 +93,15 @@ pub(crate) fn import(bytes: &[u8], name: Option<&str>, file: &str) -> Result<Imp
         .starts_with(['{', '['])
         .then(|| serde_json::from_str::<Value>(text))
     {
-        Some(Ok(json)) => from_json(&json).ok_or(ImportError::OtherJson)?,
+        Some(Ok(Value::Array(entries))) if entries.is_empty() => return Err(ImportError::Empty),
+        Some(Ok(json)) => from_json(&json, text).ok_or(ImportError::OtherJson)?,
         Some(Err(_)) | None => read(text),
     };
     let title = name.or(document.title.as_deref()).unwrap_or(file);
     let (sections, merged) = without_repetitions(document.sections);
     let tasks: usize = sections.iter().map(|section| section.tasks.len()).sum();
     match tasks {
-        0 => Err(ImportError::Nothing),
+        0 => Err(ImportError::Prose),
         1..=MOST => Ok(Imported {
             plan: written(title, &sections),
             tasks,
@@ -153,15 +154,31 @@ fn text_of(bytes: &[u8]) -> Result<&str, ImportError> {
 }
 
 /// Requirements of a `prd.json`, or of issues in the format of `gh`.
-fn from_json(json: &Value) -> Option<RequirementsDocument> {
-    let stories = json["userStories"].as_array().or_else(|| json["stories"].as_array());
-    let entries = match (stories, json) {
-        (Some(stories), _) => stories.clone(),
-        (None, Value::Array(entries)) => entries.clone(),
-        (None, one) if one["title"].is_string() => vec![one.clone()],
-        (None, _) => return None,
+fn from_json(json: &Value, text: &str) -> Option<RequirementsDocument> {
+    // Which list has the stories, and which of them are done, is for the reader of plans to say.
+    let read = parse_bytes(PlanKind::Prd, text.as_bytes())
+        .or_else(|_| parse_bytes(PlanKind::Prd, format!("[{text}]").as_bytes()))
+        .unwrap_or_default()
+        .tasks;
+    let is_read = |value: &&Value| {
+        let entries = value.as_array().filter(|entries| !entries.is_empty());
+        entries.is_some_and(|entries| entries.len() == read.len() && entries.iter().all(|entry| title(entry).is_some()))
     };
-    let tasks: Option<Vec<Requirement>> = entries.iter().map(parse_entry).collect();
+    let named = ["userStories", "stories"].into_iter().map(|name| &json[name]);
+    let all = json.as_object().into_iter().flat_map(|fields| fields.values());
+    let entries = match named.chain(all).find(is_read).and_then(Value::as_array) {
+        Some(stories) => stories.as_slice(),
+        None => match json {
+            Value::Array(entries) => entries,
+            one => std::slice::from_ref(one),
+        },
+    };
+    let is_done = |at: usize| read.get(at).is_some_and(|task| task.done);
+    let tasks = entries
+        .iter()
+        .enumerate()
+        .map(|(at, entry)| parse_entry(entry, is_done(at)));
+    let tasks: Option<Vec<Requirement>> = tasks.collect();
     Some(RequirementsDocument {
         title: json["project"].as_str().map(str::to_owned),
         sections: vec![RequirementsSection::from_tasks(by_priority(tasks?))],
@@ -170,8 +187,13 @@ fn from_json(json: &Value) -> Option<RequirementsDocument> {
     })
 }
 
-fn parse_entry(entry: &Value) -> Option<Requirement> {
-    let title = words_of(entry["title"].as_str()?);
+fn title(entry: &Value) -> Option<&str> {
+    let mut keys = ["title", "name", "task", "story", "summary", "description"].into_iter();
+    keys.find_map(|key| entry[key].as_str())
+}
+
+fn parse_entry(entry: &Value, done: bool) -> Option<Requirement> {
+    let title = words_of(title(entry)?);
     let number = entry["number"]
         .as_u64()
         .map(|number| format!(" (#{number})"))
@@ -181,6 +203,8 @@ fn parse_entry(entry: &Value) -> Option<Requirement> {
     // The text of an issue has the requirements. Passages that exclude something are needed as well.
     if let Some(body) = entry["body"].as_str() {
         let RequirementsDocument { sections, excluded, .. } = read(body);
+        let has_items = sections.iter().any(|section| !section.tasks.is_empty());
+        notes.extend(Some(words_of(body)).filter(|body| !has_items && !body.is_empty()));
         for section in sections {
             if excluded > 0 {
                 notes.extend(section.context.iter().map(|context| context.text().to_owned()));
@@ -195,13 +219,10 @@ fn parse_entry(entry: &Value) -> Option<Requirement> {
         Value::String(word) => priority::parse_label(word),
         _ => labels.find_map(priority::parse_label),
     };
-    let is_closed = entry["state"]
-        .as_str()
-        .is_some_and(|state| state.eq_ignore_ascii_case("closed"));
     Some(Requirement {
         text: format!("{title}{number}"),
         notes,
-        done: entry["passes"].as_bool().unwrap_or(is_closed),
+        done,
         priority,
     })
 }
@@ -271,8 +292,6 @@ mod tests {
     use super::*;
     use ralph_core::testing::Dice;
 
-    use ralph_plan::{PlanKind, parse_bytes};
-
     fn plan(text: &str) -> String {
         import(text.as_bytes(), None, "Plan").unwrap().plan
     }
@@ -289,7 +308,7 @@ mod tests {
     #[test]
     fn lists_become_tasks_below_their_headings_and_what_is_nested_notes() {
         let text = "# Shop\n\nWe sell `things`.\n\n## Cart\n\n1. Add an item\n   - with its price\n   - [ ] and `count`\n2. [low] Share it\n\
-                    3. P0: Remove an item\n\n## Pay\n\n* [x] By card\n* Add an item.\n\nAs a buyer I want a receipt so that I can prove it.\n";
+                    3. P0: Remove an item\n\n## Pay\n\n* [x] By card\n* Add an item.\n* As a buyer I want a receipt so that I can prove it.\n";
         assert_eq!(
             plan(text),
             "# Shop\n\n## Cart\n\n- [ ] Remove an item\n- [ ] Add an item\n  - with its price\n  - and `count`\n- [ ] Share it\n\n\
@@ -301,57 +320,62 @@ mod tests {
     }
 
     #[test]
-    fn sentences_that_bind_are_tasks_and_the_lines_of_the_others_are_told() {
-        let text = "The system is old. It must answer within a second. Colours are nice.\nUsers shall log in; admins should see all.\n";
-        assert_eq!(
-            plan(text),
-            "# Plan\n\n- [ ] It must answer within a second.\n- [ ] Users shall log in;\n- [ ] admins should see all.\n"
-        );
-        assert_eq!(import(b"Once upon a time.", None, "Plan"), Err(ImportError::Nothing));
+    fn prose_is_left_to_agents_and_its_lines_are_told() {
+        for prose in [
+            "The system is old. It must answer within a second.\n",
+            "# A\n\nDas System muss schnell sein.\n",
+            "```\nmake\n```\n",
+        ] {
+            let error = import(prose.as_bytes(), None, "Plan").unwrap_err();
+            assert_eq!(error, ImportError::Prose, "{prose}");
+            assert!(error.hint("spec.md").starts_with("`ralph import spec.md --with-agent`"));
+        }
+        let imported = import(b"It must be fast.\n\n- Log in\n\nIt shall be\nblue.\n", None, "Plan").unwrap();
+        assert_eq!(imported.plan, "# Plan\n\n- [ ] Log in\n");
+        assert_eq!(imported.left, [1, 5]);
     }
 
     #[test]
     fn every_requirement_is_a_task_or_its_line_is_told() {
-        let spec = "# Shop: requirements\n\nThe shop sells books.\nThe owner must be able to add products. It is\nopen at night.\n\n\
+        let spec = "# Shop: requirements\n\nThe shop sells books.\n\n\
                     ## Cart\n\nThe cart has to:\n\n- keep its items\n- show the sum - priority: low\n- empty itself\n  - priority: high\n\n\
-                    Users want to see past orders.\n\n## Functional requirements\n\nPrices include VAT. They are in euros, e.g. 5 EUR.\n\n\
-                    ### Languages\n\nGerman; English.\n\n## Nice to have\n\n- Gift cards\n\n## Non goals\n\n- No payments\n\n\
-                    The shop must not sell cars.\n\n### Later\n\n1. Bikes\n\n## Speed\n\n```\nGET /\n```\n\n\
+                    Users want to see past orders:\n\n### Languages\n\n1. German\n2. English\n\n## Nice to have\n\n- Gift cards\n\n## Non goals\n\n- No payments\n\n\
+                    The shop must not sell cars.\n\n### Later\n\n1. Bikes\n\n## Speed requirements\n\n```\nGET /\n```\n\n\
                     | Id | What | Priority |\n|---|---|---|\n| S1 | Answers come fast | low |\n| S2 | It shall start fast | P0 |\n\n\
-                    Out of scope: caches. They need work.\n\nNice to have: themes.\n";
+                    ## Fields\n\n| Name | Type |\n|---|---|\n| isbn | text |\n\nOut of scope: caches. They need work.\n";
         let imported = import(spec.as_bytes(), None, "req").unwrap();
         assert_eq!(
             imported.plan,
-            "# Shop: requirements\n\n- [ ] The owner must be able to add products.\n\n\
-             ## Cart\n\nThe cart has to:\n\n- [ ] empty itself\n- [ ] keep its items\n- [ ] Users want to see past orders.\n- [ ] show the sum\n\n\
-             ## Functional requirements\n\n- [ ] Prices include VAT.\n- [ ] They are in euros, e.g. 5 EUR.\n\n\
-             ## Languages\n\n- [ ] German; English.\n\n\
+            "# Shop: requirements\n\n\
+             ## Cart\n\nThe cart has to:\n\n- [ ] empty itself\n- [ ] keep its items\n- [ ] show the sum\n\n\
+             ## Languages\n\n- [ ] German\n- [ ] English\n\n\
              ## Non goals\n\n* No payments\n\nThe shop must not sell cars.\n\n## Non goals: Later\n\n* Bikes\n\n\
-             ## Speed\n\nOut of scope: caches. They need work.\n\n- [ ] S2 | It shall start fast\n- [ ] Nice to have: themes.\n\n\
+             ## Speed requirements\n\n- [ ] S2 | It shall start fast\n- [ ] S1 | Answers come fast\n\n\
+             ## Fields\n\nOut of scope: caches. They need work.\n\n\
              ## Nice to have\n\n- [ ] Gift cards\n"
         );
-        assert_eq!((imported.tasks, imported.excluded), (11, 4));
-        assert_eq!(imported.left, [3, 4, 42, 48]);
+        assert_eq!((imported.tasks, imported.excluded), (8, 4));
+        assert_eq!(imported.left, [3, 14, 37, 50]);
     }
 
     #[test]
     fn a_label_holds_for_what_follows_it_and_no_further() {
-        let text = "Out of scope:\n\n- payments\n\nIt must be fast.\n\nNice to have:\n\n- themes\n- Won't have: cars\n\n\
-                    Optional fields are marked; excluded files must be listed.\n\n- Optional fields: mark them\n";
+        let text = "Out of scope:\n\n- payments\n\nIt must be fast.\n\n- It is fast\n\nNice to have:\n\n- themes\n- Won't have: cars\n\n\
+                    Optional fields are marked.\n\n- Optional fields: mark them\n";
         assert_eq!(
             plan(text),
-            "# Plan\n\nOut of scope:\n\n* payments\n* Won't have: cars\n\n- [ ] It must be fast.\n\
-             - [ ] excluded files must be listed.\n- [ ] Optional fields: mark them\n- [ ] themes (optional)\n"
+            "# Plan\n\nOut of scope:\n\n* payments\n* Won't have: cars\n\n- [ ] It is fast\n\
+             - [ ] Optional fields: mark them\n- [ ] themes (optional)\n"
         );
     }
 
     #[test]
-    fn numbered_lines_with_prose_between_are_headings_if_it_requires_something() {
-        let spec = "1. Terms\n\nWords are words.\n\n2. Server\n\nIt MUST answer.\n\n3. Out of scope\n\n- caches\n\n4. Client\n\n- ask\n";
+    fn numbered_lines_with_prose_between_are_headings_if_a_list_is_below_one() {
+        let spec = "1. Terms\n\nWords are words.\n\n2. Server\n\n- answer\n\n3. Out of scope\n\n- caches\n\n4. Client\n\n- ask\n";
         let imported = import(spec.as_bytes(), None, "Plan").unwrap();
         assert_eq!(
             imported.plan,
-            "# Plan\n\n## Server\n\n- [ ] It MUST answer.\n\n## Out of scope\n\n* caches\n\n## Client\n\n- [ ] ask\n"
+            "# Plan\n\n## Server\n\n- [ ] answer\n\n## Out of scope\n\n* caches\n\n## Client\n\n- [ ] ask\n"
         );
         assert_eq!(imported.left, [1, 3]);
         let steps = "1. Install\n\n```\nmake\n```\n\n2. Run it\n\nThat is all.\n";
@@ -367,11 +391,18 @@ mod tests {
                           { "number": 3, "title": "Dark mode", "state": "CLOSED", "body": "please" } ]"#;
         assert_eq!(
             plan(issues),
-            "# Plan\n\n- [ ] Crash on start (#7)\n  - mend\n  - test\n- [x] Dark mode (#3)\n"
+            "# Plan\n\n- [ ] Crash on start (#7)\n  - mend\n  - test\n- [x] Dark mode (#3)\n  - please\n"
         );
         let prd = r#"{ "userStories": [ { "title": "Log in", "acceptanceCriteria": ["by mail"], "priority": 2, "passes": true },
                                         { "title": "Sign up", "priority": 1 } ] }"#;
         assert_eq!(plan(prd), "# Plan\n\n- [ ] Sign up\n- [x] Log in\n  - by mail\n");
+        let other = r#"{ "name": "Shop", "features": [ { "name": "Log in", "status": "done" }, { "name": "Log out", "status": "open" } ] }"#;
+        assert_eq!(plan(other), "# Plan\n\n- [x] Log in\n- [ ] Log out\n");
+        assert_eq!(
+            plan(r#"{ "title": "Crash", "state": "CLOSED" }"#),
+            "# Plan\n\n- [x] Crash\n"
+        );
+        assert_eq!(import(b"[]", None, "Plan"), Err(ImportError::Empty));
         assert_eq!(import(br#"{ "a": 1 }"#, None, "Plan"), Err(ImportError::OtherJson));
         assert_eq!(import(br#"[ 1, 2 ]"#, None, "Plan"), Err(ImportError::OtherJson));
     }

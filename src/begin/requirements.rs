@@ -1,7 +1,9 @@
-//! Requirements in a text, found by its structure and by binding words. Pure.
+//! Requirements in a text, found by its structure alone: items of lists, and rows of tables that are announced as
+//! requirements. Pure.
 //!
-//! The line of each passage that is left out is reported, so that no requirement is lost silently. Text below a heading
-//! such as "Out of scope" becomes context, which an agent reads with the plan, and not a task.
+//! Prose is left to agents. The line of each passage that is left out is reported, so that no requirement is lost
+//! silently. Text below a heading such as "Out of scope" becomes context, which an agent reads with the plan, and not a
+//! task.
 
 use std::ops::Range;
 
@@ -10,23 +12,6 @@ use ralph_text::{LineIndex, one_line};
 
 use super::priority::{LOW, alone, plain, rank, without_priority};
 
-/// Words by which a sentence requires something.
-const BINDING: &[&str] = &[
-    "must",
-    "shall",
-    "should",
-    "mustn't",
-    "shouldn't",
-    "want",
-    "wants",
-    "need",
-    "needs",
-    "required",
-];
-/// Pairs of words by which a sentence requires something.
-const BINDING_PAIRS: &[(&str, &str)] = &[("has", "to"), ("have", "to"), ("would", "like"), ("ought", "to")];
-/// Abbreviations whose full stop does not end a sentence.
-const ABBREVIATIONS: &[&str] = &["e.g", "i.e", "vs", "cf", "approx", "incl"];
 /// Maximum number of words in a label before a colon.
 const LABEL_WORDS: usize = 5;
 /// A level below every heading of Markdown.
@@ -81,14 +66,14 @@ impl RequirementsSection {
 /// The kind of text that a heading or a label announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum AnnouncedKind {
-    /// Sentences with binding words are requirements.
+    /// Items of lists are requirements.
     #[default]
     Open,
-    /// Every sentence is a requirement.
+    /// Rows of tables are requirements as well.
     Required,
-    /// Every sentence is a requirement that may stay undone.
+    /// As [`AnnouncedKind::Required`], but they may stay undone.
     Optional,
-    /// No sentence is a requirement.
+    /// Nothing is a requirement.
     Excluded,
 }
 
@@ -119,23 +104,19 @@ fn parser(text: &str) -> impl Iterator<Item = (Event<'_>, Range<usize>)> {
     Parser::new_ext(text, Options::ENABLE_TASKLISTS | Options::ENABLE_TABLES).into_offset_iter()
 }
 
-/// A piece of text, with its position in the source.
+/// A piece of text, with the line at which it begins.
 #[derive(Debug, Default)]
 struct Passage {
     text: String,
-    /// The line of each piece, by its offset in the text.
-    pieces: Vec<(usize, u32)>,
+    line: u32,
 }
 
 impl Passage {
     fn push(&mut self, text: &str, line: u32) {
-        self.pieces.push((self.text.len(), line));
+        if self.text.is_empty() {
+            self.line = line;
+        }
         self.text += text;
-    }
-
-    fn line_at(&self, at: usize) -> u32 {
-        let piece = self.pieces.partition_point(|(start, _)| *start <= at).saturating_sub(1);
-        self.pieces.get(piece).map_or(1, |(_, line)| *line)
     }
 }
 
@@ -173,7 +154,7 @@ struct RequirementsReader<'a> {
     label: Option<AnnouncedKind>,
     /// Label of the current list or table.
     rows: Option<AnnouncedKind>,
-    /// A sentence that ends in a colon. A list after it makes it an introduction instead of a requirement.
+    /// A paragraph that ends in a colon. A list after it makes it an introduction.
     lead_in: Option<(String, u32)>,
     excluded: usize,
     left: Vec<u32>,
@@ -285,7 +266,7 @@ impl<'a> RequirementsReader<'a> {
         }
     }
 
-    /// Begins a list or a table. A sentence before it that ends in a colon is its introduction, not a requirement.
+    /// Begins a list or a table. A paragraph before it that ends in a colon is its introduction.
     fn begin_rows(&mut self) {
         self.rows = self.label.take();
         if let Some((lead_in, _)) = self.lead_in.take() {
@@ -340,7 +321,7 @@ impl<'a> RequirementsReader<'a> {
             return;
         }
         if std::mem::take(&mut self.heads) {
-            return self.begin_section(NUMBERED, text, Some(passage.line_at(0)));
+            return self.begin_section(NUMBERED, text, Some(passage.line));
         }
         let kind = self.rows.unwrap_or(self.section().kind);
         let label = label(&text);
@@ -399,9 +380,6 @@ impl<'a> RequirementsReader<'a> {
         if text.is_empty() {
             return;
         }
-        let lower = text.to_lowercase();
-        let is_story =
-            ["as a ", "as an ", "als "].iter().any(|start| lower.starts_with(start)) && lower.contains(" want");
         let label = label(&text);
         let kind = before.unwrap_or(self.section().kind);
         match label {
@@ -413,41 +391,13 @@ impl<'a> RequirementsReader<'a> {
                     self.section().context.push(ContextText::Paragraph(text));
                 }
             }
-            _ if is_story => self.push_task(&text, kind == AnnouncedKind::Optional, false),
-            Some((kind, LabelRest::Some)) => self.sentences(&passage, kind),
-            None => self.sentences(&passage, kind),
-        }
-    }
-
-    /// Takes the sentences of a paragraph that require something.
-    fn sentences(&mut self, passage: &Passage, kind: AnnouncedKind) {
-        let mut sentences = sentences(&passage.text);
-        if sentences.last().is_some_and(|(_, last)| last.ends_with(':')) {
-            let (at, last) = sentences.pop().expect("it was just seen");
-            self.lead_in = Some((words_of(last), passage.line_at(at)));
-        }
-        for (at, sentence) in sentences {
-            self.sentence(&words_of(sentence), kind, passage.line_at(at));
-        }
-    }
-
-    fn sentence(&mut self, sentence: &str, kind: AnnouncedKind, line: u32) {
-        let says_optional = sentence.to_lowercase().contains("nice to have");
-        match kind {
-            _ if sentence.is_empty() || is_number(sentence) => {}
-            AnnouncedKind::Required | AnnouncedKind::Optional => {
-                self.push_task(sentence, kind == AnnouncedKind::Optional, false)
-            }
-            AnnouncedKind::Open if binds(sentence) || says_optional => self.push_task(sentence, says_optional, false),
-            AnnouncedKind::Open | AnnouncedKind::Excluded => self.left.push(line),
+            _ if text.ends_with(':') => self.lead_in = Some((text, passage.line)),
+            Some((_, LabelRest::Some)) | None => self.left.push(passage.line),
         }
     }
 
     fn resolve_lead_in(&mut self) {
-        if let Some((sentence, line)) = self.lead_in.take() {
-            let kind = self.section().kind;
-            self.sentence(&sentence, kind, line);
-        }
+        self.left.extend(self.lead_in.take().map(|(_, line)| line));
     }
 
     /// Takes a row of a table.
@@ -462,16 +412,20 @@ impl<'a> RequirementsReader<'a> {
         if kind == AnnouncedKind::Excluded && !text.is_empty() {
             return self.exclude(ContextText::Item(text));
         }
-        let before = self.section().tasks.len();
-        self.sentence(&text, kind, line);
-        if let Some(task) = self.section().tasks.get_mut(before) {
-            task.priority = priority.or(task.priority);
+        match kind {
+            _ if text.is_empty() => {}
+            AnnouncedKind::Required | AnnouncedKind::Optional => {
+                self.push_task(&text, kind == AnnouncedKind::Optional, false);
+                let task = self.section().tasks.last_mut().expect("it was just added");
+                task.priority = priority.or(task.priority);
+            }
+            AnnouncedKind::Open | AnnouncedKind::Excluded => self.left.push(line),
         }
     }
 
     fn finish(mut self) -> RequirementsDocument {
         self.resolve_lead_in();
-        // If the text below the headings requires nothing, the headings are the requirements.
+        // If there is no list below the headings, the headings are the requirements.
         let head = |section: &RequirementsSection| section.numbered.is_some();
         let are_headings = (self.sections.iter()).any(|section| head(section) && !section.tasks.is_empty());
         for section in &mut self.sections {
@@ -638,60 +592,6 @@ fn label(text: &str) -> Option<(AnnouncedKind, LabelRest)> {
     (words.split(' ').count() <= LABEL_WORDS).then_some((*kind, rest))
 }
 
-/// Whether a sentence requires something. Words in quotation marks do not count.
-fn binds(sentence: &str) -> bool {
-    let lower = sentence.to_lowercase().replace('’', "'");
-    let words: Vec<&str> = lower
-        .split_whitespace()
-        .map(|word| word.trim_end_matches([',', '.', ';', ':', '!']))
-        .collect();
-    words.iter().any(|word| BINDING.contains(word))
-        || words.windows(2).any(|pair| BINDING_PAIRS.contains(&(pair[0], pair[1])))
-}
-
-/// Whether a sentence is only the number of the next one: `R1.`
-fn is_number(sentence: &str) -> bool {
-    !sentence.contains(' ') && sentence.len() <= 12 && sentence.contains(|sign: char| sign.is_ascii_digit())
-}
-
-/// The sentences of a text with their offsets. A clause after a semicolon is a separate sentence if it has a binding
-/// word.
-fn sentences(text: &str) -> Vec<(usize, &str)> {
-    let mut found: Vec<(usize, &str)> = Vec::new();
-    let mut start = 0;
-    for (at, sign) in text.char_indices() {
-        let end = at + sign.len_utf8();
-        let rest = &text[end..];
-        let is_end = match sign {
-            '!' | '?' | ';' => true,
-            '.' => {
-                let word = text[start..at].rsplit(char::is_whitespace).next().unwrap_or_default();
-                let is_abbreviation = ABBREVIATIONS.contains(&word.trim_start_matches('(').to_lowercase().as_str());
-                !is_abbreviation && !rest.trim_start().starts_with(char::is_lowercase)
-            }
-            _ => false,
-        };
-        if is_end && (rest.is_empty() || rest.starts_with(char::is_whitespace)) {
-            found.push((start, &text[start..end]));
-            start = end;
-        }
-    }
-    found.push((start, &text[start..]));
-    let mut joined: Vec<(usize, &str)> = Vec::new();
-    for (at, sentence) in found {
-        let at = at + (sentence.len() - sentence.trim_start().len());
-        let sentence = sentence.trim();
-        match joined.last_mut() {
-            _ if sentence.is_empty() => {}
-            Some((start, before)) if before.ends_with(';') && !binds(sentence) => {
-                *before = &text[*start..at + sentence.len()];
-            }
-            Some(_) | None => joined.push((at, sentence)),
-        }
-    }
-    joined
-}
-
 /// Sorts requirements by priority. Requirements of the same priority keep the order of the document.
 pub(super) fn by_priority(mut tasks: Vec<Requirement>) -> Vec<Requirement> {
     tasks.sort_by_key(|task| task.priority.unwrap_or(2));
@@ -713,22 +613,4 @@ pub(super) fn words_of(text: &str) -> String {
             || (!number.is_empty() && number.chars().all(|digit| digit.is_ascii_digit()))
     };
     words.skip_while(is_sign).collect::<Vec<_>>().join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sentences_end_where_people_end_them() {
-        let parts = |text: &'static str| sentences(text).into_iter().map(|(_, part)| part).collect::<Vec<_>>();
-        assert_eq!(
-            parts("See example.com, e.g. PDF files. It must be 1.5 s! Really?"),
-            ["See example.com, e.g. PDF files.", "It must be 1.5 s!", "Really?"]
-        );
-        assert_eq!(
-            parts("It must log; it may keep more. It shall stop; it must start."),
-            ["It must log; it may keep more.", "It shall stop;", "it must start."]
-        );
-    }
 }

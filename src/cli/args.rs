@@ -132,7 +132,7 @@ pub(super) struct ImportArgs {
     /// The plan's title [default: that of the document, or the file's name]
     #[arg(long, value_name = "NAME")]
     pub(super) name: Option<String>,
-    /// The file for the plan; `-` prints the plan. An existing file is not overwritten
+    /// The file for the plan; `-` prints the plan. An existing file with tasks is not overwritten
     #[arg(long, value_name = "FILE", default_value = "PLAN.md")]
     pub(super) to: PathBuf,
     /// Have the agent write the plan; it is checked, and shown as a diff, before it is written
@@ -141,6 +141,9 @@ pub(super) struct ImportArgs {
     /// With `--with-agent`: do not ask for confirmation
     #[arg(long, short, requires = "with_agent")]
     pub(super) yes: bool,
+    /// Say what an agent's plan lacks. The goal of the run in which the agent writes it
+    #[arg(long = "__check", hide = true, value_name = "PLAN")]
+    pub(super) check: Option<PathBuf>,
 }
 
 // Arguments of `ralph restore`.

@@ -5,8 +5,9 @@ use std::{
     path::Path,
 };
 
+use ralph_plan::{PlanError, PlanKind};
 use ralph_system::{
-    files::{PLAN_CAP_BYTES, ReadError, create_new, read_bytes},
+    files::{PLAN_CAP_BYTES, ReadError, create_new, read_bytes, replace_unless_changed},
     proc::Supervisor,
 };
 use ralph_text::{
@@ -39,6 +40,10 @@ pub(super) fn run(args: &Args, wish: &ImportArgs, supervisor: &Supervisor) -> Re
     };
     let bytes = read(spec).map_err(|error| unreadable(&file, &error))?;
     let imported = begin::import(&bytes, wish.name.as_deref(), &title_of(spec));
+    if let Some(plan) = &wish.check {
+        import_with_agent::accepted(plan, imported.as_ref().ok())?;
+        return Ok(0);
+    }
     if wish.with_agent && !matches!(&imported, Err(error) if error.is_no_text()) {
         if to == Path::new(DASH) {
             let why = "with `--with-agent` the plan goes to a file";
@@ -64,14 +69,7 @@ pub(super) fn run(args: &Args, wish: &ImportArgs, supervisor: &Supervisor) -> Re
         complain_if_any(&left_in_words(&imported.left, &file));
         return Ok(0);
     }
-    create_new(to, &imported.plan).map_err(|error| {
-        let name = to.display();
-        let why = match error.kind() {
-            io::ErrorKind::AlreadyExists => format!("{name} is there already, and nothing is overwritten"),
-            _ => format!("{name}: cannot be written: {error}"),
-        };
-        Failure::new(FailureKind::Failed, why).hint("`--to FILE` names another file, `--to -` prints the plan")
-    })?;
+    write(to, &imported.plan)?;
     complain(&summary(&imported, to));
     complain_if_any(&left_in_words(&imported.left, &file));
     let to = to.display();
@@ -79,6 +77,45 @@ pub(super) fn run(args: &Args, wish: &ImportArgs, supervisor: &Supervisor) -> Re
         "next: read it and make each task small enough for one session; `ralph {to}` starts the run"
     ));
     Ok(0)
+}
+
+/// Writes a new plan, or fills one that has no task yet.
+fn write(to: &Path, plan: &str) -> Result<(), Failure> {
+    let name = to.display();
+    let written = match create_new(to, plan) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => fill(to, plan),
+        created => created.map(|()| true),
+    };
+    let why = match written {
+        Ok(true) => return Ok(()),
+        Ok(false) => format!("{name} is there already, and nothing is overwritten"),
+        Err(error) => format!("{name}: cannot be written: {error}"),
+    };
+    Err(Failure::new(FailureKind::Failed, why)
+        .hint("`--to FILE` names another file, `--to -` prints the plan; `--with-agent` shows the difference and asks"))
+}
+
+/// Puts the plan into an existing one without tasks, below what it has but the template of `ralph init`. Returns whether
+/// it was one.
+fn fill(to: &Path, plan: &str) -> io::Result<bool> {
+    let Ok(before) = read_bytes(to, PLAN_CAP_BYTES) else {
+        return Ok(false);
+    };
+    let kind = PlanKind::from_path(to);
+    let is_unfilled = matches!(
+        ralph_plan::read_bytes(kind, &before),
+        Err(PlanError::NoTaskYet | PlanError::Empty { .. })
+    );
+    if kind != PlanKind::Markdown || !is_unfilled {
+        return Ok(false);
+    }
+    let kept = String::from_utf8_lossy(&before);
+    let filled = match kept.trim() {
+        "" => plan.to_owned(),
+        kept if kept == begin::plan(&[]).trim() => plan.to_owned(),
+        kept => format!("{kept}\n\n{plan}"),
+    };
+    replace_unless_changed(to, Some(&before), &filled, PLAN_CAP_BYTES)
 }
 
 fn complain_if_any(text: &str) {
@@ -150,7 +187,8 @@ fn left_in_words(left: &[u32], file: &str) -> String {
         (_, _) => ("were", "lines"),
     };
     format!(
-        "{} of {file} {were} left out, not marked as required: {line} {}{more}",
+        "{} of {file} {were} left out, not an item of a list: {line} {}{more}\n\
+         hint: `--with-agent` has an agent read all of it",
         counted(left.len() as u64, "passage"),
         shown.join(", ")
     )
@@ -164,8 +202,8 @@ mod tests {
     fn each_line_of_what_was_not_taken_is_named_once() {
         assert_eq!(left_in_words(&[], "req.md"), "");
         assert!(left_in_words(&[3], "req.md").starts_with("1 passage of req.md was left out, "));
-        assert!(left_in_words(&[3, 18, 18, 20], "req.md").ends_with(": lines 3, 18, 20"));
+        assert!(left_in_words(&[3, 18, 18, 20], "req.md").contains(": lines 3, 18, 20\n"));
         let many: Vec<u32> = (1..=50).collect();
-        assert!(left_in_words(&many, "req.md").ends_with(", 40 and 10 more"));
+        assert!(left_in_words(&many, "req.md").contains(", 40 and 10 more\n"));
     }
 }

@@ -1,6 +1,11 @@
 //! `ralph import --with-agent`: an agent writes the plan, and the user confirms the difference before it is stored.
 
-use std::{path::Path, time::Duration};
+use std::{
+    fs::File,
+    io::{self, Write as _},
+    path::Path,
+    time::Duration,
+};
 
 use ralph_plan::PlanKind;
 use ralph_system::{
@@ -16,7 +21,7 @@ use similar::TextDiff;
 
 use crate::{
     begin::{self, Imported},
-    error::{Failure, FailureKind},
+    error::{Failure, FailureKind, shell_word},
 };
 
 use super::{
@@ -29,6 +34,8 @@ use super::{
 /// Files in the agent's directory: the plan that it writes, and the requirements.
 const WRITTEN: &str = "PLAN.md";
 const SPEC: &str = "requirements.md";
+/// Maximum number of refused plans that are kept beside one.
+const KEPT: usize = 20;
 /// Time limit of the search for the shortest difference; after that, a longer one is shown.
 const PATIENCE: Duration = Duration::from_millis(200);
 
@@ -57,17 +64,40 @@ pub(super) fn run(args: &Args, wish: &AgentImportArgs<'_>, supervisor: &Supervis
     scratch_project.write(SPEC, wish.spec)?;
     let assignment = begin::assignment(WRITTEN, SPEC, &project, wish.found);
     let unfinished = "the agent did not finish the plan: nothing is written\n\
-                      hint: run the same command again to retry; without `--with-agent`, the plan is made from the structure alone";
+                      hint: run the same command again to retry; without `--with-agent`, the items of lists become the plan";
+    let program = std::env::current_exe().ok();
     let assignment = Assignment {
         written: WRITTEN,
         text: &assignment,
         unfinished,
+        check: program.map(|program| {
+            let program = shell_word(&program.to_string_lossy());
+            format!("{program} import {SPEC} --__check {WRITTEN}")
+        }),
         adjust: |_| {},
     };
-    if let Some(code) = scratch_project.run_agent(&assignment, args, &place, supervisor)? {
-        return Ok(code);
+    let code = scratch_project.run_agent(&assignment, args, &place, supervisor)?;
+    if code.is_some_and(|code| [129, 130, 143].contains(&code)) {
+        return Ok(code.unwrap_or_default());
     }
-    let plan = accepted(&scratch_project.file(WRITTEN), wish.found)?;
+    let written = scratch_project.file(WRITTEN);
+    let plan = match (accepted(&written, wish.found), code) {
+        (Ok(plan), None) => plan,
+        // It was in time, and the run still ended for another reason.
+        (Ok(_), Some(code)) => {
+            keep(&written, wish.to);
+            return Ok(code);
+        }
+        (Err(refused), code) => {
+            if code.is_some() {
+                complain(&refused.message);
+            }
+            keep(&written, wish.to);
+            return code.ok_or(refused);
+        }
+    };
+    let tasks = ralph_plan::read_bytes(PlanKind::Markdown, plan.as_bytes()).map_or(0, |read| read.plan.tasks.len());
+    complain(&format!("the agent's plan has {}", counted(tasks as u64, "task")));
     print(&difference(before.as_deref(), &plan, wish.to));
     if before.as_deref() == Some(plan.as_bytes()) {
         complain("the plan is unchanged: nothing is written");
@@ -94,14 +124,35 @@ fn existing(to: &Path) -> Result<Option<Vec<u8>>, Failure> {
     }
 }
 
+/// Keeps what the agent wrote beside the plan, under a name of its own, and says where.
+fn keep(written: &Path, to: &Path) {
+    let Ok(bytes) = read_bytes(written, PLAN_CAP_BYTES) else {
+        return;
+    };
+    let stem = to.file_stem().unwrap_or_default().to_string_lossy();
+    let names = (1..).map(|number| match number {
+        1 => format!("{stem}.refused.md"),
+        number => format!("{stem}.refused-{number}.md"),
+    });
+    for name in names.take(KEPT) {
+        let path = to.with_file_name(name);
+        let file = File::options().write(true).create_new(true).open(&path);
+        match file.and_then(|mut file| file.write_all(&bytes)) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(_) => return,
+            Ok(()) => return complain(&format!("what the agent wrote is kept in {}", path.display())),
+        }
+    }
+}
+
 /// Returns the agent's text if it is a valid plan in which nothing was lost.
-fn accepted(path: &Path, found: Option<&Imported>) -> Result<String, Failure> {
+pub(super) fn accepted(path: &Path, found: Option<&Imported>) -> Result<String, Failure> {
     let refused = |why: String| {
         Failure::new(
             FailureKind::Failed,
             format!("the file of the agent is not a valid plan: {why}"),
         )
-        .hint("nothing is written; without `--with-agent`, the plan is made from the structure alone")
+        .hint("without `--with-agent`, the items of lists become the plan")
     };
     let bytes = read_bytes(path, PLAN_CAP_BYTES).map_err(|error| refused(with_causes(&error)))?;
     let read = ralph_plan::read_bytes(PlanKind::Markdown, &bytes).map_err(|error| refused(error.to_string()))?;
@@ -114,7 +165,6 @@ fn accepted(path: &Path, found: Option<&Imported>) -> Result<String, Failure> {
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let tasks: Vec<&str> = read.plan.tasks.iter().map(|task| task.text.as_str()).collect();
     begin::check(&text, &tasks, found).map_err(|error| refused(error.to_string()))?;
-    complain(&format!("the agent's plan has {}", counted(tasks.len() as u64, "task")));
     Ok(text)
 }
 

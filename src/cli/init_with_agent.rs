@@ -47,6 +47,7 @@ pub(super) fn run(
         written: name,
         text: &assignment,
         unfinished: &unfinished,
+        check: None,
         adjust: |_| {},
     };
     if let Some(code) = scratch_project.run_agent(&assignment, args, &place, supervisor)? {

@@ -41,6 +41,7 @@ pub(super) fn run(args: &Args, directory: &Path, supervisor: &Supervisor) -> Res
         written: WRITTEN,
         text: &assignment(&request, &place.project.display().to_string()),
         unfinished: "the reviewer did not finish its review",
+        check: None,
         adjust: as_reviewer,
     };
     let code = scratch_project.run_agent(&assignment, args, &place, supervisor)?;

@@ -43,6 +43,8 @@ pub(super) struct Assignment<'a> {
     pub(super) text: &'a str,
     /// The message for an agent that did not finish.
     pub(super) unfinished: &'a str,
+    /// The command that says whether the file is as it has to be; `None` if it only has to be there.
+    pub(super) check: Option<String>,
     /// Changes to the user's settings.
     pub(super) adjust: fn(&mut Config),
 }
@@ -123,7 +125,7 @@ fn work(
 ) -> Result<u8, Failure> {
     let mut loaded = config::load(&sources(args, place))?;
     (assignment.adjust)(&mut loaded.config);
-    assign(&mut loaded, assignment.written);
+    assign(&mut loaded, assignment);
     // The warning before a limit says how to raise it, and this run cannot be continued.
     loaded.config.limits.warn_at = None;
     let scratch_place = ProjectPlace {
@@ -149,13 +151,16 @@ fn work(
 
 /// Turns the user's settings into those of the assignment: how agents are run is kept, what concerns the project's own
 /// work is replaced.
-fn assign(loaded: &mut Loaded, written: &str) {
+fn assign(loaded: &mut Loaded, assignment: &Assignment<'_>) {
     let config = &mut loaded.config;
     config.plan = Some(PathBuf::from(ASSIGNMENT));
     (config.mode, config.prompt, config.prompt_file) = (None, None, None);
     config.goals.enabled = vec![Goal {
         name: "written".to_owned(),
-        command: format!("test -s {written}"),
+        command: match &assignment.check {
+            Some(check) => check.clone(),
+            None => format!("test -s {}", assignment.written),
+        },
         target: None,
         timeout_ms: 60_000,
         on_edit: false,
