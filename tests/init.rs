@@ -489,6 +489,14 @@ fn requirements_that_are_seen_are_offered_and_fill_the_plan_that_init_wrote() {
             .contains("next: `ralph import docs/product-requirements.md`"),
         "{done:?}"
     );
+    let unfilled = ralph(&["--headless", "-a", "script"]);
+    for part in [
+        "has no task yet",
+        "`ralph import docs/product-requirements.md`",
+        "`ralph plan add",
+    ] {
+        assert!(unfilled.stderr.contains(part), "{unfilled:?}");
+    }
     let filled = ralph(&["import", "docs/product-requirements.md"]);
     assert_eq!(filled.code(), Some(0), "{filled:?}");
     assert_eq!(sandbox.read("PLAN.md").as_deref(), Some("# Shop\n\n- [ ] Sell books\n"));
@@ -510,7 +518,11 @@ fn a_plan_of_a_directory_above_is_named_with_the_command_that_works_on_it() {
     let below = sandbox.project().join("a b/c");
     fs::create_dir_all(&below).unwrap();
     let run = |args: &[&str]| sandbox.untrusting_ralph(args).current_dir(&below).run(SOON);
-    for args in [&["--headless", "-a", "script"][..], &["plan", "show"]] {
+    for args in [
+        &["--headless", "-a", "script"][..],
+        &["plan", "show"],
+        &["--mode", "fix", "--headless", "-a", "script"],
+    ] {
         let refused = run(args);
         assert_eq!(refused.code(), Some(3), "{refused:?}");
         let command = format!(
@@ -518,7 +530,7 @@ fn a_plan_of_a_directory_above_is_named_with_the_command_that_works_on_it() {
             sandbox.project().display()
         );
         assert!(
-            refused.stderr.contains("there is no plan in") && refused.stderr.contains(&command),
+            refused.stderr.contains("there is no plan") && refused.stderr.contains(&command),
             "{refused:?}"
         );
     }

@@ -7,7 +7,7 @@ use ralph_core::{
     machine::reachable_confidence,
     run::RunView,
 };
-use ralph_plan::{ChosenPlan, NoPlan, ParsedPlan, prompt::PromptTemplate};
+use ralph_plan::{ChosenPlan, NoPlan, ParsedPlan, PlanError, prompt::PromptTemplate};
 use ralph_state::store::journal::read_view;
 
 use crate::{
@@ -70,8 +70,11 @@ pub(super) fn chosen_work(place: &ProjectPlace, config: &Config) -> Result<(Chos
         &config.goals.enabled,
         config.completion.promise.as_deref(),
     );
-    let reading = read_plan(&chosen.path, config.section.as_deref(), taskless)
-        .map_err(|(why, hint)| Failure::new(FailureKind::Configuration, why).hint(hint))?;
+    let reading = read_plan(&chosen.path, config.section.as_deref(), taskless).map_err(|(why, hint)| {
+        let is_unfilled = hint == PlanError::NoTaskYet.hint();
+        let fills = import_hint(&place.project).filter(|_| is_unfilled);
+        Failure::new(FailureKind::Configuration, why).hints(fills.into_iter().chain([hint]))
+    })?;
     match reading.mistakes.first() {
         None => Ok((chosen, reading)),
         Some(first) => {
@@ -88,17 +91,21 @@ pub(super) fn chosen_work(place: &ProjectPlace, config: &Config) -> Result<(Chos
 /// The failure for a project without a plan. The plan of a directory above is named and not used: with it, the agent
 /// could write everywhere in that directory, and state, lock and trust would be those of that project.
 pub(crate) fn no_plan(none: NoPlan) -> Failure {
-    let hints = match &none {
-        NoPlan::Missing { above: Some(above), .. } => {
-            let plan = ralph_plan::locate(above, None, Path::exists).unwrap_or_default();
-            let name = plan.strip_prefix(above).unwrap_or(&plan).display();
+    let (project, is_for_a_mode) = match &none {
+        NoPlan::Missing { project, .. } => (project, false),
+        NoPlan::MissingFor { project, .. } => (project, true),
+        NoPlan::Several { .. } => return none.into(),
+    };
+    let hints = match ralph_plan::locate(project, None, Path::exists) {
+        Err(NoPlan::Missing { above: Some(above), .. }) => {
+            let plan = ralph_plan::locate(&above, None, Path::exists).unwrap_or_default();
+            let name = plan.strip_prefix(&above).unwrap_or(&plan).display();
             let directory = shell_word(&above.to_string_lossy());
-            vec![format!(
+            Some(format!(
                 "the same repository has {name} in a directory above: `cd {directory} && ralph` works on it, in that directory"
-            )]
+            ))
         }
-        NoPlan::Missing { project, above: None } => import_hint(project).into_iter().collect(),
-        NoPlan::MissingFor { .. } | NoPlan::Several { .. } => Vec::new(),
+        _ => import_hint(project).filter(|_| !is_for_a_mode),
     };
     let mut failure = Failure::from(none);
     failure.hints.splice(0..0, hints);

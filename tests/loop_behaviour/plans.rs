@@ -116,6 +116,36 @@ async fn a_plan_in_json_is_worked_off_like_one_in_markdown() {
     assert_eq!(outcomes(&finished.records()).len(), 2);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_story_is_done_by_the_key_that_its_file_uses_and_the_prompt_names_it() {
+    for (key, open, done) in [("complete", "false", "true"), ("status", "\"todo\"", "\"done\"")] {
+        let project = LoopProject::new();
+        let agent = FunctionAgent::terminal(move |turn| async move {
+            let how = format!("set its `{key}` to {done} in the plan");
+            assert!(turn.prompt.contains(&how), "{}", turn.prompt);
+            turn.edit_plan(|plan| plan.replacen(open, done, 1));
+        });
+        project.write(
+            "prd.json",
+            &format!(
+                r#"{{"features": [{{"name": "a", "hot": null, "{key}": {open}, "cold": true}}, {{"name": "b", "{key}": {open}}}]}}"#
+            ),
+        );
+        let looping = project.looping(&agent);
+        let finished = looping
+            .with(|settings| settings.plan.set_file_name("prd.json"))
+            .run()
+            .await;
+        assert_eq!(finished.code(), Some(0), "{finished:?}");
+        let records = finished.records();
+        assert_eq!(outcomes(&records).len(), 2);
+        let said = notices(&records);
+        let remarks: Vec<&String> = said.iter().filter(|text| text.contains("has no effect")).collect();
+        assert_eq!(remarks.len(), 1, "{said:?}");
+        assert!(remarks[0].starts_with("the plan, line 1, column ") && remarks[0].contains("`cold`"));
+    }
+}
+
 #[test]
 fn a_plan_that_the_agent_destroys_stops_the_run_with_code_3_and_a_way_back() {
     let sandbox = Sandbox::new();

@@ -20,10 +20,10 @@ use super::{
     kind::PlanKind,
     line::one_line,
     markdown::{self, headings},
-    prd::{self, field},
+    prd,
     read::{not_utf8, read_bytes},
     reading::TaskSource,
-    story_keys::{StoryState, properties, titles},
+    story_keys::{StoryState, field, properties, titles},
 };
 
 /// Why a task was not added.

@@ -15,7 +15,7 @@ use super::{
     group::{AFTER, CHECK, OPTIONAL, SetSetting, TEXT_KEYS},
     line::one_line,
     reading::{FoundTasks, TaskMistake},
-    story_keys::{PASSES, StoryState, has_stories, ignored, is_before, properties, read_state, titles},
+    story_keys::{PASSES, StoryState, field, has_stories, ignored, is_before, properties, read_state, titles},
 };
 
 /// The usual name of the list of stories.
@@ -305,16 +305,6 @@ impl PrdReader<'_> {
     }
 }
 
-/// Finds a field. The last of several with the same name counts, as in other JSON parsers.
-pub(super) fn field<'v, 'a>(object: &'v Object<'a>, name: &str) -> Option<&'v Value<'a>> {
-    let property = object
-        .properties
-        .iter()
-        .rev()
-        .find(|property| property.name.as_str() == name)?;
-    Some(&property.value)
-}
-
 fn described(value: &Value<'_>) -> String {
     match value {
         Value::StringLit(text) => format!("the text {:?}", clip(&text.value, 40)),
@@ -508,6 +498,7 @@ mod tests {
                 r#""passes": false, "status": "done""#,
                 "`status` has no effect: `passes` says whether a story is done",
             ),
+            (r#""status": "✅""#, r#"`status` is "✅", which is taken as open"#),
             (
                 r#""done": "yes""#,
                 "`done` has no effect: its value is neither true or false nor a text that says so",

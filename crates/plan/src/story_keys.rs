@@ -7,8 +7,6 @@ use std::collections::HashSet;
 use jsonc_parser::ast::{Object, ObjectProp, Value};
 use ralph_core::event::clip;
 
-use super::prd::field;
-
 /// The state of a story.
 pub(super) const PASSES: &str = "passes";
 /// Keys whose texts say what to do, in order of preference.
@@ -149,7 +147,8 @@ pub(super) fn read_state<'v>(property: &'v ObjectProp<'_>) -> Option<Result<bool
         Value::BooleanLit(done) => Some(Ok(done.value)),
         Value::StringLit(text) => Some(match words(&text.value).as_str() {
             word if DONE.contains(&word) => Ok(true),
-            word if word.is_empty() || OPEN.contains(&word) => Ok(false),
+            word if OPEN.contains(&word) => Ok(false),
+            _ if text.value.trim().is_empty() => Ok(false),
             _ => Err(&text.value),
         }),
         _ => None,
@@ -212,6 +211,16 @@ pub(super) fn properties<'v, 'a>(object: &'v Object<'a>) -> impl Iterator<Item =
         .filter(|property| seen.insert(property.name.as_str()));
     let last: Vec<_> = last.collect();
     last.into_iter().rev()
+}
+
+/// Finds a field. The last of several with the same name counts, as in other JSON parsers.
+pub(super) fn field<'v, 'a>(object: &'v Object<'a>, name: &str) -> Option<&'v Value<'a>> {
+    let property = object
+        .properties
+        .iter()
+        .rev()
+        .find(|property| property.name.as_str() == name)?;
+    Some(&property.value)
 }
 
 /// The words of a key or a value in lower case: `is_in-progress`, `isInProgress` and `In progress` are `in progress`.
