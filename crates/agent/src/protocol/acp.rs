@@ -180,6 +180,7 @@ impl AcpConversation {
             // that. After a decline the turn continues.
             Some(JsonRpcMessage::Request { id, method, .. }) if method == "elicitation/create" => {
                 exchange.write(&json_rpc::result(&id, &json!({"action": "decline"})));
+                self.updates.say(&mut exchange.signals);
                 let text = || "the agent has a form for its user, which was declined".to_owned();
                 self.unknown.report(&method, text, &mut exchange.signals);
             }
@@ -217,7 +218,7 @@ impl AcpConversation {
             ("session/update", AcpStage::Working) if text(params, "/sessionId") == self.session => {
                 let update = &params["update"];
                 self.updates.take(update, clock, &mut exchange.signals);
-                if matches!(text(update, "/status"), "completed" | "failed") {
+                if tools::is_end(text(update, "/status")) {
                     let ended = self.asks.take_for_call(text(update, "/toolCallId"));
                     exchange
                         .signals
@@ -470,7 +471,7 @@ impl AcpConversation {
     fn asked(&mut self, id: Value, params: &Value, clock: &ZonedClock, exchange: &mut Exchange) {
         let name = asks::name(&id);
         let ask = AcpAsk::from_params(id, params);
-        let tool = self.updates.tools.ask(&params["toolCall"]);
+        let tool = self.updates.ask(&params["toolCall"], &mut exchange.signals);
         if self.opening.asks.is_empty() {
             self.updates
                 .tools
@@ -479,6 +480,7 @@ impl AcpConversation {
         }
         if !self.asks.keep(&name, &ask) {
             let message = "too many requests wait for an answer".to_owned();
+            self.updates.tools.deny(&ask.call, &message, &mut exchange.signals);
             let denied = ask.answered(&PermissionAnswer::Deny { message });
             return exchange.write(&json_rpc::result(&ask.id, &denied));
         }
@@ -498,6 +500,7 @@ impl AcpConversation {
                 exchange.write(&response);
             }
             PermissionAnswer::Deny { message } => {
+                self.updates.tools.deny(&ask.call, message, &mut exchange.signals);
                 self.say(None, message, exchange);
                 self.asks.defer_denial(response);
             }
@@ -560,6 +563,10 @@ fn or_else(problem: Problem, kind: ProblemKind) -> Problem {
 #[cfg(test)]
 #[path = "acp_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "acp/asking_tests.rs"]
+mod asking_tests;
 
 #[cfg(test)]
 #[path = "acp/next_session_tests.rs"]

@@ -40,6 +40,8 @@ pub(super) struct AcpToolUse {
     /// The title at the announcement: later titles describe what the use does.
     announced: String,
     asked: bool,
+    /// Whether it was denied, and its end was reported.
+    denied: bool,
     started: bool,
     started_ms: Option<u64>,
 }
@@ -57,10 +59,16 @@ impl AcpToolUses {
             // An addition after the end, which is not reported.
             return;
         }
+        match self.uses.get_mut(call).filter(|tool| tool.denied) {
+            // It was used all the same.
+            Some(tool) if status == "completed" => (tool.denied, tool.started) = (false, false),
+            Some(_) => return,
+            None => {}
+        }
         self.merge(update);
         match status {
             "" | "pending" => {}
-            "completed" | "failed" => {
+            status if is_end(status) => {
                 self.start(call, Some(clock.now_ms), out);
                 self.end(call, status == "completed", clock, out);
             }
@@ -72,9 +80,13 @@ impl AcpToolUses {
 
     /// Merges the data in a permission request, and returns all known data of the use.
     pub(super) fn ask(&mut self, update: &Value) -> AcpToolUse {
+        let call = text(update, "/toolCallId");
+        if self.uses.get(call).is_some_and(|tool| tool.denied) {
+            self.uses.remove(call);
+        }
         let mut tool = self.merge(update);
         tool.asked = true;
-        if let Some(known) = self.uses.get_mut(text(update, "/toolCallId")) {
+        if let Some(known) = self.uses.get_mut(call) {
             known.asked = true;
         }
         tool
@@ -112,6 +124,22 @@ impl AcpToolUses {
             call: call.to_owned(),
             tool: tool.name().to_owned(),
             input: tool.input_in_words(tool_input),
+        });
+    }
+
+    /// Reports the end of a use that is denied. Some agents never mention it again; others report its failure later.
+    pub(super) fn deny(&mut self, call: &str, why: &str, out: &mut Vec<AgentSignal>) {
+        self.start(call, None, out);
+        let Some(tool) = self.uses.get_mut(call).filter(|tool| !tool.denied) else {
+            return;
+        };
+        tool.denied = true;
+        out.push(AgentSignal::ToolEnded {
+            call: call.to_owned(),
+            tool: tool.name().to_owned(),
+            ok: false,
+            output: head(why),
+            duration_ms: None,
         });
     }
 
@@ -333,6 +361,11 @@ impl AcpToolUse {
             .map(|path| AgentSignal::FileChanged { path, change });
         changed.collect()
     }
+}
+
+/// Whether a use with this status is over.
+pub(super) fn is_end(status: &str) -> bool {
+    matches!(status, "completed" | "failed")
 }
 
 /// The tool name in the id of a use, such as `read_file` in `read_file__fc_1`.

@@ -3,7 +3,7 @@
 use ralph_core::event::{AgentSignal, Usage, clip_start};
 use serde_json::Value;
 
-use super::tools::AcpToolUses;
+use super::tools::{AcpToolUse, AcpToolUses, is_end};
 use crate::dialect::{TEXT_CAP_BYTES, TodoList, UnknownReports, ZonedClock, number, text};
 
 #[derive(Debug, Default)]
@@ -57,7 +57,10 @@ impl AcpUpdates {
             "agent_message_chunk" => self.grow(ChunkKind::Said, update, out),
             "agent_thought_chunk" => self.grow(ChunkKind::Thought, update, out),
             "tool_call" | "tool_call_update" => {
-                if !self.tools.knows(text(update, "/toolCallId")) {
+                // What follows the end of a use is another answer of the model. An agent that names its messages says so
+                // itself: another one may still be writing beside the tool.
+                let ends_unnamed = self.writing.id.is_empty() && is_end(text(update, "/status"));
+                if ends_unnamed || !self.tools.knows(text(update, "/toolCallId")) {
                     self.say(out);
                 }
                 self.tools.take(update, clock, out);
@@ -104,8 +107,14 @@ impl AcpUpdates {
         });
     }
 
+    /// Takes the use of a tool that the agent asks about. Some agents do not announce a use before.
+    pub(super) fn ask(&mut self, call: &Value, out: &mut Vec<AgentSignal>) -> AcpToolUse {
+        self.say(out);
+        self.tools.ask(call)
+    }
+
     /// Reports the text whose pieces have arrived, if any.
-    fn say(&mut self, out: &mut Vec<AgentSignal>) {
+    pub(super) fn say(&mut self, out: &mut Vec<AgentSignal>) {
         let said = clip_start(&std::mem::take(&mut self.writing.text), TEXT_CAP_BYTES);
         match self.writing.kind {
             _ if said.is_empty() => {}
