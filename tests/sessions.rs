@@ -542,7 +542,7 @@ async fn broken_bytes_and_lines_without_end_stop_nothing() {
     assert!(
         signals
             .iter()
-            .any(|signal| matches!(signal, AgentSignal::Unknown { text } if text.contains("20000000 bytes")))
+            .any(|signal| matches!(signal, AgentSignal::Noted { text } if text.contains("20000000 bytes")))
     );
 }
 

@@ -10,6 +10,9 @@ use ralph_core::{
 use ralph_system::diagnostics::kind;
 use tracing::{debug, info, trace};
 
+/// Most bytes of the name of an event.
+const NAME_CAP_BYTES: usize = 64;
+
 /// Logs a step: its main events at level info, everything at finer levels. `before` is the phase it began in.
 pub(super) fn log_step(before: Discriminant<Phase>, input: &Input, state: &LoopState, events: &[Event]) {
     match input {
@@ -23,6 +26,10 @@ pub(super) fn log_step(before: Discriminant<Phase>, input: &Input, state: &LoopS
         } => {
             info!(?exit, output_bytes, "agent ended");
         }
+        Input::Agent {
+            signal: AgentSignal::Unknown { event, .. },
+            ..
+        } => info!(event = name(event), "agent reported an unknown event"),
         Input::Agent { signal, .. } => trace!(signal = %kind(signal), "input"),
         input => debug!(input = %kind(input), "input"),
     }
@@ -31,5 +38,34 @@ pub(super) fn log_step(before: Discriminant<Phase>, input: &Input, state: &LoopS
     }
     if discriminant(&state.view.phase) != before {
         info!(phase = %kind(&state.view.phase), iteration = state.view.iterations.number, "phase changed");
+    }
+}
+
+/// The name of an event of the agent, if it is one: text with anything else in it may be content.
+fn name(event: &str) -> &str {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/$:".contains(&byte);
+    match event.len() <= NAME_CAP_BYTES && event.bytes().all(is_part) {
+        true => event,
+        false => "unnamed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_name_of_an_unknown_event_is_logged() {
+        for event in [
+            "command_lifecycle",
+            "item/agentMessage/delta",
+            "session.next",
+            "$/progress",
+        ] {
+            assert_eq!(name(event), event);
+        }
+        for event in ["a secret", "{\"type\":1}", "ü", &"a".repeat(NAME_CAP_BYTES + 1)] {
+            assert_eq!(name(event), "unnamed");
+        }
     }
 }

@@ -54,8 +54,7 @@ fn on_channel(agent: Agent, channel: &str) {
     assert_eq!(told.iter().filter(calls).count(), 2, "{told:#?}");
 
     // An agent of another version may tell of more: what a dialect does not know is named here.
-    let unknown =
-        |signal: &&AgentSignal| matches!(signal, AgentSignal::Unknown { text } if text.starts_with("unknown event"));
+    let unknown = |signal: &&AgentSignal| matches!(signal, AgentSignal::Unknown { text, .. } if text.starts_with("unknown event"));
     assert_eq!(
         told.iter().filter(unknown).collect::<Vec<_>>(),
         Vec::<&AgentSignal>::new()

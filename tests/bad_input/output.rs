@@ -92,7 +92,7 @@ fn sequences_in_what_an_agent_reports_never_reach_stdout_raw() {
 {{"type":"limit-hit","kind":{{"kind":"other"}},"untilMs":1,"text":"{nasty}"}}
 {{"type":"permission-asked","id":"1","text":"{nasty}"}}
 {{"type":"question-asked","id":"1","text":"{nasty}"}}
-{{"type":"unknown","text":"{nasty}"}}
+{{"type":"noted","text":"{nasty}"}}
 END
 printf '\033]0;on stderr\007\n' >&2
 if [ $n = 1 ]; then work; over '{nasty}'; else failed '{{"kind":"auth"}}' '{nasty}\nhint: type rm -rf'; fi"#

@@ -53,7 +53,7 @@ fn a_server_that_was_named_does_the_work_and_runs_on() {
     assert_eq!(sandbox.commits(), 3, "one commit for each task");
     let told = signals(&finished.records());
     let attached = format!("attached to http://127.0.0.1:{port}, opencode 1.18.33");
-    let notices = |signal: &&AgentSignal| matches!(signal, AgentSignal::Unknown { text } if *text == attached);
+    let notices = |signal: &&AgentSignal| matches!(signal, AgentSignal::Noted { text } if *text == attached);
     assert!(told.iter().any(|signal| notices(&signal)), "{told:#?}");
     assert!(is_running(server.pid()));
     TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("it still listens");

@@ -276,7 +276,7 @@ fn rules_hold_for_everything_that_a_server_of_ones_own_does() {
         "{decided:?}"
     );
     let told = signals(&finished.records());
-    let without = |signal: &AgentSignal| matches!(signal, AgentSignal::Unknown { text } if text.ends_with(": free"));
+    let without = |signal: &AgentSignal| matches!(signal, AgentSignal::Noted { text } if text.ends_with(": free"));
     assert!(told.iter().any(without), "{told:#?}");
     sandbox.assert_nothing_runs();
 }
@@ -473,7 +473,7 @@ fn a_wire_that_is_cut_in_the_middle_of_a_turn_costs_nothing(served: &mut Externa
         "{told:#?}"
     );
     assert_eq!(
-        count(&|signal| matches!(signal, AgentSignal::Unknown { text } if text.ends_with("is re-established"))),
+        count(&|signal| matches!(signal, AgentSignal::Noted { text } if text.ends_with("is re-established"))),
         1,
         "{told:#?}"
     );

@@ -110,8 +110,14 @@ pub enum AgentSignal {
         ok: bool,
         message: Option<String>,
     },
-    /// A message that this version does not know, as readable text.
+    /// A warning of the agent, or a remark of ralph on it.
+    Noted {
+        text: String,
+    },
+    /// An event that this version does not know. Its name is logged, and it is not shown: it is not meant for people.
     Unknown {
+        #[serde(default)]
+        event: String,
         text: String,
     },
     Ended {

@@ -44,7 +44,7 @@ impl AgentSignal {
             | AgentSignal::FileChanged { path: text, .. }
             | AgentSignal::Retrying { why: text, .. }
             | AgentSignal::LimitHit { text, .. }
-            | AgentSignal::Unknown { text }
+            | AgentSignal::Noted { text }
             | AgentSignal::TextDelta { text }
             | AgentSignal::ThoughtDelta { text } => *text = cut(text),
             AgentSignal::ToolStarted { call, tool, input } => {
@@ -56,6 +56,7 @@ impl AgentSignal {
             }
             AgentSignal::PermissionAsked { id: one, text, .. }
             | AgentSignal::QuestionAsked { id: one, text }
+            | AgentSignal::Unknown { event: one, text }
             | AgentSignal::ToolOutput { call: one, text } => {
                 [one, text].into_iter().for_each(|text| *text = cut(text));
             }
@@ -89,7 +90,8 @@ impl AgentSignal {
             | AgentSignal::TextDelta { text }
             | AgentSignal::ThoughtDelta { text }
             | AgentSignal::LimitHit { text, .. }
-            | AgentSignal::Unknown { text } => [text, "", ""],
+            | AgentSignal::Noted { text } => [text, "", ""],
+            AgentSignal::Unknown { event, text } => [event, text, ""],
             AgentSignal::ToolStarted { call, tool, input } => [call, tool, input],
             AgentSignal::ToolEnded { call, tool, output, .. } => [call, tool, output],
             AgentSignal::FileChanged { path, .. } => [path, "", ""],
@@ -301,7 +303,11 @@ mod tests {
         for whole in [
             AgentSignal::Said { text: text() },
             AgentSignal::Thought { text: text() },
-            AgentSignal::Unknown { text: text() },
+            AgentSignal::Noted { text: text() },
+            AgentSignal::Unknown {
+                event: text(),
+                text: text(),
+            },
         ] {
             assert!(!whole.is_live_text(), "{whole:?}");
         }

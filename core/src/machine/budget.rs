@@ -152,6 +152,7 @@ pub(super) fn shows_progress(signal: &AgentSignal) -> bool {
         | AgentSignal::ThoughtDelta { .. }
         | AgentSignal::ToolOutput { .. }
         | AgentSignal::TurnEnded { .. }
+        | AgentSignal::Noted { .. }
         | AgentSignal::Unknown { .. }
         | AgentSignal::Ended { .. } => false,
     }

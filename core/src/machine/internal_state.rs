@@ -442,7 +442,7 @@ impl InternalState {
                 };
                 !same || *kind == Some(ProblemKind::Auth)
             }
-            AgentSignal::Unknown { .. } => false,
+            AgentSignal::Noted { .. } | AgentSignal::Unknown { .. } => false,
             AgentSignal::ToolStarted { .. } if self.steps.is_some() => true,
             signal if shows_progress(signal) => waits,
             _ => true,
@@ -487,6 +487,7 @@ impl InternalState {
             | AgentSignal::LimitHit { .. }
             | AgentSignal::WindowUsed { .. }
             | AgentSignal::PermissionAsked { .. }
+            | AgentSignal::Noted { .. }
             | AgentSignal::Unknown { .. }
             | AgentSignal::MessageAnswered { .. }
             | AgentSignal::PermissionRequested { .. }
@@ -537,7 +538,7 @@ mod tests {
 
     #[test]
     fn what_an_agent_says_and_does_is_a_detail_unless_something_depends_on_it() {
-        let unknown = AgentSignal::Unknown { text: "?".to_owned() };
+        let unknown = AgentSignal::Noted { text: "?".to_owned() };
         let problem = Problem::said(ProblemKind::Other, "no");
         let (problem, message) = (AgentSignal::Problem { problem }, None);
         let plain = InternalState::default();

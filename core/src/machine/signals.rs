@@ -28,6 +28,7 @@ pub(super) fn has_read_prompt(signal: &AgentSignal) -> bool {
         | AgentSignal::WindowUsed { .. }
         | AgentSignal::Problem { .. }
         | AgentSignal::MessageAnswered { .. }
+        | AgentSignal::Noted { .. }
         | AgentSignal::Unknown { .. } => false,
     }
 }

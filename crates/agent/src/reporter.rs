@@ -656,7 +656,7 @@ impl OutputSink for Reporter {
         let mut exchange = Exchange::default();
         let clock = self.clock();
         self.protocol.feed(bytes, &clock, &mut exchange);
-        let is_word = |signal: &AgentSignal| !matches!(signal, AgentSignal::Unknown { .. });
+        let is_word = |signal: &AgentSignal| !matches!(signal, AgentSignal::Noted { .. } | AgentSignal::Unknown { .. });
         self.may_lack_channel &= exchange.input.is_empty() && !exchange.signals.iter().any(is_word);
         self.carry_out(exchange);
     }

@@ -152,6 +152,7 @@ impl Transcript {
             // The tool call is shown; decisions are shown where they are made.
             AgentSignal::PermissionRequested { .. }
             | AgentSignal::PermissionWithdrawn { .. }
+            | AgentSignal::Unknown { .. }
             | AgentSignal::MessageAnswered { text: None, .. } => return,
             AgentSignal::ToolOutput { .. } if self.last != LastBlock::Tool => return,
             _ => self.end_live(out),
@@ -199,9 +200,10 @@ impl Transcript {
                 let from = if *id == SteeringId::RALPH { "ralph" } else { "you" };
                 self.message(from, text, out);
             }
-            AgentSignal::Unknown { text } => self.note(DIM, text, out),
+            AgentSignal::Noted { text } => self.note(DIM, text, out),
             AgentSignal::ToolOutput { call, text } => self.tool_output(call, text, out),
             AgentSignal::Usage { .. }
+            | AgentSignal::Unknown { .. }
             | AgentSignal::PermissionRequested { .. }
             | AgentSignal::PermissionWithdrawn { .. }
             | AgentSignal::MessageAnswered { text: None, .. }

@@ -498,6 +498,7 @@ fn narrate_signal(signal: &AgentSignal, time: impl Fn(u64) -> String) -> Option<
         | AgentSignal::Retrying { .. }
         | AgentSignal::Problem { .. }
         | AgentSignal::TurnEnded { .. }
+        | AgentSignal::Noted { .. }
         | AgentSignal::Unknown { .. }
         | AgentSignal::MessageAnswered { .. }
         | AgentSignal::PermissionRequested { .. }

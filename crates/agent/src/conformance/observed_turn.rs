@@ -117,7 +117,7 @@ impl ObservedTurn {
     /// The lines of the output that are no events.
     pub(crate) fn unknown(&self) -> impl Iterator<Item = &str> {
         self.signals.iter().filter_map(|signal| match signal {
-            AgentSignal::Unknown { text } => Some(text.as_str()),
+            AgentSignal::Noted { text } | AgentSignal::Unknown { text, .. } => Some(text.as_str()),
             _ => None,
         })
     }

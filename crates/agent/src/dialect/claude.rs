@@ -109,6 +109,7 @@ impl ClaudeTurn {
             "user" => self.user(event, clock, out),
             "rate_limit_event" => self.limit(event, out),
             "result" => self.result(event, clock, out),
+            "command_lifecycle" => {}
             // Pieces of text that arrive as a whole later; they are requested as a sign of life.
             "stream_event" => delta(event, out),
             other => self.unknown(other, event, out),
@@ -136,7 +137,7 @@ impl ClaudeTurn {
             "api_retry" => out.push(retry(event, clock)),
             "status" | "thinking_tokens" | "task_started" | "task_progress" | "task_updated" | "task_notification"
             | "hook_started" | "hook_progress" | "hook_response" | "compact_boundary" => {}
-            other => self.unknown(&format!("system {other}"), event, out),
+            other => self.unknown(&format!("system/{other}"), event, out),
         }
     }
 
@@ -173,7 +174,7 @@ impl ClaudeTurn {
                     let input = tool_input(input);
                     out.push(AgentSignal::ToolStarted { call, tool, input });
                 }
-                other => self.unknown(&format!("block {other}"), event, out),
+                other => self.unknown(&format!("block/{other}"), event, out),
             }
         }
     }
@@ -272,7 +273,7 @@ impl ClaudeTurn {
 
     fn result(&mut self, event: &Value, clock: &ZonedClock, out: &mut Vec<AgentSignal>) {
         if std::mem::replace(&mut self.ended, true) {
-            return self.unknown("second result", event, out);
+            return self.unknown("second-result", event, out);
         }
         if let Some(usage) = self.usage_of_turn(event) {
             let usage = usage.since(self.told);

@@ -118,7 +118,7 @@ impl CodexTurn {
             // codex repeats the list at the end of the turn.
             "todo_list" => self.todo_list(item, out),
             "error" => {
-                out.push(AgentSignal::Unknown {
+                out.push(AgentSignal::Noted {
                     text: format!("warning: {}", one_line(text(item, "/message"))),
                 });
             }
@@ -130,7 +130,7 @@ impl CodexTurn {
                     output: head(&tool_output(item)),
                     duration_ms: self.calls.end(text(item, "/id")).duration_ms(clock.now_ms),
                 }),
-                None => self.unknown(&format!("item {other}"), event, out),
+                None => self.unknown(&format!("item/{other}"), event, out),
             },
         }
     }
@@ -164,7 +164,7 @@ impl CodexTurn {
     fn completed(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
         if let Some(error) = self.error.take() {
             // The turn went on after that error, so the error did not end it.
-            out.push(AgentSignal::Unknown {
+            out.push(AgentSignal::Noted {
                 text: format!("warning: {}", one_line(&error)),
             });
         }
@@ -269,7 +269,7 @@ fn file_changes(item: &Value, out: &mut Vec<AgentSignal>) {
     for change in item.get("changes").and_then(Value::as_array).into_iter().flatten() {
         let path = text(change, "/path").to_owned();
         if failed {
-            out.push(AgentSignal::Unknown {
+            out.push(AgentSignal::Noted {
                 text: format!("warning: {path} was not changed"),
             });
             continue;

@@ -102,7 +102,7 @@ fn an_error_that_did_not_end_the_turn_is_a_warning() {
     );
     assert_eq!(
         out[0],
-        AgentSignal::Unknown {
+        AgentSignal::Noted {
             text: "warning: odd".to_owned()
         }
     );
@@ -190,7 +190,7 @@ fn other_tools_are_shown_with_what_they_were_asked_and_what_they_answered() {
     );
     assert_eq!(
         out[3],
-        AgentSignal::Unknown {
+        AgentSignal::Noted {
             text: "warning: b was not changed".to_owned()
         }
     );

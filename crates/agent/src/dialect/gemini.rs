@@ -177,7 +177,7 @@ impl GeminiTurn {
     fn error(&mut self, event: &Value, out: &mut Vec<AgentSignal>) {
         let said = text(event, "/message");
         if text(event, "/severity") == "warning" {
-            return out.push(AgentSignal::Unknown {
+            return out.push(AgentSignal::Noted {
                 text: format!("warning: {}", one_line(said)),
             });
         }

@@ -111,7 +111,7 @@ fn take<S: AsMut<Vec<AgentSignal>>>(
         SplitLine::Whole(bytes) => bytes,
         SplitLine::Oversized { bytes } => {
             let text = format!("a line of {bytes} bytes was dropped: longer than {LINE_CAP_BYTES}");
-            return unknown.report("oversized line", || text, out.as_mut());
+            return unknown.note("oversized line", || text, out.as_mut());
         }
     };
     let text = String::from_utf8_lossy(bytes);
@@ -122,23 +122,39 @@ fn take<S: AsMut<Vec<AgentSignal>>>(
     }
     match serde_json::from_str(text) {
         Ok(Value::Object(object)) => each(object, out),
-        Ok(_) | Err(_) => unknown.report("not an object", || format!("not an event: {text}"), out.as_mut()),
+        Ok(_) => unknown.report("not an object", || format!("not an event: {text}"), out.as_mut()),
+        // Half an object is no more for people than a whole one; other text may be what a launcher prints.
+        Err(_) if text.starts_with('{') => unknown.report("torn", || format!("not an event: {text}"), out.as_mut()),
+        Err(_) => unknown.note("text", || format!("not an event: {text}"), out.as_mut()),
     }
 }
 
-/// Reports each kind of unknown input once.
+/// Reports each kind of unknown input once: events that are not known, which are not shown, and notes, which are.
 #[derive(Debug, Default)]
 pub(crate) struct UnknownReports(BTreeSet<String>);
 
 impl UnknownReports {
-    pub(crate) fn report(&mut self, kind: &str, text: impl FnOnce() -> String, out: &mut Vec<AgentSignal>) {
-        if self.0.len() >= UNKNOWN_CAP || self.0.contains(kind) {
-            return;
+    /// Reports an event that is not known.
+    pub(crate) fn report(&mut self, event: &str, text: impl FnOnce() -> String, out: &mut Vec<AgentSignal>) {
+        if self.is_new(event) {
+            out.push(AgentSignal::Unknown {
+                event: clip(event, UNKNOWN_CAP_BYTES),
+                text: clip(&text(), UNKNOWN_CAP_BYTES),
+            });
         }
-        self.0.insert(clip(kind, UNKNOWN_CAP_BYTES));
-        out.push(AgentSignal::Unknown {
-            text: clip(&text(), UNKNOWN_CAP_BYTES),
-        });
+    }
+
+    /// Notes something that the user is to know.
+    pub(crate) fn note(&mut self, kind: &str, text: impl FnOnce() -> String, out: &mut Vec<AgentSignal>) {
+        if self.is_new(kind) {
+            out.push(AgentSignal::Noted {
+                text: clip(&text(), UNKNOWN_CAP_BYTES),
+            });
+        }
+    }
+
+    fn is_new(&mut self, kind: &str) -> bool {
+        self.0.len() < UNKNOWN_CAP && !self.0.contains(kind) && self.0.insert(clip(kind, UNKNOWN_CAP_BYTES))
     }
 }
 
@@ -206,9 +222,15 @@ mod tests {
         assert_eq!(found, ["1", "\"\u{FFFD}\"", "2"]);
         assert_eq!(
             out,
-            [AgentSignal::Unknown {
-                text: "not an event: npm warn x".to_owned()
-            }]
+            [
+                AgentSignal::Noted {
+                    text: "not an event: npm warn x".to_owned()
+                },
+                AgentSignal::Unknown {
+                    event: "not an object".to_owned(),
+                    text: "not an event: [1]".to_owned()
+                }
+            ]
         );
     }
 }

@@ -142,7 +142,7 @@ impl OpencodeTurn {
         self.rounds = 0;
         self.attempts = 0;
         if let Some(error) = self.error.take() {
-            out.push(AgentSignal::Unknown {
+            out.push(AgentSignal::Noted {
                 text: format!("warning: {}", error.text),
             });
         }

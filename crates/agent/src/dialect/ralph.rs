@@ -67,7 +67,7 @@ impl RalphTurn {
             | AgentSignal::Ended { .. } => {}
             AgentSignal::TurnEnded { .. } if self.ended => {
                 self.unknown.report(
-                    "second turn-ended",
+                    "second-turn-ended",
                     || "a second turn-ended was ignored".to_owned(),
                     out,
                 );
@@ -127,6 +127,7 @@ impl RalphTurn {
             | AgentSignal::WindowUsed { .. }
             | AgentSignal::PermissionAsked { .. }
             | AgentSignal::QuestionAsked { .. }
+            | AgentSignal::Noted { .. }
             | AgentSignal::Unknown { .. } => out.push(signal),
         }
     }

@@ -60,7 +60,7 @@ pub(super) fn progress_of(todos: &[Todo]) -> Option<AgentSignal> {
     let done = todos.iter().filter(|todo| todo.status == "completed").count();
     let current = todos.iter().find(|todo| todo.status == "in_progress");
     let current = current.map(|todo| format!(": {}", one_line(&todo.content)));
-    (!todos.is_empty()).then(|| AgentSignal::Unknown {
+    (!todos.is_empty()).then(|| AgentSignal::Noted {
         text: format!("{done} of {} steps done{}", todos.len(), current.unwrap_or_default()),
     })
 }

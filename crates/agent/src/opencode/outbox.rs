@@ -57,7 +57,7 @@ pub(super) async fn answer_question(client: OpencodeClient, id: String, answers:
 }
 
 fn note(text: String) -> Vec<AgentSignal> {
-    vec![AgentSignal::Unknown { text }]
+    vec![AgentSignal::Noted { text }]
 }
 
 /// Repeats a request while the server is unreachable, up to the limit. Returns the error of the last attempt if it

@@ -79,7 +79,7 @@ impl SessionTask {
     }
 
     pub(super) async fn note(&self, text: Option<String>) {
-        self.say(text.map(|text| AgentSignal::Unknown { text }).into_iter().collect())
+        self.say(text.map(|text| AgentSignal::Noted { text }).into_iter().collect())
             .await;
     }
 

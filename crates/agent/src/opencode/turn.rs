@@ -265,7 +265,7 @@ impl ServerTurn {
     fn go_on(&mut self, out: &mut Vec<AgentSignal>) {
         self.rounds = 0;
         if let Some(error) = self.error.take() {
-            out.push(AgentSignal::Unknown {
+            out.push(AgentSignal::Noted {
                 text: format!("warning: {}", error.text),
             });
         }
@@ -397,6 +397,7 @@ impl ServerTurn {
     fn odd(&mut self, name: &str, what: &str, out: &mut Vec<AgentSignal>) {
         if self.oddities.len() < ODDITIES_CAP && self.oddities.insert(name.to_owned()) {
             out.push(AgentSignal::Unknown {
+                event: name.to_owned(),
                 text: format!("{what} `{}`", one_line(name)),
             });
         }

@@ -343,7 +343,7 @@ fn what_is_unknown_is_said_once() {
     let texts: Vec<_> = signals
         .iter()
         .map(|signal| match signal {
-            AgentSignal::Unknown { text } => text.as_str(),
+            AgentSignal::Unknown { text, .. } => text.as_str(),
             other => panic!("{other:?}"),
         })
         .collect();

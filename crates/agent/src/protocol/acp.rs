@@ -182,7 +182,7 @@ impl AcpConversation {
                 exchange.write(&json_rpc::result(&id, &json!({"action": "decline"})));
                 self.updates.say(&mut exchange.signals);
                 let text = || "the agent has a form for its user, which was declined".to_owned();
-                self.unknown.report(&method, text, &mut exchange.signals);
+                self.unknown.note(&method, text, &mut exchange.signals);
             }
             Some(JsonRpcMessage::Request { id, method, .. }) => {
                 exchange.write(&json_rpc::refusal(

@@ -426,7 +426,7 @@ fn a_form_for_the_user_is_declined_and_said_once() {
             json!({"jsonrpc": "2.0", "id": id, "result": {"action": "decline"}})
         );
     }
-    let said = |signal: &&AgentSignal| matches!(signal, AgentSignal::Unknown { text } if text.contains("a form"));
+    let said = |signal: &&AgentSignal| matches!(signal, AgentSignal::Noted { text } if text.contains("a form"));
     assert_eq!(session.signals.iter().filter(said).count(), 1);
     session.stop(3, "end_turn");
     assert_eq!(session.verdicts(), [(true, None)]);

@@ -246,7 +246,7 @@ impl CodexConversation {
             "thread/tokenUsage/updated" => self.usage(params, &mut exchange.signals),
             "account/rateLimits/updated" => self.limits.update(&params["rateLimits"], &mut exchange.signals),
             "error" => self.failed(params, clock, &mut exchange.signals),
-            "warning" | "guardianWarning" => exchange.signals.push(AgentSignal::Unknown {
+            "warning" | "guardianWarning" => exchange.signals.push(AgentSignal::Noted {
                 text: format!("warning: {}", one_line(&text("message"))),
             }),
             "serverRequest/resolved" => self.asks.resolved(&params["requestId"], &mut exchange.signals),
@@ -328,7 +328,7 @@ impl CodexConversation {
         let problem = match turn["status"].as_str() {
             Some("completed") => {
                 // The turn went on after that error, so the error did not end it.
-                exchange.signals.extend(reported.map(|error| AgentSignal::Unknown {
+                exchange.signals.extend(reported.map(|error| AgentSignal::Noted {
                     text: format!("warning: {}", error.text),
                 }));
                 None
@@ -363,7 +363,7 @@ impl CodexConversation {
             if method == "mcpServer/elicitation/request" {
                 exchange.write(&json!({"id": id, "result": {"action": "decline"}}));
                 let text = || "an MCP server has a form for the user, which was declined".to_owned();
-                return self.unknown.report(method, text, &mut exchange.signals);
+                return self.unknown.note(method, text, &mut exchange.signals);
             }
             let error = json!({"code": METHOD_NOT_FOUND, "message": format!("{method} is not supported")});
             exchange.write(&json!({"id": id, "error": error}));

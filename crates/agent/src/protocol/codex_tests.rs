@@ -94,7 +94,7 @@ impl Session {
     }
 
     fn unknown(&self) -> usize {
-        let said = |signal: &&AgentSignal| matches!(signal, AgentSignal::Unknown { .. });
+        let said = |signal: &&AgentSignal| matches!(signal, AgentSignal::Noted { .. } | AgentSignal::Unknown { .. });
         self.signals.iter().filter(said).count()
     }
 
@@ -531,7 +531,7 @@ fn a_recorded_turn_gives_the_signals_of_the_one_way_channel_and_its_text_as_it_i
     assert_eq!(of_tools.count(), 2);
     let strange: Vec<_> = shown
         .iter()
-        .filter(|signal| matches!(signal, AgentSignal::Unknown { .. }))
+        .filter(|signal| matches!(signal, AgentSignal::Noted { .. } | AgentSignal::Unknown { .. }))
         .collect();
     assert_eq!(strange.len(), 1, "a warning of codex's: {strange:?}");
 }

@@ -198,7 +198,10 @@ impl Protocol for OneWay {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::path::Path;
+
+    use super::{super::dialect::DialectKind, *};
+    use crate::transcript::Transcript;
 
     #[test]
     fn the_answer_to_a_greeting_is_found_among_what_is_written_when_it_is_whole() {
@@ -237,4 +240,51 @@ mod tests {
         let later = br#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2}}"#;
         assert!(matches!(LiveKind::Acp.answer(later), Some(Err(why)) if why.contains("another version")));
     }
+
+    /// Events that no agent has, in the forms in which agents write theirs.
+    const UNKNOWN: [&str; 11] = [
+        r#"{"type":"NEWS","id":"NEWS"}"#,
+        r#"{"type":"system","subtype":"NEWS"}"#,
+        r#"{"type":"control_request","request_id":"1","request":{"subtype":"NEWS"}}"#,
+        r#"{"type":"assistant","message":{"content":[{"type":"NEWS"}]}}"#,
+        r#"{"type":"item.completed","item":{"type":"NEWS"}}"#,
+        r#"{"type":"agent_event","event":{"type":"NEWS"}}"#,
+        r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"NEWS"}}}"#,
+        r#"{"jsonrpc":"2.0","method":"session/NEWS","params":{"threadId":"t"}}"#,
+        r#"{"jsonrpc":"2.0","id":7,"method":"NEWS","params":{}}"#,
+        r#"["NEWS"]"#,
+        r#"{"type":"NEWS", "torn"#,
+    ];
+
+    #[test]
+    fn an_event_that_is_not_known_is_never_shown() {
+        let dialects = DialectKind::NAMES.into_iter().filter(|(_, kind)| kind.is_structured());
+        let one_way = dialects.map(|(name, kind)| (name, Box::new(OneWay(kind.parser())) as Box<dyn Protocol>, ""));
+        let live = LiveKind::NAMES.map(|(name, kind)| (name, kind.protocol(), ACP_OPENED));
+        for (name, mut protocol, opened) in one_way.chain(live) {
+            let clock = ZonedClock::at("2026-11-20T10:00:00Z");
+            let mut exchange = Exchange::default();
+            protocol.start(SessionOpening::default(), &mut exchange);
+            protocol.feed(opened.as_bytes(), &clock, &mut exchange);
+            for line in UNKNOWN {
+                protocol.feed(format!("{line}\n").as_bytes(), &clock, &mut exchange);
+            }
+            let finish = Finish { exit: None, stderr: "" };
+            protocol.finish(finish, &clock, &mut exchange);
+            let (mut transcript, mut shown) = (Transcript::new(Path::new("/repo"), 80), Vec::new());
+            for signal in &exchange.signals {
+                transcript.render(signal, &mut shown);
+            }
+            let shown = String::from_utf8_lossy(&shown);
+            assert!(!shown.contains("NEWS"), "{name}: {shown}");
+        }
+    }
+
+    /// The answers that open a session over ACP, which other agents do not send.
+    const ACP_OPENED: &str = concat!(
+        r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}"#,
+        "\n"
+    );
 }

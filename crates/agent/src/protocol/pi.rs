@@ -126,7 +126,7 @@ impl PiConversation {
         }
         exchange.write(&json!({"type": "extension_ui_response", "id": request["id"], "cancelled": true}));
         let title = text(request, "/title");
-        self.unknown.report(
+        self.unknown.note(
             method,
             || format!("an extension of pi asks a question, which is cancelled: {title}"),
             &mut exchange.signals,

@@ -131,7 +131,7 @@ fn recorded_messages_join_the_turn_and_one_that_comes_too_late_does_not() {
         .iter()
         .filter(|signal| matches!(signal, AgentSignal::Usage { usage } if usage.input_tokens == Some(1000)));
     assert_eq!(used.count(), 3);
-    let strange = |signal: &AgentSignal| matches!(signal, AgentSignal::Unknown { .. });
+    let strange = |signal: &AgentSignal| matches!(signal, AgentSignal::Noted { .. } | AgentSignal::Unknown { .. });
     assert!(!whole.signals.iter().any(strange), "{:#?}", whole.signals);
     for size in [1, 2, 3, 7, 64, 1000, 4096] {
         assert_eq!(opened(size, recording.len()).signals, whole.signals, "pieces of {size}");
@@ -206,7 +206,7 @@ fn a_question_of_an_extension_is_cancelled_and_said_once() {
     session.hear(&ask("c", "confirm"));
     let cancelled = |id: &str| json!({"type": "extension_ui_response", "id": id, "cancelled": true});
     assert_eq!(session.written[2..], [cancelled("b"), cancelled("c")]);
-    let said = AgentSignal::Unknown {
+    let said = AgentSignal::Noted {
         text: "an extension of pi asks a question, which is cancelled: Sure?".to_owned(),
     };
     assert_eq!(session.signals, [said]);

@@ -260,7 +260,7 @@ fn no_escape_sequence_of_an_agent_gets_through() {
             path: evil.to_owned(),
             change: FileChange::Deleted,
         },
-        AgentSignal::Unknown { text: evil.to_owned() },
+        AgentSignal::Noted { text: evil.to_owned() },
         AgentSignal::Opened {
             session: Some(SessionId(evil.to_owned())),
             model: Some(evil.to_owned()),

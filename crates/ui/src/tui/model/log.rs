@@ -299,6 +299,7 @@ fn signal_line(signal: &AgentSignal) -> Option<(LogLineKind, String)> {
         | AgentSignal::PermissionAsked { .. }
         | AgentSignal::QuestionAsked { .. }
         | AgentSignal::TurnEnded { .. }
+        | AgentSignal::Noted { .. }
         | AgentSignal::Unknown { .. }
         | AgentSignal::MessageAnswered { .. }
         | AgentSignal::PermissionRequested { .. }
