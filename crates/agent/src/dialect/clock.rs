@@ -49,6 +49,7 @@ impl ZonedClock {
             now_ms: u64::try_from(now.as_millisecond()).expect("after 1970"),
             zone: hours(2),
             named: |name| match name {
+                "Asia/Shanghai" => Some(TimeZone::fixed(jiff::tz::offset(8))),
                 "Asia/Tokyo" => Some(TimeZone::fixed(jiff::tz::offset(9))),
                 "America/Los_Angeles" => Some(TimeZone::fixed(jiff::tz::offset(-8))),
                 _ => None,
