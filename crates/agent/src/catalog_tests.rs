@@ -112,6 +112,39 @@ fn every_built_in_adapter_is_complete() {
     }
 }
 
+#[test]
+fn every_built_in_agent_has_its_state_and_its_login_in_it_and_hosts_for_a_strict_sandbox() {
+    let catalog = Catalog::load(&AdapterSources::default());
+    for id in catalog.ids() {
+        let manifest = catalog.manifest(id).expect("a good manifest");
+        if id == "demo" {
+            continue; // It is ralph, and has none.
+        }
+        assert!(!manifest.state.is_empty() && !manifest.hosts.is_empty(), "{id}");
+        let is_project = |file: &&String| !file.starts_with(['~', '$']);
+        for file in manifest.credentials.files.iter().filter(|file| !is_project(file)) {
+            let is_in_state = manifest.state.iter().any(|state| Path::new(file).starts_with(state));
+            assert!(is_in_state || manifest.state_files.contains(file), "{id}: {file}");
+        }
+    }
+}
+
+#[test]
+fn an_agent_that_names_no_state_has_that_of_its_login() {
+    let state = |written: &str| {
+        let text =
+            format!("dialect = \"terminal\"\n[command]\nprogram = \"x\"\nargs = []\nprompt = \"stdin\"\n{written}");
+        let manifest = manifest_of_text("x", &text).expect("a good manifest");
+        (manifest.state, manifest.state_files)
+    };
+    let login = "[login]\nfiles = [\"~/.agent/login\", \"~/.agent.json\"]\n";
+    let own = |directory: &str, file: &str| (vec![directory.to_owned()], vec![file.to_owned()]);
+    assert_eq!(state(login), own("~/.agent", "~/.agent.json"));
+    let named = "[sandbox]\nwrite = [\"~/a\"]\nwrite_files = [\"~/b\"]\n";
+    assert_eq!(state(&format!("{login}{named}")), own("~/a", "~/b"));
+    assert_eq!(state(""), (Vec::new(), Vec::new()));
+}
+
 /// The cells of an adapter's row in a table of a page.
 #[track_caller]
 fn row<'a>(page: &'a str, id: &str) -> Vec<&'a str> {

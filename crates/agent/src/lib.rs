@@ -30,6 +30,7 @@ mod queries;
 pub mod registry;
 mod reporter;
 mod signal_writer;
+mod state;
 pub mod subprocess;
 mod template;
 pub mod transcript;

@@ -127,6 +127,7 @@ impl Manifest {
             (Some(live), None) => live.capabilities,
             (_, _) => capabilities,
         };
+        let (state, state_files) = reader.state();
         Ok(Self {
             id: id.to_owned(),
             transport,
@@ -144,8 +145,8 @@ impl Manifest {
             stop: reader.stop(),
             credentials: reader.credentials(),
             capabilities,
-            state: reader.places(&written.sandbox.write),
-            state_files: reader.places(&written.sandbox.write_files),
+            state,
+            state_files,
             check: reader.check()?,
             title: written.title.unwrap_or_else(|| id.to_owned()),
             verified: written.verified,

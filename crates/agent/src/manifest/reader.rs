@@ -18,6 +18,7 @@ use super::{
         login::CredentialSources,
         manifest_error::ManifestError,
         protocol::Steering,
+        state::state_of_login,
         template::{AdapterPlaceholder, AdapterTemplate},
     },
     AgentProcess, AskSettings, CheckSetup, CommandTemplate, LiveLaunch, McpDelivery, PromptBy, Transport,
@@ -249,6 +250,16 @@ impl AdapterReader<'_> {
             keys: login.keys.clone(),
             files: self.places(&login.files),
             hint: login.hint.clone(),
+        }
+    }
+
+    /// The directories and files of the agent's state. Where it names none, its login tells them: an agent of unknown state
+    /// would run outside of the sandbox.
+    pub(super) fn state(&self) -> (Vec<String>, Vec<String>) {
+        let (login, sandbox) = (&self.written.login, &self.written.sandbox);
+        match sandbox.write.is_empty() && sandbox.write_files.is_empty() {
+            true => state_of_login(&self.places(&login.files)),
+            false => (self.places(&sandbox.write), self.places(&sandbox.write_files)),
         }
     }
 

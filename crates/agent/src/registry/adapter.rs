@@ -9,56 +9,11 @@ use super::{
     entry::RegistryEntry,
     launch::{AgentLaunch, LaunchSource, install_hints, names},
 };
-use crate::{manifest::Manifest, template::AdapterPlaceholder};
-
-/// Names whose directories are not an agent's: programs read there what to start, and ralph what to allow.
-const SHARED_NAMES: &[&str] = &[
-    "applications",
-    "autostart",
-    "bash",
-    "bashrc",
-    "bin",
-    "cache",
-    "cargo",
-    "config",
-    "data",
-    "dbus-1",
-    "emacs",
-    "environment",
-    "fish",
-    "fonts",
-    "git",
-    "icons",
-    "keyrings",
-    "lib",
-    "local",
-    "npm",
-    "nvim",
-    "profile",
-    "ralph",
-    "rustup",
-    "screen",
-    "share",
-    "state",
-    "systemd",
-    "tmux",
-    "vim",
-    "vscode",
-    "zed",
-    "zsh",
-    "zshrc",
-];
-/// The directories in which programs have directories of their own, with the variables that move them.
-const HOMES: &[&str] = &[
-    "$XDG_CONFIG_HOME",
-    "~/.config",
-    "$XDG_DATA_HOME",
-    "~/.local/share",
-    "$XDG_STATE_HOME",
-    "~/.local/state",
-    "$XDG_CACHE_HOME",
-    "~/.cache",
-];
+use crate::{
+    manifest::Manifest,
+    state::{HOMES, SHARED_NAMES},
+    template::AdapterPlaceholder,
+};
 
 /// The comment on directories that are not known for certain.
 const USUAL: &str =
