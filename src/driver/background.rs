@@ -138,6 +138,7 @@ async fn attend(
                 printed.bytes += bytes.len() as u64;
             }
             Printed::Line(line) => printed.line(line),
+            Printed::Lines(lines) => lines.lines().for_each(|line| printed.line(line)),
         }
     });
     let time = task.limits.timeout_ms.map(Duration::from_millis);

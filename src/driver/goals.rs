@@ -210,8 +210,11 @@ async fn run_in(goal: Goal, context: Arc<ExecutionContext>, turn: GoalTurn) -> C
     let (sink, mut ended) = collector(move |output| {
         // The turn and the copy are kept until the process has ended, even if its end is no longer awaited.
         let _ = &held;
-        if let Printed::Line(line) = output {
-            collected.lock().unwrap_or_else(PoisonError::into_inner).line(line);
+        let mut collected = collected.lock().unwrap_or_else(PoisonError::into_inner);
+        match output {
+            Printed::Line(line) => collected.line(line),
+            Printed::Lines(lines) => collected.lines(lines),
+            Printed::Terminal(_) | Printed::Stdout(_) => {}
         }
     });
     let launch = launch(&goal.command, &context);
@@ -443,6 +446,8 @@ fn result(
         (Ok(_), Some(_), Some(_)) | (Ok(_), None, _) => None,
     };
     let report = printed.tests.take().and_then(OutputReader::finish);
+    // The ends of lines are those of a terminal.
+    let output = std::mem::take(&mut printed.tail).replace("\r\n", "\n");
     let result = GoalResult {
         name: goal.name.clone(),
         passed: why.is_none(),
@@ -451,7 +456,7 @@ fn result(
         target: goal.target,
         duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         why,
-        tail: Tail::from(&printed.tail),
+        tail: Tail::from(&output),
         tests: report.as_ref().map(|report| report.counts.clone()),
         doubt: report
             .as_ref()
@@ -460,7 +465,6 @@ fn result(
         flaky: None,
         sealed_output: None,
     };
-    let output = std::mem::take(&mut printed.tail);
     CheckedGoal { result, report, output }
 }
 
@@ -520,6 +524,26 @@ impl GoalOutput {
         }
         self.tail.push_str(line);
         self.tail.push('\n');
+        self.cut();
+    }
+
+    /// Takes whole lines. What costs something for each line is done for few of them: a goal may print millions.
+    fn lines(&mut self, lines: &str) {
+        if let Some(tests) = &mut self.tests {
+            tests.lines(lines);
+        }
+        if lines.bytes().any(|byte| byte.is_ascii_digit()) {
+            self.last_number = lines.lines().rev().find_map(last_number).or(self.last_number);
+        }
+        let mut kept = lines.len().saturating_sub(self.kept_bytes);
+        while !lines.is_char_boundary(kept) {
+            kept += 1;
+        }
+        self.tail.push_str(&lines[kept..]);
+        self.cut();
+    }
+
+    fn cut(&mut self) {
         if self.tail.len() > 2 * self.kept_bytes {
             let mut cut = self.tail.len() - self.kept_bytes;
             while !self.tail.is_char_boundary(cut) {
@@ -548,6 +572,31 @@ mod tests {
         assert_eq!(last_number("12 of 40 passed."), Some(40.0));
         assert_eq!(last_number("-3"), Some(-3.0));
         assert_eq!(last_number("nothing - here."), None);
+    }
+
+    #[test]
+    fn lines_that_arrive_together_are_taken_as_if_they_came_one_by_one() {
+        let outputs = [
+            "score 1\nscore 7.5\nno more\n",
+            "\n\n",
+            &"é\n".repeat(3 * TAIL_BYTES),
+            &"12 of 40\r\n".repeat(10_000),
+        ];
+        for output in outputs {
+            let read = |take: fn(&mut GoalOutput, &str)| {
+                let mut printed = GoalOutput {
+                    kept_bytes: TAIL_BYTES,
+                    ..GoalOutput::default()
+                };
+                take(&mut printed, output);
+                printed
+            };
+            let one_by_one = read(|printed, output| output.lines().for_each(|line| printed.line(line)));
+            let together = read(GoalOutput::lines);
+            assert_eq!(together.last_number, one_by_one.last_number);
+            let together = together.tail.replace("\r\n", "\n");
+            assert!(!together.is_empty() && one_by_one.tail.ends_with(&together));
+        }
     }
 
     #[test]

@@ -97,6 +97,11 @@ impl Escapes {
         });
     }
 
+    /// Whether no sequence and no character is unfinished.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        !self.is_within && self.characters.begun.is_empty()
+    }
+
     /// Abandons an unfinished sequence or character.
     pub(crate) fn cancel(&mut self, performer: &mut impl Perform) {
         if self.is_within || !self.characters.begun.is_empty() {

@@ -14,10 +14,10 @@ mod position;
 pub mod signs;
 pub mod wrap;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, str};
 
 use escapes::{Escapes, Params, Perform, PerformRuns};
-use memchr::memchr;
+use memchr::{memchr, memchr_iter, memrchr};
 
 pub use json::{JSON_WITH_COMMENTS, STRICT_JSON, pretty_json};
 pub use output_filter::{AllowedEscapes, OutputFilter, escape_controls, escape_name};
@@ -54,6 +54,15 @@ pub enum KeptEscapes {
 pub struct PlainText {
     escapes: Escapes,
     line: CurrentLine,
+}
+
+/// Lines of a [`PlainText`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlainLines<'a> {
+    /// A line without its end.
+    One(&'a str),
+    /// Whole lines that show as they are, with their ends: LF or CR LF.
+    AsIs(&'a str),
 }
 
 /// The current line.
@@ -113,6 +122,23 @@ impl PlainText {
             }
         }
         self.escapes.feed_runs(rest, &mut self.line);
+    }
+
+    /// As [`PlainText::feed`], but passes on lines that show as they are together: there may be millions of them.
+    pub fn feed_blocks(&mut self, bytes: &[u8], mut each: impl FnMut(PlainLines<'_>)) {
+        let is_at_start = !self.line.begun && !self.line.returned && self.escapes.is_at_rest();
+        let (before, rest) = match memchr(b'\n', bytes) {
+            Some(end) if !is_at_start => bytes.split_at(end + 1),
+            _ => bytes.split_at(0),
+        };
+        self.feed(before, |line| each(PlainLines::One(line)));
+        let (whole, rest) = rest.split_at(memrchr(b'\n', rest).map_or(0, |end| end + 1));
+        let is_at_rest = self.line.open.is_empty() && self.escapes.is_at_rest() && !self.line.is_within_device();
+        match shown_as_is(whole).filter(|text| is_at_rest && !text.is_empty()) {
+            Some(text) => each(PlainLines::AsIs(text)),
+            None => self.feed(whole, |line| each(PlainLines::One(line))),
+        }
+        self.feed(rest, |line| each(PlainLines::One(line)));
     }
 
     /// The current line as far as it has arrived; the complete line will begin with this text. `None` if it shows
@@ -269,6 +295,18 @@ impl PerformRuns for CurrentLine {
     fn print_run(&mut self, run: &str) {
         self.push(run);
     }
+}
+
+/// Whole lines as text, if they show as they are.
+fn shown_as_is(lines: &[u8]) -> Option<&str> {
+    let is_shown = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r' | 0x80..);
+    let returns_end = |at: usize| lines.get(at + 1) == Some(&b'\n');
+    let is_shown = lines.iter().all(is_shown) && memchr_iter(b'\r', lines).all(returns_end);
+    let text = is_shown.then(|| str::from_utf8(lines).ok()).flatten()?;
+    let is_kept = |character: char| matches!(character, '\t' | '\n' | '\r') || !is_dropped(character);
+    let is_short = |line: &str| line.len() <= LINE_CAP_BYTES;
+    let is_kept = text.is_ascii() || text.chars().all(is_kept);
+    (is_kept && (lines.len() <= LINE_CAP_BYTES || text.lines().all(is_short))).then_some(text)
 }
 
 /// Whether a character is dropped from text: control characters, and those that reorder the text around them and can
@@ -436,6 +474,37 @@ mod tests {
                 assert_eq!(out, whole, "cut at {at}");
             }
         }
+    }
+
+    #[test]
+    fn lines_that_show_as_they_are_come_together_and_are_the_same() {
+        let long = "x".repeat(LINE_CAP_BYTES + 1);
+        let zoo = format!(
+            "plain\r\n\nand é\n{ZOO}a\rb\nc\r\r\nd\u{202e}\u{85}\n\x1b[31mred\nstill\x1b[0m\n{long}\nend\nof it"
+        );
+        for keep in [KeptEscapes::Nothing, KeptEscapes::Colour] {
+            let whole = lines(keep, zoo.as_bytes());
+            for size in [1, 2, 3, 5, 8, 13, 40, 100, usize::MAX] {
+                let (mut plain, mut out, mut together) = (PlainText::new(keep), Vec::new(), 0);
+                for piece in zoo.as_bytes().chunks(size) {
+                    plain.feed_blocks(piece, |lines| match lines {
+                        PlainLines::One(line) => out.push(line.to_owned()),
+                        PlainLines::AsIs(lines) => {
+                            out.extend(lines.lines().map(str::to_owned));
+                            together += 1;
+                        }
+                    });
+                }
+                plain.finish(|line| out.push(line.to_owned()));
+                assert_eq!(out, whole, "pieces of {size}");
+                assert!(size < 8 || size > 100 || together > 0, "pieces of {size}");
+            }
+        }
+        let (mut plain, mut pieces) = (PlainText::new(KeptEscapes::Nothing), Vec::new());
+        let note = |lines: PlainLines<'_>| pieces.push(format!("{lines:?}"));
+        plain.feed_blocks("half".as_bytes(), |_| ());
+        plain.feed_blocks(" a line\nsome\r\nmore\nand".as_bytes(), note);
+        assert_eq!(pieces, [r#"One("half a line")"#, r#"AsIs("some\r\nmore\n")"#]);
     }
 
     #[test]

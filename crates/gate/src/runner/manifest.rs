@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{pattern::LinePattern, tally::CountKind};
+use super::{
+    pattern::{Bytes, LinePattern},
+    tally::CountKind,
+};
 use crate::data_file::{DataFile, DataFileError};
 
 /// A test runner: the files that decide the results of its tests, and the patterns of its output.
@@ -60,6 +63,8 @@ pub(super) struct OutputPatterns {
     pub(super) count: CountSource,
     words: BTreeMap<String, CountKind>,
     pub(super) test: Vec<(CountKind, LinePattern)>,
+    /// Every line that matters has all bytes of one of these.
+    pub(super) needs: Vec<Bytes>,
 }
 
 /// A pattern, with its groups that count tests.
@@ -80,6 +85,21 @@ pub(super) enum CountSource {
 }
 
 impl OutputPatterns {
+    fn needed(&self) -> Vec<Bytes> {
+        let counting = [&self.line, &self.first, &self.part, &self.last];
+        let counting = counting.into_iter().flatten().map(|counting| &counting.pattern);
+        let plain = self.open.iter().chain(&self.none);
+        let patterns = counting
+            .chain(plain)
+            .chain(self.test.iter().map(|(_, pattern)| pattern));
+        let mut needed: Vec<Bytes> = patterns.flat_map(|pattern| pattern.needs.clone()).collect();
+        needed.dedup();
+        let fewer = |all: &[Bytes], of: &Bytes| all.iter().any(|other| other != of && of.have(*other));
+        let all = needed.clone();
+        needed.retain(|set| !fewer(&all, set));
+        needed
+    }
+
     pub(super) fn kind_of_word(&self, word: &str) -> Option<CountKind> {
         self.words.get(word).copied()
     }
@@ -201,7 +221,7 @@ impl RunnerParser<'_> {
                 test.push((kind, pattern));
             }
         }
-        Ok(ResultFormat::Lines(Box::new(OutputPatterns {
+        let mut lines = OutputPatterns {
             open: self.patterns("output.open", &written.open, &["planned"])?,
             line: self.counting("output.line", &written.line)?,
             first: self.counting("output.first", &written.first)?,
@@ -211,7 +231,10 @@ impl RunnerParser<'_> {
             count: written.count,
             words: self.words(&written.words)?,
             test,
-        })))
+            needs: Vec::new(),
+        };
+        lines.needs = lines.needed();
+        Ok(ResultFormat::Lines(Box::new(lines)))
     }
 
     fn words(&self, written: &BTreeMap<String, Spanned<String>>) -> Result<BTreeMap<String, CountKind>, DataFileError> {

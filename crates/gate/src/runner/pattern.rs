@@ -3,6 +3,20 @@
 use memchr::memmem::Finder;
 use regex_lite::{Captures, Regex};
 
+/// The bytes that occur in a text; all outside of ASCII are one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Bytes(u128);
+
+impl Bytes {
+    pub(super) fn of(text: &str) -> Bytes {
+        Bytes(text.bytes().fold(0, |seen, byte| seen | 1 << byte.min(127)))
+    }
+
+    pub(super) fn have(self, needed: Bytes) -> bool {
+        self.0 & needed.0 == needed.0
+    }
+}
+
 /// A pattern that is tested against every line of an output.
 #[derive(Debug, Clone)]
 pub(super) struct LinePattern {
@@ -11,6 +25,8 @@ pub(super) struct LinePattern {
     start: String,
     /// Every matching line contains it.
     literal: Finder<'static>,
+    /// Every matching line has all of one of these.
+    pub(super) needs: Vec<Bytes>,
 }
 
 impl LinePattern {
@@ -23,6 +39,7 @@ impl LinePattern {
             regex,
             start: if plain { start(&chars) } else { String::new() },
             literal: Finder::new(&if plain { literal(&chars) } else { String::new() }).into_owned(),
+            needs: if plain { needs(&chars) } else { vec![Bytes::default()] },
         })
     }
 
@@ -67,6 +84,29 @@ fn start(pattern: &[char]) -> String {
 fn literal(pattern: &[char]) -> String {
     let runs = runs(pattern, false);
     runs.into_iter().max_by_key(String::len).unwrap_or_default()
+}
+
+/// Returns sets of bytes, of which every match has at least one as a whole.
+fn needs(pattern: &[char]) -> Vec<Bytes> {
+    let alternatives = alternatives(pattern);
+    if alternatives.len() > 1 {
+        return alternatives.into_iter().flat_map(needs).collect();
+    }
+    let plain = Bytes::of(&runs(pattern, false).concat());
+    if plain != Bytes::default() {
+        return vec![plain];
+    }
+    // One of the words of the first group.
+    let start = pattern
+        .iter()
+        .position(|character| *character != '^')
+        .unwrap_or_default();
+    let end = end_of_item(pattern, start);
+    let is_optional = pattern.get(end).is_some_and(|quantifier| "*?{".contains(*quantifier));
+    match pattern.get(start..end) {
+        Some(['(', inner @ .., ')']) if !is_optional => needs(without_name(inner)),
+        _ => vec![plain],
+    }
 }
 
 /// Returns the runs of plain characters that every match contains, in order; only the first one if it `starts`.
@@ -124,14 +164,21 @@ fn runs(pattern: &[char], starts: bool) -> Vec<String> {
 
 /// Whether there is a `|` outside of groups.
 fn has_alternatives(pattern: &[char]) -> bool {
-    let mut place = 0;
+    alternatives(pattern).len() > 1
+}
+
+/// Splits a pattern at each `|` outside of groups.
+fn alternatives(pattern: &[char]) -> Vec<&[char]> {
+    let (mut found, mut start, mut place) = (Vec::new(), 0, 0);
     while let Some(character) = pattern.get(place) {
         if *character == '|' {
-            return true;
+            found.push(&pattern[start..place]);
+            start = place + 1;
         }
         place = end_of_item(pattern, place);
     }
-    false
+    found.push(pattern.get(start..).unwrap_or_default());
+    found
 }
 
 /// Returns the end of the character, class or group that begins at `place`.
@@ -180,7 +227,23 @@ fn without_name(group: &[char]) -> &[char] {
 
 #[cfg(test)]
 mod tests {
-    use super::LinePattern;
+    use super::{Bytes, LinePattern};
+
+    #[test]
+    fn a_pattern_knows_the_bytes_of_all_that_it_matches() {
+        for (pattern, needed) in [
+            (r"^running (?<planned>\d+) tests?$", &["running test"][..]),
+            (r"^(?:OK|FAILED)(?: \((?<list>.*)\))?$", &["OK", "FAILED"]),
+            (r"^ok|FAILED", &["ok", "FAILED"]),
+            (r"^(?:[+-]\d|OK)$", &["", "OK"]),
+            (r"^(?:a|b)?$", &[""]),
+            (r"(?i)passed", &[""]),
+            (r"✓", &["é"]),
+        ] {
+            let needed: Vec<_> = needed.iter().map(|text| Bytes::of(text)).collect();
+            assert_eq!(LinePattern::new(pattern).unwrap().needs, needed, "{pattern}");
+        }
+    }
 
     #[test]
     fn a_pattern_knows_what_is_in_all_that_it_matches() {

@@ -3,9 +3,10 @@
 use super::{
     ids::Ids,
     manifest::{CountSource, OutputPatterns, ResultFormat, Runner},
+    pattern::Bytes,
     report::TestReport,
     tally::{CountKind, Figures, Tally, number},
-    tap::Tap,
+    tap::{self, Tap},
 };
 
 /// Longer lines are ignored; no runner writes such lines.
@@ -31,6 +32,19 @@ impl<'r> OutputReader<'r> {
         }
     }
 
+    /// Reads whole lines, without escape sequences: at the speed of memory, if none of them can be a runner's.
+    pub fn lines(&mut self, lines: &str) {
+        if self.may_count(lines) {
+            lines.lines().for_each(|line| self.line(line));
+        }
+    }
+
+    /// Whether one of `lines` may be a runner's, by the bytes that occur in them.
+    pub fn may_count(&self, lines: &str) -> bool {
+        let bytes = Bytes::of(lines);
+        self.outputs.iter().any(|output| output.may_have(bytes))
+    }
+
     /// Reads the next line, without escape sequences.
     pub fn line(&mut self, line: &str) {
         let line = line.trim_end();
@@ -39,7 +53,8 @@ impl<'r> OutputReader<'r> {
         if line.is_empty() || line.len() > LINE_BYTES {
             return;
         }
-        for output in &mut self.outputs {
+        let bytes = Bytes::of(line);
+        for output in self.outputs.iter_mut().filter(|output| output.may_have(bytes)) {
             match &mut output.state {
                 OutputState::Lines(lines) => lines.line(line),
                 OutputState::Tap(tap) => tap.line(line),
@@ -89,6 +104,14 @@ enum OutputResult {
 }
 
 impl RunnerOutput<'_> {
+    /// Whether one of its patterns may match text of these bytes.
+    fn may_have(&self, bytes: Bytes) -> bool {
+        match self.state {
+            OutputState::Lines(ref lines) => lines.lines.needs.iter().any(|needed| bytes.have(*needed)),
+            OutputState::Tap(_) => tap::MARKS.iter().any(|mark| bytes.have(Bytes::of(mark))),
+        }
+    }
+
     fn finish(self) -> OutputResult {
         let id = &self.runner.id;
         match self.state {

@@ -5,6 +5,9 @@ use super::{
     tally::{CountKind, Figures, number},
 };
 
+/// What is in each line that matters; one of these.
+pub(super) const MARKS: [&str; 3] = ["1..", "ok", "Bail out!"];
+
 /// The part of a TAP stream that was read.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tap {

@@ -168,3 +168,24 @@ fn numbers_without_end_are_no_trouble() {
         assert!(read(&runners, "make", &text).is_some(), "{text}");
     }
 }
+
+#[test]
+fn floods_are_no_lines_of_a_runner_and_end_before_its_patterns() {
+    let runners = runners();
+    let reader = runners.reader("yes");
+    for flood in [
+        "y\n",
+        "\n",
+        "1234567\n-5\n",
+        "........\n",
+        "====\n****\n",
+        "aaaa bbbb\ncccc\n",
+        "é\n",
+        "{}[]\n",
+    ] {
+        assert!(!reader.may_count(&flood.repeat(2000)), "{flood:?}");
+    }
+    for line in ["ok 1", "OK", "5 passed in 0.1s", "  2 passing (3ms)", "  ✓ adds (1 ms)"] {
+        assert!(reader.may_count(&format!("{}{line}\n", "y\n".repeat(2000))), "{line}");
+    }
+}

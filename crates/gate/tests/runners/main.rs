@@ -33,7 +33,15 @@ fn output(name: &str) -> String {
 fn read(runners: &Runners, command: &str, output: &str) -> Option<TestReport> {
     let mut reader = runners.reader(command);
     output.lines().for_each(|line| reader.line(line));
-    reader.finish()
+    let report = reader.finish();
+    // Together they count as one by one.
+    for size in [1, 7, usize::MAX] {
+        let mut reader = runners.reader(command);
+        let lines: Vec<_> = output.split_inclusive('\n').collect();
+        lines.chunks(size).for_each(|lines| reader.lines(&lines.concat()));
+        assert_eq!(reader.finish(), report, "{size} lines of {output}");
+    }
+    report
 }
 
 fn counts(report: &TestReport) -> [u32; 4] {

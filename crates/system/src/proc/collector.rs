@@ -1,6 +1,6 @@
 //! Hands a child's whole output to a function, and sends its end.
 
-use ralph_text::{KeptEscapes, PlainText};
+use ralph_text::{KeptEscapes, PlainLines, PlainText};
 use tokio::sync::oneshot;
 
 use super::{ChildEnd, OutputSink};
@@ -12,6 +12,8 @@ pub enum Printed<'a> {
     Terminal(&'a [u8]),
     /// A line of its terminal as plain text.
     Line(&'a str),
+    /// Lines of its terminal that are plain text already, with their ends.
+    Lines(&'a str),
     /// Bytes of its stdout, if that is piped.
     Stdout(&'a [u8]),
 }
@@ -41,7 +43,10 @@ impl<F: FnMut(Printed<'_>) + Send + 'static> OutputSink for Collector<F> {
     fn terminal(&mut self, bytes: &[u8]) {
         let Self { plain, take, .. } = self;
         take(Printed::Terminal(bytes));
-        plain.feed(bytes, |line| take(Printed::Line(line)));
+        plain.feed_blocks(bytes, |lines| match lines {
+            PlainLines::One(line) => take(Printed::Line(line)),
+            PlainLines::AsIs(lines) => take(Printed::Lines(lines)),
+        });
     }
 
     fn stdout(&mut self, bytes: &[u8]) {

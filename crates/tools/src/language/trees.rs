@@ -187,11 +187,16 @@ impl AstGrepOutput {
                 let room = OUTPUT_BYTES.saturating_sub(self.stdout.len());
                 self.stdout.extend_from_slice(&bytes[..bytes.len().min(room)]);
             }
-            Printed::Line(line) if self.stderr.len() < STDERR_BYTES => {
-                self.stderr.push_str(line);
-                self.stderr.push('\n');
-            }
-            Printed::Line(_) | Printed::Terminal(_) => {}
+            Printed::Line(line) => self.line(line),
+            Printed::Lines(lines) => lines.lines().for_each(|line| self.line(line)),
+            Printed::Terminal(_) => {}
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        if self.stderr.len() < STDERR_BYTES {
+            self.stderr.push_str(line);
+            self.stderr.push('\n');
         }
     }
 
