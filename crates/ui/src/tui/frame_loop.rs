@@ -1,6 +1,7 @@
 //! The frame loop.
 
 use std::{
+    cell::RefCell,
     io::{self, Write},
     sync::mpsc::{Receiver, RecvTimeoutError},
     time::{Duration, Instant},
@@ -36,7 +37,7 @@ use super::{
     terminal_search::{self, TerminalSearch},
     typing,
     update::update,
-    view::{self, ShownTerminals},
+    view::{self, KeptCells, ShownTerminals},
 };
 
 /// Minimum time between two frames, and after a key press, to which the user expects a quick response.
@@ -94,6 +95,10 @@ struct FrameLoop<'a> {
     /// Bytes of `pending` already processed.
     processed: usize,
     dirty: bool,
+    /// Whether a shown clock has moved since the last frame.
+    ticked: bool,
+    /// The terminal's cells in the last frame, and the count of changes at which they were drawn.
+    kept: (u64, RefCell<Option<KeptCells>>),
     /// Whether a key was pressed since the last frame.
     pressed: bool,
     /// The time of the last frame.
@@ -159,6 +164,8 @@ impl<'a> FrameLoop<'a> {
             pending: Vec::new(),
             processed: 0,
             dirty: true,
+            ticked: false,
+            kept: (0, RefCell::default()),
             pressed: false,
             drawn: first_frame.checked_sub(FRAME).unwrap_or(first_frame),
             finder: None,
@@ -192,7 +199,7 @@ impl<'a> FrameLoop<'a> {
             }
         }
         let now = Instant::now();
-        if self.dirty && self.due() <= now && !self.handover.is_open() {
+        if (self.dirty || self.ticked) && self.due() <= now && !self.handover.is_open() {
             self.draw()?;
         }
         if self.processed < self.pending.len() {
@@ -230,7 +237,7 @@ impl<'a> FrameLoop<'a> {
         if self.handover.is_open() {
             return None;
         }
-        if self.dirty {
+        if self.dirty || self.ticked {
             return Some(self.due());
         }
         let paused = self.model.ui.replay.is_some_and(|replay| replay.paused || replay.over);
@@ -250,7 +257,7 @@ impl<'a> FrameLoop<'a> {
     fn pass_time(&mut self) {
         let change = self.model.next_change_ms();
         self.model.advance(self.source.now_ms());
-        self.dirty |= change.is_some_and(|change| change <= self.model.now_ms);
+        self.ticked |= change.is_some_and(|change| change <= self.model.now_ms);
     }
 
     /// Waits for input after the source has ended.
@@ -495,7 +502,13 @@ impl<'a> FrameLoop<'a> {
         self.live.catch_up();
         self.write_title()?;
         self.write_progress()?;
+        let (version, kept) = &mut self.kept;
+        let only_ticked = !self.dirty && *version == self.version;
+        if !only_ticked {
+            (*version, *kept) = (self.version, RefCell::default());
+        }
         let screens = ShownTerminals {
+            kept: only_ticked.then_some(&*kept),
             live: self.live.screen(),
             played: self.played.as_deref(),
         };
@@ -507,7 +520,7 @@ impl<'a> FrameLoop<'a> {
         let bytes = self.frame.take();
         let bytes = self.setup.theme.encoded(bytes);
         self.drawn = Instant::now();
-        self.dirty = false;
+        (self.dirty, self.ticked) = (false, false);
         self.pressed = false;
         terminal::write_all(&bytes)
     }

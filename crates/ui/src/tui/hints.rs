@@ -173,6 +173,7 @@ mod tests {
         let screen = Screen::new(model.pane(), Scrollback::Cells(1));
         let screens = ShownTerminals {
             live: &screen,
+            kept: None,
             played: None,
         };
         let theme = Theme::new(Palette::Dark, Depth::True, false);

@@ -66,9 +66,11 @@ impl<'a> Pen<'a> {
 
     /// Draws a horizontal line.
     pub(super) fn rule(&mut self, x: u16, y: u16, end: u16, style: Style) {
-        let sign = self.theme.glyphs.rule;
-        for x in x..end {
-            self.text(x, y, x + 1, sign, style);
+        let sign = self.theme.spelled(self.theme.glyphs.rule);
+        let style = Style::reset().patch(style);
+        let row = Rect::new(x, y, end.saturating_sub(x), 1);
+        for position in row.intersection(self.buffer.area).positions() {
+            self.buffer[position].set_symbol(&sign).set_style(style);
         }
     }
 

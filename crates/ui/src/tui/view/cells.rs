@@ -1,7 +1,10 @@
 //! Draws a terminal's cells in a pane.
 
+use std::cell::RefCell;
+
 use ralph_system::proc::screen::Screen;
 use ratatui::{
+    buffer::{Buffer, Cell},
     layout::{Position, Rect},
     style::{Color, Modifier, Style},
 };
@@ -18,6 +21,30 @@ pub(crate) struct ShownTerminals<'a> {
     pub live: &'a Screen,
     /// The terminal of a past iteration, or of an overlay.
     pub played: Option<&'a Screen>,
+    /// The cells of the shown terminal, in a frame in which only time has passed since the last one.
+    pub kept: Option<&'a RefCell<Option<KeptCells>>>,
+}
+
+/// Drawn cells, which cost a tenth of drawing them.
+pub(crate) struct KeptCells {
+    area: Rect,
+    cells: Vec<Cell>,
+}
+
+impl KeptCells {
+    fn of(area: Rect, buffer: &Buffer) -> Self {
+        let cells = area.positions().map(|position| buffer[position].clone());
+        Self {
+            area,
+            cells: cells.collect(),
+        }
+    }
+
+    fn draw(&self, buffer: &mut Buffer) {
+        for (position, cell) in self.area.positions().zip(&self.cells) {
+            buffer[position].clone_from(cell);
+        }
+    }
 }
 
 impl ShownTerminals<'_> {
@@ -31,8 +58,22 @@ impl ShownTerminals<'_> {
 }
 
 /// Draws a terminal. Returns the position of the agent's cursor, if visible.
-pub(super) fn draw(screen: &Screen, model: &Model, area: Rect, pen: &mut Pen<'_>) -> Option<Position> {
-    copy(screen, area, pen);
+pub(super) fn draw(
+    screen: &Screen,
+    kept: Option<&RefCell<Option<KeptCells>>>,
+    model: &Model,
+    area: Rect,
+    pen: &mut Pen<'_>,
+) -> Option<Position> {
+    let mut kept = kept.map(RefCell::borrow_mut);
+    match kept.as_deref_mut() {
+        Some(Some(kept)) if kept.area == area => kept.draw(pen.buffer),
+        Some(kept) => {
+            copy(screen, area, pen);
+            *kept = Some(KeptCells::of(area, pen.buffer));
+        }
+        None => copy(screen, area, pen),
+    }
     let vt = screen.vt();
     let is_hidden = vt.hide_cursor() || screen.scrollback() > 0 || !model.run.is_busy();
     if is_hidden || !model.ui.shows_agent() {

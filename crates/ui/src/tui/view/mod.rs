@@ -29,7 +29,7 @@ use super::{
 };
 
 pub(super) use board::draw as draw_board;
-pub(super) use cells::ShownTerminals;
+pub(super) use cells::{KeptCells, ShownTerminals};
 
 /// Draws everything.
 pub(super) fn draw(model: &Model, screens: &ShownTerminals<'_>, theme: &Theme, frame: &mut Frame<'_>) {
@@ -116,7 +116,8 @@ fn main(model: &Model, screens: &ShownTerminals<'_>, layout: &ScreenLayout, pen:
         panes::draw_start(model, area, pen);
         return None;
     }
-    let cursor = shown.and_then(|screen| cells::draw(screen, model, layout.terminal().intersection(area), pen));
+    let cursor =
+        shown.and_then(|screen| cells::draw(screen, screens.kept, model, layout.terminal().intersection(area), pen));
     if let Some(open) = model.ui.history.open.as_ref().filter(|_| !area.is_empty()) {
         panes::draw_parts(open, layout.main, pen);
     }

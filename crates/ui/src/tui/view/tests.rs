@@ -1,5 +1,7 @@
 //! Snapshots of the panes at several sizes.
 
+use std::cell::RefCell;
+
 use insta::assert_snapshot;
 use ralph_core::{
     event::{
@@ -43,6 +45,24 @@ mod sides;
 mod sizes;
 mod states;
 
+#[test]
+fn a_frame_in_which_only_time_has_passed_has_the_cells_of_any_other() {
+    let mut model = model(100, 30, running());
+    let shown = live(
+        &model,
+        "\x1b[1;31mred\x1b[0m \u{65e5}\u{672c} and\r\n\x1b[7mmore\x1b[0m",
+    );
+    let kept = RefCell::default();
+    for _ in 0..3 {
+        let clocks = buffer_with(Some(&kept), &model, &shown, &DARK);
+        assert_eq!(clocks, buffer(&model, &shown, &DARK));
+        model.now_ms += 1000;
+    }
+    model.ui.cols += 20;
+    let wider = buffer_with(Some(&kept), &model, &shown, &DARK);
+    assert_eq!(wider, buffer(&model, &shown, &DARK));
+}
+
 const DARK: Theme = Theme::new(Palette::Dark, Depth::True, false);
 
 /// A terminal of the size of its pane that shows `output`.
@@ -56,9 +76,14 @@ fn live(model: &Model, output: &str) -> Screen {
 }
 
 fn buffer(model: &Model, screen: &Screen, theme: &Theme) -> Buffer {
+    buffer_with(None, model, screen, theme)
+}
+
+fn buffer_with(kept: Option<&RefCell<Option<KeptCells>>>, model: &Model, screen: &Screen, theme: &Theme) -> Buffer {
     let mut terminal = Terminal::new(TestBackend::new(model.ui.cols, model.ui.rows)).unwrap();
     let screens = ShownTerminals {
         live: screen,
+        kept,
         played: Some(screen),
     };
     terminal.draw(|frame| draw(model, &screens, theme, frame)).unwrap();
