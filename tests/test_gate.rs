@@ -1,6 +1,9 @@
 //! The worth of passing tests: an agent may change the work, but never what measures it.
 
-use ralph_core::event::{ConfirmedBy, Event, Missing, MutantOutcome, MutantTarget, Proof, StopReason, TriedMutant};
+use ralph_core::event::{
+    Breakdown, ConfirmedBy, Event, Missing, MutantOutcome, MutantTarget, Proof, Record, StopReason, TriedMutant,
+};
+use ralph_state::store::journal::read;
 
 use crate::harness::{SOON, Sandbox, Script, agents::needs, events, running::Finished, wait_until};
 
@@ -42,8 +45,11 @@ fn run(sandbox: &Sandbox, args: &[&str]) -> Finished {
 }
 
 fn proof(finished: &Finished) -> Option<Proof> {
-    let records = finished.records();
-    events(&records).find_map(|event| match event {
+    proof_in(&finished.records())
+}
+
+fn proof_in(records: &[Record]) -> Option<Proof> {
+    events(records).find_map(|event| match event {
         Event::RunStopped {
             reason: StopReason::Done { proof, .. },
             ..
@@ -53,8 +59,11 @@ fn proof(finished: &Finished) -> Option<Proof> {
 }
 
 fn refusals(finished: &Finished) -> Vec<Missing> {
-    let records = finished.records();
-    let refused = events(&records).filter_map(|event| match event {
+    refusals_in(&finished.records())
+}
+
+fn refusals_in(records: &[Record]) -> Vec<Missing> {
+    let refused = events(records).filter_map(|event| match event {
         Event::ClaimRefused { reasons, .. } => Some(reasons.clone()),
         _ => None,
     });
@@ -288,6 +297,118 @@ fn new_tests_may_need_what_changed_with_them() {
             .read("test/pairs.test.js")
             .is_some_and(|text| text.contains("pairs"))
     );
+}
+
+/// Softens the tests in the first of two iterations, which has no goal, and ends the run after it.
+fn softened_without_a_goal(sandbox: Sandbox, softens: &str) -> Sandbox {
+    sandbox.write("PLAN.md", "- [ ] Task 1\n- [ ] Task 2\n");
+    sandbox.write("add.js", "exports.add = () => undefined\n");
+    sandbox.write("add.test.js", TESTS);
+    if sandbox.project().join(".git").exists() {
+        sandbox.git(["add", "--all"]);
+        sandbox.git(["commit", "--quiet", "--message", "Begin"]);
+    }
+    sandbox.write(".soft", SOFT);
+    let agent = format!("[ $n = 1 ] && {{ {softens}; }}\n{DONE}; work; over ok");
+    sandbox.install(&Script::jsonl(&agent));
+    let begun = sandbox.looping(["--max-iterations", "1"]).run(SOON);
+    assert_eq!(begun.code(), Some(6), "{begun:?}");
+    sandbox
+}
+
+/// Continues the last run with these options, and returns what it prints and the journal.
+fn continued(sandbox: &Sandbox, options: &[&str]) -> (String, Vec<Record>) {
+    let base = ["--adapter", "script", "--headless"];
+    let args = base.iter().chain(options).chain(&["continue", "--iterations", "2"]);
+    let finished = sandbox.ralph(args).run(SOON);
+    let run = sandbox.paths().latest_run().expect("a run");
+    let (records, _) = read(&sandbox.paths().run(&run).journal()).expect("a journal");
+    (format!("{finished:?}"), records)
+}
+
+#[test]
+fn a_goal_that_a_run_is_given_later_has_the_tests_of_its_first_checkpoint() {
+    needs!("node");
+    let goal = ["--goal", "tests=node --test"];
+    let honest = softened_without_a_goal(Sandbox::new(), "sed 's/small/more/' add.test.js > more.test.js");
+    let (printed, records) = continued(&honest, &goal);
+    assert_eq!(proof_in(&records), Some(Proof::Tests), "{printed}");
+    assert!(printed.contains("The run began without these goals."), "{printed}");
+    let more = "echo \"test('more', () => assert.strictEqual(add(2, 2), 4));\" >> add.test.js";
+    let (printed, records) = continued(&softened_without_a_goal(Sandbox::new(), more), &goal);
+    assert_eq!(proof_in(&records), Some(Proof::Tests), "{printed}");
+    for softens in ["cp .soft add.test.js", "rm add.test.js; cp .soft other.test.js"] {
+        let sandbox = softened_without_a_goal(Sandbox::new(), softens);
+        sandbox.install(&Script::jsonl("echo 'exports.add = () => 1' > add.js; work; over ok"));
+        let (printed, records) = continued(&sandbox, &goal);
+        assert!(
+            matches!(&refusals_in(&records)[0], Missing::OriginalTestsFail { changes, .. } if changes[0].path == "add.test.js"),
+            "{printed}"
+        );
+    }
+}
+
+#[test]
+fn a_goal_that_a_run_is_given_later_has_the_tests_of_that_moment_without_git() {
+    needs!("node");
+    let sandbox = softened_without_a_goal(Sandbox::without_git(), "cp .soft add.test.js");
+    let (printed, records) = continued(&sandbox, &["--goal", "tests=node --test"]);
+    assert!(printed.contains("git has no checkpoint of that time"), "{printed}");
+    assert!(
+        !events(&records).any(|event| matches!(event, Event::TrialMade { .. })),
+        "{printed}"
+    );
+}
+
+#[test]
+fn a_goal_that_is_added_to_another_guards_its_files_as_they_were() {
+    needs!("node");
+    let sandbox = project("cp .soft add.test.js; echo exit 0 > check.sh", "ok");
+    sandbox.write("check.sh", "grep -q 'a + b' add.js\n");
+    let begun = run(&sandbox, &[]);
+    assert_eq!(proof(&begun), None, "{begun:?}");
+    sandbox.write("add.test.js", TESTS);
+    sandbox.install(&Script::jsonl(
+        "echo 'exports.add = (a, b) => b + a' > add.js; work; over ok",
+    ));
+    let goals = ["--goal", "tests=node --test", "--goal", "check=sh check.sh"];
+    let (printed, records) = continued(&sandbox, &goals);
+    let refusals = refusals_in(&records);
+    assert!(
+        matches!(refusals.last(), Some(Missing::OriginalTestsFail { goal, changes, .. })
+            if goal == "check" && changes[0].path == "check.sh"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn originals_that_are_lost_end_the_run_at_once_and_are_taken_from_its_first_checkpoint_again() {
+    needs!("node");
+    let sandbox = project("", "ok");
+    let lose = "rm -r $XDG_STATE_HOME/ralph/*/runs/*/originals";
+    sandbox.install(&Script::jsonl(&format!("{lose}; {DONE}; work; over ok")));
+    let finished = run(&sandbox, &["--sandbox", "off"]);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    assert!(refusals(&finished).is_empty(), "{finished:?}");
+    let records = finished.records();
+    let is_reason = |reason: &StopReason| {
+        matches!(
+            reason,
+            StopReason::Broken {
+                why: Breakdown::NoOriginals { .. }
+            }
+        )
+    };
+    let stopped = |event: &Event| matches!(event, Event::RunStopped { reason, .. } if is_reason(reason));
+    assert!(events(&records).any(stopped), "{finished:?}");
+    let report = sandbox.ralph(["report"]).run(SOON).stdout;
+    assert!(
+        report.contains("the work cannot be tried with the tests as they were when the run began"),
+        "{report}"
+    );
+    sandbox.install(&Script::jsonl("work; over ok"));
+    let (printed, records) = continued(&sandbox, &["--goal", "tests=node --test"]);
+    assert_eq!(proof_in(&records), Some(Proof::Tests), "{printed}");
 }
 
 #[test]

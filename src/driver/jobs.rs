@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeSet,
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
     time::Duration,
@@ -17,9 +17,9 @@ use ralph_core::{
     machine::{FoundTests, LoopState, Preparation, Refusal, Settlement, Statement, Verification},
     run::Phase,
 };
-use ralph_gate::guard::{FileContent, GuardError};
+use ralph_gate::guard::GuardError;
 use ralph_git::{
-    EarlierContent, Moment, Repository,
+    Moment, Repository,
     fingerprint::{FingerprintHistory, fingerprint},
 };
 use ralph_plan::{
@@ -43,10 +43,11 @@ use super::{
     clock::random_share,
     comments::{CommentedFiles, CommentsBefore, message_text},
     commits::{CommitSubject, IterationCommits},
+    earlier::earlier_files,
     handover::LastSession,
     plan_file::{PlanTarget, TaskRules, Taskless, read_plan},
     review::{ReviewContext, ReviewScope},
-    test_gate::{Look, TestGate, Work, added_lines},
+    test_gate::{Look, RunSoFar, TestGate, Work, added_lines},
 };
 
 /// Most reads of the plan: an editor or an agent may be between emptying and writing it.
@@ -117,8 +118,9 @@ pub(super) struct PrepareJob {
     pub(super) account: Option<AccountFile>,
     /// The subject of the review, if a review is prepared.
     pub(super) review: Option<ReviewScope>,
-    /// The iteration whose tests count; `None` for those of the start of the run.
-    pub(super) tests_from: Option<u32>,
+    pub(super) so_far: RunSoFar,
+    /// Whether changed tests are tried as they were.
+    pub(super) tries_originals: bool,
     /// Whether the plan allows changing tests at some task.
     pub(super) tests_may_change: bool,
 }
@@ -128,7 +130,6 @@ pub(super) struct PrepareJob {
 pub(super) struct SettleJob {
     pub(super) iteration: u32,
     pub(super) before: Option<Checkpoint>,
-    pub(super) baseline: Option<Checkpoint>,
     /// The recorded statement of the agent, if it counts.
     pub(super) stated: Statement,
     /// Whether the file that claims the end was recorded as present; it may be gone by now.
@@ -137,8 +138,7 @@ pub(super) struct SettleJob {
     pub(super) plan: PlanSnapshot,
     /// Whether it is a review, whose changes do not count and are undone.
     pub(super) is_review: bool,
-    /// The iteration whose tests count; `None` for those of the start of the run.
-    pub(super) tests_from: Option<u32>,
+    pub(super) so_far: RunSoFar,
     /// Whether tests may be changed for its task.
     pub(super) tests_may_change: bool,
     /// The patch of tests that the user is asked about.
@@ -190,7 +190,8 @@ impl PrepareJob {
             sent_back_to: state.sent_back_to().cloned(),
             account: None,
             review: ReviewScope::for_next(state),
-            tests_from: state.view.changed_tests.count_from(),
+            so_far: RunSoFar::new(state),
+            tries_originals: state.view.settings.gate.trial,
             tests_may_change: may_change_tests(state, |_| true),
         }
     }
@@ -212,12 +213,11 @@ impl SettleJob {
         Self {
             iteration,
             before: state.internal.latest.clone(),
-            baseline: state.internal.baseline.clone(),
             stated: if completed { stated } else { Statement::default() },
             done_file,
             plan: (*state.view.plan).clone(),
             is_review: !state.view.role.is_work(),
-            tests_from: state.view.changed_tests.count_from(),
+            so_far: RunSoFar::new(state),
             tests_may_change: may_change_tests(state, |allowed| Some(allowed) == task),
             tests_asked: asked.and_then(|asked| asked.request.diff.clone()),
             tests_why: state.view.changed_tests.why.clone(),
@@ -330,13 +330,23 @@ impl JobContext {
         }
         // Goals, background tasks and the user may have changed something since the last iteration.
         notices.extend(self.autorun().changes());
-        if job.iteration == 1 {
-            notices.extend(self.gate.keep_originals());
+        match self.keep_originals(&job.so_far, checkpoint.as_ref()) {
+            Ok(said) => notices.extend(said),
+            Err(error) if job.tries_originals => {
+                return Err(Refusal::Originals {
+                    why: with_causes(&error),
+                });
+            }
+            // Without originals, no line is altered; that decides nothing.
+            Err(error) => notices.push(Notice::warning(format!(
+                "The tests cannot be kept as they are, so nothing is altered to try them: {}.",
+                with_causes(&error)
+            ))),
         }
         // Before the first iteration, only the user has written the plan.
         let plan_allows =
             job.tests_may_change || job.iteration == 1 && plan.tasks.iter().any(|task| task.settings.tests_may_change);
-        let unchanged = plan_allows && self.gate.is_unchanged(job.tests_from);
+        let unchanged = plan_allows && self.gate.is_unchanged(job.so_far.tests_from);
         *self.unchanged_before.lock().unwrap_or_else(PoisonError::into_inner) = unchanged.then_some(job.iteration);
         let prompt = match &job.review {
             Some(review) => {
@@ -367,6 +377,22 @@ impl JobContext {
         })
     }
 
+    /// Keeps the tests as they were when the run began; `now` is a checkpoint of the present files.
+    pub(super) fn keep_originals(
+        &self,
+        so_far: &RunSoFar,
+        now: Option<&Checkpoint>,
+    ) -> Result<Vec<Notice>, GuardError> {
+        self.gate.keep_originals(so_far, || {
+            earlier_files(
+                self.repository.as_ref(),
+                self.paths.project(),
+                so_far.first.as_ref(),
+                now,
+            )
+        })
+    }
+
     /// Returns a disk that is nearly full, if there is one.
     pub(super) fn low_disk(&self) -> Option<LowDisk> {
         self.disks.iter().find_map(DiskFloor::low)
@@ -389,6 +415,11 @@ impl JobContext {
         let committed = self.commit(job, &mut notices);
         let (checkpoint, changes, totals) = self.checkpoint_after(job, &mut notices);
         self.tell_mixed(job, checkpoint.as_ref(), &mut notices);
+        // The first preparation of a resumed run may come later than this. An error is found again by the look at the goals.
+        notices.extend(
+            self.keep_originals(&job.so_far, checkpoint.as_ref())
+                .unwrap_or_default(),
+        );
         let moved = if checkpoint.is_some() {
             None
         } else {
@@ -491,7 +522,7 @@ impl JobContext {
     }
 
     fn found_tests(&self, job: &SettleJob, why: Option<&String>) -> Result<Option<Box<FoundTests>>, GuardError> {
-        let change = self.gate.changed(job.tests_from)?;
+        let change = self.gate.changed(job.so_far.tests_from)?;
         let is_known = job.tests_asked.as_deref() == Some(&*change.diff);
         if is_known || (why.is_none() && change.changes.is_empty()) {
             return Ok(None);
@@ -611,16 +642,12 @@ impl JobContext {
             return Work::default();
         };
         let patch = repository.patch(from, Some(to));
-        let files = repository.earlier(from, to).ok().flatten().unwrap_or_default();
-        let before = files.into_iter().filter_map(|(path, earlier)| {
-            let path = repository.root().join(path);
-            let below = path.strip_prefix(self.paths.project()).ok()?;
-            let is_work = path != self.plan && !below.starts_with(".ralph");
-            Some((below.to_str().filter(|_| is_work)?.to_owned(), content(earlier)))
-        });
+        let files = earlier_files(Some(repository), self.paths.project(), Some(from), Some(to)).unwrap_or_default();
+        let is_work =
+            |path: &str| self.paths.project().join(path) != self.plan && !Path::new(path).starts_with(".ralph");
         Work {
             lines: patch.map(|patch| added_lines(&patch)).unwrap_or_default(),
-            before: before.collect(),
+            before: files.into_iter().filter(|(path, _)| is_work(path)).collect(),
         }
     }
 
@@ -674,7 +701,7 @@ impl JobContext {
         job: &SettleJob,
         notices: &mut Vec<Notice>,
     ) -> (Option<Checkpoint>, Option<Changes>, Option<Changes>) {
-        let mut since: Vec<&Checkpoint> = job.before.iter().chain(&job.baseline).collect();
+        let mut since: Vec<&Checkpoint> = job.before.iter().chain(&job.so_far.first).collect();
         since.dedup();
         let Some((checkpoint, counted)) = self.checkpoint_since(job.iteration, Moment::After, &since, notices) else {
             return (None, None, None);
@@ -683,7 +710,7 @@ impl JobContext {
             let index = since.iter().position(|since| from.as_ref() == Some(since))?;
             counted.get(index).copied()
         };
-        let (changes, totals) = (changes(&job.before), changes(&job.baseline));
+        let (changes, totals) = (changes(&job.before), changes(&job.so_far.first));
         (Some(checkpoint), changes, totals)
     }
 
@@ -726,17 +753,6 @@ impl JobContext {
     }
 }
 
-fn content(earlier: EarlierContent) -> FileContent {
-    match earlier {
-        EarlierContent::Nothing => FileContent::Nothing,
-        EarlierContent::Link(target) => FileContent::Link(target),
-        EarlierContent::File { bytes, executable } => FileContent::File {
-            bytes,
-            mode: if executable { 0o755 } else { 0o644 },
-        },
-    }
-}
-
 /// The result of taking `.ralph-done`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DoneFile {
@@ -776,6 +792,7 @@ fn verification(before: &PlanSnapshot, plan: Result<PlanSnapshot, String>, look:
     Verification {
         results: look.results,
         trial: look.trial,
+        broken: look.broken,
         mutants: look.mutants,
         plan,
         vanished: edits.vanished,

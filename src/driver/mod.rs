@@ -15,6 +15,7 @@ mod comment_lines;
 mod comments;
 mod commits;
 mod config;
+mod earlier;
 mod edit_checks;
 mod edits;
 mod ending;

@@ -31,7 +31,7 @@ use super::{
     ruling::project_rules,
     run::Driver,
     session::{CurrentSession, OutputTee, SharedRecording},
-    test_gate::{self, Closer},
+    test_gate::{self, Closer, RunSoFar},
 };
 
 /// How long a session may take to report its end when the loop itself cannot go on.
@@ -284,9 +284,16 @@ impl Driver {
             from: state.view.changed_tests.count_from(),
         });
         let before = state.view.plan.clone();
+        let so_far = RunSoFar::new(state);
         let (from, to) = (state.internal.baseline.clone(), state.internal.latest.clone());
         let (parallel, results, jobs) = (self.checks.parallel, self.results.clone(), Arc::clone(&self.jobs));
         self.checks.goals = Some(GoalRun::spawn(async move {
+            let keep = {
+                let (jobs, to) = (Arc::clone(&jobs), to.clone());
+                // A run may be resumed with other goals while it looks at goals. What fails here fails in the look.
+                move || jobs.keep_originals(&so_far, to.as_ref()).map(drop)
+            };
+            _ = tokio::task::spawn_blocking(inherited(keep)).await;
             let changed = {
                 let jobs = Arc::clone(&jobs);
                 move || jobs.work(from.as_ref(), to.as_ref())
@@ -460,6 +467,7 @@ fn nothing_verified() -> Verification {
     Verification {
         results: Vec::new(),
         trial: None,
+        broken: None,
         mutants: Vec::new(),
         plan: Err(GAVE_UP_LOOKING.to_owned()),
         vanished: Vec::new(),

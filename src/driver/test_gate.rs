@@ -7,17 +7,22 @@ mod merged;
 mod without_work;
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeMap, HashSet},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use ralph_core::event::{
-    Bite, GateSettings, Goal, GoalResult, GuardedChange, MutantOutcome, Notice, TestsChange, Text, Trial, TriedMutant,
+    Bite, Checkpoint, GateSettings, Goal, GoalResult, GuardedChange, MutantOutcome, Notice, TestsChange,
+    Text, Trial, TriedMutant,
 };
+use ralph_core::machine::LoopState;
 use ralph_gate::{
-    guard::{FileGuard, GuardError, OpenTrial, Originals},
+    guard::{FileContent, FileGuard, GuardError, OpenTrial, Originals},
     mutants::{Mutation, MutationKind, test_mutants, work_mutants},
     runner::Runners,
 };
@@ -63,14 +68,57 @@ pub(super) struct TestGate {
     files: RunPaths,
     /// The directory of the record of a trial.
     record: PathBuf,
+    /// Whether this process has seen to it that there are originals. They are not made anew if they are lost later.
+    kept: AtomicBool,
 }
+
+/// The facts about a run that decide which originals its tests have.
+#[derive(Debug)]
+pub(super) struct RunSoFar {
+    /// The iteration whose tests count; `None` for those of the start of the run.
+    pub(super) tests_from: Option<u32>,
+    /// The checkpoint before the first iteration.
+    pub(super) first: Option<Checkpoint>,
+    pub(super) has_iterations: bool,
+    /// Whether tests were counted, so that there were originals then.
+    has_counts: bool,
+}
+
+impl RunSoFar {
+    pub(super) fn new(state: &LoopState) -> Self {
+        let view = &state.view;
+        Self {
+            tests_from: view.changed_tests.count_from(),
+            first: state.internal.baseline.clone(),
+            has_iterations: view.iterations.number > 0,
+            has_counts: view.goals.iter().any(|goal| goal.baseline.is_some()),
+        }
+    }
+}
+
+const FROM_CHECKPOINT: &str = "The run began without these goals. The tests as they were then, in its first checkpoint, are what the work is tried with.";
+const FROM_NOW: &str = "The run began without these goals, and git has no checkpoint of that time. The tests as they are now are \
+                        what the work is tried with: what earlier iterations changed in them is not noticed.";
 
 /// The findings of one look at the goals.
 #[derive(Debug, Default)]
 pub(super) struct Look {
     pub(super) results: Vec<GoalResult>,
     pub(super) trial: Option<Trial>,
+    /// Why ralph itself could not try the original tests.
+    pub(super) broken: Option<String>,
     pub(super) mutants: Vec<TriedMutant>,
+}
+
+impl Look {
+    /// Records that the original tests could not be tried, as far as they decide a claim.
+    fn untried(&mut self, decides: bool, project: &Path, changes: Vec<GuardedChange>, error: &GuardError) {
+        if decides && error.is_outside_of(project) {
+            self.broken = Some(with_causes(error));
+        } else if decides {
+            self.trial = Some(untried(changes, error));
+        }
+    }
 }
 
 impl TestGate {
@@ -86,27 +134,45 @@ impl TestGate {
             project: paths.project().to_owned(),
             files: files.clone(),
             record: paths.trial(),
+            kept: AtomicBool::new(false),
         }
     }
 
-    /// Copies the guarded files, unless the run has copies already.
-    pub(super) fn keep_originals(&self) -> Vec<Notice> {
-        let Some(guard) = &self.guard else { return Vec::new() };
-        let store = self.files.originals(None);
-        let kept = Originals::load(&store).and_then(|kept| match kept {
-            Some(_) => Ok(None),
-            None => guard.take(&self.project, &store).map(Some),
-        });
-        match kept {
-            Ok(None) => Vec::new(),
-            Ok(Some(originals)) => notices(&originals),
-            Err(error) => {
-                let why = with_causes(&error);
-                vec![Notice::warning(format!(
-                    "The tests cannot be kept as they are, so claims will be refused: {why}. `gate.trial: false` goes without."
-                ))]
+    /// Copies the guarded files, unless there are copies of them already. Goals may be added to a run: `earlier` returns the
+    /// files that have changed since it began as they were then, or `None` if that is unknown.
+    pub(super) fn keep_originals(
+        &self,
+        so_far: &RunSoFar,
+        earlier: impl FnOnce() -> Option<BTreeMap<String, FileContent>>,
+    ) -> Result<Vec<Notice>, GuardError> {
+        let Some(guard) = self.guard.as_ref().filter(|_| !self.kept.load(Ordering::Relaxed)) else {
+            return Ok(Vec::new());
+        };
+        let store = self.files.originals(so_far.tests_from);
+        let kept = Originals::load(&store)?;
+        let mut said = Vec::new();
+        if !kept.as_ref().is_some_and(|kept| kept.are_of(guard)) {
+            let earlier = if so_far.has_iterations {
+                earlier()
+            } else {
+                Some(BTreeMap::new())
+            };
+            // Copies that were there once are not made of what an agent has left.
+            let are_lost = kept.is_none() && (so_far.tests_from.is_some() || so_far.has_counts && earlier.is_none());
+            if are_lost {
+                return Err(GuardError::Gone { path: store });
             }
+            if so_far.has_iterations {
+                said.push(Notice::warning(match &earlier {
+                    Some(_) => FROM_CHECKPOINT,
+                    None => FROM_NOW,
+                }));
+            }
+            let originals = guard.take_earlier(&self.project, &store, earlier.unwrap_or_default(), kept.as_ref())?;
+            said.extend(notices(&originals));
         }
+        self.kept.store(true, Ordering::Relaxed);
+        Ok(said)
     }
 
     /// The originals and the changes since. `from` is the iteration whose changed tests were confirmed as originals.
@@ -116,10 +182,7 @@ impl TestGate {
         }
         let store = self.files.originals(from);
         let Some(originals) = Originals::load(&store)? else {
-            return Err(GuardError::File {
-                path: store,
-                source: std::io::ErrorKind::NotFound.into(),
-            });
+            return Err(GuardError::Gone { path: store });
         };
         let changes = originals.changes(&self.project)?;
         Ok(Some((originals, changes)))
@@ -221,7 +284,7 @@ pub(super) async fn look(
         Ok(Some(found)) => found,
         Ok(None) => return look,
         Err(error) => {
-            look.trial = settings.trial.then(|| untried(Vec::new(), &error));
+            look.untried(settings.trial, &gate.project, Vec::new(), &error);
             return look;
         }
     };
@@ -242,7 +305,7 @@ pub(super) async fn look(
     let mut in_place = match InPlace::begin(&originals, &gate.project, &gate.record).await {
         Ok(in_place) => in_place,
         Err(error) => {
-            look.trial = tries.then(|| untried(changes, &error));
+            look.untried(tries, &gate.project, changes, &error);
             return look;
         }
     };
@@ -258,8 +321,13 @@ pub(super) async fn look(
                 .map_or_else(|error| Some(with_causes(error)), InPlace::refused)
                 .map(Text::from),
         });
-        let Ok(held) = held else { return look };
-        (report, in_place) = (tried, held);
+        (report, in_place) = match held {
+            Ok(held) => (tried, held),
+            Err(error) => {
+                look.broken = error.is_outside_of(&gate.project).then(|| with_causes(&error));
+                return look;
+            }
+        };
     }
     let passed = report.iter().all(|checked| checked.result.passed);
     let mut in_place = Some(in_place);
@@ -315,9 +383,11 @@ pub(super) async fn look(
         ended = tried.await.map(|tried| look.mutants.extend(tried));
     }
     if let Err(error) = ended {
-        let why = with_causes(&error);
-        look.trial.get_or_insert_default().problem =
-            Some(format!("the agent's files could not be restored: {why}").into());
+        let why = format!("the agent's files could not be restored: {}", with_causes(&error));
+        match error.is_outside_of(&gate.project) {
+            true => look.broken = Some(why),
+            false => look.trial.get_or_insert_default().problem = Some(why.into()),
+        }
     }
     look
 }

@@ -89,6 +89,8 @@ pub enum Breakdown {
     Internal { work: OwnWork },
     /// The files of the run cannot be written.
     StateUnwritable { why: Text },
+    /// The tests as they were when the run began cannot be kept, read or put in place.
+    NoOriginals { why: Text },
     /// The user's command before an iteration failed.
     HookFailed { hook: Hook, result: BackgroundResult },
 }

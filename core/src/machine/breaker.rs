@@ -226,6 +226,7 @@ mod tests {
             let verification = Verification {
                 results: vec![goal(false, None)],
                 trial: None,
+                broken: None,
                 mutants: Vec::new(),
                 plan: Ok(plan()),
                 vanished: Vec::new(),

@@ -97,6 +97,7 @@ impl Run {
         let verification = Box::new(Verification {
             results,
             trial: None,
+            broken: None,
             mutants: Vec::new(),
             plan: Ok(found),
             vanished: Vec::new(),

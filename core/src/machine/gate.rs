@@ -6,7 +6,7 @@
 
 use crate::event::{
     Bite, Changes, Claim, ConfidencePart, Denial, Evidence, Goal, GoalResult, Missing, MutantOutcome, MutantTarget,
-    Outcome, PlanSnapshot, Proof, StopReason, Tail, Text, TriedMutant,
+    Outcome, PlanSnapshot, Proof, StopReason, Tail, TestCounts, Text, TriedMutant,
 };
 
 use super::state::LoopState;
@@ -276,7 +276,7 @@ fn test_reasons(state: &LoopState) -> Vec<Missing> {
             let (why, changes) = (why.clone(), changes.clone());
             reasons.push(Missing::NoTrial { why, changes });
         }
-        let failed = |goal: &&GoalResult| !goal.passed || count_reason(state, goal).is_some();
+        let failed = |goal: &&GoalResult| !goal.passed || !runs_originals(state, goal);
         let failed = trial.results.iter().filter(failed);
         reasons.extend(failed.map(|goal| Missing::OriginalTestsFail {
             goal: goal.name.clone().into(),
@@ -307,6 +307,22 @@ fn count_reason(state: &LoopState, goal: &GoalResult) -> Option<Missing> {
         before: before.clone(),
         now: goal.tests.clone(),
     })
+}
+
+/// Whether a goal ran the original tests in a trial. The counts of a goal that was first looked at with the work include tests
+/// that came with it, so then any number will do.
+fn runs_originals(state: &LoopState, goal: &GoalResult) -> bool {
+    let at_start = &state.view.iterations.at_start.goals;
+    let was_counted = at_start
+        .iter()
+        .any(|known| known.name == goal.name && known.tests.is_some());
+    let has_ran = |tests: &TestCounts| tests.ran() > 0;
+    let shows_none = state.view.goals.iter().any(|known| {
+        known.name == goal.name
+            && known.baseline.as_ref().is_some_and(has_ran)
+            && !goal.tests.as_ref().is_some_and(has_ran)
+    });
+    goal.doubt.is_none() && !shows_none && (!was_counted || count_reason(state, goal).is_none())
 }
 
 /// The reason to refuse a claim because tests detect no mutants.

@@ -57,6 +57,7 @@ pub(super) fn found(result: GoalResult, done: bool) -> Verification {
     Verification {
         results: vec![result],
         trial: None,
+        broken: None,
         mutants: Vec::new(),
         plan: Ok(plan(done)),
         vanished: Vec::new(),
@@ -237,6 +238,20 @@ fn tests_that_are_fewer_or_not_measured_refuse_a_claim() {
                 now
             }]
         );
+    }
+}
+
+#[test]
+fn originals_that_were_not_counted_before_the_work_have_to_run_and_may_be_fewer() {
+    let mut settings = settings();
+    settings.gate.baseline = false;
+    for (originals, is_done) in [(counts(15, 2), true), (counts(0, 0), false), (None, false)] {
+        let run = Run::claims(settings.clone(), None, None);
+        let outcome = run.outcome(Verification {
+            trial: trial(goal(true, originals)),
+            ..found(goal(true, counts(20, 0)), true)
+        });
+        assert_eq!(outcome == Ok(Proof::Tests), is_done, "{outcome:?}");
     }
 }
 

@@ -319,6 +319,10 @@ pub enum Refusal {
     State {
         why: String,
     },
+    /// The tests cannot be kept as they are.
+    Originals {
+        why: String,
+    },
     /// A disk is nearly full.
     Disk {
         low: LowDisk,
@@ -409,6 +413,8 @@ pub struct Verification {
     pub results: Vec<GoalResult>,
     /// The results with the original tests, if they were changed.
     pub trial: Option<Trial>,
+    /// Why ralph itself could not try the original tests, which no agent can mend.
+    pub broken: Option<String>,
     /// The mutants that were tried.
     pub mutants: Vec<TriedMutant>,
     /// As in [`Settlement`].

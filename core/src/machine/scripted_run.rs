@@ -160,6 +160,7 @@ impl ScriptedRun {
         Verification {
             results: results.collect(),
             trial: None,
+            broken: None,
             mutants: Vec::new(),
             plan: Ok(self.plan.clone()),
             vanished: Vec::new(),

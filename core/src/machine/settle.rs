@@ -2,8 +2,8 @@
 
 use crate::{
     event::{
-        BreakerCause, BreakerState, CancelReason, Claim, ConfirmedBy, Denial, Event, Finding, GoalsWhen, LimitKind,
-        Missing, Notice, OnDayLimit, Outcome, PlanSnapshot, Problem, ProblemKind, Proof, RequestedBy, Role,
+        Breakdown, BreakerCause, BreakerState, CancelReason, Claim, ConfirmedBy, Denial, Event, Finding, GoalsWhen,
+        LimitKind, Missing, Notice, OnDayLimit, Outcome, PlanSnapshot, Problem, ProblemKind, Proof, RequestedBy, Role,
         SessionMode, StopReason, StopRequest, Wait, WaitCause,
     },
     run::{Observation, Phase, StopAsked},
@@ -268,6 +268,11 @@ fn record(decision: &mut StepDecision, iteration: u32, found: &Verification) -> 
         Ok(plan) => plan_found(decision, iteration, plan, &found.vanished, &found.added),
         Err(why) => unreadable(decision, why),
     }
+    // As a reason to refuse the claim, it would send the agent to work for ever.
+    if let Some(why) = &found.broken {
+        decision.stop(no_originals(why));
+        return false;
+    }
     true
 }
 
@@ -289,6 +294,12 @@ fn go_on_unread(
         decision.push(Event::ClaimRefused { iteration, reasons });
     }
     go_on(decision, now_ms, iteration, outcome, random);
+}
+
+/// Returns the end of a run whose tests cannot be compared with the original ones.
+pub(super) fn no_originals(why: &str) -> StopReason {
+    let why = Breakdown::NoOriginals { why: why.into() };
+    StopReason::Broken { why }
 }
 
 /// Records the current plan, with removed and added tasks.

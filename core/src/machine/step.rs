@@ -297,6 +297,7 @@ fn prepared(decision: &mut StepDecision, now_ms: u64, iteration: u32, result: &R
             };
             return decision.stop(StopReason::Broken { why });
         }
+        Err(Refusal::Originals { why }) => return decision.stop(settle::no_originals(why)),
         Err(Refusal::Disk { low }) => return disk::wait(decision, now_ms, low),
         Err(Refusal::Internal) => {
             let role = decision.state.view.role;

@@ -121,9 +121,20 @@ pub enum GuardError {
     /// Something occupies the place of a file that is to be restored; its bytes stay in the record.
     #[error("{}: a directory or link is in the way; the files are kept in {}", paths.join(", "), record.display())]
     Blocked { paths: Vec<String>, record: PathBuf },
+    #[error("{path}: the copies of the original tests are gone", path = path.display())]
+    Gone { path: PathBuf },
 }
 
 impl GuardError {
+    /// Whether the cause lies outside of `project`, where an agent cannot mend it.
+    pub fn is_outside_of(&self, project: &Path) -> bool {
+        match self {
+            GuardError::Pattern { .. } | GuardError::Unreadable { .. } | GuardError::Gone { .. } => true,
+            GuardError::File { path, .. } => !path.starts_with(project),
+            GuardError::TooManyFiles { .. } | GuardError::Blocked { .. } => false,
+        }
+    }
+
     fn file(path: &Path) -> impl FnOnce(io::Error) -> GuardError {
         let path = path.to_owned();
         move |source| GuardError::File { path, source }
@@ -156,7 +167,25 @@ impl FileGuard {
     /// [`GuardError`] if the project cannot be read or the store cannot be written. A single unreadable file is left
     /// out ([`Originals::left_out`]).
     pub fn take(&self, project: &Path, store: &Path) -> Result<Originals, GuardError> {
-        Originals::take(self.clone(), project, store)
+        Originals::take(self.clone(), project, store, &BTreeMap::new())
+    }
+
+    /// As [`FileGuard::take`], with `earlier` contents of files that have changed since. Files of `kept`, the originals that
+    /// `store` had so far, are taken from there.
+    ///
+    /// # Errors
+    /// As [`FileGuard::take`], and if `kept` cannot be read.
+    pub fn take_earlier(
+        &self,
+        project: &Path,
+        store: &Path,
+        mut earlier: BTreeMap<String, FileContent>,
+        kept: Option<&Originals>,
+    ) -> Result<Originals, GuardError> {
+        if let Some(kept) = kept {
+            kept.add_to(&mut earlier)?;
+        }
+        Originals::take(self.clone(), project, store, &earlier)
     }
 
     /// Returns the reason why the file at `path` is guarded; `None` if it is not. A Rust file may contain no guarded

@@ -107,6 +107,9 @@ fn breakdown_in_words(why: &Breakdown) -> String {
             }
         },
         Breakdown::StateUnwritable { why } => why.to_string(),
+        Breakdown::NoOriginals { why } => format!(
+            "the work cannot be tried with the tests as they were when the run began: {why}; `gate.trial: false` goes without"
+        ),
         Breakdown::HookFailed { hook, result } => hook_failed(*hook, None, result),
     }
 }

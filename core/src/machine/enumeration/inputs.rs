@@ -235,6 +235,7 @@ pub(super) fn verified(iteration: u32, passed: bool) -> Input {
     let verification = Verification {
         results: vec![checked(passed)],
         trial: None,
+        broken: None,
         mutants: Vec::new(),
         plan: Ok(plan(false)),
         vanished: Vec::new(),

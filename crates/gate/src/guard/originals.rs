@@ -23,7 +23,7 @@ use super::{
     project_dir::{FileContent, PathState, ProjectDir, WriteStamp, before_change, sync},
     rust, sections,
     store_writer::StoreWriter,
-    walk::{UnguardedPath, walk},
+    walk::{UnguardedPath, is_walked, walk},
 };
 
 const INDEX: &str = "index.json";
@@ -109,7 +109,12 @@ impl PresentProject {
 }
 
 impl Originals {
-    pub(super) fn take(guard: FileGuard, project: &Path, store: &Path) -> Result<Originals, GuardError> {
+    pub(super) fn take(
+        guard: FileGuard,
+        project: &Path,
+        store: &Path,
+        earlier: &BTreeMap<String, FileContent>,
+    ) -> Result<Originals, GuardError> {
         fs::create_dir_all(store).map_err(GuardError::file(store))?;
         let index_path = store.join(INDEX);
         match fs::remove_file(&index_path) {
@@ -122,14 +127,21 @@ impl Originals {
             project,
             |_| false,
             |path, _| match guard.kind(path) {
-                Some(kind) => store_writer.add(path, kind),
-                None => Ok(()),
+                Some(kind) if !earlier.contains_key(path) => store_writer.add(path, kind),
+                Some(_) | None => Ok(()),
             },
         )?;
+        for (path, content) in earlier {
+            if let Some(kind) = guard.kind(path).filter(|_| is_walked(path)) {
+                store_writer.add_content(path, kind, content)?;
+            }
+        }
         // A goal's program may lie in a directory that is not walked, such as `node_modules`.
         for path in guard.named_paths() {
-            if !store_writer.has(path) {
-                store_writer.add(path, GuardedKind::Named)?;
+            match earlier.get(path) {
+                _ if store_writer.has(path) => {}
+                Some(content) => store_writer.add_content(path, GuardedKind::Named, content)?,
+                None => store_writer.add(path, GuardedKind::Named)?,
             }
         }
         let (entries, others) = store_writer.finish()?;
@@ -155,6 +167,19 @@ impl Originals {
         };
         let guard = FileGuard::new(index.rules.clone())?;
         Ok(Some(Originals::new(guard, index, store.join(COPIES))))
+    }
+
+    /// Whether these are the files that `guard` guards.
+    pub fn are_of(&self, guard: &FileGuard) -> bool {
+        self.index.rules == guard.rules
+    }
+
+    /// Adds the original contents to those of `earlier` files. A file whose name alone is guarded counts as present.
+    pub(super) fn add_to(&self, earlier: &mut BTreeMap<String, FileContent>) -> Result<(), GuardError> {
+        for entry in &self.index.entries {
+            earlier.insert(entry.path.clone(), self.content(entry)?);
+        }
+        Ok(())
     }
 
     fn new(guard: FileGuard, index: OriginalsIndex, copies: PathBuf) -> Originals {

@@ -9,12 +9,13 @@ use std::{
 use super::{
     FILE_CAP_BYTES, GuardError, GuardedKind,
     originals::{LEFT_OUT_CAP, OriginalEntry},
-    project_dir::{PathState, ProjectDir, sync},
+    project_dir::{FileContent, PathState, ProjectDir, sync},
     rust,
     walk::UnguardedPath,
 };
 
 const FILES_CAP: usize = 50_000;
+const TOO_LARGE: &str = "it is larger than 16 MiB";
 const TOTAL_CAP_BYTES: u64 = 512 << 20;
 
 /// Copies files to a store, one after the other.
@@ -59,6 +60,30 @@ impl StoreWriter {
         }
     }
 
+    /// Adds a file with a content that it had earlier.
+    pub(super) fn add_content(
+        &mut self,
+        path: &str,
+        kind: GuardedKind,
+        content: &FileContent,
+    ) -> Result<(), GuardError> {
+        let entry = OriginalEntry::empty(path, kind);
+        match content {
+            FileContent::Nothing => Ok(()),
+            FileContent::File { .. } | FileContent::Link(_) if kind == GuardedKind::Shadow => {
+                self.entries.push(entry);
+                Ok(())
+            }
+            FileContent::File { bytes, .. } if kind == GuardedKind::Rust && !has_blocks(bytes) => Ok(()),
+            FileContent::File { bytes, .. } if bytes.len() as u64 > FILE_CAP_BYTES => {
+                self.leave_out(path, TOO_LARGE);
+                Ok(())
+            }
+            FileContent::File { bytes, mode } => self.keep(OriginalEntry { mode: *mode, ..entry }, bytes),
+            FileContent::Link(target) => self.keep(OriginalEntry { link: true, ..entry }, target),
+        }
+    }
+
     pub(super) fn has(&self, path: &str) -> bool {
         self.entries.iter().any(|entry| entry.path == path)
     }
@@ -70,9 +95,7 @@ impl StoreWriter {
             PathState::Nothing => Ok(None),
             PathState::Other => Err(io::Error::other("it is no regular file")),
             PathState::Link(target) => Ok(Some((OriginalEntry { link: true, ..entry }, target))),
-            PathState::File(metadata) if metadata.len > FILE_CAP_BYTES => {
-                Err(io::Error::other("it is larger than 16 MiB"))
-            }
+            PathState::File(metadata) if metadata.len > FILE_CAP_BYTES => Err(io::Error::other(TOO_LARGE)),
             PathState::File(_) => {
                 let (metadata, bytes) = self.project_dir.read_file(path)?;
                 let identity = (!metadata.identity.is_too_new()).then_some(metadata.identity);

@@ -117,6 +117,13 @@ pub(super) fn walk(
     Ok(left_out)
 }
 
+/// Whether a walk looks into the directories of a path, as far as their names tell.
+pub(super) fn is_walked(path: &str) -> bool {
+    let mut directory = "";
+    path.split('/')
+        .all(|name| !is_skipped(name, std::mem::replace(&mut directory, name)))
+}
+
 fn list(directory: &Path) -> io::Result<Vec<(std::ffi::OsString, FileType)>> {
     let mut listed = Vec::new();
     for entry in fs::read_dir(directory)?.take(ENTRIES_CAP + 1) {
