@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use ralph_core::event::RunId;
+use ralph_core::{event::RunId, run::is_message_left};
 use ralph_git::{GitError, NoRepository, Repository};
 use ralph_state::store::{
     journal::read_view,
@@ -146,7 +146,7 @@ fn is_own(run: &RunId) -> bool {
 }
 
 fn has_ended(paths: &ProjectPaths, run: &RunId) -> bool {
-    read_view(paths, run).is_ok_and(|view| view.is_over())
+    read_view(paths, run).is_ok_and(|view| view.is_over() && !is_message_left(&view.messages))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ralph_core::{
     event::{Notice, PlanSnapshot, StopReason, Text},
     machine::reachable_confidence,
-    run::RunView,
+    run::{RunView, is_message_left},
 };
 use ralph_plan::{ChosenPlan, NoPlan, ParsedPlan, PlanError, prompt::PromptTemplate};
 use ralph_state::store::journal::read_view;
@@ -149,7 +149,8 @@ fn cut_off(place: &ProjectPlace) -> Option<String> {
     let view = read_view(&place.paths, &place.paths.latest_run()?).ok()?;
     let plan = view.settings.plan.strip_prefix(&place.project).ok()?;
     let is_there = plan != Path::new("") && view.settings.plan.is_file();
-    (is_there && !view.is_over()).then(|| format!("`ralph continue` continues the last run, of {}", plan.display()))
+    let goes_on = !view.is_over() || is_message_left(&view.messages);
+    (is_there && goes_on).then(|| format!("`ralph continue` continues the last run, of {}", plan.display()))
 }
 
 /// The notice about the chosen plan, if there was a choice, or if it brings a mode or files with it.

@@ -9,7 +9,7 @@ use std::{
 
 use ralph_core::{
     event::{GivenSetting, Hint, LimitKind, PlanTask, RunId, StopReason, TaskLimits},
-    run::RunView,
+    run::{RunView, is_message_left},
 };
 use ralph_state::{control, store::journal::read_view};
 use ralph_system::files::is_same_file;
@@ -128,8 +128,9 @@ impl LastRun {
         is_same_file(plan, &self.view.settings.plan)
     }
 
+    /// Whether nothing is left to be done: neither work nor a message.
     pub(super) fn is_done(&self) -> bool {
-        self.view.stop_reason().is_some_and(StopReason::is_success)
+        self.view.stop_reason().is_some_and(StopReason::is_success) && !is_message_left(&self.view.messages)
     }
 
     /// The plan typed now, if it differs from that of this run.
@@ -161,7 +162,8 @@ fn is_wanted(args: &Args, last: &LastRun) -> Result<bool, Failure> {
     let Some(reason) = view.stop_reason().filter(|reason| reason.can_be_continued()) else {
         return Ok(false);
     };
-    if !view.settings.plan.is_file() || last.other_plan(args).is_some() {
+    // A run for which a message was left resumes unasked.
+    if !view.settings.plan.is_file() || last.other_plan(args).is_some() || is_message_left(&view.messages) {
         return Ok(false);
     }
     let done = format!("{} of {} tasks done", view.plan.done(), view.plan.tasks.len());
@@ -195,7 +197,9 @@ fn continued(args: &mut Args, last: Option<LastRun>, iterations: Option<u32>) ->
     let over =
         |why: &str| Failure::new(FailureKind::Failed, format!("run {name} {why}")).hint("`ralph` starts a new run");
     match view.stop_reason() {
-        Some(reason) if reason.is_success() => return Err(over("is done, so there is nothing to continue")),
+        Some(reason) if reason.is_success() && !is_message_left(&view.messages) => {
+            return Err(over("is done, so there is nothing to continue"));
+        }
         Some(StopReason::Superseded) => return Err(over("was followed by a run of another plan")),
         Some(_) | None => {}
     }

@@ -18,9 +18,9 @@ use ralph_text::{
 use ralph_ui::{report::OutputStyle, tui::model::estimate_ms};
 use ralph_words::{
     asked_in_words, background_progress_in_words, background_state_in_words, breaker_cause_in_words,
-    breaker_state_word, changes_in_words, command_in_words, counted, goal_in_words, proposed_post_in_words,
-    run_in_words, short_duration, spent_in_words, stop_in_words, task_at_limit_in_words, tool_in_words, usage_in_words,
-    wait_cause_in_words,
+    breaker_state_word, changes_in_words, command_in_words, counted, goal_in_words, left_in_words,
+    proposed_post_in_words, run_in_words, short_duration, spent_in_words, stop_in_words, task_at_limit_in_words,
+    tool_in_words, usage_in_words, wait_cause_in_words,
 };
 
 use crate::{
@@ -74,7 +74,11 @@ fn ask_status(paths: &ProjectPaths) -> Result<Option<RunStatus>, Failure> {
 fn state_in_words(status: &RunStatus, view: &RunView) -> String {
     let RunStatus { pid, phase, over, .. } = status;
     match (pid, view.stop_reason()) {
-        (0, Some(reason)) => format!("not running; the last run: {}", stop_in_words(reason)),
+        (0, Some(reason)) => format!(
+            "not running; the last run: {}{}",
+            stop_in_words(reason),
+            left_in_words(view)
+        ),
         (0, None) => "not running; `ralph continue` resumes the last run".to_owned(),
         (pid, _) if *over => format!("{phase}; screen still open (pid {pid})"),
         (pid, _) => format!("running (pid {pid}): {phase}"),

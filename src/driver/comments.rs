@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::{
     event::{
-        Checkpoint, CommentAuthor, CommentPlace, Event, LinesState, PlacedComment, RequestedBy, ReviewAnswer,
-        SourceLine, UserCommand,
+        Checkpoint, CommentAuthor, CommentPlace, Event, LinesState, PlacedComment, ReviewAnswer, SourceLine,
+        UserCommand,
     },
     machine::{LoopState, Statement, comment_events},
     run::{Comment, Message, RunView},
@@ -287,14 +287,10 @@ pub fn change_comments(paths: &ProjectPaths, command: &UserCommand) -> Result<Co
     let mut run = run.into_resumable()?;
     let is_sent = matches!(command, UserCommand::SendComments { .. });
     let is_closed = is_sent && run.state.closed_for_good().is_some();
-    let mut events = match is_closed {
+    let events = match is_closed {
         true => Vec::new(),
         false => comment_events(&run.state, command),
     };
-    if is_sent && run.state.view.is_over() && !events.is_empty() {
-        let by = RequestedBy::User;
-        events.insert(0, Event::RunReopened { by, continued: false });
-    }
     for event in &events {
         let record = run.journal.append(now_ms(), event.clone())?;
         run.state.apply(&record);

@@ -1,8 +1,8 @@
 //! The end of a run: waiting for its user interface, and messages that resume it.
 //!
 //! While a screen shows the end, the loop stays and takes messages as before, from that screen and from other
-//! terminals. If no loop runs, a message is left in the journal of the last run, and the next `ralph` continues that
-//! run.
+//! terminals. If no loop runs, a message is left in the journal of the last run, whose end stays as it is until the next
+//! `ralph` continues that run.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -207,11 +207,6 @@ pub fn leave(
             }
         }
     };
-    if run.state.view.is_over() {
-        let by = RequestedBy::User;
-        run.journal
-            .append(now_ms(), Event::RunReopened { by, continued: false })?;
-    }
     if let Some(added) = left.added {
         add_rules(paths, &mut run, added)?;
     }

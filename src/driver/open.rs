@@ -11,7 +11,7 @@ use ralph_core::{
         SteeringId, StopReason, StopRequest, UserCommand,
     },
     machine::LoopState,
-    run::{Breaker, RunView},
+    run::{Breaker, RunView, is_message_left},
 };
 use ralph_gate::guard::GuardError;
 use ralph_git::Repository;
@@ -131,7 +131,8 @@ impl OpenRun {
         let helpers = hold(&paths, supervisor)?;
         let mut notices = Vec::new();
         let mut latest = latest(&paths)?;
-        if let Some(run) = latest.take_if(|run| opening == RunChoice::Continued && run.can_continue(plan)) {
+        let is_wanted = opening == RunChoice::Continued;
+        if let Some(run) = latest.take_if(|run| run.has_left_message(plan) || is_wanted && run.can_continue(plan)) {
             latest = Some(run.into_resumable()?.reopened()?);
         }
         if let Some(run) = latest.as_ref().filter(|run| !run.is_resumed(plan)) {
@@ -344,7 +345,7 @@ impl EarlierRun {
     /// Refuses to replace this run while it can still deliver a message.
     fn has_no_message_waiting(&self) -> Result<(), OpenError> {
         let view = &self.state.view;
-        if !view.stop_reason().is_none_or(StopReason::can_be_continued) {
+        if !view.stop_reason().is_none_or(StopReason::can_be_continued) && !is_message_left(&view.messages) {
             return Ok(());
         }
         let mut waiting = view.messages.iter().filter(|message| message.is_queued());
@@ -363,11 +364,18 @@ impl EarlierRun {
         view.stop_reason().is_some_and(StopReason::can_be_continued) && is_for(&view.settings, plan)
     }
 
-    /// Reopens the run after its end, because its user wants it continued.
+    /// Whether the run is over, and a message was left with which it resumes.
+    fn has_left_message(&self, plan: (&Path, Option<&str>)) -> bool {
+        let view = &self.state.view;
+        let is_left = view.is_over() && is_message_left(&view.messages);
+        is_left && self.state.closed_for_good().is_none() && is_for(&view.settings, plan)
+    }
+
+    /// Reopens the run after its end, because its user wants it continued or has left a message.
     fn reopened(mut self) -> Result<Self, JournalError> {
         let reopened = Event::RunReopened {
             by: RequestedBy::User,
-            continued: true,
+            continued: !is_message_left(&self.state.view.messages),
         };
         let record = self.journal.append(now_ms(), reopened)?;
         self.state.apply(&record);

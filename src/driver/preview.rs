@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ralph_core::{event::PlanSnapshot, machine::LoopState};
+use ralph_core::{event::PlanSnapshot, machine::LoopState, run::is_message_left};
 use ralph_git::Repository;
 use ralph_plan::{
     PlanKind, StoryState,
@@ -47,7 +47,7 @@ pub fn next_prompt(preview: &Preview<'_>) -> Result<String, JournalError> {
         journal::for_each(&preview.paths.run(&run).journal(), |record| state.apply(&record))?;
     }
     let is_same = is_for(&state.view.settings, (preview.plan, preview.section));
-    let goes_on = !state.view.is_over() && is_same;
+    let goes_on = (!state.view.is_over() || is_message_left(&state.view.messages)) && is_same;
     if !goes_on {
         state = LoopState::default();
     }

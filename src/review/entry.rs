@@ -6,7 +6,7 @@ use ralph_core::{
     event::{Proof, RunId, StopReason},
     run::RunView,
 };
-use ralph_words::{phase_in_words, stop_in_words};
+use ralph_words::{left_in_words, phase_in_words, stop_in_words};
 use serde::Serialize;
 
 /// The state of a run at a glance.
@@ -61,7 +61,7 @@ impl RunEntry {
     pub(crate) fn from_view(run: &RunId, view: &RunView, live: bool) -> Self {
         let totals = view.end().map_or_else(|| view.totals(), |end| end.totals.clone());
         let (standing, state) = match view.stop_reason() {
-            Some(reason) => (RunStanding::Over, stop_in_words(reason)),
+            Some(reason) => (RunStanding::Over, stop_in_words(reason) + &left_in_words(view)),
             None if live => (RunStanding::Running, phase_in_words(view)),
             None => (
                 RunStanding::Interrupted,

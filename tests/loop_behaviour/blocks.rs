@@ -137,7 +137,7 @@ async fn a_blocked_run_that_nobody_watches_is_answered_by_steer_and_resumed() {
     );
     let status = project.ralph(["status"]).run(SOON).stdout;
     assert!(
-        status.contains("`ralph continue` resumes the last run") && status.contains("the blue one"),
+        status.contains("1 message waits for `ralph continue`") && status.contains("the blue one"),
         "{status}"
     );
     let finished = project.looping(&agent).run().await;

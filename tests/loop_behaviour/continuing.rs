@@ -4,7 +4,7 @@ use std::{fs, time::Duration};
 
 use nix::sys::signal::Signal;
 use ralph_core::event::{Event, LimitKind, Proof, Record, RunId, StopReason};
-use ralph_state::store::journal::read;
+use ralph_state::store::journal::{read, read_view};
 
 use super::reason;
 use crate::harness::{SOON, Sandbox, Script, events, running::Finished, wait_until};
@@ -328,4 +328,62 @@ fn of_two_that_continue_a_run_at_once_one_does_and_the_other_is_told() {
     assert_eq!(done.code(), Some(0), "{done:?}");
     assert_eq!(runs(&sandbox).len(), 1);
     assert_eq!(iterations(&journal(&sandbox)), [1, 2, 3, 4]);
+}
+
+#[test]
+fn the_end_of_a_run_stays_as_it_is_whatever_is_left_for_it_until_it_resumes() {
+    let sandbox = Sandbox::new();
+    sandbox.plan(1);
+    sandbox.install(&Script::jsonl("echo more >> made; work; over ok"));
+    let done = sandbox.looping(["--goal", "tests=true"]).run(SOON);
+    assert_eq!(done.code(), Some(0), "{done:?}");
+    let shown = || {
+        let report = sandbox.ralph(["report"]).run(SOON).stdout;
+        assert!(report.contains("ralph: done (passed)"), "{report}");
+        let runs = sandbox.ralph(["runs"]).run(SOON).stdout;
+        assert!(runs.contains("done (passed)"), "{runs}");
+        let view = read_view(&sandbox.paths(), &self::runs(&sandbox)[0]).expect("a view");
+        assert!(view.is_over());
+        (view.totals().elapsed_ms, view.clock.now_ms)
+    };
+    let before = shown();
+    let made = [
+        &["steer", "hi"][..],
+        &["steer", "--standing", "there"],
+        &["comment", "PLAN.md:1", "why?"],
+        &["comment", "--send"],
+    ];
+    for command in made {
+        let left = sandbox.ralph(command).run(SOON);
+        assert_eq!(left.code(), Some(0), "{left:?}");
+        assert_eq!(shown(), before, "{command:?}");
+    }
+    let listed = sandbox.ralph(["runs"]).run(SOON).stdout;
+    assert!(
+        listed.contains("done (passed) · 3 messages wait for `ralph continue`"),
+        "{listed}"
+    );
+    for number in ["2", "3"] {
+        let withdrawn = sandbox.ralph(["withdraw", number]).run(SOON);
+        assert_eq!(withdrawn.code(), Some(0), "{withdrawn:?}");
+        assert_eq!(shown(), before);
+    }
+    let continued = sandbox.ralph(["continue"]).run(SOON);
+    assert_eq!(continued.code(), Some(0), "{continued:?}");
+    assert!(sandbox.prompt(2).contains("hi"), "{continued:?}");
+    let ended = shown();
+    // The time in between does not count.
+    let (elapsed, passed) = (ended.0 - before.0, ended.1 - before.1);
+    assert!(elapsed > 0 && elapsed < passed, "{before:?} {ended:?}");
+    let again = sandbox.ralph(["continue"]).run(SOON);
+    said(&again, "is done, so there is nothing to continue");
+    // A message that is taken back leaves nothing to be continued.
+    for command in [&["steer", "more"][..], &["withdraw", "4"]] {
+        assert_eq!(sandbox.ralph(command).run(SOON).code(), Some(0));
+    }
+    said(
+        &sandbox.ralph(["continue"]).run(SOON),
+        "is done, so there is nothing to continue",
+    );
+    assert_eq!(shown(), ended);
 }

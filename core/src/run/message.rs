@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Recent;
+use super::{End, Recent};
 use crate::event::{AnswerPlace, AnsweredAsk, Delivery, SteeringId, SteeringKind};
 
 /// Maximum number of stored deliveries of a standing message.
@@ -24,6 +24,9 @@ pub struct Message {
     pub answered_at: Option<AnswerPlace>,
     pub delivered: Recent<Delivered, DELIVERIES>,
     pub withdrawn: bool,
+    /// Whether it was left after the end of the run, which resumes with it.
+    #[serde(default)]
+    pub left_after_end: bool,
 }
 
 /// A delivery of a message.
@@ -43,6 +46,11 @@ pub enum MessageState {
     Withdrawn,
 }
 
+/// Whether one of the messages of a run was left after its end and waits for it to resume.
+pub fn is_message_left(messages: &[Message]) -> bool {
+    messages.iter().any(Message::waits_after_end)
+}
+
 impl Message {
     pub(super) fn new(id: SteeringId, kind: SteeringKind, text: &str, answers: Option<&AnsweredAsk>) -> Self {
         Self {
@@ -54,6 +62,15 @@ impl Message {
             answered_at: answers.map(|answered| answered.at),
             delivered: Recent::default(),
             withdrawn: false,
+            left_after_end: false,
+        }
+    }
+
+    /// Notes whether the run was over when the message was left.
+    pub(super) fn left_after(self, end: Option<&End>) -> Self {
+        Self {
+            left_after_end: end.is_some(),
+            ..self
         }
     }
 
@@ -68,6 +85,16 @@ impl Message {
     /// Whether no agent has seen it yet.
     pub fn is_queued(&self) -> bool {
         self.state() == MessageState::Queued
+    }
+
+    /// Whether it was left after the end of the run and no agent has seen it yet.
+    pub fn waits_after_end(&self) -> bool {
+        self.left_after_end && self.is_queued()
+    }
+
+    /// Whether it was left after the end as a reply to all that the agent had asked.
+    pub(super) fn is_left_reply(&self) -> bool {
+        self.waits_after_end() && self.answers.is_none()
     }
 
     /// Whether it has been delivered and is repeated in every prompt.

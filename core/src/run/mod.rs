@@ -56,7 +56,7 @@ pub use hooks::{HookRuns, RunningHook};
 pub use incident::{ChannelQuestion, Incidents, Noticed, Trouble, Waited};
 pub use iteration::{Assessment, Iteration};
 pub use iterations::Iterations;
-pub use message::{Delivered, Message, MessageState};
+pub use message::{Delivered, Message, MessageState, is_message_left};
 pub use permission::{
     AddedRule, AnsweredQuestions, Ask, Decided, DeniedThing, OpenAsk, Permissions, TESTS, is_about_post, is_about_tests,
 };

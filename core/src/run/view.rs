@@ -302,14 +302,11 @@ impl RunView {
             } => {
                 match answers {
                     Some(answered) => self.answered(answered.ask),
-                    // An ordinary message counts as a reply to every blocked task.
-                    None => {
-                        self.blocks.clear();
-                        // It decides neither on tests nor on proposed posts.
-                        self.permissions.unanswered.retain(Ask::is_decision);
-                    }
+                    None if self.is_over() => {} // until the run resumes
+                    None => self.reply_to_all(),
                 }
-                self.messages.push(Message::new(*id, *kind, text, answers.as_deref()));
+                let message = Message::new(*id, *kind, text, answers.as_deref());
+                self.messages.push(message.left_after(self.end()));
             }
             Event::SteeringDelivered { id, iteration, how } => {
                 if let Some(message) = self.message_mut(*id) {
@@ -417,6 +414,8 @@ impl RunView {
                 // The work of the phase starts again.
                 self.clock.entered_ms = at_ms;
             }
+            // What is written to the journal of a run that is over takes none of its time.
+            _ if self.is_over() => {}
             _ => self.clock.now_ms = self.clock.now_ms.max(at_ms),
         }
     }
@@ -467,9 +466,18 @@ impl RunView {
         }
     }
 
+    /// Takes an ordinary message as a reply to every blocked task. It decides neither on tests nor on proposed posts.
+    fn reply_to_all(&mut self) {
+        self.blocks.clear();
+        self.permissions.unanswered.retain(Ask::is_decision);
+    }
+
     /// Returns to the idle phase after an end. A new message resets the counts of the breaker; a plain continuation
     /// only those that ended the run.
     fn reopen(&mut self, continued: bool) {
+        if self.messages.iter().any(Message::is_left_reply) {
+            self.reply_to_all();
+        }
         let reason = self.stop_reason().cloned();
         self.stop = None;
         if !continued || matches!(reason, Some(StopReason::BreakerOpen { .. })) {

@@ -1,6 +1,9 @@
 //! The end of a run in words.
 
-use ralph_core::event::{Breakdown, BreakerCause, LIST_CAP, OwnWork, ProblemKind, Proof, StopReason};
+use ralph_core::{
+    event::{Breakdown, BreakerCause, LIST_CAP, OwnWork, ProblemKind, Proof, StopReason},
+    run::RunView,
+};
 
 use super::{
     breaker_cause_in_words, counted, goal_failure_in_words,
@@ -9,6 +12,16 @@ use super::{
     notice::{own_work, whole},
     problem_kind_in_words,
 };
+
+/// The messages that were left for a run after its end, as a clause after the end; empty if there are none.
+pub fn left_in_words(view: &RunView) -> String {
+    let left = view.messages.iter();
+    match left.filter(|message| message.waits_after_end()).count() {
+        0 => String::new(),
+        1 => " · 1 message waits for `ralph continue`".to_owned(),
+        count => format!(" · {count} messages wait for `ralph continue`"),
+    }
+}
 
 /// Why a run is over, as a clause after "ralph: ".
 pub fn stop_in_words(reason: &StopReason) -> String {

@@ -55,7 +55,7 @@ pub use comment::{
     comment_author_in_words, comment_state_in_words, comment_written_in_words, comments_in_prompt,
     comments_sent_in_words,
 };
-pub use end::stop_in_words;
+pub use end::{left_in_words, stop_in_words};
 pub use figures::{
     changes_in_words, cost_in_words, counted, date_ahead, exceeded_in_words, low_disk_in_words, short_count,
     short_duration, size_in_words, ticking, usage_in_words,
