@@ -150,7 +150,9 @@ pub(super) fn start_batch(
     let starter = starter(args)?;
     let place = trust::place_to_run(args)?;
     let mut sources = sources(args, &place);
-    sources.flags.extend(many.settings.given.iter().cloned());
+    // With `--tree` the flags are those of `args`, and a goal that is given twice is refused.
+    let of_batch = many.settings.given.iter().filter(|_| args.tree.is_none());
+    sources.flags.extend(of_batch.cloned());
     let loaded = config::load(&sources)?;
     // A starter with a screen has asked already.
     if starter.is_none() || many.headless {

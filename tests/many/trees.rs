@@ -292,6 +292,14 @@ fn a_single_run_in_a_tree_is_merged_into_the_named_branch() {
         sandbox.read("PLAN.txt").is_none(),
         "the project's own files stay as they are"
     );
+    let finished = run("checked --plan PLAN.md --goal made=true --goal there=true");
+    assert_eq!(finished.code(), Some(0), "{finished:?}");
+    assert!(finished.stdout.contains("(passed)"), "{finished:?}");
+    let finished = run("unchecked --goal made=false --plan PLAN.md --max-iterations 1");
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    assert!(finished.stdout.contains("not merged: stopped"), "{finished:?}");
+    let refused = run("twice --goal made=true --goal made=false");
+    assert!(refused.stderr.contains("there is a goal `made` already"), "{refused:?}");
     let refused = run("bad..name");
     assert_eq!(refused.code(), Some(2), "{refused:?}");
     assert!(refused.stderr.contains("not the name of a branch"), "{refused:?}");
