@@ -193,7 +193,7 @@ impl EditorClient {
             return Err((INVALID_REQUEST, "a turn of this session still lasts".to_owned()));
         }
         let prompt = PromptText::read(params, session.paths.project());
-        if prompt.text.is_empty() {
+        if prompt.text.trim().is_empty() {
             return Err(invalid("the prompt has no text"));
         }
         match session.state {

@@ -219,6 +219,8 @@ fn what_is_no_number_no_run_or_no_path_of_the_api_is_refused_by_name() {
         (r#"{"type":"steer","kind":"next","text":"x","Kind":"now"}"#, 422),
         (r#"{"type":"run","program":"sh"}"#, 422),
         (r#"{"type":"steer"}"#, 422),
+        (r#"{"type":"steer","kind":"next","text":""}"#, 409),
+        (r#"{"type":"steer","kind":"standing","text":" \n "}"#, 409),
         (r#"{"type":"withdraw","id":-1}"#, 422),
         (r#"{"type":"withdraw","id":77}"#, 409),
         (r#"{"type":"resume"}"#, 409),
@@ -227,6 +229,18 @@ fn what_is_no_number_no_run_or_no_path_of_the_api_is_refused_by_name() {
         let refused = send(at, &format!("POST /commands HTTP/1.1\n{known}"), body);
         assert_eq!(refused.status, status, "{body}: {refused:?}");
         assert!(!refused.detail().is_empty(), "{body}: {refused:?}");
+    }
+    for text in ["", "\\t \\n"] {
+        let refused = send(
+            at,
+            &format!("POST /prompt HTTP/1.1\n{known}"),
+            &format!(r#"{{"text":"{text}"}}"#),
+        );
+        assert_eq!(
+            (refused.status, refused.detail()),
+            (409, "the message is empty".into()),
+            "{refused:?}"
+        );
     }
     let paused = send(at, &format!("POST /commands HTTP/1.1\n{known}"), r#"{"type":"resume"}"#);
     assert!(paused.detail().contains("neither paused"), "{paused:?}");

@@ -121,6 +121,8 @@ pub enum Answer {
 pub enum CommandRefusal {
     /// Longer than [`MESSAGE_CAP_BYTES`].
     MessageTooLong { bytes: u64 },
+    /// A message has no text.
+    MessageEmpty,
     /// An agent of the run does not report what the limit would count.
     Uncounted { adapter: Text, limit: LimitKind },
     /// The run was started without the adapter.
@@ -176,6 +178,7 @@ impl UserCommand {
             UserCommand::Steer { text, .. } if text.len() > MESSAGE_CAP_BYTES => Some(CommandRefusal::MessageTooLong {
                 bytes: text.len() as u64,
             }),
+            UserCommand::Steer { text, .. } if text.trim().is_empty() => Some(CommandRefusal::MessageEmpty),
             UserCommand::Answer {
                 answer: Answer::Deny { message: Some(text) },
                 ..
@@ -272,6 +275,14 @@ mod tests {
             assert_eq!(command("x".repeat(65_536)).refusal(), None);
             let refusal = command("x".repeat(65_537)).refusal();
             assert_eq!(refusal, Some(CommandRefusal::MessageTooLong { bytes: 65_537 }));
+        }
+    }
+
+    #[test]
+    fn a_message_needs_a_text() {
+        for blank in ["", " \n\t"] {
+            let refusal = steer(blank.to_owned()).refusal();
+            assert_eq!(refusal, Some(CommandRefusal::MessageEmpty), "{blank:?}");
         }
     }
 

@@ -382,6 +382,7 @@ pub fn command_refusal_in_words(refusal: &CommandRefusal) -> String {
         CommandRefusal::CommentTooLong { bytes } => format!(
             "the comment has {bytes} bytes; the maximum is {COMMENT_CAP_BYTES}: shorten it, or send it as a message"
         ),
+        CommandRefusal::MessageEmpty => "the message is empty".to_owned(),
         CommandRefusal::CommentEmpty => "the comment is empty: write what is to change".to_owned(),
         CommandRefusal::NoCommentedLines => {
             "the commented line is not known: name a line that the file has, as FILE:LINE".to_owned()
