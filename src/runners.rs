@@ -197,6 +197,8 @@ fn interpreted<'a>(interpreter: &str, mut words: impl Iterator<Item = &'a str>) 
 
 #[cfg(test)]
 mod tests {
+    use ralph_text::{KeptEscapes, PlainText};
+
     use super::*;
 
     fn goal(command: &str) -> Goal {
@@ -232,6 +234,41 @@ mod tests {
             ("node node_modules/.bin/jest", vec!["node_modules/.bin/jest"]),
         ] {
             assert_eq!(scripts(&goal(command)), named, "{command}");
+        }
+    }
+
+    #[test]
+    fn tests_are_counted_in_coloured_output() {
+        let coloured = [
+            (
+                "pytest -q",
+                "\x1b[32m.\x1b[0m\x1b[32m.\x1b[0m\x1b[33ms\x1b[0m\n\x1b[32m\x1b[32m\x1b[1m2 passed\x1b[0m, \x1b[33m1 skipped\x1b[0m\x1b[32m in 0.01s\x1b[0m\x1b[0m\n",
+                (2, 1),
+            ),
+            (
+                "cargo test",
+                "\nrunning 2 tests\ntest a ... \x1b[32mok\x1b(B\x1b[m\ntest b ... \x1b[33mignored\x1b(B\x1b[m\n\ntest result: \x1b[32mok\x1b(B\x1b[m. 1 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\n",
+                (1, 1),
+            ),
+            (
+                "node --test",
+                "\x1b[32m✔ small \x1b[90m(0.5ms)\x1b[39m\x1b[39m\n\x1b[34mℹ tests 1\x1b[39m\n\x1b[34mℹ suites 0\x1b[39m\n\x1b[34mℹ pass 1\x1b[39m\n\x1b[34mℹ fail 0\x1b[39m\n\x1b[34mℹ cancelled 0\x1b[39m\n\x1b[34mℹ skipped 0\x1b[39m\n\x1b[34mℹ todo 0\x1b[39m\n\x1b[34mℹ duration_ms 5\x1b[39m",
+                (1, 0),
+            ),
+            (
+                "jest",
+                "\x1b[0m\x1b[7m\x1b[1m\x1b[32m PASS \x1b[39m\x1b[22m\x1b[27m\x1b[0m \x1b[2m./\x1b[22m\x1b[1ma.test.js\x1b[22m\n\n\x1b[1mTest Suites: \x1b[22m\x1b[1m\x1b[32m1 passed\x1b[39m\x1b[22m, 1 total\n\x1b[1mTests:       \x1b[22m\x1b[1m\x1b[33m1 skipped\x1b[39m\x1b[22m, \x1b[1m\x1b[32m3 passed\x1b[39m\x1b[22m, 4 total\n\x1b[1mSnapshots:   \x1b[22m0 total\n\x1b[1mTime:\x1b[22m        0.5 s\n\x1b[2mRan all test suites\x1b[22m\x1b[2m.\x1b[22m\n",
+                (3, 1),
+            ),
+        ];
+        let runners = built_in();
+        for (command, output, (passed, skipped)) in coloured {
+            let mut reader = runners.reader(command);
+            let mut plain = PlainText::new(KeptEscapes::Nothing);
+            plain.feed(output.as_bytes(), |line| reader.line(line));
+            plain.finish(|line| reader.line(line));
+            let counts = reader.finish().expect(command).counts;
+            assert_eq!((counts.passed, counts.skipped), (passed, skipped), "{command}");
         }
     }
 

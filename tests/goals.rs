@@ -271,3 +271,36 @@ fn variables_of_a_git_hook_reach_no_agent_goal_or_command() {
     }
     assert_eq!(sandbox.commits(), 3);
 }
+
+#[test]
+fn a_goal_has_the_terminal_variables_of_its_user_and_its_output_has_no_colours() {
+    let goal = "see=echo \"$TERM ${NO_COLOR-none} ${COLORTERM-none}\"; test ! -t 1 && test ! -t 2 && echo piped; \
+                printf '\\033[32mgreen\\033[0m\\n' >&2; printf 'no end'; exit 1";
+    for (given, said) in [
+        (&[("TERM", "screen")][..], "screen none none"),
+        (
+            &[("TERM", "vt220"), ("NO_COLOR", "1"), ("COLORTERM", "24bit")],
+            "vt220 1 24bit",
+        ),
+        (&[("TERM", "dumb")], "dumb none none"),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.plan(1);
+        sandbox.install(&Script::worker());
+        let program = sandbox.looping(["--goal", goal, "--max-iterations", "1"]);
+        let program = given
+            .iter()
+            .fold(program, |program, (name, value)| program.env(name, value));
+        let finished = program.run(SOON);
+        let records = finished.records();
+        let tail = events(&records).find_map(|event| match event {
+            Event::GoalChecked { result, .. } => Some(result.tail.to_string()),
+            _ => None,
+        });
+        assert_eq!(
+            tail.as_deref(),
+            Some(&*format!("{said}\npiped\ngreen\nno end\n")),
+            "{finished:?}"
+        );
+    }
+}

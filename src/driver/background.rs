@@ -142,7 +142,11 @@ async fn attend(
         }
     });
     let time = task.limits.timeout_ms.map(Duration::from_millis);
-    let launch = launch(&task.command, &task.context);
+    let mut launch = launch(&task.command, &task.context);
+    // No colours and no progress bars: the output is read by ralph and by agents.
+    let plain = [("TERM", "dumb"), ("NO_COLOR", "1")];
+    let plain = plain.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    launch.env.splice(0..0, plain);
     debug!(number = task.number, "background task started");
     // Starting forks and writes files: not on the loop's thread.
     let supervisor = task.context.supervisor;

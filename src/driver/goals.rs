@@ -17,7 +17,7 @@ use ralph_system::{
     proc::{ChildEnd, Ladder, Launch, Printed, Size, Stdin, StdoutMode, StopSignal, StopSpeed, Supervisor, collector},
     tree_copy::TreeCopy,
 };
-use ralph_text::with_causes;
+use ralph_text::{KeptEscapes, PlainLines, PlainText, with_causes};
 use tokio::{
     sync::{Mutex, OwnedMutexGuard, mpsc},
     task::{JoinHandle, JoinSet, spawn_blocking},
@@ -212,12 +212,13 @@ async fn run_in(goal: Goal, context: Arc<ExecutionContext>, turn: GoalTurn) -> C
         let _ = &held;
         let mut collected = collected.lock().unwrap_or_else(PoisonError::into_inner);
         match output {
+            Printed::Stdout(bytes) => collected.bytes(bytes),
             Printed::Line(line) => collected.line(line),
             Printed::Lines(lines) => collected.lines(lines),
-            Printed::Terminal(_) | Printed::Stdout(_) => {}
+            Printed::Terminal(_) => {}
         }
     });
-    let launch = launch(&goal.command, &context);
+    let launch = goal_launch(&goal.command, &context);
     let workspace = goal.workspace.clone();
     // Starting looks at directories, forks and writes files: not on the loop's thread.
     let report = goal.report.as_ref().map(|report| context.project.join(report));
@@ -357,11 +358,30 @@ async fn with_report(checked: CheckedGoal, path: PathBuf) -> CheckedGoal {
     }
 }
 
+/// Variables of a terminal that a goal gets as the user has them: tests may depend on them.
+const TERMINAL_VARS: [&str; 2] = ["TERM", "COLORTERM"];
+
+/// Returns the launch of a goal. Its output is a pipe, as for a test server: on a terminal, runners draw their progress over
+/// lines that were printed before, and what they count would be read more than once.
+fn goal_launch(command: &str, context: &ExecutionContext) -> Launch {
+    let mut launch = launch(command, context);
+    // The shell is replaced by that of the command, so both outputs are one, in order.
+    let both = format!("exec {SHELL} -c \"$0\" 2>&1");
+    launch.args.insert(1, OsString::from(both));
+    launch.stdout = StdoutMode::Piped;
+    for name in TERMINAL_VARS.map(str::to_owned) {
+        let is_given = launch.env.iter().any(|(given, _)| *given == name);
+        match std::env::var(&name) {
+            Ok(value) if !is_given => launch.env.push((name, value)),
+            Err(_) if !is_given => launch.env_remove.push(name),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    launch
+}
+
 /// Returns the launch of a shell command in the project, without a terminal user.
 pub(super) fn launch(command: &str, context: &ExecutionContext) -> Launch {
-    // No colours and no progress bars: the output is read by ralph, by agents and by the next prompt.
-    let plain = [("TERM", "dumb"), ("NO_COLOR", "1")];
-    let plain = plain.map(|(name, value)| (name.to_owned(), value.to_owned()));
     // Python trusts compiled files in the project, so an agent could plant some that do not match their source. The cache
     // has the libraries, too: without it, Python compiles them for each goal.
     let compiled = compiled_python(&context.scratch);
@@ -375,7 +395,7 @@ pub(super) fn launch(command: &str, context: &ExecutionContext) -> Launch {
         false => (Some((no_writing, "1".to_owned())), None, Vec::new()),
     };
     let given = context.variables.iter().cloned();
-    let env = plain.into_iter().chain([cache]).chain(set).chain(given).collect();
+    let env = [cache].into_iter().chain(set).chain(given).collect();
     let env_remove = context.withheld.iter().cloned().chain(removed).collect();
     Launch {
         program: PathBuf::from(SHELL),
@@ -437,6 +457,7 @@ fn result(
     ending: Result<Exit, GoalFailure>,
 ) -> CheckedGoal {
     let mut printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
+    printed.finish();
     let score = goal.target.and(printed.last_number);
     let why = match (&ending, goal.target, score) {
         (Err(why), _, _) => Some(why.clone()),
@@ -499,6 +520,8 @@ fn failed_tests(report: &TestReport) -> TestNames {
 /// The kept part of a goal's output.
 #[derive(Debug, Default)]
 struct GoalOutput {
+    /// Reads the lines of its bytes, without colours; `None` before the first and after the last of them.
+    plain: Option<PlainText>,
     tail: String,
     kept_bytes: usize,
     last_number: Option<f64>,
@@ -512,6 +535,23 @@ impl GoalOutput {
             kept_bytes,
             tests: Some(reader),
             ..GoalOutput::default()
+        }
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        let plain = self.plain.take();
+        let mut plain = plain.unwrap_or_else(|| PlainText::new(KeptEscapes::Nothing));
+        plain.feed_blocks(bytes, |lines| match lines {
+            PlainLines::One(line) => self.line(line),
+            PlainLines::AsIs(lines) => self.lines(lines),
+        });
+        self.plain = Some(plain);
+    }
+
+    /// Reads a last line without an end.
+    fn finish(&mut self) {
+        if let Some(mut plain) = self.plain.take() {
+            plain.finish(|line| self.line(line));
         }
     }
 
@@ -597,6 +637,19 @@ mod tests {
             let together = together.tail.replace("\r\n", "\n");
             assert!(!together.is_empty() && one_by_one.tail.ends_with(&together));
         }
+    }
+
+    #[test]
+    fn lines_that_arrive_in_pieces_are_read_without_their_colours() {
+        let mut printed = GoalOutput {
+            kept_bytes: TAIL_BYTES,
+            ..GoalOutput::default()
+        };
+        for piece in "\x1b[32m2 passed\x1b[0m\nno \x1b[1mend".as_bytes().chunks(3) {
+            printed.bytes(piece);
+        }
+        printed.finish();
+        assert_eq!(printed.tail, "2 passed\nno end\n");
     }
 
     #[test]
