@@ -194,7 +194,7 @@ impl ProjectCopy {
             command: args.join(" "),
             why,
         };
-        let git = self.supervisor.trusted_helper("git", &self.project());
+        let git = self.supervisor.git_helper(&self.project());
         let git = git.args(args).current_dir(&self.project());
         let finished = git.deadline(GIT_PATIENCE).run();
         let finished = finished.map_err(|error| failed(with_causes(&error)))?;

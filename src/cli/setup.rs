@@ -181,7 +181,7 @@ fn committed(directory: &Path, name: &str, supervisor: &Supervisor) -> Result<()
 pub(super) fn git(directory: &Path, args: &[&str], supervisor: &Supervisor) -> Result<(), String> {
     let shown = args.join(" ");
     let finished = supervisor
-        .trusted_helper("git", directory)
+        .git_helper(directory)
         // Otherwise git makes up an address from the host name.
         .args(["-c", "user.useConfigOnly=true"])
         .args(args)

@@ -1,9 +1,9 @@
-//! Changes to the batch's repository by others: to branches and tags, including the target, and to the
+//! Changes to the batch's repository by others: to branches, tags and replacements of objects, and to the
 //! configuration, all of which agents share with the user.
 
 use std::collections::BTreeMap;
 
-use ralph_git::{References, changed_keys, config_file, config_text, is_moved_in_root, references};
+use ralph_git::{REPLACEMENTS, References, changed_keys, config_file, config_text, is_moved_in_root, references};
 use ralph_plan::batch::{Batch, BatchPlan, PlanPhase, RepositoryChange};
 use ralph_state::store::paths::replace_file;
 use ralph_system::os::now_ms;
@@ -65,7 +65,23 @@ impl RepositoryWatch {
             }
         }
         self.references.extend(moved_by_user);
+        changes.extend(self.new_replacements(&now));
         changes
+    }
+
+    fn new_replacements(&mut self, now: &References) -> Option<RepositoryChange> {
+        let is_new = |name: &String| !self.references.contains_key(name) && !self.reported.contains_key(name);
+        let new: Vec<(&String, &String)> = now
+            .iter()
+            .filter(|(name, _)| name.starts_with(REPLACEMENTS) && is_new(name))
+            .collect();
+        let reported = new.iter().map(|(name, to)| ((*name).clone(), Some((*to).clone())));
+        self.reported.extend(reported);
+        let objects: Vec<String> = new
+            .iter()
+            .map(|(name, _)| name[REPLACEMENTS.len()..].to_owned())
+            .collect();
+        (!objects.is_empty()).then_some(RepositoryChange::Replaced { objects })
     }
 
     /// Returns a move of the target that the batch did not make. Later merges will contain these commits,

@@ -220,6 +220,34 @@ fn what_an_agent_does_to_the_repository_of_its_user_is_said_with_the_way_back() 
 }
 
 #[test]
+fn what_is_merged_is_what_the_commits_hold_whatever_git_replace_shows_for_it() {
+    // The commit has other content than the file, whose entry in the index counts as read after it was written.
+    let script = "evil=$(echo EVIL | git hash-object -w --stdin); good=$(echo good | git hash-object -w --stdin); \
+                  git update-index --add --cacheinfo 100644,$evil,api.txt; git commit --quiet --message work; \
+                  git replace -f $evil $good; git checkout -- api.txt; touch -d '1 hour' $(git rev-parse --git-path index)";
+    let sandbox = two(LAZY, script, "true");
+    let finished = batch(&sandbox, &["api.md", "--goal", "good=! grep -q EVIL api.txt"]).run(SOON);
+    // The second merge has the file, which the run has committed as it is.
+    assert!(
+        finished.stdout.contains("the goals fail on the merged tree"),
+        "{finished:?}"
+    );
+    let merged = format!("{}:api.txt", target(&sandbox));
+    assert_eq!(
+        sandbox.git(["--no-replace-objects", "show", &merged]),
+        "good\n",
+        "{finished:?}"
+    );
+    let said = |line: &&str| line.contains("`git replace` shows other content for 1 object");
+    let said: Vec<&str> = finished.stdout.lines().filter(said).collect();
+    assert_eq!(said.len(), 1, "{finished:?}");
+    let command = said[0].split('`').rev().nth(1).expect("a command");
+    let back = sandbox.program("sh").args(["-c", command]).run(SOON);
+    assert_eq!(back.code(), Some(0), "{command}: {back:?}");
+    assert_eq!(sandbox.git(["replace", "--list"]), "");
+}
+
+#[test]
 fn a_commit_that_an_agent_puts_onto_the_target_is_said_with_the_way_back() {
     let script = format!(
         "{GONE}; target=$(git for-each-ref --format='%(refname)' 'refs/heads/ralph/*/target'); \

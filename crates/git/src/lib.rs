@@ -93,7 +93,7 @@ pub use own_references::OwnReferences;
 pub use remote::{RemoteError, RemoteRepository, remote_address};
 pub use replica::Replica;
 pub use restore::{CheckpointPosition, RestoreResult, SavedCheckpoint};
-pub use shared::{References, changed_keys, config_file, config_text, is_moved_in_root, references};
+pub use shared::{REPLACEMENTS, References, changed_keys, config_file, config_text, is_moved_in_root, references};
 pub use show::{AfterCheckpoint, Commit, DiffColour, DiffDetail, IterationCheckpoints, RenderedDiff};
 pub use work_trees::{Branches, MergeResult, MoveResult};
 

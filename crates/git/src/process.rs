@@ -13,7 +13,7 @@ use std::{
 };
 
 use ralph_system::proc::{
-    Confinement, Supervisor,
+    Confinement, GIT_AS_IT_IS, Supervisor,
     helper::{Helper, HelperError},
 };
 use tracing::debug_span;
@@ -31,8 +31,9 @@ pub(super) const DISCOVERY_DEADLINE: Duration = Duration::from_secs(10);
 const MEMORY_BYTES: u64 = 4 << 30;
 
 /// Overrides of configuration that must not apply to ralph's commands: no daemons, no background maintenance, no hooks,
-/// no reflog of ralph's references, no split index beside the user's.
-const SETTINGS: [&str; 9] = [
+/// no reflog of ralph's references, no split index beside the user's, no cache of commits that may tell of other trees.
+const SETTINGS: [&str; 10] = [
+    "core.commitGraph=false",
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "core.logAllRefUpdates=false",
@@ -81,7 +82,7 @@ impl Git {
     /// Makes a command that looks for the repository from `directory` upwards.
     pub(super) fn at(supervisor: &Supervisor, directory: &Path) -> Git {
         let foreign = env::vars_os().map(|(name, _)| name).filter(|name| is_foreign(name));
-        let helper = foreign.fold(supervisor.trusted_helper("git", directory), Helper::env_remove);
+        let helper = foreign.fold(supervisor.git_helper(directory), Helper::env_remove);
         let helper = helper
             .current_dir(directory)
             .deadline(DEADLINE)
@@ -251,7 +252,8 @@ fn is_foreign(name: &OsStr) -> bool {
         return true;
     }
     let numbered = name.starts_with("GIT_CONFIG_KEY_") || name.starts_with("GIT_CONFIG_VALUE_");
-    name.starts_with("GIT_") && !numbered && !KEPT.contains(&name)
+    let is_own = GIT_AS_IT_IS.iter().any(|(own, _)| *own == name);
+    name.starts_with("GIT_") && !numbered && !is_own && !KEPT.contains(&name)
 }
 
 /// Splits output with a NUL after each item.

@@ -1,4 +1,4 @@
-//! Branches, tags and the configuration, which all work trees share: an agent in one of them can change them for all.
+//! Branches, tags, replacements of objects and the configuration, which all work trees share: an agent in one of them can change them for all.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -13,10 +13,13 @@ const ENTRY_CAP_BYTES: u64 = 16 << 10;
 /// Prefix of the upstreams of branches, which git itself writes.
 const UPSTREAMS: &str = "branch.";
 
-/// Branches and tags by their full names, with their objects.
+/// Prefix of the references that have git show another object for the one in their name.
+pub const REPLACEMENTS: &str = "refs/replace/";
+
+/// Branches, tags and replacements of objects by their full names, with their objects.
 pub type References = BTreeMap<String, String>;
 
-/// Returns the branches and tags of the repository.
+/// Returns the branches, the tags and the replacements of objects of the repository.
 ///
 /// # Errors
 /// [`GitError`] if git cannot be asked.
@@ -26,6 +29,7 @@ pub fn references(branches: &Branches) -> Result<References, GitError> {
         "--format=%(refname) %(objectname)",
         "refs/heads",
         "refs/tags",
+        REPLACEMENTS,
     ];
     let output = branches.git().args(list).run()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -568,6 +568,9 @@ fn files_in_code(files: &[String]) -> String {
     listed(&quoted)
 }
 
+/// Most replaced objects that are named.
+const REPLACED: usize = 8;
+
 /// Describes a change to the repository from outside the batch, with the command that reverts it.
 pub fn repository_change_in_words(change: &RepositoryChange) -> String {
     let unless = "unless that was you";
@@ -585,6 +588,22 @@ pub fn repository_change_in_words(change: &RepositoryChange) -> String {
                     "`{branch}` was deleted, and not by this batch: {unless}, `git update-ref {name} {from}` restores it"
                 ),
             }
+        }
+        RepositoryChange::Replaced { objects } => {
+            let named: Vec<&str> = objects.iter().take(REPLACED).map(String::as_str).collect();
+            let back = match objects.len() > REPLACED {
+                true => "git replace --list".to_owned(),
+                false => format!("git replace -d {}", named.join(" ")),
+            };
+            let does = match objects.len() > REPLACED {
+                true => "lists them, and `git replace -d OBJECT` takes one back",
+                false => "takes that back",
+            };
+            format!(
+                "`git replace` shows other content for {}, in git but not in a clone or a push, and not by this batch, which goes by the \
+                 original: {unless}, `{back}` {does}",
+                counted(objects.len() as u64, "object"),
+            )
         }
         RepositoryChange::Config { keys, file, copy } => format!(
             "git's settings were changed ({}), and not by this batch: {unless}, `cp '{copy}' '{file}'` puts them back",

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::*;
+use crate::{DiffColour, DiffDetail};
 
 const CRLF: &str = "one\r\ntwo\r\n";
 
@@ -345,4 +346,57 @@ fn a_nested_file_of_patterns_that_is_a_pipe_is_waited_for_only_once() {
     fs::remove_file(pipe).unwrap();
     let checkpoint = before(&repository, 2).checkpoint;
     assert!(files(&project, &checkpoint).contains(&"100644 dir/file".to_owned()));
+}
+
+#[test]
+fn objects_are_what_their_names_say_whatever_the_repository_says_of_them() {
+    let project = Project::new();
+    let repository = project.open();
+    let first = before(&repository, 1).checkpoint;
+    for text in ["work", "more work"] {
+        project.write("lines", &format!("{text}\n"));
+        project.commit_all(text);
+    }
+    let last = after(&repository, 1).checkpoint;
+    let shown = || {
+        let (detail, colour) = (DiffDetail::Patch, DiffColour::No);
+        let diff = repository.difference(&first, Some(&last), detail, colour).unwrap();
+        let commits = repository.commits_between(&first, &last).unwrap();
+        let tree = repository.git().args(["log", "-1", "--format=%T"]).run().unwrap();
+        (diff.bytes, commits, tree.line().unwrap())
+    };
+    let named = |name: &str| project.git(["rev-parse", name]).trim().to_owned();
+    let is = shown();
+    assert_eq!(is.1.len(), 2);
+    let [tree, other] = ["HEAD^{tree}", "HEAD~2^{tree}"].map(named);
+
+    project.git(["replace", "HEAD:lines", "HEAD~2:lines"]);
+    assert_eq!(shown(), is);
+    project.git(["replace", "--delete", &named("HEAD:lines")]);
+
+    project.git(["commit-graph", "write", "--reachable"]);
+    let graph = project.root.join(".git/objects/info/commit-graph");
+    let bytes = |hex: &str| -> Vec<u8> {
+        let digits = (0..hex.len()).step_by(2);
+        digits
+            .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap())
+            .collect()
+    };
+    let mut forged = fs::read(&graph).unwrap();
+    // A checkpoint may have the same tree.
+    while let Some(at) = forged.windows(20).position(|window| window == bytes(&tree)) {
+        forged[at..at + 20].copy_from_slice(&bytes(&other));
+    }
+    fs::remove_file(&graph).unwrap();
+    fs::write(&graph, forged).unwrap();
+    assert_eq!(
+        project.git(["log", "-1", "--format=%T"]).trim(),
+        other,
+        "git itself believes it"
+    );
+    assert_eq!(shown(), is);
+    fs::remove_file(&graph).unwrap();
+
+    project.write(".git/info/grafts", &format!("{}\n", named("HEAD")));
+    assert_eq!(shown(), is);
 }

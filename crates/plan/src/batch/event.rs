@@ -30,6 +30,8 @@ pub enum RepositoryChange {
         /// The new object; `None` if the reference was deleted.
         to: Option<String>,
     },
+    /// Other objects were put in place of some, for every git that obeys `git replace`. ralph's does not.
+    Replaced { objects: Vec<String> },
     Config {
         /// Changed settings.
         keys: Vec<String>,

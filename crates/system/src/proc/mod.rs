@@ -61,5 +61,5 @@ pub use launch::{
 };
 pub use origin::{ClientOrigin, ProcessOrigin, is_below_a_run, origin_of_client, origin_of_peer};
 pub use spawn::SpawnError;
-pub use supervisor::{Supervisor, own_executable};
+pub use supervisor::{GIT_AS_IT_IS, Supervisor, own_executable};
 pub use suspension::{NotSuspended, TreeSnapshot};

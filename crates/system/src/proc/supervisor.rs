@@ -26,6 +26,14 @@ use super::{
     system,
 };
 
+/// Variables with which git takes each object and each parent for what its name says. An agent can write replacements of
+/// objects and grafts into the repository: they apply wherever git obeys them, but no clone and no push contains them.
+pub const GIT_AS_IT_IS: [(&str, &str); 2] = [
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    // No file can be there.
+    ("GIT_GRAFT_FILE", "/dev/null/grafts"),
+];
+
 /// Starts and ends the children of this process: child trees below guards, and helpers.
 ///
 /// A process has one supervisor; all code that starts children uses a clone of it. Once
@@ -206,6 +214,14 @@ impl Supervisor {
             Some(found) => self.helper(found.program).env("PATH", found.path),
             None => self.helper(program),
         }
+    }
+
+    /// Makes a helper that runs git, which shows the objects of the repository in `project` as they are.
+    pub fn git_helper(&self, project: &Path) -> Helper {
+        let git = self.trusted_helper("git", project);
+        GIT_AS_IT_IS
+            .into_iter()
+            .fold(git, |git, (name, value)| git.env(name, value))
     }
 
     /// Returns the program that [`Supervisor::trusted_helper`] would run; `None` if it is nowhere else than where an agent

@@ -9,7 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph_system::files::{self, ReadError, source_entries};
+use ralph_system::{
+    files::{self, ReadError, source_entries},
+    proc::GIT_AS_IT_IS,
+};
 use regex_lite::{Regex, RegexBuilder};
 
 use super::outcome::{ToolOutcome, display_path};
@@ -239,6 +242,7 @@ fn git_files(place: &Path) -> Option<Vec<PathBuf>> {
     let mut git = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .current_dir(place)
+        .envs(GIT_AS_IT_IS)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
