@@ -299,6 +299,63 @@ fn new_tests_may_need_what_changed_with_them() {
     );
 }
 
+/// The project of [`project`] with a test that is skipped here.
+fn skipping_project(work: &str) -> Sandbox {
+    let sandbox = project(&format!("{DONE}; {work}"), "ok");
+    let skipped = "test('elsewhere', { skip: !require('fs').existsSync('elsewhere') }, () => {});\n";
+    sandbox.write("add.test.js", &format!("{TESTS}{skipped}"));
+    sandbox
+}
+
+const NEW_TESTS: &str = "const test = require('node:test'); const assert = require('node:assert'); \
+     test('one', () => assert.strictEqual(1, 1)); test('two', () => assert.strictEqual(2, 2)); \
+     test('three', { skip: true }, () => {});";
+
+#[test]
+fn tests_that_are_skipped_are_no_loss_where_no_test_that_ran_is_skipped() {
+    needs!("node");
+    let split = "head -n 5 add.test.js > small.test.js; (head -n 3 add.test.js; tail -n 2 add.test.js) > more.test.js; rm add.test.js";
+    let added = format!("echo \"{NEW_TESTS}\" > new.test.js");
+    let both = format!("{split}; {added}");
+    let within = "echo \"test('never', { skip: true }, () => {});\" >> add.test.js";
+    for work in [split, &added, &both, within] {
+        let finished = run(&skipping_project(work), &[]);
+        assert_eq!(proof(&finished), Some(Proof::Tests), "{work}: {finished:?}");
+        assert_eq!(refusals(&finished), [], "{work}: {finished:?}");
+    }
+}
+
+#[test]
+fn a_test_that_ran_and_is_skipped_now_is_a_loss_whatever_is_added() {
+    needs!("node");
+    let added = format!("echo \"{NEW_TESTS}\" > new.test.js");
+    let guarded = TESTS.replace(
+        "test('large',",
+        "test('large', { skip: !require('fs').existsSync('add.big') },",
+    );
+    // The first leaves the tests alone; the second passes them as they were, too.
+    let by_work = format!("rm add.big; {added}");
+    let by_hand = format!("sed -i \"s/test('negative',/test('negative', {{ skip: true }},/\" add.test.js; {added}");
+    for work in [by_work, by_hand] {
+        let sandbox = project(&format!("{DONE}; {work}"), "ok");
+        sandbox.write("add.big", "");
+        sandbox.write("add.test.js", &guarded);
+        let finished = run(&sandbox, &[]);
+        let refusals = refusals(&finished);
+        assert!(
+            matches!(&refusals[..], [Missing::FewerTests { .. }, ..]),
+            "{work}: {refusals:?}"
+        );
+        let prompt = sandbox.prompt(2);
+        assert!(
+            prompt.contains(
+                "goal `tests` skips more tests than before: 4 tests, 2 skipped now, 3 tests, 3 failed before"
+            ),
+            "{prompt}"
+        );
+    }
+}
+
 /// Softens the tests in the first of two iterations, which has no goal, and ends the run after it.
 fn softened_without_a_goal(sandbox: Sandbox, softens: &str) -> Sandbox {
     sandbox.write("PLAN.md", "- [ ] Task 1\n- [ ] Task 2\n");

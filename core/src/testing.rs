@@ -145,6 +145,7 @@ pub fn goal_checked(iteration: u32, name: &str, code: i32, tail: &str) -> Event 
             doubt: None,
             failed_tests: Vec::new().into(),
             flaky: None,
+            newly_skipped: Default::default(),
             sealed_output: None,
         },
     }

@@ -484,6 +484,7 @@ fn result(
             .and_then(|report| report.inconsistent.as_ref().map(Text::from)),
         failed_tests: report.as_ref().map(failed_tests).unwrap_or_default(),
         flaky: None,
+        newly_skipped: Default::default(),
         sealed_output: None,
     };
     CheckedGoal { result, report, output }

@@ -282,6 +282,7 @@ impl Driver {
             gate: Arc::clone(&self.jobs.gate),
             settings: state.view.settings.gate.clone(),
             from: state.view.changed_tests.count_from(),
+            before: test_gate::baselines(&state.view),
         });
         let before = state.view.plan.clone();
         let so_far = RunSoFar::new(state);

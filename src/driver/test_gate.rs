@@ -4,6 +4,7 @@
 
 mod in_place;
 mod merged;
+mod skips;
 mod without_work;
 
 use std::{
@@ -17,7 +18,7 @@ use std::{
 };
 
 use ralph_core::event::{
-    Bite, Checkpoint, GateSettings, Goal, GoalResult, GuardedChange, MutantOutcome, Notice, TestsChange,
+    Bite, Checkpoint, GateSettings, Goal, GoalResult, GuardedChange, MutantOutcome, Notice, TestCounts, TestsChange,
     Text, Trial, TriedMutant,
 };
 use ralph_core::machine::LoopState;
@@ -33,6 +34,8 @@ use ralph_text::{is_part_of_word, whole_words, with_causes};
 use in_place::{InPlace, blocking, substituted};
 
 pub use merged::check_merged;
+pub(super) use skips::baselines;
+use skips::{counted_alone, run_of, skipped_tests, skips_more};
 pub(super) use without_work::Work;
 use without_work::{ChangedLines, WithWork};
 
@@ -253,6 +256,8 @@ pub(super) struct Closer {
     pub(super) settings: GateSettings,
     /// The iteration whose tests count; `None` for the tests at the start of the run.
     pub(super) from: Option<u32>,
+    /// The counts of the original tests, by goal.
+    pub(super) before: BTreeMap<String, TestCounts>,
 }
 
 /// Runs the goals. If they pass and decide a claim, also runs the trial, the mutants and the goals without the work.
@@ -273,7 +278,13 @@ pub(super) async fn look(
         ..Look::default()
     };
     let passed = look.results.iter().all(|result| result.passed);
-    let Some(Closer { gate, settings, from }) = closer.filter(|_| passed) else {
+    let Some(Closer {
+        gate,
+        settings,
+        from,
+        before,
+    }) = closer.filter(|_| passed)
+    else {
         return look;
     };
     let found = {
@@ -288,7 +299,7 @@ pub(super) async fn look(
             return look;
         }
     };
-    let tries = settings.trial && !changes.is_empty();
+    let tries = settings.trial && (!changes.is_empty() || skips_more(&checked, &before));
     let (mut counted, with_work): (Vec<Goal>, Vec<WithWork>) = goals
         .iter()
         .zip(&checked)
@@ -312,10 +323,26 @@ pub(super) async fn look(
     let mut report = checked;
     if tries {
         let run = |goals| check_for_claim(goals, parallel, Arc::clone(&place), reruns);
-        let (tried, held) = with_originals(in_place, goals, run, &gate.project, &originals).await;
-        look.trial = Some(Trial {
+        let skipped: Vec<Vec<String>> = report.iter().map(skipped_tests).collect();
+        let (tried, mut held) = match changes.is_empty() {
+            true => (report, Ok(in_place)),
+            false => with_originals(in_place, goals.clone(), run, &gate.project, &originals).await,
+        };
+        let mut alone = None;
+        if skips_more(&tried, &before)
+            && tried.iter().all(|checked| checked.result.passed)
+            && let Ok(in_place) = held
+        {
+            (held, alone) = counted_alone(in_place, goals, run, &gate, &originals).await;
+        }
+        let of_originals = alone.as_ref().unwrap_or(&tried);
+        for ((result, skipped), tried) in look.results.iter_mut().zip(&skipped).zip(of_originals) {
+            result.newly_skipped = run_of(tried, skipped);
+        }
+        let is_trial = !changes.is_empty() || alone.is_some() || held.is_err();
+        look.trial = is_trial.then(|| Trial {
             changes: changes.into(),
-            results: results(&tried),
+            results: results(of_originals),
             problem: held
                 .as_ref()
                 .map_or_else(|error| Some(with_causes(error)), InPlace::refused)

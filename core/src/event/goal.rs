@@ -76,6 +76,9 @@ pub struct GoalResult {
     /// The names of failed tests, if the runner prints them: the first hundred.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub failed_tests: TestNames,
+    /// The names of tests that are skipped now although they run with the original tests, if the runner prints them.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub newly_skipped: TestNames,
     /// Set if runs on the same files had different results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flaky: Option<Flaky>,

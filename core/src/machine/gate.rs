@@ -268,7 +268,7 @@ fn test_reasons(state: &LoopState) -> Vec<Missing> {
         .goals
         .iter()
         .filter(|goal| goal.passed)
-        .filter_map(|goal| count_reason(state, goal))
+        .filter_map(|goal| count_reason(state, goal).filter(|_| !only_adds_skipped(state, goal)))
         .collect();
     if let Some(trial) = &look.trial {
         let changes = &trial.changes;
@@ -277,7 +277,8 @@ fn test_reasons(state: &LoopState) -> Vec<Missing> {
             reasons.push(Missing::NoTrial { why, changes });
         }
         let failed = |goal: &&GoalResult| !goal.passed || !runs_originals(state, goal);
-        let failed = trial.results.iter().filter(failed);
+        // Without changes, the results with new tests have told the reason.
+        let failed = trial.results.iter().filter(failed).filter(|_| !changes.is_empty());
         reasons.extend(failed.map(|goal| Missing::OriginalTestsFail {
             goal: goal.name.clone().into(),
             why: goal.why.clone(),
@@ -299,7 +300,9 @@ fn count_reason(state: &LoopState, goal: &GoalResult) -> Option<Missing> {
     let known = state.view.goals.iter().find(|known| known.name == goal.name)?;
     let before = known.baseline.as_ref().filter(|before| before.ran() > 0)?;
     let is_fewer = match &goal.tests {
-        Some(now) => now.ran() < before.ran() || now.unmeasured() > before.unmeasured(),
+        Some(now) => {
+            now.ran() < before.ran() || now.unmeasured() > before.unmeasured() || !goal.newly_skipped.is_empty()
+        }
         None => true,
     };
     is_fewer.then(|| Missing::FewerTests {
@@ -323,6 +326,23 @@ fn runs_originals(state: &LoopState, goal: &GoalResult) -> bool {
             && !goal.tests.as_ref().is_some_and(has_ran)
     });
     goal.doubt.is_none() && !shows_none && (!was_counted || count_reason(state, goal).is_none())
+}
+
+/// Whether a goal skips more tests than before only because tests were added: the original tests alone run as before.
+fn only_adds_skipped(state: &LoopState, goal: &GoalResult) -> bool {
+    let Some(trial) = &state.view.iterations.latest_assessment().trial else {
+        return false;
+    };
+    let known = state.view.goals.iter().find(|known| known.name == goal.name);
+    let before = known.and_then(|known| known.baseline.as_ref());
+    let runs_as_many = goal
+        .tests
+        .as_ref()
+        .zip(before)
+        .is_some_and(|(now, before)| now.ran() >= before.ran());
+    let tried = trial.results.iter().find(|tried| tried.name == goal.name);
+    let is_as_before = tried.is_some_and(|tried| tried.passed && runs_originals(state, tried));
+    runs_as_many && is_as_before && trial.problem.is_none() && goal.doubt.is_none() && goal.newly_skipped.is_empty()
 }
 
 /// The reason to refuse a claim because tests detect no mutants.

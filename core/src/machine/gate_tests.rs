@@ -242,6 +242,34 @@ fn tests_that_are_fewer_or_not_measured_refuse_a_claim() {
 }
 
 #[test]
+fn tests_that_are_skipped_are_no_loss_if_the_original_ones_alone_run_as_before() {
+    let with = |now: GoalResult, alone: GoalResult| Verification {
+        trial: Some(Trial {
+            changes: Vec::new().into(),
+            ..trial(alone).unwrap()
+        }),
+        ..found(now, true)
+    };
+    let originals = || goal(true, counts(20, 0));
+    let skips = || goal(true, counts(20, 1));
+    assert_eq!(judged(with(skips(), originals())), Ok(Proof::Tests));
+    let named = GoalResult {
+        newly_skipped: ["add".into()].into_iter().collect(),
+        ..skips()
+    };
+    for (now, alone) in [
+        (skips(), goal(true, counts(19, 1))),
+        (skips(), goal(true, counts(20, 1))),
+        (skips(), goal(false, counts(20, 0))),
+        (goal(true, counts(19, 1)), originals()),
+        (named, originals()),
+    ] {
+        let reasons = judged(with(now, alone)).unwrap_err();
+        assert!(matches!(reasons[0], Missing::FewerTests { .. }), "{reasons:?}");
+    }
+}
+
+#[test]
 fn originals_that_were_not_counted_before_the_work_have_to_run_and_may_be_fewer() {
     let mut settings = settings();
     settings.gate.baseline = false;

@@ -72,6 +72,7 @@ pub(super) fn goal_result(name: &str, passed: bool) -> GoalResult {
         doubt: None,
         failed_tests: Vec::new().into(),
         flaky: None,
+        newly_skipped: Default::default(),
         sealed_output: None,
     }
 }

@@ -257,6 +257,7 @@ mod tests {
             doubt: None,
             failed_tests: Vec::new().into(),
             flaky: None,
+            newly_skipped: Default::default(),
             sealed_output: None,
         }]
     }

@@ -166,6 +166,7 @@ impl Chaos {
             doubt: self.maybe(Self::text),
             failed_tests: vec![self.text()].into(),
             flaky: self.maybe(|_| Flaky::default()),
+            newly_skipped: Default::default(),
             sealed_output: None,
         }
     }

@@ -5,7 +5,7 @@ use ralph_core::event::{AgentStatus, Claim, ConfidencePart, Evidence, Flaky, Goa
 use super::{
     counted, exceeded_in_words, exit_in_words, guarded_changes_in_words, mutant_in_words, short_duration,
     tests_in_words,
-    tests_run::{fewer_in_words, is_whole},
+    tests_run::{fewer_in_words, is_whole, loss_in_words},
 };
 
 /// A claim, as a clause.
@@ -88,7 +88,8 @@ pub fn missing_in_words(missing: &Missing) -> String {
         },
         Missing::FewerTests { goal, before, now } => {
             format!(
-                "goal `{goal}` ran fewer tests: {}",
+                "goal `{goal}` {}: {}",
+                loss_in_words(before, now.as_ref()),
                 fewer_in_words(before, now.as_ref())
             )
         }

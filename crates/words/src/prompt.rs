@@ -8,7 +8,7 @@ use ralph_core::{
 use super::{
     comment::how_to_answer,
     counted, findings_in_words, goal_failure_in_words, guarded_changes_in_words, sealed_goal_failed,
-    tests_run::{fewer_in_words, is_whole, mutants_listed},
+    tests_run::{fewer_in_words, is_whole, loss_in_words, mutants_listed},
 };
 
 /// The plan's name for the agent. In a divided plan, only its section: the others belong to other agents.
@@ -159,7 +159,8 @@ pub(super) fn missing(missing: &Missing, goals: &[Goal]) -> String {
             }
         }
         Missing::FewerTests { goal, before, now } => format!(
-            "goal `{goal}` ran fewer tests than before: {}. Restore the tests. {MAY_BE_CONFIRMED}",
+            "goal `{goal}` {} than before: {}. Restore the tests. {MAY_BE_CONFIRMED}",
+            loss_in_words(before, now.as_ref()),
             fewer_in_words(before, now.as_ref())
         ),
         Missing::DoubtfulTests { goal, why } => {

@@ -58,8 +58,11 @@ pub fn changed_tests_are_cut() -> &'static str {
 
 /// The result of running the goals with the original tests, and what changed in them.
 pub fn trial_in_words(trial: &Trial) -> String {
-    let changes = guarded_changes_in_words(&trial.changes);
-    format!("{}; changed: {changes}", trial_result_in_words(trial))
+    let result = trial_result_in_words(trial);
+    match guarded_changes_in_words(&trial.changes) {
+        changes if changes.is_empty() => result,
+        changes => format!("{result}; changed: {changes}"),
+    }
 }
 
 /// The result of running the goals with the original tests.
@@ -74,6 +77,7 @@ pub fn trial_result_in_words(trial: &Trial) -> String {
         .map(|result| &*result.name)
         .collect();
     match &failed[..] {
+        [] if trial.changes.is_empty() => "the goals pass without the new tests, too".to_owned(),
         [] => "the goals pass with the tests as they were, too".to_owned(),
         failed => format!("{} did not pass with the tests as they were", failed.join(", ")),
     }
@@ -147,6 +151,16 @@ pub(super) fn mutants_listed(mutants: &[Mutant]) -> String {
     lines.join("\n")
 }
 
+/// `ran fewer tests`, or what else is less than before.
+pub(super) fn loss_in_words(before: &TestCounts, now: Option<&TestCounts>) -> &'static str {
+    match now {
+        Some(now) if now.ran() < before.ran() => "ran fewer tests",
+        Some(now) if now.expected_failures > before.expected_failures => "expects more tests to fail",
+        Some(_) => "skips more tests",
+        None => "ran fewer tests",
+    }
+}
+
 /// `18 tests now, 20 tests before`.
 pub(super) fn fewer_in_words(before: &TestCounts, now: Option<&TestCounts>) -> String {
     match now {
@@ -199,6 +213,13 @@ mod tests {
             fewer_in_words(&counts(20, 0), Some(&counts(19, 1))),
             "19 tests, 1 skipped now, 20 tests before"
         );
+        for (now, said) in [
+            (Some(counts(19, 1)), "ran fewer tests"),
+            (Some(counts(21, 1)), "skips more tests"),
+            (None, "ran fewer tests"),
+        ] {
+            assert_eq!(loss_in_words(&counts(20, 0), now.as_ref()), said);
+        }
     }
 
     #[test]

@@ -106,6 +106,7 @@ fn failed_tests() -> GoalResult {
         doubt: None,
         failed_tests: Vec::new().into(),
         flaky: None,
+        newly_skipped: Default::default(),
         sealed_output: None,
     }
 }
