@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use ralph_git::NoRepository;
 use ralph_system::proc::Supervisor;
-use ralph_text::console::print;
+use ralph_text::{console::print, shell_word};
 
 use crate::{
     app::{self, ProjectPlace},
@@ -74,7 +74,7 @@ pub(super) fn run(args: &Args, show: &ShowFlags, supervisor: &Supervisor) -> Res
 
 /// Lists commands to type after the demo. They work from any directory.
 fn what_next(project: &Path, state: &Path, code: u8) -> String {
-    let [project, state] = [project, state].map(|path| quoted(&path.to_string_lossy()));
+    let [project, state] = [project, state].map(|path| shell_word(&path.to_string_lossy()));
     let mut text = format!(
         "\nThe repository is in {project}: look at its files and `git log`.\n\
          Play it again: cd {project} && ralph --state-dir {state} replay\n"
@@ -88,15 +88,6 @@ fn what_next(project: &Path, state: &Path, code: u8) -> String {
         );
     }
     text + "next: in your project, `ralph init`\n"
-}
-
-/// Quotes a path for a shell.
-fn quoted(path: &str) -> String {
-    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "/._-+".contains(sign);
-    match path.chars().all(is_plain) {
-        true => path.to_owned(),
-        false => format!("'{}'", path.replace('\'', "'\\''")),
-    }
 }
 
 /// The limits among the flags of this command line. The other flags do not apply to the demo.

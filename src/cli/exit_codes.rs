@@ -5,7 +5,10 @@ use std::fmt::Write as _;
 /// The exit codes, each with its meaning in a few words.
 const CODES: &[(u8, &str)] = &[
     (0, "done"),
-    (1, "the agent failed for good, or ralph's state could not be kept"),
+    (
+        1,
+        "the agent failed for good, ralph's state could not be kept, or the repository is gone",
+    ),
     (2, "usage"),
     (3, "configuration, prompt or plan invalid"),
     (4, "the agent is not installed, or its server cannot be used"),

@@ -45,6 +45,7 @@ use super::{
     commits::{CommitSubject, IterationCommits},
     earlier::earlier_files,
     handover::LastSession,
+    places,
     plan_file::{PlanTarget, TaskRules, Taskless, read_plan},
     review::{ReviewContext, ReviewScope},
     test_gate::{Look, RunSoFar, TestGate, Work, added_lines},
@@ -95,6 +96,8 @@ pub(super) struct PrepareJob {
     pub(super) iteration: u32,
     /// The tree as the iteration before left it, if it cannot have changed since.
     pub(super) untouched: Option<Checkpoint>,
+    /// The latest checkpoint and the first one.
+    pub(super) known: Vec<Checkpoint>,
     pub(super) promise: String,
     pub(super) steering: Vec<(SteeringId, SteeringKind, String)>,
     pub(super) feedback: Vec<String>,
@@ -163,6 +166,13 @@ impl PrepareJob {
         Self {
             iteration,
             untouched,
+            known: state
+                .internal
+                .latest
+                .iter()
+                .chain(&state.internal.baseline)
+                .cloned()
+                .collect(),
             promise: state.internal.promise.clone(),
             steering: due
                 .map(|steering| (steering.id, steering.kind, message_text(&state.view, steering)))
@@ -319,6 +329,11 @@ impl JobContext {
             why: with_causes(&error),
         })?;
         let checkpoint = self.checkpoint_before(job, &mut notices);
+        if checkpoint.is_none()
+            && let Some(lost) = places::lost_before(self.repository.as_ref(), &job.known)
+        {
+            return Err(Refusal::Repository { lost });
+        }
         if checkpoint.is_none() {
             self.take_fingerprint(&mut notices);
         }
@@ -414,6 +429,7 @@ impl JobContext {
         // Before the checkpoint, which then has the commit as its HEAD.
         let committed = self.commit(job, &mut notices);
         let (checkpoint, changes, totals) = self.checkpoint_after(job, &mut notices);
+        let lost = places::lost(self.repository.as_ref(), job, checkpoint.as_ref(), changes);
         self.tell_mixed(job, checkpoint.as_ref(), &mut notices);
         // The first preparation of a resumed run may come later than this. An error is found again by the look at the goals.
         notices.extend(
@@ -457,6 +473,7 @@ impl JobContext {
             totals,
             undone,
             committed,
+            lost,
             moved,
             claims,
             vanished: edits.vanished,

@@ -29,6 +29,7 @@ mod log;
 mod open;
 mod parts;
 mod perform;
+mod places;
 mod plan_file;
 mod plan_look;
 mod posts;

@@ -117,7 +117,7 @@ fn a_repository_that_is_put_in_anothers_place_is_noticed_and_the_other_gets_no_c
     ] {
         let sandbox = Sandbox::new();
         sandbox.install(&agent(&format!("[ $n = 1 ] && {{ {trick}; }}")));
-        let finished = finishes(&sandbox);
+        let finished = loses_its_repository(&sandbox);
         assert_warns(
             &finished,
             &["no checkpoint after iteration 1", ".git", "another repository"],
@@ -134,9 +134,38 @@ fn a_repository_that_is_put_in_anothers_place_is_noticed_and_the_other_gets_no_c
 }
 
 #[test]
-fn a_repository_that_is_deleted_is_noticed() {
+fn a_run_whose_repository_is_deleted_stops_at_once_and_says_how_to_get_it_back() {
     let sandbox = Sandbox::new();
-    sandbox.install(&agent("rm -rf .git"));
-    let finished = finishes(&sandbox);
-    assert_warns(&finished, &["no checkpoint after iteration 1", ".git", "is gone"]);
+    sandbox.write("PLAN.md", "- [ ] One\n- [ ] Two\n- [ ] Three\n");
+    sandbox.install(&agent("[ $n = 2 ] && rm -rf .git"));
+    let finished = loses_its_repository(&sandbox);
+    assert_eq!(checkpointed(&finished), 1, "the third task is not begun: {finished:?}");
+    let report = sandbox.ralph(["report"]).run(SOON).stdout;
+    assert!(report.contains(".git does not exist any more"), "{report}");
+    assert!(report.contains("ralph has no other copy"), "{report}");
+}
+
+#[test]
+fn a_run_whose_repository_was_moved_stops_and_goes_on_once_it_is_moved_back() {
+    let sandbox = Sandbox::new();
+    sandbox.write("PLAN.md", "- [ ] One\n- [ ] Two\n");
+    sandbox.install(&agent("[ $n = 1 ] && mv .git aside"));
+    loses_its_repository(&sandbox);
+    let report = sandbox.ralph(["report"]).run(SOON).stdout;
+    assert!(report.contains("`mv aside .git`"), "{report}");
+    fs::rename(sandbox.project().join("aside"), sandbox.project().join(".git")).unwrap();
+    assert_eq!(checkpointed(&finishes(&sandbox)), 1);
+}
+
+/// Runs ralph until it stops because the repository of the run is no longer there, although all that was asked for may be
+/// done.
+#[track_caller]
+fn loses_its_repository(sandbox: &Sandbox) -> Finished {
+    let finished = sandbox.looping([] as [&str; 0]).run(SOON);
+    assert_eq!(finished.code(), Some(1), "{finished:?}");
+    let report = sandbox.ralph(["report", "--format", "json"]).run(SOON);
+    let report: serde_json::Value = serde_json::from_str(&report.stdout).expect("a report");
+    let first = report["needsPerson"][0].as_str().expect("a need");
+    assert!(first.starts_with("the repository is gone: "), "{first}");
+    finished
 }

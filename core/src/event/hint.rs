@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{LimitKind, SteeringId, Text};
+use super::{LimitKind, LostRepository, SteeringId, Text};
 
 /// A possible next step for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +58,10 @@ pub enum Hint {
     },
     FixPlan,
     FixCause,
+    /// The repository is no longer there.
+    BringRepositoryBack {
+        lost: Box<LostRepository>,
+    },
     /// The files can be restored to their state before or after an iteration.
     Restore {
         iteration: u32,

@@ -86,7 +86,9 @@ pub use settings::{
     ReviewWhen, SessionMode, Settings, Worker,
 };
 pub use spending::{Day, Spent};
-pub use stop::{Breakdown, EndKind, LimitKind, OwnWork, RequestedBy, StopReason, StopRequest};
+pub use stop::{
+    Breakdown, EndKind, LimitKind, LossKind, LostRepository, OwnWork, RequestedBy, StopReason, StopRequest,
+};
 pub use tests_run::{
     Bite, ConfirmedBy, GuardedChange, GuardedChangeKind, KnownFailures, Mutant, MutantOutcome, MutantTarget,
     TestCounts, TestsChange, TriedMutant,

@@ -1,7 +1,9 @@
 //! Suggestions for the user at the end of a run.
 
 use crate::{
-    event::{BreakerCause, Finding, Hint, ProblemClass, ProblemKind, Proof, RestoreMoment, StopReason, Text, clip},
+    event::{
+        Breakdown, BreakerCause, Finding, Hint, ProblemClass, ProblemKind, Proof, RestoreMoment, StopReason, Text, clip,
+    },
     run::MessageState,
 };
 
@@ -82,6 +84,12 @@ fn for_reason(state: &LoopState, reason: &StopReason) -> Vec<Hint> {
         StopReason::PlanInvalid { .. } => [Hint::FixPlan].into_iter().chain(way_back(state)).collect(),
         StopReason::LimitReached { limit } | StopReason::TaskLimitReached { limit, .. } => {
             vec![Hint::RaiseLimit { limit: *limit }]
+        }
+        StopReason::Broken {
+            why: Breakdown::RepositoryLost { lost },
+        } => {
+            let lost = lost.clone();
+            vec![Hint::BringRepositoryBack { lost }]
         }
         StopReason::Broken { .. } => vec![Hint::FixCause],
         StopReason::Requested | StopReason::Interrupted | StopReason::Terminated | StopReason::HungUp => {

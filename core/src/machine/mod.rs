@@ -115,9 +115,9 @@ use std::path::PathBuf;
 
 use crate::event::{
     AgentCall, AgentSignal, AgentStatus, BackgroundCommand, BackgroundProgress, BackgroundResult, Changes, Checkpoint,
-    Claim, CommentAnswer, CommentPlace, Day, GoalResult, IterationCommit, LowDisk, Notice, PermissionRequest,
-    PlacedComment, PlanSnapshot, PostResult, RequestedBy, Requester, ReviewAnswer, Ruling, Settings, Spent, SteeringId,
-    TestsChange, Trial, TriedMutant, UnreadLines, UserCommand, WindowSample,
+    Claim, CommentAnswer, CommentPlace, Day, GoalResult, IterationCommit, LostRepository, LowDisk, Notice,
+    PermissionRequest, PlacedComment, PlanSnapshot, PostResult, RequestedBy, Requester, ReviewAnswer, Ruling, Settings,
+    Spent, SteeringId, TestsChange, Trial, TriedMutant, UnreadLines, UserCommand, WindowSample,
 };
 
 /// An input of the machine. The time of its arrival is passed separately.
@@ -327,6 +327,10 @@ pub enum Refusal {
     Disk {
         low: LowDisk,
     },
+    /// The repository that the run began with is no longer there.
+    Repository {
+        lost: Box<LostRepository>,
+    },
     /// The cause is unknown.
     Internal,
 }
@@ -345,6 +349,8 @@ pub struct Settlement {
     pub undone: bool,
     /// The commit of what the agent left uncommitted.
     pub committed: Option<IterationCommit>,
+    /// The repository, if it is no longer there.
+    pub lost: Option<Box<LostRepository>>,
     /// Without a checkpoint: whether the files differ from every earlier state in this run.
     pub moved: Option<bool>,
     pub claims: Vec<Claim>,
@@ -381,6 +387,7 @@ impl Settlement {
             totals: None,
             undone: false,
             committed: None,
+            lost: None,
             moved: None,
             claims: Vec::new(),
             vanished: Vec::new(),

@@ -8,7 +8,7 @@ use super::{
     decision::StepDecision,
     gate, policy, review,
     reviews::is_repeated,
-    settle::{next, requested, start_verification},
+    settle::{next, repository_lost, requested, start_verification},
     state::LoopState,
 };
 
@@ -34,6 +34,9 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
         undone: found.undone,
         committed: None,
     });
+    if let Some(lost) = &found.lost {
+        return repository_lost(decision, lost);
+    }
     if *outcome == Outcome::Completed {
         comments::found(decision, iteration, &found.findings);
     }

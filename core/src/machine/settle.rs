@@ -3,8 +3,8 @@
 use crate::{
     event::{
         Breakdown, BreakerCause, BreakerState, CancelReason, Claim, ConfirmedBy, Denial, Event, Finding, GoalsWhen,
-        LimitKind, Missing, Notice, OnDayLimit, Outcome, PlanSnapshot, Problem, ProblemKind, Proof, RequestedBy, Role,
-        SessionMode, StopReason, StopRequest, Wait, WaitCause,
+        LimitKind, LostRepository, Missing, Notice, OnDayLimit, Outcome, PlanSnapshot, Problem, ProblemKind, Proof,
+        RequestedBy, Role, SessionMode, StopReason, StopRequest, Wait, WaitCause,
     },
     run::{Observation, Phase, StopAsked},
 };
@@ -105,6 +105,9 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
     if let Some(tests) = &found.tests {
         tests_changed(decision, iteration, tests);
     }
+    if let Some(lost) = &found.lost {
+        return repository_lost(decision, lost);
+    }
     if let Some(reason) = requested(&decision.state) {
         // Completion wins over a stop request, unless a message would be lost with it.
         if let gate::Verdict::Done {
@@ -128,6 +131,13 @@ pub(super) fn settled(decision: &mut StepDecision, now_ms: u64, iteration: u32, 
         return start_verification(decision, iteration);
     }
     conclude(decision, now_ms, iteration, outcome, found.random);
+}
+
+/// Ends the run, whatever was claimed or requested: no later iteration could be looked at or undone.
+pub(super) fn repository_lost(decision: &mut StepDecision, lost: &LostRepository) {
+    let lost = Box::new(lost.clone());
+    let why = Breakdown::RepositoryLost { lost };
+    decision.stop(StopReason::Broken { why });
 }
 
 /// Accepts changed tests if the plan permits it, or asks the user to confirm them.

@@ -299,6 +299,7 @@ fn prepared(decision: &mut StepDecision, now_ms: u64, iteration: u32, result: &R
         }
         Err(Refusal::Originals { why }) => return decision.stop(settle::no_originals(why)),
         Err(Refusal::Disk { low }) => return disk::wait(decision, now_ms, low),
+        Err(Refusal::Repository { lost }) => return settle::repository_lost(decision, lost),
         Err(Refusal::Internal) => {
             let role = decision.state.view.role;
             let work = OwnWork::Preparing { iteration, role };

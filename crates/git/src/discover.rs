@@ -12,6 +12,7 @@ use super::{
     GitError, NoRepository, Repository,
     commit_counts::CommitCounts,
     layout::{RepositoryLayout, inspect_above, read_small, root_of},
+    lost::Origin,
     process::{self, DEADLINE, DISCOVERY_DEADLINE, Git},
     state::RepositoryState,
 };
@@ -34,7 +35,7 @@ impl Repository {
         inspect_above(&project).map_err(NoRepository::Unreadable)?;
         let (layout, id_bytes) = locate(&project, supervisor)?;
         let identities = layout.directory_identities().map_err(NoRepository::Unreadable)?;
-        let repository = Repository {
+        let mut repository = Repository {
             layout,
             id_bytes,
             supervisor: supervisor.clone(),
@@ -44,6 +45,7 @@ impl Repository {
             include: Vec::new(),
             excluded_state: None,
             commit_counts: CommitCounts::default(),
+            origin_at_start: Origin::default(),
             agents_rights: None,
             state: Mutex::new(RepositoryState::new(identities)),
         };
@@ -54,6 +56,7 @@ impl Repository {
         // Another process's index there says nothing about the present files.
         repository.forget_index().map_err(NoRepository::Unreadable)?;
         let notes = repository.notes(&project)?;
+        repository.origin_at_start = repository.origin();
         Ok((repository, notes))
     }
 

@@ -65,8 +65,8 @@ impl RepositoryLayout {
     /// [`GitError::Gone`]; [`GitError::Replaced`] if something else is in their place.
     pub(super) fn directory_identities(&self) -> Result<[DirectoryIdentity; 2], GitError> {
         Ok([
-            directory_identity(&self.git_dir)?,
-            directory_identity(&self.common_dir)?,
+            DirectoryIdentity::of(&self.git_dir)?,
+            DirectoryIdentity::of(&self.common_dir)?,
         ])
     }
 
@@ -107,7 +107,7 @@ pub(super) fn root_of(project: &Path, git_dir: &Path) -> Option<PathBuf> {
 }
 
 /// Returns the directory that `.git` is or names.
-fn git_dir_of(root: &Path) -> Option<PathBuf> {
+pub(super) fn git_dir_of(root: &Path) -> Option<PathBuf> {
     let entry = root.join(".git");
     if fs::metadata(&entry).ok()?.is_dir() {
         return Some(entry);
@@ -154,17 +154,20 @@ fn references(git_dir: &Path, common_dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn directory_identity(directory: &Path) -> Result<DirectoryIdentity, GitError> {
-    let path = directory.to_owned();
-    match fs::symlink_metadata(directory) {
-        Ok(metadata) if metadata.is_dir() => Ok(DirectoryIdentity::from_metadata(&metadata)),
-        Ok(_) => Err(GitError::Replaced { path }),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(GitError::Gone { path }),
-        Err(source) => Err(GitError::File { path, source }),
-    }
-}
-
 impl DirectoryIdentity {
+    /// # Errors
+    /// [`GitError::Gone`]; [`GitError::Replaced`] if it is no directory.
+    pub(super) fn of(directory: &Path) -> Result<DirectoryIdentity, GitError> {
+        let path = directory.to_owned();
+        match fs::symlink_metadata(directory) {
+            Ok(metadata) if metadata.is_dir() => Ok(DirectoryIdentity::from_metadata(&metadata)),
+            Ok(_) => Err(GitError::Replaced { path }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(GitError::Gone { path }),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => Err(GitError::Replaced { path }),
+            Err(source) => Err(GitError::File { path, source }),
+        }
+    }
+
     fn from_metadata(metadata: &Metadata) -> DirectoryIdentity {
         DirectoryIdentity {
             device: metadata.dev(),

@@ -34,6 +34,7 @@ mod iteration_commit;
 mod layout;
 mod line_history;
 mod lock_files;
+mod lost;
 mod merge_commit;
 mod overlay;
 mod own_references;
@@ -87,6 +88,7 @@ pub use fuzzing::read_any_output;
 pub use ignored::{ignored_matching, is_ignored};
 pub use iteration_commit::{CommitHindrance, CommitResult};
 pub use line_history::{BlamedContent, BlamedLine, HistoryState, LineOrigin};
+pub use lost::GitWorks;
 pub use merge_commit::{CommitSigning, merge_commit};
 pub use overlay::{below_project, below_root, changed_since_fork, overlay, range_patch};
 pub use own_references::OwnReferences;
@@ -117,6 +119,7 @@ pub struct Repository {
     /// ralph's own state, which is in no checkpoint and is never restored.
     excluded_state: Option<States>,
     commit_counts: CommitCounts,
+    origin_at_start: lost::Origin,
     /// The rights of git where it runs programs that an agent may have named; `None` for all rights of the user.
     agents_rights: Option<Arc<Confinement>>,
     state: Mutex<RepositoryState>,

@@ -5,6 +5,7 @@ mod commits;
 mod discovery;
 mod fidelity;
 mod line_history;
+mod lost;
 mod references;
 mod replica;
 mod restoring;

@@ -406,6 +406,15 @@ pub fn one_line(text: &str) -> String {
     sanitized(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Quotes a text for a shell, if that is needed.
+pub fn shell_word(text: &str) -> String {
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "/._-+".contains(sign);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}
+
 /// Whether a character belongs to a word, as in identifiers.
 pub fn is_part_of_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_'

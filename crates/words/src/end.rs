@@ -11,6 +11,7 @@ use super::{
     limit::limit_word,
     notice::{own_work, whole},
     problem_kind_in_words,
+    repository::lost_repository_in_words,
 };
 
 /// The messages that were left for a run after its end, as a clause after the end; empty if there are none.
@@ -124,6 +125,7 @@ fn breakdown_in_words(why: &Breakdown) -> String {
             "the work cannot be tried with the tests as they were when the run began: {why}; `gate.trial: false` goes without"
         ),
         Breakdown::HookFailed { hook, result } => hook_failed(*hook, None, result),
+        Breakdown::RepositoryLost { lost } => lost_repository_in_words(lost),
     }
 }
 

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use ralph_core::{
-    event::{Decider, GoalResult, Proof, ReviewResult, StopReason},
+    event::{Breakdown, Decider, GoalResult, Proof, ReviewResult, StopReason},
     run::TaskState,
 };
 use ralph_text::one_line;
 use ralph_words::{
-    asked_in_words, counted, goal_failure_in_words, proposed_post_in_words, review_in_words, stop_in_words,
-    task_at_limit_in_words,
+    asked_in_words, counted, goal_failure_in_words, lost_repository_in_words, proposed_post_in_words, review_in_words,
+    stop_in_words, task_at_limit_in_words, way_back_in_words,
 };
 
 use super::RunReport;
@@ -66,6 +66,16 @@ pub(super) fn unverified(report: &RunReport) -> Vec<String> {
 pub(super) fn needs_person(report: &RunReport) -> Vec<String> {
     let view = &report.view;
     let mut needs = Vec::new();
+    if let Some(StopReason::Broken {
+        why: Breakdown::RepositoryLost { lost },
+    }) = view.stop_reason()
+    {
+        needs.push(format!(
+            "{}: {}",
+            one_line(&lost_repository_in_words(lost)),
+            one_line(&way_back_in_words(lost))
+        ));
+    }
     let in_state = |state| report.tasks.iter().filter(move |task| task.state == state);
     let finished = matches!(view.stop_reason(), Some(StopReason::Done { .. }));
     for task in in_state(TaskState::Blocked) {
@@ -173,6 +183,10 @@ fn end_needs(report: &RunReport) -> Option<String> {
         | StopReason::Terminated
         | StopReason::HungUp
         | StopReason::Superseded => None,
+        // Comes first.
+        StopReason::Broken {
+            why: Breakdown::RepositoryLost { .. },
+        } => None,
         // The blocked task already has an entry with this question.
         StopReason::Blocked { .. } | StopReason::TaskLimitReached { .. }
             if report.tasks.iter().any(|task| task.state == TaskState::Blocked) =>

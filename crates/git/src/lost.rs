@@ -1,0 +1,168 @@
+//! Finds out whether the repository that a run began with is still there, and what is left of it.
+//!
+//! A repository is known by its directory, and by the commits that it had. A file in it that git cannot read at the moment
+//! is no loss: it can be mended, and the next checkpoint works.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use ralph_core::event::{Checkpoint, LossKind, LostRepository};
+
+use super::{
+    GitError, Repository,
+    layout::{DirectoryIdentity, git_dir_of, read_small},
+    process,
+};
+
+/// Most entries of a directory that are looked at for a repository that was moved.
+const MOST_ENTRIES: usize = 1000;
+
+/// What is known of the repository at the start of a run, for the user who has to bring it back.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Origin {
+    branch: Option<String>,
+    remote: Option<String>,
+}
+
+/// Whether git could make and compare the latest checkpoints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GitWorks {
+    Yes,
+    Doubtful,
+}
+
+impl Repository {
+    /// Reads what [`Repository::lost`] tells of the repository.
+    pub(super) fn origin(&self) -> Origin {
+        let head = read_small(&self.layout.git_dir.join("HEAD"));
+        let branch = head.and_then(|head| {
+            let name = head.strip_prefix(b"ref: refs/heads/")?.trim_ascii_end().to_owned();
+            // References in another form than files have a name here that is none.
+            String::from_utf8(name).ok().filter(|name| !name.starts_with('.'))
+        });
+        let args = ["config", "--get-regexp", r"^remote\..*\.url$"];
+        let output = self.git().args(args).deadline(process::DISCOVERY_DEADLINE).run();
+        let output = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let output = output.unwrap_or_default();
+        let remotes = || output.lines().filter_map(|line| line.split_once(' '));
+        let remote = remotes()
+            .find(|(key, _)| *key == "remote.origin.url")
+            .or_else(|| remotes().next());
+        Origin {
+            branch,
+            remote: remote.map(|(_, address)| without_login(address)),
+        }
+    }
+
+    /// Returns what became of the repository, if it is no longer there; `known` are checkpoints that it had.
+    pub fn lost(&self, known: &[&Checkpoint], works: GitWorks) -> Option<LostRepository> {
+        let how = self.loss(known, works)?;
+        let origin = self.origin_at_start.clone();
+        let moved_to = match how {
+            LossKind::Gone | LossKind::Replaced | LossKind::Emptied => self.moved_to(),
+            LossKind::Unlinked | LossKind::Unreadable { .. } => None,
+        };
+        let head = known.iter().find_map(|checkpoint| checkpoint.head.as_ref());
+        Some(LostRepository {
+            root: self.layout.root.clone(),
+            directory: self.layout.git_dir.clone(),
+            how,
+            moved_to,
+            branch: origin.branch.map(Into::into),
+            head: head.map(Into::into),
+            remote: origin.remote.map(Into::into),
+        })
+    }
+
+    fn loss(&self, known: &[&Checkpoint], works: GitWorks) -> Option<LossKind> {
+        match self.layout.directory_identities() {
+            Ok(_) => {}
+            Err(GitError::Gone { .. }) => return Some(LossKind::Gone),
+            Err(GitError::Replaced { .. }) => return Some(LossKind::Replaced),
+            // An error of the disk, which may pass.
+            Err(_) => return None,
+        }
+        let leads_to = git_dir_of(&self.layout.root).and_then(|found| found.canonicalize().ok());
+        if leads_to.as_ref() != Some(&self.layout.git_dir) {
+            return Some(LossKind::Unlinked);
+        }
+        if works == GitWorks::Yes {
+            return None;
+        }
+        match self.verify(&mut self.lock()) {
+            Ok(()) => {}
+            Err(GitError::Replaced { .. }) => return Some(LossKind::Replaced),
+            // A pipe in the place of a file, for example.
+            Err(_) => return None,
+        }
+        self.unreadable(known)
+    }
+
+    /// Asks git for the commits that the repository had.
+    fn unreadable(&self, known: &[&Checkpoint]) -> Option<LossKind> {
+        // HEAD as well: git deletes checkpoints whose references were deleted.
+        let names = known
+            .iter()
+            .flat_map(|checkpoint| [Some(&checkpoint.commit), checkpoint.head.as_ref()]);
+        let names: Vec<&str> = names.flatten().map(String::as_str).collect();
+        let check = self.git().args(["cat-file", "--batch-check"]);
+        let found = check.input((names.join("\n") + "\n").into_bytes()).run_any().ok()?;
+        if !found.success() {
+            let GitError::Refused { said, .. } = found.refusal() else {
+                return None;
+            };
+            return Some(LossKind::Unreadable { why: said.into() });
+        }
+        let answers = String::from_utf8_lossy(&found.stdout);
+        let is_emptied = !names.is_empty() && answers.lines().all(|line| line.ends_with(" missing"));
+        is_emptied.then_some(LossKind::Emptied)
+    }
+
+    /// Looks for git's directory below the root, beside it and among temporary files.
+    fn moved_to(&self) -> Option<PathBuf> {
+        let [sought, _] = self.lock().directory_identities.clone();
+        let root = &self.layout.root;
+        let here = git_dir_of(root).into_iter();
+        let places = [Some(root.as_path()), root.parent(), Some(&env::temp_dir())];
+        let beside = places.into_iter().flatten().flat_map(entries);
+        let mut found = here.chain(beside).filter(|path| *path != self.layout.git_dir);
+        found.find(|path| DirectoryIdentity::of(path).is_ok_and(|identity| identity == sought))
+    }
+}
+
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().take(MOST_ENTRIES);
+    entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
+}
+
+/// Returns an address without a user and a password, which may be a token.
+fn without_login(address: &str) -> String {
+    match address.split_once("://") {
+        Some((scheme, rest)) if scheme.starts_with("http") => {
+            let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+            format!("{scheme}://{host}{path}")
+        }
+        _ => address.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_of_a_remote_is_told_without_its_token() {
+        for (address, told) in [
+            ("https://me:token@host/a@b.git", "https://host/a@b.git"),
+            ("https://token@host", "https://host"),
+            ("git@host:a/b.git", "git@host:a/b.git"),
+            ("ssh://git@host/a.git", "ssh://git@host/a.git"),
+            ("../a", "../a"),
+        ] {
+            assert_eq!(without_login(address), told);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What became of the repository and of the work in it, and how to get it back.
+
+use std::path::Path;
+
+use ralph_core::event::{LossKind, LostRepository};
+use ralph_text::shell_word;
+
+/// What became of a repository, as a clause.
+pub fn lost_repository_in_words(lost: &LostRepository) -> String {
+    let directory = shown(lost, &lost.directory);
+    match &lost.how {
+        LossKind::Gone => format!("the repository is gone: {directory} does not exist any more"),
+        LossKind::Replaced => {
+            format!("the repository is gone: {directory} is not the one that the run began with")
+        }
+        LossKind::Unlinked => format!("`.git` does not lead to the repository any more, which is in {directory}"),
+        LossKind::Emptied => {
+            format!("the repository is broken: {directory} has none of the commits of the run any more")
+        }
+        LossKind::Unreadable { why } => format!("the repository is broken: {directory}: {why}"),
+    }
+}
+
+/// What is left of a repository, and what to type.
+pub fn way_back_in_words(lost: &LostRepository) -> String {
+    let directory = shown(lost, &lost.directory);
+    let place = shell_word(&directory);
+    match (&lost.how, &lost.moved_to) {
+        (LossKind::Gone, Some(moved)) => format!(
+            "it was moved; `mv {} {place}` brings it back with all checkpoints, then `ralph continue`",
+            shell_word(&shown(lost, moved))
+        ),
+        (_, Some(moved)) => format!(
+            "it was moved; `mv {place} {place}.other && mv {} {place}` brings it back with all checkpoints, then `ralph \
+             continue`",
+            shell_word(&shown(lost, moved))
+        ),
+        (LossKind::Unlinked, None) => format!(
+            "`mv .git .git.other; echo {} > .git` leads to it again, with all checkpoints, then `ralph continue`",
+            shell_word(&format!("gitdir: {}", lost.directory.display()))
+        ),
+        (LossKind::Emptied | LossKind::Unreadable { .. }, None) => format!(
+            "copy {directory} before you try anything; `git init` writes missing files of it anew and overwrites none, \
+             `git fsck` says what is left of its objects; ralph has no other copy{}",
+            from_remote(lost)
+        ),
+        (LossKind::Gone | LossKind::Replaced, None) => format!(
+            "the files of the project are as the agent left them; commits, branches, stashes and ralph's checkpoints were \
+             in {directory}, and ralph has no other copy: a backup of it brings them back{}",
+            from_remote(lost)
+        ),
+    }
+}
+
+/// How to begin a repository with what the remote has.
+fn from_remote(lost: &LostRepository) -> String {
+    let head = match &lost.head {
+        Some(head) => format!(" (HEAD was at {})", head.get(..12).unwrap_or(head)),
+        None => String::new(),
+    };
+    let branch = lost.branch.as_deref().unwrap_or("main");
+    let Some(remote) = &lost.remote else {
+        return format!("{head}; without one, `git init` begins a new history with the present files");
+    };
+    let (branch, remote) = (shell_word(branch), shell_word(remote));
+    format!(
+        "{head}; what was pushed comes back, and the files stay, with `git init && git remote add origin {remote} && git \
+         fetch origin && git symbolic-ref HEAD refs/heads/{branch} && git reset origin/{branch}`"
+    )
+}
+
+/// A path as the user types it in the work tree.
+fn shown(lost: &LostRepository, path: &Path) -> String {
+    let below = path.strip_prefix(&lost.root).unwrap_or(path);
+    below.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lost(how: LossKind) -> LostRepository {
+        LostRepository {
+            root: "/p".into(),
+            directory: "/p/.git".into(),
+            how,
+            moved_to: None,
+            branch: Some("work".into()),
+            head: Some("0123456789abcdef".into()),
+            remote: None,
+        }
+    }
+
+    #[test]
+    fn a_repository_that_was_moved_is_moved_back() {
+        let moved = |how| {
+            let moved_to = Some("/p/old git".into());
+            way_back_in_words(&LostRepository { moved_to, ..lost(how) })
+        };
+        assert!(moved(LossKind::Gone).contains("`mv 'old git' .git`"));
+        assert!(moved(LossKind::Replaced).contains("`mv .git .git.other && mv 'old git' .git`"));
+    }
+
+    #[test]
+    fn only_what_is_left_is_promised() {
+        let gone = way_back_in_words(&lost(LossKind::Gone));
+        assert!(
+            gone.contains("ralph has no other copy") && gone.contains("HEAD was at 0123456789ab"),
+            "{gone}"
+        );
+        let remote = Some("https://host/a.git".into());
+        let pushed = way_back_in_words(&LostRepository {
+            remote,
+            ..lost(LossKind::Gone)
+        });
+        assert!(
+            pushed.contains("git remote add origin 'https://host/a.git'"),
+            "{pushed}"
+        );
+        assert!(pushed.contains("git reset origin/work"), "{pushed}");
+        let why = "not a git repository".into();
+        let broken = way_back_in_words(&lost(LossKind::Unreadable { why }));
+        assert!(broken.contains("copy .git before you try anything"), "{broken}");
+    }
+}
